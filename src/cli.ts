@@ -6,6 +6,7 @@ import { EXIT, reportFailure } from "./cli/command.ts";
 import { currentIo, type Io, withIo } from "./cli/io.ts";
 import { gradeCommand } from "./cli/grade.ts";
 import { mcpCommand } from "./cli/mcp.ts";
+import { packagesCommand } from "./cli/packages/command.ts";
 import { replCommand } from "./cli/repl.ts";
 import { rolloutCommand } from "./cli/rollout/command.ts";
 import { serveCommand } from "./cli/serve.ts";
@@ -52,9 +53,13 @@ export function paddockCommand(): Command {
     checkTokensCommand(),
     gradeCommand(),
     viewCommand(),
+    packagesCommand(),
     doctorCommand(),
   ];
-  for (const command of commands) paddock.addCommand(command.copyInheritedSettings(paddock));
+  for (const command of commands) {
+    paddock.addCommand(command.copyInheritedSettings(paddock));
+    for (const subcommand of command.commands) subcommand.copyInheritedSettings(command);
+  }
   return paddock;
 }
 

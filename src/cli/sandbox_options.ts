@@ -8,6 +8,7 @@ import { loadProfile, type Profile } from "../sandbox/profile/profile.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { rethrowAsUsageError } from "./errors.ts";
+import { profileSource } from "./packages/profile_file.ts";
 import { currentIo } from "./io.ts";
 import { writeText } from "./output.ts";
 
@@ -33,7 +34,8 @@ export function flagsOf<Flags>(command: Command): Flags {
  * @throws {UsageError} if the profile does not exist or is invalid.
  */
 export async function resolveProfile({ profile }: SandboxFlags): Promise<Profile> {
-  return await rethrowAsUsageError(() => loadProfile(profile));
+  const loaded = await rethrowAsUsageError(async () => loadProfile(await profileSource(profile)));
+  return { ...loaded, name: profile };
 }
 
 /** Starts a sandbox. Prints a line to stderr if its base image must be built first. */

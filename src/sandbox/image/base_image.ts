@@ -50,7 +50,7 @@ export async function ensureBaseImage(profile: Profile, options: BaseImageOption
   return await ensureImage(await profileInputs(profile), {
     ...options,
     build: async (target) => {
-      const packages = await readPackageFiles(profile.packages);
+      const packages = await readPackageFiles(profile.packages, options.cacheDir);
       return await buildFromPlainImage(profile, { ...options, ...target, packages });
     },
   });

@@ -4,6 +4,7 @@ import type { Mount } from "../profile/mounts.ts";
 import type { PackageFile } from "../profile/packages.ts";
 import { sha256 } from "../../hash.ts";
 import { isNativeLibrary, isNativeWheel, type LibraryFile, PLATFORM } from "./native_libraries.ts";
+import { storePath } from "./package_store.ts";
 
 /** Directory of Python packages, relative to the mount of the library. */
 const SITE_PACKAGES = "/python3.14/site-packages";
@@ -11,31 +12,62 @@ const SITE_PACKAGES = "/python3.14/site-packages";
 /**
  * Returns the unpacked files of a profile's packages.
  *
- * @throws {TypeError} if a file does not match its hash, is not a wheel, or contains native code of another platform.
+ * @param cacheDir Cache folder with the package store.
+ * @throws {TypeError} if a file is missing, does not match its hash, is not a wheel, or contains native code of another
+ * platform.
  */
-export async function readPackageFiles(packages: readonly PackageFile[]): Promise<LibraryFile[]> {
+export async function readPackageFiles(
+  packages: readonly PackageFile[],
+  cacheDir: string,
+): Promise<LibraryFile[]> {
   const wheels = await Promise.all(
-    packages.map((file) => file.kind === "wheel" ? [file] : lockedWheels(file)),
+    packages.map((file) => file.kind === "lock" ? lockedWheels(file) : [toWheel(file, cacheDir)]),
   );
   const files = await Promise.all(wheels.flat().map(unpack));
   return files.flat();
 }
 
-async function unpack(file: Pick<PackageFile, "name" | "path" | "sha256">): Promise<LibraryFile[]> {
-  const entries = await unzip(file.name, await readChecked(file));
-  const isOfPlatform = isNativeWheel(file.path);
-  return Object.entries(entries).filter(([path]) => !path.endsWith("/")).map(([path, contents]) => {
+/** A file of a package. */
+interface Wheel extends Pick<PackageFile, "name" | "path" | "sha256"> {
+  /** Name of the file, with the platforms that it is for. */
+  readonly fileName: string;
+}
+
+function toWheel({ name, kind, path, sha256 }: PackageFile, cacheDir = ""): Wheel {
+  return {
+    name,
+    sha256,
+    path: kind === "stored" ? storePath(cacheDir, sha256) : path,
+    fileName: basename(path),
+  };
+}
+
+async function unpack(file: Wheel): Promise<LibraryFile[]> {
+  const { name, fileName } = file;
+  const entries = await unzip(name, await readChecked(file));
+  const files = Object.entries(entries).filter(([path]) => !path.endsWith("/"));
+  if (fileName.endsWith(".zip")) return sharedLibraries(name, files);
+  const isOfPlatform = isNativeWheel(fileName);
+  return files.map(([path, contents]) => {
     if (isNativeLibrary(path) && !isOfPlatform) {
-      const found = basename(file.path);
       throw new TypeError(
-        packageError(file.name, `its native code must be for ${PLATFORM}: found '${path}' in '${found}'`),
+        packageError(name, `its native code must be for ${PLATFORM}: found '${path}' in '${fileName}'`),
       );
     }
     if (path.startsWith("/") || path.split("/").includes("..")) {
-      throw new TypeError(packageError(file.name, `it contains a path outside the package: ${path}`));
+      throw new TypeError(packageError(name, `it contains a path outside the package: ${path}`));
     }
     return { path: `${SITE_PACKAGES}/${path}`, contents };
   });
+}
+
+/**
+ * Returns the shared libraries of an archive of Pyodide's distribution, in one folder. Other libraries find them by the
+ * name of their file.
+ */
+function sharedLibraries(name: string, files: readonly [string, Uint8Array][]): LibraryFile[] {
+  return files.filter(([path]) => isNativeLibrary(path))
+    .map(([path, contents]) => ({ path: `${SITE_PACKAGES}/${name}.libs/${basename(path)}`, contents }));
 }
 
 async function unzip(name: string, bytes: Uint8Array): Promise<Record<string, Uint8Array>> {
@@ -55,28 +87,39 @@ const lockSchema = z.object({
 });
 
 /** Returns the wheels of a package and of all its dependencies, which are in the directory of the lock file. */
-async function lockedWheels(lock: PackageFile): Promise<Pick<PackageFile, "name" | "path" | "sha256">[]> {
-  const { packages } = lockSchema.parse(JSON.parse(new TextDecoder().decode(await readChecked(lock))));
-  const found = new Map<string, Pick<PackageFile, "name" | "path" | "sha256">>();
+async function lockedWheels(lock: PackageFile): Promise<Wheel[]> {
+  const text = new TextDecoder().decode(await readChecked(toWheel(lock)));
+  const { packages } = lockSchema.parse(JSON.parse(text));
+  const found = new Map<string, Wheel>();
   const pending = [lock.name];
   for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
     if (found.has(name)) continue;
     const entry = packages[name];
     if (!entry) throw new TypeError(packageError(lock.name, `'${name}' is not in its lock file`));
     const path = resolve(dirname(lock.path), entry.file_name);
-    found.set(name, { name, path, sha256: entry.sha256 });
+    found.set(name, { name, path, sha256: entry.sha256, fileName: entry.file_name });
     pending.push(...entry.depends);
   }
   return [...found.values()];
 }
 
-async function readChecked(file: Pick<PackageFile, "name" | "path" | "sha256">): Promise<Uint8Array> {
-  const bytes = await Deno.readFile(file.path);
+async function readChecked(file: Wheel): Promise<Uint8Array> {
+  const bytes = await readWheel(file);
   const digest = await sha256(bytes);
   if (digest === file.sha256) return bytes;
   throw new TypeError(
     packageError(file.name, `its sha256 must be ${file.sha256}: current value is ${digest}`),
   );
+}
+
+async function readWheel({ name, path, sha256, fileName }: Wheel): Promise<Uint8Array> {
+  try {
+    return await Deno.readFile(path);
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.NotFound) || !path.endsWith(`/${sha256}`)) throw cause;
+    const reason = `its file '${fileName}' is not downloaded; run 'paddock packages lock' for the profile`;
+    throw new TypeError(packageError(name, reason), { cause });
+  }
 }
 
 function packageError(name: string, reason: string): string {

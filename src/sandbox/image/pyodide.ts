@@ -25,6 +25,33 @@ export async function readPyodide(): Promise<PyodideFiles> {
   return { wasm, factory, loader, stdlib, lock: toEmptyLockFile(JSON.parse(new TextDecoder().decode(lock))) };
 }
 
+/** A package of the distribution. */
+export interface DistributedPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly file_name: string;
+  readonly sha256: string;
+  /** Names of other packages of the distribution that it needs. */
+  readonly depends: readonly string[];
+  readonly package_type: string;
+}
+
+/** The lock file of the distribution. */
+export interface DistributionLock {
+  readonly info: {
+    readonly abi_version: string;
+    readonly arch: string;
+    readonly platform: string;
+    readonly python: string;
+  };
+  readonly packages: Readonly<Record<string, DistributedPackage>>;
+}
+
+/** Reads the list of the distribution's packages from its npm package, which has none of their files. */
+export async function readDistributionLock(): Promise<DistributionLock> {
+  return JSON.parse(new TextDecoder().decode(await read(import.meta.resolve("pyodide/pyodide-lock.json"))));
+}
+
 /** Returns the text of a lock file without its packages. */
 export function toEmptyLockFile({ info }: { info: unknown }): string {
   return JSON.stringify({ info, packages: {} });

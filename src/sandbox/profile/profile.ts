@@ -93,7 +93,9 @@ export function parseProfile(text: string, options: ParseProfileOptions): Profil
   return {
     name: source,
     ...result.data,
-    packages: packages.map((file) => ({ ...file, path: toAbsolute(file.path, options) })),
+    packages: packages.map((file) =>
+      file.kind === "stored" ? file : { ...file, path: toAbsolute(file.path, options) }
+    ),
     mounts: mounts.map((mount) => ({ ...mount, hostPath: toAbsolute(mount.hostPath, options) })),
   };
 }
@@ -108,7 +110,8 @@ function toAbsolute(path: string, { source, directory }: ParseProfileOptions): s
 }
 
 async function requireFiles({ name, mounts, packages }: Profile): Promise<void> {
-  for (const path of [...mounts.map((mount) => mount.hostPath), ...packages.map((file) => file.path)]) {
+  const files = packages.filter(({ kind }) => kind !== "stored"); // those are needed only to build the image
+  for (const path of [...mounts.map((mount) => mount.hostPath), ...files.map((file) => file.path)]) {
     try {
       await Deno.stat(path);
     } catch (cause) {

@@ -308,14 +308,14 @@ for (
       { demo: { wheel: "a.zip", sha256: DIGEST } },
       'packages.demo.wheel must be the path of a .whl file: current value is "a.zip"',
     ],
-    [{ demo: { sha256: DIGEST } }, "packages.demo must have either 'wheel' or 'lock'"],
+    [{ demo: { sha256: DIGEST } }, "packages.demo must have one of 'wheel', 'lock' and 'file'"],
     [
       { demo: { wheel: "a.whl", lock: "b.json", sha256: DIGEST } },
-      "packages.demo must have either 'wheel' or 'lock'",
+      "packages.demo must have one of 'wheel', 'lock' and 'file'",
     ],
     [
       { demo: { url: "https://x" } },
-      "packages.demo.url is an unknown key: known keys are wheel, lock, sha256",
+      "packages.demo.url is an unknown key: known keys are wheel, lock, file, version, sha256, source, requirement, neededBy",
     ],
     [
       { "../x": { wheel: "a.whl", sha256: DIGEST } },

@@ -1,0 +1,110 @@
+import { pathToFileURL } from "node:url";
+import { resolve } from "node:path";
+import { errorMessage } from "../../errors.ts";
+import type { DistributedPackage, DistributionLock } from "../../sandbox/image/pyodide.ts";
+import { UsageError } from "../errors.ts";
+import type { DownloadProgress, ResolvedPackage } from "./resolution.ts";
+
+/** Values of the environment markers of the sandbox, as PEP 508 names them. */
+export type TargetEnvironment = Readonly<Record<string, string>>;
+
+/** Returns the environment markers of the interpreter that the distribution is for. */
+export function targetEnvironment({ info }: DistributionLock): TargetEnvironment {
+  return {
+    implementation_name: "cpython",
+    implementation_version: info.python,
+    os_name: "posix",
+    platform_machine: info.arch,
+    platform_python_implementation: "CPython",
+    platform_release: info.platform.replace(/^emscripten_/, "").replaceAll("_", "."),
+    platform_system: "Emscripten",
+    platform_version: "#1",
+    python_full_version: info.python,
+    python_version: info.python.split(".").slice(0, 2).join("."),
+    sys_platform: "emscripten",
+  };
+}
+
+/** Returns the address of a distribution with a slash at its end. A folder becomes an address of a file. */
+export function distributionUrl(urlOrFolder: string): string {
+  const isUrl = /^(https?|file):\/\//.test(urlOrFolder);
+  const url = isUrl ? urlOrFolder : pathToFileURL(resolve(urlOrFolder)).href;
+  return url.endsWith("/") ? url : `${url}/`;
+}
+
+/** Returns a page of links to the wheels of the distribution, with their hashes, in the form of PEP 503. */
+export function distributionLinks(lock: DistributionLock, baseUrl: string): string {
+  const links = Object.values(lock.packages).filter(({ file_name }) => file_name.endsWith(".whl")).map((
+    { file_name, sha256 },
+  ) => `<a href="${new URL(file_name, baseUrl).href}#sha256=${sha256}">${file_name}</a>`);
+  return `<!DOCTYPE html><html><body>\n${links.join("\n")}\n</body></html>\n`;
+}
+
+/** A package of the distribution that holds shared libraries and no Python. */
+export interface SharedLibrary {
+  readonly entry: DistributedPackage;
+  /** Names of the packages that need it. */
+  readonly neededBy: readonly string[];
+}
+
+/** Returns the shared libraries that the chosen packages of the distribution need, and that those need. */
+export function neededSharedLibraries(
+  lock: DistributionLock,
+  packages: readonly ResolvedPackage[],
+): SharedLibrary[] {
+  const pending = packages.flatMap(({ name, sha256 }) => {
+    const entry = lock.packages[name];
+    return entry?.sha256 === sha256 ? [entry] : []; // a wheel of the index needs none
+  });
+  const users = new Map<DistributedPackage, Set<string>>();
+  for (let user = pending.pop(); user !== undefined; user = pending.pop()) {
+    for (const name of user.depends) {
+      const entry = lock.packages[name];
+      if (entry?.package_type !== "shared_library") continue; // a resolver has chosen it by its metadata
+      if (!users.has(entry)) pending.push(entry);
+      users.set(entry, (users.get(entry) ?? new Set()).add(user.name));
+    }
+  }
+  return [...users].map(([entry, names]) => ({ entry, neededBy: [...names].sort() }));
+}
+
+/**
+ * Downloads a file.
+ *
+ * @throws {UsageError} if the server cannot be reached or has no such file.
+ */
+export async function fetchFile(
+  url: string,
+  { onProgress, signal }: { onProgress: (progress: DownloadProgress) => void; signal: AbortSignal },
+): Promise<Uint8Array<ArrayBuffer>> {
+  const response = await fetchResponse(url, signal);
+  const total = Number(response.headers.get("content-length")) || undefined;
+  let done = 0;
+  const counted = response.body?.pipeThrough(
+    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(chunk, controller) {
+        done += chunk.length;
+        onProgress({ done, total });
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+  return await new Response(counted ?? null).bytes();
+}
+
+async function fetchResponse(url: string, signal: AbortSignal): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new UsageError(`Cannot reach '${url}': check the network and the address; ${errorMessage(error)}`, {
+      cause: error,
+    });
+  }
+  if (response.ok) return response;
+  await response.body?.cancel();
+  throw new UsageError(
+    `Cannot download '${url}' as the server must have it: its status is ${response.status}`,
+  );
+}

@@ -1,0 +1,185 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { z } from "zod";
+import { errorMessage } from "../../errors.ts";
+import { PLATFORM } from "../../sandbox/image/native_libraries.ts";
+import { readLines } from "../../read_lines.ts";
+import { distributionLinks, targetEnvironment } from "./distribution.ts";
+import script from "./pip_resolver.py" with { type: "text" };
+import {
+  type DownloadOptions,
+  type DownloadProgress,
+  type Failure,
+  type PackageResolver,
+  ResolutionError,
+  type ResolvedPackage,
+  type ResolveOptions,
+  type WantedFile,
+} from "./resolution.ts";
+
+/** Commands that run Python with pip, in the order in which they are tried. */
+const PYTHONS: readonly (readonly string[])[] = [
+  ["python3"],
+  ["python"],
+  ["uv", "run", "--quiet", "--no-project", "--with", "pip", "python"],
+];
+
+const resolvedSchema = z.object({
+  name: z.string(),
+  version: z.string(),
+  file: z.string(),
+  sha256: z.string(),
+  requires: z.array(z.string()),
+  yanked: z.boolean(),
+});
+
+const failedSchema = z.object({
+  requirement: z.string(),
+  package: z.string(),
+  neededBy: z.string().nullable(),
+  found: z.string().nullable(),
+});
+
+/** Schema of a {@linkcode Failure}. */
+export const failureSchema: z.ZodType<Failure> = z.discriminatedUnion("kind", [
+  failedSchema.extend({ kind: z.literal("missing") }),
+  z.object({ kind: z.literal("conflict"), causes: z.array(failedSchema) }),
+  z.object({ kind: z.literal("offline"), address: z.string().nullable() }),
+  z.object({ kind: z.literal("hash"), package: z.string().nullable() }),
+  z.object({ kind: z.literal("other"), message: z.string() }),
+]);
+
+/** Schema of the packages that a resolver has chosen. */
+export const resolvedPackagesSchema: z.ZodType<readonly ResolvedPackage[]> = z.array(resolvedSchema);
+
+const lineSchema = z.union([
+  z.object({ progress: z.object({ done: z.number(), total: z.number().nullable() }) }),
+  z.object({ packages: resolvedPackagesSchema }),
+  z.object({ downloaded: z.literal(true) }),
+  z.object({ failure: failureSchema }),
+]);
+
+/** Maximum size of a line of the script: a resolution of thousands of packages. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
+
+/** Resolves and downloads by the pip of the host, with the configuration of its user. */
+export class PipResolver implements PackageResolver {
+  readonly #python: readonly string[];
+  readonly #index: string | undefined;
+
+  private constructor(python: readonly string[], index: string | undefined) {
+    this.#python = python;
+    this.#index = index;
+  }
+
+  /**
+   * Returns a resolver, or `undefined` if the host has neither Python with pip nor uv.
+   *
+   * @param options.index Address of a package index in place of the configured one.
+   */
+  static async find(options: { index?: string | undefined }): Promise<PipResolver | undefined> {
+    for (const python of PYTHONS) {
+      if (await hasPip(python)) return new PipResolver(python, options.index);
+    }
+    return undefined;
+  }
+
+  async resolve(options: ResolveOptions): Promise<readonly ResolvedPackage[]> {
+    const { requirements, constraints, lock, stored, pyodideUrl, signal } = options;
+    return await withFolder(async (folder) => {
+      const links = join(folder, "links.html");
+      if (pyodideUrl !== undefined) await Deno.writeTextFile(links, distributionLinks(lock, pyodideUrl));
+      const wheels = join(folder, "stored"); // pip reads a wheel's name and version from the name of its file
+      await Deno.mkdir(wheels);
+      for (const { file, path } of stored) await Deno.symlink(path, join(wheels, file));
+      const request = {
+        ...this.#request("resolve", folder),
+        environment: targetEnvironment(lock),
+        requirements,
+        constraints,
+        findLinks: [wheels, ...(pyodideUrl === undefined ? [] : [pathToFileURL(links).href])],
+      };
+      for await (const line of this.#run(request, folder, signal)) {
+        if ("packages" in line) return line.packages;
+        if ("failure" in line) throw new ResolutionError(line.failure, lock);
+      }
+      throw new ResolutionError({ kind: "other", message: "pip ended without a result" });
+    });
+  }
+
+  async download(
+    files: readonly WantedFile[],
+    options: DownloadOptions,
+  ): Promise<ReadonlyMap<string, Uint8Array>> {
+    if (files.length === 0) return new Map();
+    return await withFolder(async (folder) => {
+      const request = {
+        ...this.#request("download", folder),
+        files: files.map(({ name, version, sha256 }) => [name, version, sha256]),
+      };
+      for await (const line of this.#run(request, folder, options.signal)) {
+        if ("progress" in line) options.onProgress(toProgress(line.progress));
+        if ("failure" in line) throw new ResolutionError(line.failure);
+      }
+      const read = async ({ file }: WantedFile) => [file, await Deno.readFile(join(folder, file))] as const;
+      return new Map(await Promise.all(files.map(read)));
+    });
+  }
+
+  #request(command: string, folder: string): object {
+    return { command, folder, platform: PLATFORM, python: "3.14", index: this.#index };
+  }
+
+  /** Runs the script in an empty folder: Python imports modules from the current one. */
+  async *#run(
+    request: object,
+    folder: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<z.infer<typeof lineSchema>> {
+    const [program = "", ...args] = this.#python;
+    const child = new Deno.Command(program, {
+      args: [...args, "-c", script],
+      cwd: folder,
+      env: { PIP_REQUIRE_VIRTUALENV: "0", PIP_USER: "0", PYTHONUTF8: "1" },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+      signal,
+    }).spawn();
+    const errors = new Response(child.stderr).text();
+    const input = new Blob([JSON.stringify(request)]).stream().pipeTo(child.stdin);
+    await input.catch(() => {}); // the script has ended, and stderr has its reason
+    for await (const line of readLines(child.stdout, { maxBytes: MAX_LINE_BYTES })) {
+      if ("fault" in line) throw new ResolutionError({ kind: "other", message: `${program}: ${line.fault}` });
+      yield lineSchema.parse(JSON.parse(line.text));
+    }
+    const { success } = await child.status;
+    signal.throwIfAborted();
+    const reason = (await errors).trim().split("\n").at(-1) ?? "";
+    if (!success) throw new ResolutionError({ kind: "other", message: `${program} failed: ${reason}` });
+  }
+}
+
+function toProgress({ done, total }: { done: number; total: number | null }): DownloadProgress {
+  return { done, total: total ?? undefined };
+}
+
+async function hasPip([program = "", ...args]: readonly string[]): Promise<boolean> {
+  try {
+    return await withFolder(async (cwd) =>
+      (await new Deno.Command(program, { args: [...args, "-m", "pip", "--version"], cwd }).output()).success
+    );
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.PermissionDenied) return false;
+    throw new Error(`Cannot start ${program}: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await Deno.makeTempDir({ prefix: "paddock-packages-" });
+  try {
+    return await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}

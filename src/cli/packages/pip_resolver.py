@@ -1,0 +1,203 @@
+"""Runs pip for another platform than the host's. Reads a request from stdin and writes lines of JSON to stdout.
+
+pip takes the tags of wheels from its options, but evaluates environment markers for the interpreter that runs it. Here
+they are those of the request. pip's own output is dropped: its errors are objects, which become failures here.
+"""
+
+import json
+import logging
+import os
+import sys
+import time
+from urllib.parse import unquote
+
+request = json.load(sys.stdin)
+output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+null = os.open(os.devnull, os.O_WRONLY)
+os.dup2(null, 1)
+os.dup2(null, 2)
+
+
+def write(**line):
+    output.write(json.dumps(line) + "\n")
+    output.flush()
+
+
+from pip._vendor.packaging import markers
+from pip._vendor.packaging.requirements import Requirement
+from pip._vendor.packaging.utils import canonicalize_name
+
+if "environment" in request:
+    markers.default_environment = lambda: dict(request["environment"])
+
+errors = []  # exceptions that pip has reported
+unreachable = []  # addresses that could not be reached
+unusable = []  # files of other platforms or Pythons
+make_record = logging.getLogRecordFactory()
+
+
+def watch(name, level, path, line, text, args, exc_info, func=None, *rest, **more):
+    if exc_info and exc_info[1] is not None:
+        errors.append(exc_info[1])
+    elif func == "_handle_get_simple_fail" and args and isinstance(args[-1], str):
+        unreachable.append(str(args[0]))  # a response of a server has an exception instead of a text
+    elif func == "_log_skipped_link" and args:
+        unusable.append(args[-1])
+    return make_record(name, level, path, line, text, args, exc_info, func, *rest, **more)
+
+
+logging.setLogRecordFactory(watch)
+
+
+def report_progress(*, size=None, **_):
+    def count(chunks):
+        done = 0
+        written = 0.0
+        for chunk in chunks:
+            done += len(chunk)
+            if time.monotonic() - written > 0.1 or done == size:
+                written = time.monotonic()
+                write(progress={"done": done, "total": size})
+            yield chunk
+
+    return count
+
+
+from pip._internal.cli import progress_bars
+
+progress_bars.get_download_progress_renderer = report_progress
+
+from pip._internal.cli.main import main
+from pip._internal.exceptions import HashError, HashErrors, NetworkConnectionError
+from pip._internal.models.installation_report import InstallationReport
+
+to_dict = getattr(InstallationReport, "_install_req_to_dict", None)
+if to_dict is not None:  # reports of pip before 23.3 do not mark yanked versions
+
+    def to_dict_with_yanked(cls, ireq):
+        link = ireq.link
+        return {**to_dict(ireq), "is_yanked": bool(link and link.is_yanked)}
+
+    InstallationReport._install_req_to_dict = classmethod(to_dict_with_yanked)
+
+TARGET = [
+    f"--platform={request['platform']}",
+    f"--python-version={request['python']}",
+    "--implementation=cp",
+    f"--abi=cp{request['python'].replace('.', '')}",
+    "--abi=none",
+    "--abi=abi3",
+    "--only-binary=:all:",
+]
+
+
+def run(*arguments):
+    """Runs a command of pip and returns true if it succeeds."""
+    return main(["-vvv", "--no-input", "--disable-pip-version-check", *arguments]) == 0
+
+
+def index_options():
+    options = [f"--find-links={link}" for link in request.get("findLinks", [])]
+    if request.get("index"):
+        options.append(f"--index-url={request['index']}")
+    return options
+
+
+def resolve():
+    folder = request["folder"]
+    report = os.path.join(folder, "report.json")
+    constraints = os.path.join(folder, "constraints.txt")
+    with open(constraints, "w", encoding="utf-8") as file:
+        file.write("\n".join(request.get("constraints", [])))
+    target = os.path.join(folder, "target")
+    if not run(
+        "install", "--dry-run", "--quiet", f"--report={report}", f"--target={target}", f"--constraint={constraints}",
+        *TARGET, *index_options(), "--", *request["requirements"],
+    ):
+        return write(failure=failure())
+    with open(report, encoding="utf-8") as file:
+        installs = json.load(file)["install"]
+    extras = {}
+    for text in [*request["requirements"], *(r for i in installs for r in i["metadata"].get("requires_dist", []))]:
+        needed = Requirement(text)
+        extras.setdefault(canonicalize_name(needed.name), set()).update(needed.extras)
+    write(packages=[package(install, extras) for install in installs])
+
+
+def package(install, extras):
+    metadata = install["metadata"]
+    name = canonicalize_name(metadata["name"])
+    info = install["download_info"]
+    hashes = info.get("archive_info", {}).get("hashes", {})
+    requires = set()
+    for text in metadata.get("requires_dist", []):
+        needed = Requirement(text)
+        if is_needed(needed, extras.get(name, ())):
+            requires.add(canonicalize_name(needed.name))
+    return {
+        "name": name,
+        "version": metadata["version"],
+        "file": unquote(info["url"].rsplit("/", 1)[-1]),
+        "sha256": hashes.get("sha256"),
+        "requires": sorted(requires),
+        "yanked": bool(install.get("is_yanked")),
+    }
+
+
+def is_needed(requirement, extras):
+    if requirement.marker is None:
+        return True
+    return any(requirement.marker.evaluate({"extra": extra}) for extra in ("", *extras))
+
+
+def download():
+    requirements = os.path.join(request["folder"], "requirements.txt")
+    with open(requirements, "w", encoding="utf-8") as file:
+        for name, version, digest in request["files"]:
+            file.write(f"{name}=={version} --hash=sha256:{digest}\n")
+    ok = run(
+        "download", "--no-deps", "--require-hashes", f"--dest={request['folder']}", f"--requirement={requirements}",
+        *TARGET, *index_options(),
+    )
+    write(**({"downloaded": True} if ok else {"failure": failure()}))
+
+
+def failure():
+    """Returns the reason for which the last command of pip failed."""
+    error = errors[-1] if errors else None
+    if isinstance(error, (HashError, HashErrors)):
+        wrong = [item.req for item in getattr(error, "errors", [error]) if item.req is not None]
+        return {"kind": "hash", "package": canonicalize_name(wrong[0].name) if wrong else None}
+    causes = [describe(cause) for cause in getattr(error and error.__cause__, "causes", [])]
+    if isinstance(error, NetworkConnectionError) or unreachable or is_offline(error):
+        return {"kind": "offline", "address": unreachable[0] if unreachable else None}
+    if len(causes) == 1:
+        return {"kind": "missing", **causes[0]}
+    if causes:
+        return {"kind": "conflict", "causes": causes}
+    return {"kind": "other", "message": str(error).splitlines()[0] if error else "pip gave no reason"}
+
+
+def is_offline(error):
+    from pip._vendor.requests.exceptions import ConnectionError, Timeout
+
+    return isinstance(error, (ConnectionError, Timeout))
+
+
+def describe(cause):
+    requirement, parent = cause
+    project = canonicalize_name(requirement.project_name)
+    names = [link.filename for link in unusable if hasattr(link, "filename")]
+    files = [name for name in names if canonicalize_name(name.split("-")[0]) == project]
+    return {
+        "requirement": requirement.format_for_error(),
+        "package": project,
+        "neededBy": f"{parent.name} {parent.version}" if parent is not None else None,
+        "found": next((file for file in reversed(files) if file.endswith(".whl")), None),
+    }
+
+
+try:
+    {"resolve": resolve, "download": download}[request["command"]]()
+except Exception as error:  # another pip than this script knows
+    write(failure={"kind": "other", "message": f"{type(error).__name__}: {error}"})

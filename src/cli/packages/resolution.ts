@@ -1,0 +1,139 @@
+import { PLATFORM } from "../../sandbox/image/native_libraries.ts";
+import type { DistributionLock } from "../../sandbox/image/pyodide.ts";
+import { UsageError } from "../errors.ts";
+
+/** A package that a resolver has chosen. */
+export interface ResolvedPackage {
+  /** Normalized name. */
+  readonly name: string;
+  readonly version: string;
+  /** Name of the wheel. */
+  readonly file: string;
+  readonly sha256: string;
+  /** Normalized names of the packages that it needs on this platform. */
+  readonly requires: readonly string[];
+  readonly yanked: boolean;
+  /** Address of the file. Absent if the resolver also downloads. */
+  readonly url?: string;
+}
+
+/** Options of {@linkcode PackageResolver.resolve}. */
+export interface ResolveOptions {
+  /** Requirements in the form `name[extras]>=version`. */
+  readonly requirements: readonly string[];
+  /** Requirements of packages that are chosen only if another package needs them. */
+  readonly constraints: readonly string[];
+  /** Wheels that are already downloaded, by name and path. They need no index. */
+  readonly stored: readonly { readonly file: string; readonly path: string }[];
+  readonly lock: DistributionLock;
+  /** Address of the files of Pyodide's distribution. Without it, its packages cannot be chosen. */
+  readonly pyodideUrl?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Progress of the download of one file, in bytes. */
+export interface DownloadProgress {
+  readonly done: number;
+  /** Absent if the server does not state it. */
+  readonly total?: number | undefined;
+}
+
+/** Options of {@linkcode PackageResolver.download}. */
+export interface DownloadOptions {
+  readonly onProgress: (progress: DownloadProgress) => void;
+  readonly signal: AbortSignal;
+}
+
+/** A file to download. */
+export type WantedFile = Pick<ResolvedPackage, "name" | "version" | "file" | "sha256" | "url">;
+
+/** Chooses packages for the platform of the sandbox, and downloads their files from a package index. */
+export interface PackageResolver {
+  /** @throws {ResolutionError} if there is no solution. */
+  resolve(options: ResolveOptions): Promise<readonly ResolvedPackage[]>;
+  /**
+   * Returns the contents of files by their names.
+   *
+   * @throws {ResolutionError} if one cannot be downloaded or has another hash.
+   */
+  download(files: readonly WantedFile[], options: DownloadOptions): Promise<ReadonlyMap<string, Uint8Array>>;
+}
+
+/** A requirement that cannot be met. */
+export interface FailedRequirement {
+  readonly requirement: string;
+  readonly package: string;
+  /** Name and version of the package that has the requirement; null if the user has it. */
+  readonly neededBy: string | null;
+  /** A wheel of another platform that the index has. */
+  readonly found: string | null;
+}
+
+/** Reason why packages cannot be resolved or downloaded, as resolvers state it. */
+export type Failure =
+  | { readonly kind: "missing" } & FailedRequirement
+  | { readonly kind: "conflict"; readonly causes: readonly FailedRequirement[] }
+  | { readonly kind: "offline"; readonly address: string | null }
+  | { readonly kind: "hash"; readonly package: string | null }
+  | { readonly kind: "other"; readonly message: string };
+
+/** Error of packages that cannot be resolved or downloaded. The exit code is 2. */
+export class ResolutionError extends UsageError {
+  readonly failure: Failure;
+
+  /** @param lock Distribution whose packages the message names. */
+  constructor(failure: Failure, lock?: DistributionLock) {
+    super(failureText(failure, lock));
+    this.failure = failure;
+  }
+}
+
+function failureText(failure: Failure, lock?: DistributionLock): string {
+  switch (failure.kind) {
+    case "missing":
+      return `Cannot add '${failure.package}'${neededByText(failure)} as ${missingReason(failure, lock)}`;
+    case "conflict":
+      return `Cannot add the packages as their requirements exclude each other: ${
+        failure.causes.map(({ requirement, neededBy }) =>
+          neededBy === null ? `${requirement} is requested` : `${neededBy} needs ${requirement}`
+        ).join(", ")
+      }`;
+    case "offline":
+      return `Cannot reach the package index${failure.address === null ? "" : ` at ${failure.address}`}: ` +
+        "check the network and the configuration of pip";
+    case "hash":
+      return `Cannot download ${
+        failure.package === null ? "a package" : `'${failure.package}'`
+      } as its file must have the recorded sha256: the index serves another file`;
+    case "other":
+      return `Cannot resolve packages: ${failure.message}`;
+  }
+}
+
+function neededByText({ neededBy }: FailedRequirement): string {
+  return neededBy === null ? "" : `, which ${neededBy} needs,`;
+}
+
+function missingReason(failure: FailedRequirement, lock?: DistributionLock): string {
+  const { package: name, requirement, found } = failure;
+  const distributed = lock?.packages[name];
+  if (distributed !== undefined) {
+    return `'${requirement}' is not in the index for this platform, but Pyodide's distribution has ` +
+      `${name} ${distributed.version}: give its address with --pyodide-url`;
+  }
+  const needs = `'${requirement}' needs a pure wheel or one for ${PLATFORM}`;
+  return found === null ? `${needs}: the index has none` : `${needs}: found '${found}'`;
+}
+
+/**
+ * Returns an error for the first of the packages that was yanked, which means that its publisher has withdrawn it.
+ *
+ * @throws {UsageError} if there is one.
+ */
+export function requireNotYanked(packages: readonly ResolvedPackage[]): void {
+  const yanked = packages.find((found) => found.yanked);
+  if (yanked === undefined) return;
+  throw new UsageError(
+    `Cannot add '${yanked.name}' as its version ${yanked.version} was yanked: choose another version`,
+  );
+}
