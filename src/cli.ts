@@ -19,6 +19,7 @@ const EXAMPLES = `
 Examples:
   paddock exec -e 'print(sum(range(10)))'
   paddock repl
+  paddock packages add msgspec
   paddock doctor
   paddock serve
   paddock rollout --tasks examples/tasks.jsonl --out runs/a.jsonl
@@ -37,6 +38,7 @@ export function paddockCommand(): Command {
       "--cache-dir <dir>",
       "folder of cached base images (default: $PADDOCK_CACHE_DIR, else the user's cache)",
     )
+    .option("-y, --yes", "download packages of the profile that are missing without a prompt")
     .addHelpText("after", EXAMPLES)
     .configureOutput({
       writeOut: (text) => write(currentIo().stdout, text),

@@ -53,7 +53,11 @@ export function doctorCommand(): Command {
 }
 
 async function runDoctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
-  const report = await createReport(await resolveProfile(flags), cacheDirectory(flags.cacheDir), signal);
+  const report = await createReport(
+    await resolveProfile(flags, signal),
+    cacheDirectory(flags.cacheDir),
+    signal,
+  );
   const colour = wantsColour();
   await writeText(
     currentIo().stdout,

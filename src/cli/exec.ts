@@ -8,12 +8,15 @@ import { EXIT_CODES, exitCode, runCommand } from "./command.ts";
 import { readProgram, STDIN } from "./input.ts";
 import { interact } from "./repl.ts";
 import {
+  cacheDirectory,
   flagsOf,
   profileOption,
   resolveProfile,
   type SandboxFlags,
   startSandbox,
 } from "./sandbox_options.ts";
+import { withProgramPackages } from "./packages/with_deps.ts";
+import { createInstallation } from "./packages/sources.ts";
 import { TextQueue, toSinkText, writeText } from "./output.ts";
 import { checkUsage, UsageError } from "./errors.ts";
 import { parseWholeNumber } from "./options.ts";
@@ -28,6 +31,7 @@ interface ExecFlags extends SandboxFlags {
   memoryMb?: number;
   stdin?: string;
   json?: boolean;
+  withDeps?: boolean;
 }
 
 const EXAMPLES = `
@@ -35,6 +39,7 @@ Examples:
   paddock exec -e 'print(sum(range(10)))'
   paddock exec --timeout-ms 2000 program.py --verbose 3
   paddock exec -m json.tool < data.json
+  paddock exec --with-deps script.py
   echo 'print(1)' | paddock exec --json -
   echo 21 | paddock exec -e 'print(2 * int(input()))'
 
@@ -62,6 +67,10 @@ export function execCommand(): Command {
       parseWholeNumber(1),
     )
     .option("--stdin <file>", "file that input() reads; - reads stdin")
+    .option(
+      "--with-deps",
+      "add the packages that FILE names in a block '# /// script', or requirements.txt beside it",
+    )
     .option("--json", "print only the result, as one line of JSON")
     .addHelpText("after", EXAMPLES + EXIT_CODES)
     .action(async (file: string | undefined, args: string[], _: object, command: Command) => {
@@ -105,7 +114,8 @@ async function runExec(words: readonly string[], flags: ExecFlags, signal: Abort
   if (flags.interactive && json) {
     throw new UsageError("Cannot print JSON and start an interactive interpreter");
   }
-  const profile = withMemory(await resolveProfile(flags), flags.memoryMb);
+  const base = withMemory(await resolveProfile(flags, signal), flags.memoryMb);
+  const profile = flags.withDeps ? await withDependencies(base, { words, flags, signal }) : base;
   const io = currentIo();
   const { stdin: input, eval: code, module } = flags;
   const source = { code, module, words, stdin: input, isTerminal: io.stdin.isTerminal() };
@@ -127,6 +137,24 @@ async function runExec(words: readonly string[], flags: ExecFlags, signal: Abort
   else await writeText(io.stderr, toSinkText(io.stderr, formatEpilogue(result, profile)));
   if (flags.interactive) return await interact(session, { cacheDir: flags.cacheDir, signal });
   return exitCode(result);
+}
+
+/** Returns the profile with the packages that the program names. */
+async function withDependencies(
+  profile: Profile,
+  { words: [file], flags, signal }: { words: readonly string[]; flags: ExecFlags; signal: AbortSignal },
+): Promise<Profile> {
+  if (file === undefined || file === STDIN || flags.eval !== undefined || flags.module !== undefined) {
+    throw new UsageError("Cannot add the packages of a program as --with-deps needs a program file");
+  }
+  return await withProgramPackages(
+    profile,
+    file,
+    createInstallation({}, {
+      cacheDir: cacheDirectory(flags.cacheDir),
+      signal,
+    }),
+  );
 }
 
 /** Returns the text for stderr after the program: a note on dropped output, and the traceback. */

@@ -60,7 +60,7 @@ export function gradeCommand(): Command {
 async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): Promise<number> {
   const { concurrency: size } = flags;
   const entry = lookUp(GRADERS, flags.grader, "grader");
-  const profile = await resolveProfile(flags);
+  const profile = await resolveProfile(flags, signal);
   await requireReadable(file);
   await using stack = new AsyncDisposableStack();
   const grader = await openGrader(entry, flags, { profile, size, stack });

@@ -39,7 +39,7 @@ export function mcpCommand(): Command {
 }
 
 async function runMcp(flags: SandboxFlags, interrupted: AbortSignal): Promise<number> {
-  const profile = await resolveProfile(flags);
+  const profile = await resolveProfile(flags, interrupted);
   await using stack = new AsyncDisposableStack();
   const pool = createLazyPool({ profile, size: 1, resetMode: "fresh", cacheDir: flags.cacheDir, stack })();
   const sessions = stack.use(

@@ -41,7 +41,7 @@ export function replCommand(): Command {
 }
 
 async function runRepl(flags: SandboxFlags, signal: AbortSignal): Promise<number> {
-  const profile = await resolveProfile(flags);
+  const profile = await resolveProfile(flags, signal);
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ signal });
   const greeting = `Python in a sandbox, profile ${profile.name}. Ctrl-D ends.\n`;

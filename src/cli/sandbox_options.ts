@@ -8,7 +8,9 @@ import { loadProfile, type Profile } from "../sandbox/profile/profile.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { rethrowAsUsageError } from "./errors.ts";
+import { downloadAtFirstUse } from "./packages/first_use.ts";
 import { profileSource } from "./packages/profile_file.ts";
+import { createInstallation } from "./packages/sources.ts";
 import { currentIo } from "./io.ts";
 import { writeText } from "./output.ts";
 
@@ -16,6 +18,7 @@ import { writeText } from "./output.ts";
 export interface SandboxFlags {
   profile: string;
   cacheDir?: string;
+  yes?: boolean;
 }
 
 /** Returns the option `--profile`. */
@@ -29,13 +32,19 @@ export function flagsOf<Flags>(command: Command): Flags {
 }
 
 /**
- * Loads the profile of `--profile`.
+ * Loads the profile of `--profile`, and downloads packages of it that are missing if the user agrees.
  *
- * @throws {UsageError} if the profile does not exist or is invalid.
+ * @throws {UsageError} if the profile does not exist or is invalid, or packages of it are missing.
  */
-export async function resolveProfile({ profile }: SandboxFlags): Promise<Profile> {
-  const loaded = await rethrowAsUsageError(async () => loadProfile(await profileSource(profile)));
-  return { ...loaded, name: profile };
+export async function resolveProfile(
+  { profile: name, cacheDir, yes = false }: SandboxFlags,
+  signal: AbortSignal,
+): Promise<Profile> {
+  const loaded = await rethrowAsUsageError(async () => loadProfile(await profileSource(name)));
+  const profile = { ...loaded, name };
+  const installation = createInstallation({}, { cacheDir: cacheDirectory(cacheDir), signal });
+  await downloadAtFirstUse(profile, { ...installation, isAgreed: yes });
+  return profile;
 }
 
 /** Starts a sandbox. Prints a line to stderr if its base image must be built first. */

@@ -111,7 +111,7 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
   const { maxSessions = defaultSessions(address.tokens.length) } = flags;
   const maxConnections = connectionsOf(maxSessions, await fileLimit());
-  const profile = requireLayers(await resolveProfile(flags), flags.requireLayer ?? []);
+  const profile = requireLayers(await resolveProfile(flags, signal), flags.requireLayer ?? []);
   const tokenizer = await openEnvTokenizer(flags); // wrong options are an error before interpreters start
   await announceMissingLayers(profile);
   await using stack = new AsyncDisposableStack();

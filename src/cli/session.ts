@@ -51,7 +51,7 @@ export function sessionCommand(): Command {
 }
 
 async function runSession(flags: SessionFlags, signal: AbortSignal): Promise<number> {
-  const profile = await resolveProfile(flags);
+  const profile = await resolveProfile(flags, signal);
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ seed: flags.seed, signal });
   await printHint('Waiting for requests on stdin, such as {"code": "6 * 7"}; press Ctrl-D to end');

@@ -90,10 +90,8 @@ async function runAdd(
   requireUnlisted(editable, names);
   const installation = createInstallation(flags, { cacheDir: cacheDirectory(flags.cacheDir), signal });
   const earlier = before.flatMap(({ stored }) => stored?.requirement ?? []);
-  const after = await resolvePackages(
-    { requirements: [...earlier, ...requirements], pinned: before },
-    installation,
-  );
+  const pinned = before.filter(({ name }) => !names.includes(name));
+  const after = await resolvePackages({ requirements: [...earlier, ...requirements], pinned }, installation);
   await downloadPackages(after, installation);
   await checkPackages([...after, ...listedPackages(editable)], installation.cacheDir);
   await writePackages(editable, after);

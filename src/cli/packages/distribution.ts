@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { errorMessage } from "../../errors.ts";
 import type { DistributedPackage, DistributionLock } from "../../sandbox/image/pyodide.ts";
 import { UsageError } from "../errors.ts";
-import type { DownloadProgress, ResolvedPackage } from "./resolution.ts";
+import { type DownloadProgress, ResolutionError, type ResolvedPackage } from "./resolution.ts";
 
 /** Values of the environment markers of the sandbox, as PEP 508 names them. */
 export type TargetEnvironment = Readonly<Record<string, string>>;
@@ -90,6 +90,28 @@ export async function fetchFile(
     }),
   );
   return await new Response(counted ?? null).bytes();
+}
+
+/**
+ * Returns the page of a package index, which is empty if the index does not have it.
+ *
+ * @throws {ResolutionError} if the index cannot be reached.
+ */
+export async function fetchPage(url: string, signal: AbortSignal): Promise<{ html: string; url: string }> {
+  const headers = { accept: "application/vnd.pypi.simple.v1+html, text/html;q=0.5" };
+  let response: Response;
+  try {
+    response = await fetch(url, { signal, headers });
+  } catch {
+    signal.throwIfAborted();
+    throw new ResolutionError({ kind: "offline", address: url });
+  }
+  const html = await response.text();
+  if (response.ok) return { html, url: response.url };
+  if (response.status === 404) return { html: "", url };
+  throw new UsageError(
+    `Cannot read package index '${url}' as its status must be 200: it is ${response.status}`,
+  );
 }
 
 async function fetchResponse(url: string, signal: AbortSignal): Promise<Response> {

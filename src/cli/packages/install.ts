@@ -19,6 +19,8 @@ export interface Installation {
   readonly cacheDir: string;
   /** Returns the resolver. Called only if an index is needed. */
   readonly resolver: () => Promise<PackageResolver>;
+  /** Returns the lock file of the distribution. @default that of this version */
+  readonly lock?: () => Promise<DistributionLock>;
   /** Address of the files of Pyodide's distribution, with a slash at its end. */
   readonly pyodideUrl?: string | undefined;
   readonly signal: AbortSignal;
@@ -40,30 +42,26 @@ export interface WantedPackages {
 export async function resolvePackages(wanted: WantedPackages, options: Installation): Promise<PackageFile[]> {
   const roots = new Map(wanted.requirements.map((text) => [requirementName(text), text]));
   if (roots.size === 0) return [];
-  const lock = await readDistributionLock();
-  const resolved = await resolve(wanted, [...roots.values()], { ...options, lock });
+  const { lock = readDistributionLock } = options;
+  const resolved = await chooseVersions([...roots.values()], { ...options, ...wanted, lock });
   requireNotYanked(resolved);
-  return toPackageFiles(resolved, roots, lock);
+  return toPackageFiles(resolved, roots, await lock());
 }
 
-async function resolve(
-  { pinned, requirements }: WantedPackages,
-  roots: readonly string[],
-  options: Installation & { lock: DistributionLock },
+/** Keeps the pinned versions if they can be kept. */
+async function chooseVersions(
+  requirements: readonly string[],
+  options: Installation & { pinned: readonly PackageFile[]; lock: () => Promise<DistributionLock> },
 ): Promise<readonly ResolvedPackage[]> {
-  const { cacheDir, lock, pyodideUrl, signal } = options;
+  const { cacheDir, pinned, pyodideUrl, signal } = options;
   const resolver = await options.resolver();
-  const changed = new Set(
-    requirements.map(requirementName).filter((name, at, all) => all.indexOf(name) !== at),
-  );
-  const constraints = pinned.filter(({ name }) => !changed.has(name))
-    .map(({ name, stored }) => `${name}==${stored?.version}`);
+  const constraints = pinned.map(({ name, stored }) => `${name}==${stored?.version}`);
   const stored: { file: string; path: string }[] = [];
   for (const { path: file, sha256 } of pinned) {
     const path = storePath(cacheDir, sha256);
     if (file.endsWith(".whl") && await isStored(cacheDir, sha256)) stored.push({ file, path });
   }
-  const request = { requirements: roots, constraints, stored, lock, pyodideUrl, signal };
+  const request = { requirements, constraints, stored, lock: await options.lock(), pyodideUrl, signal };
   try {
     return await resolver.resolve(request);
   } catch (error) {

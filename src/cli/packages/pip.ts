@@ -9,10 +9,11 @@ import script from "./pip_resolver.py" with { type: "text" };
 import {
   type DownloadOptions,
   type DownloadProgress,
-  type Failure,
+  failureSchema,
   type PackageResolver,
   ResolutionError,
   type ResolvedPackage,
+  resolvedPackagesSchema,
   type ResolveOptions,
   type WantedFile,
 } from "./resolution.ts";
@@ -23,34 +24,6 @@ const PYTHONS: readonly (readonly string[])[] = [
   ["python"],
   ["uv", "run", "--quiet", "--no-project", "--with", "pip", "python"],
 ];
-
-const resolvedSchema = z.object({
-  name: z.string(),
-  version: z.string(),
-  file: z.string(),
-  sha256: z.string(),
-  requires: z.array(z.string()),
-  yanked: z.boolean(),
-});
-
-const failedSchema = z.object({
-  requirement: z.string(),
-  package: z.string(),
-  neededBy: z.string().nullable(),
-  found: z.string().nullable(),
-});
-
-/** Schema of a {@linkcode Failure}. */
-export const failureSchema: z.ZodType<Failure> = z.discriminatedUnion("kind", [
-  failedSchema.extend({ kind: z.literal("missing") }),
-  z.object({ kind: z.literal("conflict"), causes: z.array(failedSchema) }),
-  z.object({ kind: z.literal("offline"), address: z.string().nullable() }),
-  z.object({ kind: z.literal("hash"), package: z.string().nullable() }),
-  z.object({ kind: z.literal("other"), message: z.string() }),
-]);
-
-/** Schema of the packages that a resolver has chosen. */
-export const resolvedPackagesSchema: z.ZodType<readonly ResolvedPackage[]> = z.array(resolvedSchema);
 
 const lineSchema = z.union([
   z.object({ progress: z.object({ done: z.number(), total: z.number().nullable() }) }),

@@ -6,7 +6,7 @@ const MAX_LENGTH = 500;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*/;
 /** Extras, versions and a marker. Excludes `@`, which names an address. */
-const REST = /^\s*(\[[\w\s.,-]*\])?[\w\s.,<>=!~*+()-]*(;[\w\s.,<>=!~*+()'"-]*)?$/;
+const REST = /^ *(\[[\w .,-]*\])?[\w .,<>=!~*+()-]*(;[\w .,<>=!~*+()'"-]*)?$/;
 
 /**
  * Returns the normalized name of the package of a requirement such as `pydantic[email]>=2`.

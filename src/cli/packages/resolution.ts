@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { PLATFORM } from "../../sandbox/image/native_libraries.ts";
 import type { DistributionLock } from "../../sandbox/image/pyodide.ts";
 import { UsageError } from "../errors.ts";
@@ -14,7 +15,7 @@ export interface ResolvedPackage {
   readonly requires: readonly string[];
   readonly yanked: boolean;
   /** Address of the file. Absent if the resolver also downloads. */
-  readonly url?: string;
+  readonly url?: string | undefined;
 }
 
 /** Options of {@linkcode PackageResolver.resolve}. */
@@ -76,6 +77,35 @@ export type Failure =
   | { readonly kind: "offline"; readonly address: string | null }
   | { readonly kind: "hash"; readonly package: string | null }
   | { readonly kind: "other"; readonly message: string };
+
+const resolvedSchema = z.object({
+  name: z.string(),
+  version: z.string(),
+  file: z.string(),
+  sha256: z.string(),
+  requires: z.array(z.string()),
+  yanked: z.boolean(),
+  url: z.string().optional(),
+});
+
+const failedSchema = z.object({
+  requirement: z.string(),
+  package: z.string(),
+  neededBy: z.string().nullable(),
+  found: z.string().nullable(),
+});
+
+/** Schema of a {@linkcode Failure}. */
+export const failureSchema: z.ZodType<Failure> = z.discriminatedUnion("kind", [
+  failedSchema.extend({ kind: z.literal("missing") }),
+  z.object({ kind: z.literal("conflict"), causes: z.array(failedSchema) }),
+  z.object({ kind: z.literal("offline"), address: z.string().nullable() }),
+  z.object({ kind: z.literal("hash"), package: z.string().nullable() }),
+  z.object({ kind: z.literal("other"), message: z.string() }),
+]);
+
+/** Schema of the packages that a resolver has chosen. */
+export const resolvedPackagesSchema: z.ZodType<readonly ResolvedPackage[]> = z.array(resolvedSchema);
 
 /** Error of packages that cannot be resolved or downloaded. The exit code is 2. */
 export class ResolutionError extends UsageError {

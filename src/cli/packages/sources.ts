@@ -4,6 +4,7 @@ import { distributionUrl } from "./distribution.ts";
 import type { Installation } from "./install.ts";
 import { PipResolver } from "./pip.ts";
 import type { PackageResolver } from "./resolution.ts";
+import { SandboxResolver } from "./sandbox_resolver.ts";
 
 /** Options of commands that download packages. */
 export interface SourceFlags {
@@ -22,13 +23,16 @@ export function createInstallation(
     cacheDir,
     signal,
     pyodideUrl: distribution ? distributionUrl(distribution) : undefined,
-    resolver: () => found ??= findResolver(index),
+    resolver: () => found ??= findResolver(index, cacheDir),
   };
 }
 
-async function findResolver(index: string | undefined): Promise<PackageResolver> {
+async function findResolver(index: string | undefined, cacheDir: string): Promise<PackageResolver> {
   const pip = await PipResolver.find({ index });
   if (pip !== undefined) return pip;
+  if (index !== undefined) {
+    return new SandboxResolver({ index: index.endsWith("/") ? index : `${index}/`, cacheDir });
+  }
   throw new UsageError(
     "Cannot resolve packages as neither python3 with pip nor uv is installed: install one of them, or name a package " +
       "index with --index",

@@ -82,7 +82,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const resolved = await resolveFlagPolicy(flags, tokenizer);
   const tokens = tokenOptionsOf(flags, { tokenizer, editPrompt: kind.editPrompt });
   if (tokens !== undefined) await requirePolicyForTraining(resolved, { format: tokens.format, signal });
-  const profile = await resolveProfile(flags);
+  const profile = await resolveProfile(flags, signal);
   const { concurrency, poolSize } = sizesOf(flags, resolved);
   if (flags.tasks !== undefined) await requireReadable(flags.tasks, { mayBeFolder: true });
   const summary = new Summary({ samples, rewardsGain: kind.rewardsGain });

@@ -1,0 +1,85 @@
+import { dirname, join } from "node:path";
+import { parse } from "smol-toml";
+import { z } from "zod";
+import { errorMessage } from "../../errors.ts";
+import { UsageError } from "../errors.ts";
+import { requirementName } from "./requirement.ts";
+
+const scriptSchema = z.object({ dependencies: z.array(z.string()).default([]) });
+
+/**
+ * Returns the requirements of a program: those of its inline metadata (PEP 723), else those of the file
+ * `requirements.txt` beside it.
+ *
+ * @throws {UsageError} if it has neither, or one of them cannot be read.
+ */
+export async function readProgramRequirements(path: string): Promise<string[]> {
+  const inline = inlineRequirements(await readText(path), path);
+  if (inline !== undefined) return inline;
+  const file = join(dirname(path), "requirements.txt");
+  try {
+    return requirementsOf(await Deno.readTextFile(file), file);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new UsageError(
+      `Cannot run '${path}' with its packages as it must have a block '# /// script', or a file '${file}'`,
+    );
+  }
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (cause) {
+    throw new UsageError(`Cannot read '${path}': ${errorMessage(cause)}`, { cause });
+  }
+}
+
+/** Returns the dependencies in the metadata of a program; `undefined` if it has none. */
+export function inlineRequirements(program: string, source: string): string[] | undefined {
+  const lines = program.split(/\r?\n/);
+  const start = lines.indexOf("# /// script");
+  if (start === -1) return undefined;
+  const block = lines.slice(start + 1);
+  const length = block.findIndex((line) => line !== "#" && !line.startsWith("# "));
+  const comments = length === -1 ? block : block.slice(0, length);
+  const end = comments.lastIndexOf("# ///");
+  if (end === -1) {
+    throw new UsageError(`Cannot read metadata of '${source}' as its block must end with '# ///'`);
+  }
+  const toml = comments.slice(0, end).map((line) => line.slice(2)).join("\n");
+  const { dependencies } = parseMetadata(toml, source);
+  for (const requirement of dependencies) requirementName(requirement);
+  return dependencies;
+}
+
+function parseMetadata(toml: string, source: string): z.infer<typeof scriptSchema> {
+  try {
+    return scriptSchema.parse(parse(toml));
+  } catch (cause) {
+    const reason = cause instanceof z.ZodError
+      ? "'dependencies' must be an array of strings"
+      : errorMessage(cause).split("\n")[0];
+    throw new UsageError(`Cannot read metadata of '${source}': ${reason}`, { cause });
+  }
+}
+
+/**
+ * Returns the requirements of a file in pip's format. It may have comments, and requirements by name only.
+ *
+ * @throws {UsageError} if a line has something else, such as an option or a path.
+ */
+export function requirementsOf(text: string, source: string): string[] {
+  const lines = text.replaceAll(/\\\r?\n/g, " ").split(/\r?\n/).map((line) =>
+    line.replace(/(^|\s)#.*$/, "").trim()
+  );
+  const found = lines.filter((line) => line !== "");
+  for (const line of found) {
+    const isOption = line.startsWith("-") || line.includes("--");
+    if (isOption) {
+      throw new UsageError(`Cannot read '${source}' as it must have requirements only: found '${line}'`);
+    }
+    requirementName(line);
+  }
+  return found;
+}

@@ -1,0 +1,184 @@
+"""Chooses packages with resolvelib. Runs in a sandbox, whose markers and tags are those that packages must fit.
+
+The host gives pages of the package index and metadata of wheels. It checks hashes, and it downloads nothing else.
+"""
+
+import json
+from email import message_from_string
+from html.parser import HTMLParser
+from urllib.parse import unquote, urldefrag, urljoin
+
+from packaging.requirements import Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.tags import sys_tags
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import InvalidVersion
+from paddock import tools
+from resolvelib import AbstractProvider, BaseReporter, ResolutionImpossible, ResolutionTooDeep, Resolver
+
+MAX_ROUNDS = 20_000
+RANKS = {tag: rank for rank, tag in enumerate(sys_tags())}
+PYTHON = "3.14"
+
+
+class Links(HTMLParser):
+    """Collects the links of a page in the form of PEP 503."""
+
+    def __init__(self, base):
+        super().__init__()
+        self.base = base
+        self.found = []
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        if tag != "a" or not values.get("href"):
+            return
+        url, fragment = urldefrag(urljoin(self.base, values["href"]))
+        self.found.append({
+            "url": url,
+            "file": unquote(url.rsplit("/", 1)[-1]),
+            "sha256": fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None,
+            "python": values.get("data-requires-python") or "",
+            "yanked": "data-yanked" in values,
+            "metadata": any(name in values for name in ("data-core-metadata", "data-dist-info-metadata")),
+        })
+
+
+class Candidate:
+    """A version of a package, with the extras that are wanted."""
+
+    def __init__(self, name, version, link, extras=()):
+        self.name, self.version, self.link, self.extras = name, version, link, frozenset(extras)
+
+    def __str__(self):
+        return f"{self.name} {self.version}"
+
+
+class Provider(AbstractProvider):
+    def __init__(self, request):
+        self.links = request["links"]
+        self.constraints = {}
+        for text in request["constraints"]:
+            constraint = Requirement(text)
+            self.constraints[canonicalize_name(constraint.name)] = constraint.specifier
+        self.releases = {}  # by package: versions and their best wheels, newest first
+        self.unusable = {}  # by package: a wheel of another platform
+        self.metadata = {}
+
+    def identify(self, requirement_or_candidate):
+        item = requirement_or_candidate
+        return canonicalize_name(item.name), frozenset(item.extras)
+
+    def get_preference(self, identifier, resolutions, candidates, information, backtrack_causes):
+        wanted = [info.requirement for info in information[identifier]]
+        is_pinned = any(spec.operator == "==" for requirement in wanted for spec in requirement.specifier)
+        return not is_pinned, identifier[0], sorted(identifier[1])
+
+    def find_matches(self, identifier, requirements, incompatibilities):
+        name, extras = identifier
+        wanted = SpecifierSet()
+        for requirement in requirements[identifier]:
+            wanted &= requirement.specifier
+        wanted &= self.constraints.get(name, SpecifierSet())
+        is_exact = any(spec.operator in ("==", "===") for spec in wanted)
+        excluded = {candidate.version for candidate in incompatibilities[identifier]}
+        releases = self.read_releases(name)
+        usable = [version for version, link in releases.items() if is_exact or not link["yanked"]]
+        return [
+            Candidate(name, version, releases[version], extras)
+            for version in wanted.filter(usable)
+            if version not in excluded
+        ]
+
+    def is_satisfied_by(self, requirement, candidate):
+        return requirement.specifier.contains(candidate.version, prereleases=True)
+
+    def get_dependencies(self, candidate):
+        if candidate.extras:
+            yield Requirement(f"{candidate.name}=={candidate.version}")
+        for requirement in self.read_requirements(candidate):
+            if any(is_needed(requirement, extra) for extra in candidate.extras or ("",)):
+                yield requirement
+
+    def read_requirements(self, candidate):
+        link = candidate.link
+        if link["url"] not in self.metadata:
+            text = tools.metadata(url=link["url"], sha256=link["sha256"] or "", separate=link.get("metadata", False))
+            headers = message_from_string(text)
+            self.metadata[link["url"]] = [Requirement(line) for line in headers.get_all("Requires-Dist", [])]
+        return self.metadata[link["url"]]
+
+    def read_releases(self, name):
+        if name not in self.releases:
+            page = tools.page(project=name)
+            links = Links(page["url"])
+            links.feed(page["html"])
+            self.releases[name] = self.choose_wheels(name, [*self.links, *links.found])
+        return self.releases[name]
+
+    def choose_wheels(self, name, links):
+        best = {}
+        for link in links:
+            try:
+                project, version, build, tags = parse_wheel_filename(link["file"])
+                if project != name:
+                    continue
+                fits_python = SpecifierSet(link.get("python", "")).contains(PYTHON)
+            except (InvalidWheelFilename, InvalidVersion, InvalidSpecifier):
+                continue
+            rank = min((RANKS[tag] for tag in tags if tag in RANKS), default=None)
+            if rank is None or not fits_python:
+                self.unusable[name] = link["file"]
+            elif version not in best or (rank, build) < best[version][0]:
+                best[version] = (rank, build), {"yanked": False, **link}
+        return {version: best[version][1] for version in sorted(best, reverse=True)}
+
+
+def is_needed(requirement, extra):
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+
+
+def resolve(request):
+    provider = Provider(request)
+    roots = [Requirement(text) for text in request["requirements"]]
+    roots = [root for root in roots if is_needed(root, "")]
+    try:
+        result = Resolver(provider, BaseReporter()).resolve(roots, max_rounds=MAX_ROUNDS)
+    except ResolutionImpossible as error:
+        return {"failure": describe_failure(provider, error.causes)}
+    except ResolutionTooDeep:
+        return {"failure": {"kind": "other", "message": f"there is no solution in {MAX_ROUNDS} rounds"}}
+    packages = {}
+    for candidate in result.mapping.values():
+        needed = {canonicalize_name(requirement.name) for requirement in provider.get_dependencies(candidate)}
+        found = packages.setdefault(candidate.name, {
+            "name": candidate.name,
+            "version": str(candidate.version),
+            "file": candidate.link["file"],
+            "sha256": candidate.link["sha256"],
+            "url": candidate.link["url"],
+            "yanked": candidate.link["yanked"],
+            "requires": [],
+        })
+        found["requires"] = sorted({*found["requires"], *needed} - {candidate.name})
+    return {"packages": list(packages.values())}
+
+
+def describe_failure(provider, causes):
+    described = [describe(provider, cause) for cause in causes]
+    if len(described) == 1:
+        return {"kind": "missing", **described[0]}
+    return {"kind": "conflict", "causes": described}
+
+
+def describe(provider, cause):
+    name = canonicalize_name(cause.requirement.name)
+    return {
+        "requirement": str(cause.requirement).partition(";")[0].strip(),
+        "package": name,
+        "neededBy": str(cause.parent) if cause.parent is not None else None,
+        "found": provider.unusable.get(name),
+    }
+
+
+print(json.dumps(resolve(tools.request())))

@@ -1,0 +1,129 @@
+import { zipSync } from "fflate";
+import { sha256 } from "../../../src/hash.ts";
+
+/** A wheel that a test makes. */
+export interface TestWheel {
+  readonly name: string;
+  readonly version: string;
+  /** Python, ABI and platform. @default "py3-none-any" */
+  readonly tags?: string;
+  /** Requirements, with their markers. */
+  readonly requires?: readonly string[];
+  readonly extras?: readonly string[];
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  readonly yanked?: boolean;
+  /** Hash that the index states. @default that of the file */
+  readonly statedSha256?: string;
+}
+
+/** A file of an index or a mirror. */
+export interface ServedFile {
+  readonly file: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly sha256: string;
+}
+
+/** Makes the file of a wheel. */
+export async function makeWheel(wheel: TestWheel): Promise<ServedFile> {
+  const { name, version, tags = "py3-none-any", requires = [], extras = [], files = {} } = wheel;
+  const project = name.replaceAll("-", "_");
+  const info = `${project}-${version}.dist-info`;
+  const metadata = ["Metadata-Version: 2.1", `Name: ${name}`, `Version: ${version}`]
+    .concat(extras.map((extra) => `Provides-Extra: ${extra}`))
+    .concat(requires.map((requirement) => `Requires-Dist: ${requirement}`));
+  const bytes = makeZip({
+    [`${project}/__init__.py`]: `__version__ = "${version}"\n`,
+    ...files,
+    [`${info}/METADATA`]: `${metadata.join("\n")}\n`,
+    [`${info}/WHEEL`]: `Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: ${tags}\n`,
+    [`${info}/RECORD`]: "",
+  });
+  return { file: `${project}-${version}-${tags}.whl`, bytes, sha256: await sha256(bytes) };
+}
+
+/** Makes a ZIP archive. */
+export function makeZip(files: Readonly<Record<string, string | Uint8Array>>): Uint8Array<ArrayBuffer> {
+  const encoder = new TextEncoder();
+  const entries = Object.entries(files).map(([path, text]) =>
+    [path, typeof text === "string" ? encoder.encode(text) : text] as const
+  );
+  return new Uint8Array(zipSync(Object.fromEntries(entries)));
+}
+
+/** Wheels of PyPI that the resolver of the sandbox needs. Their licences are in the wheels. */
+const LIBRARIES = ["packaging-26.3-py3-none-any.whl", "resolvelib-1.2.1-py3-none-any.whl"];
+
+/** A package index on loopback, in the form of PEP 503, and a folder of further files. */
+export class PackageIndex implements AsyncDisposable {
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+  readonly #pages: ReadonlyMap<string, string>;
+  /** Paths that were requested. */
+  readonly requests: string[] = [];
+
+  private constructor(
+    files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
+    pages: ReadonlyMap<string, string>,
+  ) {
+    this.#files = files;
+    this.#pages = pages;
+    this.#server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
+      const { pathname } = new URL(request.url);
+      this.requests.push(pathname);
+      return this.#respond(decodeURIComponent(pathname));
+    });
+  }
+
+  /**
+   * Serves wheels that a test makes, and the two libraries of the resolver.
+   *
+   * @param mirrored Files under `/mirror/`.
+   */
+  static async serve(
+    wheels: readonly TestWheel[],
+    mirrored: readonly ServedFile[] = [],
+  ): Promise<PackageIndex> {
+    const files = new Map(mirrored.map(({ file, bytes }) => [`/mirror/${file}`, bytes]));
+    const links = new Map<string, string[]>();
+    for (const wheel of wheels) {
+      const { file, bytes, sha256 } = await makeWheel(wheel);
+      files.set(`/files/${file}`, bytes);
+      const yanked = wheel.yanked ? ' data-yanked="broken"' : "";
+      const link = `<a href="/files/${file}#sha256=${wheel.statedSha256 ?? sha256}"${yanked}>${file}</a>`;
+      links.set(wheel.name, [...links.get(wheel.name) ?? [], link]);
+    }
+    for (const file of LIBRARIES) {
+      const bytes = await Deno.readFile(new URL(`../../data/wheels/${file}`, import.meta.url));
+      files.set(`/files/${file}`, bytes);
+      const name = file.split("-")[0] ?? "";
+      links.set(name, [`<a href='/files/${file}#sha256=${await sha256(bytes)}'>${file}</a>`]);
+    }
+    const pages = [...links].map(([name, lines]) =>
+      [`/simple/${name}/`, `<!DOCTYPE html><html><body>${lines.join("\n")}</body></html>`] as const
+    );
+    return new PackageIndex(files, new Map(pages));
+  }
+
+  get #origin(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}`;
+  }
+
+  get url(): string {
+    return `${this.#origin}/simple/`;
+  }
+
+  get mirrorUrl(): string {
+    return `${this.#origin}/mirror/`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+  }
+
+  #respond(path: string): Response {
+    const page = this.#pages.get(path);
+    if (page !== undefined) return new Response(page, { headers: { "content-type": "text/html" } });
+    const bytes = this.#files.get(path);
+    return bytes === undefined ? new Response("no such file", { status: 404 }) : new Response(bytes);
+  }
+}
