@@ -3,6 +3,9 @@ import type { OutputStream } from "../../src/cli/io.ts";
 
 const CLI = decodeURIComponent(new URL("../../src/cli.ts", import.meta.url).pathname);
 
+/** A folder that does not exist: profiles of the user of this machine must not change tests. */
+const NO_CONFIG = "/nonexistent";
+
 /** Outcome of a run of the command line. */
 export interface Run {
   code: number;
@@ -17,7 +20,7 @@ export function startPaddock(...args: string[]): Deno.ChildProcess {
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
-    env: { NO_COLOR: "1" },
+    env: { NO_COLOR: "1", XDG_CONFIG_HOME: NO_CONFIG },
   }).spawn();
 }
 
@@ -31,15 +34,24 @@ export async function spawnPaddock(args: readonly string[], stdin: string | Uint
   return { code, stdout: decoder.decode(stdout), stderr: withoutBuild(decoder.decode(stderr)) };
 }
 
-/** Runs the command line in this process to its end with `stdin` as its input. */
-export async function runPaddock(args: readonly string[], stdin: string | Uint8Array = ""): Promise<Run> {
+/**
+ * Runs the command line in this process to its end with `stdin` as its input.
+ *
+ * @param env Variables in place of those of this process.
+ */
+export async function runPaddock(
+  args: readonly string[],
+  stdin: string | Uint8Array = "",
+  { env = {} }: { env?: Readonly<Record<string, string>> } = {},
+): Promise<Run> {
+  const variables: Readonly<Record<string, string>> = { NO_COLOR: "1", XDG_CONFIG_HOME: NO_CONFIG, ...env };
   const stdout = new MemoryOutput();
   const stderr = new MemoryOutput();
   const code = await runCommandLine(args, {
     stdin: { readable: inputOf(stdin), isTerminal: () => false },
     stdout,
     stderr,
-    env: { get: (name) => name === "NO_COLOR" ? "1" : Deno.env.get(name) },
+    env: { get: (name) => variables[name] ?? Deno.env.get(name) },
     signal: new AbortController().signal,
     exitCode: 0,
   });

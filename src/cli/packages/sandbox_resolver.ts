@@ -42,7 +42,14 @@ function library(name: string, version: string, digest: string): PackageFile {
 
 /** The sandbox of the resolver. Metadata of packages is hostile: it may ask for endless work. */
 const PROFILE = JSON.stringify({
-  preimports: ["email", "html.parser", "packaging.requirements", "packaging.tags", "packaging.utils", "resolvelib"],
+  preimports: [
+    "email",
+    "html.parser",
+    "packaging.requirements",
+    "packaging.tags",
+    "packaging.utils",
+    "resolvelib",
+  ],
   hostTools: true,
   limits: { timeoutMs: 300_000, cpuSeconds: 300, hostToolCalls: 100_000, outputBytes: 16 * 1024 * 1024 },
 });

@@ -2,6 +2,8 @@ import { parse } from "@std/jsonc";
 import { dirname, isAbsolute, resolve } from "node:path/posix";
 import evaluation from "../../../sandboxes/evaluation.jsonc" with { type: "text" };
 import python from "../../../sandboxes/python.jsonc" with { type: "text" };
+import reason from "../../../sandboxes/reason.jsonc" with { type: "text" };
+import science from "../../../sandboxes/science.jsonc" with { type: "text" };
 import serve from "../../../sandboxes/serve.jsonc" with { type: "text" };
 import strict from "../../../sandboxes/strict.jsonc" with { type: "text" };
 import tools from "../../../sandboxes/tools.jsonc" with { type: "text" };
@@ -55,7 +57,7 @@ export interface ParseProfileOptions {
 }
 
 /**
- * Loads a profile by name (`python`, `tools`, `workspace`, `serve`, `strict`, `evaluation`), or from a file if the
+ * Loads a profile by name (`python`, `tools`, `workspace`, `serve`, `strict`, `evaluation`, `reason`, `science`), or from a file if the
  * value contains a slash or ends in `.jsonc` or `.json`.
  *
  * @example Load a profile and change a limit
@@ -126,6 +128,8 @@ async function requireFiles({ name, mounts, packages }: Profile): Promise<void> 
 const SHIPPED: ReadonlyMap<string, string> = new Map([
   ["evaluation", evaluation],
   ["python", python],
+  ["reason", reason],
+  ["science", science],
   ["serve", serve],
   ["strict", strict],
   ["tools", tools],

@@ -387,7 +387,7 @@ Deno.test("loadProfile() lists the known profiles if the name is unknown", async
     const error = await assertRejects(() => loadProfile(name), Deno.errors.NotFound);
     assertEquals(
       error.message,
-      `Cannot find profile '${name}': it must be one of evaluation, python, serve, strict, tools, workspace, or a path to a .jsonc file`,
+      `Cannot find profile '${name}': it must be one of evaluation, python, reason, science, serve, strict, tools, workspace, or a path to a .jsonc file`,
     );
   }
 });
@@ -397,7 +397,7 @@ Deno.test("loadProfile() names a missing file and lists the known profiles", asy
   assertEquals(
     error.message,
     "Cannot find profile '/none/mine.jsonc': there is no file '/none/mine.jsonc'; " +
-      "profiles that need no file are evaluation, python, serve, strict, tools, workspace",
+      "profiles that need no file are evaluation, python, reason, science, serve, strict, tools, workspace",
   );
 });
 
