@@ -104,7 +104,7 @@ function benchCommand(): Command {
 }
 
 async function runBench(flags: BenchFlags): Promise<number> {
-  const profile = await resolveProfile(flags);
+  const profile = await resolveProfile(flags, new AbortController().signal);
   const [detected, python] = await Promise.all([detectLayers(), findPython()]);
   const { effort, mathVerifyPython } = flags;
   const cacheDir = cacheDirectory(flags.cacheDir);

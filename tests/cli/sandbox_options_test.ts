@@ -26,12 +26,24 @@ Deno.test("cacheDirectory() returns an absolute path", () => {
 });
 
 Deno.test("resolveProfile() throws a usage error for a missing or invalid profile", async () => {
-  await assertRejects(() => resolveProfile({ profile: "nope" }), UsageError, "Cannot find profile 'nope'");
-  await assertRejects(() => resolveProfile({ profile: Deno.cwd() }), UsageError, "Cannot read profile");
+  await assertRejects(
+    () => resolveProfile({ profile: "nope" }, new AbortController().signal),
+    UsageError,
+    "Cannot find profile 'nope'",
+  );
+  await assertRejects(
+    () => resolveProfile({ profile: Deno.cwd() }, new AbortController().signal),
+    UsageError,
+    "Cannot read profile",
+  );
   const path = await Deno.makeTempFile({ suffix: ".jsonc" });
   try {
     await Deno.writeTextFile(path, '{ "limits": ');
-    await assertRejects(() => resolveProfile({ profile: path }), UsageError, "must be JSON with comments");
+    await assertRejects(
+      () => resolveProfile({ profile: path }, new AbortController().signal),
+      UsageError,
+      "must be JSON with comments",
+    );
   } finally {
     await Deno.remove(path);
   }

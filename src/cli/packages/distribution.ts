@@ -2,6 +2,7 @@ import { pathToFileURL } from "node:url";
 import { resolve } from "node:path";
 import { errorMessage } from "../../errors.ts";
 import type { DistributedPackage, DistributionLock } from "../../sandbox/image/pyodide.ts";
+import { normalizeName } from "../../sandbox/profile/packages.ts";
 import { UsageError } from "../errors.ts";
 import { type DownloadProgress, ResolutionError, type ResolvedPackage } from "./resolution.ts";
 
@@ -62,7 +63,7 @@ export function neededSharedLibraries(
       const entry = lock.packages[name];
       if (entry?.package_type !== "shared_library") continue; // a resolver has chosen it by its metadata
       if (!users.has(entry)) pending.push(entry);
-      users.set(entry, (users.get(entry) ?? new Set()).add(user.name));
+      users.set(entry, (users.get(entry) ?? new Set()).add(normalizeName(user.name)));
     }
   }
   return [...users].map(([entry, names]) => ({ entry, neededBy: [...names].sort() }));

@@ -57,9 +57,20 @@ async function unpack(file: Wheel): Promise<LibraryFile[]> {
     if (path.startsWith("/") || path.split("/").includes("..")) {
       throw new TypeError(packageError(name, `it contains a path outside the package: ${path}`));
     }
-    return { path: `${SITE_PACKAGES}/${path}`, contents };
+    return { path: `${SITE_PACKAGES}/${path}`, contents: REPLACED.get(path) ?? contents };
   });
 }
+
+/**
+ * Files of packages that need a browser. urllib3 replaces its connections by those of a browser, which a sandbox does
+ * not have; without that it uses sockets, and `requests` reports that there is no network by its own error.
+ */
+const REPLACED: ReadonlyMap<string, Uint8Array> = new Map([
+  [
+    "urllib3/contrib/emscripten/__init__.py",
+    new TextEncoder().encode("def inject_into_urllib3() -> None:\n    pass\n"),
+  ],
+]);
 
 /**
  * Returns the shared libraries of an archive of Pyodide's distribution, in one folder. Other libraries find them by the

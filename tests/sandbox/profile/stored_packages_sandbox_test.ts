@@ -1,7 +1,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { zipSync } from "fflate";
+import { readPackageFiles } from "../../../src/sandbox/image/image_files.ts";
 import { storeFile } from "../../../src/sandbox/image/package_store.ts";
 import { readDistributionLock } from "../../../src/sandbox/image/pyodide.ts";
+import { normalizeName } from "../../../src/sandbox/profile/packages.ts";
 import { loadProfile, parseProfile } from "../../../src/sandbox/profile/profile.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { sha256 } from "../../../src/hash.ts";
@@ -48,6 +50,22 @@ Deno.test("Sandbox.start() names the command for a stored package whose file is 
   );
 });
 
+Deno.test("readPackageFiles() leaves out urllib3's use of a browser", async () => {
+  await using folder = await TempFolder.of();
+  const file = { "urllib3/contrib/emscripten/__init__.py": "import js\n", "urllib3/__init__.py": "x = 1\n" };
+  const { packages } = parseProfile(
+    JSON.stringify({
+      packages: { urllib3: await store(folder.path, "urllib3-2.8.0-py3-none-any.whl", file) },
+    }),
+    { source: "mine" },
+  );
+  const files = await readPackageFiles(packages, folder.path);
+  assertEquals(files.map(({ contents }) => new TextDecoder().decode(contents)), [
+    "def inject_into_urllib3() -> None:\n    pass\n",
+    "x = 1\n",
+  ]);
+});
+
 Deno.test("the profile science has the files of the distribution that the interpreter is part of", async () => {
   const { packages } = await readDistributionLock();
   const science = await loadProfile("science");
@@ -55,7 +73,7 @@ Deno.test("the profile science has the files of the distribution that the interp
   const expected = science.packages.map(({ name }) => packages[name]);
   assertEquals(
     files(science.packages),
-    expected.map((entry) => [entry?.name, entry?.file_name, entry?.sha256]),
+    expected.map((entry) => [normalizeName(entry?.name ?? ""), entry?.file_name, entry?.sha256]),
   );
   const names = new Set(science.packages.map(({ name }) => name));
   assertEquals(expected.flatMap((entry) => entry?.depends ?? []).filter((name) => !names.has(name)), []);
