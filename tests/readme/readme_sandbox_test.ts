@@ -5,8 +5,10 @@ import type { Trajectory } from "../../mod.ts";
 import { ChildTransport } from "../../src/tools/mcp/child_transport.ts";
 import { Serving } from "../../bench/serving.ts";
 import { CURL, PYTHON } from "../examples/installed.ts";
+import { PackageIndex } from "../cli/packages/package_index.ts";
 import { FakeServer } from "../policy/fake_server.ts";
 import { FakeVllm } from "../policy/fake_vllm.ts";
+import { copyPlainImage } from "../sandbox/copy_image.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { Clone } from "./clone.ts";
 import { readmeBlocks } from "./readme_blocks.ts";
@@ -22,6 +24,7 @@ const PAGES = [
   "envs",
   "hardening",
   "library",
+  "packages",
   "rollouts",
   "security",
   "server",
@@ -80,6 +83,7 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "An episode: sh",
     "Rollouts from a file: sh",
     "Rollouts from a file: sh",
+    "Packages: sh",
     "Server: sh",
     "Server: sh",
     "tau-bench: sh",
@@ -124,6 +128,31 @@ Deno.test({
       clone.run("sh", "-euc", text.replace(/\/path\/to\/paddock\/(\S+)/, `"${PATH}$1"`));
     assertEquals(await run(block("An episode", "sh")), "");
     assertEquals(await run(block("Rollouts from a file", "sh", "paddock exec")), "42\n");
+  },
+});
+
+Deno.test({
+  name: "README, Packages: a package is added from an index on loopback, and runs",
+  ignore: !posix,
+  async fn() {
+    const decode = "import json as _json\nclass json:\n    decode = staticmethod(_json.loads)\n"; // what the block calls
+    await using index = await PackageIndex.serve([
+      { name: "msgspec", version: "1.0", files: { "msgspec/__init__.py": decode } },
+    ]);
+    await using clone = await Clone.create();
+    await copyPlainImage(join(clone.path, "cache"));
+    const setUp = [
+      `export XDG_CONFIG_HOME="$PWD/config" PADDOCK_CACHE_DIR="$PWD/cache"`,
+      `paddock() { "$DENO" run -A --quiet "$ROOT/src/cli.ts" "$@"; }`,
+      "",
+    ].join("\n");
+    const commands = block("Packages", "sh").replace("add msgspec", `add msgspec --index ${index.url}`);
+    const output = await clone.run("sh", "-euc", setUp + commands);
+    assertEquals(output.split("\n").filter((line) => !line.startsWith("Profile ")), [
+      "+ msgspec 1.0",
+      "[1, 2]",
+      "",
+    ]);
   },
 });
 
