@@ -80,6 +80,18 @@ if to_dict is not None:  # reports of pip before 23.3 do not mark yanked version
 
     InstallationReport._install_req_to_dict = classmethod(to_dict_with_yanked)
 
+from pip._internal.resolution.resolvelib.candidates import RequiresPythonCandidate
+
+set_python = RequiresPythonCandidate.__init__
+python_version = tuple(int(part) for part in request["python"].split("."))
+
+
+def set_target_python(self, py_version_info):  # 'pip install' compares Requires-Python with the Python of the host
+    set_python(self, py_version_info or python_version)
+
+
+RequiresPythonCandidate.__init__ = set_target_python
+
 TARGET = [
     f"--platform={request['platform']}",
     f"--python-version={request['python']}",

@@ -10,6 +10,8 @@ export interface TestWheel {
   /** Requirements, with their markers. */
   readonly requires?: readonly string[];
   readonly extras?: readonly string[];
+  /** Versions of Python that it is for. */
+  readonly python?: string;
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   readonly yanked?: boolean;
   /** Hash that the index states. @default that of the file */
@@ -29,6 +31,7 @@ export async function makeWheel(wheel: TestWheel): Promise<ServedFile> {
   const project = name.replaceAll("-", "_");
   const info = `${project}-${version}.dist-info`;
   const metadata = ["Metadata-Version: 2.1", `Name: ${name}`, `Version: ${version}`]
+    .concat(wheel.python === undefined ? [] : [`Requires-Python: ${wheel.python}`])
     .concat(extras.map((extra) => `Provides-Extra: ${extra}`))
     .concat(requires.map((requirement) => `Requires-Dist: ${requirement}`));
   const bytes = makeZip({

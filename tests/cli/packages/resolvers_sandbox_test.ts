@@ -27,6 +27,7 @@ const WHEELS: readonly TestWheel[] = [
     extras: ["more"],
     requires: ["base; extra == 'more'", "python-old; python_version < '3.14'"],
   },
+  { name: "newest", version: "1.0", python: ">=3.14" },
   { name: "any", version: "1.0", tags: "py3-none-pyemscripten_2026_0_wasm32", requires: ["base"] },
   { name: "elsewhere", version: "1.0", tags: "cp314-cp314-win_amd64" },
   { name: "user", version: "2.0", requires: ["elsewhere>=1"] },
@@ -61,6 +62,10 @@ for (const kind of RESOLVERS) {
       assertEquals(await resolve("app"), ["app 1.0 index", "base 1.4 index", "middle 1.5 index"]);
       assertEquals(await resolve("app==0.9", "any"), ["any 1.0 index", "app 0.9 index", "base 1.4 index"]);
       assertEquals(await resolve("wasm; sys_platform == 'emscripten'"), ["wasm 1.0 index"]);
+    });
+
+    await t.step("with the sandbox's version of Python, not the host's", async () => {
+      assertEquals(await resolve("newest"), ["newest 1.0 index"]);
     });
 
     await t.step("with extras", async () => {
