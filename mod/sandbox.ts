@@ -16,6 +16,7 @@
 export { SerialQueue } from "../src/async/semaphore.ts";
 export { GuestFileError, type GuestFileErrorCode, SandboxError, SessionClosedError } from "../src/errors.ts";
 export {
+  type DeniedAttempts,
   type ExecOptions,
   type ExecResult,
   type ExecStatus,

@@ -1,6 +1,7 @@
 import { type EpisodeFailure, toEpisodeFailure } from "../errors.ts";
 import type { Message } from "../message.ts";
 import type { Reply, TokenUsage } from "../policy/policy.ts";
+import type { DeniedAttempts } from "../sandbox/exec.ts";
 import type { Task } from "../task.ts";
 import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
 import { PADDOCK_VERSION } from "../version.ts";
@@ -20,6 +21,8 @@ export interface ToolRecord {
   readonly truncated: boolean;
   /** False if the interpreter was lost; left out for tools without an interpreter. */
   readonly stateKept?: boolean;
+  /** Refused attempts of the code, as the guest counted them; left out if there were none. */
+  readonly denied?: DeniedAttempts;
 }
 
 /** Versions of the programs and the model that played an episode. */
@@ -118,7 +121,7 @@ export function withFailure(trajectory: Trajectory, cause: unknown): Trajectory 
 /** Converts a tool result to its record. */
 export function toToolRecord(turn: number, result: ToolResult): ToolRecord {
   const { tool, call, callId, status, durationMs, truncated, exec } = result;
-  const state = exec === undefined ? {} : { stateKept: exec.stateKept };
+  const state = exec && { stateKept: exec.stateKept, ...(exec.denied && { denied: exec.denied }) };
   return { turn, call, callId, tool, status, durationMs, truncated, ...state };
 }
 

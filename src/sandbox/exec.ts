@@ -52,6 +52,12 @@ export interface GuestError {
   traceback: string;
 }
 
+/**
+ * Number of refused attempts by kind: to open files of the system (`files`), to use the network, to start or copy a
+ * process, and to reach JavaScript. The guest counts them: they are advice, and 0 proves nothing.
+ */
+export type DeniedAttempts = Partial<Record<"files" | "network" | "processes" | "javascript", number>>;
+
 /** Fields that every result has. */
 export interface ExecOutcome {
   /** Text that was written to stdout, up to the profile's `outputBytes`. */
@@ -64,6 +70,8 @@ export interface ExecOutcome {
   stateKept: boolean;
   /** True if output beyond the profile's `outputBytes` was dropped. */
   truncated: boolean;
+  /** Refused attempts. Absent if the guest counted none, or its interpreter was lost. */
+  denied?: DeniedAttempts;
   /** True if this exec ran in a fresh interpreter because the last one had been lost. */
   restarted?: true;
   /** Contents of the files in `fetchFiles`, by path. */

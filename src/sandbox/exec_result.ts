@@ -1,4 +1,11 @@
-import type { ExecOutcome, ExecResult, GuestError, ShellDeadline, ShellResult } from "./exec.ts";
+import type {
+  DeniedAttempts,
+  ExecOutcome,
+  ExecResult,
+  GuestError,
+  ShellDeadline,
+  ShellResult,
+} from "./exec.ts";
 import { type ExecEnd, hostError, type StopReason } from "./exec_run.ts";
 import type { GuestResult, GuestShellResult } from "./guest_frames.ts";
 import type { Termination } from "./guest_link.ts";
@@ -16,6 +23,7 @@ export function toExecResult(end: ExecEnd, options: { timeoutMs: number; limits:
     durationMs: end.durationMs,
     stateKept: end.stateKept,
     truncated: end.result?.truncated ?? false,
+    ...deniedOf(end.result?.denied, end.result?.outcome.denied),
   };
   if (end.stopped === "timeout" || end.stopped === "cpu") {
     return { ...outcome, status: "timeout", error: stopError(end.stopped, end, options) };
@@ -25,6 +33,16 @@ export function toExecResult(end: ExecEnd, options: { timeoutMs: number; limits:
   const result = terminationResult(termination, outcome);
   const { exitCode } = termination;
   return result.status === "crashed" && exitCode !== undefined ? { ...result, exitCode } : result;
+}
+
+/** Returns the sum of two counts of the guest, unless nothing was counted. */
+function deniedOf(...counts: (DeniedAttempts | undefined)[]): { denied?: DeniedAttempts } {
+  const denied: DeniedAttempts = {};
+  for (const [kind, count] of counts.flatMap((part) => Object.entries(part ?? {}))) {
+    const name = kind as keyof DeniedAttempts;
+    if (count > 0) denied[name] = (denied[name] ?? 0) + count;
+  }
+  return Object.keys(denied).length === 0 ? {} : { denied };
 }
 
 /**
@@ -52,7 +70,7 @@ function guestResult(result: GuestResult, base: ExecOutcome, limits: Limits): Ex
     const value = outcome.value === undefined ? {} : { value: outcome.value };
     return { ...base, status: "ok", ...value, truncated: base.truncated || outcome.cut === true };
   }
-  if (outcome.status === "exited") return { ...base, ...outcome };
+  if (outcome.status === "exited") return { ...base, status: "exited", exitCode: outcome.exitCode };
   const status = outcome.status === "memory" ? "memory" : "error";
   return { ...base, status, error: outcome.error };
 }
@@ -120,6 +138,7 @@ export function toShellResult(
     durationMs,
     stateKept,
     truncated: result?.truncated ?? false,
+    ...deniedOf(result?.denied),
     cwd: result?.outcome.cwd ?? options.home ?? HOME,
   };
   const deadline = stopped && DEADLINES[stopped];

@@ -7,15 +7,35 @@ const MAX_ERROR_CHARACTERS = 100_000;
 const errorText = text.max(MAX_ERROR_CHARACTERS);
 const errorSchema = z.strictObject({ type: errorText, message: errorText, traceback: errorText });
 
+/** Kinds of refused attempts. */
+const DENIED_KINDS = ["files", "network", "processes", "javascript"] as const;
+
+/** Larger counts of the guest say no more. */
+const MAX_DENIED = 1_000_000;
+const deniedSchema = z.partialRecord(
+  z.enum(DENIED_KINDS),
+  z.int().nonnegative().transform((count) => Math.min(count, MAX_DENIED)),
+).optional();
+
 const outcomeSchema = z.discriminatedUnion("status", [
-  z.strictObject({ status: z.literal("ok"), value: text.optional(), cut: z.boolean().optional() }),
-  z.strictObject({ status: z.enum(["error", "memory", "interrupted"]), error: errorSchema }),
-  z.strictObject({ status: z.literal("exited"), exitCode: z.int().min(1).max(255) }),
+  z.strictObject({
+    status: z.literal("ok"),
+    value: text.optional(),
+    cut: z.boolean().optional(),
+    denied: deniedSchema,
+  }),
+  z.strictObject({
+    status: z.enum(["error", "memory", "interrupted"]),
+    error: errorSchema,
+    denied: deniedSchema,
+  }),
+  z.strictObject({ status: z.literal("exited"), exitCode: z.int().min(1).max(255), denied: deniedSchema }),
 ]);
 
 const resultSchema = z.strictObject({
   truncated: z.boolean(),
   flooded: z.boolean(),
+  denied: deniedSchema,
   outcome: outcomeSchema,
 });
 
@@ -25,6 +45,7 @@ const MAX_PATH_CHARACTERS = 8192;
 const shellResultSchema = z.strictObject({
   truncated: z.boolean(),
   flooded: z.boolean(),
+  denied: deniedSchema,
   outcome: z.strictObject({
     exitCode: z.int().min(0).max(255),
     cwd: text.max(MAX_PATH_CHARACTERS).startsWith("/"),

@@ -1,3 +1,5 @@
+import type { DeniedAttempts } from "../sandbox/exec.ts";
+
 /** Upper bounds of the duration buckets, in seconds. */
 const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 
@@ -12,6 +14,10 @@ export class Metrics {
   readonly #helps = new Map<string, { help: string; kind: "counter" | "gauge" | "histogram" }>([
     ["paddock_requests_total", { help: "Requests by status.", kind: "counter" }],
     ["paddock_execs_total", { help: "Programs by result status.", kind: "counter" }],
+    ["paddock_denied_attempts_total", {
+      help: "Refused attempts of programs by kind, as the guest counts them.",
+      kind: "counter",
+    }],
     ["paddock_exec_seconds", { help: "Wall time of programs.", kind: "histogram" }],
   ]);
 
@@ -21,7 +27,17 @@ export class Metrics {
   }
 
   /** Counts a finished program of an owner. */
-  countExec(status: string, { durationMs, owner }: { durationMs: number; owner: string }): void {
+  countExec(
+    status: string,
+    { durationMs, owner, denied = {} }: {
+      durationMs: number;
+      owner: string;
+      denied?: DeniedAttempts | undefined;
+    },
+  ): void {
+    for (const [kind, count] of Object.entries(denied)) {
+      this.#add(owner, `paddock_denied_attempts_total{kind="${kind}"}`, count);
+    }
     const seconds = durationMs / 1000;
     this.#add(owner, `paddock_execs_total{status="${status}"}`, 1);
     for (const bound of BUCKETS) {

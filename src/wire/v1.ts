@@ -62,6 +62,9 @@ export const execResultSchema = z.object({
     "false if the interpreter was lost; the next program runs in a new one",
   ),
   truncated: z.boolean(),
+  denied: optionalKey(
+    z.partialRecord(z.enum(["files", "network", "processes", "javascript"]), z.number().int().nonnegative()),
+  ).describe("refused attempts, as the guest counted them: advice only; absent if there were none"),
   restarted: optionalKey(z.literal(true))
     .describe("this program ran in a new interpreter, since the previous one was lost"),
   files: optionalKey(z.record(z.string(), z.string())).describe("the requested files, in base64"),

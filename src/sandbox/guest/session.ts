@@ -106,13 +106,16 @@ export class GuestSession {
     this.#files.openStandard();
     devices.reset();
     signals.stopTimers();
+    this.#parts.python.denials.reset();
     interrupt[0] = 0;
   }
 
   #endExec(outcome: Uint8Array): void {
     const { devices, channel, python } = this.#parts;
     python.heapLimit.clear();
-    const flags = `{"truncated":${devices.truncated},"flooded":${devices.flooded},"outcome":`;
+    const denied = python.denials.toJson();
+    const flags = `{"truncated":${devices.truncated},"flooded":${devices.flooded},` +
+      `${denied === undefined ? "" : `"denied":${denied},`}"outcome":`;
     channel.send(FrameKind.result, join([textBytes(flags), outcome, textBytes("}")]));
   }
 

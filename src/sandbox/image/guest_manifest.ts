@@ -3,6 +3,7 @@ import assets from "../guest/assets.ts" with { type: "text" };
 import build from "../guest/build.ts" with { type: "text" };
 import callGuard from "../guest/call_guard.ts" with { type: "text" };
 import channel from "../guest/channel.ts" with { type: "text" };
+import denials from "../guest/denials.ts" with { type: "text" };
 import devices from "../guest/devices.ts" with { type: "text" };
 import entropy from "../guest/entropy.ts" with { type: "text" };
 import errno from "../guest/errno.ts" with { type: "text" };
@@ -59,6 +60,7 @@ export const WORKER_FILES: GuestFiles = {
   call_guard: callGuard,
   ring,
   read_only_files: readOnlyFiles,
+  denials,
   side_module: sideModule,
   linker,
   local_time: localTime,

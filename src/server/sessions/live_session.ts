@@ -143,7 +143,8 @@ export class LiveSession implements AsyncDisposable {
       withSpan(name, async (span) => {
         const result = await work(session);
         this.#execs++;
-        metrics.countExec(result.status, { durationMs: result.durationMs, owner: this.owner });
+        const { status, durationMs, denied } = result;
+        metrics.countExec(status, { durationMs, denied, owner: this.owner });
         span.setAttribute("paddock.status", result.status);
         return result;
       })

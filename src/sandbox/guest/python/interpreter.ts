@@ -2,6 +2,7 @@ import { Closures, GRAPHICS_PREFIX, limitCalls, rejectMissing, stripJsBridge } f
 import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "../emscripten.ts";
 import { throwIfKilled } from "../ring.ts";
 import { mountReadOnly, type ReadOnlyTree } from "../read_only_files.ts";
+import { Denials } from "../denials.ts";
 import { Linker, type LinkImage } from "./linker.ts";
 import { LocalTime } from "./local_time.ts";
 import type { NativeCode } from "./side_module.ts";
@@ -48,6 +49,7 @@ export interface Python {
   readonly threads: PythonThreads;
   readonly localTime: LocalTime;
   readonly linker: Linker;
+  readonly denials: Denials;
   /** Zeros ranges of the heap's pages. */
   readonly clearPages: (ranges: readonly PageRange[]) => void;
 }
@@ -77,6 +79,7 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
     threads: wasm.threads,
     localTime: wasm.localTime,
     linker: wasm.linker,
+    denials: wasm.denials,
     clearPages: createPageClearer(exports.memory),
   };
   wasm.linker.restore(image.links);
@@ -137,6 +140,7 @@ export function createInstantiator(
   threads: PythonThreads;
   localTime: LocalTime;
   linker: Linker;
+  denials: Denials;
 } {
   let exports: PythonExports | undefined;
   const heap = () => new Uint8Array((exports as PythonExports).memory.buffer);
@@ -145,6 +149,7 @@ export function createInstantiator(
   const threads = new PythonThreads(() => exports as PythonExports, options.cStackBytes);
   const localTime = new LocalTime(() => exports as PythonExports);
   const linker = new Linker(assets.native.libraries, () => exports as PythonExports);
+  const denials = new Denials();
   const hidden: (() => void)[] = [];
   return {
     instantiate(imports, done) {
@@ -152,7 +157,9 @@ export function createInstantiator(
       for (const name of Object.keys(env)) hidden.push(() => Reflect.deleteProperty(env, name));
       const allowed = options.runInitializers ? imports : stripJsBridge(imports);
       const watched = heapLimit.wrapImports(closures.wrapImports(localTime.wrapImports(allowed)));
-      const limited = linker.wrapImports(limitCalls(completeImports(watched, assets.interrupt), heap));
+      const limited = linker.wrapImports(
+        denials.wrapImports(limitCalls(completeImports(watched, assets.interrupt), heap), heap),
+      );
       const complete = rejectMissing(
         options.runInitializers ? limited : threads.wrapImports(limited, Suspending),
       );
@@ -173,6 +180,7 @@ export function createInstantiator(
     threads,
     localTime,
     linker,
+    denials,
   };
 }
 

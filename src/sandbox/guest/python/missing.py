@@ -64,6 +64,32 @@ NETWORK_FILES = "/socket.py", "/ssl.py", "/_ssl.py"
 NO_SSL = "SSL is not supported in Pyodide"
 
 
+denials = {}
+"""Attempts of the running exec to reach JavaScript or processes that were refused, by kind."""
+
+
+def deny(kind):
+    """Counts a refused attempt."""
+    denials[kind] = denials.get(kind, 0) + 1
+
+
+class _BridgeFinder:
+    """Refuses to find Pyodide's bridge to JavaScript."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name in BRIDGE:
+            deny("javascript")
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return None
+
+
+BRIDGE = ("js", "pyodide_js")
+for _name in BRIDGE:
+    sys.modules.pop(_name, None)
+sys.meta_path.insert(0, _BridgeFinder)
+
+
 def explain(error, text):
     """Returns the text of an exception, with an explanation if its reason is the sandbox."""
     try:
@@ -82,6 +108,8 @@ def _hint(error, text):
         return TOO_LARGE if text in SIZE_ERRORS else None
     if isinstance(error, AttributeError):
         is_call = error.name in PROCESS_CALLS and getattr(error.obj, "__name__", None) in ("os", "posix")
+        if is_call:
+            deny("processes")
         return NO_PROCESSES if is_call else None
     if isinstance(error, NotImplementedError):
         return NO_NETWORK if text == NO_SSL else None
@@ -92,6 +120,8 @@ def _hint(error, text):
 
 def _module_hint(name):
     top = (name or "").partition(".")[0]
+    if top in ("pyodide", "_pyodide"):
+        deny("javascript")
     if top in MODULES:
         return MODULES[top]
     if top in AVAILABLE:
@@ -115,6 +145,7 @@ def _call_hint(error):
         return None if error.filename and "/" in str(error.filename) else NO_SHELL
     names = _called_names(error)
     if error.errno in (ENOSYS, ENOEXEC) and names & PROCESS_CALLS:
+        deny("processes")
         return NO_PROCESSES
     return NO_CALL if error.errno == ENOSYS else None
 

@@ -55,6 +55,7 @@ def _seed(seed):
 
 def _run(request):
     _state.block += 1
+    _missing.denials.clear()
     _state.name = _errors.block[0] = f"<block {_state.block}>"
     _state.stopped = False
     try:
@@ -80,6 +81,8 @@ def _run(request):
         _finish_streams()
     except BaseException:
         pass  # the guest replaced its streams by objects that raise
+    if _missing.denials:
+        outcome["denied"] = dict(_missing.denials)
     return outcome
 
 

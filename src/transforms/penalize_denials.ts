@@ -1,0 +1,70 @@
+import type { Observation, Step } from "../envs/env.ts";
+import type { Transform } from "./transform.ts";
+
+/** Options of {@linkcode PenalizeDenials}. */
+export interface PenalizeDenialsOptions {
+  /**
+   * Reward that each refused attempt costs.
+   * @default 0.1
+   */
+  perAttempt?: number | undefined;
+  /**
+   * Maximum that all refused attempts of an episode cost together.
+   * @default 1
+   */
+  max?: number | undefined;
+}
+
+/**
+ * Lowers the reward of an episode by the attempts of its code that the sandbox refused: to open files of the system,
+ * to use the network, to start or copy a process, to reach JavaScript. The part of the reward is named `denials`.
+ *
+ * The guest counts the attempts, so that a program may hide them: the count can lower a reward and never raises one.
+ * What one step counts is subtracted from the first reward that is not `null`, in that step or a later one. An episode
+ * without a reward stays so. Append it after the transform that grades.
+ *
+ * @example
+ * ```ts ignore
+ * const transforms = [new PythonInterpreter({ pool }), new EndOnAnswer(), new GradeEpisode({ grader: gsm8k() })];
+ * await using env = new TransformedEnv(new ChatEnv(), [...transforms, new PenalizeDenials({ perAttempt: 0.2 })]);
+ * ```
+ */
+export class PenalizeDenials implements Transform {
+  readonly #perAttempt: number;
+  readonly #max: number;
+  /** Cost of the episode so far, and the part of it that no reward was lowered by yet. */
+  #cost = 0;
+  #pending = 0;
+
+  /** @throws {RangeError} if an option is not a finite number >= 0. */
+  constructor({ perAttempt = 0.1, max = 1 }: PenalizeDenialsOptions = {}) {
+    requirePenalty("perAttempt", perAttempt);
+    requirePenalty("max", max);
+    this.#perAttempt = perAttempt;
+    this.#max = max;
+  }
+
+  reset(observation: Observation): Observation {
+    this.#cost = this.#pending = 0;
+    return observation;
+  }
+
+  step(step: Step): Step {
+    const attempts = step.toolResults.flatMap(({ exec }) => Object.values(exec?.denied ?? {}));
+    const count = attempts.reduce((sum, attempt) => sum + Math.max(0, attempt), 0);
+    const cost = Math.min(this.#max, this.#cost + count * this.#perAttempt);
+    this.#pending += cost - this.#cost;
+    this.#cost = cost;
+    if (step.reward === null || this.#pending === 0) return step;
+    const denials = -this.#pending;
+    this.#pending = 0;
+    return { ...step, reward: step.reward + denials, rewardParts: { ...step.rewardParts, denials } };
+  }
+}
+
+function requirePenalty(name: string, value: number): void {
+  if (Number.isFinite(value) && value >= 0) return;
+  throw new RangeError(
+    `Cannot penalize denials as '${name}' must be a finite number >= 0: current value is ${value}`,
+  );
+}

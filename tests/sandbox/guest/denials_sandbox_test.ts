@@ -1,0 +1,52 @@
+import { assertEquals } from "@std/assert";
+import type { DeniedAttempts } from "../../../src/sandbox/exec.ts";
+import { withSession } from "../shared_session.ts";
+
+/** Programs, with the attempts that are counted. */
+const PROGRAMS: [string, DeniedAttempts | undefined][] = [
+  ["open('/etc/passwd')", { files: 1 }],
+  [
+    "for path in ('/etc/shadow', '/proc/1/environ', '/root/.ssh/id_rsa', '../../etc/hosts'):\n" +
+    "    try: open(path)\n    except OSError: pass",
+    { files: 4 },
+  ],
+  ["import socket\ntry: socket.create_connection(('10.0.0.1', 80))\nexcept OSError: pass", { network: 1 }],
+  ["import socket\nsocket.socket().connect(('10.0.0.1', 80))", { network: 1 }],
+  ["try:\n    import js\nexcept ImportError: pass\nimport pyodide_js", { javascript: 2 }],
+  ["import pyodide", { javascript: 1 }],
+  ["import os\nos.fork()", { processes: 1 }],
+  ["import subprocess\ntry: subprocess.run(['curl', 'x'])\nexcept OSError: pass", { processes: 1 }],
+  ["print(1 + 1)", undefined],
+  ["open('missing.txt')", undefined],
+  ["import os\nos.path.exists('/etc/passwd'), os.listdir('.'), os.environ.get('HOME')", undefined],
+  [
+    "import asyncio, csv, email, hashlib, logging, multiprocessing, platform, random, tempfile, unittest, uuid\n" +
+    "with tempfile.TemporaryFile() as file: file.write(b'1')\nuuid.uuid4(), asyncio.run(asyncio.sleep(0))",
+    undefined,
+  ],
+  ["import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'print(1)'])", undefined],
+];
+
+Deno.test("Session.exec() counts refused attempts, and none of ordinary programs", async () => {
+  await withSession(async (session) => {
+    const found: [string, DeniedAttempts | undefined][] = [];
+    for (const [code] of PROGRAMS) {
+      found.push([code, (await session.exec(code, { timeoutMs: 60_000 })).denied]);
+    }
+    assertEquals(found, PROGRAMS);
+  });
+});
+
+Deno.test("Session.exec() keeps counts that a program forges within bounds, and uses no others", async () => {
+  await withSession(async (session) => {
+    const forge = (counts: string) =>
+      "import sys\nframe = sys._getframe()\nwhile frame:\n    missing = frame.f_globals.get('_missing')\n" +
+      `    if missing: missing.denials.update(${counts})\n    frame = frame.f_back`;
+    const huge = await session.exec(forge("{'files': 10**9, 'network': 0}"));
+    assertEquals([huge.status, huge.denied], ["ok", { files: 1_000_000 }]);
+    for (const counts of ["{'files': -1}", "{'files': 1.5}", "{'gold': 1}", "{'files': 'x'}"]) {
+      const result = await session.exec(forge(counts));
+      assertEquals([counts, result.status, result.denied], [counts, "crashed", undefined]);
+    }
+  });
+});
