@@ -262,6 +262,17 @@ commandsTest("Session.shell() runs programs that run commands", async (session) 
   assertEquals([stopped.status, stopped.stateKept, stopped.stdout], ["timeout", true, ""]);
 });
 
+commandsTest(
+  "subprocess.run() ends the Python program of a command that does not wait for it",
+  async (session) => {
+    const code = String.raw`
+import subprocess
+line = "timeout 0.2 python3 -c 'while True: pass'; echo $?; timeout 20 python3 -c 'print(1)'; echo $?"
+subprocess.check_output(line, shell=True)`;
+    assertEquals(value(await session.exec(code, { timeoutMs: TIMEOUT_MS })), "b'124\\n1\\n0\\n'");
+  },
+);
+
 commandsTest("subprocess runs 16 commands at a time, and the others afterwards", async (session) => {
   const code = `
 import subprocess

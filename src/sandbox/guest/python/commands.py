@@ -111,15 +111,17 @@ def run(script, args, env, reads_input):
         _await_room()
         live.add(number)
         _bridge.start_command(number, [script, _getcwd(), *args], env, data)
+        event = b""
         while True:
-            event = _next_event(number)
-            kind = event[:1]
+            event = event or _next_event(number)
+            kind, contents = event[:1], event[1:]
+            event = b""
             if kind == b"X":
-                return event[1]
+                return contents[0]
             if kind == b"P":
-                _run_program(number, _loads(event[1:]))
-            else:
-                _write(1 if kind == b"O" else 2, event[1:])
+                event = _run_program(number, _loads(contents))
+            elif kind != b"Q":  # the end of a program that has ended
+                _write(1 if kind == b"O" else 2, contents)
     except BrokenPipeError:
         return -signal.SIGPIPE
     except KeyboardInterrupt:
@@ -150,18 +152,26 @@ def _write(fd, data):
         view = view[_pipes.write(fd, view) :]
 
 
-def _next_event(number):
-    while not (event := _bridge.next_event(number)):
-        waiting[number] = _sched.running[0]
+def _next_event(number, process=None):
+    """Waits for the next event of a command, and returns it. If a process ends before, returns an empty one."""
+    while not (event := _bridge.next_event(number)) and not (process and process.ended):
+        me = waiting[number] = _sched.running[0]
+        if process:
+            process.waiters.append(me)
         try:
             _sched.wait("a command of the shell")
         finally:
             waiting.pop(number, None)
+            if process and me in process.waiters:
+                process.waiters.remove(me)
     return event
 
 
 def _run_program(number, request):
-    """Runs a Python program of a command in a process of its own."""
+    """
+    Runs a Python program of a command in a process of its own. Returns the event that ended it: a command such as
+    `timeout` goes on without its program.
+    """
     route = request.get("route")
     outputs = _Captured(), _Captured()
     if route:
@@ -176,8 +186,13 @@ def _run_program(number, request):
         return _programs.run_child(request["argv"], env)
 
     pid = status = None
+    event = b""
     try:
         pid = _procs.spawn(body, fds=ends)
+        process = _procs.table[pid]
+        event = _next_event(number, process)
+        if not process.ended:
+            _procs.kill(pid, signal.SIGKILL)
         status = _procs.waitpid(pid, 0)[1]
         code = status >> 8 if status >= 0 else SIGNAL_BASE - status
     except BlockingIOError as error:
@@ -187,6 +202,7 @@ def _run_program(number, request):
         if pid is not None and status is None:
             _procs.kill(pid, signal.SIGKILL)
     _bridge.end_program(number, request["program"], code, *map(bytes, (each.data for each in outputs)))
+    return event
 
 
 def wait(ms, is_slice=False):

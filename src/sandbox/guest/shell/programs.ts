@@ -13,6 +13,9 @@ export interface ProgramRequest {
   readonly stdin: string;
 }
 
+/** The part of an abort signal that a program needs. */
+export type AbortNotice = Pick<AbortSignal, "addEventListener">;
+
 /** Output and exit code of a Python program. */
 export interface ProgramResult {
   readonly stdout: Uint8Array;
@@ -31,12 +34,12 @@ const YES_BYTES = 131_072;
 
 /** Creates the commands that the engine lacks or gets wrong. `yes` ends after the output that a reader would take. */
 export function createCommands(
-  runPython: (request: ProgramRequest) => Promise<ProgramResult>,
+  runPython: (request: ProgramRequest, signal?: AbortNotice) => Promise<ProgramResult>,
 ): Command[] {
   const python = ["python", "python3"].map((name) =>
-    defineCommand(name, async (argv, { cwd, exportedEnv = {}, stdin }) => {
+    defineCommand(name, async (argv, { cwd, exportedEnv = {}, stdin, signal }) => {
       const request = { argv, cwd, env: exportedEnv, stdin: String(stdin ?? "") };
-      const { stdout, stderr, exitCode } = await runPython(request);
+      const { stdout, stderr, exitCode } = await runPython(request, signal);
       return { stdout: latin1(stdout), stderr: decoder.decode(stderr), stdoutKind: "bytes", exitCode };
     })
   );

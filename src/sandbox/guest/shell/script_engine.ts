@@ -2,7 +2,7 @@ import { PathError } from "../errno.ts";
 import type { ShellLimits } from "./clock.ts";
 import { Bash } from "./engine.ts";
 import type { ShellFiles } from "./files.ts";
-import { createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
+import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
 import type { CommandOutput, Interpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
 
 /** Values, between two commands, of those parts of the engine's state that an aborted command leaves wrong. */
@@ -70,7 +70,7 @@ export interface ScriptEngineParts {
   readonly env: Readonly<Record<string, string>>;
   readonly limits: ShellLimits;
   readonly terminal: ShellTerminal;
-  readonly runPython: (request: ProgramRequest) => Promise<ProgramResult>;
+  readonly runPython: (request: ProgramRequest, signal?: AbortNotice) => Promise<ProgramResult>;
   /** True if programs that the engine starts get no variables beside those of `env`. */
   readonly isProgram?: boolean;
   /** Called before each command of a script. */

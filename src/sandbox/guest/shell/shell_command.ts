@@ -2,7 +2,7 @@ import { join } from "../../protocol.ts";
 import { thrownText } from "../errno.ts";
 import { clock, createInterruptibleLimits, type ShellLimits, ShellSignal, STOP_LIMITS } from "./clock.ts";
 import { latin1, latin1Bytes, type ShellFiles } from "./files.ts";
-import type { ProgramRequest, ProgramResult } from "./programs.ts";
+import type { AbortNotice, ProgramRequest, ProgramResult } from "./programs.ts";
 import { ScriptEngine } from "./script_engine.ts";
 import { type PrintedText, ShellTerminal } from "./terminal.ts";
 
@@ -97,7 +97,7 @@ export class ShellCommand {
         limits,
         isProgram: true,
         terminal: this.#terminal,
-        runPython: (request) => this.#runPython(request),
+        runPython: (request, signal) => this.#runPython(request, signal),
         beforeCommand: () => this.#waitForRoom(),
       });
       this.#limits = Object.assign(engine.limits, createInterruptibleLimits(() => this.isKilled));
@@ -122,12 +122,16 @@ export class ShellCommand {
     if (text !== "") this.#addEvent(stream === "stdout" ? "O" : "E", latin1Bytes(text));
   }
 
-  async #runPython(request: ProgramRequest): Promise<ProgramResult> {
+  async #runPython(request: ProgramRequest, signal?: AbortNotice): Promise<ProgramResult> {
     this.#terminal.flush();
     const program = ++this.#lastProgram;
     const { promise, resolve: end, reject: fail } = Promise.withResolvers<ProgramResult>();
     if (this.isKilled) throw new Error("the command was ended");
     this.#programs.set(program, { end, fail });
+    signal?.addEventListener("abort", () => {
+      if (this.#programs.has(program)) this.#addEvent("Q", new Uint8Array(0));
+      fail(new Error("the program was ended"));
+    });
     const route = this.#terminal.route?.stderr;
     this.#addEvent("P", encoder.encode(JSON.stringify({ program, route, ...request })));
     try {
