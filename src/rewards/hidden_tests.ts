@@ -1,5 +1,6 @@
 import { SessionPair } from "../sandbox/isolated/session_pair.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
+import type { Task } from "../task.ts";
 import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
 import { Candidate, TestRun } from "./hidden_tests/test_run.ts";
 import { extractProgram, findProgramReply, visibleReplies } from "./hidden_tests/candidate_program.ts";
@@ -31,17 +32,24 @@ export interface HiddenTestsOptions {
  * the task's `fields`, else 0; `null` if the task has no tests. The part `tests_passed` is the share of
  * passed tests.
  *
- * The tests have the fields of HumanEval (`prompt`, `entry_point`, `test`) or are a list of asserts
- * (`tests`, or MBPP's `test_list`). Without a `prompt`, the query is used. The program runs in one session
- * and the tests in another one that it cannot reach. When a test calls the candidate, arguments are passed
- * as copies, and the result comes back as plain data: numbers, fractions, decimals, dates and times,
- * strings, bytes, lists, tuples, ranges, deques, dicts with their views, and sets. A value of a subclass
- * becomes a value of its base class. So a test cannot see in-place changes of an argument, and a result of
- * any other type raises in the test. An exception of the candidate is raised in the test as its built-in
- * class or nearest built-in base class, and the test may expect it. A call that ends the interpreter or
- * exceeds the time limit fails this test and all further ones.
+ * The tests have the fields of HumanEval (`prompt`, `entry_point`, `test`) or are a list (`tests`, or MBPP's
+ * `test_list`). A test is Python code, or `{ input, output }` of the whole program. `unittest.TestCase` classes and
+ * functions whose name begins with `test_` are run. Without a `prompt`, the query is used. Tests may use each name
+ * that they do not define, such as functions, classes and constants of the program.
  *
- * Grading throws if the tests themselves fail: if they cannot run or never call the candidate.
+ * The program runs in one session and the tests in another one that it cannot reach. Arguments are passed as copies,
+ * and results come back as data: numbers, fractions, decimals, dates and times, strings, bytes, and the containers of
+ * the library with their values. Every other object stays in the program's session. The tests hold a stand-in for it,
+ * whose attributes, calls and operators are requests to that session, with data as replies. So the tests can use
+ * iterators, classes and instances, enums, exceptions, functions, coroutines, printed text and standard input. Data is
+ * always compared in the tests' session: a value of a subclass compares as its base class. A test can see that an
+ * argument was changed in place only after a call whose result it discards. An instance has operators with data only
+ * if the tests name its class, and they must not hold for other data. A call that ends the interpreter or exceeds
+ * the time limit fails this test and all further ones.
+ *
+ * Grading throws, so that there is no score, if the tests cannot run, never call the candidate, or require something
+ * that cannot be judged, such as a function of the tests that the program calls. Before a program runs, the tests
+ * are checked for this. The error names the line. {@linkcode checkHiddenTests} does only this.
  *
  * @example
  * ```ts ignore
@@ -74,6 +82,25 @@ export function hiddenTests(options: HiddenTestsOptions): Grader {
   return { name: "hidden_tests", grade: (context) => grade(context, pair, timeoutMs) };
 }
 
+/**
+ * Checks the tests of tasks without a program, as {@linkcode hiddenTests} does before each grade. Tasks without tests
+ * are valid.
+ *
+ * @throws {Error} when tests are broken or require something that cannot be judged. The error names the line.
+ */
+export async function checkHiddenTests(
+  tasks: Iterable<Task>,
+  options: { pool: SessionPool; timeoutMs?: number; signal?: AbortSignal },
+): Promise<void> {
+  const { pool, timeoutMs = 10_000, signal } = options;
+  for (const task of tasks) {
+    const problem = readTestProblem(task);
+    if (problem === null) continue;
+    await using lease = await pool.acquire({ signal });
+    await new TestRun(lease.session, { problem, timeoutMs, signal }).prepare();
+  }
+}
+
 /** Characters in which the program is searched, on this thread. No honest episode has more outside of thoughts. */
 const MAX_CHARACTERS = 256 * 1024;
 
@@ -95,7 +122,7 @@ async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number
   const run = new TestRun(forCaller.session, { problem, timeoutMs: 2 * timeoutMs + 5_000, signal });
   await run.prepare();
   const candidate = new Candidate(forCallee.session, { timeoutMs, signal });
-  await candidate.load(problem.prompt, program);
+  await candidate.load(problem, program);
   if (candidate.isLost) return scoreOf(0, problem);
   let passed = 0;
   for (const index of problem.tests.keys()) {

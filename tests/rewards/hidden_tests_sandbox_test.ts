@@ -95,7 +95,7 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
   await t.step("raises an exception of the candidate's own class as an exception", async () => {
     const own = "class Own(Exception):\n    pass\ndef add(a, b):\n    raise Own('mine')";
     const test =
-      "try:\n    add(1, 2)\nexcept Exception as error:\n    assert type(error).__name__ == 'CandidateError' and str(error) == 'Own: mine'";
+      "try:\n    add(1, 2)\nexcept Exception as error:\n    assert type(error).__name__ == 'Own' and str(error) == 'mine'";
     assertEquals(await grade(code(own), { tests: [test] }), passed(1));
   });
   await t.step("raises an exception of a derived class as its built-in base class", async () => {
@@ -232,10 +232,10 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
       passed(1),
     );
   });
-  await t.step("returns values of subclasses as their base class", async () => {
+  await t.step("compares values of subclasses as their base class", async () => {
     const program =
       "from collections import Counter, namedtuple\nimport enum\nPair = namedtuple('Pair', 'a b')\nE = enum.IntEnum('E', 'one')\ndef f():\n    return [Counter('aab'), Pair(1, 2), E.one]";
-    const test = "assert f() == [{'a': 2, 'b': 1}, (1, 2), 1] and type(f()[2]) is int";
+    const test = "assert f() == [{'a': 2, 'b': 1}, (1, 2), 1] and f()[2].name == 'one'";
     assertEquals(await grade(code(program), { tests: [test] }), passed(1));
   });
   await t.step("limits the depth of a result to that of an argument", async () => {
@@ -285,7 +285,7 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
     await assertRejects(
       () => grade(code(add), { tests: ["assert add(object(), 1)"] }),
       Error,
-      "Cannot run test 1: PlainDataError: a value of type 'object' is not plain data",
+      "Cannot run test 1: PlainDataError: line 1 of test: a value of type 'object' is not plain data",
     );
   });
 });
@@ -400,7 +400,7 @@ Deno.test("hiddenTests() stops when it is aborted", async () => {
 Deno.test(
   { name: "candidateProgram() reads long lines in linear time", timeout: HANG_MS },
   () => {
-    const problem = { prompt: "", entryPoint: "f", setup: "", tests: [] };
+    const problem = { prompt: "", entryPoint: "f", setup: "", tests: [], isModule: true };
     const long = "a".repeat(1_000_000);
     for (
       const line of [

@@ -2,7 +2,14 @@ import { z } from "zod";
 import { type ExecResult, hostTool, type PythonSession } from "../../sandbox/exec.ts";
 import { Callee, type CalleeReply, moduleCall, moduleDefinitions } from "../../sandbox/isolated/callee.ts";
 import candidateSource from "./candidate.py" with { type: "text" };
+import channel from "./channel.py" with { type: "text" };
+import crossing from "./crossing.py" with { type: "text" };
+import decoys from "./decoys.py" with { type: "text" };
+import operations from "./operations.py" with { type: "text" };
 import prompt from "./prompt.py" with { type: "text" };
+import references from "./references.py" with { type: "text" };
+import standIns from "./stand_ins.py" with { type: "text" };
+import testCheck from "./test_check.py" with { type: "text" };
 import type { TestProblem } from "./test_problem.ts";
 import testsSource from "./tests.py" with { type: "text" };
 
@@ -15,8 +22,17 @@ export interface TestRunOptions {
 }
 
 const MODULE = "paddock_hidden_tests";
-/** Exception in the tests' session when they call the candidate with data that cannot be transferred. */
-const DATA_ERROR = "PlainDataError";
+/** Modules of the tests' session, in dependency order. */
+const TEST_MODULES = {
+  paddock_prompt: prompt,
+  paddock_channel: channel,
+  paddock_decoys: decoys,
+  paddock_stand_ins: standIns,
+  paddock_crossing: crossing,
+  paddock_test_check: testCheck,
+};
+/** Exceptions in the tests' session when a test requires something that cannot be judged. */
+const UNJUDGED = new Set(["PlainDataError", "NotJudgedError"]);
 
 /** Runs tests in a session that the candidate's program cannot reach. */
 export class TestRun {
@@ -37,7 +53,7 @@ export class TestRun {
     const { problem, timeoutMs, signal } = this.#options;
     const { setup, tests, entryPoint } = problem;
     const names = entryPoint === undefined ? [] : [entryPoint];
-    const defining = moduleDefinitions({ paddock_prompt: prompt, [MODULE]: testsSource });
+    const defining = moduleDefinitions({ ...TEST_MODULES, [MODULE]: testsSource });
     const code = `${defining}\n${moduleCall(MODULE, "prepare", [problem.prompt, setup, tests, names])}`;
     const result = await this.#session.exec(code, { timeoutMs, signal });
     if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${errorOf(result)}`);
@@ -59,7 +75,7 @@ export class TestRun {
     if (failures.length > 0) {
       throw new Error(`Cannot run test ${index + 1}: ${failures[0]}`, { cause: failures[0] });
     }
-    if (result.status === "error" && result.error.type === DATA_ERROR) {
+    if (result.status === "error" && UNJUDGED.has(result.error.type)) {
       throw new Error(`Cannot run test ${index + 1}: ${errorOf(result)}`);
     }
     return result.status === "ok" && !candidate.isLost;
@@ -89,18 +105,25 @@ function errorOf(result: ExecResult): string {
 }
 
 const CANDIDATE_MODULE = "paddock_candidate";
+/** Modules of the candidate's session, in dependency order. */
+const CANDIDATE_MODULES = {
+  paddock_prompt: prompt,
+  paddock_references: references,
+  paddock_operations: operations,
+};
 
 /** A candidate's program in its own session. */
 export class Candidate {
   readonly #callee: Callee;
+  #lookups = 0;
 
   constructor(session: PythonSession, options: { timeoutMs: number; signal: AbortSignal | undefined }) {
     this.#callee = new Callee(session, { ...options, name: "candidate" });
   }
 
-  /** Number of calls. */
+  /** Number of requests of the tests, apart from those that only look up names. */
   get calls(): number {
-    return this.#callee.calls;
+    return this.#callee.calls - this.#lookups;
   }
 
   /** True if the program has ended or broken its interpreter. */
@@ -108,14 +131,17 @@ export class Candidate {
     return this.#callee.failure !== undefined;
   }
 
-  /** Runs the program. Afterwards it can be called, unless it is lost. */
-  async load(beginning: string, program: string): Promise<void> {
-    const defining = moduleDefinitions({ paddock_prompt: prompt, [CANDIDATE_MODULE]: candidateSource });
-    await this.#callee.load(`${defining}\n${moduleCall(CANDIDATE_MODULE, "load", [beginning, program])}`);
+  /** Runs the program, unless tests only run it as a whole. Afterwards it can be called, unless it is lost. */
+  async load({ prompt: beginning, isModule }: TestProblem, program: string): Promise<void> {
+    const defining = moduleDefinitions({ ...CANDIDATE_MODULES, [CANDIDATE_MODULE]: candidateSource });
+    await this.#callee.load(
+      `${defining}\n${moduleCall(CANDIDATE_MODULE, "load", [beginning, program, Number(isModule)])}`,
+    );
   }
 
-  /** Calls a function of the program. `args` are plain data as JSON. */
+  /** Carries out a request of the tests, such as `call` or `get`. `args` are plain data as JSON. */
   async call(name: string, args: string): Promise<CalleeReply> {
+    if (name === "name") this.#lookups++;
     return await this.#callee.call(moduleCall(CANDIDATE_MODULE, "call", [name, args]));
   }
 }

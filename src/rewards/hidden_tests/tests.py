@@ -1,98 +1,190 @@
-"""Runs hidden tests. The candidate runs elsewhere: calls of it go through the host and return data."""
+"""Runs hidden tests. The candidate runs elsewhere: what tests do with it goes through the host."""
 
 import ast
+import asyncio
 import builtins
+import contextlib
+import io
+import sys
 
-from paddock import ToolError, tools
-from paddock_plain_data import MAX_DEPTH, PlainDataError, decode, encode
+from paddock_channel import CandidateError, refusals, request, send
+from paddock_crossing import make_known
 from paddock_prompt import compiled_prompt
+from paddock_stand_ins import ClassStandIn, StandIn
+from paddock_test_check import CANDIDATE_MODULES, check, without_runner
 
 _space = {"__name__": "hidden_tests"}
 _tests = []
-_refusals = []
-_ENDINGS = (StopIteration, StopAsyncIteration)
-"""These exceptions would end a loop in the test as if it had checked everything."""
+_deferred = []
+"""The setup, if it uses names of the candidate. It then runs before the first test."""
 
-
-class CandidateError(Exception):
-    """The candidate raised an exception without a built-in class, or did not return plain data."""
+_names = []
 
 
 def prepare(prompt, setup, tests, names):
-    """Runs the setup and compiles the tests, so that an error in them shows before any call."""
+    """
+    Checks and compiles the tests, and runs the setup, so that an error in them shows before any call.
+
+    The program cannot influence which names the tests take from it: it could replace what they compare with.
+    """
     beginning = compiled_prompt(prompt)
     if beginning is not None:
         exec(beginning, _space)
-    exec(compile(setup, "<setup>", "exec"), _space)
-    trees = [ast.parse(source, "<test>") for source in tests]
-    _bind(names or _called_names(trees))
-    _tests.extend(compile(tree, "<test>", "exec") for tree in trees)
+    classes = {name for name, value in _space.items() if _is_of_tests(value, type)}
+    trees = {"setup": ast.parse(setup, "<setup>")}
+    trees |= {f"test {index + 1}": ast.parse(source, "<test>") for index, source in enumerate(tests)}
+    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
+    defined = {name for node in nodes for name in _defined_names(node)}
+    loaded = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name))
+    imported = [alias.name for node in nodes if _is_of_candidate(node) for alias in node.names]
+    open_names = [name for name in loaded if name not in {*_space, *defined} or name in classes]
+    unknown = [name for name in open_names if not hasattr(builtins, name) and name != "candidate"]
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+    called = {func.id for func in calls if isinstance(func, ast.Name)} & set(open_names)
+    first = sorted(unknown, key=lambda name: name not in called)
+    found = names or first or (list(called) if len(called) == 1 else [])
+    _names.extend(dict.fromkeys([*found, *imported, *unknown]))
+    for place, tree in trees.items():
+        check(place, tree, {*_names, "candidate"})
+    codes = [compile(_InPlace().visit(without_runner(tree)), f"<{place.split()[0]}>", "exec") for place, tree in trees.items()]
+    _tests.extend(codes[1:])
+    used = {node.id for node in _top_level(trees["setup"]) if isinstance(node, ast.Name)}
+    if used & {*_names, "candidate"}:
+        _deferred.append(codes[0])
+    else:
+        exec(codes[0], _space)
 
 
 def run(index):
-    """Runs a test. It fails if a call was refused, even if the test ignores that."""
-    _refusals.clear()
-    exec(_tests[index], _space)
-    if _refusals:
-        raise _refusals[0]
+    """Runs a test. It fails if a request was refused, even if the test ignores that."""
+    refusals.clear()
+    _bind()
+    before = dict(_space)
+    try:
+        for code in _deferred:
+            exec(code, _space)
+        _deferred.clear()
+        exec(_tests[index], _space)
+        _run_defined(before)
+    finally:
+        if refusals:
+            raise refusals[0]
 
 
-def _bind(names):
-    for name in names:
-        _space[name] = _stub(name)
-    if names:
-        _space["candidate"] = _stub(names[0])
+def _bind():
+    """Takes the names of the tests from the candidate, which is loaded by now."""
+    if not _names:
+        return
+    simple = [name for name in _names if name.isidentifier()]
+    try:
+        found = request("name", simple)
+    except CandidateError:
+        found = None  # the candidate's replies are invalid, and so are those to the calls
+    if type(found) is not dict:
+        found = {}
+    for name in _names:
+        _space[name] = found[name] if name in found else _stub(name)
+        make_known(name, _space[name])
+    _space["candidate"] = _space[_names[0]]
+    _names.clear()
 
 
-def _called_names(trees):
-    """
-    Returns the names that tests call and do not define; if there are none, the only built-in name that they call.
+def _stub(name):
+    """Returns a function that calls the candidate's function of this name."""
 
-    The program cannot influence this, because it could replace what the tests compare with.
-    """
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
-    names = dict.fromkeys(func.id for func in calls if isinstance(func, ast.Name))
-    defined = {name for node in nodes for name in _defined_names(node)}
-    open_names = [name for name in names if name not in {*_space, *defined}]
-    unknown = [name for name in open_names if not hasattr(builtins, name)]
-    return unknown or (open_names if len(open_names) == 1 else [])
+    def candidate(*args, **kwargs):
+        return send("call", name, args, kwargs)
+
+    return candidate
+
+
+def _run_defined(before):
+    """Runs the test cases and test functions that a test has defined and not called."""
+    defined = [value for name, value in _space.items() if before.get(name) is not value]
+    unittest = sys.modules.get("unittest")
+    if unittest is not None:
+        suite = unittest.TestSuite()
+        for kind in defined:
+            if _is_of_tests(kind, type) and issubclass(kind, unittest.TestCase):
+                suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(kind))
+        result = unittest.TestResult()
+        suite.run(result)
+        if not result.wasSuccessful():
+            raise AssertionError((result.errors + result.failures + [("", "it passed unexpectedly")])[0][1])
+    for function in defined:
+        if _is_of_tests(function, type(_bind)) and function.__name__.startswith("test_"):
+            returned = function()
+            if asyncio.iscoroutine(returned):
+                asyncio.run(returned)
+
+
+def _is_of_tests(value, kind):
+    return isinstance(value, kind) and getattr(value, "__module__", None) == "hidden_tests"
+
+
+def _is_of_candidate(node):
+    return isinstance(node, ast.ImportFrom) and node.module in CANDIDATE_MODULES
 
 
 def _defined_names(node):
     if isinstance(node, ast.alias):
-        return [node.asname or node.name]
+        return [(node.asname or node.name).split(".")[0]]
     if isinstance(node, ast.Name):
         return [node.id] if isinstance(node.ctx, ast.Store) else []
-    return [name for name in (getattr(node, "name", None), getattr(node, "arg", None)) if name]
+    return [name for name in (getattr(node, "name", None), getattr(node, "arg", None)) if type(name) is str]
 
 
-def _stub(name):
-    def candidate(*args, **kwargs):
-        arguments = encode([args, kwargs], 2 * MAX_DEPTH)
-        try:
-            reply = tools.call_candidate(name=name, arguments=arguments)
-        except ToolError as error:
-            _refusals.append(error)
-            raise
-        if "raised" in reply:
-            raise _exception(**reply)
-        try:
-            return decode(reply["value"])
-        except PlainDataError as error:
-            raise CandidateError(str(error)) from None
-
-    candidate.__name__ = candidate.__qualname__ = name
-    return candidate
+def _top_level(tree):
+    """Returns the nodes that are evaluated when the code runs, outside of functions."""
+    waiting, found = list(tree.body), []
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            waiting.extend(ast.iter_child_nodes(node))
+    return found
 
 
-def _exception(raised, base, message):
-    """Returns the candidate's exception as its built-in base class, so that a test can expect it."""
-    kind = getattr(builtins, base, None)
-    is_fit = isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, _ENDINGS)
-    if is_fit and (raised == base or kind is not Exception):
-        try:
-            return kind(message)
-        except TypeError:
-            pass  # its constructor needs more than a message
-    return CandidateError(f"{raised}: {message}")
+class _InPlace(ast.NodeTransformer):
+    """Lets a call whose result is discarded change its arguments: it can only serve that purpose."""
+
+    def visit_Expr(self, node):
+        self.generic_visit(node)
+        call = node.value
+        if isinstance(call, ast.Call) and any(isinstance(arg, ast.Name) for arg in call.args):
+            call.args.insert(0, call.func)
+            call.func = ast.copy_location(ast.Name("__in_place__", ast.Load()), call)
+            ast.fix_missing_locations(node)
+        return node
+
+
+def _in_place(function, /, *args, **kwargs):
+    is_candidate = isinstance(function, (StandIn, ClassStandIn)) or getattr(function, "__name__", "") == "candidate"
+    if not is_candidate:
+        return function(*args, **kwargs)
+    target = function.__closure__[0].cell_contents if not isinstance(function, (StandIn, ClassStandIn)) else function
+    result, changed = send("call_in_place", target, args, kwargs)
+    for argument, value in zip(args, changed):
+        if type(argument) is type(value) and type(value) in (list, dict, set):
+            argument.clear()
+            (argument.extend if type(value) is list else argument.update)(value)
+    return result
+
+
+def _run_program(text):
+    """Runs the candidate as a program with an input. Returns the lines of its output."""
+    given, output = io.StringIO(text), io.StringIO()
+    replaced, sys.stdin = sys.stdin, given
+    try:
+        with contextlib.redirect_stdout(output):
+            request("program", None)
+    finally:
+        sys.stdin = replaced
+    return _output_lines(output.getvalue())
+
+
+def _output_lines(text):
+    return [line.rstrip() for line in text.strip().splitlines()]
+
+
+_space.update({"__in_place__": _in_place, "run_program": _run_program, "output_lines": _output_lines})

@@ -153,6 +153,20 @@ function partsOf(value: unknown): readonly unknown[] | undefined {
     case "bytes":
     case "bytearray":
       return allMatch(rest, 1, HEX_BYTES);
+    case "defaultdict":
+      return typeof rest[0] === "string" ? partsOf(["dict", ...rest.slice(1)]) : undefined;
+    case "object":
+    case "function":
+    case "class":
+    case "coroutine":
+    case "generator":
+      return allMatch(rest, kind === "object" ? 2 : 1, HEX_INTEGER);
+    case "value":
+      return rest.length === 3 && allMatch(rest.slice(0, 2), 2, HEX_INTEGER) ? [rest[2]] : undefined;
+    case "linked":
+      return rest.length === 2 && allMatch(rest.slice(0, 1), 1, HEX_INTEGER) ? [rest[1]] : undefined;
+    case "Counter":
+    case "OrderedDict":
     case "dict":
     case "dict_items":
       return rest.every((item) => Array.isArray(item) && item.length === 2) ? rest.flat(1) : undefined;
@@ -201,7 +215,7 @@ function pythonArgument(argument: PythonArgument): string {
 }
 
 /** Returns a Python string literal in printable ASCII. */
-function pythonString(text: string): string {
+export function pythonString(text: string): string {
   return JSON.stringify(text).replace(/[^\x20-\x7e]/gu, (character) => {
     const hex = (character.codePointAt(0) ?? 0).toString(16);
     return hex.length > 4 ? `\\U${hex.padStart(8, "0")}` : `\\u${hex.padStart(4, "0")}`;

@@ -18,33 +18,40 @@ class TooDeepError(PlainDataError):
     """A value is nested too deep."""
 
 
-def encode(value, depth=MAX_DEPTH):
-    return json.dumps(_encode(value, depth))
+def encode(value, depth=MAX_DEPTH, refer=None):
+    """Returns a value as JSON. `refer(value, depth)` may encode a value its own way; it returns None otherwise."""
+    return json.dumps(_encode(value, depth, refer))
 
 
 def decode(data):
     """Builds the value of parsed JSON. Raises PlainDataError if it is not encoded plain data."""
     if data is None or type(data) in (bool, str):
         return data
-    if type(data) is not list or not data or data[0] not in _BUILDERS:
+    if type(data) is not list or not data or data[0] not in BUILDERS:
         raise PlainDataError("the data is not plain data")
     try:
-        return _BUILDERS[data[0]](*data[1:])
+        return BUILDERS[data[0]](*data[1:])
     except (TypeError, ValueError, ArithmeticError) as error:
         raise PlainDataError(f"the data is not plain data: {error}") from None
 
 
-def _encode(value, depth):
-    # Methods are called on the base classes, so that overrides in a subclass have no effect.
+def _encode(value, depth, refer):
     if depth < 0:
         raise TooDeepError("the value is nested too deep")
-    exact = type(value)
-    if exact is int:
+    if type(value) is int:
         return ["int", hex(value)]
+    encoded = None if refer is None else refer(value, depth)
+    return encode_base(value, depth, refer) if encoded is None else encoded
+
+
+def encode_base(value, depth, refer=None):
+    """Encodes a value as its base class. `refer` only applies to the values inside."""
+    # Methods are called on the base classes, so that overrides in a subclass have no effect.
+    exact = type(value)
     if exact is list and depth > 0 and set(map(type, value)) == {int}:
         return ["ints", " ".join(map(hex, value))]
     if exact is list or exact is tuple:
-        return [exact.__name__, *[_encode(item, depth - 1) for item in value]]
+        return [exact.__name__, *[_encode(item, depth - 1, refer) for item in value]]
     if value is None or value is True or value is False:
         return value
     if isinstance(value, str):
@@ -64,10 +71,10 @@ def _encode(value, depth):
     for kind in (dict, _ITEMS):
         if isinstance(value, kind):
             pairs = dict.items(value) if kind is dict else value
-            return [kind.__name__, *([_encode(part, depth - 1) for part in pair] for pair in pairs)]
+            return [kind.__name__, *([_encode(part, depth - 1, refer) for part in pair] for pair in pairs)]
     for kind in (list, tuple, set, frozenset, deque, _KEYS, _VALUES):
         if isinstance(value, kind):
-            return [kind.__name__, *(_encode(item, depth - 1) for item in kind.__iter__(value))]
+            return [kind.__name__, *(_encode(item, depth - 1, refer) for item in kind.__iter__(value))]
     raise PlainDataError(f"a value of type {type(value).__name__!r} is not plain data")
 
 
@@ -92,7 +99,7 @@ _INTEGERS = {
 }
 """Types that are encoded as integers."""
 
-_BUILDERS = {
+BUILDERS = {
     "int": lambda text: int(text, 16),
     "ints": lambda texts: [int(text, 16) for text in texts.split(" ")],
     "float": float.fromhex,
