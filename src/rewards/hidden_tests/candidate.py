@@ -74,7 +74,7 @@ def _ended(name, target, args, kwargs):
         elif name == "describe":
             result = describe(target, _number)
         else:
-            result = operation(name)(target, *args)
+            result = operation(name)(target, *args, **kwargs)
         return f'"returned", {encode(result, refer=refer)}'
     except End as end:
         return f'"ended", {encode(end.result, refer=refer)}'

@@ -2,7 +2,9 @@
 
 import asyncio
 import copy
+import dataclasses
 import operator
+import random
 
 
 class End(Exception):
@@ -180,6 +182,12 @@ _OPERATIONS = {
     "replace": _replace,
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
+    "seed": random.seed,
+    "dataclass_asdict": dataclasses.asdict,
+    "dataclass_astuple": dataclasses.astuple,
+    "dataclass_fields": dataclasses.fields,
+    "dataclass_is_dataclass": dataclasses.is_dataclass,
+    "dataclass_replace": dataclasses.replace,
     "divmod": divmod,
     "bool": bool,
     "str": str,

@@ -9,6 +9,10 @@ CANDIDATE_MODULES = {"solution", "candidate", "main"}
 _SOURCE_READERS = {"getsource", "getsourcelines", "getsourcefile", "getfile", "signature", "getfullargspec"}
 
 
+_FILES = {"open", "tempfile", "shutil", "os.chdir", "os.listdir", "os.remove", "os.path.exists", "os.path.isfile"}
+_FILE_METHODS = {"write_text", "read_text", "write_bytes", "read_bytes"}
+
+
 class InvalidTestError(Exception):
     """A test requires something that cannot be judged."""
 
@@ -34,6 +38,8 @@ def _reason(node, names, functions):
         return "a class of the tests cannot be derived from a class of the candidate"
     if isinstance(node, ast.Assign) and any(_dotted(target).startswith("builtins.") for target in node.targets):
         return "built-in functions of the candidate cannot be replaced"
+    if isinstance(node, ast.Attribute) and _dotted(node) == "os.environ":
+        return "tests and candidate have no environment in common"
     return _call_reason(node, names, functions) if isinstance(node, ast.Call) else None
 
 
@@ -47,6 +53,8 @@ def _call_reason(node, names, functions):
             return f"{target!r} of the candidate cannot be replaced"
     if last == "object" and called.startswith(("patch.", "mock.patch.", "unittest.mock.patch.")):
         return "attributes of the candidate cannot be replaced by a mock"
+    if called in _FILES or called.partition(".")[0] in _FILES or last in _FILE_METHODS:
+        return "tests and candidate have no files in common"
     if called.startswith("inspect.") and last in _SOURCE_READERS:
         return "tests cannot inspect the candidate's source"
     is_of_candidate = called.partition(".")[0] in names

@@ -121,7 +121,7 @@ export class Candidate {
     this.#callee = new Callee(session, { ...options, name: "candidate" });
   }
 
-  /** Number of requests of the tests, apart from those that only look up names. */
+  /** Number of requests of the tests, apart from those that look up names or seed random numbers. */
   get calls(): number {
     return this.#callee.calls - this.#lookups;
   }
@@ -141,7 +141,7 @@ export class Candidate {
 
   /** Carries out a request of the tests, such as `call` or `get`. `args` are plain data as JSON. */
   async call(name: string, args: string): Promise<CalleeReply> {
-    if (name === "name") this.#lookups++;
+    if (name === "name" || name === "seed") this.#lookups++;
     return await this.#callee.call(moduleCall(CANDIDATE_MODULE, "call", [name, args]));
   }
 }

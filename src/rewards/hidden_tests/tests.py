@@ -4,7 +4,9 @@ import ast
 import asyncio
 import builtins
 import contextlib
+import dataclasses
 import io
+import random
 import sys
 
 from paddock_channel import CandidateError, refusals, request, send
@@ -87,6 +89,8 @@ def _bind():
         make_known(name, _space[name])
     _space["candidate"] = _space[_names[0]]
     _names.clear()
+    for seed in _seeds:
+        request("seed", seed)
 
 
 def _stub(name):
@@ -187,4 +191,30 @@ def _output_lines(text):
     return [line.rstrip() for line in text.strip().splitlines()]
 
 
+def _seed_both(seed=None, version=2):
+    """Seeds the random numbers of the tests and, once it is loaded, those of the candidate."""
+    _seed(seed, version)
+    if _names:
+        _seeds[:] = [seed]
+    else:
+        request("seed", seed)
+
+
+_seed, random.seed = random.seed, _seed_both
+_seeds = []
+
+
+def _of_stand_ins(name):
+    """Lets a function of `dataclasses` work in the candidate's session if its first argument is there."""
+    function = getattr(dataclasses, name)
+
+    def called(instance, /, *args, **kwargs):
+        is_there = isinstance(instance, (StandIn, ClassStandIn))
+        return send(f"dataclass_{name}", instance, args, kwargs) if is_there else function(instance, *args, **kwargs)
+
+    return called
+
+
+for _name in ("asdict", "astuple", "fields", "is_dataclass", "replace"):
+    setattr(dataclasses, _name, _of_stand_ins(_name))
 _space.update({"__in_place__": _in_place, "run_program": _run_program, "output_lines": _output_lines})

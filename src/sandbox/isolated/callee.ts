@@ -87,7 +87,7 @@ function parseReply(text: string): CalleeReply | undefined {
   try {
     const reply: unknown = JSON.parse(text);
     if (typeof reply !== "object" || reply === null) return undefined;
-    if ("value" in reply && isPlainData(reply.value)) return { value: reply.value };
+    if ("value" in reply && isPlainData(reply.value, MAX_DEPTH + ENVELOPE)) return { value: reply.value };
     const { data } = exceptionSchema.safeParse(reply);
     return data;
   } catch {
@@ -100,6 +100,8 @@ export type PlainData = null | boolean | string | readonly PlainData[];
 
 /** Maximum depth. `plain_data.py` encodes no result deeper than this. */
 const MAX_DEPTH = 40;
+/** Depth of lists around the result in a reply. */
+const ENVELOPE = 2;
 const HEX_INTEGER = /^-?0x[0-9a-f]+$/;
 const HEX_INTEGERS = /^-?0x[0-9a-f]+(?: -?0x[0-9a-f]+)*$/;
 const HEX_FLOAT = /^(?:nan|-?inf|-?0x[01]\.[0-9a-f]+p[-+]\d{1,4})$/;
@@ -113,11 +115,11 @@ const DATETIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?(?:[-+][\d:.]{5,15}
  * True if a value is plain data only: known types, well-formed numbers, and a limited depth, which keeps its reader
  * from overflowing its stack. The value may come from an untrusted program.
  */
-export function isPlainData(value: unknown): value is PlainData {
+export function isPlainData(value: unknown, maxDepth: number = MAX_DEPTH): value is PlainData {
   const waiting: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const inner = partsOf(next.value);
-    if (inner === undefined || next.depth > MAX_DEPTH) return false;
+    if (inner === undefined || next.depth > maxDepth) return false;
     for (const part of inner) waiting.push({ value: part, depth: next.depth + 1 });
   }
   return true;
