@@ -19,6 +19,7 @@ import { gradeRows } from "./grade_rows.ts";
 import { loadRows } from "./load_rows.ts";
 import { mathVerifyRows, missingForMathVerify } from "./math_verify_rows.ts";
 import { overheadRows } from "./overhead_rows.ts";
+import { missingForPackages, packageRows } from "./package_rows.ts";
 import { findPython, type HostPython } from "./peers.ts";
 import { pythonRows } from "./python_rows.ts";
 import { cacheDirOption, exitWithUsage } from "./program.ts";
@@ -50,6 +51,7 @@ const BENCH_PARTS = {
   server: [overheadRows, loadRows],
   grade: [gradeRows],
   "math-verify": [mathVerifyRows],
+  packages: [packageRows],
   growth: [async (setup) => [await growthRow(setup)]],
   chaos: [chaosRows],
   density: [densityRows],
@@ -119,13 +121,20 @@ async function runBench(flags: BenchFlags): Promise<number> {
   }
   await writeText(Deno.stderr, Deno.stderr.isTerminal() ? "\r\x1b[K" : "");
   await writeText(Deno.stdout, `${formatRows(rows)}\n\n${describePython(python)}\n`);
-  const isMeasured = flags.part === undefined || flags.part === "math-verify";
-  const missing = isMeasured ? await missingForMathVerify(setup) : undefined;
-  if (missing !== undefined) await writeText(Deno.stdout, `No rows of math-verify: ${missing}\n`);
+  await reportMissing(setup, flags.part);
   if (flags.json !== undefined) {
     await Deno.writeTextFile(flags.json, `${JSON.stringify(report(rows, python), null, 2)}\n`);
   }
   return rows.some((row) => row.unit === "errors" && reaches(row) === false) ? EXIT.error : EXIT.ok;
+}
+
+/** Says which rows are left out, and what they need. */
+async function reportMissing(setup: BenchSetup, part: BenchPart | undefined): Promise<void> {
+  const missing = { "math-verify": await missingForMathVerify(setup), packages: missingForPackages(setup) };
+  for (const [name, reason] of Object.entries(missing)) {
+    const isMeasured = part === undefined || part === name;
+    if (isMeasured && reason !== undefined) await writeText(Deno.stdout, `No rows of ${name}: ${reason}\n`);
+  }
 }
 
 function report(rows: readonly Row[], python: HostPython | undefined): object {
