@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SandboxError } from "../../errors.ts";
 
@@ -58,9 +59,10 @@ function decodeLines(engine: string): string {
 }
 
 async function bundle(entry: string, signal: AbortSignal | undefined): Promise<string> {
-  const file = entry.startsWith("file:") ? fileURLToPath(entry) : entry;
+  const file = entry.startsWith("file:") ? fileURLToPath(entry) : undefined;
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["bundle", "--quiet", "--minify", "--platform", "browser", file],
+    args: ["bundle", "--quiet", "--minify", "--platform", "browser", file ?? entry],
+    ...(file !== undefined && { cwd: dirname(file) }), // the configuration is looked for from there
     env: { NO_COLOR: "1" },
     stdin: "null",
     ...(signal && { signal }),
