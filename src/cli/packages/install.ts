@@ -8,6 +8,7 @@ import { fetchFile, neededSharedLibraries } from "./distribution.ts";
 import { ProgressBar } from "./progress.ts";
 import { requirementName } from "./requirement.ts";
 import {
+  type Failure,
   type PackageResolver,
   requireNotYanked,
   ResolutionError,
@@ -65,11 +66,15 @@ async function chooseVersions(
   try {
     return await resolver.resolve(request);
   } catch (error) {
-    const isUnsolvable = error instanceof ResolutionError &&
-      ["conflict", "missing"].includes(error.failure.kind);
-    if (!isUnsolvable || constraints.length === 0) throw error;
+    if (!(error instanceof ResolutionError) || !mayBePinned(error.failure, pinned)) throw error;
     return await resolver.resolve({ ...request, constraints: [] }); // with other versions of what is there
   }
+}
+
+/** True if another choice of the pinned versions may be a solution. */
+function mayBePinned(failure: Failure, pinned: readonly PackageFile[]): boolean {
+  if (failure.kind === "conflict") return pinned.length > 0;
+  return failure.kind === "missing" && pinned.some(({ name }) => name === failure.package);
 }
 
 function toPackageFiles(
