@@ -122,9 +122,15 @@ export class PipResolver implements PackageResolver {
     const errors = new Response(child.stderr).text();
     const input = new Blob([JSON.stringify(request)]).stream().pipeTo(child.stdin);
     await input.catch(() => {}); // the script has ended, and stderr has its reason
-    for await (const line of readLines(child.stdout, { maxBytes: MAX_LINE_BYTES })) {
-      if ("fault" in line) throw new ResolutionError({ kind: "other", message: `${program}: ${line.fault}` });
-      yield lineSchema.parse(JSON.parse(line.text));
+    try {
+      for await (const line of readLines(child.stdout, { maxBytes: MAX_LINE_BYTES })) {
+        if ("fault" in line) {
+          throw new ResolutionError({ kind: "other", message: `${program}: ${line.fault}` });
+        }
+        yield lineSchema.parse(JSON.parse(line.text));
+      }
+    } finally {
+      await child.status; // pip may still use the folder, which the caller removes
     }
     const { success } = await child.status;
     signal.throwIfAborted();
