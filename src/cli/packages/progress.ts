@@ -23,7 +23,7 @@ export class ProgressBar implements AsyncDisposable {
 
   /** Shows how much of the file has arrived. */
   readonly update = (progress: DownloadProgress): void => {
-    this.#show(`${this.#label} ${formatProgress(progress)}`);
+    this.#show(`${this.#label} ${formatDownload(progress)}`);
   };
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -39,7 +39,7 @@ export class ProgressBar implements AsyncDisposable {
 }
 
 /** Returns a bar and the megabytes that have arrived. */
-export function formatProgress({ done, total }: DownloadProgress): string {
+export function formatDownload({ done, total }: DownloadProgress): string {
   const size = (bytes: number) => (bytes / MEGABYTE).toFixed(1);
   if (total === undefined || total <= 0) return `${size(done)} MB`;
   const filled = Math.round(Math.min(1, done / total) * BAR_COLUMNS);

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { editPackages, userProfilePath } from "../../../src/cli/packages/profile_file.ts";
-import { formatProgress } from "../../../src/cli/packages/progress.ts";
+import { formatDownload } from "../../../src/cli/packages/progress.ts";
 import type { PackageFile } from "../../../src/sandbox/profile/packages.ts";
 import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
 
@@ -51,7 +51,7 @@ Deno.test("userProfilePath() is in the folder of the user's configuration", () =
   assertEquals(path({}), undefined);
 });
 
-Deno.test("formatProgress() shows a bar if the size is known", () => {
-  assertEquals(formatProgress({ done: 500_000, total: 1_000_000 }), "[############------------] 0.5/1.0 MB");
-  assertEquals(formatProgress({ done: 500_000 }), "0.5 MB");
+Deno.test("formatDownload() shows a bar if the size is known", () => {
+  assertEquals(formatDownload({ done: 500_000, total: 1_000_000 }), "[############------------] 0.5/1.0 MB");
+  assertEquals(formatDownload({ done: 500_000 }), "0.5 MB");
 });
