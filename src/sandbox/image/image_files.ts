@@ -57,8 +57,13 @@ async function unpack(file: Wheel): Promise<LibraryFile[]> {
     if (path.startsWith("/") || path.split("/").includes("..")) {
       throw new TypeError(packageError(name, `it contains a path outside the package: ${path}`));
     }
-    return { path: `${SITE_PACKAGES}/${path}`, contents: REPLACED.get(path) ?? contents };
+    return { path: `${SITE_PACKAGES}/${installedPath(path)}`, contents: REPLACED.get(path) ?? contents };
   });
+}
+
+/** Returns the path of a wheel's file in the folder of packages. A wheel may have modules in a folder `NAME.data`. */
+function installedPath(path: string): string {
+  return path.replace(/^[^/]{1,255}\.data\/(?:purelib|platlib)\//, "");
 }
 
 /**

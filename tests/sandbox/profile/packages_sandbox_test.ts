@@ -16,7 +16,10 @@ Deno.test("Sandbox.start() installs packages in the image and mounts files", asy
         "from importlib.resources import files\nword = files('demo').joinpath('word.txt').read_text()\n" +
         "try:\n    import js\nexcept ImportError:\n    js = None",
       "demo/word.txt": "from the wheel",
+      "demo-1.0.data/purelib/extra.py": "word = 'beside the package'",
+      "shared/one/__init__.py": "word = 'in a namespace'",
       "demo-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n",
+      "demo-1.0.dist-info/entry_points.txt": "[demo.words]\nfirst = extra:word\n",
     });
     await Deno.mkdir(join(directory, "data", "inner"), { recursive: true });
     await Deno.writeTextFile(join(directory, "data", "inner", "a.txt"), "a folder");
@@ -44,6 +47,12 @@ Deno.test("Sandbox.start() installs packages in the image and mounts files", asy
     ].join("\n");
     assertEquals(await value(look), "['from the wheel', '1.0', 'a folder', 'a file']");
     assertEquals(await value("demo.js is None"), "True");
+    const layout = [
+      "import extra, shared.one, importlib.metadata",
+      "[point] = importlib.metadata.entry_points(group='demo.words')",
+      "[extra.word, shared.one.word, point.load(), extra.__cached__.endswith('.pyc')]",
+    ].join("\n");
+    assertEquals(await value(layout), "['beside the package', 'in a namespace', 'beside the package', True]");
     await session.reset({ mode: "rewind" });
     assertEquals(await value(look), "['from the wheel', '1.0', 'a folder', 'a file']");
     for (
