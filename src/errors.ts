@@ -63,8 +63,8 @@ export class UserError extends EpisodeError {
 }
 
 /**
- * The error of an env that behaves differently on replay, so that a saved episode cannot be resumed, or whose episode is
- * too long to be saved.
+ * The error of an env that behaves differently on replay, so that a saved episode cannot be resumed, whose episode is
+ * too long to be saved, or whose transform in a file failed.
  */
 export class EnvError extends EpisodeError {
   override readonly boundary = "env";

@@ -1,3 +1,12 @@
+/** Plain data, as `JSON.parse` returns it. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
 /** Limits of an untrusted JSON text, which bound the time and memory of reading it. */
 export interface JsonLimits {
   /** Maximum depth of nested arrays and objects. */

@@ -78,7 +78,7 @@ export async function runWithTimeout<T>(
   using deadline = new Deadline(timeoutMs, { signal, reason: () => new CallTimeoutError(timeoutMs) });
   const stop = new AbortController();
   try {
-    return await abortable(Promise.try(work, stop.signal), deadline.signal);
+    return await abortable((async () => await work(stop.signal))(), deadline.signal);
   } finally {
     // Only now, so that an error of the aborted work cannot replace the reason.
     if (deadline.signal.aborted) stop.abort(deadline.signal.reason);

@@ -1,5 +1,6 @@
-import type { z } from "zod";
+import type { output, ZodObject, ZodRawShape } from "zod";
 import type { SerialQueue } from "../async/semaphore.ts";
+import type { JsonValue } from "../json.ts";
 
 /** Options of {@linkcode PythonSession.exec}. */
 export interface ExecOptions {
@@ -24,6 +25,13 @@ export interface ExecOptions {
    * registered with `atexit` run at the end.
    */
   argv?: readonly [string, ...string[]] | undefined;
+  /**
+   * Values by name that are set as globals before the code runs. Plain JSON becomes the same in Python, where whole
+   * numbers are `int`; a `Uint8Array` becomes `bytes`; other typed arrays become an `array.array` of the same elements,
+   * which `numpy.asarray` takes without a copy. Names are Python identifiers. At most 256 inputs of together 64 MiB, and
+   * 100,000 values of JSON at most 64 levels deep.
+   */
+  inputs?: Readonly<Record<string, unknown>> | undefined;
   /** Files written under the session's working directory before the code runs. */
   files?: Readonly<Record<string, Uint8Array | string>> | undefined;
   /**
@@ -41,6 +49,8 @@ export interface ExecOptions {
    * aborted.
    */
   onOutput?: ((stream: "stdout" | "stderr", text: string) => unknown) | undefined;
+  /** Called with each object that the program shows, in order with its output. */
+  onDisplay?: ((bundle: MimeBundle) => unknown) | undefined;
 }
 
 /** An exception of the guest, or of the host in the same form. */
@@ -58,6 +68,12 @@ export interface GuestError {
  */
 export type DeniedAttempts = Partial<Record<"files" | "network" | "processes" | "javascript", number>>;
 
+/**
+ * An object that a program showed, in one or more forms by MIME type: base64 for images (except SVG), audio, video and
+ * PDF, JSON values for types of JSON, text for others. It is data of the guest: HTML and SVG may have scripts.
+ */
+export type MimeBundle = Readonly<Record<string, JsonValue>>;
+
 /** Fields that every result has. */
 export interface ExecOutcome {
   /** Text that was written to stdout, up to the profile's `outputBytes`. */
@@ -70,6 +86,14 @@ export interface ExecOutcome {
   stateKept: boolean;
   /** True if output beyond the profile's `outputBytes` was dropped. */
   truncated: boolean;
+  /**
+   * What the program showed, in order: by `display()`, by its last expression, and the open figures of matplotlib. At
+   * most 100 bundles of 8 MiB together. The bundle of the last expression lacks `text/plain`, which is `value`. Absent
+   * if there is none.
+   */
+  display?: MimeBundle[];
+  /** Number of bundles that were dropped because of these limits, or since a form is not what its MIME type says. */
+  droppedDisplays?: number;
   /** Refused attempts. Absent if the guest counted none, or its interpreter was lost. */
   denied?: DeniedAttempts;
   /** True if this exec ran in a fresh interpreter because the last one had been lost. */
@@ -82,8 +106,13 @@ export interface ExecOutcome {
 export type ExecResult =
   & ExecOutcome
   & (
-    /** The code ran to its end. `value` is the repr of its last expression, unless that is None. */
-    | { status: "ok"; value?: string }
+    /**
+     * The code ran to its end. `value` is the repr of its last expression, unless that is None. `valueJson` is the
+     * expression's value where that is plain data of at most 1 MiB as JSON, 100,000 values and 32 levels: a boolean, an
+     * integer up to 2^53 - 1, a finite float, text, a list, a tuple (as an array), or a dict with keys of text; None in
+     * them is `null`. Instances of subclasses, such as a namedtuple, are not plain data.
+     */
+    | { status: "ok"; value?: string; valueJson?: JsonValue }
     /** The code raised an exception that it did not catch. */
     | { status: "error"; error: GuestError }
     /** The code exceeded its timeout or its CPU time limit. */
@@ -187,6 +216,8 @@ export interface SessionPool {
    * session and wait for the other one forever.
    */
   readonly pairQueue?: SerialQueue | undefined;
+  /** Limits of the profile of its sessions, in bytes, if it knows them. */
+  readonly limits?: { readonly memoryBytes: number; readonly outputBytes: number } | undefined;
   /** Leases a session that no other lease has, and whose state no earlier lease has changed. Waits for one. */
   acquire(options?: { seed?: number | undefined; signal?: AbortSignal | undefined }): Promise<SessionLease>;
 }
@@ -195,6 +226,8 @@ export interface SessionPool {
 export interface HostToolContext {
   /** Aborts when the exec that made the call ends, for any reason. */
   signal: AbortSignal;
+  /** Resolves when the result is written to the guest, which may be slow to read it, or when the exec has ended. */
+  delivered?: Promise<void> | undefined;
 }
 
 /**
@@ -205,7 +238,7 @@ export interface HostTool {
   readonly name: string;
   readonly description: string;
   /** Schema of the arguments. Calls with other arguments fail before `run` is called. */
-  readonly parameters: z.ZodObject;
+  readonly parameters: ZodObject;
   /**
    * Runs a call. Its result is sent to the guest as JSON. An error is raised in the guest with the same message.
    */
@@ -234,11 +267,11 @@ export interface HostTool {
  *
  * @throws {TypeError} if the name is not a Python identifier.
  */
-export function hostTool<Shape extends z.ZodRawShape>(definition: {
+export function hostTool<Shape extends ZodRawShape>(definition: {
   name: string;
   description: string;
-  parameters: z.ZodObject<Shape>;
-  run(args: z.output<z.ZodObject<Shape>>, context: HostToolContext): unknown;
+  parameters: ZodObject<Shape>;
+  run(args: output<ZodObject<Shape>>, context: HostToolContext): unknown;
 }): HostTool {
   if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(definition.name)) {
     throw new TypeError(

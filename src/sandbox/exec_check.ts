@@ -1,9 +1,15 @@
 import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
 import type { ExecOptions, ShellOptions } from "./exec.ts";
-import type { Profile } from "./profile/profile.ts";
+import { checkInputs } from "./exec_inputs.ts";
 
 /** Maximum length of code. No program of a model is longer; longer code is a mistake of the caller. */
 export const MAX_CODE_CHARACTERS = 10 * 1024 * 1024;
+
+/** Part of a profile that the checks read. */
+export interface CheckedProfile {
+  readonly name: string;
+  readonly hostTools: boolean;
+}
 
 const MAX_TIMEOUT_MS = 24 * 3_600_000;
 const MAX_FILES = 10_000;
@@ -17,7 +23,7 @@ const MAX_FILES = 10_000;
 export function checkExec(
   code: unknown,
   options: ExecOptions,
-  profile: Pick<Profile, "name" | "hostTools">,
+  profile: CheckedProfile,
 ): void {
   if (typeof code !== "string") {
     throw new ArgumentTypeError(`Cannot exec as code must be a string: current value is ${typeof code}`);
@@ -35,6 +41,7 @@ export function checkExec(
     );
   }
   if (options.argv !== undefined) checkArgv(options.argv);
+  checkInputs(options.inputs);
   checkTools(options.tools ?? [], profile);
   const files = Object.entries(options.files ?? {});
   if (files.length > MAX_FILES) {
@@ -55,7 +62,11 @@ export function checkExec(
  *
  * @throws {ArgumentTypeError | ArgumentRangeError} if an argument is invalid or the profile has no shell.
  */
-export function checkShell(command: unknown, options: ShellOptions, profile: Profile): void {
+export function checkShell(
+  command: unknown,
+  options: ShellOptions,
+  profile: CheckedProfile & { readonly shell: boolean },
+): void {
   if (!profile.shell) {
     throw new ArgumentTypeError(
       `Cannot run command as profile '${profile.name}' must have 'shell': current value is false`,
@@ -136,7 +147,7 @@ function checkArgv(argv: readonly unknown[]): void {
 
 function checkTools(
   tools: NonNullable<ExecOptions["tools"]>,
-  profile: Pick<Profile, "name" | "hostTools">,
+  profile: CheckedProfile,
 ): void {
   if (tools.length > 0 && !profile.hostTools) {
     throw new ArgumentTypeError(

@@ -7,7 +7,7 @@ import type {
   ShellResult,
 } from "./exec.ts";
 import { type ExecEnd, hostError, type StopReason } from "./exec_run.ts";
-import type { GuestResult, GuestShellResult } from "./guest_frames.ts";
+import { type GuestResult, type GuestShellResult, MAX_DENIED } from "./guest_frames.ts";
 import type { Termination } from "./guest_link.ts";
 import type { Limits } from "./profile/schema.ts";
 import { HOME } from "./protocol.ts";
@@ -17,12 +17,15 @@ import { HOME } from "./protocol.ts";
  * guest.
  */
 export function toExecResult(end: ExecEnd, options: { timeoutMs: number; limits: Limits }): ExecResult {
+  const dropped = end.invalidDisplays + (end.result?.droppedDisplays ?? 0);
   const outcome: ExecOutcome = {
     stdout: end.stdout,
     stderr: end.stderr,
     durationMs: end.durationMs,
     stateKept: end.stateKept,
     truncated: end.result?.truncated ?? false,
+    ...(end.display.length > 0 && { display: [...end.display] }),
+    ...(dropped > 0 && { droppedDisplays: dropped }),
     ...deniedOf(end.result?.denied, end.result?.outcome.denied),
   };
   if (end.stopped === "timeout" || end.stopped === "cpu") {
@@ -40,7 +43,7 @@ function deniedOf(...counts: (DeniedAttempts | undefined)[]): { denied?: DeniedA
   const denied: DeniedAttempts = {};
   for (const [kind, count] of counts.flatMap((part) => Object.entries(part ?? {}))) {
     const name = kind as keyof DeniedAttempts;
-    if (count > 0) denied[name] = (denied[name] ?? 0) + count;
+    if (count > 0) denied[name] = Math.min(MAX_DENIED, (denied[name] ?? 0) + count);
   }
   return Object.keys(denied).length === 0 ? {} : { denied };
 }
@@ -67,7 +70,10 @@ function guestResult(result: GuestResult, base: ExecOutcome, limits: Limits): Ex
   const { outcome, flooded } = result;
   if (flooded) return { ...base, status: "output", error: floodError("block", limits) };
   if (outcome.status === "ok") {
-    const value = outcome.value === undefined ? {} : { value: outcome.value };
+    const value = {
+      ...(outcome.value !== undefined && { value: outcome.value }),
+      ...(result.valueJson !== undefined && { valueJson: result.valueJson }),
+    };
     return { ...base, status: "ok", ...value, truncated: base.truncated || outcome.cut === true };
   }
   if (outcome.status === "exited") return { ...base, status: "exited", exitCode: outcome.exitCode };

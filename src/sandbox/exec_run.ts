@@ -1,11 +1,11 @@
-import { z } from "zod";
 import { ArgumentRangeError } from "../errors.ts";
-import type { ExecOptions, GuestError, HostTool } from "./exec.ts";
+import type { ExecOptions, GuestError, MimeBundle } from "./exec.ts";
 import type { GuestResult } from "./guest_frames.ts";
 import type { GuestLink, Termination } from "./guest_link.ts";
 import { watchProcess } from "./process/watchdog.ts";
 import type { Limits } from "./profile/schema.ts";
-import { type Frame, FrameKind, MAX_FRAME_BYTES, OUTPUT_PIECE_BYTES } from "./protocol.ts";
+import { type Frame, FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
+import { DisplayCapture, OutputCapture } from "./output_capture.ts";
 import { ToolCalls } from "./tool_calls.ts";
 
 const encoder = new TextEncoder();
@@ -17,7 +17,8 @@ const INTERRUPT_INTERVAL_MS = 50;
 export type StopReason = "timeout" | "silence" | "cpu" | "aborted";
 
 /** Options of {@linkcode ExecRun}. */
-export interface ExecRunOptions<Result> extends Pick<ExecOptions, "tools" | "signal" | "onOutput"> {
+export interface ExecRunOptions<Result>
+  extends Pick<ExecOptions, "tools" | "signal" | "onOutput" | "onDisplay"> {
   /** Parses the payload of the result frame. An error that it throws is a protocol violation of the guest. */
   readonly parse: (payload: Uint8Array) => Result;
   readonly limits: Limits;
@@ -35,12 +36,18 @@ export interface ExecRunOptions<Result> extends Pick<ExecOptions, "tools" | "sig
    * @default no watchdog
    */
   readonly residentBytes?: number | undefined;
+  /** Contents of the program's inputs, in the order of the request. */
+  readonly inputs?: readonly Uint8Array[] | undefined;
 }
 
 /** End of an exec as the host observed it. */
 export interface ExecEnd<Result = GuestResult> {
   readonly stdout: string;
   readonly stderr: string;
+  /** What the program showed. */
+  readonly display: readonly MimeBundle[];
+  /** Number of bundles that were dropped since they are invalid. */
+  readonly invalidDisplays: number;
   readonly durationMs: number;
   /** Reason for which the host stopped the exec, if it did. */
   readonly stopped?: StopReason | undefined;
@@ -64,6 +71,7 @@ export class ExecRun<Result> {
   readonly #tools: ToolCalls;
   readonly #result = Promise.withResolvers<Result>();
   #stopped: StopReason | undefined;
+  readonly #display: DisplayCapture;
   #hasResult = false;
   #failure: { error: unknown } | undefined;
   /** Number of results of `onOutput` that are not settled yet. While there are any, the guest is held back. */
@@ -79,6 +87,7 @@ export class ExecRun<Result> {
       outputBytes: options.limits.outputBytes,
       onOutput: (stream, text) => this.#emitOutput(stream, text),
     });
+    this.#display = new DisplayCapture((bundle) => this.#emit(() => this.#options.onDisplay?.(bundle)));
     this.#tools = new ToolCalls(options.tools ?? [], {
       budget: options.limits.hostToolCalls,
       onReply: (text) => link.send(FrameKind.reply, text),
@@ -104,6 +113,8 @@ export class ExecRun<Result> {
         ...outcome,
         stdout: this.#output.stdout.end(),
         stderr: this.#output.stderr.end(),
+        display: this.#display.bundles,
+        invalidDisplays: this.#display.invalid,
         durationMs: performance.now() - startedAt,
         stopped: this.#stopped,
         stateKept: this.#link.alive,
@@ -125,6 +136,7 @@ export class ExecRun<Result> {
         `Cannot exec as code and stdin must have at most ${MAX_FRAME_BYTES} bytes: current value has ${payload.length}`,
       );
     }
+    for (const contents of this.#options.inputs ?? []) this.#link.send(FrameKind.input, contents);
     this.#link.send(kind, payload);
     const { done, termination } = await this.#link.unlessLost(this.#result.promise);
     return termination ? { termination } : { result: done };
@@ -135,16 +147,21 @@ export class ExecRun<Result> {
     if (kind === FrameKind.stdout || kind === FrameKind.stderr) this.#restartSilenceTimer();
     if (kind === FrameKind.stdout) this.#output.push("stdout", payload);
     else if (kind === FrameKind.stderr) this.#output.push("stderr", payload);
+    else if (kind === FrameKind.display) this.#display.push(payload);
     else if (kind === FrameKind.call) this.#tools.receive(payload);
     else if (kind === FrameKind.result) this.#end(payload);
     else throw new SyntaxError(`frame ${kind} is not one of an exec`);
   }
 
-  /** Passes output to the caller. If `onOutput` throws, the exec is aborted and the error rethrown. */
   #emitOutput(stream: "stdout" | "stderr", text: string): void {
+    this.#emit(() => this.#options.onOutput?.(stream, text));
+  }
+
+  /** Passes output to the caller. If its function throws, the exec is aborted and the error rethrown. */
+  #emit(take: () => unknown): void {
     if (this.#failure) return;
     try {
-      const taken = this.#options.onOutput?.(stream, text);
+      const taken = take();
       if (taken instanceof Promise) this.#holdBack(taken);
     } catch (error) {
       this.#fail(error);
@@ -221,95 +238,7 @@ export class ExecRun<Result> {
   }
 }
 
-const MIN_MEMORY_BYTES = 64 * 1024 * 1024;
-
-/** Limits the memory of the next exec or command line, if `bytes` is below the limit of the profile. */
-export function limitMemory(link: GuestLink, bytes: number | undefined, limits: Limits): void {
-  if (bytes === undefined || bytes >= limits.memoryBytes) return;
-  const payload = new Uint8Array(4);
-  new DataView(payload.buffer).setUint32(0, Math.max(MIN_MEMORY_BYTES, Math.floor(bytes)), true);
-  link.send(FrameKind.limit, payload);
-}
-
-/** Returns the payload of an `exec` frame. */
-export function execRequest(code: string, options: ExecOptions, limits: Limits): object {
-  const { stdin, argv, tools = [] } = options;
-  return {
-    code,
-    stdin,
-    script: argv,
-    tools: tools.map(toolSpec),
-    calls: limits.hostToolCalls,
-    valueCap: limits.outputBytes,
-  };
-}
-
-/** Returns the description of a tool that is sent to the guest. */
-function toolSpec({ name, description, parameters }: HostTool): object {
-  return { name, description, parameters: z.toJSONSchema(parameters, { io: "input" }) };
-}
-
 /** Returns an error of the host in the form of a Python exception. */
 export function hostError(type: string, message: string): GuestError {
   return { type, message, traceback: `${type}: ${message}\n` };
-}
-
-/**
- * Collects the output of one exec for each stream. It enforces the output limit again, as the guest is not trusted
- * to.
- */
-export class OutputCapture {
-  readonly stdout: StreamText;
-  readonly stderr: StreamText;
-  #remainingBytes: number;
-  #last: "stdout" | "stderr" | undefined;
-
-  constructor(options: {
-    outputBytes: number;
-    onOutput?: ((stream: "stdout" | "stderr", text: string) => void) | undefined;
-  }) {
-    this.#remainingBytes = options.outputBytes;
-    this.stdout = new StreamText((text) => options.onOutput?.("stdout", text));
-    this.stderr = new StreamText((text) => options.onOutput?.("stderr", text));
-  }
-
-  /**
-   * Adds the payload of a frame.
-   *
-   * @throws {RangeError} if the guest sent more than the limit, which its own side must enforce.
-   */
-  push(stream: "stdout" | "stderr", bytes: Uint8Array): void {
-    if (this.#last !== undefined && this.#last !== stream) this.#remainingBytes -= OUTPUT_PIECE_BYTES;
-    this.#last = stream;
-    this.#remainingBytes -= bytes.length;
-    if (this.#remainingBytes < 0) throw new RangeError("more output than the limit");
-    this[stream].push(bytes);
-  }
-}
-
-/** Text of one stream. It joins characters that are split over two frames. */
-class StreamText {
-  readonly #decoder = new TextDecoder();
-  readonly #onText: (text: string) => void;
-  readonly #pieces: string[] = [];
-
-  constructor(onText: (text: string) => void) {
-    this.#onText = onText;
-  }
-
-  push(bytes: Uint8Array): void {
-    this.#add(this.#decoder.decode(bytes, { stream: true }));
-  }
-
-  /** Ends the stream and returns its text. */
-  end(): string {
-    this.#add(this.#decoder.decode());
-    return this.#pieces.join("");
-  }
-
-  #add(text: string): void {
-    if (text === "") return;
-    this.#pieces.push(text);
-    this.#onText(text);
-  }
 }

@@ -1,5 +1,14 @@
-import { z } from "zod";
-import { checkJsonLimits, JSON_LIMITS } from "../json.ts";
+import * as z from "zod";
+import {
+  checkJsonLimits,
+  JSON_LIMITS,
+  type JsonLimits,
+  type JsonValue,
+  parseUntrustedJson,
+} from "../json.ts";
+
+import type { MimeBundle } from "./exec.ts";
+import { MAX_DISPLAY_BYTES } from "./protocol.ts";
 
 const text = z.string();
 /** Maximum length of a class name, a message or a traceback; the runner sends less. */
@@ -10,8 +19,8 @@ const errorSchema = z.strictObject({ type: errorText, message: errorText, traceb
 /** Kinds of refused attempts. */
 const DENIED_KINDS = ["files", "network", "processes", "javascript"] as const;
 
-/** Larger counts of the guest say no more. */
-const MAX_DENIED = 1_000_000;
+/** Maximum count of a kind; larger ones of the guest are lowered to it. */
+export const MAX_DENIED = 1_000_000;
 const deniedSchema = z.partialRecord(
   z.enum(DENIED_KINDS),
   z.int().nonnegative().transform((count) => Math.min(count, MAX_DENIED)),
@@ -21,6 +30,7 @@ const outcomeSchema = z.discriminatedUnion("status", [
   z.strictObject({
     status: z.literal("ok"),
     value: text.optional(),
+    json: text.optional(),
     cut: z.boolean().optional(),
     denied: deniedSchema,
   }),
@@ -36,6 +46,7 @@ const resultSchema = z.strictObject({
   truncated: z.boolean(),
   flooded: z.boolean(),
   denied: deniedSchema,
+  droppedDisplays: z.int().nonnegative().optional(),
   outcome: outcomeSchema,
 });
 
@@ -46,11 +57,29 @@ const shellResultSchema = z.strictObject({
   truncated: z.boolean(),
   flooded: z.boolean(),
   denied: deniedSchema,
+  droppedDisplays: z.int().nonnegative().optional(),
   outcome: z.strictObject({
     exitCode: z.int().min(0).max(255),
     cwd: text.max(MAX_PATH_CHARACTERS).startsWith("/"),
   }),
 });
+
+/** Maximum number of forms of one object. */
+const MAX_FORMS = 16;
+/** MIME types of data that is base64; other data is text, or JSON where the type is one of JSON. */
+const BINARY = /^(?:(?:image|audio|video)\/(?!svg\+xml$)|application\/(?:pdf|octet-stream)$)/;
+const IS_JSON = /[/+]json$/;
+const mimeType = text.max(127).regex(/^[a-z0-9][\w!#$&^.+-]*\/[a-z0-9][\w!#$&^.+-]*$/i);
+const base64 = z.base64();
+
+const displaySchema = z.record(mimeType, z.unknown()).refine((bundle) => {
+  const forms = Object.entries(bundle);
+  return forms.length > 0 && forms.length <= MAX_FORMS && forms.every(([type, data]) => {
+    if (IS_JSON.test(type)) return isPlain(data as JsonValue);
+    if (typeof data !== "string" || !data.isWellFormed()) return false;
+    return !BINARY.test(type) || base64.safeParse(data.replaceAll("\n", "")).success;
+  });
+}, "each form must be text, base64 or JSON, as its type says");
 
 const callSchema = z.strictObject({
   call: z.int().nonnegative(),
@@ -59,7 +88,10 @@ const callSchema = z.strictObject({
 });
 
 /** Result of a block as the guest reports it. The host ignores what it can observe itself. */
-export type GuestResult = z.output<typeof resultSchema>;
+export type GuestResult = z.output<typeof resultSchema> & {
+  /** The value that `outcome.json` represents. */
+  readonly valueJson?: JsonValue;
+};
 
 /** Result of a command line as the guest reports it. */
 export type GuestShellResult = z.output<typeof shellResultSchema>;
@@ -91,11 +123,51 @@ export const MAX_CALL: FrameSize = { bytes: 16 * 1024 * 1024, values: JSON_LIMIT
  * @throws {SyntaxError} if it is invalid, or its value is longer than the runner sends.
  */
 export function parseResult(payload: Uint8Array, maxValueCharacters: number): GuestResult {
-  const bytes = 12 * maxValueCharacters + MAX_ENVELOPE_BYTES;
+  const bytes = 14 * maxValueCharacters + MAX_ENVELOPE_BYTES;
   const result = parse(resultSchema, payload, { bytes, values: MAX_RESULT_VALUES });
   const { outcome } = result;
-  if (outcome.status !== "ok" || (outcome.value?.length ?? 0) <= 2 * maxValueCharacters) return result;
-  throw new SyntaxError("Cannot read result as its value is too long");
+  if (outcome.status !== "ok") return result;
+  if ((outcome.value?.length ?? 0) > 2 * maxValueCharacters) {
+    throw new SyntaxError("Cannot read result as its value is too long");
+  }
+  return outcome.json === undefined ? result : { ...result, valueJson: parseValueJson(outcome.json) };
+}
+
+/** Maximum length of the JSON of a value, in characters; the runner sends less. */
+const MAX_VALUE_JSON_CHARACTERS = 1024 * 1024;
+/** Maximum size of the JSON of a value. The runner sends at most 100,000 values, beside which brackets are counted. */
+const VALUE_JSON_LIMITS: JsonLimits = { depth: 32, values: 2 * JSON_LIMITS.values };
+
+/**
+ * Parses the JSON of a value.
+ *
+ * @throws {SyntaxError} if it is invalid, too large, or nothing that the runner sends.
+ */
+function parseValueJson(json: string): JsonValue {
+  if (json.length > MAX_VALUE_JSON_CHARACTERS) {
+    throw new SyntaxError("Cannot read result as the JSON of its value is too long");
+  }
+  const value = parseUntrustedJson(json, VALUE_JSON_LIMITS) as JsonValue;
+  if (!isPlain(value)) {
+    throw new SyntaxError(
+      "Cannot read result as its value has an infinite number, an unpaired surrogate or a key '__proto__'",
+    );
+  }
+  return value;
+}
+
+/** Returns true if JSON data has no infinite number, no unpaired surrogate and no key `__proto__`. */
+function isPlain(value: JsonValue): boolean {
+  const waiting = [value];
+  for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
+    if (typeof part === "number" && !Number.isFinite(part)) return false;
+    if (typeof part === "string" && !part.isWellFormed()) return false;
+    if (typeof part !== "object" || part === null) continue;
+    const keys = Array.isArray(part) ? [] : Object.keys(part);
+    if (keys.some((key) => key === "__proto__" || !key.isWellFormed())) return false;
+    for (const member of Array.isArray(part) ? part : Object.values(part)) waiting.push(member);
+  }
+  return true;
 }
 
 /**
@@ -116,8 +188,19 @@ export function parseCall(payload: Uint8Array, max: FrameSize = MAX_CALL): Guest
   return parse(callSchema, payload, max);
 }
 
+/** Parses the payload of a `display` frame. Returns `undefined` if a form is not what its MIME type says. */
+export function parseDisplay(payload: Uint8Array): MimeBundle | undefined {
+  const max = { bytes: MAX_DISPLAY_BYTES, values: JSON_LIMITS.values };
+  try {
+    return parse(displaySchema, payload, max) as MimeBundle;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
 /** Parses a payload after checking its size: a megabyte of brackets would become a hundred megabytes of objects. */
-function parse<Schema extends z.ZodType>(
+function parse<Schema extends z.core.$ZodType>(
   schema: Schema,
   payload: Uint8Array,
   max: FrameSize,
@@ -129,7 +212,7 @@ function parse<Schema extends z.ZodType>(
   }
   checkJsonLimits(payload, { values: max.values, depth: max.values });
   const value = JSON.parse(decoder.decode(payload), dropPrototypeKeys);
-  const parsed = schema.safeParse(value);
+  const parsed = z.safeParse(schema, value);
   if (!parsed.success) throw new SyntaxError(`Cannot read frame: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }

@@ -65,7 +65,8 @@ export interface GuestLinkOptions {
 export interface GuestPipe {
   /** Id of the process to watch; undefined if it is this process. */
   readonly pid?: number | undefined;
-  send(kind: FrameKind, session: number, payload?: Uint8Array | string): void;
+  /** Sends a frame. A promise resolves when the frame is written, or never will be. */
+  send(kind: FrameKind, session: number, payload?: Uint8Array | string): Promise<void> | void;
 }
 
 /**
@@ -110,9 +111,9 @@ export class GuestLink {
     return this.#pipe.pid;
   }
 
-  /** Sends one frame to the interpreter. */
-  send(kind: FrameKind, payload?: Uint8Array | string): void {
-    this.#pipe.send(kind, this.#session, payload);
+  /** Sends one frame to the interpreter. A promise resolves when the frame is written, or never will be. */
+  send(kind: FrameKind, payload?: Uint8Array | string): Promise<void> | void {
+    return this.#pipe.send(kind, this.#session, payload);
   }
 
   /** Handles one frame of this session. An unexpected frame is a protocol violation. */

@@ -96,6 +96,11 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     this.#fill();
   }
 
+  /** {@inheritDoc SessionPool.limits} */
+  get limits(): NonNullable<SessionPool["limits"]> {
+    return this.#options.profile.limits;
+  }
+
   /**
    * Leases a session. Waits if all are leased; first come, first served. No lease before had its interpreter,
    * unless `resetMode` is `rewind`. With a `seed` the session's randomness is reproducible.

@@ -21,6 +21,13 @@ export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
  */
 export const OUTPUT_PIECE_BYTES = 32;
 
+/** Maximum number of bundles that an exec shows. The guest drops others, and reports their number. */
+export const MAX_DISPLAYS = 100;
+/** Maximum size of all bundles that an exec shows, in bytes. Those that it removed again count, too. */
+export const MAX_DISPLAY_BYTES = 8 * 1024 * 1024;
+/** Bytes of that limit that each bundle costs beside its own. */
+export const DISPLAY_COST_BYTES = 64;
+
 /** Kinds of frames. The host sends kinds up to 31, the guest sends kinds from 32. */
 export const FrameKind = {
   /** Host: paths and hashes of the assets. JSON. */
@@ -49,6 +56,8 @@ export const FrameKind = {
   resume: 12,
   /** Host: limit the heap of the next exec or command line. `u32 bytes`. */
   limit: 13,
+  /** Host: the contents of an input of the next exec. Bytes. */
+  input: 14,
   /** Guest: the child has read its assets and given up its permissions. */
   booted: 32,
   /** Guest: the session is ready for execs. JSON. */
@@ -71,6 +80,8 @@ export const FrameKind = {
   image: 41,
   /** Guest: the session has ended after a `close`. */
   closed: 42,
+  /** Guest: data by MIME type that the program shows, as JSON. Empty: remove those of the exec. */
+  display: 43,
 } as const;
 
 /** A number of {@linkcode FrameKind}. */

@@ -10,8 +10,9 @@ import type {
   ShellResult,
 } from "./exec.ts";
 import { checkContents, checkExec, checkPath, checkResetMode, checkSeed, checkShell } from "./exec_check.ts";
+import { type EncodedInput, encodeInputs, execRequest, limitMemory } from "./exec_request.ts";
 import { toExecResult, toShellResult } from "./exec_result.ts";
-import { type ExecEnd, execRequest, ExecRun, limitMemory } from "./exec_run.ts";
+import { type ExecEnd, ExecRun } from "./exec_run.ts";
 import { getFile, getFiles, putFile } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";
@@ -72,7 +73,8 @@ export class Session implements PythonSession {
    */
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     checkExec(code, options, this.#source.profile);
-    return await this.#enqueue(() => this.#exec(code, options), options.signal);
+    const inputs = encodeInputs(options.inputs);
+    return await this.#enqueue(() => this.#exec(code, { ...options, inputs }), options.signal);
   }
 
   /**
@@ -142,7 +144,10 @@ export class Session implements PythonSession {
     await this.#queue.whenIdle();
   }
 
-  async #exec(code: string, options: ExecOptions): Promise<ExecResult> {
+  async #exec(
+    code: string,
+    options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
+  ): Promise<ExecResult> {
     const { limits } = this.#source.profile;
     const { timeoutMs = limits.timeoutMs } = options;
     const link = await this.#ensureLink();
@@ -151,7 +156,8 @@ export class Session implements PythonSession {
     }
     limitMemory(link, options.memoryBytes, limits);
     const parse = (payload: Uint8Array) => parseResult(payload, limits.outputBytes);
-    const run = new ExecRun(link, { ...options, ...this.#runLimits(), timeoutMs, parse });
+    const inputs = options.inputs.map(({ contents }) => contents);
+    const run = new ExecRun(link, { ...options, ...this.#runLimits(), timeoutMs, parse, inputs });
     const end = await run.run(FrameKind.exec, execRequest(code, options, limits));
     const result = toExecResult(end, { timeoutMs, limits });
     this.#noteRestart(result);

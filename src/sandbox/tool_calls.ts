@@ -26,14 +26,15 @@ export class ToolCalls {
   readonly #tools: ReadonlyMap<string, HostTool>;
   readonly #budget: number;
   readonly #controller = new AbortController();
-  readonly #onReply: (text: string) => void;
+  readonly #onReply: (text: string) => Promise<void> | void;
+  readonly #ended = Promise.withResolvers<void>();
   readonly #seen = new Set<number>();
   /** Size of the pending calls, which the host holds in memory. */
   #pendingBytes = 0;
 
   constructor(
     tools: readonly HostTool[],
-    options: { budget: number; onReply: (text: string) => void },
+    options: { budget: number; onReply: (text: string) => Promise<void> | void },
   ) {
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
     this.#budget = options.budget;
@@ -51,32 +52,34 @@ export class ToolCalls {
     if (this.#seen.has(call)) throw new SyntaxError(`call ${call} was made before`);
     if (this.#seen.size > FLOOD_FACTOR * this.#budget) throw new SyntaxError("calls go on beyond any budget");
     this.#seen.add(call);
-    this.#run(name, args, payload.length).then(
+    const { promise: delivered, resolve } = Promise.withResolvers<void>();
+    this.#run({ name, args, bytes: payload.length, delivered }).then(
       (value) => this.#reply(`{"call":${call},"value":${value}}`),
       (error) =>
         this.#reply(JSON.stringify({ call, error: errorMessage(error).slice(0, MAX_ERROR_CHARACTERS) })),
-    );
+    ).then(resolve);
   }
 
   /** Aborts the calls that still run. Their results are not sent. */
   end(): void {
     this.#controller.abort(new DOMException("The exec that made the call has ended", "AbortError"));
+    this.#ended.resolve();
   }
 
   /** Returns the tool's result as JSON. Fails while the pending calls are too large together. */
-  async #run(name: string, args: Record<string, unknown>, bytes: number): Promise<string> {
+  async #run({ bytes, ...call }: RunningCall & { bytes: number }): Promise<string> {
     if (this.#pendingBytes > 0 && this.#pendingBytes + bytes > MAX_PENDING_BYTES) {
       throw new Error(`pending calls must have at most ${MAX_PENDING_BYTES} bytes together`);
     }
     this.#pendingBytes += bytes;
     try {
-      return await this.#call(name, args);
+      return await this.#call(call);
     } finally {
       this.#pendingBytes -= bytes;
     }
   }
 
-  async #call(name: string, args: Record<string, unknown>): Promise<string> {
+  async #call({ name, args, delivered }: RunningCall): Promise<string> {
     if (isDeeperThan(MAX_DEPTH, args)) throw new Error(`the arguments of '${name}' are nested too deep`);
     const tool = this.#tools.get(name);
     if (!tool) throw new Error(`no host tool '${name}' is granted to this block`);
@@ -85,7 +88,10 @@ export class ToolCalls {
     }
     const parsed = tool.parameters.safeParse(args);
     if (!parsed.success) throw new Error(`wrong arguments for '${name}': ${issuesText(parsed.error.issues)}`);
-    const value = await tool.run(parsed.data, { signal: this.#controller.signal });
+    const value = await tool.run(parsed.data, {
+      signal: this.#controller.signal,
+      delivered: Promise.race([delivered, this.#ended.promise]),
+    });
     const text = JSON.stringify(value) ?? "null";
     if (text.length <= MAX_RESULT_CHARACTERS) return text;
     throw new Error(
@@ -93,9 +99,16 @@ export class ToolCalls {
     );
   }
 
-  #reply(text: string): void {
-    if (!this.#controller.signal.aborted) this.#onReply(text);
+  async #reply(text: string): Promise<void> {
+    if (!this.#controller.signal.aborted) await this.#onReply(text);
   }
+}
+
+interface RunningCall {
+  readonly name: string;
+  readonly args: Record<string, unknown>;
+  /** Resolves when the result is written to the guest. */
+  readonly delivered: Promise<void>;
 }
 
 function issuesText(issues: readonly { path: PropertyKey[]; message: string }[]): string {

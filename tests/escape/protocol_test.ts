@@ -52,6 +52,8 @@ const BREACHES: Record<string, Uint8Array> = {
   "a result with a further key": result(OK, { durationMs: 0 }),
   "a result whose truth is a number": result(OK, { truncated: 1 }),
   "a value that is no text": result({ status: "ok", value: { toString: "x" } }),
+  "the JSON of a value that is no JSON": result({ ...OK, json: "{" }),
+  "the JSON of a value that is no text": result({ ...OK, json: [1] }),
   "an exit code that is NaN": frame(
     "result",
     '{"truncated":false,"flooded":false,"outcome":{"status":"exited","exitCode":NaN}}',
@@ -254,6 +256,54 @@ Deno.test("parseResult() keeps lone surrogates and drops prototype keys", () => 
   const parsed = parseResult(encoder.encode(text), 1_000);
   assertEquals(parsed.outcome, { status: "ok", value: "\ud800" });
   assertEquals(Object.getPrototypeOf(parsed), Object.prototype);
+});
+
+function withJson(json?: string): Uint8Array {
+  return encoder.encode(JSON.stringify({ truncated: false, flooded: false, outcome: { ...OK, json } }));
+}
+
+Deno.test("parseResult() parses the JSON of a value", () => {
+  for (const value of [0, -0.5, "é", true, [], { a: [null, { toString: 1 }] }]) {
+    const parsed = parseResult(withJson(JSON.stringify(value)), OUTPUT_BYTES);
+    assertEquals(parsed.valueJson, value);
+  }
+  assertEquals("valueJson" in parseResult(withJson(), OUTPUT_BYTES), false);
+});
+
+Deno.test("parseResult() refuses the JSON of a value that the runner does not send", () => {
+  const cases: Record<string, string> = {
+    "an infinite number": "[1e999]",
+    "a prototype key": '[{"__proto__":{"a":1}}]',
+    "a lone surrogate": '["\\ud800"]',
+    "a key with a lone surrogate": '{"\\ud800":1}',
+    "33 levels": "[".repeat(33) + "]".repeat(33),
+    "a million levels": "[".repeat(1_000_000),
+    "too many values": `[${"0,".repeat(300_000)}0]`,
+    "too many empty lists": `[${"[],".repeat(300_000)}[]]`,
+    "more than a megabyte": JSON.stringify("x".repeat(1 << 20)),
+    "a number that is no JSON": "[NaN]",
+    "two values": "1 2",
+    "nothing": "",
+  };
+  for (const [name, json] of Object.entries(cases)) {
+    const payload = withJson(json);
+    assert(assertThrows(() => parseResult(payload, 1 << 20)) instanceof SyntaxError, name);
+  }
+});
+
+Deno.test("parseResult() bounds counts of refused attempts and refuses what is no count", () => {
+  const withDenied = (denied: string) =>
+    encoder.encode(`{"truncated":false,"flooded":false,"denied":${denied},"outcome":{"status":"ok"}}`);
+  assertEquals(parseResult(withDenied('{"files":1e9,"network":0}'), 1_000).denied, {
+    files: 1_000_000,
+    network: 0,
+  });
+  for (const count of ["-1", "1.5", "1e999", "NaN", '"1"', "null", "[1]", "true"]) {
+    assertThrows(() => parseResult(withDenied(`{"files":${count}}`), 1_000), SyntaxError);
+  }
+  for (const denied of ['{"gold":1}', "null", "7", "[]"]) {
+    assertThrows(() => parseResult(withDenied(denied), 1_000), SyntaxError);
+  }
 });
 
 Deno.test("parseCall() drops prototype keys at every depth", () => {

@@ -185,3 +185,16 @@ True True {0} 3
 `;
   assertEquals(await run(code), [output, "", "ok"]);
 });
+
+Deno.test("Session.exec() imports modules of the standard library from byte code, with their source", async () => {
+  const [stdout] = await run(`import builtins
+compiled = []
+def record(source, name, *args, original=builtins.compile, **options):
+    compiled.append(name)
+    return original(source, name, *args, **options)
+builtins.compile = record
+import csv, inspect, tarfile, unittest.mock, urllib.request, xml.etree.ElementTree
+print([name for name in compiled if name.startswith("/lib")])
+print(inspect.getsource(unittest.case._id))`);
+  assertEquals(stdout, "[]\ndef _id(obj):\n    return obj\n\n");
+});

@@ -347,6 +347,46 @@ Deno.test("Session.exec() reads the given stdin", (t) =>
     },
   }));
 
+/** Blocks of one line, and what Python's interactive mode shows: the value, or the error's last line. */
+const LINES: [string, string | undefined][] = [
+  ["1+1", "2"],
+  [" 1+1", "IndentationError: unexpected indent"],
+  ["(\t1)", "1"],
+  ["1;", "1"],
+  ["*[1], 2", "(1, 2)"],
+  ["'a' 'b'", "'ab'"],
+  ["x = 5", undefined],
+  ["x", "5"],
+  ["del x", undefined],
+  ["x", "NameError: name 'x' is not defined"],
+  ["(y := 3)", "3"],
+  ["dict(a=1)", "{'a': 1}"],
+  ["not 1", "False"],
+  ["lambda: 1 +", "SyntaxError: invalid syntax"],
+  ["1 if", "SyntaxError: invalid syntax"],
+  ["# a comment", undefined],
+  ["", undefined],
+  ["1 # a comment", "1"],
+  [
+    "await asyncio.sleep(0, 4)",
+    "NameError: name 'asyncio' is not defined. Did you forget to import 'asyncio'?",
+  ],
+  ["__import__('asyncio').run(__import__('asyncio').sleep(0, 4))", "4"],
+  ["(yield)", "SyntaxError: 'yield' outside function"],
+  ["pass", undefined],
+];
+
+Deno.test("Session.exec() returns the values and errors of single lines", () =>
+  withSession(async (session) => {
+    for (const [line, expected] of LINES) {
+      const result = await session.exec(line);
+      const found = result.status === "ok" ? result.value : traceback(result).trimEnd().split("\n").at(-1);
+      assertEquals([line, found], [line, expected]);
+    }
+    const warned = await session.exec("1if 1else 2");
+    assertEquals(warned.stderr.match(/SyntaxWarning/g)?.length, 2); // one for each number, as in python
+  }));
+
 Deno.test("Session.exec() runs asynchronous code", (t) =>
   eachAfterRewind(t, {
     "with await at the top level": async (session) =>

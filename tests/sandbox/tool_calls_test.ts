@@ -93,3 +93,31 @@ Deno.test("ToolCalls treats a call with 350,000 lists as a violation before pars
   );
   assertThrows(() => callsOf().call(1, `{"items":[${"0,".repeat(5_000)}0]}`), SyntaxError, "values");
 });
+
+Deno.test("ToolCalls tells a tool when its result is written to the guest, or the exec has ended", async () => {
+  const written = Promise.withResolvers<void>();
+  const delivered: string[] = [];
+  const tool = hostTool({
+    name: "take",
+    description: "",
+    parameters: z.object({ id: z.string() }),
+    run: ({ id }, context) => void context.delivered?.then(() => delivered.push(id)),
+  });
+  let replies = 0;
+  const calls = new ToolCalls([tool], {
+    budget: 100,
+    onReply: () => ++replies === 1 ? written.promise : new Promise(() => {}),
+  });
+  const call = (number: number, id: string) =>
+    calls.receive(encoder.encode(`{"call":${number},"name":"take","arguments":{"id":"${id}"}}`));
+  call(1, "written");
+  call(2, "never written");
+  await until(() => replies === 2);
+  assertEquals(delivered, []);
+  written.resolve();
+  await until(() => delivered.length === 1);
+  assertEquals(delivered, ["written"]);
+  calls.end();
+  await until(() => delivered.length === 2);
+  assertEquals(delivered, ["written", "never written"]);
+});

@@ -1,8 +1,10 @@
 import type { ImageExtension, PlainImagePlan } from "./build.ts";
 import type { ConfinePlan } from "./supervisor/confine.ts";
-import type { HeapImage } from "./python/interpreter.ts";
+import type { HeapImage, ImageLayout } from "./heap_image.ts";
 import type { LinkInfo, NativeCode, SideModule } from "./python/side_module.ts";
 import type { ReadOnlyFile, ReadOnlyTree } from "./read_only_files.ts";
+
+const WASM_PAGE_BYTES = 65_536;
 
 /** A file next to the supervisor, with its expected SHA-256. */
 export interface AssetFile {
@@ -38,7 +40,7 @@ export interface BootPlan {
   /** Absent if the profile's packages have no native libraries. */
   readonly native?: NativeAssets;
   readonly mounts: readonly { readonly guest: string; readonly host: string }[];
-  readonly image?: AssetFile & Omit<HeapImage, "data">;
+  readonly image?: AssetFile & ImageLayout;
   /** Present if a plain image is to be built, in place of `image`. */
   readonly plan?: Omit<PlainImagePlan, "loaderUrl"> & { readonly loader: AssetFile };
   /** Present if `image` is a plain image that is to be extended. */
@@ -100,13 +102,13 @@ function addFile(urls: Map<string, string>, name: string, file: AssetFile): Prom
 
 async function loadForWorkers(plan: BootPlan, code: Promise<void>[]): Promise<WorkerAssets> {
   const loaded = new Set(plan.image?.links?.places.map((place) => place.library));
-  const [module, libraries, library, image, loader] = await Promise.all([
+  const [module, libraries, library, memory, loader] = await Promise.all([
     compileVerified(plan.wasm),
     Promise.all(
       (plan.native?.libraries ?? []).map((asset, index) => readSideModule(asset, loaded.has(index))),
     ),
     readVerified(plan.library).then(toShared),
-    plan.image && readVerified(plan.image).then(toShared),
+    plan.image && readVerified(plan.image).then(toSharedMemory),
     plan.plan && readVerified(plan.plan.loader),
     ...code,
   ]);
@@ -116,7 +118,7 @@ async function loadForWorkers(plan: BootPlan, code: Promise<void>[]): Promise<Wo
     module,
     trees: [{ at: "/lib", files: splitLibrary(library, plan.library.index) }, ...mounts],
     ...(plan.native && { native: { libraries, libraryExports: plan.native.libraryExports } }),
-    ...(plan.image && image ? { image: { ...plan.image, data: image } } : {}),
+    ...(plan.image && memory ? { image: { ...plan.image, memory } } : {}),
     ...(plan.plan && loader ? { plan: { ...plan.plan, loaderUrl: blobUrl(loader) } } : {}),
     ...(plan.extension && { extension: plan.extension }),
     ...(plan.compile && { compile: plan.compile }),
@@ -164,8 +166,9 @@ async function verify(file: AssetFile, bytes: Uint8Array<ArrayBuffer>): Promise<
 export function linkModules(urls: Map<string, string>, modules: BootPlan["modules"]): string {
   let last = "";
   for (const { name, source } of modules) {
-    const linked = source.replace(/(from |import )"[^"]*\/([\w.]+)"/g, (_, word, file) => {
-      return `${word}"${urls.get(file)}"`;
+    const linked = source.replace(/(from |import )"[^"]*\/([\w.]+)"/g, (text, word, file) => {
+      const url = urls.get(file);
+      return url === undefined ? text : `${word}"${url}"`; // packages are not among the modules
     });
     last = blobUrl(linked);
     urls.set(name, last);
@@ -184,6 +187,15 @@ export function toShared(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
   copy.set(bytes);
   free(bytes);
   return copy;
+}
+
+/** Moves an image's bytes into Wasm memory that all workers of the process can read. Frees the original. */
+export function toSharedMemory(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Memory {
+  const pages = Math.ceil(bytes.length / WASM_PAGE_BYTES);
+  const memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
+  new Uint8Array(memory.buffer).set(bytes);
+  free(bytes);
+  return memory;
 }
 
 /** Frees memory now, since an idle process may not collect its garbage for a long time. */

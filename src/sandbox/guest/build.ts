@@ -1,15 +1,15 @@
 import type { EmscriptenModule, ModuleFactory, PythonExports } from "./emscripten.ts";
-import {
-  createInstantiator,
-  type HeapImage,
-  installFiles,
-  type PythonAssets,
-  restorePython,
-} from "./python/interpreter.ts";
-import { PAGE_BYTES } from "./zero_pages.ts";
+import { createInstantiator, installFiles, type PythonAssets, restorePython } from "./python/interpreter.ts";
+import { type HeapImage, type ImageLayout, PAGE_BYTES } from "./heap_image.ts";
 
 /** Shorter gaps of zeros are copied: one long copy is faster than two short ones. */
 const MIN_GAP_BYTES = 4 * PAGE_BYTES;
+/** An image that was just built. */
+export interface BuiltImage extends ImageLayout {
+  /** The pieces, one after the other. */
+  readonly data: Uint8Array;
+}
+
 /** Inputs of a plain image, in addition to the assets of every session. */
 export interface PlainImagePlan {
   readonly loaderUrl: string;
@@ -32,7 +32,7 @@ export interface ImageExtension {
 }
 
 /** Starts Pyodide with its own loader, prepares it, and returns its heap. */
-export async function buildPlainImage(assets: PythonAssets, plan: PlainImagePlan): Promise<HeapImage> {
+export async function buildPlainImage(assets: PythonAssets, plan: PlainImagePlan): Promise<BuiltImage> {
   const wasm = createInstantiator(assets, {
     heapBytes: 0,
     cStackBytes: plan.cStackBytes,
@@ -63,7 +63,7 @@ export async function extendImage(
   assets: PythonAssets,
   image: HeapImage,
   extension: ImageExtension,
-): Promise<HeapImage> {
+): Promise<BuiltImage> {
   const { exports, stack, linker } = await restorePython(assets, image);
   const request = new TextEncoder().encode(JSON.stringify(extension));
   const reply = await stack.callWithThreads(image.handle, request);
@@ -168,8 +168,8 @@ function clearFreeMemory(exports: PythonExports): void {
 /** Returns the heap in the state that each session starts from. */
 function copyHeap(
   exports: PythonExports,
-  { handle, cStackBytes }: Pick<HeapImage, "handle" | "cStackBytes">,
-): HeapImage {
+  { handle, cStackBytes }: Pick<ImageLayout, "handle" | "cStackBytes">,
+): BuiltImage {
   exports.Py_IncRef(handle);
   clearFreeMemory(exports);
   const heap = new Uint8Array(exports.memory.buffer);

@@ -5,10 +5,32 @@ export interface DeniedCounts {
 }
 
 const OPEN = "__syscall_openat";
-const NETWORK_CALLS = ["__syscall_socket", "getaddrinfo", "_emscripten_lookup_name"];
-/** Folders of a Linux host with data of the system or of other users, which no session has. */
-const OUTSIDE =
-  /^(?:\/|(?:\.\.\/)+)(?:etc|proc|sys|root|var|boot|srv|opt|run|home\/(?!pyodide(?:\/|$)))(?:\/|$)/;
+const SOCKET = "__syscall_socket";
+/** Calls whose first argument is the address of a host's name. */
+const NAME_CALLS = ["getaddrinfo", "_emscripten_lookup_name"];
+/** Names of the machine itself. `uuid` and `platform` look them up. */
+const OWN_NAMES: readonly string[] = ["", "localhost", "emscripten"];
+/** Folders of a Linux host with data of the system or of other users. */
+const SYSTEM_FOLDERS = /^\/(?:etc|proc|sys|root|var|boot|srv|opt|run|home)(?:\/|$)/;
+/** Relative paths to such folders. One `..` may be the program's own folder. */
+const UPWARDS = /^(?:\.\.\/){2,}(?=(?:etc|proc|root)(?:\/|$))/;
+/** Files of these folders that describe the machine. Ordinary programs and the standard library read them. */
+const DESCRIPTIONS: readonly string[] = [
+  "/etc/hostname",
+  "/etc/localtime",
+  "/etc/mime.types",
+  "/etc/os-release",
+  "/etc/timezone",
+  "/proc/cpuinfo",
+  "/proc/loadavg",
+  "/proc/meminfo",
+  "/proc/self/stat",
+  "/proc/self/statm",
+  "/proc/self/status",
+  "/proc/stat",
+  "/proc/uptime",
+  "/proc/version",
+];
 const MAX_PATH_BYTES = 4096;
 const decoder = new TextDecoder();
 
@@ -19,7 +41,13 @@ type Call = (...args: number[]) => number;
  * The guest counts, so that the numbers are advice. A refusal does not depend on them.
  */
 export class Denials {
+  readonly #ownFolders: readonly string[];
   #counts: DeniedCounts = { files: 0, network: 0 };
+
+  /** `ownFolders` are the session's home and its mounts, of which no file is counted. */
+  constructor(ownFolders: readonly string[]) {
+    this.#ownFolders = ownFolders;
+  }
 
   /** Begins an exec. */
   reset(): void {
@@ -38,22 +66,33 @@ export class Denials {
     const open = env[OPEN] as Call;
     env[OPEN] = (...args: number[]) => {
       const result = open(...args);
-      if (result < 0 && OUTSIDE.test(textAt(heap(), args[1] ?? 0))) this.#counts.files++;
+      if (result < 0 && this.#isOutside(textAt(heap(), args[1]))) this.#counts.files++;
       return result;
     };
-    for (const name of NETWORK_CALLS) {
-      const call = env[name] as Call | undefined;
-      if (!call) continue;
-      env[name] = (...args: number[]) => {
-        this.#counts.network++;
-        return call(...args);
-      };
+    this.#countCalls(env, SOCKET, () => true);
+    for (const name of NAME_CALLS) {
+      this.#countCalls(env, name, (address) => !OWN_NAMES.includes(textAt(heap(), address)));
     }
     return { ...imports, env };
   }
+
+  #countCalls(env: WebAssembly.ModuleImports, name: string, isAttempt: (first?: number) => boolean): void {
+    const call = env[name] as Call | undefined;
+    if (!call) return;
+    env[name] = (...args: number[]) => {
+      if (isAttempt(args[0])) this.#counts.network++;
+      return call(...args);
+    };
+  }
+
+  #isOutside(path: string): boolean {
+    const absolute = path.replace(UPWARDS, "/");
+    return SYSTEM_FOLDERS.test(absolute) && !DESCRIPTIONS.includes(absolute) &&
+      !this.#ownFolders.some((folder) => absolute === folder || absolute.startsWith(`${folder}/`));
+  }
 }
 
-function textAt(heap: Uint8Array, address: number): string {
+function textAt(heap: Uint8Array, address = 0): string {
   const bytes = heap.subarray(address >>> 0, (address >>> 0) + MAX_PATH_BYTES);
   return decoder.decode(bytes.slice(0, Math.max(0, bytes.indexOf(0))));
 }

@@ -1,4 +1,11 @@
-import { FrameKind, join, OUTPUT_PIECE_BYTES } from "../protocol.ts";
+import {
+  DISPLAY_COST_BYTES,
+  FrameKind,
+  join,
+  MAX_DISPLAY_BYTES,
+  MAX_DISPLAYS,
+  OUTPUT_PIECE_BYTES,
+} from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import type { FileSystem, StreamOps } from "./emscripten.ts";
 import { STANDARD_DEVICES } from "./session_files.ts";
@@ -43,10 +50,16 @@ interface Captured<T> {
 
 /** The devices for Python's output, input and host calls. Each session has one set. */
 export class Devices {
+  /** Contents of the inputs that the next exec, or the running one, has not read yet. */
+  readonly inputs: Uint8Array[] = [];
   /** True if output of this exec was dropped. */
   truncated = false;
   /** True if the program was interrupted because it wrote too much. */
   flooded = false;
+  /** Number of bundles beyond the limits of an exec. */
+  droppedDisplays = 0;
+  #displays = 0;
+  #displayBytes = 0;
   #writtenBytes = 0;
   #lastKind: FrameKind | undefined;
   #stderrKind: FrameKind = FrameKind.stderr;
@@ -111,6 +124,7 @@ export class Devices {
   /** Resets the state of the previous exec. */
   reset(): void {
     this.truncated = this.flooded = false;
+    this.droppedDisplays = this.#displays = this.#displayBytes = 0;
     this.#writtenBytes = 0;
     this.#lastKind = undefined;
     this.#replies = [];
@@ -210,10 +224,25 @@ export class Devices {
     if (operation === "T") clocks.setTimers(timeoutMsOf(bytes), timeoutMsOf(bytes.subarray(8)));
     if (operation === "Z") clocks.setZone(bytes.subarray(1));
     if (operation === "M") return buffer.buffer.byteLength / WASM_PAGE_BYTES;
+    if (operation === "I") this.#replies.unshift(this.inputs.shift() ?? EMPTY);
+    if (operation === "D") this.#display(bytes.subarray(1));
     if (operation === "S") this.#channel.pause(timeoutMsOf(bytes));
     if (COMMAND_OPERATIONS.has(operation)) return this.#handleCommand(operation, bytes);
     if (operation === "W") return this.#awaitReply(timeoutMsOf(bytes)) ? 1 : length;
     return length;
+  }
+
+  /** Sends a bundle that the program shows, or counts it as dropped. */
+  #display(bundle: Uint8Array): void {
+    const bytes = this.#displayBytes + bundle.length + DISPLAY_COST_BYTES;
+    const isRemoval = bundle.length === 0;
+    if (bytes > MAX_DISPLAY_BYTES || (this.#displays === MAX_DISPLAYS && !isRemoval)) {
+      this.droppedDisplays++;
+      return;
+    }
+    this.#displayBytes = bytes;
+    this.#displays = isRemoval ? 0 : this.#displays + 1;
+    this.#channel.send(FrameKind.display, bundle);
   }
 
   /** Handles a request about commands of the shell. */

@@ -1,5 +1,6 @@
 import type { FileSystem, FsNode } from "./emscripten.ts";
-import { type HeapImage, type Python, writeImage } from "./python/interpreter.ts";
+import type { HeapImage } from "./heap_image.ts";
+import type { Python } from "./python/interpreter.ts";
 
 /** A heap never shrinks. If it is larger than this many times the image, a fresh interpreter is cheaper. */
 const MAX_REWIND_FACTOR = 4;
@@ -40,7 +41,7 @@ export class Rewind {
     this.#files.restore();
     closures.freeAll();
     linker.rewind();
-    writeImage(this.#python, this.#image, { fresh: false });
+    this.#python.writeImage({ used: true }); // also the unused C stack, where a program may have left data
     exports.__stack_pointer.value = this.#stackPointer;
   }
 }

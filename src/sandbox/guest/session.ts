@@ -2,7 +2,8 @@ import { DoneStatus, FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
-import type { HeapImage, Python } from "./python/interpreter.ts";
+import type { HeapImage } from "./heap_image.ts";
+import type { Python } from "./python/interpreter.ts";
 import type { SignalSource } from "./python/signals.ts";
 import { Rewind } from "./rewind.ts";
 import { SessionFiles } from "./session_files.ts";
@@ -52,6 +53,7 @@ export class GuestSession {
       if (kind === FrameKind.shell) return this.#runShell(payload).then(() => this.#nextExec());
       if (kind === FrameKind.put) this.#sendDone(() => this.#put(payload));
       else if (kind === FrameKind.get) this.#sendDone(() => this.#files.get(decoder.decode(payload)));
+      else if (kind === FrameKind.input) this.#parts.devices.inputs.push(payload);
       else if (kind === FrameKind.limit) this.#parts.python.heapLimit.set(limitOf(payload));
       else if (kind === FrameKind.rewind) {
         const rewind = () => this.#sendDone(() => this.#rewind(payload));
@@ -113,9 +115,12 @@ export class GuestSession {
   #endExec(outcome: Uint8Array): void {
     const { devices, channel, python } = this.#parts;
     python.heapLimit.clear();
+    devices.inputs.length = 0;
     const denied = python.denials.toJson();
     const flags = `{"truncated":${devices.truncated},"flooded":${devices.flooded},` +
-      `${denied === undefined ? "" : `"denied":${denied},`}"outcome":`;
+      `${denied === undefined ? "" : `"denied":${denied},`}${
+        devices.droppedDisplays === 0 ? "" : `"droppedDisplays":${devices.droppedDisplays},`
+      }"outcome":`;
     channel.send(FrameKind.result, join([textBytes(flags), outcome, textBytes("}")]));
   }
 

@@ -4,6 +4,7 @@ import createModule from "pyodide/pyodide.asm.mjs";
 import { encodeLost, FrameKind, HOME } from "../protocol.ts";
 import {
   buildPlainImage,
+  type BuiltImage,
   compileFiles,
   extendImage,
   type ImageExtension,
@@ -14,7 +15,8 @@ import { Devices, textBytes } from "./devices.ts";
 import type { FileSystem, ModuleFactory } from "./emscripten.ts";
 import { Entropy } from "./entropy.ts";
 import { limitFiles, limitStreams } from "./file_quota.ts";
-import { type HeapImage, type PythonAssets, restorePython } from "./python/interpreter.ts";
+import type { HeapImage } from "./heap_image.ts";
+import { type PythonAssets, restorePython } from "./python/interpreter.ts";
 import type { NativeCode } from "./python/side_module.ts";
 import type { ReadOnlyTree } from "./read_only_files.ts";
 import { GuestSession } from "./session.ts";
@@ -181,7 +183,7 @@ function sendPieces(data: Uint8Array): void {
   }
 }
 
-function sendImage({ data, ...description }: HeapImage): void {
+function sendImage({ data, ...layout }: BuiltImage): void {
   sendPieces(data);
-  channel.send(FrameKind.opened, textBytes(JSON.stringify(description)));
+  channel.send(FrameKind.opened, textBytes(JSON.stringify(layout)));
 }

@@ -38,7 +38,7 @@ export interface BaseImageOptions {
 }
 
 /** Version of the image's files. Increase it when the host writes them in another way, or with other time zones. */
-const IMAGE_FORMAT = 12;
+const IMAGE_FORMAT = 13;
 
 /**
  * Returns the base image of a profile from the cache, or builds it. If several processes need the same image at the
@@ -77,6 +77,15 @@ async function buildFromPlainImage(
   }
 }
 
+/** Returns the name of the folder of a profile's image in the cache; that of the plain image without a profile. */
+export async function baseImageName(profile?: Profile): Promise<string> {
+  return await imageName(profile === undefined ? plainInputs() : await profileInputs(profile));
+}
+
+async function imageName(inputs: object): Promise<string> {
+  return (await sha256(JSON.stringify(inputs))).slice(0, 32);
+}
+
 type Build = (options: ImageBuildOptions) => Promise<ImageManifest>;
 
 /** Returns an image from the cache, where its name is a hash of `inputs`, or builds it. */
@@ -85,8 +94,7 @@ async function ensureImage(
   options: BaseImageOptions & { build: Build },
 ): Promise<BaseImage> {
   await requirePrivate(options.cacheDir);
-  const name = (await sha256(JSON.stringify(inputs))).slice(0, 32);
-  const directory = join(options.cacheDir, name);
+  const directory = join(options.cacheDir, await imageName(inputs));
   const cached = await readManifest(directory);
   if (cached) {
     await recordUse(directory);

@@ -8,6 +8,7 @@ import devices from "../guest/devices.ts" with { type: "text" };
 import entropy from "../guest/entropy.ts" with { type: "text" };
 import errno from "../guest/errno.ts" with { type: "text" };
 import fileQuota from "../guest/file_quota.ts" with { type: "text" };
+import heapImage from "../guest/heap_image.ts" with { type: "text" };
 import interpreter from "../guest/python/interpreter.ts" with { type: "text" };
 import linker from "../guest/python/linker.ts" with { type: "text" };
 import localTime from "../guest/python/local_time.ts" with { type: "text" };
@@ -36,7 +37,6 @@ import deniedCalls from "../guest/supervisor/denied_calls.ts" with { type: "text
 import supervisor from "../guest/supervisor/supervisor.ts" with { type: "text" };
 import worker from "../guest/worker.ts" with { type: "text" };
 import workerLink from "../guest/worker_link.ts" with { type: "text" };
-import zeroPages from "../guest/zero_pages.ts" with { type: "text" };
 import protocol from "../protocol.ts" with { type: "text" };
 
 /** Texts of the guest's files by name, each after those that it imports. */
@@ -67,7 +67,7 @@ export const WORKER_FILES: GuestFiles = {
   stack,
   signals,
   threads,
-  zero_pages: zeroPages,
+  heap_image: heapImage,
   interpreter,
   build,
   channel,

@@ -24,6 +24,8 @@ import subprocesses from "../guest/python/subprocesses.py" with { type: "text" }
 import threads from "../guest/python/threads.py" with { type: "text" };
 import timers from "../guest/python/timers.py" with { type: "text" };
 import tools from "../guest/python/tools.py" with { type: "text" };
+import values from "../guest/python/values.py" with { type: "text" };
+import display from "../guest/python/display.py" with { type: "text" };
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
 import { widenCStack } from "./c_stack.ts";
@@ -128,6 +130,8 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     posix_names: posixNames,
     tools,
     event_loop: eventLoop,
+    values,
+    display,
     runner,
     program,
     subprocesses,

@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import type { Mount } from "../profile/mounts.ts";
 import type { PackageFile } from "../profile/packages.ts";
 import { sha256 } from "../../hash.ts";
@@ -13,7 +13,7 @@ const SITE_PACKAGES = "/python3.14/site-packages";
  * Returns the unpacked files of a profile's packages.
  *
  * @param cacheDir Cache folder with the package store.
- * @throws {TypeError} if a file is missing, does not match its hash, is not a wheel, or contains native code of another
+ * @throws {PackageError} if a file is missing, does not match its hash, is not a wheel, or contains native code of another
  * platform.
  */
 export async function readPackageFiles(
@@ -42,20 +42,27 @@ function toWheel({ name, kind, path, sha256 }: PackageFile, cacheDir = ""): Whee
   };
 }
 
+/** Wheels of other operating systems, by the platform that ends their name. */
+const OTHER_PLATFORM = /-[^-]*(?:linux|macosx|win32|win_|android|ios_)[^-]*\.whl$/;
+
 async function unpack(file: Wheel): Promise<LibraryFile[]> {
   const { name, fileName } = file;
+  if (OTHER_PLATFORM.test(fileName)) {
+    throw new PackageError(name, `it must be for any platform or for ${PLATFORM}: its file is '${fileName}'`);
+  }
   const entries = await unzip(name, await readChecked(file));
   const files = Object.entries(entries).filter(([path]) => !path.endsWith("/"));
   if (fileName.endsWith(".zip")) return sharedLibraries(name, files);
   const isOfPlatform = isNativeWheel(fileName);
   return files.map(([path, contents]) => {
     if (isNativeLibrary(path) && !isOfPlatform) {
-      throw new TypeError(
-        packageError(name, `its native code must be for ${PLATFORM}: found '${path}' in '${fileName}'`),
+      throw new PackageError(
+        name,
+        `its native code must be for ${PLATFORM}: found '${path}' in '${fileName}'`,
       );
     }
     if (path.startsWith("/") || path.split("/").includes("..")) {
-      throw new TypeError(packageError(name, `it contains a path outside the package: ${path}`));
+      throw new PackageError(name, `it contains a path outside the package: ${path}`);
     }
     return { path: `${SITE_PACKAGES}/${installedPath(path)}`, contents: REPLACED.get(path) ?? contents };
   });
@@ -91,7 +98,7 @@ async function unzip(name: string, bytes: Uint8Array): Promise<Record<string, Ui
   try {
     return unzipSync(bytes);
   } catch (cause) {
-    throw new TypeError(packageError(name, "it is not a wheel"), { cause });
+    throw new PackageError(name, "it is not a wheel", { cause });
   }
 }
 
@@ -104,14 +111,13 @@ const lockSchema = z.object({
 
 /** Returns the wheels of a package and of all its dependencies, which are in the directory of the lock file. */
 async function lockedWheels(lock: PackageFile): Promise<Wheel[]> {
-  const text = new TextDecoder().decode(await readChecked(toWheel(lock)));
-  const { packages } = lockSchema.parse(JSON.parse(text));
+  const packages = parseLock(lock.name, await readChecked(toWheel(lock)));
   const found = new Map<string, Wheel>();
   const pending = [lock.name];
   for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
     if (found.has(name)) continue;
     const entry = packages[name];
-    if (!entry) throw new TypeError(packageError(lock.name, `'${name}' is not in its lock file`));
+    if (!entry) throw new PackageError(lock.name, `'${name}' is not in its lock file`);
     const path = resolve(dirname(lock.path), entry.file_name);
     found.set(name, { name, path, sha256: entry.sha256, fileName: entry.file_name });
     pending.push(...entry.depends);
@@ -119,13 +125,19 @@ async function lockedWheels(lock: PackageFile): Promise<Wheel[]> {
   return [...found.values()];
 }
 
+function parseLock(name: string, bytes: Uint8Array): z.infer<typeof lockSchema>["packages"] {
+  try {
+    return lockSchema.parse(JSON.parse(new TextDecoder().decode(bytes))).packages;
+  } catch (cause) {
+    throw new PackageError(name, "its lock file is not one of Pyodide", { cause });
+  }
+}
+
 async function readChecked(file: Wheel): Promise<Uint8Array> {
   const bytes = await readWheel(file);
   const digest = await sha256(bytes);
   if (digest === file.sha256) return bytes;
-  throw new TypeError(
-    packageError(file.name, `its sha256 must be ${file.sha256}: current value is ${digest}`),
-  );
+  throw new PackageError(file.name, `its sha256 must be ${file.sha256}: current value is ${digest}`);
 }
 
 async function readWheel({ name, path, sha256, fileName }: Wheel): Promise<Uint8Array> {
@@ -134,12 +146,17 @@ async function readWheel({ name, path, sha256, fileName }: Wheel): Promise<Uint8
   } catch (cause) {
     if (!(cause instanceof Deno.errors.NotFound) || !path.endsWith(`/${sha256}`)) throw cause;
     const reason = `its file '${fileName}' is not downloaded; run 'paddock packages lock' for the profile`;
-    throw new TypeError(packageError(name, reason), { cause });
+    throw new PackageError(name, reason, { cause });
   }
 }
 
-function packageError(name: string, reason: string): string {
-  return `Cannot install package '${name}' as ${reason}`;
+/** Error of a package file that a profile names: it is missing, damaged, or for another platform. */
+export class PackageError extends TypeError {
+  override readonly name = "PackageError";
+
+  constructor(packageName: string, reason: string, options?: ErrorOptions) {
+    super(`Cannot install package '${packageName}' as ${reason}`, options);
+  }
 }
 
 /** Directory of compiled files that Python writes. They depend only on the sources. */

@@ -51,6 +51,48 @@ export interface ZoneData {
   readonly files: string;
 }
 
+/** Path of the archive with the standard library's modules, relative to the mount of the library. */
+const ARCHIVE = "/python314.zip";
+
+/** Modules that sessions do not import, or of which the C version is used. They get no byte code. */
+const WITHOUT_BYTE_CODE =
+  /^(?:encodings|pyodide|_pyodide|_pyrepl|wsgiref|xmlrpc|__phello__)\/|^(?:_py|pydoc)/;
+
+/**
+ * Returns the paths of the archive's modules that programs import, relative to the mount of the library.
+ *
+ * @param imported Modules and packages of an image, which no session imports.
+ */
+export async function standardModules(
+  { stdlib }: Pick<PyodideFiles, "stdlib">,
+  imported: readonly string[],
+): Promise<string[]> {
+  const isImported = (name: string) => imported.includes(name.replace(/(\.py|\/.*)$/, ""));
+  const { unzipSync } = await import("fflate");
+  const names: string[] = [];
+  unzipSync(stdlib, { filter: ({ name }) => names.push(name) === 0 });
+  return names.filter((name) => name.endsWith(".py") && !WITHOUT_BYTE_CODE.test(name) && !isImported(name))
+    .map((name) => `${ARCHIVE}/${name}`);
+}
+
+/**
+ * Returns the archive of the standard library with byte code beside the modules. Without it, each import compiles the
+ * module twice, since `zipimport` compiles it to find out its file name.
+ *
+ * @param byteCode Files of byte code by the paths of {@linkcode standardModules}.
+ */
+export async function addByteCode(
+  stdlib: Uint8Array,
+  byteCode: ReadonlyMap<string, Uint8Array>,
+): Promise<Uint8Array> {
+  const { unzipSync, zipSync } = await import("fflate");
+  const files = unzipSync(stdlib);
+  for (const [path, contents] of byteCode) {
+    files[`${path.slice(ARCHIVE.length + 1)}c`] = contents as Uint8Array<ArrayBuffer>;
+  }
+  return zipSync(files, { mtime: new Date(1980, 0, 1) }); // the same time always, so that the bytes are the same
+}
+
 /** Returns the files of Python's standard library, and the time zones that it reads. */
 export async function standardLibrary({ stdlib }: Pick<PyodideFiles, "stdlib">): Promise<LibraryFile[]> {
   const encoder = new TextEncoder();
@@ -58,7 +100,7 @@ export async function standardLibrary({ stdlib }: Pick<PyodideFiles, "stdlib">):
     path: `${MODULES_DIRECTORY}/${path}`,
     contents: encoder.encode(source),
   }));
-  return [{ path: "/python314.zip", contents: stdlib }, ...own, ...await zoneFiles()];
+  return [{ path: ARCHIVE, contents: stdlib }, ...own, ...await zoneFiles()];
 }
 
 /** Returns the time zones of the IANA database in the format TZif, which `zoneinfo` and other libraries read. */

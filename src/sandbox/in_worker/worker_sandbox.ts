@@ -8,9 +8,10 @@ import {
   linkModules,
   splitLibrary,
   toShared,
+  toSharedMemory,
   type WorkerAssets,
 } from "../guest/assets.ts";
-import type { HeapImage } from "../guest/python/interpreter.ts";
+import type { HeapImage, ImageLayout } from "../guest/heap_image.ts";
 import { WorkerLink } from "../guest/worker_link.ts";
 import { GuestLink } from "../guest_link.ts";
 import { imageExtension, leanWasm, plainImagePlan, workerModules } from "../image/guest_sources.ts";
@@ -22,7 +23,7 @@ import type { Layer } from "../profile/schema.ts";
 import { decodeLost, encodeFrame, type Frame, FrameKind, FrameSplitter, join } from "../protocol.ts";
 import { type LinkSource, Session } from "../session.ts";
 import { boundWasm } from "./bounded_wasm.ts";
-import { EMBEDDED_PYODIDE } from "./embedded_pyodide.ts";
+import { importEmbeddedPyodide } from "./embedded_pyodide.js";
 
 /** Options of {@linkcode WorkerSandbox}. */
 export interface WorkerSandboxOptions {
@@ -180,7 +181,8 @@ const decoder = new TextDecoder();
  * @throws {SandboxError} if that worker fails; the message has the reason.
  */
 export async function buildWorkerAssets(profile: Profile): Promise<Assets> {
-  const { factory, stdlib, loader } = EMBEDDED_PYODIDE;
+  const pyodide = await importEmbeddedPyodide();
+  const { factory, stdlib, loader } = pyodide;
   const urls = new Map([["pyodide.asm.mjs", toBlobUrl(factory)]]);
   const workerUrl = linkModules(urls, workerModules());
   const files = await standardLibrary({ stdlib });
@@ -190,14 +192,14 @@ export async function buildWorkerAssets(profile: Profile): Promise<Assets> {
     trees: [{ at: "/lib", files: splitLibrary(library, index) }],
     limits: profile.limits,
   };
-  const wasm = boundWasm(EMBEDDED_PYODIDE.wasm, wasmPages(profile.limits));
+  const wasm = boundWasm(pyodide.wasm, wasmPages(profile.limits));
   const [full, module] = await Promise.all(
     [true, false].map((data) => WebAssembly.compile(leanWasm({ factory, wasm }, { data }))),
   ) as [WebAssembly.Module, WebAssembly.Module];
   const build = (assets: WorkerAssets) =>
     buildImage(profile, { workerUrl, forWorkers: Promise.resolve(assets) });
   const plan = {
-    ...plainImagePlan(EMBEDDED_PYODIDE, { cStackBytes: C_STACK_BYTES }),
+    ...plainImagePlan(pyodide, { cStackBytes: C_STACK_BYTES }),
     loaderUrl: toBlobUrl(loader),
   };
   const plain = await build({ ...common, module: full, plan });
@@ -213,7 +215,7 @@ function toBlobUrl(code: Uint8Array): string {
 async function buildImage(profile: Profile, assets: Assets): Promise<HeapImage> {
   const pieces: Uint8Array[] = [];
   const splitter = new FrameSplitter();
-  const { promise, resolve, reject } = Promise.withResolvers<Omit<HeapImage, "data">>();
+  const { promise, resolve, reject } = Promise.withResolvers<ImageLayout>();
   const receive = ({ kind, payload }: Frame) => {
     if (kind === FrameKind.image) pieces.push(payload);
     else if (kind === FrameKind.opened) resolve(JSON.parse(decoder.decode(payload)));
@@ -224,8 +226,8 @@ async function buildImage(profile: Profile, assets: Assets): Promise<HeapImage> 
   const timer = setTimeout(onTimeout, BUILD_TIMEOUT_MS);
   try {
     worker.start(assets, {}).catch(reject);
-    const metadata = await promise;
-    return { ...metadata, data: toShared(join(pieces)) };
+    const layout = await promise;
+    return { ...layout, memory: toSharedMemory(join(pieces)) };
   } catch (cause) {
     const reason = errorMessage(cause);
     throw new SandboxError(`Cannot build the image of profile '${profile.name}': ${reason}`, { cause });

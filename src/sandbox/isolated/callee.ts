@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ExecOptions, ExecResult, PythonSession } from "../exec.ts";
 import callee from "./callee.py" with { type: "text" };
 import plainData from "./plain_data.py" with { type: "text" };

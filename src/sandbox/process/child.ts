@@ -44,8 +44,8 @@ export class Child {
   }
 
   /** Sends one frame. It is dropped if the process has ended, which `ended` reports. */
-  send(kind: FrameKind, session: number, payload?: Uint8Array | string): void {
-    this.#writer.write(encodeFrame(kind, session, payload)).catch(() => {});
+  send(kind: FrameKind, session: number, payload?: Uint8Array | string): Promise<void> {
+    return this.#writer.write(encodeFrame(kind, session, payload)).catch(() => {});
   }
 
   /** Kills the process with SIGKILL: a guest can ignore every other signal. */

@@ -25,6 +25,8 @@ export interface DenoProgram {
    * @default 268_435_456
    */
   readonly memoryBytes?: number | undefined;
+  /** Path of an import map. @default none */
+  readonly importMap?: string | undefined;
   /** Layers that work on this host. Those used are `rlimits`, `noNewPrivs` and `parentDeath`. */
   readonly layers: ReadonlySet<Layer>;
 }
@@ -68,6 +70,7 @@ export async function denoCommand(options: DenoProgram): Promise<DenoCommand> {
     "--cached-only",
     ...(hasPackages(options) ? ["--node-modules-dir=none"] : ["--no-remote", "--no-npm"]),
     `--v8-flags=--max-old-space-size=${Math.ceil(memoryBytes / MIB)}`,
+    ...importMapFlags(options),
     ...grantFlags(permissions),
     module,
     ...args,
@@ -83,13 +86,22 @@ export async function denoCommand(options: DenoProgram): Promise<DenoCommand> {
  * @throws {SandboxError} if a module cannot be fetched.
  */
 export async function fetchModules(
-  { module, permissions = {}, env = {} }: DenoProgram,
+  { module, permissions = {}, env = {}, importMap }: DenoProgram,
   signal?: AbortSignal,
 ): Promise<void> {
   if (!hasPackages({ module, permissions })) return;
   const importing = grantFlags(permissions).filter((flag) => /^--(allow|deny)-import/.test(flag));
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["cache", "--quiet", "--no-config", "--no-lock", "--node-modules-dir=none", ...importing, module],
+    args: [
+      "cache",
+      "--quiet",
+      "--no-config",
+      "--no-lock",
+      "--node-modules-dir=none",
+      ...importMapFlags({ importMap }),
+      ...importing,
+      module,
+    ],
     env: { ...env, NO_COLOR: "1" },
     cwd: "/",
     stdin: "null",
@@ -101,6 +113,10 @@ export async function fetchModules(
   if (success) return;
   const [reason = ""] = new TextDecoder().decode(stderr).trim().split("\n\n");
   throw new SandboxError(`Cannot fetch '${module}': ${reason}`);
+}
+
+function importMapFlags({ importMap }: Pick<DenoProgram, "importMap">): string[] {
+  return importMap === undefined ? [] : [`--import-map=${importMap}`];
 }
 
 /** A directory that Deno cannot create, so that it has no localStorage and no Cache API. */

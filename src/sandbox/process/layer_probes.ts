@@ -57,9 +57,9 @@ export class LayerProbes {
   }
 }
 
-/** True if this process is root. */
+/** True if this process is root. Windows has no such user. */
 export function isRoot(): boolean {
-  return Deno.build.os === "linux" && Deno.statSync("/proc/self").uid === 0;
+  return Deno.uid() === 0;
 }
 
 async function probeRlimits(

@@ -46,9 +46,6 @@ async function tryLayers(options: DetectLayersOptions): Promise<LayerReport[]> {
 }
 
 async function tryLayer(layer: Layer, program: string, probes: LayerProbes): Promise<LayerReport> {
-  if (Deno.build.os !== "linux") {
-    return { layer, installed: false, works: false, why: "it needs Linux" };
-  }
   if (!await isPresent(program)) {
     return { layer, installed: false, works: false, why: `there is no ${program}` };
   }
@@ -90,8 +87,8 @@ const BUBBLEWRAP_LAYERS: readonly Layer[] = [
 ];
 
 const NAMESPACE_REMEDY =
-  "install util-linux or bubblewrap; allow user namespaces (user.max_user_namespaces, kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0; in Docker a seccomp profile that allows 'unshare' and 'mount')";
-const SETPRIV_REMEDY = "install util-linux, for /usr/bin/setpriv";
+  "install util-linux or bubblewrap (apt install util-linux bubblewrap); allow user namespaces (sysctl -w user.max_user_namespaces=15000; on Debian also kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0; in Docker a seccomp profile that allows 'unshare' and 'mount')";
+const SETPRIV_REMEDY = "install util-linux, for /usr/bin/setpriv (apt install util-linux)";
 const CONFINE_REMEDY = "use Linux on x86-64 or arm64 with glibc, built with CONFIG_SECCOMP_FILTER";
 
 /** How to make each layer work on a host that lacks it. */
@@ -111,10 +108,10 @@ export const LAYER_REMEDIES: Readonly<Record<Layer, string>> = {
   descriptors: CONFINE_REMEDY,
   seccomp: CONFINE_REMEDY,
   landlock: "use Linux 5.13 or later, with 'landlock' in the boot parameter lsm=",
-  bubblewrap: "install bubblewrap; needed only where the namespaces do not work",
+  bubblewrap: "install bubblewrap (apt install bubblewrap); needed only where the namespaces do not work",
   memoryCgroup:
     "run Paddock as a systemd service with User=, Delegate=memory and DelegateSubgroup=host (systemd 254 or later)",
-  watchdog: "mount /proc without hidepid",
+  watchdog: "mount /proc without hidepid (mount -o remount,hidepid=0 /proc)",
 };
 
 /** The part of a profile that decides on its layers. */

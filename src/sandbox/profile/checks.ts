@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Returns the schema of an object with the named keys and no others. */
 export function closedObject<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
@@ -9,7 +9,7 @@ export function closedObject<Shape extends z.ZodRawShape>(shape: Shape): z.ZodOb
 }
 
 /** Returns the schema of an integer from `min` to `max`, both included. */
-export function integer(min: number, max: number): z.ZodType<number> {
+export function integer(min: number, max: number): z.ZodCustom<number, number> {
   return z.custom<number>(
     (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
     { error: `must be an integer from ${min} to ${max}` },
@@ -17,21 +17,24 @@ export function integer(min: number, max: number): z.ZodType<number> {
 }
 
 /** Returns the schema of one of the given strings. */
-export function oneOf<Word extends string>(words: readonly Word[]): z.ZodType<Word> {
+export function oneOf<Word extends string>(words: readonly Word[]): z.ZodCustom<Word, Word> {
   return z.custom<Word>((value) => words.some((word) => word === value), {
     error: `must be one of ${words.join(", ")}`,
   });
 }
 
 /** Returns the schema of a string that passes `test`; `needs` describes it in messages. */
-export function string(needs: string, test: (value: string) => boolean = () => true): z.ZodType<string> {
+export function string(
+  needs: string,
+  test: (value: string) => boolean = () => true,
+): z.ZodCustom<string, string> {
   return z.custom<string>((value) => typeof value === "string" && value.isWellFormed() && test(value), {
     error: `must be ${needs}`,
   });
 }
 
 /** Returns the schema of a boolean. */
-export function flag(): z.ZodType<boolean> {
+export function flag(): z.ZodCustom<boolean, boolean> {
   return z.custom<boolean>((value) => typeof value === "boolean", { error: "must be true or false" });
 }
 

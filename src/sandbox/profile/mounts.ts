@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { string } from "./checks.ts";
 
 /** A file or directory of the host that the guest can read. */
@@ -21,7 +21,7 @@ const RESERVED = ["/lib", "/dev", "/proc", "/tmp"];
 const UNCOVERABLE = ["/", "/home", "/home/pyodide"];
 
 /** Schema of `{ guest path: host path }`. Its result is a list with normalized guest paths. */
-export const mountsSchema: z.ZodType<readonly Mount[]> = z.record(
+export const mountsSchema: z.core.$ZodType<readonly Mount[]> = z.record(
   z.string(),
   // Deno splits the paths of `--allow-read` at commas and has no way to escape one.
   string("the path of a file or folder, without a comma", (path) => /^[^,\0]+$/.test(path)),

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { closedObject, oneOf, string } from "./checks.ts";
 
 /** A Python package that is installed into the base image, from a wheel, by a lock file or from the package store. */
@@ -51,7 +51,7 @@ const packageSchema = closedObject({
 );
 
 /** Schema of `{ name: { wheel | lock | file, sha256, … } }`. Its result is a list. */
-export const packagesSchema: z.ZodType<readonly PackageFile[]> = z.record(
+export const packagesSchema: z.core.$ZodType<readonly PackageFile[]> = z.record(
   z.string().regex(PACKAGE_NAME, { error: "must have the name of a package" }),
   packageSchema,
   { error: "must be an object of package names and files" },

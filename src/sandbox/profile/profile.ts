@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { parse } from "@std/jsonc";
 import { dirname, isAbsolute, resolve } from "node:path/posix";
 import evaluation from "../../../sandboxes/evaluation.jsonc" with { type: "text" };
@@ -87,9 +88,12 @@ export async function loadProfile(nameOrPath: string): Promise<Profile> {
  */
 export function parseProfile(text: string, options: ParseProfileOptions): Profile {
   const { source } = options;
-  const result = profileSchema.safeParse(parseProfileText(text, source), { reportInput: true });
+  const result = z.safeParse(profileSchema, parseProfileText(text, source), { reportInput: true });
   if (!result.success) {
-    throw new SyntaxError(`Cannot read profile '${source}':\n  ${issueLines(result.error).join("\n  ")}`);
+    const issues = issueLines(result.error);
+    throw new SyntaxError(
+      `Cannot read profile '${source}':${issues.length > 1 ? "\n " : ""} ${issues.join("\n  ")}`,
+    );
   }
   const { packages, mounts } = result.data;
   return {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { formatVersion } from "../../format_version.ts";
 import { closedObject, flag, integer, oneOf, string } from "./checks.ts";
 import { type Mount, mountsSchema } from "./mounts.ts";
@@ -129,18 +129,21 @@ export interface Limits {
   readonly hostToolCalls: number;
 }
 
+/** Smallest and largest `memoryBytes` of a profile. */
+export const MEMORY_RANGE_BYTES = { min: 64 * MIB, max: 2048 * MIB } as const;
+
 /** Schema of the limits of a profile. It fills in the defaults. */
-export const limitsSchema: z.ZodType<Limits> = closedObject({
+export const limitsSchema: z.core.$ZodType<Limits> = closedObject({
   timeoutMs: integer(1, 24 * 3_600_000).default(10_000),
   graceMs: integer(1, 60_000).default(1_000),
-  memoryBytes: wasmBytes(64 * MIB, 2048 * MIB).default(256 * MIB),
+  memoryBytes: wasmBytes(MEMORY_RANGE_BYTES).default(256 * MIB),
   outputBytes: integer(1, 1024 * MIB).default(MIB),
   fileBytes: integer(1, 1024 * MIB).default(64 * MIB),
   cpuSeconds: integer(1, 24 * 3_600).default(30),
   hostToolCalls: integer(1, 1_000_000).default(1_000),
 });
 
-function wasmBytes(min: number, max: number): z.ZodType<number> {
+function wasmBytes({ min, max }: { min: number; max: number }): z.ZodCustom<number, number> {
   const needs = `must be a multiple of ${WASM_PAGE_BYTES} from ${min} to ${max}`;
   return z.custom<number>((value) => {
     const bytes = Number(value);
@@ -172,7 +175,7 @@ const REASONS: Readonly<Record<PermissionName, string>> = {
 };
 
 /** Schema of permissions in the form of Deno's permission sets. All must be denied; an omitted one is. */
-export const permissionsSchema: z.ZodType<Permissions> = closedObject({
+export const permissionsSchema: z.core.$ZodType<Permissions> = closedObject({
   read: denied("read"),
   write: denied("write"),
   net: denied("net"),
@@ -183,7 +186,7 @@ export const permissionsSchema: z.ZodType<Permissions> = closedObject({
   import: denied("import"),
 });
 
-function denied(name: PermissionName): z.ZodType<false> {
+function denied(name: PermissionName): z.core.$ZodType<false> {
   return z.unknown().superRefine((value, context) => {
     if (isDenied(value)) return;
     const message = isGrant(value) ? `cannot be granted, as ${REASONS[name]}` : SHAPE;
@@ -245,7 +248,7 @@ export interface ProfileSettings {
 
 const layersSchema = closedObject(
   Object.fromEntries(LAYERS.map((layer) => [layer, oneOf(LAYER_MODES).default("optional")])),
-) as unknown as z.ZodType<Readonly<Record<Layer, LayerMode>>>;
+) as unknown as z.core.$ZodType<Readonly<Record<Layer, LayerMode>>>;
 
 const moduleName = string(
   "the dotted name of a Python module",
@@ -256,16 +259,16 @@ const moduleName = string(
 const PROFILE_FORMAT = 1;
 
 /** Schema of a profile file. It fills in the defaults. */
-export const profileSchema: z.ZodType<ProfileSettings> = closedObject({
+export const profileSchema: z.core.$ZodType<ProfileSettings> = closedObject({
   format: formatVersion(PROFILE_FORMAT),
   description: string("a string").default(""),
-  permissions: permissionsSchema.prefault({}),
-  limits: limitsSchema.prefault({}),
+  permissions: z.prefault(permissionsSchema, {}),
+  limits: z.prefault(limitsSchema, {}),
   preimports: z.array(moduleName, { error: "must be a list of Python modules" }).default([]),
-  packages: packagesSchema.prefault({}),
-  mounts: mountsSchema.prefault({}),
+  packages: z.prefault(packagesSchema, {}),
+  mounts: z.prefault(mountsSchema, {}),
   sessionsPerProcess: integer(1, 64).default(1),
-  layers: layersSchema.prefault({}),
+  layers: z.prefault(layersSchema, {}),
   hostTools: flag().default(false),
   shell: flag().default(false),
 }).transform(({ format: _, ...settings }) => settings);

@@ -61,6 +61,7 @@ slept < 0.4, time.process_time() - start[0] >= 0.049, time.thread_time_ns() - st
 
 Deno.test("resource remembers limits until a rewind, and returns the usage", async () => {
   await withSession(async (session) => {
+    await session.reset({ mode: "fresh" }); // another test may have grown the heap, which counts as used
     const code = `import resource
 limit = resource.RLIMIT_AS
 before = resource.getrlimit(limit), resource.getrlimit(resource.RLIMIT_STACK)

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { loadProfile } from "../../../mod/sandbox.ts";
 import type { DeniedAttempts } from "../../../src/sandbox/exec.ts";
 import { withSession } from "../shared_session.ts";
 
@@ -15,7 +16,18 @@ const PROGRAMS: [string, DeniedAttempts | undefined][] = [
   ["try:\n    import js\nexcept ImportError: pass\nimport pyodide_js", { javascript: 2 }],
   ["import pyodide", { javascript: 1 }],
   ["import os\nos.fork()", { processes: 1 }],
-  ["import subprocess\ntry: subprocess.run(['curl', 'x'])\nexcept OSError: pass", { processes: 1 }],
+  ["open('/home/alice/notes.txt')", { files: 1 }],
+  ["open('/home/pyodide/missing.txt')", undefined],
+  ["open('../run/missing.txt')", undefined],
+  ["import os\nos.execv('/bin/ls', ['ls'])", { processes: 1 }],
+  ["import subprocess\ntry: subprocess.run(['curl', 'x'])\nexcept OSError: pass", undefined],
+  ["import platform, uuid\nplatform.platform(), platform.uname(), uuid.uuid1(), uuid.getnode()", undefined],
+  ["import platform\nplatform.freedesktop_os_release()", undefined],
+  ["open('/proc/meminfo')", undefined],
+  [
+    "import importlib.util, os\nhasattr(os, 'fork'), os.cpu_count(), importlib.util.find_spec('numpy')",
+    undefined,
+  ],
   ["print(1 + 1)", undefined],
   ["open('missing.txt')", undefined],
   ["import os\nos.path.exists('/etc/passwd'), os.listdir('.'), os.environ.get('HOME')", undefined],
@@ -35,6 +47,21 @@ Deno.test("Session.exec() counts refused attempts, and none of ordinary programs
     }
     assertEquals(found, PROGRAMS);
   });
+});
+
+Deno.test("importlib.util.find_spec() returns None for the bridge to JavaScript", async () => {
+  await withSession(async (session) => {
+    const result = await session.exec("import importlib.util\nprint(importlib.util.find_spec('js'))");
+    assertEquals([result.status, result.stdout], ["ok", "None\n"]);
+  });
+});
+
+Deno.test("Session.exec() counts no missing file of a home outside of /home/pyodide", async () => {
+  const profile = { ...await loadProfile("python"), home: "/root" };
+  await withSession(async (session) => {
+    assertEquals((await session.exec("open('/root/missing.txt')")).denied, undefined);
+    assertEquals((await session.exec("open('/etc/shadow')")).denied, { files: 1 });
+  }, { profile });
 });
 
 Deno.test("Session.exec() keeps counts that a program forges within bounds, and uses no others", async () => {

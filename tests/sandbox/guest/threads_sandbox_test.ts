@@ -182,7 +182,7 @@ e.set()
 n, text`;
   await withSession(async (session) => {
     assertEquals(value(await session.exec(code, { timeoutMs: 60_000 })), `(1000, "can't start new thread")`);
-    assertEquals(value(await session.exec("6 * 7")), "42");
+    assertEquals(value(await session.exec("6 * 7", { timeoutMs: 60_000 })), "42"); // the threads end meanwhile
   });
 });
 

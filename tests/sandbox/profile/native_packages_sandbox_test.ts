@@ -141,8 +141,13 @@ Deno.test("Sandbox.start() refuses native code that is of another platform or ca
   await assertRejects(
     () => start("native-1.0-cp314-cp314-manylinux_2_28_x86_64.whl"),
     TypeError,
+    "Cannot install package 'native' as it must be for any platform or",
+  );
+  await assertRejects(
+    () => start("native-1.0-py3-none-any.whl"),
+    TypeError,
     "Cannot install package 'native' as its native code must be for pyemscripten_2026_0_wasm32: found " +
-      "'native/core.so' in 'native-1.0-cp314-cp314-manylinux_2_28_x86_64.whl'",
+      "'native/core.so' in 'native-1.0-py3-none-any.whl'",
   );
   await assertRejects(
     () => start(WHEEL),

@@ -153,7 +153,7 @@ for (
   ] as const
 ) {
   Deno.test(`parseProfile() refuses ${JSON.stringify(value)}`, () => {
-    assertStringIncludes(refusal(value), `\n  ${fault}`);
+    assertStringIncludes(refusal(value), fault);
   });
 }
 
@@ -220,7 +220,7 @@ for (
   ] as const
 ) {
   Deno.test(`parseProfile() refuses the permissions ${JSON.stringify(permissions)}`, () => {
-    assertStringIncludes(refusal({ permissions }), `\n  ${fault}`);
+    assertStringIncludes(refusal({ permissions }), fault);
   });
 }
 
@@ -328,7 +328,7 @@ for (
   ] as const
 ) {
   Deno.test(`parseProfile() refuses the packages ${JSON.stringify(packages).slice(0, 60)}`, () => {
-    assertStringIncludes(refusal({ packages }), `\n  ${fault}`);
+    assertStringIncludes(refusal({ packages }), fault);
   });
 }
 

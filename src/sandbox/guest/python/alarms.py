@@ -22,7 +22,8 @@ def begin():
     """Forgets the timer of the previous block. The worker has stopped all."""
     _procs.root.timer = 0.0, 0.0
     _armed[0] = 0.0
-    _arm()
+    if len(_procs.table) > 1:
+        _arm()
 
 
 def ms_left(ms):

@@ -21,10 +21,21 @@ def send_call(payload):
     _write(BRIDGE, b"C" + payload)
 
 
+def display(payload):
+    """Sends a bundle of data by MIME type, as JSON. Empty bytes remove those of the block."""
+    _write(BRIDGE, b"D" + payload)
+
+
 def take_reply():
     """Returns the host's next reply as bytes, empty if there is none."""
     size = struct.unpack("<I", _read(BRIDGE, 4))[0]
     return _read(BRIDGE, size) if size else b""
+
+
+def take_input():
+    """Returns the contents of the block's next input."""
+    _write(BRIDGE, b"I")
+    return take_reply()
 
 
 def sleep(seconds, /):

@@ -1,14 +1,14 @@
 import { Closures, GRAPHICS_PREFIX, limitCalls, rejectMissing, stripJsBridge } from "../call_guard.ts";
-import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "../emscripten.ts";
+import type { EmscriptenModule, FileSystem, ModuleFactory, PythonExports } from "../emscripten.ts";
 import { throwIfKilled } from "../ring.ts";
 import { mountReadOnly, type ReadOnlyTree } from "../read_only_files.ts";
 import { Denials } from "../denials.ts";
-import { Linker, type LinkImage } from "./linker.ts";
+import { Linker } from "./linker.ts";
 import { LocalTime } from "./local_time.ts";
 import type { NativeCode } from "./side_module.ts";
 import { PythonStack, Suspending } from "./stack.ts";
 import { PythonThreads } from "./threads.ts";
-import { createPageClearer, type PageRange } from "../zero_pages.ts";
+import { createImageWriter, type HeapImage } from "../heap_image.ts";
 
 const WASM_PAGE_BYTES = 65536;
 
@@ -24,20 +24,6 @@ export interface PythonAssets {
   readonly home: string;
 }
 
-/** A base image: the heap of a started interpreter, without its zero pages. */
-export interface HeapImage {
-  /** The address of `runner.handle`. */
-  readonly handle: Pointer;
-  readonly heapBytes: number;
-  /** Part of the C stack that Python uses, in bytes, which is also the maximum for a thread. */
-  readonly cStackBytes: number;
-  /** Address and length of each piece of `data`. */
-  readonly runs: readonly (readonly [number, number])[];
-  /** Loaded native libraries. Absent if the profile has none. */
-  readonly links?: LinkImage | undefined;
-  readonly data: Uint8Array;
-}
-
 /** An interpreter: its Wasm instance and its file system. */
 export interface Python {
   readonly exports: PythonExports;
@@ -50,8 +36,8 @@ export interface Python {
   readonly localTime: LocalTime;
   readonly linker: Linker;
   readonly denials: Denials;
-  /** Zeros ranges of the heap's pages. */
-  readonly clearPages: (ranges: readonly PageRange[]) => void;
+  /** Writes the base image to the heap. */
+  readonly writeImage: ReturnType<typeof createImageWriter>;
 }
 
 /** Starts an interpreter from a base image, without Python's own start-up. */
@@ -80,32 +66,11 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
     localTime: wasm.localTime,
     linker: wasm.linker,
     denials: wasm.denials,
-    clearPages: createPageClearer(exports.memory),
+    writeImage: createImageWriter(exports.memory, image),
   };
   wasm.linker.restore(image.links);
-  writeImage(python, image, { fresh: true });
+  python.writeImage({ used: false });
   return python;
-}
-
-/**
- * Writes the image's pages to their addresses in the heap, and zeros all other pages, among them the unused C stack,
- * where a program may have left data. A fresh heap is zero already.
- */
-export function writeImage(python: Python, image: HeapImage, options: { fresh: boolean }): void {
-  const heap = new Uint8Array(python.exports.memory.buffer);
-  if (!options.fresh) python.clearPages(zeroRanges(image, heap.length));
-  let from = 0;
-  for (const [address, length] of image.runs) {
-    heap.set(image.data.subarray(from, from + length), address);
-    from += length;
-  }
-}
-
-/** Returns the parts of a heap that are zero in the image. */
-function zeroRanges({ runs }: HeapImage, heapBytes: number): PageRange[] {
-  const starts = [0, ...runs.map(([address, length]) => address + length)];
-  const ends = [...runs.map(([address]) => address), heapBytes];
-  return starts.map((start, index) => [start, ends[index] ?? start]);
 }
 
 /** The folder where models that were trained with a code interpreter expect and put files. */
@@ -149,7 +114,7 @@ export function createInstantiator(
   const threads = new PythonThreads(() => exports as PythonExports, options.cStackBytes);
   const localTime = new LocalTime(() => exports as PythonExports);
   const linker = new Linker(assets.native.libraries, () => exports as PythonExports);
-  const denials = new Denials();
+  const denials = new Denials([assets.home, ...assets.trees.map(({ at }) => at)]);
   const hidden: (() => void)[] = [];
   return {
     instantiate(imports, done) {

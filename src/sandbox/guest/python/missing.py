@@ -74,20 +74,19 @@ def deny(kind):
 
 
 class _BridgeFinder:
-    """Refuses to find Pyodide's bridge to JavaScript."""
+    """Counts imports of Pyodide's bridge to JavaScript, which no finder finds."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name in BRIDGE:
             deny("javascript")
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return None
 
 
 BRIDGE = ("js", "pyodide_js")
 for _name in BRIDGE:
     sys.modules.pop(_name, None)
-sys.meta_path.insert(0, _BridgeFinder)
+sys.meta_path.append(_BridgeFinder)
 
 
 def explain(error, text):

@@ -9,6 +9,7 @@ import site
 import sys
 import traceback
 import types
+import zipimport
 
 PRIVATE = ("_pyodide", "pyodide", "js", "pyodide_js", "_pyodide_core")
 
@@ -51,13 +52,20 @@ def extend(request):
 
 def _compile(path):
     """Returns byte code that an import does not compare with its source, or nothing if the file is not valid."""
-    with open(path, "rb") as file:
-        source = file.read()
+    source = _read_source(path)
     try:
         code = compile(source, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return b""
     return bytes(importlib._bootstrap_external._code_to_hash_pyc(code, _imp.source_hash(0, source), False))
+
+
+def _read_source(path):
+    archive, separator, _ = path.partition(".zip/")
+    if separator:
+        return zipimport.zipimporter(f"{archive}.zip").get_data(path)
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _extend(sources, preimports, profile, preload=None):
@@ -88,6 +96,8 @@ def _extend(sources, preimports, profile, preload=None):
             _tools=modules.get("tools"),
             _loops=modules.get("event_loop"),
             _runner=modules.get("runner"),
+            _values=modules.get("values"),
+            _display=modules.get("display"),
             _profile=profile,
         )
         exec(compile(source, f"<paddock {name}>", "exec", dont_inherit=True), modules[name].__dict__)

@@ -9,6 +9,7 @@ import json
 import linecache
 import os
 import random
+import re
 import signal
 import sys
 import types
@@ -19,6 +20,8 @@ MAX_CANCELS = 3
 BUFFERED = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 INPUT_BUFFER_BYTES = 65536
 SPARE_BYTES = 1 << 20
+OTHER_THAN_EXPRESSION = re.compile(r"\s*(?:\w+ +\w|#)|.*[=\\]").match
+"""Matches lines that may be no expression, or of which two compilations may warn twice."""
 OWN_SOURCE_WORDS = ("__file__", "argv", "multiprocessing", "ProcessPoolExecutor")
 """A program that contains one of these may read its own file."""
 
@@ -66,7 +69,10 @@ def _run(request):
         _timers.begin()
         asyncio._set_running_loop(None)
         _prepare_streams(request.get("stdin"))
-        if "script" in request:
+        outcome = _outcome_of(lambda: _values.set_inputs(request.get("inputs", ()), _main.__dict__))
+        if outcome is not None:
+            pass  # an input did not fit into memory, or the program was interrupted
+        elif "script" in request:
             outcome = _run_script(request["code"], request["script"])
         else:
             outcome = _run_block(request["code"], request["valueCap"])
@@ -77,6 +83,9 @@ def _run(request):
     _state.active = False
     if outcome["status"] == "interrupted":
         _procs.end_all()
+    elif "matplotlib.pyplot" in sys.modules:
+        outcome = _outcome_of(_display.end_block) or outcome
+        _state.active = False
     try:
         _finish_streams()
     except BaseException:
@@ -87,6 +96,7 @@ def _run(request):
 
 
 def _run_block(code, value_cap):
+    _display.begin_block()
     _remember_lines(code, _state.name)
     return _outcome_of(lambda: _value_result(_evaluate(code, _state.name), value_cap))
 
@@ -94,13 +104,19 @@ def _run_block(code, value_cap):
 def _value_result(value, value_cap):
     if value is None:
         return {"status": "ok"}
+    if sys.displayhook is not sys.__displayhook__:
+        sys.displayhook(value)  # a hook of the program, which the interpreter calls for each value
     text = repr(value)
-    return {"status": "ok", "value": text[:value_cap], "cut": len(text) > value_cap}
+    _display.show_value(value)
+    outcome = {"status": "ok", "value": text[:value_cap], "cut": len(text) > value_cap}
+    plain = _values.json_of(value, value_cap)
+    return outcome if plain is None else {**outcome, "json": plain}
 
 
 def _run_script(code, argv):
     """Runs the code as `python` runs a file, including what happens at its end."""
     sys.argv[:] = argv
+    _display.begin_script()
     if argv[0] == "-":
         _state.name = _errors.block[0] = "<stdin>"
     else:
@@ -203,6 +219,21 @@ def _remember_lines(code, name):
 
 def _evaluate(code, name):
     """Runs the block in `__main__` and returns the value of its last expression."""
+    parts = _compile(code, name)
+    if any(part.co_flags & CO_COROUTINE for part in parts):
+        return _run_in_loop(parts)
+    for part in parts:
+        value = eval(part, _main.__dict__)
+    return value
+
+
+def _compile(code, name):
+    """Compiles a block: its statements, and its last expression. A single expression is compiled without a tree."""
+    if "\n" not in code and not OTHER_THAN_EXPRESSION(code):
+        try:
+            return [compile(code, name, "eval", FLAGS, dont_inherit=True)]
+        except SyntaxError:
+            pass  # it is a statement or an error, which the tree shows
     tree = compile(code, name, "exec", FLAGS | ast.PyCF_ONLY_AST, dont_inherit=True)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     parts = []
@@ -210,11 +241,7 @@ def _evaluate(code, name):
         parts.append(compile(tree, name, "exec", FLAGS, dont_inherit=True))
     if last is not None:
         parts.append(compile(ast.Expression(last.value), name, "eval", FLAGS, dont_inherit=True))
-    if any(part.co_flags & CO_COROUTINE for part in parts):
-        return _run_in_loop(parts)
-    for part in parts:
-        value = eval(part, _main.__dict__)
-    return value
+    return parts
 
 
 def _run_in_loop(parts):

@@ -132,7 +132,6 @@ def _program_of(args, executable, env, cwd, has_input):
         return lambda: _run_line(args[2], env)
     if os.path.isfile(executable) and (program := _read_shebang(executable)):
         return lambda: _programs.run_child([*program, *args[1:]], env)
-    _missing.deny("processes")
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), executable)
 
 

@@ -1,0 +1,64 @@
+import * as z from "zod";
+import type { ExecOptions, HostTool } from "./exec.ts";
+import { type BinaryType, inputsTooLarge, MAX_INPUT_BYTES, toBinaryInput } from "./exec_inputs.ts";
+import type { GuestLink } from "./guest_link.ts";
+import type { Limits } from "./profile/schema.ts";
+import { FrameKind } from "./protocol.ts";
+
+const MIN_MEMORY_BYTES = 64 * 1024 * 1024;
+
+/** Limits the memory of the next exec or command line, if `bytes` is below the limit of the profile. */
+export function limitMemory(link: GuestLink, bytes: number | undefined, limits: Limits): void {
+  if (bytes === undefined || bytes >= limits.memoryBytes) return;
+  const payload = new Uint8Array(4);
+  new DataView(payload.buffer).setUint32(0, Math.max(MIN_MEMORY_BYTES, Math.floor(bytes)), true);
+  link.send(FrameKind.limit, payload);
+}
+
+/** An input as it is sent to the guest. */
+export interface EncodedInput {
+  readonly name: string;
+  readonly type: BinaryType | "json";
+  readonly contents: Uint8Array;
+}
+
+/**
+ * Returns copies of inputs that {@linkcode checkInputs} accepts, as they are sent to the guest.
+ *
+ * @throws {ArgumentRangeError} if their JSON is too large.
+ */
+export function encodeInputs(inputs: Readonly<Record<string, unknown>> = {}): EncodedInput[] {
+  let bytes = 0;
+  return Object.entries(inputs).map(([name, value]) => {
+    const { type, contents } = toBinaryInput(value) ?? {
+      type: "json" as const,
+      contents: new TextEncoder().encode(JSON.stringify(value)),
+    };
+    bytes += contents.length;
+    if (bytes > MAX_INPUT_BYTES) throw inputsTooLarge();
+    return { name, type, contents };
+  });
+}
+
+/** Returns the payload of an `exec` frame. */
+export function execRequest(
+  code: string,
+  options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
+  limits: Limits,
+): object {
+  const { stdin, argv, inputs, tools = [] } = options;
+  return {
+    code,
+    stdin,
+    script: argv,
+    inputs: inputs.map(({ name, type }) => [name, type]),
+    tools: tools.map(toolSpec),
+    calls: limits.hostToolCalls,
+    valueCap: limits.outputBytes,
+  };
+}
+
+/** Returns the description of a tool that is sent to the guest. */
+function toolSpec({ name, description, parameters }: HostTool): object {
+  return { name, description, parameters: z.toJSONSchema(parameters, { io: "input" }) };
+}
