@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { delay } from "@std/async";
-import { Budgets } from "../../../src/server/budget.ts";
-import { ok } from "../../fake_pool.ts";
-import { type Served, served } from "../served.ts";
-import { withPython } from "../with_python.ts";
+import { Budgets } from "../../../../src/server/budget.ts";
+import { ok } from "../../../fake_pool.ts";
+import { type Served, served } from "../../served.ts";
+import { withPython } from "../../with_python.ts";
 
 // deno-lint-ignore no-explicit-any
 async function execute({ send }: Served, body: object): Promise<any[]> {

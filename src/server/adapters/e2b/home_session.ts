@@ -1,0 +1,88 @@
+import { pythonStr } from "../../../tools/python_repr.ts";
+import type { ExecResult, ShellOptions, ShellResult } from "../../../sandbox/exec.ts";
+import type { LiveExecOptions, LiveSession } from "../../sessions/live_session.ts";
+
+/** Home directory of E2B's sandboxes. */
+export const E2B_HOME = "/home/user";
+
+/** A session that has E2B's home directory and the environment variables of its sandbox. */
+export class HomeSession {
+  readonly session: LiveSession;
+  /** Environment variables of the sandbox. */
+  readonly envVars: Readonly<Record<string, string>>;
+  readonly #prepare: string;
+  readonly #listeners = new Set<() => void>();
+  #isPrepared = false;
+  #busyMs = 0;
+
+  constructor(session: LiveSession, envVars: Readonly<Record<string, string>>, cwd: string = E2B_HOME) {
+    this.session = session;
+    this.envVars = envVars;
+    const environ = pythonStr({ HOME: E2B_HOME, ...envVars });
+    const [os, folders] = [`__import__("os")`, [E2B_HOME, cwd]];
+    this.#prepare = [
+      `${os}.umask(0o22)`,
+      `[${os}.makedirs(folder, 0o755, True) for folder in ${pythonStr(folders)}]`,
+      `${os}.chdir(*${pythonStr([cwd])})`,
+      `${os}.environ.update(${environ})`,
+      "None",
+    ].join("; ");
+  }
+
+  /**
+   * Calls back after each program and command, which may have changed files. Returns a function that ends this, and returns
+   * true at its first call.
+   */
+  onChange(listener: () => void): () => boolean {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Time that its programs and commands have run, in milliseconds. */
+  get busyMs(): number {
+    return this.#busyMs;
+  }
+
+  /** Makes the home directory and sets the variables, if a new interpreter needs it. */
+  async prepare(): Promise<ExecResult | undefined> {
+    if (this.#isPrepared) return undefined;
+    this.#isPrepared = true;
+    return await this.session.exec(this.#prepare, { timeoutMs: 10_000 });
+  }
+
+  /** Runs a program, as {@linkcode LiveSession.exec} does. */
+  async exec(code: string, options: LiveExecOptions = {}): Promise<ExecResult> {
+    return await this.#run(() => this.session.exec(code, options));
+  }
+
+  /** Runs a program that changes no file. */
+  async query(code: string, options: LiveExecOptions = {}): Promise<ExecResult> {
+    return await this.#run(() => this.session.exec(code, options), { isQuery: true });
+  }
+
+  /** Runs a command, as {@linkcode LiveSession.shell} does. */
+  async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
+    return await this.#run(() => this.session.shell(command, options));
+  }
+
+  /** Resets the interpreter. */
+  async reset(signal: AbortSignal): Promise<void> {
+    await this.session.reset({ signal });
+    this.#isPrepared = false;
+  }
+
+  async #run<Result extends ExecResult | ShellResult>(
+    run: () => Promise<Result>,
+    { isQuery = false } = {},
+  ): Promise<Result> {
+    try {
+      await this.prepare();
+      const result = await run();
+      if (!result.stateKept) this.#isPrepared = false;
+      this.#busyMs += result.durationMs;
+      return result;
+    } finally {
+      if (!isQuery) this.#listeners.forEach((listener) => listener());
+    }
+  }
+}

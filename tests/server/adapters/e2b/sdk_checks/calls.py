@@ -1,0 +1,113 @@
+"""Calls the Python SDKs of E2B, and prints a line of JSON for each of 28 calls: its name and its error, if any."""
+
+import json
+import time
+
+from e2b_code_interpreter import Sandbox
+from e2b import TimeoutException
+
+
+def main():
+    sandbox = Sandbox.create(metadata={"user": "ada"}, envs={"FOO": "bar"}, timeout=120)
+    other = Sandbox.create(timeout=120)
+    files, commands = sandbox.files, sandbox.commands
+    display = "from IPython.display import display, HTML; display(HTML('<b>1</b>')); display({'a': 1}); 6 * 7"
+
+    def check(condition):
+        assert condition
+
+    def isolated():
+        sandbox.run_code("x = 1")
+        check(other.run_code("x").error.name == "NameError")
+
+    def stream():
+        texts = []
+        sandbox.run_code("print('a')", on_stdout=lambda message: texts.append(message.line))
+        check(texts == ["a\n"])
+
+    def late():
+        try:
+            sandbox.run_code("while True: pass", timeout=1)
+        except TimeoutException:
+            return
+        check(False)
+
+    def contexts():
+        context = sandbox.create_code_context()
+        sandbox.run_code("y = 1", context=context)
+        check(sandbox.run_code("y").error and context.id in [one.id for one in sandbox.list_code_contexts()])
+        sandbox.restart_code_context(context)
+        check(sandbox.run_code("y", context=context).error.name == "NameError")
+        sandbox.remove_code_context(context)
+        check(context.id not in [one.id for one in sandbox.list_code_contexts()])
+
+    def watch():
+        handle = files.watch_dir("dir")
+        files.write("dir/new.txt", "1")
+        check("new.txt" in [event.name for event in handle.get_new_events()])
+        handle.stop()
+
+    def background():
+        command = commands.run("sleep 30", background=True)
+        check(command.pid in [one.pid for one in commands.list()] and command.kill())
+
+    def stdin():
+        command = commands.run("cat", background=True, stdin=True)
+        command.send_stdin("in")
+        command.close_stdin()
+        check(command.wait().stdout == "in")
+
+    def timeout():
+        other.set_timeout(1)
+        time.sleep(2)
+        check(not other.is_running())
+
+    def kill():
+        check(sandbox.kill() and not sandbox.is_running() and not Sandbox.kill(sandbox.sandbox_id))
+
+    calls = {
+        "create": lambda: check(sandbox.sandbox_id != other.sandbox_id),
+        "run_code": lambda: check(sandbox.run_code("1 + 1").text == "2"),
+        "isolation": isolated,
+        "run_code error": lambda: check(sandbox.run_code("1 / 0").error.name == "ZeroDivisionError"),
+        "run_code stream": stream,
+        "run_code envs": lambda: check(
+            sandbox.run_code("import os; os.environ['A'] + os.environ['FOO']", envs={"A": "1"}).text == "1bar"
+        ),
+        "run_code timeout": late,
+        "run_code results": lambda: check(sandbox.run_code(display).results[0].html == "<b>1</b>"),
+        "run_code bash": lambda: check(sandbox.run_code("echo $FOO", language="bash").logs.stdout == ["bar\n"]),
+        "contexts": contexts,
+        "files.write": lambda: check(files.write("dir/a.txt", "hello").path == "/home/user/dir/a.txt"),
+        "files.read": lambda: check(files.read("dir/a.txt") == "hello"),
+        "files.write_files": lambda: check(
+            len(files.write_files([{"path": "b", "data": b"\x00"}, {"path": "c", "data": "["}])) == 2
+        ),
+        "files.list": lambda: check([entry.name for entry in files.list("dir")] == ["a.txt"]),
+        "files.exists": lambda: check(files.exists("b") and not files.exists("missing")),
+        "files.get_info": lambda: check(files.get_info("dir/a.txt").size == 5),
+        "files.make_dir": lambda: check(files.make_dir("made") and not files.make_dir("made")),
+        "files.rename": lambda: check(files.rename("b", "made/b").path == "/home/user/made/b"),
+        "files.remove": lambda: check(files.remove("made") is None and not files.exists("made")),
+        "files.watch_dir": watch,
+        "commands.run": lambda: check(commands.run("echo $FOO; pwd").stdout == "bar\n/home/user\n"),
+        "commands background": background,
+        "commands stdin": stdin,
+        "info and list": lambda: check(
+            sandbox.get_info().metadata == {"user": "ada"} and len(Sandbox.list(limit=1).next_items()) == 1
+        ),
+        "connect": lambda: check(Sandbox.connect(sandbox.sandbox_id).run_code("x").text == "1"),
+        "set_timeout": timeout,
+        "pause": sandbox.pause,
+        "kill": kill,
+    }
+    for name, call in calls.items():
+        error = None
+        try:
+            call()
+        except Exception as thrown:
+            error = f"{type(thrown).__name__}: {thrown}"
+        print(json.dumps({"name": name, "error": error}), flush=True)
+
+
+main()
