@@ -9,9 +9,70 @@
  *
  * @module
  */
-import { type EdgeApp, edgeApp, type EdgeOptions, type Peer } from "./edge/app.ts";
+import type { Grader } from "../rewards/grader.ts";
+import { GRADERS, makeGrader } from "../rewards/registry.ts";
+import { GraderPool } from "../rewards/worker/grader_pool.ts";
+import type { SessionPool } from "../sandbox/exec.ts";
+import { createEdgeApp, type EdgeApp, type EdgeAppOptions } from "./edge/app.ts";
+import { type GradingRuntime, MAX_SANDBOXED_GRADES } from "./edge/grading.ts";
 
-export { type EdgeApp, edgeApp, type EdgeOptions, type Peer };
+export type { EdgeApp, EdgeAppOptions };
+
+/** Options of {@linkcode edgeApp}. Code sets them, since the edge server cannot read the environment. */
+export interface EdgeOptions extends EdgeAppOptions {
+  /**
+   * Time limit of a program under test, in milliseconds.
+   *
+   * @default 10_000
+   */
+  timeoutMs?: number | undefined;
+}
+
+/**
+ * Creates a server that scores conversations with no permission except to listen: it uses no file, process,
+ * environment or native library. Graders and Python run in workers of its own process, which isolate less than a
+ * process does: see docs/edge.md.
+ *
+ * @throws {RangeError} if the token is shorter than 16 characters.
+ */
+export function edgeApp({ timeoutMs = 10_000, ...options }: EdgeOptions = {}): EdgeApp {
+  return createEdgeApp(options, new WorkerRuntime(timeoutMs));
+}
+
+/** Runs graders in workers of Deno. The Python runtime and its image are loaded at the first use. */
+class WorkerRuntime implements GradingRuntime {
+  readonly sandboxed: readonly string[] = Object.keys(GRADERS).filter((name) =>
+    GRADERS[name]?.needs === "pools"
+  );
+  readonly #workers = new GraderPool();
+  readonly #timeoutMs: number;
+  #pool: Promise<SessionPool> | undefined;
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  guard(grader: Grader): Grader {
+    return this.#workers.guard(grader);
+  }
+
+  async makeSandboxed(name: string): Promise<Grader> {
+    const entry = GRADERS[name];
+    if (entry === undefined) {
+      throw new TypeError(`Cannot make grader '${name}' as the registry does not contain it`);
+    }
+    this.#pool ??= import("./edge/worker_pool.ts").then(({ createWorkerPool }) =>
+      createWorkerPool(MAX_SANDBOXED_GRADES)
+    );
+    const pool = await this.#pool;
+    const resources = { pool: () => pool, testPool: () => pool, timeoutMs: this.#timeoutMs };
+    return await makeGrader(entry, resources);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#workers[Symbol.asyncDispose]();
+  }
+}
 
 const app: EdgeApp = edgeApp();
 export default app;

@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { Hono } from "hono/quick";
 import { mapConcurrently } from "../../async/map_concurrently.ts";
 import { SandboxError } from "../../errors.ts";
 import type { Grader } from "../../rewards/grader.ts";
@@ -11,21 +11,15 @@ import { errorResponse, notFoundResponse, ServerError, toErrorBody, toServerErro
 import { requestLimits } from "../http/request_limits.ts";
 import { streamBody, type StreamBodyOptions } from "../http/response_stream.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../limits.ts";
-import { type EdgeScore, Grading, MAX_SANDBOXED_GRADES } from "./grading.ts";
+import { type EdgeScore, Grading, type GradingRuntime, MAX_SANDBOXED_GRADES } from "./grading.ts";
 import { parseGradeRequest, parseItems, readJson } from "./request.ts";
 
-/** Options of {@linkcode edgeApp}. Code sets them, since the edge server cannot read the environment. */
-export interface EdgeOptions {
+/** Options of {@linkcode createEdgeApp}. */
+export interface EdgeAppOptions {
   /** Required token of each request (`Authorization: Bearer …`). Without it, only requests of the same host are served. */
   token?: string | undefined;
-  /** Further graders by name; they run in the server itself. */
+  /** Further graders by name; they may replace built-in ones. */
   graders?: Readonly<Record<string, Grader>> | undefined;
-  /**
-   * Time limit of a program under test, in milliseconds.
-   *
-   * @default 10_000
-   */
-  timeoutMs?: number | undefined;
   /**
    * Called with internal errors, which clients never see.
    *
@@ -34,10 +28,15 @@ export interface EdgeOptions {
   onError?: ((error: unknown) => void) | undefined;
 }
 
-/** Request handler for `deno serve`. */
+/** Request handler in the form that Deno, Bun, Cloudflare and others serve. */
 export interface EdgeApp extends AsyncDisposable {
-  /** Handles a request from `peer`. */
-  fetch(request: Request, peer?: Peer): Response | Promise<Response>;
+  /** Version of Paddock. */
+  readonly version: string;
+  /**
+   * Handles a request. `platform` is what the runtime passes as second argument: from those of Deno, Bun and
+   * `@hono/node-server`, a server without a token takes the sender's address.
+   */
+  fetch(request: Request, platform?: unknown): Response | Promise<Response>;
 }
 
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
@@ -53,14 +52,12 @@ interface Outcome {
 }
 
 /**
- * Creates a server that scores conversations with no permission except to listen: it uses no file, process,
- * environment or native library. Python runs in workers of its own process, which isolate less than a process does:
- * see docs/edge.md.
+ * Creates a server that scores conversations. It uses Web APIs only; the runtime adds what it has.
  *
  * @throws {RangeError} if the token is shorter than 16 characters.
  */
-export function edgeApp(options: EdgeOptions = {}): EdgeApp {
-  const { token, graders = {}, timeoutMs = 10_000, onError = logError } = options;
+export function createEdgeApp(options: EdgeAppOptions, runtime: GradingRuntime): EdgeApp {
+  const { token, graders = {}, onError = logError } = options;
   if (token !== undefined && token.length < MIN_TOKEN) {
     throw new RangeError(
       `Cannot serve as 'token' must have at least ${MIN_TOKEN} characters: found ${token.length}`,
@@ -81,12 +78,13 @@ export function edgeApp(options: EdgeOptions = {}): EdgeApp {
   app.use(securityHeaders());
   app.use(access(token === undefined ? { hosts: LOOPBACK_NAMES } : { tokens: [token] }));
   app.use(watchDisconnect(), requestLimits(LIMITS, waiting, { measured: false }));
-  const grading = new Grading({ graders, timeoutMs });
+  const grading = new Grading(graders, runtime);
   routes(app, grading);
   return {
-    fetch(request, peer) {
-      const refusal = token === undefined ? requireLoopback(peer) : undefined;
-      return refusal ? errorResponse(refusal) : app.fetch(request);
+    version: PADDOCK_VERSION,
+    fetch(request, platform) {
+      const isOpen = token !== undefined || LOOPBACK.test(senderOf(request, platform) ?? "");
+      return isOpen ? app.fetch(request) : errorResponse(foreignError());
     },
     /** Ends the workers of the graders. */
     [Symbol.asyncDispose]: () => grading[Symbol.asyncDispose](),
@@ -95,11 +93,13 @@ export function edgeApp(options: EdgeOptions = {}): EdgeApp {
 
 function logError(error: unknown): void {
   // deno-lint-ignore no-console -- an edge module has no other log
-  console.error(`paddock: ${escapeControls(Deno.inspect(error))}`);
+  console.error(
+    `paddock: ${escapeControls(error instanceof Error ? error.stack ?? String(error) : String(error))}`,
+  );
 }
 
 function routes(app: Hono<AppEnv>, grading: Grading): void {
-  app.get("/", (c) => c.text(renderHelp(grading.names)));
+  app.get("/", (c) => c.text(renderHelp(grading)));
   app.get("/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION }));
   app.on("GET", ["/graders", "/v1/graders"], (c) => c.json({ graders: grading.names }));
   app.on("POST", ["/grade", "/v1/grade"], async (c) => {
@@ -145,36 +145,47 @@ async function outcomeOf(grading: Grading, item: unknown, signal: AbortSignal): 
   }
 }
 
+const SANDBOXED_HELP = `
+A program under test runs in a worker of this server ("isolation": "worker" in the response). It has no access to
+files, network or environment, and its time, memory, output and files are limited, but neither by another process
+nor by the operating system. Use \`paddock serve\` if you need that.
+`;
+
 /** Returns the plain-text help of the server. */
-export function renderHelp(graders: readonly string[]): string {
+function renderHelp({ names, runsPython }: Grading): string {
   return `Paddock, graders at the edge
 
 POST /grade         {"grader": "gsm8k", "completion": "It is <answer>42</answer>", "answer": "42"}
                     returns {"score": 1, "parts": {…}}; a score of null means that there is no score.
                     "messages", a list of {"role", "content"}, may replace "completion".
                     "task" has further fields: {"query", "answer", "reference", "fields"}.
-                    "tests" is a list of Python asserts for hidden_tests.
+${runsPython ? `                    "tests" is a list of Python asserts for hidden_tests.\n` : ""}\
 POST /grade:batch   {"items": [as above, …]} returns {"results": [{"status", "result" or "error"}, …]}
-GET  /graders       ${graders.join(", ")}
+GET  /graders       ${names.join(", ")}
 GET  /health
-
-A program under test runs in a worker of this server ("isolation": "worker" in the response). It has no access to
-files, network or environment, and its time, memory, output and files are limited, but neither by another process
-nor by the operating system. Use \`paddock serve\` if you need that.
-`;
-}
-
-/** Sender of a request, as `Deno.serve` reports it. */
-export interface Peer {
-  readonly remoteAddr: Deno.Addr;
+${runsPython ? SANDBOXED_HELP : ""}`;
 }
 
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/;
 
-/** Returns an error unless the sender is known to be on the server's own host. */
-export function requireLoopback(peer: Peer | undefined): ServerError | undefined {
-  const address = peer?.remoteAddr;
-  if (address !== undefined && "hostname" in address && LOOPBACK.test(address.hostname)) return undefined;
+/** Second arguments of `fetch`: of Deno, of Bun, and of `@hono/node-server`. */
+interface Platform {
+  readonly remoteAddr?: { readonly hostname?: unknown };
+  readonly requestIP?: (request: Request) => { readonly address?: unknown } | null;
+  readonly incoming?: { readonly socket?: { readonly remoteAddress?: unknown } };
+}
+
+/** Returns the address of a request's sender; `undefined` if the runtime does not report it. */
+function senderOf(request: Request, platform: unknown): string | undefined {
+  if (typeof platform !== "object" || platform === null) return undefined;
+  const { remoteAddr, incoming }: Platform = platform;
+  const hasIp = "requestIP" in platform && typeof platform.requestIP === "function";
+  const address = remoteAddr?.hostname ?? incoming?.socket?.remoteAddress ??
+    (hasIp ? (platform as Required<Platform>).requestIP(request)?.address : undefined);
+  return typeof address === "string" ? address : undefined;
+}
+
+function foreignError(): ServerError {
   return new ServerError(
     "forbidden",
     "A server without a token serves its own host only: set a token with edgeApp({ token })",

@@ -1,7 +1,5 @@
 import type { Grader } from "../../rewards/grader.ts";
-import { GRADERS, makeGrader } from "../../rewards/registry.ts";
-import { GraderPool } from "../../rewards/worker/grader_pool.ts";
-import type { SessionPool } from "../../sandbox/exec.ts";
+import { REPLY_GRADERS } from "../../rewards/reply_graders.ts";
 import { AdmissionQueue } from "../sessions/admission.ts";
 import { gradeOrThrow } from "../graders.ts";
 import { ServerError } from "../http/errors.ts";
@@ -18,39 +16,46 @@ export interface EdgeScore {
   readonly isolation?: "worker";
 }
 
-/** Options of {@linkcode Grading}. */
-export interface GradingOptions {
-  /** Further graders by name; they may replace built-in ones. */
-  readonly graders: Readonly<Record<string, Grader>>;
-  /** Time limit of a program, in milliseconds. */
-  readonly timeoutMs: number;
+/** What an edge server needs of the runtime in which it grades. */
+export interface GradingRuntime extends AsyncDisposable {
+  /** Returns a grader that bounds what a reply and a task may take. */
+  guard(grader: Grader): Grader;
+  /** Names of the graders that run Python; empty if the runtime cannot run them. */
+  readonly sandboxed: readonly string[];
+  /** Graders that other runtimes have, each with the message that says what to use. */
+  readonly refusals?: Readonly<Record<string, string>>;
+  /** Makes a grader that runs Python. */
+  makeSandboxed(name: string): Promise<Grader>;
 }
 
 /** Concurrent programs under test; each needs two interpreters of 40 MB or more. */
 export const MAX_SANDBOXED_GRADES = 2;
-/** Names of the graders that run Python. */
-const SANDBOXED: readonly string[] = Object.keys(GRADERS).filter((name) => GRADERS[name]?.needs === "pools");
 /** Time limit of one grade. */
 const GRADE_MS = 120_000;
 
-/** Graders of an edge server. The Python runtime and its image are loaded at the first use. */
+/** Graders of an edge server. Those that run Python are made at their first use. */
 export class Grading implements AsyncDisposable {
-  readonly #workers = new GraderPool();
-  readonly #pure: ReadonlyMap<string, Grader>;
-  readonly #timeoutMs: number;
+  readonly #runtime: GradingRuntime;
+  readonly #direct: ReadonlyMap<string, Grader>;
   readonly #admission = new AdmissionQueue({ slots: MAX_SANDBOXED_GRADES, queue: 64, waitMs: 60_000 });
   readonly #sandboxed = new Map<string, Promise<Grader>>();
-  #pool: Promise<SessionPool> | undefined;
 
-  constructor({ graders, timeoutMs }: GradingOptions) {
-    const pure = [...pureGraders(), ...Object.entries(graders)];
-    this.#pure = new Map(pure.map(([name, grader]) => [name, this.#workers.guard(grader)]));
-    this.#timeoutMs = timeoutMs;
+  /** Creates the graders. `graders` are further ones by name; they may replace built-in ones. */
+  constructor(graders: Readonly<Record<string, Grader>>, runtime: GradingRuntime) {
+    this.#runtime = runtime;
+    const builtIn = Object.entries(REPLY_GRADERS).map(([name, { make }]) => [name, make()] as const);
+    const all = [...builtIn, ...Object.entries(graders)];
+    this.#direct = new Map(all.map(([name, grader]) => [name, runtime.guard(grader)]));
   }
 
   /** Names of all graders. */
   get names(): string[] {
-    return [...new Set([...this.#pure.keys(), ...SANDBOXED])];
+    return [...new Set([...this.#direct.keys(), ...this.#runtime.sandboxed])];
+  }
+
+  /** True if programs can be graded. */
+  get runsPython(): boolean {
+    return this.#runtime.sandboxed.length > 0;
   }
 
   /**
@@ -59,13 +64,15 @@ export class Grading implements AsyncDisposable {
    * @throws {ServerError} `invalid` if there is no such grader or it fails; `timeout` after two minutes.
    */
   async grade({ grader: name, task, history }: EdgeRequest, signal: AbortSignal): Promise<EdgeScore> {
-    const pure = this.#pure.get(name);
-    if (pure === undefined && !SANDBOXED.includes(name)) {
+    const direct = this.#direct.get(name);
+    if (direct === undefined && !this.#runtime.sandboxed.includes(name)) {
+      const refusal = this.#runtime.refusals?.[name];
+      if (refusal !== undefined) throw new ServerError("invalid", refusal);
       throw new ServerError("invalid", `grader must be one of ${this.names.join(", ")}`);
     }
     using time = new GradeTime(signal);
     const context = { task, history, signal: time.signal };
-    if (pure) return scoreOf(await gradeOrThrow(pure, context));
+    if (direct) return scoreOf(await gradeOrThrow(direct, context));
     const { result: sandboxed, slot } = await this.#admission.run(() => this.#sandboxedGrader(name), time);
     using _slot = slot;
     return { ...scoreOf(await gradeOrThrow(sandboxed, context)), isolation: "worker" };
@@ -73,34 +80,14 @@ export class Grading implements AsyncDisposable {
 
   /** Ends the workers of the graders. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#workers[Symbol.asyncDispose]();
+    await this.#runtime[Symbol.asyncDispose]();
   }
 
   #sandboxedGrader(name: string): Promise<Grader> {
-    const grader = this.#sandboxed.get(name) ?? this.#makeSandboxed(name);
+    const grader = this.#sandboxed.get(name) ?? this.#runtime.makeSandboxed(name);
     this.#sandboxed.set(name, grader);
     return grader;
   }
-
-  async #makeSandboxed(name: string): Promise<Grader> {
-    const entry = GRADERS[name];
-    if (entry === undefined) {
-      throw new TypeError(`Cannot make grader '${name}' as the registry does not contain it`);
-    }
-    this.#pool ??= import("./worker_pool.ts").then(({ createWorkerPool }) =>
-      createWorkerPool(MAX_SANDBOXED_GRADES)
-    );
-    const pool = await this.#pool;
-    const resources = { pool: () => pool, testPool: () => pool, timeoutMs: this.#timeoutMs };
-    return await makeGrader(entry, resources);
-  }
-}
-
-/** Makes the graders that need only their input. */
-function pureGraders(): [string, Grader][] {
-  return Object.entries(GRADERS).flatMap(([name, entry]) =>
-    entry.needs === "nothing" ? [[name, entry.make()] as [string, Grader]] : []
-  );
 }
 
 function scoreOf({ score, parts, reason }: Awaited<ReturnType<typeof gradeOrThrow>>): EdgeScore {

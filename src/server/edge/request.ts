@@ -1,29 +1,15 @@
-import { z } from "zod";
-import { History } from "../../history.ts";
-import type { Task } from "../../task.ts";
-import { answerTextSchema, gradeRequestSchema } from "../../wire/v1.ts";
+import * as z from "zod";
+import { gradeRequestSchema } from "../../wire/v1_grade.ts";
+import { type GradeInput, toGradeInput } from "../graders.ts";
 import { ServerError, toInvalidRequest } from "../http/errors.ts";
 
 const MAX_ITEMS = 256;
-const task = gradeRequestSchema.shape.task;
 
 /** Maximum number of characters of a conversation: graders block the serving thread in proportion to it. */
 const MAX_CHARACTERS = 512 * 1024;
 
-/** Task fields that may be given at the top level of the request. */
-const SHORT = ["answer", "tests"] as const;
-
-/** Request of `/v1/grade`, or its short form. */
-const edgeRequest = gradeRequestSchema.extend({
-  task: task.prefault({}),
-  messages: gradeRequestSchema.shape.messages.optional(),
-  completion: z.string().optional(),
-  answer: answerTextSchema.optional(),
-  tests: z.array(z.string()).optional(),
-}).superRefine((request, context) => {
-  if ((request.messages === undefined) === (request.completion === undefined)) {
-    context.addIssue({ code: "custom", message: "give either 'messages' or 'completion'" });
-  }
+/** Request of `/v1/grade` whose conversation has a bounded length. */
+const edgeRequest = gradeRequestSchema.superRefine((request, context) => {
   const texts = [request.completion ?? "", ...(request.messages ?? []).map(({ content }) => content)];
   if (texts.reduce((sum, { length }) => sum + length, 0) > MAX_CHARACTERS) {
     context.addIssue({
@@ -31,20 +17,13 @@ const edgeRequest = gradeRequestSchema.extend({
       message: `all messages together must have at most ${MAX_CHARACTERS} characters`,
     });
   }
-  const inTask = { answer: request.task.answer, tests: request.task.fields?.tests };
-  for (const name of SHORT) {
-    if (request[name] === undefined || inTask[name] === undefined) continue;
-    context.addIssue({ code: "custom", path: [name], message: "must not be given twice: the task has it" });
-  }
 });
 
 const batch = z.strictObject({ items: z.array(z.unknown()).min(1).max(MAX_ITEMS) });
 
 /** Conversation to grade, its task and the name of the grader. */
-export interface EdgeRequest {
+export interface EdgeRequest extends GradeInput {
   readonly grader: string;
-  readonly task: Task;
-  readonly history: History;
 }
 
 /**
@@ -55,18 +34,7 @@ export interface EdgeRequest {
 export function parseGradeRequest(body: unknown): EdgeRequest {
   const { data, error } = edgeRequest.safeParse(body);
   if (error) throw toInvalidRequest(error);
-  const { grader, task, messages, completion = "", answer, tests } = data;
-  const reply = [{ role: "assistant", content: completion }];
-  const question = task.query === "" ? [] : [{ role: "user", content: task.query }];
-  return {
-    grader,
-    task: {
-      ...task,
-      ...(answer !== undefined && { answer }),
-      ...(tests !== undefined && { fields: { ...task.fields, tests } }),
-    },
-    history: History.fromChats(messages ?? [...question, ...reply]),
-  };
+  return { grader: data.grader, ...toGradeInput(data) };
 }
 
 /**

@@ -1,16 +1,16 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import type { GradeContext } from "../../../src/rewards/grader.ts";
 import { patternMatch } from "../../../src/rewards/text_match.ts";
-import { edgeApp, type EdgeOptions, type Peer } from "../../../src/server/edge.ts";
+import { edgeApp, type EdgeOptions } from "../../../src/server/edge.ts";
 
 const TOKEN = "a token of the test";
-const LOOPBACK: Peer = { remoteAddr: { transport: "tcp", hostname: "127.0.0.1", port: 50_000 } };
-const REMOTE: Peer = { remoteAddr: { transport: "tcp", hostname: "203.0.113.9", port: 50_000 } };
+const LOOPBACK = { remoteAddr: { transport: "tcp", hostname: "127.0.0.1", port: 50_000 } };
+const REMOTE = { remoteAddr: { transport: "tcp", hostname: "203.0.113.9", port: 50_000 } };
 
 interface SendOptions {
   body?: unknown;
   headers?: HeadersInit;
-  peer?: Peer | undefined;
+  peer?: unknown;
   options?: EdgeOptions;
 }
 

@@ -1,0 +1,1 @@
+export { eld } from "eld/extrasmall";
