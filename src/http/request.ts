@@ -39,7 +39,7 @@ export async function sendRequest<T>(
   using deadline = new Deadline(timeoutMs, { signal });
   let response: Response | undefined;
   try {
-    response = await onConnection(Promise.try(send, deadline.signal), deadline.signal);
+    response = await onConnection((async () => await send(deadline.signal))(), deadline.signal);
     return { value: await read(response, bodyOf(response, deadline.signal)) };
   } catch (error) {
     signal?.throwIfAborted();

@@ -1,17 +1,18 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
-import { html } from "hono/html";
 import { matchedRoutes } from "hono/route";
-import { PADDOCK_VERSION } from "../version.ts";
 import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import type { AdapterRoutes } from "./adapters/adapter.ts";
 import { ADAPTERS } from "./adapters/adapters.ts";
+import { codingKind } from "./adapters/openenv/coding_env.ts";
 import type { OpenEnvKind } from "./adapters/openenv/env_kind.ts";
 import type { EnvService } from "./envs/env_service.ts";
 import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { Graders } from "./graders.ts";
-import { Budgets } from "./budget.ts";
+import { Budget, Budgets } from "./budget.ts";
 import { access, type AccessOptions, securityHeaders } from "./http/access.ts";
-import { type AppEnv, watchDisconnect } from "./http/context.ts";
+import { accessRecords, type RequestRecord } from "./http/access_log.ts";
+import { type AppEnv, methodOf, routeOf, watchDisconnect } from "./http/context.ts";
+import { crossOrigin } from "./http/cross_origin.ts";
 import {
   errorReporter,
   errorResponse,
@@ -21,17 +22,22 @@ import {
 } from "./http/errors.ts";
 import { METHODS, requestLimits } from "./http/request_limits.ts";
 import { requestSpan } from "./http/tracing.ts";
-import { REQUEST_LIMITS, type RequestLimits, SESSION_WAIT_MS } from "./limits.ts";
+import { OPEN_BYTES, REQUEST_LIMITS, type RequestLimits, SESSION_WAIT_MS } from "./limits.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
 import type { Metrics } from "./metrics.ts";
+import { addAboutRoutes } from "./openapi/about.ts";
+import { compatibleOperations } from "./openapi/compatible/operations.ts";
 import { AdmissionQueue } from "./sessions/admission.ts";
-import type { SessionService } from "./sessions/session_service.ts";
+import { MORE_SESSIONS, type SessionService } from "./sessions/session_service.ts";
 import { addBatchRoutes } from "./v1/batch.ts";
 import { addEnvBatchRoutes, addEnvRoutes } from "./v1/envs.ts";
 import { addGradeRoutes } from "./v1/grade.ts";
 import { addRequestRoutes, IdempotencyCache } from "./v1/idempotency.ts";
+import { addExecRoutes } from "./v1/exec.ts";
+import { addFileRoutes } from "./v1/files.ts";
 import type { Api } from "./v1/route.ts";
-import { addFileRoutes, addSessionRoutes, addStreamRoutes } from "./v1/sessions.ts";
+import { addSessionRoutes } from "./v1/sessions.ts";
+import { addCallRoutes, addStreamRoutes } from "./v1/streams.ts";
 
 /** Options of {@linkcode paddockApp}. */
 export interface PaddockAppOptions extends AccessOptions {
@@ -57,6 +63,8 @@ export interface PaddockAppOptions extends AccessOptions {
    */
   openEnv?: OpenEnvKind | undefined;
   limits?: Partial<RequestLimits> | undefined;
+  /** Called after each response, for a log. It must not throw. */
+  onRequest?: ((record: RequestRecord) => void) | undefined;
   /** Called with internal errors, which clients never see. */
   onError?: ((error: unknown) => void) | undefined;
 }
@@ -71,46 +79,65 @@ export function paddockApp(options: PaddockAppOptions): Api {
       if (!result.success) throw toInvalidRequest(result.error);
     },
   });
-  const adapterErrors = new Map<string, AdapterRoutes["toErrorResponse"]>();
+  const adapterErrors = new Map<string, AdapterRoutes>();
   app.onError((thrown, c) => {
     const error = toServerError(thrown);
-    const ofAdapter = error.code === "busy" && matchedRoutes(c).find(({ path }) => adapterErrors.has(path));
-    const toResponse = ofAdapter ? adapterErrors.get(ofAdapter.path) : undefined;
-    return toResponse?.(error) ?? errorResponse(error);
+    const [adapter] = matchedRoutes(c).flatMap(({ path }) => adapterErrors.get(path) ?? []);
+    const isOfAdapter = error.code === "busy" || adapter?.handlesRefusals;
+    return isOfAdapter && adapter ? adapter.toErrorResponse(error) : errorResponse(error);
   });
   app.notFound(({ req }) => notFoundResponse(req, "/docs", methodsOf(app, req.path)));
   app.use(requestSpan(), securityHeaders(), async (c, next) => {
     await next();
     if (c.error) report(c.error);
-    metrics.countRequest(c.res.status, c.get("owner") ?? "");
+    const labels = { method: methodOf(c), route: routeOf(c) };
+    metrics.countRequest({ status: c.res.status, owner: c.get("owner") ?? "", ...labels });
     if (c.res.status === 101) return;
     if (c.req.path.startsWith("/v1/")) c.res.headers.set(V1_FORMAT_HEADER, String(V1_FORMAT));
+  });
+  const { onRequest, corsOrigins = [] } = options;
+  if (onRequest) app.use(accessRecords(onRequest));
+  if (corsOrigins.length > 0) app.use(crossOrigin(corsOrigins));
+  const open = new Budget({
+    total: OPEN_BYTES,
+    unit: "bytes of requests without a token",
+    advice: "send fewer at once",
   });
   app.use(
     watchDisconnect(),
     access(options),
-    requestLimits({ ...REQUEST_LIMITS, ...options.limits }, budgets.waiting),
+    requestLimits({ ...REQUEST_LIMITS, ...options.limits }, budgets.waiting, { open }),
   );
   const requests = new IdempotencyCache(budgets);
   app.use("/v1/*", requests.handler());
   addRequestRoutes(app, requests);
   addSessionRoutes(app, sessions);
   addStreamRoutes(app, sessions);
+  addCallRoutes(app, sessions);
   addFileRoutes(app, sessions);
+  addExecRoutes(app, sessions);
   addBatchRoutes(app, sessions);
-  const gate = new AdmissionQueue({ slots: sessions.maxSessions, waitMs: SESSION_WAIT_MS });
+  const gate = new AdmissionQueue({
+    slots: sessions.maxSessions,
+    waitMs: SESSION_WAIT_MS,
+    name: "grade slot",
+    advice: MORE_SESSIONS,
+  });
   addGradeRoutes(app, { graders, pool, gate });
   if (envs) {
     addEnvRoutes(app, envs);
     addEnvBatchRoutes(app, envs);
   }
-  aboutRoutes(app, metrics);
-  app.all("/mcp", mcpRoute(sessions, budgets));
+  addAboutRoutes(app, { metrics, tokens: options.tokens?.length ?? 0 });
+  app.on([...METHODS], "/mcp", mcpRoute(sessions, budgets));
+  const openEnv = options.openEnv ?? codingKind(sessions);
   for (const adapter of ADAPTERS) {
-    const { routes, toErrorResponse } = adapter(sessions, { openEnv: options.openEnv, budgets });
-    app.route("/", routes.onError(toErrorResponse));
-    for (const { path } of routes.routes) adapterErrors.getOrInsert(path, toErrorResponse);
+    for (const made of [adapter(sessions, { openEnv, budgets })].flat()) {
+      app.route("/", made.routes.onError(made.toErrorResponse));
+      for (const { path } of made.routes.routes) adapterErrors.getOrInsert(path, made);
+    }
   }
+  for (const operation of compatibleOperations(openEnv)) app.openAPIRegistry.registerPath(operation);
   return app;
 }
 
@@ -121,67 +148,4 @@ function methodsOf(app: Api, path: string): string[] {
   );
   const exact = routes.filter((route) => route.path === path);
   return [...new Set((exact.length > 0 ? exact : routes).map(({ method }) => method))];
-}
-
-/** Adds the routes about the server itself. */
-function aboutRoutes(app: Api, metrics: Metrics): void {
-  const about = { openapi: "3.1.0", info: { title: "Paddock", version: PADDOCK_VERSION } };
-  app.get("/v1/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION, format: V1_FORMAT }));
-  app.get("/metrics", (c) => {
-    const text = metrics.format(c.get("isOperator") ? undefined : c.get("owner"));
-    return c.text(text, 200, { "content-type": "text/plain; version=0.0.4" });
-  });
-  // Each takes up to 200 ms to make on a busy machine: too long for each request.
-  let document: string | undefined;
-  let page: ReturnType<typeof renderDocsPage> | undefined;
-  app.get("/openapi.json", (c) => {
-    document ??= JSON.stringify(app.getOpenAPI31Document(about));
-    return c.body(document, 200, { "content-type": "application/json" });
-  });
-  app.get("/", (c) => c.redirect("/docs")); // for people who open the address that `paddock serve` prints
-  app.get("/docs", (c) => {
-    c.header(
-      "content-security-policy",
-      "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-    );
-    page ??= renderDocsPage(app.getOpenAPI31Document(about));
-    return c.html(page);
-  });
-}
-
-/** Parts of an OpenAPI document that its page shows. */
-export interface ApiDocument {
-  readonly paths?: Readonly<Record<string, unknown>> | undefined;
-  readonly components?: { readonly schemas?: unknown } | undefined;
-}
-
-/** Renders an API as an HTML page without scripts and without external resources. */
-export function renderDocsPage(document: ApiDocument): ReturnType<typeof html> {
-  const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
-    Object.entries(item ?? {})
-      .filter(([method]) => METHODS.includes(method.toUpperCase()))
-      .map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation }))
-  );
-  return html`<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<title>Paddock</title>
-<style>
-body { font: 16px system-ui; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
-pre { background: #f4f4f4; padding: 1rem; overflow: auto }
-</style>
-<h1>Paddock</h1>
-<p>Schema: <a href="/openapi.json">openapi.json</a></p>
-${operations.map(({ name, operation }) => details(`${name} · ${operation.summary ?? ""}`, operation))}
-${details("Schemas", document.components?.schemas)}
-</html>`;
-}
-
-function details(summary: string, value: unknown): ReturnType<typeof html> {
-  return html`
-    <details>
-      <summary>${summary}</summary>
-      <pre>${JSON.stringify(value, null, 2)}</pre>
-    </details>
-  `;
 }

@@ -1,15 +1,41 @@
+import type * as z from "zod";
 import { SandboxError } from "../errors.ts";
+import { History } from "../history.ts";
 import { messageText } from "../message.ts";
 import { Deadline } from "../async/abort.ts";
 import { jsonLength } from "../json.ts";
 import { type GradeContext, type Grader, type Score, toScore } from "../rewards/grader.ts";
 import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import { replyGradingOf } from "../rewards/reply_grader.ts";
+import type { Task } from "../task.ts";
+import type { gradeRequestSchema } from "../wire/v1_grade.ts";
 import { ServerError, toPublicError } from "./http/errors.ts";
 import { MAX_GRADED_CHARACTERS, SESSION_WAIT_MS } from "./limits.ts";
 
 /** Graders by name, each made at its first use. */
 export type Graders = ReadonlyMap<string, () => Grader>;
+
+/** Conversation to grade and its task. */
+export interface GradeInput {
+  readonly task: Task;
+  readonly history: History;
+}
+
+/** Returns the conversation and the task of a request. A completion without messages answers the task's query. */
+export function toGradeInput(
+  { task, messages, completion = "", answer, tests }: z.output<typeof gradeRequestSchema>,
+): GradeInput {
+  const reply = [{ role: "assistant", content: completion }];
+  const question = task.query === "" ? [] : [{ role: "user", content: task.query }];
+  return {
+    task: {
+      ...task,
+      ...(answer !== undefined && { answer }),
+      ...(tests !== undefined && { fields: { ...task.fields, tests } }),
+    },
+    history: History.fromChats(messages ?? [...question, ...reply]),
+  };
+}
 
 /** Options of {@linkcode guardGrader}. */
 export interface GuardGraderOptions {

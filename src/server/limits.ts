@@ -62,6 +62,8 @@ export const MAX_KEPT_RESPONSES = 4096;
  * is not read yet. Half is for what is kept: envs and responses to requests with an id.
  */
 export const BUFFER_BYTES: number = 512 * MIB;
+/** Memory of waiting data of requests that need no token, in bytes, where others need one. */
+export const OPEN_BYTES: number = 16 * MIB;
 /** Bytes of memory that each byte of a request takes while it waits: its text and the values in it. */
 export const MEMORY_PER_BYTE = 3;
 /** Bytes of memory that each character of an env takes. */
@@ -94,6 +96,16 @@ export const SESSION_WAIT_MS = 30_000;
 export const IDLE_MS = 600_000;
 /** Requests that may wait for one session. */
 export const MAX_SESSION_WAITING = 64;
+
+/** Memory of a call of a client's tool that waits for its answer, beside its arguments, in bytes. */
+export const CALL_BYTES = 1024;
+/**
+ * Number of values of a call's arguments times the characters of the tool's schema: the work of checking them, which
+ * the thread that serves everyone does.
+ */
+export const MAX_CALL_CHECKS: number = 16 * MIB;
+/** Characters of the arguments times the characters of the schema. */
+export const MAX_CALL_CHECK_CHARACTERS: number = 4096 * MIB;
 
 // Grades
 

@@ -4,6 +4,7 @@ import { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AccessOptions } from "./http/access.ts";
+import type { RequestRecord } from "./http/access_log.ts";
 import type { RequestConnection } from "./http/context.ts";
 import { chatKind } from "./adapters/openenv/chat_env.ts";
 import { paddockApp } from "./app.ts";
@@ -65,6 +66,8 @@ export interface PaddockServerOptions extends AccessOptions {
   openEnvTokenizer?: Tokenizer | undefined;
   /** Limits of a request. */
   limits?: Partial<RequestLimits> | undefined;
+  /** Called after each response, for a log. It must not throw. */
+  onRequest?: ((record: RequestRecord) => void) | undefined;
   /** Called with internal errors, which clients never see. */
   onError?: ((error: unknown) => void) | undefined;
 }

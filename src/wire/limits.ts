@@ -26,6 +26,17 @@ export const MAX_PATH_CHARACTERS = 1024;
 export const MAX_MESSAGES = 4096;
 /** Tasks of one env. */
 export const MAX_TASKS = 4096;
+/** Tools of the client that one session may have. */
+export const MAX_SESSION_TOOLS = 64;
+/** Characters of the JSON of all tools of a session. */
+export const MAX_SESSION_TOOLS_CHARACTERS: number = 64 * 1024;
+/** Characters of the message of an error that a tool of the client returns. */
+export const MAX_TOOL_ERROR_CHARACTERS: number = 64 * 1024;
+/** Default time within which a client must answer a call of its tool, in milliseconds. */
+export const TOOL_TIMEOUT_MS = 60_000;
+/** Maximum of that time. */
+export const MAX_TOOL_TIMEOUT_MS = 600_000;
+
 /** Tools that one env may name. */
 export const MAX_TOOLS = 256;
 /** Replies that an episode may be given. */
@@ -35,3 +46,16 @@ export const MAX_TURNS = 1024;
 export const MAX_NAME_CHARACTERS = 64;
 /** Characters of a request's id, which is its header `X-Request-ID`. */
 export const MAX_REQUEST_ID_CHARACTERS = 255;
+
+/** Entries of a session's metadata. */
+export const MAX_METADATA_ENTRIES = 32;
+/** Characters of a key of a session's metadata. */
+export const MAX_METADATA_KEY_CHARACTERS = 64;
+/** Bytes of a session's metadata, its keys and values together, in UTF-8. */
+export const MAX_METADATA_BYTES = 4096;
+/** Maximum life of a session that a request may set, in seconds. */
+export const MAX_TTL_SECONDS = 86_400;
+/** Minimum of a memory limit that a request may set, in bytes. The interpreter itself takes some 30 MiB. */
+export const MIN_MEMORY_BYTES: number = 64 * 1024 * 1024;
+/** Entries of a folder that one response lists. */
+export const MAX_FOLDER_ENTRIES = 10_000;

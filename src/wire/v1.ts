@@ -1,37 +1,63 @@
 /**
- * The JSON of `/v1` about sessions, programs, files and scores. The server announces these schemas in
+ * The JSON of `/v1` about programs and files. The server announces these schemas in
  * `/openapi.json` and checks requests with them; the client checks responses with them. Unknown keys are errors in
  * requests and ignored in responses, so that a client can read the responses of a newer server.
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
+import { fromBase64, toBase64 } from "../base64.ts";
+import { ArgumentTypeError } from "../errors.ts";
+import type { JsonValue } from "../json.ts";
+import {
+  BINARY_TYPES,
+  type BinaryInput,
+  type BinaryType,
+  fromBinaryInput,
+  MAX_INPUT_NAME_CHARACTERS,
+  MAX_INPUTS,
+  toBinaryInput,
+} from "../sandbox/exec_inputs.ts";
 import {
   MAX_BATCH_ITEMS,
   MAX_FILES,
-  MAX_MESSAGES,
   MAX_NAME_CHARACTERS,
   MAX_PATH_CHARACTERS,
   MAX_TIMEOUT_MS,
 } from "./limits.ts";
+import { optionalKey } from "./schema.ts";
 
 /** Version of the JSON of `/v1`. It rises when older clients cannot read newer responses. */
 export const V1_FORMAT = 1;
 /** The response header that states {@linkcode V1_FORMAT}. */
 export const V1_FORMAT_HEADER = "x-paddock-format";
 
-/**
- * Declares that a key may be missing. A value of `undefined`, which JSON cannot have, is accepted too: the generator of
- * `/openapi.json` lists keys that refuse it as required.
- */
-export function optionalKey<Schema extends z.ZodType>(schema: Schema): z.ZodExactOptional<Schema> {
-  return schema.optional() as unknown as z.ZodExactOptional<Schema>;
-}
-
-const BASE64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
+/** Pattern of base64, which the generator of `/openapi.json` does not know. */
+export const BASE64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 const path = z.string().min(1).max(MAX_PATH_CHARACTERS);
-const files = z.record(path, z.base64().meta({ pattern: BASE64 })).meta({
+/** Contents of files in base64, by path. */
+export const filesSchema = z.record(path, z.base64().meta({ pattern: BASE64 })).meta({
   propertyNames: { minLength: 1, maxLength: MAX_PATH_CHARACTERS },
+});
+
+const BINARY_TYPE_NAMES = Object.keys(BINARY_TYPES) as BinaryType[];
+const inputName = z.string().min(1).max(MAX_INPUT_NAME_CHARACTERS);
+/** Limits of inputs, which the sandbox checks. */
+const INPUT_NAMES = {
+  maxProperties: MAX_INPUTS,
+  propertyNames: { minLength: 1, maxLength: MAX_INPUT_NAME_CHARACTERS },
+};
+
+/** Values that are set as globals before a program runs: plain JSON, and bytes and arrays in base64. */
+export const inputsSchema = z.object({
+  inputs: z.record(inputName, z.unknown()).meta(INPUT_NAMES).optional()
+    .describe("values of JSON by name, a Python identifier; they are globals of the program"),
+  binaryInputs: z.record(
+    inputName,
+    z.strictObject({ type: z.enum(BINARY_TYPE_NAMES), base64: z.base64().meta({ pattern: BASE64 }) }),
+  ).meta(INPUT_NAMES).optional().describe(
+    "further globals: bytes becomes bytes, the other types an array.array of little-endian elements",
+  ),
 });
 
 /** A program to run. */
@@ -40,7 +66,8 @@ export const execRequestSchema = z.strictObject({
   timeoutMs: z.number().positive().max(MAX_TIMEOUT_MS).optional()
     .describe("milliseconds until it is interrupted; default: the profile's limit"),
   stdin: z.string().optional().describe("input of input() and sys.stdin"),
-  files: files.optional().describe("files written before it runs, by path, in base64"),
+  ...inputsSchema.shape,
+  files: filesSchema.optional().describe("files written before it runs, by path, in base64"),
   fetchFiles: z.array(path).max(MAX_FILES).optional()
     .describe("files to return; those that are missing, or beyond 64 MiB together, are left out"),
 }).meta({ id: "ExecRequest" });
@@ -48,12 +75,25 @@ export const execRequestSchema = z.strictObject({
 /** An exception of the guest. */
 export const guestErrorSchema = z.object({ type: z.string(), message: z.string(), traceback: z.string() });
 
+/** Refused attempts by kind. */
+export const deniedAttemptsSchema = z
+  .partialRecord(z.enum(["files", "network", "processes", "javascript"]), z.number().int().nonnegative())
+  .describe("refused attempts, as the guest counted them: advice only; absent if there were none");
+
+/** An object that a program showed, in one or more forms by MIME type: base64, JSON or text. */
+export const mimeBundleSchema = z.record(z.string(), z.unknown() as z.core.$ZodType<JsonValue>)
+  .describe(
+    "forms by MIME type: base64 (images but SVG, audio, video, PDF), JSON or text; data of the program",
+  );
+
 /** The result of a program. */
 export const execResultSchema = z.object({
   status: z.enum(["ok", "error", "timeout", "memory", "output", "exited", "crashed"]),
   stdout: z.string(),
   stderr: z.string(),
   value: optionalKey(z.string()).describe("repr of the last expression, unless that is None"),
+  valueJson: optionalKey(z.unknown() as z.core.$ZodType<JsonValue>)
+    .describe("the last expression's value, if it is plain data that is not None or too large"),
   error: optionalKey(guestErrorSchema),
   exitCode: optionalKey(z.number().int())
     .describe("with exited; with crashed, if the program ended the interpreter with an exit code"),
@@ -62,9 +102,13 @@ export const execResultSchema = z.object({
     "false if the interpreter was lost; the next program runs in a new one",
   ),
   truncated: z.boolean(),
-  denied: optionalKey(
-    z.partialRecord(z.enum(["files", "network", "processes", "javascript"]), z.number().int().nonnegative()),
-  ).describe("refused attempts, as the guest counted them: advice only; absent if there were none"),
+  display: optionalKey(z.array(mimeBundleSchema))
+    .describe(
+      "what the program showed, in order: at most 100 bundles of 8 MiB together; absent if there is none",
+    ),
+  droppedDisplays: optionalKey(z.number().int().nonnegative())
+    .describe("bundles beyond these limits, or with a form that is not what its MIME type says"),
+  denied: optionalKey(deniedAttemptsSchema),
   restarted: optionalKey(z.literal(true))
     .describe("this program ran in a new interpreter, since the previous one was lost"),
   files: optionalKey(z.record(z.string(), z.string())).describe("the requested files, in base64"),
@@ -72,6 +116,9 @@ export const execResultSchema = z.object({
 
 /** A piece of output: the data of the events `stdout` and `stderr`. */
 export const outputEventSchema = z.object({ text: z.string() });
+
+/** What a program shows: the data of the event `display`. */
+export const displayEventSchema = z.object({ data: mimeBundleSchema });
 
 /** A command line to run. */
 export const shellRequestSchema = z.strictObject({
@@ -83,47 +130,11 @@ export const shellRequestSchema = z.strictObject({
 }).meta({ id: "ShellRequest" });
 
 /** The result of a command line. */
-export const shellResultSchema = execResultSchema.omit({ value: true, files: true }).extend({
+export const shellResultSchema = execResultSchema.omit({ value: true, valueJson: true, files: true }).extend({
   status: execResultSchema.shape.status.exclude(["error"]),
   deadline: optionalKey(z.enum(["run", "silence", "cpu"])).describe("the deadline that was exceeded"),
   cwd: z.string().describe("working directory of the shell after the command"),
 }).meta({ id: "ShellResult" });
-
-/** A session. */
-export const sessionInfoSchema = z.object({
-  id: z.string(),
-  createdAt: z.string(),
-  usedAt: z.string(),
-  execs: z.number().int(),
-}).meta({ id: "Session" });
-
-/** A list of sessions. */
-export const sessionListSchema = z.object({ sessions: z.array(sessionInfoSchema) });
-
-/** Options of a new session. */
-export const createSessionRequestSchema = z.strictObject({
-  seed: z.int().optional().describe("makes random, secrets, uuid4 and os.urandom reproducible"),
-}).meta({ id: "CreateSession" });
-
-/** Options of a session's reset. */
-export const resetSessionRequestSchema = z.strictObject({
-  mode: z.enum(["fresh", "rewind"]).optional()
-    .describe(
-      "fresh starts a new interpreter; rewind is faster, and safe only if you trust the last program",
-    ),
-  seed: z.int().optional(),
-}).meta({ id: "ResetSession" });
-
-/** Files to write. */
-export const filesRequestSchema = z.strictObject({ files }).meta({ id: "Files" });
-
-/** Number of files that were written. */
-export const filesWrittenSchema = z.object({ written: z.int() });
-
-/** A list of files. */
-export const fileListSchema = z.object({
-  files: z.array(z.object({ path: z.string(), bytes: z.number() })),
-}).meta({ id: "FileList" });
 
 /** The reason why a request failed. */
 export const requestErrorSchema = z.object({
@@ -156,38 +167,11 @@ export const batchOutcomeSchema = z.object({
 /** The results of a batch, in the order of its programs. */
 export const batchResponseSchema = z.object({ results: z.array(batchOutcomeSchema) });
 
-/** The text that a grader compares with. A number is read as text. */
-export const answerTextSchema = z.union([z.string(), z.number()], { error: "must be a text or a number" })
-  .transform(String);
-
-/** A conversation to score. */
-export const gradeRequestSchema = z.strictObject({
-  grader: z.string().max(MAX_NAME_CHARACTERS),
-  task: z.strictObject({
-    id: z.string().default("task"),
-    query: z.string().default(""),
-    answer: optionalKey(answerTextSchema),
-    reference: optionalKey(z.string()),
-    fields: optionalKey(z.record(z.string(), z.unknown())),
-  }).describe("the task; fields contains input of the grader, such as a program's tests"),
-  messages: z.array(
-    z.strictObject({ role: z.enum(["system", "user", "assistant", "tool"]), content: z.string() }),
-  ).min(1).max(MAX_MESSAGES).describe("the whole conversation"),
-}).meta({ id: "GradeRequest" });
-
-/** A score. */
-export const scoreSchema = z.object({
-  score: z.number().nullable().describe("null if no score can be computed, which is not 0"),
-  parts: optionalKey(z.record(z.string(), z.number().nullable())),
-  reason: optionalKey(z.string()).describe("reason for a missing score"),
-}).meta({ id: "Score" });
-
-/** The names of the graders. */
-export const graderListSchema = z.object({ graders: z.array(z.string()) });
-
 /** Returns files as JSON carries them: contents in base64, by path. */
 export function toBase64Files(files: Readonly<Record<string, Uint8Array | string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(files).map(([path, contents]) => [path, toBase64(contents)]));
+  return Object.fromEntries(
+    Object.entries(files).map(([path, contents]) => [path, toBase64(toBytes(contents))]),
+  );
 }
 
 /** Returns the contents of files that JSON carried. */
@@ -195,10 +179,47 @@ export function fromBase64Files(
   files: Readonly<Record<string, string>>,
 ): Record<string, Uint8Array<ArrayBuffer>> {
   return Object.fromEntries(
-    Object.entries(files).map(([path, text]) => [path, Uint8Array.fromBase64(text)]),
+    Object.entries(files).map(([path, text]) => [path, fromBase64(text)]),
   );
 }
 
-function toBase64(contents: Uint8Array | string): string {
-  return (typeof contents === "string" ? new TextEncoder().encode(contents) : contents).toBase64();
+/** Returns inputs of a program as JSON carries them. */
+export function toWireInputs(inputs: Readonly<Record<string, unknown>> = {}): z.input<typeof inputsSchema> {
+  const plain: [string, unknown][] = [];
+  const binary: [string, { type: BinaryType; base64: string }][] = [];
+  for (const [name, value] of Object.entries(inputs)) {
+    const { type, contents } = toBinaryInput(value) ?? {};
+    if (type && contents) binary.push([name, { type, base64: toBase64(contents) }]);
+    else plain.push([name, value]);
+  }
+  return {
+    ...(plain.length > 0 && { inputs: Object.fromEntries(plain) }),
+    ...(binary.length > 0 && { binaryInputs: Object.fromEntries(binary) }),
+  };
+}
+
+/**
+ * Returns the inputs of a program that JSON carried.
+ *
+ * @throws {ArgumentTypeError} if two inputs have one name.
+ * @throws {ArgumentRangeError} if an array has part of an element.
+ */
+export function fromWireInputs(
+  { inputs = {}, binaryInputs = {} }: z.output<typeof inputsSchema>,
+): Record<string, unknown> {
+  const twice = Object.keys(binaryInputs).find((name) => Object.hasOwn(inputs, name));
+  if (twice !== undefined) {
+    throw new ArgumentTypeError(
+      `Cannot exec as the names of inputs must be unique: '${twice}' is in 'inputs' and in 'binaryInputs'`,
+    );
+  }
+  const binary = Object.entries(binaryInputs).map(([name, { type, base64 }]): [string, unknown] => {
+    const input: BinaryInput = { type, contents: fromBase64(base64) };
+    return [name, fromBinaryInput(name, input)];
+  });
+  return Object.fromEntries([...Object.entries(inputs), ...binary]);
+}
+
+function toBytes(contents: Uint8Array | string): Uint8Array {
+  return typeof contents === "string" ? new TextEncoder().encode(contents) : contents;
 }

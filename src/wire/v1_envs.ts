@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 import {
   MAX_BATCH_ITEMS,
   MAX_ENV_CALL_MS,
@@ -13,7 +13,9 @@ import {
   MAX_TOOLS,
   MAX_TURNS,
 } from "./limits.ts";
-import { answerTextSchema, optionalKey, requestErrorSchema } from "./v1.ts";
+import { answerTextSchema } from "./v1_grade.ts";
+import { deniedAttemptsSchema, requestErrorSchema } from "./v1.ts";
+import { nullOr, optionalKey } from "./schema.ts";
 
 /** Kinds of env: a chat whose Python blocks run, a chat whose tool calls run, and a plain chat. */
 export const ENV_KINDS = ["python", "tools", "chat"] as const;
@@ -98,7 +100,7 @@ export const observationSchema = z.object({
 }).meta({ id: "Observation" });
 
 /** An env and its observation. */
-export const envStateSchema = envInfoSchema.extend({ observation: observationSchema.nullable() }).meta({
+export const envStateSchema = envInfoSchema.extend({ observation: nullOr(observationSchema) }).meta({
   id: "EnvState",
 });
 
@@ -122,6 +124,7 @@ export const stepResultSchema = z.object({
     durationMs: z.number(),
     truncated: z.boolean(),
     stateKept: z.boolean().optional(),
+    denied: deniedAttemptsSchema.optional(),
   })),
 }).meta({ id: "StepResult" });
 

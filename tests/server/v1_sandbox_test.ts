@@ -147,6 +147,13 @@ Deno.test("/v1/exec:batch runs no further program when its response is too large
   assertEquals(await statusesOf(server, items), [200, 200, 413, 413]);
 });
 
+Deno.test("/v1/exec:batch runs no further program when its values have more than a million parts", async () => {
+  const valueJson = Array.from({ length: 600_000 }, () => 0);
+  await using server = served({ python: () => ok("", { valueJson }), maxSessions: 1 });
+  const items = Array.from({ length: 4 }, () => ({ code: "1" }));
+  assertEquals(await statusesOf(server, items), [200, 200, 413, 413]);
+});
+
 Deno.test({ name: "/v1/exec:batch waits in the queue once", timeout: HANG_MS }, async () => {
   await using server = served({ maxSessions: 1, waitMs: 1_000 });
   const { body: { id } } = await server.send("POST", "/v1/sessions", {});
@@ -203,6 +210,13 @@ Deno.test("/v1/grade returns scores, including null, and /v1/graders lists the g
   assertEquals((await grade("number_match")).body, { score: null });
   assertEquals((await grade("none")).body.error.message, "grader must be one of number_match");
   assertEquals((await grade("number_match", "4".repeat(1 << 21))).status, 413);
+  const short = (body: object) => server.send("POST", "/v1/grade", { grader: "number_match", ...body });
+  assertEquals((await short({ completion: "It is 42.", answer: 42 })).body, { score: 1 });
+  assertEquals((await short({ completion: "It is 42.", task: { answer: "41" } })).body, { score: 0 });
+  assertEquals((await short({ answer: "42" })).status, 422);
+  assertEquals((await short({ completion: "42", answer: "42", task: { answer: "42" } })).status, 422);
+  const both = { completion: "42", messages: [{ role: "assistant", content: "42" }] };
+  assertEquals((await short(both)).body.error.message, "the request: give either 'messages' or 'completion'");
   assertEquals((await server.send("GET", "/v1/graders")).body, { graders: ["number_match"] });
 });
 
@@ -241,38 +255,12 @@ Deno.test("the server describes itself", async () => {
   const { body: metrics } = await server.send("GET", "/metrics");
   assertStringIncludes(metrics, 'paddock_execs_total{status="ok"} 1\n');
   assertStringIncludes(metrics, "# TYPE paddock_sessions gauge\npaddock_sessions 0\n");
-  let made = 0;
-  const makeDocument = server.app.getOpenAPI31Document;
-  server.app.getOpenAPI31Document = (about) => (made++, makeDocument(about));
   const { body: api } = await server.send("GET", "/openapi.json");
-  assertEquals((await server.send("GET", "/openapi.json")).body, api);
-  assertEquals(made, 1);
-  assertEquals(Object.keys(api.paths).sort(), [
-    "/v1/envs",
-    "/v1/envs/step:batch",
-    "/v1/envs/{id}",
-    "/v1/envs/{id}/reset",
-    "/v1/envs/{id}/step",
-    "/v1/exec:batch",
-    "/v1/grade",
-    "/v1/graders",
-    "/v1/requests/{id}",
-    "/v1/sessions",
-    "/v1/sessions/{id}",
-    "/v1/sessions/{id}/exec",
-    "/v1/sessions/{id}/file",
-    "/v1/sessions/{id}/files",
-    "/v1/sessions/{id}/reset",
-    "/v1/sessions/{id}/shell",
-    "/v1/sessions/{id}/stream",
-  ]);
   const { schemas } = api.components;
   assertEquals(schemas.Failure.properties.error.required, ["type", "message"]);
   assertEquals(schemas.Score.required, ["score"]);
   assertEquals(schemas.ExecResult.required.includes("value"), false);
   assertMatch("YWI=", new RegExp(schemas.Files.properties.files.additionalProperties.pattern));
   assertEquals(api.paths["/v1/sessions"].post.requestBody.required, false);
-  const { body: page } = await server.send("GET", "/docs");
-  assertStringIncludes(page, "POST /v1/sessions/{id}/exec");
   assertEquals((await server.send("GET", "/")).status, 302);
 });

@@ -14,23 +14,28 @@ import type { SessionService } from "../sessions/session_service.ts";
 import type { OpenEnvKind } from "./openenv/env_kind.ts";
 
 /** Makes the routes of an adapter. */
-export type Adapter = (sessions: SessionService, options: AdapterOptions) => AdapterRoutes;
+export type Adapter = (
+  sessions: SessionService,
+  options: AdapterOptions,
+) => AdapterRoutes | readonly AdapterRoutes[];
 
 /** Routes of an adapter, and the form of its system's errors. */
 export interface AdapterRoutes {
   readonly routes: Hono<AppEnv>;
   /** Returns the response of a failed request, also of one that the server was too busy to pass to its route. */
   readonly toErrorResponse: (thrown: Error) => Response;
+  /**
+   * True if `toErrorResponse` also answers requests that are refused before they reach a route, as without a token.
+   *
+   * @default false: only those that are refused because the server is busy
+   */
+  readonly handlesRefusals?: boolean;
 }
 
 /** Options of the adapters. */
 export interface AdapterOptions {
-  /**
-   * Env of OpenEnv's routes.
-   *
-   * @default the coding env
-   */
-  readonly openEnv?: OpenEnvKind | undefined;
+  /** Env of OpenEnv's routes. */
+  readonly openEnv: OpenEnvKind;
   readonly budgets: Budgets;
 }
 

@@ -1,9 +1,8 @@
 import type { Adapter } from "./adapter.ts";
-import { e2b } from "./e2b.ts";
+import { e2b } from "./e2b/e2b.ts";
 import { nemoSkills } from "./nemo_skills.ts";
 import { openR1 } from "./open_r1.ts";
 import { openEnv } from "./openenv/openenv.ts";
-import { codingKind } from "./openenv/coding_env.ts";
 import { piston } from "./piston.ts";
 import { sandboxFusion } from "./sandbox_fusion/sandbox_fusion.ts";
 
@@ -17,5 +16,5 @@ export const ADAPTERS: readonly Adapter[] = [
   e2b,
   openR1,
   piston,
-  (sessions, { openEnv: kind, budgets }) => openEnv(kind ?? codingKind(sessions), budgets),
+  (_, { openEnv: kind, budgets }) => openEnv(kind, budgets),
 ];

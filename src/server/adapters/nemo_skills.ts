@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import { z } from "zod";
+import * as z from "zod";
 import type { ExecResult, ShellResult } from "../../sandbox/exec.ts";
 import { MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
@@ -16,7 +16,8 @@ const SESSION_HEADER = "x-session-id";
 /** Prefix of session names. */
 const PREFIX = "nemo:";
 
-const executeRequest = z.object({
+/** Body of `/execute`. Other keys are ignored. */
+export const nemoRequest = z.object({
   generated_code: z.string(),
   std_input: z.string().nullish(),
   timeout: z.number().positive().max(MAX_TIMEOUT_SECONDS).default(10),
@@ -25,7 +26,7 @@ const executeRequest = z.object({
   traceback_verbosity: z.enum(["Plain", "Context", "Verbose", "Minimal"]).default("Plain"),
 });
 
-type NemoRequest = z.output<typeof executeRequest>;
+type NemoRequest = z.output<typeof nemoRequest>;
 
 /** Response of `/execute`. */
 interface NemoResponse {
@@ -46,7 +47,7 @@ export function nemoSkills(sessions: SessionService): AdapterRoutes {
   app.post("/execute", async (c, next) => {
     const body: unknown = await c.req.json().catch(() => undefined); // the next route reports invalid JSON
     if (!isNemo(c, body)) return await next();
-    const parsed = executeRequest.safeParse(body);
+    const parsed = nemoRequest.safeParse(body);
     if (!parsed.success) {
       const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
       throw new ServerError("malformed", issues.join("; "));

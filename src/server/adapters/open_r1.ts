@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { z } from "zod";
+import * as z from "zod";
 import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import { MAX_BATCH_ITEMS, MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppEnv } from "../http/context.ts";
@@ -8,9 +8,10 @@ import { ServerError, toPublicError } from "../http/errors.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import { type AdapterRoutes, dedentCell } from "./adapter.ts";
 import { detailResponse, readDetailBody } from "./detail_error.ts";
-import { type Execution, toExecution } from "./e2b_execution.ts";
+import { type Execution, toExecution } from "./e2b/execution.ts";
 
-const batchRequest = z.object({
+/** Body of `/execute_batch`. Other keys are ignored. */
+export const batchRequest = z.object({
   scripts: z.array(z.string()).max(MAX_BATCH_ITEMS),
   languages: z.array(z.string()),
   timeout: z.number().positive().max(MAX_TIMEOUT_SECONDS).default(30),

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { z } from "zod";
+import * as z from "zod";
 import type { ExecResult } from "../../sandbox/exec.ts";
 import { MAX_TIMEOUT_MS } from "../../wire/limits.ts";
 import type { AppEnv } from "../http/context.ts";

@@ -237,7 +237,7 @@ function nextState(before: EpisodeState, { reward, terminated, truncated }: Step
 }
 
 /** Options of {@linkcode EnvSessions.acquire}. */
-export interface AcquireOptions {
+export interface WorkspaceLeaseOptions {
   seed?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -263,11 +263,11 @@ export class EnvSessions implements SessionPool, AsyncDisposable {
    *
    * @throws {ServerError} `busy` or `timeout` if no session becomes free.
    */
-  async prepare(options: AcquireOptions): Promise<void> {
+  async prepare(options: WorkspaceLeaseOptions): Promise<void> {
     await this.#borrow(options);
   }
 
-  async acquire(options: AcquireOptions = {}): Promise<SessionLease> {
+  async acquire(options: WorkspaceLeaseOptions = {}): Promise<SessionLease> {
     const session = await this.#borrow(options);
     return { session, [Symbol.asyncDispose]: () => this[Symbol.asyncDispose]() };
   }
@@ -279,7 +279,9 @@ export class EnvSessions implements SessionPool, AsyncDisposable {
     await session?.[Symbol.asyncDispose]();
   }
 
-  async #borrow({ seed, signal = new AbortController().signal }: AcquireOptions): Promise<LiveSession> {
+  async #borrow(
+    { seed, signal = new AbortController().signal }: WorkspaceLeaseOptions,
+  ): Promise<LiveSession> {
     return this.#session ??= await this.#sessions.borrow({
       owner: this.#owner,
       seed,

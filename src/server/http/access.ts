@@ -1,5 +1,5 @@
-import { timingSafeEqual } from "node:crypto";
 import { delay } from "@std/async";
+import { timingSafeEqual } from "@std/crypto";
 import type { MiddlewareHandler } from "hono";
 import { sha256 } from "../../hash.ts";
 import {
@@ -18,12 +18,30 @@ export interface AccessOptions {
   tokens?: readonly string[] | undefined;
   /** Token that opens `/metrics` only, with the figures of all owners. An owner's token shows its own figures. */
   metricsToken?: string | undefined;
+  /**
+   * Origins whose pages may send requests, such as `https://example.org`; `*` is every origin.
+   *
+   * @default none: pages of other origins are refused
+   */
+  corsOrigins?: readonly string[] | undefined;
   /** Accepted host names, without ports. Without this option, any name is accepted. */
   hosts?: readonly string[] | undefined;
 }
 
-/** Health checks: they reveal nothing and need no token. */
-const OPEN_PATHS: ReadonlySet<string> = new Set(["/health", "/v1/health", "/v1/ping"]);
+/** Health checks and the description of the API: they reveal nothing of an owner and need no token. */
+const OPEN_PATHS: ReadonlySet<string> = new Set([
+  "/",
+  "/docs",
+  "/health",
+  "/openapi.json",
+  "/v1/health",
+  "/v1/ping",
+]);
+
+/** True if a GET of the path needs no token. */
+export function isOpenPath(path: string): boolean {
+  return OPEN_PATHS.has(path) || path.startsWith("/docs/");
+}
 
 const encoder = new TextEncoder();
 
@@ -32,7 +50,7 @@ const encoder = new TextEncoder();
  * reaching a server on the loopback interface through a browser.
  */
 export function access(options: AccessOptions): MiddlewareHandler<AppEnv> {
-  const { tokens = [], metricsToken, hosts } = options;
+  const { tokens = [], metricsToken, corsOrigins = [], hosts } = options;
   const wrongTokens = new WrongTokens();
   let owners: Promise<string[]> | undefined;
   const operator = metricsToken === undefined ? undefined : sha256(metricsToken);
@@ -43,9 +61,10 @@ export function access(options: AccessOptions): MiddlewareHandler<AppEnv> {
     }
     const host = given ?? new URL(c.req.url).host; // a request without a socket may have none
     checkHost(host, hosts);
-    checkOrigin(c.req.header("origin"), host);
-    const isHealthCheck = c.req.method === "GET" && OPEN_PATHS.has(c.req.path);
-    const isOpen = isHealthCheck || tokens.length === 0;
+    checkOrigin(c.req.header("origin"), host, corsOrigins);
+    // the health of a sandbox is its owner's: only the owner may learn that it exists
+    const isPublic = c.req.method === "GET" && isOpenPath(c.req.path) && !hasSandbox(c.req.raw.headers, host);
+    const isOpen = isPublic || tokens.length === 0;
     owners ??= Promise.all(tokens.map(sha256));
     const isMetrics = c.req.path === "/metrics" && operator !== undefined;
     const token = isOpen && !isMetrics ? "" : tokenOf(c.req.raw.headers);
@@ -53,15 +72,29 @@ export function access(options: AccessOptions): MiddlewareHandler<AppEnv> {
     const isOperator = isMetrics && isEqual(hash, await operator);
     const owner = isOpen || isOperator ? "" : findOwner(hash, await owners);
     if (owner === undefined) {
-      if (token !== "") await wrongTokens.delay(c.env?.address ?? "", c.get("signal"));
-      throw new ServerError("unauthorized", "A token is required: send the header 'Authorization: Bearer …'");
+      if (token === "") {
+        throw new ServerError(
+          "unauthorized",
+          "A token is required: send the header 'Authorization: Bearer …'",
+        );
+      }
+      await wrongTokens.delay(c.env?.address ?? "", c.get("signal"));
+      throw new ServerError("unauthorized", "The token is not one of the server's");
     }
     c.set("isOperator", isOperator);
     c.set("owner", owner);
-    c.set("isAuthenticated", !isHealthCheck || tokens.length === 0);
+    c.set("isAuthenticated", !isPublic || tokens.length === 0);
     await next();
   };
 }
+
+/** True if a request names a sandbox of E2B, by its header or in its host name. */
+function hasSandbox(headers: Headers, host: string): boolean {
+  return headers.has("e2b-sandbox-id") || SANDBOX_HOST.test(host);
+}
+
+/** Host name of a port of a sandbox of E2B: the port, and the id of the sandbox. */
+export const SANDBOX_HOST: RegExp = /^\d{1,5}-([0-9a-f]{48})(?=[.:]|$)/i;
 
 function checkHost(host: string, hosts: readonly string[] | undefined): void {
   const name = host.replace(/:\d*$/, "").toLowerCase();
@@ -69,15 +102,17 @@ function checkHost(host: string, hosts: readonly string[] | undefined): void {
   throw new ServerError("forbidden", "The server does not accept this host name");
 }
 
-function checkOrigin(origin: string | undefined, host: string): void {
+function checkOrigin(origin: string | undefined, host: string, corsOrigins: readonly string[]): void {
   if (origin === undefined || origin === `http://${host}` || origin === `https://${host}`) return;
+  if (corsOrigins.includes("*") || corsOrigins.includes(origin)) return;
   throw new ServerError("forbidden", "Requests from pages of another origin are refused");
 }
 
 /** Returns the token of a request. Clients of other systems send it in headers of their own. */
-function tokenOf(headers: Headers): string {
+export function tokenOf(headers: Headers): string {
   const bearer = headers.get("authorization")?.match(/^Bearer (.+)$/i)?.[1];
-  return bearer ?? headers.get("x-access-token") ?? headers.get("x-api-key") ?? "";
+  const others = ["x-access-token", "x-api-key", "e2b-traffic-access-token"];
+  return bearer ?? others.map((name) => headers.get(name)).find((token) => token !== null) ?? "";
 }
 
 /** Returns the owner whose hash equals the given one, in constant time. */

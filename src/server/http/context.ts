@@ -1,4 +1,5 @@
 import type { Context, MiddlewareHandler } from "hono";
+import { matchedRoutes } from "hono/route";
 import type { Account } from "../budget.ts";
 
 /** Connection on which a request arrived. */
@@ -9,6 +10,11 @@ export interface RequestConnection {
   readonly address: string;
   /** Records that the request is authenticated and complete. Connections without such a request are limited. */
   accept(): void;
+  /**
+   * Calls back once when the response is sent or its client has disconnected, with the bytes of the response that were
+   * sent, its head too.
+   */
+  readonly whenSent?: ((callback: (bytes: number) => void) => void) | undefined;
   /** Reads the body of the request. Without this function, the body is read from the request itself. */
   readonly readBody?: BodyReader | undefined;
   /**
@@ -48,6 +54,19 @@ export interface AppEnv {
 
 /** The context of a request to the server. */
 export type AppContext = Context<AppEnv>;
+
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** Returns the method of a request; `other` for one that HTTP does not define, since clients may send any text. */
+export function methodOf({ req: { method } }: AppContext): string {
+  return METHODS.has(method) ? method : "other";
+}
+
+/** Returns the template of a request's route, such as `/v1/sessions/{id}`; `other` if it has none. */
+export function routeOf(c: AppContext): string {
+  const route = matchedRoutes(c).find(({ path }) => !path.includes("*"));
+  return route?.path.replace(/\/:(\w+)(\{[^}]*\})?/g, "/{$1}") ?? "other";
+}
 
 /** Sets the signal of a route, which aborts when the client disconnects before the response. */
 export function watchDisconnect(): MiddlewareHandler<AppEnv> {

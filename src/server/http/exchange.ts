@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { DISCARD_MS, MAX_DISCARDED_BYTES } from "../limits.ts";
 import type { BodyReader } from "./context.ts";
-import { CHUNK_BYTES, isStream } from "./response_stream.ts";
+import { AT_ONCE_BYTES, CHUNK_BYTES, isStream } from "./response_stream.ts";
 
 /** Base of URLs. The header `Host` is not part of it, since a client can write any text there. */
 const ORIGIN = "http://localhost";
@@ -135,7 +135,7 @@ export async function sendResponse(
 ): Promise<void> {
   const { body, status, headers } = response;
   const length = headers.get("content-length");
-  const isPiped = body !== null && (isStream(response) || Number(length) > CHUNK_BYTES);
+  const isPiped = body !== null && (isStream(response) || Number(length) > AT_ONCE_BYTES);
   const bytes = body === null || isPiped ? undefined : await response.bytes();
   if (bytes && length === null) headers.set("content-length", String(bytes.length));
   outgoing.writeHead(status, [...headers].flat());

@@ -199,6 +199,9 @@ export class HttpServer implements AsyncDisposable {
       }
     });
     let [isAccepted, isUpgraded] = [false, false];
+    let onSent = (_bytes: number) => {};
+    const whenSent = (callback: (bytes: number) => void) => void (onSent = callback);
+    const { bytesWritten: earlierBytes } = incoming.socket;
     const accept = () => {
       isAccepted = true;
       this.#connections.begin(connection);
@@ -208,15 +211,24 @@ export class HttpServer implements AsyncDisposable {
     const { address } = connection;
     try {
       const request = toRequest(incoming, disconnected);
-      const response = await this.#respond(request, { disconnected, address, accept, readBody, upgrade });
+      const response = await this.#respond(request, {
+        disconnected,
+        address,
+        accept,
+        readBody,
+        upgrade,
+        whenSent,
+      });
       isUpgraded = response.status === 101;
       if (isUpgraded) return;
       outgoing.shouldKeepAlive &&= incoming.complete || await discardBody(incoming);
       await sendResponse(response, outgoing, readMs);
     } catch (error) {
       outgoing.destroy(); // no other way to report an error within a response
-      if (!disconnected.aborted) onError?.(error);
+      const isForClient = error instanceof ServerError; // such as that its sandbox has ended
+      if (!disconnected.aborted && !isForClient) onError?.(error);
     } finally {
+      onSent(incoming.socket.bytesWritten - earlierBytes);
       if (!isUpgraded) connection.pending--;
       if (!isAccepted) this.#connections.refuse(connection);
       else if (connection.pending === 0) this.#connections.release(connection);

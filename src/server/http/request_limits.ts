@@ -19,6 +19,12 @@ export interface RequestLimitsOptions {
    * @default true
    */
   readonly measured?: boolean | undefined;
+  /**
+   * Budget of the requests without a token, so that they take nothing from those that have one.
+   *
+   * @default `waiting`
+   */
+  readonly open?: Budget | undefined;
 }
 
 /**
@@ -28,7 +34,7 @@ export interface RequestLimitsOptions {
 export function requestLimits(
   limits: RequestLimits,
   waiting: Budget,
-  { measured = true }: RequestLimitsOptions = {},
+  { measured = true, open = waiting }: RequestLimitsOptions = {},
 ): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const { raw } = c.req;
@@ -38,8 +44,9 @@ export function requestLimits(
     if (raw.method === "TRACE") {
       throw new ServerError("method_not_allowed", "The method TRACE is refused", { allow: METHODS });
     }
-    c.set("memory", waiting.account(c.get("owner")));
-    const lease = waiting.take(c.get("owner"), 0);
+    const budget = c.get("isAuthenticated") ? waiting : open;
+    c.set("memory", budget.account(c.get("owner")));
+    const lease = budget.take(c.get("owner"), 0);
     try {
       await cacheBody(c, { ...limits, lease });
       if (c.get("isAuthenticated")) c.env?.accept?.();
@@ -62,12 +69,29 @@ async function cacheBody(c: AppContext, limits: RequestLimits & { lease: BudgetL
   if (read === undefined) {
     return setBody(c, new ArrayBuffer(0));
   }
-  if ((headers.get("content-encoding") ?? "identity") !== "identity") {
+  const isRaw = RAW_BODIES.test(c.req.path);
+  if (!isRaw && (headers.get("content-encoding") ?? "identity") !== "identity") {
     throw new ServerError("unsupported", "A body must have no content-encoding");
   }
   const body = await readBody(read, Number(headers.get("content-length")), limits);
-  checkJson(body, limits);
+  if (!isRaw) checkJson(body, limits);
+  else for (const text of jsonTexts(body, headers.get("content-type") ?? "")) checkJson(text, limits);
   setBody(c, body.buffer);
+}
+
+/** Paths of E2B's clients whose bodies may be no JSON: files, and messages of bounded size. */
+const RAW_BODIES = /^\/(files$|(filesystem\.Filesystem|process\.Process)\/)/;
+
+/** Yields the JSON texts of a raw body: the body, or each message of a stream after its head of five bytes. */
+function* jsonTexts(body: Uint8Array, type: string): Generator<Uint8Array> {
+  if (/^application\/json\b/i.test(type)) yield body;
+  if (!/^application\/connect\+json\b/i.test(type)) return;
+  const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
+  for (let at = 0; at + 5 <= body.length;) {
+    const end = at + 5 + view.getUint32(at + 1);
+    yield body.subarray(at + 5, end);
+    at = end;
+  }
 }
 
 /** Hono keeps promises there, against the type. */

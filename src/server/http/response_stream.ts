@@ -1,10 +1,12 @@
 import type { Account, BudgetLease } from "../budget.ts";
 import { STREAM_QUEUE_BYTES } from "../limits.ts";
 
-/** Bytes that a client must read within the read timeout. Responses of at most so many bytes are sent at once. */
+/** Bytes that a client must read within the read timeout. */
 export const CHUNK_BYTES: number = 256 * 1024;
+/** Bytes of a response above which it is sent as the client reads it, and counted until then. */
+export const AT_ONCE_BYTES: number = 64 * 1024;
 /** Content types of streamed responses; all others are sent as a whole. */
-const STREAMED = /^(text\/event-stream|application\/x-ndjson)/;
+const STREAMED = /^(text\/event-stream|application\/(x-ndjson|connect\+(proto|json)))/;
 
 /** Options of {@linkcode toHeldResponse}. */
 export interface HeldResponseOptions {
@@ -35,7 +37,7 @@ export async function toHeldResponse(
   }
   const bytes = await response.bytes();
   headers.set("content-length", String(bytes.length));
-  if (bytes.length <= CHUNK_BYTES) {
+  if (bytes.length <= AT_ONCE_BYTES) {
     lease[Symbol.dispose]();
     return new Response(bytes, init);
   }

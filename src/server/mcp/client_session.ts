@@ -18,9 +18,7 @@ export interface ClientRun {
 }
 
 /** Options of {@linkcode ClientSession.run}. */
-export interface ClientRunOptions extends Pick<ExecOptions, "onOutput"> {
-  /** Program to run before it. */
-  readonly before?: string | undefined;
+export interface ClientRunOptions extends Pick<ExecOptions, "inputs" | "onOutput"> {
   readonly signal: AbortSignal;
 }
 
@@ -47,14 +45,14 @@ export class ClientSession implements AsyncDisposable {
   }
 
   /** Runs a program. */
-  async run(code: string, { before, signal, onOutput }: ClientRunOptions): Promise<ClientRun> {
+  async run(code: string, { inputs, signal, onOutput }: ClientRunOptions): Promise<ClientRun> {
     const session = await this.current();
     const isFresh = this.#wasLost;
     this.#wasLost = false;
     const had = await pngs(session, signal);
-    if (before !== undefined) await session.exec(before, { signal });
     const pieces: string[] = [];
     const result = await session.exec(code, {
+      inputs,
       signal,
       onOutput(stream, text) {
         pieces.push(text);

@@ -1,9 +1,9 @@
 import { type CallToolResult, McpServer, type ServerContext } from "@modelcontextprotocol/server";
-import { z } from "zod";
+import * as z from "zod";
 import { ArgumentTypeError } from "../../errors.ts";
-import type { ExecResult } from "../../sandbox/exec.ts";
+import { shownBundlesOf } from "../../sandbox/display.ts";
+import type { ExecResult, MimeBundle } from "../../sandbox/exec.ts";
 import { stickyMatch } from "../../tools/parsers/json_scan.ts";
-import { pythonStr } from "../../tools/python_repr.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
 import { toPublicError } from "../http/errors.ts";
 import { type ClientSession, isPng } from "./client_session.ts";
@@ -30,7 +30,7 @@ export function createPythonServer(client: ClientSession): McpServer {
     inputSchema: runArguments,
   }, ({ python_code, global_variables }, context) => {
     const log = logs.begin(context);
-    return toToolResult(() => run(client, python_code, { variables: global_variables, context, log }));
+    return toToolResult(() => run(client, python_code, { inputs: global_variables, context, log }));
   });
   server.registerTool("reset_session", {
     description: "Forget all variables and files.",
@@ -71,18 +71,19 @@ export function createPythonServer(client: ClientSession): McpServer {
 async function run(
   client: ClientSession,
   code: string,
-  { variables, context, log }: { variables: object; context: ServerContext; log: RunningLog },
+  { inputs, context, log }: { inputs: Record<string, unknown>; context: ServerContext; log: RunningLog },
 ): Promise<CallToolResult> {
   const { signal } = context.mcpReq;
-  const isSet = Object.keys(variables).length > 0;
-  const before = isSet ? `globals().update(${pythonStr(variables)})` : undefined;
   const onOutput = log.write.bind(log);
-  const { result, output, images, isFresh } = await client.run(code, { before, signal, onOutput });
+  const { result, output, images, isFresh } = await client.run(code, { inputs, signal, onOutput });
   await log.end();
   return {
     content: [
       ...text(formatRun(result, output)).content,
       ...(isFresh ? text(FRESH).content : []),
+      ...shownBundlesOf(result).flatMap(({ bundle, isMain }) =>
+        isMain ? richContents(bundle) : contentsOf(bundle)
+      ),
       ...images.map(image),
     ],
   };
@@ -105,6 +106,27 @@ function contents(bytes: Uint8Array): CallToolResult {
     return text(bytes.toBase64()); // binary data
   }
 }
+
+type Content = CallToolResult["content"][number];
+
+/** Returns what a program showed: its forms beside text, or text if it has no other. */
+function contentsOf(bundle: MimeBundle): Content[] {
+  const rich = richContents(bundle);
+  const { "text/plain": plain } = bundle;
+  return rich.length > 0 || typeof plain !== "string" ? rich : text(plain).content;
+}
+
+/** Returns images, and other forms as embedded resources. */
+function richContents(bundle: MimeBundle): Content[] {
+  return Object.entries(bundle).filter(([type]) => type !== "text/plain").map(([mimeType, data]): Content => {
+    if (IMAGE.test(mimeType)) return { type: "image", data: String(data), mimeType };
+    const contents = typeof data === "string" ? data : JSON.stringify(data);
+    return { type: "resource", resource: { uri: `paddock://display/${mimeType}`, mimeType, text: contents } };
+  });
+}
+
+/** Types of images that MCP clients show. */
+const IMAGE = /^image\/(?:png|jpeg|gif|webp)$/;
 
 function image(bytes: Uint8Array): { type: "image"; data: string; mimeType: string } {
   return { type: "image", data: bytes.toBase64(), mimeType: "image/png" };

@@ -1,17 +1,27 @@
-import { z } from "zod";
+import * as z from "zod";
 import type {
   ExecOptions,
   ExecResult,
   PythonSession,
   ResetOptions,
+  SessionPool,
   ShellOptions,
   ShellResult,
 } from "../../sandbox/exec.ts";
 import { parseUntrustedJson } from "../../json.ts";
 import { IdleTimer } from "./idle_timer.ts";
 import { MAX_SESSION_WAITING } from "../limits.ts";
+import {
+  type FolderListing,
+  listFolder,
+  makeDirectory,
+  removePath,
+  type RunProgram,
+} from "./session_folder.ts";
+import { limitProgram, type SessionLimits } from "./session_limits.ts";
 import LIST_FILES from "./list_files.py" with { type: "text" };
 import type { Metrics } from "../metrics.ts";
+import type { CallChannel, SessionTools } from "./session_tools.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
 import { withSpan } from "../http/tracing.ts";
 
@@ -30,11 +40,25 @@ export interface LiveSessionOptions {
   readonly owner: string;
   /** The owner's name for it. */
   readonly name?: string | undefined;
+  /** Tools of its client. */
+  readonly tools?: SessionTools | undefined;
+  /** Limits of its programs. */
+  readonly limits?: SessionLimits | undefined;
+  /** Texts by name that its client has given to it. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Milliseconds after which it ends, used or not.
+   *
+   * @default no limit
+   */
+  readonly ttlMs?: number | undefined;
+  /** Limits of the profile, in bytes. */
+  readonly poolLimits?: SessionPool["limits"];
   readonly metrics: Metrics;
   /** Milliseconds without use after which it ends; `Infinity` disables it. */
   readonly idleMs: number;
   /**
-   * Milliseconds without use after which it may end in favour of another session, once it was used.
+   * Milliseconds without use after which it may end in favour of another session. With 0, once it was used.
    *
    * @default Infinity
    */
@@ -49,27 +73,49 @@ export interface LiveSessionOptions {
   readonly onEnd: () => Promise<void>;
 }
 
+/** Options of {@linkcode LiveSession.exec}. */
+export interface LiveExecOptions extends Omit<ExecOptions, "tools"> {
+  /** Way on which calls of the session's tools reach the client. Without it, each call fails. */
+  calls?: CallChannel | undefined;
+}
+
 const listingSchema = z.array(z.tuple([z.string().max(4096), z.number().nonnegative(), z.number()])).max(
   10_000,
 );
 
-/** A session driven by remote clients. It ends on dispose or after its idle time. */
+/** A session driven by remote clients. It ends on dispose, after its idle time or after its `ttlMs`. */
 export class LiveSession implements AsyncDisposable {
   /** Unguessable id. */
   readonly id: string = crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
   readonly owner: string;
   readonly name: string | undefined;
   readonly createdAt: Date = new Date();
+  /** Tools of its client. */
+  readonly tools: SessionTools | undefined;
+  /** Limits of its programs. */
+  readonly limits: SessionLimits | undefined;
+  /** Texts by name that its client has given to it. */
+  readonly metadata: Readonly<Record<string, string>> | undefined;
   readonly #options: LiveSessionOptions;
   readonly #idle: IdleTimer;
+  #ttlTimer: ReturnType<typeof setTimeout> | undefined;
+  #expiresAt: Date | undefined;
+  readonly #end = new AbortController();
   #execs = 0;
+  /** True if the interpreter was replaced while the server used it, which the next result states. */
+  #hasRestarted = false;
   #wasUsed = false;
   #ended: Promise<void> | undefined;
 
   constructor(options: LiveSessionOptions) {
     this.owner = options.owner;
     this.name = options.name;
+    this.tools = options.tools;
+    this.limits = options.limits;
+    this.metadata = options.metadata;
     this.#options = options;
+    const { ttlMs } = options;
+    if (ttlMs !== undefined) this.endAfter(ttlMs);
     this.#idle = new IdleTimer(options.idleMs, () => this[Symbol.asyncDispose]());
   }
 
@@ -83,10 +129,38 @@ export class LiveSession implements AsyncDisposable {
     return this.#idle.unusedMs;
   }
 
+  /** Time after which it ends, used or not, by the clock of the host. */
+  get expiresAt(): Date | undefined {
+    return this.#expiresAt;
+  }
+
+  /** Aborts when it ends. */
+  get endSignal(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  /** Bytes of output that its programs may write, if its pool has such a limit. */
+  get outputBytes(): number | undefined {
+    return this.#options.poolLimits?.outputBytes;
+  }
+
+  /** Memory of its interpreter, in bytes, if its pool has such a limit. */
+  get memoryBytes(): number | undefined {
+    return this.limits?.memoryBytes ?? this.#options.poolLimits?.memoryBytes;
+  }
+
+  /** Lets it end that long from now, used or not, instead of at its earlier time. */
+  endAfter(ttlMs: number): void {
+    if (this.#ended) return;
+    clearTimeout(this.#ttlTimer);
+    this.#expiresAt = new Date(Date.now() + ttlMs);
+    this.#ttlTimer = setTimeout(() => this[Symbol.asyncDispose](), ttlMs);
+  }
+
   /** True if it may end in favour of another session: it was idle for its `spareMs` and for `leastMs`. */
   isSpare(leastMs: number): boolean {
     const { spareMs = Infinity } = this.#options;
-    const isFree = this.#wasUsed && this.#idle.users === 0 && !this.ended;
+    const isFree = (this.#wasUsed || spareMs > 0) && this.#idle.users === 0 && !this.ended;
     return isFree && this.unusedMs >= Math.max(spareMs, leastMs);
   }
 
@@ -101,12 +175,25 @@ export class LiveSession implements AsyncDisposable {
   }
 
   /** Runs a program, as {@linkcode PythonSession.exec} does. All methods throw only {@linkcode ServerError}. */
-  async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
-    return await this.#run("paddock.exec", (session) => session.exec(code, options));
+  async exec(code: string, { calls, ...options }: LiveExecOptions = {}): Promise<ExecResult> {
+    const tools = this.tools?.toHostTools(calls);
+    return await this.#run("paddock.exec", async (session) => {
+      const result = await session.exec(code, { ...this.#limit(options), tools });
+      if (this.#hasRestarted) result.restarted = true;
+      this.#hasRestarted = false;
+      return result;
+    });
+  }
+
+  /** Checks that programs of the session can be given its tools. */
+  async checkTools(signal: AbortSignal): Promise<void> {
+    const { tools } = this;
+    if (tools === undefined) return;
+    await this.#use(({ session }) => session.exec("", { tools: tools.toHostTools(undefined), signal }));
   }
 
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
-    return await this.#run("paddock.shell", (session) => session.shell(command, options));
+    return await this.#run("paddock.shell", (session) => session.shell(command, this.#limit(options)));
   }
 
   async reset(options: ResetOptions = {}): Promise<void> {
@@ -123,16 +210,48 @@ export class LiveSession implements AsyncDisposable {
 
   /** Lists the files of the working directory, as reported by the guest. */
   async listFiles(signal?: AbortSignal): Promise<SessionFile[]> {
-    return await this.#use(async ({ session }) => {
-      const result = await session.exec(LIST_FILES, { timeoutMs: 5_000, signal });
-      return parseListing(result);
-    });
+    return await this.#useFiles(async (run) =>
+      parseListing(await run(LIST_FILES, { timeoutMs: 5_000, signal }))
+    );
+  }
+
+  /** Lists a folder, as reported by the guest: see {@linkcode listFolder}. */
+  async listFolder(path: string, signal: AbortSignal): Promise<FolderListing> {
+    const { outputBytes } = this;
+    return await this.#useFiles((run) => listFolder(run, path, { signal, outputBytes }));
+  }
+
+  /** Removes a file or folder: see {@linkcode removePath}. */
+  async remove(path: string, options: { recursive: boolean; signal: AbortSignal }): Promise<void> {
+    await this.#useFiles((run) => removePath(run, path, options));
+  }
+
+  /** Makes a folder: see {@linkcode makeDirectory}. */
+  async makeDirectory(path: string, signal: AbortSignal): Promise<void> {
+    await this.#useFiles((run) => makeDirectory(run, path, { signal }));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     this.#idle[Symbol.dispose]();
+    clearTimeout(this.#ttlTimer);
     this.#ended ??= this.#options.onEnd();
+    this.#end.abort(new ServerError("conflict", "The session has ended"));
     return this.#ended;
+  }
+
+  #limit<Options extends SessionLimits>(options: Options): Options {
+    return this.limits === undefined ? options : limitProgram(options, this.limits);
+  }
+
+  /** Uses the session with a function that runs programs of the server, which are not those of the client. */
+  async #useFiles<T>(work: (run: RunProgram) => Promise<T>): Promise<T> {
+    return await this.#use(({ session }) =>
+      work(async (code, options) => {
+        const result = await session.exec(code, options);
+        this.#hasRestarted ||= result.restarted === true;
+        return result;
+      })
+    );
   }
 
   async #run<Result extends ExecResult | ShellResult>(

@@ -2,6 +2,7 @@ import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
 import { AdmissionQueue } from "./admission.ts";
 import { IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS } from "../limits.ts";
 import { LiveSession, type LiveSessionOptions } from "./live_session.ts";
+import { checkSessionLimits } from "./session_limits.ts";
 import type { Metrics } from "../metrics.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
 import { withSpan } from "../http/tracing.ts";
@@ -49,7 +50,7 @@ export interface SessionServiceOptions {
 }
 
 /** Options of {@linkcode SessionService.borrow}. */
-export interface OpenOptions {
+export interface OpenOptions extends Pick<LiveSessionOptions, "tools" | "limits" | "metadata" | "ttlMs"> {
   /** Owner of the session; no other owner can find it. */
   owner: string;
   /** The owner's name for the session, by which it can be found. */
@@ -58,14 +59,14 @@ export interface OpenOptions {
   /**
    * Milliseconds without use after which the session ends; `Infinity` disables it.
    *
-   * @default the service's `idleMs`
+   * @default the service's `idleMs`; `Infinity` with `ttlMs`
    */
   idleMs?: number | undefined;
   /**
    * Milliseconds without use after which the session may end in favour of another session of its owner, when none is
    * free. In favour of another owner it ends only if that owner has fewer sessions, and after 10 seconds without use.
    *
-   * @default Infinity
+   * @default Infinity; the service's `idleMs` with `ttlMs`
    */
   spareMs?: number | undefined;
   /**
@@ -82,7 +83,8 @@ const OTHERS_SPARE_MS = 10_000;
 /** Interval at which a waiting request looks for such a session, in milliseconds. */
 const SPARE_POLL_MS = 1_000;
 
-const MORE_SESSIONS = "retry later, or start the server with a larger --max-sessions";
+/** Advice in messages about a server that is busy. */
+export const MORE_SESSIONS = "retry later, or start the server with a larger --max-sessions";
 
 /** Opens sessions for clients, finds them by id or name, and ends idle ones. */
 export class SessionService implements AsyncDisposable {
@@ -124,10 +126,17 @@ export class SessionService implements AsyncDisposable {
   /**
    * Opens a session that can be found by its id.
    *
-   * @throws {ServerError} `busy` or `timeout` if no session becomes free.
+   * @throws {ServerError} `busy` or `timeout` if no session becomes free; `invalid` if it cannot have the tools or the
+   * limits.
    */
   async create(options: OpenOptions): Promise<LiveSession> {
     const session = await this.#start(options, { isCounted: true });
+    try {
+      await session.checkTools(options.signal);
+    } catch (error) {
+      await session[Symbol.asyncDispose]();
+      throw error;
+    }
     this.#byId.set(session.id, session);
     return session;
   }
@@ -142,18 +151,26 @@ export class SessionService implements AsyncDisposable {
   }
 
   async #start(options: OpenOptions, { isCounted }: { isCounted: boolean }): Promise<LiveSession> {
-    const { owner, name, seed, idleMs, spareMs, waitMs, signal } = options;
+    const { owner, seed, ttlMs, waitMs, signal } = options;
     if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server is stopping");
     const { pool, metrics, onError } = this.#options;
+    const { idleMs = ttlMs === undefined ? this.#options.idleMs : Infinity } = options;
+    const { spareMs = ttlMs === undefined ? undefined : this.#options.idleMs } = options;
+    checkSessionLimits(options.limits ?? {}, pool);
     const combined = AbortSignal.any([signal, this.#stop.signal]);
     this.#opening.push(owner);
     const poll = setInterval(() => this.#evictIdle(owner), SPARE_POLL_MS);
+    const queuedAt = performance.now();
+    let waitedMs: number | undefined;
     try {
       this.#evictIdle(owner);
       const { result: lease, slot } = await withSpan(
         "paddock.acquire",
         async () =>
-          await this.#admission.run((signal) => pool.acquire({ seed, signal }), {
+          await this.#admission.run((signal) => {
+            waitedMs = performance.now() - queuedAt;
+            return pool.acquire({ seed, signal });
+          }, {
             owner,
             waitMs,
             isCounted,
@@ -162,15 +179,15 @@ export class SessionService implements AsyncDisposable {
       );
       const onEnd = () => this.#end(session, lease, slot);
       const session: LiveSession = new LiveSession({
+        ...options,
         session: lease.session,
-        owner,
-        name,
         spareMs,
         metrics,
         onEnd,
         onError,
         onUnused: () => this.#evictIdle(owner),
-        idleMs: idleMs ?? this.#options.idleMs,
+        idleMs,
+        poolLimits: pool.limits,
         stop: this.#stop.signal,
       });
       this.#open.add(session);
@@ -183,6 +200,7 @@ export class SessionService implements AsyncDisposable {
       throw publicError;
     } finally {
       clearInterval(poll);
+      metrics.countWait(waitedMs ?? performance.now() - queuedAt, owner);
       this.#opening.splice(this.#opening.indexOf(owner), 1);
     }
   }
@@ -254,9 +272,12 @@ export class SessionService implements AsyncDisposable {
     throw new ServerError("not_found", "There is no such session");
   }
 
-  /** Returns the owner's sessions, oldest first. */
-  list(owner: string): LiveSession[] {
-    return [...this.#byId.values()].filter((session) => session.owner === owner);
+  /** Returns the owner's sessions with this metadata, oldest first. */
+  list(owner: string, metadata: Readonly<Record<string, string>> = {}): LiveSession[] {
+    const wanted = Object.entries(metadata);
+    const isWanted = (session: LiveSession) =>
+      wanted.every(([key, value]) => session.metadata?.[key] === value);
+    return [...this.#byId.values()].filter((session) => session.owner === owner && isWanted(session));
   }
 
   /** Ends all sessions, aborts their programs and rejects waiting requests. */

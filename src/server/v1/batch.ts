@@ -1,6 +1,8 @@
 import { createRoute } from "@hono/zod-openapi";
-import type { z } from "zod";
+import { displayCharacters } from "../../sandbox/display.ts";
+import type * as z from "zod";
 import { mapSequentialByKey } from "../../async/map_concurrently.ts";
+import { jsonLength } from "../../json.ts";
 import type { ExecResult } from "../../sandbox/exec.ts";
 import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
 import {
@@ -11,20 +13,24 @@ import {
 } from "../../wire/v1.ts";
 import { ServerError, toErrorBody, toPublicError } from "../http/errors.ts";
 import type { SessionService } from "../sessions/session_service.ts";
-import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
+import { BATCH, BATCH_RESULT } from "./examples.ts";
+import { type Api, jsonBody, jsonResponse } from "./route.ts";
 import { toExecBody, toExecOptions } from "./sessions.ts";
 
 const TOO_LARGE = `All programs of a batch together must print at most ${MAX_BATCH_CHARACTERS} characters`;
 
+/** Characters that each value of JSON counts for, which bounds the number of values of a response to a million. */
+const CHARACTERS_PER_VALUE = 64;
+
 const batch = createRoute({
+  operationId: "execBatch",
   method: "post",
   path: "/v1/exec:batch",
   tags: ["sessions"],
   summary: "Run many programs, each in a session or in a fresh interpreter",
-  request: { body: jsonBody(batchRequestSchema) },
+  request: { body: jsonBody(batchRequestSchema, BATCH) },
   responses: {
-    200: jsonResponse(batchResponseSchema, "One result per item, in order"),
-    ...failures,
+    200: jsonResponse(batchResponseSchema, "One result per item, in order", { example: BATCH_RESULT }),
   },
 });
 
@@ -87,10 +93,14 @@ class BatchRun {
 }
 
 function outputCharacters(
-  { stdout, stderr, value = "", files = {} }: z.output<typeof execResultSchema>,
+  { stdout, stderr, value = "", valueJson, files = {}, ...shown }: z.output<typeof execResultSchema>,
 ): number {
   const fileCharacters = Object.values(files).reduce((sum, file) => sum + file.length, 0);
-  return stdout.length + stderr.length + value.length + fileCharacters;
+  const jsonCharacters = valueJson === undefined
+    ? 0
+    : jsonLength(valueJson, { perValue: CHARACTERS_PER_VALUE });
+  return stdout.length + stderr.length + value.length + jsonCharacters + fileCharacters +
+    displayCharacters(shown);
 }
 
 function failed(error: ServerError): Outcome {

@@ -1,5 +1,5 @@
 import { createRoute } from "@hono/zod-openapi";
-import type { z } from "zod";
+import type * as z from "zod";
 import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import type { Observation, Step } from "../../envs/env.ts";
 import type { Message } from "../../message.ts";
@@ -27,28 +27,33 @@ import type { EnvService } from "../envs/env_service.ts";
 import type { LiveEnv } from "../envs/live_env.ts";
 import type { AppContext } from "../http/context.ts";
 import { ServerError, toErrorBody, toPublicError } from "../http/errors.ts";
+import { ENV, ENV_OPTIONS, OBSERVATION, STEP_RESULT } from "./examples.ts";
 import { type Api, failures, idParams as params, jsonBody, jsonResponse } from "./route.ts";
 
 const tags = ["envs"];
+const running = failures("not_found", "conflict", "timeout");
 
 const create = createRoute({
+  operationId: "createEnv",
   method: "post",
   path: "/v1/envs",
   tags,
   summary: "Create an env",
-  request: { body: jsonBody(createEnvRequestSchema) },
-  responses: { 201: jsonResponse(envInfoSchema, "The env"), ...failures },
+  request: { body: jsonBody(createEnvRequestSchema, ENV_OPTIONS) },
+  responses: { 201: jsonResponse(envInfoSchema, "The env", { example: ENV }) },
 });
 
 const list = createRoute({
+  operationId: "listEnvs",
   method: "get",
   path: "/v1/envs",
   tags,
   summary: "List your envs",
-  responses: { 200: jsonResponse(envListSchema, "Oldest first"), ...failures },
+  responses: { 200: jsonResponse(envListSchema, "Oldest first", { example: { envs: [ENV] } }) },
 });
 
 const show = createRoute({
+  operationId: "getEnv",
   method: "get",
   path: "/v1/envs/{id}",
   tags,
@@ -58,36 +63,45 @@ const show = createRoute({
     200: jsonResponse(
       envStateSchema,
       "The env; its observation is null if no episode is running",
+      { example: { ...ENV, observation: null } },
     ),
-    ...failures,
+    ...failures("not_found"),
   },
 });
 
 const reset = createRoute({
+  operationId: "resetEnv",
   method: "post",
   path: "/v1/envs/{id}/reset",
   tags,
   summary: "Start an episode",
-  request: { params, body: jsonBody(resetEnvRequestSchema) },
-  responses: { 200: jsonResponse(resetResultSchema, "The first observation"), ...failures },
+  request: { params, body: jsonBody(resetEnvRequestSchema, { seed: 7 }) },
+  responses: {
+    200: jsonResponse(resetResultSchema, "The first observation", {
+      example: { observation: OBSERVATION },
+    }),
+    ...running,
+  },
 });
 
 const step = createRoute({
+  operationId: "stepEnv",
   method: "post",
   path: "/v1/envs/{id}/step",
   tags,
   summary: "Step with a reply",
-  request: { params, body: jsonBody(stepRequestSchema) },
-  responses: { 200: jsonResponse(stepResultSchema, "The step"), ...failures },
+  request: { params, body: jsonBody(stepRequestSchema, { reply: "<answer>42</answer>" }) },
+  responses: { 200: jsonResponse(stepResultSchema, "The step", { example: STEP_RESULT }), ...running },
 });
 
 const end = createRoute({
+  operationId: "endEnv",
   method: "delete",
   path: "/v1/envs/{id}",
   tags,
   summary: "End an env",
   request: { params },
-  responses: { 204: { description: "Done" }, ...failures },
+  responses: { 204: { description: "Done" }, ...failures("not_found") },
 });
 
 /** Adds the routes of envs: create, list, get, reset, step, end. */
@@ -130,14 +144,18 @@ const TOO_LARGE = `All observations of a batch together must have at most ${MAX_
 type Item = z.output<typeof stepBatchRequestSchema>["items"][number];
 
 const batch = createRoute({
+  operationId: "stepEnvBatch",
   method: "post",
   path: "/v1/envs/step:batch",
   tags: ["envs"],
   summary: "Step many envs at once",
-  request: { body: jsonBody(stepBatchRequestSchema) },
+  request: {
+    body: jsonBody(stepBatchRequestSchema, { items: [{ env: ENV.id, reply: "<answer>42</answer>" }] }),
+  },
   responses: {
-    200: jsonResponse(stepBatchResponseSchema, "One result per item, in order"),
-    ...failures,
+    200: jsonResponse(stepBatchResponseSchema, "One result per item, in order", {
+      example: { results: [{ status: 200, step: STEP_RESULT }] },
+    }),
   },
 });
 

@@ -1,28 +1,32 @@
 import { createRoute } from "@hono/zod-openapi";
-import { History } from "../../history.ts";
 import { replyGradingOf } from "../../rewards/reply_grader.ts";
 import type { GraderPool } from "../../rewards/worker/grader_pool.ts";
-import { gradeRequestSchema, graderListSchema, scoreSchema } from "../../wire/v1.ts";
+import { gradeRequestSchema, graderListSchema, scoreSchema } from "../../wire/v1_grade.ts";
 import type { AdmissionQueue } from "../sessions/admission.ts";
-import { gradeOrThrow, type Graders, guardGrader } from "../graders.ts";
+import { gradeOrThrow, type Graders, guardGrader, toGradeInput } from "../graders.ts";
 import { ServerError } from "../http/errors.ts";
+import { GRADE, SCORE } from "./examples.ts";
 import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
 
 const grade = createRoute({
+  operationId: "grade",
   method: "post",
   path: "/v1/grade",
   tags: ["grade"],
   summary: "Score a conversation",
-  request: { body: jsonBody(gradeRequestSchema) },
-  responses: { 200: jsonResponse(scoreSchema, "The score"), ...failures },
+  request: { body: jsonBody(gradeRequestSchema, GRADE) },
+  responses: { 200: jsonResponse(scoreSchema, "The score", { example: SCORE }), ...failures("timeout") },
 });
 
 const list = createRoute({
+  operationId: "listGraders",
   method: "get",
   path: "/v1/graders",
   tags: ["grade"],
   summary: "List the graders",
-  responses: { 200: jsonResponse(graderListSchema, "Names of the graders"), ...failures },
+  responses: {
+    200: jsonResponse(graderListSchema, "Names of the graders", { example: { graders: ["gsm8k"] } }),
+  },
 });
 
 /** What the routes of graders use. */
@@ -37,7 +41,8 @@ export interface GradeResources {
 export function addGradeRoutes(app: Api, { graders, pool, gate }: GradeResources): void {
   app.openapi(list, (c) => c.json({ graders: [...graders.keys()] }, 200));
   app.openapi(grade, async (c) => {
-    const { grader: name, task, messages } = c.req.valid("json");
+    const request = c.req.valid("json");
+    const name = request.grader;
     const make = graders.get(name);
     if (!make) throw new ServerError("invalid", `grader must be one of ${[...graders.keys()].join(", ")}`);
     const [grader, owner, signal] = [make(), c.get("owner"), c.get("signal")];
@@ -45,7 +50,7 @@ export function addGradeRoutes(app: Api, { graders, pool, gate }: GradeResources
       ? undefined
       : await gate.run(() => Promise.resolve(), { owner, signal });
     using _slot = slot?.slot;
-    const context = { task, history: History.fromChats(messages), signal };
+    const context = { ...toGradeInput(request), signal };
     const { score, parts, reason } = await gradeOrThrow(guardGrader(grader, { pool, owner }), context);
     return c.json(
       { score, ...(reason !== undefined && { reason }), ...(parts && { parts: { ...parts } }) },

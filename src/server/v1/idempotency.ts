@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
-import { z } from "zod";
+import * as z from "zod";
 import { sha256 } from "../../hash.ts";
 import { MAX_REQUEST_ID_CHARACTERS } from "../../wire/limits.ts";
 import type { Budget, BudgetLease, Budgets } from "../budget.ts";
@@ -141,12 +141,13 @@ function toResponse({ status, headers, body }: StoredResponse): Response {
 }
 
 const cancel = createRoute({
+  operationId: "cancelRequest",
   method: "delete",
   path: "/v1/requests/{id}",
   tags: ["requests"],
   summary: "Cancel your running request with this X-Request-ID",
   request: { params: z.object({ id: z.string().max(MAX_REQUEST_ID_CHARACTERS) }) },
-  responses: { 204: { description: "The request is cancelled" }, ...failures },
+  responses: { 204: { description: "The request is cancelled" }, ...failures("not_found") },
 });
 
 /** Adds the route that cancels requests with an id, since these outlive their connections. */

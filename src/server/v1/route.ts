@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { z } from "zod";
+import * as z from "zod";
+import { type ErrorCode, HTTP_STATUS } from "../../wire/error_codes.ts";
 import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
-import { failureSchema } from "../../wire/v1.ts";
 import type { AppEnv } from "../http/context.ts";
 
 /** The server's `/v1` API. */
@@ -9,33 +9,51 @@ export type Api = OpenAPIHono<AppEnv>;
 
 /** JSON content with a schema. */
 export interface JsonContent<Schema extends z.ZodType> {
-  content: { "application/json": { schema: Schema } };
+  content: { "application/json": { schema: Schema; example?: unknown } };
 }
 
-/** Declares a required JSON body. */
-export function jsonBody<Schema extends z.ZodType>(schema: Schema): JsonContent<Schema> & { required: true } {
-  return { required: true, content: { "application/json": { schema } } };
+/** Declares a required JSON body. Each body has an example, which must be valid. */
+export function jsonBody<Schema extends z.ZodType>(
+  schema: Schema,
+  example: unknown,
+): JsonContent<Schema> & { required: true } {
+  return { required: true, content: { "application/json": { schema, example } } };
 }
 
 /** Declares a JSON body that a request may omit, which means `{}`. */
 export function optionalJsonBody<Schema extends z.ZodType>(
   schema: Schema,
+  example: unknown,
 ): JsonContent<Schema> & { required: false } {
-  return { ...jsonBody(schema), required: false };
+  return { ...jsonBody(schema, example), required: false };
 }
 
 /** Declares a JSON response. */
 export function jsonResponse<Schema extends z.ZodType>(
   schema: Schema,
   description: string,
+  { example }: { example: unknown },
 ): JsonContent<Schema> & { description: string } {
-  return { description, content: { "application/json": { schema } } };
+  return { description, content: { "application/json": { schema, example } } };
 }
 
-/** Declares the error response of every route. */
-export const failures: { default: JsonContent<typeof failureSchema> & { description: string } } = {
-  default: jsonResponse(failureSchema, "The error; 429, 503 and 504 have a Retry-After header"),
-};
+/**
+ * Declares the errors of a route beside those that any request can have, which the document of the API adds. Their
+ * bodies are in the format of `/v1`.
+ */
+export function failures(...codes: readonly ErrorCode[]): Record<never, { description: string }> {
+  return Object.fromEntries(codes.map((code) => [HTTP_STATUS[code], { $ref: failureRef(code) }]));
+}
+
+/** Returns the reference to the response of an error code in the document. */
+export function failureRef(code: ErrorCode): string {
+  return `#/components/responses/${failureName(code)}`;
+}
+
+/** Returns the name of an error code's response in the document, such as `NotFound`. */
+export function failureName(code: ErrorCode): string {
+  return code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
 
 /** Path parameter with the id of a session. */
 export const idParams: z.ZodObject<{ id: z.ZodString }> = z.object({

@@ -88,6 +88,7 @@ Deno.test("/mcp returns results of run_python_code in the standard form", async 
       await run(client, "(name, n)", { name: "it's", n: [1, null, true] }),
       '<return_value>\n[\n  "it\'s",\n  [\n    1,\n    null,\n    true\n  ]\n]\n</return_value>',
     );
+    assertStringIncludes(await run(client, "1", { "a b": 1 }), "must be a Python identifier");
   });
 });
 
@@ -192,5 +193,22 @@ Deno.test("/mcp serves a client that prefers a newer revision", async () => {
     await using client = await connect(server, { mode: "auto" });
     await run(client, "x = 1");
     assertStringIncludes(await run(client, "x"), "<return_value>\n1\n");
+  });
+});
+
+Deno.test("run_python_code returns what a program shows as images, embedded resources and texts", async () => {
+  await withPython(async (server) => {
+    await using client = await connect(server);
+    const python_code = "class Table:\n    def _repr_html_(self): return '<table></table>'\n" +
+      `display({'image/png': '${TINY_PNG}'}, raw=True)\ndisplay('text')\nTable()`;
+    const { content } = await call(client, "run_python_code", { python_code });
+    assertEquals(content.slice(1), [
+      { type: "image", data: TINY_PNG, mimeType: "image/png" },
+      { type: "text", text: "'text'" },
+      {
+        type: "resource",
+        resource: { uri: "paddock://display/text/html", mimeType: "text/html", text: "<table></table>" },
+      },
+    ]);
   });
 });

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Tokenizer } from "../../../chat/tokenizer.ts";
 import { MAX_EPISODE_TOKENS } from "../../limits.ts";
 import { ServerError } from "../../http/errors.ts";
@@ -33,6 +33,11 @@ export function chatKind(tokenizer: Tokenizer): OpenEnvKind<ChatAction> {
     action: chatAction,
     observation: chatObservation,
     state: chatState,
+    examples: {
+      action: { tokens: [1, 2] },
+      observation: { messages: [{ role: "assistant", content: "Hello" }], tokens: [1, 2] },
+      state: { episode_id: null, step_count: 0, history_messages: [], history_tokens: [] },
+    },
     open: () => new ChatEpisode(tokenizer),
   };
 }

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ExecResult } from "../../../sandbox/exec.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
@@ -36,6 +36,11 @@ export function codingKind(sessions: SessionService): OpenEnvKind<z.output<typeo
     action: codeAction,
     observation: codeObservation,
     state: codeState,
+    examples: {
+      action: { code: "print(6 * 7)" },
+      observation: { stdout: "42\n", stderr: "", exit_code: 0 },
+      state: { episode_id: null, step_count: 0, last_exit_code: 0 },
+    },
     open: (options) => new CodingEnv(sessions, options),
   };
 }

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Parameters of a reset. Parameters of other env kinds are ignored. */
 export const resetData = z.looseObject({
@@ -37,5 +37,7 @@ export interface OpenEnvKind<Action = unknown> {
   readonly action: z.ZodType<Action>;
   readonly observation: z.ZodType;
   readonly state: z.ZodType;
+  /** Examples of its messages, for the description of the API. */
+  readonly examples: { readonly action: object; readonly observation: object; readonly state: object };
   open(options: EpisodeOptions): EpisodeEnv<Action>;
 }

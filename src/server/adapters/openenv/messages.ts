@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { parseUntrustedJson } from "../../../json.ts";
 import type { ErrorCode } from "../../../wire/error_codes.ts";
 import { type ServerError, toServerError } from "../../http/errors.ts";

@@ -1,6 +1,6 @@
 import { delay } from "@std/async";
 import { Hono } from "hono";
-import { z } from "zod";
+import * as z from "zod";
 import { PADDOCK_VERSION } from "../../../version.ts";
 import { MAX_TIMEOUT_SECONDS } from "../../../wire/limits.ts";
 import type { Account, Budget, BudgetLease, Budgets } from "../../budget.ts";
@@ -24,13 +24,9 @@ import { type DrivenEnv, envErrorMessage, handleMcpText, handleMessage } from ".
  */
 export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): AdapterRoutes {
   const app = new Hono<AppEnv>();
-  const connections = new Connections(budgets);
+  const connections = new EnvConnections(budgets);
   const newEnv = (c: AppContext) => kind.open({ owner: c.get("owner"), signal: c.get("signal") });
-  const stepRequest = z.looseObject({
-    action: kind.action,
-    timeout_s: z.number().positive().max(MAX_TIMEOUT_SECONDS).nullish(),
-    request_id: z.string().max(255).nullish(),
-  });
+  const stepSchema = stepRequest(kind);
   app.get("/health", (c) => c.json({ status: "healthy" }));
   app.get("/metadata", (c) => c.json(metadata(kind)));
   app.get("/schema", (c) => {
@@ -45,7 +41,7 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): Ad
     return c.json(await env.reset(request));
   });
   app.post("/step", async (c) => {
-    const { action, timeout_s } = await readDetailBody(c, stepRequest);
+    const { action, timeout_s } = await readDetailBody(c, stepSchema);
     await using env = newEnv(c);
     return c.json(await env.step(action, timeout_s ?? undefined));
   });
@@ -60,6 +56,17 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): Ad
     return switchingProtocols();
   });
   return { routes: app, toErrorResponse: detailResponse };
+}
+
+/** Returns the schema of the body of `/step`. Other keys are ignored. */
+export function stepRequest<Action>(
+  kind: OpenEnvKind<Action>,
+): z.ZodType<{ action: Action; timeout_s?: number | null | undefined }> {
+  return z.looseObject({
+    action: kind.action,
+    timeout_s: z.number().positive().max(MAX_TIMEOUT_SECONDS).nullish(),
+    request_id: z.string().max(255).nullish(),
+  });
 }
 
 /** Returns the response after a handshake, which is sent already. A `Response` can be given no status below 200. */
@@ -94,7 +101,7 @@ const POLL_MS = 20;
 const MAX_REFUSED_CHARACTERS = 1024 * 1024;
 
 /** WebSocket connections of a server, each with its own env. */
-export class Connections {
+export class EnvConnections {
   readonly #count: Budget;
   readonly #waiting: Budget;
 

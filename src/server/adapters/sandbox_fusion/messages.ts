@@ -1,5 +1,6 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ExecResult, ShellResult } from "../../../sandbox/exec.ts";
+import { BASE64 } from "../../../wire/v1.ts";
 import { MAX_FILES, MAX_TIMEOUT_SECONDS } from "../../../wire/limits.ts";
 import { toScriptOutcome } from "../adapter.ts";
 
@@ -43,7 +44,7 @@ const IGNORED = "IGNORE_THIS_FILE";
 
 /** Accepts any number, as SandboxFusion does, and clamps it. */
 const seconds = z.number().transform((value) => Math.min(Math.max(value, MIN_SECONDS), MAX_TIMEOUT_SECONDS));
-const files = z.record(z.string(), z.base64().nullable()).default({});
+const files = z.record(z.string(), z.base64().meta({ pattern: BASE64 }).nullable()).default({});
 const fetchFiles = z.array(z.string()).max(MAX_FILES).default([]);
 
 /** Body of `/run_code`. Other keys are ignored. */

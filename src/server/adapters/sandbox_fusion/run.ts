@@ -1,5 +1,6 @@
-import type { z } from "zod";
-import type { ExecOptions, ExecResult, ShellResult } from "../../../sandbox/exec.ts";
+import type * as z from "zod";
+import { displayCharacters, shownBundlesOf } from "../../../sandbox/display.ts";
+import type { ExecOptions, ExecResult, MimeBundle, ShellResult } from "../../../sandbox/exec.ts";
 import { MAX_FETCHED_BYTES } from "../../../sandbox/guest_files.ts";
 import { pythonStr } from "../../../tools/python_repr.ts";
 import { MAX_BATCH_CHARACTERS } from "../../../wire/limits.ts";
@@ -80,7 +81,7 @@ async function runTests(session: LiveSession, code: string, options: ExecOptions
 interface CellResult {
   readonly stdout: string;
   readonly stderr: string;
-  readonly display: readonly Record<string, string>[];
+  readonly display: readonly MimeBundle[];
   readonly error: readonly { ename: string; evalue: string; traceback: readonly string[] }[];
 }
 
@@ -114,11 +115,11 @@ export async function runCells(
     if (isTimeout) break;
     const result = await session.exec(dedentCell(code), { timeoutMs, signal });
     cells.push(cellResult(result));
-    characters += result.stdout.length + result.stderr.length;
+    characters += result.stdout.length + result.stderr.length + displayCharacters(result);
     if (characters > MAX_BATCH_CHARACTERS) {
       throw new ServerError(
         "invalid",
-        `All cells together must print at most ${MAX_BATCH_CHARACTERS} characters`,
+        `All cells together must print and show at most ${MAX_BATCH_CHARACTERS} characters`,
       );
     }
     isTimeout = result.status === "timeout";
@@ -147,8 +148,8 @@ function driverResult(isTimeout: boolean, seconds: number): CommandRunResult {
 
 function cellResult(result: ExecResult): CellResult {
   const { stdout, stderr } = result;
-  const shown = result.status === "ok" && result.value !== undefined ? [{ "text/plain": result.value }] : [];
-  return { stdout, stderr, display: shown, error: cellError(result) };
+  const display = shownBundlesOf(result).map(({ bundle }) => bundle);
+  return { stdout, stderr, display, error: cellError(result) };
 }
 
 function cellError(result: ExecResult): CellResult["error"] {

@@ -1,4 +1,7 @@
-"""Runs the tests of one file as pytest does. The pytest stand-in and the fixtures precede this source."""
+"""
+Runs the tests of one file: with pytest if the profile has it, else as pytest does. The pytest stand-in and the fixtures
+precede this source.
+"""
 
 import importlib.util
 import inspect
@@ -162,7 +165,38 @@ def told(error):
     return "".join(traceback.format_exception(error.with_traceback(trace)))
 
 
+class Interrupts:
+    """Plugin of pytest, which ends a run by an exit code at an interrupt. A deadline must interrupt the program."""
+
+    error = None
+
+    def pytest_keyboard_interrupt(self, excinfo):
+        if type(excinfo.value) is KeyboardInterrupt:  # the other kinds are pytest's own reasons to stop
+            self.error = excinfo.value
+
+
+def real_pytest():
+    """Returns pytest if the profile has the package. A file of the request with its name does not count."""
+    spec = importlib.util.find_spec("pytest")
+    if spec is None or "/site-packages/" not in (spec.origin or ""):
+        return None
+    return importlib.import_module("pytest")
+
+
+def run_pytest(pytest, name):
+    """Runs the tests of a file with pytest itself. Returns its exit code."""
+    interrupts = Interrupts()
+    options = ["-v", "--no-header", "--color=no", "--capture=sys", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
+    code = pytest.main([*options, f"{name}.py"], plugins=[interrupts])
+    if interrupts.error is not None:
+        raise interrupts.error
+    return int(code)
+
+
 def main(name):
+    pytest = real_pytest()
+    if pytest is not None:
+        return run_pytest(pytest, name)
     sys.modules["pytest"] = small_pytest()
     sys.path.insert(0, "")
     importlib.invalidate_caches()

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { mapConcurrently } from "../../../async/map_concurrently.ts";
 import { parseUntrustedJson } from "../../../json.ts";
 import { ServerError } from "../../http/errors.ts";

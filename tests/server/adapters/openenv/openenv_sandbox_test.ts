@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { delay } from "@std/async";
-import { Connections } from "../../../../src/server/adapters/openenv/openenv.ts";
+import { EnvConnections } from "../../../../src/server/adapters/openenv/openenv.ts";
 import { Budgets } from "../../../../src/server/budget.ts";
 import { ok } from "../../../fake_pool.ts";
 import { handleMessage } from "../../../../src/server/adapters/openenv/messages.ts";
@@ -209,6 +209,7 @@ Deno.test("an OpenEnv connection reports CAPACITY_REACHED when no session is fre
     await using connection = connect(codingKind(sessions));
     const { data } = await connection.send({ type: "reset" });
     assertEquals(data.code, "CAPACITY_REACHED");
+    assertStringIncludes(data.message, "start the server with a larger --max-sessions");
   }, { maxSessions: 1, queue: 0 });
 });
 
@@ -302,7 +303,7 @@ Deno.test("messages of an OpenEnv connection take memory until they are answered
   const kind = codingKind(server.sessions);
   const socket = new FakeSocket();
   const env = kind.open({ owner: "", signal });
-  new Connections(budgets).serve(socket as unknown as WebSocket, { env, action: kind.action }, "");
+  new EnvConnections(budgets).serve(socket as unknown as WebSocket, { env, action: kind.action }, "");
   const step = (code: string) =>
     socket.onmessage?.({ data: JSON.stringify({ type: "step", data: { code } }) });
   step("1");
@@ -328,7 +329,7 @@ Deno.test("a client of OpenEnv that does not read its responses has no further m
   const kind = codingKind(server.sessions);
   const socket = new FakeSocket();
   const env = kind.open({ owner: "", signal });
-  new Connections(budgets).serve(socket as unknown as WebSocket, { env, action: kind.action }, "");
+  new EnvConnections(budgets).serve(socket as unknown as WebSocket, { env, action: kind.action }, "");
   socket.bufferedAmount = 100_000;
   for (let count = 0; count < 3; count++) socket.onmessage?.({ data: '{"type":"state"}' });
   while (socket.sent.length < 1) await delay(1);
@@ -340,7 +341,7 @@ Deno.test("a client of OpenEnv that does not read its responses has no further m
 });
 
 Deno.test("the connections of one token leave room for another token", () => {
-  const connections = new Connections(new Budgets({ owners: 2 }));
+  const connections = new EnvConnections(new Budgets({ owners: 2 }));
   const kind = { open: () => ({ [Symbol.asyncDispose]: () => Promise.resolve() }) };
   const open = (owner: string) => {
     const socket = new FakeSocket();

@@ -1,0 +1,63 @@
+import type { RouteConfig } from "@hono/zod-openapi";
+import * as z from "zod";
+
+type Responses = RouteConfig["responses"];
+
+/** Format of a system's errors. */
+export interface ErrorFormat {
+  readonly schema: z.ZodType;
+  readonly example: unknown;
+  /** True if some errors are plain text. */
+  readonly hasText?: boolean;
+}
+
+/** Errors that any route of a compatible system can have. */
+const ANY = [500, 503];
+
+/** Declares the errors of a route in the format of its system. */
+export function errorsOf(
+  { schema, example, hasText = false }: ErrorFormat,
+  statuses: readonly number[],
+): Responses {
+  const content = {
+    "application/json": { schema, example },
+    ...(hasText && { "text/plain": { schema: z.string() } }),
+  };
+  return Object.fromEntries(
+    [...statuses, ...ANY].map((status) => [
+      status,
+      { description: DESCRIPTIONS[status] ?? "The request failed", content },
+    ]),
+  );
+}
+
+const DESCRIPTIONS: Readonly<Record<number, string>> = {
+  400: "The request is wrong",
+  401: "A token is required, or is not one of the server's",
+  404: "There is no such session, context or file",
+  406: "The client must accept the format of the response",
+  409: "The session has ended, or has such a stream",
+  415: "The body must be JSON",
+  422: "The body is invalid",
+  429: "The server is busy",
+  500: "The server failed",
+  501: "Paddock lacks what is requested",
+  502: "There is no such sandbox",
+  503: "The sandbox failed, or the request was cancelled",
+  504: "No session was free in time, or the server is busy: retry",
+};
+
+/** Errors of FastAPI's servers: a list of issues in the body, or a message. */
+export const DETAIL_ERROR: ErrorFormat = {
+  schema: z.object({
+    detail: z.union([
+      z.string(),
+      z.array(z.looseObject({
+        type: z.string(),
+        loc: z.array(z.union([z.string(), z.number()])),
+        msg: z.string(),
+      })),
+    ]),
+  }).meta({ id: "DetailError" }),
+  example: { detail: [{ type: "missing", loc: ["body", "code"], msg: "Field required" }] },
+};

@@ -1,0 +1,132 @@
+import * as z from "zod";
+import { GUEST_FILE_ERROR_CODES, GuestFileError } from "../../errors.ts";
+import { parseUntrustedJson } from "../../json.ts";
+import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
+import { checkPath } from "../../sandbox/exec_check.ts";
+import { MAX_FOLDER_ENTRIES } from "../../wire/limits.ts";
+import { ServerError } from "../http/errors.ts";
+import FOLDER from "./folder.py" with { type: "text" };
+
+/** An entry of a folder, as the guest reports it. */
+export interface FolderEntry {
+  /** Path relative to the working directory. */
+  readonly path: string;
+  readonly type: "file" | "directory" | "link" | "other";
+  readonly bytes: number;
+  /** Modification time by the session's clock, in nanoseconds. The guest can set it to any value. */
+  readonly writtenNs: number;
+}
+
+/** The entries of a folder by name. */
+export interface FolderListing {
+  readonly entries: readonly FolderEntry[];
+  /** Number of entries that the folder has. */
+  readonly total: number;
+}
+
+/** Runs a program in a session. */
+export type RunProgram = (code: string, options: ExecOptions) => Promise<ExecResult>;
+
+type FolderRequest =
+  | { action: "list"; path: string; entries: number; characters: number }
+  | { action: "remove"; path: string; recursive: boolean }
+  | { action: "makeDirectory"; path: string };
+
+/** Options of the functions of this module. */
+export interface FolderOptions {
+  readonly signal: AbortSignal;
+}
+
+const [LIST_MS, CHANGE_MS] = [10_000, 60_000];
+/** Characters of a listing. The profile's limit of output applies too. */
+const MAX_LISTING_CHARACTERS = 4 * 1024 * 1024;
+
+const rowSchema = z.tuple([
+  z.string().max(4096),
+  z.enum(["file", "directory", "link", "other"]),
+  z.number().nonnegative(),
+  z.number(),
+]);
+const listingSchema = z.object({
+  rows: z.array(rowSchema).max(MAX_FOLDER_ENTRIES),
+  total: z.int().nonnegative(),
+});
+const refusalSchema = z.object({ reason: z.enum(GUEST_FILE_ERROR_CODES), message: z.string().max(300) });
+const doneSchema = z.object({});
+
+/**
+ * Lists the first entries of a folder, in the order of their names.
+ *
+ * @throws {ArgumentTypeError} if the path leads outside the working directory.
+ * @throws {GuestFileError} if it is no folder.
+ */
+export async function listFolder(
+  run: RunProgram,
+  path: string,
+  { signal, outputBytes = Infinity }: FolderOptions & { outputBytes?: number | undefined },
+): Promise<FolderListing> {
+  const isHome = path.split("/").every((name, at) => name === "." || (name === "" && at > 0));
+  if (!isHome) checkPath(path);
+  const characters = Math.floor(Math.min(MAX_LISTING_CHARACTERS, 0.9 * outputBytes));
+  const request = { action: "list" as const, path, entries: MAX_FOLDER_ENTRIES, characters };
+  const { rows, total } = await ask(run, request, { signal, timeoutMs: LIST_MS, schema: listingSchema });
+  const folder = path.split("/").filter((name) => name !== "" && name !== ".");
+  const entries = rows.map(([name, type, bytes, writtenNs]): FolderEntry => ({
+    path: [...folder, name].join("/"),
+    type,
+    bytes,
+    writtenNs,
+  }));
+  return { entries, total };
+}
+
+/**
+ * Removes a file, a symbolic link or a folder. A folder must be empty unless `recursive`.
+ *
+ * @throws {ArgumentTypeError} if the path leads outside the working directory.
+ * @throws {GuestFileError} if it does not exist or cannot be removed.
+ */
+export async function removePath(
+  run: RunProgram,
+  path: string,
+  { signal, recursive }: FolderOptions & { recursive: boolean },
+): Promise<void> {
+  checkPath(path);
+  await ask(run, { action: "remove", path, recursive }, { signal, timeoutMs: CHANGE_MS, schema: doneSchema });
+}
+
+/**
+ * Makes a folder and those above it. Does nothing if it exists.
+ *
+ * @throws {ArgumentTypeError} if the path leads outside the working directory.
+ * @throws {GuestFileError} if it cannot be made.
+ */
+export async function makeDirectory(run: RunProgram, path: string, { signal }: FolderOptions): Promise<void> {
+  checkPath(path);
+  await ask(run, { action: "makeDirectory", path }, { signal, timeoutMs: LIST_MS, schema: doneSchema });
+}
+
+const VERBS = { list: "list", remove: "remove", makeDirectory: "make folder" } as const;
+
+/** Asks the guest. Its own programs can change what it answers, for itself alone. */
+async function ask<T>(
+  run: RunProgram,
+  request: FolderRequest,
+  { signal, timeoutMs, schema }: { signal: AbortSignal; timeoutMs: number; schema: z.ZodType<T> },
+): Promise<T> {
+  // JSON texts are Python literals too. The names of the code are not those of the session.
+  const text = JSON.stringify(JSON.stringify(request));
+  const code = `exec(${JSON.stringify(FOLDER)}, {"__name__": "paddock_folder", "REQUEST": ${text}})`;
+  const { stdout } = await run(code, { timeoutMs, signal });
+  const verb = VERBS[request.action];
+  let answer: unknown;
+  try {
+    answer = parseUntrustedJson(stdout);
+    const refusal = refusalSchema.safeParse(answer);
+    if (!refusal.success) return schema.parse(answer);
+  } catch (cause) {
+    throw new ServerError("conflict", `The session cannot ${verb} '${request.path}'`, { cause });
+  }
+  const { reason, message } = refusalSchema.parse(answer);
+  throw new GuestFileError(`Cannot ${verb} '${request.path}' as ${message}`, { code: reason });
+}

@@ -1,0 +1,162 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { PaddockClient } from "../../../mod/client.ts";
+import { GuestFileError } from "../../../src/errors.ts";
+import type { Served } from "../served.ts";
+import { withPython } from "../with_python.ts";
+
+interface Files {
+  exec(code: string): Promise<string>;
+  list(path: string): Promise<{ status: number; body: Listing }>;
+  remove(path: string, recursive?: boolean): Promise<{ status: number; message: string; reason: string }>;
+  mkdir(path: string): Promise<{ status: number; message: string; reason: string }>;
+}
+// deno-lint-ignore no-explicit-any -- compared with whole bodies
+type Listing = any;
+
+async function withFiles(test: (files: Files, server: Served) => Promise<void>): Promise<void> {
+  await withPython(async (server) => {
+    const { body: { id } } = await server.send("POST", "/v1/sessions", {});
+    const path = `/v1/sessions/${id}`;
+    const query = (values: Record<string, string>) => `${path}/files?${new URLSearchParams(values)}`;
+    const outcome = ({ status, body }: { status: number; body: Listing }) => {
+      const { message = "", reason = "" } = body.error ?? {};
+      return { status, message, reason };
+    };
+    await test({
+      exec: async (code) => {
+        const { body } = await server.send("POST", `${path}/exec`, { code });
+        assertEquals(body.status, "ok", JSON.stringify(body));
+        return body.value;
+      },
+      list: async (path) => await server.send("GET", query({ path })),
+      remove: async (path, recursive) =>
+        outcome(await server.send("DELETE", query({ path, ...(recursive && { recursive: "true" }) }))),
+      mkdir: async (folder) => outcome(await server.send("POST", `${path}/directories`, { path: folder })),
+    }, server);
+  });
+}
+
+Deno.test("folders of a session are made, listed with sizes, types and times, and removed", async () => {
+  await withFiles(async ({ exec, list, remove, mkdir }) => {
+    assertEquals((await mkdir("data/raw")).status, 204);
+    assertEquals((await mkdir("data/raw/")).status, 204);
+    await exec(`import os
+open("data/b.txt", "w").write("hello")
+open("data/é\\n'\\".txt", "w").close()
+os.symlink("/lib", "data/link")
+os.utime("data/b.txt", (0, 1_700_000_000))`);
+    const { status, body } = await list("data");
+    assertEquals([status, body.total, body.truncated], [200, 4, undefined]);
+    assertEquals(
+      body.files.map(({ path, bytes, type }: Listing) => [path, bytes, type]),
+      [["data/b.txt", 5, "file"], ["data/link", 0, "link"], ["data/raw", 0, "directory"], [
+        `data/é\n'".txt`,
+        0,
+        "file",
+      ]],
+    );
+    assertEquals(body.files[0].modifiedAt, "2023-11-14T22:13:20.000Z");
+    assertEquals((await list(".")).body.files.map(({ path }: Listing) => path), ["data"]);
+    assertEquals((await list("data/raw")).body.files, []);
+    assertEquals((await remove("data/b.txt")).status, 204);
+    assertEquals((await remove("data/raw")).status, 204);
+    const full = await remove("data");
+    assertEquals([full.status, full.reason], [422, "file_unwritable"]);
+    assertStringIncludes(full.message, "recursive=true");
+    assertEquals((await remove("data", true)).status, 204);
+    assertEquals(await exec(`(os.listdir("."), os.path.exists("/lib/python3.14"))`), "([], True)");
+  });
+});
+
+Deno.test("paths that leave the working directory are refused, also through links", async () => {
+  await withFiles(async ({ exec, list, remove, mkdir }) => {
+    await exec(`import os
+os.symlink("/tmp", "out")
+os.symlink("..", "up")
+os.makedirs("/tmp/victim", exist_ok=True)`);
+    for (const path of ["..", "../x", "/tmp", "a/../../x", "~/x", "C:/x", "a\\b", "a\0b", "x".repeat(1025)]) {
+      assertEquals((await list(path)).status, 422, path);
+      assertEquals((await remove(path, true)).status, 422, path);
+      assertEquals((await mkdir(path)).status, 422, path);
+    }
+    for (const path of [".", "./", "", "//"]) assertEquals((await remove(path, true)).status, 422, path);
+    for (const path of ["out", "out/victim", "up", "up/pyodide"]) {
+      assertEquals((await list(path)).status, 404, path);
+    }
+    assertEquals((await remove("out/victim", true)).status, 404);
+    assertEquals((await mkdir("out/new")).status, 422);
+    assertEquals((await remove("out", true)).status, 204);
+    assertEquals(await exec(`(os.listdir("/tmp") == ["victim"], os.listdir("."))`), "(True, ['up'])");
+  });
+});
+
+Deno.test("missing files and files in place of folders are refused with the reason", async () => {
+  await withFiles(async ({ exec, list, remove, mkdir }) => {
+    await exec(`open("file", "w").close()`);
+    const missing = await list("nothing");
+    assertEquals([missing.status, missing.body.error.reason], [404, "file_not_found"]);
+    assertEquals((await remove("nothing")).reason, "file_not_found");
+    assertEquals((await list("file")).body.error.reason, "file_unreadable");
+    assertEquals((await mkdir("file")).reason, "file_unwritable");
+    assertEquals((await mkdir("file/inner")).reason, "file_unwritable");
+    assertEquals((await list("\ud800")).status, 404);
+  });
+});
+
+Deno.test("a list leaves no names in the session, and the next result still states a restart", async () => {
+  await withFiles(async ({ exec, list }, server) => {
+    const before = await exec("sorted(globals())");
+    await list(".");
+    assertEquals(await exec("sorted(globals())"), before);
+    const [session] = server.sessions.list("");
+    await session?.exec("import os; os._exit(1)");
+    assertEquals((await list(".")).status, 200);
+    assertEquals((await session?.exec("1"))?.restarted, true);
+    assertEquals((await session?.exec("1"))?.restarted, undefined);
+  });
+});
+
+Deno.test("a list of 100,000 files has the first 10,000 and says so", async () => {
+  await withFiles(async ({ exec, list, remove }) => {
+    const count = Number(
+      await exec(`import os
+os.mkdir("many")
+made = 0
+try:
+    for made in range(1, 100_001):
+        open(f"many/{made:06}", "w").close()
+except OSError:
+    pass
+len(os.listdir("many"))`),
+    );
+    assert(count > 10_000, `${count}`); // the profile's limit of files applies
+    const { status, body } = await list("many");
+    assertEquals([status, body.files.length, body.total, body.truncated], [200, 10_000, count, true]);
+    assertEquals([body.files[0].path, body.files.at(-1).path], ["many/000001", "many/010000"]);
+    assertEquals((await remove("many", true)).status, 204);
+    assertEquals((await list(".")).body.files, []);
+  });
+});
+
+Deno.test("a lease of PaddockClient lists, makes and removes files, and throws the errors of a local session", async () => {
+  await withPython(async (server) => {
+    await using client = new PaddockClient({
+      url: "http://a",
+      fetch: (request) => server.app.fetch(request),
+    });
+    await using lease = await client.acquire({ ttlSeconds: 60, limits: { memoryBytes: 128 * 1024 * 1024 } });
+    await lease.makeDirectory("d/inner");
+    await lease.session.writeFile("d/a.txt", "hello");
+    const entries = await lease.listFiles("d");
+    assertEquals(entries.map(({ path, bytes, type }) => [path, bytes, type]), [
+      ["d/a.txt", 5, "file"],
+      ["d/inner", 0, "directory"],
+    ]);
+    assertEquals((await lease.listFiles()).map(({ path }) => path), ["d/a.txt"]);
+    await assertRejects(() => lease.remove("d"), GuestFileError, "not empty");
+    await assertRejects(() => lease.remove("../d"), TypeError, "under the working directory");
+    await lease.remove("d", { recursive: true });
+    assertEquals(await lease.listFiles("."), []);
+    assertEquals((await lease.session.exec("x = bytearray(200_000_000)")).status, "memory");
+  });
+});
