@@ -3,11 +3,22 @@
  *
  * @module
  */
+// @ts-types="../src/client/paddock_client.d.ts"
 export {
+  type AcquireOptions,
   type BatchOutcome,
   type BatchProgram,
   PaddockClient,
   type PaddockClientOptions,
+  type RemoteExecOptions,
   type RemoteLease,
 } from "../src/client/paddock_client.ts";
-export type { Fetch } from "../src/client/attempt.ts";
+export type {
+  ClientTool,
+  Fetch,
+  RemoteFile,
+  RemoteFiles,
+  RemoteLimits,
+  RemoteSessionInfo,
+} from "../src/client/client_options.ts";
+export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/exec.ts";

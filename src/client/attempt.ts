@@ -10,10 +10,8 @@ import { parseUntrustedJson } from "../json.ts";
 import { parseRetryAfter } from "../http/retry.ts";
 import { type ErrorCode, HTTP_STATUS } from "../wire/error_codes.ts";
 import { requestErrorSchema, V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
+import type { Fetch } from "./client_options.ts";
 import type { BodyChunks } from "./responses.ts";
-
-/** Sends a request, as the global `fetch` does. */
-export type Fetch = (request: Request) => Response | Promise<Response>;
 
 /** Options of {@linkcode attempt}. */
 export interface AttemptOptions<T> {

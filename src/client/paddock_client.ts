@@ -5,17 +5,58 @@ import type { GradeContext, Score } from "../rewards/grader.ts";
 import type { ExecOptions, ExecResult, PythonSession, SessionPool } from "../sandbox/exec.ts";
 import { checkSeed } from "../sandbox/exec_check.ts";
 import { Lease } from "../sandbox/lease.ts";
-import { scoreSchema } from "../wire/v1.ts";
+import { scoreSchema } from "../wire/v1_grade.ts";
+import { sessionListSchema } from "../wire/v1_sessions.ts";
 import { toRefusalError } from "./attempt.ts";
+import type {
+  ClientTool,
+  RemoteFile,
+  RemoteFiles,
+  RemoteLimits,
+  RemoteSessionInfo,
+  ServerApiOptions,
+} from "./client_options.ts";
+import { ClientTools } from "./client_tools.ts";
+import { readOutput } from "./event_stream.ts";
 import { checkRemoteExec, RemoteSession, toExecRequest } from "./remote_session.ts";
-import { batchResponse, sessionResponse } from "./responses.ts";
-import { ServerApi, type ServerApiOptions } from "./server_api.ts";
+import { batchResponse, type BodyChunks, execResponse, parseResponse, sessionResponse } from "./responses.ts";
+import { ServerApi } from "./server_api.ts";
 
 /** Options of {@linkcode PaddockClient}. */
 export type PaddockClientOptions = ServerApiOptions;
 
+/** Options of {@linkcode PaddockClient.exec}. */
+export interface RemoteExecOptions
+  extends
+    Pick<ExecOptions, "timeoutMs" | "stdin" | "inputs" | "files" | "fetchFiles" | "signal" | "onOutput"> {
+  seed?: number | undefined;
+  limits?: RemoteLimits | undefined;
+}
+
+/** Options of {@linkcode PaddockClient.acquire}. */
+export interface AcquireOptions {
+  seed?: number | undefined;
+  /**
+   * Seconds after which the session ends, used or not, at most a day.
+   *
+   * @default it ends when it is idle for the server's idle time
+   */
+  ttlSeconds?: number | undefined;
+  /** Limits of the session's programs, within those of the server. */
+  limits?: RemoteLimits | undefined;
+  /** Texts by name, by which {@linkcode PaddockClient.listSessions} finds the session. */
+  metadata?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Functions of this process that the session's programs may call as `paddock.tools.<name>`. Every `exec` of such a
+   * session is streamed, so it is not sent again once it may have arrived. The server's profile must have `hostTools`.
+   */
+  tools?: readonly ClientTool[] | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 /** Program of a batch. */
-export interface BatchProgram extends Pick<ExecOptions, "timeoutMs" | "stdin" | "files" | "fetchFiles"> {
+export interface BatchProgram
+  extends Pick<ExecOptions, "timeoutMs" | "stdin" | "inputs" | "files" | "fetchFiles"> {
   readonly code: string;
   /**
    * Id of the lease whose session runs it.
@@ -32,7 +73,7 @@ export type BatchOutcome =
 
 /**
  * A pool whose sessions run on a server (`paddock serve`). It can replace a `SandboxPool` everywhere, except for host
- * tools, which cannot run on a server.
+ * tools of one exec: the tools of a session are given to `acquire()`.
  *
  * Requests are retried if the connection fails, or if the server is busy (429, 504) or failed (503). Each has an id, so
  * that the server runs it once; only a program whose sandbox failed may have started before. An exec with `onOutput`
@@ -63,20 +104,25 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
    *
    * @throws {SandboxError} if no session can be opened.
    */
-  async acquire(
-    options: { seed?: number | undefined; signal?: AbortSignal | undefined } = {},
-  ): Promise<RemoteLease> {
-    const { seed } = options;
+  async acquire(options: AcquireOptions = {}): Promise<RemoteLease> {
+    const { seed, ttlSeconds, limits, metadata } = options;
     checkSeed(seed);
+    const tools = options.tools && new ClientTools(options.tools);
     const signal = this.#signal(options.signal);
-    const { id } = await this.#api.post("/sessions", { seed }, {
+    const { id } = await this.#api.post("/sessions", {
+      seed,
+      ttlSeconds,
+      limits,
+      metadata,
+      tools: tools?.specs,
+    }, {
       action: "acquire session",
       schema: sessionResponse,
       signal,
       waitWhileFull: true,
       onLateResponse: ({ id }) => new RemoteSession(this.#api, id)[Symbol.asyncDispose](),
     });
-    const session = new RemoteSession(this.#api, id);
+    const session = new RemoteSession(this.#api, id, tools);
     if (signal.aborted) {
       await session[Symbol.asyncDispose](); // the caller never receives it
       throw signal.reason;
@@ -88,6 +134,40 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
     const lease: RemoteLease = new RemoteLease(session, { id, release });
     this.#leases.add(lease);
     return lease;
+  }
+
+  /**
+   * Runs a program in a session of its own, in one request. It waits until the server has a free session. With
+   * `onOutput` the request is not sent again once it may have arrived.
+   *
+   * @throws {SandboxError} if the request fails.
+   */
+  async exec(code: string, options: RemoteExecOptions = {}): Promise<ExecResult> {
+    const { seed, limits, onOutput, timeoutMs } = options;
+    checkRemoteExec(code, options);
+    checkSeed(seed);
+    const body = { ...toExecRequest(code, options), seed, limits };
+    const request = { action: "exec", timeoutMs, signal: this.#signal(options.signal) };
+    if (onOutput) {
+      const read = (events: BodyChunks) => readOutput("exec", events, { onOutput });
+      return await this.#api.stream("/exec/stream", body, { ...request, read });
+    }
+    return await this.#api.post("/exec", body, { ...request, schema: execResponse, waitWhileFull: true });
+  }
+
+  /**
+   * Lists the sessions of this client's token that have this metadata, oldest first.
+   *
+   * @throws {SandboxError} if the request fails.
+   */
+  async listSessions(
+    options: Pick<AcquireOptions, "metadata" | "signal"> = {},
+  ): Promise<RemoteSessionInfo[]> {
+    const metadata = new URLSearchParams({ ...options.metadata }).toString();
+    const action = "list sessions";
+    const url = `/sessions${metadata && `?metadata=${encodeURIComponent(metadata)}`}`;
+    const bytes = await this.#api.get(url, { action, signal: this.#signal(options.signal) });
+    return parseResponse(action, new TextDecoder().decode(bytes), sessionListSchema).sessions;
   }
 
   /**
@@ -147,12 +227,43 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
 }
 
 /** A leased session of a server. Disposing the lease ends the session. */
-export class RemoteLease extends Lease {
+export class RemoteLease extends Lease implements RemoteFiles {
   /** Id of the session, which programs of a batch refer to. */
   readonly id: string;
 
-  constructor(session: PythonSession, options: { id: string; release: () => void }) {
+  readonly #files: RemoteFiles;
+
+  constructor(session: PythonSession & RemoteFiles, options: { id: string; release: () => void }) {
     super(session, options.release);
     this.id = options.id;
+    this.#files = session;
+  }
+
+  /**
+   * Lists the entries of a folder, at most 10,000; without a path, all files below the working directory. The working
+   * directory itself is `.`.
+   *
+   * @throws {GuestFileError} if it is no folder.
+   */
+  async listFiles(path?: string): Promise<RemoteFile[]> {
+    return await this.#files.listFiles(path);
+  }
+
+  /**
+   * Removes a file, or a folder, which must be empty unless `recursive`.
+   *
+   * @throws {GuestFileError} if it does not exist or cannot be removed.
+   */
+  async remove(path: string, options: { recursive?: boolean } = {}): Promise<void> {
+    await this.#files.remove(path, options);
+  }
+
+  /**
+   * Makes a folder and those above it.
+   *
+   * @throws {GuestFileError} if it cannot be made.
+   */
+  async makeDirectory(path: string): Promise<void> {
+    await this.#files.makeDirectory(path);
   }
 }

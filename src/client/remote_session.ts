@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { SerialQueue } from "../async/semaphore.ts";
 import { ArgumentTypeError, SessionClosedError } from "../errors.ts";
 import type {
@@ -17,34 +17,41 @@ import {
   checkSeed,
   checkTimeout,
 } from "../sandbox/exec_check.ts";
-import { type execRequestSchema, filesWrittenSchema, toBase64Files } from "../wire/v1.ts";
+import { type execRequestSchema, toBase64Files, toWireInputs } from "../wire/v1.ts";
+import { fileListSchema, filesWrittenSchema } from "../wire/v1_sessions.ts";
+import type { RemoteFile, RemoteFiles } from "./client_options.ts";
+import { type ClientTools, RunningCalls } from "./client_tools.ts";
 import { readOutput } from "./event_stream.ts";
-import { emptyResponse, execResponse, shellResponse } from "./responses.ts";
+import { emptyResponse, execResponse, parseResponse, shellResponse } from "./responses.ts";
 import type { ServerApi } from "./server_api.ts";
 
 /** A session of a server. Calls run one after the other, in order. It throws the same errors as a local session. */
-export class RemoteSession implements PythonSession {
+export class RemoteSession implements PythonSession, RemoteFiles {
   readonly #api: ServerApi;
   readonly #path: string;
   readonly #leaseEnd = new AbortController();
   readonly #queue = new SerialQueue();
+  readonly #tools: ClientTools | undefined;
 
-  constructor(api: ServerApi, id: string) {
+  constructor(api: ServerApi, id: string, tools?: ClientTools) {
     this.#api = api;
+    this.#tools = tools;
     this.#path = `/sessions/${encodeURIComponent(id)}`;
   }
 
   /** {@inheritDoc PythonSession.exec} */
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
-    const { timeoutMs, signal, onOutput } = options;
+    const { timeoutMs, signal, onOutput, onDisplay } = options;
     checkRemoteExec(code, options);
     const body = toExecRequest(code, options);
     return await this.#enqueue(signal, async (signal) => {
       const request = { action: "exec", timeoutMs, signal };
-      if (!onOutput) {
+      if (!onOutput && !onDisplay && !this.#tools) {
         return await this.#api.post(`${this.#path}/exec`, body, { ...request, schema: execResponse });
       }
-      const read = (events: AsyncIterable<Uint8Array<ArrayBuffer>>) => readOutput("exec", events, onOutput);
+      using calls = this.#tools && new RunningCalls(this.#api, { path: this.#path, tools: this.#tools });
+      const read = (events: AsyncIterable<Uint8Array<ArrayBuffer>>) =>
+        readOutput("exec", events, { onOutput, onDisplay, calls });
       return await this.#api.stream(`${this.#path}/stream`, body, { ...request, read });
     });
   }
@@ -85,6 +92,33 @@ export class RemoteSession implements PythonSession {
     return await this.#enqueue(undefined, (signal) => this.#api.get(url, { action, signal }));
   }
 
+  /** Lists the entries of a folder, at most 10,000; without a path, all files below the working directory. */
+  async listFiles(path?: string): Promise<RemoteFile[]> {
+    const action = path === undefined ? "list files" : `list '${path}'`;
+    const query = path === undefined ? "" : `?path=${encodeURIComponent(path.toWellFormed())}`;
+    const url = `${this.#path}/files${query}`;
+    const body = await this.#enqueue(undefined, (signal) => this.#api.get(url, { action, signal }));
+    return parseResponse(action, new TextDecoder().decode(body), fileListSchema).files;
+  }
+
+  /** Removes a file, or a folder, which must be empty unless `recursive`. */
+  async remove(path: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
+    checkPath(path);
+    const query = `path=${encodeURIComponent(path.toWellFormed())}&recursive=${recursive}`;
+    const url = `${this.#path}/files?${query}`;
+    await this.#enqueue(undefined, (signal) => this.#api.delete(url, { action: `remove '${path}'`, signal }));
+  }
+
+  /** Makes a folder and those above it. */
+  async makeDirectory(path: string): Promise<void> {
+    checkPath(path);
+    const request = { action: `make folder '${path}'`, schema: emptyResponse };
+    await this.#enqueue(
+      undefined,
+      (signal) => this.#api.post(`${this.#path}/directories`, { path }, { ...request, signal }),
+    );
+  }
+
   /** {@inheritDoc PythonSession.reset} */
   async reset(options: ResetOptions = {}): Promise<void> {
     const { mode, seed, signal } = options;
@@ -115,11 +149,11 @@ export class RemoteSession implements PythonSession {
   }
 }
 
-/** Validates arguments as a local session does. Also refuses host tools, which cannot run on a server. */
+/** Validates arguments as a local session does. Also refuses tools of one exec: a session has tools. */
 export function checkRemoteExec(code: string, options: ExecOptions): void {
   if (options.tools !== undefined && options.tools.length > 0) {
     throw new ArgumentTypeError(
-      `Cannot grant host tools as the session must run in this process: it runs on a server`,
+      "Cannot grant host tools to one exec as the session must run in this process: it runs on a server, so give 'tools' to PaddockClient.acquire()",
     );
   }
   if (options.argv !== undefined) {
@@ -130,11 +164,12 @@ export function checkRemoteExec(code: string, options: ExecOptions): void {
 
 /** Returns the request body that runs a program. */
 export function toExecRequest(code: string, options: ExecOptions): z.input<typeof execRequestSchema> {
-  const { timeoutMs, stdin, files, fetchFiles } = options;
+  const { timeoutMs, stdin, inputs, files, fetchFiles } = options;
   return {
     code,
     timeoutMs,
     stdin,
+    ...toWireInputs(inputs),
     files: files && toBase64Files(files),
     fetchFiles: fetchFiles && [...fetchFiles],
   };

@@ -1,4 +1,5 @@
-import { z } from "zod";
+import * as z from "zod";
+import { fromBase64 } from "../base64.ts";
 import { errorMessage, SandboxError } from "../errors.ts";
 import { readBytes } from "../http/request.ts";
 import { type JsonLimits, parseUntrustedJson } from "../json.ts";
@@ -8,25 +9,30 @@ import {
   execResultSchema,
   guestErrorSchema,
   type requestErrorSchema,
-  sessionInfoSchema,
   shellResultSchema,
 } from "../wire/v1.ts";
+import { sessionInfoSchema } from "../wire/v1_sessions.ts";
 
 const durationMs = execResultSchema.shape.durationMs.nonnegative();
-const files = z.record(z.string(), z.base64().transform((text) => Uint8Array.fromBase64(text)))
+const files = z.record(z.string(), z.base64().transform((text) => fromBase64(text)))
   .exactOptional();
 
-const execOutcome = execResultSchema.omit({ value: true, error: true, exitCode: true }).extend({
-  durationMs,
-  files,
-});
+const execOutcome = execResultSchema.omit({ value: true, valueJson: true, error: true, exitCode: true })
+  .extend({
+    durationMs,
+    files,
+  });
 const shellOutcome = shellResultSchema.omit({ error: true, exitCode: true, deadline: true }).extend({
   durationMs,
 });
 
 /** Result of a program, with exactly the fields of its status. */
-export const execResponse: z.ZodType<ExecResult> = z.discriminatedUnion("status", [
-  execOutcome.extend({ status: z.literal("ok"), value: execResultSchema.shape.value }),
+export const execResponse: z.core.$ZodType<ExecResult> = z.discriminatedUnion("status", [
+  execOutcome.extend({
+    status: z.literal("ok"),
+    value: execResultSchema.shape.value,
+    valueJson: execResultSchema.shape.valueJson,
+  }),
   execOutcome.extend({ status: z.literal("exited"), exitCode: z.int() }),
   execOutcome.extend({
     status: execResultSchema.shape.status.exclude(["ok", "exited", "crashed"]),
@@ -40,7 +46,7 @@ export const execResponse: z.ZodType<ExecResult> = z.discriminatedUnion("status"
 ]);
 
 /** Result of a shell command, with exactly the fields of its status. */
-export const shellResponse: z.ZodType<ShellResult> = z.discriminatedUnion("status", [
+export const shellResponse: z.core.$ZodType<ShellResult> = z.discriminatedUnion("status", [
   shellOutcome.extend({ status: z.literal("ok"), exitCode: z.literal(0) }),
   shellOutcome.extend({ status: z.literal("exited"), exitCode: z.int() }),
   shellOutcome.extend({
@@ -55,26 +61,27 @@ export const shellResponse: z.ZodType<ShellResult> = z.discriminatedUnion("statu
 ]);
 
 /** Id of a new session. */
-export const sessionResponse: z.ZodType<{ id: string }> = sessionInfoSchema.pick({ id: true }).extend({
+export const sessionResponse: z.core.$ZodType<{ id: string }> = sessionInfoSchema.pick({ id: true }).extend({
   id: sessionInfoSchema.shape.id.min(1).max(64),
 });
 
 /** Results of a batch. */
-export const batchResponse: z.ZodType<
+export const batchResponse: z.core.$ZodType<
   { results: { status: number; result?: ExecResult; error?: z.output<typeof requestErrorSchema> }[] }
 > = z.object({
-  results: z.array(batchOutcomeSchema.extend({ result: execResponse.exactOptional() })),
+  results: z.array(batchOutcomeSchema.extend({ result: z.exactOptional(execResponse) })),
 });
 
 /** Response without a body. */
-export const emptyResponse: z.ZodType<undefined> = z.undefined();
+export const emptyResponse: z.core.$ZodType<undefined> = z.undefined();
 
 /** Body of a response, in chunks. */
 export type BodyChunks = AsyncIterable<Uint8Array<ArrayBuffer>>;
 
 /** Maximum size of a response, or of one event, in bytes. It carries the output and the files of programs. */
 export const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
-const RESPONSE_LIMITS: JsonLimits = { depth: 64, values: 200_000 };
+/** A batch has up to a million values of programs, beside which brackets are counted. */
+const RESPONSE_LIMITS: JsonLimits = { depth: 64, values: 2_500_000 };
 const SHOWN_CHARACTERS = 200;
 
 /**
@@ -95,7 +102,11 @@ export async function readBody(action: string, body: BodyChunks): Promise<Uint8A
  *
  * @throws {SandboxError} if it does not match the schema.
  */
-export async function readResponse<T>(action: string, body: BodyChunks, schema: z.ZodType<T>): Promise<T> {
+export async function readResponse<T>(
+  action: string,
+  body: BodyChunks,
+  schema: z.core.$ZodType<T>,
+): Promise<T> {
   return parseResponse(action, new TextDecoder().decode(await readBody(action, body)), schema);
 }
 
@@ -104,9 +115,9 @@ export async function readResponse<T>(action: string, body: BodyChunks, schema: 
  *
  * @throws {SandboxError} if it does not match the schema.
  */
-export function parseResponse<T>(action: string, text: string, schema: z.ZodType<T>): T {
+export function parseResponse<T>(action: string, text: string, schema: z.core.$ZodType<T>): T {
   try {
-    return schema.parse(text === "" ? undefined : parseUntrustedJson(text, RESPONSE_LIMITS));
+    return z.parse(schema, text === "" ? undefined : parseUntrustedJson(text, RESPONSE_LIMITS));
   } catch (cause) {
     const reason = errorMessage(cause).slice(0, 2 * SHOWN_CHARACTERS);
     const shown = reason.replace(/\s+/g, " ").slice(0, SHOWN_CHARACTERS);

@@ -1,42 +1,11 @@
 import { delay } from "@std/async";
-import type { z } from "zod";
+import type * as z from "zod";
 import { abortable } from "../async/abort.ts";
 import { requireAtLeast, serverUrl } from "../http/request.ts";
 import { retry, retryDelayMs } from "../http/retry.ts";
 import { type BodyChunks, readBody, readResponse } from "./responses.ts";
-import { attempt, type AttemptResult, type Fetch } from "./attempt.ts";
-
-/** Options of {@linkcode ServerApi}. */
-export interface ServerApiOptions {
-  /** URL of the server, such as `http://127.0.0.1:8471`. */
-  url: string | URL;
-  /** Access token of the server. */
-  token?: string | undefined;
-  /**
-   * Maximum number of retries after a failed connection or while the server is busy or failing.
-   *
-   * @default 4
-   */
-  retries?: number | undefined;
-  /**
-   * Milliseconds before the first retry. The delay doubles with each further one.
-   *
-   * @default 250
-   */
-  backoffMs?: number | undefined;
-  /**
-   * Timeout of a response in milliseconds, in addition to the timeout of its program.
-   *
-   * @default 300_000
-   */
-  responseTimeoutMs?: number | undefined;
-  /**
-   * Sends requests.
-   *
-   * @default globalThis.fetch
-   */
-  fetch?: Fetch | undefined;
-}
+import { attempt, type AttemptResult } from "./attempt.ts";
+import type { Fetch, ServerApiOptions } from "./client_options.ts";
 
 /** Options of a request. */
 export interface RequestOptions {
@@ -50,7 +19,7 @@ export interface RequestOptions {
 /** Options of a request with a JSON response. */
 export interface PostOptions<T> extends RequestOptions {
   /** Schema of the response. */
-  schema: z.ZodType<T>;
+  schema: z.core.$ZodType<T>;
   /** True to retry without limit while the server is full. */
   waitWhileFull?: boolean | undefined;
   /** Called with a response that arrives after the signal was aborted. */
@@ -148,6 +117,12 @@ export class ServerApi implements AsyncDisposable {
   async get(path: string, options: RequestOptions): Promise<Uint8Array> {
     const read = (body: BodyChunks) => readBody(options.action, body);
     return await this.#request({ ...options, method: "GET", path, cut: options.signal, read });
+  }
+
+  /** Deletes a resource. A request that may have arrived is sent again. */
+  async delete(path: string, options: RequestOptions): Promise<void> {
+    const read = () => Promise.resolve();
+    await this.#request({ ...options, method: "DELETE", path, cut: options.signal, read });
   }
 
   /** Deletes a resource in the background. If that fails, the resource ends after its idle time. */

@@ -270,7 +270,7 @@ Deno.test("PaddockClient ends its sessions on dispose and opens no new ones", as
   await assertRejects(() => client.acquire(), Error, "Cannot acquire session as the client is disposed");
 });
 
-Deno.test("PaddockClient refuses host tools", async () => {
+Deno.test("PaddockClient refuses host tools of one exec", async () => {
   await using client = new PaddockClient({ url, ...scripted() });
   await using lease = await client.acquire();
   const tools = [{ name: "a" }] as never;
@@ -319,4 +319,29 @@ Deno.test("PaddockClient.grade() returns scores, including null", async () => {
   assertEquals(await grade({}, "reasoned"), { score: null, reason: "the task has no tests" });
   const error = await assertRejects(() => grade({}, "none"), TypeError);
   assertStringIncludes(error.message, "grader must be one of number_match");
+});
+
+Deno.test("PaddockClient.exec() runs a program in one request, and lists sessions by metadata", async () => {
+  const requests: string[] = [];
+  await using server = served({ python: (_, __, { onOutput }) => (onOutput?.("stdout", "hi"), ok("hi")) });
+  await using client = new PaddockClient({
+    url: "http://localhost",
+    fetch: (request) => {
+      requests.push(`${request.method} ${new URL(request.url).pathname}`);
+      return server.app.request(request);
+    },
+  });
+  const pieces: string[] = [];
+  assertEquals((await client.exec("1", { seed: 1, limits: { timeoutMs: 10 } })).stdout, "hi");
+  await client.exec("1", { onOutput: (_, text) => pieces.push(text) });
+  assertEquals([requests, pieces], [["POST /v1/exec", "POST /v1/exec/stream"], ["hi"]]);
+  const lease = await client.acquire({
+    ttlSeconds: 60,
+    limits: { timeoutMs: 10 },
+    metadata: { user: "a&b" },
+  });
+  const [found] = await client.listSessions({ metadata: { user: "a&b" } });
+  assertEquals([found?.id, found?.metadata, found?.limits], [lease.id, { user: "a&b" }, { timeoutMs: 10 }]);
+  assertEquals((await client.listSessions({ metadata: { user: "a" } })).length, 0);
+  assertEquals((await client.listSessions()).length, 1);
 });

@@ -29,6 +29,7 @@ export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
       stateKept: true,
       truncated: false,
       value: "21",
+      valueJson: 21,
     });
     const raised = await session.exec("import sys; print('e', file=sys.stderr); 1 / 0");
     assert(raised.status === "error" && raised.stderr.startsWith("e\n"));
@@ -68,6 +69,19 @@ export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
       out: new TextEncoder().encode("hié"),
       raw: new Uint8Array([0, 255]),
     });
+  },
+  "exec() passes inputs, and returns plain values as JSON": async (pool) => {
+    await using lease = await pool.acquire();
+    const { session } = lease;
+    const inputs = { n: [1, { a: null }], raw: new Uint8Array([0, 255]), half: new Float64Array([0.5, NaN]) };
+    for (const onOutput of [undefined, () => {}]) {
+      const result = await session.exec("[n, list(raw), half.typecode, half[0]]", { inputs, onOutput });
+      assert(result.status === "ok");
+      assertEquals(result.valueJson, [[1, { a: null }], [0, 255], "d", 0.5]);
+    }
+    assertEquals("valueJson" in await session.exec("raw"), false);
+    await assertRejects(() => session.exec("1", { inputs: { class: 1 } }), TypeError, "Python identifier");
+    await assertRejects(() => session.exec("1", { inputs: { x: new Map() } }), TypeError, "plain JSON");
   },
   "exec() reports output while a program runs": async (pool) => {
     await using lease = await pool.acquire();

@@ -1,8 +1,8 @@
 """Client of ``paddock serve`` in one file. It needs Python 3.9 or later and only the standard library.
 
-    from paddock_client import PaddockClient
+    from paddock import Client
 
-    client = PaddockClient("http://127.0.0.1:8471")
+    client = Client("http://127.0.0.1:8471")
     with client.session() as session:
         session.exec("x = 20")
         print(session.exec("x + 1").value)  # 21
@@ -15,32 +15,45 @@ is busy, the client sends a request again; its id ensures that it runs only once
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import http.client
+import inspect
 import io
 import json
 import math
+import queue
 import random
 import re
 import socket
+import sys
 import threading
 import time
+import typing
 import urllib.parse
 import uuid
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
-__all__ = ["BatchOutcome", "ExecResult", "GuestError", "PaddockClient", "PaddockError", "Score", "Session"]
+__all__ = ["BatchOutcome", "Client", "ExecResult", "GuestError", "PaddockError", "Score", "Session"]
 
 Files = Mapping[str, Union[str, bytes]]
 OnOutput = Callable[[str, str], None]
 Read = Callable[[http.client.HTTPResponse], Any]
+Tool = Callable[..., Any]
+Body = Union[Mapping[str, Any], bytes]
+"""A JSON object, or its text."""
 
 _BUSY = (408, 429, 502, 503, 504)
 _GATEWAY = (502, 504)
 _MAX_PAUSE_SECONDS = 60.0
 _CLOSE_SECONDS = 10.0
 _MAX_RESPONSE_BYTES = 512 * 1024 * 1024
+_MAX_THREADS = 32
+_MAX_ERROR_CHARACTERS = 65_536
+_MAX_INTEGER = 2**53 - 1
+_NUMBERS = {**dict.fromkeys("bhilq", "int"), **dict.fromkeys("BHILQ", "uint"), **dict.fromkeys("fd", "float")}
+"""Kinds of numbers by their letters in formats of buffers."""
 
 
 class PaddockError(Exception):
@@ -86,6 +99,12 @@ class ExecResult:
     """True if this program ran in a new interpreter, because the previous one was lost."""
     value: Optional[str] = None
     """``repr`` of the last expression, unless it is None."""
+    value_json: Any = None
+    """The last expression's value if it is plain data, such as a dict of lists; None otherwise."""
+    display: Sequence[Mapping[str, Any]] = field(default_factory=list)
+    """What the program showed, by MIME type. Images are in base64."""
+    dropped_displays: int = 0
+    """Number of shown objects that exceeded a limit."""
     error: Optional[GuestError] = None
     exit_code: Optional[int] = None
     cwd: Optional[str] = None
@@ -115,7 +134,7 @@ class Score:
     reason: Optional[str] = None
 
 
-class PaddockClient:
+class Client:
     """Client of a server. ``token`` is an access token of the server. Times are in seconds."""
 
     def __init__(
@@ -139,24 +158,58 @@ class PaddockClient:
         self._backoff = backoff
         self._answer_timeout = answer_timeout
 
-    def session(self, seed: Optional[int] = None, wait: Optional[float] = None) -> Session:
+    def session(
+        self,
+        seed: Optional[int] = None,
+        wait: Optional[float] = None,
+        *,
+        tools: Sequence[Tool] = (),
+        tool_timeout: Optional[float] = None,
+        ttl: Optional[float] = None,
+        timeout: Optional[float] = None,
+        memory_bytes: Optional[int] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+    ) -> Session:
         """Opens a session. The caller must close it.
 
         If all sessions are in use, it retries for ``wait`` seconds, or without limit. The server queues requests too.
+
+        The session ends after ``ttl`` seconds, used or not. ``timeout`` and ``memory_bytes`` limit its programs.
+        ``metadata`` are texts by name, by which ``sessions`` finds it.
+
+        ``tools`` are functions of this process that programs call as ``paddock.tools.<name>``. Type hints and default
+        values of their parameters become a schema that the server checks: ``str``, ``int``, ``float``, ``bool``,
+        ``None``, ``list``, ``tuple``, ``dict``, ``Optional``, ``Union``, ``Literal``, ``Any`` and ``Annotated`` with a
+        description. They run in up to 32 threads at once and return values of JSON; an exception is raised in the
+        program as ``paddock.ToolError``. A call without an answer within ``tool_timeout`` seconds (60) fails. A
+        function must not use its own session, which runs the program that waits for it.
         """
         until = None if wait is None else time.monotonic() + wait
-        answer = self._post("/sessions", {"seed": seed}, full_until=until, waits=True)
-        return Session(self, _text(answer, "id"))
+        specs = [_tool_spec(tool, tool_timeout) for tool in tools]
+        body = {"seed": seed, "ttlSeconds": ttl, "metadata": metadata, "limits": _limits(timeout, memory_bytes), "tools": specs or None}
+        answer = self._post("/sessions", body, full_until=until, waits=True)
+        return Session(self, _text(answer, "id"), {spec["name"]: tool for spec, tool in zip(specs, tools)})
 
     def exec(self, code: str, **options: Any) -> ExecResult:
         """Runs one program in its own interpreter. The options are those of ``Session.exec``."""
-        with self.session() as session:
-            return session.exec(code, **options)
+        on_output = options.pop("on_output", None)
+        timeout = options.get("timeout")
+        body = _program(code, **options)
+        if on_output is None:
+            return _result(self._post("/exec", body, timeout=timeout, waits=True))
+        read = functools.partial(_read_output, on_output=on_output, open_calls=contextlib.nullcontext)
+        return self._request("POST", "/exec/stream", body, timeout=timeout, read=read, waits=True)
+
+    def sessions(self, metadata: Optional[Mapping[str, str]] = None) -> list[dict[str, Any]]:
+        """Returns the sessions of this token that have this metadata, as the server describes them."""
+        query = urllib.parse.quote(urllib.parse.urlencode(metadata or {}), safe="")
+        answer = _json(self._request("GET", f"/sessions?metadata={query}"), "list sessions")
+        return list(answer.get("sessions", []))
 
     def exec_batch(self, programs: Iterable[Union[str, Mapping[str, Any]]]) -> list[BatchOutcome]:
         """Runs many programs in one request, each in its own interpreter, and returns their outcomes in order.
 
-        A program is its code, or ``{"code", "timeout", "stdin", "files", "fetch_files", "session"}``. With
+        A program is its code, or ``{"code", "timeout", "stdin", "inputs", "files", "fetch_files", "session"}``. With
         ``session`` it runs in that ``Session``.
         """
         given = [{"code": program} if isinstance(program, str) else dict(program) for program in programs]
@@ -174,10 +227,11 @@ class PaddockClient:
     def grade(self, grader: str, task: Mapping[str, Any], messages: Sequence[Mapping[str, str]]) -> Score:
         """Scores a conversation with one of the server's graders, such as ``gsm8k`` or ``hidden_tests``.
 
-        ``task`` is ``{"id", "query", "answer", "reference", "fields"}``; all keys are optional.
+        ``task`` is ``{"id", "query", "answer", "reference", "fields"}``; all keys are optional. A busy server makes
+        the grade wait.
         """
         body = {"grader": grader, "task": dict(task), "messages": [dict(message) for message in messages]}
-        answer = self._post("/grade", body)
+        answer = self._post("/grade", body, waits=True)
         score = answer.get("score")
         if score is not None and not isinstance(score, (int, float)):
             raise PaddockError("Cannot grade as the response has no score")
@@ -190,7 +244,7 @@ class PaddockClient:
             raise PaddockError("Cannot list graders as the response has no list of graders")
         return [str(name) for name in names]
 
-    def _post(self, path: str, body: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+    def _post(self, path: str, body: Body, **options: Any) -> dict[str, Any]:
         request_id = str(uuid.uuid4())
         try:
             return _json(self._request("POST", path, body, request_id=request_id, **options), path)
@@ -210,7 +264,7 @@ class PaddockClient:
         self,
         method: str,
         path: str,
-        body: Optional[Mapping[str, Any]] = None,
+        body: Optional[Body] = None,
         *,
         request_id: Optional[str] = None,
         timeout: Optional[float] = None,
@@ -253,7 +307,7 @@ class PaddockClient:
         self,
         method: str,
         path: str,
-        body: Optional[Mapping[str, Any]],
+        body: Optional[Body],
         headers: Mapping[str, str],
         seconds: float,
         read: Read,
@@ -261,9 +315,10 @@ class PaddockClient:
         until = time.monotonic() + seconds
         connection = self._connect(self._host, timeout=min(seconds, threading.TIMEOUT_MAX))
         try:
-            text = None if body is None else json.dumps({k: v for k, v in body.items() if v is not None})
-            all_headers = {**self._headers, **headers, **({} if text is None else {"content-type": "application/json"})}
-            early_disconnect = _send(connection, method, self._base + path, text and text.encode(), all_headers)
+            if isinstance(body, Mapping):
+                body = json.dumps({k: v for k, v in body.items() if v is not None}).encode()
+            all_headers = {**self._headers, **headers, **({} if body is None else {"content-type": "application/json"})}
+            early_disconnect = _send(connection, method, self._base + path, body, all_headers)
             response = http.client.HTTPResponse(_DeadlineReader(connection.sock, until), method=method)
             try:
                 response.begin()
@@ -279,9 +334,10 @@ class PaddockClient:
 class Session:
     """An interpreter that keeps its variables and files until it is closed, or idle for ten minutes."""
 
-    def __init__(self, client: PaddockClient, session_id: str) -> None:
+    def __init__(self, client: Client, session_id: str, tools: Optional[Mapping[str, Tool]] = None) -> None:
         self.id = session_id
         self._client = client
+        self._tools = tools or {}
         self._path = f"/sessions/{urllib.parse.quote(session_id, safe='')}"
         self._lock = threading.RLock()
         self._closed = False
@@ -292,20 +348,26 @@ class Session:
         *,
         timeout: Optional[float] = None,
         stdin: Optional[str] = None,
+        inputs: Optional[Mapping[str, Any]] = None,
         files: Optional[Files] = None,
         fetch_files: Sequence[str] = (),
         on_output: Optional[OnOutput] = None,
     ) -> ExecResult:
         """Runs a program. ``timeout`` is in seconds; the default is the profile's.
 
+        ``inputs`` are set as globals before the program runs: values of JSON, where whole numbers arrive as ``int``,
+        ``bytes``, and arrays of numbers (``array.array``, one-dimensional ``numpy`` arrays), which arrive as
+        ``array.array``.
+
         ``on_output`` is called with ``"stdout"`` or ``"stderr"`` and text while the program runs. The request
-        is then not sent again if the connection fails.
+        is then not sent again if the connection fails, as in a session with tools.
         """
-        body = _program(code, timeout=timeout, stdin=stdin, files=files, fetch_files=fetch_files)
+        body = _program(code, timeout=timeout, stdin=stdin, inputs=inputs, files=files, fetch_files=fetch_files)
         with self._lock:
-            if on_output is None:
+            if on_output is None and not self._tools:
                 return _result(self._client._post(f"{self._path}/exec", body, timeout=timeout))
-            read = functools.partial(_read_output, on_output=on_output)
+            calls = functools.partial(_Calls, self._client, self._path, self._tools)
+            read = functools.partial(_read_output, on_output=on_output, open_calls=calls)
             return self._client._request("POST", f"{self._path}/stream", body, timeout=timeout, read=read)
 
     def shell(
@@ -340,6 +402,24 @@ class Session:
             answer = _json(self._client._request("GET", f"{self._path}/files"), "list files")
         return {_text(file, "path"): int(file.get("bytes", 0)) for file in answer.get("files", [])}
 
+    def list_dir(self, path: str = ".") -> list[dict[str, Any]]:
+        """Returns the entries of a folder, at most 10,000, as dicts with ``path``, ``bytes``, ``type`` and ``modifiedAt``."""
+        with self._lock:
+            query = urllib.parse.quote(path, safe="")
+            answer = _json(self._client._request("GET", f"{self._path}/files?path={query}"), "list folder")
+        return list(answer.get("files", []))
+
+    def make_dir(self, path: str) -> None:
+        """Makes a folder and those above it."""
+        with self._lock:
+            self._client._post(f"{self._path}/directories", {"path": path})
+
+    def remove(self, path: str, recursive: bool = False) -> None:
+        """Removes a file or a folder, which must be empty unless ``recursive``."""
+        query = urllib.parse.urlencode({"path": path, "recursive": "true" if recursive else "false"})
+        with self._lock:
+            self._client._request("DELETE", f"{self._path}/files?{query}")
+
     def reset(self, mode: str = "fresh", seed: Optional[int] = None) -> None:
         """Resets variables and files. ``rewind`` is faster, but only safe if you trust the last program."""
         with self._lock:
@@ -362,21 +442,190 @@ class Session:
         self.close()
 
 
+class _Calls:
+    """Runs the calls of one program in threads and sends the answers."""
+
+    def __init__(self, client: Client, path: str, tools: Mapping[str, Tool]) -> None:
+        self._client, self._path, self._tools = client, path, tools
+        self._queue: queue.SimpleQueue[Optional[dict[str, Any]]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._threads = 0
+        self._started = 0
+        """Number of calls that wait for a thread or run, even if the server no longer waits for them."""
+        self._unfinished: set[str] = set()
+        """Ids of the calls that the server waits for."""
+
+    def __enter__(self) -> _Calls:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._unfinished.clear()
+            for _thread in range(self._threads):
+                self._queue.put(None)
+
+    def start(self, call: dict[str, Any]) -> None:
+        with self._lock:
+            self._unfinished.add(_text(call, "callId"))
+            self._started += 1
+            if self._threads < min(_MAX_THREADS, self._started):
+                self._threads += 1
+                threading.Thread(target=self._work, name="paddock-tool", daemon=True).start()
+        self._queue.put(call)
+
+    def cancel(self, call_id: str) -> None:
+        with self._lock:
+            self._unfinished.discard(call_id)
+
+    def _work(self) -> None:
+        while (call := self._queue.get()) is not None:
+            if call["callId"] in self._unfinished:
+                self._answer(call)
+            with self._lock:
+                self._started -= 1
+                self._unfinished.discard(call["callId"])
+
+    def _answer(self, call: dict[str, Any]) -> None:
+        path = f"{self._path}/calls/{urllib.parse.quote(call['callId'], safe='')}"
+        try:
+            self._send(path, self._run(call))
+        except PaddockError as error:
+            if error.status in (404, 409):
+                return  # the call is over
+            try:
+                self._send(path, _error_answer(error))  # the server refuses the value, such as one that is too large
+            except PaddockError:
+                pass  # the server reports that the call had no answer
+
+    def _send(self, path: str, answer: bytes) -> None:
+        self._client._post(path, answer)
+
+    def _run(self, call: dict[str, Any]) -> bytes:
+        try:
+            value = self._tools[_text(call, "name")](**call["arguments"])
+            if inspect.iscoroutine(value):
+                import asyncio
+
+                value = asyncio.run(value)
+            _check_integers(value)
+            return json.dumps({"value": value}, allow_nan=False).encode()
+        except BaseException as error:  # SystemExit too: the program waits for an answer
+            return _error_answer(error)
+
+
+def _error_answer(error: BaseException) -> bytes:
+    answer = {"type": type(error).__name__[:256], "message": str(error)[:_MAX_ERROR_CHARACTERS]}
+    return json.dumps({"error": answer}).encode()
+
+
+def _check_integers(value: Any, depth: int = 0) -> None:
+    """Raises for an integer that JSON would round."""
+    if isinstance(value, int) and abs(value) > _MAX_INTEGER:
+        raise ValueError("integers of a result must be at most 2**53 - 1: return a larger one as text")
+    if isinstance(value, (list, tuple, dict)) and depth < 64:  # the server refuses what is deeper
+        for inner in value.values() if isinstance(value, dict) else value:
+            _check_integers(inner, depth + 1)
+
+
+def _tool_spec(tool: Tool, timeout: Optional[float]) -> dict[str, Any]:
+    """Returns the description of a function in the server's format."""
+    name = getattr(tool, "__name__", "")
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+        raise TypeError(f"Cannot offer tool as it must be a function with a name: current value is {tool!r}")
+    hints = typing.get_type_hints(tool, include_extras=True)
+    properties: dict[str, Any] = {}
+    required = []
+    for parameter in inspect.signature(tool).parameters.values():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise TypeError(f"Cannot offer {name}() as its parameters must have names: found '{parameter}'")
+        schema = _schema(hints.get(parameter.name, Any), f"Cannot offer {name}() as the type of {parameter.name!r}")
+        if parameter.default is parameter.empty:
+            required.append(parameter.name)
+        elif isinstance(parameter.default, (str, int, float, bool)):
+            schema = {**schema, "default": parameter.default}
+        properties[parameter.name] = schema
+    parameters = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    spec = {"name": name, "description": inspect.getdoc(tool) or "", "parameters": parameters}
+    return spec if timeout is None else {**spec, "timeoutMs": _ms(timeout)}
+
+
+_SCHEMAS: dict[Any, dict[str, Any]] = {
+    Any: {},
+    type(None): {"type": "null"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    list: {"type": "array"},
+    tuple: {"type": "array"},
+    dict: {"type": "object"},
+}
+"""JSON Schemas of types without arguments."""
+
+
+def _schema(hint: Any, problem: str) -> dict[str, Any]:
+    """Returns the JSON Schema of a type hint."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is None and hint in _SCHEMAS:
+        return _SCHEMAS[hint]
+    if origin is typing.Annotated:
+        text = " ".join(extra for extra in args[1:] if isinstance(extra, str))
+        return {**_schema(args[0], problem), **({"description": text} if text else {})}
+    if origin is typing.Literal and all(value is None or isinstance(value, (str, int)) for value in args):
+        return {"enum": list(args)}
+    if origin is Union or getattr(origin, "__name__", "") == "UnionType":
+        return {"anyOf": [_schema(arg, problem) for arg in args]}
+    if origin is list or origin is tuple and args[1:] == (...,):
+        return {"type": "array", "items": _schema(args[0], problem)}
+    if origin is tuple:
+        items = [_schema(arg, problem) for arg in args]
+        return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
+    if origin is dict and args[0] is str:
+        return {"type": "object", "additionalProperties": _schema(args[1], problem)}
+    raise TypeError(f"{problem} must be one of JSON, such as str or list[int]: found {hint!r}")
+
+
 def _program(
     code: str,
     *,
     timeout: Optional[float] = None,
     stdin: Optional[str] = None,
+    inputs: Optional[Mapping[str, Any]] = None,
     files: Optional[Files] = None,
     fetch_files: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Returns a program in the server's format."""
     body: dict[str, Any] = {"code": code, "timeoutMs": _ms(timeout), "stdin": stdin}
+    for name, value in (inputs or {}).items():
+        binary = _binary_input(name, value)
+        body.setdefault("inputs" if binary is None else "binaryInputs", {})[name] = binary or value
     if files:
         body["files"] = _in_base64(files)
     if fetch_files:
         body["fetchFiles"] = list(fetch_files)
     return {key: value for key, value in body.items() if value is not None}
+
+
+def _limits(timeout: Optional[float], memory_bytes: Optional[int]) -> Optional[dict[str, Any]]:
+    limits = {"timeoutMs": _ms(timeout), "memoryBytes": memory_bytes}
+    return {name: limit for name, limit in limits.items() if limit is not None} or None
+
+
+def _binary_input(name: str, value: Any) -> Optional[dict[str, str]]:
+    """Returns bytes or an array of numbers in the server's format, or None for another value."""
+    try:
+        view = memoryview(value)
+    except TypeError:
+        return None
+    if view.ndim == 0:
+        return None  # a number of numpy
+    letter = view.format.lstrip("@=<" if sys.byteorder == "little" else "<")
+    kind = f"{_NUMBERS.get(letter)}{8 * view.itemsize}"
+    if isinstance(value, (bytes, bytearray, memoryview)) or kind == "uint8":
+        kind = "bytes"
+    elif view.ndim != 1 or letter not in _NUMBERS:
+        raise ValueError(f"Cannot exec as input {name!r} must be bytes or a one-dimensional array of numbers")
+    return {"type": kind, "base64": base64.b64encode(view.tobytes()).decode()}
 
 
 def _ms(seconds: Optional[float]) -> Optional[float]:
@@ -446,8 +695,15 @@ def _read(response: http.client.HTTPResponse) -> bytes:
     return contents
 
 
-def _read_output(response: http.client.HTTPResponse, on_output: OnOutput) -> ExecResult:
-    """Reads server-sent events: output, and the result as the last event."""
+def _read_output(
+    response: http.client.HTTPResponse, on_output: Optional[OnOutput], open_calls: Callable[[], Any]
+) -> ExecResult:
+    """Reads server-sent events: output and calls, and the result as the last event."""
+    with open_calls() as calls:
+        return _read_events(response, on_output, calls)
+
+
+def _read_events(response: http.client.HTTPResponse, on_output: Optional[OnOutput], calls: Optional[_Calls]) -> ExecResult:
     name, data = "", ""
     while True:
         line = response.readline(_MAX_RESPONSE_BYTES)
@@ -465,8 +721,12 @@ def _read_output(response: http.client.HTTPResponse, on_output: OnOutput) -> Exe
                 return _result(event)
             if name == "error":
                 raise PaddockError(_text(event, "message"), kind=_text(event, "type"))
-            if name in ("stdout", "stderr"):
+            if name in ("stdout", "stderr") and on_output is not None:
                 on_output(name, _text(event, "text"))
+            if name == "call" and calls is not None:
+                calls.start(event)
+            if name == "cancel" and calls is not None:
+                calls.cancel(_text(event, "callId"))
             name, data = "", ""
 
 
@@ -501,6 +761,9 @@ def _result(answer: Mapping[str, Any]) -> ExecResult:
             truncated=answer["truncated"] is True,
             restarted=answer.get("restarted") is True,
             value=answer.get("value"),
+            value_json=answer.get("valueJson"),
+            display=answer.get("display") or [],
+            dropped_displays=int(answer.get("droppedDisplays", 0)),
             error=error and GuestError(_text(error, "type"), _text(error, "message"), _text(error, "traceback")),
             exit_code=answer.get("exitCode"),
             cwd=answer.get("cwd"),

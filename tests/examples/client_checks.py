@@ -1,5 +1,6 @@
-"""Drives paddock_client.py against the server of $PADDOCK_URL. Each line of the output is a check that passed."""
+"""Drives paddock.Client against the server of $PADDOCK_URL. Each line of the output is a check that passed."""
 
+import array
 import http.server
 import json
 import os
@@ -9,7 +10,7 @@ import sys
 import threading
 import time
 
-from paddock_client import PaddockClient, PaddockError
+from paddock import Client, PaddockError
 
 URL, TOKEN = os.environ["PADDOCK_URL"], os.environ["PADDOCK_TOKEN"]
 
@@ -30,12 +31,12 @@ def error_of(work):
 
 for wrong in ("ftp://a", "http://", "http://a:b", "http://a:0", "http://u:p@a", "a:80"):
     try:
-        check(f"{wrong} is refused as a URL", not PaddockClient(wrong))
+        check(f"{wrong} is refused as a URL", not Client(wrong))
     except ValueError as error:
         check(f"{wrong} is refused as a URL", "'url'" in str(error))
-check("a URL may end with /v1/", PaddockClient(URL + "/v1/", TOKEN).exec("1").value == "1")
+check("a URL may end with /v1/", Client(URL + "/v1/", TOKEN).exec("1").value == "1")
 
-client = PaddockClient(URL, TOKEN)
+client = Client(URL, TOKEN)
 with client.session(seed=1) as session:
     session.exec("x = 20")
     check("a session keeps its variables", session.exec("x + 1").value == "21")
@@ -63,6 +64,16 @@ with client.session(seed=1) as session:
     check("a missing file is an error", (missing.status, missing.kind) == (404, "not_found"))
     check("a path outside the working directory is an error", error_of(lambda: session.write_file("../a", "")).status == 422)
     check("a missing shell is an error", "shell" in str(error_of(lambda: session.shell("ls"))))
+    given = {"n": [1, {"a": None}], "raw": b"\0\xff", "half": array.array("d", [0.5, -1]), "big": array.array("Q", [2**64 - 1])}
+    result = session.exec("[n, list(raw), half.typecode, list(half), list(big) == [2**64 - 1]]", inputs=given)
+    check("inputs are globals, and the value is data", result.value_json == [[1, {"a": None}], [0, 255], "d", [0.5, -1], True])
+    check("a value that is no data has no JSON", session.exec("raw", inputs={"raw": memoryview(b"a")}).value_json is None)
+    shown = session.exec("display(1)\ndisplay({'text/html': '<b>', 'text/plain': 'b'}, raw=True)")
+    check("shown objects are returned in order", shown.display == [{"text/plain": "1"}, {"text/html": "<b>", "text/plain": "b"}])
+    check("a program that shows nothing has none", (session.exec("1").display, shown.dropped_displays) == ([], 0))
+    check("a name that is no identifier is refused", error_of(lambda: session.exec("1", inputs={"a b": 1})).status == 422)
+    outcomes = client.exec_batch([{"code": "x + 1", "inputs": {"x": 1}}])
+    check("programs of a batch take inputs", outcomes[0].result.value_json == 2)
     outcomes = client.exec_batch(["2 + 2", {"code": "x", "session": session}, {"code": "1 / 0", "timeout": 5}])
     check("a batch returns outcomes in order", [o.result.value or o.result.status for o in outcomes] == ["4", "20", "error"])
     session.reset("rewind")
@@ -76,14 +87,33 @@ with client.session(seed=1) as session:
 check("a closed session is not found", error_of(lambda: session.exec("1")).kind == "not_found")
 session.close()
 check("a program can run without a session", client.exec("6 * 7").value == "42")
+pieces = []
+streamed = client.exec("print('a', flush=True)\n1", on_output=lambda *piece: pieces.append(piece))
+check("a program without a session is streamed", (pieces, streamed.value) == ([("stdout", "a\n")], "1"))
+options = {"ttl": 60, "timeout": 0.5, "memory_bytes": 128 << 20, "metadata": {"user": "ada & co"}}
+with client.session(**options) as session:
+    [found] = client.sessions({"user": "ada & co"})
+    check("sessions are found by metadata", (found["id"], found["metadata"]["user"]) == (session.id, "ada & co"))
+    check("a session has limits", found["limits"] == {"timeoutMs": 500, "memoryBytes": 128 << 20})
+    check("no session has other metadata", client.sessions({"user": "eve"}) == [])
+    check("the timeout of a session ends its programs", session.exec("while True: pass").status == "timeout")
+    check("the memory of a session is limited", session.exec("x = bytearray(200 << 20)").status == "memory")
+    session.make_dir("d/e f&g")
+    session.write_file("d/é.txt", "hi")
+    listed = [(entry["path"], entry["type"], entry["bytes"]) for entry in session.list_dir("d")]
+    check("folders are listed", listed == [("d/e f&g", "directory", 0), ("d/é.txt", "file", 2)])
+    check("a full folder stays", error_of(lambda: session.remove("d")).status == 422)
+    session.remove("d/e f&g")
+    session.remove("d", recursive=True)
+    check("files are removed", session.list_dir() == [])
 check("graders are listed", "gsm8k" in client.graders())
 messages = [{"role": "assistant", "content": "<answer>42</answer>"}]
 check("a right answer scores 1", client.grade("number_match", {"answer": "42"}, messages).score == 1)
 check("a wrong answer scores 0", client.grade("number_match", {"answer": "41"}, messages).score == 0)
 check("a missing score is None", client.grade("number_match", {}, messages).score is None)
 check("a missing score has a reason", "no instructions" in str(client.grade("ifeval", {}, messages).reason))
-check("a missing token is refused", error_of(lambda: PaddockClient(URL).exec("1")).status == 401)
-check("an unreachable server is an error", error_of(PaddockClient("http://127.0.0.1:1", retries=0).session).status is None)
+check("a missing token is refused", error_of(lambda: Client(URL).exec("1")).status == 401)
+check("an unreachable server is an error", error_of(Client("http://127.0.0.1:1", retries=0).session).status is None)
 
 with client.session(), client.session(), client.session():
     check("a full server is reported after the wait", error_of(lambda: client.session(wait=0)).status in (429, 504))
@@ -123,6 +153,32 @@ class Flaky(http.server.BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(contents)
+
+
+class Busy(http.server.BaseHTTPRequestHandler):
+    """Responds to grades with the 504 of a busy server six times, and then with a score."""
+
+    tries = 0
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        Busy.tries += 1
+        busy = {"error": {"type": "timeout", "message": "No grade slot was free"}}
+        contents = json.dumps(busy if Busy.tries <= 6 else {"score": 1, "parts": {}}).encode()
+        self.send_response(504 if Busy.tries <= 6 else 200)
+        self.send_header("content-length", str(len(contents)))
+        self.end_headers()
+        self.wfile.write(contents)
+
+
+with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Busy) as busy:
+    threading.Thread(target=busy.serve_forever, daemon=True).start()
+    patient = Client(f"http://127.0.0.1:{busy.server_address[1]}", retries=1, backoff=0.01)
+    check("a grade waits for a busy server", (patient.grade("gsm8k", {}, []).score, Busy.tries) == (1, 7))
+    busy.shutdown()
 
 
 class Slow:
@@ -198,7 +254,7 @@ class Fixed(http.server.BaseHTTPRequestHandler):
 
 with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Fixed) as nonsense:
     threading.Thread(target=nonsense.serve_forever, daemon=True).start()
-    puzzled = PaddockClient(f"http://127.0.0.1:{nonsense.server_address[1]}", retries=1, backoff=0.01)
+    puzzled = Client(f"http://127.0.0.1:{nonsense.server_address[1]}", retries=1, backoff=0.01)
     with puzzled.session() as odd:
         Fixed.body = b"[" * 200_000
         check("deeply nested JSON is an error", "not JSON" in str(error_of(lambda: odd.exec("1"))))
@@ -216,7 +272,7 @@ with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Fixed) as nonsense:
 
 for name, head in (("headers", b"HTTP/1.1 200 OK\r\n"), ("bodies", b"HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\n")):
     slow = Slow(drips(head))
-    opened = PaddockClient(slow.url, retries=0, answer_timeout=0.3).session()
+    opened = Client(slow.url, retries=0, answer_timeout=0.3).session()
     for work in (lambda: opened.exec("1"), lambda: opened.read_file("a"), lambda: opened.exec("1", on_output=print)):
         error, seconds = took(work)
         check(f"slow {name} exceed the timeout", "within 0.3 s" in str(error) and seconds < 3)
@@ -224,13 +280,13 @@ for name, head in (("headers", b"HTTP/1.1 200 OK\r\n"), ("bodies", b"HTTP/1.1 20
     slow.listener.close()
 
 short = Slow(lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"))
-opened = PaddockClient(short.url, retries=1, backoff=0.01).session()
+opened = Client(short.url, retries=1, backoff=0.01).session()
 check("an incomplete file is an error", "IncompleteRead" in str(error_of(lambda: opened.read_file("a"))))
 check("an incomplete file is requested again", short.requests.count("GET /v1/sessions/s/file?path=a") == 2)
 short.listener.close()
 
 gateway = Slow(lambda connection: connection.sendall(b"HTTP/1.1 502 Bad\r\nretry-after: 0\r\n\r\n"))
-opened = PaddockClient(gateway.url, retries=2, backoff=0.01).session()
+opened = Client(gateway.url, retries=2, backoff=0.01).session()
 error_of(lambda: opened.exec("1", on_output=print))
 check("a stream is not retried after a gateway error", gateway.requests.count("POST /v1/sessions/s/stream") == 1)
 error_of(lambda: opened.exec("1"))
@@ -239,7 +295,7 @@ gateway.listener.close()
 
 with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Flaky) as flaky:
     threading.Thread(target=flaky.serve_forever, daemon=True).start()
-    unsteady = PaddockClient(f"http://127.0.0.1:{flaky.server_address[1]}", backoff=0.01)
+    unsteady = Client(f"http://127.0.0.1:{flaky.server_address[1]}", backoff=0.01)
     with unsteady.session() as opened:
         check("requests are retried with their id", (opened.id, len(Flaky.ids), len(set(Flaky.ids))) == ("s", 3, 1))
         broken = error_of(lambda: opened.exec("1", on_output=print))

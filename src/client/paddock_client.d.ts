@@ -1,0 +1,152 @@
+// Written by `deno task client-types` from `paddock_client.ts`. Do not edit.
+// deno-lint-ignore-file verbatim-module-syntax
+import { SerialQueue } from "../async/semaphore.ts";
+import type { GradeContext, Score } from "../rewards/grader.ts";
+import type { ExecOptions, ExecResult, PythonSession, SessionPool } from "../sandbox/exec.ts";
+import { Lease } from "../sandbox/lease.ts";
+import type {
+  ClientTool,
+  RemoteFile,
+  RemoteFiles,
+  RemoteLimits,
+  RemoteSessionInfo,
+  ServerApiOptions,
+} from "./client_options.ts";
+/** Options of {@linkcode PaddockClient}. */
+export type PaddockClientOptions = ServerApiOptions;
+/** Options of {@linkcode PaddockClient.exec}. */
+export interface RemoteExecOptions
+  extends
+    Pick<ExecOptions, "timeoutMs" | "stdin" | "inputs" | "files" | "fetchFiles" | "signal" | "onOutput"> {
+  seed?: number | undefined;
+  limits?: RemoteLimits | undefined;
+}
+/** Options of {@linkcode PaddockClient.acquire}. */
+export interface AcquireOptions {
+  seed?: number | undefined;
+  /**
+   * Seconds after which the session ends, used or not, at most a day.
+   *
+   * @default it ends when it is idle for the server's idle time
+   */
+  ttlSeconds?: number | undefined;
+  /** Limits of the session's programs, within those of the server. */
+  limits?: RemoteLimits | undefined;
+  /** Texts by name, by which {@linkcode PaddockClient.listSessions} finds the session. */
+  metadata?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Functions of this process that the session's programs may call as `paddock.tools.<name>`. Every `exec` of such a
+   * session is streamed, so it is not sent again once it may have arrived. The server's profile must have `hostTools`.
+   */
+  tools?: readonly ClientTool[] | undefined;
+  signal?: AbortSignal | undefined;
+}
+/** Program of a batch. */
+export interface BatchProgram
+  extends Pick<ExecOptions, "timeoutMs" | "stdin" | "inputs" | "files" | "fetchFiles"> {
+  readonly code: string;
+  /**
+   * Id of the lease whose session runs it.
+   *
+   * @default a new interpreter
+   */
+  readonly session?: string | undefined;
+}
+/** Outcome of a program of a batch: its result, or the error why it did not run. */
+export type BatchOutcome = {
+  readonly result: ExecResult;
+  readonly error?: undefined;
+} | {
+  readonly error: Error;
+  readonly result?: undefined;
+};
+/**
+ * A pool whose sessions run on a server (`paddock serve`). It can replace a `SandboxPool` everywhere, except for host
+ * tools of one exec: the tools of a session are given to `acquire()`.
+ *
+ * Requests are retried if the connection fails, or if the server is busy (429, 504) or failed (503). Each has an id, so
+ * that the server runs it once; only a program whose sandbox failed may have started before. An exec with `onOutput`
+ * has no id and is not sent again once it may have arrived. The output of a shell command is reported when it has
+ * ended.
+ *
+ * Invalid responses, unreachable servers and ended sessions are reported as `SandboxError`. A session ends when it is
+ * idle for too long or when the server restarts.
+ */
+export declare class PaddockClient implements SessionPool, AsyncDisposable {
+  #private;
+  /** {@inheritDoc SessionPool.pairQueue} */
+  readonly pairQueue: SerialQueue;
+  /**
+   * @throws {TypeError} if the URL is not an http or https URL.
+   * @throws {RangeError} if a limit is out of range.
+   */
+  constructor(options: PaddockClientOptions);
+  /**
+   * Opens a session. It waits until the server has a free one, without limit unless a signal aborts. The order of
+   * waiting clients is not guaranteed.
+   *
+   * @throws {SandboxError} if no session can be opened.
+   */
+  acquire(options?: AcquireOptions): Promise<RemoteLease>;
+  /**
+   * Runs a program in a session of its own, in one request. It waits until the server has a free session. With
+   * `onOutput` the request is not sent again once it may have arrived.
+   *
+   * @throws {SandboxError} if the request fails.
+   */
+  exec(code: string, options?: RemoteExecOptions): Promise<ExecResult>;
+  /**
+   * Lists the sessions of this client's token that have this metadata, oldest first.
+   *
+   * @throws {SandboxError} if the request fails.
+   */
+  listSessions(options?: Pick<AcquireOptions, "metadata" | "signal">): Promise<RemoteSessionInfo[]>;
+  /**
+   * Runs many programs in one request and returns their outcomes in order. Programs of one session run one after the
+   * other. The error of one program does not affect the others.
+   *
+   * @throws {SandboxError} if the request fails.
+   */
+  execBatch(programs: readonly BatchProgram[], options?: {
+    signal?: AbortSignal | undefined;
+  }): Promise<BatchOutcome[]>;
+  /**
+   * Scores a conversation with a grader of the server. The score is `null` if none can be computed.
+   *
+   * @throws {TypeError} if there is no such grader, or it cannot grade this task.
+   */
+  grade(grader: string, context: GradeContext): Promise<Score>;
+  /** Ends all sessions, leased or not, and waits until the server has confirmed it. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+/** A leased session of a server. Disposing the lease ends the session. */
+export declare class RemoteLease extends Lease implements RemoteFiles {
+  #private;
+  /** Id of the session, which programs of a batch refer to. */
+  readonly id: string;
+  constructor(session: PythonSession & RemoteFiles, options: {
+    id: string;
+    release: () => void;
+  });
+  /**
+   * Lists the entries of a folder, at most 10,000; without a path, all files below the working directory. The working
+   * directory itself is `.`.
+   *
+   * @throws {GuestFileError} if it is no folder.
+   */
+  listFiles(path?: string): Promise<RemoteFile[]>;
+  /**
+   * Removes a file, or a folder, which must be empty unless `recursive`.
+   *
+   * @throws {GuestFileError} if it does not exist or cannot be removed.
+   */
+  remove(path: string, options?: {
+    recursive?: boolean;
+  }): Promise<void>;
+  /**
+   * Makes a folder and those above it.
+   *
+   * @throws {GuestFileError} if it cannot be made.
+   */
+  makeDirectory(path: string): Promise<void>;
+}
