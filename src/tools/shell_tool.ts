@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { PythonSession, ShellResult } from "../sandbox/exec.ts";
 import { type Tool, tool } from "./tool.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** A JSON Schema that describes an object. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { Validator } from "@cfworker/json-schema";
-import { z } from "zod";
+import * as z from "zod";
 import { errorMessage } from "../errors.ts";
 import { isDeeperThan } from "../sandbox/guest_frames.ts";
 import type { ToolSpec } from "../message.ts";

@@ -1,5 +1,6 @@
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { replyAction, type Step } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
+import type { Step } from "../../src/envs/env.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import type { ToolCallerOptions } from "../../src/tools/tool_caller.ts";
 import { ToolTransform } from "../../src/transforms/tool_transform.ts";

@@ -1,18 +1,13 @@
-import { stripTypeScriptTypes } from "node:module";
-import { basename, dirname, join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import * as z from "zod";
 import { requireTimeout } from "../../async/abort.ts";
-import { errorMessage, SandboxError } from "../../errors.ts";
-import { denoCommand, type DenoProgram, fetchModules } from "../../sandbox/process/deno_program.ts";
-import { grantFlags, type Grants, mayRead, withReadAccess } from "../../sandbox/process/grants.ts";
-import { detectLayers, type LayerReport } from "../../sandbox/process/layers.ts";
-import protocol from "../../sandbox/protocol.ts" with { type: "text" };
+import { ToolError } from "../../errors.ts";
 import { requireToolName, type Tool, type ToolContext } from "../tool.ts";
 import serve from "./guest/serve.ts" with { type: "text" };
-import { type ToolMetadata, ToolProcess } from "./tool_process.ts";
+import { ModuleHost, type ModuleProgram } from "./module_host.ts";
+import { MAX_TEXT, type ModuleKind } from "./module_process.ts";
 
 /** Options of {@linkcode toolFile}. */
-export interface ToolFileOptions {
+export interface ToolFileOptions extends ModuleProgram {
   /**
    * Name of the tool.
    * @default the file's `name` export, or the file name without its extension
@@ -24,34 +19,15 @@ export interface ToolFileOptions {
    */
   description?: string | undefined;
   /**
-   * Permissions of the file, as in Deno's permission sets. `import` allows packages of npm, JSR and the web:
-   * they are fetched before the process starts, and none can be fetched while it runs. `run` and `ffi`
-   * cannot be granted.
-   * @default none
-   */
-  permissions?: Grants | undefined;
-  /** The complete environment of the process. The file needs the permission `env` to read it. */
-  env?: Readonly<Record<string, string>> | undefined;
-  /**
-   * Maximum heap size, in bytes.
-   * @default 256 MiB
-   */
-  memoryBytes?: number | undefined;
-  /**
    * Maximum duration of a call, in milliseconds.
    * @default the limit of the transform that calls it
    */
   timeoutMs?: number | undefined;
-  /** Result of {@linkcode detectLayers} on this host, if the caller has it already. */
-  detected?: readonly LayerReport[] | undefined;
-  /** Cancels the start. */
-  signal?: AbortSignal | undefined;
 }
 
 /** A tool that runs in its own process. Disposing it ends the process. */
 export type ToolFile = Tool & AsyncDisposable;
 
-const START_TIMEOUT_MS = 30_000;
 const ANYTHING = { type: "object" };
 
 /**
@@ -95,137 +71,33 @@ const ANYTHING = { type: "object" };
  * @throws {SandboxError} when the file does not start or exports no function.
  */
 export async function toolFile(file: string | URL, options: ToolFileOptions = {}): Promise<ToolFile> {
-  grantFlags(options.permissions ?? {});
   if (options.timeoutMs !== undefined) requireTimeout(options.timeoutMs, "run a tool's file");
-  const path = typeof file === "string" && !file.startsWith("file:") ? resolve(file) : fileURLToPath(file);
-  const starter = await ProcessStarter.create(path, options);
+  const host = await ModuleHost.open(file, { ...options, kind: TOOL, sources: { serve }, main: MAIN });
   try {
-    const process = await starter.start(options.signal);
-    return new FileTool(starter, { process, card: await process.metadata, path, options });
+    return new FileTool(host, options);
   } catch (error) {
-    await starter[Symbol.asyncDispose]();
+    await host[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-class FileTool implements Tool {
-  readonly name: string;
-  readonly description: string;
-  readonly parameters: Readonly<Record<string, unknown>>;
-  readonly timeoutMs: number | undefined;
-  readonly #starter: ProcessStarter;
-  #process: Promise<ToolProcess>;
-
-  constructor(
-    starter: ProcessStarter,
-    { process, card, path, options }: {
-      process: ToolProcess;
-      card: ToolMetadata;
-      path: string;
-      options: ToolFileOptions;
-    },
-  ) {
-    this.name = options.name ?? card.name ?? basename(path).replace(/\.[^.]+$/, "");
-    requireToolName(this.name);
-    this.description = options.description ?? card.description ?? "";
-    this.parameters = card.parameters ?? ANYTHING;
-    this.timeoutMs = options.timeoutMs;
-    this.#starter = starter;
-    this.#process = Promise.resolve(process);
-  }
-
-  async run(args: Record<string, unknown>, { signal, callId }: ToolContext): Promise<unknown> {
-    const process = await this.#ensureProcess();
-    return await process.call(args, { signal, callId });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#starter[Symbol.asyncDispose]();
-  }
-
-  /** Returns the running process, or starts a new one if it has ended. */
-  async #ensureProcess(): Promise<ToolProcess> {
-    const current = this.#process;
-    const process = await current.catch(() => undefined); // a failed start is retried below
-    if (process?.usable) return process;
-    // Another call that waited for the same process may have started the next one already.
-    if (this.#process === current) {
-      this.#process = this.#starter.start();
-      this.#process.catch(() => {}); // the callers that await it handle the error
-    }
-    return await this.#process;
-  }
+/** Metadata that a tool file exports. */
+interface ToolMetadata {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly parameters?: Record<string, unknown> | undefined;
 }
 
-/** Starts the processes of one file. Disposing it ends all of them. */
-class ProcessStarter implements AsyncDisposable {
-  readonly #path: string;
-  readonly #program: DenoProgram;
-  readonly #modules: AsyncDisposable;
-  readonly #processes = new Set<ToolProcess>();
-  #disposed = false;
-
-  private constructor(path: string, program: DenoProgram, modules: AsyncDisposable) {
-    this.#path = path;
-    this.#program = program;
-    this.#modules = modules;
-  }
-
-  static async create(path: string, options: ToolFileOptions): Promise<ProcessStarter> {
-    const { permissions, env, memoryBytes, signal } = options;
-    const detected = options.detected ?? await detectLayers({ signal });
-    const layers = new Set(detected.filter(({ works }) => works).map(({ layer }) => layer));
-    const modules = await writeServeModules();
-    const folder = mayRead(permissions?.read, dirname(path)) ? undefined : dirname(path);
-    const program = {
-      module: join(modules.directory, "main.js"),
-      args: [pathToFileURL(path).href, ...(folder === undefined ? [] : [folder])],
-      permissions: folder === undefined ? permissions : withReadAccess(permissions, folder),
-      env,
-      memoryBytes,
-      layers,
-    };
-    try {
-      await fetchModules({ ...program, module: path }, signal);
-      return new ProcessStarter(path, program, modules);
-    } catch (error) {
-      await modules[Symbol.asyncDispose]();
-      throw error;
-    }
-  }
-
-  /** Starts a process and waits until it accepts calls. */
-  async start(signal?: AbortSignal): Promise<ToolProcess> {
-    const command = await denoCommand(this.#program);
-    if (this.#disposed) throw new SandboxError("Cannot call tool as it is disposed");
-    signal?.throwIfAborted();
-    const process = new ToolProcess(command);
-    this.#processes.add(process);
-    process.exited.then(() => this.#processes.delete(process));
-    const onAbort = () => process.kill();
-    const timer = setTimeout(onAbort, START_TIMEOUT_MS);
-    signal?.addEventListener("abort", onAbort);
-    try {
-      await process.metadata;
-      return process;
-    } catch (cause) {
-      signal?.throwIfAborted();
-      const reason = errorMessage(cause);
-      throw new SandboxError(`Cannot start tool file '${this.#path}': ${reason}`, { cause });
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#disposed = true;
-    for (const process of this.#processes) process.kill();
-    await Promise.all([...this.#processes].map(({ exited: ended }) => ended));
-    await this.#modules[Symbol.asyncDispose]();
-  }
-}
-
+const text = z.string().max(MAX_TEXT);
+const TOOL: ModuleKind<ToolMetadata> = {
+  noun: "tool",
+  metadata: z.strictObject({
+    name: text.optional(),
+    description: text.optional(),
+    parameters: z.record(z.string(), z.unknown()).optional(),
+  }),
+  toError: (message) => new ToolError(message),
+};
 /** `serve.js` is imported first, because it must take over stdout before the tool can. */
 const MAIN = `import { serve } from "./serve.js";
 const [file, folder] = Deno.args;
@@ -235,36 +107,28 @@ if (folder !== undefined) revoke({ name: "read", path: folder });
 await serve(tool);
 `;
 
-/** A temporary folder with modules. Disposing it removes the folder. */
-export interface ToolModules extends AsyncDisposable {
-  readonly directory: string;
-}
+class FileTool implements Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly timeoutMs: number | undefined;
+  readonly #host: ModuleHost<ToolMetadata>;
 
-/**
- * Writes the modules that serve a tool file over a pipe. Run `main.js` with the file's URL and, if the file
- * may read its folder only while it is loaded, with that folder.
- *
- * Deno learns the name of the file only at run time. Such an import needs read permission, and so do all
- * modules that it imports, of any type. Static imports of the main program need none.
- */
-export async function writeServeModules(): Promise<ToolModules> {
-  const directory = await Deno.makeTempDir({ prefix: "paddock-tool-" });
-  const sources = {
-    "protocol.js": stripTypeScriptTypes(protocol),
-    "serve.js": stripTypeScriptTypes(serve).replace(/(from )"[^"]*\/(\w+)\.ts"/g, '$1"./$2.js"'),
-    "main.js": MAIN,
-  };
-  for (const [name, source] of Object.entries(sources)) {
-    await Deno.writeTextFile(join(directory, name), source);
+  constructor(host: ModuleHost<ToolMetadata>, options: ToolFileOptions) {
+    const { metadata, fileName } = host;
+    this.name = options.name ?? metadata.name ?? fileName;
+    requireToolName(this.name);
+    this.description = options.description ?? metadata.description ?? "";
+    this.parameters = metadata.parameters ?? ANYTHING;
+    this.timeoutMs = options.timeoutMs;
+    this.#host = host;
   }
-  return {
-    directory,
-    async [Symbol.asyncDispose]() {
-      await Deno.remove(directory, { recursive: true }).catch(ignoreMissing);
-    },
-  };
-}
 
-function ignoreMissing(error: unknown): void {
-  if (!(error instanceof Deno.errors.NotFound)) throw error;
+  async run(args: Record<string, unknown>, { signal, callId }: ToolContext): Promise<unknown> {
+    return await this.#host.call(JSON.stringify({ args, callId }), signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#host[Symbol.asyncDispose]();
+  }
 }

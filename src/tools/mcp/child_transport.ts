@@ -1,9 +1,4 @@
-import {
-  deserializeMessage,
-  type JSONRPCMessage,
-  serializeMessage,
-  type Transport,
-} from "@modelcontextprotocol/client";
+import { deserializeMessage, type JSONRPCMessage, serializeMessage, type Transport } from "./sdk.ts";
 import { JsonLimitError } from "../../json.ts";
 import type { DenoCommand } from "../../sandbox/process/deno_program.ts";
 import { MessageLimitError, MessageMeter, requireJsonLimits, requireLength } from "./message_limits.ts";

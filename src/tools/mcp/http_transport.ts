@@ -1,5 +1,5 @@
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import type { JSONRPCMessage, MessageExtraInfo } from "@modelcontextprotocol/client";
+import { StreamableHTTPClientTransport } from "./sdk.ts";
+import type { JSONRPCMessage, MessageExtraInfo } from "./sdk.ts";
 import { concat } from "@std/bytes";
 import { type MessageMeter, requireJsonLimits, requireLength } from "./message_limits.ts";
 import type { McpUrl } from "./mcp_server.ts";

@@ -1,4 +1,4 @@
-import type { CallToolResult, ContentBlock, Tool as McpTool, Transport } from "@modelcontextprotocol/client";
+import type { CallToolResult, ContentBlock, Tool as McpTool, Transport } from "./sdk.ts";
 import { resolve } from "node:path";
 import { abortable } from "../../async/abort.ts";
 import { errorMessage, McpError, ToolError } from "../../errors.ts";

@@ -1,13 +1,12 @@
 import {
   type CallToolResult,
   Client,
-  type JsonSchemaValidator,
-  type jsonSchemaValidator,
+  type JsonSchemaValidators,
   SdkError,
   SdkHttpError,
   type Tool as McpTool,
   type Transport,
-} from "@modelcontextprotocol/client";
+} from "./sdk.ts";
 import { MAX_TIMER_MS } from "../../async/abort.ts";
 import { errorMessage, McpError } from "../../errors.ts";
 import { ChildTransport } from "./child_transport.ts";
@@ -23,12 +22,8 @@ export interface McpConnectionOptions {
 /** The caller limits the time of a call, so the limit of the MCP library is set to its maximum. */
 const NO_TIMEOUT_MS = MAX_TIMER_MS;
 /** Results are shown to the model unchecked: checking them would mean to compile untrusted schemas. */
-const NO_VALIDATION: jsonSchemaValidator = {
-  getValidator: <T>(): JsonSchemaValidator<T> => (data) => ({
-    valid: true,
-    data: data as T,
-    errorMessage: undefined,
-  }),
+const NO_VALIDATION: JsonSchemaValidators = {
+  getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
 };
 
 /**

@@ -1,4 +1,4 @@
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage } from "./sdk.ts";
 import { checkJsonLimits } from "../../json.ts";
 
 /** Maximum length of a message: in characters over pipes, in bytes over HTTP. */

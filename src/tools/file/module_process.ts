@@ -1,22 +1,26 @@
-import { z } from "zod";
-import { errorMessage, SandboxError, ToolError } from "../../errors.ts";
+import * as z from "zod";
+import { errorMessage, SandboxError } from "../../errors.ts";
 import { Child } from "../../sandbox/process/child.ts";
 import type { DenoCommand } from "../../sandbox/process/deno_program.ts";
 import { terminationOf } from "../../sandbox/guest_link.ts";
 import { type Frame, FrameKind } from "../../sandbox/protocol.ts";
-import { parseUntrustedJson } from "../../json.ts";
+import { JSON_LIMITS, type JsonLimits, parseUntrustedJson } from "../../json.ts";
 
-/** Metadata that a tool file exports. */
-export interface ToolMetadata {
-  readonly name?: string | undefined;
-  readonly description?: string | undefined;
-  readonly parameters?: Record<string, unknown> | undefined;
-}
-
-/** Options of {@linkcode ToolProcess.call}. */
-export interface ToolProcessCall {
-  readonly callId: string;
-  readonly signal: AbortSignal;
+/** How a file is served: as a tool, a grader, or another kind of module. */
+export interface ModuleKind<Metadata> {
+  /** Noun for messages, such as `tool`. */
+  readonly noun: string;
+  /** Schema of what the process sends about the file when it has loaded it. */
+  readonly metadata: z.core.$ZodType<Metadata>;
+  /** Returns the error of a call that the file failed, or whose process has ended. */
+  toError(message: string): Error;
+  /**
+   * Maximum size of a result, in bytes. A process that sends more is killed.
+   * @default the maximum of a frame, 64 MiB
+   */
+  readonly maxResultBytes?: number | undefined;
+  /** Limits of a result as JSON. @default `JSON_LIMITS` */
+  readonly jsonLimits?: JsonLimits | undefined;
 }
 
 interface Pending {
@@ -26,14 +30,9 @@ interface Pending {
 
 /** Maximum time for a process to confirm that a call was cancelled, in milliseconds. */
 const GRACE_MS = 250;
-const MAX_TEXT = 10_000;
+/** Maximum length of a text that a process sends about itself, in characters. */
+export const MAX_TEXT = 10_000;
 
-const text = z.string().max(MAX_TEXT);
-const cardSchema = z.strictObject({
-  name: text.optional(),
-  description: text.optional(),
-  parameters: z.record(z.string(), z.unknown()).optional(),
-});
 const resultSchema = z.union([
   z.strictObject({ value: z.unknown() }),
   z.strictObject({ error: z.string().transform((error) => error.slice(0, MAX_TEXT)) }),
@@ -41,19 +40,20 @@ const resultSchema = z.union([
 const decoder = new TextDecoder();
 
 /**
- * A process that runs one tool file. Each of its frames is untrusted: an unexpected or invalid frame ends
+ * A process that runs one file. Each of its frames is untrusted: an unexpected or invalid frame ends
  * the process.
  *
  * After a call is cancelled, the process accepts no more calls. It is killed when its other calls have
  * ended, or at once if it does not confirm the cancellation.
  */
-export class ToolProcess {
+export class ModuleProcess<Metadata> {
   /** Metadata of the file. Rejects when the process does not start. */
-  readonly metadata: Promise<ToolMetadata>;
+  readonly metadata: Promise<Metadata>;
   /** Resolves when the process has exited. */
   readonly exited: Promise<void>;
   readonly #child: Child;
-  readonly #card = Promise.withResolvers<ToolMetadata>();
+  readonly #kind: ModuleKind<Metadata>;
+  readonly #loaded = Promise.withResolvers<Metadata>();
   readonly #pending = new Map<number, Pending>();
   /** Cancelled calls that the process has not confirmed, with their timers. */
   readonly #unconfirmed = new Map<number, ReturnType<typeof setTimeout>>();
@@ -63,8 +63,9 @@ export class ToolProcess {
   #usable = true;
   #violation: string | undefined;
 
-  constructor(command: DenoCommand) {
-    this.metadata = this.#card.promise;
+  constructor(command: DenoCommand, kind: ModuleKind<Metadata>) {
+    this.#kind = kind;
+    this.metadata = this.#loaded.promise;
     this.metadata.catch(() => {}); // the caller that awaits it handles the error
     this.#child = new Child(command, (frame) => this.#receive(frame));
     this.exited = this.#child.ended.then((end) => {
@@ -79,12 +80,10 @@ export class ToolProcess {
   }
 
   /**
-   * Calls the tool. Rejects with the signal's reason when the signal is aborted.
-   *
-   * @throws {ToolError} with the tool's message when the tool fails, or when the process ends.
+   * Sends a call, a JSON text, and returns the result. Rejects with the signal's reason when the signal is aborted, and
+   * with the error of the kind when the file fails or the process ends.
    */
-  async call(args: Readonly<Record<string, unknown>>, options: ToolProcessCall): Promise<unknown> {
-    const { callId, signal } = options;
+  async call(payload: string | Uint8Array, signal: AbortSignal): Promise<unknown> {
     signal.throwIfAborted();
     const slot = this.#freeSlot();
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -94,7 +93,7 @@ export class ToolProcess {
     };
     signal.addEventListener("abort", onAbort, { once: true });
     this.#pending.set(slot, { resolve, reject });
-    this.#child.send(FrameKind.exec, slot, JSON.stringify({ args, callId }));
+    this.#child.send(FrameKind.exec, slot, payload);
     try {
       return await promise;
     } finally {
@@ -125,10 +124,10 @@ export class ToolProcess {
 
   #receive({ kind, session, payload }: Frame): void {
     try {
-      if (kind === FrameKind.opened) this.#card.resolve(parse(cardSchema, payload));
+      if (kind === FrameKind.opened) this.#loaded.resolve(parse(this.#kind.metadata, payload));
       else if (kind === FrameKind.result) this.#settle(session, payload);
       else if (kind === FrameKind.done) this.#confirmCancelled(session);
-      else throw new SyntaxError(`a tool cannot send frame ${kind}`);
+      else throw new SyntaxError(`a ${this.#kind.noun} cannot send frame ${kind}`);
     } catch (error) {
       const reason = errorMessage(error);
       this.#violation ??= `it sent an invalid frame: ${reason}`.slice(0, MAX_TEXT);
@@ -142,8 +141,12 @@ export class ToolProcess {
       if (this.#cancelled.delete(slot)) return;
       throw new SyntaxError(`there is no call ${slot}`);
     }
-    const result = parse(resultSchema, payload);
-    if ("error" in result) pending.reject(new ToolError(result.error));
+    const { maxResultBytes = Infinity, jsonLimits } = this.#kind;
+    if (payload.length > maxResultBytes) {
+      throw new SyntaxError(`a result must have at most ${maxResultBytes} bytes: it has ${payload.length}`);
+    }
+    const result = parse(resultSchema, payload, jsonLimits);
+    if ("error" in result) pending.reject(this.#kind.toError(result.error));
     else pending.resolve(result.value);
   }
 
@@ -163,15 +166,19 @@ export class ToolProcess {
     this.#usable = false;
     for (const timer of this.#unconfirmed.values()) clearTimeout(timer);
     this.#unconfirmed.clear();
-    this.#card.reject(new SandboxError(reason));
+    this.#loaded.reject(new SandboxError(reason));
     for (const { reject } of this.#pending.values()) {
-      reject(new ToolError(`the tool's process is gone: ${reason}`));
+      reject(this.#kind.toError(`the ${this.#kind.noun}'s process is gone: ${reason}`));
     }
   }
 }
 
-function parse<Schema extends z.ZodType>(schema: Schema, payload: Uint8Array): z.output<Schema> {
-  const result = schema.safeParse(parseUntrustedJson(decoder.decode(payload)));
+function parse<Result>(
+  schema: z.core.$ZodType<Result>,
+  payload: Uint8Array,
+  limits: JsonLimits = JSON_LIMITS,
+): Result {
+  const result = z.safeParse(schema, parseUntrustedJson(decoder.decode(payload), limits));
   if (result.success) return result.data;
   throw new SyntaxError(result.error.issues.map(({ message }) => message).join("; "));
 }

@@ -1,0 +1,194 @@
+import type { Message, ToolSpec } from "../message.ts";
+import type { RecordedChat, Reply } from "../policy/policy.ts";
+import type { Task } from "../task.ts";
+import type { Score } from "../rewards/grader.ts";
+import type { ToolStatus } from "../tools/tool_result.ts";
+
+// A file that runs in its own process imports this module in place of the package, so it must import types only.
+
+/** Second argument of each function of a definition. */
+export interface PluginContext {
+  /** Aborted when the call exceeds its time limit or is cancelled. */
+  readonly signal: AbortSignal;
+}
+
+/** A task as plain data. */
+export type PluginTask = Omit<Task, "query"> & { readonly query: string | readonly Message[] };
+
+/** Input of a grader in its own file. */
+export interface GraderInput {
+  /** Text of the last assistant message; empty if there is none. */
+  readonly completion: string;
+  /** The task's answer. */
+  readonly answer?: string;
+  readonly task: PluginTask;
+  /** The whole conversation, without the assistant's separate reasoning. */
+  readonly messages: readonly Message[];
+}
+
+/** A grader in its own file: the default export of the file of `--grader`. */
+export interface GraderDefinition {
+  /**
+   * Name of the score in rewards.
+   * @default the file name without its extension
+   */
+  readonly name?: string;
+  /** Returns the score, usually from 0 to 1; `null` if it cannot be computed, which is different from 0. */
+  grade(input: GraderInput, context: PluginContext): Score | number | null | Promise<Score | number | null>;
+}
+
+/**
+ * Returns a definition as it is, with its types checked.
+ *
+ * @example A file for `--grader ./my_grader.ts`
+ * ```ts
+ * import { defineGrader } from "@paddock/paddock/rewards";
+ *
+ * export default defineGrader({
+ *   name: "short_answer",
+ *   grade: ({ completion, answer }) => answer !== undefined && completion.includes(answer) ? 1 : 0,
+ * });
+ * ```
+ */
+export function defineGrader(definition: GraderDefinition): GraderDefinition {
+  return definition;
+}
+
+/** Input of a policy in its own file. */
+export interface PolicyInput {
+  /** The conversation so far, without the assistant's separate reasoning. */
+  readonly messages: readonly Message[];
+  /** The task, without its answer and its `fields`. */
+  readonly task: Omit<PluginTask, "answer" | "fields" | "group">;
+  /** Tools that the policy may call. */
+  readonly tools: readonly ToolSpec[];
+  /** The prompt as text, if the env renders it. */
+  readonly text?: string;
+  /** The prompt as token ids, if the env encodes it. */
+  readonly tokens?: readonly number[];
+  /** The chat as it is recorded for a trainer, if it is: the reply then needs `tokens` and `promptIds` of a server. */
+  readonly recordedChat?: RecordedChat;
+  readonly model?: string;
+  readonly temperature?: number;
+  /** Maximum number of tokens of this reply. */
+  readonly maxTokens?: number;
+  readonly seed?: number;
+}
+
+/** A policy in its own file: the default export of the file of `--policy`. */
+export interface PolicyDefinition {
+  /**
+   * Name of the policy in trajectories.
+   * @default the file name without its extension
+   */
+  readonly name?: string;
+  /** Returns the assistant's next message, or only its text. */
+  reply(input: PolicyInput, context: PluginContext): Reply | string | Promise<Reply | string>;
+}
+
+/**
+ * Returns a definition as it is, with its types checked.
+ *
+ * @example A file for `--policy ./my_policy.ts`
+ * ```ts
+ * import { definePolicy } from "@paddock/paddock/rollout";
+ *
+ * export default definePolicy({
+ *   name: "echo",
+ *   reply: ({ messages }) => `You wrote: ${messages.at(-1)?.content}`,
+ * });
+ * ```
+ */
+export function definePolicy(definition: PolicyDefinition): PolicyDefinition {
+  return definition;
+}
+
+/** Input of a transform's `task`. */
+export interface TaskHookInput {
+  readonly task: PluginTask;
+  readonly seed?: number;
+}
+
+/** Input of a transform's `step`. */
+export interface StepHookInput {
+  readonly task: PluginTask;
+  /** Number of the step, from 1. */
+  readonly turn: number;
+  /** The conversation up to the policy's reply, without its separate reasoning. */
+  readonly messages: readonly Message[];
+  /** Messages that answer the reply: results of its tool calls and Python blocks. */
+  readonly results: readonly { readonly role: string; readonly text: string }[];
+  /** The calls behind them, in order. */
+  readonly calls: readonly {
+    readonly tool: string;
+    readonly status: ToolStatus;
+    /** Text of the result before truncation. */
+    readonly text: string;
+    readonly durationMs: number;
+  }[];
+}
+
+/** Result of a transform's `step`. */
+export interface StepHookResult {
+  /** New texts of all `results`, in order. */
+  readonly results?: readonly string[];
+  /** True to end the episode after this step. */
+  readonly end?: boolean;
+}
+
+/** Input of a transform's `reward`. */
+export interface RewardHookInput {
+  readonly task: PluginTask;
+  /** Number of the last step, from 1. */
+  readonly turn: number;
+  /** The whole conversation, without the assistant's separate reasoning. */
+  readonly messages: readonly Message[];
+  /** The reward so far; `null` if the episode is not scored. */
+  readonly reward: number | null;
+  readonly rewardParts: Readonly<Record<string, number | null>>;
+  readonly terminated: boolean;
+  readonly truncated: boolean;
+}
+
+/** Result of a transform's `reward`: the new reward, with parts that are recorded and not added up. */
+export type RewardHookResult = number | {
+  readonly reward: number | null;
+  readonly parts?: Readonly<Record<string, number | null>>;
+};
+
+/** The result of a hook, or nothing if it changes nothing. */
+type HookResult<Result> = Result | null | undefined | void | Promise<Result | null | undefined | void>;
+
+/**
+ * A transform in its own file: the default export of the file of `--transform`. It has one function at least. A function
+ * that returns nothing changes nothing.
+ */
+export interface TransformDefinition {
+  /**
+   * Name of the transform's part of rewards.
+   * @default the file name without its extension
+   */
+  readonly name?: string;
+  /** Called before an episode starts. Returns the text of another query. */
+  task?(input: TaskHookInput, context: PluginContext): HookResult<{ readonly query: string }>;
+  /** Called after each reply, when its tool calls and Python blocks have run. */
+  step?(input: StepHookInput, context: PluginContext): HookResult<StepHookResult>;
+  /** Called once when the episode has ended and is graded. */
+  reward?(input: RewardHookInput, context: PluginContext): HookResult<RewardHookResult>;
+}
+
+/**
+ * Returns a definition as it is, with its types checked.
+ *
+ * @example A file for `--transform ./my_transform.ts`
+ * ```ts
+ * import { defineTransform } from "@paddock/paddock/transforms";
+ *
+ * export default defineTransform({
+ *   step: ({ results }) => ({ results: results.map(({ text }) => text.slice(0, 1_000)) }),
+ * });
+ * ```
+ */
+export function defineTransform(definition: TransformDefinition): TransformDefinition {
+  return definition;
+}

@@ -1,0 +1,76 @@
+import * as z from "zod";
+import { GraderError } from "../errors.ts";
+import { finalReplyOf } from "../rewards/final_reply.ts";
+import type { GradeContext, Grader, Score } from "../rewards/grader.ts";
+import type { GraderInput } from "./definitions.ts";
+import {
+  plainMessages,
+  plainTask,
+  type PluginFileOptions,
+  PluginHost,
+  type PluginKind,
+} from "./plugin_host.ts";
+
+/** A grader that runs in its own process. Disposing it ends the process. */
+export type GraderFile = Grader & AsyncDisposable;
+
+const GRADER: PluginKind = {
+  noun: "grader",
+  helper: "defineGrader",
+  hooks: ["grade"],
+  needsResult: true,
+  maxResultBytes: 1024 * 1024,
+  defaultTimeoutMs: 60_000,
+  toError: (message, { cause }) => new GraderError(message, { cause }),
+};
+const MAX_PARTS = 100;
+const MAX_REASON = 1_000;
+
+const scoreSchema = z.union([
+  z.number(),
+  z.null(),
+  z.strictObject({
+    score: z.number().nullable(),
+    parts: z.record(z.string().max(200), z.number().nullable())
+      .refine((parts) => Object.keys(parts).length <= MAX_PARTS).optional(),
+    reason: z.string().max(MAX_REASON).optional(),
+  }),
+]);
+const NEEDS = `a number, null, or { score, parts?, reason? } with at most ${MAX_PARTS} parts`;
+
+/**
+ * Runs a grader of a TypeScript file in its own Deno process, with only the permissions that are granted. The file's
+ * default export is a definition of `defineGrader`.
+ *
+ * The process, its permissions and its end are those of `toolFile`. Results are checked: a wrong one, a call that takes
+ * more than `timeoutMs` (60 seconds by default), and an ended process are a `GraderError` that names the file. The next
+ * call starts a new process. A file that blocks is killed, and the other calls that it runs then fail as well.
+ *
+ * @example
+ * ```ts ignore
+ * await using grader = await graderFile("./my_grader.ts", { permissions: { read: ["/srv/words.txt"] } });
+ * const graded = await gradeTrajectory(trajectory, grader);
+ * ```
+ *
+ * @throws {TypeError} when a permission cannot be granted.
+ * @throws {RangeError} when `timeoutMs` is out of range.
+ * @throws {SandboxError} when the file does not start or its default export is no grader.
+ */
+export async function graderFile(file: string | URL, options: PluginFileOptions = {}): Promise<GraderFile> {
+  const host = await PluginHost.open(file, { ...options, kind: GRADER });
+  return {
+    name: host.name,
+    async grade({ task, history, signal }: GradeContext): Promise<Score | number | null> {
+      const { answer } = task;
+      const input: GraderInput = {
+        completion: finalReplyOf(history),
+        ...(answer !== undefined && { answer }),
+        task: plainTask(task),
+        messages: plainMessages(history),
+      };
+      const score = await host.call("grade", input, { schema: scoreSchema, needs: NEEDS, signal });
+      return score as Score | number | null; // with `exactOptionalPropertyTypes`, zod's optional keys differ
+    },
+    [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
+  };
+}
