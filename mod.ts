@@ -25,7 +25,7 @@ export {
 } from "./src/errors.ts";
 export { History } from "./src/history.ts";
 export { type ContentPart, type Message, messageText, type ToolCall } from "./src/message.ts";
-export type { PublicTask, Task } from "./src/task.ts";
+export { groupOf, type PublicTask, type Task } from "./src/task.ts";
 export { PADDOCK_VERSION } from "./src/version.ts";
 export { loadTokenizer } from "./src/chat/load_tokenizer.ts";
 export type { Tokenizer } from "./src/chat/tokenizer.ts";
@@ -62,15 +62,8 @@ export { math } from "./src/rewards/math.ts";
 export { rubric } from "./src/rewards/rubric.ts";
 export { ChatEnv } from "./src/envs/chat_env.ts";
 export { DatasetChatEnv } from "./src/envs/dataset_chat_env.ts";
-export {
-  type Action,
-  type Env,
-  type EnvResetOptions,
-  type Observation,
-  replyAction,
-  type Step,
-  type StepOptions,
-} from "./src/envs/env.ts";
+export { type Action, replyAction } from "./src/envs/action.ts";
+export type { Env, EnvResetOptions, Observation, Step, StepOptions } from "./src/envs/env.ts";
 export { VectorEnv } from "./src/envs/vector_env.ts";
 export { AddThinkingPrompt } from "./src/transforms/add_thinking_prompt.ts";
 export { ConditionalSkip } from "./src/transforms/conditional_skip.ts";
@@ -85,7 +78,13 @@ export { ToolTransform } from "./src/transforms/tool_transform.ts";
 export type { Transform, TransformContext } from "./src/transforms/transform.ts";
 export { TransformedEnv } from "./src/transforms/transformed_env.ts";
 export type { Trajectory } from "./src/rollout/trajectory.ts";
+export { advantages, type AdvantagesOptions } from "./src/rollout/advantages.ts";
 export { rolloutAll, type RolloutAllOptions } from "./src/rollout/rollout_all.ts";
+export {
+  type StreamedRollout,
+  streamRollouts,
+  type StreamRolloutsOptions,
+} from "./src/rollout/stream_rollouts.ts";
 export { gradeTrajectory } from "./src/rollout/grade_trajectory.ts";
 export { readTrajectories } from "./src/rollout/read_trajectories.ts";
 export { trainingRollout, type TrainingRolloutOptions } from "./src/rollout/training_rollout.ts";

@@ -13,13 +13,18 @@ export {
 } from "../src/envs/dataset_chat_env.ts";
 export {
   type Action,
-  type Env,
-  type EnvResetOptions,
-  type Observation,
+  type ActionBase,
+  type CommandAction,
+  type MessageAction,
   replyAction,
-  type Step,
-  type StepOptions,
-} from "../src/envs/env.ts";
+  requireAction,
+  type ResponseOrFull,
+  type SkipAction,
+  type TextAction,
+  type TokenAction,
+  type TokenResponse,
+} from "../src/envs/action.ts";
+export type { Env, EnvResetOptions, Observation, Step, StepOptions } from "../src/envs/env.ts";
 export {
   type MaskOptions,
   type ResetOutcome,

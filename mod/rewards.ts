@@ -5,6 +5,15 @@
  */
 export { GraderError } from "../src/errors.ts";
 export type { GradeContext, Grader, Score } from "../src/rewards/grader.ts";
+export {
+  defineGrader,
+  type GraderDefinition,
+  type GraderInput,
+  type PluginContext,
+  type PluginTask,
+} from "../src/plugins/definitions.ts";
+export { type GraderFile, graderFile } from "../src/plugins/grader_file.ts";
+export type { PluginFileOptions } from "../src/plugins/plugin_host.ts";
 export { countdown } from "../src/rewards/countdown.ts";
 export { countdownTasks, type CountdownTasksOptions } from "../src/rewards/countdown_tasks.ts";
 export {

@@ -3,6 +3,17 @@
  *
  * @module
  */
+export { type AdvantageMethod, advantages, type AdvantagesOptions } from "../src/rollout/advantages.ts";
+export {
+  definePolicy,
+  type PluginContext,
+  type PluginTask,
+  type PolicyDefinition,
+  type PolicyInput,
+} from "../src/plugins/definitions.ts";
+export type { PluginFileOptions } from "../src/plugins/plugin_host.ts";
+export { type PolicyFile, policyFile, type PolicyFileOptions } from "../src/plugins/policy_file.ts";
+export { groupOf } from "../src/task.ts";
 export type {
   EpisodeTimes,
   EpisodeTokens,
@@ -17,6 +28,13 @@ export {
   rolloutAll,
   type RolloutAllOptions,
 } from "../src/rollout/rollout_all.ts";
+export {
+  type StreamedAdvantage,
+  type StreamedRollout,
+  streamRollouts,
+  type StreamRolloutsOptions,
+} from "../src/rollout/stream_rollouts.ts";
+export type { GroupedEpisode } from "../src/rollout/open_groups.ts";
 export {
   type ChatCheck,
   checkTokens,

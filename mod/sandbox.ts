@@ -15,6 +15,7 @@
  */
 export { SerialQueue } from "../src/async/semaphore.ts";
 export { GuestFileError, type GuestFileErrorCode, SandboxError, SessionClosedError } from "../src/errors.ts";
+export type { JsonValue } from "../src/json.ts";
 export {
   type DeniedAttempts,
   type ExecOptions,

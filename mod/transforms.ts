@@ -3,6 +3,19 @@
  *
  * @module
  */
+export {
+  defineTransform,
+  type PluginContext,
+  type PluginTask,
+  type RewardHookInput,
+  type RewardHookResult,
+  type StepHookInput,
+  type StepHookResult,
+  type TaskHookInput,
+  type TransformDefinition,
+} from "../src/plugins/definitions.ts";
+export type { PluginFileOptions } from "../src/plugins/plugin_host.ts";
+export { type FileTransforms, type TransformFile, transformFile } from "../src/plugins/transform_file.ts";
 export { AddThinkingPrompt, type AddThinkingPromptOptions } from "../src/transforms/add_thinking_prompt.ts";
 export { ConditionalSkip, type ConditionalSkipOptions } from "../src/transforms/conditional_skip.ts";
 export { EndOnAnswer, EndOnFinalReply } from "../src/transforms/end_episode.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ArgumentTypeError } from "./errors.ts";
 import { exactText, toFrozenCopy } from "./json.ts";
 import type { Message, ToolCall } from "./message.ts";

@@ -1,5 +1,5 @@
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
-import { z } from "zod";
+import * as z from "zod";
 import { errorMessage } from "../errors.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
@@ -104,12 +104,12 @@ function openModel(path: string, json: object, config: object): HuggingFaceToken
   }
 }
 
-async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
+async function readJson<T>(path: string, schema: z.core.$ZodType<T>): Promise<T> {
   const text = await readOptional(path);
   if (text === undefined) {
     throw new Deno.errors.NotFound(`Cannot load tokenizer as '${path}' must exist: no such file`);
   }
-  const parsed = schema.safeParse(parseJson(path, text));
+  const parsed = z.safeParse(schema, parseJson(path, text));
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
   throw new SyntaxError(`Cannot load tokenizer as '${path}' must describe one: ${issues.join("; ")}`);

@@ -13,18 +13,19 @@ export interface DataLoadingPrimerOptions extends EndlessTasksOptions {
   /** Returns the rows of a pass. Passes count from 0, and from 0 again after `reset()`. */
   dataloaderFactory?: ((pass: number) => Rows) | undefined;
   /**
-   * Number of consecutive times that each task is returned.
+   * Number of consecutive times that each task is returned. If it is more than 1, the tasks have a `group`, which is
+   * distinct in each pass.
    *
    * @default 1
    */
-  repeats?: number | null | undefined;
+  samples?: number | null | undefined;
   /**
-   * Groups of `repeats` adjacent slots share their tasks: each slot of a group gets the same sequence of
+   * Groups of `samples` adjacent slots share their tasks: each slot of a group gets the same sequence of
    * tasks, even if their episodes end at different times.
    *
    * @default false
    */
-  groupRepeats?: boolean | undefined;
+  groupSamples?: boolean | undefined;
 }
 
 /** A task that some slots of a group have not taken yet. */
@@ -38,7 +39,7 @@ interface SharedTask {
  * Distributes the tasks of a data loader to the slots of a batch: first in, first out, one task for each slot
  * that is reset. After the last task it starts over with the first.
  *
- * It holds one batch of rows in memory. With `groupRepeats`, it also holds the tasks that the slowest slot of
+ * It holds one batch of rows in memory. With `groupSamples`, it also holds the tasks that the slowest slot of
  * a group has not taken yet.
  *
  * @example
@@ -53,23 +54,24 @@ interface SharedTask {
  */
 export class DataLoadingPrimer implements TaskSource, AsyncDisposable {
   readonly #tasks: EndlessTasks;
-  readonly #repeats: number;
+  readonly #samples: number;
   readonly #isGrouped: boolean;
   readonly #groups = new Map<number, SharedTask[]>();
   readonly #disposal = Promise.withResolvers<never>();
-  #repeated: { task: LazyTask; left: number } | undefined;
+  #current: { task: LazyTask; left: number } | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #pending = 0;
+  #groupCount = 0;
   #isDisposed = false;
 
   /**
    * @throws {TypeError} if no data loader is given, or two.
-   * @throws {RangeError} if `repeats` or `batchSizeDl` is out of range.
+   * @throws {RangeError} if `samples` or `batchSizeDl` is out of range.
    */
   constructor(options: DataLoadingPrimerOptions) {
     this.#tasks = new EndlessTasks(toFactory(options), options);
-    this.#repeats = requireRepeats(options.repeats);
-    this.#isGrouped = options.groupRepeats ?? false;
+    this.#samples = requireSamples(options.samples);
+    this.#isGrouped = options.groupSamples ?? false;
     this.#disposal.promise.catch(() => {}); // Callers that wait in `take` get this error.
   }
 
@@ -82,7 +84,7 @@ export class DataLoadingPrimer implements TaskSource, AsyncDisposable {
   async take(slot = 0): Promise<Task> {
     if (this.#isDisposed) await this.#disposal.promise;
     this.#pending++;
-    const next = this.#queue.then(() => this.#isGrouped ? this.#nextOfGroup(slot) : this.#nextRepeated());
+    const next = this.#queue.then(() => this.#isGrouped ? this.#nextOfGroup(slot) : this.#nextOfRow());
     this.#queue = next.catch(() => {}); // The caller of `take` gets this error.
     try {
       const task = await Promise.race([next, this.#disposal.promise]);
@@ -106,27 +108,39 @@ export class DataLoadingPrimer implements TaskSource, AsyncDisposable {
     if (isIdle) await this.#queue; // With a pending call this could wait forever, if the loader hangs.
   }
 
-  async #nextRepeated(): Promise<LazyTask> {
-    if (this.#repeated === undefined || this.#repeated.left === 0) {
-      this.#repeated = { task: await this.#tasks.next(), left: this.#repeats };
+  async #nextOfRow(): Promise<LazyTask> {
+    if (this.#current === undefined || this.#current.left === 0) {
+      this.#current = { task: await this.#nextGroup(), left: this.#samples };
     }
-    this.#repeated.left--;
-    return this.#repeated.task;
+    this.#current.left--;
+    return this.#current.task;
   }
 
   async #nextOfGroup(slot: number): Promise<LazyTask> {
-    const group = Math.floor(slot / this.#repeats);
+    const group = Math.floor(slot / this.#samples);
     const sharedTasks = this.#groups.get(group) ?? [];
     this.#groups.set(group, sharedTasks);
     let next = sharedTasks.find(({ slots }) => !slots.has(slot));
-    if (next === undefined) sharedTasks.push(next = { task: await this.#tasks.next(), slots: new Set() });
+    if (next === undefined) sharedTasks.push(next = { task: await this.#nextGroup(), slots: new Set() });
     next.slots.add(slot);
-    if (next.slots.size === this.#repeats) sharedTasks.shift();
+    if (next.slots.size === this.#samples) sharedTasks.shift();
     return next.task;
   }
 
+  /** Returns the next task of the loader, with the id of its group if it has several episodes. */
+  async #nextGroup(): Promise<LazyTask> {
+    const lazyTask = await this.#tasks.next();
+    if (this.#samples === 1) return lazyTask;
+    const number = ++this.#groupCount;
+    return () => {
+      const task = lazyTask();
+      return { ...task, group: `${task.id}#${number}` };
+    };
+  }
+
   async #rewind(): Promise<void> {
-    this.#repeated = undefined;
+    this.#current = undefined;
+    this.#groupCount = 0;
     this.#groups.clear();
     await this.#tasks.rewind().catch(() => {}); // A loader that fails to close is not used again.
   }
@@ -141,14 +155,14 @@ function toFactory({ dataloader, dataloaderFactory }: DataLoadingPrimerOptions):
   throw new TypeError("Must provide exactly one of 'dataloader' or 'dataloaderFactory'");
 }
 
-function requireRepeats(repeats: number | null | undefined): number {
-  const count = repeats ?? 1;
-  if (!Number.isInteger(count) || count < 0) {
+function requireSamples(samples: number | null | undefined): number {
+  const count = samples ?? 1;
+  if (!Number.isInteger(count) || count < 1) {
     throw new RangeError(
-      `Cannot load rows as 'repeats' must be a whole number >= 0: current value is ${count}`,
+      `Cannot load rows as 'samples' must be a whole number >= 1: current value is ${count}`,
     );
   }
-  return Math.max(1, count);
+  return count;
 }
 
 /** Options of {@linkcode EndlessTasks}. */

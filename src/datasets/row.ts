@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { errorMessage } from "../errors.ts";
 import { History } from "../history.ts";
 import type { Task } from "../task.ts";
@@ -54,12 +54,12 @@ export function otherFields(row: Row, used: readonly string[]): Pick<RowTask, "f
  *
  * @throws {SyntaxError} if the row does not match; the message has its location and all issues.
  */
-export function parseRow<Schema extends z.ZodType>(
+export function parseRow<Schema extends z.core.$ZodType>(
   schema: Schema,
   row: unknown,
   location: string,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(row);
+  const parsed = z.safeParse(schema, row);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map(({ path, message }) =>
     path.length > 0 ? `${path.join(".")}: ${message}` : message

@@ -79,9 +79,15 @@ export function createTaskGetter(
     const options = { error: DatasetError, failure: "Cannot take task", signal };
     return (index) => attributeErrors(() => tasks.take(index), options);
   }
-  if (!isList(tasks)) return (index) => taskOf(tasks, index);
+  if (!isList(tasks)) return (index) => sharedTaskOf(tasks, index);
   requireSize(tasks, { shape, name: "tasks" });
   return (index) => taskOf(tasks[index], index);
+}
+
+/** Returns the task of an element in a batch of one task. All elements are then one group. */
+function sharedTaskOf(tasks: BatchTask, index: number): Task {
+  const task = taskOf(tasks, index);
+  return task === tasks ? task : { ...task, group: "query" };
 }
 
 function taskOf(task: BatchTask | undefined, index: number): Task {

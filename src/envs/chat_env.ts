@@ -4,7 +4,8 @@ import { ArgumentTypeError } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Message, messageText } from "../message.ts";
 import type { Task } from "../task.ts";
-import { type Action, type Env, historyAfter, type Observation, type Step } from "./env.ts";
+import { type Action, describeAction, historyAfter, requireAction } from "./action.ts";
+import type { Env, Observation, Step } from "./env.ts";
 
 /** Options of {@linkcode ChatEnv}. */
 export interface ChatEnvOptions extends ChatFormatOptions {
@@ -94,6 +95,7 @@ export class ChatEnv implements Env {
   async step(action: Action): Promise<Step> {
     if (this.#disposed) throw new Error("Cannot step as the env is disposed");
     if (this.#observation === undefined) throw new Error("Cannot step before the first reset");
+    requireAction(action);
     const { task, history } = this.#observation;
     const { view, response } = this.#mode.next(this.#observation, action);
     const prompt = response === undefined || action.history !== undefined
@@ -192,7 +194,7 @@ function responseInHistory(mode: "text" | "tokens", before: Observation, action:
   const { full, response } = action.history ?? {};
   if (full === undefined && response === undefined) {
     throw new ArgumentTypeError(
-      `Cannot step as the action must have '${mode}.full' or '${mode}.response': it has neither`,
+      `Cannot step as the action must have '${mode}.full' or '${mode}.response': ${describeAction(action)}`,
     );
   }
   const { prompt } = before.history;

@@ -6,7 +6,8 @@ import { shuffleRows } from "../datasets/read_dataset.ts";
 import { deriveSeed, randomSeed } from "../seeded_random.ts";
 import { type BatchShape, toBatchShape } from "./batch.ts";
 import { ChatEnv, type ChatEnvOptions } from "./chat_env.ts";
-import type { Action, Env, Observation } from "./env.ts";
+import type { Action } from "./action.ts";
+import type { Env, Observation } from "./env.ts";
 import {
   type ResetOutcome,
   type StepAndMaybeResetResult,
@@ -19,17 +20,18 @@ import {
 /** Options of {@linkcode DatasetChatEnv} that do not concern the dataset. */
 export interface DatasetBatchOptions extends ChatEnvOptions, CollateOptions {
   /**
-   * Number of episodes of each task, one after the other.
+   * Number of episodes of each task, one after the other. If it is more than 1, `task.group` names the group of an
+   * episode.
    *
    * @default 1
    */
-  repeats?: number | null | undefined;
+  samples?: number | null | undefined;
   /**
-   * Multiplies the number of elements by `repeats`; neighbouring elements share a task (the groups of GRPO).
+   * Multiplies the number of elements by `samples`; neighbouring elements share a task (the groups of GRPO).
    *
    * @default false
    */
-  groupRepeats?: boolean | undefined;
+  groupSamples?: boolean | undefined;
   /** Number of rows that are loaded, and passed to `collate`, at once. */
   batchSizeDl?: number | undefined;
   /**
@@ -81,10 +83,13 @@ export interface FromDataloaderOptions extends DatasetBatchOptions {
 /**
  * A batch of chats whose queries come from a dataset, in order and without end.
  *
+ * With `groupSamples`, neighbouring elements play the same task, and `task.group` names their group for
+ * `advantages()`.
+ *
  * An invalid row fails only the element that takes it. That element continues when it is reset, or stepped by
  * {@linkcode DatasetChatEnv.stepAndMaybeReset}.
  *
- * @example
+ * @example A batch of two tasks
  * ```ts
  * import { assertEquals } from "@std/assert";
  * import { DatasetChatEnv } from "@paddock/paddock";
@@ -94,34 +99,60 @@ export interface FromDataloaderOptions extends DatasetBatchOptions {
  * const [first] = await env.reset();
  * assertEquals(first?.observation?.task.query, "What is 2 + 2?");
  * ```
+ *
+ * @example Groups of two episodes of each task, and their advantages
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { advantages, ChatEnv, DatasetChatEnv, GradeEpisode, groupOf, numberMatch } from "@paddock/paddock";
+ * import { EndOnFinalReply, replyAction, TransformedEnv } from "@paddock/paddock";
+ *
+ * await using env = new DatasetChatEnv({
+ *   dataset: [{ query: "What is 2 + 2?", answer: "4" }],
+ *   samples: 2,
+ *   groupSamples: true,
+ *   makeEnv: (_index, options) =>
+ *     new TransformedEnv(new ChatEnv(options), [
+ *       new EndOnFinalReply(),
+ *       new GradeEpisode({ grader: numberMatch() }),
+ *     ]),
+ * });
+ * await env.reset();
+ * const outcomes = await env.step([replyAction("It is 4."), replyAction("It is 5.")]);
+ * const steps = outcomes.flatMap((outcome) => outcome?.step ?? []);
+ * const rewards = steps.map(({ reward }) => reward);
+ * const groups = steps.map(({ task }) => groupOf(task));
+ * assertEquals(rewards, [1, 0]);
+ * assertEquals(groups[0], groups[1]);
+ * assertEquals(advantages(rewards, { groups, method: "rloo" }), [1, -1]);
+ * ```
  */
 export class DatasetChatEnv implements AsyncDisposable {
   /** Default system prompt; for subclasses that represent one dataset. */
   static readonly SYSTEM_PROMPT: string | undefined = undefined;
 
-  /** Length of each axis, with the repeats of a group included. */
+  /** Length of each axis, with the samples of a group included. */
   readonly batchSize: BatchShape;
   /** Number of elements. */
   readonly size: number;
   readonly #primer: DataLoadingPrimer;
   readonly #env: VectorEnv;
 
-  /** @throws {RangeError} if `numEnvs`, `repeats` or `batchSizeDl` is out of range. */
+  /** @throws {RangeError} if `numEnvs`, `samples` or `batchSizeDl` is out of range. */
   constructor(options: DatasetChatEnvOptions) {
     const { dataset, shuffle, name, split, seed, numEnvs, ...rest } = options;
-    const { collate, dataKey, repeats, groupRepeats, batchSizeDl, makeEnv, ...chat } = rest;
+    const { collate, dataKey, samples, groupSamples, batchSizeDl, makeEnv, ...chat } = rest;
     const chatOptions = { ...chat, systemPrompt: chat.systemPrompt ?? new.target.SYSTEM_PROMPT };
     this.#primer = new DataLoadingPrimer({
       dataloaderFactory: rowsOfPasses({ dataset, shuffle, name, split, seed }),
       collate,
       dataKey,
-      repeats,
-      groupRepeats,
+      samples,
+      groupSamples,
       batchSizeDl,
     });
     this.#env = new VectorEnv({
       makeEnv: (index) => makeEnv?.(index, chatOptions) ?? new ChatEnv(chatOptions),
-      batchSize: groupRepeats ? repeatShape(toBatchShape(numEnvs, new.target.name), repeats) : numEnvs,
+      batchSize: groupSamples ? shapeWithSamples(toBatchShape(numEnvs, new.target.name), samples) : numEnvs,
     });
     this.batchSize = this.#env.batchSize;
     this.size = this.#env.size;
@@ -187,7 +218,7 @@ function rowsOfPasses(
   };
 }
 
-/** Returns the shape with its last axis multiplied by the repeats. */
-function repeatShape(shape: BatchShape, repeats: number | null | undefined): BatchShape {
-  return [...shape.slice(0, -1), (shape.at(-1) ?? 1) * Math.max(1, repeats ?? 1)];
+/** Returns the shape with its last axis multiplied by the samples. */
+function shapeWithSamples(shape: BatchShape, samples: number | null | undefined): BatchShape {
+  return [...shape.slice(0, -1), (shape.at(-1) ?? 1) * Math.max(1, samples ?? 1)];
 }

@@ -1,8 +1,8 @@
-import { ArgumentTypeError } from "../errors.ts";
-import { History } from "../history.ts";
+import type { History } from "../history.ts";
 import type { ToolSpec } from "../message.ts";
 import type { Task } from "../task.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
+import type { Action } from "./action.ts";
 
 /** State that the policy responds to. */
 export interface Observation {
@@ -23,33 +23,6 @@ export interface Observation {
   readonly info?: Readonly<Record<string, unknown>>;
   /** Version of the current policy, if a `PolicyVersion` tracks it. */
   readonly policyVersion?: number | string;
-}
-
-/** Response of the policy. */
-export interface Action {
-  readonly history?: {
-    /** Messages of the policy, which are appended to the prompt. */
-    readonly response?: History;
-    /** Prompt and response in one; takes precedence over `response`. */
-    readonly full?: History;
-  };
-  /** Response as text, for an env in text mode. */
-  readonly text?: { readonly response?: string; readonly full?: string };
-  /** Response as the sampled token ids, which are never tokenised again. */
-  readonly tokens?: {
-    readonly response?: readonly number[];
-    readonly full?: readonly number[];
-    /** Log-probability of each token of the response. */
-    readonly logProbs?: readonly number[];
-  };
-  /**
-   * Command for a workspace.
-   *
-   * @default the text of the reply
-   */
-  readonly command?: string;
-  /** True if the env must skip this step; transforms still see it. */
-  readonly skip?: boolean;
 }
 
 /** Result of an action. */
@@ -84,25 +57,6 @@ export interface StepOptions {
 export interface Env extends AsyncDisposable {
   reset(task: Task, options?: EnvResetOptions): Promise<Observation>;
   step(action: Action, options?: StepOptions): Promise<Step>;
-}
-
-/** Returns the action that adds one assistant message. */
-export function replyAction(content: string): Action {
-  return { history: { response: History.fromChats([{ role: "assistant", content }]) } };
-}
-
-/**
- * Returns the conversation after an action: its `full`, or else the prompt followed by its `response`.
- *
- * @throws {TypeError} if the action has neither.
- */
-export function historyAfter(prompt: History, action: Action): History {
-  const { full, response } = action.history ?? {};
-  if (full !== undefined) return full;
-  if (response !== undefined && response.length > 0) return prompt.extend(response);
-  throw new ArgumentTypeError(
-    "Cannot step as the action must have 'history.full' or 'history.response': it has neither",
-  );
 }
 
 /** Env that also disposes a resource that was opened for it, after the env itself. */

@@ -1,7 +1,8 @@
 import type { History } from "../history.ts";
 import type { Message, ToolSpec } from "../message.ts";
 import type { CallResponses } from "../tools/tool_caller.ts";
-import type { Action, Observation, Step } from "./env.ts";
+import type { Action } from "./action.ts";
+import type { Observation, Step } from "./env.ts";
 
 /** Returns the observation with these tools added after the tools that it already has. */
 export function offerTools<T extends Observation>(observation: T, specs: readonly ToolSpec[]): T {

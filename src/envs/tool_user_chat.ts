@@ -4,15 +4,8 @@ import { type Message, messageText, type ToolSpec } from "../message.ts";
 import type { Task } from "../task.ts";
 import type { ParsedMessage, ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
-import {
-  type Action,
-  type Env,
-  type EnvResetOptions,
-  historyAfter,
-  type Observation,
-  type Step,
-  type StepOptions,
-} from "./env.ts";
+import { type Action, historyAfter, requireAction } from "./action.ts";
+import type { Env, EnvResetOptions, Observation, Step, StepOptions } from "./env.ts";
 import {
   RESPOND,
   respondAction,
@@ -80,6 +73,7 @@ export class ToolUserChat implements Env {
     if (before === undefined) {
       throw new Error("Cannot step as no episode is running: call reset() first");
     }
+    requireAction(action);
     const history = historyAfter(before.history.prompt, action);
     const reply = history.last;
     if (reply?.role !== "assistant") {

@@ -10,7 +10,8 @@ import {
   sizeOf,
   toBatchShape,
 } from "./batch.ts";
-import type { Action, Env, EnvResetOptions, Observation, Step, StepOptions } from "./env.ts";
+import { type Action, requireAction } from "./action.ts";
+import type { Env, EnvResetOptions, Observation, Step, StepOptions } from "./env.ts";
 
 /** Options of {@linkcode VectorEnv}. */
 export interface VectorEnvOptions {
@@ -112,6 +113,7 @@ export class VectorEnv implements AsyncDisposable {
   /**
    * Steps each element of the mask that has an action; the outcome of the others is `null`.
    *
+   * @throws {TypeError} if an action is not one; the message has the index of its element.
    * @throws {RangeError} if the number of actions or of mask values is not the number of elements.
    */
   async step(
@@ -120,10 +122,13 @@ export class VectorEnv implements AsyncDisposable {
   ): Promise<(StepOutcome | null)[]> {
     this.#throwIfDisposed("step");
     requireSize(actions, { shape: this.batchSize, name: "actions" });
+    for (const [index, action] of actions.entries()) {
+      if (!isMissing(action)) requireAction(action, `Cannot step element ${index}`);
+    }
     const { signal } = options;
     return await this.#each(options, (element, index) => {
       const action = actions[index];
-      return action ? element.step(action, { signal }) : Promise.resolve(null);
+      return !isMissing(action) ? element.step(action, { signal }) : Promise.resolve(null);
     });
   }
 
@@ -172,6 +177,10 @@ export class VectorEnv implements AsyncDisposable {
   #throwIfDisposed(action: string): void {
     if (this.#disposal !== undefined) throw new Error(`Cannot ${action} as the env is disposed`);
   }
+}
+
+function isMissing(action: Action | null | undefined): action is null | undefined {
+  return action === null || action === undefined;
 }
 
 function throwFirst(results: readonly PromiseSettledResult<unknown>[]): void {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Semaphore } from "../async/semaphore.ts";
 import { PolicyError } from "../errors.ts";
 import { type PostedJson, postJson, requireAtLeast } from "../http/request.ts";
@@ -63,11 +63,11 @@ export interface ModelRequestOptions {
 export const MAX_TOKEN_VALUES = 1_000_000;
 
 /** Returns the schema of a long list, whose validation stops at the first wrong item. */
-export function listOf<Item>(item: z.ZodType<Item>): z.ZodType<Item[]> {
+export function listOf<Item>(item: z.core.$ZodType<Item>): z.core.$ZodType<Item[]> {
   return z.array(z.unknown()).transform((items, context) => {
     const valid: Item[] = [];
     for (const [at, value] of items.entries()) {
-      const { success, data, error } = item.safeParse(value);
+      const { success, data, error } = z.safeParse(item, value);
       if (success) valid.push(data);
       else {
         const [issue] = error.issues;

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { parseMessage } from "../parse_message.ts";
 import { listOf } from "./model_server.ts";
 import type { Reply } from "./policy.ts";
@@ -8,10 +8,12 @@ const MAX_ISSUES = 10;
 
 const call = z.looseObject({ id: z.string().nullish() });
 
-const textParts = listOf(z.object({ type: z.literal("text"), text: z.string() }))
-  .transform((parts) => parts.map(({ text }) => text).join(""));
+const textParts = z.pipe(
+  listOf(z.object({ type: z.literal("text"), text: z.string() })),
+  z.transform((parts) => parts.map(({ text }) => text).join("")),
+);
 
-const ids = listOf(z.int()).nullish();
+const ids = z.nullish(listOf(z.int()));
 /** Data that only training needs, and that evaluation must not fail on. */
 const promptIds = ids.catch(null);
 
@@ -35,19 +37,19 @@ const chatChoice = z.object({
     reasoning_content: z.string().nullish(),
     reasoning: z.string().nullish(),
     refusal: z.string().nullish(),
-    tool_calls: listOf(call).nullish(),
+    tool_calls: z.nullish(listOf(call)),
   }),
-  logprobs: z.object({ content: listOf(z.object({ logprob: z.number().nullable() })).nullish() }).nullish(),
+  logprobs: z.object({ content: z.nullish(listOf(z.object({ logprob: z.number().nullable() }))) }).nullish(),
   /** Set by SGLang, if the request has `return_meta_info`. */
   meta_info: z.object({
-    output_token_logprobs: listOf(z.tuple([z.number().nullable(), z.int()], z.unknown())).nullish(),
+    output_token_logprobs: z.nullish(listOf(z.tuple([z.number().nullable(), z.int()], z.unknown()))),
   }).nullish().catch(null),
 });
 
 const textChoice = z.object({
   ...choice,
   text: z.string(),
-  logprobs: z.object({ token_logprobs: listOf(z.number().nullable()).nullish() }).nullish(),
+  logprobs: z.object({ token_logprobs: z.nullish(listOf(z.number().nullable())) }).nullish(),
 });
 
 /** Fields of both APIs beside the choices. */
@@ -129,11 +131,11 @@ function replyData(
   };
 }
 
-function parseResponse<T>(schema: z.ZodType<T>, response: unknown): T {
+function parseResponse<T>(schema: z.core.$ZodType<T>, response: unknown): T {
   const { choices, usage, prompt_token_ids, metadata } = Object(response);
   // the choices after the first one are not validated
   const first = Array.isArray(choices) ? choices.slice(0, 1) : choices;
-  const parsed = schema.safeParse({ choices: first, usage, prompt_token_ids, metadata });
+  const parsed = z.safeParse(schema, { choices: first, usage, prompt_token_ids, metadata });
   if (parsed.success) return parsed.data;
   throw new TypeError(
     parsed.error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => `${path.join(".")}: ${message}`)

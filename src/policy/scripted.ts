@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { errorMessage, PolicyError } from "../errors.ts";
 import type { History } from "../history.ts";
 import type { Message } from "../message.ts";

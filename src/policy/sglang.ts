@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { History } from "../history.ts";
 import { postJson, serverUrl } from "../http/request.ts";
 import type { ToolSpec } from "../message.ts";
@@ -200,12 +200,12 @@ const finishSchema = z.union([
 
 const responseSchema = z.object({
   text: z.string(),
-  output_ids: listOf(z.int()).nullish(),
+  output_ids: z.nullish(listOf(z.int())),
   meta_info: z.object({
     finish_reason: finishSchema.nullish(),
     prompt_tokens: z.int().nullish(),
     completion_tokens: z.int().nullish(),
-    output_token_logprobs: listOf(z.tuple([z.number().nullable(), z.int()], z.unknown())).nullish(),
+    output_token_logprobs: z.nullish(listOf(z.tuple([z.number().nullable(), z.int()], z.unknown()))),
     weight_version: z.union([z.string(), z.number().transform(String)]).nullish(),
   }),
 });

@@ -1,6 +1,6 @@
 import { parseTaggedReply, type TaggedReply } from "./final_reply.ts";
 import { type Grader, type Score, unscored } from "./grader.ts";
-import { makeInstructionChecks } from "./ifeval/instructions.ts";
+import { makeInstructionChecks, readsLanguage } from "./ifeval/instructions.ts";
 import { loadLanguages } from "./ifeval/language.ts";
 import { replyGrader } from "./reply_grader.ts";
 
@@ -80,7 +80,7 @@ export function ifeval(options: IfevalOptions = {}): Grader {
     name: "ifeval",
     origin: { file: "ifeval", factory: "ifeval", options },
     fields: ["instruction_id_list", "kwargs"],
-    prepare: loadLanguages,
+    prepare: (task) => task === undefined || readsLanguage(task) ? loadLanguages() : undefined,
     gradeReply(text, task) {
       const checks = makeInstructionChecks(task);
       if (checks === null) return unscored("the task has no instructions");

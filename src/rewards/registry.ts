@@ -1,13 +1,9 @@
 import type { Policy } from "../policy/policy.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
-import { countdown } from "./countdown.ts";
-import { exactMatch, numberMatch } from "./text_match.ts";
 import type { Grader } from "./grader.ts";
-import { gsm8k } from "./gsm8k.ts";
-import { ifeval } from "./ifeval.ts";
 import { judge } from "./judge.ts";
-import { math } from "./math.ts";
+import { REPLY_GRADERS, type ReplyGraderEntry } from "./reply_graders.ts";
 
 /** Resources that graders of the registry use. A function opens its pool at the first call. */
 export interface GraderResources {
@@ -30,8 +26,8 @@ export type GraderEntry =
     readonly about: string;
   }
   & (
-    /** It scores text, and runs at the edge without any permission. */
-    | { readonly needs: "nothing"; make(): Grader }
+    /** It reads only the final reply and the task. */
+    | Pick<ReplyGraderEntry, "needs" | "make">
     /** It runs Python. Its code is loaded when it is made. */
     | { readonly needs: "pools"; make(resources: GraderResources): Promise<Grader> }
     /** It asks a policy. */
@@ -42,46 +38,17 @@ export type GraderEntry =
 
 /**
  * The graders by name, for the command line, the server and the server at the edge. A new grader is one more entry
- * here.
+ * here, or in {@linkcode REPLY_GRADERS} if it reads only the final reply and the task.
  *
  * The server at the edge imports this file, and has no permission but to listen: a grader that needs more than
  * its input must import its file inside `make`.
  */
 export const GRADERS: Readonly<Record<string, GraderEntry>> = {
-  number_match: {
-    about: "1 when the number of the final reply is that of the answer",
-    needs: "nothing",
-    make: () => numberMatch(),
-  },
-  gsm8k: {
-    about: "1 for the right number, 0.1 for a wrong one in <answer> tags, else 0",
-    needs: "nothing",
-    make: () => gsm8k(),
-  },
-  math: {
-    about: "like gsm8k, for the value of the last \\boxed{…}",
-    needs: "nothing",
-    make: () => math(),
-  },
+  ...REPLY_GRADERS,
   math_verify: {
     about:
       "like math, as the library math-verify finds and compares answers; 'deno task fetch-math-verify' first",
     needs: "math-verify",
-  },
-  countdown: {
-    about: "like gsm8k, for an expression that reaches the target",
-    needs: "nothing",
-    make: () => countdown(),
-  },
-  ifeval: {
-    about: "share of the task's IFEval instructions that the reply follows, strict and loose",
-    needs: "nothing",
-    make: () => ifeval(),
-  },
-  exact_match: {
-    about: "1 when the final reply is the answer",
-    needs: "nothing",
-    make: () => exactMatch(),
   },
   hidden_tests: {
     about: "1 when the program passes all hidden tests of the task",

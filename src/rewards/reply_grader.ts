@@ -20,8 +20,11 @@ export interface ReplyGrading {
   readonly origin: GraderOrigin;
   /** Names of the task's fields that it reads. */
   readonly fields?: readonly string[] | undefined;
-  /** Loads what grading needs. It is called before each grade, and returns `undefined` if all is loaded. */
-  prepare?(): Promise<void> | undefined;
+  /**
+   * Loads what grading a task needs, or without a task what any needs. It is called before each grade, and returns
+   * `undefined` if all is loaded.
+   */
+  prepare?(task?: GradedTask): Promise<void> | undefined;
   /** Scores a reply. */
   gradeReply(reply: string, task: GradedTask): Score | number | null;
 }
@@ -31,7 +34,8 @@ type Grade = Grader["grade"];
 /** Returns a grader that reads only the final reply and the task. A {@linkcode GraderPool} can run it in a worker. */
 export function replyGrader({ name, ...grading }: { readonly name: string } & ReplyGrading): Grader {
   const gradeNow = ({ task, history }: GradeContext) => grading.gradeReply(finalReplyOf(history), task);
-  const grade: Grade = (context) => grading.prepare?.()?.then(() => gradeNow(context)) ?? gradeNow(context);
+  const grade: Grade = (context) =>
+    grading.prepare?.(context.task)?.then(() => gradeNow(context)) ?? gradeNow(context);
   return { name, grade: Object.assign(grade, { grading }) };
 }
 

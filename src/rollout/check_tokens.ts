@@ -1,5 +1,6 @@
 import type { Tokenizer } from "../chat/tokenizer.ts";
-import { type Action, type Env, historyAfter, type Observation, type Step } from "../envs/env.ts";
+import { type Action, historyAfter } from "../envs/action.ts";
+import type { Env, Observation, Step } from "../envs/env.ts";
 import { errorMessage } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Policy, type Reply, toReply } from "../policy/policy.ts";

@@ -1,5 +1,6 @@
 import { attributeErrors, EnvError, ParserError, PolicyError } from "../errors.ts";
-import type { Action, Env, Observation, Step } from "../envs/env.ts";
+import type { Action } from "../envs/action.ts";
+import type { Env, Observation, Step } from "../envs/env.ts";
 import { History } from "../history.ts";
 import { parseMessage } from "../parse_message.ts";
 import { type Policy, type Reply, toReply } from "../policy/policy.ts";

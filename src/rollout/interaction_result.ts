@@ -1,9 +1,11 @@
-import { z } from "zod";
+import { createHash } from "node:crypto";
+import * as z from "zod";
 import type { EpisodeFailure } from "../errors.ts";
 import { formatVersion } from "../format_version.ts";
-import { hashTask } from "../hash.ts";
+import { toWellFormedJson } from "../json.ts";
 import { type Message, messageText } from "../message.ts";
 import type { ToolStatus } from "../tools/tool_result.ts";
+import { groupOf, type Task } from "../task.ts";
 import type { Trajectory } from "./trajectory.ts";
 import { chatSchema, describeIssues } from "./trajectory_schema.ts";
 
@@ -85,6 +87,8 @@ export interface InteractionResult {
   readonly task_id: string;
   /** Hash of the task's query and answer, which distinguishes tasks with the same id. */
   readonly task_hash: string;
+  /** Id of the episode's group, whose rewards a trainer compares with each other; older lines have none. */
+  readonly group?: string;
   /** Number of the episode among those of its task, from 1. */
   readonly sample: number;
   /** Seed of the episode's randomness. */
@@ -129,6 +133,7 @@ export function toInteractionResult(trajectory: Trajectory): InteractionResult {
     errors: error === undefined ? [] : [error],
     task_id: task.id,
     task_hash: hashTask(task),
+    group: groupOf(task),
     sample,
     ...(seed !== undefined && { seed }),
     turns: trajectory.steps.map((step) => turnOf(step, ids.length)),
@@ -197,6 +202,7 @@ const interactionSchema = z.looseObject({
   errors: z.array(z.looseObject({ boundary: z.string(), name: z.string(), message: z.string() })),
   task_id: z.string(),
   task_hash: z.string(),
+  group: z.string().optional(),
   sample: z.int().min(1),
   seed: z.int().optional(),
   turns: z.array(turn),
@@ -231,4 +237,12 @@ export function parseInteraction(value: unknown): InteractionResult {
   // Unknown values of newer versions, such as another call status, are accepted: they are displayed, not acted upon.
   if (parsed.success) return parsed.data as unknown as InteractionResult;
   throw new SyntaxError(describeIssues(parsed.error));
+}
+
+/**
+ * Returns a hash (SHA-256, base64url) of a task's query and answer. It distinguishes tasks with the same id.
+ */
+export function hashTask({ query, answer }: Task): string {
+  const json = toWellFormedJson([typeof query === "string" ? query : [...query], answer]);
+  return createHash("sha256").update(json).digest("base64url");
 }

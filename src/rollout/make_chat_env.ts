@@ -2,6 +2,7 @@ import type { Tokenizer } from "../chat/tokenizer.ts";
 import { ChatEnv } from "../envs/chat_env.ts";
 import type { Env } from "../envs/env.ts";
 import type { Grader } from "../rewards/grader.ts";
+import type { FileTransforms } from "../plugins/transform_file.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import { EndOnFinalReply } from "../transforms/end_episode.ts";
 import { GradeEpisode } from "../transforms/grade_episode.ts";
@@ -22,6 +23,8 @@ export interface MakeChatEnvOptions {
   python?: { readonly pool: SessionPool; readonly timeoutMs: number } | undefined;
   /** Gives each prompt as token ids too. */
   tokenizer?: Tokenizer | undefined;
+  /** Transforms of files: each has one for steps and one for the reward. */
+  extensions?: readonly FileTransforms[] | undefined;
   /** Scores an episode when it ends. Without it episodes stay unscored. */
   grader?: Grader | undefined;
 }
@@ -31,14 +34,16 @@ export interface MakeChatEnvOptions {
  * each reply. The episode ends after a reply without any, or after `maxTurns` replies.
  */
 export function makeChatEnv(options: MakeChatEnvOptions): Env {
-  const { maxTurns, systemPrompt, tools = [], python, tokenizer, grader } = options;
+  const { maxTurns, systemPrompt, tools = [], python, tokenizer, grader, extensions = [] } = options;
   return new TransformedEnv(new ChatEnv({ systemPrompt }), [
     ...tools,
     ...(python === undefined ? [] : [new PythonInterpreter(python)]),
+    ...extensions.map(({ step }) => step),
     ...tokenTransforms(tokenizer),
     new EndOnFinalReply(),
     new StepCounter({ maxSteps: maxTurns }),
     ...(grader === undefined ? [] : [new GradeEpisode({ grader })]),
+    ...extensions.map(({ reward }) => reward),
   ]);
 }
 

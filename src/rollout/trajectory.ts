@@ -1,7 +1,8 @@
 import { type EpisodeFailure, toEpisodeFailure } from "../errors.ts";
+import { jsonLength } from "../json.ts";
 import type { Message } from "../message.ts";
 import type { Reply, TokenUsage } from "../policy/policy.ts";
-import type { DeniedAttempts } from "../sandbox/exec.ts";
+import type { DeniedAttempts, ExecResult, MimeBundle } from "../sandbox/exec.ts";
 import type { Task } from "../task.ts";
 import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
 import { PADDOCK_VERSION } from "../version.ts";
@@ -23,6 +24,10 @@ export interface ToolRecord {
   readonly stateKept?: boolean;
   /** Refused attempts of the code, as the guest counted them; left out if there were none. */
   readonly denied?: DeniedAttempts;
+  /** Objects that the code showed, up to 1 MiB of JSON; left out if there were none. */
+  readonly display?: readonly MimeBundle[];
+  /** Number of further objects that exceeded this or another limit; left out if there were none. */
+  readonly droppedDisplays?: number;
 }
 
 /** Versions of the programs and the model that played an episode. */
@@ -121,8 +126,26 @@ export function withFailure(trajectory: Trajectory, cause: unknown): Trajectory 
 /** Converts a tool result to its record. */
 export function toToolRecord(turn: number, result: ToolResult): ToolRecord {
   const { tool, call, callId, status, durationMs, truncated, exec } = result;
-  const state = exec && { stateKept: exec.stateKept, ...(exec.denied && { denied: exec.denied }) };
+  const state = exec &&
+    { stateKept: exec.stateKept, ...(exec.denied && { denied: exec.denied }), ...displayRecord(exec) };
   return { turn, call, callId, tool, status, durationMs, truncated, ...state };
+}
+
+/** Maximum size of the shown objects of a call in a trajectory, in characters of JSON. */
+const MAX_DISPLAY_CHARACTERS = 1024 * 1024;
+
+function displayRecord(
+  { display = [], droppedDisplays = 0 }: Pick<ExecResult, "display" | "droppedDisplays">,
+): Pick<ToolRecord, "display" | "droppedDisplays"> {
+  let characters = 0;
+  const saved = display.filter((bundle) => {
+    const length = jsonLength(bundle);
+    if (characters + length > MAX_DISPLAY_CHARACTERS) return false;
+    characters += length;
+    return true;
+  });
+  const dropped = droppedDisplays + display.length - saved.length;
+  return { ...(saved.length > 0 && { display: saved }), ...(dropped > 0 && { droppedDisplays: dropped }) };
 }
 
 /** Record of one turn: its times, its reward, and data from the policy's server. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { errorMessage } from "../errors.ts";
 import { formatVersion } from "../format_version.ts";
 import type { Message } from "../message.ts";
@@ -6,7 +6,7 @@ import { parseMessage } from "../parse_message.ts";
 import { type Trajectory, TRAJECTORY_FORMAT } from "./trajectory.ts";
 
 /** Schema of the messages of an episode. */
-export const chatSchema: z.ZodType<Message[]> = z.array(z.unknown()).transform(
+export const chatSchema: z.core.$ZodType<Message[]> = z.array(z.unknown()).transform(
   (messages, context): Message[] => {
     try {
       return messages.map(parseMessage);
@@ -34,11 +34,20 @@ const task = z.looseObject({
   replies: z.array(z.string()).optional(),
   reference: z.string().optional(),
   fields: z.record(z.string(), z.unknown()).optional(),
+  group: z.string().optional(),
 });
 
 const error = z.looseObject({ boundary: z.string(), name: z.string(), message: z.string() });
 
 const times = z.object({ totalMs: z.number(), policyMs: z.number(), envMs: z.number() });
+
+const toolRecord = z.looseObject({
+  turn: count,
+  tool: z.string(),
+  status: z.string(),
+  display: z.array(z.record(z.string(), z.unknown())).optional(),
+  droppedDisplays: count.optional(),
+});
 
 /** Schema of an episode. Only the task and the messages are required; the rest has defaults. */
 const trajectorySchema = z.looseObject({
@@ -57,7 +66,7 @@ const trajectorySchema = z.looseObject({
   tokens: z.looseObject({ ids: z.array(z.int()), lossMask: z.array(z.union([z.literal(0), z.literal(1)])) })
     .nullish(),
   steps: z.array(z.looseObject({ turn: count })).default([]),
-  toolResults: z.array(z.looseObject({ turn: count, tool: z.string(), status: z.string() })).default([]),
+  toolResults: z.array(toolRecord).default([]),
   times: times.default({ totalMs: 0, policyMs: 0, envMs: 0 }),
 });
 

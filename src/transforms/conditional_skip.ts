@@ -1,4 +1,4 @@
-import type { Action } from "../envs/env.ts";
+import type { Action } from "../envs/action.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /** Options of {@linkcode ConditionalSkip}. */

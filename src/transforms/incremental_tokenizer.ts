@@ -1,7 +1,8 @@
 import { ChatFormat, type ChatFormatOptions } from "../chat/chat_format.ts";
 import { isAppendOnly, turnTokens } from "../chat/turns.ts";
 import { requireTokenIds, type Tokenizer } from "../chat/tokenizer.ts";
-import type { Action, Observation, Step } from "../envs/env.ts";
+import type { Action } from "../envs/action.ts";
+import type { Observation, Step } from "../envs/env.ts";
 import type { History } from "../history.ts";
 import { findAddedMessages, type ToolSpec } from "../message.ts";
 import type { Transform, TransformContext } from "./transform.ts";
@@ -69,7 +70,7 @@ export class IncrementalTokenizer implements Transform {
    * @throws {TypeError} when a sampled id is not in the tokenizer's vocabulary.
    * @throws {Error} when the new prompt does not continue the last one.
    */
-  step(step: Step, { action = {} }: TransformContext): Step {
+  step(step: Step, { action }: TransformContext): Step {
     const shown = this.#shown;
     if (shown === undefined) throw new Error("Cannot tokenize step as the transform must be reset first");
     const { history: { prompt }, tools = shown.tools } = step;
@@ -80,7 +81,7 @@ export class IncrementalTokenizer implements Transform {
     if (reply === undefined) return withTokens(step, shown);
     const watched = shown.rendered !== undefined;
     const rendered = watched ? this.#renderUnchanged(shown.rendered, prompt, tools) : undefined;
-    const sampled = action.skip ? undefined : sampledIds(action, shown.ids);
+    const sampled = action === undefined || action.skip ? undefined : sampledIds(action, shown.ids);
     if (sampled !== undefined) requireTokenIds(sampled, this.#tokenizer, "tokens.response");
     const before = watched ? shown.history : undefined;
     const turn = turnTokens({ reply, sampled, messages, tools, before }, this.#format);

@@ -1,4 +1,5 @@
-import type { Action, EnvResetOptions, Observation, Step } from "../envs/env.ts";
+import type { Action } from "../envs/action.ts";
+import type { EnvResetOptions, Observation, Step } from "../envs/env.ts";
 import type { Task } from "../task.ts";
 
 /** Second argument of a hook. */

@@ -1,12 +1,5 @@
-import {
-  type Action,
-  type Env,
-  type EnvResetOptions,
-  historyAfter,
-  type Observation,
-  type Step,
-  type StepOptions,
-} from "../envs/env.ts";
+import { type Action, historyAfter, requireAction } from "../envs/action.ts";
+import type { Env, EnvResetOptions, Observation, Step, StepOptions } from "../envs/env.ts";
 import type { Task } from "../task.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
@@ -72,6 +65,7 @@ export class TransformedEnv implements Env {
     if (this.#observation === undefined) {
       throw new Error("Cannot step as no episode is running: reset the env first");
     }
+    requireAction(action);
     const before = this.#observation;
     const context: TransformContext = {
       task: before.task,

@@ -23,14 +23,14 @@ Deno.test("DataLoadingPrimer.take() returns tasks in order, one per slot, and st
   assertEquals(await takeAll(primer, 2), ["q1", "q2"]);
 });
 
-Deno.test("DataLoadingPrimer.take() returns each task 'repeats' times in a row", async () => {
-  await using one = primerOf(3, { repeats: 2 });
+Deno.test("DataLoadingPrimer.take() returns each task 'samples' times in a row", async () => {
+  await using one = primerOf(3, { samples: 2 });
   for (const query of ["q0", "q0", "q1", "q1", "q2", "q2", "q0"]) {
     assertEquals(await takeAll(one, 1), [query]);
   }
-  await using two = primerOf(3, { repeats: 2 });
+  await using two = primerOf(3, { samples: 2 });
   assertEquals([await takeAll(two, 2), await takeAll(two, 2)], [["q0", "q0"], ["q1", "q1"]]);
-  await using none = primerOf(3, { repeats: 0 });
+  await using none = primerOf(3, { samples: null });
   assertEquals(await takeAll(none, 2), ["q0", "q1"]);
 });
 
@@ -41,14 +41,14 @@ Deno.test("DataLoadingPrimer.take() uses up tasks only for the slots that are re
   assertEquals(await takeAll(primer, [0, 2]), ["q4", "q5"]);
 });
 
-Deno.test("DataLoadingPrimer.take() gives adjacent slots the same task when 'groupRepeats' is set", async () => {
-  await using primer = primerOf(5, { repeats: 3, groupRepeats: true });
+Deno.test("DataLoadingPrimer.take() gives adjacent slots the same task when 'groupSamples' is set", async () => {
+  await using primer = primerOf(5, { samples: 3, groupSamples: true });
   assertEquals(await takeAll(primer, 6), ["q0", "q0", "q0", "q1", "q1", "q1"]);
   assertEquals(await takeAll(primer, 6), ["q2", "q2", "q2", "q3", "q3", "q3"]);
 });
 
 Deno.test("DataLoadingPrimer.take() gives each slot of a group the same sequence when their episodes end at different times", async () => {
-  await using primer = primerOf(5, { repeats: 2, groupRepeats: true });
+  await using primer = primerOf(5, { samples: 2, groupSamples: true });
   assertEquals(await takeAll(primer, 4), ["q0", "q0", "q1", "q1"]);
   assertEquals(await takeAll(primer, [0]), ["q2"]);
   assertEquals(await takeAll(primer, [0]), ["q3"]);
@@ -56,8 +56,22 @@ Deno.test("DataLoadingPrimer.take() gives each slot of a group the same sequence
   assertEquals(await takeAll(primer, [1, 3, 1]), ["q2", "q4", "q3"]);
 });
 
+Deno.test("DataLoadingPrimer.take() names the group of a task that several episodes share, distinct in each pass", async () => {
+  await using grouped = primerOf(2, { samples: 2, groupSamples: true });
+  const groupsOf = async (slots: number[]) =>
+    await Promise.all(slots.map(async (slot) => (await grouped.take(slot)).group));
+  const [first, second, third, fourth] = await groupsOf([0, 1, 2, 3]);
+  assertEquals([first === second, third === fourth, first === third], [true, true, false]);
+  const next = await groupsOf([2, 3]);
+  assertEquals([next[0] === next[1], next[0] === first], [true, false]);
+  grouped.reset();
+  assertEquals(await groupsOf([0]), [first]);
+  await using single = primerOf(2);
+  assertEquals((await single.take()).group, undefined);
+});
+
 Deno.test("DataLoadingPrimer.reset() starts over at the first task", async () => {
-  for (const options of [{}, { repeats: 2 }, { batchSizeDl: 3 }, { repeats: 2, groupRepeats: true }]) {
+  for (const options of [{}, { samples: 2 }, { batchSizeDl: 3 }, { samples: 2, groupSamples: true }]) {
     await using primer = primerOf(5, options);
     const first = await takeAll(primer, 3);
     await takeAll(primer, 2);
@@ -156,7 +170,7 @@ Deno.test("DataLoadingPrimer() throws without exactly one loader, and for number
   assertThrows(() => new DataLoadingPrimer({}), TypeError, "Must provide exactly one of 'dataloader'");
   const both = { dataloader: [], dataloaderFactory: () => [] };
   assertThrows(() => new DataLoadingPrimer(both), TypeError, "Choose one");
-  for (const repeats of [-1, 0.5]) assertThrows(() => primerOf(1, { repeats }), RangeError, "'repeats'");
+  for (const samples of [-1, 0, 0.5]) assertThrows(() => primerOf(1, { samples }), RangeError, "'samples'");
   for (const batchSizeDl of [0, 1.5]) {
     assertThrows(() => primerOf(1, { batchSizeDl }), RangeError, "'batchSizeDl'");
   }

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { ChatEnv, type ChatEnvOptions } from "../../src/envs/chat_env.ts";
-import { type Observation, replyAction } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
+import type { Observation } from "../../src/envs/env.ts";
 import { History } from "../../src/history.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
@@ -42,7 +43,8 @@ Deno.test("ChatEnv rejects invalid tasks and actions", async () => {
   await assertRejects(() => env.step(replyAction("a")), Error, "before the first reset");
   await assertRejects(() => env.reset({ id: "t", query: "" }), TypeError, "task 't' is empty");
   await env.reset(TASK);
-  await assertRejects(() => env.step({ history: {} }), TypeError, "'history.full' or 'history.response'");
+  const empty = { history: { response: History.fromChats([]) } };
+  await assertRejects(() => env.step(empty), TypeError, "'history.response' has no message");
   await env[Symbol.asyncDispose]();
   await env[Symbol.asyncDispose]();
   await assertRejects(() => env.reset(TASK), Error, "disposed");
@@ -129,9 +131,12 @@ Deno.test("▲ missing 'full': ChatEnv.step() names the missing key of an action
   for (const inputMode of ["history", "text", "tokens"] as const) {
     await using env = chatEnv({ inputMode });
     await env.reset(task);
-    const message = `the action must have '${inputMode}.full' or '${inputMode}.response': it has neither`;
-    await assertRejects(() => env.step({}), TypeError, message);
-    await assertRejects(() => env.step({ text: {}, tokens: {} }), TypeError, message);
+    const message = `the action must have '${inputMode}.full' or '${inputMode}.response': found 'command'`;
+    await assertRejects(() => env.step({ command: "ls" }), TypeError, message);
+    for (const key of ["history", "text", "tokens"]) {
+      const message = `must have '${key}.full' or '${key}.response': it has none`;
+      await assertRejects(() => env.step(JSON.parse(`{"${key}":{}}`)), TypeError, message);
+    }
   }
 });
 

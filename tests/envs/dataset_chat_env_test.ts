@@ -1,7 +1,7 @@
 import { assertEquals, assertNotEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { DatasetChatEnv, type DatasetChatEnvOptions } from "../../src/envs/dataset_chat_env.ts";
-import { replyAction } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
 import type { ResetOutcome } from "../../src/envs/vector_env.ts";
 import { EndOnFinalReply } from "../../src/transforms/end_episode.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
@@ -42,12 +42,12 @@ Deno.test("DatasetChatEnv takes rows in order and without end, one for each elem
   assertEquals(queriesOf(await env.reset()), ["q0", "q1"]);
 });
 
-Deno.test("DatasetChatEnv multiplies its batch by 'repeats' for 'groupRepeats', with groups adjacent", async () => {
-  await using env = inOrder({ numEnvs: 2, repeats: 3, groupRepeats: true });
+Deno.test("DatasetChatEnv multiplies its batch by 'samples' for 'groupSamples', with groups adjacent", async () => {
+  await using env = inOrder({ numEnvs: 2, samples: 3, groupSamples: true });
   assertEquals({ batchSize: env.batchSize, size: env.size }, { batchSize: [6], size: 6 });
   assertEquals(queriesOf(await env.reset()), ["q0", "q0", "q0", "q1", "q1", "q1"]);
-  assertEquals(inOrder({ numEnvs: [2, 2], repeats: 3, groupRepeats: true }).batchSize, [2, 6]);
-  assertEquals(inOrder({ numEnvs: 2, repeats: 3 }).batchSize, [2]);
+  assertEquals(inOrder({ numEnvs: [2, 2], samples: 3, groupSamples: true }).batchSize, [2, 6]);
+  assertEquals(inOrder({ numEnvs: 2, samples: 3 }).batchSize, [2]);
 });
 
 Deno.test("DatasetChatEnv.resetDataloader() rewinds the dataset and returns the env", async () => {
@@ -180,8 +180,8 @@ Deno.test("DatasetChatEnv uses its class's system prompt by default", async () =
 Deno.test("DatasetChatEnv.fromDataloader() plays the items of any loader in their order", async () => {
   await using env = DatasetChatEnv.fromDataloader([[{ text: "a" }, { text: "b" }], { text: "c" }], {
     batchSize: [2, 1],
-    repeats: 2,
-    groupRepeats: true,
+    samples: 2,
+    groupSamples: true,
   });
   assertEquals(env.batchSize, [2, 2]);
   assertEquals(queriesOf(await env.reset()), ["a", "a", "b", "b"]);
@@ -191,7 +191,7 @@ Deno.test("DatasetChatEnv.fromDataloader() plays the items of any loader in thei
 
 Deno.test("DatasetChatEnv rejects numbers out of range", () => {
   assertThrows(() => inOrder({ numEnvs: [] }), RangeError, "must have at least one dimension");
-  assertThrows(() => inOrder({ numEnvs: 0, groupRepeats: true }), RangeError, "'batchSize'");
-  assertThrows(() => inOrder({ repeats: -1 }), RangeError, "'repeats'");
+  assertThrows(() => inOrder({ numEnvs: 0, groupSamples: true }), RangeError, "'batchSize'");
+  assertThrows(() => inOrder({ samples: -1 }), RangeError, "'samples'");
   assertThrows(() => inOrder({ batchSizeDl: 0 }), RangeError, "'batchSizeDl'");
 });

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { loadProfile, SandboxPool } from "../../mod.ts";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { type Action, replyAction } from "../../src/envs/env.ts";
+import { type Action, replyAction } from "../../src/envs/action.ts";
 import { VectorEnv } from "../../src/envs/vector_env.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";

@@ -1,13 +1,16 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { type Action, type Env, replyAction } from "../../src/envs/env.ts";
+import { type Action, replyAction } from "../../src/envs/action.ts";
+import type { Env } from "../../src/envs/env.ts";
 import { type StepOutcome, VectorEnv, type VectorEnvOptions } from "../../src/envs/vector_env.ts";
+import type { BatchTasks } from "../../src/envs/batch.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
 import { messageText } from "../../src/message.ts";
 import { EndOnFinalReply } from "../../src/transforms/end_episode.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { StepCounter } from "../../src/transforms/step_counter.ts";
+import { groupOf } from "../../src/task.ts";
 import type { Transform } from "../../src/transforms/transform.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { FakePool, ok } from "../fake_pool.ts";
@@ -81,6 +84,16 @@ Deno.test("VectorEnv.reset() starts every element with one query, task, conversa
     assertEquals(outcomes.map(({ observation }) => observation?.history.prompt.length), [1, 1]);
     assert(outcomes.every(({ error }) => error === undefined));
   }
+});
+
+Deno.test("VectorEnv.reset() makes one group of the elements that share a query, and none of a list", async () => {
+  await using env = new VectorEnv({ makeEnv: () => new ChatEnv(), batchSize: 2 });
+  const groupsOf = async (tasks: BatchTasks) =>
+    (await env.reset(tasks)).map(({ observation }) => observation && groupOf(observation.task));
+  assertEquals(await groupsOf("q"), ["query", "query"]);
+  assertEquals(await groupsOf({ id: "a", query: "q" }), ["a", "a"]);
+  assertEquals(await groupsOf(["q", "q"]), ["query:0", "query:1"]);
+  assertEquals(await groupsOf(["x", "y"].map((id) => ({ id, query: "q", group: "g" }))), ["g", "g"]);
 });
 
 Deno.test("VectorEnv.reset() rejects null, missing tasks and a wrong number of tasks", async () => {

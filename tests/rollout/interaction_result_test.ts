@@ -1,7 +1,8 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
-import { parseInteraction } from "../../src/rollout/interaction_result.ts";
+import { parseInteraction, toInteractionResult } from "../../src/rollout/interaction_result.ts";
 import { trainingRollout } from "../../src/rollout/training_rollout.ts";
+import { emptyTrajectory } from "../../src/rollout/trajectory.ts";
 import { byteTokenizer } from "../byte_tokenizer.ts";
 import { RecordedEnv } from "../recorded_env.ts";
 
@@ -9,6 +10,7 @@ await using env = new RecordedEnv({ observations: ["bye ###STOP###"], reward: 1 
 const policy = scriptedPolicy({ replies: () => ["hello"] });
 const result = await trainingRollout(env, policy, byteTokenizer(), { family: "qwen", seed: 7 });
 const line = JSON.stringify(result);
+const tokens = { ids: [1], lossMask: [0], promptText: "q", promptLength: 1 } as const;
 
 Deno.test("parseInteraction() accepts a written line, and unknown keys", () => {
   assertEquals(parseInteraction(JSON.parse(line)), result);
@@ -29,4 +31,13 @@ Deno.test("parseInteraction() reports what is invalid in a line", () => {
     [{ ...result, messages: [{ content: "x" }] }, "messages: "],
   ];
   for (const [value, says] of cases) assertThrows(() => parseInteraction(value), SyntaxError, says);
+});
+
+Deno.test("toInteractionResult() writes the group of the episode", () => {
+  const trajectory = { ...emptyTrajectory({ id: "a", query: "q" }), tokens };
+  assertEquals(toInteractionResult(trajectory).group, "a");
+  const grouped = { ...trajectory, task: { id: "a", query: "q", group: "a#2" } };
+  assertEquals(toInteractionResult(grouped).group, "a#2");
+  const { group: _, ...older } = toInteractionResult(grouped);
+  assertEquals(parseInteraction(older).group, undefined);
 });

@@ -51,7 +51,7 @@ Deno.test("makeMLGym() plays several tasks, each in its own workspace", async ()
   const seen = new Map<string, string>();
   for (let seed = 0; seen.size < 2 && seed < 20; seed++) {
     const { task = "" } = mlgymRecordOf(await env.reset(TASK, { seed }));
-    const step = await env.step({ history: {}, text: { response: saying("cat answer.txt") } });
+    const step = await env.step({ text: { response: saying("cat answer.txt") } });
     seen.set(task, workspaceViewOf(step)?.output ?? "");
   }
   assertEquals([...seen].toSorted(), [["a", "1"], ["b", "2"]]);

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { replyAction } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
 import type { AgentConfig } from "../../src/envs/workspace/agent_config.ts";
 import { loadAgentConfig } from "../../src/envs/workspace/config/load_agent.ts";
 import type { WorkspaceTask } from "../../src/envs/workspace/task.ts";

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { replyAction, type Step } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
+import type { Step } from "../../src/envs/env.ts";
 import { messageText } from "../../src/message.ts";
 import {
   AddThinkingPrompt,

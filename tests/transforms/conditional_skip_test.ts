@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { replyAction } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
 import { ConditionalSkip } from "../../src/transforms/conditional_skip.ts";
 import { StepCounter } from "../../src/transforms/step_counter.ts";
 import type { Transform } from "../../src/transforms/transform.ts";

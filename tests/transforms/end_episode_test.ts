@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { replyAction } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
 import { gsm8k } from "../../src/rewards/gsm8k.ts";
 import { EndOnAnswer, EndOnFinalReply } from "../../src/transforms/end_episode.ts";
 import { GradeEpisode } from "../../src/transforms/grade_episode.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { replyAction } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
 import { GraderError } from "../../src/errors.ts";
 import type { Grader } from "../../src/rewards/grader.ts";
 import { GradeEpisode } from "../../src/transforms/grade_episode.ts";

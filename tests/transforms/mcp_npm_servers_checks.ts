@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { replyAction } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
 import { detectLayers } from "../../src/sandbox/process/layers.ts";
 import type { McpServer } from "../../src/tools/mcp/mcp_server.ts";
 import { MCPToolTransform } from "../../src/transforms/mcp_tool_transform.ts";

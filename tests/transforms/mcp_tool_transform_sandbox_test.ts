@@ -2,7 +2,8 @@ import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows
 import { createMcpHandler, McpServer as SdkServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { replyAction, type Step } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
+import type { Step } from "../../src/envs/env.ts";
 import { McpError } from "../../src/errors.ts";
 import { detectLayers } from "../../src/sandbox/process/layers.ts";
 import { McpClients, type McpClientsOptions } from "../../src/tools/mcp/mcp_clients.ts";

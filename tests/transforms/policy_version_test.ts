@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { replyAction } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
 import { PolicyVersion } from "../../src/transforms/policy_version.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 

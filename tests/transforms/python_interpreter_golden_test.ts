@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { replyAction } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
 import { type Message, messageText } from "../../src/message.ts";
 import type { ExecResult } from "../../src/sandbox/exec.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { replyAction } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
 import type { SessionPool } from "../../src/sandbox/exec.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { replyAction } from "../../src/envs/env.ts";
+import { replyAction } from "../../src/envs/action.ts";
 import type { Transform } from "../../src/transforms/transform.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 
@@ -74,7 +74,7 @@ Deno.test("TransformedEnv.step() throws before a reset and after the end of an e
 Deno.test("TransformedEnv.step() can be retried after an invalid action", async () => {
   await using env = new TransformedEnv(new ChatEnv());
   await env.reset(task);
-  await assertRejects(() => env.step({ history: {} }), TypeError, "it has neither");
+  await assertRejects(() => env.step(JSON.parse('{"history":{}}')), TypeError, "it has none");
   assertEquals((await env.step(replyAction("a"))).history.prompt.length, 2);
 });
 

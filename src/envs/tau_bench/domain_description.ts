@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ToolInfo, ToolUserAction } from "../tool_user_env.ts";
 
 /** Task as its domain defines it. */
@@ -27,7 +27,7 @@ const actionSchema = z.object({ name: z.string(), kwargs: z.string() }).transfor
   kwargsText: kwargs,
 }));
 
-const taskSchema: z.ZodType<DomainTask> = z.object({
+const taskSchema: z.core.$ZodType<DomainTask> = z.object({
   user_id: z.string(),
   instruction: z.string(),
   actions: z.array(actionSchema),
@@ -47,7 +47,7 @@ const toolShape = z.object({
 const toolSchema = z.custom<ToolInfo>((value) => toolShape.safeParse(value).success, "must be a tool");
 
 /** Schema of a domain's description. */
-export const descriptionSchema: z.ZodType<DomainDescription> = z.object({
+export const descriptionSchema: z.core.$ZodType<DomainDescription> = z.object({
   tools_info: z.array(toolSchema),
   wiki: z.string(),
   rules: z.array(z.string()),

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { errorMessage, SandboxError } from "../../errors.ts";
 import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import { isDeeperThan } from "../../sandbox/guest_frames.ts";
@@ -28,7 +28,7 @@ export interface DomainRecords {
   readonly records: readonly (readonly [string, string | null, string | null])[];
 }
 
-const recordsSchema: z.ZodType<DomainRecords> = z.object({
+const recordsSchema: z.core.$ZodType<DomainRecords> = z.object({
   tables: z.array(z.tuple([z.string(), z.string(), z.boolean()])),
   records: z.array(z.tuple([z.string(), z.string().nullable(), z.string().nullable()])),
 });
@@ -124,9 +124,9 @@ export class DomainSession {
     return result;
   }
 
-  #read<T>({ stdout }: ExecResult, schema: z.ZodType<T>): T {
+  #read<T>({ stdout }: ExecResult, schema: z.core.$ZodType<T>): T {
     try {
-      return schema.parse(JSON.parse(stdout));
+      return z.parse(schema, JSON.parse(stdout));
     } catch (cause) {
       throw new SandboxError("Cannot read the domain's response as it does not match its schema", {
         cause,

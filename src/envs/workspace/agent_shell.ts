@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { SandboxError } from "../../errors.ts";
 import type { PythonSession, ShellDeadline, ShellResult } from "../../sandbox/exec.ts";
 import type { AgentConfig, CommandFile } from "./agent_config.ts";

@@ -3,7 +3,7 @@ import type { PythonSession } from "../../sandbox/exec.ts";
 import type { Submission } from "./evaluation.ts";
 import listFolder from "./guest/list_folder.py" with { type: "text" };
 import { AGENT_HOME, WORKSPACE_FOLDER } from "./task.ts";
-import { z } from "zod";
+import * as z from "zod";
 import { parseUntrustedJson } from "../../json.ts";
 
 /** Submission of an agent, or the reason why it cannot be read, as a message for the agent. */

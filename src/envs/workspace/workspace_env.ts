@@ -3,7 +3,8 @@ import { History } from "../../history.ts";
 import { messageText } from "../../message.ts";
 import type { SessionLease } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
-import { type Action, type Env, type EnvResetOptions, historyAfter, type StepOptions } from "../env.ts";
+import { type Action, historyAfter, requireAction } from "../action.ts";
+import type { Env, EnvResetOptions, StepOptions } from "../env.ts";
 import {
   computeGain,
   type WorkspaceObservation,
@@ -124,6 +125,7 @@ export class WorkspaceEnv implements Env {
     if (this.#disposed) throw new Error("Cannot step as the env is disposed");
     const running = this.#running;
     if (running === undefined) throw noEpisodeError();
+    requireAction(action);
     const { episode, observation: before } = running;
     const { prompt } = before.history;
     const history = action.history ? historyAfter(prompt, action) : prompt;

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { pythonString } from "../../sandbox/isolated/callee.ts";
 import type { Task } from "../../task.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type ExecResult, hostTool, type PythonSession } from "../../sandbox/exec.ts";
 import { Callee, type CalleeReply, moduleCall, moduleDefinitions } from "../../sandbox/isolated/callee.ts";
 import candidateSource from "./candidate.py" with { type: "text" };

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Arguments of an instruction, by name. An argument that is `null` does not apply. */
 export type InstructionArguments = Readonly<Record<string, unknown>>;
@@ -14,15 +14,16 @@ export type Checker = (args: InstructionArguments) => (response: string) => bool
 export type Checkers = Readonly<Record<string, Checker>>;
 
 /**
- * Makes a checker from the schema of its arguments and a predicate that is true if a response follows the
- * instruction.
+ * Makes a checker from the schema of its arguments, which is made at the first use, and a predicate that is true if a
+ * response follows the instruction.
  */
 export function makeChecker<Shape extends z.ZodRawShape>(
-  shape: Shape,
+  shape: () => Shape,
   follows: (response: string, args: z.output<z.ZodObject<Shape>>) => boolean,
 ): Checker {
-  const schema = z.object(shape);
+  let schema: z.ZodObject<Shape> | undefined;
   return (args) => {
+    schema ??= z.object(shape());
     const present = Object.entries(args).filter(([, value]) => value !== null);
     const parsed = schema.safeParse(Object.fromEntries(present));
     if (parsed.success) return (response) => follows(response, parsed.data);

@@ -1,4 +1,5 @@
-import { z } from "zod";
+import { escape as escapeRegExp } from "@std/regexp";
+import * as z from "zod";
 import { type Checkers, count, makeChecker, MAX_WORD_CHARACTERS } from "./checker.ts";
 
 const OPTIONS = ["My answer is yes.", "My answer is no.", "My answer is maybe."];
@@ -6,28 +7,28 @@ const OPTIONS = ["My answer is yes.", "My answer is no.", "My answer is maybe."]
 /** Instructions about the format of a response. */
 export const FORMAT_CHECKERS: Checkers = {
   "detectable_format:number_bullet_lists": makeChecker(
-    { num_bullets: count },
+    () => ({ num_bullets: count }),
     (response, { num_bullets }) => countStarBullets(response) + countDashBullets(response) === num_bullets,
   ),
   "detectable_format:constrained_response": makeChecker(
-    {},
+    () => ({}),
     (response) => OPTIONS.some((option) => response.includes(option)),
   ),
   "detectable_format:number_highlighted_sections": makeChecker(
-    { num_highlights: count },
+    () => ({ num_highlights: count }),
     (response, { num_highlights }) =>
       countNonBlank(response, /\*([^\n*]*)\*/g) + countNonBlank(response, /\*\*([^\n*]*)\*\*/g) >=
         num_highlights,
   ),
   "detectable_format:multiple_sections": makeChecker(
-    { section_spliter: z.string().trim().min(1).max(MAX_WORD_CHARACTERS), num_sections: count },
+    () => ({ section_spliter: z.string().trim().min(1).max(MAX_WORD_CHARACTERS), num_sections: count }),
     (response, { section_spliter, num_sections }) => {
-      const heading = new RegExp(`${RegExp.escape(section_spliter)}\\s?\\p{Nd}+`, "gu");
+      const heading = new RegExp(`${escapeRegExp(section_spliter)}\\s?\\p{Nd}+`, "gu");
       return (response.match(heading)?.length ?? 0) >= num_sections;
     },
   ),
-  "detectable_format:json_format": makeChecker({}, (response) => isJson(stripFence(response))),
-  "detectable_format:title": makeChecker({}, (response) => response.split("\n").some(hasTitle)),
+  "detectable_format:json_format": makeChecker(() => ({}), (response) => isJson(stripFence(response))),
+  "detectable_format:title": makeChecker(() => ({}), (response) => response.split("\n").some(hasTitle)),
 };
 
 /** Counts lines that begin with one `*`. A line with only a star includes the next line. */

@@ -1,4 +1,5 @@
-import { z } from "zod";
+import { escape as escapeRegExp } from "@std/regexp";
+import * as z from "zod";
 import { errorMessage } from "../../errors.ts";
 import type { GradedTask } from "../reply_grader.ts";
 import {
@@ -19,20 +20,20 @@ const keyword = z.string().trim().min(1).max(MAX_WORD_CHARACTERS);
 /** Instructions about words and letters, which ignore case. */
 export const KEYWORD_CHECKERS: Checkers = {
   "keywords:existence": makeChecker(
-    { keywords: z.array(keyword).min(1) },
+    () => ({ keywords: z.array(keyword).min(1) }),
     (response, { keywords }) => keywords.every((word) => countOccurrences(response, word) > 0),
   ),
   "keywords:frequency": makeChecker(
-    { keyword, frequency: count, relation },
+    () => ({ keyword, frequency: count, relation }),
     (response, { keyword, frequency, relation }) =>
       compareCount(countOccurrences(response, keyword), { relation, than: frequency }),
   ),
   "keywords:forbidden_words": makeChecker(
-    { forbidden_words: z.array(keyword).min(1) },
+    () => ({ forbidden_words: z.array(keyword).min(1) }),
     (response, { forbidden_words }) => !forbidden_words.some((word) => wholeWordPattern(word).test(response)),
   ),
   "keywords:letter_frequency": makeChecker(
-    { letter: z.string().trim().length(1), let_frequency: count, let_relation: relation },
+    () => ({ letter: z.string().trim().length(1), let_frequency: count, let_relation: relation }),
     (response, { letter, let_frequency, let_relation }) => {
       const letters = response.toLowerCase().split(letter.toLowerCase()).length - 1;
       return compareCount(letters, { relation: let_relation, than: let_frequency });
@@ -42,11 +43,11 @@ export const KEYWORD_CHECKERS: Checkers = {
 
 /** Counts the occurrences of a word in a text, including inside other words. */
 function countOccurrences(text: string, word: string): number {
-  return text.match(new RegExp(RegExp.escape(word), "giu"))?.length ?? 0;
+  return text.match(new RegExp(escapeRegExp(word), "giu"))?.length ?? 0;
 }
 
 function wholeWordPattern(word: string): RegExp {
-  return new RegExp(`(?<![\\p{L}\\p{N}_])${RegExp.escape(word)}(?![\\p{L}\\p{N}_])`, "iu");
+  return new RegExp(`(?<![\\p{L}\\p{N}_])${escapeRegExp(word)}(?![\\p{L}\\p{N}_])`, "iu");
 }
 
 const DIVIDER = /\s?\*\*\*\s?/;
@@ -55,20 +56,20 @@ const END_OF_FIRST_WORD = /[.,?!'"]/;
 /** Instructions about the length of a response. */
 export const LENGTH_CHECKERS: Checkers = {
   "length_constraints:number_sentences": makeChecker(
-    { num_sentences: count, relation },
+    () => ({ num_sentences: count, relation }),
     (response, { num_sentences, relation }) =>
       compareCount(countSentences(response), { relation, than: num_sentences }),
   ),
   "length_constraints:number_words": makeChecker(
-    { num_words: count, relation },
+    () => ({ num_words: count, relation }),
     (response, { num_words, relation }) => compareCount(countWords(response), { relation, than: num_words }),
   ),
   "length_constraints:number_paragraphs": makeChecker(
-    { num_paragraphs: count },
+    () => ({ num_paragraphs: count }),
     (response, { num_paragraphs }) => countDividedParagraphs(response) === num_paragraphs,
   ),
   "length_constraints:nth_paragraph_first_word": makeChecker(
-    { num_paragraphs: count, nth_paragraph: z.number().int().positive(), first_word: z.string() },
+    () => ({ num_paragraphs: count, nth_paragraph: z.number().int().positive(), first_word: z.string() }),
     (response, { num_paragraphs, nth_paragraph, first_word }) => {
       const paragraphs = response.split("\n\n");
       const filled = paragraphs.filter((paragraph) => paragraph.trim() !== "").length;
@@ -94,11 +95,11 @@ function firstWord(paragraph: string): string {
 /** Instructions about required content. */
 export const CONTENT_CHECKERS: Checkers = {
   "detectable_content:number_placeholders": makeChecker(
-    { num_placeholders: count },
+    () => ({ num_placeholders: count }),
     (response, { num_placeholders }) => countPlaceholders(response) >= num_placeholders,
   ),
   "detectable_content:postscript": makeChecker(
-    { postscript_marker: keyword },
+    () => ({ postscript_marker: keyword }),
     (response, { postscript_marker }) => postscriptPattern(postscript_marker).test(response),
   ),
 };
@@ -118,19 +119,19 @@ function countPlaceholders(response: string): number {
 
 function postscriptPattern(marker: string): RegExp {
   if (marker === "P.P.S") return /p\.\s?p\.\s?s/iu;
-  return marker === "P.S." ? /p\.\s?s\./iu : new RegExp(RegExp.escape(marker), "iu");
+  return marker === "P.S." ? /p\.\s?s\./iu : new RegExp(escapeRegExp(marker), "iu");
 }
 
 /** Instructions about responses with several parts. */
 export const COMBINATION_CHECKERS: Checkers = {
-  "combination:two_responses": makeChecker({}, (response) => {
+  "combination:two_responses": makeChecker(() => ({}), (response) => {
     const parts = response.split("******").map((part) => part.trim());
     const [first, second, ...others] = parts.filter((part) => part !== "");
     return !parts.slice(1, -1).includes("") && second !== undefined && first !== second &&
       others.length === 0;
   }),
   "combination:repeat_prompt": makeChecker(
-    { prompt_to_repeat: z.string().trim().min(1) },
+    () => ({ prompt_to_repeat: z.string().trim().min(1) }),
     (response, { prompt_to_repeat }) =>
       response.trim().toLowerCase().startsWith(prompt_to_repeat.toLowerCase()),
   ),
@@ -139,10 +140,10 @@ export const COMBINATION_CHECKERS: Checkers = {
 /** Instructions about the beginning and end of a response. */
 export const START_END_CHECKERS: Checkers = {
   "startend:end_checker": makeChecker(
-    { end_phrase: z.string().trim().min(1) },
+    () => ({ end_phrase: z.string().trim().min(1) }),
     (response, { end_phrase }) => stripQuotes(response).toLowerCase().endsWith(end_phrase.toLowerCase()),
   ),
-  "startend:quotation": makeChecker({}, (response) => {
+  "startend:quotation": makeChecker(() => ({}), (response) => {
     const text = response.trim();
     return text.length > 1 && text.startsWith('"') && text.endsWith('"');
   }),
@@ -159,13 +160,16 @@ function stripQuotes(response: string): string {
 /** Instructions about upper and lower case. */
 export const CASE_CHECKERS: Checkers = {
   "change_case:capital_word_frequency": makeChecker(
-    { capital_frequency: count, capital_relation: relation },
+    () => ({ capital_frequency: count, capital_relation: relation }),
     (response, { capital_frequency, capital_relation }) =>
       compareCount(countCapitalWords(response), { relation: capital_relation, than: capital_frequency }),
   ),
-  "change_case:english_capital": makeChecker({}, (response) => isUpperCase(response) && isEnglish(response)),
+  "change_case:english_capital": makeChecker(
+    () => ({}),
+    (response) => isUpperCase(response) && isEnglish(response),
+  ),
   "change_case:english_lowercase": makeChecker(
-    {},
+    () => ({}),
     (response) => isLowerCase(response) && isEnglish(response),
   ),
 };
@@ -176,7 +180,7 @@ function isEnglish(response: string): boolean {
 
 /** Instructions about punctuation. */
 export const PUNCTUATION_CHECKERS: Checkers = {
-  "punctuation:no_comma": makeChecker({}, (response) => !response.includes(",")),
+  "punctuation:no_comma": makeChecker(() => ({}), (response) => !response.includes(",")),
 };
 
 /** Checkers of the 25 instructions, by name. */
@@ -196,6 +200,15 @@ const fieldsSchema = z.object({
   instruction_id_list: z.array(z.string()).min(1),
   kwargs: z.array(z.record(z.string(), z.unknown()).nullable()).nullish(),
 });
+
+/** Instructions whose checks detect the language of a response. */
+const LANGUAGE_READERS = /^(language:|change_case:english_)/;
+
+/** True if an instruction of the task depends on the language of the response. */
+export function readsLanguage({ fields = {} }: GradedTask): boolean {
+  const names = fields.instruction_id_list;
+  return Array.isArray(names) && names.some((name) => LANGUAGE_READERS.test(name));
+}
 
 /**
  * Returns the checks for the instructions in a task's fields; `null` if there are none.

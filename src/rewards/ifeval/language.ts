@@ -1,5 +1,5 @@
 import type { eld as Eld } from "eld/extrasmall";
-import { z } from "zod";
+import * as z from "zod";
 import { type Checkers, makeChecker } from "./checker.ts";
 
 /** A language that `eld` does not know. */
@@ -144,7 +144,7 @@ const language = z.string().trim().toLowerCase().transform((code) => code.replac
 
 /** Instruction about the language of a response. A response without letters passes for each language. */
 export const LANGUAGE_CHECKERS: Checkers = {
-  "language:response_language": makeChecker({ language }, (response, { language }) => {
+  "language:response_language": makeChecker(() => ({ language }), (response, { language }) => {
     const detected = languageOf(response);
     return detected === undefined || detected === language;
   }),

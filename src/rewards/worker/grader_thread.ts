@@ -33,6 +33,7 @@ const START_MS = 30_000;
 const YOUNG_MB = 8;
 /** Packages that graders import. The worker has no import map where Paddock is a dependency. */
 const PACKAGES: Readonly<Record<string, string>> = {
+  "@std/regexp": "npm:deno-std@1.4.0/regexp/escape.js",
   "zod": "npm:zod@4.6.7",
   "eld/extrasmall": "npm:eld@2.1.0/extrasmall",
 };
@@ -131,7 +132,7 @@ function graderModules(): { name: string; source: string }[] {
   return Object.entries(GRADER_FILES).map(([name, source]) => ({
     name: `${name}.ts`,
     source: stripTypeScriptTypes(source).replace(
-      /\b(from |import\()"([\w/]+)"/g,
+      /\b(from |import\()"([@\w/]+)"/g,
       (text, before: string, name: string) => name in PACKAGES ? `${before}"${PACKAGES[name]}"` : text,
     ),
   }));

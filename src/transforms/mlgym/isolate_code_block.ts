@@ -1,11 +1,12 @@
-import type { Action, Step } from "../../envs/env.ts";
+import type { Action } from "../../envs/action.ts";
+import type { Step } from "../../envs/env.ts";
 import { withTaskCommands } from "../../envs/workspace/config/agent_tools.ts";
 import { REPLY_PARSERS } from "../../envs/workspace/replies/reply_parsers.ts";
 import type { ParsedReply, ReplyParser } from "../../envs/workspace/agent_config.ts";
 import { messageText } from "../../message.ts";
 import type { Task } from "../../task.ts";
 import type { Transform, TransformContext } from "../transform.ts";
-import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
+import { addToMLGymAction, addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
 import { findWorkspaceTask, type MLGymTasks } from "./template_values.ts";
 
 /** Options of {@linkcode IsolateCodeBlock}. */
@@ -71,10 +72,10 @@ export class IsolateCodeBlock implements Transform {
     if ("action" in parsed) {
       this.#consecutiveFaults = 0;
       const command = parsed.action;
-      return addToMLGymRecord({ ...action, command }, { textResponse: command, retry: false });
+      return addToMLGymAction({ ...action, command }, { textResponse: command, retry: false });
     }
     const retry = ++this.#consecutiveFaults <= this.#maxRequeries;
-    return addToMLGymRecord({ ...action, command: EXIT_FORMAT }, { retry, formatFault: parsed.fault });
+    return addToMLGymAction({ ...action, command: EXIT_FORMAT }, { retry, formatFault: parsed.fault });
   }
 
   step(step: Step, { action }: TransformContext): Step {

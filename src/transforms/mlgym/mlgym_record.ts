@@ -1,4 +1,5 @@
-import type { Action, Observation } from "../../envs/env.ts";
+import type { Action } from "../../envs/action.ts";
+import type { Observation } from "../../envs/env.ts";
 import type { History } from "../../history.ts";
 
 /** Data that the transforms of {@linkcode makeMLGym} exchange, under the names of TorchRL's keys. */
@@ -21,18 +22,29 @@ export interface MLGymRecord {
   readonly message?: string;
 }
 
-/** Type of an observation, a step or an action that carries the record of the MLGym transforms. */
-export type WithMLGymRecord<T extends Observation | Action> = T & { readonly mlgym: MLGymRecord };
+/** Type of an observation or a step that carries the record of the MLGym transforms. An action has it in `info`. */
+export type WithMLGymRecord<T extends Observation> = T & { readonly mlgym: MLGymRecord };
 
 /** Returns the record that the MLGym transforms added; an empty one if there is none. */
 export function mlgymRecordOf(carrier: Observation | Action | undefined): MLGymRecord {
-  return (carrier as Partial<WithMLGymRecord<Observation>> | undefined)?.mlgym ?? {};
+  if (carrier === undefined) return {};
+  const holder = isObservation(carrier) ? carrier : carrier.info;
+  return (holder as Partial<WithMLGymRecord<Observation>> | undefined)?.mlgym ?? {};
 }
 
-/** Returns a copy with `fields` added to the record of the MLGym transforms. */
-export function addToMLGymRecord<T extends Observation | Action>(
-  carrier: T,
+/** Returns a copy of an observation with `fields` added to the record of the MLGym transforms. */
+export function addToMLGymRecord<T extends Observation>(
+  observation: T,
   fields: MLGymRecord,
 ): WithMLGymRecord<T> {
-  return { ...carrier, mlgym: { ...mlgymRecordOf(carrier), ...fields } };
+  return { ...observation, mlgym: { ...mlgymRecordOf(observation), ...fields } };
+}
+
+/** Returns a copy of an action with `fields` added to the record of the MLGym transforms. */
+export function addToMLGymAction(action: Action, fields: MLGymRecord): Action {
+  return { ...action, info: { ...action.info, mlgym: { ...mlgymRecordOf(action), ...fields } } };
+}
+
+function isObservation(carrier: Observation | Action): carrier is Observation {
+  return "task" in carrier;
 }

@@ -1,11 +1,12 @@
 import { ChatFormat } from "../../chat/chat_format.ts";
 import { parseRenderedChat } from "../../chat/conversions.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import type { Action, Observation } from "../../envs/env.ts";
+import type { Action } from "../../envs/action.ts";
+import type { Observation } from "../../envs/env.ts";
 import { History } from "../../history.ts";
 import { messageText } from "../../message.ts";
 import type { Transform, TransformContext } from "../transform.ts";
-import { addToMLGymRecord } from "./mlgym_record.ts";
+import { addToMLGymAction } from "./mlgym_record.ts";
 
 /** Options of {@linkcode TemplateTransform}. */
 export interface TemplateTransformOptions {
@@ -50,7 +51,7 @@ export class TemplateTransform implements Transform {
     const isAssistant = last?.role === "assistant";
     const textResponse = isAssistant ? messageText(last) : "";
     const response = isAssistant ? localHistory : History.fromChats([{ role: "assistant", content: "" }]);
-    return addToMLGymRecord({ ...action, history: { response } }, { localHistory: response, textResponse });
+    return addToMLGymAction({ ...action, history: { response } }, { localHistory: response, textResponse });
   }
 
   step<T extends Observation>(step: T): T {

@@ -158,7 +158,7 @@ Deno.test("WorkspaceEnv handles actions that are not shell commands", async () =
 Deno.test("WorkspaceEnv.step() rejects without an episode, and without an action", async () => {
   assertThrows(() => new WorkspaceEnv({ workspaces: () => Promise.reject(), maxSteps: 0 }), RangeError);
   await withWorkspace(async ({ env, act, workspace }) => {
-    await assertRejects(() => env.step({}), TypeError, "'command'");
+    await assertRejects(() => env.step(JSON.parse("{}")), TypeError, "'command'");
     const running = act("echo 5 > answer.txt; sleep 0.2");
     const reset = env.reset({ id: "bench", query: "" });
     await assertRejects(() => running, Error, "no episode is running");

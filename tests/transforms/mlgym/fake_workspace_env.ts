@@ -1,4 +1,5 @@
-import { type Action, type Env, historyAfter } from "../../../src/envs/env.ts";
+import { type Action, historyAfter } from "../../../src/envs/action.ts";
+import type { Env } from "../../../src/envs/env.ts";
 import type {
   WorkspaceEvaluation,
   WorkspaceObservation,

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { type Action, replyAction } from "../../../src/envs/env.ts";
+import { type Action, replyAction } from "../../../src/envs/action.ts";
 import { loadAgentConfig } from "../../../src/envs/workspace/config/load_agent.ts";
 import type { WorkspaceEvaluation } from "../../../src/envs/workspace/evaluation.ts";
 import { IsolateCodeBlock } from "../../../src/transforms/mlgym/isolate_code_block.ts";

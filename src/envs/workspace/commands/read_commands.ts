@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { errorMessage } from "../../../errors.ts";
 import type { AgentTools, CommandFile } from "../agent_config.ts";
 import { formatTemplate } from "../config/template.ts";

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { errorMessage } from "../../../errors.ts";
 import { History } from "../../../history.ts";
 import type { AgentConfig, AgentTools, CommandFile } from "../agent_config.ts";

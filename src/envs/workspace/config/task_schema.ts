@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 const text = z.string({ error: "must be a text" });
 const flag = z.boolean({ error: "must be true or false" });

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import * as z from "zod";
 import { errorMessage } from "../../../errors.ts";
 import { parseYaml, type YamlText } from "../yaml_text.ts";
 
@@ -43,8 +43,8 @@ export class YamlFile {
    *
    * @throws {SyntaxError} when it has another shape, with the line of the first thing that is wrong.
    */
-  parse<Schema extends z.ZodType>(schema: Schema): z.output<Schema> {
-    const parsed = schema.safeParse(this.value);
+  parse<Schema extends z.core.$ZodType>(schema: Schema): z.output<Schema> {
+    const parsed = z.safeParse(schema, this.value);
     if (parsed.success) return parsed.data;
     const { issues } = parsed.error;
     // a missing key may be present under a misspelled name

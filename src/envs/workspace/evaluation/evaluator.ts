@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { attributeErrors, SandboxError } from "../../../errors.ts";
 import { sha256 } from "../../../hash.ts";
 import type { ExecResult, SessionPool } from "../../../sandbox/exec.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type ExecResult, type HostTool, hostTool, type PythonSession } from "../../../sandbox/exec.ts";
 import { checkPath } from "../../../sandbox/exec_check.ts";
 import { Callee, type CalleeReply, moduleCall, moduleDefinitions } from "../../../sandbox/isolated/callee.ts";

@@ -2,6 +2,8 @@
 
 import ast
 import builtins
+import functools
+import importlib.util
 import typing
 import warnings
 
@@ -99,9 +101,37 @@ def _statements(tree):
 
 
 def _name_faults(tree, name):
+    checker = _pyflakes()
+    if checker is not None:
+        return _pyflakes_faults(checker, tree, name)
     names = _Names()
     names.visit(tree)
     return names.faults(is_package=name.endswith("__init__.py"))
+
+
+@functools.cache
+def _pyflakes():
+    """Returns the module `pyflakes.checker` if the profile has the package. A folder of the workspace does not count."""
+    try:
+        spec = importlib.util.find_spec("pyflakes")
+        if spec is None or "/site-packages/" not in (spec.origin or ""):
+            return None
+        return importlib.import_module("pyflakes.checker")
+    except Exception:
+        return None  # a damaged package: the rules below are used
+
+
+PYFLAKES_CODES = {"UndefinedName": "F821", "UndefinedExport": "F822", "DuplicateArgument": "F831"}
+"""flake8's codes of the messages of pyflakes."""
+
+
+def _pyflakes_faults(checker, tree, name):
+    """Returns the findings of pyflakes with these codes."""
+    return [
+        Fault(found.lineno, found.col + 1, PYFLAKES_CODES[type(found).__name__], found.message % found.message_args)
+        for found in checker.Checker(tree, filename=name).messages
+        if type(found).__name__ in PYFLAKES_CODES
+    ]
 
 
 KNOWN = set(dir(builtins)) | {

@@ -1,0 +1,88 @@
+import { groupOf, type Task } from "../task.ts";
+import type { Episode } from "./rollout_all.ts";
+import type { Trajectory } from "./trajectory.ts";
+
+/** Episode of a group. */
+export interface GroupedEpisode {
+  readonly taskId: string;
+  /** Number of the episode among those of its task, from 1. */
+  readonly sample: number;
+  /** `null` if the episode was not scored, or its reward is not a finite number. */
+  readonly reward: number | null;
+}
+
+/** Group of which episodes may still start or run. */
+interface OpenGroup {
+  readonly id: string;
+  /** Episodes in the order of their starts. */
+  readonly episodes: GroupedEpisode[];
+  running: number;
+  /** True if no further episode starts. */
+  isClosed: boolean;
+}
+
+/** Group of a task's episodes and their positions in it, by sample. */
+interface Place {
+  readonly group: OpenGroup;
+  readonly positions: Map<number, number>;
+}
+
+/** Groups whose episodes have not all ended. Calls `onComplete` with each group when its last episode has ended. */
+export class OpenGroups {
+  readonly #onComplete: (group: string, episodes: readonly GroupedEpisode[]) => void;
+  /** Group of the last task that was read. */
+  #current: OpenGroup | undefined;
+  readonly #places = new WeakMap<Task, Place>();
+
+  constructor(onComplete: (group: string, episodes: readonly GroupedEpisode[]) => void) {
+    this.#onComplete = onComplete;
+  }
+
+  /**
+   * Yields copies of the tasks, so that a task that comes twice is two groups. A task without a `group` closes its own
+   * when the next task is requested, which is after its last sample has started; another group ends with the next task
+   * of a different group.
+   */
+  async *watch(tasks: AsyncIterable<Task> | Iterable<Task>): AsyncGenerator<Task> {
+    for await (const original of tasks) {
+      const task = { ...original };
+      const id = groupOf(task);
+      if (this.#current?.id !== id) this.#close();
+      this.#current ??= { id, episodes: [], running: 0, isClosed: false };
+      this.#places.set(task, { group: this.#current, positions: new Map() });
+      yield task;
+      if (task.group === undefined) this.#close();
+    }
+    this.#close();
+  }
+
+  start({ task, sample }: Episode): void {
+    const place = this.#places.get(task);
+    if (place === undefined) return;
+    place.positions.set(sample, place.group.episodes.length);
+    place.group.episodes.push({ taskId: task.id, sample, reward: null });
+    place.group.running++;
+  }
+
+  end({ task, sample, reward }: Trajectory): void {
+    const { group, positions } = this.#places.get(task) ?? {};
+    const position = positions?.get(sample);
+    if (group === undefined || position === undefined) return;
+    const isScored = reward !== null && Number.isFinite(reward);
+    group.episodes[position] = { taskId: task.id, sample, reward: isScored ? reward : null };
+    group.running--;
+    this.#completeIfOver(group);
+  }
+
+  #close(): void {
+    const group = this.#current;
+    this.#current = undefined;
+    if (group === undefined) return;
+    group.isClosed = true;
+    this.#completeIfOver(group);
+  }
+
+  #completeIfOver({ id, episodes, running, isClosed }: OpenGroup): void {
+    if (isClosed && running === 0 && episodes.length > 0) this.#onComplete(id, episodes);
+  }
+}

@@ -1,0 +1,235 @@
+import { abortable } from "../async/abort.ts";
+import type { Env } from "../envs/env.ts";
+import { jsonLength } from "../json.ts";
+import type { Policy } from "../policy/policy.ts";
+import { groupOf, type Task } from "../task.ts";
+import type { Transform } from "../transforms/transform.ts";
+import { TransformedEnv } from "../transforms/transformed_env.ts";
+import { advantages, type AdvantagesOptions } from "./advantages.ts";
+import type { InteractionTurn } from "./interaction_result.ts";
+import { rolloutAll, type RolloutAllOptions } from "./rollout_all.ts";
+import { type GroupedEpisode, OpenGroups } from "./open_groups.ts";
+import type { Trajectory } from "./trajectory.ts";
+
+/** Options of {@linkcode streamRollouts}. */
+export interface StreamRolloutsOptions
+  extends Omit<RolloutAllOptions, "makeEnv" | "policy" | "ordered" | "onTrajectory" | "onAborted"> {
+  /**
+   * Returns the version of the weights that the trainer has given to the policy's server. It is read before each turn
+   * and recorded as the turn's `policyVersion`.
+   */
+  weightVersion?: (() => number | string) | undefined;
+  /**
+   * Yields the turns so far of the running episodes when `signal` is aborted, and then ends. Without it, an abort
+   * rejects with the signal's reason, and the episodes that the consumer has not taken are dropped.
+   *
+   * @default false
+   */
+  partial?: boolean | undefined;
+  /**
+   * Maximum number of finished episodes that wait for the consumer. At the limit, an episode that ends keeps its place
+   * among the concurrent ones, so at most `maxWaiting + concurrency` episodes are ahead of the consumer.
+   *
+   * @default 64
+   */
+  maxWaiting?: number | undefined;
+  /**
+   * Approximate memory of the finished episodes that wait for the consumer, in bytes. It limits as `maxWaiting` does.
+   *
+   * @default 268435456
+   */
+  maxWaitingBytes?: number | undefined;
+  /** Method of the advantages. */
+  advantages?: Omit<AdvantagesOptions, "groups"> | undefined;
+}
+
+/** Item of {@linkcode streamRollouts}. */
+export type StreamedRollout =
+  /** Episode that has ended, or that was stopped before its end (`partial`). */
+  | { readonly kind: "episode" | "partial"; readonly group: string; readonly trajectory: Trajectory }
+  /** Group whose episodes have all been yielded, with their advantages in the order of their starts. */
+  | { readonly kind: "group"; readonly group: string; readonly episodes: readonly StreamedAdvantage[] };
+
+/** Advantage of one episode of a group. */
+export interface StreamedAdvantage extends GroupedEpisode {
+  /** `null` if the episode was not scored, which is not the same as 0. */
+  readonly advantage: number | null;
+}
+
+/**
+ * Plays the episodes of tasks ahead of a trainer, and yields them in the order of their ends. After the last episode of
+ * a group it yields the group with its advantages. A group consists of the samples of a task, or of the adjacent tasks
+ * with the same `group`.
+ *
+ * Episodes are played while the trainer works on earlier ones, until `maxWaiting` or `maxWaitingBytes` is reached. If
+ * the consumer stops, running episodes are stopped and their envs disposed. An episode that fails is yielded with its
+ * `error`. If reading the tasks fails, the episodes before are yielded first, and the error is thrown.
+ *
+ * @throws {RangeError} if a number among the options is out of range.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { ChatEnv, EndOnFinalReply, scriptedPolicy, streamRollouts, TransformedEnv } from "@paddock/paddock";
+ *
+ * let version = 1; // the trainer counts its weight updates
+ * const makeEnv = () => new TransformedEnv(new ChatEnv(), [new EndOnFinalReply()]);
+ * const policy = scriptedPolicy({ replies: () => ["Hi."] });
+ * const kinds: string[] = [];
+ * for await (
+ *   const item of streamRollouts(makeEnv, policy, [{ id: "1", query: "Hello" }], {
+ *     samples: 2,
+ *     weightVersion: () => version,
+ *   })
+ * ) {
+ *   kinds.push(item.kind);
+ *   if (item.kind === "group") version++;
+ *   else assertEquals(item.trajectory.steps[0]?.policyVersion, 1);
+ * }
+ * assertEquals(kinds, ["episode", "episode", "group"]);
+ * ```
+ */
+export async function* streamRollouts(
+  makeEnv: RolloutAllOptions["makeEnv"],
+  policy: Policy,
+  tasks: AsyncIterable<Task> | Iterable<Task>,
+  options: StreamRolloutsOptions = {},
+): AsyncGenerator<StreamedRollout> {
+  const { weightVersion, partial = false, maxWaiting = 64, maxWaitingBytes = 2 ** 28 } = options;
+  requireLimit("maxWaiting", maxWaiting);
+  requireLimit("maxWaitingBytes", maxWaitingBytes);
+  advantages([], options.advantages); // checks its options
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
+  const queue = new WaitingRollouts({ maxWaiting, maxWaitingBytes });
+  const groups = new OpenGroups((group, episodes) => {
+    const relative = advantages(episodes.map(({ reward }) => reward), options.advantages);
+    const rated = episodes.map((episode, at) => ({ ...episode, advantage: relative[at] ?? null }));
+    queue.add({ kind: "group", group, episodes: rated });
+  });
+  const play = async () => {
+    const episodes = rolloutAll(groups.watch(tasks), {
+      ...options,
+      makeEnv: async (task, resumed) =>
+        withVersion(await makeEnv(task, resumed), { weightVersion, replayed: resumed?.turns }),
+      policy,
+      signal,
+      ordered: false,
+      onStart: (episode) => {
+        groups.start(episode);
+        options.onStart?.(episode);
+      },
+      onTrajectory: async (trajectory) => {
+        queue.add({ kind: "episode", group: groupOf(trajectory.task), trajectory });
+        groups.end(trajectory);
+        await queue.room(signal);
+      },
+      onAborted: (trajectory) => {
+        if (!partial || trajectory.turns === 0) return;
+        queue.add({ kind: "partial", group: groupOf(trajectory.task), trajectory });
+      },
+    });
+    for await (const _ of episodes);
+  };
+  const end = play().then(() => undefined, (error: unknown) => ({ error })).finally(() => queue.end());
+  try {
+    while (true) {
+      if (!partial) options.signal?.throwIfAborted();
+      const item = queue.take();
+      if (item !== undefined) yield item;
+      else if (queue.isEnded) break;
+      else await queue.changed();
+    }
+    const failure = await end;
+    if (failure !== undefined && !(partial && options.signal?.aborted)) throw failure.error;
+  } finally {
+    stop.abort();
+    await end;
+  }
+}
+
+interface VersionOptions {
+  readonly weightVersion: StreamRolloutsOptions["weightVersion"];
+  /** Turns of the saved episode that is replayed: they keep the versions that sampled them. */
+  readonly replayed: readonly InteractionTurn[] | undefined;
+}
+
+/** Adds the trainer's version to what the policy sees, so that each turn records it. */
+function withVersion(env: Env, { weightVersion, replayed }: VersionOptions): Env {
+  if (weightVersion === undefined) return env;
+  const versionAfter = (turns: number) => replayed?.[turns]?.policy_version ?? weightVersion();
+  const transform: Transform = {
+    reset: (observation) => ({ ...observation, policyVersion: versionAfter(0) }),
+    step: (step, { turn }) => ({ ...step, policyVersion: versionAfter(turn) }),
+  };
+  return new TransformedEnv(env, [transform]);
+}
+
+function requireLimit(name: string, value: number): void {
+  if (Number.isInteger(value) && value >= 0) return;
+  throw new RangeError(
+    `Cannot stream rollouts as '${name}' must be a whole number >= 0: current value is ${value}`,
+  );
+}
+
+/** Items between the rollout and a slower consumer. */
+class WaitingRollouts {
+  readonly #limits: { readonly maxWaiting: number; readonly maxWaitingBytes: number };
+  #items: { readonly item: StreamedRollout; readonly bytes: number }[] = [];
+  #episodes = 0;
+  #bytes = 0;
+  #isEnded = false;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(limits: { readonly maxWaiting: number; readonly maxWaitingBytes: number }) {
+    this.#limits = limits;
+  }
+
+  /** True if nothing is added any more. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  add(item: StreamedRollout): void {
+    const bytes = 2 * jsonLength(item);
+    this.#items.push({ item, bytes });
+    this.#count(item, { sign: 1, bytes });
+  }
+
+  take(): StreamedRollout | undefined {
+    const first = this.#items.shift();
+    if (first === undefined) return undefined;
+    this.#count(first.item, { sign: -1, bytes: first.bytes });
+    return first.item;
+  }
+
+  /** Waits until there is room for another episode. */
+  async room(signal: AbortSignal): Promise<void> {
+    const { maxWaiting, maxWaitingBytes } = this.#limits;
+    while (!signal.aborted && (this.#episodes > maxWaiting || this.#bytes > maxWaitingBytes)) {
+      // An abort ends the wait; the episode itself is in the queue.
+      await abortable(this.changed(), signal).catch(() => {});
+    }
+  }
+
+  /** Resolves at the next change. */
+  async changed(): Promise<void> {
+    await this.#changed.promise;
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#notify();
+  }
+
+  #count({ kind }: StreamedRollout, { sign, bytes }: { sign: 1 | -1; bytes: number }): void {
+    this.#bytes += sign * bytes;
+    if (kind !== "group") this.#episodes += sign;
+    this.#notify();
+  }
+
+  #notify(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}
