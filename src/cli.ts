@@ -1,19 +1,24 @@
 import { Command, CommanderError } from "commander";
+import { fileURLToPath } from "node:url";
+import { cacheCommand } from "./cli/cache/command.ts";
+import { completionCommand } from "./cli/completion/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { checkTokensCommand } from "./cli/check_tokens.ts";
 import { endOptionsAtProgram, execCommand } from "./cli/exec.ts";
 import { EXIT, reportFailure } from "./cli/command.ts";
 import { currentIo, type Io, withIo } from "./cli/io.ts";
 import { gradeCommand } from "./cli/grade.ts";
+import { initCommand } from "./cli/init/command.ts";
 import { mcpCommand } from "./cli/mcp.ts";
 import { packagesCommand } from "./cli/packages/command.ts";
 import { replCommand } from "./cli/repl.ts";
 import { rolloutCommand } from "./cli/rollout/command.ts";
+import { replayCommand } from "./cli/replay/command.ts";
 import { serveCommand } from "./cli/serve.ts";
 import { sessionCommand } from "./cli/session.ts";
 import { viewCommand } from "./cli/view.ts";
 import { escapeControls } from "./terminal_text.ts";
-import { PADDOCK_VERSION } from "./version.ts";
+import { DENO_VERSION, PADDOCK_VERSION } from "./version.ts";
 
 const EXAMPLES = `
 Examples:
@@ -25,7 +30,7 @@ Examples:
   paddock rollout --tasks examples/tasks.jsonl --out runs/a.jsonl
   paddock view runs/a.jsonl --wrong
 
-Here 'paddock' stands for 'npx -y deno@2.9.6 task paddock' in a clone.`;
+Here 'paddock' stands for 'npx -y deno@${DENO_VERSION} task paddock' in a clone.`;
 
 const encoder = new TextEncoder();
 
@@ -42,27 +47,34 @@ export function paddockCommand(): Command {
     .addHelpText("after", EXAMPLES)
     .configureOutput({
       writeOut: (text) => write(currentIo().stdout, text),
-      writeErr: (text) => write(currentIo().stderr, escapeControls(text)), // it repeats unknown arguments
+      writeErr: (text) => write(currentIo().stderr, oneLine(escapeControls(text))), // it repeats unknown arguments
     })
     .exitOverride();
-  const commands = [
-    execCommand(),
-    sessionCommand(),
-    replCommand(),
-    serveCommand(),
-    mcpCommand(),
-    rolloutCommand(),
-    checkTokensCommand(),
-    gradeCommand(),
-    viewCommand(),
-    packagesCommand(),
-    doctorCommand(),
+  const groups: [string, Command[]][] = [
+    ["Run programs:", [execCommand(), sessionCommand(), replCommand()]],
+    ["Serve:", [serveCommand(), mcpCommand()]],
+    ["Play and score episodes:", [
+      rolloutCommand(),
+      checkTokensCommand(),
+      gradeCommand(),
+      viewCommand(),
+      replayCommand(),
+    ]],
+    ["Set up:", [initCommand(), packagesCommand(), cacheCommand(), doctorCommand(), completionCommand()]],
   ];
-  for (const command of commands) {
-    paddock.addCommand(command.copyInheritedSettings(paddock));
-    for (const subcommand of command.commands) subcommand.copyInheritedSettings(command);
+  for (const [group, commands] of groups) {
+    paddock.commandsGroup(group);
+    for (const command of commands) {
+      paddock.addCommand(command.copyInheritedSettings(paddock));
+      for (const subcommand of command.commands) subcommand.copyInheritedSettings(command);
+    }
   }
   return paddock;
+}
+
+/** Puts the suggestion of a similar name behind the error. */
+function oneLine(text: string): string {
+  return text.replace(/\n\(Did you mean (.*)\?\)$/m, ": did you mean $1?");
 }
 
 function write(sink: { writeSync(bytes: Uint8Array): number }, text: string): void {
@@ -87,4 +99,21 @@ export async function runCommandLine(args: readonly string[], io: Io = currentIo
   });
 }
 
-if (import.meta.main) Deno.exit(await runCommandLine(Deno.args)); // a pending read of stdin would keep the process alive
+/**
+ * Makes the caller's folder the current one. `deno task` runs a task in the folder of the clone and names the caller's in
+ * `INIT_CWD`, as npm does; paths of the command line are relative to the caller's.
+ */
+async function enterCallersFolder(): Promise<void> {
+  const caller = Deno.env.get("INIT_CWD");
+  if (!caller || Deno.cwd() !== await Deno.realPath(fileURLToPath(new URL("../", import.meta.url)))) return;
+  try {
+    Deno.chdir(caller);
+  } catch {
+    // the variable is stale, and the current folder stays
+  }
+}
+
+if (import.meta.main) {
+  if (import.meta.url.startsWith("file:")) await enterCallersFolder();
+  Deno.exit(await runCommandLine(Deno.args)); // a pending read of stdin would keep the process alive
+}

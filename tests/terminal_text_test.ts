@@ -15,7 +15,7 @@ Deno.test("escapeJsonControls() returns the same JSON without control characters
 });
 
 Deno.test("paddock escapes control characters of an unknown argument", async () => {
-  for (const args of [["exec", "--\x1b[2J"], ["\x1b[2J"], ["view", "a", "--n", "\x1b[2J"]]) {
+  for (const args of [["exec", "--\x1b[2J"], ["\x1b[2J"], ["view", "a", "--limit", "\x1b[2J"]]) {
     const { code, stderr } = await runPaddock(args);
     assertEquals(code, 2);
     assertStringIncludes(stderr, "\\x1b[2J");

@@ -9,7 +9,7 @@ import { CALL_STYLES } from "../tools/parsers/call_styles.ts";
 import { EXIT, runCommand } from "./command.ts";
 import { rethrowAsUsageError, UsageError } from "./errors.ts";
 import { currentIo } from "./io.ts";
-import { lookUp, parseNumberAtLeast, parseWholeNumber } from "./options.ts";
+import { lookUp, nameOption, parseNumberAtLeast, parseWholeNumber } from "./options.ts";
 import { TextQueue, wantsColour, writeText } from "./output.ts";
 import { type ResolvedPolicy, resolvePolicy } from "./rollout/policies.ts";
 
@@ -59,7 +59,7 @@ export function checkTokensCommand(): Command {
       32,
     )
     .option("--request-timeout-ms <n>", "timeout of one reply in milliseconds", parseWholeNumber(1), 300_000)
-    .option("--calls <style>", "format of tool calls, as for rollout")
+    .addOption(nameOption("--calls <style>", "format of tool calls", Object.keys(CALL_STYLES)))
     .addOption(
       new Option("--token-mode <mode>", "append to earlier tokens, or render each prompt again")
         .choices(["append", "rerender"]).default("append"),

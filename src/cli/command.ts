@@ -1,5 +1,6 @@
 import { errorMessage } from "../errors.ts";
 import type { ExecResult } from "../sandbox/exec.ts";
+import { PackageError } from "../sandbox/image/image_files.ts";
 import { UnwrittenError, UsageError } from "./errors.ts";
 import { currentIo, type TextSink } from "./io.ts";
 import { escapeControls } from "../terminal_text.ts";
@@ -26,7 +27,7 @@ export async function reportFailure(
   if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok; // the reader of the output has closed it
   const message = errorMessage(error);
   await writeText(options.stderr, `error: ${escapeControls(message)}\n`).catch(() => {}); // stderr is closed: the exit code is enough
-  if (error instanceof UsageError) return EXIT.usage;
+  if (error instanceof UsageError || error instanceof PackageError) return EXIT.usage;
   return error instanceof UnwrittenError ? EXIT.unwritten : EXIT.sandbox;
 }
 
@@ -60,9 +61,7 @@ export function exitCode(result: ExecResult): number {
   }
 }
 
-const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
-  ? ["SIGINT"]
-  : ["SIGINT", "SIGTERM", "SIGHUP"];
+const SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
  * An abort signal for Ctrl-C (SIGINT), SIGTERM and SIGHUP. The first of them aborts the signal and removes the
@@ -70,7 +69,7 @@ const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
  */
 export class Interrupt implements Disposable {
   readonly #abort = new AbortController();
-  readonly #listeners: ReadonlyMap<Deno.Signal, () => void>;
+  readonly #listeners = new Map<Deno.Signal, () => void>();
 
   constructor() {
     const interrupt = () => {
@@ -79,10 +78,15 @@ export class Interrupt implements Disposable {
     };
     const ignored = isHangupIgnored();
     // Without a listener, Deno exits on SIGHUP even if the process was started with SIGHUP ignored.
-    this.#listeners = new Map(
-      SIGNALS.map((name) => [name, name === "SIGHUP" && ignored ? () => {} : interrupt]),
-    );
-    for (const [name, listener] of this.#listeners) Deno.addSignalListener(name, listener);
+    for (const name of SIGNALS) {
+      const listener = name === "SIGHUP" && ignored ? () => {} : interrupt;
+      try {
+        Deno.addSignalListener(name, listener);
+        this.#listeners.set(name, listener);
+      } catch (error) {
+        if (!(error instanceof TypeError)) throw error; // otherwise the system has no such signal
+      }
+    }
   }
 
   get signal(): AbortSignal {

@@ -15,7 +15,7 @@ import {
 import { inspectWalls, type WallCheck } from "../sandbox/process/walls.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
-import { PADDOCK_VERSION } from "../version.ts";
+import { DENO_NEEDED, DENO_VERSION, PADDOCK_VERSION } from "../version.ts";
 import { EXIT, runCommand } from "./command.ts";
 import { type DoctorAttempt, runAttempts, toAttemptProfile } from "./doctor_attempts.ts";
 import { currentIo } from "./io.ts";
@@ -74,14 +74,16 @@ async function createReport(profile: Profile, cacheDir: string, signal: AbortSig
     return { failure: errorMessage(error) };
   });
   const outcome = { image: null, attempts: [], times: null, failure: null, ...checked };
+  const layers = layerStates(profile, detected);
   return {
     ok: deno.ok && outcome.failure === null && outcome.attempts.every((attempt) => attempt.holds),
     paddock: PADDOCK_VERSION,
     deno,
     pyodide: PYODIDE_VERSION,
     profile: profile.name,
-    layers: layerStates(profile, detected),
+    layers,
     ...outcome,
+    fixes: findFixes({ deno, layers, ...outcome }),
   };
 }
 
@@ -131,10 +133,45 @@ export interface DoctorReport {
   readonly times: Times | null;
   /** Reason why no sandbox could be checked; `null` if one was. */
   readonly failure: string | null;
+  /** What to do about each problem. */
+  readonly fixes: readonly Fix[];
 }
 
-/** Minimum version of Deno. */
-export const DENO_NEEDED = "2.9.4";
+/** A problem that the report shows, and how it is solved. */
+export interface Fix {
+  readonly problem: string;
+  readonly fix: string;
+}
+
+const REPORT_IT = "this must not happen on any host: report it, with the output of paddock doctor --json";
+const STRENGTHEN =
+  "make the layers work that do not, or start only with them: a profile with layers that are 'required', as strict";
+
+/** Returns how to solve the problems of a report. */
+export function findFixes(
+  { deno, layers, failure, attempts, walls = [] }: Omit<
+    DoctorReport,
+    "fixes" | "ok" | "paddock" | "pyodide" | "profile"
+  >,
+): Fix[] {
+  const remedies = Map.groupBy(lackingLayers(layers), ({ layer }) => LAYER_REMEDIES[layer]);
+  const broken = attempts.filter(({ holds }) => !holds).map(({ name }) => `not true: ${name}`);
+  const open = walls.filter(({ holds }) => !holds).map(({ name }) => `not true: ${name}`);
+  const hasLayers = !layers.some(({ missing }) => missing);
+  return [
+    ...(deno.ok ? [] : [{
+      problem: `Deno ${deno.version}`,
+      fix: `npx -y deno@${DENO_VERSION}, or deno upgrade ${DENO_VERSION}`,
+    }]),
+    ...[...remedies].map(([fix, found]) => ({ problem: found.map(({ layer }) => layer).join(", "), fix })),
+    ...(failure === null || !hasLayers ? [] : [{ problem: "no sandbox starts", fix: FIX_START }]),
+    ...broken.map((problem) => ({ problem, fix: REPORT_IT })),
+    ...open.map((problem) => ({ problem, fix: STRENGTHEN })),
+  ];
+}
+
+const FIX_START =
+  "the line with ✗ names the cause; try another profile (-p python), another cache (--cache-dir), and paddock cache clear";
 
 const GREEN = "\x1b[32m";
 const RED = "\x1b[31m";
@@ -160,9 +197,9 @@ export function formatReport(report: DoctorReport, options: { colour: boolean })
         : `- ${formatLayer(layer, nameWidth)}`
     ),
     "",
-    ...formatRemedies(layers),
-    "",
     ...(report.failure === null ? [] : [line(false, report.failure), ""]),
+    ...formatFixes(report),
+    "",
     ...(attempts.length === 0 ? [] : ["Checks in a sandbox"]),
     ...attempts.map(({ name, holds, seen }) => line(holds, `${name.padEnd(42)}${seen}`)),
     "",
@@ -178,15 +215,9 @@ function formatLayer({ layer, mode, active, works, why }: LayerState, nameWidth:
   return `${layer.padEnd(nameWidth)}${mode.padEnd(11)}${state}`;
 }
 
-/** Returns how to make the layers work that the profile wants and the host lacks. */
-function formatRemedies(layers: readonly LayerState[]): string[] {
-  const lacking = lackingLayers(layers);
-  if (lacking.length === 0) return [];
-  const remedies = Map.groupBy(lacking, ({ layer }) => LAYER_REMEDIES[layer]);
-  return [
-    "How to get what is missing",
-    ...[...remedies].map(([remedy, found]) => `  ${found.map(({ layer }) => layer).join(", ")}: ${remedy}`),
-  ];
+function formatFixes({ fixes }: DoctorReport): string[] {
+  if (fixes.length === 0) return [];
+  return ["How to fix it", ...fixes.map(({ problem, fix }) => `  ${problem}: ${fix}`)];
 }
 
 function formatFigures({ image, times }: DoctorReport): string[] {

@@ -1,10 +1,21 @@
 import { Command } from "commander";
+import * as z from "zod";
 import { abortable } from "../async/abort.ts";
 import type { ExecResult } from "../sandbox/exec.ts";
 import { checkExec } from "../sandbox/exec_check.ts";
-import { limitsSchema } from "../sandbox/profile/schema.ts";
+import { limitsSchema, MEMORY_RANGE_BYTES } from "../sandbox/profile/schema.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
-import { EXIT_CODES, exitCode, runCommand } from "./command.ts";
+import { EXIT, EXIT_CODES, exitCode, runCommand } from "./command.ts";
+import {
+  checkOutputFiles,
+  type FileCopy,
+  parseInputFile,
+  parseOutputFile,
+  readInputFiles,
+  saveOutputFiles,
+  writeInputFiles,
+} from "./exec/files.ts";
+import { formatShown, ShownFiles } from "./exec/shown_objects.ts";
 import { readProgram, STDIN } from "./input.ts";
 import { interact } from "./repl.ts";
 import {
@@ -32,7 +43,12 @@ interface ExecFlags extends SandboxFlags {
   stdin?: string;
   json?: boolean;
   withDeps?: boolean;
+  file?: FileCopy[];
+  get?: FileCopy[];
+  saveDisplay?: string;
 }
+
+const MIB = 1024 * 1024;
 
 const EXAMPLES = `
 Examples:
@@ -40,11 +56,15 @@ Examples:
   paddock exec --timeout-ms 2000 program.py --verbose 3
   paddock exec -m json.tool < data.json
   paddock exec --with-deps script.py
-  echo 'print(1)' | paddock exec --json -
+  paddock exec --file data.csv --get plot.png=out/plot.png plot.py
+  echo 'print(1)' | paddock exec --json
   echo 21 | paddock exec -e 'print(2 * int(input()))'
 
 FILE and MODULE run as with python: everything after them is sys.argv. -e runs a block, as in a session: its last
 expression has a value, and it may use await.
+
+--file and --get come before the program, and names are relative to the sandbox's working directory. A file of --get
+that the program did not write is reported, and the exit code is 1; a path that cannot be written gives 74.
 
 Stdin is passed to a module, and to a program that calls input() or names stdin, unless stdin is a terminal. It is read
 to its end.
@@ -54,11 +74,13 @@ to its end.
 export function execCommand(): Command {
   return new Command("exec")
     .description("Run a Python program in a sandbox and print its output")
-    .argument("[file]", "program file, in UTF-8; - reads stdin")
+    .argument("[file]", "program file, in UTF-8; - reads stdin, as does no program at all if stdin is a pipe")
     .argument("[args...]", "arguments of the program")
+    .optionsGroup("Program:")
     .option("-e, --eval <code>", "program text")
     .option(MODULE_FLAGS, "module of the library that runs as the program")
     .option("-i, --interactive", "continue with an interactive interpreter after the program")
+    .optionsGroup("Sandbox:")
     .addOption(profileOption())
     .option("--timeout-ms <n>", "time limit, in milliseconds (default: the profile's)", parseWholeNumber(1))
     .option(
@@ -66,11 +88,27 @@ export function execCommand(): Command {
       "memory limit, in MiB, interpreter included (default: the profile's)",
       parseWholeNumber(1),
     )
+    .optionsGroup("Files and input:")
     .option("--stdin <file>", "file that input() reads; - reads stdin")
     .option(
       "--with-deps",
       "add the packages that FILE names in a block '# /// script', or requirements.txt beside it",
     )
+    .option(
+      "--file <path>",
+      "copy a file into the sandbox before the program; PATH=NAME gives it another name; repeatable",
+      parseInputFile,
+    )
+    .option(
+      "--get <name>",
+      "copy a file of the sandbox to this folder after the program, or NAME=PATH elsewhere; repeatable",
+      parseOutputFile,
+    )
+    .option(
+      "--save-display <dir>",
+      "save images, HTML and other objects that the program shows as files of a folder",
+    )
+    .optionsGroup("Output:")
     .option("--json", "print only the result, as one line of JSON")
     .addHelpText("after", EXAMPLES + EXIT_CODES)
     .action(async (file: string | undefined, args: string[], _: object, command: Command) => {
@@ -110,7 +148,7 @@ function isOperand(word: string): boolean {
 }
 
 async function runExec(words: readonly string[], flags: ExecFlags, signal: AbortSignal): Promise<number> {
-  const { timeoutMs, json } = flags;
+  const { timeoutMs, json, get = [] } = flags;
   if (flags.interactive && json) {
     throw new UsageError("Cannot print JSON and start an interactive interpreter");
   }
@@ -121,22 +159,34 @@ async function runExec(words: readonly string[], flags: ExecFlags, signal: Abort
   const source = { code, module, words, stdin: input, isTerminal: io.stdin.isTerminal() };
   const program = await abortable(readProgram(source), signal);
   checkUsage(() => checkExec(program.code, { timeoutMs }, profile));
+  await checkOutputFiles(get);
+  const files = await abortable(readInputFiles(flags.file ?? [], profile.limits), signal);
+  const shownFiles = flags.saveDisplay === undefined ? undefined : await ShownFiles.open(flags.saveDisplay);
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ signal });
+  await writeInputFiles(session, files);
   const output = new TextQueue();
   const result = await session.exec(program.code, {
     timeoutMs,
     stdin: program.stdin,
     argv: program.argv,
     signal: AbortSignal.any([signal, output.signal]),
-    onOutput: json ? undefined : (stream, text) => output.write(io[stream], toSinkText(io[stream], text)),
+    ...(!json && {
+      onOutput: (stream, text) => output.write(io[stream], toSinkText(io[stream], text)),
+      onDisplay: (bundle) => output.write(io.stdout, formatShown(bundle, io)),
+    }),
   });
   await output.flush();
   signal.throwIfAborted();
   if (json) await writeText(io.stdout, `${escapeJsonControls(JSON.stringify(result))}\n`);
   else await writeText(io.stderr, toSinkText(io.stderr, formatEpilogue(result, profile)));
-  if (flags.interactive) return await interact(session, { cacheDir: flags.cacheDir, signal });
-  return exitCode(result);
+  const ended = flags.interactive
+    ? await interact(session, { cacheDir: flags.cacheDir, signal })
+    : exitCode(result);
+  const saved = await shownFiles?.save(result.display ?? []) ?? [];
+  for (const path of saved) await writeText(io.stderr, `saved ${path}\n`);
+  const isComplete = await saveOutputFiles(session, get, result);
+  return isComplete || ended !== EXIT.ok ? ended : EXIT.error;
 }
 
 /** Returns the profile with the packages that the program names. */
@@ -168,8 +218,10 @@ function formatEpilogue(result: ExecResult, profile: Profile): string {
 /** Returns the profile with another memory limit. */
 function withMemory(profile: Profile, memoryMb: number | undefined): Profile {
   if (memoryMb === undefined) return profile;
-  const limits = limitsSchema.safeParse({ ...profile.limits, memoryBytes: memoryMb * 1024 * 1024 });
+  const limits = z.safeParse(limitsSchema, { ...profile.limits, memoryBytes: memoryMb * MIB });
   if (limits.success) return { ...profile, limits: limits.data };
-  const faults = limits.error.issues.map(({ message }) => message).join("; ");
-  throw new UsageError(`Cannot limit memory to ${memoryMb} MiB as the number of bytes ${faults}`);
+  const { min, max } = MEMORY_RANGE_BYTES;
+  throw new UsageError(
+    `Cannot limit memory to ${memoryMb} MiB as --memory-mb must be from ${min / MIB} to ${max / MIB}`,
+  );
 }

@@ -8,16 +8,18 @@ import { EpisodeTable, Summary } from "./rollout/summary.ts";
 import { escapeJsonControls } from "../terminal_text.ts";
 import { EXIT, runCommand } from "./command.ts";
 import { GRADERS } from "../rewards/registry.ts";
-import { type GraderFlags, openGrader } from "./rollout/graders.ts";
+import { chooseGrader, type GraderFlags, openGrader } from "./rollout/graders.ts";
 import { requireReadable, toInputPath } from "./input.ts";
-import { formatNames, lookUp, parseWholeNumber } from "./options.ts";
+import { collectValues, formatNames, nameOption, parseWholeNumber } from "./options.ts";
+import { ALLOW_HELP } from "./rollout/plugins.ts";
 import { flagsOf, profileOption, resolveProfile, type SandboxFlags } from "./sandbox_options.ts";
 import { readSavedEpisodes, TrajectoryFile } from "./rollout/trajectory_file.ts";
+import { UsageError } from "./errors.ts";
 import { ignoreBrokenPipe, writeText } from "./output.ts";
 import { currentIo, type TextSink } from "./io.ts";
 
 interface GradeFlags extends SandboxFlags, GraderFlags {
-  grader: string;
+  grader?: string;
   out?: string;
   force?: boolean;
   json?: boolean;
@@ -27,8 +29,9 @@ interface GradeFlags extends SandboxFlags, GraderFlags {
 const NOTES = `
 The score replaces the reward of an episode. Episodes that failed stay unscored.
 
-Example:
+Examples:
   paddock grade runs/a.jsonl --grader number_match --out runs/a.graded.jsonl
+  paddock grade runs/a.jsonl --grader ./my_grader.ts --grader-allow read=words.txt
 
 Exit codes: 0 all episodes were graded, 1 an episode had failed, is damaged or could not be graded, 2 wrong usage or an
 unreadable file, 74 cannot write the --out file, 125 the sandbox failed, 130 interrupted.`;
@@ -38,7 +41,14 @@ export function gradeCommand(): Command {
   return new Command("grade")
     .description("Score saved episodes without playing them")
     .argument("<file>", "JSON lines written by rollout --out; - reads stdin")
-    .requiredOption("--grader <name>", "grader")
+    .addOption(
+      nameOption(
+        "--grader <name>",
+        "grader, or a file like ./my_grader.ts; needed",
+        Object.keys(GRADERS),
+      ),
+    )
+    .option("--grader-allow <permission>", `permission of that file: ${ALLOW_HELP}`, collectValues)
     .option("--judge <policy>", "policy of the grader 'judge': openai:URL or sglang:URL")
     .option("--judge-model <name>", "model name sent to the server of --judge")
     .option("--out <file>", "write the episodes with their new rewards to this file")
@@ -59,11 +69,16 @@ export function gradeCommand(): Command {
 
 async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): Promise<number> {
   const { concurrency: size } = flags;
-  const entry = lookUp(GRADERS, flags.grader, "grader");
+  if (flags.grader === undefined) {
+    const names = Object.keys(GRADERS).join(", ");
+    throw new UsageError(`Cannot grade as it needs a grader: give --grader NAME, one of ${names}`);
+  }
+  const choice = chooseGrader(flags.grader, flags);
+  if (choice === undefined) throw new UsageError("Cannot grade with 'none': give --grader NAME");
   const profile = await resolveProfile(flags, signal);
   await requireReadable(file);
   await using stack = new AsyncDisposableStack();
-  const grader = await openGrader(entry, flags, { profile, size, stack });
+  const grader = await openGrader(choice, flags, { profile, size, stack, signal });
   // Opening truncates the file, so it comes after everything else that can fail.
   using out = flags.out === undefined
     ? undefined
@@ -71,6 +86,9 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
   const stdout = out === undefined ? currentIo().stdout : ignoreBrokenPipe(currentIo().stdout);
   const sinks = { out, stdout: flags.json ? stdout : undefined };
   const { summary, table, damaged } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
+  if (summary.episodes === 0 && damaged === 0) {
+    throw new UsageError(`Cannot grade '${file}' as it must have at least one episode: it has none`);
+  }
   await writeText(flags.json ? currentIo().stderr : stdout, table.format() + summary.formatTable());
   return summary.failed + damaged > 0 ? EXIT.error : EXIT.ok;
 }

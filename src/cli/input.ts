@@ -17,14 +17,19 @@ export const STDIN = "-";
  */
 export async function readText(path: string, options: { maxBytes: number }): Promise<string> {
   const name = path === STDIN ? "stdin" : `'${path}'`;
-  const bytes = await readBytes(path, name, options.maxBytes);
+  const bytes = await readInputBytes(path, name, options.maxBytes);
   return await rethrowAsUsageError(() => new TextDecoder("utf-8", { fatal: true }).decode(bytes), {
     prefix: `Cannot read ${name} as it must be UTF-8`,
     describe: () => "found an invalid byte",
   });
 }
 
-async function readBytes(path: string, name: string, maxBytes: number): Promise<Uint8Array> {
+/**
+ * Reads a whole file, or stdin if the path is `-`.
+ *
+ * @throws {UsageError} if the file cannot be read or is larger than `maxBytes`.
+ */
+export async function readInputBytes(path: string, name: string, maxBytes: number): Promise<Uint8Array> {
   return await rethrowAsUsageError(async () => {
     const readable = path === STDIN ? currentIo().stdin.readable : (await Deno.open(path)).readable;
     return await collectBytes(readable, name, maxBytes);
@@ -48,7 +53,8 @@ async function collectBytes(
   return concat(chunks);
 }
 
-function ioErrorText(error: unknown): string {
+/** Returns the reason why a file cannot be opened, in plain words. */
+export function ioErrorText(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "there is no such file";
   if (error instanceof Deno.errors.IsADirectory) return "it is a directory";
   if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
@@ -121,22 +127,25 @@ export async function readProgram(source: ProgramSource): Promise<Program> {
   return { ...program, stdin: await readText(path, { maxBytes: MAX_STDIN_BYTES }) };
 }
 
-async function readCode({ code, module, words }: ProgramSource): Promise<Program> {
+async function readCode({ code, module, words, isTerminal }: ProgramSource): Promise<Program> {
   const [file, ...args] = words;
   const hasFile = file !== undefined && module === undefined;
   const found = [code !== undefined, module !== undefined, hasFile].filter((isGiven) => isGiven).length;
-  if (found !== 1) {
-    throw new UsageError(
-      `Cannot run as there must be one program, given as -e CODE, -m MODULE, FILE or -: found ${
-        found === 0 ? "none" : found
-      }`,
-    );
-  }
+  if (found > 1 || (found === 0 && isTerminal)) throw programCountError(found);
   if (code !== undefined) return { code };
   if (module !== undefined) return { code: moduleCode(module), argv: [module, ...words] };
   const path = file ?? STDIN;
   const text = await readText(path, { maxBytes: MAX_BYTES_PER_CHARACTER * MAX_CODE_CHARACTERS });
+  if (found === 0 && text.trim() === "") throw programCountError(0);
   return { code: text, argv: [basename(path), ...args] };
+}
+
+function programCountError(found: number): UsageError {
+  return new UsageError(
+    `Cannot run as there must be one program, given as -e CODE, -m MODULE, FILE, - or a pipe: found ${
+      found === 0 ? "none" : found
+    }`,
+  );
 }
 
 /** Returns a program that runs a module as `python -m` does. */
@@ -152,15 +161,18 @@ except ImportError as error:
 `;
 }
 
-function stdinPath(code: string, { module, words, stdin, isTerminal }: ProgramSource): string | undefined {
-  if (module === undefined && words[0] === STDIN) {
+function stdinPath(
+  text: string,
+  { code, module, words, stdin, isTerminal }: ProgramSource,
+): string | undefined {
+  if (module === undefined && code === undefined && (words[0] ?? STDIN) === STDIN) {
     if (stdin !== STDIN) return stdin;
     throw new UsageError("Cannot read both the program and its input from stdin");
   }
   if (stdin !== undefined) return stdin;
   if (isTerminal) return undefined;
   // A pipe may never be closed by its writer, so stdin is read only for a program that can use it.
-  return module !== undefined || READS_INPUT.test(code) ? STDIN : undefined;
+  return module !== undefined || READS_INPUT.test(text) ? STDIN : undefined;
 }
 
 const NEWLINE = 10;

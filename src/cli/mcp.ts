@@ -6,6 +6,7 @@ import { LineTransport } from "../server/mcp/line_transport.ts";
 import { createPythonServer } from "../server/mcp/python_server.ts";
 import { Metrics } from "../server/metrics.ts";
 import { SessionService } from "../server/sessions/session_service.ts";
+import { DENO_VERSION } from "../version.ts";
 import { EXIT, runCommand } from "./command.ts";
 import {
   createLazyPool,
@@ -23,7 +24,7 @@ const IDLE_MS = 24 * 3_600_000;
 const NOTES = `
 Tools: run_python_code, reset_session, read_file, write_file, list_files. Client configuration:
   {"mcpServers": {"python": {"command": "npx", "args":
-    ["-y", "deno@2.9.6", "task", "--quiet", "--cwd", "/path/to/paddock", "paddock", "mcp"]}}}
+    ["-y", "deno@${DENO_VERSION}", "task", "--quiet", "--cwd", "/path/to/paddock", "paddock", "mcp"]}}}
 
 Exit codes: 0 the client disconnected, 2 wrong usage, 125 the sandbox could not be started, 130 interrupted.`;
 

@@ -1,33 +1,49 @@
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { UsageError } from "./errors.ts";
 
-/**
- * Parses the value of an option as a number.
- *
- * @throws {InvalidArgumentError} if it is not a finite number.
- */
-export function parseNumber(value: string): number {
-  const number = Number(value);
-  if (value.trim() !== "" && Number.isFinite(number)) return number;
-  throw new InvalidArgumentError("It must be a number.");
+/** Numbers that an option accepts. */
+export interface NumberRange {
+  readonly isWhole: boolean;
+  readonly least?: number | undefined;
 }
 
-/** Returns a parser of numbers >= `least`; it throws `InvalidArgumentError` for any other value. */
-export function parseNumberAtLeast(least: number): (value: string) => number {
-  return (value) => {
-    const number = Number(value);
-    if (value.trim() !== "" && Number.isFinite(number) && number >= least) return number;
-    throw new InvalidArgumentError(`It must be a number >= ${least}.`);
-  };
+/** Parser of a number. It throws `InvalidArgumentError` for any other value. */
+export interface NumberParser {
+  (value: string): number;
+  readonly range: NumberRange;
 }
 
-/** Returns a parser of whole numbers >= `least`; it throws `InvalidArgumentError` for any other value. */
-export function parseWholeNumber(least: number): (value: string) => number {
-  return (value) => {
+/** Parses the value of an option as a finite number. */
+export const parseNumber: NumberParser = numberParser({ isWhole: false });
+
+/** Returns a parser of numbers >= `least`. */
+export function parseNumberAtLeast(least: number): NumberParser {
+  return numberParser({ isWhole: false, least });
+}
+
+/** Returns a parser of whole numbers >= `least`. */
+export function parseWholeNumber(least: number): NumberParser {
+  return numberParser({ isWhole: true, least });
+}
+
+function numberParser(range: NumberRange): NumberParser {
+  const parse = (value: string) => {
     const number = Number(value);
-    if (/^\d+$/.test(value) && Number.isSafeInteger(number) && number >= least) return number;
-    throw new InvalidArgumentError(`It must be a whole number >= ${least}.`);
+    const isNumber = range.isWhole ? /^\d+$/.test(value) : value.trim() !== "";
+    if (isNumber && isInRange(number, range)) return number;
+    throw new InvalidArgumentError(`It must be ${describeRange(range)}.`);
   };
+  return Object.assign(parse, { range });
+}
+
+/** Returns true if a number lies in a range. */
+export function isInRange(number: number, { isWhole, least = -Infinity }: NumberRange): boolean {
+  return (isWhole ? Number.isSafeInteger(number) : Number.isFinite(number)) && number >= least;
+}
+
+/** Returns the words for the numbers of a range: `a whole number >= 1`. */
+export function describeRange({ isWhole, least }: NumberRange): string {
+  return `a ${isWhole ? "whole " : ""}number${least === undefined ? "" : ` >= ${least}`}`;
 }
 
 /** Adds a value to those of an option that may be repeated. */
@@ -44,6 +60,20 @@ export function lookUp<T>(table: Readonly<Record<string, T>>, name: string, kind
   const entry = Object.hasOwn(table, name) ? table[name] : undefined;
   if (entry !== undefined) return entry;
   throw new UsageError(`Cannot find ${kind} '${name}': available are ${Object.keys(table).join(", ")}`);
+}
+
+const namesOfOptions = new WeakMap<Option, readonly string[]>();
+
+/** Returns an option whose value is one of the names, or begins with one. Its help text lists them. */
+export function nameOption(flags: string, description: string, names: readonly string[]): Option {
+  const option = new Option(flags, `${description}: ${names.join(", ")}`);
+  namesOfOptions.set(option, names);
+  return option;
+}
+
+/** Returns the names that an option may have as its value, for help and completion. */
+export function valueNames(option: Option): readonly string[] {
+  return option.argChoices ?? namesOfOptions.get(option) ?? [];
 }
 
 /** Formats the entries of a table for a help text, one line each. */

@@ -1,10 +1,10 @@
-import { type Command, Option } from "commander";
+import type { Command, Option } from "commander";
 import { join, resolve } from "node:path";
 import { ensureBaseImage } from "../sandbox/image/base_image.ts";
 import { defaultCacheDir } from "../sandbox/image/cache_dir.ts";
 import { SandboxPool } from "../sandbox/pool.ts";
 import { detectLayers, type LayerState, layerStates } from "../sandbox/process/layers.ts";
-import { loadProfile, type Profile } from "../sandbox/profile/profile.ts";
+import { loadProfile, type Profile, shippedProfiles } from "../sandbox/profile/profile.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { rethrowAsUsageError } from "./errors.ts";
@@ -12,6 +12,7 @@ import { downloadAtFirstUse } from "./packages/first_use.ts";
 import { profileSource } from "./packages/profile_file.ts";
 import { createInstallation } from "./packages/sources.ts";
 import { currentIo } from "./io.ts";
+import { nameOption } from "./options.ts";
 import { writeText } from "./output.ts";
 
 /** Options of every command that starts a sandbox. */
@@ -23,7 +24,8 @@ export interface SandboxFlags {
 
 /** Returns the option `--profile`. */
 export function profileOption(): Option {
-  return new Option("-p, --profile <name>", "profile of the sandbox: a name or a file").default("python");
+  return nameOption("-p, --profile <name>", "profile of the sandbox, a file or one of", shippedProfiles)
+    .default("python");
 }
 
 /** Returns the options of a command, including the global ones. */

@@ -6,14 +6,18 @@ import { GarbageCollector } from "../server/garbage.ts";
 import { MAX_CONNECTIONS } from "../server/limits.ts";
 import { PaddockServer } from "../server/paddock_server.ts";
 import { EXIT, runCommand } from "./command.ts";
+import { applyConfig, configOption } from "./config/config_file.ts";
 import { UsageError } from "./errors.ts";
 import { resolveTokenizer } from "./input.ts";
 import { currentIo } from "./io.ts";
 import { collectValues, parseWholeNumber } from "./options.ts";
 import { escapeControls } from "../terminal_text.ts";
 import { writeText } from "./output.ts";
+import { resolveServeAddress, type ServeAddress } from "./serve/address.ts";
 import { openServedGraders } from "./rollout/graders.ts";
 import { openToolFiles } from "./rollout/tools.ts";
+import { checkOrigins, openAccessLog } from "./serve/access.ts";
+import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import {
   announceMissingLayers,
@@ -25,16 +29,16 @@ import {
   type SandboxFlags,
 } from "./sandbox_options.ts";
 
-interface ServeFlags extends SandboxFlags {
+interface ServeFlags extends SandboxFlags, TokenFlags {
   port: number;
   host: string;
-  token?: string[];
   trustedProxy?: string[];
+  corsOrigin?: string[];
+  accessLog?: string;
   maxSessions?: number;
   maxSessionsPerToken?: number;
   queue: number;
   bufferMemory: number;
-  metricsToken?: string;
   tool?: string[];
   requireLayer?: (Layer | "all")[];
   openenv: "coding" | "chat";
@@ -42,7 +46,8 @@ interface ServeFlags extends SandboxFlags {
 }
 
 const NOTES = `
-Tokens can also be set in $PADDOCK_TOKEN, separated by commas; process lists do not show them there. Each token
+Tokens can also be in a file (--token-file) or in $PADDOCK_TOKEN, separated by commas; process lists do not show
+them there. Each token
 has its own sessions. When requests wait, the token with the fewest sessions is served next. With several tokens, a
 used interpreter is replaced by a fresh one. With one token or none, it is rewound: this is faster, but only for
 users who trust one another.
@@ -54,24 +59,35 @@ Examples:
   paddock serve
   PADDOCK_TOKEN=$(openssl rand -hex 32) paddock serve --host 0.0.0.0
 
-Exit codes: 0 stopped by Ctrl-C or SIGTERM, 2 wrong usage, 125 the sandbox or the server could not be started.`;
+Exit codes: 0 stopped by Ctrl-C or SIGTERM (npx itself then ends with 130), 2 wrong usage, 125 the sandbox or the
+server could not be started.`;
 
 /** Returns the command `serve`, which serves sessions, episodes and grades over HTTP. */
 export function serveCommand(): Command {
   return new Command("serve")
     .description("Serve Python sessions, episodes and grades over HTTP")
+    .optionsGroup("Address and access:")
     .option("--port <n>", "port to listen on; 0 chooses a free one", parseWholeNumber(0), 8471)
     .option("--host <name>", "address to listen on; a non-loopback address needs a token", "127.0.0.1")
-    .option("--token <text...>", "accept only requests with one of these tokens")
+    .option("--token <text...>", "accept only requests with one of these tokens, of at least 16 characters")
+    .option("--token-file <file>", "file with further tokens, one per line")
     .option(
       "--trusted-proxy <address...>",
       "address of a proxy, which may have more connections than a client",
     )
+    .option(
+      "--cors-origin <origin>",
+      "accept requests of pages of this origin; * for every one; repeatable",
+      collectValues,
+    )
+    .option("--access-log <file>", "append a line of JSON for each request to a file; - for stderr")
+    .optionsGroup("Sandbox:")
     .addOption(profileOption().default("serve"))
     .addOption(
       new Option("--require-layer <name...>", "do not start without this isolation layer; all for every one")
         .choices(["all", ...LAYERS]),
     )
+    .optionsGroup("Limits:")
     .option(
       "--max-sessions <n>",
       "maximum number of sessions (default: 4 per token, at least one per processor, at most 32)",
@@ -89,7 +105,13 @@ export function serveCommand(): Command {
       parseWholeNumber(1),
       512,
     )
-    .option("--metrics-token <text>", "token that opens /metrics only, with the figures of all tokens")
+    .optionsGroup("Access to metrics:")
+    .addOption(
+      new Option("--metrics-token <text>", "token that opens /metrics only, with the figures of all tokens")
+        .conflicts("metricsTokenFile"),
+    )
+    .option("--metrics-token-file <file>", "file with the token of --metrics-token")
+    .optionsGroup("Envs and tools:")
     .option(
       "--tool <file>",
       "TypeScript file with a tool for envs, run without permissions; repeatable",
@@ -100,14 +122,19 @@ export function serveCommand(): Command {
         .choices(["coding", "chat"]).default("coding"),
     )
     .option("--tokenizer <dir>", "folder with tokenizer.json and tokenizer_config.json, for --openenv chat")
+    .addOption(configOption())
     .addHelpText("after", NOTES)
     .action(async (_: object, command: Command) => {
-      await runCommand((signal) => runServe(flagsOf(command), signal));
+      await runCommand(async (signal) => {
+        await applyConfig(command);
+        return await runServe(await withTokenFiles(flagsOf(command)), signal);
+      });
     });
 }
 
 async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number> {
   const { maxSessionsPerToken: maxSessionsEach, queue, metricsToken } = flags;
+  const corsOrigins = checkOrigins(flags.corsOrigin ?? []);
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
   const { maxSessions = defaultSessions(address.tokens.length) } = flags;
   const maxConnections = connectionsOf(maxSessions, await fileLimit());
@@ -116,6 +143,7 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
   await announceMissingLayers(profile);
   await using stack = new AsyncDisposableStack();
   stack.use(new GarbageCollector());
+  const log = await openAccessLog(flags.accessLog, { stack, onError: logError });
   const resetMode = address.tokens.length > 1 ? "fresh" as const : "rewind" as const;
   const pool = createLazyPool({ profile, size: maxSessions, resetMode, cacheDir: flags.cacheDir, stack })();
   const paddock = stack.use(
@@ -127,6 +155,8 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
       queue,
       bufferBytes: flags.bufferMemory * 1024 * 1024,
       metricsToken,
+      corsOrigins,
+      onRequest: log && ((record) => log.write(record)),
       onError: logError,
       graders: await openServedGraders(flags, { profile, stack }),
       tools: await openToolFiles(flags.tool ?? [], stack),
@@ -243,65 +273,4 @@ async function waitForAbort(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => resolve(), { once: true });
   await promise;
-}
-
-/** Listening address and access rules of a server. */
-export interface ServeAddress {
-  readonly hostname: string;
-  /** Host as written in a URL. */
-  readonly name: string;
-  readonly tokens: readonly string[];
-  /** Accepted values of the `Host` header. @default any */
-  readonly hosts?: readonly string[];
-}
-
-const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
-
-const MAX_PORT = 65_535;
-
-/** Characters of a token that keep it from being guessed. */
-const MIN_TOKEN_CHARACTERS = 16;
-
-/**
- * Returns the address to listen on. On loopback, the server accepts only loopback host names: otherwise any web page
- * could reach it through its own domain name (DNS rebinding). On other addresses a token is required that cannot be
- * guessed.
- *
- * @throws {UsageError} if a non-loopback address has no token or a short one, a token is empty, or the port is too
- * large.
- */
-export function resolveServeAddress(
-  flags: { host: string; port: number; token?: readonly string[] },
-  environment: string | undefined,
-): ServeAddress {
-  if (flags.port > MAX_PORT) {
-    throw new UsageError(
-      `Cannot serve as 'port' must be at most ${MAX_PORT}: current value is ${flags.port}`,
-    );
-  }
-  const hostname = flags.host.replace(/^\[(.*)\]$/, "$1");
-  const tokens = [...flags.token ?? [], ...environment ? environment.split(",") : []];
-  if (tokens.some((token) => token.trim() === "")) {
-    throw new UsageError("Cannot serve as tokens must not be empty: one is empty");
-  }
-  const name = hostname.includes(":") ? `[${hostname}]` : hostname;
-  if (isLoopback(hostname)) return { hostname, name, tokens, hosts: [...LOOPBACK_NAMES, name] };
-  if (tokens.length === 0) {
-    throw new UsageError(
-      `Cannot serve at '${flags.host}' as a non-loopback address needs a token: give --token or set PADDOCK_TOKEN. ${MAKE_TOKEN}`,
-    );
-  }
-  const shortest = Math.min(...tokens.map((token) => token.length));
-  if (shortest < MIN_TOKEN_CHARACTERS) {
-    throw new UsageError(
-      `Cannot serve at '${flags.host}' as a token must have at least ${MIN_TOKEN_CHARACTERS} characters on a non-loopback address: one has ${shortest}. ${MAKE_TOKEN}`,
-    );
-  }
-  return { hostname, name, tokens };
-}
-
-const MAKE_TOKEN = "`openssl rand -hex 32` prints a new one";
-
-function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "::1" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

@@ -25,6 +25,9 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const PROTOCOL = `
 Each line on stdin is a request, each line on stdout its response, in the same order:
   {"id":1,"code":"x = 2\\nx + 1","timeoutMs":1000,"stdin":"…"}   only "code" is required
+  {"id":6,"code":"n + len(raw)","inputs":{"n":1},"binaryInputs":{"raw":{"type":"bytes","base64":"aGk="}}}
+                                                                set globals to JSON, to bytes, and to arrays of
+      numbers: the type is int8, int16, uint16, …, uint64, float32 or float64
   {"id":5,"shell":"ls | wc -l","timeoutMs":1000,"stdin":"…"}     needs a profile with a shell: -p workspace;
       "silenceMs" limits the time without output
   {"id":2,"reset":"rewind","seed":7}                            or "fresh"; "seed" is optional

@@ -1,8 +1,9 @@
-import { z } from "zod";
+import * as z from "zod";
 import { errorMessage, SandboxError } from "../errors.ts";
 import type { Line } from "../read_lines.ts";
 import type { ExecResult, PythonSession, ShellResult } from "../sandbox/exec.ts";
 import { checkPath } from "../sandbox/exec_check.ts";
+import { fromWireInputs, inputsSchema } from "../wire/v1.ts";
 
 /** Identifier of a request, returned unchanged in its response. */
 export type RequestId = string | number | null;
@@ -11,7 +12,13 @@ export type RequestId = string | number | null;
 export type SessionRequest =
   & { readonly id: RequestId }
   & (
-    | { code: string; timeoutMs?: number | undefined; stdin?: string | undefined }
+    | {
+      code: string;
+      timeoutMs?: number | undefined;
+      stdin?: string | undefined;
+      inputs?: Record<string, unknown> | undefined;
+      binaryInputs?: z.output<typeof inputsSchema>["binaryInputs"];
+    }
     | {
       shell: string;
       timeoutMs?: number | undefined;
@@ -49,8 +56,8 @@ const runOptions = {
   stdin: z.string().max(MAX_STDIN_CHARACTERS).optional(),
 };
 
-const schemas: Readonly<Record<string, z.ZodType<SessionRequest>>> = {
-  code: z.strictObject({ id, code: z.string(), ...runOptions }),
+const schemas: Readonly<Record<string, z.core.$ZodType<SessionRequest>>> = {
+  code: z.strictObject({ id, code: z.string(), ...runOptions, ...inputsSchema.shape }),
   shell: z.strictObject({ id, shell: z.string(), silenceMs: z.number().optional(), ...runOptions }),
   reset: z.strictObject({ id, reset: z.enum(["fresh", "rewind"]), seed: z.int().optional() }),
   put: z.strictObject({ id, put: filesInBase64 }),
@@ -86,7 +93,7 @@ export function parseRequest(text: string): SessionRequest {
       requestId,
     );
   }
-  const result = schema.safeParse(value);
+  const result = z.safeParse(schema, value);
   if (result.success) return result.data;
   throw new RequestError(result.error.issues.map(formatIssue).join("; "), requestId);
 }
@@ -159,7 +166,7 @@ async function handleRequest(
 ): Promise<SessionResponse> {
   if ("code" in request) {
     const { code, timeoutMs, stdin } = request;
-    return await session.exec(code, { timeoutMs, stdin, signal });
+    return await session.exec(code, { timeoutMs, stdin, inputs: fromWireInputs(request), signal });
   }
   if ("shell" in request) {
     const { shell, timeoutMs, silenceMs, stdin } = request;

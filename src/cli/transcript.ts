@@ -1,6 +1,8 @@
 import type { ContentPart, Message, ToolCall } from "../message.ts";
-import type { Trajectory } from "../rollout/trajectory.ts";
+import type { ToolRecord, Trajectory } from "../rollout/trajectory.ts";
+import type { MimeBundle } from "../sandbox/exec.ts";
 import { escapeControls, escapeLine } from "../terminal_text.ts";
+import { base64Bytes } from "../tools/tool_result.ts";
 
 const ROLE_COLOURS: Readonly<Record<string, string>> = { system: "35", user: "34", assistant: "32" };
 const TOOL_COLOUR = "36";
@@ -20,7 +22,8 @@ export function formatTranscript(trajectory: Trajectory, options: TranscriptOpti
   const paint: Paint = (text, colour) => options.colour ? `\x1b[${colour}m${text}\x1b[0m` : text;
   const name = sample > 1 ? `${task.id}, sample ${sample}` : task.id;
   const body = messages.map((message) => formatMessage(message, paint)).join("");
-  return `${paint(`── ${escapeLine(name)} ──`, "1")}\n${body}${formatEnding(trajectory, paint)}\n\n`;
+  const shown = trajectory.toolResults.flatMap(formatShown).map((line) => `${escapeLine(line)}\n`).join("");
+  return `${paint(`── ${escapeLine(name)} ──`, "1")}\n${body}${shown}${formatEnding(trajectory, paint)}\n\n`;
 }
 
 function formatMessage({ role, content, tool_calls: calls = [] }: Message, paint: Paint): string {
@@ -32,6 +35,29 @@ function formatMessage({ role, content, tool_calls: calls = [] }: Message, paint
 
 function formatPart({ type, text = "", name = "" }: ContentPart): string {
   return type === "text" ? text : `[${type}${name && ` ${name}`}]`;
+}
+
+/** Matches MIME types whose data is base64. */
+const IS_BASE64 = /^(?:image\/(?!svg)|audio\/|video\/|application\/pdf$)/;
+const MAX_SHOWN_CHARACTERS = 200;
+
+/** Returns a line for each object that a call showed. */
+function formatShown({ turn, tool, display = [], droppedDisplays }: ToolRecord): string[] {
+  const shown = display.map(describeBundle);
+  if (droppedDisplays) shown.push(`${droppedDisplays} more, which were not saved`);
+  return shown.map((text) => `shown in turn ${turn} by ${tool}: ${text}`);
+}
+
+/** Returns the MIME types of an object with their sizes, and the beginning of its text. */
+function describeBundle({ "text/plain": plain, ...forms }: MimeBundle): string {
+  const described = Object.entries(forms).map(([type, data]) => {
+    const text = typeof data === "string" ? data : JSON.stringify(data);
+    return `${type} (${
+      IS_BASE64.test(type) ? base64Bytes(text) : new TextEncoder().encode(text).length
+    } bytes)`;
+  });
+  const text = typeof plain === "string" ? plain.replace(/\s+/g, " ").slice(0, MAX_SHOWN_CHARACTERS) : "";
+  return [...described, text].filter((part) => part !== "").join(", ");
 }
 
 function formatCall({ name, arguments: args }: ToolCall): string {

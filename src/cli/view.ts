@@ -13,12 +13,12 @@ interface ViewFlags {
   id?: string;
   failed?: boolean;
   wrong?: boolean;
-  n?: number;
+  limit?: number;
 }
 
 const NOTES = `
 Examples:
-  paddock view runs/a.jsonl --wrong --n 3
+  paddock view runs/a.jsonl --wrong --limit 3
   paddock view runs/a.jsonl --id paint | less
 
 Exit codes: 0 ok, 1 no episode matches, 2 wrong usage or an unreadable file, 130 interrupted.`;
@@ -31,7 +31,7 @@ export function viewCommand(): Command {
     .option("--id <id>", "show only episodes of this task")
     .option("--failed", "show only episodes that failed at a boundary")
     .option("--wrong", "show only episodes with a reward below 1")
-    .option("--n <n>", "show at most n episodes", parseWholeNumber(1))
+    .option("--limit <n>", "show only the first n matching episodes", parseWholeNumber(1))
     .addHelpText("after", NOTES)
     .action(async (file: string, _: object, command: Command) => {
       await runCommand((signal) => runView(toInputPath(file), flagsOf(command), signal));
@@ -40,13 +40,13 @@ export function viewCommand(): Command {
 
 async function runView(file: string, flags: ViewFlags, signal: AbortSignal): Promise<number> {
   await requireReadable(file);
-  const { n: max = Infinity } = flags;
+  const { limit = Infinity } = flags;
   let shown = 0;
   for await (const trajectory of readSavedEpisodes(file)) {
     signal.throwIfAborted();
     if (!matchesFlags(trajectory, flags)) continue;
     await writeText(currentIo().stdout, formatTranscript(trajectory, { colour: wantsColour() }));
-    if (++shown >= max) break;
+    if (++shown >= limit) break;
   }
   if (shown === 0) await writeText(currentIo().stderr, "No episode matches\n");
   return shown === 0 ? EXIT.error : EXIT.ok;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { exitCode, reportFailure } from "../../src/cli/command.ts";
+import { exitCode, Interrupt, reportFailure } from "../../src/cli/command.ts";
 import { UsageError } from "../../src/cli/errors.ts";
 import { SandboxError } from "../../src/errors.ts";
 import type { ExecResult } from "../../src/sandbox/exec.ts";
@@ -36,4 +36,21 @@ Deno.test("exitCode() returns a different code for each status", () => {
 Deno.test("exitCode() returns the program's own code within the range of a process", () => {
   const exited = (exitCode: number): ExecResult => ({ ...ok(), status: "exited", exitCode });
   assertEquals([3, 255, 256, -1].map((code) => exitCode(exited(code))), [3, 255, 0, 255]);
+});
+
+Deno.test("Interrupt listens to the signals that the system has", () => {
+  const { addSignalListener } = Deno;
+  const added: string[] = [];
+  Deno.addSignalListener = (name, listener) => {
+    if (name === "SIGHUP") throw new TypeError("Windows has no such signal");
+    added.push(name);
+    addSignalListener(name, listener);
+  };
+  try {
+    using interrupt = new Interrupt();
+    assertEquals(interrupt.signal.aborted, false);
+  } finally {
+    Deno.addSignalListener = addSignalListener;
+  }
+  assertEquals(added, ["SIGINT", "SIGTERM"]);
 });

@@ -1,11 +1,13 @@
-import { assertEquals } from "@std/assert";
-import { type DoctorReport, formatReport, isAtLeast } from "../../src/cli/doctor.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { type DoctorReport, findFixes, formatReport, isAtLeast } from "../../src/cli/doctor.ts";
+import { PYODIDE_VERSION } from "../../src/sandbox/image/pyodide.ts";
+import { DENO_VERSION } from "../../src/version.ts";
 
-const report: DoctorReport = {
+const found: Omit<DoctorReport, "fixes"> = {
   ok: false,
   paddock: "0.1.0",
-  deno: { version: "2.9.6", ok: true },
-  pyodide: "314.0.7",
+  deno: { version: DENO_VERSION, ok: true },
+  pyodide: PYODIDE_VERSION,
   profile: "strict",
   layers: [
     { layer: "rlimits", installed: true, works: true, mode: "required", active: true, missing: false },
@@ -25,23 +27,67 @@ const report: DoctorReport = {
   times: null,
   failure: "Cannot start sandbox",
 };
+const report: DoctorReport = { ...found, fixes: findFixes(found) };
+
+Deno.test("findFixes() has a fix for each problem, and none without a problem", () => {
+  const sound = { ...found, layers: [], failure: null };
+  assertEquals(findFixes(sound), []);
+  const attempt = { name: "files are bounded", holds: false, seen: "ok" };
+  const wall = { name: "not root", holds: false, seen: "user 0 of the host" };
+  const fixes = findFixes({
+    ...sound,
+    deno: { version: "2.0.0", ok: false },
+    layers: found.layers.map((layer) => ({
+      ...layer,
+      works: false,
+      missing: false,
+      mode: "optional" as const,
+    })),
+    failure: "Cannot start",
+    attempts: [attempt],
+    walls: [wall],
+  });
+  assertEquals(fixes.map(({ problem }) => problem), [
+    "Deno 2.0.0",
+    "rlimits",
+    "watchdog",
+    "no sandbox starts",
+    "not true: files are bounded",
+    "not true: not root",
+  ]);
+});
+
+Deno.test("findFixes() names the commands for namespaces that do not work", () => {
+  const layers = (["userNamespace", "netNamespace"] as const).map((layer) => ({
+    layer,
+    installed: true,
+    works: false,
+    mode: "optional" as const,
+    active: false,
+    missing: false,
+  }));
+  const [{ problem, fix } = { problem: "", fix: "" }] = findFixes({ ...found, layers, failure: null });
+  assertEquals(problem, "userNamespace, netNamespace");
+  assertStringIncludes(fix, "apt install util-linux bubblewrap");
+  assertStringIncludes(fix, "sysctl -w user.max_user_namespaces=15000");
+});
 
 Deno.test("formatReport() marks a missing layer and explains why no attempt was made", () => {
   assertEquals(
     formatReport(report, { colour: false }),
     `Paddock 0.1.0, profile strict
-✓ Deno 2.9.6 (requires 2.9.4 or later)
-✓ Pyodide 314.0.7
+✓ Deno ${DENO_VERSION} (requires 2.9.4 or later)
+✓ Pyodide ${PYODIDE_VERSION}
 
 Operating system layers
 ✓ rlimits       required   active
 ✗ watchdog      required   does not work: there is no /proc/self/statm
 - bubblewrap    off        works, not used
 
-How to get what is missing
-  watchdog: mount /proc without hidepid
-
 ✗ Cannot start sandbox
+
+How to fix it
+  watchdog: mount /proc without hidepid (mount -o remount,hidepid=0 /proc)
 `,
   );
 });

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { childrenOf, isAlive } from "../../bench/processes.ts";
 import { stoppedAfterOutput } from "../sandbox/started.ts";
+import { TempFolder } from "../temp_folder.ts";
 import { runPaddock, startPaddock } from "./run_paddock.ts";
 
 async function exec(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
@@ -49,6 +50,42 @@ Deno.test("paddock exec -i continues with the blocks of stdin", async () => {
   assertEquals((await exec("-i", "--json", "-e", "1")).code, 2);
 });
 
+Deno.test("paddock exec copies files into the sandbox before the program, and out of it after", async () => {
+  await using folder = await TempFolder.of({ "data.csv": "1,2" });
+  const at = (name: string) => `${folder.path}/${name}`;
+  const program = "open('out.txt', 'w').write(open('data.csv').read() + open('in/b').read())";
+  const copies = ["--file", at("data.csv"), "--file", `${at("data.csv")}=in/b`, "--get"];
+  const named = [...copies, `out.txt=${at("a.txt")}`];
+  assertEquals(await exec(...named, "-e", program), { code: 0, stdout: "", stderr: "" });
+  assertEquals(await Deno.readTextFile(at("a.txt")), "1,21,2");
+  await Deno.writeTextFile(at("p.py"), program);
+  for (const source of [[at("p.py")], ["-m", "p"], ["-"]]) {
+    const get = [...copies, `out.txt=${at("b.txt")}`, "--file", at("p.py")];
+    assertEquals((await runPaddock(["exec", ...get, ...source], program)).code, 0);
+    assertEquals(await Deno.readTextFile(at("b.txt")), "1,21,2");
+    await Deno.remove(at("b.txt"));
+  }
+  const failed = await exec(...copies, `out.txt=${at("c.txt")}`, "-e", `${program}\nraise SystemExit(3)`);
+  assertEquals([failed.code, await Deno.readTextFile(at("c.txt"))], [3, "1,21,2"]);
+});
+
+Deno.test("paddock exec --get reports what the program did not leave as a file, and writes nothing for it", async () => {
+  await using folder = await TempFolder.of();
+  const get = ["link", "none", "folder"].flatMap((name) => ["--get", `${name}=${folder.path}/${name}`]);
+  const program = "import os\nos.symlink('/lib/python3.14/os.py', 'link')\nos.mkdir('folder')";
+  const { code, stderr } = await exec(...get, "-e", program);
+  assertEquals(code, 1);
+  assertEquals(stderr.split("\n").map((line) => line.split(" as ")[0]), [
+    "error: Cannot read 'link'",
+    "error: Cannot read 'none'",
+    "error: Cannot read 'folder'",
+    "",
+  ]);
+  const lost = await exec(...get, "-e", "import os\nos._exit(7)");
+  assertStringIncludes(lost.stderr, "error: Cannot read 'none' as the interpreter has ended");
+  assertEquals(await Array.fromAsync(Deno.readDir(folder.path)), []);
+});
+
 Deno.test("paddock exec exits with the code of the program's status", async () => {
   const error = await exec("-e", "1/0");
   assertEquals([error.code, error.stdout], [1, ""]);
@@ -85,6 +122,7 @@ Deno.test("paddock exec --json reads the program's input from stdin and prints o
     stdout: "a\n",
     stderr: "",
     value: "42",
+    valueJson: 42,
     stateKept: true,
     truncated: false,
   });

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { ReplBlocks } from "../../src/cli/repl_blocks.ts";
+import { ReplBlocks } from "../../src/cli/repl/blocks.ts";
 
 /** Returns the blocks that each typed line completes; the last entry is the rest at the end. */
 function typed(...lines: string[]): string[][] {

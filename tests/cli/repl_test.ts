@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { ReplHistory, runReplBlock } from "../../src/cli/repl.ts";
+import { runReplBlock } from "../../src/cli/repl/block.ts";
+import { ReplHistory } from "../../src/cli/repl/history.ts";
 import type { ExecOptions, ExecResult } from "../../src/sandbox/exec.ts";
 import { bad, FakePool, ok } from "../fake_pool.ts";
 

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertObjectMatch, assertStringIncludes } from "@std/assert";
 import { tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { childrenOf, isAlive } from "../../bench/processes.ts";
 import { detectLayers, LAYER_REMEDIES } from "../../src/sandbox/process/layers.ts";
@@ -25,7 +25,7 @@ Deno.test("paddock serve runs programs of clients, and leaves no process when SI
     code: "import os; os.mkdir('d'); open('d/a', 'w').write('hi')",
   });
   const listing = await fetch(`${serving.url}/v1/sessions/${id}/files`);
-  assertEquals(await listing.json(), { files: [{ path: "d/a", bytes: 2 }] });
+  assertObjectMatch(await listing.json(), { files: [{ path: "d/a", bytes: 2, type: "file" }] });
   const leaver = new AbortController();
   const left = serving.ask(`/v1/sessions/${id}/exec`, { code: "while True: pass" }, {
     signal: leaver.signal,

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { connectionsOf, resolveServeAddress } from "../../src/cli/serve.ts";
+import { connectionsOf } from "../../src/cli/serve.ts";
+import { resolveServeAddress } from "../../src/cli/serve/address.ts";
 import { UsageError } from "../../src/cli/errors.ts";
 
 const any = { port: 0 };
@@ -36,9 +37,19 @@ Deno.test("resolveServeAddress() reads tokens from flags and the environment, an
   assertThrows(
     () => resolveServeAddress({ ...short, host: "0.0.0.0" }, undefined),
     UsageError,
-    "at least 16 characters on a non-loopback address: one has 15. `openssl rand -hex 32` prints a new one",
+    "at least 16 visible ASCII characters: one has 15. `openssl rand -hex 32` prints a new one",
   );
-  assertEquals(resolveServeAddress({ ...short, host: "::1" }, undefined).tokens, short.token);
+  assertThrows(() => resolveServeAddress({ ...short, host: "::1" }, undefined), UsageError, "one has 15");
+  assertThrows(
+    () => resolveServeAddress({ ...any, host: "::1", metricsToken: "short" }, undefined),
+    UsageError,
+    "one has 5",
+  );
+  assertThrows(
+    () => resolveServeAddress({ ...any, host: "::1", token: ["a token with spaces in it"] }, undefined),
+    UsageError,
+    "has a space",
+  );
   assertThrows(
     () => resolveServeAddress({ ...any, host: "0.0.0.0", token: [""] }, undefined),
     UsageError,

@@ -28,6 +28,8 @@ Deno.test("parseGradeRequest() names the problem of an invalid line", () => {
     ['{"code":1}', "code: "],
     ['{"code":"1","foo":1}', '"foo"'],
     ['{"code":"1","timeoutMs":"5"}', "timeoutMs: "],
+    ['{"code":"1","inputs":[]}', "inputs: "],
+    ['{"code":"1","binaryInputs":{"a":{"type":"text","base64":""}}}', "binaryInputs.a.type: "],
     ['{"reset":"what"}', "reset: "],
     ['{"reset":"fresh","seed":1.5}', "seed: "],
     ['{"put":{"f":"***"}}', "put.f: must be base64"],

@@ -46,6 +46,10 @@ Deno.test("paddock session responds to each request before the next one arrives,
   assertObjectMatch(await driver.ask({ id: 3, code: "while True: pass", timeoutMs: 100 }), {
     status: "timeout",
   });
+  const binaryInputs = { raw: { type: "bytes", base64: "aGk=" }, a: { type: "int16", base64: "AQD//w==" } };
+  const given = { id: 8, code: "[n, list(raw), list(a)]", inputs: { n: { m: null } }, binaryInputs };
+  assertObjectMatch(await driver.ask(given), { valueJson: [{ m: null }, [104, 105], [1, -1]] });
+  assertObjectMatch(await driver.ask({ id: 9, code: "1", inputs: { "a b": 1 } }), { status: "invalid" });
   assertObjectMatch(await driver.ask({ id: 4, code: "x", nope: 1 }), { id: 4, status: "invalid" });
   assertObjectMatch(await driver.ask({ id: 5, code: "x", timeoutMs: 0 }), { id: 5, status: "invalid" });
   assertEquals(await driver.ask({ id: 6, put: { "in/a.txt": "aGk=" } }), { id: 6, status: "ok" });

@@ -1,6 +1,7 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { formatTranscript } from "../../src/cli/transcript.ts";
-import { emptyTrajectory, type Trajectory, withFailure } from "../../src/rollout/trajectory.ts";
+import { parseTrajectory } from "../../src/rollout/trajectory_schema.ts";
+import { emptyTrajectory, toToolRecord, type Trajectory, withFailure } from "../../src/rollout/trajectory.ts";
 
 const TOOL = { turn: 1, call: 1, callId: "c", tool: "f", durationMs: 1, truncated: false } as const;
 
@@ -68,4 +69,52 @@ Deno.test("transcript() escapes control characters, with colours or without", ()
 Deno.test("transcript() uses colours only if colour is true", () => {
   assertStringIncludes(formatTranscript(EPISODE, { colour: true }), "\x1b[32massistant:\x1b[0m");
   assertEquals(formatTranscript(EPISODE).includes("\x1b"), false);
+});
+
+Deno.test("formatTranscript() shows a line for each shown object", () => {
+  const display = [
+    { "image/png": "iVBORw0KGgo=", "text/plain": "<Figure\n\x1b[2J>" },
+    { "application/json": { a: 1 } },
+  ];
+  const text = formatTranscript({
+    ...EPISODE,
+    toolResults: [{ ...TOOL, status: "ok", display, droppedDisplays: 3 }],
+  });
+  assertStringIncludes(
+    text,
+    "shown in turn 1 by f: image/png (8 bytes), <Figure \\x1b[2J>\n" +
+      "shown in turn 1 by f: application/json (7 bytes)\n" +
+      "shown in turn 1 by f: 3 more, which were not saved\nended after",
+  );
+});
+
+Deno.test("toToolRecord() saves shown objects up to 1 MiB", () => {
+  const exec = {
+    status: "ok",
+    stdout: "",
+    stderr: "",
+    durationMs: 1,
+    stateKept: true,
+    truncated: false,
+    display: [{ "text/plain": "a" }, { "text/html": "x".repeat(2 << 20) }, { "text/plain": "b" }],
+    droppedDisplays: 2,
+  } as const;
+  const record = toToolRecord(1, {
+    ...TOOL,
+    status: "ok",
+    text: "",
+    exec: { ...exec, display: [...exec.display] },
+  });
+  assertEquals(record.display, [{ "text/plain": "a" }, { "text/plain": "b" }]);
+  assertEquals(record.droppedDisplays, 3);
+});
+
+Deno.test("parseTrajectory() refuses shown objects that are no objects", () => {
+  const parse = (display: unknown) =>
+    parseTrajectory({ ...EPISODE, toolResults: [{ ...TOOL, status: "ok", display }] });
+  const display = [{ "application/json": null, "text/plain": "a" }];
+  assertEquals(parse(display).toolResults[0]?.display, display);
+  for (const wrong of [5, "x", [5], [null], [["a"]]]) {
+    assertThrows(() => parse(wrong), SyntaxError, "display");
+  }
 });

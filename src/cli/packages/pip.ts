@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { z } from "zod";
+import * as z from "zod";
 import { errorMessage } from "../../errors.ts";
 import { PLATFORM } from "../../sandbox/image/native_libraries.ts";
 import { readLines } from "../../read_lines.ts";
@@ -9,9 +9,9 @@ import script from "./pip_resolver.py" with { type: "text" };
 import {
   type DownloadOptions,
   type DownloadProgress,
-  failureSchema,
   type PackageResolver,
   ResolutionError,
+  resolutionFailureSchema,
   type ResolvedPackage,
   resolvedPackagesSchema,
   type ResolveOptions,
@@ -29,7 +29,7 @@ const lineSchema = z.union([
   z.object({ progress: z.object({ done: z.number(), total: z.number().nullable() }) }),
   z.object({ packages: resolvedPackagesSchema }),
   z.object({ downloaded: z.literal(true) }),
-  z.object({ failure: failureSchema }),
+  z.object({ failure: resolutionFailureSchema }),
 ]);
 
 /** Maximum size of a line of the script: a resolution of thousands of packages. */

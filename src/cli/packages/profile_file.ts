@@ -22,6 +22,19 @@ export function userProfilePath(
   return folder ? join(folder, "paddock", `${name}.jsonc`) : undefined;
 }
 
+/** Returns the names of the user's own profiles. */
+export async function userProfileNames(): Promise<string[]> {
+  const folder = dirname(userProfilePath("x") ?? "");
+  try {
+    const files = await Array.fromAsync(Deno.readDir(folder));
+    return files.filter(({ name }) => name.endsWith(".jsonc")).map(({ name }) =>
+      name.slice(0, -".jsonc".length)
+    );
+  } catch {
+    return []; // there is no such folder
+  }
+}
+
 /** True if `--profile` has a name and not a path. */
 export function isProfileName(profile: string): boolean {
   return !/\/|\.jsonc?$/.test(profile);

@@ -1,11 +1,19 @@
 import { dirname, join } from "node:path";
+import { satisfies, validRange } from "@renovatebot/pep440";
 import { parse } from "smol-toml";
-import { z } from "zod";
+import * as z from "zod";
 import { errorMessage } from "../../errors.ts";
+import { readDistributionLock } from "../../sandbox/image/pyodide.ts";
 import { UsageError } from "../errors.ts";
 import { requirementName } from "./requirement.ts";
 
-const scriptSchema = z.object({ dependencies: z.array(z.string()).default([]) });
+const scriptSchema = z.object({
+  dependencies: z.array(z.string("'dependencies' must be an array of strings"), {
+    error: "'dependencies' must be an array of strings",
+  }).default([]),
+  "requires-python": z.string("'requires-python' must be a string")
+    .refine(validRange, "'requires-python' must be a version specifier").optional(),
+});
 
 /**
  * Returns the requirements of a program: those of its inline metadata (PEP 723), else those of the file
@@ -14,7 +22,8 @@ const scriptSchema = z.object({ dependencies: z.array(z.string()).default([]) })
  * @throws {UsageError} if it has neither, or one of them cannot be read.
  */
 export async function readProgramRequirements(path: string): Promise<string[]> {
-  const inline = inlineRequirements(await readText(path), path);
+  const { info } = await readDistributionLock();
+  const inline = inlineRequirements(await readText(path), { source: path, python: info.python });
   if (inline !== undefined) return inline;
   const file = join(dirname(path), "requirements.txt");
   try {
@@ -35,8 +44,15 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** Returns the dependencies in the metadata of a program; `undefined` if it has none. */
-export function inlineRequirements(program: string, source: string): string[] | undefined {
+/**
+ * Returns the dependencies in the metadata of a program; `undefined` if it has none.
+ *
+ * @throws {UsageError} if the metadata is malformed, or requires another version of Python.
+ */
+export function inlineRequirements(
+  program: string,
+  { source, python }: { source: string; python: string },
+): string[] | undefined {
   const lines = program.split(/\r?\n/);
   const start = lines.indexOf("# /// script");
   if (start === -1) return undefined;
@@ -48,7 +64,10 @@ export function inlineRequirements(program: string, source: string): string[] | 
     throw new UsageError(`Cannot read metadata of '${source}' as its block must end with '# ///'`);
   }
   const toml = comments.slice(0, end).map((line) => line.slice(2)).join("\n");
-  const { dependencies } = parseMetadata(toml, source);
+  const { dependencies, "requires-python": range } = parseMetadata(toml, source);
+  if (range !== undefined && !satisfies(python, range)) {
+    throw new UsageError(`Cannot run '${source}' as it requires Python ${range}: the sandbox has ${python}`);
+  }
   for (const requirement of dependencies) requirementName(requirement);
   return dependencies;
 }
@@ -58,7 +77,7 @@ function parseMetadata(toml: string, source: string): z.infer<typeof scriptSchem
     return scriptSchema.parse(parse(toml));
   } catch (cause) {
     const reason = cause instanceof z.ZodError
-      ? "'dependencies' must be an array of strings"
+      ? cause.issues[0]?.message
       : errorMessage(cause).split("\n")[0];
     throw new UsageError(`Cannot read metadata of '${source}': ${reason}`, { cause });
   }

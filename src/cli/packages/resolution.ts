@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { PLATFORM } from "../../sandbox/image/native_libraries.ts";
 import type { DistributionLock } from "../../sandbox/image/pyodide.ts";
 import { UsageError } from "../errors.ts";
@@ -96,7 +96,7 @@ const failedSchema = z.object({
 });
 
 /** Schema of a {@linkcode Failure}. */
-export const failureSchema: z.ZodType<Failure> = z.discriminatedUnion("kind", [
+export const resolutionFailureSchema: z.core.$ZodType<Failure> = z.discriminatedUnion("kind", [
   failedSchema.extend({ kind: z.literal("missing") }),
   z.object({ kind: z.literal("conflict"), causes: z.array(failedSchema) }),
   z.object({ kind: z.literal("offline"), address: z.string().nullable() }),
@@ -105,7 +105,7 @@ export const failureSchema: z.ZodType<Failure> = z.discriminatedUnion("kind", [
 ]);
 
 /** Schema of the packages that a resolver has chosen. */
-export const resolvedPackagesSchema: z.ZodType<readonly ResolvedPackage[]> = z.array(resolvedSchema);
+export const resolvedPackagesSchema: z.core.$ZodType<readonly ResolvedPackage[]> = z.array(resolvedSchema);
 
 /** Error of packages that cannot be resolved or downloaded. The exit code is 2. */
 export class ResolutionError extends UsageError {

@@ -1,7 +1,7 @@
 import { unzipSync } from "fflate";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
-import { z } from "zod";
+import * as z from "zod";
 import { sha256 } from "../../hash.ts";
 import { type HostTool, hostTool } from "../../sandbox/exec.ts";
 import { isIntact, storeFile } from "../../sandbox/image/package_store.ts";
@@ -14,9 +14,9 @@ import { fetchFile, fetchPage } from "./distribution.ts";
 import script from "./resolver.py" with { type: "text" };
 import {
   type DownloadOptions,
-  failureSchema,
   type PackageResolver,
   ResolutionError,
+  resolutionFailureSchema,
   type ResolvedPackage,
   resolvedPackagesSchema,
   type ResolveOptions,
@@ -56,7 +56,7 @@ const PROFILE = JSON.stringify({
 
 const resultSchema = z.union([
   z.object({ packages: resolvedPackagesSchema }),
-  z.object({ failure: failureSchema }),
+  z.object({ failure: resolutionFailureSchema }),
 ]);
 
 /** A wheel that is known without the index. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { sha256 } from "../../hash.ts";
 import { isStored } from "../../sandbox/image/package_store.ts";
 import { PYODIDE_VERSION } from "../../sandbox/image/pyodide.ts";
@@ -11,7 +11,7 @@ import { readProgramRequirements } from "./program_requirements.ts";
 /** Folder of the cache with the packages that were chosen for programs. */
 const CHOICES = "requirements";
 
-const choiceSchema: z.ZodType<PackageFile[]> = z.array(z.object({
+const choiceSchema: z.core.$ZodType<PackageFile[]> = z.array(z.object({
   name: z.string(),
   kind: z.literal("stored"),
   path: z.string(),
@@ -62,7 +62,7 @@ async function choosePackages(
 
 async function readChoice(file: string): Promise<PackageFile[] | undefined> {
   try {
-    return choiceSchema.parse(JSON.parse(await Deno.readTextFile(file)));
+    return z.parse(choiceSchema, JSON.parse(await Deno.readTextFile(file)));
   } catch {
     return undefined; // it is missing, or a write was interrupted: the choice is made again
   }

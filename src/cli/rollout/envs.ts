@@ -1,5 +1,6 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Env } from "../../envs/env.ts";
+import type { TransformFile } from "../../plugins/transform_file.ts";
 import type { Grader } from "../../rewards/grader.ts";
 import type { SessionPool } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
@@ -25,6 +26,8 @@ export interface EnvSetup {
   readonly tokenizer?: Tokenizer | undefined;
   /** Scores each episode. Without it, episodes stay unscored. */
   readonly grader?: Grader | undefined;
+  /** Transforms in files, for chat envs. */
+  readonly transforms?: readonly TransformFile[] | undefined;
   readonly systemPrompt?: string | undefined;
   /** Timeout of a code block or tool call, in milliseconds. */
   readonly timeoutMs: number;
@@ -126,6 +129,8 @@ async function openToolUserEnv(
 }
 
 /** Returns the options that all chat envs of a run share. */
-function chatOptions({ systemPrompt, maxTurns, grader, tokenizer }: EnvSetup): MakeChatEnvOptions {
-  return { systemPrompt, maxTurns, grader, tokenizer };
+function chatOptions(setup: EnvSetup): MakeChatEnvOptions {
+  const { systemPrompt, maxTurns, grader, tokenizer, transforms = [] } = setup;
+  const extensions = transforms.map((file) => file.makeTransforms());
+  return { systemPrompt, maxTurns, grader, tokenizer, extensions };
 }

@@ -1,5 +1,4 @@
-import { hashTask } from "../../hash.ts";
-import type { InteractionResult } from "../../rollout/interaction_result.ts";
+import { hashTask, type InteractionResult } from "../../rollout/interaction_result.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { Task } from "../../task.ts";
 import { UsageError } from "../errors.ts";

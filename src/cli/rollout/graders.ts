@@ -11,6 +11,8 @@ import {
 } from "../../rewards/registry.ts";
 import { loadProfile, type Profile } from "../../sandbox/profile/profile.ts";
 import { announceBuild, cacheDirectory, createLazyPool } from "../sandbox_options.ts";
+import { lookUp } from "../options.ts";
+import { isPluginPath, openPlugin, type PluginFile, refuseGrants } from "./plugins.ts";
 import { resolvePolicy } from "./policies.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
@@ -21,8 +23,28 @@ export interface GraderFlags {
   judge?: string;
   /** Model name that is sent to the judge's server. */
   judgeModel?: string;
+  /** Permissions of the file of a grader. */
+  graderAllow?: readonly string[];
   cacheDir?: string;
 }
+
+/** A grader of the registry, or one in a file. */
+export type GraderChoice = GraderEntry | PluginFile;
+
+/**
+ * Returns the grader that `--grader` names, or `undefined` for `none`.
+ *
+ * @throws {UsageError} if the name is unknown.
+ */
+export function chooseGrader(name: string, { graderAllow = [] }: GraderFlags): GraderChoice | undefined {
+  const grants = { allow: graderAllow, allowFlag: "--grader-allow" };
+  if (isPluginPath(name)) return { path: name, ...grants };
+  refuseGrants(grants);
+  return name === NO_GRADER ? undefined : lookUp(GRADERS, name, "grader");
+}
+
+/** Name that leaves episodes unscored. */
+const NO_GRADER = "none";
 
 /** Resources that graders use. */
 export interface GraderHost {
@@ -31,6 +53,7 @@ export interface GraderHost {
   size: number;
   /** Disposes the pools. */
   stack: AsyncDisposableStack;
+  signal?: AbortSignal | undefined;
 }
 
 /** Number of interpreters of a server for graded programs, and as many again for their tests. */
@@ -39,9 +62,18 @@ const SERVED_SIZE = 2;
 /**
  * Makes the grader of a run.
  *
- * @throws {UsageError} if it needs a policy that the flags do not name, or wheels that are not downloaded.
+ * @throws {UsageError} if it needs a policy that the flags do not name, or wheels that are not downloaded, or if its
+ * file does not start.
  */
-export async function openGrader(entry: GraderEntry, flags: GraderFlags, host: GraderHost): Promise<Grader> {
+export async function openGrader(
+  entry: GraderChoice,
+  flags: GraderFlags,
+  host: GraderHost,
+): Promise<Grader> {
+  if ("path" in entry) {
+    const { graderFile } = await import("../../plugins/grader_file.ts");
+    return await openPlugin(entry, graderFile, host);
+  }
   const resources = await openResources(flags, host);
   if (entry.needs === "policy" && resources.judge === undefined) {
     throw new UsageError("Cannot use grader 'judge' as it needs a policy: give --judge POLICY");

@@ -6,12 +6,15 @@ import type { ToolSpec } from "../../message.ts";
 import { calculatorPolicy } from "../../policy/calculator.ts";
 import type { ModelServerOptions } from "../../policy/model_server.ts";
 import { openaiPolicy } from "../../policy/openai.ts";
+import type { PolicyFileOptions } from "../../plugins/policy_file.ts";
 import type { Policy } from "../../policy/policy.ts";
 import { scriptedPolicy, ScriptFile } from "../../policy/scripted.ts";
 import { sglangPolicy } from "../../policy/sglang.ts";
+import { grantsAny } from "../../sandbox/process/grants.ts";
 import type { Task } from "../../task.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { lookUp } from "../options.ts";
+import { isPluginPath, openPlugin, parseGrants, refuseGrants } from "./plugins.ts";
 
 /** Policy options of the command line. */
 export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "concurrency"> {
@@ -28,6 +31,16 @@ export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "con
   readonly keepSpecialTokens?: boolean | undefined;
   /** If true, the episodes are written for a trainer. */
   readonly recordsTokens?: boolean | undefined;
+  /** Permissions and owner of the process, if the name may be that of a file. */
+  readonly file?: PolicyFileSetup | undefined;
+}
+
+/** How the file of a policy is started. */
+export interface PolicyFileSetup {
+  /** Values of `--policy-allow`. */
+  readonly allow: readonly string[];
+  readonly stack: AsyncDisposableStack;
+  readonly signal: AbortSignal;
 }
 
 const FLAGS = { policy: "--policy", model: "--model" };
@@ -78,12 +91,32 @@ export const POLICIES: Readonly<Record<string, PolicyKind>> = {
 /**
  * Returns the policy that `--policy` names.
  *
- * @throws {UsageError} if the name is unknown or an option of the policy is missing.
+ * @throws {UsageError} if the name is unknown, an option of the policy is missing, or its file does not start.
  */
 export async function resolvePolicy(name: string, setup: PolicySetup): Promise<ResolvedPolicy> {
+  const { file } = setup;
+  if (file !== undefined) {
+    if (isPluginPath(name)) return await openPolicy(name, { ...setup, file });
+    refuseGrants({ ...file, allowFlag: POLICY_ALLOW });
+  }
   const [, scheme = "", argument] = /^([^:]*)(?::([^]*))?$/.exec(name) ?? [];
   const kind = lookUp(POLICIES, scheme, "policy");
   return await rethrowAsUsageError(() => kind.make(argument, setup), { kinds: [Error] });
+}
+
+const POLICY_ALLOW = "--policy-allow";
+
+async function openPolicy(
+  path: string,
+  { file, model, temperature, maxTokens, timeoutMs }: PolicySetup & { file: PolicyFileSetup },
+): Promise<ResolvedPolicy> {
+  const { policyFile } = await import("../../plugins/policy_file.ts");
+  const plugin = { path, allow: file.allow, allowFlag: POLICY_ALLOW };
+  const open = (path: string, options: PolicyFileOptions) =>
+    policyFile(path, { ...options, model, temperature, maxTokens, timeoutMs });
+  const policy = await openPlugin(plugin, open, file);
+  // a file that may use the network probably waits for a server
+  return { policy, isRemote: grantsAny(parseGrants(plugin).net) };
 }
 
 /** Returns a policy that sends the replies of a task, or else computes its reference solution. */
@@ -137,7 +170,8 @@ function requiredServer(
   setup: PolicySetup,
 ): { url: string; model: string } {
   const { model, flagNames: { model: flag } = FLAGS } = setup;
-  if (model !== undefined) return { url: requiredUrl(scheme, url, setup), model };
+  const address = requiredUrl(scheme, url, setup);
+  if (model !== undefined) return { url: address, model };
   throw new UsageError(`Cannot use policy '${scheme}' as it needs a model name: give ${flag} NAME`);
 }
 
@@ -146,9 +180,23 @@ function requiredUrl(
   url: string | undefined,
   { flagNames = FLAGS }: PolicySetup,
 ): string {
-  if (url) return url;
+  if (url) {
+    requireServerUrl(scheme, url, flagNames.policy);
+    return url;
+  }
   throw new UsageError(
     `Cannot use policy '${scheme}' as it needs a URL: give ${flagNames.policy} ${scheme}:URL`,
+  );
+}
+
+/** Checks the address of a server before the other options, since a wrong one is the most frequent fault. */
+function requireServerUrl(scheme: string, text: string, flag: string): void {
+  const url = URL.parse(text);
+  if (url !== null && /^https?:$/.test(url.protocol)) return;
+  const guess = URL.parse(`http://${text}`);
+  const hint = guess === null || text.includes("://") ? "" : `; try ${flag} ${scheme}:http://${text}`;
+  throw new UsageError(
+    `Cannot use policy '${scheme}' as its URL must begin with http:// or https://: current value is '${text}'${hint}`,
   );
 }
 

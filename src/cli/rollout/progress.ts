@@ -47,7 +47,7 @@ export class Progress implements AsyncDisposable {
     this.#visible = true;
     const { summary, total, sink, isTerminal, columns = () => Infinity } = this.#options;
     const text = isTerminal
-      ? CLEAR_LINE + formatProgressBar(summary, total).slice(0, columns() - 1)
+      ? CLEAR_LINE + formatProgressBar(summary, { total, columns: columns() - 1 })
       : `${formatProgress(summary, total)}\n`;
     this.#queue.write(sink, text);
   }
@@ -78,14 +78,49 @@ export class Progress implements AsyncDisposable {
 
 const WIDTH = 24;
 
-/** Formats the progress as one line, with a bar if the number of episodes is known. */
-export function formatProgressBar(summary: Summary, total?: number): string {
-  const { episodes } = summary;
-  if (total === undefined || total < 1) return `${episodes} done  ${numbers(summary)}`;
-  const filled = Math.min(WIDTH, Math.floor(WIDTH * episodes / total));
-  const bar = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)}`;
-  return `${bar} ${episodes}/${total}  ${numbers(summary)}${timeLeft(summary, total)}`;
+/** Figures of a run that its progress shows. */
+export type ProgressFigures = Pick<
+  Summary,
+  "episodes" | "running" | "failed" | "meanReward" | "episodesPerSecond"
+>;
+
+/** Options of {@linkcode formatProgressBar}. */
+export interface ProgressBarOptions {
+  /** Total number of episodes, if known. */
+  total?: number | undefined;
+  /** Maximum length of the line. @default no limit */
+  columns?: number | undefined;
 }
+
+/**
+ * Formats the progress as one line, with a bar if the number of episodes is known. In a narrow terminal the bar becomes
+ * shorter and whole parts are left out, least important first; the rate and the remaining time stay longest.
+ */
+export function formatProgressBar(summary: ProgressFigures, options: ProgressBarOptions = {}): string {
+  const { total, columns = Infinity } = options;
+  const { episodes } = summary;
+  const hasTotal = total !== undefined && total >= 1;
+  const { counts, reward, rate } = parts(summary);
+  const left = hasTotal ? timeLeft(summary, total) : "";
+  const done = hasTotal ? `${episodes}/${total}` : `${episodes} done`;
+  const texts = [
+    [done, counts.join("  "), reward, rate + left].join("  "),
+    [done, ...counts.slice(1), reward, rate + left].join("  "),
+    [done, reward, rate + left].join("  "),
+    [done, rate + left].join("  "),
+    rate + left,
+    left.trim() || rate,
+    "",
+  ];
+  const text = texts.find(({ length }) => length <= columns) ?? "";
+  const width = hasTotal ? Math.min(WIDTH, columns - text.length - 1) : 0;
+  if (width < MIN_WIDTH || !text.startsWith(done)) return text;
+  const filled = Math.min(width, Math.floor(width * episodes / (total ?? 1)));
+  return `${"█".repeat(filled)}${"░".repeat(width - filled)} ${text}`;
+}
+
+/** Bars shorter than this say nothing. */
+const MIN_WIDTH = 4;
 
 /** Formats the progress without a bar, for a log. */
 export function formatProgress(summary: Summary, total?: number): string {
@@ -94,12 +129,20 @@ export function formatProgress(summary: Summary, total?: number): string {
 }
 
 function numbers(summary: Summary): string {
-  const { running, failed, meanReward, episodesPerSecond } = summary;
-  const parts = [`${running} running`, `${failed} failed`, `reward ${meanReward?.toFixed(3) ?? "-"}`];
-  return `${parts.join("  ")}  ${episodesPerSecond.toFixed(1)}/s`;
+  const { counts, reward, rate } = parts(summary);
+  return [...counts, reward, rate].join("  ");
 }
 
-function timeLeft({ episodes, episodesPerSecond }: Summary, total = 0): string {
+function parts(summary: ProgressFigures): { counts: string[]; reward: string; rate: string } {
+  const { running, failed, meanReward, episodesPerSecond } = summary;
+  return {
+    counts: [`${running} running`, `${failed} failed`],
+    reward: `reward ${meanReward?.toFixed(3) ?? "-"}`,
+    rate: `${episodesPerSecond.toFixed(1)}/s`,
+  };
+}
+
+function timeLeft({ episodes, episodesPerSecond }: ProgressFigures, total = 0): string {
   const left = total - episodes;
   return left > 0 && episodesPerSecond > 0 ? `  ETA ${clock(left / episodesPerSecond)}` : "";
 }

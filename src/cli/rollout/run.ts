@@ -1,5 +1,6 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { findDatasetFiles } from "../../datasets/files.ts";
+import { readTasks } from "../../datasets/read_tasks.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { TokenOptions } from "../../rollout/tokens/episode_writer.ts";
 import { requireTrainable, type RequireTrainableOptions } from "../../rollout/tokens/require_trainable.ts";
@@ -8,12 +9,12 @@ import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { requireReadable, resolveTokenizer, toInputPath } from "../input.ts";
 import { ENVS, MAX_TURNS } from "./envs.ts";
+import { openTransforms, type TransformFlags } from "./plugins.ts";
 import { openTools, type ToolFlags } from "./tools.ts";
-import { GRADERS } from "../../rewards/registry.ts";
-import { type GraderFlags, openGrader } from "./graders.ts";
+import { chooseGrader, type GraderFlags, openGrader } from "./graders.ts";
 import { createLazyPool, prepareImage, resolveProfile, type SandboxFlags } from "../sandbox_options.ts";
 import { lookUp } from "../options.ts";
-import { playTasks } from "./task_run.ts";
+import { emptyTasksError, playTasks } from "./task_run.ts";
 import { type ResolvedPolicy, resolvePolicy } from "./policies.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { ignoreBrokenPipe, terminalColumns, wantsColour, writeText } from "../output.ts";
@@ -26,17 +27,20 @@ import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./workspace.
 import { currentIo } from "../io.ts";
 
 /** Options of `paddock rollout`. */
-export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags, TauBenchFlags, WorkspaceFlags {
+export interface RolloutFlags
+  extends SandboxFlags, ToolFlags, GraderFlags, TauBenchFlags, WorkspaceFlags, TransformFlags {
   limit?: number;
   env: string;
   policy: string;
+  /** Permissions of the file of a policy. */
+  policyAllow?: readonly string[];
   grader: string;
   model?: string;
   temperature?: number;
   maxTokens?: number;
   requestTimeoutMs?: number;
   system?: string;
-  n: number;
+  samples: number;
   seed?: number;
   tokenizer?: string;
   concurrency?: number;
@@ -73,20 +77,20 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
       "Cannot write episodes for a trainer as their tokens need a tokenizer: give --tokenizer DIR",
     );
   }
-  const { split, limit, n: samples, seed, timeoutMs, json } = flags;
+  const { split, limit, samples, seed, timeoutMs, json } = flags;
   const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
   const kind = lookUp(ENVS, flags.env, "env");
   if (flags.calls !== undefined) lookUp(CALL_STYLES, flags.calls, "call style");
-  const graderEntry = flags.grader === "none" ? undefined : lookUp(GRADERS, flags.grader, "grader");
+  const graderChoice = chooseGrader(flags.grader, flags);
   const tokenizer = await resolveTokenizer(flags.tokenizer);
-  const resolved = await resolveFlagPolicy(flags, tokenizer);
+  await using stack = new AsyncDisposableStack();
+  const resolved = await resolveFlagPolicy(flags, { tokenizer, stack, signal });
   const tokens = tokenOptionsOf(flags, { tokenizer, editPrompt: kind.editPrompt });
   if (tokens !== undefined) await requirePolicyForTraining(resolved, { format: tokens.format, signal });
   const profile = await resolveProfile(flags, signal);
   const { concurrency, poolSize } = sizesOf(flags, resolved);
-  if (flags.tasks !== undefined) await requireReadable(flags.tasks, { mayBeFolder: true });
+  if (flags.tasks !== undefined) await requireTasks(flags.tasks, split);
   const summary = new Summary({ samples, rewardsGain: kind.rewardsGain });
-  await using stack = new AsyncDisposableStack();
   const tauBench = flags.env === TAU_BENCH
     ? await openTauBench(flags, { sessions: concurrency, stack, signal })
     : undefined;
@@ -101,7 +105,9 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? [];
   const { cacheDir, reset: resetMode } = flags;
   const pool = createLazyPool({ profile, size: poolSize, cacheDir, stack, resetMode });
-  const grader = graderEntry && await openGrader(graderEntry, flags, { profile, size: poolSize, stack });
+  const grader = graderChoice &&
+    await openGrader(graderChoice, flags, { profile, size: poolSize, stack, signal });
+  const transforms = await openTransforms(flags, { stack, signal });
   const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = hasTools ? await openTools(flags, { stack, signal }) : undefined;
   // with --train-out, the rollout records the tokens itself
@@ -113,6 +119,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     tools,
     tokenizer: envTokenizer,
     grader,
+    transforms,
     systemPrompt: flags.system,
     tauBench,
     workspace,
@@ -155,6 +162,24 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   });
 }
 
+/**
+ * Checks that there is a task before the file of an earlier run is touched. A source that can be read only once, such as
+ * a pipe, is checked when it has been played.
+ *
+ * @throws {UsageError} if the tasks cannot be read or there is none.
+ */
+async function requireTasks(path: string, split: string | undefined): Promise<void> {
+  await requireReadable(path, { mayBeFolder: true });
+  const { isFile, isDirectory } = await Deno.stat(path);
+  if (!isFile && !isDirectory) return;
+  try {
+    for await (const _ of readTasks(path, { split, limit: 1, onFault: () => {} })) return;
+  } catch {
+    return; // reported when the tasks are read
+  }
+  throw emptyTasksError(path);
+}
+
 /** Prints the names of the files of a folder to stderr. */
 async function announceFiles({ tasks, split }: RolloutFlags): Promise<void> {
   if (tasks === undefined || !(await Deno.stat(tasks)).isDirectory) return;
@@ -165,14 +190,19 @@ async function announceFiles({ tasks, split }: RolloutFlags): Promise<void> {
 
 async function resolveFlagPolicy(
   flags: RolloutFlags,
-  tokenizer: Tokenizer | undefined,
+  { tokenizer, stack, signal }: {
+    tokenizer: Tokenizer | undefined;
+    stack: AsyncDisposableStack;
+    signal: AbortSignal;
+  },
 ): Promise<ResolvedPolicy> {
   const { model, temperature, maxTokens, requestTimeoutMs: timeoutMs, concurrency } = flags;
   const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
   const server = { model, temperature, maxTokens, timeoutMs, concurrency, apiKey };
   const keepSpecialTokens = flags.calls !== undefined && CALL_STYLES[flags.calls]?.hasSpecialTokens;
   const recordsTokens = flags.trainOut !== undefined;
-  return await resolvePolicy(flags.policy, { ...server, tokenizer, keepSpecialTokens, recordsTokens });
+  const file = { allow: flags.policyAllow ?? [], stack, signal };
+  return await resolvePolicy(flags.policy, { ...server, tokenizer, keepSpecialTokens, recordsTokens, file });
 }
 
 /** Options for writing the tokens of each episode, with the format that the episodes share. */

@@ -14,7 +14,7 @@ import { escapeControls, escapeJsonControls, escapeLine } from "../../terminal_t
 import { writeText } from "../output.ts";
 import { formatTranscript } from "../transcript.ts";
 import type { MakeEnv } from "./envs.ts";
-import { UnwrittenError } from "../errors.ts";
+import { UnwrittenError, UsageError } from "../errors.ts";
 import { RemainingEpisodes } from "./finished_episodes.ts";
 import { Progress } from "./progress.ts";
 import { EpisodeTable, type Summary } from "./summary.ts";
@@ -65,6 +65,7 @@ export class TaskRun {
   /** Errors of rows that are not tasks. */
   readonly #faults = new WeakMap<Task, DatasetError>();
   #shown = 0;
+  #tasksRead = 0;
 
   constructor(options: TaskRunOptions) {
     this.#options = options;
@@ -81,7 +82,9 @@ export class TaskRun {
     } catch (error) {
       if (error instanceof Deno.errors.BrokenPipe) throw error;
       if (signal.aborted && !(error instanceof UnwrittenError)) return EXIT.interrupted;
-      if (!(error instanceof UnwrittenError || isUnreadable(error))) throw error;
+      if (!(error instanceof UnwrittenError || error instanceof UsageError || isUnreadable(error))) {
+        throw error;
+      }
       await writeText(stderr, `error: ${escapeControls(error.message)}\n`);
       return error instanceof UnwrittenError ? EXIT.unwritten : EXIT.usage;
     }
@@ -115,6 +118,7 @@ export class TaskRun {
         for (const next of groups.add(trajectory)) await this.#show(next, progress);
         progress.update();
       }
+      if (typeof tasks === "string" && this.#tasksRead === 0) throw emptyTasksError(tasks);
     } finally {
       signal.removeEventListener("abort", announceInterrupt);
       for (const trajectory of this.#ended) {
@@ -167,6 +171,7 @@ export class TaskRun {
 
   async *#tasks(): AsyncGenerator<Task> {
     for await (const task of this.#source()) {
+      this.#tasksRead++;
       this.#options.onTask?.(task);
       this.#unfinished.add(task);
       yield task;
@@ -189,6 +194,11 @@ export class TaskRun {
       : formatTranscript(trajectory, { colour });
     await progress.pauseWhile(() => writeText(stdout, text));
   }
+}
+
+/** Returns the error of a task file, or of a folder of them, without a task. */
+export function emptyTasksError(path: string): UsageError {
+  return new UsageError(`Cannot play '${path}' as it must have at least one task: it has none`);
 }
 
 function formatInterrupt({ running }: Summary): string {

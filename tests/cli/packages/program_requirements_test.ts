@@ -18,12 +18,13 @@ const SCRIPT = `#!/usr/bin/env python3
 # ///
 import msgspec
 `;
+const PROGRAM = { source: "a.py", python: "3.14.2" };
 
 Deno.test("inlineRequirements() reads the dependencies of a program's metadata", () => {
-  assertEquals(inlineRequirements(SCRIPT, "a.py"), ["msgspec>=0.18", "rich; sys_platform == 'linux'"]);
-  assertEquals(inlineRequirements("# /// script\n# ///\n", "a.py"), []);
-  assertEquals(inlineRequirements("import json\n", "a.py"), undefined);
-  assertEquals(inlineRequirements("# /// other\n# x = 1\n# ///\n", "a.py"), undefined);
+  assertEquals(inlineRequirements(SCRIPT, PROGRAM), ["msgspec>=0.18", "rich; sys_platform == 'linux'"]);
+  assertEquals(inlineRequirements("# /// script\n# ///\n", PROGRAM), []);
+  assertEquals(inlineRequirements("import json\n", PROGRAM), undefined);
+  assertEquals(inlineRequirements("# /// other\n# x = 1\n# ///\n", PROGRAM), undefined);
 });
 
 for (
@@ -31,11 +32,17 @@ for (
     ["# /// script\n# dependencies = []\nimport json\n", "its block must end with '# ///'"],
     ["# /// script\n# dependencies = 3\n# ///\n", "'dependencies' must be an array of strings"],
     ["# /// script\n# dependencies = [\n# ///\n", "Cannot read metadata of 'a.py'"],
+    [
+      '# /// script\n# requires-python = ">=3.15"\n# ///\n',
+      "it requires Python >=3.15: the sandbox has 3.14.2",
+    ],
+    ['# /// script\n# requires-python = "new"\n# ///\n', "'requires-python' must be a version specifier"],
+    ["# /// script\n# requires-python = 3\n# ///\n", "'requires-python' must be a string"],
     ['# /// script\n# dependencies = ["--index-url=x"]\n# ///\n', "Cannot read requirement '--index-url=x'"],
   ] as const
 ) {
   Deno.test(`inlineRequirements() refuses ${JSON.stringify(program)}`, () => {
-    assertThrows(() => inlineRequirements(program, "a.py"), UsageError, text);
+    assertThrows(() => inlineRequirements(program, PROGRAM), UsageError, text);
   });
 }
 

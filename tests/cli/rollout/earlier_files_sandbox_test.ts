@@ -73,7 +73,7 @@ Deno.test("paddock grade scores trajectories that were written before they had a
 Deno.test("paddock rollout --resume keeps trajectories that were written before they had a format", async () => {
   await using folder = await folderWith("trajectories.jsonl");
   const before = await linesOf(folder.file);
-  const flags = ["--env", "chat", "--grader", "gsm8k", "--n", "2", "--seed", "7"];
+  const flags = ["--env", "chat", "--grader", "gsm8k", "--samples", "2", "--seed", "7"];
   const run = await runPaddock(
     ["rollout", "--tasks", `${EARLIER}tasks.jsonl`, "--out", folder.file, "--resume", ...flags],
   );

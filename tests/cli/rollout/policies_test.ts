@@ -15,7 +15,7 @@ Deno.test("resolvePolicy() names the available policies, and missing options", a
     ["constructor", "Cannot find policy 'constructor'"],
     ["openai:http://127.0.0.1", "give --model NAME"],
     ["sglang", "give --policy sglang:URL"],
-    ["sglang:ftp://h", "must be an http or https URL"],
+    ["sglang:ftp://h", "must begin with http:// or https://"],
     ["scripted:/no/such/file", "there is no such file"],
   ];
   for (const [name, says] of wrong) await assertRejects(() => resolvePolicy(name, {}), UsageError, says);

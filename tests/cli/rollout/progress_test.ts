@@ -14,7 +14,7 @@ function summaryOf(options: { done: number; running: number }): Summary {
 }
 
 Deno.test("formatProgressBar() shows done, running and failed episodes, reward, speed and remaining time", () => {
-  const line = formatProgressBar(summaryOf({ done: 6, running: 2 }), 12);
+  const line = formatProgressBar(summaryOf({ done: 6, running: 2 }), { total: 12 });
   assertMatch(
     line,
     /^█{12}░{12} 6\/12 {2}2 running {2}1 failed {2}reward 0\.500 {2}[\d.]+\/s {2}ETA \d+:\d\d$/,
@@ -26,7 +26,24 @@ Deno.test("formatProgressBar() omits the bar when the total is unknown", () => {
     formatProgressBar(summaryOf({ done: 2, running: 1 })),
     /^2 done {2}1 running {2}1 failed {2}reward 0\.500/,
   );
-  assertMatch(formatProgressBar(summaryOf({ done: 0, running: 1 }), 5), /^░+ 0\/5 .* reward - {2}0\.0\/s$/);
+  assertMatch(
+    formatProgressBar(summaryOf({ done: 0, running: 1 }), { total: 5 }),
+    /^░+ 0\/5 .* reward - {2}0\.0\/s$/,
+  );
+});
+
+Deno.test("formatProgressBar() keeps the rate and the remaining time in a narrow terminal, and cuts no word", () => {
+  const summary = { episodes: 6, running: 2, failed: 1, meanReward: 0.5, episodesPerSecond: 1.3 };
+  const words = new Set(formatProgressBar(summary, { total: 12 }).split(/ +/).slice(1));
+  for (let columns = 0; columns <= 120; columns++) {
+    const line = formatProgressBar(summary, { total: 12, columns });
+    assertEquals(line.length <= columns, true, `${columns}: ${line}`);
+    for (const word of line.split(/ +/).filter((word) => !/^[█░]*$/.test(word))) {
+      assertEquals(words.has(word), true, line);
+    }
+    if (columns >= 40) assertMatch(line, /6\/12 .*reward 0.500 {2}1.3\/s {2}ETA 0:05$/);
+    if (columns >= 24) assertMatch(line, /6\/12 .*1.3\/s {2}ETA 0:05$/);
+  }
 });
 
 Deno.test("formatProgress() is plain text for a log", () => {
@@ -37,11 +54,13 @@ Deno.test("Progress draws in one line no wider than the terminal, and clears it 
   const sink = new FakeSink(true);
   const summary = summaryOf({ done: 6, running: 2 });
   {
-    await using progress = new Progress({ summary, total: 12, sink, isTerminal: true, columns: () => 20 });
+    await using progress = new Progress({ summary, total: 12, sink, isTerminal: true, columns: () => 40 });
     progress.update();
     progress.update();
   }
-  assertEquals(sink.text.slice(4, 23), "█".repeat(12) + "░".repeat(7));
+  const [, line = ""] = sink.text.split("\r\x1b[K");
+  assertMatch(line, /6\/12 .*ETA \d+:\d\d$/);
+  assertEquals(line.length < 40, true);
   assertEquals(sink.text.split("\r\x1b[K").length, 3);
   assertEquals(sink.text.endsWith("\r\x1b[K"), true);
 });

@@ -58,7 +58,7 @@ Deno.test("paddock rollout calls a server, groups and grades; grade and view rea
   await using folder = new Folder(5);
   await using server = sumServer();
   const { code, stdout, stderr } = await runPaddock(
-    chat(folder, server.url, "--n", "3", "--concurrency", "4"),
+    chat(folder, server.url, "--samples", "3", "--concurrency", "4"),
   );
   assertEquals({ code, stderr }, { code: 0, stderr: "" });
   assertMatch(stdout, /\n\nepisodes +15\nmean reward +1\.0000\n[^]*pass@3 +5 of 5\n/);
@@ -156,7 +156,7 @@ for (const name of ["SIGTERM", "SIGHUP"] as const) {
     await using server = new FakeServer((_, count) =>
       count > 3 ? stuck.promise : completion({ content: "It is 1" })
     );
-    const child = startPaddock(...chat(folder, server.url, "--n", "4", "--concurrency", "3"));
+    const child = startPaddock(...chat(folder, server.url, "--samples", "4", "--concurrency", "3"));
     await child.stdin.close();
     while (await countEpisodes(folder.out) < 3) await new Promise((resolve) => setTimeout(resolve, 20));
     child.kill(name);
@@ -209,7 +209,10 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for invalid 
     [[...rollout, "--grader", "nope"], "Cannot find grader 'nope': available are number_match"],
     [[...rollout, "--env", "nope"], "Cannot find env 'nope': available are python, tools, chat"],
     [[...rollout, "--policy", "nope:x"], "Cannot find policy 'nope': available are scripted"],
-    [[...rollout, "--n", "0"], "option '--n <n>' argument '0' is invalid. It must be a whole number >= 1."],
+    [
+      [...rollout, "--samples", "0"],
+      "option '--samples <n>' argument '0' is invalid. It must be a whole number >= 1.",
+    ],
     [[...rollout, "--temperature", "-1"], "It must be a number >= 0."],
     [[...rollout, "--calls", "nope"], "Cannot find call style 'nope': available are tag"],
     [[...rollout, "--env", "chat", "--mcp", mcp], "Cannot play env 'chat' with tools as it calls none"],

@@ -115,7 +115,7 @@ Deno.test("playTasks() records why an episode has no score, and prints the first
 Deno.test("playTasks() draws its progress on a terminal only", async () => {
   const stderr = new FakeSink(true);
   await play([WRONG, WRONG], { stderr });
-  assertMatch(stderr.text, /1\/2 {2}\d running {2}0 failed {2}reward 0.000/);
+  assertMatch(stderr.text, /\d\/2 {2}\d running {2}0 failed {2}reward /);
   assertEquals(stderr.text.endsWith("\r\x1b[K"), true);
 });
 

@@ -30,7 +30,7 @@ Deno.test("paddock rollout --env workspace plays tasks with scripted agents and 
     `scripted:${path("agent.jsonl")}`,
     "--wrong-format-reward",
     "-0.25",
-    "--n",
+    "--samples",
     "2",
     "--out",
     path("out.jsonl"),

@@ -1,0 +1,73 @@
+import { type Message, messageText } from "../../message.ts";
+import type { ToolRecord, Trajectory } from "../../rollout/trajectory.ts";
+
+/** A tool result of a turn that differs from the recorded one. */
+export interface ReplayDifference {
+  /** Number of the turn, from 1. */
+  readonly turn: number;
+  /** The statuses and the text of the recorded turn and of its replay, normalized. */
+  readonly recorded: string;
+  readonly replayed: string;
+}
+
+/** What {@linkcode normalizeResult} replaces, for help texts. */
+export const NORMALIZED =
+  "addresses (0x7f…), durations with a unit (3.2 ms), times of day with their date, and Unix times of 2017 to 2033";
+
+const REPLACED: readonly [RegExp, string][] = [
+  [/\b0x[0-9a-fA-F]{4,16}\b/g, "<address>"],
+  [/\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?/g, "<time>"],
+  [/\b\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\b/g, "<time>"],
+  [/\b(?:1[5-9]|20)\d{8}(?:\.\d{1,9})?\b/g, "<time>"],
+  [/\b\d{1,12}(?:\.\d{1,12})?(?:e-?\d{1,3})? ?(?:ns|µs|us|ms|s|sec|secs|seconds?|minutes?)\b/g, "<duration>"],
+];
+
+/** Replaces the parts of a result that differ from run to run. */
+export function normalizeResult(text: string): string {
+  return REPLACED.reduce((result, [pattern, by]) => result.replace(pattern, by), text).trimEnd();
+}
+
+/** Returns the turns whose tool results differ in a replay: in a status, or in the text that the model reads. */
+export function compareTrajectories(recorded: Trajectory, replayed: Trajectory): ReplayDifference[] {
+  const [before, after] = [resultsByTurn(recorded), resultsByTurn(replayed)];
+  return before.flatMap((expected, index) => {
+    const found = after[index] ?? "(not replayed)";
+    return expected === found ? [] : [{ turn: index + 1, recorded: expected, replayed: found }];
+  });
+}
+
+/** Returns the statuses of each turn's calls and the messages after its reply, as text. */
+function resultsByTurn({ messages, turns, toolResults }: Trajectory): string[] {
+  const groups: Message[][] = [];
+  for (const message of messages.slice(firstReply(messages, turns))) {
+    if (message.role === "assistant") groups.push([]);
+    else groups.at(-1)?.push(message);
+  }
+  const records = Map.groupBy(toolResults, ({ turn }) => turn);
+  return groups.map((group, index) => {
+    const statuses = (records.get(index + 1) ?? []).map(formatRecord);
+    return [...statuses, ...group.map((message) => normalizeResult(messageText(message)))].join("\n");
+  });
+}
+
+function formatRecord({ tool, call, status }: ToolRecord): string {
+  return `[${tool} ${call}: ${status}]`;
+}
+
+/** Returns the replies of the policy, without the assistant messages of the prompt. */
+export function repliesOf({ messages, turns }: Trajectory): Message[] {
+  return messages.slice(firstReply(messages, turns)).filter(({ role }) => role === "assistant");
+}
+
+function firstReply(messages: readonly Message[], turns: number): number {
+  const replies = messages.flatMap(({ role }, index) => role === "assistant" ? [index] : []);
+  return replies.at(-turns) ?? replies[0] ?? messages.length;
+}
+
+/** Returns the first line in which two texts differ, of each. */
+export function firstDifference({ recorded, replayed }: ReplayDifference): [string, string] {
+  const [before, after] = [recorded.split("\n"), replayed.split("\n")];
+  const at = before.findIndex((line, index) => line !== after[index]);
+  const line = at < 0 ? before.length : at;
+  return [before[line] ?? "(nothing)", after[line] ?? "(nothing)"];
+}
