@@ -1,13 +1,14 @@
 import { join } from "node:path";
+import { DENO_VERSION } from "../../src/version.ts";
 
 const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
 /**
- * Replaces `npx -y deno@2.9.6` in tests by the running Deno. The task `paddock` runs in the folder of the test, so that
+ * Replaces `npx -y deno@…` in tests by the running Deno. The task `paddock` runs in the folder of the test, so that
  * it writes no files into the project. The task `test` does nothing, since this test is part of it.
  */
 const NPX = `#!/bin/sh
-[ "$1 $2" = "-y deno@2.9.6" ] || { echo "npx $*: unexpected arguments" >&2; exit 64; }
+[ "$1 $2" = "-y deno@${DENO_VERSION}" ] || { echo "npx $*: unexpected arguments" >&2; exit 64; }
 shift 2
 case "$1 $2" in
   "task paddock") shift 2; exec "$DENO" run -A --quiet "$ROOT/src/cli.ts" "$@" ;;
@@ -50,7 +51,7 @@ export class Clone implements AsyncDisposable {
 
   /** Environment in which commands find the replacements. */
   get env(): Record<string, string> {
-    const modules = ["examples/python", "tests/readme", "tests/readme/stand_ins"].map((name) =>
+    const modules = ["packaging/python", "tests/readme", "tests/readme/stand_ins"].map((name) =>
       join(ROOT, name)
     );
     return {

@@ -16,7 +16,7 @@ import { readmeBlocks } from "./readme_blocks.ts";
 const ROOT = new URL("../../", import.meta.url);
 const PATH = decodeURIComponent(ROOT.pathname);
 const README = await Deno.readTextFile(new URL("README.md", ROOT));
-/** Pages whose blocks run here; `docs/edge.md` and the pages of `examples` have tests of their own. */
+/** Pages whose blocks run here; `docs/e2b.md`, `docs/edge.md`, `docs/install.md` and the pages of `examples` have tests of their own. */
 const PAGES = [
   "architecture",
   "benchmarks",
@@ -93,16 +93,23 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "Episodes: sh",
     "TypeScript client: ts",
     "Python client: python",
+    "Functions of the client: python",
+    "verl: sh",
     "verl: sh",
     "TRL: python",
     "Check a server: sh",
-    "slime: python",
+    "slime: sh",
+    "SkyRL: python", // this block and the next one: deno task trainers
+    "NeMo-RL: python",
+    "GRPO on the CPU: sh",
     "MCP clients: json",
   ]);
 });
 
 Deno.test("each link of README.md and docs/ leads to a file and a heading", async () => {
-  for (const page of ["README.md", "docs/edge.md", "CHANGELOG.md", ...PAGES]) {
+  for (
+    const page of ["README.md", "docs/e2b.md", "docs/edge.md", "docs/install.md", "CHANGELOG.md", ...PAGES]
+  ) {
     const text = await Deno.readTextFile(new URL(page, ROOT));
     for (const [, link = ""] of text.matchAll(/\]\((?!https?:)([^)#]*(?:#[^)]*)?)\)/g)) {
       const [path = "", anchor] = link.split("#");
@@ -183,11 +190,14 @@ Deno.test({
     whileServed(async (clone, at) => {
       const python = await clone.write("program.py", at(block("Python client", "python")));
       assertEquals(await clone.run("python3", python), "6\n");
-      assertEquals(await clone.run("sh", "-euc", at(block("verl", "sh"))), "rewarded\n");
+      const functions = await clone.write("functions.py", at(block("Functions of the client", "python")));
+      assertEquals(await clone.run("python3", functions), "7.5\n");
+      assertEquals(await clone.run("sh", "-euc", at(block("verl", "sh", "sandbox_fusion"))), "rewarded\n");
+      assertEquals(await clone.run("sh", "-euc", at(block("verl", "sh", "multi_turn"))), "called\n");
       await clone.write("readme_block.py", at(block("TRL", "python")));
       assertEquals(await clone.run("python3", "-m", "play_trl"), "played\n");
-      await clone.write("readme_block.py", at(block("slime", "python")));
-      assertEquals(await clone.run("python3", "-m", "play_slime"), "rewarded\n");
+      await clone.write("train.py", "import play_slime");
+      assertEquals(await clone.run("sh", "-euc", at(block("slime", "sh"))), "rewarded\n");
     }),
 });
 
@@ -224,7 +234,8 @@ Deno.test({
   async fn() {
     await using clone = await Clone.create();
     const run = (text: string) => clone.run("sh", "-euc", text);
-    const demo = await run(block("Paddock", "sh"));
+    assertEquals(await run(block("Paddock", "sh")), "42\n");
+    const demo = await run("npx -y deno@2.9.6 task demo");
     assertStringIncludes(demo, "mean reward");
     assertStringIncludes(demo, "\nmistaken       2       0 ");
     assertStringIncludes(await run(block("Rollouts from a file", "sh", "--tasks")), "mistaken");

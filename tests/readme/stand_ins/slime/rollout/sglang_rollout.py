@@ -1,0 +1,5 @@
+"""Replaces slime."""
+
+
+class GenerateState:
+    """State without a tokenizer."""
