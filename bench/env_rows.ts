@@ -1,5 +1,6 @@
 import { ChatEnv } from "../src/envs/chat_env.ts";
-import { type Env, replyAction } from "../src/envs/env.ts";
+import { replyAction } from "../src/envs/action.ts";
+import type { Env } from "../src/envs/env.ts";
 import { VectorEnv } from "../src/envs/vector_env.ts";
 import { SandboxPool } from "../src/sandbox/pool.ts";
 import { PythonInterpreter } from "../src/transforms/python_interpreter.ts";

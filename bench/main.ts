@@ -11,8 +11,9 @@ import { parseWholeNumber } from "../src/cli/options.ts";
 import { writeText } from "../src/cli/output.ts";
 import { detectLayers } from "../src/sandbox/process/layers.ts";
 import { chaosRows } from "./chaos/chaos_rows.ts";
+import { checkRows } from "./check_rows.ts";
 import { densityRows } from "./density_rows.ts";
-import { edgeRows } from "./edge_rows.ts";
+import { edgeRows, missingForEdgeModule } from "./edge_rows.ts";
 import { envRows, vectorRows } from "./env_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { gradeRows } from "./grade_rows.ts";
@@ -50,6 +51,7 @@ const BENCH_PARTS = {
   edge: [edgeRows],
   server: [overheadRows, loadRows],
   grade: [gradeRows],
+  check: [checkRows],
   "math-verify": [mathVerifyRows],
   packages: [packageRows],
   growth: [async (setup) => [await growthRow(setup)]],
@@ -130,10 +132,14 @@ async function runBench(flags: BenchFlags): Promise<number> {
 
 /** Says which rows are left out, and what they need. */
 async function reportMissing(setup: BenchSetup, part: BenchPart | undefined): Promise<void> {
-  const missing = { "math-verify": await missingForMathVerify(setup), packages: missingForPackages(setup) };
-  for (const [name, reason] of Object.entries(missing)) {
+  const missing = [
+    ["math-verify", "math-verify", await missingForMathVerify(setup)],
+    ["packages", "packages", missingForPackages(setup)],
+    ["edge", "the edge module", await missingForEdgeModule()],
+  ] as const;
+  for (const [name, what, reason] of missing) {
     const isMeasured = part === undefined || part === name;
-    if (isMeasured && reason !== undefined) await writeText(Deno.stdout, `No rows of ${name}: ${reason}\n`);
+    if (isMeasured && reason !== undefined) await writeText(Deno.stdout, `No rows of ${what}: ${reason}\n`);
   }
 }
 

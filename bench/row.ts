@@ -2,7 +2,7 @@
 export interface Row {
   readonly what: string;
   readonly value: number;
-  readonly unit: "ms" | "µs" | "MB" | "×" | "%" | "/s" | "calls" | "sessions" | "errors";
+  readonly unit: "ms" | "µs" | "kB" | "MB" | "×" | "%" | "/s" | "calls" | "sessions" | "errors";
   /** Maximum, or minimum for rates, ratios, calls and sessions. A row without a bound is for comparison. */
   readonly bound?: number;
 }

@@ -29,7 +29,7 @@ function schemathesisCommand(): Command {
     .description("Send requests that Schemathesis derives from /openapi.json to a new server")
     .option("--setup", "create the Python environment and exit")
     .option("--python <program>", "Python that creates the environment", "python3")
-    .option("--seconds <n>", "time of the run", parseWholeNumber(1), 120)
+    .option("--seconds <n>", "time of the run", parseWholeNumber(1), 240)
     .option("--examples <n>", "requests of each route and phase", parseWholeNumber(1), 20)
     .option("--seed <n>", "repeats the requests of another run", parseWholeNumber(0))
     .addHelpText("after", NOTES)
@@ -54,6 +54,10 @@ async function runSchemathesis(flags: SchemathesisFlags, signal: AbortSignal): P
     return id;
   };
   const env = { SESSION_ID: await create("/v1/sessions"), ENV_ID: await create("/v1/envs") };
+  await serving.ask(`/v1/sessions/${env.SESSION_ID}/files`, { files: { "data.txt": "MSAyIDMK" } }, {
+    headers,
+  });
+  using _cleaner = endSessions(serving.url, { headers, except: env.SESSION_ID });
   const { seed, seconds, examples } = flags;
   const args = [
     "--config-file",
@@ -76,6 +80,24 @@ async function runSchemathesis(flags: SchemathesisFlags, signal: AbortSignal): P
     ...seed === undefined ? [] : ["--seed", String(seed)],
   ];
   return await runProgram(`${VENV}/bin/schemathesis`, args, { signal, env });
+}
+
+/** Ends the sessions that requests open, so that later ones need not wait for a free one. */
+function endSessions(
+  url: string,
+  { headers, except }: { headers: Record<string, string>; except: string },
+): Disposable {
+  const endAll = async () => {
+    const { sessions } = await (await fetch(`${url}/v1/sessions`, { headers })).json();
+    for (const { id } of sessions) {
+      if (id === except) continue;
+      const response = await fetch(`${url}/v1/sessions/${id}`, { method: "DELETE", headers });
+      await response.body?.cancel();
+    }
+  };
+  // Schemathesis reports a server that does not respond.
+  const timer = setInterval(() => endAll().catch(() => {}), 200);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Creates the environment. An earlier one is replaced. */
