@@ -19,6 +19,28 @@ Deno.test("no code branches on the text of an error message", async () => {
   assertEquals(new Set(branches.map(({ inFunction }) => inFunction)), new Set(Object.keys(EXEMPT)));
 });
 
+Deno.test("zod is imported as a namespace, of which bundles leave out what is not used", async () => {
+  const root = new URL("../", import.meta.url);
+  const found: string[] = [];
+  for await (const file of glob("src/**/*.ts", { cwd: fileURLToPath(root) })) {
+    const text = await Deno.readTextFile(new URL(file, root));
+    if (/^import (?:type )?\{(?:[^}]*\W)?z\W[^}]*\} from "zod"/m.test(text)) found.push(file);
+  }
+  assertEquals(found, []);
+});
+
+Deno.test("no code asks for the operating system where it can try what it needs", async () => {
+  const root = new URL("../", import.meta.url);
+  const found: string[] = [];
+  for await (const file of glob("{src,packaging}/**/*.{ts,mjs}", { cwd: fileURLToPath(root) })) {
+    const text = await Deno.readTextFile(new URL(file, root));
+    if (/Deno\.build\.(?:os|target|vendor)|process\.platform|navigator\.platform|\bplatform\(\)/.test(text)) {
+      found.push(file);
+    }
+  }
+  assertEquals(found, []);
+});
+
 const BRANCHES: readonly string[] = [
   `/^Cannot /.test(error.message)`,
   `/^Cannot /.exec(error.message)`,
@@ -93,7 +115,7 @@ const BUILT_PATTERNS: Readonly<Record<string, readonly [times: number, from: str
   "src/chat/control_tokens.ts": [3, "escaped tokens of the operator's tokenizer"],
   "src/chat/inverse_parsers.ts": [3, "escaped tokens of the operator's tokenizer"],
   "src/chat/load_tokenizer.ts": [1, "the operator's tokenizer file"],
-  "src/cli/repl_blocks.ts": [1, "constants"],
+  "src/cli/repl/blocks.ts": [1, "constants"],
   "src/envs/workspace/replies/evaluation_output.ts": [1, "constants"],
   "src/rewards/ifeval/detectable_format.ts": [1, "escaped text of bounded length"],
   "src/rewards/ifeval/instructions.ts": [3, "escaped text of bounded length"],

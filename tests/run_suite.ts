@@ -4,6 +4,8 @@
  *
  *     deno run -A tests/run_suite.ts [all|unit|sandbox|escape|docs] [arguments of deno test]
  */
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { groupTests, type TestGroup } from "./test_groups.ts";
 
@@ -63,6 +65,32 @@ async function writeGroups(folder: string, groups: readonly TestGroup[]): Promis
   }));
 }
 
+/** Folder of the images that tests build, instead of the user's own cache. It is removed with the clone. */
+const TEST_HOME = fileURLToPath(new URL("../.paddock/tests", ROOT));
+
+/**
+ * Returns the variables of a suite's processes. Their home is a folder of the clone, so that the images of tests are not
+ * in the user's cache; the caches of Deno and npm stay where they are, and so do the wheels of math-verify.
+ */
+export async function testEnvironment(home = TEST_HOME): Promise<Record<string, string>> {
+  const userCache = join(homedir(), ".cache", "paddock");
+  const cache = join(home, ".cache", "paddock");
+  await Deno.mkdir(cache, { recursive: true, mode: 0o700 });
+  await Deno.symlink(join(userCache, "math-verify"), join(cache, "math-verify")).catch(() => {}); // an earlier suite made it
+  return {
+    HOME: home,
+    USERPROFILE: home,
+    PADDOCK_CACHE_DIR: cache,
+    DENO_DIR: Deno.env.get("DENO_DIR") ?? await denoDir(),
+    npm_config_cache: Deno.env.get("npm_config_cache") ?? join(homedir(), ".npm"),
+  };
+}
+
+async function denoDir(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
+}
+
 async function runSuite(name: string, more: readonly string[]): Promise<number> {
   const suite = SUITES[name];
   if (suite === undefined) {
@@ -76,7 +104,7 @@ async function runSuite(name: string, more: readonly string[]): Promise<number> 
     const groups = await writeGroups(folder, await groupTests(ROOT, suite.has));
     const junit = given === undefined ? [`--junit-path=${report}`] : [];
     const args = [...suite.args, ...groups, ...junit, ...more];
-    const child = new Deno.Command(Deno.execPath(), { args }).spawn();
+    const child = new Deno.Command(Deno.execPath(), { args, env: await testEnvironment() }).spawn();
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       // A terminal sends Ctrl-C to the child as well, which then reports what it has run.
       Deno.addSignalListener(signal, () => signal === "SIGTERM" && child.kill(signal));

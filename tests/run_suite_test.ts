@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { countTests, formatDuration } from "./run_suite.ts";
+import { countTests, formatDuration, testEnvironment } from "./run_suite.ts";
+import { TempFolder } from "./temp_folder.ts";
 import { groupTests } from "./test_groups.ts";
 
 Deno.test("countTests() counts the tests of a JUnit report", () => {
@@ -25,4 +26,17 @@ Deno.test("groupTests() puts each test file into one group, and files with a sha
   assertEquals(groupOf("escape/escape_test.ts")?.files, ["escape/escape_test.ts"]);
   assertEquals(groupOf("run_suite_test.ts")?.name.startsWith("unit."), true);
   assertEquals(groupOf("cli/serve_sandbox_test.ts")?.name.startsWith("sandbox."), true);
+});
+
+Deno.test("testEnvironment() keeps images out of the user's cache, and the caches of Deno and npm where they are", async () => {
+  await using folder = await TempFolder.of();
+  const home = `${folder.path}/home`;
+  const environment = await testEnvironment(home);
+  assertEquals(environment.HOME, home);
+  assertEquals(environment.PADDOCK_CACHE_DIR, `${home}/.cache/paddock`);
+  assertEquals((await Deno.stat(`${home}/.cache/paddock`)).isDirectory, true);
+  for (const variable of [environment.DENO_DIR, environment.npm_config_cache]) {
+    assertEquals(variable?.startsWith(folder.path), false);
+  }
+  await testEnvironment(home);
 });
