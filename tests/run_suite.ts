@@ -110,7 +110,9 @@ async function runSuite(name: string, more: readonly string[]): Promise<number> 
       Deno.addSignalListener(signal, () => signal === "SIGTERM" && child.kill(signal));
     }
     const { code } = await child.status;
-    const { passed, failed, skipped } = countTests(await Deno.readTextFile(report));
+    const junitText = await Deno.readTextFile(report).catch(() => undefined);
+    if (junitText === undefined) return code || 1; // no test has run, such as after an import that fails
+    const { passed, failed, skipped } = countTests(junitText);
     const duration = formatDuration(performance.now() - startedAt);
     const ignored = skipped > 0 ? `, ${skipped} skipped` : "";
     const summary = `The suite '${name}' took ${duration}\n${passed} passed, ${failed} failed${ignored}\n`;
