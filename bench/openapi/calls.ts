@@ -41,6 +41,7 @@ const STATUSES: Readonly<Record<string, readonly number[]>> = {
   cancelRequest: [404], // no such request runs
   openMcpStream: [406], // a client that does not accept events
   openEpisodeSocket: [426], // no handshake
+  readSandboxFile: [404], // a new sandbox has no files
   redirectToDocs: [200, 302], // some clients follow it
 };
 
@@ -50,11 +51,20 @@ const BODIES: Readonly<Record<string, unknown>> = {
   sendMcpMessage: { jsonrpc: "2.0", id: 1, method: "tools/list" }, // as OpenEnv's clients do, who accept JSON
 };
 
-/** Returns a call of every operation of the document. */
+/**
+ * Returns a call of every operation of the document whose body, if it has one, is JSON. The SDKs of E2B call the
+ * operation that takes files, as the generated clients differ in what they take.
+ */
 export function callsOf(document: Document): Call[] {
   return Object.entries<Document>(document.paths).flatMap(([path, item]) =>
-    METHODS.filter((method) => method in item).map((method) => callOf(document, { path, method }))
+    METHODS.filter((method) => method in item && takesJson(item[method]))
+      .map((method) => callOf(document, { path, method }))
   );
+}
+
+/** Returns true if an operation takes JSON or no body. */
+export function takesJson({ requestBody }: Document): boolean {
+  return requestBody === undefined || "application/json" in requestBody.content;
 }
 
 function callOf(document: Document, { path, method }: { path: string; method: string }): Call {
@@ -82,6 +92,7 @@ function callOf(document: Document, { path, method }: { path: string; method: st
     tag: operation.tags[0],
     ...(idName && { idName: idName.name }),
     ...(path === "/mcp" && method === "delete" && { idHeader: "Mcp-Session-Id" }),
+    ...(path === "/files" && { idHeader: "e2b-sandbox-id" }),
     ...(fixture && { fixture }),
     pathParams: examples("path"),
     query: examples("query"),
@@ -117,6 +128,9 @@ function fixtureOf(path: string, document: Document): Fixture | undefined {
   }
   if (path.startsWith("/v1/requests/{")) {
     return { path: "/v1/grade", body: example("/v1/grade"), id: { text: "none" } };
+  }
+  if (path === "/files" || /^(\/v2)?\/sandboxes\/\{/.test(path)) {
+    return { path: "/sandboxes", body: { timeout: 300 }, id: { key: "sandboxID" } };
   }
   if (path.startsWith("/contexts/{")) return { path: "/contexts", body: {}, id: { key: "id" } };
   if (path.startsWith("/sessions/{")) {

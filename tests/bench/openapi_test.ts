@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { callsOf } from "../../bench/openapi/calls.ts";
+import { callsOf, takesJson } from "../../bench/openapi/calls.ts";
 import { TYPESCRIPT_CLIENTS } from "../../bench/openapi/typescript_clients.ts";
 import { served } from "../server/served.ts";
 
-Deno.test("callsOf() makes a call of every operation, with a body where one is required", async () => {
+Deno.test("callsOf() makes a call of every operation that takes JSON, with a body where one is required", async () => {
   await using server = served();
   const { body: document } = await server.send("GET", "/openapi.json");
   const operations = Object.values<Record<string, { operationId: string; requestBody?: object }>>(
@@ -13,7 +13,7 @@ Deno.test("callsOf() makes a call of every operation, with a body where one is r
   const calls = callsOf(document);
   assertEquals(
     calls.map(({ operationId }) => operationId).sort(),
-    operations.map(({ operationId }) => operationId).sort(),
+    operations.filter(takesJson).map(({ operationId }) => operationId).sort(),
   );
   for (const { operationId, path, statuses, body, fixture, idName, pathParams } of calls) {
     assert(statuses.length > 0, operationId);
