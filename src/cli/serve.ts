@@ -35,6 +35,7 @@ interface ServeFlags extends SandboxFlags, TokenFlags {
   trustedProxy?: string[];
   corsOrigin?: string[];
   accessLog?: string;
+  untilStdinEnds?: true;
   maxSessions?: number;
   maxSessionsPerToken?: number;
   queue: number;
@@ -81,6 +82,7 @@ export function serveCommand(): Command {
       collectValues,
     )
     .option("--access-log <file>", "append a line of JSON for each request to a file; - for stderr")
+    .option("--until-stdin-ends", "stop when stdin ends, and so with the process that started the server")
     .optionsGroup("Sandbox:")
     .addOption(profileOption().default("serve"))
     .addOption(
@@ -132,7 +134,8 @@ export function serveCommand(): Command {
     });
 }
 
-async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number> {
+async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<number> {
+  const signal = flags.untilStdinEnds ? AbortSignal.any([interrupt, stdinEnd()]) : interrupt;
   const { maxSessionsPerToken: maxSessionsEach, queue, metricsToken } = flags;
   const corsOrigins = checkOrigins(flags.corsOrigin ?? []);
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
@@ -266,6 +269,14 @@ export function connectionsOf(maxSessions: number, openFiles: number): number {
 async function fileLimit(): Promise<number> {
   const limits = await Deno.readTextFile("/proc/self/limits").catch(() => "");
   return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
+}
+
+/** Returns a signal that is aborted when stdin ends. What it contains is discarded. */
+function stdinEnd(): AbortSignal {
+  const controller = new AbortController();
+  const ended = () => controller.abort(new DOMException("stdin has ended", "AbortError"));
+  currentIo().stdin.readable.pipeTo(new WritableStream()).then(ended, ended);
+  return controller.signal;
 }
 
 async function waitForAbort(signal: AbortSignal): Promise<void> {

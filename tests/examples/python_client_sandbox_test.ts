@@ -2,31 +2,52 @@ import { assertEquals } from "@std/assert";
 import { Serving } from "../../bench/serving.ts";
 import { PYTHON } from "./installed.ts";
 
+const CLI = decodeURIComponent(new URL("../../src/cli.ts", import.meta.url).pathname);
 const CLIENT = decodeURIComponent(new URL("../../packaging/python/", import.meta.url).pathname);
 /** Programs, with the last line of their output. */
 const CHECKS = [
   ["client_checks.py", "a response must be an object\n"],
   ["client_tools_checks.py", "tools are checked\n"],
+  ["async_client_checks.py", "the asynchronous client is checked\n"],
 ] as const;
 
+/** Runs a file of checks, which prints a last line if all have passed. */
+async function runChecks(file: string, last: string, env: Record<string, string>) {
+  const { success, stdout, stderr } = await new Deno.Command("python3", {
+    args: ["-B", "-W", "error", decodeURIComponent(new URL(file, import.meta.url).pathname)],
+    env: { PYTHONPATH: CLIENT, ...env },
+  }).output();
+  const decoder = new TextDecoder();
+  return { file, success, isComplete: decoder.decode(stdout).endsWith(last), stderr: decoder.decode(stderr) };
+}
+
+function passed(file: string) {
+  return { file, success: true, isComplete: true, stderr: "" };
+}
+
 Deno.test({
-  name: `paddock.Client of Python drives a real server${PYTHON.note}`,
+  name: `paddock.Client and AsyncClient of Python drive a real server${PYTHON.note}`,
   ignore: PYTHON.missing,
   async fn() {
     const token = crypto.randomUUID();
     const serving = await Serving.start("--max-sessions", "3", "--queue", "0", "--token", token);
-    const decoder = new TextDecoder();
+    const env = { PADDOCK_URL: serving.url, PADDOCK_TOKEN: token };
     const ends = [];
-    for (const [file, last] of CHECKS) {
-      const { success, stdout, stderr } = await new Deno.Command("python3", {
-        args: ["-B", "-W", "error", decodeURIComponent(new URL(file, import.meta.url).pathname)],
-        env: { PADDOCK_URL: serving.url, PADDOCK_TOKEN: token, PYTHONPATH: CLIENT },
-      }).output();
-      const isComplete = decoder.decode(stdout).endsWith(last);
-      ends.push({ file, success, isComplete, stderr: decoder.decode(stderr) });
-    }
+    for (const [file, last] of CHECKS) ends.push(await runChecks(file, last, env));
     const { log } = await serving.end("SIGTERM");
-    assertEquals(ends, CHECKS.map(([file]) => ({ file, success: true, isComplete: true, stderr: "" })));
+    assertEquals(ends, CHECKS.map(([file]) => passed(file)));
     assertEquals(log, "");
+  },
+});
+
+Deno.test({
+  name: `paddock.serve() of Python starts a server that ends with its block or its process${PYTHON.note}`,
+  ignore: PYTHON.missing,
+  async fn() {
+    const env = { PADDOCK_COMMAND: JSON.stringify([Deno.execPath(), "run", "-A", "--quiet", CLI]) };
+    assertEquals(
+      await runChecks("serve_checks.py", "serve() is checked\n", env),
+      passed("serve_checks.py"),
+    );
   },
 });

@@ -93,6 +93,7 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "Episodes: sh",
     "TypeScript client: ts",
     "Python client: python",
+    "Python client: python",
     "Functions of the client: python",
     "verl: sh",
     "verl: sh",
@@ -188,8 +189,13 @@ Deno.test({
   ignore: !posix || PYTHON.missing,
   fn: () =>
     whileServed(async (clone, at) => {
-      const python = await clone.write("program.py", at(block("Python client", "python")));
+      const python = await clone.write("program.py", at(block("Python client", "python", "numbers")));
       assertEquals(await clone.run("python3", python), "6\n");
+      const asynchronous = await clone.write(
+        "asynchronous.py",
+        at(block("Python client", "python", "asyncio")),
+      );
+      assertEquals(await clone.run("python3", asynchronous), "21\n");
       const functions = await clone.write("functions.py", at(block("Functions of the client", "python")));
       assertEquals(await clone.run("python3", functions), "7.5\n");
       assertEquals(await clone.run("sh", "-euc", at(block("verl", "sh", "sandbox_fusion"))), "rewarded\n");

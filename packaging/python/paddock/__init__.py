@@ -1,11 +1,43 @@
-"""Client of Paddock, a sandbox for Python programs of language models.
+"""Paddock, a sandbox for Python programs of language models: the command, a server and its clients.
 
-    from paddock import Client
+    import paddock
 
-    with Client("http://127.0.0.1:8471").session() as session:
+    with paddock.serve() as server, server.client().session() as session:
         print(session.exec("6 * 7").value)  # 42
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .client import BatchOutcome, Client, ExecResult, GuestError, PaddockError, Score, Session
 
-__all__ = ["BatchOutcome", "Client", "ExecResult", "GuestError", "PaddockError", "Score", "Session"]
+if TYPE_CHECKING:
+    from .aio import AsyncClient, AsyncSession
+    from .server import Server, serve
+
+__all__ = [
+    "AsyncClient",
+    "AsyncSession",
+    "BatchOutcome",
+    "Client",
+    "ExecResult",
+    "GuestError",
+    "PaddockError",
+    "Score",
+    "Server",
+    "Session",
+    "serve",
+]
+
+_LAZY = {"AsyncClient": "aio", "AsyncSession": "aio", "Server": "server", "serve": "server"}
+"""Modules of the names that are imported at their first use: asyncio takes a tenth of a second."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    return value

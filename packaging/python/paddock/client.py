@@ -46,10 +46,13 @@ Body = Union[Mapping[str, Any], bytes]
 
 _BUSY = (408, 429, 502, 503, 504)
 _GATEWAY = (502, 504)
+_CALL_OVER = (404, 409)
+_NO_RESULT = "Cannot exec as the response ended before the result"
 _MAX_PAUSE_SECONDS = 60.0
 _CLOSE_SECONDS = 10.0
 _MAX_RESPONSE_BYTES = 512 * 1024 * 1024
 _MAX_THREADS = 32
+_MAX_ERROR_BYTES = 1 << 20
 _MAX_ERROR_CHARACTERS = 65_536
 _MAX_INTEGER = 2**53 - 1
 _NUMBERS = {**dict.fromkeys("bhilq", "int"), **dict.fromkeys("BHILQ", "uint"), **dict.fromkeys("fd", "float")}
@@ -72,6 +75,8 @@ class PaddockError(Exception):
         """Error type of the server, such as ``not_found`` or ``busy``."""
         self.retry_after = retry_after
         """Seconds to wait before a retry, as set by the server."""
+        self._unsent: Optional[bool] = None
+        """Without a response: whether the request has certainly not reached the server."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +157,7 @@ class Client:
             raise ValueError(f"Cannot create client as 'url' must be an http or https URL: current value is {url!r}")
         self._connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._host = parts.netloc
+        self._origin = f"{parts.scheme}://{parts.netloc}"
         self._base = parts.path.rstrip("/").removesuffix("/v1") + "/v1"
         self._headers = {} if token is None else {"authorization": f"Bearer {token}"}
         self._retries = retries
@@ -185,26 +191,34 @@ class Client:
         function must not use its own session, which runs the program that waits for it.
         """
         until = None if wait is None else time.monotonic() + wait
-        specs = [_tool_spec(tool, tool_timeout) for tool in tools]
-        body = {"seed": seed, "ttlSeconds": ttl, "metadata": metadata, "limits": _limits(timeout, memory_bytes), "tools": specs or None}
+        named = _named_tools(tools, tool_timeout)
+        limits = _limits(timeout, memory_bytes)
+        body = {"seed": seed, "ttlSeconds": ttl, "metadata": metadata, "limits": limits, "tools": named.specs or None}
         answer = self._post("/sessions", body, full_until=until, waits=True)
-        return Session(self, _text(answer, "id"), {spec["name"]: tool for spec, tool in zip(specs, tools)})
+        return Session(self, _text(answer, "id"), named.functions)
 
-    def exec(self, code: str, **options: Any) -> ExecResult:
+    def exec(
+        self,
+        code: str,
+        *,
+        timeout: Optional[float] = None,
+        stdin: Optional[str] = None,
+        inputs: Optional[Mapping[str, Any]] = None,
+        files: Optional[Files] = None,
+        fetch_files: Sequence[str] = (),
+        on_output: Optional[OnOutput] = None,
+    ) -> ExecResult:
         """Runs one program in its own interpreter. The options are those of ``Session.exec``."""
-        on_output = options.pop("on_output", None)
-        timeout = options.get("timeout")
-        body = _program(code, **options)
+        body = _program(code, timeout=timeout, stdin=stdin, inputs=inputs, files=files, fetch_files=fetch_files)
         if on_output is None:
             return _result(self._post("/exec", body, timeout=timeout, waits=True))
         read = functools.partial(_read_output, on_output=on_output, open_calls=contextlib.nullcontext)
-        return self._request("POST", "/exec/stream", body, timeout=timeout, read=read, waits=True)
+        result: ExecResult = self._request("POST", "/exec/stream", body, timeout=timeout, read=read, waits=True)
+        return result
 
     def sessions(self, metadata: Optional[Mapping[str, str]] = None) -> list[dict[str, Any]]:
         """Returns the sessions of this token that have this metadata, as the server describes them."""
-        query = urllib.parse.quote(urllib.parse.urlencode(metadata or {}), safe="")
-        answer = _json(self._request("GET", f"/sessions?metadata={query}"), "list sessions")
-        return list(answer.get("sessions", []))
+        return _list(self._request("GET", _sessions_path(metadata)), "sessions")
 
     def exec_batch(self, programs: Iterable[Union[str, Mapping[str, Any]]]) -> list[BatchOutcome]:
         """Runs many programs in one request, each in its own interpreter, and returns their outcomes in order.
@@ -212,17 +226,8 @@ class Client:
         A program is its code, or ``{"code", "timeout", "stdin", "inputs", "files", "fetch_files", "session"}``. With
         ``session`` it runs in that ``Session``.
         """
-        given = [{"code": program} if isinstance(program, str) else dict(program) for program in programs]
-        items = []
-        for program in given:
-            session = program.pop("session", None)
-            items.append({**_program(**program), **({} if session is None else {"session": session.id})})
-        seconds = sum(program.get("timeout") or 0 for program in given)
-        answer = self._post("/exec:batch", {"items": items}, timeout=seconds)
-        results = answer.get("results")
-        if not isinstance(results, list) or len(results) != len(items):
-            raise PaddockError("Cannot exec batch as the response must have one result per program")
-        return [_outcome(result) for result in results]
+        items, seconds = _batch(programs)
+        return _outcomes(self._post("/exec:batch", {"items": items}, timeout=seconds), len(items))
 
     def grade(self, grader: str, task: Mapping[str, Any], messages: Sequence[Mapping[str, str]]) -> Score:
         """Scores a conversation with one of the server's graders, such as ``gsm8k`` or ``hidden_tests``.
@@ -230,34 +235,25 @@ class Client:
         ``task`` is ``{"id", "query", "answer", "reference", "fields"}``; all keys are optional. A busy server makes
         the grade wait.
         """
-        body = {"grader": grader, "task": dict(task), "messages": [dict(message) for message in messages]}
-        answer = self._post("/grade", body, waits=True)
-        score = answer.get("score")
-        if score is not None and not isinstance(score, (int, float)):
-            raise PaddockError("Cannot grade as the response has no score")
-        return Score(score, answer.get("parts") or {}, answer.get("reason"))
+        return _score(self._post("/grade", _conversation(grader, task, messages), waits=True))
 
     def graders(self) -> list[str]:
         """Returns the names of the server's graders."""
-        names = _json(self._request("GET", "/graders"), "list graders").get("graders")
-        if not isinstance(names, list):
-            raise PaddockError("Cannot list graders as the response has no list of graders")
-        return [str(name) for name in names]
+        return [str(name) for name in _list(self._request("GET", "/graders"), "graders")]
 
     def _post(self, path: str, body: Body, **options: Any) -> dict[str, Any]:
         request_id = str(uuid.uuid4())
         try:
             return _json(self._request("POST", path, body, request_id=request_id, **options), path)
         except BaseException as error:
-            late = isinstance(error, PaddockError) and isinstance(error.__cause__, socket.timeout)
-            if late or not isinstance(error, Exception):  # such as Ctrl-C: the program would continue to run
+            if _continues(error):
                 self._cancel(request_id)
             raise
 
     def _cancel(self, request_id: str) -> None:
         try:
             self._once("DELETE", f"/requests/{request_id}", None, {}, 5.0, _read)
-        except (OSError, http.client.HTTPException, PaddockError):
+        except PaddockError:
             pass  # it ends at its own timeout
 
     def _request(
@@ -277,31 +273,12 @@ class Client:
         headers = {} if request_id is None else {"x-request-id": request_id}
         seconds = (answer_timeout or self._answer_timeout) + (timeout or 0)
         is_safe = method != "POST" or request_id is not None
-        tries = 0
+        retry = _Retry(self._retries, self._backoff, is_safe=is_safe, waits=waits, until=full_until)
         while True:
-            tries += 1
-            retry_after = None
             try:
                 return self._once(method, path, body, headers, seconds, read or _read)
             except PaddockError as error:
-                failed, retry_after = error, error.retry_after
-                full = waits and (error.status == 429 or error.kind == "timeout")
-                again = error.status in _BUSY and (is_safe or error.status not in _GATEWAY)
-                if full and full_until is not None and time.monotonic() >= full_until:
-                    raise
-            except socket.timeout as error:
-                raise PaddockError(f"Cannot get response from {self._host} within {seconds} s") from error
-            except (OSError, http.client.HTTPException) as error:
-                failed = PaddockError(f"Cannot reach {self._host}: {error!r}")
-                failed.__cause__ = error
-                again = is_safe or isinstance(error, (ConnectionRefusedError, socket.gaierror))
-                full = False
-            if (retry_after or 0) > _MAX_PAUSE_SECONDS or not full and (not again or tries > self._retries):
-                raise failed
-            longest = self._backoff if full else min(_MAX_PAUSE_SECONDS, self._backoff * 2 ** (tries - 1))
-            pause = max(retry_after or 0, longest * random.uniform(0.5, 1))
-            left = math.inf if full_until is None else full_until - time.monotonic()
-            time.sleep(max(0, min(pause, left)) if full else pause)
+                time.sleep(retry.pause(error))
 
     def _once(
         self,
@@ -312,21 +289,27 @@ class Client:
         seconds: float,
         read: Read,
     ) -> Any:
+        """Sends a request once. All failures are ``PaddockError``."""
         until = time.monotonic() + seconds
         connection = self._connect(self._host, timeout=min(seconds, threading.TIMEOUT_MAX))
         try:
-            if isinstance(body, Mapping):
-                body = json.dumps({k: v for k, v in body.items() if v is not None}).encode()
+            contents = _contents(body)
             all_headers = {**self._headers, **headers, **({} if body is None else {"content-type": "application/json"})}
-            early_disconnect = _send(connection, method, self._base + path, body, all_headers)
-            response = http.client.HTTPResponse(_DeadlineReader(connection.sock, until), method=method)
+            early_disconnect = _send(connection, method, self._base + path, contents, all_headers)
+            reader: Any = _DeadlineReader(connection.sock, until)  # of a socket, it needs makefile() only
+            response = http.client.HTTPResponse(reader, method=method)
             try:
                 response.begin()
             except (OSError, http.client.HTTPException) as error:
                 raise early_disconnect or error
             if not 200 <= response.status < 300:
-                raise _error_of(response)
+                text = response.read(_MAX_ERROR_BYTES).decode(errors="replace")
+                raise _failure(response.status, text, response.getheader("retry-after", ""))
             return read(response)
+        except socket.timeout as error:
+            raise _late(self._host, seconds) from error
+        except (OSError, http.client.HTTPException) as error:
+            raise _lost(self._host, error, unsent=isinstance(error, (ConnectionRefusedError, socket.gaierror))) from error
         finally:
             connection.close()
 
@@ -338,7 +321,7 @@ class Session:
         self.id = session_id
         self._client = client
         self._tools = tools or {}
-        self._path = f"/sessions/{urllib.parse.quote(session_id, safe='')}"
+        self._path = _session_path(session_id)
         self._lock = threading.RLock()
         self._closed = False
 
@@ -368,7 +351,8 @@ class Session:
                 return _result(self._client._post(f"{self._path}/exec", body, timeout=timeout))
             calls = functools.partial(_Calls, self._client, self._path, self._tools)
             read = functools.partial(_read_output, on_output=on_output, open_calls=calls)
-            return self._client._request("POST", f"{self._path}/stream", body, timeout=timeout, read=read)
+            result: ExecResult = self._client._request("POST", f"{self._path}/stream", body, timeout=timeout, read=read)
+            return result
 
     def shell(
         self,
@@ -394,20 +378,18 @@ class Session:
     def read_file(self, path: str) -> bytes:
         """Reads a file under the working directory."""
         with self._lock:
-            return self._client._request("GET", f"{self._path}/file?path={urllib.parse.quote(path, safe='')}")
+            contents: bytes = self._client._request("GET", f"{self._path}/file?path={_quoted(path)}")
+            return contents
 
     def list_files(self) -> dict[str, int]:
         """Returns the files under the working directory, with their sizes in bytes."""
         with self._lock:
-            answer = _json(self._client._request("GET", f"{self._path}/files"), "list files")
-        return {_text(file, "path"): int(file.get("bytes", 0)) for file in answer.get("files", [])}
+            return _sizes(self._client._request("GET", f"{self._path}/files"))
 
     def list_dir(self, path: str = ".") -> list[dict[str, Any]]:
         """Returns the entries of a folder, at most 10,000, as dicts with ``path``, ``bytes``, ``type`` and ``modifiedAt``."""
         with self._lock:
-            query = urllib.parse.quote(path, safe="")
-            answer = _json(self._client._request("GET", f"{self._path}/files?path={query}"), "list folder")
-        return list(answer.get("files", []))
+            return _list(self._client._request("GET", f"{self._path}/files?path={_quoted(path)}"), "files")
 
     def make_dir(self, path: str) -> None:
         """Makes a folder and those above it."""
@@ -416,9 +398,8 @@ class Session:
 
     def remove(self, path: str, recursive: bool = False) -> None:
         """Removes a file or a folder, which must be empty unless ``recursive``."""
-        query = urllib.parse.urlencode({"path": path, "recursive": "true" if recursive else "false"})
         with self._lock:
-            self._client._request("DELETE", f"{self._path}/files?{query}")
+            self._client._request("DELETE", _removal(self._path, path, recursive))
 
     def reset(self, mode: str = "fresh", seed: Optional[int] = None) -> None:
         """Resets variables and files. ``rewind`` is faster, but only safe if you trust the last program."""
@@ -486,19 +467,16 @@ class _Calls:
                 self._unfinished.discard(call["callId"])
 
     def _answer(self, call: dict[str, Any]) -> None:
-        path = f"{self._path}/calls/{urllib.parse.quote(call['callId'], safe='')}"
+        path = f"{self._path}/calls/{_quoted(call['callId'])}"
         try:
-            self._send(path, self._run(call))
+            self._client._post(path, self._run(call))
         except PaddockError as error:
-            if error.status in (404, 409):
-                return  # the call is over
+            if error.status in _CALL_OVER:
+                return
             try:
-                self._send(path, _error_answer(error))  # the server refuses the value, such as one that is too large
+                self._client._post(path, _error_answer(error))  # the server refuses the value, such as one that is too large
             except PaddockError:
                 pass  # the server reports that the call had no answer
-
-    def _send(self, path: str, answer: bytes) -> None:
-        self._client._post(path, answer)
 
     def _run(self, call: dict[str, Any]) -> bytes:
         try:
@@ -507,10 +485,14 @@ class _Calls:
                 import asyncio
 
                 value = asyncio.run(value)
-            _check_integers(value)
-            return json.dumps({"value": value}, allow_nan=False).encode()
+            return _value_answer(value)
         except BaseException as error:  # SystemExit too: the program waits for an answer
             return _error_answer(error)
+
+
+def _value_answer(value: Any) -> bytes:
+    _check_integers(value)
+    return json.dumps({"value": value}, allow_nan=False).encode()
 
 
 def _error_answer(error: BaseException) -> bytes:
@@ -525,6 +507,18 @@ def _check_integers(value: Any, depth: int = 0) -> None:
     if isinstance(value, (list, tuple, dict)) and depth < 64:  # the server refuses what is deeper
         for inner in value.values() if isinstance(value, dict) else value:
             _check_integers(inner, depth + 1)
+
+
+class _NamedTools(typing.NamedTuple):
+    """Functions by their names, with their descriptions in the server's format."""
+
+    specs: list[dict[str, Any]]
+    functions: dict[str, Tool]
+
+
+def _named_tools(tools: Sequence[Tool], timeout: Optional[float]) -> _NamedTools:
+    specs = [_tool_spec(tool, timeout) for tool in tools]
+    return _NamedTools(specs, {spec["name"]: tool for spec, tool in zip(specs, tools)})
 
 
 def _tool_spec(tool: Tool, timeout: Optional[float]) -> dict[str, Any]:
@@ -606,6 +600,39 @@ def _program(
     return {key: value for key, value in body.items() if value is not None}
 
 
+def _batch(programs: Iterable[Union[str, Mapping[str, Any]]]) -> tuple[list[dict[str, Any]], float]:
+    """Returns the programs of a batch in the server's format, and the sum of their timeouts in seconds."""
+    items, seconds = [], 0.0
+    for given in programs:
+        program: dict[str, Any] = {"code": given} if isinstance(given, str) else dict(given)
+        session = program.pop("session", None)
+        items.append({**_program(**program), **({} if session is None else {"session": session.id})})
+        seconds += program.get("timeout") or 0
+    return items, seconds
+
+
+def _conversation(grader: str, task: Mapping[str, Any], messages: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    return {"grader": grader, "task": dict(task), "messages": [dict(message) for message in messages]}
+
+
+def _quoted(text: str) -> str:
+    return urllib.parse.quote(text, safe="")
+
+
+def _session_path(session_id: str) -> str:
+    return f"/sessions/{_quoted(session_id)}"
+
+
+def _sessions_path(metadata: Optional[Mapping[str, str]]) -> str:
+    return f"/sessions?metadata={_quoted(urllib.parse.urlencode(metadata or {}))}"
+
+
+def _removal(session_path: str, path: str, recursive: bool) -> str:
+    """Returns the path of the request that removes a file or folder."""
+    query = urllib.parse.urlencode({"path": path, "recursive": "true" if recursive else "false"})
+    return f"{session_path}/files?{query}"
+
+
 def _limits(timeout: Optional[float], memory_bytes: Optional[int]) -> Optional[dict[str, Any]]:
     limits = {"timeoutMs": _ms(timeout), "memoryBytes": memory_bytes}
     return {name: limit for name, limit in limits.items() if limit is not None} or None
@@ -640,6 +667,13 @@ def _in_base64(files: Files) -> dict[str, str]:
 def _utf8(text: str) -> bytes:
     """Encodes text as UTF-8, with a replacement character for each unpaired surrogate."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _contents(body: Optional[Body]) -> Optional[bytes]:
+    """Returns the bytes of a body. Fields without a value are left out."""
+    if isinstance(body, Mapping):
+        return json.dumps({key: value for key, value in body.items() if value is not None}).encode()
+    return body
 
 
 def _has_port(parts: urllib.parse.SplitResult) -> bool:
@@ -678,6 +712,11 @@ class _DeadlineReader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def stop(self) -> None:
+        """Ends the connection for a thread that reads."""
+        with contextlib.suppress(OSError):  # it has ended
+            self._sock.shutdown(socket.SHUT_RDWR)
+
     def readinto(self, buffer: Any) -> int:
         left = self._until - time.monotonic()
         if left <= 0:
@@ -689,7 +728,7 @@ class _DeadlineReader(io.RawIOBase):
 def _read(response: http.client.HTTPResponse) -> bytes:
     contents = response.read(_MAX_RESPONSE_BYTES + 1)
     if len(contents) > _MAX_RESPONSE_BYTES:
-        raise PaddockError(f"Cannot read response as it must have at most {_MAX_RESPONSE_BYTES} bytes: found more")
+        raise _too_large()
     if response.length:
         raise http.client.IncompleteRead(contents, response.length)
     return contents
@@ -704,30 +743,46 @@ def _read_output(
 
 
 def _read_events(response: http.client.HTTPResponse, on_output: Optional[OnOutput], calls: Optional[_Calls]) -> ExecResult:
-    name, data = "", ""
-    while True:
-        line = response.readline(_MAX_RESPONSE_BYTES)
-        if line == b"":
-            raise PaddockError("Cannot exec as the response ended before the result")
+    events = _Events(on_output)
+    while line := response.readline(_MAX_RESPONSE_BYTES):
+        event = events.add(line)
+        if isinstance(event, ExecResult):
+            return event
+        if event is not None and calls is not None:
+            name, call = event
+            if name == "call":
+                calls.start(call)
+            else:
+                calls.cancel(_text(call, "callId"))
+    raise PaddockError(_NO_RESULT)
+
+
+class _Events:
+    """Reads server-sent events line by line, and passes output on."""
+
+    def __init__(self, on_output: Optional[OnOutput]) -> None:
+        self._on_output = on_output
+        self._name, self._data = "", ""
+
+    def add(self, line: bytes) -> Union[ExecResult, tuple[str, dict[str, Any]], None]:
+        """Returns the result, or the start (``call``) or end (``cancel``) of a call, if the line completes it."""
         text = line.decode(errors="replace").rstrip("\r\n")
         key, _, value = text.partition(":")
         if key == "event":
-            name = value.strip()
+            self._name = value.strip()
         elif key == "data":
-            data += value
-        elif text == "":
-            event = _json(data.encode(), "exec")
-            if name == "result":
-                return _result(event)
-            if name == "error":
-                raise PaddockError(_text(event, "message"), kind=_text(event, "type"))
-            if name in ("stdout", "stderr") and on_output is not None:
-                on_output(name, _text(event, "text"))
-            if name == "call" and calls is not None:
-                calls.start(event)
-            if name == "cancel" and calls is not None:
-                calls.cancel(_text(event, "callId"))
-            name, data = "", ""
+            self._data += value
+        if text:
+            return None
+        name, event = self._name, _json(self._data.encode(), "exec")
+        self._name, self._data = "", ""
+        if name == "result":
+            return _result(event)
+        if name == "error":
+            raise PaddockError(_text(event, "message"), kind=_text(event, "type"))
+        if name in ("stdout", "stderr") and self._on_output is not None:
+            self._on_output(name, _text(event, "text"))
+        return (name, event) if name in ("call", "cancel") else None
 
 
 def _json(contents: bytes, doing: str) -> dict[str, Any]:
@@ -738,6 +793,18 @@ def _json(contents: bytes, doing: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise PaddockError(f"Cannot {doing} as the response is not an object")
     return value
+
+
+def _list(contents: bytes, key: str) -> list[Any]:
+    """Returns the list with this name in a response."""
+    values = _json(contents, f"list {key}").get(key)
+    if not isinstance(values, list):
+        raise PaddockError(f"Cannot list {key} as the response has no list of {key}")
+    return values
+
+
+def _sizes(contents: bytes) -> dict[str, int]:
+    return {_text(file, "path"): int(file.get("bytes", 0)) for file in _list(contents, "files")}
 
 
 def _text(value: Mapping[str, Any], key: str) -> str:
@@ -773,6 +840,20 @@ def _result(answer: Mapping[str, Any]) -> ExecResult:
         raise PaddockError("The response is invalid: it is not a result") from cause
 
 
+def _score(answer: Mapping[str, Any]) -> Score:
+    score = answer.get("score")
+    if score is not None and not isinstance(score, (int, float)):
+        raise PaddockError("Cannot grade as the response has no score")
+    return Score(score, answer.get("parts") or {}, answer.get("reason"))
+
+
+def _outcomes(answer: Mapping[str, Any], count: int) -> list[BatchOutcome]:
+    results = answer.get("results")
+    if not isinstance(results, list) or len(results) != count:
+        raise PaddockError("Cannot exec batch as the response must have one result per program")
+    return [_outcome(result) for result in results]
+
+
 def _outcome(answer: Any) -> BatchOutcome:
     result = answer.get("result") if isinstance(answer, dict) else None
     if result is not None:
@@ -782,14 +863,61 @@ def _outcome(answer: Any) -> BatchOutcome:
     return BatchOutcome(None, PaddockError(_text(error, "message"), status, _text(error, "type")))
 
 
-def _error_of(response: http.client.HTTPResponse) -> PaddockError:
+class _Retry:
+    """Decides whether a failed request is sent again, and when."""
+
+    def __init__(self, retries: int, backoff: float, *, is_safe: bool, waits: bool, until: Optional[float]) -> None:
+        """``is_safe`` requests can be sent twice. One that ``waits`` is sent until a full server has room, or ``until``."""
+        self._retries, self._backoff = retries, backoff
+        self._is_safe, self._waits, self._until = is_safe, waits, until
+        self._failures = 0
+
+    def pause(self, error: PaddockError) -> float:
+        """Returns the seconds to wait before the next try, or raises the error."""
+        self._failures += 1
+        left = math.inf if self._until is None else self._until - time.monotonic()
+        full = self._waits and (error.status == 429 or error.kind == "timeout")
+        if full:
+            again = left > 0
+        else:
+            reached = error.status in _GATEWAY or error._unsent is False
+            fails = error.status in _BUSY or error._unsent is not None
+            again = fails and (self._is_safe or not reached) and self._failures <= self._retries
+        retry_after = error.retry_after or 0.0
+        if not again or retry_after > _MAX_PAUSE_SECONDS:
+            raise error
+        longest = self._backoff if full else min(_MAX_PAUSE_SECONDS, self._backoff * 2 ** (self._failures - 1))
+        pause = max(retry_after, longest * random.uniform(0.5, 1))
+        return min(pause, left) if full else pause
+
+
+def _too_large() -> PaddockError:
+    return PaddockError(f"Cannot read response as it must have at most {_MAX_RESPONSE_BYTES} bytes: found more")
+
+
+def _late(host: str, seconds: float) -> PaddockError:
+    """Returns the error of a response that did not arrive in time. Its cause must be the time-out."""
+    return PaddockError(f"Cannot get response from {host} within {seconds} s")
+
+
+def _lost(host: str, cause: Exception, *, unsent: bool) -> PaddockError:
+    """Returns the error of a connection that failed."""
+    error = PaddockError(f"Cannot reach {host}: {cause!r}")
+    error._unsent = unsent
+    return error
+
+
+def _continues(error: BaseException) -> bool:
+    """Returns true if the program may continue to run after this error of a request, such as Ctrl-C."""
+    return not isinstance(error, Exception) or isinstance(error.__cause__, socket.timeout)
+
+
+def _failure(status: int, text: str, retry_after: str) -> PaddockError:
     """Returns the error of a response that failed."""
-    status, text = response.status, response.read(1 << 20).decode(errors="replace")
     try:
         error = json.loads(text)["error"]
         kind, message = _text(error, "type"), _text(error, "message")
     except (KeyError, TypeError, ValueError, RecursionError, PaddockError):
         kind, message = "", " ".join(text.split())[:300]
-    seconds = response.getheader("retry-after", "")
-    retry_after = float(seconds) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", seconds, re.ASCII) else None
-    return PaddockError(f"The server answered {status}: {message}", status, kind, retry_after)
+    seconds = float(retry_after) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", retry_after, re.ASCII) else None
+    return PaddockError(f"The server answered {status}: {message}", status, kind, seconds)

@@ -1,0 +1,5 @@
+"""``python -m paddock`` is the command ``paddock``."""
+
+from .launcher import main
+
+main()
