@@ -58,7 +58,8 @@ async function bundleSources(
       source,
     ], { cwd: ROOT });
   try {
-    await Deno.writeTextFile(version, JSON.stringify({ version: manifest.version }));
+    const { version: ofPaddock, engines } = manifest;
+    await Deno.writeTextFile(version, JSON.stringify({ version: ofPaddock, engines })); // what version.ts reads
     changed.push([url("deno.json"), pathToFileURL(version).href]);
     const importMap = { imports: { ...imports, ...Object.fromEntries(changed) } };
     await Deno.writeTextFile(map, JSON.stringify(importMap));
