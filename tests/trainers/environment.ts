@@ -9,17 +9,37 @@ export const SUITES: string = join(ROOT, "tests", "trainers");
 
 /** Creates the virtual environment of a suite from its lock file. Returns its folder. */
 export async function createEnvironment(name: string, suite: Suite): Promise<string> {
-  const uv = await installUv();
   const folder = join(HOME, name);
-  const python = join(folder, "bin", "python");
-  const lock = join(SUITES, `${name}_checks`, "requirements.txt");
-  await run(uv, ["venv", "--quiet", "--allow-existing", "--python", suite.python, folder]);
-  await run(uv, ["pip", "sync", "--quiet", "--require-hashes", "--python", python, lock]);
+  const python = await installLocked(folder, {
+    python: suite.python,
+    lock: join(SUITES, `${name}_checks`, "requirements.txt"),
+  });
   if (suite.editable) {
     const own = join(ROOT, "packaging", "python");
-    await run(uv, ["pip", "install", "--quiet", "--no-deps", "--python", python, "--editable", own]);
+    await run(await installUv(), [
+      "pip",
+      "install",
+      "--quiet",
+      "--no-deps",
+      "--python",
+      python,
+      "--editable",
+      own,
+    ]);
   }
   return folder;
+}
+
+/** Creates a virtual environment from a lock file with hashes. Returns the path of its Python. */
+export async function installLocked(
+  folder: string,
+  { python: version, lock }: { python: string; lock: string },
+): Promise<string> {
+  const uv = await installUv();
+  const python = join(folder, "bin", "python");
+  await run(uv, ["venv", "--quiet", "--allow-existing", "--python", version, folder]);
+  await run(uv, ["pip", "sync", "--quiet", "--require-hashes", "--python", python, lock]);
+  return python;
 }
 
 /** Installs uv with pip, by its hash. Returns its path. */
