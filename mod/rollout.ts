@@ -34,6 +34,14 @@ export {
   streamRollouts,
   type StreamRolloutsOptions,
 } from "../src/rollout/stream_rollouts.ts";
+export {
+  type InteractionCall,
+  type InteractionResult,
+  type InteractionStatus,
+  type InteractionTurn,
+  parseInteraction,
+  toInteractionResult,
+} from "../src/rollout/interaction_result.ts";
 export type { GroupedEpisode } from "../src/rollout/open_groups.ts";
 export {
   type ChatCheck,

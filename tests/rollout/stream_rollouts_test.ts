@@ -1,12 +1,13 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { toInteractionResult } from "../../src/rollout/interaction_result.ts";
-import type { Policy } from "../../src/policy/policy.ts";
 import {
+  parseInteraction,
   type StreamedRollout,
   streamRollouts,
   type StreamRolloutsOptions,
-} from "../../src/rollout/stream_rollouts.ts";
+  toInteractionResult,
+} from "../../mod/rollout.ts";
+import type { Policy } from "../../src/policy/policy.ts";
 import type { Task } from "../../src/task.ts";
 import { StepCounter } from "../../src/transforms/step_counter.ts";
 import type { Transform } from "../../src/transforms/transform.ts";
@@ -185,7 +186,7 @@ Deno.test("streamRollouts() continues a partial episode, whose turns keep their 
     streamRollouts(makeEnv, interrupted, tasks(1), { ...options, partial: true, signal: abort.signal }),
   );
   if (part?.kind !== "partial") throw new Error("there must be a partial episode");
-  const saved = toInteractionResult(part.trajectory);
+  const saved = parseInteraction(JSON.parse(JSON.stringify(toInteractionResult(part.trajectory))));
   assertEquals([saved.status, saved.turns.length, saved.loss_mask.includes(1)], ["aborted", 1, true]);
   version = 2;
   const [item] = await Array.fromAsync(
