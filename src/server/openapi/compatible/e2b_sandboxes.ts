@@ -6,7 +6,7 @@ import {
   refreshRequest,
   timeoutRequest,
 } from "../../adapters/e2b/control.ts";
-import { jsonBody, jsonResponse } from "../../v1/route.ts";
+import { jsonBody, jsonResponse, optionalJsonBody } from "../../v1/route.ts";
 import { type ErrorFormat, errorsOf } from "./errors.ts";
 
 const tags = ["e2b"];
@@ -81,7 +81,9 @@ function versionedOperations(version: string): RouteConfig[] {
       path,
       tags,
       summary: "Open a sandbox of E2B",
-      request: { body: jsonBody(createSandboxRequest.meta({ id: "E2bCreateSandbox" }), { timeout: 300 }) },
+      request: {
+        body: optionalJsonBody(createSandboxRequest.meta({ id: "E2bCreateSandbox" }), { timeout: 300 }),
+      },
       responses: { 201: jsonResponse(connection, "The sandbox", { example: CONNECTION }), ...errors },
     },
     {
@@ -99,7 +101,10 @@ function versionedOperations(version: string): RouteConfig[] {
       path: `${path}/{id}/connect`,
       tags,
       summary: "Lengthen the life of a sandbox of E2B and get what its clients need",
-      request: { params, body: jsonBody(connectRequest.meta({ id: "E2bConnectSandbox" }), { timeout: 300 }) },
+      request: {
+        params,
+        body: optionalJsonBody(connectRequest.meta({ id: "E2bConnectSandbox" }), { timeout: 300 }),
+      },
       responses: connected,
     },
   ];
@@ -141,7 +146,10 @@ function sandboxOperations(): RouteConfig[] {
       path: `${path}/refreshes`,
       tags,
       summary: "Lengthen the life of a sandbox of E2B",
-      request: { params, body: jsonBody(refreshRequest.meta({ id: "E2bRefresh" }), { duration: 300 }) },
+      request: {
+        params,
+        body: optionalJsonBody(refreshRequest.meta({ id: "E2bRefresh" }), { duration: 300 }),
+      },
       responses: done,
     },
     {
