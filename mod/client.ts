@@ -19,6 +19,10 @@ export type {
   RemoteFile,
   RemoteFiles,
   RemoteLimits,
+  RemoteRolloutItem,
+  RemoteRolloutOptions,
   RemoteSessionInfo,
+  RemoteTask,
 } from "../src/client/client_options.ts";
+export type { RemoteRollout } from "../src/client/remote_rollout.ts";
 export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/exec.ts";

@@ -42,6 +42,9 @@ const STATUSES: Readonly<Record<string, readonly number[]>> = {
   openMcpStream: [406], // a client that does not accept events
   openEpisodeSocket: [426], // no handshake
   readSandboxFile: [404], // a new sandbox has no files
+  startRollout: [403], // the server allows no policy
+  setRolloutVersion: [404], // no rollout runs
+  stopRollout: [404],
   redirectToDocs: [200, 302], // some clients follow it
 };
 
@@ -126,7 +129,7 @@ function fixtureOf(path: string, document: Document): Fixture | undefined {
     const reset = { path: "/v1/envs/{id}/reset", body: {} };
     return { path: "/v1/envs", body: example("/v1/envs"), id: { key: "id" }, then: [reset] };
   }
-  if (path.startsWith("/v1/requests/{")) {
+  if (/^\/v1\/(requests|rollouts)\/\{/.test(path)) {
     return { path: "/v1/grade", body: example("/v1/grade"), id: { text: "none" } };
   }
   if (path === "/files" || /^(\/v2)?\/sandboxes\/\{/.test(path)) {

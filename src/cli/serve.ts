@@ -17,7 +17,9 @@ import { resolveServeAddress, type ServeAddress } from "./serve/address.ts";
 import { openServedGraders } from "./rollout/graders.ts";
 import { openToolFiles } from "./rollout/tools.ts";
 import { checkOrigins, openAccessLog } from "./serve/access.ts";
+import { openRollouts, type RolloutFlags } from "./serve/rollouts.ts";
 import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
+import { ENV_KINDS } from "../wire/v1_envs.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import {
   announceMissingLayers,
@@ -29,7 +31,7 @@ import {
   type SandboxFlags,
 } from "./sandbox_options.ts";
 
-interface ServeFlags extends SandboxFlags, TokenFlags {
+interface ServeFlags extends SandboxFlags, TokenFlags, RolloutFlags {
   port: number;
   host: string;
   trustedProxy?: string[];
@@ -124,6 +126,20 @@ export function serveCommand(): Command {
         .choices(["coding", "chat"]).default("coding"),
     )
     .option("--tokenizer <dir>", "folder with tokenizer.json and tokenizer_config.json, for --openenv chat")
+    .optionsGroup("Rollouts of clients:")
+    .option(
+      "--rollout-policy <policy>",
+      "policy that clients may use: openai:URL or sglang:URL; repeatable; none by default",
+      collectValues,
+    )
+    .addOption(
+      new Option("--rollout-env <kind...>", "kinds of env that their episodes may have; none by default")
+        .choices(ENV_KINDS),
+    )
+    .option(
+      "--rollout-tokenizer <dir>",
+      "folder with the tokenizer of the model, for episodes with tokens",
+    )
     .addOption(configOption())
     .addHelpText("after", NOTES)
     .action(async (_: object, command: Command) => {
@@ -142,6 +158,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   const { maxSessions = defaultSessions(address.tokens.length) } = flags;
   const maxConnections = connectionsOf(maxSessions, await fileLimit());
   const profile = requireLayers(await resolveProfile(flags, signal), flags.requireLayer ?? []);
+  const rollouts = await openRollouts(flags);
   const tokenizer = await openEnvTokenizer(flags); // wrong options are an error before interpreters start
   await announceMissingLayers(profile);
   await using stack = new AsyncDisposableStack();
@@ -164,6 +181,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       graders: await openServedGraders(flags, { profile, stack }),
       tools: await openToolFiles(flags.tool ?? [], stack),
       openEnvTokenizer: tokenizer,
+      rollouts,
     }),
   );
   await using lease = await pool.acquire({ signal }); // fails before the address is announced if no sandbox can start

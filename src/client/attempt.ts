@@ -43,6 +43,8 @@ export type AttemptResult<T> =
   | {
     readonly error: Error;
     readonly fault: AttemptFailure;
+    /** HTTP status of the response, if there was one. */
+    readonly status?: number | undefined;
     /** Milliseconds to wait before a retry, as set by the server. */
     readonly retryAfterMs?: number | undefined;
   };
@@ -95,7 +97,7 @@ async function readFailure(
     : `redirects are not followed: ${location}`;
   const refusal = parseRefusal(status, text);
   const retryAfterMs = parseRetryAfter(headers.get("retry-after"), new Date());
-  return { error: toRefusalError(action, refusal), fault: faultOf(status, refusal), retryAfterMs };
+  return { error: toRefusalError(action, refusal), fault: faultOf(status, refusal), status, retryAfterMs };
 }
 
 /** Classifies a failure. After the timeout of a gateway, the server may still run the request. */

@@ -1,4 +1,8 @@
 import type * as z from "zod";
+import type { AdvantagesOptions } from "../rollout/advantages.ts";
+import type { InteractionResult } from "../rollout/interaction_result.ts";
+import type { StreamedAdvantage } from "../rollout/stream_rollouts.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
 import type { HostToolContext } from "../sandbox/exec.ts";
 
 /** Sends a request, as the global `fetch` does. */
@@ -61,6 +65,117 @@ export interface ClientTool {
    */
   run(args: Record<string, unknown>, context: HostToolContext): unknown;
 }
+
+/** A task of a rollout. */
+export interface RemoteTask {
+  /** @default `task-1` for the first task, and so on */
+  readonly id?: string | undefined;
+  /** The user's question, or a conversation that the episode continues. */
+  readonly query: string | readonly { readonly role: string; readonly content: unknown }[];
+  /** Reference answer for the grader, which the policy does not see. */
+  readonly answer?: string | number | undefined;
+  readonly reference?: string | undefined;
+  /** Further input of the grader, such as a program's tests. */
+  readonly fields?: Readonly<Record<string, unknown>> | undefined;
+  /**
+   * Group whose rewards are compared with each other.
+   *
+   * @default the samples of the task
+   */
+  readonly group?: string | undefined;
+}
+
+/** Options of a rollout on a server. `GET /v1/rollouts` lists the policies and envs that the server allows. */
+export interface RemoteRolloutOptions {
+  /** Policy of the server, such as `sglang:http://127.0.0.1:30000`. */
+  readonly policy: string;
+  /** Name of the model, which a policy of chat completions needs. */
+  readonly model?: string | undefined;
+  readonly temperature?: number | undefined;
+  /** Maximum number of tokens of a reply. */
+  readonly maxTokens?: number | undefined;
+  readonly tasks: readonly RemoteTask[];
+  /**
+   * What runs in an episode: Python blocks, tool calls, or nothing.
+   *
+   * @default "python"
+   */
+  readonly env?: "python" | "tools" | "chat" | undefined;
+  /** Tools of the server that may be called. */
+  readonly tools?: readonly string[] | undefined;
+  /** Format of tool calls, as `--calls` of `paddock rollout`. */
+  readonly calls?: string | undefined;
+  /** Grader of the server. Without it, episodes have no reward. */
+  readonly grader?: string | undefined;
+  readonly systemPrompt?: string | undefined;
+  /**
+   * Maximum number of replies of an episode.
+   *
+   * @default 8
+   */
+  readonly maxTurns?: number | undefined;
+  /**
+   * Timeout of a block or a call, in milliseconds.
+   *
+   * @default 10_000
+   */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Episodes of each task.
+   *
+   * @default 1
+   */
+  readonly samples?: number | undefined;
+  /**
+   * Episodes at once. In the env `python` there are at most as many as the server has sessions.
+   *
+   * @default 8
+   */
+  readonly concurrency?: number | undefined;
+  readonly seed?: number | undefined;
+  /** Version of the weights, which each turn records. */
+  readonly weightVersion?: number | string | undefined;
+  /**
+   * True to get the turns so far of the running episodes when the rollout is stopped.
+   *
+   * @default false
+   */
+  readonly partial?: boolean | undefined;
+  /**
+   * Finished episodes that may wait on the server.
+   *
+   * @default 64
+   */
+  readonly maxWaiting?: number | undefined;
+  /**
+   * Memory of these episodes, in bytes, which the server reserves.
+   *
+   * @default 16 MiB
+   */
+  readonly maxWaitingBytes?: number | undefined;
+  /** Method of the advantages, GRPO by default. */
+  readonly advantages?: Omit<AdvantagesOptions, "groups"> | undefined;
+  /**
+   * True for rows with tokens, loss masks and log-probabilities in place of trajectories. The server needs a tokenizer.
+   *
+   * @default false
+   */
+  readonly tokens?: boolean | undefined;
+  /** Partial rows of an earlier rollout, which are continued. */
+  readonly resumed?: readonly InteractionResult[] | undefined;
+}
+
+/** Item of a rollout on a server. */
+export type RemoteRolloutItem =
+  /** Episode that has ended, or that was stopped before its end. It has a `row` with `tokens`, else a `trajectory`. */
+  | {
+    readonly kind: "episode" | "partial";
+    readonly group: string;
+    readonly trajectory?: Trajectory;
+    readonly row?: InteractionResult;
+  }
+  /** Group whose episodes have all been yielded, with their advantages. */
+  | { readonly kind: "group"; readonly group: string; readonly episodes: readonly StreamedAdvantage[] };
 
 /** Limits of a session of a server. */
 export interface RemoteLimits {

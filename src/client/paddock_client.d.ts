@@ -9,9 +9,11 @@ import type {
   RemoteFile,
   RemoteFiles,
   RemoteLimits,
+  RemoteRolloutOptions,
   RemoteSessionInfo,
   ServerApiOptions,
 } from "./client_options.ts";
+import { RemoteRollout } from "./remote_rollout.ts";
 /** Options of {@linkcode PaddockClient}. */
 export type PaddockClientOptions = ServerApiOptions;
 /** Options of {@linkcode PaddockClient.exec}. */
@@ -116,6 +118,32 @@ export declare class PaddockClient implements SessionPool, AsyncDisposable {
    * @throws {TypeError} if there is no such grader, or it cannot grade this task.
    */
   grade(grader: string, context: GradeContext): Promise<Score>;
+  /**
+   * Plays episodes on the server, with a policy and an env that its operator allows. The items are those of
+   * `streamRollouts()`.
+   *
+   * @example
+   * ```ts
+   * import { PaddockClient } from "@paddock/paddock/client";
+   *
+   * async function train(client: PaddockClient, update: (advantages: unknown) => Promise<void>) {
+   *   const policy = "sglang:http://127.0.0.1:30000";
+   *   const tasks = [{ id: "product", query: "What is 6 times 7?", answer: "42" }];
+   *   let weightVersion = 0;
+   *   const rollout = client.rollout({ policy, tasks, grader: "gsm8k", samples: 8, weightVersion });
+   *   for await (const item of rollout) {
+   *     if (item.kind !== "group") continue;
+   *     await update(item.episodes);
+   *     await rollout.setWeightVersion(++weightVersion);
+   *   }
+   * }
+   * ```
+   */
+  rollout(
+    options: RemoteRolloutOptions & {
+      signal?: AbortSignal | undefined;
+    },
+  ): RemoteRollout;
   /** Ends all sessions, leased or not, and waits until the server has confirmed it. */
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -13,11 +13,13 @@ import type {
   RemoteFile,
   RemoteFiles,
   RemoteLimits,
+  RemoteRolloutOptions,
   RemoteSessionInfo,
   ServerApiOptions,
 } from "./client_options.ts";
 import { ClientTools } from "./client_tools.ts";
 import { readOutput } from "./event_stream.ts";
+import { RemoteRollout } from "./remote_rollout.ts";
 import { checkRemoteExec, RemoteSession, toExecRequest } from "./remote_session.ts";
 import { batchResponse, type BodyChunks, execResponse, parseResponse, sessionResponse } from "./responses.ts";
 import { ServerApi } from "./server_api.ts";
@@ -212,6 +214,31 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
       schema: scoreSchema,
       signal: this.#signal(context.signal),
     });
+  }
+
+  /**
+   * Plays episodes on the server, with a policy and an env that its operator allows. The items are those of
+   * `streamRollouts()`.
+   *
+   * @example
+   * ```ts
+   * import { PaddockClient } from "@paddock/paddock/client";
+   *
+   * async function train(client: PaddockClient, update: (advantages: unknown) => Promise<void>) {
+   *   const policy = "sglang:http://127.0.0.1:30000";
+   *   const tasks = [{ id: "product", query: "What is 6 times 7?", answer: "42" }];
+   *   let weightVersion = 0;
+   *   const rollout = client.rollout({ policy, tasks, grader: "gsm8k", samples: 8, weightVersion });
+   *   for await (const item of rollout) {
+   *     if (item.kind !== "group") continue;
+   *     await update(item.episodes);
+   *     await rollout.setWeightVersion(++weightVersion);
+   *   }
+   * }
+   * ```
+   */
+  rollout(options: RemoteRolloutOptions & { signal?: AbortSignal | undefined }): RemoteRollout {
+    return new RemoteRollout(this.#api, { ...options, signal: this.#signal(options.signal) });
   }
 
   /** Ends all sessions, leased or not, and waits until the server has confirmed it. */

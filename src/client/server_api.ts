@@ -3,6 +3,7 @@ import type * as z from "zod";
 import { abortable } from "../async/abort.ts";
 import { requireAtLeast, serverUrl } from "../http/request.ts";
 import { retry, retryDelayMs } from "../http/retry.ts";
+import { HTTP_STATUS } from "../wire/error_codes.ts";
 import { type BodyChunks, readBody, readResponse } from "./responses.ts";
 import { attempt, type AttemptResult } from "./attempt.ts";
 import type { Fetch, ServerApiOptions } from "./client_options.ts";
@@ -22,6 +23,8 @@ export interface PostOptions<T> extends RequestOptions {
   schema: z.core.$ZodType<T>;
   /** True to retry without limit while the server is full. */
   waitWhileFull?: boolean | undefined;
+  /** Returns the result if the server does not have what the path names. */
+  onMissing?: (() => T) | undefined;
   /** Called with a response that arrives after the signal was aborted. */
   onLateResponse?: ((response: T) => Promise<void>) | undefined;
 }
@@ -33,6 +36,7 @@ interface ApiRequest<T> extends RequestOptions {
   /** Request id, which makes a retry safe even if the request may have arrived. */
   id?: string | undefined;
   waitWhileFull?: boolean | undefined;
+  onMissing?: (() => T) | undefined;
   /** Aborts the HTTP request. `signal` only ends the wait for it. */
   cut?: AbortSignal | undefined;
   read: (body: BodyChunks) => Promise<T>;
@@ -120,7 +124,7 @@ export class ServerApi implements AsyncDisposable {
   }
 
   /** Deletes a resource. A request that may have arrived is sent again. */
-  async delete(path: string, options: RequestOptions): Promise<void> {
+  async delete(path: string, options: RequestOptions & { onMissing?: () => void }): Promise<void> {
     const read = () => Promise.resolve();
     await this.#request({ ...options, method: "DELETE", path, cut: options.signal, read });
   }
@@ -170,6 +174,8 @@ export class ServerApi implements AsyncDisposable {
       const result = await this.#attempt(request);
       if ("value" in result) return { value: result.value };
       const { error, fault } = result;
+      const { onMissing } = request;
+      if (onMissing && result.status === HTTP_STATUS.not_found) return { value: onMissing() };
       if (fault === "late" && request.id !== undefined) this.track(this.#cancel(request.id));
       return { error, delayMs: this.#delayMs(result, request, tries) };
     }, { signal: request.signal });

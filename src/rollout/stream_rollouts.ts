@@ -39,6 +39,11 @@ export interface StreamRolloutsOptions
    * @default 268435456
    */
   maxWaitingBytes?: number | undefined;
+  /**
+   * Called with the approximate memory of the items that wait for the consumer, in bytes, before each of them is added
+   * and after it is taken. If it throws, the rollout rejects with its error.
+   */
+  onWaiting?: ((bytes: number) => void) | undefined;
   /** Method of the advantages. */
   advantages?: Omit<AdvantagesOptions, "groups"> | undefined;
 }
@@ -95,13 +100,13 @@ export async function* streamRollouts(
   tasks: AsyncIterable<Task> | Iterable<Task>,
   options: StreamRolloutsOptions = {},
 ): AsyncGenerator<StreamedRollout> {
-  const { weightVersion, partial = false, maxWaiting = 64, maxWaitingBytes = 2 ** 28 } = options;
+  const { weightVersion, partial = false, maxWaiting = 64, maxWaitingBytes = 2 ** 28, onWaiting } = options;
   requireLimit("maxWaiting", maxWaiting);
   requireLimit("maxWaitingBytes", maxWaitingBytes);
   advantages([], options.advantages); // checks its options
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
-  const queue = new WaitingRollouts({ maxWaiting, maxWaitingBytes });
+  const queue = new WaitingRollouts({ maxWaiting, maxWaitingBytes, onWaiting });
   const groups = new OpenGroups((group, episodes) => {
     const relative = advantages(episodes.map(({ reward }) => reward), options.advantages);
     const rated = episodes.map((episode, at) => ({ ...episode, advantage: relative[at] ?? null }));
@@ -172,17 +177,24 @@ function requireLimit(name: string, value: number): void {
   );
 }
 
+/** Options of {@linkcode WaitingRollouts}. */
+interface WaitingOptions {
+  readonly maxWaiting: number;
+  readonly maxWaitingBytes: number;
+  readonly onWaiting: StreamRolloutsOptions["onWaiting"];
+}
+
 /** Items between the rollout and a slower consumer. */
 class WaitingRollouts {
-  readonly #limits: { readonly maxWaiting: number; readonly maxWaitingBytes: number };
+  readonly #options: WaitingOptions;
   #items: { readonly item: StreamedRollout; readonly bytes: number }[] = [];
   #episodes = 0;
   #bytes = 0;
   #isEnded = false;
   #changed = Promise.withResolvers<void>();
 
-  constructor(limits: { readonly maxWaiting: number; readonly maxWaitingBytes: number }) {
-    this.#limits = limits;
+  constructor(options: WaitingOptions) {
+    this.#options = options;
   }
 
   /** True if nothing is added any more. */
@@ -192,6 +204,7 @@ class WaitingRollouts {
 
   add(item: StreamedRollout): void {
     const bytes = 2 * jsonLength(item);
+    this.#options.onWaiting?.(this.#bytes + bytes);
     this.#items.push({ item, bytes });
     this.#count(item, { sign: 1, bytes });
   }
@@ -200,12 +213,13 @@ class WaitingRollouts {
     const first = this.#items.shift();
     if (first === undefined) return undefined;
     this.#count(first.item, { sign: -1, bytes: first.bytes });
+    this.#options.onWaiting?.(this.#bytes);
     return first.item;
   }
 
   /** Waits until there is room for another episode. */
   async room(signal: AbortSignal): Promise<void> {
-    const { maxWaiting, maxWaitingBytes } = this.#limits;
+    const { maxWaiting, maxWaitingBytes } = this.#options;
     while (!signal.aborted && (this.#episodes > maxWaiting || this.#bytes > maxWaitingBytes)) {
       // An abort ends the wait; the episode itself is in the queue.
       await abortable(this.changed(), signal).catch(() => {});

@@ -25,6 +25,7 @@ import { requestSpan } from "./http/tracing.ts";
 import { OPEN_BYTES, REQUEST_LIMITS, type RequestLimits, SESSION_WAIT_MS } from "./limits.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
 import type { Metrics } from "./metrics.ts";
+import type { RolloutService } from "./rollouts/rollout_service.ts";
 import { addAboutRoutes } from "./openapi/about.ts";
 import { compatibleOperations } from "./openapi/compatible/operations.ts";
 import { AdmissionQueue } from "./sessions/admission.ts";
@@ -36,6 +37,7 @@ import { addRequestRoutes, IdempotencyCache } from "./v1/idempotency.ts";
 import { addExecRoutes } from "./v1/exec.ts";
 import { addFileRoutes } from "./v1/files.ts";
 import type { Api } from "./v1/route.ts";
+import { addRolloutRoutes } from "./v1/rollouts.ts";
 import { addSessionRoutes } from "./v1/sessions.ts";
 import { addCallRoutes, addStreamRoutes } from "./v1/streams.ts";
 
@@ -52,6 +54,8 @@ export interface PaddockAppOptions extends AccessOptions {
   budgets?: Budgets | undefined;
   /** Envs of `/v1/envs`; without them the route does not exist. The caller disposes them. */
   envs?: EnvService | undefined;
+  /** Rollouts of `/v1/rollouts`; without them the route does not exist. The caller disposes them. */
+  rollouts?: RolloutService | undefined;
   /** Graders of `/v1/grade`. */
   graders?: Graders | undefined;
   /** Workers of the graders. The caller disposes them. */
@@ -71,7 +75,8 @@ export interface PaddockAppOptions extends AccessOptions {
 
 /** Returns the whole server as a request handler; it needs no socket. */
 export function paddockApp(options: PaddockAppOptions): Api {
-  const { sessions, envs, metrics, graders = new Map(), graderPool: pool, onError = () => {} } = options;
+  const { sessions, envs, rollouts, metrics, graders = new Map(), graderPool: pool, onError = () => {} } =
+    options;
   const { budgets = new Budgets({ owners: options.tokens?.length }) } = options;
   const report = errorReporter(onError);
   const app = new OpenAPIHono<AppEnv>({
@@ -128,6 +133,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
     addEnvRoutes(app, envs);
     addEnvBatchRoutes(app, envs);
   }
+  if (rollouts) addRolloutRoutes(app, rollouts);
   addAboutRoutes(app, { metrics, tokens: options.tokens?.length ?? 0 });
   app.on([...METHODS], "/mcp", mcpRoute(sessions, budgets));
   const openEnv = options.openEnv ?? codingKind(sessions);

@@ -123,6 +123,13 @@ export const MAX_REPLY_CHARACTERS: number = MIB;
 /** Characters of one episode. */
 export const MAX_EPISODE_CHARACTERS: number = 32 * MIB;
 
+// Rollouts
+
+/** Rollouts at once. */
+export const MAX_ROLLOUTS = 64;
+/** Time that a trainer may take between two reads of its rollout, in milliseconds. */
+export const ROLLOUT_READ_MS = 3_600_000;
+
 // Clients of the Model Context Protocol
 
 /** Clients at once. */

@@ -13,6 +13,7 @@ import { EnvService } from "./envs/env_service.ts";
 import { errorReporter } from "./http/errors.ts";
 import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
+import { type RolloutOffer, RolloutService } from "./rollouts/rollout_service.ts";
 import { SessionService } from "./sessions/session_service.ts";
 
 /** Options of {@linkcode PaddockServer}. */
@@ -64,6 +65,8 @@ export interface PaddockServerOptions extends AccessOptions {
   tools?: readonly Tool[] | undefined;
   /** Tokenizer of OpenEnv's chat env, which then replaces its coding env. */
   openEnvTokenizer?: Tokenizer | undefined;
+  /** Policies and envs that the rollouts of clients may use; none by default. */
+  rollouts?: RolloutOffer | undefined;
   /** Limits of a request. */
   limits?: Partial<RequestLimits> | undefined;
   /** Called after each response, for a log. It must not throw. */
@@ -105,11 +108,12 @@ export class PaddockServer implements AsyncDisposable {
   readonly fetch: (request: Request, connection?: RequestConnection) => Promise<Response>;
   readonly #sessions: SessionService;
   readonly #envs: EnvService;
+  readonly #rollouts: RolloutService;
   readonly #graderPool = new GraderPool();
 
   /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: PaddockServerOptions) {
-    const { openEnvTokenizer, ...others } = options;
+    const { openEnvTokenizer, rollouts: offer, ...others } = options;
     const rest = { ...others, onError: errorReporter(options.onError ?? (() => {})) };
     const metrics = new Metrics();
     const owners = options.tokens?.length;
@@ -117,15 +121,18 @@ export class PaddockServer implements AsyncDisposable {
     const shared = { ...rest, graderPool: this.#graderPool, metrics, budgets };
     const sessions = new SessionService({ ...rest, metrics, owners });
     const envs = new EnvService({ ...shared, sessions });
+    const rollouts = new RolloutService({ envs, metrics, offer, budgets });
     const openEnv = openEnvTokenizer && chatKind(openEnvTokenizer);
-    const app = paddockApp({ ...shared, sessions, envs, openEnv });
+    const app = paddockApp({ ...shared, sessions, envs, rollouts, openEnv });
     this.fetch = async (request, connection) => await app.fetch(request, connection);
     this.#sessions = sessions;
     this.#envs = envs;
+    this.#rollouts = rollouts;
   }
 
   /** Ends all envs and sessions, aborts their programs, and rejects waiting requests. */
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#rollouts[Symbol.asyncDispose](); // their envs use the sessions
     const owned = [this.#envs, this.#sessions, this.#graderPool];
     await Promise.all(owned.map((resource) => resource[Symbol.asyncDispose]()));
   }

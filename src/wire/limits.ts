@@ -42,6 +42,15 @@ export const MAX_TOOLS = 256;
 /** Replies that an episode may be given. */
 export const MAX_TURNS = 1024;
 
+/** Samples of a task of a rollout, and episodes of it at once. */
+export const MAX_SAMPLES = 1024;
+/** Episodes of a rollout that may wait for its client. */
+export const MAX_WAITING_EPISODES = 4096;
+/** Bytes of these episodes. */
+export const MAX_WAITING_BYTES: number = 256 * 1024 * 1024;
+/** Default of these bytes. */
+export const WAITING_BYTES: number = 16 * 1024 * 1024;
+
 /** Characters of the id of a session or an env, or of the name of a grader. */
 export const MAX_NAME_CHARACTERS = 64;
 /** Characters of a request's id, which is its header `X-Request-ID`. */

@@ -89,6 +89,8 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "tau-bench: sh",
     "Workspace: sh",
     "Training: sh",
+    "A stream over HTTP: sh",
+    "A stream over HTTP: sh",
     "Start: sh",
     "Episodes: sh",
     "TypeScript client: ts",
@@ -299,6 +301,26 @@ Deno.test({
     await clone.run("sh", "-euc", `${command}\nwait`);
     const lines = (await Deno.readTextFile(join(clone.path, "runs/train.jsonl"))).trimEnd().split("\n");
     assertEquals(lines.length, 8);
+  },
+});
+
+Deno.test({
+  name: `docs/rollouts.md, A stream over HTTP: curl reads a rollout (fake model server)${CURL.note}`,
+  ignore: !posix || CURL.missing,
+  async fn() {
+    await using clone = await Clone.create();
+    const { tokenizer: model, config } = tinyTokenizerFiles();
+    await clone.write("Qwen3-8B/tokenizer.json", JSON.stringify(model));
+    await clone.write("Qwen3-8B/tokenizer_config.json", JSON.stringify(config));
+    const sample = () => "<answer>42</answer><|im_end|>";
+    await using server = new FakeVllm({ tokenizer: await tinyTokenizer(), sample });
+    const at = (text: string) => text.replace("http://127.0.0.1:30000", server.url);
+    const serve = at(block("A stream over HTTP", "sh", "paddock serve")).trimEnd();
+    await using serving = await Serving.over(clone.start("sh", "-euc", `exec ${serve} --port 0`));
+    const request = at(block("A stream over HTTP", "sh", "curl")).replace(SERVED, new URL(serving.url).host);
+    const events = await clone.run("sh", "-euc", request);
+    assertEquals([...events.matchAll(/^event: episode\ndata: \{"group":"product","row":/gm)].length, 8);
+    assertStringIncludes(events, 'event: end\ndata: {"episodes":8,"stopped":false}');
   },
 });
 

@@ -3,6 +3,7 @@ import { EnvService, type EnvServiceOptions } from "../../src/server/envs/env_se
 import { errorReporter } from "../../src/server/http/errors.ts";
 import { Metrics } from "../../src/server/metrics.ts";
 import { paddockApp, type PaddockAppOptions } from "../../src/server/app.ts";
+import { type RolloutOffer, RolloutService } from "../../src/server/rollouts/rollout_service.ts";
 import { SessionService, type SessionServiceOptions } from "../../src/server/sessions/session_service.ts";
 import { FakePool, type FakePython } from "../fake_pool.ts";
 
@@ -19,6 +20,7 @@ export interface Served extends AsyncDisposable {
   readonly pool: FakePool;
   readonly sessions: SessionService;
   readonly envs: EnvService;
+  readonly rollouts: RolloutService;
   readonly errors: unknown[];
   readonly app: ReturnType<typeof paddockApp>;
   send(method: string, path: string, body?: unknown, headers?: HeadersInit): Promise<TestResponse>;
@@ -26,15 +28,19 @@ export interface Served extends AsyncDisposable {
 
 /** Options of {@linkcode served}. */
 export type ServedOptions =
-  & Partial<PaddockAppOptions>
+  & Partial<Omit<PaddockAppOptions, "rollouts">>
   & Partial<SessionServiceOptions>
   & Pick<Partial<EnvServiceOptions>, "tools" | "maxEnvs">;
 
 /** Starts a server without a socket. Its default pool is a fake one without Python. */
 export function served(
-  options: ServedOptions & { python?: FakePython; graderLimits?: GraderPoolOptions } = {},
+  options: ServedOptions & {
+    python?: FakePython;
+    graderLimits?: GraderPoolOptions;
+    offer?: RolloutOffer;
+  } = {},
 ): Served {
-  const { python, graderLimits, maxSessions = 2, ...rest } = options;
+  const { python, graderLimits, offer, maxSessions = 2, ...rest } = options;
   const fake = new FakePool(python);
   const metrics = new Metrics();
   const errors: unknown[] = [];
@@ -42,11 +48,13 @@ export function served(
   const sessions = new SessionService({ pool: fake, onError, ...rest, metrics, maxSessions });
   const graderPool = new GraderPool(graderLimits);
   const envs = new EnvService({ onError, ...rest, graderPool, sessions, metrics });
-  const app = paddockApp({ onError, ...rest, graderPool, sessions, envs, metrics });
+  const rollouts = new RolloutService({ ...rest, envs, metrics, offer });
+  const app = paddockApp({ onError, ...rest, graderPool, sessions, envs, rollouts, metrics });
   return {
     pool: fake,
     sessions,
     envs,
+    rollouts,
     errors,
     app,
     async send(method, path, body, headers) {
@@ -60,6 +68,7 @@ export function served(
       };
     },
     async [Symbol.asyncDispose]() {
+      await rollouts[Symbol.asyncDispose]();
       await envs[Symbol.asyncDispose]();
       await sessions[Symbol.asyncDispose]();
       await graderPool[Symbol.asyncDispose]();

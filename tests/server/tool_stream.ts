@@ -7,14 +7,18 @@ export interface StreamEvent {
   readonly data: any;
 }
 
-/** A streamed program whose calls a test answers. */
-export interface ToolStream {
-  /** Returns the next event. */
+/** The events of a response. */
+export interface EventReader {
+  /** Returns the next event. It fails at the end. */
   next(): Promise<StreamEvent>;
-  /** Returns the `result` event's data. Other events before it are dropped. */
-  result(): Promise<StreamEvent["data"]>;
   /** Leaves the stream. */
   cancel(): Promise<void>;
+}
+
+/** A streamed program whose calls a test answers. */
+export interface ToolStream extends EventReader {
+  /** Returns the `result` event's data. Other events before it are dropped. */
+  result(): Promise<StreamEvent["data"]>;
 }
 
 /** A tool that takes any arguments. */
@@ -41,6 +45,21 @@ export async function streamProgram(
     headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(program),
   });
+  const { next, cancel } = await readStream(response);
+  return {
+    next,
+    cancel,
+    async result() {
+      for (;;) {
+        const { name, data } = await next();
+        if (name === "result" || name === "error") return data;
+      }
+    },
+  };
+}
+
+/** Returns the reader of a response's events. */
+export async function readStream(response: Response): Promise<EventReader> {
   if (response.body === null || !response.ok) throw new Error(await response.text());
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
@@ -55,16 +74,7 @@ export async function streamProgram(
     text = text.slice(end + 2);
     return { name, data: JSON.parse(data) };
   };
-  return {
-    next,
-    async result() {
-      for (;;) {
-        const { name, data } = await next();
-        if (name === "result" || name === "error") return data;
-      }
-    },
-    cancel: () => reader.cancel(),
-  };
+  return { next, cancel: () => reader.cancel() };
 }
 
 /** Answers a call. */

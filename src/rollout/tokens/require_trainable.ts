@@ -1,4 +1,4 @@
-import { errorMessage, PolicyError, TokenError } from "../../errors.ts";
+import { ArgumentTypeError, errorMessage, PolicyError, TokenError } from "../../errors.ts";
 import { History } from "../../history.ts";
 import type { Policy, Reply, ReplyContext } from "../../policy/policy.ts";
 import { TRAINING_ADVICE } from "../../policy/token_data.ts";
@@ -40,7 +40,9 @@ export async function requireTrainable(policy: Policy, options: RequireTrainable
     const advice = cause instanceof PolicyError
       ? `. If the server returns no token ids, ${TRAINING_ADVICE}`
       : "";
-    throw new TypeError(`Cannot train with policy${name}: ${errorMessage(cause)}${advice}`, { cause });
+    throw new ArgumentTypeError(`Cannot train with policy${name}: ${errorMessage(cause)}${advice}`, {
+      cause,
+    });
   }
 }
 

@@ -1,8 +1,10 @@
+import type { Env } from "../../envs/env.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { GraderPool } from "../../rewards/worker/grader_pool.ts";
-import { type Budget, Budgets } from "../budget.ts";
+import { type Budget, type BudgetLease, Budgets } from "../budget.ts";
 import { type Graders, guardGrader } from "../graders.ts";
 import { type EnvConfig, makeEnv } from "./env_config.ts";
+import { EpisodeEnv } from "./episode_env.ts";
 import { EnvSessions, LiveEnv } from "./live_env.ts";
 import { IDLE_MS, MAX_ENVS } from "../limits.ts";
 import type { Metrics } from "../metrics.ts";
@@ -104,6 +106,24 @@ export class EnvService implements AsyncDisposable {
     });
     this.#envs.set(env.id, env);
     return env;
+  }
+
+  /** Maximum number of sessions, which each have the Python of one episode. */
+  get maxSessions(): number {
+    return this.#options.sessions.maxSessions;
+  }
+
+  /**
+   * Makes the env of one episode that the server plays. Its Python waits for a session without limit. The caller
+   * disposes it.
+   *
+   * @throws {ServerError} `invalid` if the config names an unknown tool or grader.
+   */
+  openForEpisode(config: EnvConfig, owner: string, memory: BudgetLease): Env {
+    const { tools = [], onError = () => {} } = this.#options;
+    const sessions = new EnvSessions(this.#options.sessions, owner, { waitMs: Infinity });
+    const env = makeEnv(config, { graders: this.#gradersFor(owner), tools }, sessions);
+    return new EpisodeEnv({ env, sessions, memory, onError });
   }
 
   /**

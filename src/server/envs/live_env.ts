@@ -251,11 +251,14 @@ export class EnvSessions implements SessionPool, AsyncDisposable {
   readonly pairQueue: SerialQueue = new SerialQueue();
   readonly #sessions: SessionService;
   readonly #owner: string;
+  readonly #waitMs: number | undefined;
   #session: LiveSession | undefined;
 
-  constructor(sessions: SessionService, owner: string) {
+  /** `waitMs` is the time to wait for a session; by default that of the server. */
+  constructor(sessions: SessionService, owner: string, options: { waitMs?: number } = {}) {
     this.#sessions = sessions;
     this.#owner = owner;
+    this.#waitMs = options.waitMs;
   }
 
   /**
@@ -287,6 +290,7 @@ export class EnvSessions implements SessionPool, AsyncDisposable {
       seed,
       signal,
       idleMs: Infinity, // the env has the idle time, and ends its session
+      waitMs: this.#waitMs,
     });
   }
 }

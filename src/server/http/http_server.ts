@@ -190,7 +190,9 @@ export class HttpServer implements AsyncDisposable {
   }
 
   async #handle({ incoming, outgoing, upgrade }: Exchange, connection: Connection): Promise<void> {
-    const { readMs = 60_000, onError } = this.#options;
+    const { onError } = this.#options;
+    let { readMs = 60_000 } = this.#options;
+    const readWithin = (ms: number) => void (readMs = ms);
     const disconnect = new AbortController();
     const { signal: disconnected } = disconnect;
     outgoing.once("close", () => {
@@ -218,6 +220,7 @@ export class HttpServer implements AsyncDisposable {
         readBody,
         upgrade,
         whenSent,
+        readWithin,
       });
       isUpgraded = response.status === 101;
       if (isUpgraded) return;

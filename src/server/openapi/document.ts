@@ -4,7 +4,7 @@ import { type ErrorCode, HTTP_STATUS } from "../../wire/error_codes.ts";
 import { MAX_REQUEST_ID_CHARACTERS } from "../../wire/limits.ts";
 import { failureSchema, V1_FORMAT, V1_FORMAT_HEADER } from "../../wire/v1.ts";
 import { isOpenPath } from "../http/access.ts";
-import { type Api, failureName, failureRef } from "../v1/route.ts";
+import { type Api, failureName, failureRef, isStreamPath } from "../v1/route.ts";
 
 /** An OpenAPI document. */
 export type OpenApiDocument = ReturnType<Api["getOpenAPI31Document"]>;
@@ -31,6 +31,7 @@ const TAGS = {
   sessions: "Python sessions: programs, shell commands and batches",
   files: "Files of a session",
   envs: "Episodes: reset an env, then step it with replies",
+  rollouts: "Episodes that the server plays with a policy",
   grade: "Scores of conversations",
   requests: "Requests with an id",
   server: "The server itself: health, metrics and this document",
@@ -182,7 +183,7 @@ function completeOperation(
     addFailure(responses, "too_slow");
     addFailure(responses, "unsupported");
   }
-  if (isV1 && method === "post" && !path.endsWith("/stream")) {
+  if (isV1 && method === "post" && !isStreamPath(path)) {
     const parameter = { $ref: `#/components/parameters/${REQUEST_ID}` };
     operation.parameters = [...operation.parameters ?? [], parameter];
     addFailure(responses, "invalid");

@@ -104,3 +104,27 @@ export const STEP_RESULT = {
   truncated: false,
   toolResults: [],
 };
+
+/** Example of a rollout's options. */
+export const ROLLOUT_OPTIONS = {
+  policy: "sglang:http://127.0.0.1:30000",
+  grader: "gsm8k",
+  tasks: [{ id: "product", query: "What is 6 times 7?", answer: "42" }],
+  samples: 8,
+  concurrency: 4,
+  weightVersion: 3,
+};
+/** Example of a rollout. */
+export const ROLLOUT = {
+  id: ID,
+  createdAt: CREATED_AT,
+  policy: ROLLOUT_OPTIONS.policy,
+  env: "python" as const,
+  weightVersion: 4,
+  episodes: 5,
+};
+/** Example of a streamed rollout. */
+export const ROLLOUT_EVENTS = [
+  `event: start\ndata: ${JSON.stringify({ id: ID })}\n\n`,
+  `event: end\ndata: {"episodes":8,"stopped":false}\n\n`,
+].join("");

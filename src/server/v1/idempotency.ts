@@ -7,7 +7,7 @@ import type { Budget, BudgetLease, Budgets } from "../budget.ts";
 import type { AppEnv } from "../http/context.ts";
 import { ServerError } from "../http/errors.ts";
 import { MAX_KEPT_RESPONSES } from "../limits.ts";
-import { type Api, failures } from "./route.ts";
+import { type Api, failures, isStreamPath } from "./route.ts";
 
 const HEADER = "x-request-id";
 /** Memory of a kept response beside its body. */
@@ -64,7 +64,7 @@ export class IdempotencyCache {
   handler(): MiddlewareHandler<AppEnv> {
     return async (c, next) => {
       const id = c.req.header(HEADER);
-      if (id === undefined || c.req.method !== "POST" || c.req.path.endsWith("/stream")) return await next();
+      if (id === undefined || c.req.method !== "POST" || isStreamPath(c.req.path)) return await next();
       if (id.length > MAX_REQUEST_ID_CHARACTERS) {
         throw new ServerError(
           "invalid",

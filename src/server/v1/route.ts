@@ -55,6 +55,14 @@ export function failureName(code: ErrorCode): string {
   return code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
+/** True if the response of a POST to this path is a stream, which is not kept for a repeated request. */
+export function isStreamPath(path: string): boolean {
+  return path.endsWith("/stream") || path === ROLLOUTS_PATH;
+}
+
+/** Path at which rollouts begin. */
+export const ROLLOUTS_PATH = "/v1/rollouts";
+
 /** Path parameter with the id of a session. */
 export const idParams: z.ZodObject<{ id: z.ZodString }> = z.object({
   id: z.string().max(MAX_NAME_CHARACTERS),

@@ -88,7 +88,8 @@ function callChannel(body: BodyWriter, memory: Account): CallChannel {
   };
 }
 
-function event(name: string, value: unknown): string {
+/** Returns an event with its data. */
+export function event(name: string, value: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
 }
 

@@ -1,6 +1,8 @@
 import { Validator } from "@cfworker/json-schema";
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { gsm8k } from "../../../mod.ts";
+import type { RolloutOffer } from "../../../src/server/rollouts/rollout_service.ts";
+import { ROLLOUT_OPTIONS } from "../../../src/server/v1/examples.ts";
 import { ok } from "../../fake_pool.ts";
 import { type Served, served } from "../served.ts";
 
@@ -147,6 +149,12 @@ Deno.test("no named schema of the document accepts null, as some of its uses do 
   assertEquals(nullable.map(([name]) => name), []);
 });
 
+/** Allows the rollout of the example. */
+const offer: RolloutOffer = {
+  policies: new Map([[ROLLOUT_OPTIONS.policy, () => ({ reply: () => Promise.resolve("42") })]]),
+  envs: ["python"],
+};
+
 /** Operations that {@linkcode checkResponse} cannot send, and why. */
 const NOT_SENT: Readonly<Record<string, string>> = {
   openMcpStream: "the stream does not end",
@@ -156,7 +164,8 @@ const NOT_SENT: Readonly<Record<string, string>> = {
 };
 
 Deno.test("each operation responds to its example as the document says", async () => {
-  await using server = served({ graders, maxSessions: 64, python: () => ok("42\n", { value: "42" }) });
+  const python = () => ok("42\n", { value: "42" });
+  await using server = served({ graders, maxSessions: 64, python, offer });
   const document = await documentOf(server);
   for (const operation of operationsOf(document)) {
     if (operation.body.operationId in NOT_SENT) continue;
@@ -204,6 +213,8 @@ const EXPECTED_FAILURES = [
   "answerCall",
   "cancelRequest",
   "runShellCommand",
+  "setRolloutVersion",
+  "stopRollout",
   "listFiles",
   "makeDirectory",
   "removeFile",
@@ -214,6 +225,7 @@ const EXPECTED_FAILURES = [
 /** Returns the route that opens what the path's id names. */
 function openerOf(path: string): string {
   if (path.startsWith("/v1/envs")) return "/v1/envs";
+  if (path.startsWith("/v1/rollouts")) return "/v1/rollouts";
   if (/^(\/v2)?\/sandboxes/.test(path)) return "/sandboxes";
   return path.startsWith("/contexts") ? "/contexts" : "/v1/sessions";
 }

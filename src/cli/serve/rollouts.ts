@@ -1,0 +1,67 @@
+import { ArgumentTypeError } from "../../errors.ts";
+import { TokenFormat } from "../../rollout/tokens/token_format.ts";
+import type { RolloutOffer, RolloutPolicyOptions } from "../../server/rollouts/rollout_service.ts";
+import type { ENV_KINDS } from "../../wire/v1_envs.ts";
+import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { resolveTokenizer } from "../input.ts";
+import { currentIo } from "../io.ts";
+import { resolvePolicy } from "../rollout/policies.ts";
+
+/** Options of rollouts. */
+export interface RolloutFlags {
+  readonly rolloutPolicy?: readonly string[];
+  readonly rolloutEnv?: readonly (typeof ENV_KINDS)[number][];
+  readonly rolloutTokenizer?: string;
+}
+
+const SERVERS = ["openai", "sglang"];
+const FLAG_NAMES = { policy: "--rollout-policy", model: "the option 'model' of a request" };
+
+/**
+ * Returns what the rollouts of clients may use; nothing without `--rollout-policy`.
+ *
+ * @throws {UsageError} if a policy is no server, its address is wrong, or an option lacks another one.
+ */
+export async function openRollouts(flags: RolloutFlags): Promise<RolloutOffer | undefined> {
+  const { rolloutPolicy: names = [], rolloutEnv: envs = [], rolloutTokenizer } = flags;
+  if (names.length === 0 && envs.length === 0 && rolloutTokenizer === undefined) return undefined;
+  if (names.length === 0) {
+    throw new UsageError("Cannot serve rollouts without a policy: give --rollout-policy");
+  }
+  if (envs.length === 0) throw new UsageError("Cannot serve rollouts without an env: give --rollout-env");
+  const tokenizer = await resolveTokenizer(rolloutTokenizer);
+  if (tokenizer !== undefined) {
+    const format = new TokenFormat({ tokenizer });
+    await rethrowAsUsageError(() => format.requireWritable({ mode: "append", onRewrite: "keep" }));
+  }
+  const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
+  const policies = new Map(names.map((name) => {
+    const make = async (
+      { model, temperature, maxTokens, concurrency, recordsTokens }: RolloutPolicyOptions,
+    ) => {
+      if (schemeOf(name) === "openai" && model === undefined) {
+        throw new ArgumentTypeError("model: a policy of chat completions needs one");
+      }
+      const server = { apiKey, model, temperature, maxTokens, concurrency };
+      const options = { ...server, recordsTokens, tokenizer };
+      return (await resolvePolicy(name, { ...options, flagNames: FLAG_NAMES })).policy;
+    };
+    return [name, make] as const;
+  }));
+  for (const name of names) await requireServer(name);
+  return { policies, envs, tokenizer };
+}
+
+/** Checks the name of a policy before the server starts. */
+async function requireServer(name: string): Promise<void> {
+  if (!SERVERS.includes(schemeOf(name))) {
+    throw new UsageError(
+      `Cannot serve rollouts with policy '${name}' as it must be a server: give openai:URL or sglang:URL`,
+    );
+  }
+  await resolvePolicy(name, { model: "model", flagNames: FLAG_NAMES });
+}
+
+function schemeOf(name: string): string {
+  return name.slice(0, Math.max(0, name.indexOf(":")));
+}

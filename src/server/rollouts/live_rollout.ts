@@ -1,0 +1,158 @@
+import type { Tokenizer } from "../../chat/tokenizer.ts";
+import type { Env } from "../../envs/env.ts";
+import type { Policy } from "../../policy/policy.ts";
+import type { AdvantagesOptions } from "../../rollout/advantages.ts";
+import type { InteractionResult } from "../../rollout/interaction_result.ts";
+import type { Episode } from "../../rollout/rollout_all.ts";
+import { type StreamedRollout, streamRollouts } from "../../rollout/stream_rollouts.ts";
+import type { BudgetLease } from "../budget.ts";
+import type { EnvConfig } from "../envs/env_config.ts";
+import { ServerError } from "../http/errors.ts";
+
+/** Configuration of a rollout. */
+export interface RolloutConfig extends EnvConfig {
+  /** Name of a policy of the server. */
+  readonly policy: string;
+  readonly model?: string | undefined;
+  readonly temperature?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly samples: number;
+  readonly concurrency: number;
+  readonly seed?: number | undefined;
+  readonly weightVersion?: number | string | undefined;
+  /** True if a rollout that is stopped yields the turns so far of its running episodes. */
+  readonly partial: boolean;
+  readonly maxWaiting: number;
+  readonly maxWaitingBytes: number;
+  readonly advantages?: Omit<AdvantagesOptions, "groups"> | undefined;
+  /** True if the tokens of the episodes are recorded. */
+  readonly tokens: boolean;
+  /** Partial episodes of an earlier rollout. */
+  readonly resumed: readonly InteractionResult[];
+}
+
+/** Options of {@linkcode LiveRollout}. */
+export interface LiveRolloutOptions {
+  readonly config: RolloutConfig;
+  /** Owner, who alone may use it. */
+  readonly owner: string;
+  readonly policy: Policy;
+  readonly tokenizer: Tokenizer | undefined;
+  /** Sessions of the server, which limit the episodes with Python. */
+  readonly maxSessions: number;
+  /** Memory of the episodes that wait for the client. It has the size that the config reserves. */
+  readonly memory: BudgetLease;
+  readonly makeEnv: () => Env;
+  /** Called once, when it ends. */
+  readonly onEnd: () => void;
+}
+
+/** A rollout that a client reads. It ends after its last item, when it is stopped, or with the server. */
+export class LiveRollout implements AsyncDisposable {
+  /** Unguessable id. */
+  readonly id: string = crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
+  readonly owner: string;
+  readonly config: RolloutConfig;
+  readonly createdAt: Date = new Date();
+  readonly #options: LiveRolloutOptions;
+  readonly #stop = new AbortController();
+  /** Reason of a stop by the client, which is no failure. */
+  readonly #stopped = new DOMException("The rollout was stopped", "AbortError");
+  readonly #ended = Promise.withResolvers<void>();
+  #weightVersion: number | string | undefined;
+  #episodes = 0;
+  #isRead = false;
+
+  constructor(options: LiveRolloutOptions) {
+    this.owner = options.owner;
+    this.config = options.config;
+    this.#weightVersion = options.config.weightVersion;
+    this.#options = options;
+  }
+
+  /** Version of the weights, which each turn records when it begins. */
+  get weightVersion(): number | string | undefined {
+    return this.#weightVersion;
+  }
+
+  /**
+   * Sets the version of the weights.
+   *
+   * @throws {ServerError} `conflict` if the rollout began without a version.
+   */
+  setWeightVersion(version: number | string): void {
+    if (this.#weightVersion === undefined) {
+      throw new ServerError("conflict", "The rollout has no version: it needs 'weightVersion' at its start");
+    }
+    this.#weightVersion = version;
+  }
+
+  /** Number of episodes, also partial ones, that the client was given. */
+  get episodes(): number {
+    return this.#episodes;
+  }
+
+  /** True if it was stopped. */
+  get isStopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  /**
+   * Plays the episodes and yields them, as `streamRollouts()` does, until the last one or {@linkcode LiveRollout.stop}.
+   * It can be called once.
+   *
+   * @throws the reason of `signal`; a `ServerError` if the server stops or has no memory for the episodes that wait.
+   */
+  async *play(signal: AbortSignal): AsyncGenerator<StreamedRollout> {
+    this.#isRead = true;
+    try {
+      for await (const item of this.#stream(signal)) {
+        if (item.kind !== "group") this.#episodes++;
+        yield item;
+      }
+    } catch (error) {
+      if (error !== this.#stopped) throw error;
+    } finally {
+      this.#options.onEnd();
+      this.#ended.resolve();
+    }
+  }
+
+  /** Stops the running episodes. With `partial` they are then yielded. */
+  stop(): void {
+    this.#stop.abort(this.#stopped);
+  }
+
+  /** Ends it as the server stops, and waits for its episodes. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new ServerError("unavailable", "The server is stopping"));
+    if (!this.#isRead) this.#options.onEnd();
+    else await this.#ended.promise;
+  }
+
+  #stream(signal: AbortSignal): AsyncGenerator<StreamedRollout> {
+    const { config, policy, tokenizer, memory, maxSessions, makeEnv } = this.#options;
+    const { env, tasks, samples, seed, partial, maxTurns, maxWaiting, maxWaitingBytes, advantages } = config;
+    const version = this.#weightVersion;
+    const resumed = new Map(config.resumed.map((row) => [keyOf(row.task_id, row.sample), row]));
+    return streamRollouts(makeEnv, policy, tasks, {
+      samples,
+      seed,
+      partial,
+      maxTurns,
+      maxWaiting,
+      maxWaitingBytes,
+      advantages,
+      concurrency: env === "python" ? Math.min(config.concurrency, maxSessions) : config.concurrency,
+      weightVersion: version === undefined ? undefined : () => this.#weightVersion ?? version,
+      onWaiting: (bytes) => memory.resize(Math.max(bytes, maxWaitingBytes)),
+      resumed: ({ task, sample }: Episode) => resumed.get(keyOf(task.id, sample)),
+      tokens: tokenizer && { tokenizer, onRewrite: "keep" },
+      signal: AbortSignal.any([signal, this.#stop.signal]),
+    });
+  }
+}
+
+function keyOf(taskId: string, sample: number): string {
+  return JSON.stringify([taskId, sample]);
+}

@@ -1,0 +1,174 @@
+import { createRoute } from "@hono/zod-openapi";
+import type * as z from "zod";
+import { shortenInteraction, shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
+import {
+  type InteractionResult,
+  parseInteraction,
+  toInteractionResult,
+} from "../../rollout/interaction_result.ts";
+import type { StreamedRollout } from "../../rollout/stream_rollouts.ts";
+import type { Trajectory } from "../../rollout/trajectory.ts";
+import {
+  rolloutInfoSchema,
+  rolloutListSchema,
+  rolloutRequestSchema,
+  rolloutVersionSchema,
+} from "../../wire/v1_rollouts.ts";
+import type { AppContext } from "../http/context.ts";
+import { ServerError, toErrorBody, toPublicError } from "../http/errors.ts";
+import { streamBody } from "../http/response_stream.ts";
+import { ROLLOUT_READ_MS } from "../limits.ts";
+import type { LiveRollout, RolloutConfig } from "../rollouts/live_rollout.ts";
+import type { RolloutService } from "../rollouts/rollout_service.ts";
+import { toEnvConfig } from "./envs.ts";
+import { ROLLOUT, ROLLOUT_EVENTS, ROLLOUT_OPTIONS } from "./examples.ts";
+import { type Api, failures, idParams as params, jsonBody, jsonResponse, ROLLOUTS_PATH } from "./route.ts";
+import { event, STREAM_HEADERS } from "./streams.ts";
+
+const tags = ["rollouts"];
+
+const EVENTS =
+  `Event 'start' with {id}; 'episode' and 'partial' with {group, trajectory}, or {group, row} with \
+'tokens'; 'group' with {group, episodes} after the last episode of a group; then one 'end' with {episodes, stopped}, \
+or 'error'. Episodes come in the order of their ends. The rollout ends when the client disconnects`;
+
+const start = createRoute({
+  operationId: "startRollout",
+  method: "post",
+  path: ROLLOUTS_PATH,
+  tags,
+  summary: "Play episodes with a policy of the server and stream them",
+  request: { body: jsonBody(rolloutRequestSchema, ROLLOUT_OPTIONS) },
+  responses: {
+    200: {
+      description: EVENTS,
+      content: { "text/event-stream": { schema: {}, example: ROLLOUT_EVENTS } }, // a schema would apply to each event
+    },
+  },
+});
+
+const list = createRoute({
+  operationId: "listRollouts",
+  method: "get",
+  path: ROLLOUTS_PATH,
+  tags,
+  summary: "List your rollouts, and the policies and envs that they may use",
+  responses: {
+    200: jsonResponse(rolloutListSchema, "Oldest first", {
+      example: {
+        policies: [ROLLOUT.policy],
+        envs: [ROLLOUT.env],
+        tokens: true,
+        rollouts: [ROLLOUT],
+      },
+    }),
+  },
+});
+
+const setVersion = createRoute({
+  operationId: "setRolloutVersion",
+  method: "post",
+  path: "/v1/rollouts/{id}/version",
+  tags,
+  summary: "Set the version of the weights, which turns that begin later record",
+  request: { params, body: jsonBody(rolloutVersionSchema, { weightVersion: 4 }) },
+  responses: {
+    200: jsonResponse(rolloutInfoSchema, "The rollout", { example: ROLLOUT }),
+    ...failures("not_found", "conflict"),
+  },
+});
+
+const stop = createRoute({
+  operationId: "stopRollout",
+  method: "delete",
+  path: "/v1/rollouts/{id}",
+  tags,
+  summary: "Stop a rollout: with 'partial' its stream then has the turns so far of the running episodes",
+  request: { params },
+  responses: { 204: { description: "The rollout stops" }, ...failures("not_found") },
+});
+
+/** Adds the routes of rollouts: start, list, set the version of the weights, stop. */
+export function addRolloutRoutes(app: Api, rollouts: RolloutService): void {
+  app.openapi(start, async (c) => {
+    const rollout = await rollouts.open(toRolloutConfig(c.req.valid("json")), c.get("owner"));
+    c.env?.readWithin?.(ROLLOUT_READ_MS);
+    const body = streamBody(async (body, signal) => {
+      body.send(event("start", { id: rollout.id }));
+      try {
+        for await (const item of rollout.play(signal)) {
+          body.send(toEvent(item));
+          await body.room();
+        }
+        body.send(event("end", { episodes: rollout.episodes, stopped: rollout.isStopped }));
+      } catch (error) {
+        body.send(event("error", toErrorBody(toPublicError(error))));
+      }
+    }, { signal: c.get("signal"), memory: c.get("memory") });
+    return c.body(body, 200, STREAM_HEADERS);
+  });
+  app.openapi(list, (c) => {
+    const { policies, envs, tokenizer } = rollouts.offer;
+    return c.json({
+      policies: [...policies.keys()],
+      envs: [...envs],
+      tokens: tokenizer !== undefined,
+      rollouts: rollouts.list(c.get("owner")).map(toRolloutBody),
+    }, 200);
+  });
+  app.openapi(setVersion, (c) => {
+    const rollout = findRollout(rollouts, c);
+    rollout.setWeightVersion(c.req.valid("json").weightVersion);
+    return c.json(toRolloutBody(rollout), 200);
+  });
+  app.openapi(stop, (c) => {
+    findRollout(rollouts, c).stop();
+    return c.body(null, 204);
+  });
+}
+
+function findRollout(rollouts: RolloutService, c: AppContext): LiveRollout {
+  return rollouts.find(c.req.param("id") ?? "", c.get("owner"));
+}
+
+/** @throws {ServerError} `invalid` if a row of an earlier rollout is wrong. */
+function toRolloutConfig(request: z.output<typeof rolloutRequestSchema>): RolloutConfig {
+  const { resumed, ...options } = request;
+  return { ...options, ...toEnvConfig(options), resumed: resumed.map(parseResumed) };
+}
+
+function parseResumed(row: Record<string, unknown>, at: number): InteractionResult {
+  try {
+    return parseInteraction(row);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new ServerError("invalid", `resumed.${at}: ${error.message}`);
+    throw error;
+  }
+}
+
+function toEvent(item: StreamedRollout): string {
+  if (item.kind === "group") return event("group", { group: item.group, episodes: item.episodes });
+  const group = JSON.stringify(item.group);
+  return `event: ${item.kind}\ndata: {"group":${group},${episodeMember(item.trajectory)}}\n\n`;
+}
+
+/** Returns the row of an episode for a trainer if it has tokens; else its trajectory, as that of a failed episode. */
+function episodeMember(trajectory: Trajectory): string {
+  if (trajectory.tokens?.promptLength === undefined) {
+    return `"trajectory":${toEpisodeRow(trajectory, { shorten: shortenTrajectory })}`;
+  }
+  return `"row":${toEpisodeRow(toInteractionResult(trajectory), { shorten: shortenInteraction })}`;
+}
+
+function toRolloutBody(
+  { id, config, createdAt, weightVersion, episodes }: LiveRollout,
+): z.output<typeof rolloutInfoSchema> {
+  return {
+    id,
+    createdAt: createdAt.toISOString(),
+    policy: config.policy,
+    env: config.env,
+    ...(weightVersion !== undefined && { weightVersion }),
+    episodes,
+  };
+}
