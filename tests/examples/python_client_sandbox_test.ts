@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { Serving } from "../../bench/serving.ts";
+import { completion, FakeServer } from "../policy/fake_server.ts";
 import { PYTHON } from "./installed.ts";
 
 const CLI = decodeURIComponent(new URL("../../src/cli.ts", import.meta.url).pathname);
@@ -37,6 +38,23 @@ Deno.test({
     const { log } = await serving.end("SIGTERM");
     assertEquals(ends, CHECKS.map(([file]) => passed(file)));
     assertEquals(log, "");
+  },
+});
+
+Deno.test({
+  name: `paddock.Client.rollout() of Python reads rollouts of a real server${PYTHON.note}`,
+  ignore: PYTHON.missing,
+  async fn() {
+    await using model = new FakeServer(({ body: { messages } }) =>
+      completion({ content: messages[0].content.includes("first") ? "1" : "2" })
+    );
+    const policy = `openai:${model.url}`;
+    await using serving = await Serving.start("--rollout-policy", policy, "--rollout-env", "chat");
+    const env = { PADDOCK_URL: serving.url, POLICY: policy };
+    assertEquals(
+      await runChecks("rollout_checks.py", "rollouts are checked\n", env),
+      passed("rollout_checks.py"),
+    );
   },
 });
 

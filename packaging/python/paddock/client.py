@@ -33,7 +33,7 @@ import typing
 import urllib.parse
 import uuid
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Generator, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 __all__ = ["BatchOutcome", "Client", "ExecResult", "GuestError", "PaddockError", "Score", "Session"]
 
@@ -241,6 +241,53 @@ class Client:
         """Returns the names of the server's graders."""
         return [str(name) for name in _list(self._request("GET", "/graders"), "graders")]
 
+    def rollout(
+        self,
+        policy: str,
+        tasks: Iterable[Mapping[str, Any]],
+        *,
+        weight_version: Optional[Callable[[], Union[int, str]]] = None,
+        stop: Optional[Callable[[], bool]] = None,
+        timeout: Optional[float] = None,
+        **options: Any,
+    ) -> Generator[dict[str, Any], None, None]:
+        """Plays episodes on the server with one of its policies, and yields them in the order of their ends.
+
+        An item is ``{"kind", "group", ...}``: an ``episode``, with a ``trajectory``, or with a ``row`` for a trainer if
+        ``tokens=True``; a ``group`` with its ``episodes`` and their advantages, after its last episode; or a
+        ``partial`` episode. The server plays ahead while the caller works on an item. Leaving the loop ends the
+        rollout.
+
+        ``tasks`` are ``{"query", "id", "answer", "fields", "group"}``. ``weight_version`` and ``stop`` are called after
+        the work on each item: the first returns the version of the weights, which turns that begin later record; the
+        second whether to stop, which ends the rollout, with ``partial=True`` after the running episodes. ``timeout`` is
+        that of a block or a call, in seconds. The other options are those of ``POST /v1/rollouts`` in snake case:
+        ``env``, ``model``, ``grader``, ``samples``, ``concurrency``, ``max_turns``, ``max_waiting``, ``resumed`` and
+        others.
+        """
+        given = {re.sub("_(.)", lambda found: found[1].upper(), name): value for name, value in options.items()}
+        version = None if weight_version is None else weight_version()
+        fields = {"policy": policy, "tasks": [dict(task) for task in tasks], "timeoutMs": _ms(timeout), "weightVersion": version}
+        lines, path, is_stopped = _EventLines("roll out"), "", False
+        with self._open("POST", "/rollouts", {**given, **fields}, {}, math.inf) as response:
+            while line := response.readline(_MAX_RESPONSE_BYTES):
+                name, data = lines.add(line) or ("", {})
+                if name == "end":
+                    return
+                if name == "start":
+                    path = f"/rollouts/{urllib.parse.quote(_text(data, 'id'), safe='')}"
+                if name not in ("episode", "partial", "group"):
+                    continue
+                yield {"kind": name, **data}
+                before, version = version, version if weight_version is None else weight_version()
+                with _ignoring_missing():  # all episodes have ended
+                    if version != before:
+                        self._post(f"{path}/version", {"weightVersion": version})
+                    if stop is not None and not is_stopped and stop():
+                        is_stopped = True
+                        self._request("DELETE", path)
+        raise PaddockError("Cannot roll out as the response ended before its last event")
+
     def _post(self, path: str, body: Body, **options: Any) -> dict[str, Any]:
         request_id = str(uuid.uuid4())
         try:
@@ -290,6 +337,14 @@ class Client:
         read: Read,
     ) -> Any:
         """Sends a request once. All failures are ``PaddockError``."""
+        with self._open(method, path, body, headers, seconds) as response:
+            return read(response)
+
+    @contextlib.contextmanager
+    def _open(
+        self, method: str, path: str, body: Optional[Body], headers: Mapping[str, str], seconds: float
+    ) -> Iterator[http.client.HTTPResponse]:
+        """Sends a request once. Its response must be read in the block. All failures are ``PaddockError``."""
         until = time.monotonic() + seconds
         connection = self._connect(self._host, timeout=min(seconds, threading.TIMEOUT_MAX))
         try:
@@ -305,7 +360,7 @@ class Client:
             if not 200 <= response.status < 300:
                 text = response.read(_MAX_ERROR_BYTES).decode(errors="replace")
                 raise _failure(response.status, text, response.getheader("retry-after", ""))
-            return read(response)
+            yield response
         except socket.timeout as error:
             raise _late(self._host, seconds) from error
         except (OSError, http.client.HTTPException) as error:
@@ -757,15 +812,25 @@ def _read_events(response: http.client.HTTPResponse, on_output: Optional[OnOutpu
     raise PaddockError(_NO_RESULT)
 
 
-class _Events:
-    """Reads server-sent events line by line, and passes output on."""
+@contextlib.contextmanager
+def _ignoring_missing() -> Iterator[None]:
+    """Ignores that the server has no such thing any more."""
+    try:
+        yield
+    except PaddockError as error:
+        if error.kind != "not_found":
+            raise
 
-    def __init__(self, on_output: Optional[OnOutput]) -> None:
-        self._on_output = on_output
+
+class _EventLines:
+    """Joins the lines of server-sent events."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
         self._name, self._data = "", ""
 
-    def add(self, line: bytes) -> Union[ExecResult, tuple[str, dict[str, Any]], None]:
-        """Returns the result, or the start (``call``) or end (``cancel``) of a call, if the line completes it."""
+    def add(self, line: bytes) -> Optional[tuple[str, dict[str, Any]]]:
+        """Returns the name and the data of an event if the line completes it. Raises that of the event ``error``."""
         text = line.decode(errors="replace").rstrip("\r\n")
         key, _, value = text.partition(":")
         if key == "event":
@@ -774,12 +839,28 @@ class _Events:
             self._data += value
         if text:
             return None
-        name, event = self._name, _json(self._data.encode(), "exec")
+        name, event = self._name, _json(self._data.encode(), self._doing)
         self._name, self._data = "", ""
-        if name == "result":
-            return _result(event)
         if name == "error":
             raise PaddockError(_text(event, "message"), kind=_text(event, "type"))
+        return name, event
+
+
+class _Events:
+    """Reads the events of a program line by line, and passes output on."""
+
+    def __init__(self, on_output: Optional[OnOutput]) -> None:
+        self._on_output = on_output
+        self._lines = _EventLines("exec")
+
+    def add(self, line: bytes) -> Union[ExecResult, tuple[str, dict[str, Any]], None]:
+        """Returns the result, or the start (``call``) or end (``cancel``) of a call, if the line completes it."""
+        complete = self._lines.add(line)
+        if complete is None:
+            return None
+        name, event = complete
+        if name == "result":
+            return _result(event)
         if name in ("stdout", "stderr") and self._on_output is not None:
             self._on_output(name, _text(event, "text"))
         return (name, event) if name in ("call", "cancel") else None
