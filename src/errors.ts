@@ -110,11 +110,18 @@ export class SessionClosedError extends Error {
 }
 
 /** Codes of {@linkcode GuestFileError}. */
-export const GUEST_FILE_ERROR_CODES = ["file_not_found", "file_unreadable", "file_unwritable"] as const;
+export const GUEST_FILE_ERROR_CODES = [
+  "file_not_found",
+  "file_is_directory",
+  "file_forbidden",
+  "file_unreadable",
+  "file_unwritable",
+] as const;
 
 /**
  * Why the guest did not read or write a file: there is no file at the path (`file_not_found`), it is no plain file
- * or cannot be read (`file_unreadable`), or it cannot be written (`file_unwritable`).
+ * or cannot be read (`file_unreadable`), or it cannot be written (`file_unwritable`). Of an absolute path, a directory
+ * has `file_is_directory`, and a file whose mode forbids the access `file_forbidden`.
  */
 export type GuestFileErrorCode = (typeof GUEST_FILE_ERROR_CODES)[number];
 

@@ -140,8 +140,9 @@ export const shellResultSchema = execResultSchema.omit({ value: true, valueJson:
 export const requestErrorSchema = z.object({
   type: z.string(),
   message: z.string(),
-  reason: optionalKey(z.string())
-    .describe("file_not_found, file_unreadable or file_unwritable, if a file of a session was the cause"),
+  reason: optionalKey(z.string()).describe(
+    "file_not_found, file_is_directory, file_forbidden, file_unreadable or file_unwritable, if a file of a session was the cause",
+  ),
 });
 
 /** The response to a request that failed. */

@@ -101,7 +101,11 @@ export const programRequestSchema = execRequestSchema.extend({
 const path = z.string().min(1).max(MAX_PATH_CHARACTERS);
 
 /** Files to write. */
-export const filesRequestSchema = z.strictObject({ files: filesSchema }).meta({ id: "Files" });
+export const filesRequestSchema = z.strictObject({
+  files: filesSchema.describe(
+    "contents in base64, by paths relative to the working directory, or absolute in the session's own file system",
+  ),
+}).meta({ id: "Files" });
 
 /** Number of files that were written. */
 export const filesWrittenSchema = z.object({ written: z.int() });

@@ -111,7 +111,15 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
 
 Deno.test("each link of README.md and docs/ leads to a file and a heading", async () => {
   for (
-    const page of ["README.md", "docs/e2b.md", "docs/edge.md", "docs/install.md", "CHANGELOG.md", ...PAGES]
+    const page of [
+      "README.md",
+      "docs/e2b.md",
+      "docs/agents.md",
+      "docs/edge.md",
+      "docs/install.md",
+      "CHANGELOG.md",
+      ...PAGES,
+    ]
   ) {
     const text = await Deno.readTextFile(new URL(page, ROOT));
     for (const [, link = ""] of text.matchAll(/\]\((?!https?:)([^)#]*(?:#[^)]*)?)\)/g)) {

@@ -70,6 +70,7 @@ class AsyncClient:
         """``answer_timeout`` is the timeout of a response, in addition to the timeout of its program."""
         self._options = Client(url, token, retries=retries, backoff=backoff, answer_timeout=answer_timeout)
         self._transport: _Transport = _ThreadTransport(self._options)
+        self._cancels: set[asyncio.Task[None]] = set()
         try:
             self._transport = _HttpxTransport(self._options)
         except ImportError:
@@ -138,7 +139,9 @@ class AsyncClient:
         return [str(name) for name in core._list(await self._request("GET", "/graders"), "graders")]
 
     async def aclose(self) -> None:
-        """Closes idle connections. Sessions stay open."""
+        """Closes idle connections, after cancelled programs have ended. Sessions stay open."""
+        loop = asyncio.get_running_loop()
+        await asyncio.gather(*(cancel for cancel in self._cancels if cancel.get_loop() is loop))
         await self._transport.aclose()
 
     async def __aenter__(self) -> AsyncClient:
@@ -153,7 +156,10 @@ class AsyncClient:
             return core._json(await self._request("POST", path, body, request_id=request_id, **options), path)
         except BaseException as error:
             if core._continues(error):
-                await asyncio.shield(self._cancel(request_id))
+                cancel = asyncio.create_task(self._cancel(request_id))
+                self._cancels.add(cancel)
+                cancel.add_done_callback(self._cancels.discard)
+                await asyncio.shield(cancel)  # which ends at once if the task is cancelled again, as anyio does
             raise
 
     async def _cancel(self, request_id: str) -> None:
@@ -280,12 +286,12 @@ class AsyncSession:
             return core._result(await self._client._post(f"{self._path}/shell", body, timeout=timeout))
 
     async def write_file(self, path: str, contents: Union[str, bytes]) -> None:
-        """Writes a file under the working directory."""
+        """Writes a file, as ``Session.write_file``."""
         async with self._lock:
             await self._client._post(f"{self._path}/files", {"files": core._in_base64({path: contents})})
 
     async def read_file(self, path: str) -> bytes:
-        """Reads a file under the working directory."""
+        """Reads a file, as ``Session.read_file``."""
         async with self._lock:
             return await self._client._request("GET", f"{self._path}/file?path={core._quoted(path)}")
 

@@ -68,11 +68,14 @@ class PaddockError(Exception):
         status: Optional[int] = None,
         kind: str = "",
         retry_after: Optional[float] = None,
+        reason: str = "",
     ) -> None:
         super().__init__(message)
         self.status = status
         self.kind = kind
         """Error type of the server, such as ``not_found`` or ``busy``."""
+        self.reason = reason
+        """Why a file was not read or written: ``file_not_found``, ``file_is_directory``, ``file_forbidden``, …"""
         self.retry_after = retry_after
         """Seconds to wait before a retry, as set by the server."""
         self._unsent: Optional[bool] = None
@@ -426,12 +429,12 @@ class Session:
             return _result(self._client._post(f"{self._path}/shell", body, timeout=timeout))
 
     def write_file(self, path: str, contents: Union[str, bytes]) -> None:
-        """Writes a file under the working directory."""
+        """Writes a file: relative to the working directory, or at an absolute path of the session's own file system."""
         with self._lock:
             self._client._post(f"{self._path}/files", {"files": _in_base64({path: contents})})
 
     def read_file(self, path: str) -> bytes:
-        """Reads a file under the working directory."""
+        """Reads a file, as ``write_file`` names it."""
         with self._lock:
             contents: bytes = self._client._request("GET", f"{self._path}/file?path={_quoted(path)}")
             return contents
@@ -997,8 +1000,8 @@ def _failure(status: int, text: str, retry_after: str) -> PaddockError:
     """Returns the error of a response that failed."""
     try:
         error = json.loads(text)["error"]
-        kind, message = _text(error, "type"), _text(error, "message")
+        kind, message, reason = _text(error, "type"), _text(error, "message"), str(error.get("reason") or "")
     except (KeyError, TypeError, ValueError, RecursionError, PaddockError):
-        kind, message = "", " ".join(text.split())[:300]
+        kind, message, reason = "", " ".join(text.split())[:300], ""
     seconds = float(retry_after) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", retry_after, re.ASCII) else None
-    return PaddockError(f"The server answered {status}: {message}", status, kind, seconds)
+    return PaddockError(f"The server answered {status}: {message}", status, kind, seconds, reason)

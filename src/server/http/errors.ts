@@ -58,6 +58,8 @@ export function toErrorBody({ code, message, reason }: ServerError): ErrorBody {
 
 const FILE_ERRORS: Readonly<Record<GuestFileErrorCode, ErrorCode>> = {
   file_not_found: "not_found",
+  file_is_directory: "conflict",
+  file_forbidden: "conflict",
   file_unreadable: "not_found",
   file_unwritable: "invalid",
 };

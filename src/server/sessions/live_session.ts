@@ -11,13 +11,9 @@ import type {
 import { parseUntrustedJson } from "../../json.ts";
 import { IdleTimer } from "./idle_timer.ts";
 import { MAX_SESSION_WAITING } from "../limits.ts";
-import {
-  type FolderListing,
-  listFolder,
-  makeDirectory,
-  removePath,
-  type RunProgram,
-} from "./session_folder.ts";
+import type { RunProgram } from "./guest_request.ts";
+import { isAbsolutePath, readAbsolute, writeAbsolute } from "./session_file.ts";
+import { type FolderListing, listFolder, makeDirectory, removePath } from "./session_folder.ts";
 import { limitProgram, type SessionLimits } from "./session_limits.ts";
 import LIST_FILES from "./list_files.py" with { type: "text" };
 import type { Metrics } from "../metrics.ts";
@@ -206,6 +202,20 @@ export class LiveSession implements AsyncDisposable {
 
   async readFile(path: string): Promise<Uint8Array> {
     return await this.#use(({ session }) => session.readFile(path));
+  }
+
+  /** Writes a file under the working directory, or at an absolute path: see {@linkcode writeAbsolute}. */
+  async writeAnyFile(path: string, contents: Uint8Array): Promise<void> {
+    if (!isAbsolutePath(path)) return await this.writeFile(path, contents);
+    const { session } = this.#options;
+    await this.#useFiles((run) => writeAbsolute(run, session, { path, contents }));
+  }
+
+  /** Reads a file under the working directory, or at an absolute path: see {@linkcode readAbsolute}. */
+  async readAnyFile(path: string): Promise<Uint8Array> {
+    if (!isAbsolutePath(path)) return await this.readFile(path);
+    const { session } = this.#options;
+    return await this.#useFiles((run) => readAbsolute(run, session, path));
   }
 
   /** Lists the files of the working directory, as reported by the guest. */

@@ -1,10 +1,7 @@
 import * as z from "zod";
-import { GUEST_FILE_ERROR_CODES, GuestFileError } from "../../errors.ts";
-import { parseUntrustedJson } from "../../json.ts";
-import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
 import { checkPath } from "../../sandbox/exec_check.ts";
 import { MAX_FOLDER_ENTRIES } from "../../wire/limits.ts";
-import { ServerError } from "../http/errors.ts";
+import { askGuest, type GuestRequest, type RunProgram } from "./guest_request.ts";
 import FOLDER from "./folder.py" with { type: "text" };
 
 /** An entry of a folder, as the guest reports it. */
@@ -23,14 +20,6 @@ export interface FolderListing {
   /** Number of entries that the folder has. */
   readonly total: number;
 }
-
-/** Runs a program in a session. */
-export type RunProgram = (code: string, options: ExecOptions) => Promise<ExecResult>;
-
-type FolderRequest =
-  | { action: "list"; path: string; entries: number; characters: number }
-  | { action: "remove"; path: string; recursive: boolean }
-  | { action: "makeDirectory"; path: string };
 
 /** Options of the functions of this module. */
 export interface FolderOptions {
@@ -51,7 +40,6 @@ const listingSchema = z.object({
   rows: z.array(rowSchema).max(MAX_FOLDER_ENTRIES),
   total: z.int().nonnegative(),
 });
-const refusalSchema = z.object({ reason: z.enum(GUEST_FILE_ERROR_CODES), message: z.string().max(300) });
 const doneSchema = z.object({});
 
 /**
@@ -68,8 +56,13 @@ export async function listFolder(
   const isHome = path.split("/").every((name, at) => name === "." || (name === "" && at > 0));
   if (!isHome) checkPath(path);
   const characters = Math.floor(Math.min(MAX_LISTING_CHARACTERS, 0.9 * outputBytes));
-  const request = { action: "list" as const, path, entries: MAX_FOLDER_ENTRIES, characters };
-  const { rows, total } = await ask(run, request, { signal, timeoutMs: LIST_MS, schema: listingSchema });
+  const request = { action: "list", path, entries: MAX_FOLDER_ENTRIES, characters };
+  const { rows, total } = await ask(
+    run,
+    request,
+    { verb: "list", signal, timeoutMs: LIST_MS },
+    listingSchema,
+  );
   const folder = path.split("/").filter((name) => name !== "" && name !== ".");
   const entries = rows.map(([name, type, bytes, writtenNs]): FolderEntry => ({
     path: [...folder, name].join("/"),
@@ -92,7 +85,8 @@ export async function removePath(
   { signal, recursive }: FolderOptions & { recursive: boolean },
 ): Promise<void> {
   checkPath(path);
-  await ask(run, { action: "remove", path, recursive }, { signal, timeoutMs: CHANGE_MS, schema: doneSchema });
+  const request = { action: "remove", path, recursive };
+  await ask(run, request, { verb: "remove", signal, timeoutMs: CHANGE_MS }, doneSchema);
 }
 
 /**
@@ -103,30 +97,21 @@ export async function removePath(
  */
 export async function makeDirectory(run: RunProgram, path: string, { signal }: FolderOptions): Promise<void> {
   checkPath(path);
-  await ask(run, { action: "makeDirectory", path }, { signal, timeoutMs: LIST_MS, schema: doneSchema });
+  const request = { action: "makeDirectory", path };
+  await ask(run, request, { verb: "make folder", signal, timeoutMs: LIST_MS }, doneSchema);
 }
 
-const VERBS = { list: "list", remove: "remove", makeDirectory: "make folder" } as const;
-
-/** Asks the guest. Its own programs can change what it answers, for itself alone. */
 async function ask<T>(
   run: RunProgram,
-  request: FolderRequest,
-  { signal, timeoutMs, schema }: { signal: AbortSignal; timeoutMs: number; schema: z.ZodType<T> },
+  request: GuestRequest,
+  { verb, timeoutMs, signal }: FolderOptions & { verb: string; timeoutMs: number },
+  schema: z.ZodType<T>,
 ): Promise<T> {
-  // JSON texts are Python literals too. The names of the code are not those of the session.
-  const text = JSON.stringify(JSON.stringify(request));
-  const code = `exec(${JSON.stringify(FOLDER)}, {"__name__": "paddock_folder", "REQUEST": ${text}})`;
-  const { stdout } = await run(code, { timeoutMs, signal });
-  const verb = VERBS[request.action];
-  let answer: unknown;
-  try {
-    answer = parseUntrustedJson(stdout);
-    const refusal = refusalSchema.safeParse(answer);
-    if (!refusal.success) return schema.parse(answer);
-  } catch (cause) {
-    throw new ServerError("conflict", `The session cannot ${verb} '${request.path}'`, { cause });
-  }
-  const { reason, message } = refusalSchema.parse(answer);
-  throw new GuestFileError(`Cannot ${verb} '${request.path}' as ${message}`, { code: reason });
+  const { answer } = await askGuest(run, request, {
+    source: FOLDER,
+    verb,
+    schema,
+    options: { timeoutMs, signal },
+  });
+  return answer;
 }

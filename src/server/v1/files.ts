@@ -61,7 +61,10 @@ const read = createRoute({
   summary: "Read a file of a session",
   request: {
     params: idParams,
-    query: z.object({ path: z.string().min(1).max(MAX_PATH_CHARACTERS).meta({ example: "data.txt" }) }),
+    query: z.object({
+      path: z.string().min(1).max(MAX_PATH_CHARACTERS).meta({ example: "data.txt" })
+        .describe("relative to the working directory, or absolute in the session's own file system"),
+    }),
   },
   responses: {
     200: {
@@ -108,7 +111,7 @@ export function addFileRoutes(app: Api, sessions: SessionService): void {
     return c.body(null, 204);
   });
   app.openapi(read, async (c) => {
-    const contents = await findSession(sessions, c).readFile(c.req.valid("query").path);
+    const contents = await findSession(sessions, c).readAnyFile(c.req.valid("query").path);
     return c.body(new Uint8Array(contents), 200, {
       "content-type": "application/octet-stream",
       "content-disposition": "attachment",
@@ -117,7 +120,7 @@ export function addFileRoutes(app: Api, sessions: SessionService): void {
   app.openapi(write, async (c) => {
     const session = findSession(sessions, c);
     const files = Object.entries(fromBase64Files(c.req.valid("json").files));
-    for (const [path, contents] of files) await session.writeFile(path, contents);
+    for (const [path, contents] of files) await session.writeAnyFile(path, contents);
     return c.json({ written: files.length }, 200);
   });
 }

@@ -160,3 +160,76 @@ Deno.test("a lease of PaddockClient lists, makes and removes files, and throws t
     assertEquals((await lease.session.exec("x = bytearray(200_000_000)")).status, "memory");
   });
 });
+
+Deno.test("files are written and read at absolute paths of the session, as its programs could", async () => {
+  await withFiles(async ({ exec, list }, server) => {
+    const [session] = server.sessions.list("");
+    const path = `/v1/sessions/${session?.id}`;
+    const write = async (file: string, text: string) =>
+      await server.send("POST", `${path}/files`, { files: { [file]: btoa(text) } });
+    const read = async (file: string) => {
+      const response = await server.app.request(`${path}/file?${new URLSearchParams({ path: file })}`);
+      const text = await response.text();
+      return response.ok ? text : JSON.parse(text).error.reason ?? response.status;
+    };
+    assertEquals((await write("/tmp/a/b.txt", "outside")).status, 200);
+    assertEquals((await write("/home/pyodide/in.txt", "inside")).status, 200);
+    assertEquals(await exec(`(open("/tmp/a/b.txt").read(), open("in.txt").read())`), "('outside', 'inside')");
+    await exec(`import os
+os.symlink("/tmp/a", "link"), os.symlink("loop", "loop"), os.chmod("/tmp/a/b.txt", 0o640)
+open("secret", "w").write("x"), os.chmod("secret", 0o222)`);
+    assertEquals(await read("/tmp/a/b.txt"), "outside");
+    assertEquals(await read("/home/pyodide/link/../a/b.txt"), "outside");
+    assertEquals((await write("/home/pyodide/link/b.txt", "changed")).status, 200);
+    assertEquals(await read("/tmp/a/b.txt"), "changed");
+    assertEquals(await exec(`oct(os.stat("/tmp/a/b.txt").st_mode)`), "'0o100640'");
+    for (
+      const [file, reason] of Object.entries({
+        "/tmp/none": "file_not_found",
+        "/etc/shadow": "file_not_found",
+        [Deno.execPath()]: "file_not_found",
+        "/tmp/a/b.txt/c": "file_unreadable",
+        "/tmp": "file_is_directory",
+        "/": "file_is_directory",
+        "/home/pyodide/secret": "file_forbidden",
+        "/home/pyodide/loop": "file_unreadable",
+        "/dev/stdin": "file_unreadable",
+        "/dev/paddock": "file_unreadable",
+        "/tmp/\0": 422,
+        [`/${"x".repeat(1024)}`]: 422,
+      })
+    ) assertEquals(await read(file), reason, file);
+    await exec(`os.chmod("in.txt", 0o444)`);
+    for (
+      const [file, reason] of Object.entries({
+        "/tmp": "file_is_directory",
+        "/tmp/new/": "file_is_directory",
+        "/home/pyodide/in.txt": "file_forbidden",
+        "/tmp/a/b.txt/c": "file_unwritable",
+        "/dev/paddock": "file_unwritable",
+      })
+    ) assertEquals((await write(file, "x")).body.error.reason, reason, file);
+    assertEquals((await list(".")).body.total, 4); // no copy is left
+    assertEquals(await read("/home/pyodide/in.txt"), "inside");
+  });
+});
+
+Deno.test("a session that answers wrongly about an absolute path gives an error, and no file of the host", async () => {
+  await withFiles(async ({ exec }, server) => {
+    const [session] = server.sessions.list("");
+    for (
+      const answer of [
+        `{"at": "../../etc/passwd", "isCopy": false}`,
+        `{"at": "/etc/passwd", "isCopy": false}`,
+        `{"at": "missing", "isCopy": true}`,
+        `{"at": 1}`,
+        `[]`,
+        `x`,
+      ]
+    ) {
+      await exec(`import json; json.dumps = lambda _: ${JSON.stringify(answer)}`);
+      const { status, body } = await server.send("GET", `/v1/sessions/${session?.id}/file?path=/tmp/x`);
+      assert([404, 409, 422].includes(status), `${answer}: ${status} ${JSON.stringify(body)}`);
+    }
+  });
+});

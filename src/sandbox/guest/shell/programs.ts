@@ -24,6 +24,7 @@ export interface ProgramResult {
 }
 
 const decoder = new TextDecoder();
+const encoder = new TextEncoder();
 /** Name of the guest's user. Its ID is that of Python's `os.getuid`. */
 export const USER = "pyodide";
 const UID = 0;
@@ -53,6 +54,7 @@ export function createCommands(
     yes,
     boundedFind(),
     ...rewrittenCommands(),
+    printfOfBytes(),
     ...systemCommands(),
     ...environmentCommands(),
   ];
@@ -87,6 +89,32 @@ function rewrittenCommands(): Command[] {
       return await origCommand(rewrite(args));
     })
   );
+}
+
+/** An octal or hexadecimal escape of a byte that is not ASCII. */
+const BYTE_ESCAPE = /\\(?:0?[23][0-7]{2}|x[89a-fA-F][0-9a-fA-F])/;
+/** A backslash, or a hexadecimal escape. The engine takes several of the latter for a character in UTF-8. */
+const HEX_ESCAPE = /\\(?:\\|x([0-9a-fA-F]{2}))/g;
+/** Escapes in arguments, and of characters, that are no single byte to the engine. */
+const OTHER_ESCAPES = /\\x[89a-fA-F]|\\[uU][0-9a-fA-F]/;
+
+/** Writes the bytes of `printf '\\303\\251'`, of which the engine makes a character each. */
+function printfOfBytes(): Command {
+  return defineCommand("printf", async (args, { origCommand }) => {
+    if (!origCommand) throw new Error("'printf' is not a command of the engine");
+    const [format = "", ...words] = args;
+    const octal = format.replace(
+      HEX_ESCAPE,
+      (all, hex) => hex ? `\\${Number.parseInt(hex, 16).toString(8).padStart(3, "0")}` : all,
+    );
+    const rewritten = [octal, ...words];
+    const text = rewritten.join(" ");
+    if (format === "-v" || !BYTE_ESCAPE.test(text) || OTHER_ESCAPES.test(text)) {
+      return await origCommand(args);
+    }
+    const result = await origCommand(rewritten.map((word) => latin1(encoder.encode(word))));
+    return { ...result, stdoutKind: "bytes" };
+  });
 }
 
 /** Removes `-I`, since binary files never match, and replaces `-H` by a second file, which makes `grep` print names. */
@@ -127,7 +155,8 @@ function systemCommands(): Command[] {
     await (args.includes("-d") ? fs.mkdir(path) : fs.writeFile(path, ""));
     return await printLine(path);
   });
-  return [uname, id, realpath, mktemp];
+  const whoami = defineCommand("whoami", () => printLine(USER));
+  return [uname, id, whoami, realpath, mktemp];
 }
 
 /** Commands that print the exported variables. The engine's print all variables. */
