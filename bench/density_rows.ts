@@ -1,6 +1,6 @@
 import { PaddockClient } from "../src/client/paddock_client.ts";
 import { loadProfile } from "../src/sandbox/profile/profile.ts";
-import { median, privateBytes } from "./measure.ts";
+import { privateBytes, summarize } from "./measure.ts";
 import { childrenOf } from "./processes.ts";
 import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
@@ -57,7 +57,7 @@ export async function densityRows({ cacheDir }: Pick<BenchSetup, "cacheDir">): P
       unit: "MB",
       bound: 50,
     },
-    { what: "density: exec in one session", value: median(report.execMs), unit: "ms" },
+    { what: "density: exec in one session", ...summarize(report.execMs), unit: "ms" },
     { what: "density: sessions opened per second", value: sessions / report.openSeconds, unit: "/s" },
   ];
 }

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
 import { DenoServe } from "./deno_serve.ts";
-import { median } from "./measure.ts";
+import { summarize } from "./measure.ts";
 import type { Row } from "./row.ts";
 
 const MODULE = "src/server/edge.ts";
@@ -48,9 +48,9 @@ export async function edgeRows({ effort }: { effort: number }): Promise<Row[]> {
     warm.push(...next);
   }
   return [
-    { what: "edge: start to first grade", value: median(plain), unit: "ms" },
-    { what: "edge: start to first grade of a program", value: median(python), unit: "ms" },
-    { what: "edge: next grade of a program", value: median(warm), unit: "ms" },
+    { what: "edge: start to first grade", ...summarize(plain), unit: "ms" },
+    { what: "edge: start to first grade of a program", ...summarize(python), unit: "ms" },
+    { what: "edge: next grade of a program", ...summarize(warm), unit: "ms" },
     ...(await missingForEdgeModule() === undefined ? await moduleRows(effort) : []),
   ];
 }
@@ -75,8 +75,8 @@ async function moduleRows(effort: number): Promise<Row[]> {
       unit: "kB",
       bound: 300,
     },
-    { what: "edge module: import to first grade", value: median(imports), unit: "ms", bound: 30 },
-    { what: "edge module: start of Deno to first grade", value: median(starts), unit: "ms" },
+    { what: "edge module: import to first grade", ...summarize(imports), unit: "ms", bound: 30 },
+    { what: "edge module: start of Deno to first grade", ...summarize(starts), unit: "ms" },
     {
       what: `edge module: memory of its process after ${GRADES} grades`,
       value: await memoryMb(),

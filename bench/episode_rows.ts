@@ -1,5 +1,5 @@
 import { SandboxPool } from "../src/sandbox/pool.ts";
-import { median, privateBytes, ratePerSecond, ratesInTurn, timings } from "./measure.ts";
+import { privateBytes, ratePerSecond, ratesInTurn, summarize, timings } from "./measure.ts";
 import { type HostPython, PersistentPython, runChild } from "./peers.ts";
 import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
@@ -41,8 +41,8 @@ async function peerExecRows({ executable }: HostPython, setup: BenchSetup): Prom
   });
   const bytes = await privateBytes(persistent.pid) ?? NaN;
   return [
-    { what: "exec, peer: a python3 child each, no isolation", value: median(child), unit: "ms" },
-    { what: "exec, peer: a persistent python3, no isolation", value: median(exec), unit: "ms" },
+    { what: "exec, peer: a python3 child each, no isolation", ...summarize(child), unit: "ms" },
+    { what: "exec, peer: a persistent python3, no isolation", ...summarize(exec), unit: "ms" },
     { what: "private memory, peer: a persistent python3", value: bytes / 1e6, unit: "MB" },
   ];
 }

@@ -1,6 +1,6 @@
 import type { Connection } from "./connection.ts";
 import { forMs, type LoadReport, runLoad } from "./load.ts";
-import { median } from "./measure.ts";
+import { summarize } from "./measure.ts";
 import type { Row } from "./row.ts";
 import { Serving } from "./serving.ts";
 
@@ -36,7 +36,7 @@ export async function gradeRows({ effort }: { effort: number }): Promise<Row[]> 
         if (round > 0) rates.push(times.length / seconds); // in the first round V8 compiles what is used
       }
       const what = `/v1/grade of ${grader} by ${connections} connection${connections === 1 ? "" : "s"}`;
-      rows.push({ what, value: median(rates), unit: "/s" });
+      rows.push({ what, ...summarize(rates), unit: "/s" });
     }
   }
   return rows;

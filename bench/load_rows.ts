@@ -1,7 +1,7 @@
 import { SandboxPool } from "../src/sandbox/pool.ts";
 import { loadProfile } from "../src/sandbox/profile/profile.ts";
 import { forMs, type LoadReport, runLoad } from "./load.ts";
-import { median, quantile, ratePerSecond } from "./measure.ts";
+import { median, quantile, ratePerSecond, summarize } from "./measure.ts";
 import type { Row } from "./row.ts";
 import { ownProgram, runCode } from "./run_code.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
@@ -99,7 +99,7 @@ function rowsOf(rounds: readonly { served: LoadReport; pooled: number }[]): Row[
       unit: "ms",
       bound: SPREAD * usual,
     },
-    { what: `${what}: throughput`, value: median(rates), unit: "/s" },
-    { what: `${what}: against the pool without HTTP`, value: median(ratios), unit: "×", bound: 0.85 },
+    { what: `${what}: throughput`, ...summarize(rates), unit: "/s" },
+    { what: `${what}: against the pool without HTTP`, ...summarize(ratios), unit: "×", bound: 0.85 },
   ];
 }

@@ -7,10 +7,12 @@ import {
   resolveProfile,
   type SandboxFlags,
 } from "../src/cli/sandbox_options.ts";
+import { UsageError } from "../src/cli/errors.ts";
 import { parseWholeNumber } from "../src/cli/options.ts";
 import { writeText } from "../src/cli/output.ts";
 import { detectLayers } from "../src/sandbox/process/layers.ts";
 import { chaosRows } from "./chaos/chaos_rows.ts";
+import { compareReports, formatComparison, readReport, type Report } from "./comparison.ts";
 import { checkRows } from "./check_rows.ts";
 import { densityRows } from "./density_rows.ts";
 import { edgeRows, missingForEdgeModule } from "./edge_rows.ts";
@@ -21,18 +23,21 @@ import { loadRows } from "./load_rows.ts";
 import { mathVerifyRows, missingForMathVerify } from "./math_verify_rows.ts";
 import { overheadRows } from "./overhead_rows.ts";
 import { missingForPackages, packageRows } from "./package_rows.ts";
+import { missingForPeers, peerRows } from "./peer_rows.ts";
 import { findPython, type HostPython } from "./peers.ts";
 import { pythonRows } from "./python_rows.ts";
 import { cacheDirOption, exitWithUsage } from "./program.ts";
 import { formatRows, reaches, type Row } from "./row.ts";
 import { type BenchSetup, growthRow, ownProcessRows, poolRows, sharedProcessRows } from "./sandbox_rows.ts";
 import { agentCommandRows, shellRows } from "./shell_rows.ts";
+import { throughputRows } from "./throughput_rows.ts";
 import { trainingRows } from "./training_rows.ts";
 import { workspaceRows } from "./workspace_rows.ts";
 
 interface BenchFlags extends SandboxFlags {
   effort: number;
   json?: string;
+  against?: string;
   part?: BenchPart;
   mathVerifyPython?: string;
 }
@@ -43,6 +48,8 @@ type Measure = (setup: BenchSetup) => Promise<Row[]>;
 const BENCH_PARTS = {
   sandbox: [ownProcessRows, sharedProcessRows, poolRows],
   python: [pythonRows],
+  throughput: [throughputRows],
+  peers: [peerRows],
   shell: [shellRows],
   workspace: [agentCommandRows, workspaceRows],
   episodes: [episodeRows],
@@ -77,10 +84,14 @@ async function* bench(setup: BenchSetup, part?: BenchPart): AsyncGenerator<Row> 
 }
 
 const HELP = `
-The figures are medians; those of peers come from the same run. On a busy machine, compare ratios.
-Needs no network.
+The figures are medians, with the quartiles of their runs; those of peers come from the same run. On a busy machine,
+compare ratios. Needs no network. The part 'peers' needs other systems, which 'deno task bench:peers' installs.
 
-Exit codes: 0 measured, even if a bound is missed; 1 a response was wrong or a process was left behind.`;
+With --against, the rows of this run, or of FILE without a run, are compared with those of an earlier file. A row is
+worse if the quartiles of the two do not overlap.
+
+Exit codes: 0 measured, even if a bound is missed; 1 a response was wrong, a process was left behind, or a row is worse
+than --against.`;
 
 /** Returns the program of `deno task bench`: measures the figures of the README. */
 function benchCommand(): Command {
@@ -100,11 +111,22 @@ function benchCommand(): Command {
         "PADDOCK_MATH_VERIFY_PYTHON",
       ),
     )
+    .argument("[file]", "rows that --json has written, to compare by --against instead of a run")
     .option("--json <file>", "also write the rows to a file")
+    .option("--against <file>", "compare with the rows that --json has written to a file")
     .addOption(cacheDirOption())
     .addHelpText("after", HELP)
     .exitOverride(exitWithUsage)
-    .action((_flags: unknown, command: Command) => runCommand(() => runBench(flagsOf<BenchFlags>(command))));
+    .action((file: string | undefined, _flags: unknown, command: Command) =>
+      runCommand(async () => {
+        const flags = flagsOf<BenchFlags>(command);
+        if (file === undefined) return await runBench(flags);
+        if (flags.against !== undefined) {
+          return await printComparison(await readReport(flags.against), await readReport(file));
+        }
+        throw new UsageError(`Cannot compare '${file}' as --against must name an earlier file`);
+      })
+    );
 }
 
 async function runBench(flags: BenchFlags): Promise<number> {
@@ -113,6 +135,7 @@ async function runBench(flags: BenchFlags): Promise<number> {
   const { effort, mathVerifyPython } = flags;
   const cacheDir = cacheDirectory(flags.cacheDir);
   const setup = { profile, detected, python, mathVerifyPython, effort, cacheDir, onBuild: announceBuild };
+  const earlier = flags.against === undefined ? undefined : await readReport(flags.against); // fails before the run
   const rows: Row[] = [];
   for await (const row of bench(setup, flags.part)) {
     rows.push(row);
@@ -127,7 +150,16 @@ async function runBench(flags: BenchFlags): Promise<number> {
   if (flags.json !== undefined) {
     await Deno.writeTextFile(flags.json, `${JSON.stringify(report(rows, python), null, 2)}\n`);
   }
-  return rows.some((row) => row.unit === "errors" && reaches(row) === false) ? EXIT.error : EXIT.ok;
+  const isWrong = rows.some((row) => row.unit === "errors" && reaches(row) === false);
+  const compared = earlier ? await printComparison(earlier, report(rows, python)) : EXIT.ok;
+  return isWrong ? EXIT.error : compared;
+}
+
+/** Returns 1 if a row is worse than before. */
+async function printComparison(before: Report, after: Report): Promise<number> {
+  const rows = compareReports(before, after);
+  await writeText(Deno.stdout, `${formatComparison(rows)}\n`);
+  return rows.some(({ change }) => change === "worse") ? EXIT.error : EXIT.ok;
 }
 
 /** Says which rows are left out, and what they need. */
@@ -136,6 +168,7 @@ async function reportMissing(setup: BenchSetup, part: BenchPart | undefined): Pr
     ["math-verify", "math-verify", await missingForMathVerify(setup)],
     ["packages", "packages", missingForPackages(setup)],
     ["edge", "the edge module", await missingForEdgeModule()],
+    ["peers", "other systems", await missingForPeers()],
   ] as const;
   for (const [name, what, reason] of missing) {
     const isMeasured = part === undefined || part === name;
@@ -143,7 +176,7 @@ async function reportMissing(setup: BenchSetup, part: BenchPart | undefined): Pr
   }
 }
 
-function report(rows: readonly Row[], python: HostPython | undefined): object {
+function report(rows: readonly Row[], python: HostPython | undefined): Report {
   return {
     deno: Deno.version.deno,
     system: `${Deno.build.os} ${Deno.build.arch}`,

@@ -2,7 +2,7 @@ import { math } from "../src/rewards/math.ts";
 import { History } from "../src/history.ts";
 import { findMissingWheel } from "../src/rewards/math/math_verify/wheels.ts";
 import type { Grader } from "../src/rewards/grader.ts";
-import { median } from "./measure.ts";
+import { summarize } from "./measure.ts";
 import { PersistentPython, runChild } from "./peers.ts";
 import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
@@ -64,10 +64,10 @@ export async function mathVerifyRows(setup: BenchSetup): Promise<Row[]> {
   }
   const ratios = rates.one.map((rate, at) => rate / (rates.native[at] ?? NaN));
   return [
-    { what: "math-verify in native Python", value: median(rates.native), unit: "/s" },
-    { what: "math-verify in a sandbox", value: median(rates.one), unit: "/s" },
-    { what: "the same, against native Python", value: median(ratios), unit: "×", bound: MIN_RATIO },
-    { what: `math-verify in ${cores} interpreters`, value: median(rates.all), unit: "/s" },
+    { what: "math-verify in native Python", ...summarize(rates.native), unit: "/s" },
+    { what: "math-verify in a sandbox", ...summarize(rates.one), unit: "/s" },
+    { what: "the same, against native Python", ...summarize(ratios), unit: "×", bound: MIN_RATIO },
+    { what: `math-verify in ${cores} interpreters`, ...summarize(rates.all), unit: "/s" },
     { what: "first grade by math-verify, image cached", value: firstSeconds * 1_000, unit: "ms" },
   ];
 }

@@ -13,6 +13,18 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;
 }
 
+/** The median of several runs, and the quartiles around it. */
+export interface Summary {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Returns the median and the quartiles of values. */
+export function summarize(values: readonly number[]): Summary {
+  return { value: median(values), low: quantile(values, 0.25), high: quantile(values, 0.75) };
+}
+
 /** Returns the milliseconds of each of `runs` sequential runs, after `warmup` runs that do not count. */
 export async function timings(
   work: () => Promise<unknown>,

@@ -1,7 +1,7 @@
 import type { Profile } from "../src/sandbox/profile/profile.ts";
 import { Sandbox } from "../src/sandbox/sandbox.ts";
 import type { Session } from "../src/sandbox/session.ts";
-import { median, privateBytes } from "./measure.ts";
+import { median, privateBytes, summarize } from "./measure.ts";
 import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
 
@@ -51,18 +51,30 @@ export async function packageRows(setup: BenchSetup): Promise<Row[]> {
     median(figures.image[key].map((value, round) => 100 * (value / (figures.bare[key][round] ?? NaN) - 1)));
   const { bare, demand, image } = figures;
   return [
-    { what: "session ready, without packages", value: median(bare.starts), unit: "ms" },
-    { what: "the same, with packages that are imported later", value: median(demand.starts), unit: "ms" },
-    { what: "the same, with packages in the image", value: median(image.starts), unit: "ms" },
+    { what: "session ready, without packages", ...summarize(bare.starts), unit: "ms" },
+    { what: "the same, with packages that are imported later", ...summarize(demand.starts), unit: "ms" },
+    { what: "the same, with packages in the image", ...summarize(image.starts), unit: "ms" },
     { what: "added by packages in the image", value: added("starts"), unit: "%", bound: MAX_ADDED },
-    { what: "rewind, without packages", value: median(bare.rewinds), unit: "ms" },
-    { what: "rewind, with packages in the image", value: median(image.rewinds), unit: "ms" },
+    { what: "rewind, without packages", ...summarize(bare.rewinds), unit: "ms" },
+    { what: "rewind, with packages in the image", ...summarize(image.rewinds), unit: "ms" },
     { what: "added by them to a rewind", value: added("rewinds"), unit: "%", bound: MAX_ADDED },
-    { what: "first import, by the session", value: median(demand.firstImports), unit: "ms" },
-    { what: "first import, in the image", value: median(image.firstImports), unit: "ms" },
-    { what: "private memory, without packages", value: median(bare.bytes) / MB, unit: "MB" },
-    { what: "private memory, packages imported later", value: median(demand.bytes) / MB, unit: "MB" },
-    { what: "private memory, packages in the image", value: median(image.bytes) / MB, unit: "MB" },
+    { what: "first import, by the session", ...summarize(demand.firstImports), unit: "ms" },
+    { what: "first import, in the image", ...summarize(image.firstImports), unit: "ms" },
+    {
+      what: "private memory, without packages",
+      ...summarize(bare.bytes.map((bytes) => bytes / MB)),
+      unit: "MB",
+    },
+    {
+      what: "private memory, packages imported later",
+      ...summarize(demand.bytes.map((bytes) => bytes / MB)),
+      unit: "MB",
+    },
+    {
+      what: "private memory, packages in the image",
+      ...summarize(image.bytes.map((bytes) => bytes / MB)),
+      unit: "MB",
+    },
   ];
 }
 

@@ -6,7 +6,7 @@ import type { Profile } from "../src/sandbox/profile/profile.ts";
 import { Sandbox } from "../src/sandbox/sandbox.ts";
 import type { Session } from "../src/sandbox/session.ts";
 import type { HostPython } from "./peers.ts";
-import { median, privateBytes, ratePerSecond, ratesInTurn, timings } from "./measure.ts";
+import { privateBytes, ratePerSecond, ratesInTurn, summarize, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
 
 /** Options of every measurement. */
@@ -39,9 +39,9 @@ export async function ownProcessRows(setup: BenchSetup): Promise<Row[]> {
     warmup: 10,
   });
   return [
-    { what: "session ready, cold process, image cached", value: median(cold), unit: "ms", bound: 300 },
-    { what: 'warm exec("1+1"), host to host', value: median(exec), unit: "ms", bound: 0.5 },
-    { what: "rewind", value: median(rewind), unit: "ms", bound: 5 },
+    { what: "session ready, cold process, image cached", ...summarize(cold), unit: "ms", bound: 300 },
+    { what: 'warm exec("1+1"), host to host', ...summarize(exec), unit: "ms", bound: 0.5 },
+    { what: "rewind", ...summarize(rewind), unit: "ms", bound: 5 },
     await idleRow(setup),
     ...await stringRows(session, setup),
     await toolRow(session, setup),
@@ -57,7 +57,7 @@ async function idleRow(setup: BenchSetup): Promise<Row> {
   }
   return {
     what: "private memory, idle session, own process",
-    value: median(idle) / MB,
+    ...summarize(idle.map((bytes) => bytes / MB)),
     unit: "MB",
     bound: 110,
   };
@@ -82,8 +82,8 @@ async function stringRows(session: Session, setup: BenchSetup): Promise<Row[]> {
   });
   const outward = await timings(() => session.exec("print('x' * 1_000_000)"), { runs, warmup: 3 });
   return [
-    { what: "1 MB string in, by stdin", value: median(inward), unit: "ms", bound: 10 },
-    { what: "1 MB string out, by print", value: median(outward), unit: "ms", bound: 10 },
+    { what: "1 MB string in, by stdin", ...summarize(inward), unit: "ms", bound: 10 },
+    { what: "1 MB string out, by print", ...summarize(outward), unit: "ms", bound: 10 },
   ];
 }
 
@@ -100,7 +100,12 @@ async function toolRow(session: Session, setup: BenchSetup): Promise<Row> {
     runs: 10 * setup.effort,
     warmup: 2,
   });
-  return { what: "host tool round trip from Python", value: median(runs) / calls, unit: "ms", bound: 1 };
+  return {
+    what: "host tool round trip from Python",
+    ...summarize(runs.map((ms) => ms / calls)),
+    unit: "ms",
+    bound: 1,
+  };
 }
 
 /** Measures the cost of a further session in a shared process. */
@@ -114,7 +119,7 @@ export async function sharedProcessRows(setup: BenchSetup): Promise<Row[]> {
   const after = await settled(sandbox);
   const each = (after - before) / count / MB;
   return [
-    { what: "further session in a running process", value: median(times), unit: "ms", bound: 120 },
+    { what: "further session in a running process", ...summarize(times), unit: "ms", bound: 120 },
     { what: "private memory, further session, shared process", value: each, unit: "MB", bound: 50 },
   ];
 }
@@ -138,7 +143,7 @@ export async function poolRows(setup: BenchSetup): Promise<Row[]> {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   return [
-    { what: "acquire from a warm pool", value: median(acquire), unit: "ms", bound: 1 },
+    { what: "acquire from a warm pool", ...summarize(acquire), unit: "ms", bound: 1 },
     { what: "execs of about 10 ms per second, 8 sessions against one", value: ratio, unit: "×", bound: 1.8 },
   ];
 }

@@ -1,5 +1,5 @@
 import { Sandbox } from "../src/sandbox/sandbox.ts";
-import { median, timings } from "./measure.ts";
+import { median, summarize, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
 import { COMMANDS_PRELOAD, defaultCommands } from "../src/envs/workspace/commands/commands.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
@@ -22,11 +22,11 @@ export async function shellRows(setup: BenchSetup): Promise<Row[]> {
     rewinds.push(...await timings(() => session.reset({ mode: "rewind" }), { runs: 1 }));
   }
   return [
-    { what: "session with a shell ready, cold process, image cached", value: median(cold), unit: "ms" },
-    { what: 'shell("true"), host to host', value: median(command), unit: "ms", bound: 3 },
-    { what: 'shell("echo a | tr a b")', value: median(pipeline), unit: "ms" },
-    { what: 'shell("python -c 1")', value: median(python), unit: "ms" },
-    { what: "rewind of a shell and 20 files", value: median(rewinds), unit: "ms", bound: 15 },
+    { what: "session with a shell ready, cold process, image cached", ...summarize(cold), unit: "ms" },
+    { what: 'shell("true"), host to host', ...summarize(command), unit: "ms", bound: 3 },
+    { what: 'shell("echo a | tr a b")', ...summarize(pipeline), unit: "ms" },
+    { what: 'shell("python -c 1")', ...summarize(python), unit: "ms" },
+    { what: "rewind of a shell and 20 files", ...summarize(rewinds), unit: "ms", bound: 15 },
   ];
 }
 

@@ -4,7 +4,7 @@ import type { EvaluationOutcome, Evaluator } from "../src/envs/workspace/evaluat
 import { Workspace } from "../src/envs/workspace/workspace.ts";
 import { WorkspaceEnv } from "../src/envs/workspace/workspace_env.ts";
 import type { WorkspaceFile, WorkspaceTask } from "../src/envs/workspace/task.ts";
-import { median, timings } from "./measure.ts";
+import { summarize, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
 import { SESSION, SESSION_FILES } from "./workspace_session.ts";
@@ -29,11 +29,11 @@ export async function workspaceRows({ cacheDir, onBuild, effort }: BenchSetup): 
     const steps = await timings(() => env.step({ command: "true" }), { runs: 200 * effort, warmup: 50 });
     const what = "workspace:";
     return [
-      { what: `${what} reset by rewind, files included`, value: median(resets), unit: "ms", bound: 15 },
-      { what: `${what} step that runs 'true', state included`, value: median(steps), unit: "ms" },
+      { what: `${what} reset by rewind, files included`, ...summarize(resets), unit: "ms", bound: 15 },
+      { what: `${what} step that runs 'true', state included`, ...summarize(steps), unit: "ms" },
       {
         what: `${what} session of ${SESSION.length} steps, without evaluations`,
-        value: median(sessions),
+        ...summarize(sessions),
         unit: "ms",
         bound: 3_000,
       },

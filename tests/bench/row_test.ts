@@ -17,5 +17,5 @@ Deno.test("reaches() treats a bound as a maximum for errors and as a minimum for
 
 Deno.test("formatRows() rounds bounds to two digits", () => {
   const table = formatRows([{ what: "p99", value: 12, unit: "ms", bound: 3_915.222_84 }]);
-  assertEquals(table.split("\n").at(1), "p99      12 ms  ≤ 3915.22 ms  ok");
+  assertEquals(table.split("\n").at(1), "p99      12 ms             ≤ 3915.22 ms  ok");
 });
