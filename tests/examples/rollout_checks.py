@@ -1,12 +1,14 @@
 """Reads rollouts of the server of $PADDOCK_URL, which plays with the policy $POLICY."""
 
+import asyncio
+import contextlib
 import json
 import os
 import sys
 import time
 import urllib.request
 
-from paddock import Client, PaddockError
+from paddock import AsyncClient, Client, PaddockError
 
 client, policy = Client(os.environ["PADDOCK_URL"]), os.environ["POLICY"]
 tasks = [{"id": name, "query": f"the {name} task", "answer": "1"} for name in ("first", "second")]
@@ -57,4 +59,30 @@ for wrong, kind in (({"policy": "openai:http://10.0.0.1"}, "forbidden"), ({"samp
         check(f"{kind} is an error", error.kind == kind)
     else:
         check(f"{kind} is an error", False)
+
+
+async def asynchronously():
+    async with AsyncClient(os.environ["PADDOCK_URL"]) as client:
+        version, items = 1, []
+        async for item in client.rollout(
+            policy, tasks, samples=2, concurrency=1, max_waiting=0, weight_version=lambda: version, **options
+        ):
+            items.append(item)
+            version += item["kind"] == "group"
+        check("the asynchronous client has the same items", [item["kind"] for item in items] == kinds)
+        async with contextlib.aclosing(client.rollout(policy, many, max_waiting=2, **options)) as rollout:
+            check("an asynchronous rollout runs", (await anext(rollout))["kind"] == "episode" and len(running()) == 1)
+        while running():
+            await asyncio.sleep(0.01)
+        stopped = [item async for item in client.rollout(policy, many, stop=lambda: True, max_waiting=2, **options)]
+        check("an asynchronous rollout stops", 1 <= len(stopped) < 100)
+        try:
+            await anext(client.rollout("openai:http://10.0.0.1", tasks, **options))
+        except PaddockError as error:
+            check("a refusal is an error", error.kind == "forbidden")
+        else:
+            check("a refusal is an error", False)
+
+
+asyncio.run(asynchronously())
 print("rollouts are checked")

@@ -16,11 +16,13 @@ from __future__ import annotations
 import asyncio
 import http.client
 import inspect
+import math
 import ssl
+import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, AsyncGenerator, AsyncIterator, Generator, Iterable, Mapping, Optional, Protocol, Sequence, Union
+from typing import TYPE_CHECKING, Any, AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Mapping, Optional, Protocol, Sequence, Union
 
 from . import client as core
 from .client import BatchOutcome, Body, Client, ExecResult, Files, OnOutput, PaddockError, Score, Tool
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["AsyncClient", "AsyncSession"]
 
 _MAX_THREADS = 64
+_MAX_LINES = 64
+"""Lines of a response that may wait for their reader."""
 _CANCEL_SECONDS = 5.0
 
 
@@ -137,6 +141,35 @@ class AsyncClient:
     async def graders(self) -> list[str]:
         """Returns the names of the server's graders."""
         return [str(name) for name in core._list(await self._request("GET", "/graders"), "graders")]
+
+    async def rollout(
+        self,
+        policy: str,
+        tasks: Iterable[Mapping[str, Any]],
+        *,
+        weight_version: Optional[core.WeightVersion] = None,
+        stop: Optional[Callable[[], bool]] = None,
+        timeout: Optional[float] = None,
+        **options: Any,
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """Plays episodes on the server, as ``Client.rollout`` does.
+
+        A loop that is left ends the rollout when the generator is closed: use ``contextlib.aclosing``.
+        """
+        reading = core._Rollout(weight_version, stop)
+        body = reading.body(policy, tasks, timeout, options)
+        lines = self._transport.lines(_Request("POST", "/rollouts", body, {}, math.inf))
+        try:
+            while not reading.is_over:
+                item = reading.add(await anext(lines, b""))
+                if item is None:
+                    continue
+                yield item
+                for method, path, change in reading.changes():
+                    with core._ignoring_missing():  # all episodes have ended
+                        await self._request(method, path, change, request_id=str(uuid.uuid4()))
+        finally:
+            await lines.aclose()
 
     async def aclose(self) -> None:
         """Closes idle connections, after cancelled programs have ended. Sessions stay open."""
@@ -410,7 +443,7 @@ class _ThreadTransport:
     async def lines(self, request: _Request) -> AsyncGenerator[bytes, None]:
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Union[bytes, Exception, None]] = asyncio.Queue()
-        reading = _Reading()
+        reading, room = _Reading(), threading.Semaphore(_MAX_LINES)
 
         def put(item: Union[bytes, Exception, None]) -> None:
             loop.call_soon_threadsafe(queue.put_nowait, item)
@@ -418,6 +451,7 @@ class _ThreadTransport:
         def read(response: http.client.HTTPResponse) -> None:
             reading.begin(response)
             while not reading.stopped and (line := response.readline(core._MAX_RESPONSE_BYTES)):
+                room.acquire()
                 put(line)
 
         def work() -> None:
@@ -433,9 +467,11 @@ class _ThreadTransport:
             while (item := await queue.get()) is not None:
                 if isinstance(item, Exception):
                     raise item
+                room.release()
                 yield item
         finally:
             reading.stop()
+            room.release()  # the thread may wait for room
 
     async def aclose(self) -> None:
         """Does nothing, since each request closes its connection. Threads end with the client."""

@@ -41,6 +41,7 @@ Files = Mapping[str, Union[str, bytes]]
 OnOutput = Callable[[str, str], None]
 Read = Callable[[http.client.HTTPResponse], Any]
 Tool = Callable[..., Any]
+WeightVersion = Callable[[], Union[int, str]]
 Body = Union[Mapping[str, Any], bytes]
 """A JSON object, or its text."""
 
@@ -249,7 +250,7 @@ class Client:
         policy: str,
         tasks: Iterable[Mapping[str, Any]],
         *,
-        weight_version: Optional[Callable[[], Union[int, str]]] = None,
+        weight_version: Optional[WeightVersion] = None,
         stop: Optional[Callable[[], bool]] = None,
         timeout: Optional[float] = None,
         **options: Any,
@@ -268,28 +269,17 @@ class Client:
         ``env``, ``model``, ``grader``, ``samples``, ``concurrency``, ``max_turns``, ``max_waiting``, ``resumed`` and
         others.
         """
-        given = {re.sub("_(.)", lambda found: found[1].upper(), name): value for name, value in options.items()}
-        version = None if weight_version is None else weight_version()
-        fields = {"policy": policy, "tasks": [dict(task) for task in tasks], "timeoutMs": _ms(timeout), "weightVersion": version}
-        lines, path, is_stopped = _EventLines("roll out"), "", False
-        with self._open("POST", "/rollouts", {**given, **fields}, {}, math.inf) as response:
-            while line := response.readline(_MAX_RESPONSE_BYTES):
-                name, data = lines.add(line) or ("", {})
-                if name == "end":
-                    return
-                if name == "start":
-                    path = f"/rollouts/{urllib.parse.quote(_text(data, 'id'), safe='')}"
-                if name not in ("episode", "partial", "group"):
+        reading = _Rollout(weight_version, stop)
+        body = reading.body(policy, tasks, timeout, options)
+        with self._open("POST", "/rollouts", body, {}, math.inf) as response:
+            while not reading.is_over:
+                item = reading.add(response.readline(_MAX_RESPONSE_BYTES))
+                if item is None:
                     continue
-                yield {"kind": name, **data}
-                before, version = version, version if weight_version is None else weight_version()
-                with _ignoring_missing():  # all episodes have ended
-                    if version != before:
-                        self._post(f"{path}/version", {"weightVersion": version})
-                    if stop is not None and not is_stopped and stop():
-                        is_stopped = True
-                        self._request("DELETE", path)
-        raise PaddockError("Cannot roll out as the response ended before its last event")
+                yield item
+                for method, path, change in reading.changes():
+                    with _ignoring_missing():  # all episodes have ended
+                        self._request(method, path, change, request_id=str(uuid.uuid4()))
 
     def _post(self, path: str, body: Body, **options: Any) -> dict[str, Any]:
         request_id = str(uuid.uuid4())
@@ -847,6 +837,44 @@ class _EventLines:
         if name == "error":
             raise PaddockError(_text(event, "message"), kind=_text(event, "type"))
         return name, event
+
+
+class _Rollout:
+    """Reads the events of a rollout line by line, and says what the server must be told."""
+
+    def __init__(self, weight_version: Optional[WeightVersion], stop: Optional[Callable[[], bool]]) -> None:
+        self._weight_version, self._stop = weight_version, stop
+        self._version = None if weight_version is None else weight_version()
+        self._lines, self._path = _EventLines("roll out"), ""
+        self.is_over = False
+        """True after the last event."""
+
+    def body(
+        self, policy: str, tasks: Iterable[Mapping[str, Any]], timeout: Optional[float], options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Returns the request that starts the rollout."""
+        given = {re.sub("_(.)", lambda found: found[1].upper(), name): value for name, value in options.items()}
+        fields = {"policy": policy, "tasks": [dict(task) for task in tasks], "timeoutMs": _ms(timeout)}
+        return {**given, **fields, "weightVersion": self._version}
+
+    def add(self, line: bytes) -> Optional[dict[str, Any]]:
+        """Returns an item if the line completes it."""
+        if not line:
+            raise PaddockError("Cannot roll out as the response ended before its last event")
+        name, data = self._lines.add(line) or ("", {})
+        self.is_over = name == "end"
+        if name == "start":
+            self._path = f"/rollouts/{urllib.parse.quote(_text(data, 'id'), safe='')}"
+        return {"kind": name, **data} if name in ("episode", "partial", "group") else None
+
+    def changes(self) -> Iterator[tuple[str, str, Optional[dict[str, Any]]]]:
+        """Yields the requests, as method, path and body, that the work on an item has made necessary."""
+        before, self._version = self._version, self._version if self._weight_version is None else self._weight_version()
+        if self._version != before:
+            yield "POST", f"{self._path}/version", {"weightVersion": self._version}
+        if self._stop is not None and self._stop():
+            self._stop = None
+            yield "DELETE", self._path, None
 
 
 class _Events:
