@@ -1,10 +1,14 @@
+import { shownBundlesOf } from "../sandbox/display.ts";
 import type { ExecResult } from "../sandbox/exec.ts";
 
 /**
- * Returns the text that the model reads about a code block. `number` counts the blocks of a message from 1.
+ * Returns the text that the model reads about a code block: its output, what it showed as text, and why it failed.
+ * `number` counts the blocks of a message from 1.
  */
 export function resultText(number: number, result: ExecResult): string {
-  const stdout = result.truncated ? joinLines([result.stdout, "[output truncated]"]) : result.stdout;
+  const printed = result.truncated ? joinLines([result.stdout, "[output truncated]"]) : result.stdout;
+  const shown = shownTexts(result);
+  const stdout = shown.length > 0 ? joinLines([printed, ...shown]) : printed;
   if (result.status === "ok") return `Code block ${number} executed successfully:\n${stdout}`;
   return `Code block ${number} failed:\n${joinLines([stdout, result.stderr, failureText(result)])}`;
 }
@@ -28,6 +32,14 @@ function failureText(result: Exclude<ExecResult, { status: "ok" }>): string {
   }
 }
 
+/** Returns what the code showed by `display()` as text, such as the repr of each object. Data without text is named. */
+function shownTexts(result: ExecResult): string[] {
+  return shownBundlesOf(result).filter(({ isMain }) => !isMain).map(({ bundle }) => {
+    const text = bundle["text/plain"];
+    return typeof text === "string" ? text : `<${Object.keys(bundle).join(", ")}>`;
+  });
+}
+
 function joinLines(parts: readonly string[]): string {
   const [last = "", ...others] = parts.filter((part) => part !== "").reverse();
   return others.reverse().map((part) => part.endsWith("\n") ? part : `${part}\n`).join("") + last;
@@ -36,17 +48,19 @@ function joinLines(parts: readonly string[]): string {
 /**
  * Returns the result of a code block as one line of JSON, for models that are trained on records. The fields
  * `block`, `status`, `stdout`, `stderr`, `truncated` and `state_kept` are always present; `value`,
- * `exit_code` and `error` when the result has them. Durations are left out, so that the same program gives
+ * `exit_code` and `error` when the result has them, and `display`, the texts of what it showed. Durations are left out, so that the same program gives
  * the same tokens.
  */
 export function resultRecord(number: number, result: ExecResult): string {
   const { status, stdout, stderr, truncated, stateKept } = result;
+  const display = shownTexts(result);
   return JSON.stringify({
     block: number,
     status,
     stdout,
     stderr,
     ...("value" in result && { value: result.value }),
+    ...(display.length > 0 && { display }),
     ...(result.status === "exited" && { exit_code: result.exitCode }),
     ...("error" in result && { error: result.error }),
     truncated,

@@ -27,6 +27,14 @@ const cases: readonly { what: string; result: ExecResult; text: string }[] = [
     result: ok("2", { truncated: true }),
     text: "executed successfully:\n2\n[output truncated]",
   },
+  {
+    what: "objects that are shown, but not the value",
+    result: ok("2\n", {
+      value: "<Table>",
+      display: [{ "text/plain": "a", "text/html": "<b>" }, { "image/png": "AA==" }, { "text/html": "<i>" }],
+    }),
+    text: "executed successfully:\n2\na\n<image/png>",
+  },
   { what: "an exception", result: bad("error"), text: `failed:\n${TRACEBACK}` },
   {
     what: "an exception after output",
