@@ -33,6 +33,14 @@ asyncio.run(run_too())
 paddock.Client().exec("1", wrong=1)
 `;
 
+/** Prints the modules that Inspect imports. */
+const ENTRY_POINTS = `
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+for point in entry_points(group="inspect_ai"):
+    print(find_spec(point.value).name)
+`;
+
 const SERVE = `
 import asyncio
 import paddock
@@ -149,6 +157,7 @@ Deno.test({
           await run(join(bin, "python"), ["-W", "error", "-c", SERVE], { cwd: home, env }),
           "42 42\n",
         );
+        assertEquals(await run(join(bin, "python"), ["-c", ENTRY_POINTS], { env }), "paddock.inspect_ai\n");
         await run(join(bin, "pip"), ["install", "--quiet", ...extra, "paddock[httpx]"], { env });
         assertEquals(
           await run(join(bin, "python"), ["-W", "error", "-c", SERVE], { cwd: home, env }),
