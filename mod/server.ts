@@ -8,3 +8,4 @@ export type { RequestConnection } from "../src/server/http/context.ts";
 export { HttpServer, type HttpServerOptions } from "../src/server/http/http_server.ts";
 export { PaddockServer, type PaddockServerOptions } from "../src/server/paddock_server.ts";
 export type { RequestLimits } from "../src/server/limits.ts";
+export type { RolloutOffer, RolloutPolicyOptions } from "../src/server/rollouts/rollout_service.ts";

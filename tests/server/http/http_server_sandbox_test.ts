@@ -94,6 +94,21 @@ Deno.test("HttpServer closes the connection of a client that does not read", asy
   await cut.promise;
 });
 
+Deno.test("HttpServer lets a handler set the time that its client may take to read", async () => {
+  const cut = Promise.withResolvers<void>();
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull: (controller) => controller.enqueue(new Uint8Array(1 << 20)),
+    cancel: () => cut.resolve(),
+  });
+  await using server = await serve((_, { readWithin }) => {
+    readWithin?.(100);
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  });
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+  await connection.write(new TextEncoder().encode("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  await cut.promise;
+});
+
 Deno.test("HttpServer cancels the stream of a client that disconnects without reading it", async () => {
   const cut = Promise.withResolvers<void>();
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
