@@ -22,7 +22,21 @@ import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Mapping, Optional, Protocol, Sequence, Union
+from typing import (
+    Any,
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Mapping,
+    Optional,
+    Protocol,
+    Sequence,
+    TYPE_CHECKING,
+    Union,
+)
 
 from . import client as core
 from .client import BatchOutcome, Body, Client, ExecResult, Files, OnOutput, PaddockError, Score, Tool
@@ -255,13 +269,12 @@ class AsyncClient:
 class _Opening:
     """A session that is opened by ``await`` or ``async with``."""
 
-    def __init__(self, open_session: Any) -> None:
+    def __init__(self, open_session: Callable[[], Coroutine[Any, Any, AsyncSession]]) -> None:
         self._open_session = open_session
         self._session: Optional[AsyncSession] = None
 
     def __await__(self) -> Generator[Any, None, AsyncSession]:
-        session: Generator[Any, None, AsyncSession] = self._open_session().__await__()
-        return session
+        return self._open_session().__await__()
 
     async def __aenter__(self) -> AsyncSession:
         self._session = await self
