@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { PEER_VENV } from "../peer_rows.ts";
 
 const { values } = parseArgs({ options: { python: { type: "string", default: "python3" } } });
-const requirements = new URL("requirements.txt", import.meta.url).pathname;
+const requirements = decodeURIComponent(new URL("requirements.txt", import.meta.url).pathname);
 
 async function run(program: string, ...args: string[]): Promise<void> {
   const { success, code } = await new Deno.Command(program, { args }).spawn().status;
