@@ -1,3 +1,4 @@
+import { abortable } from "../../async/abort.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Env } from "../../envs/env.ts";
 import type { Policy } from "../../policy/policy.ts";
@@ -56,6 +57,7 @@ export class LiveRollout implements AsyncDisposable {
   readonly createdAt: Date = new Date();
   readonly #options: LiveRolloutOptions;
   readonly #stop = new AbortController();
+  readonly #serverEnd = new AbortController();
   /** Reason of a stop by the client, which is no failure. */
   readonly #stopped = new DOMException("The rollout was stopped", "AbortError");
   readonly #ended = Promise.withResolvers<void>();
@@ -118,6 +120,13 @@ export class LiveRollout implements AsyncDisposable {
     }
   }
 
+  /** Waits until the client has read enough for another item, or the server stops. */
+  async waitForClient(room: Promise<void> | undefined): Promise<void> {
+    if (room === undefined) return;
+    // The next item then has the reason.
+    await abortable(room, this.#serverEnd.signal).catch(() => {});
+  }
+
   /** Stops the running episodes. With `partial` they are then yielded. */
   stop(): void {
     this.#stop.abort(this.#stopped);
@@ -125,7 +134,9 @@ export class LiveRollout implements AsyncDisposable {
 
   /** Ends it as the server stops, and waits for its episodes. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort(new ServerError("unavailable", "The server is stopping"));
+    const reason = new ServerError("unavailable", "The server is stopping");
+    this.#stop.abort(reason);
+    this.#serverEnd.abort(reason);
     if (!this.#isRead) this.#options.onEnd();
     else await this.#ended.promise;
   }

@@ -98,7 +98,7 @@ export function addRolloutRoutes(app: Api, rollouts: RolloutService): void {
       try {
         for await (const item of rollout.play(signal)) {
           body.send(toEvent(item));
-          await body.room();
+          await rollout.waitForClient(body.room());
         }
         body.send(event("end", { episodes: rollout.episodes, stopped: rollout.isStopped }));
       } catch (error) {

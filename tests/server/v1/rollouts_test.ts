@@ -4,6 +4,7 @@ import { PolicyError, SandboxError } from "../../../src/errors.ts";
 import type { Policy, Reply } from "../../../src/policy/policy.ts";
 import { Budgets } from "../../../src/server/budget.ts";
 import type { RolloutOffer, RolloutPolicyOptions } from "../../../src/server/rollouts/rollout_service.ts";
+import { HANG_MS } from "../../deadline.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { ok } from "../../fake_pool.ts";
 import { type Served, served } from "../served.ts";
@@ -277,6 +278,22 @@ Deno.test("an episode of a rollout fails alone, and its error says nothing about
   ]);
   assertEquals(events.at(-1)?.data, { episodes: 2, stopped: false });
 });
+
+Deno.test(
+  "the server's end does not wait for a client that does not read",
+  { timeout: HANG_MS },
+  async () => {
+    const server = served({ offer: offerOf({ reply: () => Promise.resolve("x".repeat(300_000)) }) });
+    const tasks = Array.from({ length: 100 }, (_, at) => ({ id: `${at}`, query: "?" }));
+    const stream = await start(server, { tasks, maxWaiting: 1 });
+    await stream.next();
+    while (server.rollouts.list("")[0]?.episodes !== 2) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    await server[Symbol.asyncDispose]();
+    await stream.cancel();
+  },
+);
 
 Deno.test("the server's end ends its rollouts", async () => {
   const { reply, waitFor } = heldReplies();
