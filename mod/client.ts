@@ -16,13 +16,14 @@ export {
 export type {
   ClientTool,
   Fetch,
+  RemoteAdvantage,
   RemoteFile,
   RemoteFiles,
   RemoteLimits,
+  RemoteRollout,
   RemoteRolloutItem,
   RemoteRolloutOptions,
   RemoteSessionInfo,
   RemoteTask,
 } from "../src/client/client_options.ts";
-export type { RemoteRollout } from "../src/client/remote_rollout.ts";
 export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/exec.ts";

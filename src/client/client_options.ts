@@ -1,7 +1,6 @@
 import type * as z from "zod";
 import type { AdvantagesOptions } from "../rollout/advantages.ts";
-import type { InteractionResult } from "../rollout/interaction_result.ts";
-import type { StreamedAdvantage } from "../rollout/stream_rollouts.ts";
+import type { InteractionResult } from "../rollout/interaction.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { HostToolContext } from "../sandbox/exec.ts";
 
@@ -165,6 +164,16 @@ export interface RemoteRolloutOptions {
   readonly resumed?: readonly InteractionResult[] | undefined;
 }
 
+/** Advantage of one episode of a group. */
+export interface RemoteAdvantage {
+  readonly taskId: string;
+  /** Number of the episode among those of its task, from 1. */
+  readonly sample: number;
+  readonly reward: number | null;
+  /** `null` if the episode was not scored, which is not the same as 0. */
+  readonly advantage: number | null;
+}
+
 /** Item of a rollout on a server. */
 export type RemoteRolloutItem =
   /** Episode that has ended, or that was stopped before its end. It has a `row` with `tokens`, else a `trajectory`. */
@@ -175,7 +184,33 @@ export type RemoteRolloutItem =
     readonly row?: InteractionResult;
   }
   /** Group whose episodes have all been yielded, with their advantages. */
-  | { readonly kind: "group"; readonly group: string; readonly episodes: readonly StreamedAdvantage[] };
+  | { readonly kind: "group"; readonly group: string; readonly episodes: readonly RemoteAdvantage[] };
+
+/** A rollout that a server plays for this client. It begins when its first item is requested, and can be read once. */
+export interface RemoteRollout extends AsyncIterable<RemoteRolloutItem> {
+  /**
+   * Sets the version of the weights, which turns that begin later record. The rollout needs a `weightVersion` at its
+   * start. It waits until the rollout has begun. If all episodes have ended, it does nothing.
+   *
+   * @throws {SandboxError} if the request fails.
+   */
+  setWeightVersion(version: number | string): Promise<void>;
+  /**
+   * Stops the running episodes. With `partial` they are then among the items, which end. If all episodes have ended, it
+   * does nothing.
+   *
+   * @throws {SandboxError} if the request fails.
+   */
+  stop(): Promise<void>;
+  /**
+   * Plays the episodes and yields them in the order of their ends. The server plays ahead while the caller works on an
+   * item, within `maxWaiting`. If the caller leaves the loop, the server stops the running episodes.
+   *
+   * @throws {TypeError} if the server does not accept the options, or the rollout was read before.
+   * @throws {SandboxError} if the server does not allow the policy or the env, or the connection fails.
+   */
+  [Symbol.asyncIterator](): AsyncGenerator<RemoteRolloutItem>;
+}
 
 /** Limits of a session of a server. */
 export interface RemoteLimits {

@@ -9,11 +9,11 @@ import type {
   RemoteFile,
   RemoteFiles,
   RemoteLimits,
+  RemoteRollout,
   RemoteRolloutOptions,
   RemoteSessionInfo,
   ServerApiOptions,
 } from "./client_options.ts";
-import { RemoteRollout } from "./remote_rollout.ts";
 /** Options of {@linkcode PaddockClient}. */
 export type PaddockClientOptions = ServerApiOptions;
 /** Options of {@linkcode PaddockClient.exec}. */

@@ -13,13 +13,14 @@ import type {
   RemoteFile,
   RemoteFiles,
   RemoteLimits,
+  RemoteRollout,
   RemoteRolloutOptions,
   RemoteSessionInfo,
   ServerApiOptions,
 } from "./client_options.ts";
 import { ClientTools } from "./client_tools.ts";
 import { readOutput } from "./event_stream.ts";
-import { RemoteRollout } from "./remote_rollout.ts";
+import { RolloutReader } from "./remote_rollout.ts";
 import { checkRemoteExec, RemoteSession, toExecRequest } from "./remote_session.ts";
 import { batchResponse, type BodyChunks, execResponse, parseResponse, sessionResponse } from "./responses.ts";
 import { ServerApi } from "./server_api.ts";
@@ -238,7 +239,7 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
    * ```
    */
   rollout(options: RemoteRolloutOptions & { signal?: AbortSignal | undefined }): RemoteRollout {
-    return new RemoteRollout(this.#api, { ...options, signal: this.#signal(options.signal) });
+    return new RolloutReader(this.#api, { ...options, signal: this.#signal(options.signal) });
   }
 
   /** Ends all sessions, leased or not, and waits until the server has confirmed it. */

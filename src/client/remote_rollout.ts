@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { MAX_TIMER_MS } from "../async/abort.ts";
 import { SandboxError } from "../errors.ts";
-import type { InteractionResult } from "../rollout/interaction_result.ts";
+import type { InteractionResult } from "../rollout/interaction.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { requestErrorSchema } from "../wire/v1.ts";
 import {
@@ -12,15 +12,15 @@ import {
   rolloutStartSchema,
 } from "../wire/v1_rollouts.ts";
 import { toRefusalError } from "./attempt.ts";
-import type { RemoteRolloutItem, RemoteRolloutOptions } from "./client_options.ts";
+import type { RemoteRollout, RemoteRolloutItem, RemoteRolloutOptions } from "./client_options.ts";
 import { readEvents, type ServerEvent } from "./event_stream.ts";
 import { type BodyChunks, parseResponse } from "./responses.ts";
 import type { ServerApi } from "./server_api.ts";
 
 const ACTION = "roll out";
 
-/** A rollout that a server plays for this client. It begins when its first item is requested, and can be read once. */
-export class RemoteRollout implements AsyncIterable<RemoteRolloutItem> {
+/** Reads a rollout of a server, and sends the changes of its reader. */
+export class RolloutReader implements RemoteRollout {
   readonly #api: ServerApi;
   readonly #options: RemoteRolloutOptions;
   readonly #signal: AbortSignal;
@@ -34,12 +34,7 @@ export class RemoteRollout implements AsyncIterable<RemoteRolloutItem> {
     this.#id.promise.catch(() => {}); // the reader of the items receives the error
   }
 
-  /**
-   * Sets the version of the weights, which turns that begin later record. The rollout needs a `weightVersion` at its
-   * start. It waits until the rollout has begun. If all episodes have ended, it does nothing.
-   *
-   * @throws {SandboxError} if the request fails.
-   */
+  /** {@inheritDoc RemoteRollout.setWeightVersion} */
   async setWeightVersion(version: number | string): Promise<void> {
     await this.#api.post(`/rollouts/${await this.#id.promise}/version`, { weightVersion: version }, {
       action: "set version",
@@ -49,24 +44,13 @@ export class RemoteRollout implements AsyncIterable<RemoteRolloutItem> {
     });
   }
 
-  /**
-   * Stops the running episodes. With `partial` they are then among the items, which end. If all episodes have ended, it
-   * does nothing.
-   *
-   * @throws {SandboxError} if the request fails.
-   */
+  /** {@inheritDoc RemoteRollout.stop} */
   async stop(): Promise<void> {
     const path = `/rollouts/${await this.#id.promise}`;
     await this.#api.delete(path, { action: "stop rollout", signal: this.#signal, onMissing: () => {} });
   }
 
-  /**
-   * Plays the episodes and yields them in the order of their ends. The server plays ahead while the caller works on an
-   * item, within `maxWaiting`. If the caller leaves the loop, the server stops the running episodes.
-   *
-   * @throws {TypeError} if the server does not accept the options, or the rollout was read before.
-   * @throws {SandboxError} if the server does not allow the policy or the env, or the connection fails.
-   */
+  /** Yields the items. It can be called once. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RemoteRolloutItem> {
     if (this.#isRead) throw new TypeError("Cannot read rollout as it can be read once: it was read before");
     this.#isRead = true;
