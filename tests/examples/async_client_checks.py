@@ -127,8 +127,9 @@ async def everything():
         check("an answer is graded", (await client.grade("number_match", {"answer": "42"}, messages)).score == 1)
         async with client.session(), client.session(), client.session():
             check("a full server is reported after the wait", (await error_of(client.session(wait=0))).status in (429, 504))
-    check("a missing token is refused", (await error_of(AsyncClient(URL).exec("1"))).status == 401)
-    nowhere = await error_of(AsyncClient("http://127.0.0.1:1", retries=0).exec("1"))
+    async with AsyncClient(URL) as stranger, AsyncClient("http://127.0.0.1:1", retries=0) as lost:
+        check("a missing token is refused", (await error_of(stranger.exec("1"))).status == 401)
+        nowhere = await error_of(lost.exec("1"))
     check("an unreachable server is an error", nowhere.status is None and "Cannot reach" in str(nowhere))
 
 
