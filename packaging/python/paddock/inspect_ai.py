@@ -1,8 +1,8 @@
 """Sandboxes of Inspect: ``Task(…, sandbox="paddock")``.
 
 Each sample has its own session of a server whose profile has a shell: ``paddock serve --profile workspace``. The
-session ends with the sample. Importing this module registers the sandbox. ``PADDOCK_URL`` and ``PADDOCK_TOKEN`` name
-the server, or ``SandboxEnvironmentSpec("paddock", PaddockConfig(url=…))``.
+session ends with the sample. Inspect finds this module by the entry point of the package. ``PADDOCK_URL`` and
+``PADDOCK_TOKEN`` name the server, or ``SandboxEnvironmentSpec("paddock", PaddockConfig(url=…))``.
 """
 
 from __future__ import annotations

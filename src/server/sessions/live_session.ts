@@ -205,17 +205,17 @@ export class LiveSession implements AsyncDisposable {
   }
 
   /** Writes a file under the working directory, or at an absolute path: see {@linkcode writeAbsolute}. */
-  async writeAnyFile(path: string, contents: Uint8Array): Promise<void> {
+  async writeAnyFile(path: string, contents: Uint8Array, signal: AbortSignal): Promise<void> {
     if (!isAbsolutePath(path)) return await this.writeFile(path, contents);
     const { session } = this.#options;
-    await this.#useFiles((run) => writeAbsolute(run, session, { path, contents }));
+    await this.#useFiles((run) => writeAbsolute(run, session, { path, contents, signal }));
   }
 
   /** Reads a file under the working directory, or at an absolute path: see {@linkcode readAbsolute}. */
-  async readAnyFile(path: string): Promise<Uint8Array> {
+  async readAnyFile(path: string, signal: AbortSignal): Promise<Uint8Array> {
     if (!isAbsolutePath(path)) return await this.readFile(path);
     const { session } = this.#options;
-    return await this.#useFiles((run) => readAbsolute(run, session, path));
+    return await this.#useFiles((run) => readAbsolute(run, session, { path, signal }));
   }
 
   /** Lists the files of the working directory, as reported by the guest. */

@@ -1,12 +1,13 @@
 import * as z from "zod";
-import { ArgumentTypeError } from "../../errors.ts";
+import { ArgumentTypeError, GuestFileError } from "../../errors.ts";
 import type { PythonSession } from "../../sandbox/exec.ts";
 import { MAX_PATH_CHARACTERS } from "../../wire/limits.ts";
-import { askGuest, type RunProgram } from "./guest_request.ts";
+import { askGuest, type GuestRequest, type RunProgram } from "./guest_request.ts";
 import FILE from "./file.py" with { type: "text" };
 
 /** Time for a copy of as many bytes as a session's files may have, in milliseconds. */
 const COPY_MS = 60_000;
+const DISCARD_MS = 10_000;
 
 const readableSchema = z.object({ at: z.string().max(MAX_PATH_CHARACTERS), isCopy: z.boolean() });
 const doneSchema = z.object({});
@@ -19,6 +20,12 @@ export function isAbsolutePath(path: string): boolean {
   return path.startsWith("/");
 }
 
+/** Options of {@linkcode readAbsolute} and {@linkcode writeAbsolute}. */
+export interface AbsoluteOptions {
+  readonly path: string;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Reads a file at an absolute path of the session's own file system, with the rights of its programs: symbolic links
  * are followed and modes apply. A file outside the working directory is copied there first.
@@ -26,22 +33,25 @@ export function isAbsolutePath(path: string): boolean {
  * @throws {ArgumentTypeError} if the path is malformed.
  * @throws {GuestFileError} if it cannot be read.
  */
-export async function readAbsolute(run: RunProgram, session: Transfer, path: string): Promise<Uint8Array> {
+export async function readAbsolute(
+  run: RunProgram,
+  session: Transfer,
+  { path, signal }: AbsoluteOptions,
+): Promise<Uint8Array> {
   checkAbsolutePath(path);
-  const copy = newCopyName();
-  const ask = <T>(action: string, schema: z.ZodType<T>) =>
-    askGuest(run, { action, path, copy }, {
+  const request = { action: "read", path, copy: newCopyName() };
+  return await discardingCopy(run, request, async () => {
+    const ask = {
       source: FILE,
       verb: "read",
-      schema,
-      options: { timeoutMs: COPY_MS },
-    });
-  const { at, isCopy } = (await ask("read", readableSchema)).answer;
-  try {
-    return await session.readFile(at);
-  } finally {
-    if (isCopy) await ask("discard", doneSchema);
-  }
+      schema: readableSchema,
+      options: { timeoutMs: COPY_MS, signal },
+    };
+    const { answer } = await askGuest(run, request, ask);
+    const contents = await session.readFile(answer.at);
+    if (answer.isCopy) await discard(run, request);
+    return contents;
+  });
 }
 
 /**
@@ -54,17 +64,39 @@ export async function readAbsolute(run: RunProgram, session: Transfer, path: str
 export async function writeAbsolute(
   run: RunProgram,
   session: Transfer,
-  { path, contents }: { path: string; contents: Uint8Array | string },
+  { path, contents, signal }: AbsoluteOptions & { readonly contents: Uint8Array },
 ): Promise<void> {
   checkAbsolutePath(path);
-  const copy = newCopyName();
-  await session.writeFile(copy, contents);
-  const request = { action: "write", path, copy };
-  await askGuest(run, request, {
+  const request = { action: "write", path, copy: newCopyName() };
+  await session.writeFile(request.copy, contents);
+  await discardingCopy(run, request, async () => {
+    const ask = { source: FILE, verb: "write", schema: doneSchema, options: { timeoutMs: COPY_MS, signal } };
+    await askGuest(run, request, ask);
+  });
+}
+
+interface CopyRequest extends GuestRequest {
+  readonly copy: string;
+}
+
+/** Runs `work`, and removes the copy if that fails for another reason than the file, such as an abort. */
+async function discardingCopy<T>(run: RunProgram, request: CopyRequest, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    // after a refusal the program has removed it; a session that has ended has no copy
+    if (!(error instanceof GuestFileError)) await discard(run, request).catch(() => {});
+    throw error;
+  }
+}
+
+async function discard(run: RunProgram, request: CopyRequest): Promise<void> {
+  const options = { timeoutMs: DISCARD_MS };
+  await askGuest(run, { ...request, action: "discard" }, {
     source: FILE,
-    verb: "write",
+    verb: "read",
     schema: doneSchema,
-    options: { timeoutMs: COPY_MS },
+    options,
   });
 }
 

@@ -111,7 +111,7 @@ export function addFileRoutes(app: Api, sessions: SessionService): void {
     return c.body(null, 204);
   });
   app.openapi(read, async (c) => {
-    const contents = await findSession(sessions, c).readAnyFile(c.req.valid("query").path);
+    const contents = await findSession(sessions, c).readAnyFile(c.req.valid("query").path, c.get("signal"));
     return c.body(new Uint8Array(contents), 200, {
       "content-type": "application/octet-stream",
       "content-disposition": "attachment",
@@ -120,7 +120,7 @@ export function addFileRoutes(app: Api, sessions: SessionService): void {
   app.openapi(write, async (c) => {
     const session = findSession(sessions, c);
     const files = Object.entries(fromBase64Files(c.req.valid("json").files));
-    for (const [path, contents] of files) await session.writeAnyFile(path, contents);
+    for (const [path, contents] of files) await session.writeAnyFile(path, contents, c.get("signal"));
     return c.json({ written: files.length }, 200);
   });
 }

@@ -233,3 +233,25 @@ Deno.test("a session that answers wrongly about an absolute path gives an error,
     }
   });
 });
+
+Deno.test("a request for an absolute path that is aborted leaves no copy", async () => {
+  await withFiles(async ({ exec, list }, server) => {
+    const [session] = server.sessions.list("");
+    assert(session);
+    await exec(`open("/tmp/x", "w").write("x")`);
+    for (
+      const work of [
+        (signal: AbortSignal) => session.readAnyFile("/tmp/x", signal),
+        (signal: AbortSignal) => session.writeAnyFile("/tmp/x", new Uint8Array(1), signal),
+      ]
+    ) {
+      const busy = session.exec("import time; time.sleep(1)");
+      const abort = new AbortController();
+      const waiting = assertRejects(() => work(abort.signal));
+      abort.abort();
+      await Promise.all([busy, waiting]);
+    }
+    assertEquals((await list(".")).body.files, []);
+    assertEquals(await exec(`open("/tmp/x").read()`), "'x'");
+  });
+});

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,12 @@ def tokens_are_words(monkeypatch: pytest.MonkeyPatch) -> None:
 def sessions_end() -> Any:
     yield
     assert open_sessions() == []
+
+
+def test_the_entry_point_is_that_of_the_package() -> None:
+    project = tomllib.loads((Path(os.environ["PADDOCK_ROOT"]) / "packaging" / "python" / "pyproject.toml").read_text())
+    points = {point.name: point.value for point in entry_points(group="inspect_ai") if point.value.startswith("paddock.")}
+    assert points == project["project"]["entry-points"]["inspect_ai"]
 
 
 def test_the_recipe_of_the_docs(tmp_path: Path) -> None:
@@ -178,6 +186,27 @@ async def test_a_cancelled_command_ends_and_a_cancelled_open_leaves_no_session()
             assert len(open_sessions(url)) == 1
             await after.close()
         assert open_sessions(url) == []
+
+
+WRITERS = [
+    "while true; do echo x >> f; sleep 0.1; done",
+    "python3 -c 'import time\nwhile True:\n open(\"f\", \"a\").write(\"x\")\n time.sleep(0.1)'",
+]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("command", WRITERS, ids=["shell", "python"])
+@pytest.mark.parametrize("ending", ["", " & sleep 60"])
+async def test_a_timeout_ends_what_a_command_has_started(
+    sandbox_env: SandboxEnvironment, command: str, ending: str
+) -> None:
+    """Inspect's own checks look for processes with ``ps``, which the shell lacks. This one looks at what they write."""
+    with pytest.raises(TimeoutError):
+        await sandbox_env.exec(["sh", "-c", command + ending], timeout=3)
+    written = await sandbox_env.read_file("f")
+    assert written
+    await sandbox_env.exec(["sleep", "1"])
+    assert await sandbox_env.read_file("f") == written
 
 
 @pytest.mark.anyio
