@@ -38,8 +38,11 @@ async function writeProject(project: string): Promise<void> {
   await Deno.writeTextFile(join(paddock, "_sources/digest"), digest);
   for (const name of ["README.md", "LICENSE"]) await Deno.copyFile(join(ROOT, name), join(project, name));
   const metadata = await Deno.readTextFile(join(here, "pyproject.toml"));
-  const versioned = metadata.replace('\nversion = "0.0.0"\n', `\nversion = "${manifest.version}"\n`);
-  await Deno.writeTextFile(join(project, "pyproject.toml"), versioned);
+  const complete = [`version = "${manifest.version}"`, 'readme = "README.md"', 'license-files = ["LICENSE"]'];
+  await Deno.writeTextFile(
+    join(project, "pyproject.toml"),
+    metadata.replace('version = "0.0.0"', complete.join("\n")),
+  );
 }
 
 /** Copies the files of a folder, without those in folders. */
