@@ -7,7 +7,7 @@ import { withSession } from "../shared_session.ts";
 const PROGRAMS: [string, DeniedAttempts | undefined][] = [
   ["open('/etc/passwd')", { files: 1 }],
   [
-    "for path in ('/etc/shadow', '/proc/1/environ', '/root/.ssh/id_rsa', '../../etc/hosts'):\n" +
+    "for path in ('/etc/shadow', '/proc/1/environ', '/home/alice/.ssh/id_rsa', '../../etc/hosts'):\n" +
     "    try: open(path)\n    except OSError: pass",
     { files: 4 },
   ],
@@ -57,9 +57,9 @@ Deno.test("importlib.util.find_spec() returns None for the bridge to JavaScript"
 });
 
 Deno.test("Session.exec() counts no missing file of a home outside of /home/pyodide", async () => {
-  const profile = { ...await loadProfile("python"), home: "/root" };
+  const profile = { ...await loadProfile("python"), home: "/home/alice" };
   await withSession(async (session) => {
-    assertEquals((await session.exec("open('/root/missing.txt')")).denied, undefined);
+    assertEquals((await session.exec("open('/home/alice/missing.txt')")).denied, undefined);
     assertEquals((await session.exec("open('/etc/shadow')")).denied, { files: 1 });
   }, { profile });
 });
