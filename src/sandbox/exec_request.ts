@@ -3,7 +3,7 @@ import type { ExecOptions, HostTool } from "./exec.ts";
 import { type BinaryType, inputsTooLarge, MAX_INPUT_BYTES, toBinaryInput } from "./exec_inputs.ts";
 import type { GuestLink } from "./guest_link.ts";
 import type { Limits } from "./profile/schema.ts";
-import { FrameKind } from "./protocol.ts";
+import { encodeExec, FrameKind } from "./protocol.ts";
 
 const MIN_MEMORY_BYTES = 64 * 1024 * 1024;
 
@@ -45,17 +45,19 @@ export function execRequest(
   code: string,
   options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
   limits: Limits,
-): object {
+): Uint8Array<ArrayBuffer> {
   const { stdin, argv, inputs, tools = [] } = options;
-  return {
-    code,
+  const { hostToolCalls: calls, outputBytes: valueCap } = limits;
+  if (stdin === undefined && !argv && inputs.length === 0 && tools.length === 0) {
+    return encodeExec(code, { calls, valueCap });
+  }
+  const extras = {
     stdin,
     script: argv,
     inputs: inputs.map(({ name, type }) => [name, type]),
     tools: tools.map(toolSpec),
-    calls: limits.hostToolCalls,
-    valueCap: limits.outputBytes,
   };
+  return encodeExec(code, { calls, valueCap, extras });
 }
 
 /** Returns the description of a tool that is sent to the guest. */

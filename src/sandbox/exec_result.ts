@@ -72,9 +72,9 @@ function guestResult(result: GuestResult, base: ExecOutcome, limits: Limits): Ex
   if (outcome.status === "ok") {
     const value = {
       ...(outcome.value !== undefined && { value: outcome.value }),
-      ...(result.valueJson !== undefined && { valueJson: result.valueJson }),
+      ...(outcome.valueJson !== undefined && { valueJson: outcome.valueJson }),
     };
-    return { ...base, status: "ok", ...value, truncated: base.truncated || outcome.cut === true };
+    return { ...base, status: "ok", ...value, truncated: base.truncated || outcome.cut };
   }
   if (outcome.status === "exited") return { ...base, status: "exited", exitCode: outcome.exitCode };
   const status = outcome.status === "memory" ? "memory" : "error";

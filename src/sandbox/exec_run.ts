@@ -1,17 +1,19 @@
 import { ArgumentRangeError } from "../errors.ts";
 import type { ExecOptions, GuestError, MimeBundle } from "./exec.ts";
 import type { GuestResult } from "./guest_frames.ts";
-import type { GuestLink, Termination } from "./guest_link.ts";
+import type { GuestLink, GuestListener, Termination } from "./guest_link.ts";
 import { watchProcess } from "./process/watchdog.ts";
 import type { Limits } from "./profile/schema.ts";
 import { type Frame, FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
 import { DisplayCapture, OutputCapture } from "./output_capture.ts";
 import { ToolCalls } from "./tool_calls.ts";
 
-const encoder = new TextEncoder();
-
 /** Milliseconds between repeated interrupts, for programs that catch the first one. */
 const INTERRUPT_INTERVAL_MS = 50;
+/** An exec that ends within so many milliseconds starts no other timer. */
+const SHORT_MS = 100;
+/** Milliseconds between requests for the output that the guest holds back, while a caller follows it. */
+const LIVE_INTERVAL_MS = 50;
 
 /** Reason for stopping an exec before its end. */
 export type StopReason = "timeout" | "silence" | "cpu" | "aborted";
@@ -64,14 +66,15 @@ export interface ExecEnd<Result = GuestResult> {
  * Runs one block or command in a session. At its timeout the program is interrupted; after the grace time it is
  * killed.
  */
-export class ExecRun<Result> {
+export class ExecRun<Result> implements GuestListener {
   readonly #link: GuestLink;
   readonly #options: ExecRunOptions<Result>;
   readonly #output: OutputCapture;
-  readonly #tools: ToolCalls;
-  readonly #result = Promise.withResolvers<Result>();
-  #stopped: StopReason | undefined;
   readonly #display: DisplayCapture;
+  readonly #end = Promise.withResolvers<{ result?: Result; termination?: Termination }>();
+  readonly #startedAt = performance.now();
+  #tools: ToolCalls | undefined;
+  #stopped: StopReason | undefined;
   #hasResult = false;
   #failure: { error: unknown } | undefined;
   /** Number of results of `onOutput` that are not settled yet. While there are any, the guest is held back. */
@@ -79,82 +82,110 @@ export class ExecRun<Result> {
   #isPaused = false;
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
   #silence: ReturnType<typeof setTimeout> | undefined;
+  #watch: AsyncDisposable | undefined;
 
   constructor(link: GuestLink, options: ExecRunOptions<Result>) {
     this.#link = link;
     this.#options = options;
     this.#output = new OutputCapture({
       outputBytes: options.limits.outputBytes,
-      onOutput: (stream, text) => this.#emitOutput(stream, text),
+      onOutput: options.onOutput && ((stream, text) => this.#emit(() => options.onOutput?.(stream, text))),
     });
-    this.#display = new DisplayCapture((bundle) => this.#emit(() => this.#options.onDisplay?.(bundle)));
-    this.#tools = new ToolCalls(options.tools ?? [], {
-      budget: options.limits.hostToolCalls,
-      onReply: (text) => link.send(FrameKind.reply, text),
-    });
+    this.#display = new DisplayCapture((bundle) => this.#emit(() => options.onDisplay?.(bundle)));
   }
 
-  /** Sends the request and waits for its end. It never rejects because of the guest. */
-  async run(kind: FrameKind, request: object): Promise<ExecEnd<Result>> {
-    const { signal, timeoutMs } = this.#options;
+  /**
+   * Sends the request and waits for its end. It never rejects because of the guest.
+   *
+   * @throws {ArgumentRangeError} if the request is larger than a frame.
+   */
+  async run(kind: FrameKind, request: Uint8Array): Promise<ExecEnd<Result>> {
+    if (request.length > MAX_FRAME_BYTES) {
+      throw new ArgumentRangeError(
+        `Cannot exec as code and stdin must have at most ${MAX_FRAME_BYTES} bytes: current value has ${request.length}`,
+      );
+    }
+    const { signal, timeoutMs, inputs = [] } = this.#options;
     const onAbort = () => this.#stop("aborted");
     signal?.addEventListener("abort", onAbort);
     if (signal?.aborted) onAbort();
-    await using _watch = this.#watch();
-    const startedAt = performance.now();
-    this.#timers.push(setTimeout(() => this.#stop("timeout"), timeoutMs));
-    this.#restartSilenceTimer();
+    this.#timers.push(setTimeout(() => this.#startTimers(), Math.min(SHORT_MS, timeoutMs)));
+    this.#startLiveTimers();
     try {
-      const outcome = await this.#link.listen(
-        (frame) => this.#receive(frame),
-        () => this.#send(kind, request),
-      );
+      this.#link.listen(this);
+      for (const contents of inputs) this.#link.send(FrameKind.input, contents);
+      this.#link.send(kind, request);
+      const ended = await this.#end.promise;
+      const { termination = ended.termination } = this.#link; // also of one that broke the protocol after its result
+      const outcome = termination ? { termination } : ended;
       return {
         ...outcome,
         stdout: this.#output.stdout.end(),
         stderr: this.#output.stderr.end(),
         display: this.#display.bundles,
         invalidDisplays: this.#display.invalid,
-        durationMs: performance.now() - startedAt,
+        durationMs: performance.now() - this.#startedAt,
         stopped: this.#stopped,
         stateKept: this.#link.alive,
         failure: this.#failure,
       };
     } finally {
+      this.#link.listen(undefined);
       this.#resume();
-      this.#timers.forEach((timer) => clearTimeout(timer));
+      for (const timer of this.#timers) clearTimeout(timer);
       clearTimeout(this.#silence);
       signal?.removeEventListener("abort", onAbort);
-      this.#tools.end();
+      this.#tools?.end();
+      if (this.#watch) await this.#watch[Symbol.asyncDispose]();
     }
   }
 
-  async #send(kind: FrameKind, request: object): Promise<{ result?: Result; termination?: Termination }> {
-    const payload = encoder.encode(JSON.stringify(request));
-    if (payload.length > MAX_FRAME_BYTES) {
-      throw new ArgumentRangeError(
-        `Cannot exec as code and stdin must have at most ${MAX_FRAME_BYTES} bytes: current value has ${payload.length}`,
-      );
-    }
-    for (const contents of this.#options.inputs ?? []) this.#link.send(FrameKind.input, contents);
-    this.#link.send(kind, payload);
-    const { done, termination } = await this.#link.unlessLost(this.#result.promise);
-    return termination ? { termination } : { result: done };
-  }
-
-  #receive({ kind, payload }: Frame): void {
+  /** {@inheritDoc GuestListener.onFrame} */
+  onFrame({ kind, payload }: Frame): void {
     if (this.#hasResult) throw new SyntaxError(`frame ${kind} came after the result`);
     if (kind === FrameKind.stdout || kind === FrameKind.stderr) this.#restartSilenceTimer();
     if (kind === FrameKind.stdout) this.#output.push("stdout", payload);
     else if (kind === FrameKind.stderr) this.#output.push("stderr", payload);
     else if (kind === FrameKind.display) this.#display.push(payload);
-    else if (kind === FrameKind.call) this.#tools.receive(payload);
-    else if (kind === FrameKind.result) this.#end(payload);
+    else if (kind === FrameKind.call) this.#receiveCall(payload);
+    else if (kind === FrameKind.result) this.#receiveResult(payload);
     else throw new SyntaxError(`frame ${kind} is not one of an exec`);
   }
 
-  #emitOutput(stream: "stdout" | "stderr", text: string): void {
-    this.#emit(() => this.#options.onOutput?.(stream, text));
+  /** {@inheritDoc GuestListener.onTermination} */
+  onTermination(termination: Termination): void {
+    this.#end.resolve({ termination });
+  }
+
+  #receiveCall(payload: Uint8Array): void {
+    const { tools = [], limits } = this.#options;
+    this.#tools ??= new ToolCalls(tools, {
+      budget: limits.hostToolCalls,
+      onReply: (text) => this.#link.send(FrameKind.reply, text),
+    });
+    this.#tools.receive(payload);
+  }
+
+  #receiveResult(payload: Uint8Array): void {
+    const result = this.#options.parse(payload);
+    this.#hasResult = true;
+    this.#end.resolve({ result });
+  }
+
+  /** Starts what only an exec that is not short needs: its own timeout, and the watch of its process. */
+  #startTimers(): void {
+    const leftMs = this.#startedAt + this.#options.timeoutMs - performance.now();
+    if (leftMs <= 0) return this.#stop("timeout");
+    this.#timers.push(setTimeout(() => this.#stop("timeout"), leftMs));
+    this.#watch = this.#startWatch();
+  }
+
+  /** Starts timers for a caller that follows the output: the guest holds it back for a moment. */
+  #startLiveTimers(): void {
+    const { onOutput, silenceMs } = this.#options;
+    if (!onOutput && silenceMs === undefined) return;
+    this.#timers.push(setInterval(() => this.#link.send(FrameKind.flush), LIVE_INTERVAL_MS));
+    this.#restartSilenceTimer();
   }
 
   /** Passes output to the caller. If its function throws, the exec is aborted and the error rethrown. */
@@ -198,12 +229,6 @@ export class ExecRun<Result> {
     this.#stop("aborted");
   }
 
-  #end(payload: Uint8Array): void {
-    const result = this.#options.parse(payload);
-    this.#hasResult = true;
-    this.#result.resolve(result);
-  }
-
   #restartSilenceTimer(): void {
     const { silenceMs } = this.#options;
     if (silenceMs === undefined || this.#isPaused) return;
@@ -226,7 +251,7 @@ export class ExecRun<Result> {
     this.#link.fail({ reason: "killed", message: "it did not stop when it was interrupted, and was killed" });
   }
 
-  #watch(): AsyncDisposable | undefined {
+  #startWatch(): AsyncDisposable | undefined {
     const { residentBytes, limits } = this.#options;
     const { thread, pid } = this.#link;
     if (residentBytes === undefined || pid === undefined) return undefined;

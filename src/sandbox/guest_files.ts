@@ -33,6 +33,14 @@ export async function putFile(link: GuestLink, path: string, contents: Uint8Arra
   }
 }
 
+/** Writes files, one after the other. Throws as {@linkcode putFile} does. */
+export async function putFiles(
+  link: GuestLink,
+  files: Readonly<Record<string, Uint8Array | string>>,
+): Promise<void> {
+  for (const [path, contents] of Object.entries(files)) await putFile(link, path, contents);
+}
+
 /**
  * Reads one file of an interpreter.
  *

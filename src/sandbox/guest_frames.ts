@@ -7,61 +7,36 @@ import {
   parseUntrustedJson,
 } from "../json.ts";
 
-import type { MimeBundle } from "./exec.ts";
-import { MAX_DISPLAY_BYTES } from "./protocol.ts";
+import type { GuestError, MimeBundle } from "./exec.ts";
+import { decodeResult, MAX_DISPLAY_BYTES, OUTCOME_HEAD_BYTES, OUTCOME_STATUSES } from "./protocol.ts";
 
 const text = z.string();
 /** Maximum length of a class name, a message or a traceback; the runner sends less. */
 const MAX_ERROR_CHARACTERS = 100_000;
-const errorText = text.max(MAX_ERROR_CHARACTERS);
-const errorSchema = z.strictObject({ type: errorText, message: errorText, traceback: errorText });
 
 /** Kinds of refused attempts. */
 const DENIED_KINDS = ["files", "network", "processes", "javascript"] as const;
 
 /** Maximum count of a kind; larger ones of the guest are lowered to it. */
 export const MAX_DENIED = 1_000_000;
-const deniedSchema = z.partialRecord(
+const countsSchema = z.partialRecord(
   z.enum(DENIED_KINDS),
   z.int().nonnegative().transform((count) => Math.min(count, MAX_DENIED)),
-).optional();
+);
 
-const outcomeSchema = z.discriminatedUnion("status", [
-  z.strictObject({
-    status: z.literal("ok"),
-    value: text.optional(),
-    json: text.optional(),
-    cut: z.boolean().optional(),
-    denied: deniedSchema,
-  }),
-  z.strictObject({
-    status: z.enum(["error", "memory", "interrupted"]),
-    error: errorSchema,
-    denied: deniedSchema,
-  }),
-  z.strictObject({ status: z.literal("exited"), exitCode: z.int().min(1).max(255), denied: deniedSchema }),
-]);
-
-const resultSchema = z.strictObject({
-  truncated: z.boolean(),
-  flooded: z.boolean(),
-  denied: deniedSchema,
+/** What a guest notes about an exec beside its outcome. */
+const noteSchema = z.strictObject({
+  denied: countsSchema.optional(),
   droppedDisplays: z.int().nonnegative().optional(),
-  outcome: outcomeSchema,
 });
+type GuestNote = z.output<typeof noteSchema>;
 
 /** Maximum length of a path; longer than any path of the guest's file system. */
 const MAX_PATH_CHARACTERS = 8192;
 
-const shellResultSchema = z.strictObject({
-  truncated: z.boolean(),
-  flooded: z.boolean(),
-  denied: deniedSchema,
-  droppedDisplays: z.int().nonnegative().optional(),
-  outcome: z.strictObject({
-    exitCode: z.int().min(0).max(255),
-    cwd: text.max(MAX_PATH_CHARACTERS).startsWith("/"),
-  }),
+const shellOutcomeSchema = z.strictObject({
+  exitCode: z.int().min(0).max(255),
+  cwd: text.max(MAX_PATH_CHARACTERS).startsWith("/"),
 });
 
 /** Maximum number of forms of one object. */
@@ -87,14 +62,31 @@ const callSchema = z.strictObject({
   arguments: z.record(text, z.unknown()),
 });
 
+/** How a block ended, as the guest reports it. */
+type GuestOutcome =
+  & { readonly denied?: GuestNote["denied"] }
+  & (
+    | {
+      readonly status: "ok";
+      readonly value?: string;
+      readonly valueJson?: JsonValue;
+      readonly cut: boolean;
+    }
+    | { readonly status: "error" | "memory" | "interrupted"; readonly error: GuestError }
+    | { readonly status: "exited"; readonly exitCode: number }
+  );
+
 /** Result of a block as the guest reports it. The host ignores what it can observe itself. */
-export type GuestResult = z.output<typeof resultSchema> & {
-  /** The value that `outcome.json` represents. */
-  readonly valueJson?: JsonValue;
-};
+export interface GuestResult extends GuestNote {
+  readonly truncated: boolean;
+  readonly flooded: boolean;
+  readonly outcome: GuestOutcome;
+}
 
 /** Result of a command line as the guest reports it. */
-export type GuestShellResult = z.output<typeof shellResultSchema>;
+export interface GuestShellResult extends Omit<GuestResult, "outcome"> {
+  readonly outcome: z.output<typeof shellOutcomeSchema>;
+}
 
 /** A call of a host tool, as the guest requests it. */
 export type GuestCall = z.output<typeof callSchema>;
@@ -110,33 +102,87 @@ interface FrameSize {
   readonly values: number;
 }
 
-/** Maximum size of errors and keys around a value, at six bytes for each character. */
+/** Maximum size of what is around a value: errors, at four bytes for each character, and heads. */
 const MAX_ENVELOPE_BYTES = 2 * 1024 * 1024;
-/** Maximum number of JSON values in the result of an exec or a command line; real ones have fewer. */
-const MAX_RESULT_VALUES = 64;
+/** Maximum size of the JSON in a result beside its value; real ones are smaller. */
+const MAX_NOTE: FrameSize = { bytes: 64 * 1024, values: 64 };
 /** Maximum size of a call. */
 export const MAX_CALL: FrameSize = { bytes: 16 * 1024 * 1024, values: JSON_LIMITS.values };
 
 /**
- * Parses the payload of a `result` frame.
+ * Parses the payload of a `result` frame that ends an exec.
  *
  * @throws {SyntaxError} if it is invalid, or its value is longer than the runner sends.
  */
 export function parseResult(payload: Uint8Array, maxValueCharacters: number): GuestResult {
-  const bytes = 14 * maxValueCharacters + MAX_ENVELOPE_BYTES;
-  const result = parse(resultSchema, payload, { bytes, values: MAX_RESULT_VALUES });
-  const { outcome } = result;
-  if (outcome.status !== "ok") return result;
-  if ((outcome.value?.length ?? 0) > 2 * maxValueCharacters) {
-    throw new SyntaxError("Cannot read result as its value is too long");
+  checkSize(payload, 14 * maxValueCharacters + MAX_ENVELOPE_BYTES);
+  const { truncated, flooded, note, outcome } = decodeResult(payload);
+  return { ...parseNote(note), truncated, flooded, outcome: parseOutcome(outcome, maxValueCharacters) };
+}
+
+function parseNote(note: Uint8Array): GuestNote {
+  return note.length === 0 ? {} : parse(noteSchema, note, MAX_NOTE);
+}
+
+/** Parses an outcome, whose form {@linkcode OUTCOME_HEAD_BYTES} describes. */
+function parseOutcome(bytes: Uint8Array, maxValueCharacters: number): GuestOutcome {
+  const status = OUTCOME_STATUSES[bytes[0] ?? -1];
+  if (status === undefined || bytes.length < OUTCOME_HEAD_BYTES) {
+    throw new SyntaxError("Cannot read result as its outcome is invalid");
   }
-  return outcome.json === undefined ? result : { ...result, valueJson: parseValueJson(outcome.json) };
+  const flag = bytes[1] as number;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = OUTCOME_HEAD_BYTES;
+  const [first, second, third] = [2, 6, 10].map((offset) => {
+    const end = at + view.getUint32(offset, true);
+    if (end > bytes.length) throw new SyntaxError("Cannot read result as a text of its outcome is cut short");
+    return bytes.subarray(at, at = end);
+  }) as [Uint8Array, Uint8Array, Uint8Array];
+  const counts = bytes.subarray(at);
+  const denied = counts.length === 0 ? undefined : parse(countsSchema, counts, MAX_NOTE);
+  if (status === "exited") {
+    if (flag === 0) {
+      throw new SyntaxError("Cannot read result as its exit code must be > 0: current value is 0");
+    }
+    return { ...(denied && { denied }), status, exitCode: flag };
+  }
+  if (status === "ok") {
+    return {
+      ...(denied && { denied }),
+      status,
+      cut: flag === 3,
+      ...(flag > 1 && valueOf(first, second, maxValueCharacters)),
+    };
+  }
+  const error = { type: errorText(first), message: errorText(second), traceback: errorText(third) };
+  return { ...(denied && { denied }), status, error };
 }
 
 /** Maximum length of the JSON of a value, in characters; the runner sends less. */
 const MAX_VALUE_JSON_CHARACTERS = 1024 * 1024;
 /** Maximum size of the JSON of a value. The runner sends at most 100,000 values, beside which brackets are counted. */
 const VALUE_JSON_LIMITS: JsonLimits = { depth: 32, values: 2 * JSON_LIMITS.values };
+
+/** Returns the value of an outcome: its text, and what its JSON represents, if it has one. */
+function valueOf(
+  value: Uint8Array,
+  json: Uint8Array,
+  maxCharacters: number,
+): { value: string; valueJson?: JsonValue } {
+  const shown = decoder.decode(value);
+  if (shown.length > 2 * maxCharacters) throw new SyntaxError("Cannot read result as its value is too long");
+  if (json.length === 0) return { value: shown };
+  return { value: shown, valueJson: parseValueJson(decoder.decode(json)) };
+}
+
+function errorText(bytes: Uint8Array): string {
+  const shown = decoder.decode(bytes);
+  if (shown.length <= MAX_ERROR_CHARACTERS) return shown;
+  throw new SyntaxError(
+    `Cannot read result as a text of its error must have at most ${MAX_ERROR_CHARACTERS} characters: ` +
+      `current value has ${shown.length}`,
+  );
+}
 
 /**
  * Parses the JSON of a value.
@@ -176,7 +222,8 @@ function isPlain(value: JsonValue): boolean {
  * @throws {SyntaxError} if it is invalid.
  */
 export function parseShellResult(payload: Uint8Array): GuestShellResult {
-  return parse(shellResultSchema, payload, { bytes: MAX_ENVELOPE_BYTES, values: MAX_RESULT_VALUES });
+  const { truncated, flooded, note, outcome } = decodeResult(payload);
+  return { ...parseNote(note), truncated, flooded, outcome: parse(shellOutcomeSchema, outcome, MAX_NOTE) };
 }
 
 /**
@@ -205,16 +252,19 @@ function parse<Schema extends z.core.$ZodType>(
   payload: Uint8Array,
   max: FrameSize,
 ): z.output<Schema> {
-  if (payload.length > max.bytes) {
-    throw new SyntaxError(
-      `Cannot read frame as it must have at most ${max.bytes} bytes: current value has ${payload.length}`,
-    );
-  }
+  checkSize(payload, max.bytes);
   checkJsonLimits(payload, { values: max.values, depth: max.values });
   const value = JSON.parse(decoder.decode(payload), dropPrototypeKeys);
   const parsed = z.safeParse(schema, value);
   if (!parsed.success) throw new SyntaxError(`Cannot read frame: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
+}
+
+function checkSize(payload: Uint8Array, maxBytes: number): void {
+  if (payload.length <= maxBytes) return;
+  throw new SyntaxError(
+    `Cannot read frame as it must have at most ${maxBytes} bytes: current value has ${payload.length}`,
+  );
 }
 
 function dropPrototypeKeys(this: unknown, key: string, value: unknown): unknown {

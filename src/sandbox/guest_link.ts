@@ -69,6 +69,13 @@ export interface GuestPipe {
   send(kind: FrameKind, session: number, payload?: Uint8Array | string): Promise<void> | void;
 }
 
+/** Receiver of what comes from an interpreter. */
+export interface GuestListener {
+  /** Receives a frame. An error that it throws is a protocol violation of the guest. */
+  onFrame(frame: Frame): void;
+  onTermination(termination: Termination): void;
+}
+
 /**
  * The host's end of the connection to one interpreter. Sends and receives frames until the interpreter is
  * terminated.
@@ -81,11 +88,10 @@ export class GuestLink {
   readonly #pipe: GuestPipe;
   readonly #session: number;
   readonly #open = Promise.withResolvers<void>();
-  readonly #terminationListeners = new Set<(termination: Termination) => void>();
   readonly #kill: (termination: Termination) => void;
   #termination: Termination | undefined;
   #isOpen = false;
-  #onFrame: ((frame: Frame) => void) | undefined;
+  #listener: GuestListener | undefined;
 
   constructor(pipe: GuestPipe, session: number, options: GuestLinkOptions) {
     this.#pipe = pipe;
@@ -121,18 +127,14 @@ export class GuestLink {
     if (this.#termination) return;
     if (frame.kind === FrameKind.opened && !this.#isOpen) this.#opened();
     else if (frame.kind === FrameKind.lost) this.fail(terminationOfGuest(frame.payload));
-    else if (this.#onFrame) this.#handle(frame, this.#onFrame);
+    else if (this.#listener) this.#handle(frame, this.#listener);
     else this.fail({ reason: "protocol", message: `the guest sent an unexpected frame ${frame.kind}` });
   }
 
-  /** Passes every frame to `onFrame` while `work` runs. An error that `onFrame` throws is a protocol violation. */
-  async listen<T>(onFrame: (frame: Frame) => void, work: () => Promise<T>): Promise<T> {
-    this.#onFrame = onFrame;
-    try {
-      return await work();
-    } finally {
-      this.#onFrame = undefined;
-    }
+  /** Passes every frame to a listener, until the next call. A terminated interpreter is reported at once. */
+  listen(listener: GuestListener | undefined): void {
+    this.#listener = listener;
+    if (this.#termination) listener?.onTermination(this.#termination);
   }
 
   /**
@@ -147,40 +149,22 @@ export class GuestLink {
       () => this.fail({ reason: "crashed", message: `no response within ${REQUEST_TIMEOUT_MS} ms` }),
       REQUEST_TIMEOUT_MS,
     );
-    const onFrame = (frame: Frame) => {
-      if (frame.kind !== FrameKind.done) {
-        throw new SyntaxError(`frame ${frame.kind} where 'done' was expected`);
-      }
-      response.resolve(frame.payload);
-    };
+    this.listen({
+      onFrame({ kind, payload }) {
+        if (kind !== FrameKind.done) throw new SyntaxError(`frame ${kind} where 'done' was expected`);
+        response.resolve(payload);
+      },
+      onTermination: ({ message }) => response.reject(new SandboxError(message)),
+    });
     try {
-      const { done, termination } = await this.listen(onFrame, () => {
-        this.send(kind, payload);
-        return this.unlessLost(response.promise);
-      });
-      if (!done) throw new SandboxError(termination.message);
-      if (done[0] !== DoneStatus.ok) {
-        const isMissingFile = done[0] === DoneStatus.notFound;
-        throw new GuestRefusal(decoder.decode(done.subarray(1)), { isMissingFile });
-      }
-      return done.subarray(1);
+      this.send(kind, payload);
+      const done = await response.promise;
+      if (done[0] === DoneStatus.ok) return done.subarray(1);
+      const isMissingFile = done[0] === DoneStatus.notFound;
+      throw new GuestRefusal(decoder.decode(done.subarray(1)), { isMissingFile });
     } finally {
       clearTimeout(timer);
-    }
-  }
-
-  /** Waits for `work` or for the termination of the interpreter, whichever is first. */
-  async unlessLost<T>(
-    work: Promise<T>,
-  ): Promise<{ done: T; termination?: never } | { done?: never; termination: Termination }> {
-    if (this.#termination) return { termination: this.#termination };
-    const terminated = Promise.withResolvers<{ termination: Termination }>();
-    const onTermination = (termination: Termination) => terminated.resolve({ termination });
-    this.#terminationListeners.add(onTermination);
-    try {
-      return await Promise.race([work.then((done) => ({ done })), terminated.promise]);
-    } finally {
-      this.#terminationListeners.delete(onTermination);
+      this.#listener = undefined;
     }
   }
 
@@ -190,7 +174,7 @@ export class GuestLink {
     this.#termination = termination;
     this.#kill(termination);
     this.#open.reject(new Error(termination.message));
-    this.#terminationListeners.forEach((listener) => listener(termination));
+    this.#listener?.onTermination(termination);
   }
 
   #opened(): void {
@@ -198,9 +182,9 @@ export class GuestLink {
     this.#open.resolve();
   }
 
-  #handle(frame: Frame, onFrame: (frame: Frame) => void): void {
+  #handle(frame: Frame, listener: GuestListener): void {
     try {
-      onFrame(frame);
+      listener.onFrame(frame);
     } catch (error) {
       const message = errorMessage(error);
       this.fail({ reason: "protocol", message: `the guest violated the protocol: ${message}` });

@@ -60,8 +60,9 @@ export class OutputCapture {
     onOutput?: ((stream: "stdout" | "stderr", text: string) => void) | undefined;
   }) {
     this.#remainingBytes = options.outputBytes;
-    this.stdout = new StreamText((text) => options.onOutput?.("stdout", text));
-    this.stderr = new StreamText((text) => options.onOutput?.("stderr", text));
+    const { onOutput } = options;
+    this.stdout = new StreamText(onOutput && ((text) => onOutput("stdout", text)));
+    this.stderr = new StreamText(onOutput && ((text) => onOutput("stderr", text)));
   }
 
   /**
@@ -78,29 +79,34 @@ export class OutputCapture {
   }
 }
 
+/** So many pieces are kept before they are joined: each takes memory beside its text. */
+const MAX_PIECES = 1000;
+
 /** Text of one stream. It joins characters that are split over two frames. */
 class StreamText {
-  readonly #decoder = new TextDecoder();
-  readonly #onText: (text: string) => void;
-  readonly #pieces: string[] = [];
+  #decoder: TextDecoder | undefined;
+  readonly #onText: ((text: string) => void) | undefined;
+  #pieces: string[] = [];
 
-  constructor(onText: (text: string) => void) {
+  constructor(onText: ((text: string) => void) | undefined) {
     this.#onText = onText;
   }
 
   push(bytes: Uint8Array): void {
+    this.#decoder ??= new TextDecoder();
     this.#add(this.#decoder.decode(bytes, { stream: true }));
   }
 
   /** Ends the stream and returns its text. */
   end(): string {
-    this.#add(this.#decoder.decode());
+    if (this.#decoder) this.#add(this.#decoder.decode());
     return this.#pieces.join("");
   }
 
   #add(text: string): void {
     if (text === "") return;
     this.#pieces.push(text);
-    this.#onText(text);
+    if (this.#pieces.length > MAX_PIECES) this.#pieces = [this.#pieces.join("")];
+    this.#onText?.(text);
   }
 }

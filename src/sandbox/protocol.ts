@@ -34,7 +34,7 @@ export const FrameKind = {
   boot: 1,
   /** Host: start a session. JSON. */
   open: 2,
-  /** Host: run code. JSON. */
+  /** Host: run code. See {@linkcode encodeExec}. */
   exec: 3,
   /** Host: the result of a `call`. JSON. */
   reply: 4,
@@ -58,6 +58,8 @@ export const FrameKind = {
   limit: 13,
   /** Host: the contents of an input of the next exec. Bytes. */
   input: 14,
+  /** Host: send the output that the session holds back. */
+  flush: 15,
   /** Guest: the child has read its assets and given up its permissions. */
   booted: 32,
   /** Guest: the session is ready for execs. JSON. */
@@ -68,7 +70,7 @@ export const FrameKind = {
   stderr: 35,
   /** Guest: Python calls a host tool. JSON. */
   call: 36,
-  /** Guest: the result of the exec. JSON. */
+  /** Guest: the result of an exec or of a command line. See {@linkcode ResultParts}. */
   result: 37,
   /** Guest: `put`, `get` or `rewind` is done. `u8 status | contents or error text`; see {@linkcode DoneStatus}. */
   done: 38,
@@ -106,7 +108,88 @@ export function decodeLost(payload: Uint8Array): { reason: Uint8Array; exitCode:
   return { reason: payload.subarray(2), exitCode: payload[0] === 1 ? payload[1] : undefined };
 }
 
-/** A parsed frame. Copy `payload` to keep it: the next read may overwrite it. */
+/**
+ * Returns the payload of an `exec` frame: `u8 has extras | u32 calls | u32 value characters | u32 code bytes | code |
+ * extras`. The extras are JSON: `stdin`, `script`, `inputs`, `tools`, and `code` in place of code that UTF-8 cannot
+ * represent. Most execs have none.
+ */
+export function encodeExec(
+  code: string,
+  options: { calls: number; valueCap: number; extras?: object | undefined },
+): Uint8Array<ArrayBuffer> {
+  const { calls, valueCap, extras } = options;
+  const isText = code.isWellFormed();
+  const json = extras || !isText
+    ? encoder.encode(JSON.stringify({ ...extras, ...(!isText && { code }) }))
+    : undefined;
+  const source = encoder.encode(isText ? code : "");
+  const payload = new Uint8Array(EXEC_HEAD_BYTES + source.length + (json?.length ?? 0));
+  const view = new DataView(payload.buffer);
+  view.setUint8(0, json ? 1 : 0);
+  view.setUint32(1, calls, true);
+  view.setUint32(5, valueCap, true);
+  view.setUint32(9, source.length, true);
+  payload.set(source, EXEC_HEAD_BYTES);
+  if (json) payload.set(json, EXEC_HEAD_BYTES + source.length);
+  return payload;
+}
+
+const EXEC_HEAD_BYTES = 13;
+
+/** Statuses of an exec's outcome. The first byte of an outcome is an index. */
+export const OUTCOME_STATUSES = ["ok", "error", "memory", "interrupted", "exited"] as const;
+
+/**
+ * Size of an outcome's head: `u8 status | u8 flag | u32 | u32 | u32`, the lengths of three texts, in bytes. The flag is
+ * the exit code; with status `ok` it is 2 if there is a value, and 3 if it was cut. The texts are the value and its JSON, or the type, the message and the
+ * traceback of an error. Counts of refused attempts follow as JSON, if there are any.
+ */
+export const OUTCOME_HEAD_BYTES = 14;
+
+/** The parts of a `result` frame: `u8 flags | u32 note bytes | note | outcome`. */
+export interface ResultParts {
+  /** True if output was dropped. */
+  readonly truncated: boolean;
+  /** True if the program wrote far too much and was interrupted. */
+  readonly flooded: boolean;
+  /** `denied` and `droppedDisplays` as JSON. Empty if there are none. */
+  readonly note: Uint8Array;
+  /** Of a command line: JSON. Of an exec: see {@linkcode OUTCOME_HEAD_BYTES}. */
+  readonly outcome: Uint8Array;
+}
+
+const RESULT_HEAD_BYTES = 5;
+
+/** Returns the payload of a `result` frame. */
+export function encodeResult({ truncated, flooded, note, outcome }: ResultParts): Uint8Array<ArrayBuffer> {
+  const payload = new Uint8Array(RESULT_HEAD_BYTES + note.length + outcome.length);
+  payload[0] = Number(truncated) | Number(flooded) << 1;
+  new DataView(payload.buffer).setUint32(1, note.length, true);
+  payload.set(note, RESULT_HEAD_BYTES);
+  payload.set(outcome, RESULT_HEAD_BYTES + note.length);
+  return payload;
+}
+
+/**
+ * Parses the payload of a `result` frame.
+ *
+ * @throws {SyntaxError} if it is too short, or has unknown flags.
+ */
+export function decodeResult(payload: Uint8Array): ResultParts {
+  const flags = payload[0] ?? 0;
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+  const noteBytes = payload.length < RESULT_HEAD_BYTES ? payload.length : view.getUint32(1, true);
+  const end = RESULT_HEAD_BYTES + noteBytes;
+  if (end > payload.length || flags > 3) throw new SyntaxError("Cannot read result as its head is invalid");
+  return {
+    truncated: (flags & 1) !== 0,
+    flooded: (flags & 2) !== 0,
+    note: payload.subarray(RESULT_HEAD_BYTES, end),
+    outcome: payload.subarray(end),
+  };
+}
+
+/** A parsed frame. `payload` is a part of what was read, or a copy. */
 export interface Frame {
   kind: number;
   session: number;
@@ -174,11 +257,13 @@ export class FrameSplitter {
   #pendingBytes = 0;
 
   /**
-   * Adds a piece and yields the frames that it completes.
+   * Adds a piece and yields the frames that it completes. A payload may be a part of the piece, so that the caller must
+   * not overwrite the piece while it keeps the payload.
    *
    * @throws {RangeError} if a frame announces more than {@linkcode MAX_FRAME_BYTES}.
    */
   *push(piece: Uint8Array): Generator<Frame> {
+    const isOwn = this.#pendingBytes > 0;
     let bytes = this.#append(piece);
     while (bytes.length >= FRAME_HEAD_BYTES) {
       const end = FRAME_HEAD_BYTES + payloadLength(bytes);
@@ -187,7 +272,10 @@ export class FrameSplitter {
       yield {
         kind: view.getUint8(6),
         session: view.getUint16(4, true),
-        payload: bytes.slice(FRAME_HEAD_BYTES, end),
+        payload:
+          (isOwn ? bytes.slice(FRAME_HEAD_BYTES, end) : bytes.subarray(FRAME_HEAD_BYTES, end)) as Uint8Array<
+            ArrayBuffer
+          >,
       };
       bytes = bytes.subarray(end);
     }

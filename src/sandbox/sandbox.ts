@@ -76,7 +76,7 @@ const OUT_OF_GROUP_MEMORY: Termination = {
 
 /**
  * A process with restricted permissions, in which sessions run. If the process ends because of a limit or its
- * guest, the next session that is opened starts a new one.
+ * guest, or has the profile's `sessionsPerProcess` already, the next session that is opened starts a new one.
  *
  * @example Run Python
  * ```ts
@@ -96,7 +96,9 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   readonly #options: SandboxOptions & { readonly cacheDir: string };
   readonly #sessions = new Set<Session>();
   #image: BaseImage;
+  /** The process that was started last, if it runs. */
   #running: Running | undefined;
+  readonly #processes = new Set<Running>();
   #ended: Promise<unknown> = Promise.resolve();
   #lastSession = 0;
   #disposed = false;
@@ -127,7 +129,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     return sandbox;
   }
 
-  /** Id of the running process, if there is one. It may be a child of the process that was started. */
+  /** Id of the process that was started last, if it runs. It may be a child of the process that was started. */
   get pid(): number | undefined {
     return this.#running && innermostProcess(this.#running.child.pid);
   }
@@ -174,9 +176,9 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   /** Kills the process, disposes its sessions, and waits until the process has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true;
-    this.#running?.child.kill();
+    for (const { child } of this.#processes) child.kill();
     await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
-    await this.#running?.child.ended;
+    await Promise.all([...this.#processes].map(({ child }) => child.ended));
     await this.#ended;
   }
 
@@ -186,7 +188,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   }
 
   async #openOnce(seed: number | undefined): Promise<GuestLink> {
-    await this.#running?.pendingCloses.settled;
+    await Promise.all([...this.#processes].map(({ pendingCloses }) => pendingCloses.settled));
     if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
     const running = this.#process();
     const number = this.#lastSession = this.#lastSession % 65535 + 1;
@@ -204,7 +206,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       await link.opened;
       return link;
     } catch (cause) {
-      const end = this.#running === running ? undefined : await running.child.ended;
+      const end = this.#processes.has(running) ? undefined : await running.child.ended;
       if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
       const { termination } = link;
       if (termination === undefined) throw cause;
@@ -214,9 +216,10 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     }
   }
 
-  /** Returns the running process; starts one if there is none. */
+  /** Returns a process with room for a session; starts one if there is none. */
   #process(): Running {
-    if (this.#running) return this.#running;
+    const { sessionsPerProcess } = this.profile;
+    for (const running of this.#processes) if (running.links.size < sessionsPerProcess) return running;
     const links = new Map<number, GuestLink>();
     const options = this.#commandOptions();
     const group = this.#memoryGroup();
@@ -229,7 +232,11 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     const { limits, home } = this.profile;
     const mounts = bootMounts(this.profile.mounts);
     const confine = confinePlan(this.profile, options);
-    child.send(FrameKind.boot, 0, JSON.stringify({ ...manifest, mounts, limits, home, confine }));
+    child.send(
+      FrameKind.boot,
+      0,
+      JSON.stringify({ ...manifest, mounts, limits, home, sessionsPerProcess, confine }),
+    );
     child.ended.then((end) => {
       this.#forget(running);
       pendingCloses.takeAll();
@@ -237,6 +244,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       for (const link of links.values()) link.fail(termination);
       group?.[Symbol.dispose]();
     });
+    this.#processes.add(running);
     return this.#running = running;
   }
 
@@ -274,7 +282,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
    */
   #end(running: Running, number: number, termination: Termination): void {
     running.links.delete(number);
-    const shared = this.profile.sessionsPerProcess > 1 && this.#running === running;
+    const shared = this.profile.sessionsPerProcess > 1 && this.#processes.has(running);
     if (shared && termination.ended) return;
     if (!shared || termination.reason !== "closed") return this.#kill(running, COLLATERAL_KILL);
     running.pendingCloses.add(number, {
@@ -295,8 +303,8 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   }
 
   #forget(running: Running): void {
-    if (this.#running !== running) return;
-    this.#running = undefined;
+    if (!this.#processes.delete(running)) return;
+    if (this.#running === running) this.#running = undefined;
     this.#ended = Promise.all([this.#ended, running.child.ended]);
   }
 }

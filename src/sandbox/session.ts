@@ -13,13 +13,15 @@ import { checkContents, checkExec, checkPath, checkResetMode, checkSeed, checkSh
 import { type EncodedInput, encodeInputs, execRequest, limitMemory } from "./exec_request.ts";
 import { toExecResult, toShellResult } from "./exec_result.ts";
 import { type ExecEnd, ExecRun } from "./exec_run.ts";
-import { getFile, getFiles, putFile } from "./guest_files.ts";
+import { getFile, getFiles, putFile, putFiles } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";
 import { maxResidentBytes } from "./process/command.ts";
 import type { Profile } from "./profile/profile.ts";
 import type { Layer } from "./profile/schema.ts";
 import { FrameKind } from "./protocol.ts";
+
+const encoder = new TextEncoder();
 
 /** Source of the interpreters of a session: a {@linkcode Sandbox} or a {@linkcode WorkerSandbox}. */
 export interface LinkSource {
@@ -151,9 +153,7 @@ export class Session implements PythonSession {
     const { limits } = this.#source.profile;
     const { timeoutMs = limits.timeoutMs } = options;
     const link = await this.#ensureLink();
-    for (const [path, contents] of Object.entries(options.files ?? {})) {
-      await putFile(link, path, contents);
-    }
+    if (options.files) await putFiles(link, options.files);
     limitMemory(link, options.memoryBytes, limits);
     const parse = (payload: Uint8Array) => parseResult(payload, limits.outputBytes);
     const inputs = options.inputs.map(({ contents }) => contents);
@@ -179,7 +179,7 @@ export class Session implements PythonSession {
       parse: parseShellResult,
       ...this.#runLimits(),
     });
-    const end = await run.run(FrameKind.shell, { command, stdin });
+    const end = await run.run(FrameKind.shell, encoder.encode(JSON.stringify({ command, stdin })));
     const result = toShellResult(end, { timeoutMs, silenceMs, limits, home });
     this.#noteRestart(result);
     this.#finish(link, end, signal);

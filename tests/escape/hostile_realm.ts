@@ -118,6 +118,7 @@ export class HostileRealm {
       modules: hostile(manifest.modules, groups),
       mounts: [],
       limits: this.#profile.limits,
+      sessionsPerProcess: groups.length,
     };
     child.send(FrameKind.boot, 0, JSON.stringify(plan));
     groups.forEach((_, index) => child.send(FrameKind.open, index + 1, JSON.stringify({ seed: index })));

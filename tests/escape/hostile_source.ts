@@ -2,11 +2,12 @@ import { Child } from "../../src/sandbox/process/child.ts";
 import { GuestLink, terminationOf } from "../../src/sandbox/guest_link.ts";
 import type { Layer } from "../../src/sandbox/process/layers.ts";
 import type { Profile } from "../../src/sandbox/profile/profile.ts";
-import { encodeFrame, FrameKind } from "../../src/sandbox/protocol.ts";
+import { encodeFrame, FrameKind, join } from "../../src/sandbox/protocol.ts";
 import type { LinkSource } from "../../src/sandbox/session.ts";
 
 const CHILD = decodeURIComponent(new URL("hostile_child.js", import.meta.url).pathname);
 const SESSION = 1;
+const encoder = new TextEncoder();
 
 /** A source of fake interpreters: each is a process that responds to every request with `answer`. */
 export class HostileSource implements LinkSource, AsyncDisposable {
@@ -77,11 +78,56 @@ export function frame(kind: keyof typeof FrameKind | number, payload: Uint8Array
   return encodeFrame(number, SESSION, payload);
 }
 
-/** Returns a `result` frame with any value. */
-export function result(outcome: unknown, extra: object = {}): Uint8Array {
-  return frame("result", JSON.stringify({ truncated: false, flooded: false, outcome, ...extra }));
+/** Parts of an outcome of an exec, each of which may be invalid. */
+export interface OutcomeParts {
+  /** A number of the statuses, or any other one. */
+  readonly status?: number;
+  readonly flag?: number;
+  readonly texts?: readonly (string | Uint8Array)[];
+  /** Lengths that the head announces. */
+  readonly lengths?: readonly number[];
+  /** Counts of refused attempts, as JSON. */
+  readonly denied?: string;
+}
+
+/** Returns the bytes of an outcome. */
+export function outcomeOf(parts: OutcomeParts = {}): Uint8Array {
+  const { status = 0, flag = 0, texts = [], denied = "" } = parts;
+  const bytes = texts.map((text) => typeof text === "string" ? encoder.encode(text) : text);
+  const lengths = parts.lengths ?? [0, 1, 2].map((index) => bytes[index]?.length ?? 0);
+  const head = new Uint8Array(14);
+  const view = new DataView(head.buffer);
+  head[0] = status;
+  head[1] = flag;
+  lengths.forEach((length, index) => view.setUint32(2 + 4 * index, length, true));
+  return concat(head, ...bytes, encoder.encode(denied));
+}
+
+/** Returns the payload of a `result` frame. */
+export function resultPayload(
+  outcome: Uint8Array,
+  { flags = 0, note = "", noteBytes }: { flags?: number; note?: string; noteBytes?: number } = {},
+): Uint8Array {
+  const notes = encoder.encode(note);
+  const head = new Uint8Array(5);
+  head[0] = flags;
+  new DataView(head.buffer).setUint32(1, noteBytes ?? notes.length, true);
+  return concat(head, notes, outcome);
+}
+
+/** Returns a `result` frame that ends an exec. */
+export function result(
+  outcome: OutcomeParts = {},
+  extra: Parameters<typeof resultPayload>[1] = {},
+): Uint8Array {
+  return frame("result", resultPayload(outcomeOf(outcome), extra));
+}
+
+/** Returns a `result` frame that ends a command line, with any value. */
+export function shellResult(outcome: unknown): Uint8Array {
+  return frame("result", resultPayload(encoder.encode(JSON.stringify(outcome))));
 }
 
 export function concat(...pieces: Uint8Array[]): Uint8Array {
-  return new Uint8Array(pieces.flatMap((piece) => [...piece]));
+  return join(pieces);
 }

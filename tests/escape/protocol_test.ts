@@ -9,7 +9,15 @@ import {
   MAX_FRAME_BYTES,
 } from "../../src/sandbox/protocol.ts";
 import { Session } from "../../src/sandbox/session.ts";
-import { concat, frame, HostileSource, result } from "./hostile_source.ts";
+import {
+  concat,
+  frame,
+  HostileSource,
+  outcomeOf,
+  result,
+  resultPayload,
+  shellResult,
+} from "./hostile_source.ts";
 
 const OUTPUT_BYTES = 4096;
 const encoder = new TextEncoder();
@@ -30,8 +38,10 @@ function head(payloadBytes: number, kind: number): Uint8Array {
 }
 
 const call = (body: unknown) => frame("call", typeof body === "string" ? body : JSON.stringify(body));
-const OK = { status: "ok", value: "forged" };
-const error = { type: "E", message: "m", traceback: "t" };
+const [ERROR, INTERRUPTED, EXITED] = [1, 3, 4];
+const HAS_VALUE = 2;
+const OK = { flag: HAS_VALUE, texts: ["forged"] };
+const TEXTS = ["E", "m", "t"];
 
 /** Responses of a child to an exec, none of which is a valid result. */
 const BREACHES: Record<string, Uint8Array> = {
@@ -42,39 +52,37 @@ const BREACHES: Record<string, Uint8Array> = {
   "an 'image' frame": frame("image", "x"),
   "a 'done' that answers nothing": frame("done", "\x01"),
   "an empty result": frame("result"),
-  "a result that is no JSON": frame("result", "not JSON"),
-  "a result that is no object": frame("result", "null"),
-  "a result of invalid UTF-8": frame("result", new Uint8Array([0xff, 0xfe, 0x80])),
-  "a result without an outcome": frame("result", '{"truncated":false,"flooded":false}'),
-  "a status that there is not": result({ status: "graded", value: "1" }),
-  "a status that only the host gives": result({ status: "timeout", error }),
-  "an outcome with a further key": result({ ...OK, reward: 1 }),
-  "a result with a further key": result(OK, { durationMs: 0 }),
-  "a result whose truth is a number": result(OK, { truncated: 1 }),
-  "a value that is no text": result({ status: "ok", value: { toString: "x" } }),
-  "the JSON of a value that is no JSON": result({ ...OK, json: "{" }),
-  "the JSON of a value that is no text": result({ ...OK, json: [1] }),
-  "an exit code that is NaN": frame(
+  "a result of text": frame("result", "not JSON"),
+  "a result without an outcome": frame("result", resultPayload(new Uint8Array(0))),
+  "a result with unknown flags": result(OK, { flags: 4 }),
+  "a note that is longer than its result": result(OK, { noteBytes: 10_000 }),
+  "a note of 4 GiB": result(OK, { noteBytes: 0xffffffff }),
+  "a note that is no JSON": result(OK, { note: "{" }),
+  "a note of invalid UTF-8": frame(
     "result",
-    '{"truncated":false,"flooded":false,"outcome":{"status":"exited","exitCode":NaN}}',
+    concat(new Uint8Array([0, 3, 0, 0, 0, 0xff, 0xfe, 0x80]), outcomeOf(OK)),
   ),
-  "an exit code that is a text": result({ status: "exited", exitCode: "0" }),
-  "an error without a traceback": result({ status: "error", error: { type: "E", message: "m" } }),
-  "an outcome made of prototype keys": frame(
-    "result",
-    '{"__proto__":{"outcome":{"status":"ok"}},"truncated":false,"flooded":false}',
-  ),
-  "a status by way of a prototype": frame(
-    "result",
-    '{"truncated":false,"flooded":false,"outcome":{"__proto__":{"status":"ok"},"value":"forged"}}',
-  ),
-  "a million open brackets": frame("result", "[".repeat(1_000_000)),
-  "a million brackets": frame("result", "[".repeat(1_000_000) + "]".repeat(1_000_000)),
-  "a million objects in one another": frame(
-    "result",
-    '{"a":'.repeat(1_000_000) + "1" + "}".repeat(1_000_000),
-  ),
-  "a result of a thousand values": result({ status: "ok", value: new Array(1_000).fill([]) }),
+  "a note that is no object": result(OK, { note: "null" }),
+  "a note with a further key": result(OK, { note: '{"durationMs":0}' }),
+  "a note of a million brackets": result(OK, { note: "[".repeat(30_000) + "]".repeat(30_000) }),
+  "a note of a megabyte": result(OK, { note: `"${"x".repeat(1_000_000)}"` }),
+  "a note of a thousand values": result(OK, { note: `{"denied":[${"[],".repeat(1_000)}[]]}` }),
+  "a status that there is not": result({ ...OK, status: 5 }),
+  "half of an outcome": frame("result", resultPayload(outcomeOf(OK).slice(0, 10))),
+  "a value that is longer than its outcome": result({ ...OK, lengths: [7, 0, 0] }),
+  "a value of 4 GiB": result({ ...OK, lengths: [0xffffffff, 0, 0] }),
+  "texts whose lengths overflow": result({ ...OK, lengths: [6, 0xffffffff, 1] }),
+  "a value longer than the runner sends": result({
+    flag: HAS_VALUE,
+    texts: ["x".repeat(2 * OUTPUT_BYTES + 1)],
+  }),
+  "the JSON of a value that is no JSON": result({ ...OK, texts: ["forged", "{"] }),
+  "an exit code of 0": result({ status: EXITED }),
+  "an error with a message of a megabyte": result({
+    status: ERROR,
+    texts: ["E", "m".repeat(1_000_000), "t"],
+  }),
+  "counts that are no JSON": result({ ...OK, denied: "{" }),
   "a call that is no JSON": call("{"),
   "a call without a name": call({ call: 1, arguments: {} }),
   "a call whose number is negative": call({ call: -1, name: "f", arguments: {} }),
@@ -115,13 +123,13 @@ const SHELL_OK = { exitCode: 0, cwd: "/" };
 /** Responses of a child to a command line. */
 const SHELL_BREACHES: Record<string, Uint8Array> = {
   "a result of Python": result(OK),
-  "an exit code of 256": result({ ...SHELL_OK, exitCode: 256 }),
-  "an exit code below 0": result({ ...SHELL_OK, exitCode: -1 }),
-  "an exit code that is a fraction": result({ ...SHELL_OK, exitCode: 0.5 }),
-  "a directory that is no path": result({ ...SHELL_OK, cwd: "C:" }),
-  "a directory of a megabyte": result({ ...SHELL_OK, cwd: `/${"d".repeat(1_000_000)}` }),
-  "no directory": result({ exitCode: 0 }),
-  "a further key": result({ ...SHELL_OK, stdout: "forged" }),
+  "an exit code of 256": shellResult({ ...SHELL_OK, exitCode: 256 }),
+  "an exit code below 0": shellResult({ ...SHELL_OK, exitCode: -1 }),
+  "an exit code that is a fraction": shellResult({ ...SHELL_OK, exitCode: 0.5 }),
+  "a directory that is no path": shellResult({ ...SHELL_OK, cwd: "C:" }),
+  "a directory of a megabyte": shellResult({ ...SHELL_OK, cwd: `/${"d".repeat(1_000_000)}` }),
+  "no directory": shellResult({ exitCode: 0 }),
+  "a further key": shellResult({ ...SHELL_OK, stdout: "forged" }),
   "a 'done' frame": frame("done", "\x01"),
   "more output than the limit": frame("stdout", "x".repeat(OUTPUT_BYTES + 1)),
 };
@@ -137,7 +145,7 @@ for (const [name, answer] of Object.entries(SHELL_BREACHES)) {
 }
 
 Deno.test("Session.exec() returns 'crashed' if the child sends the result of a shell command", async () => {
-  await using source = await HostileSource.create(profile(), result(SHELL_OK));
+  await using source = await HostileSource.create(profile(), shellResult(SHELL_OK));
   await using session = new Session(source);
   assertEquals((await session.exec("1", { timeoutMs: 20_000 })).status, "crashed");
 });
@@ -151,7 +159,7 @@ Deno.test("Session.exec() times out if the child sends half a frame", async () =
 });
 
 Deno.test("Session.exec() uses no result of a guest that sends two", async () => {
-  const answer = concat(frame("stdout", "text"), result(OK), result({ status: "ok", value: "second" }));
+  const answer = concat(frame("stdout", "text"), result(OK), result({ flag: HAS_VALUE, texts: ["second"] }));
   await using source = await HostileSource.create(profile(), answer);
   await using session = new Session(source);
   const first = await session.exec("1");
@@ -179,7 +187,7 @@ Deno.test("Session.exec() does not trust the cause of a crash that a guest repor
 });
 
 Deno.test("Session.exec() returns 'error', not 'ok', for a forged interrupt", async () => {
-  await using source = await HostileSource.create(profile(), result({ status: "interrupted", error }));
+  await using source = await HostileSource.create(profile(), result({ status: INTERRUPTED, texts: TEXTS }));
   await using session = new Session(source);
   assertEquals((await session.exec("1")).status, "error");
 });
@@ -250,24 +258,27 @@ Deno.test("FrameSplitter refuses an oversized frame by its head, before the payl
   assertStringIncludes(failure.message, "must be at most 67108864 bytes: current value is 67108865");
 });
 
-Deno.test("parseResult() keeps lone surrogates and drops prototype keys", () => {
-  const text =
-    '{"truncated":false,"flooded":false,"__proto__":{"x":1},"outcome":{"status":"ok","value":"\\ud800"}}';
-  const parsed = parseResult(encoder.encode(text), 1_000);
-  assertEquals(parsed.outcome, { status: "ok", value: "\ud800" });
-  assertEquals(Object.getPrototypeOf(parsed), Object.prototype);
+Deno.test("parseResult() drops prototype keys", () => {
+  const payload = resultPayload(outcomeOf(OK), { note: '{"denied":{"files":1},"__proto__":{"x":1}}' });
+  const parsed = parseResult(payload, 1_000);
+  assertEquals(parsed.denied, { files: 1 });
+  assertEquals([Object.getPrototypeOf(parsed), "x" in parsed], [Object.prototype, false]);
 });
 
-function withJson(json?: string): Uint8Array {
-  return encoder.encode(JSON.stringify({ truncated: false, flooded: false, outcome: { ...OK, json } }));
+function withJson(json = ""): Uint8Array {
+  return resultPayload(outcomeOf({ flag: HAS_VALUE, texts: ["forged", json] }));
+}
+
+function valueJsonOf(payload: Uint8Array): unknown {
+  const { outcome } = parseResult(payload, OUTPUT_BYTES);
+  return outcome.status === "ok" ? outcome.valueJson : outcome;
 }
 
 Deno.test("parseResult() parses the JSON of a value", () => {
   for (const value of [0, -0.5, "é", true, [], { a: [null, { toString: 1 }] }]) {
-    const parsed = parseResult(withJson(JSON.stringify(value)), OUTPUT_BYTES);
-    assertEquals(parsed.valueJson, value);
+    assertEquals(valueJsonOf(withJson(JSON.stringify(value))), value);
   }
-  assertEquals("valueJson" in parseResult(withJson(), OUTPUT_BYTES), false);
+  assertEquals(valueJsonOf(withJson()), undefined);
 });
 
 Deno.test("parseResult() refuses the JSON of a value that the runner does not send", () => {
@@ -283,7 +294,6 @@ Deno.test("parseResult() refuses the JSON of a value that the runner does not se
     "more than a megabyte": JSON.stringify("x".repeat(1 << 20)),
     "a number that is no JSON": "[NaN]",
     "two values": "1 2",
-    "nothing": "",
   };
   for (const [name, json] of Object.entries(cases)) {
     const payload = withJson(json);
@@ -293,11 +303,9 @@ Deno.test("parseResult() refuses the JSON of a value that the runner does not se
 
 Deno.test("parseResult() bounds counts of refused attempts and refuses what is no count", () => {
   const withDenied = (denied: string) =>
-    encoder.encode(`{"truncated":false,"flooded":false,"denied":${denied},"outcome":{"status":"ok"}}`);
-  assertEquals(parseResult(withDenied('{"files":1e9,"network":0}'), 1_000).denied, {
-    files: 1_000_000,
-    network: 0,
-  });
+    resultPayload(outcomeOf({ denied }), { note: `{"denied":${denied}}` });
+  const { denied, outcome } = parseResult(withDenied('{"files":1e9,"network":0}'), 1_000);
+  for (const counts of [denied, outcome.denied]) assertEquals(counts, { files: 1_000_000, network: 0 });
   for (const count of ["-1", "1.5", "1e999", "NaN", '"1"', "null", "[1]", "true"]) {
     assertThrows(() => parseResult(withDenied(`{"files":${count}}`), 1_000), SyntaxError);
   }
@@ -311,11 +319,6 @@ Deno.test("parseCall() drops prototype keys at every depth", () => {
   const { arguments: args } = parseCall(encoder.encode(text));
   assertEquals(args, { a: { b: 1 } });
   assertEquals(({} as Record<string, unknown>).polluted, undefined);
-});
-
-Deno.test("parseResult() refuses millions of values before it parses them", () => {
-  const flat = encoder.encode(`{"truncated":[${"[],".repeat(10_000_000)}[]]}`);
-  assertThrows(() => parseResult(flat, 16_000_000), SyntaxError, "at most 64 values");
 });
 
 Deno.test("parseCall() accepts a list of 90,000 numbers", () => {

@@ -51,6 +51,12 @@ export interface BootPlan {
   readonly shell?: { readonly modules: BootPlan["modules"]; readonly engine: AssetFile };
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
   /**
+   * Number of sessions that the process may run at once.
+   *
+   * @default 1
+   */
+  readonly sessionsPerProcess?: number;
+  /**
    * Home directory of sessions.
    *
    * @default "/home/pyodide"

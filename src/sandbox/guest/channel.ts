@@ -1,27 +1,33 @@
-import { encodeFrame, FRAME_HEAD_BYTES, type FrameKind, payloadLength, writeFrameHead } from "../protocol.ts";
+import { FRAME_HEAD_BYTES, type FrameKind, payloadLength } from "../protocol.ts";
+import { FrameWriter, type FrameWriterParts } from "./outbox.ts";
 import { Ring, throwIfKilled } from "./ring.ts";
 
-/** The worker's end of its two rings. Sends and receives whole frames, and blocks. */
+/** Longest time, in milliseconds, for which output is held back while the program runs Python code. */
+const BUFFER_MS = 2;
+
+/** What a {@linkcode Channel} needs. */
+export interface ChannelParts extends FrameWriterParts {
+  readonly incoming: SharedArrayBuffer;
+  readonly now: () => number;
+}
+
+/** The worker's end of the connection to the host. Sends and receives whole frames, and blocks. */
 export class Channel {
   readonly #incoming: Ring;
-  readonly #outgoing: Ring;
+  readonly #outgoing: FrameWriter;
   readonly #interrupt: Uint8Array;
   readonly #now: () => number;
   readonly #head = new Uint8Array(FRAME_HEAD_BYTES);
   #waitedMs = 0;
+  /** True if output is held back. */
+  #isHolding = false;
+  #sentAt = 0;
 
-  constructor(
-    rings: {
-      incoming: SharedArrayBuffer;
-      outgoing: SharedArrayBuffer;
-      interrupt: Uint8Array;
-      now: () => number;
-    },
-  ) {
-    this.#incoming = new Ring(rings.incoming);
-    this.#outgoing = new Ring(rings.outgoing);
-    this.#interrupt = rings.interrupt;
-    this.#now = rings.now;
+  constructor(parts: ChannelParts) {
+    this.#incoming = new Ring(parts.incoming);
+    this.#outgoing = new FrameWriter(parts);
+    this.#interrupt = parts.interrupt;
+    this.#now = parts.now;
   }
 
   /** Time that this thread has waited for frames and in pauses, in milliseconds. */
@@ -31,17 +37,18 @@ export class Channel {
 
   /** Returns the next frame. Blocks until it has arrived. */
   receive(): { kind: number; payload: Uint8Array<ArrayBuffer> } {
-    const head = new Uint8Array(FRAME_HEAD_BYTES);
     const start = this.#now();
-    this.#incoming.read(head);
+    this.#incoming.fill(this.#head);
     this.#waitedMs += this.#now() - start;
-    const payload = new Uint8Array(payloadLength(head));
-    this.#incoming.read(payload);
-    return { kind: head[6] as number, payload };
+    const kind = this.#head[6] as number;
+    const payload = new Uint8Array(payloadLength(this.#head));
+    this.#incoming.fill(payload);
+    return { kind, payload };
   }
 
   /** Blocks until a frame or an interrupt arrives, for at most `ms`. Returns true if a frame is available. */
   wait(ms: number): boolean {
+    if (this.#isHolding) this.#send();
     const start = this.#now();
     for (let now = start;; now = this.#now()) {
       throwIfKilled(this.#interrupt);
@@ -57,6 +64,7 @@ export class Channel {
 
   /** Blocks for `ms` or until an interrupt. Frames that arrive stay in the ring. */
   pause(ms: number): void {
+    if (this.#isHolding) this.#send();
     const start = this.#now();
     for (let left = ms; left > 0 && this.#interrupt[0] === 0; left = start + ms - this.#now()) {
       this.#incoming.waitNotify(Math.min(left, 50));
@@ -65,20 +73,32 @@ export class Channel {
     throwIfKilled(this.#interrupt);
   }
 
-  /** Sends one frame. Blocks while the ring is full. */
+  /** Sends one frame, and the output that was held back before it. Blocks while the host does not read. */
   send(kind: FrameKind, payload: Uint8Array): void {
-    this.#outgoing.write(encodeFrame(kind, 0, payload));
-    this.#outgoing.notify();
+    this.#outgoing.add(kind, payload);
+    this.#send();
   }
 
   /**
-   * Sends the bytes from `start` to `end` as one frame that the supervisor may read a moment later. The bytes are
-   * in shared memory at once, so the supervisor can read them even if this worker ends.
+   * Adds the bytes from `start` to `end` to the output. It is sent with the next frame, before the worker waits, or
+   * when the last frame was sent {@linkcode BUFFER_MS} ago and Python looks for signals, writes or calls this thread.
+   * It is in shared memory, so the supervisor can send it even if this worker ends or computes for a long time.
    */
-  sendBuffered(kind: FrameKind, bytes: Uint8Array, start: number, end: number): void {
-    writeFrameHead(this.#head, { payloadBytes: end - start, session: 0, kind });
-    this.#outgoing.write(this.#head);
-    this.#outgoing.write(bytes, start, end);
-    this.#outgoing.notifyIfDue();
+  addOutput(kind: FrameKind, bytes: Uint8Array, start: number, end: number): void {
+    this.#outgoing.add(kind, bytes, start, end);
+    this.#isHolding = true;
+    if (this.#outgoing.isFilling) this.#send();
+    else this.sendIfDue();
+  }
+
+  /** Sends output that was held back for long enough. */
+  sendIfDue(): void {
+    if (this.#isHolding && this.#now() - this.#sentAt > BUFFER_MS) this.#send();
+  }
+
+  #send(): void {
+    this.#isHolding = false;
+    this.#outgoing.send();
+    this.#sentAt = this.#now();
   }
 }

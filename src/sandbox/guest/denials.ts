@@ -42,7 +42,7 @@ type Call = (...args: number[]) => number;
  */
 export class Denials {
   readonly #ownFolders: readonly string[];
-  #counts: DeniedCounts = { files: 0, network: 0 };
+  readonly #counts: DeniedCounts = { files: 0, network: 0 };
 
   /** `ownFolders` are the session's home and its mounts, of which no file is counted. */
   constructor(ownFolders: readonly string[]) {
@@ -51,13 +51,14 @@ export class Denials {
 
   /** Begins an exec. */
   reset(): void {
-    this.#counts = { files: 0, network: 0 };
+    this.#counts.files = this.#counts.network = 0;
   }
 
-  /** Returns the counts above 0 as JSON; `undefined` if all are 0. */
-  toJson(): string | undefined {
-    const counted = Object.entries(this.#counts).filter(([, count]) => count > 0);
-    return counted.length === 0 ? undefined : JSON.stringify(Object.fromEntries(counted));
+  /** Returns the counts above 0; `undefined` if all are 0. */
+  counts(): Partial<DeniedCounts> | undefined {
+    const { files, network } = this.#counts;
+    if (files === 0 && network === 0) return undefined;
+    return { ...(files > 0 && { files }), ...(network > 0 && { network }) };
   }
 
   /** Returns the imports with a count of those calls that fail. `heap` returns Python's memory. */

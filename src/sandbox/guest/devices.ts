@@ -64,7 +64,7 @@ export class Devices {
   #lastKind: FrameKind | undefined;
   #stderrKind: FrameKind = FrameKind.stderr;
   #captured: { [kind: number]: Uint8Array[] } | undefined;
-  #replies: Uint8Array[] = [];
+  readonly #replies: Uint8Array[] = [];
   #reply: Uint8Array = new Uint8Array(0);
   #memory: Uint8Array = EMPTY;
   #input: Uint8Array | undefined;
@@ -121,15 +121,15 @@ export class Devices {
     this.#commands = commands;
   }
 
-  /** Resets the state of the previous exec. */
-  reset(): void {
+  /** Resets the state of the previous exec. The runner may write an input for the next one if it `takesInput`. */
+  reset({ takesInput }: { takesInput: boolean }): void {
     this.truncated = this.flooded = false;
     this.droppedDisplays = this.#displays = this.#displayBytes = 0;
     this.#writtenBytes = 0;
     this.#lastKind = undefined;
-    this.#replies = [];
-    this.#reply = new Uint8Array(0);
-    this.#input = undefined;
+    this.#replies.length = 0;
+    this.#reply = EMPTY;
+    this.#input = takesInput ? undefined : EMPTY;
   }
 
   /** Runs `work` and sends its stderr to the stream that `route` names. Captures nothing. */
@@ -206,7 +206,7 @@ export class Devices {
     const room = Math.max(0, this.#options.outputBytes - this.#writtenBytes);
     if (end - start > room) this.truncated = true;
     const cut = Math.min(end, start + room);
-    if (cut > start) this.#channel.sendBuffered(kind, bytes, start, cut);
+    if (cut > start) this.#channel.addOutput(kind, bytes, start, cut);
   }
 
   /** Copies output for the shell, up to the flood limit. */

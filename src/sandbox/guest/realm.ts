@@ -74,6 +74,8 @@ export interface SavedGlobals {
   readonly message: Promise<unknown>;
   readonly now: () => number;
   readonly randomFill: (view: Uint8Array) => void;
+  /** Returns a function that writes all bytes to the stdout of the process, once. Later calls return nothing. */
+  readonly takeHostWriter: () => ((bytes: Uint8Array) => void) | undefined;
   /** Calls `work` when this thread is idle. Returns a function that cancels the call. */
   readonly whenIdle: (work: () => void) => () => void;
   readonly digest: (name: string, bytes: Uint8Array<ArrayBuffer>) => Promise<ArrayBuffer>;
@@ -86,6 +88,7 @@ function emptyRealm(): SavedGlobals {
   const source = scope.crypto;
   const { subtle } = source;
   const { setTimeout, clearTimeout } = scope;
+  let stdout = scope.Deno?.stdout;
   const message = new Promise<unknown>((resolve) => {
     scope.addEventListener("message", (event) => resolve(event.data), { once: true });
   });
@@ -95,6 +98,13 @@ function emptyRealm(): SavedGlobals {
     message: message.finally(() => deleteGlobals((key) => ALLOWED_GLOBALS.has(key))),
     now: () => clock.now(),
     randomFill: (view) => void source.getRandomValues(view as Uint8Array<ArrayBuffer>),
+    takeHostWriter() {
+      const output = stdout;
+      stdout = undefined;
+      return output && ((bytes) => {
+        for (let done = 0; done < bytes.length;) done += output.writeSync(bytes.subarray(done));
+      });
+    },
     whenIdle(work) {
       const timer = setTimeout(work, 0);
       return () => clearTimeout(timer);
@@ -106,6 +116,7 @@ function emptyRealm(): SavedGlobals {
 interface WorkerScope {
   performance: Performance;
   crypto: Crypto;
+  Deno?: { stdout: { writeSync(bytes: Uint8Array): number } };
   setTimeout: (work: () => void, ms: number) => number;
   clearTimeout: (timer: number) => void;
   addEventListener(type: "message", listener: (event: MessageEvent) => void, options: { once: true }): void;

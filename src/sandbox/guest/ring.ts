@@ -1,28 +1,23 @@
 /**
- * A byte pipe in shared memory: one thread writes, another reads. The worker's end may block; the
- * supervisor's end never does. One ring for each direction carries frames between the two.
+ * A byte pipe in shared memory from the supervisor, which never blocks, to a worker, which does.
  *
- * Layout: four 32-bit words (`written`, `read`, `calls`, `asleep`), then the bytes. The first three only grow
- * and wrap at 2³²; the capacity is a power of two. The writer increments `calls` to notify the reader, not once
- * per byte. While `asleep` is set, the writer notifies the reader of the next byte.
+ * Layout: three 32-bit words (`written`, `read`, `calls`), then the bytes. They only grow and wrap at 2³²; the
+ * capacity is a power of two. The writer increments `calls` to notify the reader, not once per byte.
  */
 
 const HEAD_BYTES = 16;
 const WRITTEN = 0;
 const READ = 1;
 const CALLS = 2;
-const ASLEEP = 3;
 /** Shorter pieces are copied in a loop, which is faster than a call of `set`. */
 const SHORT_BYTES = 48;
 
-/** One direction between the supervisor and a worker. */
+/** One end of the pipe. */
 export class Ring {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array<SharedArrayBuffer>;
   readonly #bytes: Uint8Array<SharedArrayBuffer>;
   readonly #mask: number;
-  /** Bytes written since the last notification. */
-  #unnotified = 0;
 
   constructor(buffer: SharedArrayBuffer) {
     this.buffer = buffer;
@@ -67,23 +62,10 @@ export class Ring {
     return count;
   }
 
-  /** Writes all bytes from `start` to `end`. Blocks while the ring is full; may not notify the reader. Worker only. */
-  write(source: Uint8Array, start = 0, end: number = source.length): void {
-    this.#unnotified += end - start;
-    for (let done = start; done < end;) {
-      const seen = Atomics.load(this.#words, READ);
-      const count = this.writeSome(source, done, end);
-      done += count;
-      if (count > 0) continue;
-      this.notify();
-      Atomics.wait(this.#words, READ, seen);
-    }
-  }
-
   /** Blocks until `target` is full. Worker only. */
-  read(target: Uint8Array): void {
+  fill(target: Uint8Array): void {
     for (let done = 0; done < target.length;) {
-      const seen = this.counterOf("calls");
+      const seen = Atomics.load(this.#words, CALLS);
       const count = this.readSome(target.subarray(done));
       if (count === 0) Atomics.wait(this.#words, CALLS, seen);
       done += count;
@@ -92,37 +74,19 @@ export class Ring {
 
   /** Blocks until there is something to read, for at most `ms`. Worker only. */
   wait(ms: number): void {
-    const seen = this.counterOf("calls");
+    const seen = Atomics.load(this.#words, CALLS);
     if (this.available() === 0) Atomics.wait(this.#words, CALLS, seen, ms);
   }
 
   /** Blocks until {@linkcode Ring.notify}, for at most `ms`. Worker only. */
   waitNotify(ms: number): void {
-    Atomics.wait(this.#words, CALLS, this.counterOf("calls"), ms);
+    Atomics.wait(this.#words, CALLS, Atomics.load(this.#words, CALLS), ms);
   }
 
   /** Notifies the reader. */
   notify(): void {
-    this.#unnotified = 0;
-    Atomics.store(this.#words, ASLEEP, 0);
     Atomics.add(this.#words, CALLS, 1);
     Atomics.notify(this.#words, CALLS);
-  }
-
-  /** Notifies the reader if it is asleep, or if more than half of the ring is unnotified. */
-  notifyIfDue(): void {
-    if (this.#unnotified > this.#bytes.length / 2 || Atomics.load(this.#words, ASLEEP) !== 0) this.notify();
-  }
-
-  /** Requests a notification of the next byte. Returns true if there is nothing to read now. */
-  markAsleep(): boolean {
-    Atomics.store(this.#words, ASLEEP, 1);
-    return this.available() === 0;
-  }
-
-  /** Cancels that request, so that the writer may buffer output that can wait. */
-  markAwake(): void {
-    Atomics.store(this.#words, ASLEEP, 0);
   }
 
   /** Wakes threads that wait at either end, even if there is nothing to read and no room to write. */
@@ -131,19 +95,16 @@ export class Ring {
     Atomics.notify(this.#words, READ);
   }
 
-  /**
-   * Resolves when the counter differs from `seen`: after a notification (`calls`) or when the reader has made
-   * room (`read`). Returns true if it had to wait, which let this thread run other tasks.
-   */
-  async waitChange(what: "calls" | "read", seen: number): Promise<boolean> {
-    const wait = Atomics.waitAsync(this.#words, what === "calls" ? CALLS : READ, seen);
+  /** Resolves when the reader has made room since `seen`. Returns true if it had to wait. */
+  async waitRoom(seen: number): Promise<boolean> {
+    const wait = Atomics.waitAsync(this.#words, READ, seen);
     if (wait.async) await wait.value;
     return wait.async;
   }
 
-  /** Returns the counter for {@linkcode Ring.waitChange}. Read it before looking for work. */
-  counterOf(what: "calls" | "read"): number {
-    return Atomics.load(this.#words, what === "calls" ? CALLS : READ);
+  /** Number of bytes that the reader has read, modulo 2³². Pass it to {@linkcode Ring.waitRoom}. */
+  get read(): number {
+    return Atomics.load(this.#words, READ);
   }
 
   #copyIn(source: Uint8Array, start: number, { at, count }: { at: number; count: number }): void {

@@ -1,4 +1,4 @@
-import { DoneStatus, FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
+import { DoneStatus, encodeResult, FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
@@ -12,6 +12,7 @@ import type { ProgramRequest, ProgramResult } from "./shell/programs.ts";
 import type { Route } from "./shell/terminal.ts";
 import { isMissingFile, thrownText } from "./errno.ts";
 
+const NO_NOTE = new Uint8Array(0);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -47,7 +48,7 @@ export class GuestSession {
       const { kind, payload } = this.#parts.channel.receive();
       if (kind === FrameKind.close) return undefined;
       if (kind === FrameKind.exec) {
-        this.#beginExec();
+        this.#beginExec({ hasExtras: payload[0] !== 0 });
         return payload;
       }
       if (kind === FrameKind.shell) return this.#runShell(payload).then(() => this.#nextExec());
@@ -72,7 +73,7 @@ export class GuestSession {
 
   async #runShell(payload: Uint8Array): Promise<void> {
     if (!this.#shell) throw new Error("this session has no shell");
-    this.#beginExec();
+    this.#beginExec({ hasExtras: false });
     const request = JSON.parse(decoder.decode(payload)) as ShellRequest;
     this.#endExec(textBytes(JSON.stringify(await this.#shell.run(request))));
   }
@@ -103,10 +104,11 @@ export class GuestSession {
     return { stdout, stderr, exitCode: end.exitCode };
   }
 
-  #beginExec(): void {
+  /** Resets what belongs to one exec. Only an exec with extras may have an input. */
+  #beginExec({ hasExtras }: { hasExtras: boolean }): void {
     const { devices, interrupt, signals } = this.#parts;
     this.#files.openStandard();
-    devices.reset();
+    devices.reset({ takesInput: hasExtras });
     signals.stopTimers();
     this.#parts.python.denials.reset();
     interrupt[0] = 0;
@@ -116,12 +118,12 @@ export class GuestSession {
     const { devices, channel, python } = this.#parts;
     python.heapLimit.clear();
     devices.inputs.length = 0;
-    const denied = python.denials.toJson();
-    const flags = `{"truncated":${devices.truncated},"flooded":${devices.flooded},` +
-      `${denied === undefined ? "" : `"denied":${denied},`}${
-        devices.droppedDisplays === 0 ? "" : `"droppedDisplays":${devices.droppedDisplays},`
-      }"outcome":`;
-    channel.send(FrameKind.result, join([textBytes(flags), outcome, textBytes("}")]));
+    const { truncated, flooded, droppedDisplays } = devices;
+    const denied = python.denials.counts();
+    const note = denied || droppedDisplays > 0
+      ? textBytes(JSON.stringify({ denied, ...(droppedDisplays > 0 && { droppedDisplays }) }))
+      : NO_NOTE;
+    channel.send(FrameKind.result, encodeResult({ truncated, flooded, note, outcome }));
   }
 
   #put(payload: Uint8Array): void {

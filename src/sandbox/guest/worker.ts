@@ -10,7 +10,7 @@ import {
   type ImageExtension,
   type PlainImagePlan,
 } from "./build.ts";
-import { Channel } from "./channel.ts";
+import { Channel, type ChannelParts } from "./channel.ts";
 import { Devices, textBytes } from "./devices.ts";
 import type { FileSystem, ModuleFactory } from "./emscripten.ts";
 import { Entropy } from "./entropy.ts";
@@ -26,8 +26,10 @@ import { exitCodeOf, thrownText } from "./errno.ts";
 /** The only message that a worker receives. */
 export interface WorkerStart {
   readonly incoming: SharedArrayBuffer;
-  readonly outgoing: SharedArrayBuffer;
+  readonly outbox: SharedArrayBuffer;
   readonly interrupt: SharedArrayBuffer;
+  /** Number of the session, if this worker writes its frames to the host itself. */
+  readonly directSession?: number;
   readonly module: WebAssembly.Module;
   readonly trees: readonly ReadOnlyTree[];
   /** Absent if the profile's packages have no native libraries. */
@@ -84,7 +86,15 @@ defineGlobals({
 
 const interrupt = new Uint8Array(start.interrupt);
 const { now } = savedGlobals;
-const channel = new Channel({ incoming: start.incoming, outgoing: start.outgoing, interrupt, now });
+const { directSession: session } = start;
+const write = savedGlobals.takeHostWriter();
+const channel = new Channel({
+  incoming: start.incoming,
+  outbox: start.outbox,
+  interrupt,
+  now,
+  direct: session === undefined || !write ? undefined : { session, write },
+});
 
 try {
   const assets: PythonAssets = {
@@ -115,7 +125,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
     start.shellUrl ? import(start.shellUrl) as Promise<typeof import("./shell/shell.ts")> : undefined,
   ]);
   if (start.ownModuleOnly) removeWasmConstructors();
-  const signals = python.threads.attachSignals({ interrupt, now, waitedMs: () => channel.waitedMs });
+  const signals = python.threads.attachSignals({ interrupt, now, channel });
   const devices = new Devices(channel, {
     ...start.limits,
     interrupt,

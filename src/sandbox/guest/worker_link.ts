@@ -7,34 +7,50 @@ import {
   writeFrameHead,
 } from "../protocol.ts";
 import type { Assets } from "./assets.ts";
+import { Outbox } from "./outbox.ts";
 import { KILL_SWITCH, Ring } from "./ring.ts";
 
 const RING_BYTES = 256 * 1024;
 const SIGINT = 2;
 /** Longest time, in milliseconds, that a worker's constant output may delay the host's frames. */
 const BUSY_MS = 5;
-/** Longest time, in milliseconds, that output is buffered. */
-const BUFFER_MS = 2;
 
-/** The supervisor's end of a session: a worker and two rings. */
+/** Options of {@linkcode WorkerLink}. */
+export interface WorkerLinkOptions {
+  readonly sendToHost: (bytes: Uint8Array) => void;
+  /**
+   * True if the worker sends its frames to the host itself. It must be the only session of its process.
+   *
+   * @default false
+   */
+  readonly isDirect?: boolean;
+}
+
+/** The supervisor's end of a session: a worker, a ring of the host's frames and an outbox of the worker's. */
 export class WorkerLink {
   readonly #session: number;
-  readonly #sendToHost: (bytes: Uint8Array) => void;
+  readonly #options: WorkerLinkOptions;
   readonly #incoming = Ring.create(RING_BYTES);
-  readonly #outgoing = Ring.create(RING_BYTES);
+  readonly #outbox = new Outbox();
+  readonly #frames: SessionFrames;
   readonly #interrupt = new Uint8Array(new SharedArrayBuffer(4));
   readonly #queue: Uint8Array[] = [];
   #worker: Worker | undefined;
   #isWriting = false;
-  #readTimer: ReturnType<typeof setTimeout> | undefined;
   #paused: PromiseWithResolvers<void> | undefined;
 
-  constructor(session: number, sendToHost: (bytes: Uint8Array) => void) {
+  constructor(session: number, options: WorkerLinkOptions) {
     this.#session = session;
-    this.#sendToHost = sendToHost;
+    this.#options = options;
+    this.#frames = new SessionFrames(session);
   }
 
-  /** Starts the worker and forwards its frames to the host. Resolves when the worker has ended. */
+  /** True if the worker has not taken all frames of the host yet, so that this thread must not block. */
+  get isBehind(): boolean {
+    return this.#isWriting;
+  }
+
+  /** Starts the worker. Resolves when it has ended, or at once if it sends its frames itself. */
   async start(assets: Assets, options: { seed?: number }): Promise<void> {
     const worker = new Worker(
       assets.workerUrl,
@@ -44,40 +60,56 @@ export class WorkerLink {
     worker.addEventListener("error", (event) => {
       event.preventDefault();
       this.end();
-      this.#sendToHost(encodeFrame(FrameKind.lost, this.#session, encodeLost(event.message)));
+      this.#options.sendToHost(encodeFrame(FrameKind.lost, this.#session, encodeLost(event.message)));
     });
     worker.postMessage({
       ...await assets.forWorkers,
       ...options,
       incoming: this.#incoming.buffer,
-      outgoing: this.#outgoing.buffer,
+      outbox: this.#outbox.buffer,
       interrupt: this.#interrupt.buffer,
+      ...(this.#options.isDirect && { directSession: this.#session }),
     });
-    await this.#forwardFrames();
+    if (!this.#options.isDirect) await this.#forwardFrames();
   }
 
-  /** Queues a frame for the worker. */
+  /** Passes a frame to the worker. Queues it while the worker does not take frames. */
   send(bytes: Uint8Array): void {
-    this.#queue.push(bytes);
-    this.#delayRead();
+    const count = this.#isWriting ? 0 : this.#incoming.writeSome(bytes, 0);
+    if (count > 0) this.#incoming.notify();
+    if (count === bytes.length) return;
+    this.#queue.push(bytes.subarray(count));
     if (!this.#isWriting) this.#writeQueue();
   }
 
-  /** Raises KeyboardInterrupt in the running code, even while it waits. */
+  /** Raises KeyboardInterrupt in the running code, even while it waits, and sends its output. */
   interrupt(): void {
     this.#interrupt[0] = SIGINT;
     this.#incoming.wake();
+    this.flush();
   }
 
-  /** Forwards no frames until {@linkcode resume}. The worker waits once its ring is full. */
+  /** Sends the output that the worker holds back. */
+  flush(): void {
+    if (this.#paused) return;
+    this.#outbox.drain((bytes) =>
+      this.#options.isDirect ? this.#options.sendToHost(bytes) : this.#forward(bytes)
+    );
+  }
+
+  /** Sends no frames to the host until {@linkcode resume}. The worker waits once its outbox is full. */
   pause(): void {
     this.#paused ??= Promise.withResolvers();
+    this.#outbox.setPaused(true);
   }
 
-  /** Forwards frames again. */
+  /** Sends frames again. */
   resume(): void {
-    this.#paused?.resolve();
+    if (!this.#paused) return;
+    this.#paused.resolve();
     this.#paused = undefined;
+    this.#outbox.setPaused(false);
+    this.flush();
   }
 
   /**
@@ -88,6 +120,7 @@ export class WorkerLink {
     this.#interrupt[KILL_SWITCH] = 1;
     this.resume();
     this.interrupt();
+    this.#outbox.wake();
     this.send(encodeFrame(FrameKind.close, 0));
   }
 
@@ -95,20 +128,19 @@ export class WorkerLink {
   end(): void {
     this.#worker?.terminate();
     this.#worker = undefined;
-    this.#cancelDelay();
     this.resume();
     this.#incoming.wake();
-    this.#outgoing.wake();
+    this.#outbox.cancelWait();
   }
 
   async #writeQueue(): Promise<void> {
     this.#isWriting = true;
     for (let bytes = this.#queue.shift(); bytes; bytes = this.#queue.shift()) {
       for (let done = 0; done < bytes.length && this.#worker;) {
-        const seen = this.#incoming.counterOf("read");
+        const seen = this.#incoming.read;
         const count = this.#incoming.writeSome(bytes, done);
         this.#incoming.notify();
-        const hasYielded = count > 0 || await this.#incoming.waitChange("read", seen);
+        const hasYielded = count > 0 || await this.#incoming.waitRoom(seen);
         if (!hasYielded) await yieldThread(); // a hostile worker may change the counter all the time
         done += count;
       }
@@ -117,43 +149,22 @@ export class WorkerLink {
   }
 
   async #forwardFrames(): Promise<void> {
-    const merger = new FrameMerger(this.#session);
-    const piece = new Uint8Array(RING_BYTES);
     let idleAt = performance.now();
     while (this.#worker) {
       await this.#paused?.promise;
-      const seen = this.#outgoing.counterOf("calls");
-      const count = this.#outgoing.readSome(piece);
-      if (count > 0) this.#forwardPiece(merger, piece.subarray(0, count));
-      const mayWait = this.#readTimer !== undefined || this.#outgoing.markAsleep();
-      if (mayWait && await this.#outgoing.waitChange("calls", seen)) idleAt = performance.now();
+      const seen = this.#outbox.calls;
+      this.flush();
+      if (this.#worker && await this.#outbox.waitCall(seen)) idleAt = performance.now();
       if (performance.now() - idleAt < BUSY_MS) continue;
       await yieldThread();
       idleAt = performance.now();
     }
   }
 
-  #forwardPiece(merger: FrameMerger, piece: Uint8Array): void {
-    const frames = merger.push(piece);
-    if (frames.length > 0) this.#sendToHost(frames);
-    if (merger.ended) this.end();
-    else if (merger.endedInOutput) this.#delayRead();
-    else this.#cancelDelay();
-  }
-
-  /** Leaves buffered output in the ring for a moment, so that more of it is read at once. */
-  #delayRead(): void {
-    if (!this.#worker) return;
-    this.#outgoing.markAwake();
-    this.#readTimer ??= setTimeout(() => {
-      this.#cancelDelay();
-      this.#outgoing.notify();
-    }, BUFFER_MS);
-  }
-
-  #cancelDelay(): void {
-    clearTimeout(this.#readTimer);
-    this.#readTimer = undefined;
+  #forward(bytes: Uint8Array): void {
+    const frames = this.#frames.push(bytes);
+    if (frames.length > 0) this.#options.sendToHost(frames);
+    if (this.#frames.ended) this.end();
   }
 }
 
@@ -162,15 +173,10 @@ async function yieldThread(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve));
 }
 
-/** From this length on, one call of `copyWithin` is faster than a loop. */
-const LONG_BYTES = 48;
-
-/** Turns a worker's bytes into whole frames for the host. Merges neighbouring output frames of one stream. */
-export class FrameMerger {
+/** Turns a worker's bytes into whole frames of its session. */
+export class SessionFrames {
   /** True once the worker has sent `closed` or `lost`. */
   ended = false;
-  /** True if the last whole frame was output, so that more may follow soon. */
-  endedInOutput = false;
   readonly #session: number;
   #rest = new Uint8Array(0);
   #restBytes = 0;
@@ -187,34 +193,19 @@ export class FrameMerger {
    */
   push(piece: Uint8Array): Uint8Array {
     const bytes = this.#prependRest(piece);
-    let [read, written, head] = [0, 0, -1];
+    let read = 0;
     while (bytes.length - read >= FRAME_HEAD_BYTES) {
-      const length = payloadLength(bytes, read);
-      const end = read + FRAME_HEAD_BYTES + length;
+      const payloadBytes = payloadLength(bytes, read);
+      const end = read + FRAME_HEAD_BYTES + payloadBytes;
       if (end > bytes.length) break;
       const kind = bytes[read + 6] as number;
-      if (head < 0 || !isOutput(kind) || bytes[head + 6] !== kind) {
-        head = written;
-        written += FRAME_HEAD_BYTES;
-      }
-      move(bytes, { to: written, from: end - length, count: length });
-      written += length;
-      writeFrameHead(
-        bytes,
-        { payloadBytes: written - head - FRAME_HEAD_BYTES, session: this.#session, kind },
-        head,
-      );
-      this.#track(kind);
+      writeFrameHead(bytes, { payloadBytes, session: this.#session, kind }, read);
+      this.ended ||= kind === FrameKind.closed || kind === FrameKind.lost;
       read = end;
     }
-    const frames = bytes.subarray(0, written);
+    const frames = bytes.subarray(0, read);
     this.#storeRest(bytes, read);
     return frames;
-  }
-
-  #track(kind: number): void {
-    this.endedInOutput = isOutput(kind);
-    this.ended ||= kind === FrameKind.closed || kind === FrameKind.lost;
   }
 
   #prependRest(piece: Uint8Array): Uint8Array {
@@ -234,14 +225,4 @@ export class FrameMerger {
     this.#restBytes = bytes.length - read;
     if (read > 0 || bytes.buffer !== this.#rest.buffer) this.#rest = bytes.slice(read);
   }
-}
-
-function isOutput(kind: number): boolean {
-  return kind === FrameKind.stdout || kind === FrameKind.stderr;
-}
-
-function move(bytes: Uint8Array, { to, from, count }: { to: number; from: number; count: number }): void {
-  if (to === from) return;
-  if (count >= LONG_BYTES) bytes.copyWithin(to, from, from + count);
-  else for (let i = 0; i < count; i++) bytes[to + i] = bytes[from + i] as number;
 }

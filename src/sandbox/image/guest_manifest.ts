@@ -9,6 +9,7 @@ import entropy from "../guest/entropy.ts" with { type: "text" };
 import errno from "../guest/errno.ts" with { type: "text" };
 import fileQuota from "../guest/file_quota.ts" with { type: "text" };
 import heapImage from "../guest/heap_image.ts" with { type: "text" };
+import outbox from "../guest/outbox.ts" with { type: "text" };
 import interpreter from "../guest/python/interpreter.ts" with { type: "text" };
 import linker from "../guest/python/linker.ts" with { type: "text" };
 import localTime from "../guest/python/local_time.ts" with { type: "text" };
@@ -49,6 +50,7 @@ export const SUPERVISOR_FILES: GuestFiles = {
   denied_calls: deniedCalls,
   confine,
   ring,
+  outbox,
   worker_link: workerLink,
   supervisor,
 };
@@ -70,6 +72,7 @@ export const WORKER_FILES: GuestFiles = {
   heap_image: heapImage,
   interpreter,
   build,
+  outbox,
   channel,
   session_files: sessionFiles,
   devices,

@@ -99,8 +99,10 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
     await this.#waitForSlot();
     if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
     const splitter = new FrameSplitter();
-    const worker: WorkerLink = new WorkerLink(SESSION, (bytes) => {
-      for (const frame of splitter.push(bytes)) if (frame.kind !== FrameKind.closed) link.receive(frame);
+    const worker: WorkerLink = new WorkerLink(SESSION, {
+      sendToHost(bytes) {
+        for (const frame of splitter.push(bytes)) if (frame.kind !== FrameKind.closed) link.receive(frame);
+      },
     });
     const link = new GuestLink(pipeTo(worker), SESSION, { kill: () => worker.kill() });
     const crashed = (cause: unknown) => link.fail({ reason: "crashed", message: String(cause) });
@@ -157,6 +159,7 @@ function pipeTo(worker: WorkerLink): ConstructorParameters<typeof GuestLink>[0] 
       if (kind === FrameKind.interrupt) worker.interrupt();
       else if (kind === FrameKind.pause) worker.pause();
       else if (kind === FrameKind.resume) worker.resume();
+      else if (kind === FrameKind.flush) worker.flush();
       else worker.send(encodeFrame(kind, session, payload));
     },
   };
@@ -221,7 +224,9 @@ async function buildImage(profile: Profile, assets: Assets): Promise<HeapImage> 
     else if (kind === FrameKind.opened) resolve(JSON.parse(decoder.decode(payload)));
     else if (kind === FrameKind.lost) reject(new Error(decoder.decode(decodeLost(payload).reason)));
   };
-  const worker = new WorkerLink(BUILD_SESSION, (bytes) => splitter.push(bytes).forEach(receive));
+  const worker = new WorkerLink(BUILD_SESSION, {
+    sendToHost: (bytes) => splitter.push(bytes).forEach(receive),
+  });
   const onTimeout = () => reject(new Error(`not done after ${BUILD_TIMEOUT_MS} ms`));
   const timer = setTimeout(onTimeout, BUILD_TIMEOUT_MS);
   try {

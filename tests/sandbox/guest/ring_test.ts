@@ -31,28 +31,11 @@ Deno.test("Ring.writeSome() writes the given range, as far as there is room", ()
   assertEquals(readAll(reader), new Uint8Array([...bytes.subarray(10, 20), ...bytes.subarray(0, 246)]));
 });
 
-Deno.test("Ring.notifyIfDue() notifies a reader that is asleep, and an awake one only after half a ring of output", () => {
+Deno.test("Ring.waitRoom() resolves when the reader has read, and at once if it did before", async () => {
   const { writer, reader } = createEnds();
-  const bytes = new Uint8Array(50);
-  const countCalls = (work: () => void) => {
-    const before = reader.counterOf("calls");
-    work();
-    return reader.counterOf("calls") - before;
-  };
-  const print = () => {
-    writer.write(bytes);
-    writer.notifyIfDue();
-  };
-  assertEquals([countCalls(print), countCalls(print), countCalls(print)], [0, 0, 1]);
+  writer.writeSome(new Uint8Array(256), 0);
+  const seen = writer.read;
+  const waits = writer.waitRoom(seen);
   readAll(reader);
-  assertEquals([reader.markAsleep(), countCalls(print), countCalls(print)], [true, 1, 0]);
-  assertEquals([reader.markAsleep(), countCalls(() => reader.markAwake()), countCalls(print)], [false, 0, 0]);
-});
-
-Deno.test("Ring.waitChange() resolves on a notification, and at once if there was one before", async () => {
-  const { writer, reader } = createEnds();
-  const seen = reader.counterOf("calls");
-  const waits = reader.waitChange("calls", seen);
-  writer.notify();
-  assertEquals([await waits, await reader.waitChange("calls", seen)], [true, false]);
+  assertEquals([await waits, await writer.waitRoom(seen)], [true, false]);
 });

@@ -1,5 +1,6 @@
 """Describes exceptions for the results of a session, and formats warnings."""
 
+import io
 import linecache
 import traceback
 import warnings
@@ -7,6 +8,7 @@ import warnings
 MAX_TEXT_CHARS = 65536
 MAX_TRACE_ENDS = 5000
 
+_StringIO, _plain_update = io.StringIO, linecache.updatecache
 TracebackException = traceback.TracebackException
 _plain_format = warnings.formatwarning
 block = [""]
@@ -103,6 +105,23 @@ def _shorten(text):
     return f"{text[:half]}\n... [{len(text) - MAX_TEXT_CHARS} characters left out] ...\n{text[-half:]}"
 
 
+def remember_source(code, name):
+    """Keeps the source of a block for tracebacks of this block and of later ones."""
+    if type(linecache.cache) is not dict:
+        linecache.cache = {}  # a block replaced it
+    linecache.cache[name] = (code,)
+
+
+def _update_lines(filename, module_globals=None):
+    """Replacement for `linecache.updatecache`, which splits the source of a block when its lines are needed."""
+    entry = linecache.cache.get(filename)
+    if entry is None or len(entry) != 1 or type(entry[0]) is not str:
+        return _plain_update(filename, module_globals)
+    lines = _StringIO(entry[0], newline=None).readlines()
+    linecache.cache[filename] = (len(entry[0]), None, lines, filename)
+    return lines
+
+
 def _formatwarning(message, category, filename, lineno, line=None):
     """Attributes warnings raised in the runner, such as of a coroutine that was never awaited, to the block."""
     if not filename.startswith("<paddock "):
@@ -111,4 +130,5 @@ def _formatwarning(message, category, filename, lineno, line=None):
     return _plain_format(message, category, name, len(linecache.getlines(name)), line)
 
 
+linecache.updatecache = _update_lines
 warnings.formatwarning = _formatwarning

@@ -3,16 +3,21 @@
 import ast
 import asyncio
 import atexit
+import builtins
+import dis
 import gc
 import io
 import json
-import linecache
 import os
 import random
 import re
 import signal
+import struct
 import sys
 import types
+
+__builtins__ = dict(vars(builtins))
+"""The functions below use this copy, as a program can replace names of the original."""
 
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 CO_COROUTINE = 0x80
@@ -20,8 +25,12 @@ MAX_CANCELS = 3
 BUFFERED = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 INPUT_BUFFER_BYTES = 65536
 SPARE_BYTES = 1 << 20
-OTHER_THAN_EXPRESSION = re.compile(r"\s*(?:\w+ +\w|#)|.*[=\\]").match
-"""Matches lines that may be no expression, or of which two compilations may warn twice."""
+STATEMENT = re.compile(
+    r"(?:assert|async|class|def|del|elif|else|except|finally|for|from|global|if|import|pass|raise|try|while|with)\b"
+).match
+CONTINUATION = frozenset(" \t\f\n#)]}")
+"""Characters that start a line which starts no statement."""
+POP_TOP = dis.opmap["POP_TOP"]
 OWN_SOURCE_WORDS = ("__file__", "argv", "multiprocessing", "ProcessPoolExecutor")
 """A program that contains one of these may read its own file."""
 
@@ -30,23 +39,31 @@ _signal = _signals.set_c_handler
 _write, _getcwd = os.write, os.getcwd
 _join, _normpath = os.path.join, os.path.normpath
 _dumps, _loads = json.dumps, json.loads
-_StringIO, _TextIOWrapper = io.StringIO, io.TextIOWrapper
+_TextIOWrapper = io.TextIOWrapper
+_get_c_handler, _set_running_loop = _signals.get_c_handler, asyncio._set_running_loop
 _main = sys.modules["__main__"]
 _excepthook = sys.__excepthook__
 _state = types.SimpleNamespace(block=0, name="", active=False, stopped=False, loop=None, no_input=None)
 
 
+EXEC_HEAD = struct.Struct("<BIII")
+"""Of a request to run code: 1 if JSON follows the code, the budget of calls, the maximum length of a value, and the
+length of the code, in bytes."""
+_unpack_head = EXEC_HEAD.unpack_from
+OK = {"status": "ok"}
+
+
 def handle(request):
-    """Handles a request of the worker: a thread, a seed, a program of the shell, or a block to run."""
+    """Handles a request of the worker: a block to run, a thread, a seed, or a program of the shell."""
     if type(request) is int:
         return _sched.run_thread(request)
+    if request[0] < 2:
+        return _values.encode_outcome(_run(request))
     request = _loads(request)
     if "argv" in request:
         return _dumps(_programs.run_program(request)).encode()
-    if "code" not in request:
-        _seed(request.get("seed"))
-        return b"{}"
-    return _dumps(_run(request)).encode("utf-8", "backslashreplace")
+    _seed(request.get("seed"))
+    return b"{}"
 
 
 def _seed(seed):
@@ -62,20 +79,20 @@ def _run(request):
     _state.name = _errors.block[0] = f"<block {_state.block}>"
     _state.stopped = False
     try:
-        _tools._begin(request.get("tools", ()), request.get("calls", 0))
-        _signal(SIGINT, _on_interrupt)
-        _loops.drop_interrupt()
-        _alarms.begin()
-        _timers.begin()
-        asyncio._set_running_loop(None)
-        _prepare_streams(request.get("stdin"))
-        outcome = _outcome_of(lambda: _values.set_inputs(request.get("inputs", ()), _main.__dict__))
+        has_extras, calls, value_cap, code_bytes = _unpack_head(request)
+        end = EXEC_HEAD.size + code_bytes
+        extras = _loads(request[end:]) if has_extras else {}
+        code = extras["code"] if "code" in extras else request[EXEC_HEAD.size : end].decode()
+        _begin(extras.get("tools", ()), calls)
+        _prepare_streams(extras.get("stdin", "") if has_extras else None)
+        inputs = extras.get("inputs")
+        outcome = _outcome_of(lambda: _values.set_inputs(inputs, _main.__dict__)) if inputs else None
         if outcome is not None:
             pass  # an input did not fit into memory, or the program was interrupted
-        elif "script" in request:
-            outcome = _run_script(request["code"], request["script"])
+        elif "script" in extras:
+            outcome = _run_script(code, extras["script"])
         else:
-            outcome = _run_block(request["code"], request["valueCap"])
+            outcome = _run_block(code, value_cap)
     except BaseException as error:
         if isinstance(error, MemoryError):
             bytes(SPARE_BYTES)  # raises if the program's objects leave no memory for the next block
@@ -91,26 +108,41 @@ def _run(request):
     except BaseException:
         pass  # the guest replaced its streams by objects that raise
     if _missing.denials:
-        outcome["denied"] = dict(_missing.denials)
+        outcome = {**outcome, "denied": dict(_missing.denials)}
     return outcome
+
+
+def _begin(tools, calls):
+    """Forgets what the previous block left behind, and grants tools to the next."""
+    _tools._begin(tools, calls)
+    _sched.begin()
+    if _get_c_handler(SIGINT) is not _on_interrupt:
+        _signal(SIGINT, _on_interrupt)
+    _loops.drop_interrupt()
+    _alarms.begin()
+    _timers.begin()
+    _set_running_loop(None)
 
 
 def _run_block(code, value_cap):
     _display.begin_block()
-    _remember_lines(code, _state.name)
-    return _outcome_of(lambda: _value_result(_evaluate(code, _state.name), value_cap))
+    _errors.remember_source(code, _state.name)
+    return _outcome_of(_evaluate_block, code, value_cap)
 
 
-def _value_result(value, value_cap):
+def _evaluate_block(code, value_cap):
+    value = _evaluate(code, _state.name)
     if value is None:
-        return {"status": "ok"}
+        return OK
     if sys.displayhook is not sys.__displayhook__:
         sys.displayhook(value)  # a hook of the program, which the interpreter calls for each value
-    text = repr(value)
+    text = "".join((repr(value),))  # a subclass of str becomes str
     _display.show_value(value)
-    outcome = {"status": "ok", "value": text[:value_cap], "cut": len(text) > value_cap}
-    plain = _values.json_of(value, value_cap)
-    return outcome if plain is None else {**outcome, "json": plain}
+    return {
+        "status": "ok",
+        "value": (text[:value_cap], _values.json_of(value, value_cap)),
+        "cut": len(text) > value_cap,
+    }
 
 
 def _run_script(code, argv):
@@ -124,7 +156,7 @@ def _run_script(code, argv):
         sys.path[:1] = [os.path.dirname(_state.name)]
         if any(word in code for word in OWN_SOURCE_WORDS):
             _write_source_file(code, _state.name)
-    _remember_lines(code, _state.name)
+    _errors.remember_source(code, _state.name)
     earlier = set(_sched.threads)
     outcome = _outcome_of(lambda: _execute(code, _state.name))
     if outcome["status"] == "interrupted":
@@ -176,7 +208,7 @@ def _execute(code, name):
     except BaseException as error:
         _report(error)
         raise
-    return {"status": "ok"}
+    return OK
 
 
 def _write_source_file(code, name):
@@ -198,23 +230,16 @@ def _flush_files():
                 pass  # the file is closed or not writable
 
 
-def _outcome_of(work):
+def _outcome_of(work, *args):
     _state.active = True
     try:
-        return work()
+        return work(*args)
     except SystemExit as error:
         return _describe_exit(error.code)
     except BaseException as error:
         if type(error) is KeyboardInterrupt:
             _state.active = False  # the block has stopped: another interrupt would only cut the report short
         return {"status": _status_of(error), "error": _errors.describe(error)}
-
-
-def _remember_lines(code, name):
-    """Stores the block's source for tracebacks in this block and in later ones."""
-    if type(linecache.cache) is not dict:
-        linecache.cache = {}  # a block replaced it
-    linecache.cache[name] = (len(code), None, _StringIO(code, newline=None).readlines(), name)
 
 
 def _evaluate(code, name):
@@ -228,12 +253,15 @@ def _evaluate(code, name):
 
 
 def _compile(code, name):
-    """Compiles a block: its statements, and its last expression. A single expression is compiled without a tree."""
-    if "\n" not in code and not OTHER_THAN_EXPRESSION(code):
-        try:
-            return [compile(code, name, "eval", FLAGS, dont_inherit=True)]
-        except SyntaxError:
-            pass  # it is a statement or an error, which the tree shows
+    """
+    Compiles a block: its statements, and its last expression. The text of most blocks shows where the last statement
+    starts. The syntax tree of the others shows it, but takes far longer, as it becomes Python objects.
+    """
+    start = _start_of_last(code)
+    if start is not None:
+        parts = _compile_split(code, start, name)
+        if parts:
+            return parts
     tree = compile(code, name, "exec", FLAGS | ast.PyCF_ONLY_AST, dont_inherit=True)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     parts = []
@@ -242,6 +270,39 @@ def _compile(code, name):
     if last is not None:
         parts.append(compile(ast.Expression(last.value), name, "eval", FLAGS, dont_inherit=True))
     return parts
+
+
+def _start_of_last(code):
+    """Returns where the last statement of a block starts; None if the text does not show it."""
+    start = end = len(code)
+    while start == len(code) or code[start] in CONTINUATION:
+        if end < 0:
+            return None
+        end = code.rfind("\n", 0, end)
+        start = end + 1
+    head = code[:start]
+    if ";" in code[start:] or "\\" in code[start:] or "\r" in code or head.endswith("\\\n"):
+        return None
+    is_open = any(head.count(opening) != head.count(closing) for opening, closing in ("()", "[]", "{}"))
+    return None if is_open or head.count('"""') % 2 or head.count("'''") % 2 else start
+
+
+def _compile_split(code, start, name):
+    """Compiles a block whose last statement starts at `start`. Returns None if that is an error, or may be wrong."""
+    is_statement = STATEMENT(code, start)
+    try:
+        if not is_statement:
+            lines = "\n" * code.count("\n", 0, start)
+            value = compile(lines + code[start:], name, "eval", FLAGS, dont_inherit=True)
+            return [value] if start == 0 else [compile(code[:start], name, "exec", FLAGS, dont_inherit=True), value]
+    except SyntaxError:
+        pass  # it is a statement, or an error
+    try:
+        whole = compile(code, name, "exec", FLAGS, dont_inherit=True)
+    except SyntaxError:
+        return None
+    ends_with_value = not is_statement and whole.co_code[-6] == POP_TOP
+    return None if ends_with_value else [whole]
 
 
 def _run_in_loop(parts):
@@ -289,12 +350,7 @@ def _on_interrupt(_signal, frame):
 
 def _begin_program():
     """Prepares for a program of the shell, which must not call host tools."""
-    _alarms.begin()
-    _timers.begin()
-    _tools._begin((), 0)
-    _signal(SIGINT, _on_interrupt)
-    _loops.drop_interrupt()
-    asyncio._set_running_loop(None)
+    _begin((), 0)
     _state.active = True
 
 
@@ -306,26 +362,29 @@ def _status_of(error):
 
 def _describe_exit(code):
     if code is None or code is False or code == 0:
-        return {"status": "ok"}
+        return OK
     if isinstance(code, int):
         # the exit code that a shell would see
         code = code & 0xFF if -(2**63) <= code < 2**63 else 0xFF
-        return {"status": "exited", "exitCode": code} if code else {"status": "ok"}
+        return {"status": "exited", "exitCode": code} if code else OK
     print(code, file=sys.stderr)
     return {"status": "exited", "exitCode": 1}
 
 
-def _prepare_streams(stdin):
-    _write_input((stdin or "").encode("utf-8", "surrogatepass"))
-    if stdin or sys.stdin is not _state.no_input or sys.stdin.closed:
+def _prepare_streams(text):
+    """Opens the streams that are closed. `text` is the block's input; None if there is none."""
+    if text is not None:
+        _write_input(text.encode("utf-8", "surrogatepass"))
+    if text or sys.stdin is not _state.no_input or sys.stdin.closed:
         raw = io.BufferedReader(io.FileIO(0, "r", closefd=False), INPUT_BUFFER_BYTES)
         raw.raw.name = "<stdin>"
         sys.stdin = sys.__stdin__ = _TextIOWrapper(raw, "utf-8", "surrogateescape", newline="\n")
         sys.stdin.mode = "r"
-        _state.no_input = None if stdin else sys.stdin
-    for name, fd, errors in (("stdout", 1, "strict"), ("stderr", 2, "backslashreplace")):
-        if getattr(getattr(sys, name), "closed", True):
-            setattr(sys, name, _open_stream(fd, errors))
+        _state.no_input = None if text else sys.stdin
+    if getattr(sys.stdout, "closed", True):
+        sys.stdout = _open_stream(1, "strict")
+    if getattr(sys.stderr, "closed", True):
+        sys.stderr = _open_stream(2, "backslashreplace")
 
 
 def _write_input(data):
@@ -346,9 +405,8 @@ def _open_stream(fd, errors):
 
 def _finish_streams():
     for stream in (sys.stdout, sys.stderr):
-        flush = getattr(stream, "flush", None)
-        if flush is not None:
-            flush()
+        if stream is not None:
+            stream.flush()
 
 
 sys.stdout = sys.__stdout__ = _open_stream(1, "strict")

@@ -5,7 +5,7 @@ import os
 import signal
 
 set_c_handler = signal.signal
-_get_c_handler = signal.getsignal
+get_c_handler = signal.getsignal
 _raise_signal = signal.raise_signal
 POLL_SECONDS = 0.05
 
@@ -87,7 +87,7 @@ def get_handler(signalnum):
     if process is not _procs.root:
         default = signal.default_int_handler if signalnum == signal.SIGINT else signal.SIG_DFL
         return process.handlers.get(signalnum, default)
-    handler = _get_c_handler(signalnum)
+    handler = get_c_handler(signalnum)
     if type(handler) is _InMain:
         return handler.handler
     return signal.default_int_handler if handler is _runner._on_interrupt else handler
@@ -95,7 +95,7 @@ def get_handler(signalnum):
 
 def has_default(signalnum):
     """True if the main program does not handle a signal."""
-    return _get_c_handler(signalnum) == signal.SIG_DFL
+    return get_c_handler(signalnum) == signal.SIG_DFL
 
 
 def pause():

@@ -1,3 +1,4 @@
+import type { Channel } from "../channel.ts";
 import type { Pointer, PythonExports } from "../emscripten.ts";
 
 /** Sent to Python as a signal when a thread has run for `SLICE_MS` and others exist. */
@@ -18,8 +19,7 @@ export interface SignalSourceParts {
   /** Bytes that the supervisor sets to interrupt the running code. */
   readonly interrupt: Uint8Array;
   readonly now: () => number;
-  /** Returns the time that the worker has waited and not computed, in milliseconds. */
-  readonly waitedMs: () => number;
+  readonly channel: Pick<Channel, "waitedMs" | "sendIfDue">;
   /** Returns the functions of the instance. */
   readonly exports: () => PythonExports;
 }
@@ -28,7 +28,7 @@ export interface SignalSourceParts {
 export class SignalSource {
   readonly #interrupt: Uint8Array;
   readonly #now: () => number;
-  readonly #waitedMs: () => number;
+  readonly #channel: SignalSourceParts["channel"];
   readonly #exports: () => PythonExports;
   #checks = 0;
   #sliceEnd = Infinity;
@@ -41,11 +41,11 @@ export class SignalSource {
   /** True if there is a clock to watch. */
   #isTimed = false;
 
-  constructor({ interrupt, now, waitedMs, exports }: SignalSourceParts) {
+  constructor({ interrupt, now, channel, exports }: SignalSourceParts) {
     this.#interrupt = interrupt;
     this.#now = now;
-    this.#waitedMs = waitedMs;
-    this.#cpuStart = now() - waitedMs();
+    this.#channel = channel;
+    this.#cpuStart = now() - channel.waitedMs;
     this.#exports = exports;
   }
 
@@ -53,8 +53,9 @@ export class SignalSource {
   next(): number {
     const signal = this.#interrupt[0] as number;
     if (signal === 0) {
-      if (!this.#isTimed || ++this.#checks % CHECKS_PER_CLOCK !== 0) return 0;
-      return this.#dueSignal();
+      if (++this.#checks % CHECKS_PER_CLOCK !== 0) return 0;
+      this.#channel.sendIfDue();
+      return this.#isTimed ? this.#dueSignal() : 0;
     }
     this.#interrupt[0] = 0;
     if (this.#isSlicing) this.#notifyThread();
@@ -80,7 +81,7 @@ export class SignalSource {
   /** Sends the signal of timers after so much time of each clock. 0 stops it. */
   setTimers(cpuMs: number, wallMs: number): void {
     const now = this.#now();
-    this.#cpuAt = cpuMs > 0 ? now - this.#waitedMs() + cpuMs : Infinity;
+    this.#cpuAt = cpuMs > 0 ? now - this.#channel.waitedMs + cpuMs : Infinity;
     this.#wallAt = wallMs > 0 ? now + wallMs : Infinity;
     this.#watchClocks();
   }
@@ -93,12 +94,12 @@ export class SignalSource {
 
   /** Begins to count CPU time from 0. */
   resetCpuTime(): void {
-    this.#cpuStart = this.#now() - this.#waitedMs();
+    this.#cpuStart = this.#now() - this.#channel.waitedMs;
   }
 
   /** Writes the CPU time in nanoseconds to an address. Returns 0 as C's `clock_gettime` does. */
   writeCpuTime(address: Pointer): number {
-    const ms = this.#now() - this.#waitedMs() - this.#cpuStart;
+    const ms = this.#now() - this.#channel.waitedMs - this.#cpuStart;
     new BigInt64Array(this.#exports().memory.buffer)[address >>> 3] = BigInt(Math.round(ms * 1e6));
     return 0;
   }
@@ -113,7 +114,7 @@ export class SignalSource {
     if (now >= this.#alarmAt) {
       this.setAlarm(this.#alarmEveryMs, this.#alarmEveryMs);
       signal = SIGALRM;
-    } else if (now >= this.#wallAt || now - this.#waitedMs() >= this.#cpuAt) {
+    } else if (now >= this.#wallAt || now - this.#channel.waitedMs >= this.#cpuAt) {
       this.setTimers(0, 0);
       signal = TIMER_SIGNAL;
     } else if (this.#isSlicing && now >= this.#sliceEnd) {

@@ -47,6 +47,14 @@ interface CStack {
   readonly bytes: number;
 }
 
+/** A stack for a thread that has not started, and memory that is freed for its start. */
+interface ReservedStack extends CStack {
+  readonly spare: Pointer;
+}
+
+/** A thread that starts takes less. Without it, one that starts when a program has used up all memory ends Python. */
+const START_BYTES = 64 * 1024;
+
 /** Thrown on the stack of a thread that is ended from outside. */
 class ThreadEnded extends Error {}
 
@@ -63,7 +71,7 @@ export class PythonThreads {
   readonly #parked = new Map<number, ParkedThread>();
   readonly #live = new Map<number, Promise<void>>();
   /** C stacks of threads that have started and not run. */
-  readonly #reserved = new Map<number, CStack>();
+  readonly #reserved = new Map<number, ReservedStack>();
   readonly #freeStacks = new Map<number, CStack[]>();
   readonly #failed = Promise.withResolvers<never>();
   #runThread: RunThread | undefined;
@@ -216,6 +224,7 @@ export class PythonThreads {
       this.#exports().__stack_pointer.value = parked.stackPointer;
       parked.resume();
     } else if (stack && this.#runThread) {
+      this.#exports().free(stack.spare);
       this.#live.set(number, Promise.resolve()); // the thread runs now, until it leaves its stack
       this.#signals?.setSlicing(true);
       const run = this.#runThread(number, stack).then((word) => this.#afterThread(number, { stack, word }));
@@ -242,7 +251,10 @@ export class PythonThreads {
   #end(number: number): number {
     const parked = this.#parked.get(number);
     const stack = this.#reserved.get(number);
-    if (stack) this.#freeStack(stack);
+    if (stack) {
+      this.#exports().free(stack.spare);
+      this.#freeStack(stack);
+    }
     this.#reserved.delete(number);
     if (number === MAIN_THREAD || !parked) return 0;
     this.#parked.delete(number);
@@ -256,7 +268,12 @@ export class PythonThreads {
     if (isUsed || this.#live.size + this.#reserved.size >= MAX_THREADS) return EAGAIN;
     const stack = this.#takeStack(word);
     if (!stack) return EAGAIN;
-    this.#reserved.set(number, stack);
+    const spare = this.#exports().malloc(START_BYTES) >>> 0;
+    if (spare === 0) {
+      this.#freeStack(stack);
+      return EAGAIN;
+    }
+    this.#reserved.set(number, { ...stack, spare });
     return 0;
   }
 

@@ -83,7 +83,6 @@ def _begin(specs, budget):
     """Sets the tools that the next block may call, and its budget of calls."""
     _left[:] = budget, budget
     _block[0] += 1
-    _sched.begin()
     _granted.clear()
     _replies.clear()
     _waiting.clear()

@@ -1,9 +1,10 @@
-"""Values that enter a block as inputs, and the JSON of its value. No code of the program runs in this module."""
+"""Values that enter a block as inputs, and what its outcome consists of. No code of the program runs in this module."""
 
 import array
 import builtins
 import itertools
 import json.encoder
+import struct
 
 __builtins__ = dict(vars(builtins))
 """The functions below use this copy, as a program can replace names of the original."""
@@ -45,12 +46,40 @@ def set_inputs(specs, namespace):
         namespace[name] = data
 
 
+OUTCOME_HEAD = struct.Struct("<BBIII")
+"""The status of an outcome, its exit code or flags of its value, and the lengths of three texts, in bytes."""
+HAS_VALUE, IS_CUT = 2, 1
+STATUSES = {"ok": 0, "error": 1, "memory": 2, "interrupted": 3, "exited": 4}
+_pack, _encode_text, _get = OUTCOME_HEAD.pack, str.encode, dict.get
+OK_BYTES = _pack(0, 0, 0, 0, 0)
+
+
+def encode_outcome(outcome):
+    """Returns the head of an outcome, its texts, and the counts of refused attempts as JSON, if there are any."""
+    if len(outcome) == 1:
+        return OK_BYTES
+    flag, texts = _get(outcome, "exitCode", 0), ()
+    value, error = _get(outcome, "value"), _get(outcome, "error")
+    if value is not None:
+        flag, texts = HAS_VALUE | outcome["cut"], (value[0], value[1] or "", "")
+    elif error is not None:
+        texts = error["type"], error["message"], error["traceback"]
+    parts = [_encode_text(text, "utf-8", "backslashreplace") for text in texts] or [b"", b"", b""]
+    head = _pack(STATUSES[outcome["status"]], flag, len(parts[0]), len(parts[1]), len(parts[2]))
+    denied = _get(outcome, "denied")
+    if denied is not None:
+        parts.append("".join(_encode(denied, 0)).encode())
+    return b"".join((head, *parts))
+
+
 def json_of(value, max_bytes):
     """
     Returns the JSON of plain data, or None for other values and for too large ones. Plain are None, booleans, integers
     that a double can represent, finite floats, text, lists, tuples, and dicts with keys of text. Types must be exact: an
     instance of a subclass is not plain, so its methods are not called.
     """
+    if type(value) is int:
+        return str(value) if -MAX_INT <= value <= MAX_INT else None
     max_bytes = min(max_bytes, MAX_BYTES)
     try:
         text = "".join(_encode(value, 0)) if _is_plain(value, max_bytes) else ""

@@ -1,6 +1,7 @@
 /**
- * Entry point of the child's main thread, the only one with the pipe to the host. It reads the assets, gives up
- * its permissions, starts a worker for each session, and forwards frames.
+ * Entry point of the child's main thread, the only one that reads from the host. It reads the assets, gives up its
+ * permissions, starts a worker for each session, and forwards frames. The worker of the only session of a process
+ * writes its frames to the host itself; this thread then blocks while it waits for the host.
  */
 import { encodeFrame, encodeLost, type Frame, FrameKind, FrameSplitter } from "../../protocol.ts";
 import { type Assets, type BootPlan, loadAssets } from "../assets.ts";
@@ -10,18 +11,18 @@ import { WorkerLink } from "../worker_link.ts";
 const decoder = new TextDecoder();
 const sessions = new Map<number, WorkerLink>();
 let assets: Assets | undefined;
+let isDirect = false;
+/** The only session, once it has received a frame. From then on nothing but the host's frames needs this thread. */
+let only: WorkerLink | undefined;
 
-for await (const frame of hostFrames()) handle(frame);
-Deno.exit(0);
-
-/** Yields the host's frames. Ends when the host closes the pipe or dies. */
-async function* hostFrames(): AsyncGenerator<Frame> {
-  const splitter = new FrameSplitter();
-  const piece = new Uint8Array(64 * 1024);
-  for (let count; (count = await Deno.stdin.read(piece)) !== null;) {
-    yield* splitter.push(piece.subarray(0, count));
-  }
+const splitter = new FrameSplitter();
+const piece = new Uint8Array(64 * 1024);
+for (;;) {
+  const count = only && !only.isBehind ? Deno.stdin.readSync(piece) : await Deno.stdin.read(piece);
+  if (count === null) break; // the host has closed the pipe or died
+  for (const frame of splitter.push(piece.subarray(0, count))) handle(frame);
 }
+Deno.exit(0);
 
 function handle({ kind, session, payload }: Frame): void {
   const link = sessions.get(session);
@@ -30,11 +31,16 @@ function handle({ kind, session, payload }: Frame): void {
   else if (kind === FrameKind.interrupt) link?.interrupt();
   else if (kind === FrameKind.pause) link?.pause();
   else if (kind === FrameKind.resume) link?.resume();
-  else link?.send(encodeFrame(kind as FrameKind, 0, payload));
+  else if (kind === FrameKind.flush) link?.flush();
+  else {
+    link?.send(encodeFrame(kind as FrameKind, 0, payload));
+    if (isDirect) only = link;
+  }
   if (kind === FrameKind.close) sessions.delete(session);
 }
 
 async function boot(plan: BootPlan): Promise<void> {
+  isDirect = (plan.sessionsPerProcess ?? 1) === 1;
   if (plan.confine) confine(plan.confine);
   Deno.permissions.revokeSync({ name: "ffi" });
   try {
@@ -49,7 +55,7 @@ async function boot(plan: BootPlan): Promise<void> {
 /** Starts a session. Its worker loads while the assets are still being read. */
 function open(session: number, options: { seed?: number }): void {
   if (!assets) return;
-  const link = new WorkerLink(session, sendToHost);
+  const link = new WorkerLink(session, { sendToHost, isDirect });
   sessions.set(session, link);
   link.start(assets, options).catch((error) => {
     sendToHost(encodeFrame(FrameKind.lost, session, encodeLost(String(error))));
