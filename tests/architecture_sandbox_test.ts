@@ -18,6 +18,7 @@ const LAYERS = [
   "transforms",
   "plugins",
   "rollout",
+  "viewer",
   "wire",
   "client",
   "server",

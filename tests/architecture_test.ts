@@ -11,7 +11,9 @@ const EXEMPT: Readonly<Record<string, string>> = {
 Deno.test("no code branches on the text of an error message", async () => {
   const root = new URL("../", import.meta.url);
   const sources = new Map<string, string>();
-  for await (const file of glob("{mod.ts,{src,bench,examples}/**/*.ts}", { cwd: fileURLToPath(root) })) {
+  for await (
+    const file of glob("{mod.ts,{src,bench,examples}/**/*.{ts,tsx}}", { cwd: fileURLToPath(root) })
+  ) {
     if (!file.endsWith(".d.ts")) sources.set(file, await Deno.readTextFile(new URL(file, root)));
   }
   const branches = messageBranches(sources);
@@ -22,7 +24,7 @@ Deno.test("no code branches on the text of an error message", async () => {
 Deno.test("zod is imported as a namespace, of which bundles leave out what is not used", async () => {
   const root = new URL("../", import.meta.url);
   const found: string[] = [];
-  for await (const file of glob("src/**/*.ts", { cwd: fileURLToPath(root) })) {
+  for await (const file of glob("src/**/*.{ts,tsx}", { cwd: fileURLToPath(root) })) {
     const text = await Deno.readTextFile(new URL(file, root));
     if (/^import (?:type )?\{(?:[^}]*\W)?z\W[^}]*\} from "zod"/m.test(text)) found.push(file);
   }
@@ -32,7 +34,7 @@ Deno.test("zod is imported as a namespace, of which bundles leave out what is no
 Deno.test("no code asks for the operating system where it can try what it needs", async () => {
   const root = new URL("../", import.meta.url);
   const found: string[] = [];
-  for await (const file of glob("{src,packaging}/**/*.{ts,mjs}", { cwd: fileURLToPath(root) })) {
+  for await (const file of glob("{src,packaging}/**/*.{ts,tsx,mjs}", { cwd: fileURLToPath(root) })) {
     const text = await Deno.readTextFile(new URL(file, root));
     if (/Deno\.build\.(?:os|target|vendor)|process\.platform|navigator\.platform|\bplatform\(\)/.test(text)) {
       found.push(file);
@@ -127,7 +129,7 @@ const BUILT_PATTERNS: Readonly<Record<string, readonly [times: number, from: str
 Deno.test("no regular expression is built from a request, a data set or a reply", async () => {
   const root = new URL("../", import.meta.url);
   const found: Record<string, number> = {};
-  for await (const file of glob("src/**/*.ts", { cwd: fileURLToPath(root) })) {
+  for await (const file of glob("src/**/*.{ts,tsx}", { cwd: fileURLToPath(root) })) {
     const code = (await Deno.readTextFile(new URL(file, root))).replaceAll(/^\s*(\/\/|\/?\*).*$/gm, "");
     const times = code.match(/\bRegExp\s*\(/g)?.length ?? 0;
     if (times > 0) found[file] = times;

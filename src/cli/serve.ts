@@ -1,6 +1,5 @@
 import { Command, Option } from "commander";
 import type { Tokenizer } from "../chat/tokenizer.ts";
-import { errorMessage } from "../errors.ts";
 import { HttpServer } from "../server/http/http_server.ts";
 import { GarbageCollector } from "../server/garbage.ts";
 import { MAX_CONNECTIONS } from "../server/limits.ts";
@@ -11,12 +10,12 @@ import { UsageError } from "./errors.ts";
 import { resolveTokenizer } from "./input.ts";
 import { currentIo } from "./io.ts";
 import { collectValues, parseWholeNumber } from "./options.ts";
-import { escapeControls } from "../terminal_text.ts";
 import { writeText } from "./output.ts";
 import { resolveServeAddress, type ServeAddress } from "./serve/address.ts";
 import { openServedGraders } from "./rollout/graders.ts";
 import { openToolFiles } from "./rollout/tools.ts";
 import { checkOrigins, openAccessLog } from "./serve/access.ts";
+import { listenError, logError, waitForAbort } from "./serve/listening.ts";
 import { openRollouts, type RolloutFlags } from "./serve/rollouts.ts";
 import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
 import { ENV_KINDS } from "../wire/v1_envs.ts";
@@ -216,14 +215,8 @@ async function listen(
       onGraceOver: () => paddock[Symbol.asyncDispose](),
     });
   } catch (cause) {
-    throw new Error(`Cannot serve at http://${name}:${port}: ${listenErrorText(cause)}`, { cause });
+    throw listenError(`http://${name}:${port}`, cause);
   }
-}
-
-function listenErrorText(cause: unknown): string {
-  const isInUse = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
-  if (isInUse) return "the port is in use: give another --port";
-  return errorMessage(cause);
 }
 
 /**
@@ -239,12 +232,6 @@ async function openEnvTokenizer({ openenv, tokenizer }: ServeFlags): Promise<Tok
     throw new UsageError("Cannot serve OpenEnv's coding env with a tokenizer: give --openenv chat");
   }
   return await resolveTokenizer(tokenizer);
-}
-
-/** Logs an internal error, which clients do not see, to stderr. */
-function logError(error: unknown): void {
-  const text = error instanceof Error ? error.stack ?? error.message : String(error);
-  writeText(currentIo().stderr, `${escapeControls(text)}\n`).catch(() => {}); // stderr is closed
 }
 
 /** Sessions of each token by default: half of them are reserved for it, one for a session and one for programs. */
@@ -295,11 +282,4 @@ function stdinEnd(): AbortSignal {
   const ended = () => controller.abort(new DOMException("stdin has ended", "AbortError"));
   currentIo().stdin.readable.pipeTo(new WritableStream()).then(ended, ended);
   return controller.signal;
-}
-
-async function waitForAbort(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  await promise;
 }

@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { EXIT, runCommand } from "./command.ts";
 import { requireReadable, toInputPath } from "./input.ts";
@@ -8,33 +8,45 @@ import { wantsColour, writeText } from "./output.ts";
 import { formatTranscript } from "./transcript.ts";
 import { parseWholeNumber } from "./options.ts";
 import { currentIo } from "./io.ts";
+import { serveViewer, type WebFlags } from "./view/web.ts";
 
-interface ViewFlags {
+interface ViewFlags extends WebFlags {
   id?: string;
   failed?: boolean;
   wrong?: boolean;
   limit?: number;
+  web?: true;
 }
 
 const NOTES = `
 Examples:
   paddock view runs/a.jsonl --wrong --limit 3
   paddock view runs/a.jsonl --id paint | less
+  paddock view runs/ --web
 
 Exit codes: 0 ok, 1 no episode matches, 2 wrong usage or an unreadable file, 130 interrupted.`;
 
-/** Returns the command `view`, which prints saved episodes as readable text. */
+/** Returns the command `view`, which prints saved episodes as readable text or shows them in a browser. */
 export function viewCommand(): Command {
   return new Command("view")
     .description("Show saved episodes")
-    .argument("<file>", "JSON lines written by rollout --out; - reads stdin")
+    .argument("<file>", "JSON lines written by rollout --out, or a folder of them for --web; - reads stdin")
     .option("--id <id>", "show only episodes of this task")
     .option("--failed", "show only episodes that failed at a boundary")
     .option("--wrong", "show only episodes with a reward below 1")
     .option("--limit <n>", "show only the first n matching episodes", parseWholeNumber(1))
+    .addOption(
+      new Option("--web", "serve pages for a browser on this machine until Ctrl-C")
+        .conflicts(["id", "failed", "wrong", "limit"]),
+    )
+    .option("--port <n>", "port of --web; 0 chooses a free one", parseWholeNumber(0), 8472)
+    .option("--tokenizer <dir>", "folder with the tokenizer of the model, for --web to show tokens as text")
     .addHelpText("after", NOTES)
     .action(async (file: string, _: object, command: Command) => {
-      await runCommand((signal) => runView(toInputPath(file), flagsOf(command), signal));
+      const flags = flagsOf<ViewFlags>(command);
+      await runCommand((signal) =>
+        flags.web ? serveViewer(file, flags, signal) : runView(toInputPath(file), flags, signal)
+      );
     });
 }
 

@@ -10,7 +10,8 @@ export interface ServeAddress {
   readonly hosts?: readonly string[];
 }
 
-const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
+/** Names of this machine for itself, as in the header `Host`. */
+export const LOOPBACK_NAMES: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 const MAX_PORT = 65_535;
 

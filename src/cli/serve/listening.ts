@@ -1,0 +1,25 @@
+import { errorMessage } from "../../errors.ts";
+import { escapeControls } from "../../terminal_text.ts";
+import { currentIo } from "../io.ts";
+import { writeText } from "../output.ts";
+
+/** Returns the error of a server that cannot listen. The message names its address. */
+export function listenError(url: string, cause: unknown): Error {
+  const isInUse = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
+  const reason = isInUse ? "the port is in use: give another --port" : errorMessage(cause);
+  return new Error(`Cannot serve at ${url}: ${reason}`, { cause });
+}
+
+/** Logs an internal error, which clients do not see, to stderr. */
+export function logError(error: unknown): void {
+  const text = error instanceof Error ? error.stack ?? error.message : String(error);
+  writeText(currentIo().stderr, `${escapeControls(text)}\n`).catch(() => {}); // stderr is closed
+}
+
+/** Resolves when the signal is aborted. */
+export async function waitForAbort(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+}

@@ -1,0 +1,86 @@
+import type { ColumnName } from "./index/episode_table.ts";
+
+/** Orders of episodes: columns by their names in addresses. */
+export const SORT_COLUMNS = {
+  file: "offset",
+  reward: "reward",
+  turns: "turns",
+  tokens: "tokens",
+  calls: "calls",
+  time: "durationMs",
+} as const satisfies Record<string, ColumnName>;
+
+/** Name of an order. */
+export type SortName = keyof typeof SORT_COLUMNS;
+
+/** Choice by the reward. */
+export const REWARD_CHOICES = ["right", "wrong", "partial", "zero", "unscored"] as const;
+
+/** Which episodes are shown, and in which order. */
+export interface EpisodeQuery {
+  readonly reward?: typeof REWARD_CHOICES[number] | undefined;
+  readonly minReward?: number | undefined;
+  readonly maxReward?: number | undefined;
+  /** Boundary of the failure; `any` for every failure, `none` for none. */
+  readonly error?: string | undefined;
+  /** Status of one of the tool calls. */
+  readonly tool?: string | undefined;
+  readonly task?: string | undefined;
+  /** Part of the row's text. */
+  readonly text?: string | undefined;
+  readonly sort: SortName;
+  readonly descending: boolean;
+  /** Number of the page, from 1. */
+  readonly page: number;
+}
+
+/** Characters of a text that is searched for. */
+const MAX_TEXT = 1_000;
+/** Episodes of a page. */
+export const PAGE_ROWS = 50;
+
+/** Reads a query from the parameters of an address. Invalid values are left out. */
+export function parseQuery(parameters: URLSearchParams): EpisodeQuery {
+  const textOf = (name: string) => parameters.get(name)?.slice(0, MAX_TEXT) || undefined;
+  const numberOf = (name: string) => {
+    const text = textOf(name);
+    const number = Number(text);
+    return text === undefined || !Number.isFinite(number) ? undefined : number;
+  };
+  const sort = textOf("sort") ?? "";
+  return {
+    reward: REWARD_CHOICES.find((choice) => choice === textOf("reward")),
+    minReward: numberOf("min"),
+    maxReward: numberOf("max"),
+    error: textOf("error"),
+    tool: textOf("tool"),
+    task: textOf("task"),
+    text: textOf("text"),
+    sort: Object.hasOwn(SORT_COLUMNS, sort) ? sort as SortName : "file",
+    descending: parameters.get("order") === "desc",
+    page: Math.max(1, Math.floor(numberOf("page") ?? 1)),
+  };
+}
+
+/** Returns the parameters of a query, with `?`; the empty text if all have their defaults. */
+export function toSearch(query: EpisodeQuery, changes: Partial<EpisodeQuery> = {}): string {
+  const { minReward, maxReward, sort, descending, page, ...texts } = { ...query, ...changes };
+  const entries: Record<string, string | number | undefined> = {
+    ...texts,
+    min: minReward,
+    max: maxReward,
+    sort: sort === "file" ? undefined : sort,
+    order: descending ? "desc" : undefined,
+    page: page === 1 ? undefined : page,
+  };
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(entries)) {
+    if (value !== undefined) parameters.set(name, `${value}`);
+  }
+  return parameters.size === 0 ? "" : `?${parameters}`;
+}
+
+/** True if the query leaves out any episode. */
+export function isFiltered({ reward, minReward, maxReward, error, tool, task, text }: EpisodeQuery): boolean {
+  return [reward, minReward, maxReward, error, tool, task, text].some((value) => value !== undefined);
+}

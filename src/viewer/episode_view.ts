@@ -1,0 +1,227 @@
+import { type EpisodeFailure, errorMessage } from "../errors.ts";
+import type { Message } from "../message.ts";
+import { type InteractionResult, parseInteraction } from "../rollout/interaction_result.ts";
+import type { ToolRecord, Trajectory } from "../rollout/trajectory.ts";
+import { parseTrajectory } from "../rollout/trajectory_schema.ts";
+import { MAX_PARSED_BYTES, parseRow, readBytes } from "./index/run_index.ts";
+import type { OpenRun } from "./run_store.ts";
+
+/** One turn of an episode. */
+export interface TurnView {
+  readonly turn: number;
+  readonly reward: number | null;
+  readonly policyMs: number;
+  readonly envMs: number | null;
+  readonly finishReason?: string | undefined;
+  /** Version of the weights or of the policy. */
+  readonly version?: string | undefined;
+  /** Position of the sampled tokens. */
+  readonly sampled?: { readonly start: number; readonly length: number } | undefined;
+}
+
+/** One tool call of an episode. */
+export type CallView =
+  & Pick<ToolRecord, "turn" | "call" | "tool" | "status" | "durationMs">
+  & Partial<Pick<ToolRecord, "truncated" | "stateKept" | "denied" | "display" | "droppedDisplays">>;
+
+/** Tokens of an episode. */
+export interface TokensView {
+  readonly ids: readonly number[];
+  /** 1 for each id that the policy sampled. */
+  readonly mask: ArrayLike<number>;
+  /** Log-probability of each id; `undefined` if the server gave none. */
+  readonly logProbs: ArrayLike<number> | undefined;
+  /** Number of ids of the first prompt. */
+  readonly promptLength: number;
+}
+
+/** An episode for its page, from a trajectory or from a row for a trainer. */
+export interface EpisodeView {
+  readonly kind: "trajectory" | "training";
+  readonly messages: readonly Message[];
+  readonly answer: string | undefined;
+  readonly reward: number | null;
+  readonly rewardParts: Readonly<Record<string, number | null>>;
+  readonly unscored: string | undefined;
+  readonly info: Readonly<Record<string, unknown>>;
+  readonly errors: readonly EpisodeFailure[];
+  readonly turns: readonly TurnView[];
+  readonly calls: readonly CallView[];
+  /** `null` if the env did not keep the sampled tokens. */
+  readonly tokens: TokensView | null | undefined;
+  readonly times: Trajectory["times"];
+  /** Further facts by name, as text. */
+  readonly facts: Readonly<Record<string, string>>;
+}
+
+/** A row that cannot be shown as an episode. */
+export interface DamagedRow {
+  readonly fault: string;
+  /** Beginning of the row. */
+  readonly beginning: string;
+}
+
+const BEGINNING_BYTES = 4_000;
+
+/** Reads the row of an episode. */
+export async function readEpisode(run: OpenRun, row: number): Promise<EpisodeView | DamagedRow> {
+  const length = run.table.columns.length[row] ?? 0;
+  const bytes = await readRowBytes(run, row, { length: Math.min(length, MAX_PARSED_BYTES) });
+  try {
+    if (length > MAX_PARSED_BYTES) {
+      throw new SyntaxError(
+        `a row must have at most ${MAX_PARSED_BYTES} bytes to be shown: it has ${length}`,
+      );
+    }
+    return toEpisodeView(parseRow(bytes));
+  } catch (error) {
+    const beginning = new TextDecoder().decode(bytes.subarray(0, BEGINNING_BYTES));
+    return { fault: errorMessage(error), beginning };
+  }
+}
+
+/** Reads the bytes of a row, or the first `length` of them. */
+export async function readRowBytes(
+  { table: { columns }, file }: OpenRun,
+  row: number,
+  options: { length?: number } = {},
+): Promise<Uint8Array<ArrayBuffer>> {
+  using open = await Deno.open(file.path);
+  const { length = columns.length[row] ?? 0 } = options;
+  return await readBytes(open, { offset: columns.offset[row] ?? 0, length });
+}
+
+/**
+ * Converts a parsed row.
+ *
+ * @throws {SyntaxError} if it is no episode.
+ */
+export function toEpisodeView(value: unknown): EpisodeView {
+  const isTraining = typeof value === "object" && value !== null && "task_id" in value;
+  return isTraining ? viewOfInteraction(parseInteraction(value)) : viewOfTrajectory(parseTrajectory(value));
+}
+
+function viewOfTrajectory(trajectory: Trajectory): EpisodeView {
+  const { task, messages, reward, rewardParts = {}, unscored, info = {}, error, steps, tokens } = trajectory;
+  const { versions, seed, policyVersion } = trajectory;
+  return {
+    kind: "trajectory",
+    messages,
+    answer: task.answer,
+    reward,
+    rewardParts,
+    unscored,
+    info,
+    errors: error ? [error] : [],
+    turns: steps.map((step) => ({
+      turn: step.turn,
+      reward: step.reward ?? null,
+      policyMs: step.policyMs ?? 0,
+      envMs: step.envMs ?? null,
+      finishReason: step.finishReason,
+      version: versionOf(step.policyVersion ?? step.weightVersion),
+      sampled: step.tokens?.start === undefined
+        ? undefined
+        : { start: step.tokens.start, length: step.tokens.ids.length },
+    })),
+    calls: trajectory.toolResults,
+    tokens: tokens && {
+      ids: tokens.ids,
+      mask: tokens.lossMask,
+      logProbs: tokens.logProbs ?? sampledLogProbs(tokens.ids.length, steps),
+      promptLength: tokens.promptLength ?? 0,
+    },
+    times: trajectory.times,
+    facts: {
+      ...textFacts({ policy: versions.policy, weights: versions.weights, paddock: versions.paddock }),
+      ...textFacts({ "policy version": policyVersion, seed, group: task.group }),
+    },
+  };
+}
+
+function viewOfInteraction(row: InteractionResult): EpisodeView {
+  const { messages, reward, reward_parts, info, errors, turns, tokens, response_length, timings } = row;
+  const promptLength = tokens.length - response_length;
+  const afterPrompt = (values: readonly number[]) => {
+    const all = new Float64Array(tokens.length);
+    all.set(values, promptLength);
+    return all;
+  };
+  return {
+    kind: "training",
+    messages,
+    answer: undefined,
+    reward,
+    rewardParts: reward_parts,
+    unscored: undefined,
+    info,
+    errors,
+    turns: turns.map((
+      { turn, reward, policy_ms, env_ms, finish_reason, weight_version, policy_version, sampled },
+    ) => ({
+      turn,
+      reward,
+      policyMs: policy_ms ?? 0,
+      envMs: env_ms ?? null,
+      finishReason: finish_reason,
+      version: versionOf(policy_version ?? weight_version),
+      sampled,
+    })),
+    calls: (row.tool_calls ?? []).map(({ turn, call, tool, status, duration_ms: durationMs }) => ({
+      turn,
+      call,
+      tool,
+      status,
+      durationMs,
+    })),
+    tokens: {
+      ids: tokens,
+      mask: afterPrompt(row.loss_mask),
+      logProbs: row.log_probs === null ? undefined : afterPrompt(row.log_probs),
+      promptLength,
+    },
+    times: {
+      totalMs: timings?.total_ms ?? 0,
+      policyMs: timings?.policy_ms ?? 0,
+      envMs: timings?.env_ms ?? 0,
+    },
+    facts: textFacts({
+      status: row.status,
+      weights: row.weight_version,
+      seed: row.seed,
+      group: row.group,
+      "rewritten prompts": row.rewritten_prompts,
+    }),
+  };
+}
+
+/** Returns the log-probabilities that the turns recorded, at the positions of their tokens. */
+function sampledLogProbs(length: number, steps: Trajectory["steps"]): Float64Array | undefined {
+  const all = new Float64Array(length);
+  let hasAny = false;
+  for (const { tokens } of steps) {
+    if (tokens?.logProbs === undefined || tokens.start === undefined) continue;
+    if (tokens.start + tokens.logProbs.length > length) continue; // a reply that was dropped
+    all.set(tokens.logProbs, tokens.start);
+    hasAny = true;
+  }
+  return hasAny ? all : undefined;
+}
+
+/** Returns the numbers of the turns of assistant messages, by the index of the message. Earlier ones are of the prompt. */
+export function turnsOfMessages({ messages, turns }: EpisodeView): Map<number, number> {
+  const replies = messages.flatMap(({ role }, index) => role === "assistant" ? [index] : []);
+  const count = Math.min(turns.length, replies.length);
+  return new Map(
+    replies.slice(replies.length - count).map((index, at) => [index, turns[at]?.turn ?? at + 1]),
+  );
+}
+
+function versionOf(version: string | number | undefined): string | undefined {
+  return version === undefined ? undefined : `${version}`;
+}
+
+function textFacts(facts: Readonly<Record<string, unknown>>): Record<string, string> {
+  const known = Object.entries(facts).filter(([, value]) => value !== undefined && value !== null);
+  return Object.fromEntries(known.map(([name, value]) => [name, `${value}`]));
+}

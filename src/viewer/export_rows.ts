@@ -1,0 +1,82 @@
+import type { EpisodeTable } from "./index/episode_table.ts";
+import { readBytes } from "./index/run_index.ts";
+import type { OpenRun } from "./run_store.ts";
+
+/** Bytes that are read at once. */
+const PART_BYTES = 1024 * 1024;
+/** Rows of CSV that are made at once. */
+const CSV_ROWS = 1_000;
+
+const encoder = new TextEncoder();
+
+/** Streams the lines of rows as they are in the file. */
+export function exportJsonLines({ table, file }: OpenRun, rows: Uint32Array): ReadableStream<Uint8Array> {
+  return ReadableStream.from(readLines(file.path, table, rows));
+}
+
+async function* readLines(path: string, table: EpisodeTable, rows: Uint32Array): AsyncGenerator<Uint8Array> {
+  using file = await Deno.open(path);
+  const newline = encoder.encode("\n");
+  for (const row of rows) {
+    const start = table.columns.offset[row] ?? 0;
+    const end = start + (table.columns.length[row] ?? 0);
+    for (let offset = start; offset < end; offset += PART_BYTES) {
+      yield await readBytes(file, { offset, length: Math.min(PART_BYTES, end - offset) });
+    }
+    yield newline;
+  }
+}
+
+const CSV_COLUMNS = [
+  "episode",
+  "task",
+  "group",
+  "sample",
+  "reward",
+  "turns",
+  "tokens",
+  "tool_calls",
+  "tool_statuses",
+  "duration_ms",
+  "end",
+  "error_boundary",
+];
+
+/** Streams the facts of rows as CSV (RFC 4180). */
+export function exportCsv({ table }: OpenRun, rows: Uint32Array): ReadableStream<Uint8Array> {
+  return ReadableStream.from(csvParts(table, rows));
+}
+
+function* csvParts(table: EpisodeTable, rows: Uint32Array): Generator<Uint8Array> {
+  yield encoder.encode(`${CSV_COLUMNS.join(",")}\r\n`);
+  for (let from = 0; from < rows.length; from += CSV_ROWS) {
+    const lines = Array.from(rows.subarray(from, from + CSV_ROWS), (row) => csvLine(table, row));
+    yield encoder.encode(lines.join(""));
+  }
+}
+
+function csvLine(table: EpisodeTable, row: number): string {
+  const { sample, reward, turns, tokens, calls, durationMs } = table.columns;
+  const score = reward[row] ?? NaN;
+  const cells = [
+    `${row + 1}`,
+    csvText(table.nameOf("task", row)),
+    csvText(table.nameOf("group", row)),
+    `${sample[row]}`,
+    Number.isNaN(score) ? "" : `${score}`,
+    `${turns[row]}`,
+    `${tokens[row]}`,
+    `${calls[row]}`,
+    csvText(table.statusesOf(row).join(" ")),
+    `${durationMs[row]}`,
+    table.endOf(row),
+    csvText(table.boundaryOf(row)),
+  ];
+  return `${cells.join(",")}\r\n`;
+}
+
+/** Quotes a text. A spreadsheet would compute one that begins as a formula, so a quote mark precedes it. */
+function csvText(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

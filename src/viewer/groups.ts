@@ -1,0 +1,81 @@
+import type { EpisodeTable } from "./index/episode_table.ts";
+import { passAt } from "./statistics.ts";
+
+/** Rewards of the episodes of each group, by the number of its name. */
+export interface GroupRewards {
+  /** Numbers of the names, in the order of the first episodes. */
+  readonly names: Uint32Array;
+  /** Episodes of each group. */
+  readonly episodes: Uint32Array;
+  /** Scored episodes of each group. */
+  readonly scored: Uint32Array;
+  /** Episodes with a reward of 1 or more. */
+  readonly right: Uint32Array;
+  /** Sum of the rewards. */
+  readonly sums: Float64Array;
+}
+
+/** Collects the rewards of the given rows by task, or by group. */
+export function collectGroups(
+  { columns, names: { size } }: EpisodeTable,
+  rows: Uint32Array,
+  by: "task" | "group" = "group",
+): GroupRewards {
+  const places = new Int32Array(size).fill(-1);
+  const names: number[] = [];
+  for (const row of rows) {
+    const name = columns[by][row] ?? 0;
+    if (places[name] === -1) places[name] = names.push(name) - 1;
+  }
+  const groups = {
+    names: Uint32Array.from(names),
+    episodes: new Uint32Array(names.length),
+    scored: new Uint32Array(names.length),
+    right: new Uint32Array(names.length),
+    sums: new Float64Array(names.length),
+  };
+  for (const row of rows) {
+    const place = places[columns[by][row] ?? 0] ?? 0;
+    add(groups.episodes, place, 1);
+    const reward = columns.reward[row] ?? NaN;
+    if (Number.isNaN(reward)) continue;
+    add(groups.scored, place, 1);
+    add(groups.sums, place, reward);
+    if (reward >= 1) add(groups.right, place, 1);
+  }
+  return groups;
+}
+
+/** Returns the mean reward of each group that has one. Groups, not episodes, are independent. */
+export function groupMeans({ sums, scored }: GroupRewards): Float64Array {
+  return sums.map((sum, at) => sum / (scored[at] ?? 0)).filter((mean) => !Number.isNaN(mean));
+}
+
+/** Mean of pass@k over the groups that have at least k scored episodes. */
+export interface PassRate {
+  readonly k: number;
+  readonly rate: number;
+  readonly groups: number;
+}
+
+/** Returns pass@1, pass@2, pass@4 and so on, up to the largest number of scored episodes that half of the groups have. */
+export function passRates({ scored, right }: GroupRewards): PassRate[] {
+  const most = scored.toSorted()[Math.floor(scored.length / 2)] ?? 0;
+  const sizes: number[] = [];
+  for (let k = 1; k < most; k *= 2) sizes.push(k);
+  if (most > 0) sizes.push(most);
+  return sizes.map((k) => {
+    let sum = 0;
+    let groups = 0;
+    for (const [at, count] of scored.entries()) {
+      if (count < k) continue;
+      sum += passAt(k, { count, right: right[at] ?? 0 });
+      groups++;
+    }
+    return { k, rate: sum / groups, groups };
+  });
+}
+
+function add(counts: Uint32Array | Float64Array, at: number, value: number): void {
+  counts[at] = (counts[at] ?? 0) + value;
+}

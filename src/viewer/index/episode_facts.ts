@@ -1,0 +1,140 @@
+/** What the index keeps of a row, beside its position in the file. */
+export interface EpisodeFacts {
+  readonly task: string;
+  /** Group whose rewards are compared: that of the task, or its id. */
+  readonly group: string;
+  readonly sample: number;
+  /** `NaN` if the episode was not scored. */
+  readonly reward: number;
+  readonly turns: number;
+  /** Tokens of the conversation at its end; 0 if they are unknown. */
+  readonly tokens: number;
+  readonly calls: number;
+  readonly durationMs: number;
+  readonly end: EpisodeEnd;
+  /** Boundary of the failure; the empty text without one. */
+  readonly boundary: string;
+  readonly policy: string;
+  /** Distinct statuses of the tool calls. */
+  readonly statuses: ReadonlySet<string>;
+  /** Id of the episode, if the row has one. */
+  readonly id: string;
+  /** Id of the episode that this one branches from; the empty text for none. */
+  readonly parent: string;
+  /** Turn of the parent after which this episode differs. */
+  readonly branchTurn: number;
+}
+
+/** How an episode ended. `damaged` is a line that is no episode. */
+export type EpisodeEnd = "terminated" | "truncated" | "stopped" | "failed" | "damaged";
+
+/** Names of the ends, by the number that the index stores. */
+export const EPISODE_ENDS: readonly EpisodeEnd[] = [
+  "terminated",
+  "truncated",
+  "stopped",
+  "failed",
+  "damaged",
+];
+
+/** Characters of a name in the index. Longer ones are cut; the page of the episode has all. */
+const MAX_NAME = 512;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns the facts of a parsed line, or `undefined` if it is no episode. It reads trajectories (`--out`) and rows for a
+ * trainer (`--train-out`). A field of another type counts as missing: the row is displayed, not acted upon.
+ */
+export function factsOf(value: unknown): EpisodeFacts | undefined {
+  const row = fieldsOf(value);
+  if (row === undefined || !Array.isArray(row.messages)) return undefined;
+  const task = fieldsOf(row.task);
+  if (task !== undefined) return trajectoryFacts(row, task);
+  return typeof row.task_id === "string" && Array.isArray(row.tokens) ? interactionFacts(row) : undefined;
+}
+
+function trajectoryFacts(row: Fields, task: Fields): EpisodeFacts {
+  const error = fieldsOf(row.error);
+  const calls = listOf(row.toolResults);
+  return {
+    ...sharedFacts(row, textOf(task.id), textOf(task.group)),
+    turns: numberOf(row.turns),
+    tokens: tokensOf(row),
+    calls: calls.length,
+    durationMs: numberOf(fieldsOf(row.times)?.totalMs),
+    statuses: statusesOf(calls),
+    end: error
+      ? "failed"
+      : row.terminated === true
+      ? "terminated"
+      : row.truncated === true
+      ? "truncated"
+      : "stopped",
+    boundary: textOf(error?.boundary),
+    policy: textOf(fieldsOf(row.versions)?.policy),
+  };
+}
+
+function interactionFacts(row: Fields): EpisodeFacts {
+  const [error] = listOf(row.errors);
+  const calls = listOf(row.tool_calls);
+  return {
+    ...sharedFacts(row, textOf(row.task_id), textOf(row.group)),
+    turns: listOf(row.turns).length,
+    tokens: listOf(row.tokens).length,
+    calls: calls.length,
+    durationMs: numberOf(fieldsOf(row.timings)?.total_ms),
+    statuses: statusesOf(calls),
+    end: error
+      ? "failed"
+      : row.status === "completed"
+      ? "terminated"
+      : row.status === "truncated"
+      ? "truncated"
+      : "stopped",
+    boundary: textOf(fieldsOf(error)?.boundary),
+    policy: "",
+  };
+}
+
+function sharedFacts(row: Fields, task: string, group: string) {
+  const { parent } = row;
+  return {
+    task,
+    group: group === "" ? task : group,
+    sample: typeof row.sample === "number" ? row.sample : 1,
+    reward: typeof row.reward === "number" ? row.reward : NaN,
+    id: textOf(row.id),
+    parent: textOf(fieldsOf(parent)?.id ?? parent),
+    branchTurn: numberOf(fieldsOf(parent)?.turn ?? row.turn),
+  };
+}
+
+/** Returns the recorded tokens; without them, those that the server counted at the last reply. */
+function tokensOf({ tokens, steps }: Fields): number {
+  const ids = fieldsOf(tokens)?.ids;
+  if (Array.isArray(ids)) return ids.length;
+  const usage = fieldsOf(fieldsOf(listOf(steps).at(-1))?.usage);
+  return numberOf(usage?.promptTokens) + numberOf(usage?.replyTokens);
+}
+
+function statusesOf(calls: readonly unknown[]): Set<string> {
+  return new Set(calls.map((call) => textOf(fieldsOf(call)?.status)));
+}
+
+function fieldsOf(value: unknown): Fields | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Fields : undefined;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value.slice(0, MAX_NAME) : "";
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === "number" ? value : 0;
+}

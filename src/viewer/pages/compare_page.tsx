@@ -1,0 +1,158 @@
+import type { FC } from "hono/jsx";
+import type { ComparedTask, RunComparison } from "../compare_runs.ts";
+import { PAGE_ROWS } from "../episode_query.ts";
+import type { OpenRun } from "../run_store.ts";
+import { BASE, episodeHref, formatChange, formatNumber, Page, Reward, runHref } from "./layout.tsx";
+import { Pager } from "./run_page.tsx";
+import { SafeText } from "./safe_text.tsx";
+
+/** Which tasks a comparison shows. */
+export const CHANGES = ["all", "worse", "better", "same"] as const;
+
+/** Content of the page that compares two runs. */
+export interface ComparePageProps {
+  readonly first: OpenRun;
+  readonly second: OpenRun;
+  readonly comparison: RunComparison;
+  readonly change: typeof CHANGES[number];
+  readonly page: number;
+}
+
+/** Two runs of the same tasks side by side, the largest changes first. */
+export const ComparePage: FC<ComparePageProps> = ({ first, second, comparison, change, page: wanted }) => {
+  const tasks = comparison.tasks.filter((task) => change === "all" || changeOf(task) === change);
+  const pages = Math.max(1, Math.ceil(tasks.length / PAGE_ROWS));
+  const page = Math.min(wanted, pages);
+  const search = (changes: Record<string, string>) => {
+    const parameters = new URLSearchParams([["run", first.file.name], ["run", second.file.name]]);
+    for (const [name, value] of Object.entries({ change, ...changes })) parameters.set(name, value);
+    return `${BASE}/compare?${parameters}`;
+  };
+  return (
+    <Page title="Compare" crumbs={[{ text: "Compare", href: search({}) }]}>
+      <h1>Compare</h1>
+      <dl class="figures">
+        <RunName label="First" run={first} />
+        <RunName label="Second" run={second} />
+        <Difference comparison={comparison} />
+      </dl>
+      <p>
+        {`${formatNumber(comparison.tasks.length)} tasks are in both runs. Only the first has ${
+          formatNumber(comparison.onlyFirst)
+        }, only the second ${formatNumber(comparison.onlySecond)}; they are not compared.`}
+      </p>
+      <nav class="actions" aria-label="Changes">
+        {CHANGES.map((name) => (
+          <a href={search({ change: name })} aria-current={name === change ? "true" : undefined}>
+            {`${name} (${formatNumber(name === "all" ? comparison.tasks.length : comparison[name])})`}
+          </a>
+        ))}
+        <a
+          href={`${BASE}/compare?${new URLSearchParams([["run", second.file.name], [
+            "run",
+            first.file.name,
+          ]])}`}
+        >
+          swap
+        </a>
+      </nav>
+      {tasks.length === 0 ? <p>No task to show.</p> : (
+        <>
+          <div class="scroll" tabindex={0} role="region" aria-label="Tasks">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Task</th>
+                  <th scope="col" class="number">First</th>
+                  <th scope="col" class="number">Second</th>
+                  <th scope="col" class="number">Change</th>
+                </tr>
+              </thead>
+              <tbody>
+                {tasks.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS).map((task) => (
+                  <tr>
+                    <th scope="row">
+                      <SafeText text={task.task || "(no id)"} limit={100} />
+                    </th>
+                    <td class="number">
+                      <a href={episodeHref(first.file.name, task.firstRow, taskSearch(task))}>
+                        <Reward value={task.first} />
+                      </a>
+                    </td>
+                    <td class="number">
+                      <a href={episodeHref(second.file.name, task.secondRow, taskSearch(task))}>
+                        <Reward value={task.second} />
+                      </a>
+                    </td>
+                    <td class={`number ${changeOf(task)}`}>
+                      {`${formatChange(task.second - task.first)} ${changeOf(task)}`}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+          <Pager href={(to) => search({ page: `${to}` })} page={page} pages={pages} />
+        </>
+      )}
+    </Page>
+  );
+};
+
+const RunName: FC<{ label: string; run: OpenRun }> = ({ label, run }) => (
+  <div>
+    <dt>{label}</dt>
+    <dd>
+      <a href={runHref(run.file.name)}>
+        <SafeText text={run.file.name} limit={100} />
+      </a>
+    </dd>
+  </div>
+);
+
+const Difference: FC<{ comparison: RunComparison }> = (
+  { comparison: { difference, test, better, worse, same } },
+) => (
+  <>
+    <div>
+      <dt>Change of the mean reward</dt>
+      <dd>
+        {difference
+          ? `${formatChange(difference.mean)} (${formatChange(difference.low)} to ${
+            formatChange(difference.high)
+          })`
+          : "–"}
+      </dd>
+      {difference && (
+        <dd class="note">
+          {`95 %, paired over the tasks (${
+            difference.method === "bootstrap" ? "bootstrap" : "normal approximation"
+          })`}
+        </dd>
+      )}
+    </div>
+    <div>
+      <dt>Tasks better, worse, same</dt>
+      <dd>{`${formatNumber(better)}, ${formatNumber(worse)}, ${formatNumber(same)}`}</dd>
+    </div>
+    {test && (
+      <div>
+        <dt>McNemar's exact test</dt>
+        <dd>{`p = ${test.p < 0.0001 ? test.p.toExponential(1) : formatNumber(test.p)}`}</dd>
+        <dd class="note">
+          {`samples solved only by the first: ${formatNumber(test.onlyFirst)}, only by the second: ${
+            formatNumber(test.onlySecond)
+          }`}
+        </dd>
+      </div>
+    )}
+  </>
+);
+
+function changeOf({ first, second }: ComparedTask): "better" | "worse" | "same" {
+  return second > first ? "better" : second < first ? "worse" : "same";
+}
+
+function taskSearch({ task }: ComparedTask): string {
+  return `?${new URLSearchParams({ task })}`;
+}

@@ -1,0 +1,110 @@
+import { collectGroups, groupMeans, type GroupRewards, type PassRate, passRates } from "./groups.ts";
+import { EPISODE_ENDS } from "./index/episode_facts.ts";
+import type { EpisodeTable } from "./index/episode_table.ts";
+import { type Histogram, histogramOf, type MeanInterval, meanInterval } from "./statistics.ts";
+
+/** A point of a curve: the mean of some episodes. */
+export interface CurvePoint {
+  /** Number of the first and the last episode, from 1. */
+  readonly first: number;
+  readonly last: number;
+  readonly mean: number;
+  readonly count: number;
+}
+
+/** Figures of some episodes of a run. */
+export interface RunSummary {
+  readonly episodes: number;
+  /** Mean reward of the scored episodes, with an interval over the groups. */
+  readonly reward: MeanInterval | undefined;
+  readonly unscored: number;
+  /** Episodes that failed at a boundary. */
+  readonly failed: number;
+  /** Lines that are no episodes. */
+  readonly damaged: number;
+  readonly tokens: number;
+  readonly policies: readonly string[];
+  readonly statuses: readonly string[];
+  readonly boundaries: readonly string[];
+}
+
+/** Figures and plots of the page of a run. */
+export interface RunDetails extends RunSummary {
+  readonly groups: GroupRewards;
+  readonly passRates: readonly PassRate[];
+  readonly curve: readonly CurvePoint[];
+  /** Mean rewards of the tasks, sorted. */
+  readonly taskMeans: Float64Array;
+  readonly turns: Histogram;
+  readonly lengths: Histogram;
+  readonly durations: Histogram;
+}
+
+const FAILED = EPISODE_ENDS.indexOf("failed");
+const DAMAGED = EPISODE_ENDS.indexOf("damaged");
+const CURVE_POINTS = 80;
+const BINS = 24;
+
+/** Returns the figures of rows. The mean reward is that of the groups' means: samples of a task are not independent. */
+export function summarize(
+  table: EpisodeTable,
+  rows: Uint32Array,
+  groups = collectGroups(table, rows),
+): RunSummary {
+  const { reward, end, tokens } = table.columns;
+  const { policies, statuses, boundaries } = table.shortNames;
+  const counts = { unscored: 0, failed: 0, damaged: 0, tokens: 0 };
+  for (const row of rows) {
+    if (end[row] === DAMAGED) counts.damaged++;
+    else if (Number.isNaN(reward[row])) counts.unscored++;
+    if (end[row] === FAILED) counts.failed++;
+    counts.tokens += tokens[row] ?? 0;
+  }
+  const named = (names: readonly string[]) => names.filter((name) => name !== "");
+  return {
+    ...counts,
+    episodes: rows.length - counts.damaged,
+    reward: meanInterval(groupMeans(groups)),
+    policies: named(policies),
+    statuses: named(statuses),
+    boundaries: named(boundaries),
+  };
+}
+
+/** Returns the figures and plots of rows. */
+export function describeRows(table: EpisodeTable, rows: Uint32Array): RunDetails {
+  const groups = collectGroups(table, rows);
+  const { turns, tokens, durationMs } = table.columns;
+  const valuesOf = (column: ArrayLike<number>) => Float64Array.from(rows, (row) => column[row] ?? NaN);
+  return {
+    ...summarize(table, rows, groups),
+    groups,
+    passRates: passRates(groups),
+    curve: rewardCurve(table, rows),
+    taskMeans: groupMeans(collectGroups(table, rows, "task")).sort(),
+    turns: histogramOf(valuesOf(turns), { bins: BINS, whole: true }),
+    lengths: histogramOf(valuesOf(tokens), { bins: BINS, whole: true }),
+    durations: histogramOf(valuesOf(durationMs), { bins: BINS, whole: false }),
+  };
+}
+
+/** Returns the mean rewards of successive parts of the rows, in the order of the file. */
+function rewardCurve({ columns: { reward } }: EpisodeTable, rows: Uint32Array): CurvePoint[] {
+  const ordered = rows.toSorted();
+  const points = Math.min(CURVE_POINTS, ordered.length);
+  return Array.from({ length: points }, (_, point) => {
+    const part = ordered.subarray(
+      Math.floor(point / points * ordered.length),
+      Math.floor((point + 1) / points * ordered.length),
+    );
+    let sum = 0;
+    let count = 0;
+    for (const row of part) {
+      const value = reward[row] ?? NaN;
+      if (Number.isNaN(value)) continue;
+      sum += value;
+      count++;
+    }
+    return { first: (part[0] ?? 0) + 1, last: (part.at(-1) ?? 0) + 1, mean: sum / count, count };
+  }).filter(({ count }) => count > 0);
+}

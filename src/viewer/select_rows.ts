@@ -1,0 +1,88 @@
+import type { EpisodeTable } from "./index/episode_table.ts";
+import { type EpisodeQuery, isFiltered, SORT_COLUMNS } from "./episode_query.ts";
+import type { OpenRun, RunStore } from "./run_store.ts";
+import { searchRows } from "./text_search.ts";
+
+/** Returns the numbers of the rows of a query, in its order. The result is kept for the next page. */
+export async function selectRows(
+  store: RunStore,
+  run: OpenRun,
+  query: EpisodeQuery,
+): Promise<Uint32Array> {
+  const { page: _, ...rest } = query;
+  return await store.derive(`rows\n${run.version}\n${JSON.stringify(rest)}`, async () => {
+    const { table, file } = run;
+    let rows = allRows(table.count);
+    if (isFiltered(query)) rows = rows.filter(matcherOf(table, query));
+    if (query.text !== undefined) rows = await searchRows(file.path, { table, rows, text: query.text });
+    return sortRows(table, rows, query);
+  });
+}
+
+/** Returns the numbers of all rows. */
+export function allRows(count: number): Uint32Array {
+  const rows = new Uint32Array(count);
+  for (let row = 0; row < count; row++) rows[row] = row;
+  return rows;
+}
+
+/** Returns a function that is true for the rows of a query; it ignores the text. */
+function matcherOf(table: EpisodeTable, query: EpisodeQuery): (row: number) => boolean {
+  const { columns: { reward, task, boundary, statuses, end }, names, shortNames } = table;
+  const tests: ((row: number) => boolean)[] = [];
+  const { reward: choice, minReward, maxReward, error, tool, task: taskName } = query;
+  const rewardOf = (row: number) => reward[row] ?? NaN;
+  if (choice === "right") tests.push((row) => rewardOf(row) >= 1);
+  if (choice === "wrong") tests.push((row) => rewardOf(row) < 1);
+  if (choice === "partial") tests.push((row) => rewardOf(row) > 0 && rewardOf(row) < 1);
+  if (choice === "zero") tests.push((row) => rewardOf(row) <= 0);
+  if (choice === "unscored") tests.push((row) => Number.isNaN(rewardOf(row)));
+  if (minReward !== undefined) tests.push((row) => rewardOf(row) >= minReward);
+  if (maxReward !== undefined) tests.push((row) => rewardOf(row) <= maxReward);
+  if (error === "any") tests.push((row) => (end[row] ?? 0) >= FAILED);
+  else if (error === "none") tests.push((row) => (end[row] ?? 0) < FAILED);
+  else if (error !== undefined) {
+    const number = shortNames.boundaries.indexOf(error);
+    tests.push((row) => boundary[row] === number);
+  }
+  if (tool !== undefined) {
+    const bit = shortNames.statuses.indexOf(tool);
+    tests.push((row) => bit !== -1 && (((statuses[row] ?? 0) >>> bit) & 1) === 1);
+  }
+  if (taskName !== undefined) {
+    const number = names.find(taskName);
+    tests.push((row) => task[row] === number);
+  }
+  return (row) => tests.every((test) => test(row));
+}
+
+/** Number of the first end that is a failure. */
+const FAILED = 3;
+
+/**
+ * Sorts rows by a column: a stable order in which rows without a value are last. Numbers are compared with the precision
+ * of 32 bits.
+ */
+function sortRows(
+  { columns }: EpisodeTable,
+  rows: Uint32Array,
+  { sort, descending }: EpisodeQuery,
+): Uint32Array {
+  if (sort === "file") return descending ? rows.reverse() : rows;
+  const values = columns[SORT_COLUMNS[sort]];
+  // Each item is the number of the value, then that of the row: the runtime sorts 64-bit integers without a callback.
+  const keys = new BigUint64Array(rows.length);
+  const words = new Uint32Array(keys.buffer);
+  const single = new Float32Array(1);
+  const bits = new Uint32Array(single.buffer);
+  for (const [at, row] of rows.entries()) {
+    const value = values[row] ?? NaN;
+    single[0] = descending ? -value : value;
+    const raw = bits[0] ?? 0;
+    const ordered = raw >>> 31 ? ~raw : raw | 0x80000000;
+    words[2 * at] = row;
+    words[2 * at + 1] = Number.isNaN(value) ? 0xffffffff : ordered;
+  }
+  keys.sort();
+  return rows.map((_, at) => words[2 * at] ?? 0);
+}

@@ -1,0 +1,125 @@
+import { seededRandom } from "../seeded_random.ts";
+
+/** A mean with a confidence interval of 95 %. */
+export interface MeanInterval {
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+  /** Number of values. */
+  readonly count: number;
+  /** How the interval was computed. */
+  readonly method: "bootstrap" | "normal";
+}
+
+/** Draws of a bootstrap. With more values than allow 1,000 resamples, the normal approximation is exact enough. */
+const MAX_DRAWS = 4_000_000;
+const RESAMPLES = 2_000;
+const MIN_RESAMPLES = 1_000;
+const Z_95 = 1.959964;
+
+/**
+ * Returns the mean with a percentile bootstrap interval of 95 %, which is the same for the same values. Above 4,000
+ * values it is the normal approximation. Returns `undefined` without values.
+ */
+export function meanInterval(values: ArrayLike<number>): MeanInterval | undefined {
+  const count = values.length;
+  if (count === 0) return undefined;
+  const mean = meanOf(values);
+  const resamples = Math.min(RESAMPLES, Math.floor(MAX_DRAWS / count));
+  if (resamples < MIN_RESAMPLES) {
+    const margin = Z_95 * Math.sqrt(varianceOf(values, mean) / count);
+    return { mean, low: mean - margin, high: mean + margin, count, method: "normal" };
+  }
+  const random = seededRandom(count);
+  const means = new Float64Array(resamples);
+  for (let resample = 0; resample < resamples; resample++) {
+    let sum = 0;
+    for (let draw = 0; draw < count; draw++) sum += values[Math.floor(random() * count)] ?? 0;
+    means[resample] = sum / count;
+  }
+  means.sort();
+  return { mean, low: quantileOf(means, 0.025), high: quantileOf(means, 0.975), count, method: "bootstrap" };
+}
+
+/** Returns a quantile of sorted values, linear between two of them; `NaN` without values. */
+export function quantileOf(sorted: ArrayLike<number>, share: number): number {
+  const position = share * (sorted.length - 1);
+  const below = Math.floor(position);
+  const low = sorted[below] ?? NaN;
+  const high = sorted[Math.min(below + 1, sorted.length - 1)] ?? NaN;
+  return low + (high - low) * (position - below);
+}
+
+/**
+ * Returns the probability that at least one of `k` samples is right, estimated without bias from `right` of `count`
+ * samples (Chen et al., 2021, arXiv:2107.03374): 1 - C(count - right, k) / C(count, k).
+ *
+ * @throws {RangeError} if `k` is larger than `count`.
+ */
+export function passAt(k: number, { count, right }: { count: number; right: number }): number {
+  if (k > count) throw new RangeError(`Cannot estimate pass@${k} as it needs ${k} samples: found ${count}`);
+  let allWrong = 1;
+  for (let draw = 0; draw < k; draw++) allWrong *= Math.max(0, count - right - draw) / (count - draw);
+  return 1 - allWrong;
+}
+
+/** Result of McNemar's test. */
+export interface McNemarTest {
+  /** Pairs that only the first run solved. */
+  readonly onlyFirst: number;
+  /** Pairs that only the second run solved. */
+  readonly onlySecond: number;
+  /** Two-sided exact p-value. */
+  readonly p: number;
+}
+
+/** Returns McNemar's exact test (binomial, two-sided) of the pairs on which two runs differ. */
+export function mcNemarTest(onlyFirst: number, onlySecond: number): McNemarTest {
+  const pairs = onlyFirst + onlySecond;
+  let logTerm = -pairs * Math.LN2; // log of C(pairs, 0) / 2^pairs
+  let tail = 0;
+  for (let at = 0; at <= Math.min(onlyFirst, onlySecond); at++) {
+    tail += Math.exp(logTerm);
+    logTerm += Math.log(pairs - at) - Math.log(at + 1);
+  }
+  return { onlyFirst, onlySecond, p: Math.min(1, 2 * tail) };
+}
+
+/** Counts of values in ranges of equal width. */
+export interface Histogram {
+  readonly low: number;
+  readonly width: number;
+  readonly counts: readonly number[];
+}
+
+/**
+ * Returns a histogram of the finite values. The last range also counts what is above the 99.5 % quantile, so that one
+ * outlier does not hide the others.
+ */
+export function histogramOf(values: Float64Array, options: { bins: number; whole: boolean }): Histogram {
+  const sorted = values.filter(Number.isFinite).sort();
+  const low = sorted[0] ?? 0;
+  const high = quantileOf(sorted, 0.995);
+  const range = Number.isNaN(high) ? 0 : high - low;
+  const bins = Math.max(1, options.whole ? Math.min(options.bins, Math.floor(range) + 1) : options.bins);
+  const exact = range / bins || 1;
+  const width = options.whole ? Math.max(1, Math.ceil((range + 1) / bins)) : exact;
+  const counts = Array<number>(bins).fill(0);
+  for (const value of sorted) {
+    const bin = Math.min(bins - 1, Math.floor((value - low) / width));
+    counts[bin] = (counts[bin] ?? 0) + 1;
+  }
+  return { low, width, counts };
+}
+
+function meanOf(values: ArrayLike<number>): number {
+  let sum = 0;
+  for (let at = 0; at < values.length; at++) sum += values[at] ?? 0;
+  return sum / values.length;
+}
+
+function varianceOf(values: ArrayLike<number>, mean: number): number {
+  let sum = 0;
+  for (let at = 0; at < values.length; at++) sum += ((values[at] ?? 0) - mean) ** 2;
+  return values.length < 2 ? 0 : sum / (values.length - 1);
+}

@@ -1,0 +1,254 @@
+import { type Context, Hono } from "hono";
+import type { Tokenizer } from "../chat/tokenizer.ts";
+import viewerScript from "./assets/viewer.js" with { type: "text" };
+import viewerStyle from "./assets/viewer.css" with { type: "text" };
+import { branchTreeOf } from "./branch_tree.ts";
+import { compareRuns } from "./compare_runs.ts";
+import { type EpisodeQuery, parseQuery, toSearch } from "./episode_query.ts";
+import { readEpisode } from "./episode_view.ts";
+import { exportCsv, exportJsonLines } from "./export_rows.ts";
+import { isLive, LiveEvents } from "./live_events.ts";
+import { CHANGES, ComparePage } from "./pages/compare_page.tsx";
+import { EpisodePage } from "./pages/episode_page.tsx";
+import { GroupsPage } from "./pages/groups_page.tsx";
+import { BASE, MessagePage, renderPage, runHref } from "./pages/layout.tsx";
+import { RunPage } from "./pages/run_page.tsx";
+import { type ListedRun, RunsPage } from "./pages/runs_page.tsx";
+import type { RunFile, RunFolder } from "./run_folder.ts";
+import { type OpenRun, RunStore } from "./run_store.ts";
+import { describeRows, type RunDetails, summarize } from "./run_summary.ts";
+import { allRows, selectRows } from "./select_rows.ts";
+
+/** Options of {@linkcode viewerApp}. */
+export interface ViewerOptions {
+  readonly folder: RunFolder;
+  /** Decodes the tokens of episodes. */
+  readonly tokenizer?: Tokenizer | undefined;
+  /** Ends streams and reading. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Milliseconds that a page waits for a file that is read; then it shows how far it is. */
+const WAIT_MS = 1_500;
+/** Milliseconds that the list of runs waits for all files. */
+const LIST_WAIT_MS = 800;
+/** Milliseconds that an export waits for a file that is read. */
+const EXPORT_WAIT_MS = 10 * 60_000;
+
+/** Scripts and styles come from this server; nothing else is loaded, and forms are sent to it. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** A file of episodes as the model wrote it: nothing in it is loaded or run, whatever a browser takes it for. */
+const DATA_HEADERS = { "content-security-policy": "default-src 'none'; sandbox; frame-ancestors 'none'" };
+
+/**
+ * Returns the pages of a folder of runs below `/runs`. It only reads: every route is a GET, so a page of another site can
+ * change nothing. It checks neither a token nor the host name, which is the task of the server around it.
+ */
+export function viewerApp({ folder, tokenizer, signal }: ViewerOptions): Hono {
+  const store = new RunStore(folder, { signal });
+  const live = new LiveEvents(store, { signal });
+  const app = new Hono();
+  app.use(async (c, next) => {
+    await next();
+    const { headers } = c.res;
+    if (!headers.has("content-security-policy")) headers.set("content-security-policy", POLICY);
+    if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
+    headers.set("x-content-type-options", "nosniff");
+    headers.set("referrer-policy", "same-origin");
+    headers.set("cross-origin-opener-policy", "same-origin");
+    headers.set("cross-origin-resource-policy", "same-origin");
+  });
+  app.get(`${BASE}/assets/viewer.css`, (c) => asset(c, viewerStyle, "text/css"));
+  app.get(`${BASE}/assets/viewer.js`, (c) => asset(c, viewerScript, "text/javascript"));
+  app.get(BASE, async (c) => c.html(await listRuns(store)));
+  app.get(`${BASE}/compare`, (c) => compare(c, store));
+  app.get(`${BASE}/:run`, (c) =>
+    withRun(c, store, async (run) => {
+      const query = parseQuery(parametersOf(c));
+      const { rows, details } = await describe(store, run, query);
+      return c.html(renderPage(<RunPage {...{ run, query, rows, details, isLive: isLive(run.file) }} />));
+    }));
+  app.get(`${BASE}/:run/groups`, (c) =>
+    withRun(c, store, async (run) => {
+      const query = parseQuery(parametersOf(c));
+      const { details } = await describe(store, run, query);
+      return c.html(renderPage(<GroupsPage run={run} query={query} details={details} />));
+    }));
+  app.get(`${BASE}/:run/events`, async (c) => {
+    const file = await folder.find(c.req.param("run"));
+    const events = file && live.open(file.name);
+    if (events === undefined) return notFound(c, file ? "Too many pages follow runs." : NO_RUN);
+    return c.body(events, 200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+  });
+  for (const [ending, { type, write }] of Object.entries(EXPORTS)) {
+    app.get(`${BASE}/:run/export.${ending}`, (c) =>
+      withRun(c, store, async (run) => {
+        const rows = await selectRows(store, run, parseQuery(parametersOf(c)));
+        return c.body(write(run, rows), 200, {
+          "content-type": `${type}; charset=utf-8`,
+          "content-disposition": `attachment; filename="episodes.${ending}"`,
+          ...DATA_HEADERS,
+        });
+      }, EXPORT_WAIT_MS));
+  }
+  app.get(`${BASE}/:run/episodes/:episode`, (c) =>
+    withRow(c, store, async (run, row) => {
+      const parameters = parametersOf(c);
+      const query = parseQuery(parameters);
+      const rows = await selectRows(store, run, query);
+      const place = rows.indexOf(row);
+      const page = (
+        <EpisodePage
+          run={run}
+          row={row}
+          episode={await readEpisode(run, row)}
+          previous={place > 0 ? rows[place - 1] : undefined}
+          next={place >= 0 ? rows[place + 1] : undefined}
+          search={toSearch(query)}
+          tree={await store.derive(`tree\n${run.version}\n${row}`, () => branchTreeOf(run.table, row))}
+          tokenizer={tokenizer}
+          from={Math.floor(Number(parameters.get("from")) || 0)}
+          all={parameters.has("all")}
+        />
+      );
+      return c.html(renderPage(page));
+    }));
+  app.get(`${BASE}/:run/episodes/:episode/raw`, (c) =>
+    withRow(c, store, (run, row) => {
+      const bytes = exportJsonLines(run, Uint32Array.of(row));
+      return c.body(bytes, 200, { "content-type": "text/plain; charset=utf-8", ...DATA_HEADERS });
+    }));
+  app.notFound((c) => notFound(c, "There is no such page."));
+  return app;
+}
+
+const EXPORTS = {
+  jsonl: { type: "application/jsonl", write: exportJsonLines },
+  csv: { type: "text/csv", write: exportCsv },
+} as const;
+
+const NO_RUN = "The folder has no such run.";
+
+async function listRuns(store: RunStore): Promise<string> {
+  const { runs: files, isComplete } = await store.folder.list();
+  const deadline = performance.now() + LIST_WAIT_MS;
+  const runs: ListedRun[] = [];
+  for (const file of files) {
+    runs.push(await describeRun(store, file, Math.max(0, deadline - performance.now())));
+  }
+  const isReading = runs.some(({ summary, note }) => summary === undefined && note === READING);
+  return renderPage(<RunsPage runs={runs} isComplete={isComplete} isReading={isReading} />);
+}
+
+const READING = "reading …";
+
+async function describeRun(store: RunStore, file: RunFile, waitMs: number): Promise<ListedRun> {
+  const run = await store.open(file, waitMs);
+  if ("share" in run) return { file, note: READING };
+  if ("fault" in run) return { file, note: "cannot be read" };
+  const { table, version } = run;
+  const summary = await store.derive(`summary\n${version}`, () => summarize(table, allRows(table.count)));
+  return { file, summary };
+}
+
+async function describe(
+  store: RunStore,
+  run: OpenRun,
+  query: EpisodeQuery,
+): Promise<{ rows: Uint32Array; details: RunDetails }> {
+  const rows = await selectRows(store, run, query);
+  const { page: _page, sort: _sort, descending: _descending, ...filter } = query;
+  const key = `details\n${run.version}\n${JSON.stringify(filter)}`;
+  return { rows, details: await store.derive(key, () => describeRows(run.table, rows)) };
+}
+
+async function compare(c: Context, store: RunStore): Promise<Response> {
+  const names = c.req.queries("run") ?? [];
+  if (names.length !== 2) {
+    return c.html(
+      renderPage(
+        <MessagePage title="Compare" text={`Select two runs to compare: ${names.length} are selected.`} />,
+      ),
+      400,
+    );
+  }
+  const files = await Promise.all(names.map((name) => store.folder.find(name)));
+  const [firstFile, secondFile] = files;
+  if (firstFile === undefined || secondFile === undefined) return notFound(c, NO_RUN);
+  const first = await store.open(firstFile, WAIT_MS);
+  const second = await store.open(secondFile, WAIT_MS);
+  if (!("table" in first)) return stillReading(c, first);
+  if (!("table" in second)) return stillReading(c, second);
+  const key = `compare\n${first.version}\n${second.version}`;
+  const comparison = await store.derive(key, () => compareRuns(first.table, second.table));
+  const change = CHANGES.find((name) => name === c.req.query("change")) ?? "all";
+  const { page } = parseQuery(parametersOf(c));
+  return c.html(renderPage(<ComparePage {...{ first, second, comparison, change, page }} />));
+}
+
+/** Calls a handler with the run of the address, or says why it cannot be shown yet. */
+async function withRun(
+  c: Context,
+  store: RunStore,
+  handle: (run: OpenRun) => Response | Promise<Response>,
+  waitMs = WAIT_MS,
+): Promise<Response> {
+  const file = await store.folder.find(c.req.param("run") ?? "");
+  if (file === undefined) return notFound(c, NO_RUN);
+  const run = await store.open(file, waitMs);
+  return "table" in run ? await handle(run) : stillReading(c, run);
+}
+
+async function withRow(
+  c: Context,
+  store: RunStore,
+  handle: (run: OpenRun, row: number) => Response | Promise<Response>,
+): Promise<Response> {
+  return await withRun(c, store, async (run) => {
+    const number = c.req.param("episode") ?? "";
+    const row = /^[1-9]\d{0,9}$/.test(number) ? Number(number) - 1 : -1;
+    return row >= 0 && row < run.table.count
+      ? await handle(run, row)
+      : notFound(c, "The run has no such episode.");
+  });
+}
+
+function stillReading(
+  c: Context,
+  run: { file: RunFile; share: number } | { file: RunFile; fault: string },
+): Response {
+  const crumbs = [{ text: run.file.name, href: runHref(run.file.name) }];
+  if ("fault" in run) {
+    return c.html(
+      renderPage(<MessagePage title="Cannot read the run" crumbs={crumbs} text={run.fault} />),
+      500,
+    );
+  }
+  const text = `${Math.round(run.share * 100)} % of the file is read. The page is loaded again every second.`;
+  return c.html(
+    renderPage(<MessagePage title="Reading the run" crumbs={crumbs} refreshSeconds={1} text={text} />),
+    202,
+  );
+}
+
+function notFound(c: Context, text: string): Response {
+  return c.html(renderPage(<MessagePage title="Not found" text={text} />), 404);
+}
+
+function asset(c: Context, text: string, type: string): Response {
+  return c.body(text, 200, { "content-type": `${type}; charset=utf-8`, "cache-control": "max-age=60" });
+}
+
+function parametersOf(c: Context): URLSearchParams {
+  return new URL(c.req.url).searchParams;
+}
