@@ -58,7 +58,7 @@ export function viewerApp({ folder, tokenizer, signal }: ViewerOptions): Hono {
   const store = new RunStore(folder, { signal });
   const live = new LiveEvents(store, { signal });
   const app = new Hono();
-  app.use(async (c, next) => {
+  app.use(`${BASE}/*`, async (c, next) => {
     await next();
     const { headers } = c.res;
     if (!headers.has("content-security-policy")) headers.set("content-security-policy", POLICY);

@@ -56,9 +56,18 @@ export const EpisodePage: FC<EpisodePageProps> = (props) => {
             </section>
           )}
           <h2 id="messages">Messages</h2>
-          <Chat episode={episode} limit={props.all ? MOST_CHARACTERS : SHOWN_CHARACTERS} all={props.all} />
+          <Chat
+            episode={episode}
+            limit={props.all ? MOST_CHARACTERS : SHOWN_CHARACTERS}
+            allHref={props.all ? undefined : withParameter(search, "all", "1")}
+          />
           <h2 id="tokens">Tokens</h2>
-          <Tokens episode={episode} tokenizer={props.tokenizer} from={props.from} />
+          <Tokens
+            episode={episode}
+            tokenizer={props.tokenizer}
+            from={props.from}
+            hrefFrom={(from) => `${withParameter(search, "from", `${from}`)}#tokens`}
+          />
           <Info info={episode.info} />
         </>
       )}
@@ -69,6 +78,13 @@ export const EpisodePage: FC<EpisodePageProps> = (props) => {
     </Page>
   );
 };
+
+/** Returns the parameters of an address with one more. */
+function withParameter(search: string, name: string, value: string): string {
+  const parameters = new URLSearchParams(search);
+  parameters.set(name, value);
+  return `?${parameters}`;
+}
 
 const Neighbours: FC<EpisodePageProps> = (
   { run: { table, file: { name } }, row, previous, next, search, all },
@@ -83,7 +99,7 @@ const Neighbours: FC<EpisodePageProps> = (
     <a id="raw" href={runHref(name, "episodes", row + 1, "raw")}>
       {`Raw JSON (${formatBytes(table.columns.length[row] ?? 0)})`}
     </a>
-    {!all && <a href="?all=1">Show long texts whole</a>}
+    {!all && <a href={withParameter(search, "all", "1")}>Show long texts whole</a>}
   </nav>
 );
 

@@ -12,17 +12,17 @@ interface ChatProps {
   readonly episode: EpisodeView;
   /** Characters of a text that are shown. */
   readonly limit: number;
-  /** True to show all messages. */
-  readonly all: boolean;
+  /** Address of the page with all messages; all are shown without it. */
+  readonly allHref: string | undefined;
 }
 
 /** The conversation of an episode, with a link to each turn. */
-export const Chat: FC<ChatProps> = ({ episode, limit, all }) => {
+export const Chat: FC<ChatProps> = ({ episode, limit, allHref }) => {
   const turnOf = turnsOfMessages(episode);
   const turns = new Map(episode.turns.map((turn) => [turn.turn, turn]));
   const calls = Map.groupBy(episode.calls, ({ turn }) => turn);
   const placed = new Set(turnOf.values());
-  const shown = all ? episode.messages : episode.messages.slice(0, SHOWN_MESSAGES);
+  const shown = allHref === undefined ? episode.messages : episode.messages.slice(0, SHOWN_MESSAGES);
   const left = episode.messages.length - shown.length;
   return (
     <>
@@ -41,7 +41,7 @@ export const Chat: FC<ChatProps> = ({ episode, limit, all }) => {
       </ol>
       {left > 0 && (
         <p>
-          <a href="?all=1">{`Show ${formatNumber(left)} more messages`}</a>
+          <a href={allHref}>{`Show ${formatNumber(left)} more messages`}</a>
         </p>
       )}
       {episode.calls.some(({ turn }) => !placed.has(turn)) && (

@@ -13,10 +13,12 @@ interface TokensProps {
   readonly tokenizer: Tokenizer | undefined;
   /** Number of the first token that is shown. */
   readonly from: number;
+  /** Returns the address of the page that shows the tokens from a number on. */
+  readonly hrefFrom: (from: number) => string;
 }
 
 /** The tokens of an episode: sampled ones are marked, their log-probability is a colour and a title. */
-export const Tokens: FC<TokensProps> = ({ episode: { tokens, turns }, tokenizer, from }) => {
+export const Tokens: FC<TokensProps> = ({ episode: { tokens, turns }, tokenizer, from, hrefFrom }) => {
   if (tokens === null) return <p>The env did not keep the sampled tokens.</p>;
   if (tokens === undefined) return <p>The episode was recorded without tokens.</p>;
   const start = Math.min(Math.max(0, from), Math.max(0, tokens.ids.length - 1));
@@ -58,9 +60,9 @@ export const Tokens: FC<TokensProps> = ({ episode: { tokens, turns }, tokenizer,
         )}
       </div>
       <nav class="pager" aria-label="Tokens">
-        {start > 0 && <a href={`?from=${Math.max(0, start - PAGE_TOKENS)}#tokens`}>Earlier tokens</a>}
+        {start > 0 && <a href={hrefFrom(Math.max(0, start - PAGE_TOKENS))}>Earlier tokens</a>}
         {(start > 0 || end < tokens.ids.length) && <span>{`${start + 1}–${end}`}</span>}
-        {end < tokens.ids.length && <a href={`?from=${end}#tokens`}>Later tokens</a>}
+        {end < tokens.ids.length && <a href={hrefFrom(end)}>Later tokens</a>}
       </nav>
     </>
   );

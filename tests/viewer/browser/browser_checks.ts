@@ -151,6 +151,7 @@ test("the keyboard alone selects runs, opens episodes and turns, and reaches the
   await page.keyboard.press("Enter");
   await page.waitForURL("**/compare?**");
   await page.goto(`${url}/runs/full.jsonl/episodes/1`);
+  assertEquals(await page.evaluate("document.querySelector('.picture').naturalWidth"), 48); // its image is drawn
   await page.keyboard.press("j");
   assertEquals(await page.evaluate("document.activeElement.id"), "turn-1");
   await page.keyboard.press("j");
