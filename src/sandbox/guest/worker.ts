@@ -10,7 +10,7 @@ import {
   type ImageExtension,
   type PlainImagePlan,
 } from "./build.ts";
-import { Channel, type ChannelParts } from "./channel.ts";
+import { Channel } from "./channel.ts";
 import { Devices, textBytes } from "./devices.ts";
 import type { FileSystem, ModuleFactory } from "./emscripten.ts";
 import { Entropy } from "./entropy.ts";
