@@ -41,6 +41,13 @@ export interface ExecOptions {
   fetchFiles?: readonly string[] | undefined;
   /** Host tools that this exec, and no other one, may call as `paddock.tools.<name>`. */
   tools?: readonly HostTool[] | undefined;
+  /**
+   * `rewind` resets the session after the exec, like `reset({ mode: "rewind" })`, without a second round trip. The
+   * result does not wait for it; the next call of the session does.
+   *
+   * @default the state is kept
+   */
+  then?: "rewind" | undefined;
   /** Cancels the exec, which then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
   /**
@@ -219,7 +226,20 @@ export interface SessionPool {
   /** Limits of the profile of its sessions, in bytes, if it knows them. */
   readonly limits?: { readonly memoryBytes: number; readonly outputBytes: number } | undefined;
   /** Leases a session that no other lease has, and whose state no earlier lease has changed. Waits for one. */
-  acquire(options?: { seed?: number | undefined; signal?: AbortSignal | undefined }): Promise<SessionLease>;
+  acquire(options?: AcquireOptions): Promise<SessionLease>;
+}
+
+/** Options of {@linkcode SessionPool.acquire}. */
+export interface AcquireOptions {
+  /** Makes the session's randomness reproducible. */
+  seed?: number | undefined;
+  /**
+   * True if the lease is for one exec. A pool that rewinds its sessions then does so with the exec.
+   *
+   * @default false
+   */
+  once?: boolean | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /** Context of a running host tool. */

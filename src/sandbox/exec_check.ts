@@ -41,6 +41,9 @@ export function checkExec(
     );
   }
   if (options.argv !== undefined) checkArgv(options.argv);
+  if (options.then !== undefined && options.then !== "rewind") {
+    throw new ArgumentTypeError(`Cannot exec as 'then' must be 'rewind': current value is '${options.then}'`);
+  }
   checkInputs(options.inputs);
   checkTools(options.tools ?? [], profile);
   const files = Object.entries(options.files ?? {});

@@ -40,6 +40,13 @@ export function encodeInputs(inputs: Readonly<Record<string, unknown>> = {}): En
   });
 }
 
+/** True if the guest rewinds after an exec. Files that are to be read must be read before. */
+export function rewindsWithExec(
+  { then, fetchFiles = [] }: Pick<ExecOptions, "then" | "fetchFiles">,
+): boolean {
+  return then === "rewind" && fetchFiles.length === 0;
+}
+
 /** Returns the payload of an `exec` frame. */
 export function execRequest(
   code: string,
@@ -47,9 +54,10 @@ export function execRequest(
   limits: Limits,
 ): Uint8Array<ArrayBuffer> {
   const { stdin, argv, inputs, tools = [] } = options;
+  const rewinds = rewindsWithExec(options);
   const { hostToolCalls: calls, outputBytes: valueCap } = limits;
   if (stdin === undefined && !argv && inputs.length === 0 && tools.length === 0) {
-    return encodeExec(code, { calls, valueCap });
+    return encodeExec(code, { calls, valueCap, rewinds });
   }
   const extras = {
     stdin,
@@ -57,7 +65,7 @@ export function execRequest(
     inputs: inputs.map(({ name, type }) => [name, type]),
     tools: tools.map(toolSpec),
   };
-  return encodeExec(code, { calls, valueCap, extras });
+  return encodeExec(code, { calls, valueCap, extras, rewinds });
 }
 
 /** Returns the description of a tool that is sent to the guest. */

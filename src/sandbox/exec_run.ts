@@ -1,10 +1,10 @@
 import { ArgumentRangeError } from "../errors.ts";
 import type { ExecOptions, GuestError, MimeBundle } from "./exec.ts";
 import type { GuestResult } from "./guest_frames.ts";
-import type { GuestLink, GuestListener, Termination } from "./guest_link.ts";
+import { type GuestLink, type GuestListener, REQUEST_TIMEOUT_MS, type Termination } from "./guest_link.ts";
 import { watchProcess } from "./process/watchdog.ts";
 import type { Limits } from "./profile/schema.ts";
-import { type Frame, FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
+import { DoneStatus, type Frame, FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
 import { DisplayCapture, OutputCapture } from "./output_capture.ts";
 import { ToolCalls } from "./tool_calls.ts";
 
@@ -40,6 +40,12 @@ export interface ExecRunOptions<Result>
   readonly residentBytes?: number | undefined;
   /** Contents of the program's inputs, in the order of the request. */
   readonly inputs?: readonly Uint8Array[] | undefined;
+  /**
+   * True if the guest rewinds after the result.
+   *
+   * @default false
+   */
+  readonly rewinds?: boolean | undefined;
 }
 
 /** End of an exec as the host observed it. */
@@ -60,6 +66,8 @@ export interface ExecEnd<Result = GuestResult> {
   readonly result?: Result | undefined;
   /** Termination of the interpreter, if it ended before it sent a result. */
   readonly termination?: Termination | undefined;
+  /** Resolves after the guest's rewind, with false if it failed. Absent if there is none. */
+  readonly rewound?: Promise<boolean> | undefined;
 }
 
 /**
@@ -72,10 +80,14 @@ export class ExecRun<Result> implements GuestListener {
   readonly #output: OutputCapture;
   readonly #display: DisplayCapture;
   readonly #end = Promise.withResolvers<{ result?: Result; termination?: Termination }>();
+  readonly #rewind: PromiseWithResolvers<boolean> | undefined;
   readonly #startedAt = performance.now();
   #tools: ToolCalls | undefined;
   #stopped: StopReason | undefined;
   #hasResult = false;
+  /** True between the result and the end of the rewind. */
+  #isRewinding = false;
+  #rewindTimer: ReturnType<typeof setTimeout> | undefined;
   #failure: { error: unknown } | undefined;
   /** Number of results of `onOutput` that are not settled yet. While there are any, the guest is held back. */
   #unsettled = 0;
@@ -87,6 +99,7 @@ export class ExecRun<Result> implements GuestListener {
   constructor(link: GuestLink, options: ExecRunOptions<Result>) {
     this.#link = link;
     this.#options = options;
+    this.#rewind = options.rewinds ? Promise.withResolvers() : undefined;
     this.#output = new OutputCapture({
       outputBytes: options.limits.outputBytes,
       onOutput: options.onOutput && ((stream, text) => this.#emit(() => options.onOutput?.(stream, text))),
@@ -128,9 +141,10 @@ export class ExecRun<Result> implements GuestListener {
         stopped: this.#stopped,
         stateKept: this.#link.alive,
         failure: this.#failure,
+        ...(this.#hasResult && { rewound: this.#rewind?.promise }),
       };
     } finally {
-      this.#link.listen(undefined);
+      if (!this.#isRewinding) this.#link.listen(undefined);
       this.#resume();
       for (const timer of this.#timers) clearTimeout(timer);
       clearTimeout(this.#silence);
@@ -142,7 +156,7 @@ export class ExecRun<Result> implements GuestListener {
 
   /** {@inheritDoc GuestListener.onFrame} */
   onFrame({ kind, payload }: Frame): void {
-    if (this.#hasResult) throw new SyntaxError(`frame ${kind} came after the result`);
+    if (this.#hasResult) return this.#receiveDone(kind, payload);
     if (kind === FrameKind.stdout || kind === FrameKind.stderr) this.#restartSilenceTimer();
     if (kind === FrameKind.stdout) this.#output.push("stdout", payload);
     else if (kind === FrameKind.stderr) this.#output.push("stderr", payload);
@@ -155,6 +169,7 @@ export class ExecRun<Result> implements GuestListener {
   /** {@inheritDoc GuestListener.onTermination} */
   onTermination(termination: Termination): void {
     this.#end.resolve({ termination });
+    this.#endRewind(false);
   }
 
   #receiveCall(payload: Uint8Array): void {
@@ -169,7 +184,27 @@ export class ExecRun<Result> implements GuestListener {
   #receiveResult(payload: Uint8Array): void {
     const result = this.#options.parse(payload);
     this.#hasResult = true;
+    this.#isRewinding = this.#rewind !== undefined;
     this.#end.resolve({ result });
+    if (this.#isRewinding) this.#rewindTimer = setTimeout(() => this.#failRewind(), REQUEST_TIMEOUT_MS);
+  }
+
+  #receiveDone(kind: number, payload: Uint8Array): void {
+    if (kind !== FrameKind.done || !this.#isRewinding) {
+      throw new SyntaxError(`frame ${kind} came after the result`);
+    }
+    this.#endRewind(payload[0] === DoneStatus.ok);
+  }
+
+  #endRewind(isRewound: boolean): void {
+    clearTimeout(this.#rewindTimer);
+    this.#isRewinding = false;
+    this.#link.listen(undefined);
+    this.#rewind?.resolve(isRewound);
+  }
+
+  #failRewind(): void {
+    this.#link.fail({ reason: "crashed", message: `no rewind within ${REQUEST_TIMEOUT_MS} ms` });
   }
 
   /** Starts what only an exec that is not short needs: its own timeout, and the watch of its process. */

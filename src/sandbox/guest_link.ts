@@ -48,7 +48,7 @@ export class GuestRefusal extends Error {
 }
 
 /** Timeout of requests other than execs: a file, a rewind. */
-const REQUEST_TIMEOUT_MS = 10_000;
+export const REQUEST_TIMEOUT_MS = 10_000;
 
 const MAX_REASON_BYTES = 1000;
 const decoder = new TextDecoder();

@@ -19,8 +19,10 @@ export class Lease implements SessionLease {
   readonly #release: () => void;
   readonly #ended = new AbortController();
 
-  constructor(session: PythonSession, release: () => void) {
-    this.session = new LeasedSession(session, this.#ended.signal, () => this[Symbol.asyncDispose]());
+  /** With `then`, each exec of the lease has this option. */
+  constructor(session: PythonSession, release: () => void, options: Pick<ExecOptions, "then"> = {}) {
+    const endLease = () => this[Symbol.asyncDispose]();
+    this.session = new LeasedSession(session, { ended: this.#ended.signal, endLease, ...options });
     this.#release = release;
   }
 
@@ -38,15 +40,23 @@ class LeasedSession implements PythonSession {
   readonly #session: PythonSession;
   readonly #ended: AbortSignal;
   readonly #endLease: () => Promise<void>;
+  readonly #then: ExecOptions["then"];
 
-  constructor(session: PythonSession, ended: AbortSignal, endLease: () => Promise<void>) {
+  constructor(
+    session: PythonSession,
+    { ended, endLease, then }:
+      & { ended: AbortSignal; endLease: () => Promise<void> }
+      & Pick<ExecOptions, "then">,
+  ) {
     this.#session = session;
     this.#ended = ended;
     this.#endLease = endLease;
+    this.#then = then;
   }
 
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
-    return await this.#session.exec(code, { ...options, signal: this.#withLeaseSignal(options.signal) });
+    const signal = this.#withLeaseSignal(options.signal);
+    return await this.#session.exec(code, { ...options, then: options.then ?? this.#then, signal });
   }
 
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {

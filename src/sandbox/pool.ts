@@ -1,6 +1,6 @@
 import { Semaphore, SerialQueue } from "../async/semaphore.ts";
 import { SandboxError } from "../errors.ts";
-import type { SessionLease, SessionPool } from "./exec.ts";
+import type { AcquireOptions, SessionLease, SessionPool } from "./exec.ts";
 import { checkProfile, checkResetMode, checkSeed } from "./exec_check.ts";
 import { Lease } from "./lease.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
@@ -110,15 +110,14 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
    * @throws {Error} if the pool is disposed.
    * @throws the reason of `signal` if it aborts.
    */
-  async acquire(
-    options: { seed?: number | undefined; signal?: AbortSignal | undefined } = {},
-  ): Promise<Lease> {
-    const { seed, signal } = options;
+  async acquire(options: AcquireOptions = {}): Promise<Lease> {
+    const { seed, once, signal } = options;
     checkSeed(seed);
     signal?.throwIfAborted();
     if (this.#disposed) throw new Error("Cannot acquire session as the pool is disposed");
     const session = this.#idle.shift() ?? await this.#wait(signal);
-    const lease = new Lease(session, () => this.#track(this.#reset(session)));
+    const then = once && this.#options.resetMode === "rewind" ? "rewind" as const : undefined;
+    const lease = new Lease(session, () => this.#track(this.#reset(session)), { then });
     try {
       if (seed !== undefined) await session.reset({ mode: "rewind", seed, signal });
       return lease;

@@ -72,7 +72,7 @@ export const FrameKind = {
   call: 36,
   /** Guest: the result of an exec or of a command line. See {@linkcode ResultParts}. */
   result: 37,
-  /** Guest: `put`, `get` or `rewind` is done. `u8 status | contents or error text`; see {@linkcode DoneStatus}. */
+  /** Guest: `put`, `get` or `rewind` is done, or the rewind after an exec. `u8 status | contents or error text`; see {@linkcode DoneStatus}. */
   done: 38,
   /** Guest: the interpreter has ended, with the reason. `u8 has exit code | u8 exit code | text`. */
   lost: 39,
@@ -109,15 +109,15 @@ export function decodeLost(payload: Uint8Array): { reason: Uint8Array; exitCode:
 }
 
 /**
- * Returns the payload of an `exec` frame: `u8 has extras | u32 calls | u32 value characters | u32 code bytes | code |
+ * Returns the payload of an `exec` frame: `u8 flags | u32 calls | u32 value characters | u32 code bytes | code |
  * extras`. The extras are JSON: `stdin`, `script`, `inputs`, `tools`, and `code` in place of code that UTF-8 cannot
- * represent. Most execs have none.
+ * represent. Most execs have none. Flags: 1 extras follow, 2 the guest rewinds after the result and then sends `done`.
  */
 export function encodeExec(
   code: string,
-  options: { calls: number; valueCap: number; extras?: object | undefined },
+  options: { calls: number; valueCap: number; extras?: object | undefined; rewinds?: boolean },
 ): Uint8Array<ArrayBuffer> {
-  const { calls, valueCap, extras } = options;
+  const { calls, valueCap, extras, rewinds = false } = options;
   const isText = code.isWellFormed();
   const json = extras || !isText
     ? encoder.encode(JSON.stringify({ ...extras, ...(!isText && { code }) }))
@@ -125,7 +125,7 @@ export function encodeExec(
   const source = encoder.encode(isText ? code : "");
   const payload = new Uint8Array(EXEC_HEAD_BYTES + source.length + (json?.length ?? 0));
   const view = new DataView(payload.buffer);
-  view.setUint8(0, json ? 1 : 0);
+  view.setUint8(0, (json ? ExecFlag.extras : 0) | (rewinds ? ExecFlag.rewind : 0));
   view.setUint32(1, calls, true);
   view.setUint32(5, valueCap, true);
   view.setUint32(9, source.length, true);
@@ -135,6 +135,9 @@ export function encodeExec(
 }
 
 const EXEC_HEAD_BYTES = 13;
+
+/** Bits of the first byte of an `exec` frame. */
+export const ExecFlag = { extras: 1, rewind: 2 } as const;
 
 /** Statuses of an exec's outcome. The first byte of an outcome is an index. */
 export const OUTCOME_STATUSES = ["ok", "error", "memory", "interrupted", "exited"] as const;

@@ -10,7 +10,13 @@ import type {
   ShellResult,
 } from "./exec.ts";
 import { checkContents, checkExec, checkPath, checkResetMode, checkSeed, checkShell } from "./exec_check.ts";
-import { type EncodedInput, encodeInputs, execRequest, limitMemory } from "./exec_request.ts";
+import {
+  type EncodedInput,
+  encodeInputs,
+  execRequest,
+  limitMemory,
+  rewindsWithExec,
+} from "./exec_request.ts";
 import { toExecResult, toShellResult } from "./exec_result.ts";
 import { type ExecEnd, ExecRun } from "./exec_run.ts";
 import { getFile, getFiles, putFile, putFiles } from "./guest_files.ts";
@@ -41,6 +47,10 @@ export class Session implements PythonSession {
   #link: Promise<GuestLink>;
   readonly #queue = new SerialQueue();
   #restarted = false;
+  /** The rewind after the last exec. */
+  #rewound: Promise<boolean> | undefined;
+  /** True if nothing has run since a rewind without a seed. */
+  #isPristine = false;
   #disposed = false;
 
   constructor(source: LinkSource, options: { seed?: number | undefined; onDispose?: () => void } = {}) {
@@ -130,6 +140,8 @@ export class Session implements PythonSession {
     checkResetMode(mode);
     checkSeed(seed);
     await this.#enqueue(async () => {
+      await this.#settleRewind();
+      if (mode === "rewind" && seed === undefined && this.#isPristine) return;
       this.#seed = seed;
       if (mode === "fresh" || !await this.#rewind(seed)) await this.#replace();
       this.#restarted = false;
@@ -157,11 +169,13 @@ export class Session implements PythonSession {
     limitMemory(link, options.memoryBytes, limits);
     const parse = (payload: Uint8Array) => parseResult(payload, limits.outputBytes);
     const inputs = options.inputs.map(({ contents }) => contents);
-    const run = new ExecRun(link, { ...options, ...this.#runLimits(), timeoutMs, parse, inputs });
+    const rewinds = rewindsWithExec(options);
+    const run = new ExecRun(link, { ...options, ...this.#runLimits(), timeoutMs, parse, inputs, rewinds });
     const end = await run.run(FrameKind.exec, execRequest(code, options, limits));
     const result = toExecResult(end, { timeoutMs, limits });
     this.#noteRestart(result);
     if (link.alive && options.fetchFiles) result.files = await getFiles(link, options.fetchFiles);
+    if (link.alive && options.then) this.#rewound = end.rewound ?? this.#rewind(undefined);
     this.#finish(link, end, options.signal);
     return result;
   }
@@ -205,11 +219,24 @@ export class Session implements PythonSession {
 
   /** Returns the running interpreter; starts a fresh one if it was lost. */
   async #ensureLink(): Promise<GuestLink> {
+    await this.#settleRewind();
+    this.#isPristine = false;
     const link = await this.#link.catch(() => undefined); // if it did not start, another one is tried
     if (link?.alive) return link;
     if (link) this.#restart();
     else this.#link = this.#open();
     return await this.#link;
+  }
+
+  /** Waits for the rewind after the last exec. If it failed, a fresh interpreter replaces the session's. */
+  async #settleRewind(): Promise<void> {
+    if (!this.#rewound) return;
+    const isRewound = await this.#rewound;
+    this.#rewound = undefined;
+    this.#seed = undefined;
+    if (!isRewound) await this.#replace();
+    this.#restarted = false;
+    this.#isPristine = true;
   }
 
   #restart(): void {

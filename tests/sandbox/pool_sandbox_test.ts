@@ -315,3 +315,17 @@ async function cacheWithImage(
   const directory = await copyImage(of, cacheDir);
   return { cacheDir, directory, [Symbol.asyncDispose]: () => Deno.remove(cacheDir, { recursive: true }) };
 }
+
+Deno.test("SandboxPool.acquire({ once }) resets the session after its exec", async (t) => {
+  for (const resetMode of ["rewind", "fresh"] as const) {
+    await t.step(resetMode, async () => {
+      await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1, resetMode });
+      for (let round = 0; round < 3; round++) {
+        await using lease = await pool.acquire({ once: true });
+        assertEquals(value(await lease.session.exec("'x' in globals()\nx = 1\nx")), "1");
+      }
+      await using lease = await pool.acquire();
+      assertEquals(value(await lease.session.exec("'x' in globals()")), "False");
+    });
+  }
+});

@@ -1,4 +1,4 @@
-import { DoneStatus, encodeResult, FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
+import { DoneStatus, encodeResult, ExecFlag, FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
@@ -22,6 +22,8 @@ export class GuestSession {
   readonly #files: SessionFiles;
   readonly #snapshot: Rewind;
   readonly #shell: Shell | undefined;
+  /** True if a rewind follows the last exec. */
+  #rewinds = false;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
@@ -44,11 +46,18 @@ export class GuestSession {
 
   /** Handles frames until an `exec`, whose request it returns, or a `close`. */
   #nextExec(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    if (this.#rewinds) {
+      this.#rewinds = false;
+      const rewinding = this.#rewindWhole(undefined);
+      if (rewinding) return rewinding.then(() => this.#nextExec());
+    }
     for (;;) {
       const { kind, payload } = this.#parts.channel.receive();
       if (kind === FrameKind.close) return undefined;
       if (kind === FrameKind.exec) {
-        this.#beginExec({ hasExtras: payload[0] !== 0 });
+        const flags = payload[0] ?? 0;
+        this.#rewinds = (flags & ExecFlag.rewind) !== 0;
+        this.#beginExec({ hasExtras: (flags & ExecFlag.extras) !== 0 });
         return payload;
       }
       if (kind === FrameKind.shell) return this.#runShell(payload).then(() => this.#nextExec());
@@ -57,10 +66,8 @@ export class GuestSession {
       else if (kind === FrameKind.input) this.#parts.devices.inputs.push(payload);
       else if (kind === FrameKind.limit) this.#parts.python.heapLimit.set(limitOf(payload));
       else if (kind === FrameKind.rewind) {
-        const rewind = () => this.#sendDone(() => this.#rewind(payload));
-        const ending = this.#endThreads();
-        if (ending) return ending.then(rewind).then(() => this.#nextExec());
-        rewind();
+        const rewinding = this.#rewindWhole((JSON.parse(decoder.decode(payload)) as { seed?: number }).seed);
+        if (rewinding) return rewinding.then(() => this.#nextExec());
       }
     }
   }
@@ -132,13 +139,22 @@ export class GuestSession {
     this.#files.put(path, payload.slice(2 + pathBytes));
   }
 
-  #rewind(payload: Uint8Array): void {
+  /** Ends threads and commands, rewinds, and reports it. Returns a promise only if there are threads or commands. */
+  #rewindWhole(seed: number | undefined): Promise<void> | undefined {
+    const rewind = () => this.#sendDone(() => this.#rewind(seed));
+    const ending = this.#endThreads();
+    if (ending) return ending.then(rewind);
+    rewind();
+    return undefined;
+  }
+
+  #rewind(seed: number | undefined): void {
     this.#snapshot.run();
     this.#parts.python.localTime.reset();
     this.#parts.signals.resetCpuTime();
     this.#files.openStandard();
     this.#shell?.reset();
-    this.seed((JSON.parse(decoder.decode(payload)) as { seed?: number }).seed);
+    this.seed(seed);
   }
 
   #sendDone(work: () => Uint8Array | void): void {

@@ -39,7 +39,7 @@ export function openR1(sessions: SessionService): AdapterRoutes {
     const runOne = async ({ code, language }: typeof items[number], signal: AbortSignal) => {
       if (language.toLowerCase() !== "python") return failed(`language '${language}' is not available here`);
       try {
-        await using session: LiveSession = await sessions.borrow({ owner, signal });
+        await using session: LiveSession = await sessions.borrow({ owner, once: true, signal });
         const result = await session.exec(dedentCell(code), { timeoutMs: timeout * 1000, signal });
         return { execution: toExecution(result), exception_str: null };
       } catch (thrown) {

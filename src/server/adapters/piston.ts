@@ -17,7 +17,11 @@ export function piston(sessions: SessionService): AdapterRoutes {
       throw new ServerError("unsupported", "requests must be of type application/json");
     }
     const request = parsePistonRequest(await c.req.json().catch(() => ({}))); // reported as a missing language
-    await using session = await sessions.borrow({ owner: c.get("owner"), signal: c.get("signal") });
+    await using session = await sessions.borrow({
+      owner: c.get("owner"),
+      once: true,
+      signal: c.get("signal"),
+    });
     const { language, version } = RUNTIME;
     return c.json({ run: await run(session, request, c.get("signal")), language, version });
   });

@@ -57,6 +57,12 @@ export interface OpenOptions extends Pick<LiveSessionOptions, "tools" | "limits"
   name?: string | undefined;
   seed?: number | undefined;
   /**
+   * True if the session runs one program and then ends. Its pool may then rewind it with the program.
+   *
+   * @default false
+   */
+  once?: boolean | undefined;
+  /**
    * Milliseconds without use after which the session ends; `Infinity` disables it.
    *
    * @default the service's `idleMs`; `Infinity` with `ttlMs`
@@ -151,7 +157,7 @@ export class SessionService implements AsyncDisposable {
   }
 
   async #start(options: OpenOptions, { isCounted }: { isCounted: boolean }): Promise<LiveSession> {
-    const { owner, seed, ttlMs, waitMs, signal } = options;
+    const { owner, seed, once, ttlMs, waitMs, signal } = options;
     if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server is stopping");
     const { pool, metrics, onError } = this.#options;
     const { idleMs = ttlMs === undefined ? this.#options.idleMs : Infinity } = options;
@@ -169,7 +175,7 @@ export class SessionService implements AsyncDisposable {
         async () =>
           await this.#admission.run((signal) => {
             waitedMs = performance.now() - queuedAt;
-            return pool.acquire({ seed, signal });
+            return pool.acquire({ seed, once, signal });
           }, {
             owner,
             waitMs,

@@ -87,7 +87,7 @@ class BatchRun {
     if (item.session !== undefined) {
       return await this.#sessions.find(item.session, owner).exec(item.code, options);
     }
-    await using session = await this.#sessions.borrow({ owner, signal });
+    await using session = await this.#sessions.borrow({ owner, once: true, signal });
     return await session.exec(item.code, options);
   }
 }

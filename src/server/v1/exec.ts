@@ -66,5 +66,5 @@ async function borrow(
   { seed, limits }: z.output<typeof programRequestSchema>,
   c: AppContext,
 ): Promise<LiveSession> {
-  return await sessions.borrow({ owner: c.get("owner"), seed, limits, signal: c.get("signal") });
+  return await sessions.borrow({ owner: c.get("owner"), seed, limits, once: true, signal: c.get("signal") });
 }

@@ -1,5 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import { loadProfile, type ResetOptions, Sandbox, type Session } from "../../../mod/sandbox.ts";
+import {
+  type ExecOptions,
+  loadProfile,
+  type ResetOptions,
+  Sandbox,
+  type Session,
+} from "../../../mod/sandbox.ts";
 import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
 
@@ -242,4 +248,55 @@ Deno.test("Session keeps its seed after a crash", async () => {
     const after = await session.exec(RANDOM_VALUES);
     assertEquals([value(after), after.restarted], [before, true]);
   }, { seed: 3 });
+});
+
+Deno.test("Session.exec() with then: 'rewind' resets the session after the result", async (t) => {
+  await withSession(async (session) => {
+    const isReset = async () =>
+      value(
+        await session.exec(
+          "import os, threading\n('x' in globals(), os.listdir('.'), threading.active_count())",
+        ),
+      );
+    const steps: Record<string, [string, string, ExecOptions?]> = {
+      "of a program that ends": ["x = 1; open('f', 'w').write('a')", "ok"],
+      "of a program that fails": ["x = 1; 1 / 0", "error"],
+      "of a program that exits": ["x = 1; raise SystemExit(3)", "exited"],
+      "of a program that is interrupted": ["x = 1\nwhile True: pass", "timeout", { timeoutMs: 100 }],
+      "of a program whose threads run on": [
+        "import threading\nx = threading.Event()\nthreading.Thread(target=x.wait).start()",
+        "ok",
+      ],
+      "of a program that has used too much memory to rewind": ["x = bytearray(180_000_000); del x", "ok"],
+      "of a program that ends its interpreter": ["x = 1; import os; os._exit(3)", "crashed"],
+    };
+    for (const [name, [code, status, options]] of Object.entries(steps)) {
+      await t.step(name, async () => {
+        assertEquals((await session.exec(code, { ...options, then: "rewind" })).status, status);
+        assertEquals(await isReset(), "(False, [], 1)");
+      });
+    }
+    await t.step("after it has read files", async () => {
+      const result = await session.exec("open('f', 'w').write('a')", { then: "rewind", fetchFiles: ["f"] });
+      assertEquals(result.files?.f, new TextEncoder().encode("a"));
+      assertEquals(await isReset(), "(False, [], 1)");
+    });
+    await t.step("with randomness that differs", async () => {
+      const draw = async () => value(await session.exec("__import__('random').random()", { then: "rewind" }));
+      assert(await draw() !== await draw());
+    });
+  });
+});
+
+Deno.test("Session.exec() with then: 'rewind' and reset() rewind once", async () => {
+  await withSession(async (session) => {
+    await session.exec("x = 1", { then: "rewind" });
+    await session.reset({ mode: "rewind" });
+    assertEquals(value(await session.exec("'x' in globals()")), "False");
+    await session.exec("x = 1", { then: "rewind" });
+    await session.reset({ mode: "rewind", seed: 7 });
+    const first = value(await session.exec("__import__('random').random()"));
+    await session.reset({ mode: "rewind", seed: 7 });
+    assertEquals(value(await session.exec("__import__('random').random()")), first);
+  });
 });

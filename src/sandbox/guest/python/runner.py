@@ -47,8 +47,10 @@ _state = types.SimpleNamespace(block=0, name="", active=False, stopped=False, lo
 
 
 EXEC_HEAD = struct.Struct("<BIII")
-"""Of a request to run code: 1 if JSON follows the code, the budget of calls, the maximum length of a value, and the
+"""Of a request to run code: its flags, of which 1 says that JSON follows the code, the budget of calls, the maximum length of a value, and the
 length of the code, in bytes."""
+MAX_FLAGS = 4
+"""Requests that start with a larger byte are JSON."""
 _unpack_head = EXEC_HEAD.unpack_from
 OK = {"status": "ok"}
 
@@ -57,7 +59,7 @@ def handle(request):
     """Handles a request of the worker: a block to run, a thread, a seed, or a program of the shell."""
     if type(request) is int:
         return _sched.run_thread(request)
-    if request[0] < 2:
+    if request[0] < MAX_FLAGS:
         return _values.encode_outcome(_run(request))
     request = _loads(request)
     if "argv" in request:
@@ -79,7 +81,8 @@ def _run(request):
     _state.name = _errors.block[0] = f"<block {_state.block}>"
     _state.stopped = False
     try:
-        has_extras, calls, value_cap, code_bytes = _unpack_head(request)
+        flags, calls, value_cap, code_bytes = _unpack_head(request)
+        has_extras = flags & 1
         end = EXEC_HEAD.size + code_bytes
         extras = _loads(request[end:]) if has_extras else {}
         code = extras["code"] if "code" in extras else request[EXEC_HEAD.size : end].decode()

@@ -28,7 +28,8 @@ export function sandboxFusion(sessions: SessionService): AdapterRoutes {
     const request = await readDetailBody(c, programRequest);
     const run = (session: LiveSession, signal: AbortSignal) => runProgram(session, request, signal);
     const timeoutSeconds = request.compile_timeout + request.run_timeout;
-    return c.json(await inSession(c, sessions, { run, toRefusal, timeoutSeconds }));
+    const once = request.fetch_files.length === 0;
+    return c.json(await inSession(c, sessions, { run, toRefusal, timeoutSeconds, once }));
   });
   app.post("/run_jupyter", async (c) => {
     const request = await readDetailBody(c, cellsRequest);
@@ -63,19 +64,21 @@ interface InSessionOptions<T> {
   toRefusal: (message: string) => T;
   /** Sum of the request's timeouts, in seconds. */
   timeoutSeconds: number;
+  /** True if `run` runs one program, and does nothing after it. */
+  once?: boolean;
 }
 
 /** Runs `run` in a new session. A failed sandbox is reported in the body, not by the HTTP status. */
 async function inSession<T extends object>(
   c: AppContext,
   sessions: SessionService,
-  { run, toRefusal, timeoutSeconds }: InSessionOptions<T>,
+  { run, toRefusal, timeoutSeconds, once }: InSessionOptions<T>,
 ): Promise<T> {
   const [owner, signal] = [c.get("owner"), c.get("signal")];
   const waitMs = toWaitMs(timeoutSeconds);
   using deadline = new Deadline(waitMs, { signal, reason: () => outOfTime(waitMs) });
   try {
-    await using session = await sessions.borrow({ owner, signal, waitMs });
+    await using session = await sessions.borrow({ owner, once, signal, waitMs });
     return await run(session, deadline.signal);
   } catch (thrown) {
     const error = toServerError(thrown);
