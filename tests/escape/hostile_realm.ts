@@ -3,19 +3,29 @@ import { join } from "node:path";
 import { ensureBaseImage } from "../../src/sandbox/image/base_image.ts";
 import { SUPERVISOR } from "../../src/sandbox/image/build_child.ts";
 import type { BaseImage } from "../../src/sandbox/image/image_build.ts";
-import { Child, type ChildEnd } from "../../src/sandbox/process/child.ts";
+import { Child, type ChildEnd, type ChildProgram } from "../../src/sandbox/process/child.ts";
 import { childCommand, childEnvironment } from "../../src/sandbox/process/command.ts";
 import type { GuestModule } from "../../src/sandbox/image/guest_sources.ts";
 import { activeLayers, detectLayers, type Layer } from "../../src/sandbox/process/layers.ts";
 import { loadProfile, type Profile } from "../../src/sandbox/profile/profile.ts";
+import { GuestLink, terminationOf } from "../../src/sandbox/guest_link.ts";
 import { decodeLost, FrameKind } from "../../src/sandbox/protocol.ts";
+import type { LinkSource } from "../../src/sandbox/session.ts";
 import { watchProcess } from "../../src/sandbox/process/watchdog.ts";
 import type { Payload } from "./payloads.ts";
 
 /** Reports of attacks by id: `denied …`, `nothing`, or `GOT …`. */
 export type Reports = Readonly<Record<string, string>>;
 
+const SESSION = 1;
 const MEMORY_BYTES = 800 * 1024 * 1024;
+
+/** A frame that starts a process or its session. */
+interface StartFrame {
+  readonly kind: FrameKind;
+  readonly session: number;
+  readonly payload: string;
+}
 
 interface Handlers {
   /** Called when the attacks of a worker begin. */
@@ -95,6 +105,29 @@ export class HostileRealm {
     return end;
   }
 
+  /** Returns the command of a process whose only worker runs `attack` when an exec arrives, and its first frames. */
+  prepare(attack: string): { command: ChildProgram; boot: StartFrame[] } {
+    const { directory, manifest } = this.#image;
+    const command = childCommand(this.#profile, {
+      denoPath: Deno.execPath(),
+      assetsDir: directory,
+      supervisorPath: join(directory, SUPERVISOR),
+      layers: this.#layers,
+    });
+    const modules = replaceEnd(manifest.modules, PLAYER_OF_EXEC.replace("/* attack */", () => attack));
+    const plan = { ...manifest, modules, mounts: [], limits: this.#profile.limits };
+    const boot = [
+      { kind: FrameKind.boot, session: 0, payload: JSON.stringify(plan) },
+      { kind: FrameKind.open, session: SESSION, payload: "{}" },
+    ];
+    return { command: { ...command, env: childEnvironment() }, boot };
+  }
+
+  /** Returns a source of interpreters that run `attack` when an exec arrives. */
+  openSource(attack: string): AttackSource {
+    return new AttackSource(this.#profile, this.prepare(attack));
+  }
+
   /** Starts a process with a worker for each group of attacks. */
   #start(groups: readonly (readonly Payload[])[], { onBegin, onReport }: Handlers): Child {
     const { directory, manifest } = this.#image;
@@ -126,24 +159,74 @@ export class HostileRealm {
   }
 }
 
-/** Returns the worker's modules. The last one is cut where it starts Python. Its seed is the number of its group. */
+/** Interpreters of which each is a process whose worker attacks when an exec arrives. */
+export class AttackSource implements LinkSource, AsyncDisposable {
+  readonly profile: Profile;
+  readonly layers: ReadonlySet<Layer> = new Set<Layer>();
+  readonly #prepared: ReturnType<HostileRealm["prepare"]>;
+  readonly #children: Child[] = [];
+
+  constructor(profile: Profile, prepared: ReturnType<HostileRealm["prepare"]>) {
+    this.profile = profile;
+    this.#prepared = prepared;
+  }
+
+  async openLink(): Promise<GuestLink> {
+    const { command, boot } = this.#prepared;
+    const child: Child = new Child(command, (frame) => {
+      if (frame.kind === FrameKind.booted) return;
+      if (frame.session === SESSION) link.receive(frame);
+      else link.fail({ reason: "protocol", message: `a frame of session ${frame.session}` });
+    });
+    const link: GuestLink = new GuestLink(child, SESSION, { kill: () => child.kill() });
+    child.ended.then((end) => link.fail(terminationOf(end)));
+    this.#children.push(child);
+    for (const frame of boot) child.send(frame.kind, frame.session, frame.payload);
+    await link.opened;
+    return link;
+  }
+
+  /** Waits until the first process has ended. */
+  async firstEnd(): Promise<ChildEnd> {
+    const [first] = this.#children;
+    if (!first) throw new Error("no process was started");
+    return await first.ended;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of this.#children) child.kill();
+    await Promise.all(this.#children.map((child) => child.ended));
+  }
+}
+
+/** Returns the worker's modules, the last one with the attacks at its end. Its seed is the number of its group. */
 function hostile(
   modules: readonly GuestModule[],
   groups: readonly (readonly Payload[])[],
 ): GuestModule[] {
+  const attacks = groups.map((payloads) =>
+    `[${payloads.map(({ id, js }) => `[${JSON.stringify(id)}, async () => { ${js} }]`).join(",\n")}]`
+  );
+  return replaceEnd(modules, PLAYER.replace("/* attacks */", () => attacks.join(",\n")));
+}
+
+/** Returns the worker's modules, the last one with other code from where it starts Python. */
+function replaceEnd(modules: readonly GuestModule[], code: string): GuestModule[] {
   const worker = modules.at(-1);
   const cut = worker?.source.indexOf("\ntry {") ?? -1;
   if (!worker || cut < 0) {
     throw new Error("Cannot cut the worker's module as it must start Python in a 'try' block");
   }
-  const attacks = groups.map((payloads) =>
-    `[${payloads.map(({ id, js }) => `[${JSON.stringify(id)}, async () => { ${js} }]`).join(",\n")}]`
-  );
-  const source = `${worker.source.slice(0, cut)}\n${
-    PLAYER.replace("/* attacks */", () => attacks.join(",\n"))
-  }`;
-  return [...modules.slice(0, -1), { name: worker.name, source }];
+  return [...modules.slice(0, -1), { name: worker.name, source: `${worker.source.slice(0, cut)}\n${code}` }];
 }
+
+const PLAYER_OF_EXEC = `
+function reportLost() {}
+const outbox = new Int32Array(start.outbox, 0, 5);
+channel.send(FrameKind.opened, textBytes("{}"));
+channel.receive();
+/* attack */
+`;
 
 const PLAYER = `
 function reportLost() {}
