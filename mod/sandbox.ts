@@ -14,19 +14,34 @@
  * @module
  */
 export { SerialQueue } from "../src/async/semaphore.ts";
-export { GuestFileError, type GuestFileErrorCode, SandboxError, SessionClosedError } from "../src/errors.ts";
-export type { JsonValue } from "../src/json.ts";
 export {
+  CheckpointError,
+  type CheckpointErrorCode,
+  GuestFileError,
+  type GuestFileErrorCode,
+  SandboxError,
+  SessionClosedError,
+} from "../src/errors.ts";
+export type { JsonValue } from "../src/json.ts";
+export { readCheckpoint } from "../src/sandbox/checkpoint/checkpoint.ts";
+export {
+  type AcquireOptions,
+  type BranchingLease,
+  type BranchingSession,
+  type Checkpoint,
+  type CheckpointOptions,
   type DeniedAttempts,
   type ExecOptions,
   type ExecResult,
   type ExecStatus,
+  type ForkOptions,
   type GuestError,
   type HostTool,
   hostTool,
   type HostToolContext,
   type PythonSession,
   type ResetOptions,
+  type SandboxAcquireOptions,
   type SessionLease,
   type SessionPool,
   type ShellDeadline,

@@ -136,6 +136,38 @@ export class GuestFileError extends Error {
   }
 }
 
+/** Codes of {@linkcode CheckpointError}. */
+export const CHECKPOINT_ERROR_CODES = [
+  "checkpoint_refused",
+  "checkpoint_foreign",
+  "checkpoint_damaged",
+  "checkpoint_truncated",
+  "checkpoint_other_format",
+  "checkpoint_other_image",
+  "checkpoint_other_profile",
+  "checkpoint_other_owner",
+  "checkpoint_too_large",
+] as const;
+
+/**
+ * Why a checkpoint was not made or restored: the session has a part that no checkpoint has (`checkpoint_refused`),
+ * another host or another key signed it (`checkpoint_foreign`), its bytes were changed (`checkpoint_damaged`) or its
+ * end is missing (`checkpoint_truncated`), another version wrote it (`checkpoint_other_format`), it is bound to another
+ * base image, profile or owner, or its state exceeds the limits of the profile (`checkpoint_too_large`).
+ */
+export type CheckpointErrorCode = (typeof CHECKPOINT_ERROR_CODES)[number];
+
+/** A checkpoint could not be made or restored. Nothing of it has run. The message may be shown to the caller. */
+export class CheckpointError extends Error {
+  override readonly name = "CheckpointError";
+  readonly code: CheckpointErrorCode;
+
+  constructor(message: string, options: ErrorOptions & { code: CheckpointErrorCode }) {
+    super(message, options);
+    this.code = options.code;
+  }
+}
+
 /** Returns the message of an error, or its name if that is empty; the text of any other thrown value. */
 export function errorMessage(error: unknown): string {
   try {

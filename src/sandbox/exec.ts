@@ -190,6 +190,41 @@ export type ShellResult =
     | { status: "crashed"; error: GuestError }
   );
 
+/**
+ * The state of a session as a value: its heap, files, open files and shell. It is executable state: only the host that
+ * made it restores it, in sessions of the same base image, profile and owner.
+ */
+export interface Checkpoint {
+  /** SHA-256 of its contents. */
+  readonly id: string;
+  /** Size of the deflated bytes that it consists of. */
+  readonly storedBytes: number;
+  /** Names of the host tools of the last exec before it was made. */
+  readonly tools: readonly string[];
+  /** Returns its bytes, from which the same host can read it again. */
+  toBytes(): Promise<Uint8Array>;
+}
+
+/** Options of {@linkcode BranchingSession.checkpoint} and {@linkcode BranchingSession.restore}. */
+export interface CheckpointOptions {
+  /**
+   * Identifies who may restore it, such as the hash of a token.
+   *
+   * @default ""
+   */
+  owner?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** Options of {@linkcode BranchingSession.fork}. */
+export interface ForkOptions extends CheckpointOptions {
+  /**
+   * Seed of the first copy's `random`, `secrets` and `os.urandom`. Each further copy has the next integer. Without it,
+   * each copy has random numbers of its own.
+   */
+  seed?: number | undefined;
+}
+
 /** One Python interpreter with its own globals and files. */
 export interface PythonSession extends AsyncDisposable {
   /** Runs code in the session's namespace. What the guest code does is reported in the result and never rejects. */
@@ -211,9 +246,38 @@ export interface PythonSession extends AsyncDisposable {
   reset(options?: ResetOptions): Promise<void>;
 }
 
+/** A session whose state is a value: it can be kept, restored, and continued in copies. */
+export interface BranchingSession extends PythonSession {
+  /**
+   * Returns the state of the session, which goes on.
+   *
+   * @throws {CheckpointError} if the session has threads, commands, pipes or callbacks of C, which no checkpoint has.
+   */
+  checkpoint(options?: CheckpointOptions): Promise<Checkpoint>;
+  /**
+   * Replaces the state by that of a checkpoint. No code runs again: generators and `random` continue, while
+   * `secrets`, `uuid4` and `os.urandom` have new bytes.
+   *
+   * @throws {CheckpointError} if the checkpoint must not be restored here. The session is as before then, unless the
+   * code is `checkpoint_refused`, with which it is as after its start.
+   */
+  restore(checkpoint: Checkpoint, options?: CheckpointOptions): Promise<void>;
+  /**
+   * Returns leases of copies of the session, which goes on. Each copy has other random numbers.
+   *
+   * @throws {CheckpointError} as {@linkcode BranchingSession.checkpoint} does.
+   */
+  fork(count: number, options?: ForkOptions): Promise<BranchingLease[]>;
+}
+
 /** A leased session. Disposing the lease returns the session to its pool. */
 export interface SessionLease extends AsyncDisposable {
   readonly session: PythonSession;
+}
+
+/** A lease of a session that can be forked. */
+export interface BranchingLease extends SessionLease {
+  readonly session: BranchingSession;
 }
 
 /** Source of leases: a {@linkcode SandboxPool}, or another class with the same contract. */
@@ -240,6 +304,18 @@ export interface AcquireOptions {
    */
   once?: boolean | undefined;
   signal?: AbortSignal | undefined;
+}
+
+/** Options of {@linkcode SandboxPool.acquire}. */
+export interface SandboxAcquireOptions extends AcquireOptions {
+  /** State that the session starts with. */
+  from?: Checkpoint | undefined;
+  /**
+   * Owner of that state.
+   *
+   * @default ""
+   */
+  owner?: string | undefined;
 }
 
 /** Context of a running host tool. */

@@ -1,28 +1,44 @@
 import { SessionClosedError } from "../errors.ts";
 import type {
+  BranchingLease,
+  BranchingSession,
+  Checkpoint,
+  CheckpointOptions,
   ExecOptions,
   ExecResult,
-  PythonSession,
+  ForkOptions,
   ResetOptions,
-  SessionLease,
   ShellOptions,
   ShellResult,
 } from "./exec.ts";
+
+/** Options of a {@linkcode Lease}. */
+export interface LeaseOptions extends Pick<ExecOptions, "then"> {
+  readonly fork?: BranchingSession["fork"];
+}
 
 /**
  * A session that is leased from a pool. After the lease is disposed, every call of the session throws
  * {@linkcode SessionClosedError}.
  */
-export class Lease implements SessionLease {
+export class Lease implements BranchingLease {
   /** The leased session. Disposing it also ends the lease. */
-  readonly session: PythonSession;
+  readonly session: BranchingSession;
   readonly #release: () => void;
   readonly #ended = new AbortController();
 
-  /** With `then`, each exec of the lease has this option. */
-  constructor(session: PythonSession, release: () => void, options: Pick<ExecOptions, "then"> = {}) {
+  /**
+   * With `then`, each exec of the lease has this option. `fork` makes copies of the session.
+   *
+   * @default `fork` is that of the session
+   */
+  constructor(
+    session: BranchingSession,
+    release: () => void,
+    { then, fork = session.fork.bind(session) }: LeaseOptions = {},
+  ) {
     const endLease = () => this[Symbol.asyncDispose]();
-    this.session = new LeasedSession(session, { ended: this.#ended.signal, endLease, ...options });
+    this.session = new LeasedSession(session, { ended: this.#ended.signal, endLease, then, fork });
     this.#release = release;
   }
 
@@ -36,22 +52,35 @@ export class Lease implements SessionLease {
   }
 }
 
-class LeasedSession implements PythonSession {
-  readonly #session: PythonSession;
+/** Returns a lease after `start`. If that fails, disposes the lease. */
+export async function disposeUnless<L extends AsyncDisposable>(lease: L, start: Promise<void>): Promise<L> {
+  try {
+    await start;
+    return lease;
+  } catch (error) {
+    await lease[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+interface LeaseParts extends Required<Pick<LeaseOptions, "fork">>, Pick<LeaseOptions, "then"> {
+  readonly ended: AbortSignal;
+  readonly endLease: () => Promise<void>;
+}
+
+class LeasedSession implements BranchingSession {
+  readonly #session: BranchingSession;
   readonly #ended: AbortSignal;
   readonly #endLease: () => Promise<void>;
   readonly #then: ExecOptions["then"];
+  readonly #fork: BranchingSession["fork"];
 
-  constructor(
-    session: PythonSession,
-    { ended, endLease, then }:
-      & { ended: AbortSignal; endLease: () => Promise<void> }
-      & Pick<ExecOptions, "then">,
-  ) {
+  constructor(session: BranchingSession, { ended, endLease, then, fork }: LeaseParts) {
     this.#session = session;
     this.#ended = ended;
     this.#endLease = endLease;
     this.#then = then;
+    this.#fork = fork;
   }
 
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
@@ -76,6 +105,18 @@ class LeasedSession implements PythonSession {
   async reset(options?: ResetOptions): Promise<void> {
     this.#ended.throwIfAborted();
     await this.#session.reset(options);
+  }
+
+  async checkpoint(options: CheckpointOptions = {}): Promise<Checkpoint> {
+    return await this.#session.checkpoint({ ...options, signal: this.#withLeaseSignal(options.signal) });
+  }
+
+  async restore(checkpoint: Checkpoint, options: CheckpointOptions = {}): Promise<void> {
+    await this.#session.restore(checkpoint, { ...options, signal: this.#withLeaseSignal(options.signal) });
+  }
+
+  async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    return await this.#fork(count, { ...options, signal: this.#withLeaseSignal(options.signal) });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,8 +1,16 @@
 import { Semaphore, SerialQueue } from "../async/semaphore.ts";
-import { SandboxError } from "../errors.ts";
-import type { AcquireOptions, SessionLease, SessionPool } from "./exec.ts";
+import { ArgumentRangeError, ArgumentTypeError, SandboxError } from "../errors.ts";
+import { forkSession } from "./checkpoint/fork.ts";
+import type {
+  AcquireOptions,
+  BranchingLease,
+  ForkOptions,
+  SandboxAcquireOptions,
+  SessionLease,
+  SessionPool,
+} from "./exec.ts";
 import { checkProfile, checkResetMode, checkSeed } from "./exec_check.ts";
-import { Lease } from "./lease.ts";
+import { disposeUnless, Lease } from "./lease.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 import type { Session } from "./session.ts";
@@ -103,28 +111,25 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
 
   /**
    * Leases a session. Waits if all are leased; first come, first served. No lease before had its interpreter,
-   * unless `resetMode` is `rewind`. With a `seed` the session's randomness is reproducible.
+   * unless `resetMode` is `rewind`. With a `seed` the session's randomness is reproducible. With `from` it is in the
+   * state of a checkpoint.
    *
+   * @throws {CheckpointError} if that checkpoint must not be restored here.
    * @throws {ArgumentRangeError} if `seed` is not a safe integer.
    * @throws {SandboxError} if no session can be started.
    * @throws {Error} if the pool is disposed.
    * @throws the reason of `signal` if it aborts.
    */
-  async acquire(options: AcquireOptions = {}): Promise<Lease> {
-    const { seed, once, signal } = options;
+  async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
+    const { seed, once, from, owner, signal } = options;
     checkSeed(seed);
-    signal?.throwIfAborted();
-    if (this.#disposed) throw new Error("Cannot acquire session as the pool is disposed");
-    const session = this.#idle.shift() ?? await this.#wait(signal);
-    const then = once && this.#options.resetMode === "rewind" ? "rewind" as const : undefined;
-    const lease = new Lease(session, () => this.#track(this.#reset(session)), { then });
-    try {
-      if (seed !== undefined) await session.reset({ mode: "rewind", seed, signal });
-      return lease;
-    } catch (error) {
-      await lease[Symbol.asyncDispose]();
-      throw error;
+    if (from && seed !== undefined) {
+      throw new ArgumentTypeError("Cannot acquire session as only one of 'seed' and 'from' may be given");
     }
+    const { lease, session } = await this.#lease({ once, signal });
+    if (from) return await disposeUnless(lease, session.restore(from, { owner, signal }));
+    if (seed === undefined) return lease;
+    return await disposeUnless(lease, session.reset({ mode: "rewind", seed, signal }));
   }
 
   /** Ends every session, leased or idle, and waits until their processes have ended. */
@@ -139,6 +144,37 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     }));
     await Promise.all(this.#busy);
     await this.#detected.catch(() => {}); // the error has been passed to the waiters
+  }
+
+  async #lease(
+    { once, signal }: Pick<AcquireOptions, "once" | "signal">,
+  ): Promise<{ lease: Lease; session: Session }> {
+    signal?.throwIfAborted();
+    if (this.#disposed) throw new Error("Cannot acquire session as the pool is disposed");
+    const session = this.#idle.shift() ?? await this.#wait(signal);
+    const release = () => this.#track(this.#reset(session));
+    const fork = (count: number, options?: ForkOptions) => this.#fork(session, count, options);
+    const then = once && this.#options.resetMode === "rewind" ? "rewind" as const : undefined;
+    const lease = new Lease(session, release, { then, fork });
+    return { lease, session };
+  }
+
+  /** Leases sessions in the state of a leased one. */
+  async #fork(parent: Session, count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    const { seed, signal } = options;
+    if (count >= this.size) {
+      throw new ArgumentRangeError(
+        `Cannot fork session as 'count' must be < ${this.size}, the size of the pool: current value is ${count}`,
+      );
+    }
+    return await forkSession(count, {
+      seed,
+      capture: () => parent.captureState({ signal }),
+      copy: async ({ bytes }, reseeding) => {
+        const { lease, session } = await this.#lease({ signal });
+        return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
+      },
+    });
   }
 
   #wait(signal: AbortSignal | undefined): Promise<Session> {

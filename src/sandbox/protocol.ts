@@ -60,6 +60,12 @@ export const FrameKind = {
   input: 14,
   /** Host: send the output that the session holds back. */
   flush: 15,
+  /** Host: send the session's state. JSON. */
+  checkpoint: 16,
+  /** Host: replace the session's state by that of the parts that follow. JSON. */
+  restore: 17,
+  /** Host: a piece of a checkpoint that is to be restored. Bytes. */
+  piece: 18,
   /** Guest: the child has read its assets and given up its permissions. */
   booted: 32,
   /** Guest: the session is ready for execs. JSON. */
@@ -72,7 +78,7 @@ export const FrameKind = {
   call: 36,
   /** Guest: the result of an exec or of a command line. See {@linkcode ResultParts}. */
   result: 37,
-  /** Guest: `put`, `get` or `rewind` is done, or the rewind after an exec. `u8 status | contents or error text`; see {@linkcode DoneStatus}. */
+  /** Guest: a request such as `put` or `restore` is done, or the rewind after an exec. `u8 status | contents or error text`; see {@linkcode DoneStatus}. */
   done: 38,
   /** Guest: the interpreter has ended, with the reason. `u8 has exit code | u8 exit code | text`. */
   lost: 39,
@@ -84,6 +90,8 @@ export const FrameKind = {
   closed: 42,
   /** Guest: data by MIME type that the program shows, as JSON. Empty: remove those of the exec. */
   display: 43,
+  /** Guest: a piece of a checkpoint. Bytes. */
+  part: 44,
 } as const;
 
 /** A number of {@linkcode FrameKind}. */

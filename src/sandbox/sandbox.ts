@@ -29,6 +29,9 @@ import { innermostProcess } from "./process/watchdog.ts";
 import { bootMounts } from "./profile/mounts.ts";
 import type { Profile } from "./profile/profile.ts";
 import { type Frame, FrameKind } from "./protocol.ts";
+import { type CheckpointScope, profileScope } from "./checkpoint/checkpoint.ts";
+import { importKey, readHostKey } from "./checkpoint/host_key.ts";
+import { Lease } from "./lease.ts";
 import { type LinkSource, Session } from "./session.ts";
 
 /** Options of {@linkcode Sandbox.start}. */
@@ -40,6 +43,12 @@ export interface SandboxOptions {
    * @default `.cache/paddock` in the home directory of the user
    */
   cacheDir?: string | undefined;
+  /**
+   * Key that authenticates checkpoints, of at least 32 bytes.
+   *
+   * @default one in the cache directory, which only the user of this process can read
+   */
+  checkpointKey?: Uint8Array | undefined;
   /** Called before a base image is built, which takes some seconds. */
   onBuild?: (() => void) | undefined;
   /**
@@ -100,7 +109,10 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   #running: Running | undefined;
   readonly #processes = new Set<Running>();
   #ended: Promise<unknown> = Promise.resolve();
+  /** Processes of copies of its sessions. */
+  readonly #copies = new Set<Sandbox>();
   #lastSession = 0;
+  #key: Promise<CryptoKey> | undefined;
   #disposed = false;
 
   private constructor(
@@ -173,11 +185,43 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     }
   }
 
+  /**
+   * Starts an interpreter for a copy of a session: in this process if the profile allows several in one, otherwise in a
+   * new process, since a process ends with the first of its sessions.
+   */
+  async openCopy(signal: AbortSignal | undefined): Promise<{ session: Session; lease: Lease }> {
+    const isShared = this.profile.sessionsPerProcess > 1;
+    const sandbox = isShared ? this : await Sandbox.start({ ...this.#options, signal });
+    if (!isShared) this.#copies.add(sandbox);
+    const end = async () => {
+      this.#copies.delete(sandbox);
+      await sandbox[Symbol.asyncDispose]();
+    };
+    try {
+      const session = await sandbox.openSession({ signal });
+      const lease = new Lease(session, () => void (isShared ? session[Symbol.asyncDispose]() : end()));
+      return { session, lease };
+    } catch (error) {
+      if (!isShared) await end();
+      throw error;
+    }
+  }
+
+  /** Returns what checkpoints of its sessions are bound to. {@linkcode Session} uses it. */
+  async checkpointScope(): Promise<CheckpointScope> {
+    this.#key ??= this.#options.checkpointKey
+      ? importKey(this.#options.checkpointKey)
+      : readHostKey(this.#options.cacheDir);
+    const image = this.#image.manifest.image;
+    if (!image) throw new SandboxError("Cannot make checkpoint as the base image has no heap");
+    return { key: await this.#key, image: image.sha256, ...await profileScope(this.profile) };
+  }
+
   /** Kills the process, disposes its sessions, and waits until the process has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true;
     for (const { child } of this.#processes) child.kill();
-    await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
+    await Promise.all([...this.#sessions, ...this.#copies].map((each) => each[Symbol.asyncDispose]()));
     await Promise.all([...this.#processes].map(({ child }) => child.ended));
     await this.#ended;
   }

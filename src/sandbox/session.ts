@@ -1,10 +1,18 @@
 import { abortable } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
 import { SessionClosedError } from "../errors.ts";
+import { type CheckpointScope, sealCheckpoint, stateOf } from "./checkpoint/checkpoint.ts";
+import { forkSession } from "./checkpoint/fork.ts";
+import { captureState, restoreState, type SessionState } from "./checkpoint/state.ts";
+import type { Reseeding } from "./checkpoint/transfer.ts";
 import type {
+  BranchingLease,
+  BranchingSession,
+  Checkpoint,
+  CheckpointOptions,
   ExecOptions,
   ExecResult,
-  PythonSession,
+  ForkOptions,
   ResetOptions,
   ShellOptions,
   ShellResult,
@@ -22,6 +30,7 @@ import { type ExecEnd, ExecRun } from "./exec_run.ts";
 import { getFile, getFiles, putFile, putFiles } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";
+import { disposeUnless, type Lease } from "./lease.ts";
 import { maxResidentBytes } from "./process/command.ts";
 import type { Profile } from "./profile/profile.ts";
 import type { Layer } from "./profile/schema.ts";
@@ -34,13 +43,17 @@ export interface LinkSource {
   readonly profile: Profile;
   readonly layers: ReadonlySet<Layer>;
   openLink(seed: number | undefined): Promise<GuestLink>;
+  /** Returns what checkpoints of its sessions are bound to. */
+  checkpointScope(): Promise<CheckpointScope>;
+  /** Opens a session for a copy of another one. Its lease disposes it with all that was started for it. */
+  openCopy(signal: AbortSignal | undefined): Promise<{ session: Session; lease: Lease }>;
 }
 
 /**
  * One Python interpreter with its own globals and files. Calls run one after the other, in the order in which they
  * were made. If the interpreter is lost, the next exec runs in a fresh one, and its result has `restarted: true`.
  */
-export class Session implements PythonSession {
+export class Session implements BranchingSession {
   readonly #source: LinkSource;
   readonly #onDispose: () => void;
   #seed: number | undefined;
@@ -52,6 +65,8 @@ export class Session implements PythonSession {
   /** True if nothing has run since a rewind without a seed. */
   #isPristine = false;
   #disposed = false;
+  /** Names of the host tools of the last exec. */
+  #tools: readonly string[] = [];
 
   constructor(source: LinkSource, options: { seed?: number | undefined; onDispose?: () => void } = {}) {
     checkSeed(options.seed);
@@ -148,6 +163,56 @@ export class Session implements PythonSession {
     }, signal);
   }
 
+  /** Returns the state of the session. See {@linkcode BranchingSession.checkpoint}. */
+  async checkpoint(options: CheckpointOptions = {}): Promise<Checkpoint> {
+    const { bytes, tools } = await this.captureState(options);
+    return await sealCheckpoint(bytes, await this.#source.checkpointScope(), { ...options, tools });
+  }
+
+  /** Replaces the state by that of a checkpoint. See {@linkcode BranchingSession.restore}. */
+  async restore(checkpoint: Checkpoint, options: CheckpointOptions = {}): Promise<void> {
+    const bytes = await stateOf(checkpoint, await this.#source.checkpointScope(), options);
+    await this.restoreState(bytes, { reseed: false, signal: options.signal });
+  }
+
+  /** Returns leases of copies of the session. See {@linkcode BranchingSession.fork}. */
+  async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    const { seed, signal } = options;
+    return await forkSession(count, {
+      seed,
+      capture: () => this.captureState({ signal }),
+      copy: async ({ bytes }, reseeding) => {
+        const { session, lease } = await this.#source.openCopy(signal);
+        return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
+      },
+    });
+  }
+
+  /** Captures the state for a copy in a session of the same source. It is not deflated, and not authenticated. */
+  async captureState({ signal }: { signal?: AbortSignal | undefined }): Promise<SessionState> {
+    const { maxBytes } = await this.#source.checkpointScope();
+    return await this.#enqueue(async () => {
+      const bytes = await captureState(await this.#ensureLink(), { maxBytes });
+      return { bytes, tools: this.#tools };
+    }, signal);
+  }
+
+  /** Replaces the state by a captured one. */
+  async restoreState(
+    bytes: Uint8Array,
+    options: Reseeding & { signal?: AbortSignal | undefined },
+  ): Promise<void> {
+    const { signal, ...reseeding } = options;
+    await this.#enqueue(async () => {
+      await restoreState(bytes, {
+        ...reseeding,
+        link: await this.#ensureLink(),
+        replace: () => this.#replace(),
+      });
+      this.#restarted = false;
+    }, signal);
+  }
+
   /** Ends the interpreter and waits until its calls have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#disposed) return;
@@ -164,6 +229,7 @@ export class Session implements PythonSession {
   ): Promise<ExecResult> {
     const { limits } = this.#source.profile;
     const { timeoutMs = limits.timeoutMs } = options;
+    this.#tools = (options.tools ?? []).map(({ name }) => name);
     const link = await this.#ensureLink();
     if (options.files) await putFiles(link, options.files);
     limitMemory(link, options.memoryBytes, limits);
@@ -250,11 +316,11 @@ export class Session implements PythonSession {
     return link;
   }
 
-  async #replace(): Promise<void> {
+  async #replace(): Promise<GuestLink> {
     const link = await this.#link.catch(() => undefined); // an interpreter that did not start needs no end
     link?.fail({ reason: "closed", message: "the session was reset" });
     this.#link = this.#open();
-    await this.#link;
+    return await this.#link;
   }
 
   /** Writes the image back over the heap. Returns false if a fresh interpreter is needed. */

@@ -218,6 +218,11 @@ export class Closures {
     this.#heap = heap;
   }
 
+  /** Number of functions that C can call. */
+  get count(): number {
+    return this.#slots.size;
+  }
+
   /** Returns the imports with wrappers around those that allocate and free closures. */
   wrapImports(imports: WebAssembly.Imports): WebAssembly.Imports {
     const { env = {} } = imports;

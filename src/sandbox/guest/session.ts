@@ -5,6 +5,8 @@ import type { Entropy } from "./entropy.ts";
 import type { HeapImage } from "./heap_image.ts";
 import type { Python } from "./python/interpreter.ts";
 import type { SignalSource } from "./python/signals.ts";
+import { GuestCheckpoint } from "./checkpoint/guest_checkpoint.ts";
+import type { MonotonicClock } from "./checkpoint/monotonic_clock.ts";
 import { Rewind } from "./rewind.ts";
 import { SessionFiles } from "./session_files.ts";
 import type { Shell, ShellParts, ShellRequest } from "./shell/shell.ts";
@@ -24,6 +26,7 @@ export class GuestSession {
   readonly #shell: Shell | undefined;
   /** True if a rewind follows the last exec. */
   #rewinds = false;
+  readonly #checkpoint: GuestCheckpoint;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
@@ -32,6 +35,7 @@ export class GuestSession {
     this.#snapshot = new Rewind(parts);
     this.#files = new SessionFiles(parts.python.fs, parts.home);
     this.#files.openStandard();
+    this.#checkpoint = new GuestCheckpoint({ ...parts, rewind: this.#snapshot, shell: this.#shell });
   }
 
   /** Handles frames until a `close`. Rethrows an error of the interpreter. */
@@ -48,7 +52,7 @@ export class GuestSession {
   #nextExec(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
     if (this.#rewinds) {
       this.#rewinds = false;
-      const rewinding = this.#rewindWhole(undefined);
+      const rewinding = this.#replaceState(() => this.#rewind(undefined));
       if (rewinding) return rewinding.then(() => this.#nextExec());
     }
     for (;;) {
@@ -65,9 +69,12 @@ export class GuestSession {
       else if (kind === FrameKind.get) this.#sendDone(() => this.#files.get(decoder.decode(payload)));
       else if (kind === FrameKind.input) this.#parts.devices.inputs.push(payload);
       else if (kind === FrameKind.limit) this.#parts.python.heapLimit.set(limitOf(payload));
-      else if (kind === FrameKind.rewind) {
-        const rewinding = this.#rewindWhole((JSON.parse(decoder.decode(payload)) as { seed?: number }).seed);
-        if (rewinding) return rewinding.then(() => this.#nextExec());
+      else if (kind === FrameKind.checkpoint) {
+        this.#sendDone(() => this.#checkpoint.send(JSON.parse(decoder.decode(payload))));
+      } else if (kind === FrameKind.rewind || kind === FrameKind.restore) {
+        const work = kind === FrameKind.rewind ? this.#rewindTo(payload) : this.#receiveRestore(payload);
+        const replacing = this.#replaceState(work);
+        if (replacing) return replacing.then(() => this.#nextExec());
       }
     }
   }
@@ -139,12 +146,17 @@ export class GuestSession {
     this.#files.put(path, payload.slice(2 + pathBytes));
   }
 
-  /** Ends threads and commands, rewinds, and reports it. Returns a promise only if there are threads or commands. */
-  #rewindWhole(seed: number | undefined): Promise<void> | undefined {
-    const rewind = () => this.#sendDone(() => this.#rewind(seed));
+  /** Returns what rewinds as a `rewind` frame names it. */
+  #rewindTo(payload: Uint8Array): () => void {
+    const { seed } = JSON.parse(decoder.decode(payload)) as { seed?: number };
+    return () => this.#rewind(seed);
+  }
+
+  /** Ends threads and commands, does `work`, and reports it. Returns a promise only if there are threads or commands. */
+  #replaceState(work: () => void): Promise<void> | undefined {
     const ending = this.#endThreads();
-    if (ending) return ending.then(rewind);
-    rewind();
+    if (ending) return ending.then(() => this.#sendDone(work));
+    this.#sendDone(work);
     return undefined;
   }
 
@@ -155,6 +167,22 @@ export class GuestSession {
     this.#files.openStandard();
     this.#shell?.reset();
     this.seed(seed);
+  }
+
+  /** Receives a checkpoint, and returns what restores it. Bytes of the operating system are new ones then. */
+  #receiveRestore(payload: Uint8Array): () => void {
+    const { bytes, ...entropy } = JSON.parse(decoder.decode(payload)) as RestoreRequest;
+    const state = new Uint8Array(bytes);
+    for (let at = 0; at < bytes;) {
+      const { payload: piece } = this.#parts.channel.receive();
+      state.set(piece, at);
+      at += piece.length;
+    }
+    return () => {
+      this.#checkpoint.restore(state);
+      if (entropy.reseed) this.seed(entropy.seed);
+      else this.#parts.entropy.seed(undefined);
+    };
   }
 
   #sendDone(work: () => Uint8Array | void): void {
@@ -186,6 +214,15 @@ function limitOf(payload: Uint8Array): number {
   return new DataView(payload.buffer, payload.byteOffset).getUint32(0, true);
 }
 
+/** How the host asks to restore a checkpoint. */
+interface RestoreRequest {
+  /** Size of the checkpoint that follows. */
+  readonly bytes: number;
+  /** True if the generators of Python are to begin anew, by the seed if there is one. */
+  readonly reseed: boolean;
+  readonly seed?: number;
+}
+
 /** The parts of a session. */
 export interface SessionParts {
   readonly python: Python;
@@ -196,6 +233,8 @@ export interface SessionParts {
   readonly interrupt: Uint8Array;
   readonly now: () => number;
   readonly signals: SignalSource;
+  /** The clock that programs see as monotonic. */
+  readonly clock: MonotonicClock;
   /** The session's home directory. */
   readonly home: string;
   /** Starts the shell. Absent if the profile has no shell. */

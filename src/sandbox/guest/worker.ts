@@ -11,6 +11,7 @@ import {
   type PlainImagePlan,
 } from "./build.ts";
 import { Channel } from "./channel.ts";
+import { MonotonicClock } from "./checkpoint/monotonic_clock.ts";
 import { Devices, textBytes } from "./devices.ts";
 import type { FileSystem, ModuleFactory } from "./emscripten.ts";
 import { Entropy } from "./entropy.ts";
@@ -55,11 +56,12 @@ export interface WorkerStart {
 
 const start = await savedGlobals.message as WorkerStart;
 const entropy = new Entropy(savedGlobals.randomFill);
+const clock = new MonotonicClock(savedGlobals.now);
 
 /** Globals that Pyodide reads: names that it tests for, a clock, and a source of randomness. */
 defineGlobals({
   self: globalThis,
-  performance: { now: savedGlobals.now, timeOrigin: 0 },
+  performance: { now: () => clock.now(), timeOrigin: 0 },
   crypto: { getRandomValues: (view: Uint8Array) => entropy.fill(view) },
   console: { log() {}, warn() {}, error() {} },
   FinalizationRegistry: class {
@@ -147,6 +149,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
     interrupt,
     now,
     signals,
+    clock,
     home: assets.home,
     ...(shell && {
       startShell: (runProgram) =>

@@ -3,6 +3,12 @@ import assets from "../guest/assets.ts" with { type: "text" };
 import build from "../guest/build.ts" with { type: "text" };
 import callGuard from "../guest/call_guard.ts" with { type: "text" };
 import channel from "../guest/channel.ts" with { type: "text" };
+import fileTree from "../guest/checkpoint/file_tree.ts" with { type: "text" };
+import guestCheckpoint from "../guest/checkpoint/guest_checkpoint.ts" with { type: "text" };
+import heapDelta from "../guest/checkpoint/heap_delta.ts" with { type: "text" };
+import monotonicClock from "../guest/checkpoint/monotonic_clock.ts" with { type: "text" };
+import openFiles from "../guest/checkpoint/open_files.ts" with { type: "text" };
+import parts from "../guest/checkpoint/parts.ts" with { type: "text" };
 import denials from "../guest/denials.ts" with { type: "text" };
 import devices from "../guest/devices.ts" with { type: "text" };
 import entropy from "../guest/entropy.ts" with { type: "text" };
@@ -31,6 +37,7 @@ import programs from "../guest/shell/programs.ts" with { type: "text" };
 import scriptEngine from "../guest/shell/script_engine.ts" with { type: "text" };
 import shell from "../guest/shell/shell.ts" with { type: "text" };
 import shellCommand from "../guest/shell/shell_command.ts" with { type: "text" };
+import shellImage from "../guest/shell/shell_image.ts" with { type: "text" };
 import terminal from "../guest/shell/terminal.ts" with { type: "text" };
 import zlib from "../guest/shell/zlib.ts" with { type: "text" };
 import confine from "../guest/supervisor/confine.ts" with { type: "text" };
@@ -70,14 +77,20 @@ export const WORKER_FILES: GuestFiles = {
   signals,
   threads,
   heap_image: heapImage,
+  heap_delta: heapDelta,
   interpreter,
   build,
   outbox,
   channel,
+  monotonic_clock: monotonicClock,
   session_files: sessionFiles,
   devices,
   entropy,
   file_quota: fileQuota,
+  parts,
+  file_tree: fileTree,
+  open_files: openFiles,
+  guest_checkpoint: guestCheckpoint,
   rewind,
   errno,
   session,
@@ -88,6 +101,7 @@ export const WORKER_FILES: GuestFiles = {
 export const SHELL_FILES: GuestFiles = {
   clock,
   files,
+  shell_image: shellImage,
   programs,
   script_engine: scriptEngine,
   terminal,

@@ -1,7 +1,7 @@
 import { concat } from "@std/bytes";
 import { SerialQueue } from "../../async/semaphore.ts";
 import { errorMessage, SandboxError } from "../../errors.ts";
-import type { SessionLease, SessionPool } from "../exec.ts";
+import type { BranchingLease, SandboxAcquireOptions, SessionPool } from "../exec.ts";
 import {
   type Assets,
   blobUrl,
@@ -16,7 +16,10 @@ import { WorkerLink } from "../guest/worker_link.ts";
 import { GuestLink } from "../guest_link.ts";
 import { imageExtension, leanWasm, plainImagePlan, workerModules } from "../image/guest_sources.ts";
 import { standardLibrary } from "../image/standard_library.ts";
-import { Lease } from "../lease.ts";
+import { type CheckpointScope, profileScope } from "../checkpoint/checkpoint.ts";
+import { createKey } from "../checkpoint/host_key.ts";
+import { sha256 } from "../../hash.ts";
+import { disposeUnless, Lease } from "../lease.ts";
 import { wasmPages } from "../process/command.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { Layer } from "../profile/schema.ts";
@@ -60,6 +63,8 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
   readonly #workers = new Map<WorkerLink, Promise<void>>();
   readonly #sessions = new Set<Session>();
   #assets: Promise<Assets> | undefined;
+  #key: Promise<CryptoKey> | undefined;
+  #imageHash: Promise<string> | undefined;
   #disposed = false;
 
   /** @throws {TypeError} if the profile has settings that a worker cannot have. */
@@ -79,18 +84,33 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
    *
    * @throws {SandboxError} if it does not start.
    */
-  async acquire(
-    { seed, signal }: { seed?: number | undefined; signal?: AbortSignal | undefined } = {},
-  ): Promise<SessionLease> {
+  async acquire({ seed, from, owner, signal }: SandboxAcquireOptions = {}): Promise<BranchingLease> {
+    const session = await this.#openSession({ seed, signal });
+    const lease = new Lease(session, () => void session[Symbol.asyncDispose]());
+    return from ? await disposeUnless(lease, session.restore(from, { owner, signal })) : lease;
+  }
+
+  /** Starts a new interpreter for a copy of a session. */
+  async openCopy(signal: AbortSignal | undefined): Promise<{ session: Session; lease: Lease }> {
+    const session = await this.#openSession({ signal });
+    return { session, lease: new Lease(session, () => void session[Symbol.asyncDispose]()) };
+  }
+
+  async #openSession(
+    { seed, signal }: { seed?: number | undefined; signal?: AbortSignal | undefined },
+  ): Promise<Session> {
     const session: Session = new Session(this, { seed, onDispose: () => this.#sessions.delete(session) });
     this.#sessions.add(session);
-    try {
-      await session.ready(signal);
-      return new Lease(session, () => void session[Symbol.asyncDispose]());
-    } catch (error) {
-      await session[Symbol.asyncDispose]();
-      throw error;
-    }
+    return await disposeUnless(session, session.ready(signal));
+  }
+
+  /** Returns what checkpoints of its sessions are bound to: no other process has the key. */
+  async checkpointScope(): Promise<CheckpointScope> {
+    const { image } = await (await this.#image()).forWorkers;
+    if (!image) throw new SandboxError("Cannot make checkpoint as the base image has no heap");
+    this.#imageHash ??= sha256(new Uint8Array(image.memory.buffer).slice());
+    this.#key ??= createKey();
+    return { key: await this.#key, image: await this.#imageHash, ...await profileScope(this.profile) };
   }
 
   /** Starts the worker of a {@linkcode Session}. */

@@ -8,6 +8,7 @@ import { LocalTime } from "./local_time.ts";
 import type { NativeCode } from "./side_module.ts";
 import { PythonStack, Suspending } from "./stack.ts";
 import { PythonThreads } from "./threads.ts";
+import { HeapDelta } from "../checkpoint/heap_delta.ts";
 import { createImageWriter, type HeapImage } from "../heap_image.ts";
 
 const WASM_PAGE_BYTES = 65536;
@@ -38,6 +39,8 @@ export interface Python {
   readonly denials: Denials;
   /** Writes the base image to the heap. */
   readonly writeImage: ReturnType<typeof createImageWriter>;
+  /** The difference between the heap and the base image. */
+  readonly heapDelta: HeapDelta;
 }
 
 /** Starts an interpreter from a base image, without Python's own start-up. */
@@ -67,6 +70,7 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
     linker: wasm.linker,
     denials: wasm.denials,
     writeImage: createImageWriter(exports.memory, image),
+    heapDelta: new HeapDelta(exports.memory, image),
   };
   wasm.linker.restore(image.links);
   python.writeImage({ used: false });
@@ -156,6 +160,7 @@ export function createInstantiator(
 export class HeapLimit {
   readonly #exports: () => PythonExports;
   #bytes = Infinity;
+  #resize: (bytes: number) => boolean = () => false;
 
   /** @param exports Returns the functions of the instance. */
   constructor(exports: () => PythonExports) {
@@ -165,7 +170,7 @@ export class HeapLimit {
   /** Returns the imports with a wrapper around that by which a program gets more memory. */
   wrapImports(imports: WebAssembly.Imports): WebAssembly.Imports {
     const { env = {} } = imports;
-    const resize = env.emscripten_resize_heap as (bytes: number) => boolean;
+    const resize = this.#resize = env.emscripten_resize_heap as (bytes: number) => boolean;
     const limited = (bytes: number) => bytes >>> 0 <= this.#bytes && resize(bytes);
     return { ...imports, env: { ...env, emscripten_resize_heap: limited } };
   }
@@ -175,6 +180,16 @@ export class HeapLimit {
     const grow = memory.grow.bind(memory);
     memory.grow = (pages) =>
       grow(Math.min(pages, Math.floor((this.#bytes - memory.buffer.byteLength) / WASM_PAGE_BYTES)));
+  }
+
+  /** Grows the heap to a size, if it is smaller. Throws if it cannot be so large. */
+  growTo(bytes: number): void {
+    const { memory } = this.#exports();
+    if (memory.buffer.byteLength >= bytes) return;
+    this.#bytes = bytes;
+    const hasGrown = this.#resize(bytes);
+    this.clear();
+    if (!hasGrown) throw new Error(`Cannot grow heap as there is no memory for ${bytes} bytes`);
   }
 
   /** Sets the limit. If the heap is larger already, what is free above the limit is taken from the program. */

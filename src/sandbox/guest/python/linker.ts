@@ -106,15 +106,45 @@ export class Linker {
     for (const name of image.added) {
       this.#table.set(image.mainSlots[name] as number, this.#main[name] as Call);
     }
-    for (const place of image.places) {
-      const { exports, addresses } = this.#instantiate(place);
-      addresses.forEach(({ global }, index) => global.value = place.addresses[index] as number);
-      const { tableBase, addedSlots } = place;
-      for (const [name, slot] of Object.entries(addedSlots)) this.#table.set(slot, exports[name] as Call);
-      this.#loaded.push({ ...place, exports });
-      this.#ranges.set(place.library, { tableBase, addedSlots });
-    }
+    for (const place of image.places) this.#place(place);
     this.#restoreHandles(image);
+  }
+
+  /** Creates an instance in its place. Nothing of it runs. */
+  #place(place: LoadedPlace): void {
+    const { exports, addresses } = this.#instantiate(place);
+    addresses.forEach(({ global }, index) => global.value = place.addresses[index] as number);
+    const { tableBase, addedSlots } = place;
+    for (const [name, slot] of Object.entries(addedSlots)) this.#table.set(slot, exports[name] as Call);
+    this.#loaded.push({ ...place, exports });
+    this.#ranges.set(place.library, { tableBase, addedSlots });
+  }
+
+  /**
+   * Loads the libraries of a checkpoint that the image has not, after a rewind. Their data are in its heap.
+   *
+   * @throws {Error} if a slot that one had is in use.
+   */
+  adopt({ places, handles }: LinkImage): void {
+    const known = this.#loaded.length;
+    const firstFree = this.#table.length;
+    const loads = places.slice(known);
+    for (const { library, tableBase, addedSlots } of loads) {
+      const range = this.#ranges.get(library);
+      const added = Object.entries(addedSlots).filter(([name, slot]) => range?.addedSlots[name] !== slot);
+      const isTaken = added.some(([, slot]) => slot < firstFree) ||
+        (range ? range.tableBase !== tableBase : tableBase < firstFree);
+      if (isTaken || !this.#libraries[library]) {
+        throw new Error(`Cannot load library ${library} as its slots of the function table are in use`);
+      }
+    }
+    const ends = loads.flatMap(({ library, tableBase, addedSlots }) => [
+      tableBase + this.#linkOf(library).tableSlots,
+      ...Object.values(addedSlots).map((slot) => slot + 1),
+    ]);
+    this.#table.grow(Math.max(firstFree, ...ends) - firstFree);
+    loads.forEach((place) => this.#place(place));
+    this.#restoreHandles({ handles });
   }
 
   /** Forgets the libraries that were loaded since the image was restored. */
@@ -130,7 +160,7 @@ export class Linker {
     this.#restoreHandles(image);
   }
 
-  #restoreHandles({ handles }: LinkImage): void {
+  #restoreHandles({ handles }: Pick<LinkImage, "handles">): void {
     this.#handles.clear();
     for (const [handle, index] of handles) this.#handles.set(handle, this.#loaded[index] as Loaded);
   }

@@ -38,6 +38,7 @@ const UTC: Zone = {
 export class LocalTime {
   readonly #exports: () => PythonExports;
   #zone = UTC;
+  #encoded: Uint8Array | undefined;
 
   /** @param exports Returns the functions of the instance. */
   constructor(exports: () => PythonExports) {
@@ -60,6 +61,11 @@ export class LocalTime {
     return { ...imports, env };
   }
 
+  /** The zone as it was set; `undefined` for UTC. */
+  get encoded(): Uint8Array | undefined {
+    return this.#encoded;
+  }
+
   /** Sets the zone, as Python encodes it: two names, and start, offset and kind of each period. */
   set(zone: Uint8Array): void {
     const count = Math.floor((zone.length - HEAD_BYTES) / PERIOD_BYTES);
@@ -74,6 +80,7 @@ export class LocalTime {
       names: [zone.slice(0, NAME_BYTES), zone.slice(NAME_BYTES, HEAD_BYTES)],
       periods,
     };
+    this.#encoded = zone.slice();
     const addresses = this.#words(this.#exports().tzname.value);
     this.#writeNames([addresses[0] ?? 0, addresses[1] ?? 0]);
   }
@@ -81,6 +88,7 @@ export class LocalTime {
   /** Sets the zone to UTC. The names in the heap are those of the image after a rewind. */
   reset(): void {
     this.#zone = UTC;
+    this.#encoded = undefined;
   }
 
   /** Returns the words from an address on. Python may pass any address. */

@@ -42,6 +42,9 @@ _dumps, _loads = json.dumps, json.loads
 _TextIOWrapper = io.TextIOWrapper
 _get_c_handler, _set_running_loop = _signals.get_c_handler, asyncio._set_running_loop
 _main = sys.modules["__main__"]
+_modules = sys.modules
+_seed_random = random.seed
+"""Saved, as the program of a session that is forked may have replaced it."""
 _excepthook = sys.__excepthook__
 _state = types.SimpleNamespace(block=0, name="", active=False, stopped=False, loop=None, no_input=None)
 
@@ -69,10 +72,13 @@ def handle(request):
 
 
 def _seed(seed):
-    random.seed(seed)
-    numpy_random = sys.modules.get("numpy.random")  # the state of one in the image would be that of every session
+    _seed_random(seed)
+    numpy_random = _modules.get("numpy.random")  # the state of one in the image would be that of every session
     if numpy_random is not None:
-        numpy_random.seed(seed if seed is None else seed % 2**32)
+        try:
+            numpy_random.seed(seed if seed is None else seed % 2**32)
+        except Exception:
+            pass  # a program whose session is forked has replaced it
 
 
 def _run(request):

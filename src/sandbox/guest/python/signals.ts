@@ -92,15 +92,19 @@ export class SignalSource {
     this.setTimers(0, 0);
   }
 
-  /** Begins to count CPU time from 0. */
-  resetCpuTime(): void {
-    this.#cpuStart = this.#now() - this.#channel.waitedMs;
+  /** CPU time, in milliseconds. */
+  get cpuMs(): number {
+    return this.#now() - this.#channel.waitedMs - this.#cpuStart;
+  }
+
+  /** Begins to count CPU time from `usedMs`. */
+  resetCpuTime(usedMs = 0): void {
+    this.#cpuStart = this.#now() - this.#channel.waitedMs - usedMs;
   }
 
   /** Writes the CPU time in nanoseconds to an address. Returns 0 as C's `clock_gettime` does. */
   writeCpuTime(address: Pointer): number {
-    const ms = this.#now() - this.#channel.waitedMs - this.#cpuStart;
-    new BigInt64Array(this.#exports().memory.buffer)[address >>> 3] = BigInt(Math.round(ms * 1e6));
+    new BigInt64Array(this.#exports().memory.buffer)[address >>> 3] = BigInt(Math.round(this.cpuMs * 1e6));
     return 0;
   }
 

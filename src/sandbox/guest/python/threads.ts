@@ -55,6 +55,9 @@ interface ReservedStack extends CStack {
 /** A thread that starts takes less. Without it, one that starts when a program has used up all memory ends Python. */
 const START_BYTES = 64 * 1024;
 
+/** A C stack of a thread that has ended, which the next thread gets. */
+export type FreeStack = CStack;
+
 /** Thrown on the stack of a thread that is ended from outside. */
 class ThreadEnded extends Error {}
 
@@ -94,6 +97,21 @@ export class PythonThreads {
   /** True if a thread has started since the heap was that of the image, beside the main thread. */
   get wereUsed(): boolean {
     return this.#live.size + this.#reserved.size + this.#freeStacks.size > 0;
+  }
+
+  /** Number of threads that have started and not ended, beside the main thread. */
+  get liveCount(): number {
+    return this.#live.size + this.#reserved.size;
+  }
+
+  /** C stacks in the heap that no thread uses. To set them is right only with the heap that they are in. */
+  get freeStacks(): readonly FreeStack[] {
+    return [...this.#freeStacks.values()].flat();
+  }
+
+  set freeStacks(stacks: readonly FreeStack[]) {
+    this.#freeStacks.clear();
+    for (const stack of stacks) this.#freeStack(stack);
   }
 
   /** Returns the imports with the one by which a thread leaves its stack. */

@@ -2,6 +2,7 @@ import { PathError } from "../errno.ts";
 import type { ShellLimits } from "./clock.ts";
 import { Bash } from "./engine.ts";
 import type { ShellFiles } from "./files.ts";
+import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
 import type { CommandOutput, Interpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
 
@@ -138,6 +139,16 @@ export class ScriptEngine {
   async run(script: string, options: ScriptOptions): Promise<CommandOutput> {
     this.#runningState = undefined;
     return await this.#bash.exec(script, { rawScript: true, ...options } as never);
+  }
+
+  /** Returns the state between two scripts. Throws if a part of it is no data. */
+  capture(): ShellImage {
+    return encodeState(this.#bash.state);
+  }
+
+  /** Sets the state between two scripts. */
+  restore(image: ShellImage): void {
+    this.#bash.state = decodeState(image) as State;
   }
 
   /** Makes the state at the end of the last script that of the next one. Returns the working directory. */

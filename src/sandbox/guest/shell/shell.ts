@@ -12,7 +12,10 @@ import { ShellFiles } from "./files.ts";
 import { ShellCommands } from "./commands.ts";
 import { type ProgramRequest, type ProgramResult, USER } from "./programs.ts";
 import { ScriptEngine } from "./script_engine.ts";
+import type { ShellImage } from "./shell_image.ts";
 import { type Route, ShellTerminal, type TerminalParts } from "./terminal.ts";
+
+export type { ShellImage };
 
 /** A command line, as the host sends it. */
 export interface ShellRequest {
@@ -96,6 +99,17 @@ export class Shell {
   /** Discards all state of earlier commands. */
   reset(): void {
     this.#engine = this.#createEngine();
+  }
+
+  /** Returns the variables, functions and other state of earlier commands. Throws if a part is no data. */
+  capture(): ShellImage {
+    return this.#engine.capture();
+  }
+
+  /** Replaces all state of earlier commands by a captured one. */
+  restore(image: ShellImage): void {
+    this.reset();
+    this.#engine.restore(image);
   }
 
   #createEngine(): ScriptEngine {

@@ -1,0 +1,42 @@
+import { ArgumentRangeError } from "../../errors.ts";
+import type { BranchingLease } from "../exec.ts";
+import { checkSeed } from "../exec_check.ts";
+import type { SessionState } from "./state.ts";
+import type { Reseeding } from "./transfer.ts";
+
+/** Maximum number of copies that one fork makes. */
+const MAX_COPIES = 1024;
+
+/** Parts of a fork. */
+export interface ForkParts {
+  readonly seed: number | undefined;
+  capture(): Promise<SessionState>;
+  /** Leases a session in that state. */
+  copy(state: SessionState, reseeding: Reseeding): Promise<BranchingLease>;
+}
+
+/**
+ * Makes copies of a session, each with other random numbers. If one cannot be made, the others are disposed.
+ *
+ * @throws {ArgumentRangeError} if `count` is not from 1 to 1024, or a seed is not a safe integer.
+ */
+export async function forkSession(count: number, parts: ForkParts): Promise<BranchingLease[]> {
+  const { seed } = parts;
+  if (!Number.isInteger(count) || count < 1 || count > MAX_COPIES) {
+    throw new ArgumentRangeError(
+      `Cannot fork session as 'count' must be from 1 to ${MAX_COPIES}: current value is ${count}`,
+    );
+  }
+  checkSeed(seed === undefined ? undefined : seed + count - 1);
+  checkSeed(seed);
+  const state = await parts.capture();
+  const copies = await Promise.allSettled(Array.from({ length: count }, (_, index) => {
+    const reseeding = seed === undefined ? { reseed: true } : { reseed: true, seed: seed + index };
+    return parts.copy(state, reseeding);
+  }));
+  const leases = copies.flatMap((copy) => copy.status === "fulfilled" ? [copy.value] : []);
+  const failed = copies.find((copy) => copy.status === "rejected");
+  if (!failed) return leases;
+  await Promise.all(leases.map((lease) => lease[Symbol.asyncDispose]()));
+  throw failed.reason;
+}

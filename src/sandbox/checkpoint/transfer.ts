@@ -1,0 +1,92 @@
+import { SandboxError } from "../../errors.ts";
+import { type GuestLink, GuestRefusal } from "../guest_link.ts";
+import { DoneStatus, FrameKind, join } from "../protocol.ts";
+
+/** A frame of this size is small enough not to delay others for long. */
+const PIECE_BYTES = 256 * 1024;
+/** Time without a frame after which the interpreter counts as lost, in milliseconds. */
+const SILENCE_MS = 10_000;
+const MAX_MESSAGE_BYTES = 4096;
+
+const decoder = new TextDecoder();
+
+/**
+ * Receives the state of a session. The bytes are the guest's, and this host does not read them.
+ *
+ * @throws {GuestRefusal} with the guest's message, if the session has something that no checkpoint has.
+ * @throws {SandboxError} if the interpreter is terminated.
+ */
+export async function receiveState(link: GuestLink, options: { maxBytes: number }): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  await request(link, {
+    send: () => link.send(FrameKind.checkpoint, JSON.stringify(options)),
+    onPart(payload) {
+      bytes += payload.length;
+      if (bytes > options.maxBytes) {
+        throw new SyntaxError(`a checkpoint has more than ${options.maxBytes} bytes`);
+      }
+      pieces.push(payload);
+    },
+  });
+  return join(pieces);
+}
+
+/** How a restored session gets new random numbers. */
+export interface Reseeding {
+  /** True if Python's generators begin anew. Those of the operating system always do. */
+  readonly reseed: boolean;
+  readonly seed?: number | undefined;
+}
+
+/**
+ * Restores a state in an interpreter.
+ *
+ * @throws {GuestRefusal} if it cannot be restored in this interpreter, whose state is undefined then.
+ * @throws {SandboxError} if the interpreter is terminated.
+ */
+export async function sendState(link: GuestLink, state: Uint8Array, reseeding: Reseeding): Promise<void> {
+  await request(link, {
+    async send() {
+      link.send(FrameKind.restore, JSON.stringify({ bytes: state.length, ...reseeding }));
+      for (let at = 0; at < state.length && link.alive; at += PIECE_BYTES) {
+        await link.send(FrameKind.piece, state.subarray(at, at + PIECE_BYTES));
+      }
+    },
+    onPart() {
+      throw new SyntaxError("a part of a checkpoint came where 'done' was expected");
+    },
+  });
+}
+
+interface TransferRequest {
+  send(): Promise<void> | void;
+  /** Called with each part of the response. An error is a protocol violation of the guest. */
+  onPart(payload: Uint8Array): void;
+}
+
+/** Sends a request, and waits for the parts of its response and its end. */
+async function request(link: GuestLink, { send, onPart }: TransferRequest): Promise<void> {
+  const end = Promise.withResolvers<Uint8Array>();
+  const fail = () => link.fail({ reason: "crashed", message: `no response within ${SILENCE_MS} ms` });
+  let timer = setTimeout(fail, SILENCE_MS);
+  link.listen({
+    onFrame({ kind, payload }) {
+      clearTimeout(timer);
+      if (kind === FrameKind.done) return end.resolve(payload);
+      if (kind !== FrameKind.part) throw new SyntaxError(`frame ${kind} where 'part' was expected`);
+      timer = setTimeout(fail, SILENCE_MS);
+      onPart(payload);
+    },
+    onTermination: ({ message }) => end.reject(new SandboxError(message)),
+  });
+  try {
+    await Promise.all([send(), end.promise]);
+    const done = await end.promise;
+    if (done[0] === DoneStatus.ok) return;
+    throw new GuestRefusal(decoder.decode(done.subarray(1, MAX_MESSAGE_BYTES)), { isMissingFile: false });
+  } finally {
+    clearTimeout(timer);
+    link.listen(undefined);
+  }
+}

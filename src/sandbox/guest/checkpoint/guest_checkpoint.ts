@@ -1,0 +1,241 @@
+import { FrameKind, join } from "../../protocol.ts";
+import type { Channel } from "../channel.ts";
+import { textBytes } from "../devices.ts";
+import { PAGE_BYTES } from "../heap_image.ts";
+import type { Python } from "../python/interpreter.ts";
+import type { LinkImage } from "../python/linker.ts";
+import type { SignalSource } from "../python/signals.ts";
+import type { FreeStack } from "../python/threads.ts";
+import type { Rewind } from "../rewind.ts";
+import type { Shell, ShellImage } from "../shell/shell.ts";
+import { contentBytes, FileTree, parseTree, type TreeImage } from "./file_tree.ts";
+import { checkRuns, type PageRun } from "./heap_delta.ts";
+import type { MonotonicClock } from "./monotonic_clock.ts";
+import {
+  captureOpenFiles,
+  type OpenFile,
+  openNodes,
+  parseOpenFiles,
+  restoreOpenFiles,
+} from "./open_files.ts";
+import { requireCount, requireItems, requireTime } from "./parts.ts";
+
+/** A piece is smaller than a ring, so that the next one is written while it is read. */
+const PIECE_BYTES = 64 * 1024;
+const LENGTH_BYTES = 4;
+const MAX_HEAP_BYTES = 2 ** 32;
+
+const decoder = new TextDecoder();
+
+/**
+ * What a checkpoint has of a session beside bytes. The bytes follow it: the differences between the
+ * heap's pages and those of the image, then the contents of the files.
+ */
+interface CheckpointHead {
+  readonly heapBytes: number;
+  readonly runs: readonly PageRun[];
+  readonly files: TreeImage;
+  readonly open: readonly OpenFile[];
+  /** Absent if the profile has no native libraries. */
+  readonly links?: LinkImage;
+  readonly freeStacks: readonly FreeStack[];
+  /** Zone of local times, in base64. Absent for UTC. */
+  readonly zone?: string;
+  readonly cpuMs: number;
+  readonly clockMs: number;
+  /** Absent if the profile has no shell. */
+  readonly shell?: ShellImage;
+}
+
+/** The parts of a session that a checkpoint has. */
+export interface CheckpointParts {
+  readonly python: Python;
+  readonly channel: Channel;
+  readonly signals: SignalSource;
+  readonly clock: MonotonicClock;
+  readonly rewind: Rewind;
+  readonly shell: Shell | undefined;
+}
+
+/** Captures the state of a session between two execs, and restores it. No code of the program runs. */
+export class GuestCheckpoint {
+  readonly #parts: CheckpointParts;
+  readonly #tree: FileTree;
+
+  /** Records the files at the start. */
+  constructor(parts: CheckpointParts) {
+    this.#parts = parts;
+    this.#tree = new FileTree(parts.python.fs);
+    parts.python.exports.emscripten_stack_init(); // in a restored interpreter the bounds of the stack are not set
+  }
+
+  /**
+   * Sends the state in pieces.
+   *
+   * @throws {Error} with the reason, if a part of the state cannot be in a checkpoint. Nothing was sent then.
+   */
+  send({ maxBytes }: { maxBytes: number }): void {
+    const { python, channel } = this.#parts;
+    this.#requireIdle();
+    const tree = this.#tree.capture(openNodes(python.fs));
+    const head = this.#describe(tree.image, captureOpenFiles(python.fs, tree.indexes));
+    const bytes = padToWord(textBytes(JSON.stringify(head)));
+    const rawBytes = LENGTH_BYTES + bytes.length + checkRuns(head.runs, head.heapBytes) +
+      contentBytes(tree.image);
+    if (rawBytes > maxBytes) {
+      throw new Error(`Cannot make checkpoint as it must have at most ${maxBytes} bytes: it has ${rawBytes}`);
+    }
+    const length = new Uint8Array(LENGTH_BYTES);
+    new DataView(length.buffer).setUint32(0, bytes.length, true);
+    const sender = new PieceSender(channel);
+    sender.add(join([length, bytes]));
+    python.heapDelta.read(head.runs, (page) => sender.add(page));
+    tree.contents.forEach((contents) => sender.add(contents));
+    sender.flush();
+  }
+
+  /**
+   * Replaces the state by that of a checkpoint.
+   *
+   * @throws {Error} if it cannot be restored here. The state is undefined then.
+   */
+  restore(bytes: Uint8Array): void {
+    const { python, rewind, signals, clock, shell } = this.#parts;
+    const reader = new Reader(bytes);
+    const head = parseHead(reader, python.fs.MAX_OPEN_FDS);
+    if (Boolean(head.shell) !== Boolean(shell)) {
+      throw new Error("Cannot restore checkpoint as only one of it and the session has a shell");
+    }
+    rewind.run();
+    if (head.links) python.linker.adopt(head.links);
+    python.heapLimit.growTo(head.heapBytes);
+    python.heapDelta.apply(head.runs, reader.take(checkRuns(head.runs, head.heapBytes)));
+    const nodes = this.#tree.restore(head.files, (size) => reader.take(size));
+    restoreOpenFiles(python.fs, head.open, nodes);
+    python.threads.freeStacks = head.freeStacks;
+    if (head.zone === undefined) python.localTime.reset();
+    else python.localTime.set(Uint8Array.fromBase64(head.zone));
+    signals.resetCpuTime(head.cpuMs);
+    clock.advanceTo(head.clockMs);
+    if (head.shell) shell?.restore(head.shell);
+  }
+
+  /** Throws the reason for which the session cannot be captured now. */
+  #requireIdle(): void {
+    const { python, shell } = this.#parts;
+    const { threads, closures } = python;
+    if (threads.liveCount > 0) {
+      throw new Error(`Cannot make checkpoint as ${threads.liveCount} threads run beside the main thread`);
+    }
+    if (shell?.commands.wereUsed) throw new Error("Cannot make checkpoint as a command of the shell runs");
+    if (closures.count > 0) {
+      throw new Error(
+        `Cannot make checkpoint as C can call ${closures.count} Python functions: delete the callbacks of ctypes`,
+      );
+    }
+  }
+
+  #describe(files: TreeImage, open: readonly OpenFile[]): CheckpointHead {
+    const { python, signals, clock, shell } = this.#parts;
+    const links = python.linker.capture();
+    const zone = python.localTime.encoded;
+    return {
+      heapBytes: python.exports.memory.buffer.byteLength,
+      runs: findRuns(python),
+      files,
+      open,
+      ...(links && { links }),
+      freeStacks: python.threads.freeStacks,
+      ...(zone && { zone: zone.toBase64() }),
+      cpuMs: signals.cpuMs,
+      clockMs: clock.now(),
+      ...(shell && { shell: shell.capture() }),
+    };
+  }
+}
+
+/** Adds spaces to JSON, so that what follows begins at a whole word. */
+function padToWord(json: Uint8Array): Uint8Array {
+  const padded = new Uint8Array(Math.ceil(json.length / LENGTH_BYTES) * LENGTH_BYTES).fill(0x20);
+  padded.set(json);
+  return padded;
+}
+
+/** Finds the pages that differ, outside the part of the C stack that no function uses: ended calls left data there. */
+function findRuns({ exports, heapDelta }: Python): PageRun[] {
+  const free = Math.ceil((exports.emscripten_stack_get_end() >>> 0) / PAGE_BYTES) * PAGE_BYTES;
+  const pointer = Number(exports.__stack_pointer.value) >>> 0;
+  return heapDelta.find(free, Math.max(free, pointer - pointer % PAGE_BYTES));
+}
+
+/** Sends bytes in frames of one size, whatever the sizes of the pieces that they come in. */
+class PieceSender {
+  readonly #channel: Channel;
+  readonly #buffer = new Uint8Array(PIECE_BYTES);
+  #used = 0;
+
+  constructor(channel: Channel) {
+    this.#channel = channel;
+  }
+
+  add(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length;) {
+      const piece = bytes.subarray(at, at + PIECE_BYTES - this.#used);
+      this.#buffer.set(piece, this.#used);
+      this.#used += piece.length;
+      at += piece.length;
+      if (this.#used === PIECE_BYTES) this.flush();
+    }
+  }
+
+  flush(): void {
+    if (this.#used > 0) this.#channel.send(FrameKind.part, this.#buffer.subarray(0, this.#used));
+    this.#used = 0;
+  }
+}
+
+/** Parses the head, and checks that all bytes that it names follow. */
+function parseHead(reader: Reader, maxFds: number): CheckpointHead {
+  const length = reader.take(LENGTH_BYTES);
+  const headBytes = new DataView(length.buffer, length.byteOffset).getUint32(0, true);
+  if (headBytes % LENGTH_BYTES !== 0) {
+    throw new Error(`Cannot restore checkpoint as its head has ${headBytes} bytes`);
+  }
+  const head = JSON.parse(decoder.decode(reader.take(headBytes))) as CheckpointHead;
+  requireCount(head.heapBytes, MAX_HEAP_BYTES);
+  requireItems(head.runs).forEach((run) => requireItems(run, 2));
+  const files = parseTree(head.files);
+  parseOpenFiles(head.open, files.nodes.length, maxFds);
+  for (const { address, bytes } of requireItems(head.freeStacks) as readonly FreeStack[]) {
+    requireCount(address, head.heapBytes);
+    requireCount(bytes, head.heapBytes - address);
+  }
+  [head.cpuMs, head.clockMs].forEach(requireTime);
+  const expected = checkRuns(head.runs, head.heapBytes) + contentBytes(files);
+  if (expected !== reader.left) {
+    throw new Error(`Cannot restore checkpoint as it must have ${expected} more bytes: found ${reader.left}`);
+  }
+  return head;
+}
+
+/** Reads bytes one part after the other. */
+class Reader {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  get left(): number {
+    return this.#bytes.length - this.#at;
+  }
+
+  /** Returns the next part. Throws if there are fewer bytes. */
+  take(count: number): Uint8Array {
+    if (count > this.left) {
+      throw new Error(`Cannot restore checkpoint as ${count} bytes must follow: found ${this.left}`);
+    }
+    return this.#bytes.subarray(this.#at, this.#at += count);
+  }
+}
