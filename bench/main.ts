@@ -32,6 +32,7 @@ import { type BenchSetup, growthRow, ownProcessRows, poolRows, sharedProcessRows
 import { agentCommandRows, shellRows } from "./shell_rows.ts";
 import { throughputRows } from "./throughput_rows.ts";
 import { trainingRows } from "./training_rows.ts";
+import { viewerRows } from "./viewer_rows.ts";
 import { workspaceRows } from "./workspace_rows.ts";
 
 interface BenchFlags extends SandboxFlags {
@@ -64,13 +65,14 @@ const BENCH_PARTS = {
   growth: [async (setup) => [await growthRow(setup)]],
   chaos: [chaosRows],
   density: [densityRows],
+  viewer: [viewerRows],
 } as const satisfies Record<string, readonly Measure[]>;
 
 /** Name of a part of the benchmark. */
 type BenchPart = keyof typeof BENCH_PARTS;
 
-/** Parts that run only by `--part`, since they harm a server or take most of the host's memory. */
-const APART: ReadonlySet<BenchPart> = new Set(["chaos", "density"]);
+/** Parts that run only by `--part`, since they harm a server, or take most of the host's memory or 2 GB of its disk. */
+const APART: ReadonlySet<BenchPart> = new Set(["chaos", "density", "viewer"]);
 
 /** Names of all parts. */
 const BENCH_PART_NAMES = Object.keys(BENCH_PARTS) as BenchPart[];
@@ -102,9 +104,10 @@ function benchCommand(): Command {
     )
     .option("--effort <n>", "multiplies the number of runs", parseWholeNumber(1), 1)
     .addOption(
-      new Option("--part <name>", "measure only this part; chaos and density run only this way").choices(
-        BENCH_PART_NAMES,
-      ),
+      new Option("--part <name>", "measure only this part; chaos, density and viewer run only this way")
+        .choices(
+          BENCH_PART_NAMES,
+        ),
     )
     .addOption(
       new Option("--math-verify-python <file>", "a Python with math-verify 0.9.0, to compare with").env(

@@ -16,7 +16,7 @@ import { openServedGraders } from "./rollout/graders.ts";
 import { openToolFiles } from "./rollout/tools.ts";
 import { checkOrigins, openAccessLog } from "./serve/access.ts";
 import { listenError, logError, waitForAbort } from "./serve/listening.ts";
-import { openRollouts, type RolloutFlags } from "./serve/rollouts.ts";
+import { openRollouts, openRuns, type RolloutFlags } from "./serve/rollouts.ts";
 import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
 import { ENV_KINDS } from "../wire/v1_envs.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
@@ -139,6 +139,10 @@ export function serveCommand(): Command {
       "--rollout-tokenizer <dir>",
       "folder with the tokenizer of the model, for episodes with tokens",
     )
+    .option(
+      "--runs <dir>",
+      "folder of runs that /runs shows in a browser, and in which rollouts are saved; with one token at most",
+    )
     .addOption(configOption())
     .addHelpText("after", NOTES)
     .action(async (_: object, command: Command) => {
@@ -158,6 +162,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   const maxConnections = connectionsOf(maxSessions, await fileLimit());
   const profile = requireLayers(await resolveProfile(flags, signal), flags.requireLayer ?? []);
   const rollouts = await openRollouts(flags);
+  const runs = await openRuns(flags, { tokens: address.tokens, rollouts, signal });
   const tokenizer = await openEnvTokenizer(flags); // wrong options are an error before interpreters start
   await announceMissingLayers(profile);
   await using stack = new AsyncDisposableStack();
@@ -181,6 +186,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       tools: await openToolFiles(flags.tool ?? [], stack),
       openEnvTokenizer: tokenizer,
       rollouts,
+      runs,
     }),
   );
   await using lease = await pool.acquire({ signal }); // fails before the address is announced if no sandbox can start

@@ -39,6 +39,7 @@ import { addFileRoutes } from "./v1/files.ts";
 import type { Api } from "./v1/route.ts";
 import { addRolloutRoutes } from "./v1/rollouts.ts";
 import { addSessionRoutes } from "./v1/sessions.ts";
+import { viewerApp, type ViewerOptions } from "../viewer/viewer_app.tsx";
 import { addCallRoutes, addStreamRoutes } from "./v1/streams.ts";
 
 /** Options of {@linkcode paddockApp}. */
@@ -56,6 +57,8 @@ export interface PaddockAppOptions extends AccessOptions {
   envs?: EnvService | undefined;
   /** Rollouts of `/v1/rollouts`; without them the route does not exist. The caller disposes them. */
   rollouts?: RolloutService | undefined;
+  /** Pages of saved episodes at `/runs`; without them the path does not exist. Every token opens them. */
+  runs?: ViewerOptions | undefined;
   /** Graders of `/v1/grade`. */
   graders?: Graders | undefined;
   /** Workers of the graders. The caller disposes them. */
@@ -134,6 +137,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
     addEnvBatchRoutes(app, envs);
   }
   if (rollouts) addRolloutRoutes(app, rollouts);
+  if (options.runs) app.route("/", viewerApp(options.runs));
   addAboutRoutes(app, { metrics, tokens: options.tokens?.length ?? 0 });
   app.on([...METHODS], "/mcp", mcpRoute(sessions, budgets));
   const openEnv = options.openEnv ?? codingKind(sessions);

@@ -15,6 +15,7 @@ import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
 import { type RolloutOffer, RolloutService } from "./rollouts/rollout_service.ts";
 import { SessionService } from "./sessions/session_service.ts";
+import type { ViewerOptions } from "../viewer/viewer_app.tsx";
 
 /** Options of {@linkcode PaddockServer}. */
 export interface PaddockServerOptions extends AccessOptions {
@@ -67,6 +68,8 @@ export interface PaddockServerOptions extends AccessOptions {
   openEnvTokenizer?: Tokenizer | undefined;
   /** Policies and envs that the rollouts of clients may use; none by default. */
   rollouts?: RolloutOffer | undefined;
+  /** Pages of saved episodes at `/runs`; none by default. Every token opens them. */
+  runs?: ViewerOptions | undefined;
   /** Limits of a request. */
   limits?: Partial<RequestLimits> | undefined;
   /** Called after each response, for a log. It must not throw. */

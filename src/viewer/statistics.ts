@@ -97,19 +97,36 @@ export interface Histogram {
  * outlier does not hide the others.
  */
 export function histogramOf(values: Float64Array, options: { bins: number; whole: boolean }): Histogram {
-  const sorted = values.filter(Number.isFinite).sort();
-  const low = sorted[0] ?? 0;
-  const high = quantileOf(sorted, 0.995);
+  const { low, high } = rangeOf(values);
   const range = Number.isNaN(high) ? 0 : high - low;
   const bins = Math.max(1, options.whole ? Math.min(options.bins, Math.floor(range) + 1) : options.bins);
   const exact = range / bins || 1;
   const width = options.whole ? Math.max(1, Math.ceil((range + 1) / bins)) : exact;
   const counts = Array<number>(bins).fill(0);
-  for (const value of sorted) {
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] ?? NaN;
+    if (!Number.isFinite(value)) continue;
     const bin = Math.min(bins - 1, Math.floor((value - low) / width));
     counts[bin] = (counts[bin] ?? 0) + 1;
   }
   return { low, width, counts };
+}
+
+/** Values from which the quantile of a histogram is taken: evenly spread ones if there are more. */
+const QUANTILE_VALUES = 20_000;
+
+/** Returns the smallest finite value, and about the 99.5 % quantile. */
+function rangeOf(values: Float64Array): { low: number; high: number } {
+  let low = Infinity;
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] ?? NaN;
+    if (value < low && value > -Infinity) low = value;
+  }
+  const step = Math.max(1, Math.ceil(values.length / QUANTILE_VALUES));
+  const sample = new Float64Array(Math.ceil(values.length / step)).map((_, at) => values[at * step] ?? NaN);
+  return low === Infinity
+    ? { low: 0, high: NaN }
+    : { low, high: quantileOf(sample.filter(Number.isFinite).sort(), 0.995) };
 }
 
 function meanOf(values: ArrayLike<number>): number {

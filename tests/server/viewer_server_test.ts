@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { viewerServer } from "../../src/server/viewer_server.ts";
 import { RunFolder } from "../../src/viewer/run_folder.ts";
+import { served } from "./served.ts";
 import { TempFolder } from "../temp_folder.ts";
 import { runOf } from "../viewer/saved_rows.ts";
 
@@ -30,4 +31,31 @@ Deno.test("viewerServer() refuses other host names, origins and methods", async 
     assertEquals(await statusOf("/runs", { host }, method), 405);
   }
   assertEquals(errors, []);
+});
+
+Deno.test("/runs of a server needs its token, which a browser sends as a password there and nowhere else", async () => {
+  await using folder = await TempFolder.of({ "a.jsonl": runOf(1) });
+  const token = "a-token-of-the-server";
+  await using server = served({ tokens: [token], runs: { folder: await RunFolder.open(folder.path) } });
+  const statusOf = async (path: string, authorization: string) =>
+    (await server.send("GET", path, undefined, authorization ? { authorization } : {})).status;
+  const basic = (password: string) => `Basic ${btoa(`anyone:${password}`)}`;
+  const refused = await server.send("GET", "/runs");
+  assertEquals(refused.status, 401);
+  assertEquals(refused.headers.get("www-authenticate"), 'Basic realm="Paddock runs", charset="UTF-8"');
+  for (const path of ["/runs", "/runs/a.jsonl", "/runs/a.jsonl/episodes/1/raw", "/runs/assets/viewer.js"]) {
+    assertEquals(await statusOf(path, ""), 401, path);
+    assertEquals(await statusOf(path, basic("wrong")), 401, path);
+    assertEquals(await statusOf(path, "Basic %%%"), 401, path);
+    assertEquals(await statusOf(path, basic(token)), 200, path);
+    assertEquals(await statusOf(path, `Bearer ${token}`), 200, path);
+  }
+  assertEquals(await statusOf("/v1/sessions", basic(token)), 401);
+  assertEquals((await server.send("POST", "/runs", {}, { authorization: basic(token) })).status, 405);
+  assertEquals(server.errors, []);
+});
+
+Deno.test("a server without a folder of runs has no /runs", async () => {
+  await using server = served();
+  assertEquals((await server.send("GET", "/runs")).status, 404);
 });

@@ -1,6 +1,8 @@
 import { ArgumentTypeError } from "../../errors.ts";
 import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import type { RolloutOffer, RolloutPolicyOptions } from "../../server/rollouts/rollout_service.ts";
+import { RunFolder } from "../../viewer/run_folder.ts";
+import type { ViewerOptions } from "../../viewer/viewer_app.tsx";
 import type { ENV_KINDS } from "../../wire/v1_envs.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { resolveTokenizer } from "../input.ts";
@@ -12,6 +14,8 @@ export interface RolloutFlags {
   readonly rolloutPolicy?: readonly string[];
   readonly rolloutEnv?: readonly (typeof ENV_KINDS)[number][];
   readonly rolloutTokenizer?: string;
+  /** Folder of the runs that are shown, in which rollouts are saved. */
+  readonly runs?: string;
 }
 
 const SERVERS = ["openai", "sglang"];
@@ -49,7 +53,32 @@ export async function openRollouts(flags: RolloutFlags): Promise<RolloutOffer | 
     return [name, make] as const;
   }));
   for (const name of names) await requireServer(name);
-  return { policies, envs, tokenizer };
+  return { policies, envs, tokenizer, saveTo: flags.runs };
+}
+
+/**
+ * Returns the pages of the folder of `--runs`, which is created; nothing without the option.
+ *
+ * @throws {UsageError} if the folder cannot be used, or several tokens would see the runs of each other.
+ */
+export async function openRuns(
+  { runs }: RolloutFlags,
+  { tokens, rollouts, signal }: {
+    tokens: readonly string[];
+    rollouts: RolloutOffer | undefined;
+    signal: AbortSignal;
+  },
+): Promise<ViewerOptions | undefined> {
+  if (runs === undefined) return undefined;
+  if (tokens.length > 1) {
+    throw new UsageError(
+      `Cannot serve runs as every token would see the runs of the others: give at most one token: found ${tokens.length}`,
+    );
+  }
+  return await rethrowAsUsageError(async () => {
+    await Deno.mkdir(runs, { recursive: true });
+    return { folder: await RunFolder.open(runs), tokenizer: rollouts?.tokenizer, signal };
+  }, { prefix: `Cannot use the folder '${runs}'` });
 }
 
 /** Checks the name of a policy before the server starts. */

@@ -1,6 +1,7 @@
 import { delay } from "@std/async";
 import { timingSafeEqual } from "@std/crypto";
 import type { MiddlewareHandler } from "hono";
+import { fromBase64 } from "../../base64.ts";
 import { sha256 } from "../../hash.ts";
 import {
   MAX_DELAYED_REFUSALS,
@@ -67,19 +68,23 @@ export function access(options: AccessOptions): MiddlewareHandler<AppEnv> {
     const isOpen = isPublic || tokens.length === 0;
     owners ??= Promise.all(tokens.map(sha256));
     const isMetrics = c.req.path === "/metrics" && operator !== undefined;
-    const token = isOpen && !isMetrics ? "" : tokenOf(c.req.raw.headers);
+    const isPage = c.req.path === "/runs" || c.req.path.startsWith("/runs/");
+    const sent = tokenOf(c.req.raw.headers) || (isPage ? passwordOf(c.req.raw.headers) : "");
+    const token = isOpen && !isMetrics ? "" : sent;
     const hash = token && await sha256(token);
     const isOperator = isMetrics && isEqual(hash, await operator);
     const owner = isOpen || isOperator ? "" : findOwner(hash, await owners);
     if (owner === undefined) {
+      const challenge = isPage ? { challenge: ASK_IN_BROWSER } : {};
       if (token === "") {
         throw new ServerError(
           "unauthorized",
           "A token is required: send the header 'Authorization: Bearer …'",
+          challenge,
         );
       }
       await wrongTokens.delay(c.env?.address ?? "", c.get("signal"));
-      throw new ServerError("unauthorized", "The token is not one of the server's");
+      throw new ServerError("unauthorized", "The token is not one of the server's", challenge);
     }
     c.set("isOperator", isOperator);
     c.set("owner", owner);
@@ -113,6 +118,17 @@ export function tokenOf(headers: Headers): string {
   const bearer = headers.get("authorization")?.match(/^Bearer (.+)$/i)?.[1];
   const others = ["x-access-token", "x-api-key", "e2b-traffic-access-token"];
   return bearer ?? others.map((name) => headers.get(name)).find((token) => token !== null) ?? "";
+}
+
+/** Makes a browser ask for a name, which may be any, and a password, which is the token. */
+const ASK_IN_BROWSER = 'Basic realm="Paddock runs", charset="UTF-8"';
+
+/** Returns the password of a browser. Only pages that are read accept it, as browsers send it by themselves. */
+function passwordOf(headers: Headers): string {
+  const encoded = headers.get("authorization")?.match(/^Basic ([A-Za-z0-9+/]+={0,2})$/i)?.[1];
+  if (encoded === undefined || encoded.length % 4 !== 0) return "";
+  const text = new TextDecoder().decode(fromBase64(encoded));
+  return text.slice(text.indexOf(":") + 1);
 }
 
 /** Returns the owner whose hash equals the given one, in constant time. */

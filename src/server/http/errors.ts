@@ -18,6 +18,8 @@ export interface ServerErrorOptions extends ErrorOptions {
   reason?: GuestFileErrorCode;
   /** Methods that the path has. */
   allow?: readonly string[];
+  /** How a token can be sent. @default "Bearer" */
+  challenge?: string;
 }
 
 /** An error whose code and message are sent to the client. The cause stays on the host. */
@@ -30,6 +32,8 @@ export class ServerError extends Error {
   readonly reason: GuestFileErrorCode | undefined;
   /** Methods that the path has. */
   readonly allow: readonly string[] | undefined;
+  /** How a token can be sent. */
+  readonly challenge: string;
 
   constructor(code: ErrorCode, message: string, options: ServerErrorOptions = {}) {
     super(message, options);
@@ -37,6 +41,7 @@ export class ServerError extends Error {
     this.retryAfter = options.retryAfter;
     this.reason = options.reason;
     this.allow = options.allow;
+    this.challenge = options.challenge ?? "Bearer";
   }
 
   get status(): (typeof HTTP_STATUS)[ErrorCode] {
@@ -120,10 +125,10 @@ export function errorResponse(error: ServerError): Response {
 }
 
 /** Returns the headers of an error response. */
-export function toErrorHeaders({ code, retryAfter, allow }: ServerError): Record<string, string> {
+export function toErrorHeaders({ code, retryAfter, allow, challenge }: ServerError): Record<string, string> {
   return {
     ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
-    ...(code === "unauthorized" && { "www-authenticate": "Bearer" }),
+    ...(code === "unauthorized" && { "www-authenticate": challenge }),
     ...(allow && { allow: allow.join(", ") }),
   };
 }

@@ -9,6 +9,7 @@ import { type StreamedRollout, streamRollouts } from "../../rollout/stream_rollo
 import type { BudgetLease } from "../budget.ts";
 import type { EnvConfig } from "../envs/env_config.ts";
 import { ServerError } from "../http/errors.ts";
+import type { SavedRollout } from "./saved_rollout.ts";
 
 /** Configuration of a rollout. */
 export interface RolloutConfig extends EnvConfig {
@@ -43,6 +44,8 @@ export interface LiveRolloutOptions {
   readonly maxSessions: number;
   /** Memory of the episodes that wait for the client. It has the size that the config reserves. */
   readonly memory: BudgetLease;
+  /** File of its episodes, if they are saved. */
+  readonly saved?: SavedRollout | undefined;
   readonly makeEnv: () => Env;
   /** Called once, when it ends. */
   readonly onEnd: () => void;
@@ -110,6 +113,7 @@ export class LiveRollout implements AsyncDisposable {
     try {
       for await (const item of this.#stream(signal)) {
         if (item.kind !== "group") this.#episodes++;
+        if (item.kind === "episode") await this.#options.saved?.write(item.trajectory);
         yield item;
       }
     } catch (error) {

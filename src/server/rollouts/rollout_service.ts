@@ -7,6 +7,7 @@ import { ServerError } from "../http/errors.ts";
 import { MAX_ROLLOUTS } from "../limits.ts";
 import type { Metrics } from "../metrics.ts";
 import { LiveRollout, type RolloutConfig } from "./live_rollout.ts";
+import { SavedRollout } from "./saved_rollout.ts";
 
 /** Options of a policy that a client may set. */
 export interface RolloutPolicyOptions {
@@ -30,6 +31,8 @@ export interface RolloutOffer {
   readonly envs: readonly (typeof ENV_KINDS)[number][];
   /** Tokenizer of the model. Without it, episodes have no tokens. */
   readonly tokenizer?: Tokenizer | undefined;
+  /** Folder in which each rollout has a file of its episodes. */
+  readonly saveTo?: string | undefined;
 }
 
 /** Options of {@linkcode RolloutService}. */
@@ -88,12 +91,15 @@ export class RolloutService implements AsyncDisposable {
     using stack = new DisposableStack();
     stack.use(this.#count.take(owner, 1));
     const memory = stack.use(this.#kept.take(owner, config.maxWaitingBytes));
+    const { saveTo } = this.offer;
+    const saved = saveTo === undefined ? undefined : stack.use(await SavedRollout.create(saveTo));
     const resources = stack.move();
     const rollout: LiveRollout = new LiveRollout({
       config,
       owner,
       policy,
       memory,
+      saved,
       tokenizer: config.tokens ? this.offer.tokenizer : undefined,
       maxSessions: this.#envs.maxSessions,
       makeEnv,

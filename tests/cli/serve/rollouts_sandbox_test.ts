@@ -33,7 +33,7 @@ Deno.test("paddock serve plays rollouts of clients with a model server, Python a
   const [policy, withoutIds] = [`openai:${model.url}`, `openai:${other.url}`];
   await using server = await Serving.start(
     ...["--max-sessions", "2", "--rollout-policy", policy, "--rollout-policy", withoutIds],
-    ...["--rollout-env", "python", "--rollout-tokenizer", folder],
+    ...["--rollout-env", "python", "--rollout-tokenizer", folder, "--runs", `${folder}/runs`],
   );
   await using client = new PaddockClient({ url: server.url });
   const options = { policy, model: "m", tasks: TASKS, grader: "number_match" };
@@ -52,6 +52,16 @@ Deno.test("paddock serve plays rollouts of clients with a model server, Python a
     item.kind === "group" ? [item.episodes.map(({ advantage }) => advantage)] : []
   );
   assertEquals(groups, TASKS.map(() => [0, 0]));
+  const list = await (await fetch(`${server.url}/runs`)).text();
+  const [, run = ""] = /href="(\/runs\/[^"]+\.jsonl)"/.exec(list) ?? [];
+  const page = await (await fetch(`${server.url}${run}/episodes/1`)).text();
+  for (const part of [">print</span>", "mask 1", "version 7", `class="badge ok"`]) {
+    assertStringIncludes(page, part);
+  }
+  assertEquals(
+    (await (await fetch(`${server.url}${run}/export.csv`)).text()).trimEnd().split("\r\n").length,
+    13,
+  );
   const others = [{ policy: "openai:http://127.0.0.1:9" }, { env: "chat" as const }];
   for (const other of others) {
     await assertRejects(

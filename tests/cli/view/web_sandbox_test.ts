@@ -31,3 +31,10 @@ Deno.test("paddock view --web refuses stdin and options of the text form", async
   assertEquals((await runPaddock(["view", "a.jsonl", "--web", "--wrong"])).code, 2);
   assertEquals((await runPaddock(["view", "/nonexistent", "--web"])).code, 2);
 });
+
+Deno.test("paddock serve refuses --runs with several tokens", async () => {
+  const tokens = ["--token", "first-token-of-two", "second-token-of-two"];
+  const { code, stderr } = await runPaddock(["serve", "--runs", "/nonexistent/runs", ...tokens]);
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "at most one token");
+});
