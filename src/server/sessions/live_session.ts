@@ -111,7 +111,7 @@ export class LiveSession implements AsyncDisposable {
     this.metadata = options.metadata;
     this.#options = options;
     const { ttlMs } = options;
-    if (ttlMs !== undefined) this.endAfter(ttlMs);
+    if (ttlMs !== undefined) this.endAfter(ttlMs, this.createdAt);
     this.#idle = new IdleTimer(options.idleMs, () => this[Symbol.asyncDispose]());
   }
 
@@ -145,11 +145,11 @@ export class LiveSession implements AsyncDisposable {
     return this.limits?.memoryBytes ?? this.#options.poolLimits?.memoryBytes;
   }
 
-  /** Lets it end that long from now, used or not, instead of at its earlier time. */
-  endAfter(ttlMs: number): void {
+  /** Lets it end that long after `start`, used or not, instead of at its earlier time. */
+  endAfter(ttlMs: number, start: Date = new Date()): void {
     if (this.#ended) return;
     clearTimeout(this.#ttlTimer);
-    this.#expiresAt = new Date(Date.now() + ttlMs);
+    this.#expiresAt = new Date(start.getTime() + ttlMs);
     this.#ttlTimer = setTimeout(() => this[Symbol.asyncDispose](), ttlMs);
   }
 
