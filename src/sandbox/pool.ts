@@ -31,6 +31,12 @@ export interface SandboxPoolOptions extends SandboxOptions {
    * @default "fresh"
    */
   resetMode?: "fresh" | "rewind" | undefined;
+  /**
+   * See {@linkcode SandboxOptions.optimize}. Processes of a pool that rewinds its sessions run many programs.
+   *
+   * @default "start" if `resetMode` is `rewind`, otherwise "use"
+   */
+  optimize?: SandboxOptions["optimize"];
 }
 
 interface Waiter {
@@ -238,10 +244,13 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
   #processWithRoom(): Process {
     const found = this.#processes.find(({ sessions }) => sessions < this.#options.profile.sessionsPerProcess);
     if (found) return found;
+    const optimize = this.#options.resetMode === "rewind" ? "start" as const : "use" as const;
     const signals = [this.#disposal.signal];
     if (this.#options.signal) signals.push(this.#options.signal);
     const signal = AbortSignal.any(signals);
-    const sandbox = this.#detected.then((detected) => Sandbox.start({ ...this.#options, detected, signal }));
+    const sandbox = this.#detected.then((detected) =>
+      Sandbox.start({ optimize, ...this.#options, detected, signal })
+    );
     const process: Process = { sandbox, sessions: 0 };
     this.#processes.push(process);
     sandbox.catch(() => this.#processes.splice(this.#processes.indexOf(process), 1));

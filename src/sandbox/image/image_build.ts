@@ -29,13 +29,17 @@ import { parseProfile, type Profile } from "../profile/profile.ts";
 import { readPyodide } from "./pyodide.ts";
 import { sha256 } from "../../hash.ts";
 import { bundleShell } from "./shell_bundle.ts";
-import { stripWasm } from "./wasm.ts";
+import { largestFunction, stripWasm } from "./wasm.ts";
 
-/** The part of a boot plan that is the same for every sandbox of one image. */
-export type ImageManifest = Omit<
-  BootPlan,
-  "limits" | "mounts" | "plan" | "extension" | "compile" | "home" | "confine"
->;
+/** The part of a boot plan that is the same for every sandbox of one image, and what its command needs. */
+export interface ImageManifest extends
+  Omit<
+    BootPlan,
+    "limits" | "mounts" | "plan" | "extension" | "compile" | "home" | "confine" | "sessionsPerProcess"
+  > {
+  /** Index of the function that runs Python's byte code. */
+  readonly interpreterLoop: number;
+}
 
 /** A base image in the cache, from which sandboxes start. */
 export interface BaseImage {
@@ -89,9 +93,10 @@ export async function buildPlainImage(options: ImageBuildOptions): Promise<Image
   });
   for (const { path } of [loader, full.factory, full.wasm]) await Deno.remove(joinPath(directory, path));
   const wasm = leanWasm(pyodide, { data: false });
-  const manifest = {
+  const manifest: ImageManifest = {
     ...base,
     wasm: await save("python.wasm", wasm),
+    interpreterLoop: largestFunction(wasm),
     factory: await save("pyodide.asm.mjs", await leanFactory(pyodide.factory, wasm)),
     image: { ...metadata, ...await save("image.bin", data) },
   };
@@ -165,6 +170,7 @@ async function addPackages(
     ...base,
     library,
     wasm: await saveAsset(joinPath(directory, "python.wasm"), wasm),
+    interpreterLoop: largestFunction(wasm),
     native: {
       libraries: await Promise.all(libraries.map((file, index) => saveNativeLibrary(directory, file, index))),
       libraryExports,

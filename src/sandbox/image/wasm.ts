@@ -197,6 +197,24 @@ export function changeFunction(
   return join([before, encodeNumber(changed.length), changed, body.subarray(reader.at)]);
 }
 
+/** Returns the index of a module's largest function, among all functions. In CPython's module it is the interpreter's loop. */
+export function largestFunction(wasm: Uint8Array): number {
+  let imported = 0;
+  let largest = { index: 0, bytes: 0 };
+  for (const { id, body } of wasmSections(wasm)) {
+    if (id === IMPORT) imported = readImports(body).functions.length;
+    if (id !== CODE) continue;
+    const reader = new WasmReader(body);
+    const count = reader.number();
+    for (let own = 0; own < count; own++) {
+      const bytes = reader.number();
+      reader.bytes(bytes);
+      if (bytes > largest.bytes) largest = { index: imported + own, bytes };
+    }
+  }
+  return largest.index;
+}
+
 /** Options of {@linkcode stripWasm}. */
 export interface StripWasmOptions {
   /** Names of the exported functions that are kept. By default all are. */

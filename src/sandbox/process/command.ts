@@ -26,6 +26,12 @@ export interface ChildCommandOptions {
    * @default false
    */
   isRoot?: boolean | undefined;
+  /**
+   * Index of a function that V8 compiles with optimization before any code runs.
+   *
+   * @default functions are optimized after some use
+   */
+  optimizedFunction?: number | undefined;
   /** Additional V8 flags, such as `--single-threaded`. */
   v8Extra?: readonly string[] | undefined;
 }
@@ -117,7 +123,8 @@ function denoArguments(profile: Profile, options: ChildCommandOptions): string[]
   ];
 }
 
-function v8Flags({ limits }: Profile, { v8Extra = [] }: ChildCommandOptions): string[] {
+function v8Flags({ limits }: Profile, options: ChildCommandOptions): string[] {
+  const { optimizedFunction, v8Extra = [] } = options;
   return [
     `--wasm-max-mem-pages=${wasmPages(limits)}`,
     "--disallow-code-generation-from-strings",
@@ -130,6 +137,7 @@ function v8Flags({ limits }: Profile, { v8Extra = [] }: ChildCommandOptions): st
     // No Wasm runs on the thread's own stack, whose 4 MB are less than V8 now assumes.
     "--stress-wasm-stack-switching",
     `--max-old-space-size=${JS_HEAP_MIB}`,
+    ...(optimizedFunction === undefined ? [] : [`--wasm-eager-tier-up-function=${optimizedFunction}`]),
     ...v8Extra,
   ];
 }
