@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Sandbox } from "../src/sandbox/sandbox.ts";
+import { Sandbox, type SandboxOptions } from "../src/sandbox/sandbox.ts";
 import type { Session } from "../src/sandbox/session.ts";
 import type { HostPython } from "./peers.ts";
 import type { Row } from "./row.ts";
@@ -19,6 +19,9 @@ scope = {"__name__": "__main__"}
 start = time.perf_counter()
 exec(compiled, scope)
 seconds = time.perf_counter() - start`;
+
+/** Modes of {@linkcode SandboxOptions.optimize}, and how a row names them. */
+const MODES = { use: "", start: ", optimized at the start" } as const;
 
 interface Program {
   readonly name: string;
@@ -41,14 +44,17 @@ interface Times {
 export async function throughputRows(setup: BenchSetup): Promise<Row[]> {
   const { python } = setup;
   if (!python) return [];
-  const kernels: Times[] = [];
-  for (const program of await readKernels()) kernels.push(await measure([program], { setup, python }));
-  const programs = await readPrograms();
-  const all = await measure(programs, { setup, python });
-  return [
-    ...rowsOf(`${kernels.length} kernels`, kernels),
-    ...rowsOf(`${programs.length} programs as models write them, together`, [all]),
-  ];
+  const [kernels, programs] = [await readKernels(), await readPrograms()];
+  const rows: Row[] = [];
+  for (const [optimize, mode] of Object.entries(MODES) as [keyof typeof MODES, string][]) {
+    const options = { setup: { ...setup, optimize }, python };
+    const times: Times[] = [];
+    for (const program of kernels) times.push(await measure([program], options));
+    rows.push(...rowsOf(`${kernels.length} kernels${mode}`, times));
+    const all = await measure(programs, options);
+    rows.push(...rowsOf(`${programs.length} programs as models write them, together${mode}`, [all]));
+  }
+  return rows;
 }
 
 function rowsOf(what: string, times: readonly Times[]): Row[] {
@@ -70,7 +76,7 @@ function rowsOf(what: string, times: readonly Times[]): Row[] {
 /** Runs programs one after the other in a new process, and natively. The times are sums. */
 async function measure(
   programs: readonly Program[],
-  { setup, python }: { setup: BenchSetup; python: HostPython },
+  { setup, python }: { setup: SandboxOptions; python: HostPython },
 ): Promise<Times> {
   const code = programs.map(({ code }) => code);
   let native = 0;
