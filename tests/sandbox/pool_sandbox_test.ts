@@ -329,3 +329,25 @@ Deno.test("SandboxPool.acquire({ once }) resets the session after its exec", asy
     });
   }
 });
+
+Deno.test("SandboxPool has Python's loop optimized at the start if its processes run many programs", async () => {
+  const profile = await loadProfile("python");
+  const cases = [
+    [{ resetMode: "rewind" }, true],
+    [{ resetMode: "rewind", optimize: "use" }, false],
+    [{ resetMode: "fresh" }, false],
+    [{ optimize: "start" }, true],
+  ] as const;
+  for (const [options, isOptimized] of cases) {
+    await using pool = new SandboxPool({ profile, size: 1, ...options });
+    await using _lease = await pool.acquire();
+    const [pid = 0] = await childrenOf(Deno.pid);
+    const commands = await Promise.all([pid, ...await childrenOf(pid)].map(commandLine));
+    const flags = commands.flatMap((command) => /--wasm-eager-tier-up-function=\d{4}/.exec(command) ?? []);
+    assertEquals(flags.length > 0, isOptimized, JSON.stringify(options));
+  }
+});
+
+async function commandLine(pid: number): Promise<string> {
+  return await Deno.readTextFile(`/proc/${pid}/cmdline`);
+}

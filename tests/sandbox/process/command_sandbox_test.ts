@@ -80,6 +80,14 @@ Deno.test("childCommand() adds V8 flags", () => {
   assertStringIncludes(args.join(" "), "--max-old-space-size=256,--single-threaded ");
 });
 
+Deno.test("childCommand() has V8 optimize a function at the start", () => {
+  const flagOf = (optimizedFunction?: number) =>
+    /--wasm-eager-tier-up-function=\d+/.exec(
+      childCommand(profile({}), { ...options(), optimizedFunction }).args.join(" "),
+    )?.[0];
+  assertEquals([flagOf(), flagOf(3792)], [undefined, "--wasm-eager-tier-up-function=3792"]);
+});
+
 Deno.test("childCommand() refuses a path with a comma, at which Deno would split it", () => {
   const error = assertThrows(
     () => childCommand(profile({}), { ...options(), assetsDir: "/var/a,b" }),
