@@ -26,6 +26,7 @@ export interface EpisodeQuery {
   /** Status of one of the tool calls. */
   readonly tool?: string | undefined;
   readonly task?: string | undefined;
+  readonly group?: string | undefined;
   /** Part of the row's text. */
   readonly text?: string | undefined;
   readonly sort: SortName;
@@ -55,6 +56,7 @@ export function parseQuery(parameters: URLSearchParams): EpisodeQuery {
     error: textOf("error"),
     tool: textOf("tool"),
     task: textOf("task"),
+    group: textOf("group"),
     text: textOf("text"),
     sort: Object.hasOwn(SORT_COLUMNS, sort) ? sort as SortName : "file",
     descending: parameters.get("order") === "desc",
@@ -81,6 +83,8 @@ export function toSearch(query: EpisodeQuery, changes: Partial<EpisodeQuery> = {
 }
 
 /** True if the query leaves out any episode. */
-export function isFiltered({ reward, minReward, maxReward, error, tool, task, text }: EpisodeQuery): boolean {
-  return [reward, minReward, maxReward, error, tool, task, text].some((value) => value !== undefined);
+export function isFiltered(
+  { sort: _sort, descending: _descending, page: _page, ...filters }: EpisodeQuery,
+): boolean {
+  return Object.values(filters).some((value) => value !== undefined);
 }

@@ -28,9 +28,9 @@ export function allRows(count: number): Uint32Array {
 
 /** Returns a function that is true for the rows of a query; it ignores the text. */
 function matcherOf(table: EpisodeTable, query: EpisodeQuery): (row: number) => boolean {
-  const { columns: { reward, task, boundary, statuses, end }, names, shortNames } = table;
+  const { columns: { reward, task, group, boundary, statuses, end }, names, shortNames } = table;
   const tests: ((row: number) => boolean)[] = [];
-  const { reward: choice, minReward, maxReward, error, tool, task: taskName } = query;
+  const { reward: choice, minReward, maxReward, error, tool, task: taskName, group: groupName } = query;
   const rewardOf = (row: number) => reward[row] ?? NaN;
   if (choice === "right") tests.push((row) => rewardOf(row) >= 1);
   if (choice === "wrong") tests.push((row) => rewardOf(row) < 1);
@@ -52,6 +52,10 @@ function matcherOf(table: EpisodeTable, query: EpisodeQuery): (row: number) => b
   if (taskName !== undefined) {
     const number = names.find(taskName);
     tests.push((row) => task[row] === number);
+  }
+  if (groupName !== undefined) {
+    const number = names.find(groupName);
+    tests.push((row) => group[row] === number);
   }
   return (row) => tests.every((test) => test(row));
 }

@@ -83,8 +83,16 @@ Deno.test("the page of a run filters and sorts", async () => {
     error: { boundary: "policy", name: "E", message: "down" },
   };
   const rows = [
-    rowOf({ id: "one", reward: 1, times: { totalMs: 30, policyMs: 0, envMs: 0 } }),
-    rowOf({ id: "two", reward: 0, toolResults: [{ turn: 1, tool: "t", status: "timeout" }] }),
+    rowOf({
+      task: { id: "one", query: "q", group: "both" },
+      reward: 1,
+      times: { totalMs: 30, policyMs: 0, envMs: 0 },
+    }),
+    rowOf({
+      task: { id: "two", query: "q", group: "both" },
+      reward: 0,
+      toolResults: [{ turn: 1, tool: "t", status: "timeout" }],
+    }),
     rowOf({ id: "three", reward: 0.5, messages: [{ role: "assistant", content: 'a "rare" wörd\n' }] }),
     rowOf({ id: "four", ...failed }),
     "damaged",
@@ -104,6 +112,7 @@ Deno.test("the page of a run filters and sorts", async () => {
     "?tool=timeout": [2],
     "?tool=unknown": [],
     "?task=two": [2],
+    "?group=both": [1, 2],
     [`?text=${encodeURIComponent('"rare" wörd\n')}`]: [3],
     "?text=damaged": [5],
     "?sort=reward": [2, 3, 1, 4, 5],
@@ -140,7 +149,7 @@ Deno.test("the groups have pass@n", async () => {
     "a.jsonl": runOf(4, (at) => ({ id: "same", reward: at === 0 ? 1 : 0 })),
   });
   const { text } = await read(await open(folder), "/runs/a.jsonl/groups");
-  for (const value of ["pass@1", "pass@2", "pass@4", "0.25", "0.5", "1 of 4"]) {
+  for (const value of ["pass@1", "pass@2", "pass@4", "0.25", "0.5", "1 of 4", "?group=same#episodes"]) {
     assertStringIncludes(text, value);
   }
 });

@@ -57,7 +57,7 @@ export const GroupsPage: FC<GroupsPageProps> = ({ run, query, details: { groups,
               return (
                 <tr>
                   <th scope="row">
-                    <a href={`${runHref(name)}?${new URLSearchParams({ task: group })}#episodes`}>
+                    <a href={`${runHref(name)}?${new URLSearchParams({ group })}#episodes`}>
                       <SafeText text={group || "(no name)"} limit={100} />
                     </a>
                   </th>

@@ -149,6 +149,12 @@ const Filters: FC<{ name: string; query: EpisodeQuery; details: RunDetails }> = 
       Task
       <input name="task" value={query.task ?? ""} autocomplete="off" />
     </label>
+    {query.group !== undefined && (
+      <label>
+        Group
+        <input name="group" value={query.group} autocomplete="off" />
+      </label>
+    )}
     <label>
       Text
       <input type="search" name="text" value={query.text ?? ""} autocomplete="off" />

@@ -39,7 +39,7 @@ export const RunsPage: FC<RunsPageProps> = ({ runs, isComplete, isReading }) => 
                   <th scope="col">Compare</th>
                   <th scope="col">Run</th>
                   <th scope="col">Policy</th>
-                  <th scope="col">Tools</th>
+                  <th scope="col">Tool statuses</th>
                   <th scope="col">Last change</th>
                   <th scope="col" class="number">Episodes</th>
                   <th scope="col" class="number">Mean reward (95 %)</th>
