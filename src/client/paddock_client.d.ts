@@ -3,7 +3,7 @@
 import { SerialQueue } from "../async/semaphore.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
 import type { ExecOptions, ExecResult, PythonSession, SessionPool } from "../sandbox/exec.ts";
-import { Lease } from "../sandbox/lease.ts";
+import { PlainLease } from "../sandbox/lease.ts";
 import type {
   ClientTool,
   RemoteFile,
@@ -148,7 +148,7 @@ export declare class PaddockClient implements SessionPool, AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 /** A leased session of a server. Disposing the lease ends the session. */
-export declare class RemoteLease extends Lease implements RemoteFiles {
+export declare class RemoteLease extends PlainLease implements RemoteFiles {
   #private;
   /** Id of the session, which programs of a batch refer to. */
   readonly id: string;

@@ -4,7 +4,7 @@ import { messageText } from "../message.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
 import type { ExecOptions, ExecResult, PythonSession, SessionPool } from "../sandbox/exec.ts";
 import { checkSeed } from "../sandbox/exec_check.ts";
-import { Lease } from "../sandbox/lease.ts";
+import { PlainLease } from "../sandbox/lease.ts";
 import { scoreSchema } from "../wire/v1_grade.ts";
 import { sessionListSchema } from "../wire/v1_sessions.ts";
 import { toRefusalError } from "./attempt.ts";
@@ -255,7 +255,7 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
 }
 
 /** A leased session of a server. Disposing the lease ends the session. */
-export class RemoteLease extends Lease implements RemoteFiles {
+export class RemoteLease extends PlainLease implements RemoteFiles {
   /** Id of the session, which programs of a batch refer to. */
   readonly id: string;
 

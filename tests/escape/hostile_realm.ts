@@ -171,6 +171,14 @@ export class AttackSource implements LinkSource, AsyncDisposable {
     this.#prepared = prepared;
   }
 
+  checkpointScope(): Promise<never> {
+    return Promise.reject(new Error("it has no checkpoints"));
+  }
+
+  openCopy(): Promise<never> {
+    return Promise.reject(new Error("it has no copies"));
+  }
+
   async openLink(): Promise<GuestLink> {
     const { command, boot } = this.#prepared;
     const child: Child = new Child(command, (frame) => {

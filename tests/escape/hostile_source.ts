@@ -38,6 +38,14 @@ export class HostileSource implements LinkSource, AsyncDisposable {
     return this.#children.length;
   }
 
+  checkpointScope(): Promise<never> {
+    return Promise.reject(new Error("it has no checkpoints"));
+  }
+
+  openCopy(): Promise<never> {
+    return Promise.reject(new Error("it has no copies"));
+  }
+
   async openLink(): Promise<GuestLink> {
     const args = [
       "run",
