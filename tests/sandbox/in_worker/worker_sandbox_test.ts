@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
 import { WorkerSandbox } from "../../../src/sandbox/in_worker/worker_sandbox.ts";
-import type { ExecResult, PythonSession } from "../../../src/sandbox/exec.ts";
+import type { BranchingLease, ExecResult, PythonSession } from "../../../src/sandbox/exec.ts";
 import { stoppedAfterOutput } from "../started.ts";
 
 const PROFILE = parseProfile('{ "limits": { "graceMs": 1000, "fileBytes": 1048576, "outputBytes": 1000 } }', {
@@ -55,6 +55,19 @@ Deno.test("WorkerSandbox runs Python in workers of this process, with a profile'
     const { result } = await stoppedAfterOutput((timeoutMs) => session.exec(code, { timeoutMs }));
     assertEquals([result.status, result.stateKept], ["timeout", true]);
     assertEquals(valueOf(await session.exec("kept")), "5");
+  });
+  await t.step("fork() and acquire({ from }) continue in other workers", async () => {
+    await session.exec("it = iter(range(9)); next(it)\nopen('f', 'w').write('x')");
+    const checkpoint = await session.checkpoint();
+    const [fork] = await session.fork(1);
+    assertEquals(
+      valueOf(await (fork as BranchingLease).session.exec("next(it), open('f').read()")),
+      "(1, 'x')",
+    );
+    await fork?.[Symbol.asyncDispose]();
+    await using copy = await sandbox.acquire({ from: checkpoint });
+    assertEquals(valueOf(await copy.session.exec("next(it), open('f').read()")), "(1, 'x')");
+    assertEquals(valueOf(await session.exec("next(it)")), "1");
   });
   await t.step("exec() runs threads, and recursion through C of 600 levels", async () => {
     const threads =
