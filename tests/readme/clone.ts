@@ -4,7 +4,7 @@ import { DENO_VERSION } from "../../src/version.ts";
 const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
 /**
- * Replaces `npx -y deno@…` in tests by the running Deno. The task `paddock` runs in the folder of the test, so that
+ * Replaces `npx -y deno@…` in tests by the running Deno. The command `paddock` runs in the folder of the test, so that
  * it writes no files into the project. The task `test` does nothing, since this test is part of it.
  */
 const NPX = `#!/bin/sh
@@ -12,6 +12,7 @@ const NPX = `#!/bin/sh
 shift 2
 case "$1 $2" in
   "task paddock") shift 2; exec "$DENO" run -A --quiet "$ROOT/src/cli.ts" "$@" ;;
+  "run -A") [ "$3" = src/cli.ts ] && shift 3 && exec "$DENO" run -A --quiet "$ROOT/src/cli.ts" "$@"; exec "$DENO" "$@" ;;
   "task demo") exec "$DENO" task --quiet --cwd "$ROOT" demo ;;
   "task test") exec true ;;
   *) exec "$DENO" "$@" ;;
