@@ -8,6 +8,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/image/guest_manifest_test.ts",
     "sandbox/image/lean_factory_test.ts",
     "sandbox/image/preload_sandbox_test.ts",
+    "sandbox/image/wasm_test.ts",
   ],
   "JSPI": [
     "sandbox/guest/alarms_sandbox_test.ts",
@@ -23,6 +24,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/profile/native_packages_sandbox_test.ts",
   ],
   "realm": [
+    "escape/direct_path_test.ts",
     "escape/escape_test.ts",
     "escape/protocol_test.ts",
     "escape/realm_test.ts",
@@ -30,6 +32,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/guest/denials_sandbox_test.ts",
   ],
   "rewind": [
+    "sandbox/guest/checkpoint/parse_test.ts",
     "sandbox/guest/leftovers_sandbox_test.ts",
     "sandbox/guest/rewind_sandbox_test.ts",
   ],
@@ -53,6 +56,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
   ],
   "worker": [
     "escape/edge_test.ts",
+    "sandbox/guest/outbox_test.ts",
     "sandbox/guest/worker_link_test.ts",
     "sandbox/in_worker/bounded_wasm_test.ts",
     "sandbox/in_worker/worker_sandbox_test.ts",
