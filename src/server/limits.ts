@@ -107,6 +107,15 @@ export const MAX_CALL_CHECKS: number = 16 * MIB;
 /** Characters of the arguments times the characters of the schema. */
 export const MAX_CALL_CHECK_CHARACTERS: number = 4096 * MIB;
 
+// Checkpoints
+
+/** Default memory of the checkpoints that clients keep, in bytes. */
+export const CHECKPOINT_BYTES: number = 1024 * MIB;
+/** Checkpoints at once. */
+export const MAX_CHECKPOINTS = 10_000;
+/** Default time after which an unused checkpoint is deleted, in milliseconds. */
+export const CHECKPOINT_LIFE_MS = 86_400_000;
+
 // Grades
 
 /** Characters of a reply, and of the task, that a grader reads. The thread that serves everyone copies them once. */

@@ -1,0 +1,227 @@
+import { MAX_TIMER_MS } from "../../async/abort.ts";
+import type { Checkpoint } from "../../sandbox/exec.ts";
+import { Budget, type BudgetLease } from "../budget.ts";
+import { ServerError } from "../http/errors.ts";
+import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS, MAX_CHECKPOINTS } from "../limits.ts";
+
+/** Options of {@linkcode CheckpointStore}. */
+export interface CheckpointStoreOptions {
+  /**
+   * Size of all checkpoints together, in bytes.
+   *
+   * @default 1 GiB
+   */
+  readonly bytes?: number | undefined;
+  /**
+   * Number of all checkpoints.
+   *
+   * @default 10_000
+   */
+  readonly count?: number | undefined;
+  /**
+   * Number of owners. Half of the bytes and of the number is divided among them and reserved.
+   *
+   * @default 1
+   */
+  readonly owners?: number | undefined;
+  /**
+   * Milliseconds without use after which a checkpoint is deleted; `Infinity` keeps it.
+   *
+   * @default 86_400_000
+   */
+  readonly lifeMs?: number | undefined;
+}
+
+/** A checkpoint of an owner, as the store lists it. */
+export interface StoredCheckpoint {
+  /** Name by which its owner finds it. */
+  readonly key: string;
+  /** SHA-256 of its contents. */
+  readonly id: string;
+  readonly bytes: number;
+  readonly tools: readonly string[];
+  readonly createdAt: Date;
+  /** Time of its last use. */
+  readonly usedAt: Date;
+  /** Time at which it is deleted unless it is used before. */
+  readonly expiresAt: Date;
+}
+
+interface Entry {
+  readonly owner: string;
+  readonly key: string;
+  readonly checkpoint: Checkpoint;
+  readonly bytes: BudgetLease;
+  readonly slot: BudgetLease;
+  readonly createdAt: Date;
+  usedAt: Date;
+}
+
+/** Memory of an entry beside its bytes. */
+const ENTRY_BYTES = 2048;
+
+/**
+ * Checkpoints of the owners of a server, by owner and key. Their bytes and their number are limited, and each owner has
+ * a reserved share. A checkpoint is deleted by its owner, or when it was not used for its life. It is never evicted: if
+ * there is no room for another, that is refused.
+ */
+export class CheckpointStore implements Disposable {
+  readonly #lifeMs: number;
+  readonly #bytes: Budget;
+  readonly #count: Budget;
+  /** Entries by owner and key, least recently used first. */
+  readonly #entries = new Map<string, Entry>();
+  #expiry: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: CheckpointStoreOptions = {}) {
+    const { bytes = CHECKPOINT_BYTES, count = MAX_CHECKPOINTS, owners, lifeMs = CHECKPOINT_LIFE_MS } =
+      options;
+    const advice =
+      "delete checkpoints that you do not need, or start the server with a larger --checkpoint-memory";
+    this.#bytes = new Budget({ total: bytes, owners, unit: "bytes of checkpoints", advice });
+    this.#count = new Budget({ total: count, owners, unit: "checkpoints", advice: "delete some of yours" });
+    this.#lifeMs = lifeMs;
+  }
+
+  /** Returns the number of checkpoints of one owner, or of all. */
+  count(owner?: string): number {
+    return this.#count.used(owner);
+  }
+
+  /** Returns the bytes of the checkpoints of one owner, or of all. */
+  bytes(owner?: string): number {
+    return this.#bytes.used(owner);
+  }
+
+  /**
+   * Checks that an owner may have one more checkpoint, so that none is made in vain.
+   *
+   * @throws {ServerError} `conflict` if there is no room.
+   */
+  requireRoom(owner: string): void {
+    refuseFull(() => {
+      using _slot = this.#count.take(owner, 1);
+      using _bytes = this.#bytes.take(owner, ENTRY_BYTES);
+    });
+  }
+
+  /**
+   * Keeps a checkpoint of an owner. One with the same key is replaced.
+   *
+   * @param options.key default: the checkpoint's id, so that equal ones are kept once
+   * @throws {ServerError} `conflict` if there is no room, `too_large` if there never is. An earlier one is kept then.
+   */
+  put(owner: string, checkpoint: Checkpoint, options: { key?: string } = {}): StoredCheckpoint {
+    const { key = checkpoint.id } = options;
+    const now = new Date();
+    const earlier = this.#entries.get(entryKey(owner, key));
+    const size = ENTRY_BYTES + checkpoint.storedBytes;
+    if (earlier) refuseFull(() => earlier.bytes.resize(size));
+    const { slot, bytes } = earlier ?? refuseFull(() => this.#take(owner, size));
+    const createdAt = earlier?.checkpoint.id === checkpoint.id ? earlier.createdAt : now;
+    const entry: Entry = { owner, key, checkpoint, slot, bytes, createdAt, usedAt: now };
+    this.#touch(entry);
+    return this.#describe(entry);
+  }
+
+  /**
+   * Returns a checkpoint, which is used by that. Those of other owners are reported as not found.
+   *
+   * @throws {ServerError} `not_found`.
+   */
+  get(owner: string, key: string): Promise<Checkpoint> {
+    const entry = this.#entries.get(entryKey(owner, key));
+    if (!entry) return Promise.reject(notFound());
+    this.#touch(entry);
+    return Promise.resolve(entry.checkpoint);
+  }
+
+  /** Returns the checkpoints of an owner, least recently used first. */
+  list(owner: string): StoredCheckpoint[] {
+    return this.#entries.values().filter((entry) => entry.owner === owner)
+      .map((entry) => this.#describe(entry)).toArray();
+  }
+
+  /**
+   * Deletes a checkpoint.
+   *
+   * @throws {ServerError} `not_found`.
+   */
+  delete(owner: string, key: string): void {
+    const entry = this.#entries.get(entryKey(owner, key));
+    if (!entry) throw notFound();
+    this.#drop(entry);
+  }
+
+  /** Deletes all checkpoints. */
+  [Symbol.dispose](): void {
+    clearTimeout(this.#expiry);
+    for (const entry of [...this.#entries.values()]) this.#drop(entry);
+  }
+
+  #take(owner: string, size: number): Pick<Entry, "slot" | "bytes"> {
+    const slot = this.#count.take(owner, 1);
+    try {
+      return { slot, bytes: this.#bytes.take(owner, size) };
+    } catch (error) {
+      slot[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** Makes an entry the one that was used last. */
+  #touch(entry: Entry): void {
+    const key = entryKey(entry.owner, entry.key);
+    entry.usedAt = new Date();
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    this.#expiry ??= this.#awaitExpiry();
+  }
+
+  /** Deletes the entries whose life is over, when that of the oldest is. */
+  #awaitExpiry(): ReturnType<typeof setTimeout> | undefined {
+    const [oldest] = this.#entries.values();
+    if (!oldest) return undefined;
+    const waitMs = oldest.usedAt.getTime() + this.#lifeMs - Date.now();
+    const timer = setTimeout(() => {
+      const now = Date.now();
+      for (const entry of this.#entries.values()) {
+        if (entry.usedAt.getTime() + this.#lifeMs > now) break;
+        this.#drop(entry);
+      }
+      this.#expiry = this.#awaitExpiry();
+    }, Math.min(Math.max(0, waitMs), MAX_TIMER_MS));
+    Deno.unrefTimer(timer);
+    return timer;
+  }
+
+  #drop(entry: Entry): void {
+    this.#entries.delete(entryKey(entry.owner, entry.key));
+    entry.slot[Symbol.dispose]();
+    entry.bytes[Symbol.dispose]();
+  }
+
+  #describe({ key, checkpoint, createdAt, usedAt }: Entry): StoredCheckpoint {
+    const { id, storedBytes: bytes, tools } = checkpoint;
+    const expiresAt = new Date(usedAt.getTime() + this.#lifeMs);
+    return { key, id, bytes, tools, createdAt, usedAt, expiresAt };
+  }
+}
+
+/** Reports a full budget as a conflict: waiting gives no room, as nothing is evicted. */
+function refuseFull<T>(take: () => T): T {
+  try {
+    return take();
+  } catch (error) {
+    if (!(error instanceof ServerError) || error.code !== "busy") throw error;
+    throw new ServerError("conflict", error.message, { cause: error });
+  }
+}
+
+function entryKey(owner: string, key: string): string {
+  return JSON.stringify([owner, key]);
+}
+
+function notFound(): ServerError {
+  return new ServerError("not_found", "There is no such checkpoint");
+}
