@@ -1,4 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
+import { checkEvery, MAX_EVERY_SECONDS } from "../sandbox/checkpoint/recovery.ts";
+import type { CheckpointEvery } from "../sandbox/exec.ts";
 import { UsageError } from "./errors.ts";
 
 /** Numbers that an option accepts. */
@@ -44,6 +46,17 @@ export function isInRange(number: number, { isWhole, least = -Infinity }: Number
 /** Returns the words for the numbers of a range: `a whole number >= 1`. */
 export function describeRange({ isWhole, least }: NumberRange): string {
   return `a ${isWhole ? "whole " : ""}number${least === undefined ? "" : ` >= ${least}`}`;
+}
+
+/** Parses when sessions take checkpoints: `exec`, or a number of seconds. */
+export function parseCheckpointEvery(value: string): CheckpointEvery {
+  const every = value === "exec" ? value : Number(value || NaN);
+  try {
+    checkEvery(every);
+  } catch {
+    throw new InvalidArgumentError(`It must be exec, or > 0 and <= ${MAX_EVERY_SECONDS} seconds.`);
+  }
+  return every;
 }
 
 /** Adds a value to those of an option that may be repeated. */

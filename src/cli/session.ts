@@ -11,12 +11,14 @@ import {
 } from "./sandbox_options.ts";
 import { respondToLine } from "./session_protocol.ts";
 import { printHint, writeText } from "./output.ts";
-import { parseWholeNumber } from "./options.ts";
+import { parseCheckpointEvery, parseWholeNumber } from "./options.ts";
+import type { CheckpointEvery } from "../sandbox/exec.ts";
 import { currentIo } from "./io.ts";
 import { escapeJsonControls } from "../terminal_text.ts";
 
 interface SessionFlags extends SandboxFlags {
   seed?: number;
+  checkpointEvery?: CheckpointEvery;
 }
 
 /** Maximum length of a request line, in bytes. */
@@ -34,7 +36,9 @@ Each line on stdin is a request, each line on stdout its response, in the same o
   {"id":3,"put":{"data.txt":"aGk="}}                            write files, in base64
   {"id":4,"get":["data.txt"]}                                   read files; missing files are omitted
 A response has the "id" of its request (null if it has none) and a "status": that of the program, "ok",
-"invalid" for an invalid request, or "failed" if the sandbox failed. The command ends after the last line.
+"invalid" for an invalid request, or "failed" if the sandbox failed. The command ends after the last line. A lost
+interpreter is replaced by a fresh one ("restarted": true in the next response), or with --checkpoint-every exec, or
+a number of seconds, by one in the state of the last checkpoint ("restoredFrom").
 
 Example:
   printf '%s\\n' '{"id":1,"code":"x = 20"}' '{"id":2,"code":"x + 1"}' | paddock session
@@ -47,6 +51,11 @@ export function sessionCommand(): Command {
     .description("Run a Python session that reads requests and writes responses as lines of JSON")
     .addOption(profileOption())
     .option("--seed <n>", "make random, secrets and uuid4 reproducible", parseWholeNumber(0))
+    .option(
+      "--checkpoint-every <when>",
+      "return to the state after the last exec, or of so many seconds ago, if the interpreter is lost",
+      parseCheckpointEvery,
+    )
     .addHelpText("after", PROTOCOL)
     .action(async (_: object, command: Command) => {
       await runCommand((signal) => runSession(flagsOf(command), signal));
@@ -56,7 +65,11 @@ export function sessionCommand(): Command {
 async function runSession(flags: SessionFlags, signal: AbortSignal): Promise<number> {
   const profile = await resolveProfile(flags, signal);
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
-  const session = await sandbox.openSession({ seed: flags.seed, signal });
+  const session = await sandbox.openSession({
+    seed: flags.seed,
+    checkpointEvery: flags.checkpointEvery,
+    signal,
+  });
   await printHint('Waiting for requests on stdin, such as {"code": "6 * 7"}; press Ctrl-D to end');
   const lines = readLines(currentIo().stdin.readable, { maxBytes: MAX_LINE_BYTES });
   const { stdout } = currentIo();

@@ -89,7 +89,10 @@ export interface ExecOutcome {
   stderr: string;
   /** Wall time measured by the host, in milliseconds. */
   durationMs: number;
-  /** False if the interpreter was lost: the next exec runs in a fresh one. */
+  /**
+   * False if the interpreter was lost: the next exec runs in a fresh one. With `restoredFrom`, the session has returned
+   * to a checkpoint, and the next exec continues from there.
+   */
   stateKept: boolean;
   /** True if output beyond the profile's `outputBytes` was dropped. */
   truncated: boolean;
@@ -105,6 +108,8 @@ export interface ExecOutcome {
   denied?: DeniedAttempts;
   /** True if this exec ran in a fresh interpreter because the last one had been lost. */
   restarted?: true;
+  /** The checkpoint to which the session returned, as the interpreter was lost in this exec or before it. */
+  restoredFrom?: RestoredFrom;
   /** Contents of the files in `fetchFiles`, by path. */
   files?: Record<string, Uint8Array>;
 }
@@ -205,6 +210,31 @@ export interface Checkpoint {
   toBytes(): Promise<Uint8Array>;
 }
 
+/**
+ * When a session takes checkpoints by itself: after every exec, command and written file (`exec`), or so many seconds
+ * after the last one, at most a day.
+ */
+export type CheckpointEvery = "exec" | number;
+
+/** Room for the last checkpoint of a session in the memory of this process. */
+export interface CheckpointMemory {
+  /** Number of bytes that the checkpoint may have now. */
+  readonly availableBytes: number;
+  /** Sets the number of bytes that the checkpoint has; 0 if there is none. An error means that there is no room. */
+  resize(bytes: number): void;
+}
+
+/** A checkpoint to which a session returned by itself, as its interpreter was lost. */
+export interface RestoredFrom {
+  /**
+   * Number of execs, commands and written files that had ended after the checkpoint, and whose effects are lost. What an
+   * exec that lost its interpreter did is lost, too, and not counted.
+   */
+  lostCalls: number;
+  /** Age of the checkpoint, in milliseconds. */
+  ageMs: number;
+}
+
 /** Options of {@linkcode BranchingSession.checkpoint} and {@linkcode BranchingSession.restore}. */
 export interface CheckpointOptions {
   /**
@@ -298,6 +328,13 @@ export interface AcquireOptions {
   /** Makes the session's randomness reproducible. */
   seed?: number | undefined;
   /**
+   * When the session takes checkpoints by itself. If its interpreter is lost, it returns to the last one. A session that
+   * has what no checkpoint has keeps the one before.
+   *
+   * @default never: a lost interpreter is replaced by a fresh one
+   */
+  checkpointEvery?: CheckpointEvery | undefined;
+  /**
    * True if the lease is for one exec. A pool that rewinds its sessions then does so with the exec.
    *
    * @default false
@@ -316,6 +353,12 @@ export interface SandboxAcquireOptions extends AcquireOptions {
    * @default ""
    */
   owner?: string | undefined;
+  /**
+   * Room for the checkpoints of `checkpointEvery`.
+   *
+   * @default no limit but that of the profile
+   */
+  checkpointMemory?: CheckpointMemory | undefined;
 }
 
 /** Context of a running host tool. */

@@ -1,6 +1,7 @@
 import { Semaphore, SerialQueue } from "../async/semaphore.ts";
 import { ArgumentRangeError, ArgumentTypeError, SandboxError } from "../errors.ts";
 import { forkSession } from "./checkpoint/fork.ts";
+import { checkEvery } from "./checkpoint/recovery.ts";
 import type {
   AcquireOptions,
   BranchingLease,
@@ -121,18 +122,20 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
    * state of a checkpoint.
    *
    * @throws {CheckpointError} if that checkpoint must not be restored here.
-   * @throws {ArgumentRangeError} if `seed` is not a safe integer.
+   * @throws {ArgumentRangeError} if `seed` is not a safe integer, or `checkpointEvery` is out of range.
    * @throws {SandboxError} if no session can be started.
    * @throws {Error} if the pool is disposed.
    * @throws the reason of `signal` if it aborts.
    */
   async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
-    const { seed, once, from, owner, signal } = options;
+    const { seed, once, from, owner, checkpointEvery: every, checkpointMemory: memory, signal } = options;
     checkSeed(seed);
+    checkEvery(every);
     if (from && seed !== undefined) {
       throw new ArgumentTypeError("Cannot acquire session as only one of 'seed' and 'from' may be given");
     }
     const { lease, session } = await this.#lease({ once, signal });
+    if (every !== undefined) session.setRecovery({ every, memory });
     if (from) return await disposeUnless(lease, session.restore(from, { owner, signal }));
     if (seed === undefined) return lease;
     return await disposeUnless(lease, session.reset({ mode: "rewind", seed, signal }));
@@ -158,7 +161,10 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     signal?.throwIfAborted();
     if (this.#disposed) throw new Error("Cannot acquire session as the pool is disposed");
     const session = this.#idle.shift() ?? await this.#wait(signal);
-    const release = () => this.#track(this.#reset(session));
+    const release = () => {
+      session.setRecovery(undefined);
+      this.#track(this.#reset(session));
+    };
     const fork = (count: number, options?: ForkOptions) => this.#fork(session, count, options);
     const then = once && this.#options.resetMode === "rewind" ? "rewind" as const : undefined;
     const lease = new Lease(session, release, { then, fork });

@@ -31,6 +31,7 @@ import type { Profile } from "./profile/profile.ts";
 import { type Frame, FrameKind } from "./protocol.ts";
 import { type CheckpointScope, profileScope } from "./checkpoint/checkpoint.ts";
 import { importKey, readHostKey } from "./checkpoint/host_key.ts";
+import type { AcquireOptions } from "./exec.ts";
 import { Lease } from "./lease.ts";
 import { type LinkSource, Session } from "./session.ts";
 
@@ -156,14 +157,16 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   /**
    * Starts an interpreter in the process.
    *
-   * @throws {ArgumentRangeError} if `seed` is not a safe integer.
+   * @throws {ArgumentRangeError} if `seed` is not a safe integer, or `checkpointEvery` is out of range.
    * @throws {SandboxError} if the interpreter does not start.
    */
   async openSession(
-    options: { seed?: number | undefined; signal?: AbortSignal | undefined } = {},
+    options: Pick<AcquireOptions, "seed" | "checkpointEvery" | "signal"> = {},
   ): Promise<Session> {
+    const { seed, checkpointEvery } = options;
     const session = new Session(this, {
-      seed: options.seed,
+      seed,
+      checkpointEvery,
       onDispose: () => this.#sessions.delete(session),
     });
     this.#sessions.add(session);

@@ -1,14 +1,16 @@
 import { abortable } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
 import { SessionClosedError } from "../errors.ts";
-import { type CheckpointScope, sealCheckpoint, stateOf } from "./checkpoint/checkpoint.ts";
+import { sealCheckpoint, stateOf } from "./checkpoint/checkpoint.ts";
 import { forkSession } from "./checkpoint/fork.ts";
+import { checkEvery, type RecoveryOptions } from "./checkpoint/recovery.ts";
 import { captureState, restoreState, type SessionState } from "./checkpoint/state.ts";
 import type { Reseeding } from "./checkpoint/transfer.ts";
 import type {
   BranchingLease,
   BranchingSession,
   Checkpoint,
+  CheckpointEvery,
   CheckpointOptions,
   ExecOptions,
   ExecResult,
@@ -30,6 +32,7 @@ import { type ExecEnd, ExecRun } from "./exec_run.ts";
 import { getFile, getFiles, putFile, putFiles } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";
+import { Interpreter, type InterpreterSource } from "./interpreter.ts";
 import { disposeUnless, type Lease } from "./lease.ts";
 import { maxResidentBytes } from "./process/command.ts";
 import type { Profile } from "./profile/profile.ts";
@@ -39,46 +42,55 @@ import { FrameKind } from "./protocol.ts";
 const encoder = new TextEncoder();
 
 /** Source of the interpreters of a session: a {@linkcode Sandbox} or a {@linkcode WorkerSandbox}. */
-export interface LinkSource {
+export interface LinkSource extends InterpreterSource {
   readonly profile: Profile;
   readonly layers: ReadonlySet<Layer>;
-  openLink(seed: number | undefined): Promise<GuestLink>;
-  /** Returns what checkpoints of its sessions are bound to. */
-  checkpointScope(): Promise<CheckpointScope>;
   /** Opens a session for a copy of another one. Its lease disposes it with all that was started for it. */
   openCopy(signal: AbortSignal | undefined): Promise<{ session: Session; lease: Lease }>;
 }
 
 /**
  * One Python interpreter with its own globals and files. Calls run one after the other, in the order in which they
- * were made. If the interpreter is lost, the next exec runs in a fresh one, and its result has `restarted: true`.
+ * were made. If the interpreter is lost, the next exec runs in a fresh one, and its result has `restarted: true`; with
+ * `checkpointEvery`, the session returns to its last checkpoint, and the result has `restoredFrom`.
  */
 export class Session implements BranchingSession {
   readonly #source: LinkSource;
   readonly #onDispose: () => void;
-  #seed: number | undefined;
-  #link: Promise<GuestLink>;
+  readonly #interpreter: Interpreter;
   readonly #queue = new SerialQueue();
-  #restarted = false;
-  /** The rewind after the last exec. */
-  #rewound: Promise<boolean> | undefined;
-  /** True if nothing has run since a rewind without a seed. */
-  #isPristine = false;
   #disposed = false;
   /** Names of the host tools of the last exec. */
   #tools: readonly string[] = [];
 
-  constructor(source: LinkSource, options: { seed?: number | undefined; onDispose?: () => void } = {}) {
-    checkSeed(options.seed);
+  constructor(
+    source: LinkSource,
+    options: {
+      seed?: number | undefined;
+      checkpointEvery?: CheckpointEvery | undefined;
+      onDispose?: () => void;
+    } = {},
+  ) {
+    const { seed, checkpointEvery: every, onDispose = () => {} } = options;
+    checkSeed(seed);
+    checkEvery(every);
     this.#source = source;
-    this.#seed = options.seed;
-    this.#onDispose = options.onDispose ?? (() => {});
-    this.#link = this.#open();
+    this.#onDispose = onDispose;
+    this.#interpreter = new Interpreter(source, seed);
+    this.setRecovery(every === undefined ? undefined : { every });
   }
 
   /** Resolves when the interpreter has started. */
   async ready(signal?: AbortSignal): Promise<void> {
-    await abortable(this.#link, signal);
+    await abortable(this.#interpreter.started, signal);
+  }
+
+  /** Lets the session return to a checkpoint when its interpreter is lost. Without options, it starts again then. */
+  setRecovery(options: RecoveryOptions | undefined): void {
+    const takeCheckpoint = () => this.#enqueue(() => this.#interpreter.takeDueCheckpoint());
+    this.#interpreter.setRecovery(options, () => {
+      takeCheckpoint().catch(() => {}); // the session is disposed, or its next call reports the error
+    });
   }
 
   /**
@@ -126,8 +138,9 @@ export class Session implements BranchingSession {
     checkPath(path);
     checkContents(path, contents);
     await this.#enqueue(async () => {
-      const link = await this.#ensureLink();
+      const link = await this.#interpreter.ensure();
       await putFile(link, path, contents);
+      await this.#interpreter.afterCall(link);
     });
   }
 
@@ -140,7 +153,7 @@ export class Session implements BranchingSession {
   async readFile(path: string): Promise<Uint8Array> {
     checkPath(path);
     return await this.#enqueue(async () => {
-      const link = await this.#ensureLink();
+      const link = await this.#interpreter.ensure();
       return await getFile(link, path);
     });
   }
@@ -154,13 +167,7 @@ export class Session implements BranchingSession {
     const { mode = "fresh", seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
-    await this.#enqueue(async () => {
-      await this.#settleRewind();
-      if (mode === "rewind" && seed === undefined && this.#isPristine) return;
-      this.#seed = seed;
-      if (mode === "fresh" || !await this.#rewind(seed)) await this.#replace();
-      this.#restarted = false;
-    }, signal);
+    await this.#enqueue(() => this.#interpreter.reset({ mode, seed }), signal);
   }
 
   /** Returns the state of the session. See {@linkcode BranchingSession.checkpoint}. */
@@ -192,7 +199,7 @@ export class Session implements BranchingSession {
   async captureState({ signal }: { signal?: AbortSignal | undefined }): Promise<SessionState> {
     const { maxBytes } = await this.#source.checkpointScope();
     return await this.#enqueue(async () => {
-      const bytes = await captureState(await this.#ensureLink(), { maxBytes });
+      const bytes = await captureState(await this.#interpreter.ensure(), { maxBytes });
       return { bytes, tools: this.#tools };
     }, signal);
   }
@@ -206,10 +213,10 @@ export class Session implements BranchingSession {
     await this.#enqueue(async () => {
       await restoreState(bytes, {
         ...reseeding,
-        link: await this.#ensureLink(),
-        replace: () => this.#replace(),
+        link: await this.#interpreter.ensure(),
+        replace: () => this.#interpreter.replace(),
       });
-      this.#restarted = false;
+      this.#interpreter.setState(bytes);
     }, signal);
   }
 
@@ -218,8 +225,8 @@ export class Session implements BranchingSession {
     if (this.#disposed) return;
     this.#disposed = true;
     this.#onDispose();
-    const link = await this.#link.catch(() => undefined); // an interpreter that did not start needs no end
-    link?.fail({ reason: "closed", message: "the session was disposed" });
+    this.setRecovery(undefined);
+    await this.#interpreter.end("the session was disposed");
     await this.#queue.whenIdle();
   }
 
@@ -230,7 +237,7 @@ export class Session implements BranchingSession {
     const { limits } = this.#source.profile;
     const { timeoutMs = limits.timeoutMs } = options;
     this.#tools = (options.tools ?? []).map(({ name }) => name);
-    const link = await this.#ensureLink();
+    const link = await this.#interpreter.ensure();
     if (options.files) await putFiles(link, options.files);
     limitMemory(link, options.memoryBytes, limits);
     const parse = (payload: Uint8Array) => parseResult(payload, limits.outputBytes);
@@ -239,17 +246,17 @@ export class Session implements BranchingSession {
     const run = new ExecRun(link, { ...options, ...this.#runLimits(), timeoutMs, parse, inputs, rewinds });
     const end = await run.run(FrameKind.exec, execRequest(code, options, limits));
     const result = toExecResult(end, { timeoutMs, limits });
-    this.#noteRestart(result);
+    this.#interpreter.noteLoss(result);
     if (link.alive && options.fetchFiles) result.files = await getFiles(link, options.fetchFiles);
-    if (link.alive && options.then) this.#rewound = end.rewound ?? this.#rewind(undefined);
-    this.#finish(link, end, options.signal);
+    if (link.alive && options.then) this.#interpreter.rewindAfterExec(end.rewound);
+    await this.#finish(link, end, { result, signal: options.signal });
     return result;
   }
 
   async #shell(command: string, options: ShellOptions): Promise<ShellResult> {
     const { limits, home } = this.#source.profile;
     const { timeoutMs = limits.timeoutMs, memoryBytes, silenceMs, stdin, signal, onOutput } = options;
-    const link = await this.#ensureLink();
+    const link = await this.#interpreter.ensure();
     limitMemory(link, memoryBytes, limits);
     const run = new ExecRun(link, {
       signal,
@@ -261,78 +268,25 @@ export class Session implements BranchingSession {
     });
     const end = await run.run(FrameKind.shell, encoder.encode(JSON.stringify({ command, stdin })));
     const result = toShellResult(end, { timeoutMs, silenceMs, limits, home });
-    this.#noteRestart(result);
-    this.#finish(link, end, signal);
+    this.#interpreter.noteLoss(result);
+    await this.#finish(link, end, { result, signal });
     return result;
   }
 
-  /** Sets `restarted` on the first result of an interpreter that replaced a lost one. */
-  #noteRestart(result: { restarted?: true }): void {
-    if (this.#restarted) result.restarted = true;
-    this.#restarted = false;
-  }
-
   /** Throws the error of the caller's `onOutput` or the reason of its signal, which are not part of a result. */
-  #finish(link: GuestLink, end: ExecEnd<unknown>, signal: AbortSignal | undefined): void {
-    if (!link.alive && !this.#disposed) this.#restart();
+  async #finish(
+    link: GuestLink,
+    end: ExecEnd<unknown>,
+    { result, signal }: { result: ExecResult | ShellResult; signal: AbortSignal | undefined },
+  ): Promise<void> {
+    const isThrown = end.failure !== undefined || end.stopped === "aborted";
+    if (!this.#disposed) await this.#interpreter.afterCall(link, isThrown ? undefined : result);
     if (end.failure) throw end.failure.error;
     if (end.stopped === "aborted") throw signal?.reason;
   }
 
   #runLimits(): { limits: Profile["limits"]; residentBytes: number | undefined } {
     return { limits: this.#source.profile.limits, residentBytes: this.#residentBytes() };
-  }
-
-  /** Returns the running interpreter; starts a fresh one if it was lost. */
-  async #ensureLink(): Promise<GuestLink> {
-    await this.#settleRewind();
-    this.#isPristine = false;
-    const link = await this.#link.catch(() => undefined); // if it did not start, another one is tried
-    if (link?.alive) return link;
-    if (link) this.#restart();
-    else this.#link = this.#open();
-    return await this.#link;
-  }
-
-  /** Waits for the rewind after the last exec. If it failed, a fresh interpreter replaces the session's. */
-  async #settleRewind(): Promise<void> {
-    if (!this.#rewound) return;
-    const isRewound = await this.#rewound;
-    this.#rewound = undefined;
-    this.#seed = undefined;
-    if (!isRewound) await this.#replace();
-    this.#restarted = false;
-    this.#isPristine = true;
-  }
-
-  #restart(): void {
-    this.#restarted = true;
-    this.#link = this.#open();
-  }
-
-  #open(): Promise<GuestLink> {
-    const link = this.#source.openLink(this.#seed);
-    link.catch(() => {}); // callers that need the interpreter await the promise
-    return link;
-  }
-
-  async #replace(): Promise<GuestLink> {
-    const link = await this.#link.catch(() => undefined); // an interpreter that did not start needs no end
-    link?.fail({ reason: "closed", message: "the session was reset" });
-    this.#link = this.#open();
-    return await this.#link;
-  }
-
-  /** Writes the image back over the heap. Returns false if a fresh interpreter is needed. */
-  async #rewind(seed: number | undefined): Promise<boolean> {
-    const link = await this.#link.catch(() => undefined); // if it did not start, it is replaced
-    if (!link?.alive) return false;
-    try {
-      await link.request(FrameKind.rewind, JSON.stringify({ seed }));
-      return true;
-    } catch {
-      return false; // the interpreter was lost: the caller replaces it
-    }
   }
 
   #residentBytes(): number | undefined {

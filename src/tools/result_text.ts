@@ -15,7 +15,11 @@ export function resultText(number: number, result: ExecResult): string {
 
 /** Returns the text about code that failed. */
 function failureText(result: Exclude<ExecResult, { status: "ok" }>): string {
-  const lost = result.stateKept ? "" : " - process restarted";
+  const lost = !result.stateKept
+    ? " - process restarted"
+    : result.restoredFrom
+    ? " - earlier state restored"
+    : "";
   switch (result.status) {
     case "error":
       return result.error.traceback || `${result.error.type}: ${result.error.message}`;
@@ -28,7 +32,9 @@ function failureText(result: Exclude<ExecResult, { status: "ok" }>): string {
     case "exited":
       return `Code exited with exit code ${result.exitCode}${lost}`;
     case "crashed":
-      return "The interpreter crashed and was restarted: all variables are lost";
+      return result.stateKept
+        ? "The interpreter crashed and was restored to an earlier state"
+        : "The interpreter crashed and was restarted: all variables are lost";
   }
 }
 

@@ -53,7 +53,11 @@ export function shellText(result: ShellResult): string {
 
 /** Returns the text about how a command ended. */
 function endText(result: ShellResult): string {
-  const lost = result.stateKept ? "" : "; the shell was restarted, and its variables and files are lost";
+  const lost = !result.stateKept
+    ? "; the shell was restarted, and its variables and files are lost"
+    : result.restoredFrom
+    ? "; the shell and its files were restored to an earlier state"
+    : "";
   switch (result.status) {
     case "ok":
       return "";

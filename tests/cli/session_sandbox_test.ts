@@ -116,3 +116,18 @@ Deno.test("paddock session responds to every line in order, valid or not, and en
   assertStringIncludes(answers[4].error.message, "a line must have at most 67108864 bytes");
   assertEquals([code, stderr], [0, ""]);
 });
+
+Deno.test("paddock session --checkpoint-every returns to the last checkpoint when the interpreter is lost", async () => {
+  const driver = new Driver("--checkpoint-every", "exec");
+  assertObjectMatch(await driver.ask({ code: "it = iter([6, 7]); next(it)" }), { value: "6" });
+  assertObjectMatch(await driver.ask({ code: "import os; os._exit(1)" }), {
+    status: "crashed",
+    stateKept: true,
+    restoredFrom: { lostCalls: 0 },
+  });
+  assertObjectMatch(await driver.ask({ code: "next(it)" }), { value: "7" });
+  assertEquals(await driver.interrupt(), 130);
+  const { code, stderr } = await runPaddock(["session", "--checkpoint-every", "0"]);
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "It must be exec, or > 0 and <= 86400 seconds.");
+});

@@ -64,6 +64,16 @@ const cases: readonly { what: string; result: ExecResult; text: string }[] = [
     result: bad("crashed", { stateKept: false }),
     text: "failed:\nThe interpreter crashed and was restarted: all variables are lost",
   },
+  {
+    what: "a crash after which an earlier state was restored",
+    result: bad("crashed", { restoredFrom: { lostCalls: 0, ageMs: 5 } }),
+    text: "failed:\nThe interpreter crashed and was restored to an earlier state",
+  },
+  {
+    what: "a timeout after which an earlier state was restored",
+    result: bad("timeout", { restoredFrom: { lostCalls: 0, ageMs: 5 } }),
+    text: "failed:\nCode execution timed out - earlier state restored",
+  },
 ];
 
 for (const { what, result, text } of cases) {

@@ -34,6 +34,10 @@ Deno.test("shellTool() returns the output of a command and how it ended", async 
     await textOf({ ...END, status: "crashed", stateKept: false, error: ERROR }),
     "[crashed; the shell was restarted, and its variables and files are lost]",
   );
+  assertEquals(
+    await textOf({ ...END, status: "crashed", restoredFrom: { lostCalls: 0, ageMs: 5 }, error: ERROR }),
+    "[crashed; the shell and its files were restored to an earlier state]",
+  );
 });
 
 Deno.test("shellTool() passes the command, its time limit and its signal to the session", async () => {

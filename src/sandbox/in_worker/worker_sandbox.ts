@@ -18,6 +18,7 @@ import { imageExtension, leanWasm, plainImagePlan, workerModules } from "../imag
 import { standardLibrary } from "../image/standard_library.ts";
 import { type CheckpointScope, profileScope } from "../checkpoint/checkpoint.ts";
 import { createKey } from "../checkpoint/host_key.ts";
+import { checkEvery } from "../checkpoint/recovery.ts";
 import { sha256 } from "../../hash.ts";
 import { disposeUnless, Lease } from "../lease.ts";
 import { wasmPages } from "../process/command.ts";
@@ -82,10 +83,14 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
   /**
    * Leases a new interpreter.
    *
+   * @throws {ArgumentRangeError} if `checkpointEvery` is out of range.
    * @throws {SandboxError} if it does not start.
    */
-  async acquire({ seed, from, owner, signal }: SandboxAcquireOptions = {}): Promise<BranchingLease> {
+  async acquire(options: SandboxAcquireOptions = {}): Promise<BranchingLease> {
+    const { seed, from, owner, checkpointEvery: every, checkpointMemory: memory, signal } = options;
+    checkEvery(every);
     const session = await this.#openSession({ seed, signal });
+    if (every !== undefined) session.setRecovery({ every, memory });
     const lease = new Lease(session, () => void session[Symbol.asyncDispose]());
     return from ? await disposeUnless(lease, session.restore(from, { owner, signal })) : lease;
   }

@@ -1,0 +1,142 @@
+import { ArgumentRangeError, CheckpointError, SandboxError } from "../../errors.ts";
+import type { CheckpointEvery, CheckpointMemory, RestoredFrom } from "../exec.ts";
+import type { GuestLink } from "../guest_link.ts";
+import { captureState, restoreState } from "./state.ts";
+
+/** Maximum time between two checkpoints that a session takes by itself, in seconds: a day. */
+export const MAX_EVERY_SECONDS = 86_400;
+
+/** Options of {@linkcode Recovery}. */
+export interface RecoveryOptions {
+  readonly every: CheckpointEvery;
+  /**
+   * Room for the checkpoint.
+   *
+   * @default no limit but that of the profile
+   */
+  readonly memory?: CheckpointMemory | undefined;
+}
+
+/** Parts of the session that {@linkcode Recovery} uses. */
+export interface RecoveryParts {
+  /** Maximum size of a checkpoint, in bytes. */
+  readonly maxBytes: () => Promise<number>;
+  /** Called when a checkpoint is due and no call has come. */
+  readonly onDue: () => void;
+}
+
+/** Throws unless the value says when a session takes checkpoints. */
+export function checkEvery(every: unknown): void {
+  if (every === undefined || every === "exec") return;
+  if (typeof every === "number" && every > 0 && every <= MAX_EVERY_SECONDS) return;
+  throw new ArgumentRangeError(
+    `Cannot recover session as 'checkpointEvery' must be 'exec', or > 0 and <= ${MAX_EVERY_SECONDS} seconds: ` +
+      `current value is ${typeof every === "string" ? `'${every}'` : every}`,
+  );
+}
+
+/** The last checkpoint of a session, to which it returns if its interpreter is lost. It is never deflated. */
+export class Recovery implements Disposable {
+  readonly #options: RecoveryOptions;
+  readonly #parts: RecoveryParts;
+  /** Undefined in the state at the start of the session. */
+  #state: Uint8Array | undefined;
+  #takenAt = performance.now();
+  /** Number of calls since then that may have changed the state. */
+  #calls = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: RecoveryOptions, parts: RecoveryParts) {
+    checkEvery(options.every);
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  /** Begins again: a lost interpreter is replaced by a fresh one. */
+  clear(): void {
+    this.#options.memory?.resize(0);
+    this.#replace(undefined);
+  }
+
+  /** Takes a state that was restored. If there is no room for it, a lost interpreter is replaced by a fresh one. */
+  keep(state: Uint8Array): void {
+    this.clear();
+    this.#tryKeep(state);
+  }
+
+  /** Takes a checkpoint after a call if one is due. If it is refused or finds no room, the earlier one remains. */
+  async afterCall(link: GuestLink): Promise<void> {
+    this.#calls++;
+    if (this.#dueMs() <= 0) return await this.capture(link);
+    this.#timer ??= setTimeout(this.#parts.onDue, this.#dueMs());
+  }
+
+  /** Takes a checkpoint, unless nothing has happened since the last one. */
+  async capture(link: GuestLink): Promise<void> {
+    if (this.#calls === 0) return;
+    const { memory } = this.#options;
+    try {
+      const maxBytes = Math.min(await this.#parts.maxBytes(), memory?.availableBytes ?? Infinity);
+      this.#tryKeep(await captureState(link, { maxBytes }));
+    } catch (error) {
+      if (!(error instanceof CheckpointError || error instanceof SandboxError)) throw error;
+      this.#stopTimer(); // the session refused it, or the next call replaces its interpreter
+    }
+  }
+
+  /**
+   * Starts an interpreter in place of a lost one, in the state of the checkpoint. If that cannot be restored, the
+   * interpreter is a fresh one, and `from` is absent.
+   */
+  async reopen(
+    open: () => Promise<GuestLink>,
+  ): Promise<{ link: GuestLink; from?: RestoredFrom }> {
+    let link = await open();
+    const from = { lostCalls: this.#calls, ageMs: performance.now() - this.#takenAt };
+    const replace = async () => {
+      link.fail({ reason: "closed", message: "a checkpoint could not be restored" });
+      return link = await open();
+    };
+    try {
+      if (this.#state) await restoreState(this.#state, { link, replace, reseed: false });
+      this.#calls = 0;
+      return { link, from };
+    } catch (error) {
+      if (!(error instanceof CheckpointError || error instanceof SandboxError)) throw error;
+      this.clear();
+      return { link: link.alive ? link : await open() };
+    }
+  }
+
+  /** Drops the checkpoint, and takes no further one. */
+  [Symbol.dispose](): void {
+    this.clear();
+  }
+
+  /** Milliseconds until a checkpoint is due. */
+  #dueMs(): number {
+    const { every } = this.#options;
+    return every === "exec" ? 0 : this.#takenAt + 1000 * every - performance.now();
+  }
+
+  #tryKeep(state: Uint8Array): void {
+    try {
+      this.#options.memory?.resize(state.length);
+    } catch {
+      return this.#stopTimer(); // there is no room: the earlier checkpoint remains
+    }
+    this.#replace(state);
+  }
+
+  #replace(state: Uint8Array | undefined): void {
+    this.#state = state;
+    this.#takenAt = performance.now();
+    this.#calls = 0;
+    this.#stopTimer();
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}
