@@ -202,7 +202,7 @@ export type ShellResult =
 export interface Checkpoint {
   /** SHA-256 of its contents. */
   readonly id: string;
-  /** Size of the deflated bytes that it consists of. */
+  /** Size of the compressed bytes that it consists of. */
   readonly storedBytes: number;
   /** Names of the host tools of the last exec before it was made. */
   readonly tools: readonly string[];

@@ -1,5 +1,6 @@
 import { Semaphore, SerialQueue } from "../async/semaphore.ts";
 import { ArgumentRangeError, ArgumentTypeError, SandboxError } from "../errors.ts";
+import { CheckpointCompressor } from "./checkpoint/compression.ts";
 import { forkSession } from "./checkpoint/fork.ts";
 import { checkEvery } from "./checkpoint/recovery.ts";
 import type {
@@ -85,6 +86,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
   readonly #waiters: Waiter[] = [];
   readonly #busy = new Set<Promise<void>>();
   readonly #starts = new Semaphore(MAX_CONCURRENT_STARTS);
+  readonly #compressor = new CheckpointCompressor();
   /** Cancels starts when the pool is disposed. */
   readonly #disposal = new AbortController();
   #slots = 0;
@@ -152,6 +154,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
       await (await sandbox.catch(() => undefined))?.[Symbol.asyncDispose]();
     }));
     await Promise.all(this.#busy);
+    await this.#compressor[Symbol.asyncDispose]();
     await this.#detected.catch(() => {}); // the error has been passed to the waiters
   }
 
@@ -255,7 +258,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     if (this.#options.signal) signals.push(this.#options.signal);
     const signal = AbortSignal.any(signals);
     const sandbox = this.#detected.then((detected) =>
-      Sandbox.start({ optimize, ...this.#options, detected, signal })
+      Sandbox.start({ optimize, ...this.#options, compressor: this.#compressor, detected, signal })
     );
     const process: Process = { sandbox, sessions: 0 };
     this.#processes.push(process);

@@ -30,6 +30,7 @@ import { bootMounts } from "./profile/mounts.ts";
 import type { Profile } from "./profile/profile.ts";
 import { type Frame, FrameKind } from "./protocol.ts";
 import { type CheckpointScope, profileScope } from "./checkpoint/checkpoint.ts";
+import { CheckpointCompressor } from "./checkpoint/compression.ts";
 import { importKey, readHostKey } from "./checkpoint/host_key.ts";
 import type { AcquireOptions } from "./exec.ts";
 import { Lease } from "./lease.ts";
@@ -67,6 +68,12 @@ export interface SandboxOptions {
   optimize?: "start" | "use" | undefined;
   /** Cancels the start. */
   signal?: AbortSignal | undefined;
+}
+
+/** Options that a {@linkcode SandboxPool} adds. */
+interface SharedOptions extends SandboxOptions {
+  /** Shared with other sandboxes, and disposed by its owner. */
+  readonly compressor?: CheckpointCompressor;
 }
 
 /** A running process and its sessions. */
@@ -110,7 +117,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   readonly profile: Profile;
   /** Layers of the operating system that are active around the process. */
   readonly layers: ReadonlySet<Layer>;
-  readonly #options: SandboxOptions & { readonly cacheDir: string };
+  readonly #options: SharedOptions & { readonly cacheDir: string };
   readonly #sessions = new Set<Session>();
   #image: BaseImage;
   /** The process that was started last, if it runs. */
@@ -121,15 +128,17 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   readonly #copies = new Set<Sandbox>();
   #lastSession = 0;
   #key: Promise<CryptoKey> | undefined;
+  readonly #compressor: CheckpointCompressor;
   #disposed = false;
 
   private constructor(
-    options: SandboxOptions & { readonly cacheDir: string },
+    options: SharedOptions & { readonly cacheDir: string },
     parts: { image: BaseImage; layers: ReadonlySet<Layer> },
   ) {
     this.profile = options.profile;
     this.layers = parts.layers;
     this.#options = options;
+    this.#compressor = options.compressor ?? new CheckpointCompressor();
     this.#image = parts.image;
   }
 
@@ -138,7 +147,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
    *
    * @throws {SandboxError} if a layer that the profile requires does not work, or the image cannot be built.
    */
-  static async start(options: SandboxOptions): Promise<Sandbox> {
+  static async start(options: SharedOptions): Promise<Sandbox> {
     const { onBuild, signal } = options;
     signal?.throwIfAborted();
     const cacheDir = resolve(options.cacheDir ?? defaultCacheDir());
@@ -201,7 +210,9 @@ export class Sandbox implements AsyncDisposable, LinkSource {
    */
   async openCopy(signal: AbortSignal | undefined): Promise<{ session: Session; lease: Lease }> {
     const isShared = this.profile.sessionsPerProcess > 1;
-    const sandbox = isShared ? this : await Sandbox.start({ ...this.#options, signal });
+    const sandbox = isShared
+      ? this
+      : await Sandbox.start({ ...this.#options, compressor: this.#compressor, signal });
     if (!isShared) this.#copies.add(sandbox);
     const end = async () => {
       this.#copies.delete(sandbox);
@@ -224,13 +235,15 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       : readHostKey(this.#options.cacheDir);
     const image = this.#image.manifest.image;
     if (!image) throw new SandboxError("Cannot make checkpoint as the base image has no heap");
-    return { key: await this.#key, image: image.sha256, ...await profileScope(this.profile) };
+    const { profile, maxBytes } = await profileScope(this.profile);
+    return { key: await this.#key, image: image.sha256, profile, maxBytes, compressor: this.#compressor };
   }
 
   /** Kills the process, disposes its sessions, and waits until the process has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true;
     for (const { child } of this.#processes) child.kill();
+    if (this.#compressor !== this.#options.compressor) await this.#compressor[Symbol.asyncDispose]();
     await Promise.all([...this.#sessions, ...this.#copies].map((each) => each[Symbol.asyncDispose]()));
     await Promise.all([...this.#processes].map(({ child }) => child.ended));
     await this.#ended;

@@ -1,7 +1,7 @@
 import { abortable } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
 import { SessionClosedError } from "../errors.ts";
-import { sealCheckpoint, stateOf } from "./checkpoint/checkpoint.ts";
+import { type CheckpointScope, openCheckpoint, sealCheckpoint } from "./checkpoint/checkpoint.ts";
 import { forkSession } from "./checkpoint/fork.ts";
 import { checkEvery, type RecoveryOptions } from "./checkpoint/recovery.ts";
 import { captureState, restoreState, type SessionState } from "./checkpoint/state.ts";
@@ -172,14 +172,27 @@ export class Session implements BranchingSession {
 
   /** Returns the state of the session. See {@linkcode BranchingSession.checkpoint}. */
   async checkpoint(options: CheckpointOptions = {}): Promise<Checkpoint> {
-    const { bytes, tools } = await this.captureState(options);
-    return await sealCheckpoint(bytes, await this.#source.checkpointScope(), { ...options, tools });
+    const { owner = "", signal } = options;
+    const scope = await this.#source.checkpointScope();
+    const { reservation, state: { bytes, tools } } = await this.#enqueue(async () => {
+      const reservation = await scope.compressor.reserve(owner, signal);
+      try {
+        const state = await this.#captureState(scope);
+        reservation.bytes = state.bytes.length;
+        return { reservation, state };
+      } catch (error) {
+        reservation[Symbol.dispose]();
+        throw error;
+      }
+    }, signal);
+    using _reservation = reservation;
+    return await sealCheckpoint(bytes, scope, { owner, tools });
   }
 
   /** Replaces the state by that of a checkpoint. See {@linkcode BranchingSession.restore}. */
   async restore(checkpoint: Checkpoint, options: CheckpointOptions = {}): Promise<void> {
-    const bytes = await stateOf(checkpoint, await this.#source.checkpointScope(), options);
-    await this.restoreState(bytes, { reseed: false, signal: options.signal });
+    const expand = await openCheckpoint(checkpoint, await this.#source.checkpointScope(), options);
+    await this.#restoreState(expand, { reseed: false, signal: options.signal });
   }
 
   /** Returns leases of copies of the session. See {@linkcode BranchingSession.fork}. */
@@ -195,13 +208,10 @@ export class Session implements BranchingSession {
     });
   }
 
-  /** Captures the state for a copy in a session of the same source. It is not deflated, and not authenticated. */
+  /** Captures the state for a copy in a session of the same source. It is not compressed, and not authenticated. */
   async captureState({ signal }: { signal?: AbortSignal | undefined }): Promise<SessionState> {
-    const { maxBytes } = await this.#source.checkpointScope();
-    return await this.#enqueue(async () => {
-      const bytes = await captureState(await this.#interpreter.ensure(), { maxBytes });
-      return { bytes, tools: this.#tools };
-    }, signal);
+    const scope = await this.#source.checkpointScope();
+    return await this.#enqueue(() => this.#captureState(scope), signal);
   }
 
   /** Replaces the state by a captured one. */
@@ -209,15 +219,7 @@ export class Session implements BranchingSession {
     bytes: Uint8Array,
     options: Reseeding & { signal?: AbortSignal | undefined },
   ): Promise<void> {
-    const { signal, ...reseeding } = options;
-    await this.#enqueue(async () => {
-      await restoreState(bytes, {
-        ...reseeding,
-        link: await this.#interpreter.ensure(),
-        replace: () => this.#interpreter.replace(),
-      });
-      this.#interpreter.setState(bytes);
-    }, signal);
+    await this.#restoreState(() => Promise.resolve(bytes), options);
   }
 
   /** Ends the interpreter and waits until its calls have ended. */
@@ -271,6 +273,23 @@ export class Session implements BranchingSession {
     this.#interpreter.noteLoss(result);
     await this.#finish(link, end, { result, signal });
     return result;
+  }
+
+  async #captureState({ maxBytes }: CheckpointScope): Promise<SessionState> {
+    return { bytes: await captureState(await this.#interpreter.ensure(), { maxBytes }), tools: this.#tools };
+  }
+
+  /** Restores a state, which is in memory only once earlier work has ended. */
+  async #restoreState(
+    expand: () => Promise<Uint8Array>,
+    { signal, ...reseeding }: Reseeding & { signal?: AbortSignal | undefined },
+  ): Promise<void> {
+    await this.#enqueue(async () => {
+      const bytes = await expand();
+      const link = await this.#interpreter.ensure();
+      await restoreState(bytes, { ...reseeding, link, replace: () => this.#interpreter.replace() });
+      this.#interpreter.setState(bytes);
+    }, signal);
   }
 
   /** Throws the error of the caller's `onOutput` or the reason of its signal, which are not part of a result. */

@@ -5,7 +5,7 @@ import * as z from "zod";
 import type { Checkpoint } from "../exec.ts";
 import { join } from "../protocol.ts";
 import type { Profile } from "../profile/profile.ts";
-import { deflate, inflate } from "./compression.ts";
+import type { CheckpointCompressor, Compressed } from "./compression.ts";
 
 /**
  * What a checkpoint is bound to. The state in it is only right with the same image and profile, and only its owner
@@ -20,6 +20,7 @@ export interface CheckpointScope {
   readonly profile: string;
   /** Maximum size of the state, in bytes. */
   readonly maxBytes: number;
+  readonly compressor: CheckpointCompressor;
 }
 
 /** Room for what a state has beside heap and files, such as names and modes of files. */
@@ -41,7 +42,7 @@ export interface OwnerOptions {
 }
 
 /** Version of the format. Increase it when the guest or the host writes checkpoints in another way. */
-const FORMAT = 1;
+const FORMAT = 2;
 const MAGIC = new TextEncoder().encode("paddock\0");
 /** Magic, version, and size of the header. */
 const PREFIX_BYTES = MAGIC.length + 8;
@@ -55,35 +56,39 @@ const headerSchema = z.strictObject({
   profile: hash,
   owner: hash,
   stateBytes: z.int().nonnegative(),
-  deflatedBytes: z.int().nonnegative(),
+  compressedBytes: z.int().nonnegative(),
+  sha256: hash,
   tools: z.array(z.string().max(256)).max(1000),
 });
 type Header = z.output<typeof headerSchema>;
 
 const encoder = new TextEncoder();
 
-/** A checkpoint as bytes: prefix, header, deflated state, and HMAC-SHA-256 of all that precedes. */
+/**
+ * A checkpoint as bytes: prefix, header, HMAC-SHA-256 of these two, and the compressed state, whose hash is in the
+ * header. So this thread hashes some hundred bytes, whatever the size of the state.
+ */
 export class SealedCheckpoint implements Checkpoint {
   readonly id: string;
   readonly tools: readonly string[];
-  readonly #bytes: Uint8Array<ArrayBuffer>;
+  readonly #head: Uint8Array<ArrayBuffer>;
   readonly #header: Header;
-  readonly #stateAt: number;
+  readonly #compressed: Compressed;
 
   private constructor(
     id: string,
-    bytes: Uint8Array<ArrayBuffer>,
-    parsed: { header: Header; stateAt: number },
+    parts: { head: Uint8Array<ArrayBuffer>; header: Header },
+    state: Compressed,
   ) {
     this.id = id;
-    this.#bytes = bytes;
-    this.#header = parsed.header;
-    this.#stateAt = parsed.stateAt;
-    this.tools = parsed.header.tools;
+    this.#head = parts.head;
+    this.#header = parts.header;
+    this.#compressed = state;
+    this.tools = parts.header.tools;
   }
 
   get storedBytes(): number {
-    return this.#bytes.length;
+    return this.#head.length + this.#compressed.bytes.byteLength;
   }
 
   get stateBytes(): number {
@@ -96,33 +101,39 @@ export class SealedCheckpoint implements Checkpoint {
    * @throws {CheckpointError} if the bytes are no checkpoint of this format, or not a whole one.
    */
   static async read(bytes: Uint8Array): Promise<SealedCheckpoint> {
-    const parsed = parse(bytes);
-    const copy = bytes.slice();
-    return new SealedCheckpoint(await sha256(copy.subarray(0, -MAC_BYTES)), copy, parsed);
+    const { header, stateAt } = parse(bytes);
+    const state = new SharedArrayBuffer(header.compressedBytes);
+    new Uint8Array(state).set(bytes.subarray(stateAt));
+    return await SealedCheckpoint.of(bytes.slice(0, stateAt), header, state);
+  }
+
+  /** Makes a checkpoint of the bytes before the state, and the state. */
+  static async of(
+    head: Uint8Array<ArrayBuffer>,
+    header: Header,
+    bytes: SharedArrayBuffer,
+  ): Promise<SealedCheckpoint> {
+    const id = await sha256(head.subarray(0, -MAC_BYTES));
+    return new SealedCheckpoint(id, { head, header }, { bytes, sha256: header.sha256 });
   }
 
   toBytes(): Promise<Uint8Array> {
-    return Promise.resolve(this.#bytes.slice());
+    return Promise.resolve(join([this.#head, new Uint8Array(this.#compressed.bytes)]));
   }
 
   /**
-   * Returns the state, after the checkpoint was authenticated. No size is trusted before.
+   * Throws if the checkpoint must not be restored here. No size is trusted before.
    *
-   * @throws {CheckpointError} if it must not be restored here.
+   * @throws {CheckpointError} with the reason.
    */
-  async open(scope: CheckpointScope, { owner = "" }: OwnerOptions): Promise<Uint8Array> {
-    const { key, image, profile, stateBytes, deflatedBytes, owner: sealedOwner } = this.#header;
-    const end = this.#stateAt + deflatedBytes;
+  async authenticate(scope: CheckpointScope, { owner = "" }: OwnerOptions): Promise<void> {
+    const { key, image, profile, stateBytes, owner: sealedOwner } = this.#header;
     if (key !== await keyId(scope.key)) {
       throw refuse("checkpoint_foreign", "another host made it, or its key was replaced");
     }
-    const isAuthentic = await crypto.subtle.verify(
-      "HMAC",
-      scope.key,
-      this.#bytes.subarray(end),
-      this.#bytes.subarray(0, end),
-    );
-    if (!isAuthentic) throw refuse("checkpoint_damaged", "its bytes were changed");
+    const [signed, mac] = [this.#head.subarray(0, -MAC_BYTES), this.#head.subarray(-MAC_BYTES)];
+    const isAuthentic = await crypto.subtle.verify("HMAC", scope.key, mac, signed);
+    if (!isAuthentic) throw refuse("checkpoint_damaged", "its header was changed");
     if (sealedOwner !== await sha256(owner)) {
       throw refuse("checkpoint_other_owner", "it belongs to another owner");
     }
@@ -136,53 +147,76 @@ export class SealedCheckpoint implements Checkpoint {
         `it must have at most ${scope.maxBytes} bytes: it has ${stateBytes}`,
       );
     }
-    return await inflate(this.#bytes.subarray(this.#stateAt, end), { bytes: stateBytes });
+  }
+
+  /**
+   * Returns the state of a checkpoint that was authenticated.
+   *
+   * @throws {CheckpointError} if the state is damaged.
+   */
+  async expand(scope: CheckpointScope, { owner = "" }: OwnerOptions): Promise<Uint8Array> {
+    const { stateBytes } = this.#header;
+    return await scope.compressor.expand(this.#compressed, { owner, stateBytes });
   }
 }
 
-/** Makes a checkpoint of a state. It is deflated in small parts, between which this thread can do other work. */
+/**
+ * Makes a checkpoint of a state, which is moved to a worker and empty afterwards.
+ *
+ * @throws {SandboxError} if the worker fails.
+ */
 export async function sealCheckpoint(
-  state: Uint8Array,
+  state: Uint8Array<ArrayBuffer>,
   scope: CheckpointScope,
-  { owner = "", tools }: OwnerOptions & { tools: readonly string[] },
+  options: OwnerOptions & { tools: readonly string[] },
 ): Promise<SealedCheckpoint> {
-  const deflated = await deflate(state);
-  const header = encoder.encode(JSON.stringify(
-    {
-      key: await keyId(scope.key),
-      image: scope.image,
-      profile: scope.profile,
-      owner: await sha256(owner),
-      stateBytes: state.length,
-      deflatedBytes: deflated.length,
-      tools: [...tools],
-    } satisfies Header,
-  ));
+  const { owner = "", tools } = options;
+  const stateBytes = state.length;
+  const whole = state.buffer.byteLength === stateBytes ? state.buffer : state.slice().buffer;
+  const { bytes, sha256: stateHash } = await scope.compressor.compress(whole, { owner });
+  const header: Header = {
+    key: await keyId(scope.key),
+    image: scope.image,
+    profile: scope.profile,
+    owner: await sha256(owner),
+    stateBytes,
+    compressedBytes: bytes.byteLength,
+    sha256: stateHash,
+    tools: [...tools],
+  };
+  const signed = signedPart(header);
+  const mac = new Uint8Array(await crypto.subtle.sign("HMAC", scope.key, signed));
+  return await SealedCheckpoint.of(join([signed, mac]), header, bytes);
+}
+
+function signedPart(header: Header): Uint8Array<ArrayBuffer> {
+  const json = encoder.encode(JSON.stringify(header));
   const prefix = new Uint8Array(PREFIX_BYTES);
   prefix.set(MAGIC);
   const view = new DataView(prefix.buffer);
   view.setUint32(MAGIC.length, FORMAT, true);
-  view.setUint32(MAGIC.length + 4, header.length, true);
-  const content = join([prefix, header, deflated]);
-  const mac = new Uint8Array(await crypto.subtle.sign("HMAC", scope.key, content));
-  return await SealedCheckpoint.read(join([content, mac]));
+  view.setUint32(MAGIC.length + 4, json.length, true);
+  return join([prefix, json]);
 }
 
 /**
- * Returns the state of a checkpoint, after it was authenticated.
+ * Authenticates a checkpoint, and returns a function that expands its state.
  *
  * @throws {ArgumentTypeError} if it is not one of this package, such as one of a server.
  * @throws {CheckpointError} if it must not be restored here.
  */
-export async function stateOf(
+export async function openCheckpoint(
   checkpoint: Checkpoint,
   scope: CheckpointScope,
   options: OwnerOptions,
-): Promise<Uint8Array> {
-  if (checkpoint instanceof SealedCheckpoint) return await checkpoint.open(scope, options);
-  throw new ArgumentTypeError(
-    "Cannot restore checkpoint as it must be one of a session of this process, or read by 'readCheckpoint'",
-  );
+): Promise<() => Promise<Uint8Array>> {
+  if (!(checkpoint instanceof SealedCheckpoint)) {
+    throw new ArgumentTypeError(
+      "Cannot restore checkpoint as it must be one of a session of this process, or read by 'readCheckpoint'",
+    );
+  }
+  await checkpoint.authenticate(scope, options);
+  return () => checkpoint.expand(scope, options);
 }
 
 /**
@@ -212,10 +246,10 @@ function parse(bytes: Uint8Array): { header: Header; stateAt: number } {
       `its header must have at most ${MAX_HEADER_BYTES} bytes: found ${headerBytes}`,
     );
   }
-  const stateAt = PREFIX_BYTES + headerBytes;
+  const stateAt = PREFIX_BYTES + headerBytes + MAC_BYTES;
   if (bytes.length < stateAt) throw truncated(stateAt, bytes.length);
-  const header = parseHeader(bytes.subarray(PREFIX_BYTES, stateAt));
-  const expected = stateAt + header.deflatedBytes + MAC_BYTES;
+  const header = parseHeader(bytes.subarray(PREFIX_BYTES, stateAt - MAC_BYTES));
+  const expected = stateAt + header.compressedBytes;
   if (bytes.length < expected) throw truncated(expected, bytes.length);
   if (bytes.length > expected) {
     throw refuse("checkpoint_damaged", `it must have ${expected} bytes: found ${bytes.length}`);

@@ -1,60 +1,194 @@
-import { CheckpointError } from "../../errors.ts";
-import { join } from "../protocol.ts";
+import { stripTypeScriptTypes } from "node:module";
+import { Worker } from "node:worker_threads";
+import { abortable } from "../../async/abort.ts";
+import { Semaphore } from "../../async/semaphore.ts";
+import { CheckpointError, SandboxError } from "../../errors.ts";
+import workerSource from "./compression_worker.ts" with { type: "text" };
+import type { CompressionRequest, CompressionResponse } from "./compression_worker.ts";
 
-/** Bytes between which other work of this thread can run: some milliseconds of deflating. */
-const YIELD_BYTES = 256 * 1024;
-/** Bytes that are inflated at once. They become at most a thousand times as many. */
-const SLICE_BYTES = 16 * 1024;
+/** Bytes of states that one owner may have in memory. Further ones are captured when these are compressed. */
+const OWNER_BYTES = 128 * 1024 * 1024;
+/** Jobs of one owner between which the worker switches. Further ones wait, and those of other owners do not. */
+const OWNER_JOBS = 2;
+/** Milliseconds without a job after which the worker ends. */
+const IDLE_MS = 60_000;
 
-/** Deflates bytes. */
-export async function deflate(bytes: Uint8Array): Promise<Uint8Array> {
-  return await transform(new CompressionStream("deflate-raw"), bytes, { maxBytes: Infinity });
+/** Compressed bytes, in memory that the worker reads without a copy. */
+export interface Compressed {
+  readonly bytes: SharedArrayBuffer;
+  readonly sha256: string;
 }
 
-/**
- * Inflates data of a known size. It stops at the first byte beyond that size.
- *
- * @throws {CheckpointError} if the data are damaged, or have another size.
- */
-export async function inflate(data: Uint8Array, { bytes }: { bytes: number }): Promise<Uint8Array> {
-  const inflated = await transform(new DecompressionStream("deflate-raw"), data, { maxBytes: bytes })
-    .catch((cause) => {
-      if (cause instanceof CheckpointError) throw cause;
-      throw damaged("its state cannot be inflated", cause);
+/** A state in the memory of its owner's share. Dispose it when the state is compressed. */
+export interface Reservation extends Disposable {
+  /** Size of the state. Set it when the state is captured. */
+  bytes: number;
+}
+
+/** Compresses the states of checkpoints, and expands them, in a worker that it starts when it needs one. */
+export class CheckpointCompressor implements AsyncDisposable {
+  readonly #shares = new Map<string, OwnerShare>();
+  readonly #jobs = new Map<number, (response: CompressionResponse | SandboxError) => void>();
+  #lastJob = 0;
+  #worker: Worker | undefined;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
+  #isDisposed = false;
+
+  /**
+   * Waits until an owner has less in memory than its share. Call it before a state is captured.
+   *
+   * @throws the reason of `signal` if it aborts.
+   */
+  async reserve(owner: string, signal?: AbortSignal): Promise<Reservation> {
+    const share = this.#enter(owner);
+    try {
+      return await share.reserve(() => this.#leave(owner, share), signal);
+    } catch (error) {
+      this.#leave(owner, share);
+      throw error;
+    }
+  }
+
+  /**
+   * Compresses a state, which is moved to the worker and empty afterwards.
+   *
+   * @throws {SandboxError} if the worker fails, or the compressor is disposed.
+   */
+  async compress(state: ArrayBuffer, { owner }: { owner: string }): Promise<Compressed> {
+    const response = await this.#run(owner, (job) => ({ job, state }), [state]);
+    if (!("compressed" in response)) throw failed("it responded to another request");
+    return { bytes: response.compressed, sha256: response.sha256 };
+  }
+
+  /**
+   * Expands a state of a known size. It stops at the first byte beyond that size.
+   *
+   * @throws {CheckpointError} if the hash differs, or the state has another size.
+   * @throws {SandboxError} if the worker fails, or the compressor is disposed.
+   */
+  async expand(
+    { bytes: compressed, sha256 }: Compressed,
+    { owner, stateBytes: expandedBytes }: { owner: string; stateBytes: number },
+  ): Promise<Uint8Array> {
+    const response = await this.#run(owner, (job) => ({ job, compressed, sha256, expandedBytes }));
+    if ("state" in response) return new Uint8Array(response.state);
+    if (!("damage" in response)) throw failed("it responded to another request");
+    throw new CheckpointError(`Cannot restore checkpoint as ${response.damage}`, {
+      code: "checkpoint_damaged",
     });
-  if (inflated.length !== bytes) {
-    throw damaged(`its state must have ${bytes} bytes: found ${inflated.length}`);
   }
-  return inflated;
+
+  /** Ends the worker. Jobs that run reject. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
+    this.#rejectJobs(failed("it is disposed"));
+    await this.#end();
+  }
+
+  async #run(
+    owner: string,
+    toRequest: (job: number) => CompressionRequest,
+    moved: ArrayBuffer[] = [],
+  ): Promise<CompressionResponse> {
+    const share = this.#enter(owner);
+    try {
+      using _turn = await share.jobs.acquire();
+      return await this.#post(toRequest(++this.#lastJob), moved);
+    } finally {
+      this.#leave(owner, share);
+    }
+  }
+
+  async #post(request: CompressionRequest, moved: ArrayBuffer[]): Promise<CompressionResponse> {
+    if (this.#isDisposed) throw failed("it is disposed");
+    clearTimeout(this.#idleTimer);
+    const worker = this.#worker ??= this.#start();
+    worker.ref(); // an idle worker does not keep the process alive
+    const { promise, resolve, reject } = Promise.withResolvers<CompressionResponse>();
+    const { job } = request;
+    this.#jobs.set(job, (response) => response instanceof Error ? reject(response) : resolve(response));
+    worker.postMessage(request, moved);
+    try {
+      return await promise;
+    } finally {
+      this.#jobs.delete(job);
+      if (this.#jobs.size === 0) this.#rest(worker);
+    }
+  }
+
+  #start(): Worker {
+    const source = stripTypeScriptTypes(workerSource);
+    const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(source)}`));
+    worker.on("message", (response: CompressionResponse) => this.#jobs.get(response.job)?.(response));
+    worker.on("error", (cause) => {
+      if (this.#worker !== worker) return;
+      this.#worker = undefined;
+      this.#rejectJobs(failed("its worker failed", cause));
+    });
+    return worker;
+  }
+
+  #rejectJobs(error: SandboxError): void {
+    for (const settle of this.#jobs.values()) settle(error);
+  }
+
+  /** Lets the process end while there is no job, and ends the worker after a while. */
+  #rest(worker: Worker): void {
+    worker.unref();
+    if (this.#isDisposed) return;
+    this.#idleTimer = setTimeout(() => this.#end(), IDLE_MS);
+    Deno.unrefTimer(this.#idleTimer);
+  }
+
+  async #end(): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+
+  #enter(owner: string): OwnerShare {
+    const share = this.#shares.get(owner) ?? new OwnerShare();
+    this.#shares.set(owner, share);
+    share.users++;
+    return share;
+  }
+
+  #leave(owner: string, share: OwnerShare): void {
+    if (--share.users === 0) this.#shares.delete(owner);
+  }
 }
 
-async function transform(
-  stream: CompressionStream | DecompressionStream,
-  bytes: Uint8Array,
-  { maxBytes }: { maxBytes: number },
-): Promise<Uint8Array> {
-  const writing = writeSlices(stream.writable, bytes);
-  writing.catch(() => {}); // the reader reports the error
-  const pieces: Uint8Array[] = [];
-  let count = 0;
-  for await (const piece of stream.readable as ReadableStream<Uint8Array>) {
-    count += piece.length;
-    if (count > maxBytes) throw damaged(`its state must have ${maxBytes} bytes: found more`);
-    pieces.push(piece);
+/** What one owner uses of a compressor. */
+class OwnerShare {
+  /** Number of calls and reservations. */
+  users = 0;
+  readonly jobs = new Semaphore(OWNER_JOBS);
+  readonly #reserved = new Set<Reservation>();
+  #released = Promise.withResolvers<void>();
+
+  async reserve(onRelease: () => void, signal: AbortSignal | undefined): Promise<Reservation> {
+    while (this.#bytes() >= OWNER_BYTES) await abortable(this.#released.promise, signal);
+    const reservation = {
+      bytes: 0,
+      [Symbol.dispose]: () => {
+        if (!this.#reserved.delete(reservation)) return;
+        this.#released.resolve();
+        this.#released = Promise.withResolvers();
+        onRelease();
+      },
+    };
+    this.#reserved.add(reservation);
+    return reservation;
   }
-  await writing;
-  return join(pieces);
+
+  #bytes(): number {
+    let sum = 0;
+    for (const { bytes } of this.#reserved) sum += bytes;
+    return sum;
+  }
 }
 
-async function writeSlices(writable: WritableStream<BufferSource>, bytes: Uint8Array): Promise<void> {
-  const writer = writable.getWriter();
-  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-    if (at > 0 && at % YIELD_BYTES === 0) await new Promise((resolve) => setTimeout(resolve));
-    await writer.write(bytes.subarray(at, at + SLICE_BYTES) as Uint8Array<ArrayBuffer>);
-  }
-  await writer.close();
-}
-
-function damaged(reason: string, cause?: unknown): CheckpointError {
-  return new CheckpointError(`Cannot restore checkpoint as ${reason}`, { code: "checkpoint_damaged", cause });
+function failed(reason: string, cause?: unknown): SandboxError {
+  return new SandboxError(`Cannot compress or expand checkpoint as ${reason}`, { cause });
 }

@@ -35,7 +35,7 @@ export function checkEvery(every: unknown): void {
   );
 }
 
-/** The last checkpoint of a session, to which it returns if its interpreter is lost. It is never deflated. */
+/** The last checkpoint of a session, to which it returns if its interpreter is lost. It is never compressed. */
 export class Recovery implements Disposable {
   readonly #options: RecoveryOptions;
   readonly #parts: RecoveryParts;

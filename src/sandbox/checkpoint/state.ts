@@ -4,7 +4,7 @@ import { receiveState, type Reseeding, sendState } from "./transfer.ts";
 
 /** The state of a session, as the guest sent it. */
 export interface SessionState {
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   /** Names of the host tools of the last exec. */
   readonly tools: readonly string[];
 }
@@ -15,7 +15,10 @@ export interface SessionState {
  * @throws {CheckpointError} if it has a part that no checkpoint has.
  * @throws {SandboxError} if the interpreter is lost.
  */
-export async function captureState(link: GuestLink, options: { maxBytes: number }): Promise<Uint8Array> {
+export async function captureState(
+  link: GuestLink,
+  options: { maxBytes: number },
+): Promise<Uint8Array<ArrayBuffer>> {
   try {
     return await receiveState(link, options);
   } catch (cause) {

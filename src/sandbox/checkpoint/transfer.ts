@@ -16,7 +16,10 @@ const decoder = new TextDecoder();
  * @throws {GuestRefusal} with the guest's message, if the session has something that no checkpoint has.
  * @throws {SandboxError} if the interpreter is terminated.
  */
-export async function receiveState(link: GuestLink, options: { maxBytes: number }): Promise<Uint8Array> {
+export async function receiveState(
+  link: GuestLink,
+  options: { maxBytes: number },
+): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   await request(link, {

@@ -17,6 +17,7 @@ import { GuestLink } from "../guest_link.ts";
 import { imageExtension, leanWasm, plainImagePlan, workerModules } from "../image/guest_sources.ts";
 import { standardLibrary } from "../image/standard_library.ts";
 import { type CheckpointScope, profileScope } from "../checkpoint/checkpoint.ts";
+import { CheckpointCompressor } from "../checkpoint/compression.ts";
 import { createKey } from "../checkpoint/host_key.ts";
 import { checkEvery } from "../checkpoint/recovery.ts";
 import { sha256 } from "../../hash.ts";
@@ -66,6 +67,7 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
   #assets: Promise<Assets> | undefined;
   #key: Promise<CryptoKey> | undefined;
   #imageHash: Promise<string> | undefined;
+  readonly #compressor = new CheckpointCompressor();
   #disposed = false;
 
   /** @throws {TypeError} if the profile has settings that a worker cannot have. */
@@ -115,7 +117,8 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
     if (!image) throw new SandboxError("Cannot make checkpoint as the base image has no heap");
     this.#imageHash ??= sha256(new Uint8Array(image.memory.buffer).slice());
     this.#key ??= createKey();
-    return { key: await this.#key, image: await this.#imageHash, ...await profileScope(this.profile) };
+    const [key, hash] = await Promise.all([this.#key, this.#imageHash]);
+    return { key, image: hash, compressor: this.#compressor, ...await profileScope(this.profile) };
   }
 
   /** Starts the worker of a {@linkcode Session}. */
@@ -150,6 +153,7 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
     this.#disposed = true;
     await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
     await Promise.all(this.#workers.values());
+    await this.#compressor[Symbol.asyncDispose]();
   }
 
   /** Returns the image, which is built once. After a failure the next call tries again. */

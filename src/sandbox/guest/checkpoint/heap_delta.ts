@@ -93,7 +93,7 @@ export type PageRun = readonly [first: number, count: number];
 
 /**
  * The difference between a heap and its image: the pages that differ, as the exclusive or of both. Most words of such a
- * page are equal, and so zero, which deflates to little.
+ * page are equal, and so zero, which compresses to little.
  */
 export class HeapDelta {
   readonly #memory: WebAssembly.Memory;

@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto";
+import { parentPort } from "node:worker_threads";
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+
+/**
+ * A request to the worker: a state to compress, or a compressed one that must become `expandedBytes`. Messages have
+ * buffers and no typed arrays: Deno's `node:worker_threads` visits each element of these.
+ */
+export type CompressionRequest =
+  | { readonly job: number; readonly state: ArrayBuffer }
+  | {
+    readonly job: number;
+    readonly compressed: SharedArrayBuffer;
+    readonly sha256: string;
+    readonly expandedBytes: number;
+  };
+
+/** A response of the worker: the compressed bytes with their hash, the state, or what is damaged. */
+export type CompressionResponse =
+  | { readonly job: number; readonly compressed: SharedArrayBuffer; readonly sha256: string }
+  | { readonly job: number; readonly state: ArrayBuffer }
+  | { readonly job: number; readonly damage: string };
+
+/** A state is compressed in slices of this size. Between two of them the worker goes on with other jobs. */
+const SLICE_BYTES = 1 << 20;
+const LENGTH_BYTES = 4;
+/** The fastest level. Higher ones make states smaller by a tenth, and take twice the time. */
+const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+/** The compressed bytes are not what they are to be. */
+class DamageError extends Error {}
+
+parentPort?.on("message", (request: CompressionRequest) => void respond(request));
+
+async function respond(request: CompressionRequest): Promise<void> {
+  try {
+    const response = "state" in request ? await compress(request) : await expand(request);
+    const moved = "state" in response ? [response.state] : [];
+    parentPort?.postMessage(response, moved);
+  } catch (error) {
+    if (!(error instanceof DamageError)) throw error; // the worker ends, which its owner reports
+    parentPort?.postMessage({ job: request.job, damage: error.message } satisfies CompressionResponse);
+  }
+}
+
+/** Compresses a state. Each slice follows its length. */
+async function compress(request: { job: number; state: ArrayBuffer }): Promise<CompressionResponse> {
+  const state = new Uint8Array(request.state);
+  const slices: Uint8Array[] = [];
+  for (let at = 0; at < state.length; at += SLICE_BYTES) {
+    slices.push(zstdCompressSync(state.subarray(at, at + SLICE_BYTES), LEVEL));
+    await yieldThread();
+  }
+  const bytes = slices.reduce((sum, slice) => sum + LENGTH_BYTES + slice.length, 0);
+  const compressed = new SharedArrayBuffer(bytes);
+  const view = new DataView(compressed);
+  const target = new Uint8Array(compressed);
+  let at = 0;
+  for (const slice of slices) {
+    view.setUint32(at, slice.length, true);
+    target.set(slice, at + LENGTH_BYTES);
+    at += LENGTH_BYTES + slice.length;
+  }
+  return { job: request.job, compressed, sha256: await hashOf(target) };
+}
+
+/** Expands a state. Nothing is expanded before the hash is right, and no slice to more than its size. */
+async function expand(
+  request: Extract<CompressionRequest, { compressed: unknown }>,
+): Promise<CompressionResponse> {
+  const { job, sha256, expandedBytes } = request;
+  const compressed = new Uint8Array(request.compressed);
+  if (await hashOf(compressed) !== sha256) throw new DamageError("its bytes were changed");
+  const view = new DataView(request.compressed);
+  const state = new Uint8Array(expandedBytes);
+  let from = 0;
+  for (let at = 0; at < expandedBytes; at += SLICE_BYTES) {
+    const length = from + LENGTH_BYTES > compressed.length ? Infinity : view.getUint32(from, true);
+    const end = from + LENGTH_BYTES + length;
+    if (end > compressed.length) throw new DamageError("a part of its state is missing");
+    state.set(expandSlice(compressed.slice(from + LENGTH_BYTES, end), expandedBytes - at), at);
+    from = end;
+    await yieldThread();
+  }
+  if (from !== compressed.length) throw new DamageError("its state is larger than announced");
+  return { job, state: state.buffer };
+}
+
+/** Expands a slice, which must have the size of all slices, or that of the rest. */
+function expandSlice(slice: Uint8Array, leftBytes: number): Uint8Array {
+  const bytes = Math.min(SLICE_BYTES, leftBytes);
+  let expanded: Uint8Array;
+  try {
+    expanded = zstdDecompressSync(slice, { maxOutputLength: bytes });
+  } catch {
+    throw new DamageError(`a part of its state cannot be expanded to ${bytes} bytes`); // all errors of zstd mean this
+  }
+  if (expanded.length === bytes) return expanded;
+  throw new DamageError(`a part of its state must have ${bytes} bytes: found ${expanded.length}`);
+}
+
+async function hashOf(bytes: Uint8Array): Promise<string> {
+  const hash = createHash("sha256");
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    hash.update(bytes.slice(at, at + SLICE_BYTES)); // a copy, as the bytes are in shared memory
+    await yieldThread();
+  }
+  return hash.digest("hex");
+}
+
+/** Lets this thread go on with other jobs. */
+async function yieldThread(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
