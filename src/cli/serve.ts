@@ -41,11 +41,14 @@ interface ServeFlags extends SandboxFlags, TokenFlags, RolloutFlags {
   maxSessionsPerToken?: number;
   queue: number;
   bufferMemory: number;
+  checkpointMemory: number;
   tool?: string[];
   requireLayer?: (Layer | "all")[];
   openenv: "coding" | "chat";
   tokenizer?: string;
 }
+
+const MIB = 1024 * 1024;
 
 const NOTES = `
 Tokens can also be in a file (--token-file) or in $PADDOCK_TOKEN, separated by commas; process lists do not show
@@ -107,6 +110,12 @@ export function serveCommand(): Command {
       "memory for requests, unread output, envs and kept responses; each token has a share",
       parseWholeNumber(1),
       512,
+    )
+    .option(
+      "--checkpoint-memory <MiB>",
+      "memory for the checkpoints of sessions that clients keep; each token has a share",
+      parseWholeNumber(1),
+      1024,
     )
     .optionsGroup("Access to metrics:")
     .addOption(
@@ -177,7 +186,8 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       maxSessions,
       maxSessionsEach,
       queue,
-      bufferBytes: flags.bufferMemory * 1024 * 1024,
+      bufferBytes: flags.bufferMemory * MIB,
+      checkpointBytes: flags.checkpointMemory * MIB,
       metricsToken,
       corsOrigins,
       onRequest: log && ((record) => log.write(record)),

@@ -361,6 +361,22 @@ export interface SandboxAcquireOptions extends AcquireOptions {
   checkpointMemory?: CheckpointMemory | undefined;
 }
 
+/** A pool whose sessions can be kept, restored and forked: a {@linkcode SandboxPool}. */
+export interface BranchingPool extends SessionPool {
+  acquire(options?: SandboxAcquireOptions): Promise<BranchingLease>;
+  /**
+   * Reads the bytes of a checkpoint, and checks that a session of this pool can restore it.
+   *
+   * @throws {CheckpointError} if the bytes are no whole checkpoint, or it must not be restored here.
+   */
+  readCheckpoint(bytes: Uint8Array, options?: CheckpointOptions): Promise<Checkpoint>;
+}
+
+/** True if the sessions of a pool can be kept, restored and forked. */
+export function isBranchingPool(pool: SessionPool): pool is BranchingPool {
+  return "readCheckpoint" in pool;
+}
+
 /** Context of a running host tool. */
 export interface HostToolContext {
   /** Aborts when the exec that made the call ends, for any reason. */

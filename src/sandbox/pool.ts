@@ -1,11 +1,15 @@
 import { Semaphore, SerialQueue } from "../async/semaphore.ts";
 import { ArgumentRangeError, ArgumentTypeError, SandboxError } from "../errors.ts";
+import { openCheckpoint, readCheckpoint } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
 import { forkSession } from "./checkpoint/fork.ts";
 import { checkEvery } from "./checkpoint/recovery.ts";
 import type {
   AcquireOptions,
   BranchingLease,
+  BranchingPool,
+  Checkpoint,
+  CheckpointOptions,
   ForkOptions,
   SandboxAcquireOptions,
   SessionLease,
@@ -73,7 +77,7 @@ const MAX_CONCURRENT_STARTS = 2 * navigator.hardwareConcurrency;
  * assertEquals(result.status === "ok" && result.value, "45");
  * ```
  */
-export class SandboxPool implements SessionPool, AsyncDisposable {
+export class SandboxPool implements BranchingPool, AsyncDisposable {
   /** {@inheritDoc SessionPool.pairQueue} */
   readonly pairQueue: SerialQueue = new SerialQueue();
   /** Number of sessions, leased and idle. */
@@ -141,6 +145,15 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     if (from) return await disposeUnless(lease, session.restore(from, { owner, signal }));
     if (seed === undefined) return lease;
     return await disposeUnless(lease, session.reset({ mode: "rewind", seed, signal }));
+  }
+
+  /** {@inheritDoc BranchingPool.readCheckpoint} */
+  async readCheckpoint(bytes: Uint8Array, { owner }: CheckpointOptions = {}): Promise<Checkpoint> {
+    const checkpoint = await readCheckpoint(bytes);
+    const { sandbox } = this.#processes[0] ?? this.#processWithRoom();
+    const expand = await openCheckpoint(checkpoint, await (await sandbox).checkpointScope(), { owner });
+    await expand();
+    return checkpoint;
   }
 
   /** Ends every session, leased or idle, and waits until their processes have ended. */

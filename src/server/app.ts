@@ -5,6 +5,7 @@ import type { AdapterRoutes } from "./adapters/adapter.ts";
 import { ADAPTERS } from "./adapters/adapters.ts";
 import { codingKind } from "./adapters/openenv/coding_env.ts";
 import type { OpenEnvKind } from "./adapters/openenv/env_kind.ts";
+import type { CheckpointService } from "./checkpoints/checkpoint_service.ts";
 import type { EnvService } from "./envs/env_service.ts";
 import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { Graders } from "./graders.ts";
@@ -29,8 +30,10 @@ import type { RolloutService } from "./rollouts/rollout_service.ts";
 import { addAboutRoutes } from "./openapi/about.ts";
 import { compatibleOperations } from "./openapi/compatible/operations.ts";
 import { AdmissionQueue } from "./sessions/admission.ts";
-import { MORE_SESSIONS, type SessionService } from "./sessions/session_service.ts";
+import type { SessionService } from "./sessions/session_service.ts";
+import { MORE_SESSIONS } from "./sessions/session_slots.ts";
 import { addBatchRoutes } from "./v1/batch.ts";
+import { addCheckpointRoutes } from "./v1/checkpoints.ts";
 import { addEnvBatchRoutes, addEnvRoutes } from "./v1/envs.ts";
 import { addGradeRoutes } from "./v1/grade.ts";
 import { addRequestRoutes, IdempotencyCache } from "./v1/idempotency.ts";
@@ -53,6 +56,8 @@ export interface PaddockAppOptions extends AccessOptions {
    * @default 512 MiB
    */
   budgets?: Budgets | undefined;
+  /** Checkpoints of sessions; without them their routes do not exist. */
+  checkpoints?: CheckpointService | undefined;
   /** Envs of `/v1/envs`; without them the route does not exist. The caller disposes them. */
   envs?: EnvService | undefined;
   /** Rollouts of `/v1/rollouts`; without them the route does not exist. The caller disposes them. */
@@ -78,8 +83,8 @@ export interface PaddockAppOptions extends AccessOptions {
 
 /** Returns the whole server as a request handler; it needs no socket. */
 export function paddockApp(options: PaddockAppOptions): Api {
-  const { sessions, envs, rollouts, metrics, graders = new Map(), graderPool: pool, onError = () => {} } =
-    options;
+  const { sessions, checkpoints, envs, rollouts, metrics } = options;
+  const { graders = new Map(), graderPool: pool, onError = () => {} } = options;
   const { budgets = new Budgets({ owners: options.tokens?.length }) } = options;
   const report = errorReporter(onError);
   const app = new OpenAPIHono<AppEnv>({
@@ -119,7 +124,8 @@ export function paddockApp(options: PaddockAppOptions): Api {
   const requests = new IdempotencyCache(budgets);
   app.use("/v1/*", requests.handler());
   addRequestRoutes(app, requests);
-  addSessionRoutes(app, sessions);
+  addSessionRoutes(app, { sessions, checkpoints });
+  if (checkpoints) addCheckpointRoutes(app, { sessions, checkpoints });
   addStreamRoutes(app, sessions);
   addCallRoutes(app, sessions);
   addFileRoutes(app, sessions);

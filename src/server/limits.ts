@@ -113,6 +113,11 @@ export const MAX_CALL_CHECK_CHARACTERS: number = 4096 * MIB;
 export const CHECKPOINT_BYTES: number = 1024 * MIB;
 /** Checkpoints at once. */
 export const MAX_CHECKPOINTS = 10_000;
+/**
+ * Checkpoints that are made, read or restored at once. The state of each is in memory meanwhile, before it is
+ * compressed: up to the memory and the files of the profile.
+ */
+export const MAX_CHECKPOINT_TRANSFERS = 4;
 /** Default time after which an unused checkpoint is deleted, in milliseconds. */
 export const CHECKPOINT_LIFE_MS = 86_400_000;
 

@@ -1,7 +1,7 @@
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { Grader } from "../rewards/grader.ts";
 import { GraderPool } from "../rewards/worker/grader_pool.ts";
-import type { SessionPool } from "../sandbox/exec.ts";
+import { isBranchingPool, type SessionPool } from "../sandbox/exec.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AccessOptions } from "./http/access.ts";
 import type { RequestRecord } from "./http/access_log.ts";
@@ -9,6 +9,8 @@ import type { RequestConnection } from "./http/context.ts";
 import { chatKind } from "./adapters/openenv/chat_env.ts";
 import { paddockApp } from "./app.ts";
 import { Budgets } from "./budget.ts";
+import { CheckpointService } from "./checkpoints/checkpoint_service.ts";
+import { CheckpointStore } from "./checkpoints/checkpoint_store.ts";
 import { EnvService } from "./envs/env_service.ts";
 import { errorReporter } from "./http/errors.ts";
 import { Metrics } from "./metrics.ts";
@@ -60,6 +62,12 @@ export interface PaddockServerOptions extends AccessOptions {
    * @default 512 MiB
    */
   bufferBytes?: number | undefined;
+  /**
+   * Memory of the checkpoints that clients keep, in bytes. Each token has a reserved share of one half.
+   *
+   * @default 1 GiB
+   */
+  checkpointBytes?: number | undefined;
   /** Graders by name, each made at its first use. Graders that run Python need their own pools. */
   graders?: ReadonlyMap<string, () => Grader> | undefined;
   /** Tools that envs may call. All clients share them. The caller disposes them. */
@@ -110,6 +118,7 @@ export class PaddockServer implements AsyncDisposable {
    */
   readonly fetch: (request: Request, connection?: RequestConnection) => Promise<Response>;
   readonly #sessions: SessionService;
+  readonly #checkpoints: CheckpointStore;
   readonly #envs: EnvService;
   readonly #rollouts: RolloutService;
   readonly #graderPool = new GraderPool();
@@ -123,10 +132,16 @@ export class PaddockServer implements AsyncDisposable {
     const budgets = new Budgets({ bytes: options.bufferBytes, owners });
     const shared = { ...rest, graderPool: this.#graderPool, metrics, budgets };
     const sessions = new SessionService({ ...rest, metrics, owners });
+    const store = this.#checkpoints = new CheckpointStore({ bytes: options.checkpointBytes, owners });
+    const { pool } = options;
+    const { transfers } = sessions;
+    const checkpoints = isBranchingPool(pool)
+      ? new CheckpointService({ pool, store, transfers, metrics })
+      : undefined;
     const envs = new EnvService({ ...shared, sessions });
     const rollouts = new RolloutService({ envs, metrics, offer, budgets });
     const openEnv = openEnvTokenizer && chatKind(openEnvTokenizer);
-    const app = paddockApp({ ...shared, sessions, envs, rollouts, openEnv });
+    const app = paddockApp({ ...shared, sessions, checkpoints, envs, rollouts, openEnv });
     this.fetch = async (request, connection) => await app.fetch(request, connection);
     this.#sessions = sessions;
     this.#envs = envs;
@@ -138,5 +153,6 @@ export class PaddockServer implements AsyncDisposable {
     await this.#rollouts[Symbol.asyncDispose](); // their envs use the sessions
     const owned = [this.#envs, this.#sessions, this.#graderPool];
     await Promise.all(owned.map((resource) => resource[Symbol.asyncDispose]()));
+    this.#checkpoints[Symbol.dispose]();
   }
 }

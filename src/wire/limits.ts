@@ -56,6 +56,9 @@ export const MAX_NAME_CHARACTERS = 64;
 /** Characters of a request's id, which is its header `X-Request-ID`. */
 export const MAX_REQUEST_ID_CHARACTERS = 255;
 
+/** Copies of a session that one fork makes. */
+export const MAX_FORK_COUNT = 256;
+
 /** Entries of a session's metadata. */
 export const MAX_METADATA_ENTRIES = 32;
 /** Characters of a key of a session's metadata. */

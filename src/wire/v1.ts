@@ -141,7 +141,7 @@ export const requestErrorSchema = z.object({
   type: z.string(),
   message: z.string(),
   reason: optionalKey(z.string()).describe(
-    "file_not_found, file_is_directory, file_forbidden, file_unreadable or file_unwritable, if a file of a session was the cause",
+    "code of the cause: file_not_found, file_is_directory, file_forbidden, file_unreadable or file_unwritable for a file of a session; checkpoint_refused, checkpoint_damaged and others for a checkpoint",
   ),
 });
 

@@ -17,6 +17,9 @@ import { execRequestSchema, filesSchema } from "./v1.ts";
 import { optionalKey } from "./schema.ts";
 import { sessionToolsSchema } from "./v1_tools.ts";
 
+/** Id of a checkpoint. */
+export const checkpointIdSchema = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits");
+
 /** Limits of a session, within those of the server. */
 export const sessionLimitsSchema = z.strictObject({
   timeoutMs: z.number().positive().max(MAX_TIMEOUT_MS).optional()
@@ -75,12 +78,17 @@ export const sessionQuerySchema = z.strictObject({
 /** Options of a new session. */
 export const createSessionRequestSchema = z.strictObject({
   seed: z.int().optional().describe("makes random, secrets, uuid4 and os.urandom reproducible"),
+  from: checkpointIdSchema.optional().describe(
+    "id of a checkpoint with whose state it starts; excludes seed",
+  ),
   ttlSeconds: z.number().min(1).max(MAX_TTL_SECONDS).optional().describe(
     "seconds after which it ends, used or not; default: it ends when it is idle for the server's idle time",
   ),
   limits: sessionLimitsSchema.optional(),
   metadata: metadataSchema.optional(),
   tools: sessionToolsSchema.optional(),
+}).refine(({ from, seed }) => from === undefined || seed === undefined, {
+  error: "only one of seed and from may be given",
 }).meta({ id: "CreateSession" });
 
 /** Options of a session's reset. */

@@ -5,6 +5,12 @@ import { Metrics } from "../../src/server/metrics.ts";
 import { paddockApp, type PaddockAppOptions } from "../../src/server/app.ts";
 import { type RolloutOffer, RolloutService } from "../../src/server/rollouts/rollout_service.ts";
 import { SessionService, type SessionServiceOptions } from "../../src/server/sessions/session_service.ts";
+import { isBranchingPool } from "../../src/sandbox/exec.ts";
+import { CheckpointService } from "../../src/server/checkpoints/checkpoint_service.ts";
+import {
+  CheckpointStore,
+  type CheckpointStoreOptions,
+} from "../../src/server/checkpoints/checkpoint_store.ts";
 import { FakePool, type FakePython } from "../fake_pool.ts";
 
 /** Response of a request. */
@@ -38,18 +44,25 @@ export function served(
     python?: FakePython;
     graderLimits?: GraderPoolOptions;
     offer?: RolloutOffer;
+    checkpointLimits?: CheckpointStoreOptions;
   } = {},
 ): Served {
-  const { python, graderLimits, offer, maxSessions = 2, ...rest } = options;
+  const { python, graderLimits, offer, checkpointLimits, maxSessions = 2, ...rest } = options;
   const fake = new FakePool(python);
   const metrics = new Metrics();
   const errors: unknown[] = [];
   const onError = errorReporter((error) => errors.push(error));
   const sessions = new SessionService({ pool: fake, onError, ...rest, metrics, maxSessions });
+  const { pool = fake } = options;
+  const store = new CheckpointStore({ owners: options.tokens?.length, ...checkpointLimits });
+  const { transfers } = sessions;
+  const checkpoints = isBranchingPool(pool)
+    ? new CheckpointService({ pool, store, transfers, metrics })
+    : undefined;
   const graderPool = new GraderPool(graderLimits);
   const envs = new EnvService({ onError, ...rest, graderPool, sessions, metrics });
   const rollouts = new RolloutService({ ...rest, envs, metrics, offer });
-  const app = paddockApp({ onError, ...rest, graderPool, sessions, envs, rollouts, metrics });
+  const app = paddockApp({ onError, ...rest, graderPool, sessions, checkpoints, envs, rollouts, metrics });
   return {
     pool: fake,
     sessions,
@@ -72,6 +85,7 @@ export function served(
       await envs[Symbol.asyncDispose]();
       await sessions[Symbol.asyncDispose]();
       await graderPool[Symbol.asyncDispose]();
+      store[Symbol.dispose]();
     },
   };
 }

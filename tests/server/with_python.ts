@@ -1,5 +1,5 @@
 import { loadProfile, SandboxPool } from "../../mod.ts";
-import { type Served, served, type ServedOptions } from "./served.ts";
+import { type Served, served } from "./served.ts";
 
 // Interpreters that serve several tests outlive the test that starts them.
 Deno.test.sanitizer({ ops: false, resources: false });
@@ -14,7 +14,7 @@ Deno.test.afterAll(async () => {
 /** Runs a test with a server that has real interpreters, which the tests of a file share. */
 export async function withPython(
   test: (server: Served) => Promise<void>,
-  options: ServedOptions = {},
+  options: Parameters<typeof served>[0] = {},
 ): Promise<void> {
   const { maxSessions = 2 } = options;
   const profile = await loadProfile("serve");

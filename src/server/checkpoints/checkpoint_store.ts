@@ -54,7 +54,9 @@ interface Entry {
   readonly bytes: BudgetLease;
   readonly slot: BudgetLease;
   readonly createdAt: Date;
+  /** For display only: the clock of the host may jump. */
   usedAt: Date;
+  usedMs: number;
 }
 
 /** Memory of an entry beside its bytes. */
@@ -119,7 +121,16 @@ export class CheckpointStore implements Disposable {
     if (earlier) refuseFull(() => earlier.bytes.resize(size));
     const { slot, bytes } = earlier ?? refuseFull(() => this.#take(owner, size));
     const createdAt = earlier?.checkpoint.id === checkpoint.id ? earlier.createdAt : now;
-    const entry: Entry = { owner, key, checkpoint, slot, bytes, createdAt, usedAt: now };
+    const entry: Entry = {
+      owner,
+      key,
+      checkpoint,
+      slot,
+      bytes,
+      createdAt,
+      usedAt: now,
+      usedMs: performance.now(),
+    };
     this.#touch(entry);
     return this.#describe(entry);
   }
@@ -173,6 +184,7 @@ export class CheckpointStore implements Disposable {
   #touch(entry: Entry): void {
     const key = entryKey(entry.owner, entry.key);
     entry.usedAt = new Date();
+    entry.usedMs = performance.now();
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     this.#expiry ??= this.#awaitExpiry();
@@ -182,11 +194,11 @@ export class CheckpointStore implements Disposable {
   #awaitExpiry(): ReturnType<typeof setTimeout> | undefined {
     const [oldest] = this.#entries.values();
     if (!oldest) return undefined;
-    const waitMs = oldest.usedAt.getTime() + this.#lifeMs - Date.now();
+    const waitMs = oldest.usedMs + this.#lifeMs - performance.now();
     const timer = setTimeout(() => {
-      const now = Date.now();
+      const now = performance.now();
       for (const entry of this.#entries.values()) {
-        if (entry.usedAt.getTime() + this.#lifeMs > now) break;
+        if (entry.usedMs + this.#lifeMs > now) break;
         this.#drop(entry);
       }
       this.#expiry = this.#awaitExpiry();

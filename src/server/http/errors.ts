@@ -1,6 +1,8 @@
 import { HTTPException } from "hono/http-exception";
 import type * as z from "zod";
 import {
+  CheckpointError,
+  type CheckpointErrorCode,
   EpisodeError,
   GuestFileError,
   type GuestFileErrorCode,
@@ -10,12 +12,15 @@ import {
 } from "../../errors.ts";
 import { type ErrorCode, errorCodeOf, HTTP_STATUS } from "../../wire/error_codes.ts";
 
+/** Code of the error of a session's file or of a checkpoint. */
+export type FailureReason = GuestFileErrorCode | CheckpointErrorCode;
+
 /** Options of {@linkcode ServerError}. */
 export interface ServerErrorOptions extends ErrorOptions {
   /** Seconds after which the client may retry. */
   retryAfter?: number;
-  /** Reason for a failed access to a file of a session. */
-  reason?: GuestFileErrorCode;
+  /** Reason for a failed access to a file of a session, or to a checkpoint. */
+  reason?: FailureReason;
   /** Methods that the path has. */
   allow?: readonly string[];
   /** How a token can be sent. @default "Bearer" */
@@ -28,8 +33,8 @@ export class ServerError extends Error {
   readonly code: ErrorCode;
   /** Seconds after which the client may retry. */
   readonly retryAfter: number | undefined;
-  /** Reason for a failed access to a file of a session. */
-  readonly reason: GuestFileErrorCode | undefined;
+  /** Reason for a failed access to a file of a session, or to a checkpoint. */
+  readonly reason: FailureReason | undefined;
   /** Methods that the path has. */
   readonly allow: readonly string[] | undefined;
   /** How a token can be sent. */
@@ -53,7 +58,7 @@ export class ServerError extends Error {
 export interface ErrorBody {
   type: ErrorCode;
   message: string;
-  reason?: GuestFileErrorCode;
+  reason?: FailureReason;
 }
 
 /** Returns the JSON of an error of `/v1`. */
@@ -69,9 +74,21 @@ const FILE_ERRORS: Readonly<Record<GuestFileErrorCode, ErrorCode>> = {
   file_unwritable: "invalid",
 };
 
+const CHECKPOINT_ERRORS: Readonly<Record<CheckpointErrorCode, ErrorCode>> = {
+  checkpoint_refused: "conflict",
+  checkpoint_foreign: "forbidden",
+  checkpoint_damaged: "invalid",
+  checkpoint_truncated: "invalid",
+  checkpoint_other_format: "invalid",
+  checkpoint_other_image: "conflict",
+  checkpoint_other_profile: "conflict",
+  checkpoint_other_owner: "forbidden",
+  checkpoint_too_large: "too_large",
+};
+
 /**
- * Converts an error of a session into one that may be sent to the client. Argument errors and file errors keep their
- * message, which is written for the client. The message of a failed sandbox or of an unexpected error may contain names
+ * Converts an error of a session into one that may be sent to the client. Errors of arguments, files and
+ * checkpoints keep their message, which is written for the client. The message of a failed sandbox or of an unexpected error may contain names
  * of the host, so the client gets a general one.
  */
 export function toPublicError(error: unknown): ServerError {
@@ -83,6 +100,10 @@ export function toPublicError(error: unknown): ServerError {
   if (error instanceof GuestFileError) {
     const { code, message } = error;
     return new ServerError(FILE_ERRORS[code], message, { cause: error, reason: code });
+  }
+  if (error instanceof CheckpointError) {
+    const { code, message } = error;
+    return new ServerError(CHECKPOINT_ERRORS[code], message, { cause: error, reason: code });
   }
   if (error instanceof SessionClosedError) {
     return new ServerError("conflict", "The session has ended", { cause: error });

@@ -70,7 +70,7 @@ async function cacheBody(c: AppContext, limits: RequestLimits & { lease: BudgetL
     return setBody(c, new ArrayBuffer(0));
   }
   const isRaw = RAW_BODIES.test(c.req.path);
-  if (!isRaw && (headers.get("content-encoding") ?? "identity") !== "identity") {
+  if (!ENCODED_BODIES.test(c.req.path) && (headers.get("content-encoding") ?? "identity") !== "identity") {
     throw new ServerError("unsupported", "A body must have no content-encoding");
   }
   const body = await readBody(read, Number(headers.get("content-length")), limits);
@@ -79,8 +79,10 @@ async function cacheBody(c: AppContext, limits: RequestLimits & { lease: BudgetL
   setBody(c, body.buffer);
 }
 
-/** Paths of E2B's clients whose bodies may be no JSON: files, and messages of bounded size. */
-const RAW_BODIES = /^\/(files$|(filesystem\.Filesystem|process\.Process)\/)/;
+/** Paths of E2B's clients whose bodies may be encoded: files, and messages of bounded size. */
+const ENCODED_BODIES = /^\/(files$|(filesystem\.Filesystem|process\.Process)\/)/;
+/** Paths whose bodies may be no JSON: those above, and checkpoints. */
+const RAW_BODIES = /^\/(files$|v1\/checkpoints$|(filesystem\.Filesystem|process\.Process)\/)/;
 
 /** Yields the JSON texts of a raw body: the body, or each message of a stream after its head of five bytes. */
 function* jsonTexts(body: Uint8Array, type: string): Generator<Uint8Array> {

@@ -30,6 +30,7 @@ the routes of compatible systems. Errors of \`/v1\` have a \`type\` and a \`mess
 const TAGS = {
   sessions: "Python sessions: programs, shell commands and batches",
   files: "Files of a session",
+  checkpoints: "States of sessions, which can be kept, restored, forked, exported and imported",
   envs: "Episodes: reset an env, then step it with replies",
   rollouts: "Episodes that the server plays with a policy",
   grade: "Scores of conversations",

@@ -192,6 +192,11 @@ export class LiveSession implements AsyncDisposable {
     return await this.#run("paddock.shell", (session) => session.shell(command, this.#limit(options)));
   }
 
+  /** Uses the session with a function that changes or reads its state and runs no program. */
+  async use<T>(work: (session: PythonSession) => Promise<T>): Promise<T> {
+    return await this.#use(({ session }) => work(session));
+  }
+
   async reset(options: ResetOptions = {}): Promise<void> {
     await this.#use(({ session }) => session.reset(options));
   }

@@ -1,11 +1,11 @@
-import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
-import { AdmissionQueue } from "./admission.ts";
+import type { Checkpoint, SessionLease, SessionPool } from "../../sandbox/exec.ts";
+import { CheckpointTransfers, type ForkCopyOptions } from "../checkpoints/transfers.ts";
 import { IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS } from "../limits.ts";
 import { LiveSession, type LiveSessionOptions } from "./live_session.ts";
 import { checkSessionLimits } from "./session_limits.ts";
+import { SessionSlots } from "./session_slots.ts";
 import type { Metrics } from "../metrics.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
-import { withSpan } from "../http/tracing.ts";
 
 /** Options of {@linkcode SessionService}. */
 export interface SessionServiceOptions {
@@ -56,6 +56,8 @@ export interface OpenOptions extends Pick<LiveSessionOptions, "tools" | "limits"
   /** The owner's name for the session, by which it can be found. */
   name?: string | undefined;
   seed?: number | undefined;
+  /** State that the session starts with. */
+  from?: Checkpoint | undefined;
   /**
    * True if the session runs one program and then ends. Its pool may then rewind it with the program.
    *
@@ -84,26 +86,18 @@ export interface OpenOptions extends Pick<LiveSessionOptions, "tools" | "limits"
   signal: AbortSignal;
 }
 
-/** Idle time after which a session may end in favour of an owner with fewer sessions, in milliseconds. */
-const OTHERS_SPARE_MS = 10_000;
-/** Interval at which a waiting request looks for such a session, in milliseconds. */
-const SPARE_POLL_MS = 1_000;
-
-/** Advice in messages about a server that is busy. */
-export const MORE_SESSIONS = "retry later, or start the server with a larger --max-sessions";
-
 /** Opens sessions for clients, finds them by id or name, and ends idle ones. */
 export class SessionService implements AsyncDisposable {
   readonly maxSessions: number;
+  /** Captures and restores the states of its sessions. */
+  readonly transfers: CheckpointTransfers;
   readonly #options:
     & Pick<SessionServiceOptions, "pool" | "metrics">
     & Pick<LiveSessionOptions, "idleMs" | "onError">;
-  readonly #admission: AdmissionQueue;
+  readonly #slots: SessionSlots;
   readonly #byId = new Map<string, LiveSession>();
   readonly #byName = new Map<string, Promise<LiveSession>>();
   readonly #open = new Set<LiveSession>();
-  /** Owners of the sessions that are being opened, one entry per session. */
-  readonly #opening: string[] = [];
   readonly #stop = new AbortController();
 
   /** @throws {RangeError} if `maxSessions` is less than 1. */
@@ -111,40 +105,63 @@ export class SessionService implements AsyncDisposable {
     const { pool, metrics, maxSessions, maxSessionsEach, owners } = options;
     const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS, onError = () => {} } = options;
     this.maxSessions = maxSessions;
+    this.transfers = new CheckpointTransfers({ owners, waitMs });
     this.#options = { pool, metrics, idleMs, onError };
-    this.#admission = new AdmissionQueue({
+    this.#slots = new SessionSlots({
       slots: maxSessions,
       slotsPerOwner: maxSessionsEach,
       owners,
       queue,
       waitMs,
-      name: "session",
-      advice: maxSessionsEach === undefined ? MORE_SESSIONS : `${MORE_SESSIONS} or --max-sessions-per-token`,
+      open: this.#open,
+      stop: this.#stop.signal,
+      metrics,
+      onError,
     });
-    metrics.addGauge("paddock_sessions", "Sessions in use.", (owner) => this.#count(owner));
-    metrics.addGauge(
-      "paddock_waiting",
-      "Requests waiting for a session.",
-      (owner) => this.#admission.waiting(owner),
-    );
   }
 
   /**
    * Opens a session that can be found by its id.
    *
    * @throws {ServerError} `busy` or `timeout` if no session becomes free; `invalid` if it cannot have the tools or the
-   * limits.
+   * limits. If it must not start with `from`, the `reason` is that of the checkpoint.
    */
   async create(options: OpenOptions): Promise<LiveSession> {
     const session = await this.#start(options, { isCounted: true });
     try {
       await session.checkTools(options.signal);
+      if (options.from) await this.transfers.restore(session, options.from, options.signal);
     } catch (error) {
       await session[Symbol.asyncDispose]();
       throw error;
     }
     this.#byId.set(session.id, session);
     return session;
+  }
+
+  /**
+   * Opens copies of a session, with its tools, limits, metadata and end, and random numbers of their own.
+   *
+   * @throws {ServerError} `invalid` if so many are never free; `busy` or `timeout` if they do not become free; `conflict`
+   * if the session has what no checkpoint has.
+   */
+  async fork(parent: LiveSession, count: number, { seed, signal }: ForkCopyOptions): Promise<LiveSession[]> {
+    const { owner, limits, metadata, tools, expiresAt } = parent;
+    const most = this.#slots.slotsPerOwner - 1;
+    if (count > most) {
+      throw new ServerError("invalid", `count must be at most ${most}: current value is ${count}`);
+    }
+    const fork = () => this.transfers.fork(parent, count, { seed, signal });
+    return await parent.use(async () => {
+      const { result: leases, slots } = await this.#slots.admitAll(fork, { owner, count, signal });
+      const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - Date.now());
+      return leases.map((lease, index) => {
+        const options = { owner, limits, metadata, tools: tools?.copy(), ttlMs, signal };
+        const copy = this.#add(lease, slots[index], options);
+        this.#byId.set(copy.id, copy);
+        return copy;
+      });
+    });
   }
 
   /**
@@ -157,78 +174,36 @@ export class SessionService implements AsyncDisposable {
   }
 
   async #start(options: OpenOptions, { isCounted }: { isCounted: boolean }): Promise<LiveSession> {
-    const { owner, seed, once, ttlMs, waitMs, signal } = options;
-    if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server is stopping");
+    const { seed, once, signal } = options;
+    const { pool } = this.#options;
+    checkSessionLimits(options.limits ?? {}, pool);
+    const acquire = (signal: AbortSignal) => pool.acquire({ seed, once, signal });
+    const { result: lease, slot } = await this.#slots.admit(acquire, { ...options, isCounted });
+    const session = this.#add(lease, slot, options);
+    if (!signal.aborted && !this.#stop.signal.aborted) return session;
+    await session[Symbol.asyncDispose](); // the caller never receives it
+    throw toPublicError(AbortSignal.any([signal, this.#stop.signal]).reason);
+  }
+
+  #add(lease: SessionLease, slot: Disposable | undefined, options: OpenOptions): LiveSession {
+    const { ttlMs, owner } = options;
     const { pool, metrics, onError } = this.#options;
     const { idleMs = ttlMs === undefined ? this.#options.idleMs : Infinity } = options;
     const { spareMs = ttlMs === undefined ? undefined : this.#options.idleMs } = options;
-    checkSessionLimits(options.limits ?? {}, pool);
-    const combined = AbortSignal.any([signal, this.#stop.signal]);
-    this.#opening.push(owner);
-    const poll = setInterval(() => this.#evictIdle(owner), SPARE_POLL_MS);
-    const queuedAt = performance.now();
-    let waitedMs: number | undefined;
-    try {
-      this.#evictIdle(owner);
-      const { result: lease, slot } = await withSpan(
-        "paddock.acquire",
-        async () =>
-          await this.#admission.run((signal) => {
-            waitedMs = performance.now() - queuedAt;
-            return pool.acquire({ seed, once, signal });
-          }, {
-            owner,
-            waitMs,
-            isCounted,
-            signal: combined,
-          }),
-      );
-      const onEnd = () => this.#end(session, lease, slot);
-      const session: LiveSession = new LiveSession({
-        ...options,
-        session: lease.session,
-        spareMs,
-        metrics,
-        onEnd,
-        onError,
-        onUnused: () => this.#evictIdle(owner),
-        idleMs,
-        poolLimits: pool.limits,
-        stop: this.#stop.signal,
-      });
-      this.#open.add(session);
-      if (!combined.aborted) return session;
-      await session[Symbol.asyncDispose](); // the caller never receives it
-      throw combined.reason;
-    } catch (error) {
-      const publicError = toPublicError(error);
-      onError(publicError);
-      throw publicError;
-    } finally {
-      clearInterval(poll);
-      metrics.countWait(waitedMs ?? performance.now() - queuedAt, owner);
-      this.#opening.splice(this.#opening.indexOf(owner), 1);
-    }
-  }
-
-  #count(owner?: string): number {
-    if (owner === undefined) return this.#open.size;
-    return this.#open.values().filter((session) => session.owner === owner).toArray().length;
-  }
-
-  /** When a request of `owner` waits for a session, ends the longest idle session that may give way to it. */
-  #evictIdle(owner: string): void {
-    const opening = this.#opening.filter((other) => other === owner).length;
-    if (opening === 0) return;
-    const own = this.#count(owner);
-    const isOwnLimit = own + opening > this.#admission.slotsPerOwner;
-    if (!isOwnLimit && this.#open.size + this.#opening.length <= this.maxSessions) return;
-    const spare = [...this.#open].filter((session) => {
-      if (session.owner === owner) return session.isSpare(0);
-      return !isOwnLimit && this.#count(session.owner) > own && session.isSpare(OTHERS_SPARE_MS);
+    const session: LiveSession = new LiveSession({
+      ...options,
+      session: lease.session,
+      spareMs,
+      metrics,
+      onEnd: () => this.#end(session, lease, slot),
+      onError,
+      onUnused: () => this.#slots.evictIdle(owner),
+      idleMs,
+      poolLimits: pool.limits,
+      stop: this.#stop.signal,
     });
-    const [oldest] = spare.sort((one, other) => other.unusedMs - one.unusedMs);
-    oldest?.[Symbol.asyncDispose]().catch(this.#options.onError);
+    this.#open.add(session);
+    return session;
   }
 
   /**
@@ -292,7 +267,7 @@ export class SessionService implements AsyncDisposable {
     await Promise.all([...this.#open].map((session) => session[Symbol.asyncDispose]()));
   }
 
-  async #end(session: LiveSession, lease: SessionLease, slot: Disposable): Promise<void> {
+  async #end(session: LiveSession, lease: SessionLease, slot: Disposable | undefined): Promise<void> {
     this.#byId.delete(session.id);
     if (session.name !== undefined) this.#byName.delete(nameKey(session.owner, session.name));
     this.#open.delete(session);

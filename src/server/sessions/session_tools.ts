@@ -58,6 +58,11 @@ export class SessionTools {
     this.#tools = specs.map((spec) => new CheckedTool(spec));
   }
 
+  /** Returns the same tools for another session, whose calls are its own. */
+  copy(): SessionTools {
+    return new SessionTools(this.#tools.map(({ spec }) => spec));
+  }
+
   /** Names of the tools. */
   get names(): string[] {
     return this.#tools.map(({ spec }) => spec.name);

@@ -31,6 +31,15 @@ export const CREATE_SESSION = {
   limits: { timeoutMs: 10_000 },
   metadata: { user: "ada" },
 };
+/** Example of a checkpoint. */
+export const CHECKPOINT = {
+  id: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  bytes: 18_211,
+  tools: [],
+  createdAt: CREATED_AT,
+  usedAt: CREATED_AT,
+  expiresAt: "2026-02-01T09:00:00.000Z",
+};
 /** Example of an answer to a call. */
 export const CALL_ANSWER = { value: 42 };
 /** Example of a program. */

@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import type * as z from "zod";
-import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
+import type { Checkpoint, ExecOptions, ExecResult } from "../../sandbox/exec.ts";
 import {
   execRequestSchema,
   execResultSchema,
@@ -17,6 +17,7 @@ import {
   sessionListSchema,
   sessionQuerySchema,
 } from "../../wire/v1_sessions.ts";
+import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { AppContext } from "../http/context.ts";
 import { ServerError } from "../http/errors.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
@@ -106,14 +107,24 @@ const reset = createRoute({
   responses: done,
 });
 
+/** Services of {@linkcode addSessionRoutes}. */
+export interface SessionRouteOptions {
+  readonly sessions: SessionService;
+  /** Checkpoints with which sessions may start. */
+  readonly checkpoints?: CheckpointService | undefined;
+}
+
 /** Adds the routes of sessions: create, list, get, exec, shell, reset, end. */
-export function addSessionRoutes(app: Api, sessions: SessionService): void {
+export function addSessionRoutes(app: Api, { sessions, checkpoints }: SessionRouteOptions): void {
   app.openapi(create, async (c) => {
-    const { tools: specs, ttlSeconds, ...options } = c.req.valid("json");
+    const { tools: specs, ttlSeconds, from: checkpointId, ...options } = c.req.valid("json");
     const tools = specs && new SessionTools(specs);
     const ttlMs = ttlSeconds && 1000 * ttlSeconds;
     const [owner, signal] = [c.get("owner"), c.get("signal")];
-    const session = await sessions.create({ ...options, owner, tools, ttlMs, signal });
+    const from = checkpointId === undefined
+      ? undefined
+      : await findCheckpoint(checkpoints, owner, checkpointId);
+    const session = await sessions.create({ ...options, owner, tools, ttlMs, from, signal });
     return c.json(toSessionBody(session), 201);
   });
   app.openapi(list, (c) => {
@@ -141,6 +152,15 @@ export function addSessionRoutes(app: Api, sessions: SessionService): void {
     await findSession(sessions, c).reset({ ...c.req.valid("json"), signal: c.get("signal") });
     return c.body(null, 204);
   });
+}
+
+async function findCheckpoint(
+  checkpoints: CheckpointService | undefined,
+  owner: string,
+  id: string,
+): Promise<Checkpoint> {
+  if (checkpoints) return await checkpoints.find(owner, id);
+  throw new ServerError("not_found", "There is no such checkpoint");
 }
 
 /** Returns the session of the path's id. */

@@ -1,0 +1,77 @@
+import type { BranchingPool, Checkpoint } from "../../sandbox/exec.ts";
+import type { Metrics } from "../metrics.ts";
+import type { LiveSession } from "../sessions/live_session.ts";
+import type { CheckpointStore, StoredCheckpoint } from "./checkpoint_store.ts";
+import type { CheckpointTransfers } from "./transfers.ts";
+
+/** Options of {@linkcode CheckpointService}. */
+export interface CheckpointServiceOptions {
+  /** Pool whose sessions can restore the checkpoints. */
+  readonly pool: BranchingPool;
+  readonly store: CheckpointStore;
+  readonly transfers: CheckpointTransfers;
+  readonly metrics: Metrics;
+}
+
+/** The checkpoints that clients make, restore, export and import. Each belongs to one owner. */
+export class CheckpointService {
+  readonly #pool: BranchingPool;
+  readonly #transfers: CheckpointTransfers;
+  readonly store: CheckpointStore;
+
+  constructor({ pool, store, transfers, metrics }: CheckpointServiceOptions) {
+    this.#pool = pool;
+    this.#transfers = transfers;
+    this.store = store;
+    metrics.addGauge("paddock_checkpoints", "Checkpoints that are kept.", (owner) => store.count(owner));
+    metrics.addGauge(
+      "paddock_checkpoint_bytes",
+      "Bytes of the checkpoints that are kept.",
+      (owner) => store.bytes(owner),
+    );
+  }
+
+  /**
+   * Keeps the state of a session, which goes on.
+   *
+   * @throws {ServerError} `conflict` if there is no room, or the session has what no checkpoint has.
+   */
+  async create(session: LiveSession, signal: AbortSignal): Promise<StoredCheckpoint> {
+    const { owner } = session;
+    this.store.requireRoom(owner);
+    return this.store.put(owner, await this.#transfers.checkpoint(session, signal));
+  }
+
+  /**
+   * Returns a session to a checkpoint of its owner.
+   *
+   * @throws {ServerError} `not_found` if the owner has no such checkpoint.
+   */
+  async restore(session: LiveSession, id: string, signal: AbortSignal): Promise<void> {
+    await this.#transfers.restore(session, await this.find(session.owner, id), signal);
+  }
+
+  /**
+   * Returns a checkpoint of an owner.
+   *
+   * @throws {ServerError} `not_found`.
+   */
+  async find(owner: string, id: string): Promise<Checkpoint> {
+    return await this.store.get(owner, id);
+  }
+
+  /**
+   * Keeps a checkpoint that was exported, after it was authenticated.
+   *
+   * @throws {ServerError} if this host did not sign it for this owner, its image and its profile, or it is damaged.
+   */
+  async import(owner: string, bytes: Uint8Array, signal: AbortSignal): Promise<StoredCheckpoint> {
+    this.store.requireRoom(owner);
+    const checkpoint = await this.#transfers.run(
+      owner,
+      signal,
+      () => this.#pool.readCheckpoint(bytes, { owner }),
+    );
+    return this.store.put(owner, checkpoint);
+  }
+}

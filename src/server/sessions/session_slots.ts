@@ -1,0 +1,133 @@
+import { ServerError, toPublicError } from "../http/errors.ts";
+import { withSpan } from "../http/tracing.ts";
+import type { Metrics } from "../metrics.ts";
+import { type AdmissionOptions, AdmissionQueue, type AdmissionQueueOptions } from "./admission.ts";
+import type { LiveSession } from "./live_session.ts";
+
+/** Options of {@linkcode SessionSlots}. */
+export interface SessionSlotsOptions extends Omit<AdmissionQueueOptions, "name" | "advice"> {
+  /** Sessions that are open. */
+  readonly open: ReadonlySet<LiveSession>;
+  /** Aborted when the server stops. */
+  readonly stop: AbortSignal;
+  readonly metrics: Metrics;
+  /** Called with each error, before the client gets its public form. */
+  readonly onError: (thrown: unknown) => void;
+}
+
+/** Options of {@linkcode SessionSlots.admit}. */
+export interface SlotOptions extends Omit<AdmissionOptions, "owner" | "isCounted"> {
+  readonly owner: string;
+  /** See {@linkcode AdmissionOptions.isCounted}. */
+  readonly isCounted?: boolean | undefined;
+}
+
+/** Idle time after which a session may end in favour of an owner with fewer sessions, in milliseconds. */
+const OTHERS_SPARE_MS = 10_000;
+/** Interval at which a waiting request looks for such a session, in milliseconds. */
+const SPARE_POLL_MS = 1_000;
+
+/** Advice in messages about a server that is busy. */
+export const MORE_SESSIONS = "retry later, or start the server with a larger --max-sessions";
+
+/** The slots of a server's sessions. Requests wait for one, and idle sessions may end in favour of those that wait. */
+export class SessionSlots {
+  readonly #options: SessionSlotsOptions;
+  readonly #admission: AdmissionQueue;
+  /** Owners of the sessions that are being opened, one entry per session. */
+  readonly #opening: string[] = [];
+
+  /** @throws {RangeError} if there are fewer than one slot. */
+  constructor(options: SessionSlotsOptions) {
+    const { slotsPerOwner, metrics } = options;
+    const advice = slotsPerOwner === undefined
+      ? MORE_SESSIONS
+      : `${MORE_SESSIONS} or --max-sessions-per-token`;
+    this.#options = options;
+    this.#admission = new AdmissionQueue({ ...options, name: "session", advice });
+    metrics.addGauge("paddock_sessions", "Sessions in use.", (owner) => this.#count(owner));
+    metrics.addGauge(
+      "paddock_waiting",
+      "Requests waiting for a session.",
+      (owner) => this.#admission.waiting(owner),
+    );
+  }
+
+  /** Slots that one owner may hold. */
+  get slotsPerOwner(): number {
+    return this.#admission.slotsPerOwner;
+  }
+
+  /**
+   * Waits for a slot, and acquires what takes it.
+   *
+   * @throws {ServerError} `busy` or `timeout` if no slot becomes free; or the public form of the error of `acquire`.
+   */
+  async admit<T>(
+    acquire: (signal: AbortSignal) => Promise<T>,
+    { owner, signal, waitMs, isCounted = true }: SlotOptions,
+  ): Promise<{ result: T; slot: Disposable }> {
+    const { metrics, onError, stop } = this.#options;
+    if (stop.aborted) throw new ServerError("unavailable", "The server is stopping");
+    this.#opening.push(owner);
+    const poll = setInterval(() => this.evictIdle(owner), SPARE_POLL_MS);
+    const queuedAt = performance.now();
+    let waitedMs: number | undefined;
+    try {
+      this.evictIdle(owner);
+      return await withSpan("paddock.acquire", () =>
+        this.#admission.run((signal) => {
+          waitedMs = performance.now() - queuedAt;
+          return acquire(signal);
+        }, { owner, waitMs, isCounted, signal: AbortSignal.any([signal, stop]) }));
+    } catch (error) {
+      const publicError = toPublicError(error);
+      onError(publicError);
+      throw publicError;
+    } finally {
+      clearInterval(poll);
+      metrics.countWait(waitedMs ?? performance.now() - queuedAt, owner);
+      this.#opening.splice(this.#opening.indexOf(owner), 1);
+    }
+  }
+
+  /** Waits for several slots, and acquires what takes them. Throws as {@linkcode SessionSlots.admit} does. */
+  async admitAll<T>(
+    acquire: () => Promise<T>,
+    { count, owner, signal }: SlotOptions & { count: number },
+  ): Promise<{ result: T; slots: Disposable[] }> {
+    const admitted = await Promise.allSettled(
+      Array.from({ length: count }, () => this.admit(() => Promise.resolve(), { owner, signal })),
+    );
+    const slots = admitted.flatMap((one) => one.status === "fulfilled" ? [one.value.slot] : []);
+    try {
+      for (const one of admitted) if (one.status === "rejected") throw one.reason;
+      return { result: await acquire(), slots };
+    } catch (error) {
+      for (const slot of slots) slot[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** When a request of `owner` waits for a session, ends the longest idle session that may give way to it. */
+  evictIdle(owner: string): void {
+    const { open, slots, onError } = this.#options;
+    const opening = this.#opening.filter((other) => other === owner).length;
+    if (opening === 0) return;
+    const own = this.#count(owner);
+    const isOwnLimit = own + opening > this.slotsPerOwner;
+    if (!isOwnLimit && open.size + this.#opening.length <= slots) return;
+    const spare = [...open].filter((session) => {
+      if (session.owner === owner) return session.isSpare(0);
+      return !isOwnLimit && this.#count(session.owner) > own && session.isSpare(OTHERS_SPARE_MS);
+    });
+    const [oldest] = spare.sort((one, other) => other.unusedMs - one.unusedMs);
+    oldest?.[Symbol.asyncDispose]().catch(onError);
+  }
+
+  #count(owner?: string): number {
+    const { open } = this.#options;
+    if (owner === undefined) return open.size;
+    return open.values().filter((session) => session.owner === owner).toArray().length;
+  }
+}
