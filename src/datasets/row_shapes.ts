@@ -119,7 +119,8 @@ export const mathShape: RowShape = {
   },
 };
 
-const ownRow = z.strictObject({
+/** Schema of a row in Paddock's own format. */
+export const taskRowSchema = z.strictObject({
   id: textField.nullish(),
   query: queryField,
   answer: textField.nullish(),
@@ -129,7 +130,7 @@ const ownRow = z.strictObject({
 }, { error: (issue) => issue.code === "unrecognized_keys" ? unknownFields(issue.keys) : undefined });
 
 function unknownFields(names: readonly string[]): string {
-  const known = Object.keys(ownRow.shape).join(", ");
+  const known = Object.keys(taskRowSchema.shape).join(", ");
   return `unknown field [${
     names.join(", ")
   }]: allowed are ${known}; put data for graders and envs in 'fields'`;
@@ -137,7 +138,7 @@ function unknownFields(names: readonly string[]): string {
 
 /** True if a row has only the fields of a task. */
 export function isNativeRow(row: object): boolean {
-  return "query" in row && Object.keys(row).every((key) => key in ownRow.shape);
+  return "query" in row && Object.keys(row).every((key) => key in taskRowSchema.shape);
 }
 
 /**
@@ -147,7 +148,7 @@ export function isNativeRow(row: object): boolean {
  * @throws {SyntaxError} if it has an unknown field, or a field of a wrong type.
  */
 export function nativeTask(row: unknown, location: string): RowTask {
-  const { query, id, answer, replies, reference, fields } = parseRow(ownRow, row, location);
+  const { query, id, answer, replies, reference, fields } = parseRow(taskRowSchema, row, location);
   return {
     query,
     ...(id && { id }),

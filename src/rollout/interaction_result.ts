@@ -103,7 +103,8 @@ const turn = z.looseObject({
   reward: z.number().nullable(),
 });
 
-const interactionSchema = z.looseObject({
+/** Schema of a line for a trainer. Further keys are kept. */
+export const interactionSchema: z.core.$ZodType = z.looseObject({
   prompt: z.string(),
   reward: z.number().nullable(),
   messages: chatSchema,
@@ -150,7 +151,7 @@ const interactionSchema = z.looseObject({
  * @throws {SyntaxError} if the value is invalid; the message is only the list of issues.
  */
 export function parseInteraction(value: unknown): InteractionResult {
-  const parsed = interactionSchema.safeParse(value);
+  const parsed = z.safeParse(interactionSchema, value);
   // Unknown values of newer versions, such as another call status, are accepted: they are displayed, not acted upon.
   if (parsed.success) return parsed.data as unknown as InteractionResult;
   throw new SyntaxError(describeIssues(parsed.error));

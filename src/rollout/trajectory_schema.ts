@@ -50,7 +50,7 @@ const toolRecord = z.looseObject({
 });
 
 /** Schema of an episode. Only the task and the messages are required; the rest has defaults. */
-const trajectorySchema = z.looseObject({
+export const trajectorySchema: z.core.$ZodType = z.looseObject({
   task,
   format: formatVersion(TRAJECTORY_FORMAT),
   sample: z.int().min(1).default(1),
@@ -76,7 +76,7 @@ const trajectorySchema = z.looseObject({
  * @throws {SyntaxError} if the value is invalid; the message is only the list of issues.
  */
 export function parseTrajectory(value: unknown): Trajectory {
-  const parsed = trajectorySchema.safeParse(value);
+  const parsed = z.safeParse(trajectorySchema, value);
   // Unknown values of newer versions, such as another tool status, are accepted: they are displayed, not acted upon.
   if (parsed.success) return parsed.data as unknown as Trajectory;
   throw new SyntaxError(describeIssues(parsed.error));

@@ -8,6 +8,7 @@ import { CURL, PYTHON } from "../examples/installed.ts";
 import { PackageIndex } from "../cli/packages/package_index.ts";
 import { FakeServer } from "../policy/fake_server.ts";
 import { FakeVllm } from "../policy/fake_vllm.ts";
+import { DENO_VERSION } from "../../src/version.ts";
 import { copyPlainImage } from "../sandbox/copy_image.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { Clone } from "./clone.ts";
@@ -21,13 +22,18 @@ const PAGES = [
   "architecture",
   "benchmarks",
   "cli",
+  "concepts",
   "envs",
+  "extend",
   "hardening",
+  "index",
   "library",
   "packages",
+  "profiles",
   "rollouts",
   "security",
   "server",
+  "start",
   "trainers",
 ]
   .map((name) => `docs/${name}.md`);
@@ -58,7 +64,7 @@ let servingClone: Promise<{ clone: Clone; serving: Serving }> | undefined;
 /** Starts the server with the command of the docs on a free port. */
 async function startServer(): Promise<{ clone: Clone; serving: Serving }> {
   const clone = await Clone.create();
-  const command = block("Server", "sh", "paddock serve").replace("--port 8471", "--port 0");
+  const command = block("A server", "sh", "paddock serve").replace("--port 8471", "--port 0");
   return { clone, serving: await Serving.over(clone.start("sh", "-c", `exec ${command}`)) };
 }
 
@@ -81,13 +87,13 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "Paddock: sh",
     "An episode: ts",
     "An episode: sh",
-    "Rollouts from a file: sh",
-    "Rollouts from a file: sh",
-    "Packages: sh",
-    "Server: sh",
-    "Server: sh",
     "tau-bench: sh",
     "Workspace: sh",
+    "Run it: sh",
+    "First result: sh",
+    "First result: text",
+    "Profiles: sh",
+    "Your own profile: jsonc",
     "Training: sh",
     "A stream over HTTP: sh",
     "A stream over HTTP: sh",
@@ -97,6 +103,11 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "Python client: python",
     "Python client: python",
     "Functions of the client: python",
+    "The command in any folder: sh",
+    "Rollouts from a file: sh",
+    "Packages: sh",
+    "A server: sh",
+    "A server: sh",
     "verl: sh",
     "verl: sh",
     "TRL: python",
@@ -110,17 +121,9 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
 });
 
 Deno.test("each link of README.md and docs/ leads to a file and a heading", async () => {
-  for (
-    const page of [
-      "README.md",
-      "docs/e2b.md",
-      "docs/agents.md",
-      "docs/edge.md",
-      "docs/install.md",
-      "CHANGELOG.md",
-      ...PAGES,
-    ]
-  ) {
+  const docs = (await Array.fromAsync(Deno.readDir(new URL("docs", ROOT)))).map(({ name }) => `docs/${name}`);
+  const others = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md"];
+  for (const page of [...others, ...docs.filter((name) => name.endsWith(".md"))]) {
     const text = await Deno.readTextFile(new URL(page, ROOT));
     for (const [, link = ""] of text.matchAll(/\]\((?!https?:)([^)#]*(?:#[^)]*)?)\)/g)) {
       const [path = "", anchor] = link.split("#");
@@ -137,7 +140,7 @@ Deno.test("each link of README.md and docs/ leads to a file and a heading", asyn
 });
 
 Deno.test({
-  name: "README, An episode and Rollouts from a file: the commands run in any folder",
+  name: "README and docs/start.md: the episode and the command run in any folder",
   ignore: !posix,
   async fn() {
     await using clone = await Clone.create();
@@ -145,12 +148,12 @@ Deno.test({
     const run = (text: string) =>
       clone.run("sh", "-euc", text.replace(/\/path\/to\/paddock\/(\S+)/, `"${PATH}$1"`));
     assertEquals(await run(block("An episode", "sh")), "");
-    assertEquals(await run(block("Rollouts from a file", "sh", "paddock exec")), "42\n");
+    assertEquals(await run(block("The command in any folder", "sh")), "42\n");
   },
 });
 
 Deno.test({
-  name: "README, Packages: a package is added from an index on loopback, and runs",
+  name: "docs/start.md, Packages: a package is added from an index on loopback, and runs",
   ignore: !posix,
   async fn() {
     const decode = "import json as _json\nclass json:\n    decode = staticmethod(_json.loads)\n"; // what the block calls
@@ -175,11 +178,14 @@ Deno.test({
 });
 
 Deno.test({
-  name: `README, Server: curl, an episode over HTTP and the TypeScript client run as written${CURL.note}`,
+  name:
+    `docs/start.md, A server: curl, an episode over HTTP and the TypeScript client run as written${CURL.note}`,
   ignore: !posix || CURL.missing,
   fn: () =>
     whileServed(async (clone, at) => {
-      const { results } = JSON.parse(await clone.run("sh", "-euc", at(block("Server", "sh", "exec:batch"))));
+      const { results } = JSON.parse(
+        await clone.run("sh", "-euc", at(block("A server", "sh", "exec:batch"))),
+      );
       assertEquals(results.map(({ result }: { result: { status: string } }) => result.status), [
         "ok",
         "error",
@@ -241,6 +247,40 @@ Deno.test({
     } finally {
       await client.close();
     }
+  },
+});
+
+Deno.test({
+  name: "docs/index.md: the commands print what the page shows, apart from times",
+  ignore: !posix,
+  async fn() {
+    await using clone = await Clone.create();
+    const run = (text: string) => clone.run("sh", "-euc", text);
+    assertEquals(await run(block("Run it", "sh")), "42\n");
+    const shown = block("First result", "text");
+    const printed = await run(block("First result", "sh"));
+    assertEquals(withoutTimes(printed).slice(0, withoutTimes(shown).length), withoutTimes(shown));
+  },
+});
+
+/** Sorts the rows of a table of episodes, which end in any order, and removes their milliseconds. */
+function withoutTimes(text: string): string[] {
+  const lines = text.trimEnd().split("\n").map((line) => line.replace(/ +\d+(?= {2}[a-z])/, ""));
+  const end = lines.indexOf("");
+  return [lines[0] ?? "", ...lines.slice(1, end).sort(), ...lines.slice(end)];
+}
+
+Deno.test({
+  name: "docs/profiles.md: the command and a profile with a mounted folder work as written",
+  ignore: !posix,
+  async fn() {
+    await using clone = await Clone.create();
+    assertEquals(await clone.run("sh", "-euc", block("Profiles", "sh")), "HI\n");
+    await clone.write("mine.jsonc", block("Your own profile", "jsonc"));
+    await clone.write("data/note.txt", "mounted");
+    const command = `npx -y deno@${DENO_VERSION} task paddock exec --profile ./mine.jsonc -e`;
+    const program = "print(open('/data/note.txt').read())";
+    assertEquals(await clone.run("sh", "-euc", `${command} "${program}"`), "mounted\n");
   },
 });
 

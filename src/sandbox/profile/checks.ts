@@ -13,14 +13,14 @@ export function integer(min: number, max: number): z.ZodCustom<number, number> {
   return z.custom<number>(
     (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
     { error: `must be an integer from ${min} to ${max}` },
-  );
+  ).meta({ type: "integer", minimum: min, maximum: max });
 }
 
 /** Returns the schema of one of the given strings. */
 export function oneOf<Word extends string>(words: readonly Word[]): z.ZodCustom<Word, Word> {
   return z.custom<Word>((value) => words.some((word) => word === value), {
     error: `must be one of ${words.join(", ")}`,
-  });
+  }).meta({ enum: [...words] });
 }
 
 /** Returns the schema of a string that passes `test`; `needs` describes it in messages. */
@@ -30,12 +30,14 @@ export function string(
 ): z.ZodCustom<string, string> {
   return z.custom<string>((value) => typeof value === "string" && value.isWellFormed() && test(value), {
     error: `must be ${needs}`,
-  });
+  }).meta({ type: "string", description: needs });
 }
 
 /** Returns the schema of a boolean. */
 export function flag(): z.ZodCustom<boolean, boolean> {
-  return z.custom<boolean>((value) => typeof value === "boolean", { error: "must be true or false" });
+  return z.custom<boolean>((value) => typeof value === "boolean", { error: "must be true or false" }).meta({
+    type: "boolean",
+  });
 }
 
 /** Returns one line for each issue of a profile, with its path. */

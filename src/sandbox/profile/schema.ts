@@ -148,7 +148,7 @@ function wasmBytes({ min, max }: { min: number; max: number }): z.ZodCustom<numb
   return z.custom<number>((value) => {
     const bytes = Number(value);
     return typeof value === "number" && bytes % WASM_PAGE_BYTES === 0 && bytes >= min && bytes <= max;
-  }, { error: needs });
+  }, { error: needs }).meta({ type: "integer", minimum: min, maximum: max, multipleOf: WASM_PAGE_BYTES });
 }
 
 /** Name of a Deno permission. */
@@ -191,7 +191,9 @@ function denied(name: PermissionName): z.core.$ZodType<false> {
     if (isDenied(value)) return;
     const message = isGrant(value) ? `cannot be granted, as ${REASONS[name]}` : SHAPE;
     context.addIssue({ code: "custom", message, input: value });
-  }).transform(() => false as const).default(false);
+  }).meta({ description: `cannot be granted, as ${REASONS[name]}` }).transform(() => false as const).default(
+    false,
+  );
 }
 
 const SHAPE = "must be a permission as in Deno: true, false, a list of strings, or { allow, deny } of these";
