@@ -1,4 +1,4 @@
-import { FrameKind, join } from "../../protocol.ts";
+import { FrameKind } from "../../protocol.ts";
 import type { Channel } from "../channel.ts";
 import { textBytes } from "../devices.ts";
 import { PAGE_BYTES } from "../heap_image.ts";
@@ -28,8 +28,8 @@ const MAX_HEAP_BYTES = 2 ** 32;
 const decoder = new TextDecoder();
 
 /**
- * What a checkpoint has of a session beside bytes. The bytes follow it: the differences between the
- * heap's pages and those of the image, then the contents of the files.
+ * What a checkpoint has of a session beside bytes. The bytes come first: the packed differences between the heap's
+ * pages and those of the image, then the contents of the files. The length of this part follows it.
  */
 interface CheckpointHead {
   readonly heapBytes: number;
@@ -79,18 +79,16 @@ export class GuestCheckpoint {
     this.#requireIdle();
     const tree = this.#tree.capture(openNodes(python.fs));
     const head = this.#describe(tree.image, captureOpenFiles(python.fs, tree.indexes));
-    const bytes = padToWord(textBytes(JSON.stringify(head)));
-    const rawBytes = LENGTH_BYTES + bytes.length + checkRuns(head.runs, head.heapBytes) +
-      contentBytes(tree.image);
+    const bytes = textBytes(JSON.stringify(head));
+    const rawBytes = checkRuns(head.runs, head.heapBytes) + contentBytes(tree.image) + bytes.length;
     if (rawBytes > maxBytes) {
       throw new Error(`Cannot make checkpoint as it must have at most ${maxBytes} bytes: it has ${rawBytes}`);
     }
     const length = new Uint8Array(LENGTH_BYTES);
     new DataView(length.buffer).setUint32(0, bytes.length, true);
     const sender = new PieceSender(channel);
-    sender.add(join([length, bytes]));
-    python.heapDelta.read(head.runs, (page) => sender.add(page));
-    tree.contents.forEach((contents) => sender.add(contents));
+    python.heapDelta.pack((packed) => sender.add(packed));
+    for (const contents of [...tree.contents, bytes, length]) sender.add(contents);
     sender.flush();
   }
 
@@ -101,16 +99,15 @@ export class GuestCheckpoint {
    */
   restore(bytes: Uint8Array): void {
     const { python, rewind, signals, clock, shell } = this.#parts;
-    const reader = new Reader(bytes);
-    const head = parseHead(reader, python.fs.MAX_OPEN_FDS);
+    const { head, packed, contents } = parseState(bytes, python.fs.MAX_OPEN_FDS);
     if (Boolean(head.shell) !== Boolean(shell)) {
       throw new Error("Cannot restore checkpoint as only one of it and the session has a shell");
     }
     rewind.run();
     if (head.links) python.linker.adopt(head.links);
     python.heapLimit.growTo(head.heapBytes);
-    python.heapDelta.apply(head.runs, reader.take(checkRuns(head.runs, head.heapBytes)));
-    const nodes = this.#tree.restore(head.files, (size) => reader.take(size));
+    python.heapDelta.unpack(head.runs, packed);
+    const nodes = this.#tree.restore(head.files, (size) => contents.take(size));
     restoreOpenFiles(python.fs, head.open, nodes);
     python.threads.freeStacks = head.freeStacks;
     if (head.zone === undefined) python.localTime.reset();
@@ -154,13 +151,6 @@ export class GuestCheckpoint {
   }
 }
 
-/** Adds spaces to JSON, so that what follows begins at a whole word. */
-function padToWord(json: Uint8Array): Uint8Array {
-  const padded = new Uint8Array(Math.ceil(json.length / LENGTH_BYTES) * LENGTH_BYTES).fill(0x20);
-  padded.set(json);
-  return padded;
-}
-
 /** Finds the pages that differ, outside the part of the C stack that no function uses: ended calls left data there. */
 function findRuns({ exports, heapDelta }: Python): PageRun[] {
   const free = Math.ceil((exports.emscripten_stack_get_end() >>> 0) / PAGE_BYTES) * PAGE_BYTES;
@@ -194,16 +184,30 @@ class PieceSender {
   }
 }
 
-/** Parses the head, and checks that all bytes that it names follow. */
-function parseHead(reader: Reader, maxFds: number): CheckpointHead {
-  const length = reader.take(LENGTH_BYTES);
-  const headBytes = new DataView(length.buffer, length.byteOffset).getUint32(0, true);
-  if (headBytes % LENGTH_BYTES !== 0) {
-    throw new Error(`Cannot restore checkpoint as its head has ${headBytes} bytes`);
-  }
-  const head = JSON.parse(decoder.decode(reader.take(headBytes))) as CheckpointHead;
+/** The parts of a state. */
+interface State {
+  readonly head: CheckpointHead;
+  readonly packed: Uint8Array;
+  readonly contents: Reader;
+}
+
+/** Parses a state, and checks that its parts have the sizes that its head names. */
+function parseState(state: Uint8Array, maxFds: number): State {
+  if (state.length < LENGTH_BYTES) throw new Error("Cannot restore checkpoint as it has no head");
+  const headEnd = state.length - LENGTH_BYTES;
+  const headBytes = new DataView(state.buffer, state.byteOffset + headEnd).getUint32(0, true);
+  const headAt = headEnd - requireCount(headBytes, headEnd);
+  const head = parseHead(state.subarray(headAt, headEnd), maxFds);
+  const contentsAt = headAt - requireCount(contentBytes(head.files), headAt);
+  const contents = new Reader(state.subarray(contentsAt, headAt));
+  return { head, packed: state.subarray(0, contentsAt), contents };
+}
+
+function parseHead(bytes: Uint8Array, maxFds: number): CheckpointHead {
+  const head = JSON.parse(decoder.decode(bytes)) as CheckpointHead;
   requireCount(head.heapBytes, MAX_HEAP_BYTES);
   requireItems(head.runs).forEach((run) => requireItems(run, 2));
+  checkRuns(head.runs, head.heapBytes);
   const files = parseTree(head.files);
   parseOpenFiles(head.open, files.nodes.length, maxFds);
   for (const { address, bytes } of requireItems(head.freeStacks) as readonly FreeStack[]) {
@@ -211,10 +215,6 @@ function parseHead(reader: Reader, maxFds: number): CheckpointHead {
     requireCount(bytes, head.heapBytes - address);
   }
   [head.cpuMs, head.clockMs].forEach(requireTime);
-  const expected = checkRuns(head.runs, head.heapBytes) + contentBytes(files);
-  if (expected !== reader.left) {
-    throw new Error(`Cannot restore checkpoint as it must have ${expected} more bytes: found ${reader.left}`);
-  }
   return head;
 }
 
@@ -227,15 +227,8 @@ class Reader {
     this.#bytes = bytes;
   }
 
-  get left(): number {
-    return this.#bytes.length - this.#at;
-  }
-
-  /** Returns the next part. Throws if there are fewer bytes. */
+  /** Returns the next part. The sum of all parts is the number of bytes. */
   take(count: number): Uint8Array {
-    if (count > this.left) {
-      throw new Error(`Cannot restore checkpoint as ${count} bytes must follow: found ${this.left}`);
-    }
     return this.#bytes.subarray(this.#at, this.#at += count);
   }
 }

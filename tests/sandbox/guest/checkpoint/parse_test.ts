@@ -79,7 +79,7 @@ Deno.test("parseOpenFiles() refuses descriptors and nodes that do not exist, or 
 });
 
 Deno.test("checkRuns() refuses pages that overlap, descend, or are outside the heap", () => {
-  assertEquals(checkRuns([[0, 1], [1, 2]], 3 * 4096), 3 * 4096);
+  assertEquals(checkRuns([[0, 1], [1, 2]], 3 * 4096), 3 * (8 + 4096));
   const wrong = [[[1, 1], [0, 1]], [[0, 2], [1, 1]], [[0, 0]], [[-1, 1]], [[0.5, 1]], [[2, 2]]] as const;
   for (const runs of wrong) assertThrows(() => checkRuns(runs as never, 3 * 4096), Error, "Cannot restore");
 });
