@@ -9,6 +9,7 @@ import {
   type SandboxFlags,
   startSandbox,
 } from "./sandbox_options.ts";
+import { SessionBranches } from "./session_branches.ts";
 import { respondToLine } from "./session_protocol.ts";
 import { printHint, writeText } from "./output.ts";
 import { parseCheckpointEvery, parseWholeNumber } from "./options.ts";
@@ -35,6 +36,12 @@ Each line on stdin is a request, each line on stdout its response, in the same o
   {"id":2,"reset":"rewind","seed":7}                            or "fresh"; "seed" is optional
   {"id":3,"put":{"data.txt":"aGk="}}                            write files, in base64
   {"id":4,"get":["data.txt"]}                                   read files; missing files are omitted
+  {"id":7,"checkpoint":true}                                    keep the state; the response has its id as "checkpoint"
+  {"id":8,"restore":"9f86…"}                                    return to a checkpoint, whose id this is
+  {"id":9,"fork":2,"seed":7}                                    make copies; the response has their ids as "sessions"
+  {"id":10,"session":"s1","code":"x"}                           every request can name a copy; without, the first session
+  {"id":11,"session":"s1","end":true}                           end a copy
+  {"id":12,"forget":"9f86…"}                                    delete a checkpoint
 A response has the "id" of its request (null if it has none) and a "status": that of the program, "ok",
 "invalid" for an invalid request, or "failed" if the sandbox failed. The command ends after the last line. A lost
 interpreter is replaced by a fresh one ("restarted": true in the next response), or with --checkpoint-every exec, or
@@ -70,6 +77,7 @@ async function runSession(flags: SessionFlags, signal: AbortSignal): Promise<num
     checkpointEvery: flags.checkpointEvery,
     signal,
   });
+  await using branches = new SessionBranches(session);
   await printHint('Waiting for requests on stdin, such as {"code": "6 * 7"}; press Ctrl-D to end');
   const lines = readLines(currentIo().stdin.readable, { maxBytes: MAX_LINE_BYTES });
   const { stdout } = currentIo();
@@ -77,7 +85,7 @@ async function runSession(flags: SessionFlags, signal: AbortSignal): Promise<num
     const { done, value } = await abortable(lines.next(), signal);
     if (done) return EXIT.ok;
     if (isBlank(value)) continue;
-    await writeText(stdout, `${escapeJsonControls(await respondToLine(session, value, signal))}\n`);
+    await writeText(stdout, `${escapeJsonControls(await respondToLine(branches, value, signal))}\n`);
   }
 }
 

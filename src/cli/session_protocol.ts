@@ -1,40 +1,56 @@
 import * as z from "zod";
-import { errorMessage, SandboxError } from "../errors.ts";
+import { CheckpointError, type CheckpointErrorCode, errorMessage, SandboxError } from "../errors.ts";
 import type { Line } from "../read_lines.ts";
 import type { ExecResult, PythonSession, ShellResult } from "../sandbox/exec.ts";
 import { checkPath } from "../sandbox/exec_check.ts";
+import { MAX_FORK_COUNT } from "../wire/limits.ts";
 import { fromWireInputs, inputsSchema } from "../wire/v1.ts";
+import type { SessionBranches } from "./session_branches.ts";
 
 /** Identifier of a request, returned unchanged in its response. */
 export type RequestId = string | number | null;
 
+/** A request about the state of a session, its copies and its checkpoints. */
+type BranchRequest =
+  | { checkpoint: true }
+  | { restore: string }
+  | { forget: string }
+  | { fork: number; seed?: number | undefined }
+  | { end: true };
+
+/** A request about what a session runs, and about its files. */
+type RunRequest =
+  | {
+    code: string;
+    timeoutMs?: number | undefined;
+    stdin?: string | undefined;
+    inputs?: Record<string, unknown> | undefined;
+    binaryInputs?: z.output<typeof inputsSchema>["binaryInputs"];
+  }
+  | {
+    shell: string;
+    timeoutMs?: number | undefined;
+    silenceMs?: number | undefined;
+    stdin?: string | undefined;
+  }
+  | { reset: "fresh" | "rewind"; seed?: number | undefined }
+  | { put: ReadonlyMap<string, Uint8Array> }
+  | { get: string[] };
+
 /** A request of the program that drives a session. */
-export type SessionRequest =
-  & { readonly id: RequestId }
-  & (
-    | {
-      code: string;
-      timeoutMs?: number | undefined;
-      stdin?: string | undefined;
-      inputs?: Record<string, unknown> | undefined;
-      binaryInputs?: z.output<typeof inputsSchema>["binaryInputs"];
-    }
-    | {
-      shell: string;
-      timeoutMs?: number | undefined;
-      silenceMs?: number | undefined;
-      stdin?: string | undefined;
-    }
-    | { reset: "fresh" | "rewind"; seed?: number | undefined }
-    | { put: ReadonlyMap<string, Uint8Array> }
-    | { get: string[] }
-  );
+export type SessionRequest = {
+  readonly id: RequestId;
+  /** Id of a copy of the session; without it, the first session is used. */
+  readonly session?: string | undefined;
+} & (RunRequest | BranchRequest);
 
 /** Maximum input of a program, in characters. */
 const MAX_STDIN_CHARACTERS = 16 * 1024 * 1024;
 
 const id = z.union([z.string(), z.number(), z.null()], { error: "must be a string, a number or null" })
   .default(null);
+
+const common = { id, session: z.string().optional() };
 
 /** Files by path. Not `z.record()`, which silently drops a key such as `__proto__`. */
 const filesInBase64 = z.custom<object>(
@@ -57,11 +73,16 @@ const runOptions = {
 };
 
 const schemas: Readonly<Record<string, z.core.$ZodType<SessionRequest>>> = {
-  code: z.strictObject({ id, code: z.string(), ...runOptions, ...inputsSchema.shape }),
-  shell: z.strictObject({ id, shell: z.string(), silenceMs: z.number().optional(), ...runOptions }),
-  reset: z.strictObject({ id, reset: z.enum(["fresh", "rewind"]), seed: z.int().optional() }),
-  put: z.strictObject({ id, put: filesInBase64 }),
-  get: z.strictObject({ id, get: z.array(z.string()) }),
+  code: z.strictObject({ ...common, code: z.string(), ...runOptions, ...inputsSchema.shape }),
+  shell: z.strictObject({ ...common, shell: z.string(), silenceMs: z.number().optional(), ...runOptions }),
+  reset: z.strictObject({ ...common, reset: z.enum(["fresh", "rewind"]), seed: z.int().optional() }),
+  put: z.strictObject({ ...common, put: filesInBase64 }),
+  get: z.strictObject({ ...common, get: z.array(z.string()) }),
+  checkpoint: z.strictObject({ ...common, checkpoint: z.literal(true) }),
+  restore: z.strictObject({ ...common, restore: z.string() }),
+  fork: z.strictObject({ ...common, fork: z.int().min(1).max(MAX_FORK_COUNT), seed: z.int().optional() }),
+  forget: z.strictObject({ id, forget: z.string() }),
+  end: z.strictObject({ ...common, session: z.string(), end: z.literal(true) }),
 };
 
 /** Error of a line that is not a valid request. */
@@ -127,8 +148,10 @@ type SessionResponse =
   | ExecResult
   | ShellResult
   | { status: "ok"; files?: Record<string, string> }
+  | { status: "ok"; checkpoint: string; bytes: number }
+  | { status: "ok"; sessions: string[] }
   /** The request cannot be done, and would fail in any session. The session is unchanged. */
-  | { status: "invalid"; error: { type: string; message: string } }
+  | { status: "invalid"; error: { type: string; message: string; code?: CheckpointErrorCode } }
   /** The sandbox failed. A later request may use a new one. */
   | { status: "failed"; error: { type: string; message: string } };
 
@@ -138,7 +161,7 @@ type SessionResponse =
  * @throws only the signal's reason.
  */
 export async function respondToLine(
-  session: PythonSession,
+  branches: SessionBranches,
   line: Line,
   signal: AbortSignal,
 ): Promise<string> {
@@ -147,7 +170,7 @@ export async function respondToLine(
     if ("fault" in line) throw new RequestError(line.fault, null);
     const request = parseRequest(line.text);
     id = request.id;
-    return formatResponse(id, await handleRequest(session, request, signal));
+    return formatResponse(id, await handleRequest(branches, request, signal));
   } catch (error) {
     signal.throwIfAborted();
     return formatResponse(error instanceof RequestError ? error.id : id, toErrorResponse(error));
@@ -160,8 +183,26 @@ function formatResponse(id: RequestId, response: SessionResponse): string {
 }
 
 async function handleRequest(
-  session: PythonSession,
+  branches: SessionBranches,
   request: SessionRequest,
+  signal: AbortSignal,
+): Promise<SessionResponse> {
+  const session = branches.find(request.session);
+  if ("checkpoint" in request) return { status: "ok", ...await branches.checkpoint(session, signal) };
+  if ("fork" in request) {
+    const { fork: count, seed } = request;
+    return { status: "ok", sessions: await branches.fork(session, { count, seed, signal }) };
+  }
+  if ("restore" in request) await branches.restore(session, request.restore, signal);
+  else if ("forget" in request) branches.forget(request.forget);
+  else if ("end" in request) await branches.end(request.session ?? "");
+  else return await useSession(session, request, signal);
+  return { status: "ok" };
+}
+
+async function useSession(
+  session: PythonSession,
+  request: RunRequest,
   signal: AbortSignal,
 ): Promise<SessionResponse> {
   if ("code" in request) {
@@ -208,5 +249,7 @@ async function readFiles(session: PythonSession, paths: readonly string[]): Prom
 
 function toErrorResponse(error: unknown): SessionResponse {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
-  return { status: error instanceof SandboxError ? "failed" : "invalid", error: { type: name, message } };
+  if (error instanceof SandboxError) return { status: "failed", error: { type: name, message } };
+  const code = error instanceof CheckpointError ? { code: error.code } : {};
+  return { status: "invalid", error: { type: name, message, ...code } };
 }

@@ -1,6 +1,8 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { parseRequest, RequestError, respondToLine } from "../../src/cli/session_protocol.ts";
-import { SandboxError } from "../../src/errors.ts";
+import { SessionBranches } from "../../src/cli/session_branches.ts";
+import { CheckpointError, SandboxError } from "../../src/errors.ts";
+import type { PythonSession } from "../../src/sandbox/exec.ts";
 import { FakePool, ok } from "../fake_pool.ts";
 
 Deno.test("parseGradeRequest() reads each kind of request", () => {
@@ -23,7 +25,10 @@ Deno.test("parseGradeRequest() names the problem of an invalid line", () => {
     ["nope", "a line must be JSON"],
     ["[1]", "a request must be a JSON object: found an array"],
     ["null", "a request must be a JSON object: found null"],
-    ["{}", "a request must have one of code, shell, reset, put, get: found none"],
+    [
+      "{}",
+      "a request must have one of code, shell, reset, put, get, checkpoint, restore, fork, forget, end: found none",
+    ],
     ['{"code":"1","get":[]}', "found code, get"],
     ['{"code":1}', "code: "],
     ['{"code":"1","foo":1}', '"foo"'],
@@ -36,6 +41,13 @@ Deno.test("parseGradeRequest() names the problem of an invalid line", () => {
     ['{"put":{"f":1}}', "put.f: must be base64"],
     ['{"put":[]}', "put: must be an object"],
     ['{"get":"f"}', "get: "],
+    ['{"checkpoint":false}', "checkpoint: "],
+    ['{"restore":true}', "restore: "],
+    ['{"fork":0}', "fork: "],
+    ['{"fork":1.5}', "fork: "],
+    ['{"end":true}', "session: "],
+    ['{"forget":"x","session":"s1"}', '"session"'],
+    ['{"code":"1","session":1}', "session: "],
     ['{"id":{},"code":"1"}', "id: must be a string, a number or null"],
   ];
   for (const [line, message] of cases) assertThrows(() => parseRequest(line), RequestError, message);
@@ -50,16 +62,24 @@ Deno.test("parseGradeRequest() keeps the id of a rejected request", () => {
 
 const signal = new AbortController().signal;
 
+/** Returns the branches of a fake session, whose checkpoints are refused. */
+function branchesOf(session: PythonSession): SessionBranches {
+  const refuse = () =>
+    Promise.reject(new CheckpointError("Cannot make checkpoint", { code: "checkpoint_refused" }));
+  return new SessionBranches(Object.assign(session, { checkpoint: refuse, restore: refuse, fork: refuse }));
+}
+
 async function answers(pool: FakePool, ...lines: string[]): Promise<unknown[]> {
   await using lease = await pool.acquire();
+  const branches = branchesOf(lease.session);
   const found: unknown[] = [];
-  for (const text of lines) found.push(JSON.parse(await respondToLine(lease.session, { text }, signal)));
+  for (const text of lines) found.push(JSON.parse(await respondToLine(branches, { text }, signal)));
   return found;
 }
 
 Deno.test("respondToLine() writes the id and the status first", async () => {
   await using lease = await new FakePool(() => ok("hi")).acquire();
-  const line = await respondToLine(lease.session, { text: '{"id":1,"code":"x"}' }, signal);
+  const line = await respondToLine(branchesOf(lease.session), { text: '{"id":1,"code":"x"}' }, signal);
   assertEquals(line.slice(0, 34), '{"id":1,"status":"ok","stdout":"hi');
 });
 
@@ -117,7 +137,7 @@ Deno.test("respondToLine() distinguishes a bad request from a failed sandbox", a
 Deno.test("respondToLine() responds to a line that could not be read", async () => {
   await using lease = await new FakePool().acquire();
   const line = await respondToLine(
-    lease.session,
+    branchesOf(lease.session),
     { fault: "a line must be UTF-8: found an invalid byte" },
     signal,
   );
@@ -128,5 +148,30 @@ Deno.test("respondToLine() responds to a line that could not be read", async () 
 Deno.test("respondToLine() rejects when it is interrupted", async () => {
   await using lease = await new FakePool().acquire();
   const aborted = AbortSignal.abort(new Error("stop"));
-  await assertRejects(() => respondToLine(lease.session, { text: '{"code":"x"}' }, aborted), Error, "stop");
+  await assertRejects(
+    () => respondToLine(branchesOf(lease.session), { text: '{"code":"x"}' }, aborted),
+    Error,
+    "stop",
+  );
+});
+
+Deno.test("respondToLine() reports a refused checkpoint with its code, and unknown ids", async () => {
+  const refused = { type: "CheckpointError", message: "Cannot make checkpoint", code: "checkpoint_refused" };
+  const noSession = "Cannot use session as there is none with this id: found 's1'";
+  const lines: [string, unknown][] = [
+    ['{"checkpoint":true}', refused],
+    ['{"fork":1}', refused],
+    ['{"fork":65}', {
+      type: "RangeError",
+      message: "Cannot fork session as there may be 64 copies at once: 64 more are possible, found 65",
+    }],
+    ['{"restore":"x"}', { type: "TypeError", message: "There is no such checkpoint" }],
+    ['{"forget":"x"}', { type: "TypeError", message: "There is no such checkpoint" }],
+    ['{"session":"s1","code":"1"}', { type: "TypeError", message: noSession }],
+    ['{"session":"s1","end":true}', { type: "TypeError", message: noSession }],
+  ];
+  assertEquals(
+    await answers(new FakePool(), ...lines.map(([line]) => line)),
+    lines.map(([, error]) => ({ id: null, status: "invalid", error })),
+  );
 });

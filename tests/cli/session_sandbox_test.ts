@@ -1,4 +1,4 @@
-import { assertEquals, assertObjectMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertNotEquals, assertObjectMatch, assertStringIncludes } from "@std/assert";
 import { type Line, readLines } from "../../src/read_lines.ts";
 import { childrenOf, isAlive } from "../../bench/processes.ts";
 import { runPaddock, startPaddock } from "./run_paddock.ts";
@@ -71,6 +71,40 @@ Deno.test("paddock session responds to each request before the next one arrives,
   const sandboxes = await childrenOf(driver.pid);
   assertEquals(await driver.interrupt(), 130);
   assertEquals(await Promise.all(sandboxes.map(isAlive)), [false]);
+});
+
+Deno.test("paddock session keeps and restores its state, and addresses copies by their ids", async () => {
+  const driver = new Driver();
+  await driver.ask({ code: "steps = iter('abc'); first = next(steps); import random; random.seed(1)" });
+  const { checkpoint, ...rest } = await driver.ask({ id: 1, checkpoint: true });
+  assertObjectMatch(rest, { id: 1, status: "ok" });
+  assertObjectMatch(await driver.ask({ code: "next(steps)" }), { value: "'b'" });
+  assertEquals(await driver.ask({ id: 2, restore: checkpoint }), { id: 2, status: "ok" });
+  assertEquals(await driver.ask({ id: 3, fork: 2, seed: 7 }), {
+    id: 3,
+    status: "ok",
+    sessions: ["s1", "s2"],
+  });
+  assertObjectMatch(await driver.ask({ session: "s1", code: "next(steps)" }), { value: "'b'" });
+  assertObjectMatch(await driver.ask({ session: "s1", code: "next(steps)" }), { value: "'c'" });
+  assertObjectMatch(await driver.ask({ session: "s2", put: { "only-here": "" } }), { status: "ok" });
+  assertObjectMatch(await driver.ask({ code: "import os; next(steps), os.listdir()" }), {
+    value: "('b', [])",
+  });
+  const draw = async (session: string) => (await driver.ask({ session, code: "random.random()" })).value;
+  assertNotEquals(await draw("s1"), await draw("s2"));
+  assertEquals((await driver.ask({ session: "s1", fork: 1 })).sessions, ["s3"]);
+  assertObjectMatch(await driver.ask({ session: "s3", restore: checkpoint }), { status: "ok" });
+  assertObjectMatch(await driver.ask({ session: "s3", code: "next(steps)" }), { value: "'b'" });
+  assertEquals(await driver.ask({ id: 4, session: "s1", end: true }), { id: 4, status: "ok" });
+  assertObjectMatch(await driver.ask({ session: "s1", code: "1" }), { status: "invalid" });
+  assertEquals(await driver.ask({ id: 5, forget: checkpoint }), { id: 5, status: "ok" });
+  assertObjectMatch(await driver.ask({ restore: checkpoint }), { status: "invalid" });
+  await driver.ask({ code: "import os; ends = os.pipe()" });
+  assertObjectMatch(await driver.ask({ checkpoint: true }), { error: { code: "checkpoint_refused" } });
+  const sandboxes = await childrenOf(driver.pid);
+  assertEquals(await driver.interrupt(), 130);
+  assertEquals(new Set(await Promise.all(sandboxes.map(isAlive))), new Set([false]));
 });
 
 Deno.test("paddock session runs shell commands when the profile has a shell", async () => {

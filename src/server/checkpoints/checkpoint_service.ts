@@ -1,4 +1,4 @@
-import type { BranchingPool, Checkpoint } from "../../sandbox/exec.ts";
+import type { BranchingPool } from "../../sandbox/exec.ts";
 import type { Metrics } from "../metrics.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { CheckpointStore, StoredCheckpoint } from "./checkpoint_store.ts";
@@ -48,16 +48,7 @@ export class CheckpointService {
    * @throws {ServerError} `not_found` if the owner has no such checkpoint.
    */
   async restore(session: LiveSession, id: string, signal: AbortSignal): Promise<void> {
-    await this.#transfers.restore(session, await this.find(session.owner, id), signal);
-  }
-
-  /**
-   * Returns a checkpoint of an owner.
-   *
-   * @throws {ServerError} `not_found`.
-   */
-  async find(owner: string, id: string): Promise<Checkpoint> {
-    return await this.store.get(owner, id);
+    await this.#transfers.restore(session, this.store.get(session.owner, id), signal);
   }
 
   /**

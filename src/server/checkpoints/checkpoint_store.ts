@@ -30,12 +30,19 @@ export interface CheckpointStoreOptions {
    * @default 86_400_000
    */
   readonly lifeMs?: number | undefined;
+  /**
+   * What an owner without room can do, for messages.
+   *
+   * @default deletes checkpoints, or starts the server with a larger `--checkpoint-memory`
+   */
+  readonly advice?: string | undefined;
 }
+
+const ADVICE =
+  "delete checkpoints that you do not need, or start the server with a larger --checkpoint-memory";
 
 /** A checkpoint of an owner, as the store lists it. */
 export interface StoredCheckpoint {
-  /** Name by which its owner finds it. */
-  readonly key: string;
   /** SHA-256 of its contents. */
   readonly id: string;
   readonly bytes: number;
@@ -49,7 +56,6 @@ export interface StoredCheckpoint {
 
 interface Entry {
   readonly owner: string;
-  readonly key: string;
   readonly checkpoint: Checkpoint;
   readonly bytes: BudgetLease;
   readonly slot: BudgetLease;
@@ -63,7 +69,7 @@ interface Entry {
 const ENTRY_BYTES = 2048;
 
 /**
- * Checkpoints of the owners of a server, by owner and key. Their bytes and their number are limited, and each owner has
+ * Checkpoints of the owners of a server, by owner and id. Their bytes and their number are limited, and each owner has
  * a reserved share. A checkpoint is deleted by its owner, or when it was not used for its life. It is never evicted: if
  * there is no room for another, that is refused.
  */
@@ -71,17 +77,15 @@ export class CheckpointStore implements Disposable {
   readonly #lifeMs: number;
   readonly #bytes: Budget;
   readonly #count: Budget;
-  /** Entries by owner and key, least recently used first. */
+  /** Entries by owner and id, least recently used first. */
   readonly #entries = new Map<string, Entry>();
   #expiry: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: CheckpointStoreOptions = {}) {
-    const { bytes = CHECKPOINT_BYTES, count = MAX_CHECKPOINTS, owners, lifeMs = CHECKPOINT_LIFE_MS } =
-      options;
-    const advice =
-      "delete checkpoints that you do not need, or start the server with a larger --checkpoint-memory";
+    const { bytes = CHECKPOINT_BYTES, count = MAX_CHECKPOINTS, owners } = options;
+    const { lifeMs = CHECKPOINT_LIFE_MS, advice = ADVICE } = options;
     this.#bytes = new Budget({ total: bytes, owners, unit: "bytes of checkpoints", advice });
-    this.#count = new Budget({ total: count, owners, unit: "checkpoints", advice: "delete some of yours" });
+    this.#count = new Budget({ total: count, owners, unit: "checkpoints", advice });
     this.#lifeMs = lifeMs;
   }
 
@@ -108,27 +112,18 @@ export class CheckpointStore implements Disposable {
   }
 
   /**
-   * Keeps a checkpoint of an owner. One with the same key is replaced.
+   * Keeps a checkpoint of an owner. Equal ones are kept once.
    *
-   * @param options.key default: the checkpoint's id, so that equal ones are kept once
-   * @throws {ServerError} `conflict` if there is no room, `too_large` if there never is. An earlier one is kept then.
+   * @throws {ServerError} `conflict` if there is no room, `too_large` if there never is.
    */
-  put(owner: string, checkpoint: Checkpoint, options: { key?: string } = {}): StoredCheckpoint {
-    const { key = checkpoint.id } = options;
-    const now = new Date();
-    const earlier = this.#entries.get(entryKey(owner, key));
-    const size = ENTRY_BYTES + checkpoint.storedBytes;
-    if (earlier) refuseFull(() => earlier.bytes.resize(size));
-    const { slot, bytes } = earlier ?? refuseFull(() => this.#take(owner, size));
-    const createdAt = earlier?.checkpoint.id === checkpoint.id ? earlier.createdAt : now;
-    const entry: Entry = {
+  put(owner: string, checkpoint: Checkpoint): StoredCheckpoint {
+    const found = this.#entries.get(entryKey(owner, checkpoint.id));
+    const entry = found ?? {
       owner,
-      key,
       checkpoint,
-      slot,
-      bytes,
-      createdAt,
-      usedAt: now,
+      ...refuseFull(() => this.#take(owner, ENTRY_BYTES + checkpoint.storedBytes)),
+      createdAt: new Date(),
+      usedAt: new Date(),
       usedMs: performance.now(),
     };
     this.#touch(entry);
@@ -140,11 +135,11 @@ export class CheckpointStore implements Disposable {
    *
    * @throws {ServerError} `not_found`.
    */
-  get(owner: string, key: string): Promise<Checkpoint> {
-    const entry = this.#entries.get(entryKey(owner, key));
-    if (!entry) return Promise.reject(notFound());
+  get(owner: string, id: string): Checkpoint {
+    const entry = this.#entries.get(entryKey(owner, id));
+    if (!entry) throw notFound();
     this.#touch(entry);
-    return Promise.resolve(entry.checkpoint);
+    return entry.checkpoint;
   }
 
   /** Returns the checkpoints of an owner, least recently used first. */
@@ -158,8 +153,8 @@ export class CheckpointStore implements Disposable {
    *
    * @throws {ServerError} `not_found`.
    */
-  delete(owner: string, key: string): void {
-    const entry = this.#entries.get(entryKey(owner, key));
+  delete(owner: string, id: string): void {
+    const entry = this.#entries.get(entryKey(owner, id));
     if (!entry) throw notFound();
     this.#drop(entry);
   }
@@ -182,7 +177,7 @@ export class CheckpointStore implements Disposable {
 
   /** Makes an entry the one that was used last. */
   #touch(entry: Entry): void {
-    const key = entryKey(entry.owner, entry.key);
+    const key = entryKey(entry.owner, entry.checkpoint.id);
     entry.usedAt = new Date();
     entry.usedMs = performance.now();
     this.#entries.delete(key);
@@ -208,15 +203,15 @@ export class CheckpointStore implements Disposable {
   }
 
   #drop(entry: Entry): void {
-    this.#entries.delete(entryKey(entry.owner, entry.key));
+    this.#entries.delete(entryKey(entry.owner, entry.checkpoint.id));
     entry.slot[Symbol.dispose]();
     entry.bytes[Symbol.dispose]();
   }
 
-  #describe({ key, checkpoint, createdAt, usedAt }: Entry): StoredCheckpoint {
+  #describe({ checkpoint, createdAt, usedAt }: Entry): StoredCheckpoint {
     const { id, storedBytes: bytes, tools } = checkpoint;
     const expiresAt = new Date(usedAt.getTime() + this.#lifeMs);
-    return { key, id, bytes, tools, createdAt, usedAt, expiresAt };
+    return { id, bytes, tools, createdAt, usedAt, expiresAt };
   }
 }
 
@@ -230,8 +225,8 @@ function refuseFull<T>(take: () => T): T {
   }
 }
 
-function entryKey(owner: string, key: string): string {
-  return JSON.stringify([owner, key]);
+function entryKey(owner: string, id: string): string {
+  return JSON.stringify([owner, id]);
 }
 
 function notFound(): ServerError {

@@ -133,7 +133,7 @@ export function addCheckpointRoutes(app: Api, { sessions, checkpoints }: Checkpo
     return c.json(toCheckpointBody(checkpoint), 201);
   });
   app.openapi(exportFile, async (c) => {
-    const checkpoint = await checkpoints.find(c.get("owner"), c.req.valid("param").id);
+    const checkpoint = checkpoints.store.get(c.get("owner"), c.req.valid("param").id);
     return c.body(new Uint8Array(await checkpoint.toBytes()), 200, {
       "content-type": BINARY,
       "content-disposition": "attachment",

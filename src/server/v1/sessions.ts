@@ -121,9 +121,7 @@ export function addSessionRoutes(app: Api, { sessions, checkpoints }: SessionRou
     const tools = specs && new SessionTools(specs);
     const ttlMs = ttlSeconds && 1000 * ttlSeconds;
     const [owner, signal] = [c.get("owner"), c.get("signal")];
-    const from = checkpointId === undefined
-      ? undefined
-      : await findCheckpoint(checkpoints, owner, checkpointId);
+    const from = checkpointId === undefined ? undefined : findCheckpoint(checkpoints, owner, checkpointId);
     const session = await sessions.create({ ...options, owner, tools, ttlMs, from, signal });
     return c.json(toSessionBody(session), 201);
   });
@@ -154,12 +152,8 @@ export function addSessionRoutes(app: Api, { sessions, checkpoints }: SessionRou
   });
 }
 
-async function findCheckpoint(
-  checkpoints: CheckpointService | undefined,
-  owner: string,
-  id: string,
-): Promise<Checkpoint> {
-  if (checkpoints) return await checkpoints.find(owner, id);
+function findCheckpoint(checkpoints: CheckpointService | undefined, owner: string, id: string): Checkpoint {
+  if (checkpoints) return checkpoints.store.get(owner, id);
   throw new ServerError("not_found", "There is no such checkpoint");
 }
 
