@@ -27,6 +27,7 @@ export const SECTIONS: readonly Section[] = [
       page("First steps", "start"),
       page("Concepts", "concepts"),
       page("Installation", "install"),
+      page("Gallery", "gallery"),
     ],
   },
   {
