@@ -11,12 +11,13 @@ export {
   PaddockClient,
   type PaddockClientOptions,
   type RemoteExecOptions,
-  type RemoteLease,
 } from "../src/client/paddock_client.ts";
+export type { RemoteLease } from "../src/client/remote_lease.ts";
 export type {
   ClientTool,
   Fetch,
   RemoteAdvantage,
+  RemoteCheckpoint,
   RemoteFile,
   RemoteFiles,
   RemoteLimits,

@@ -27,6 +27,7 @@ export { readCheckpoint } from "../src/sandbox/checkpoint/checkpoint.ts";
 export {
   type AcquireOptions,
   type BranchingLease,
+  type BranchingPool,
   type BranchingSession,
   type Checkpoint,
   type CheckpointEvery,

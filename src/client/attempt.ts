@@ -1,5 +1,7 @@
 import {
   ArgumentTypeError,
+  CHECKPOINT_ERROR_CODES,
+  CheckpointError,
   GUEST_FILE_ERROR_CODES,
   GuestFileError,
   type GuestFileErrorCode,
@@ -113,7 +115,7 @@ export interface Refusal {
   /** The {@linkcode ErrorCode}; empty if another program, such as a gateway, sent the response. */
   readonly type: string;
   readonly message: string;
-  /** The {@linkcode GuestFileErrorCode}, if a file of the session could not be read or written. */
+  /** The code of the error of a file of the session or of a checkpoint, if there is one. */
   readonly reason?: string;
 }
 
@@ -129,11 +131,14 @@ export function parseRefusal(status: number, text: string): Refusal {
 
 /**
  * Converts a refusal into the error that a local session throws: a `TypeError` for a wrong argument, a
- * `GuestFileError` for a file that cannot be read or written, and a `SandboxError` for anything else.
+ * `GuestFileError` for a file that cannot be read or written, a `CheckpointError` for a refused checkpoint, and a
+ * `SandboxError` for anything else.
  */
 export function toRefusalError(action: string, { status, type, message, reason }: Refusal): Error {
   const shown = message.slice(0, SHOWN_CHARACTERS);
   if (isFileErrorCode(reason)) return new GuestFileError(shown, { code: reason });
+  const code = CHECKPOINT_ERROR_CODES.find((code) => code === reason);
+  if (code) return new CheckpointError(shown, { code });
   if (type === INVALID) return new ArgumentTypeError(shown);
   return new SandboxError(`Cannot ${action} as the server answered ${status}${shown && `: ${shown}`}`);
 }

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { AdvantagesOptions } from "../rollout/advantages.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { HostToolContext } from "../sandbox/exec.ts";
+import type { Checkpoint, HostToolContext } from "../sandbox/exec.ts";
 
 /** Sends a request, as the global `fetch` does. */
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -231,6 +231,12 @@ export interface RemoteSessionInfo {
   readonly expiresAt?: string | undefined;
   readonly limits?: RemoteLimits | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A checkpoint that a server keeps for the client's token. `toBytes()` exports it. */
+export interface RemoteCheckpoint extends Checkpoint {
+  /** Time at which the server deletes it unless it is used before, in ISO 8601, when this object was made. */
+  readonly expiresAt: string;
 }
 
 /** A file or folder of a session, as its programs report it. */

@@ -2,18 +2,23 @@
 // deno-lint-ignore-file verbatim-module-syntax
 import { SerialQueue } from "../async/semaphore.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
-import type { ExecOptions, ExecResult, PythonSession, SessionPool } from "../sandbox/exec.ts";
-import { PlainLease } from "../sandbox/lease.ts";
+import type {
+  BranchingPool,
+  Checkpoint,
+  CheckpointOptions,
+  ExecOptions,
+  ExecResult,
+} from "../sandbox/exec.ts";
 import type {
   ClientTool,
-  RemoteFile,
-  RemoteFiles,
+  RemoteCheckpoint,
   RemoteLimits,
   RemoteRollout,
   RemoteRolloutOptions,
   RemoteSessionInfo,
   ServerApiOptions,
 } from "./client_options.ts";
+import { RemoteLease } from "./remote_lease.ts";
 /** Options of {@linkcode PaddockClient}. */
 export type PaddockClientOptions = ServerApiOptions;
 /** Options of {@linkcode PaddockClient.exec}. */
@@ -26,6 +31,8 @@ export interface RemoteExecOptions
 /** Options of {@linkcode PaddockClient.acquire}. */
 export interface AcquireOptions {
   seed?: number | undefined;
+  /** Checkpoint of this server with whose state the session starts. */
+  from?: Checkpoint | undefined;
   /**
    * Seconds after which the session ends, used or not, at most a day.
    *
@@ -64,7 +71,8 @@ export type BatchOutcome = {
 };
 /**
  * A pool whose sessions run on a server (`paddock serve`). It can replace a `SandboxPool` everywhere, except for host
- * tools of one exec: the tools of a session are given to `acquire()`.
+ * tools of one exec: the tools of a session are given to `acquire()`. Checkpoints stay on the server, which binds them
+ * to the client's token.
  *
  * Requests are retried if the connection fails, or if the server is busy (429, 504) or failed (503). Each has an id, so
  * that the server runs it once; only a program whose sandbox failed may have started before. An exec with `onOutput`
@@ -74,7 +82,7 @@ export type BatchOutcome = {
  * Invalid responses, unreachable servers and ended sessions are reported as `SandboxError`. A session ends when it is
  * idle for too long or when the server restarts.
  */
-export declare class PaddockClient implements SessionPool, AsyncDisposable {
+export declare class PaddockClient implements BranchingPool, AsyncDisposable {
   #private;
   /** {@inheritDoc SessionPool.pairQueue} */
   readonly pairQueue: SerialQueue;
@@ -90,6 +98,30 @@ export declare class PaddockClient implements SessionPool, AsyncDisposable {
    * @throws {SandboxError} if no session can be opened.
    */
   acquire(options?: AcquireOptions): Promise<RemoteLease>;
+  /**
+   * Lists the checkpoints of this client's token, least recently used first.
+   *
+   * @throws {SandboxError} if the request fails.
+   */
+  listCheckpoints(options?: {
+    signal?: AbortSignal | undefined;
+  }): Promise<RemoteCheckpoint[]>;
+  /**
+   * Deletes a checkpoint. Does nothing if the server does not keep it.
+   *
+   * @throws {SandboxError} if the request fails.
+   */
+  deleteCheckpoint(id: string, options?: {
+    signal?: AbortSignal | undefined;
+  }): Promise<void>;
+  /**
+   * Imports the bytes of a checkpoint, of at most 32 MiB. The host of the server must have signed it for the client's
+   * token.
+   *
+   * @throws {CheckpointError} if the server must not restore it, or it is damaged.
+   * @throws {SandboxError} if the request fails, or the server has no room for it.
+   */
+  readCheckpoint(bytes: Uint8Array, options?: CheckpointOptions): Promise<RemoteCheckpoint>;
   /**
    * Runs a program in a session of its own, in one request. It waits until the server has a free session. With
    * `onOutput` the request is not sent again once it may have arrived.
@@ -146,35 +178,4 @@ export declare class PaddockClient implements SessionPool, AsyncDisposable {
   ): RemoteRollout;
   /** Ends all sessions, leased or not, and waits until the server has confirmed it. */
   [Symbol.asyncDispose](): Promise<void>;
-}
-/** A leased session of a server. Disposing the lease ends the session. */
-export declare class RemoteLease extends PlainLease implements RemoteFiles {
-  #private;
-  /** Id of the session, which programs of a batch refer to. */
-  readonly id: string;
-  constructor(session: PythonSession & RemoteFiles, options: {
-    id: string;
-    release: () => void;
-  });
-  /**
-   * Lists the entries of a folder, at most 10,000; without a path, all files below the working directory. The working
-   * directory itself is `.`.
-   *
-   * @throws {GuestFileError} if it is no folder.
-   */
-  listFiles(path?: string): Promise<RemoteFile[]>;
-  /**
-   * Removes a file, or a folder, which must be empty unless `recursive`.
-   *
-   * @throws {GuestFileError} if it does not exist or cannot be removed.
-   */
-  remove(path: string, options?: {
-    recursive?: boolean;
-  }): Promise<void>;
-  /**
-   * Makes a folder and those above it.
-   *
-   * @throws {GuestFileError} if it cannot be made.
-   */
-  makeDirectory(path: string): Promise<void>;
 }

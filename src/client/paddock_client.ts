@@ -1,17 +1,21 @@
 import { SerialQueue } from "../async/semaphore.ts";
-import { SandboxError } from "../errors.ts";
+import { ArgumentTypeError, SandboxError } from "../errors.ts";
 import { messageText } from "../message.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
-import type { ExecOptions, ExecResult, PythonSession, SessionPool } from "../sandbox/exec.ts";
+import type {
+  BranchingPool,
+  Checkpoint,
+  CheckpointOptions,
+  ExecOptions,
+  ExecResult,
+} from "../sandbox/exec.ts";
 import { checkSeed } from "../sandbox/exec_check.ts";
-import { PlainLease } from "../sandbox/lease.ts";
 import { scoreSchema } from "../wire/v1_grade.ts";
 import { sessionListSchema } from "../wire/v1_sessions.ts";
 import { toRefusalError } from "./attempt.ts";
 import type {
   ClientTool,
-  RemoteFile,
-  RemoteFiles,
+  RemoteCheckpoint,
   RemoteLimits,
   RemoteRollout,
   RemoteRolloutOptions,
@@ -21,8 +25,18 @@ import type {
 import { ClientTools } from "./client_tools.ts";
 import { readOutput } from "./event_stream.ts";
 import { RolloutReader } from "./remote_rollout.ts";
+import { checkOwner, toRemoteCheckpoint } from "./remote_checkpoint.ts";
+import { RemoteLease } from "./remote_lease.ts";
 import { checkRemoteExec, RemoteSession, toExecRequest } from "./remote_session.ts";
-import { batchResponse, type BodyChunks, execResponse, parseResponse, sessionResponse } from "./responses.ts";
+import {
+  batchResponse,
+  type BodyChunks,
+  checkpointListResponse,
+  checkpointResponse,
+  execResponse,
+  parseResponse,
+  sessionResponse,
+} from "./responses.ts";
 import { ServerApi } from "./server_api.ts";
 
 /** Options of {@linkcode PaddockClient}. */
@@ -39,6 +53,8 @@ export interface RemoteExecOptions
 /** Options of {@linkcode PaddockClient.acquire}. */
 export interface AcquireOptions {
   seed?: number | undefined;
+  /** Checkpoint of this server with whose state the session starts. */
+  from?: Checkpoint | undefined;
   /**
    * Seconds after which the session ends, used or not, at most a day.
    *
@@ -76,7 +92,8 @@ export type BatchOutcome =
 
 /**
  * A pool whose sessions run on a server (`paddock serve`). It can replace a `SandboxPool` everywhere, except for host
- * tools of one exec: the tools of a session are given to `acquire()`.
+ * tools of one exec: the tools of a session are given to `acquire()`. Checkpoints stay on the server, which binds them
+ * to the client's token.
  *
  * Requests are retried if the connection fails, or if the server is busy (429, 504) or failed (503). Each has an id, so
  * that the server runs it once; only a program whose sandbox failed may have started before. An exec with `onOutput`
@@ -86,7 +103,7 @@ export type BatchOutcome =
  * Invalid responses, unreachable servers and ended sessions are reported as `SandboxError`. A session ends when it is
  * idle for too long or when the server restarts.
  */
-export class PaddockClient implements SessionPool, AsyncDisposable {
+export class PaddockClient implements BranchingPool, AsyncDisposable {
   /** {@inheritDoc SessionPool.pairQueue} */
   readonly pairQueue: SerialQueue = new SerialQueue();
   readonly #api: ServerApi;
@@ -108,12 +125,16 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
    * @throws {SandboxError} if no session can be opened.
    */
   async acquire(options: AcquireOptions = {}): Promise<RemoteLease> {
-    const { seed, ttlSeconds, limits, metadata } = options;
+    const { seed, from, ttlSeconds, limits, metadata } = options;
     checkSeed(seed);
+    if (from && seed !== undefined) {
+      throw new ArgumentTypeError("Cannot acquire session as only one of 'seed' and 'from' may be given");
+    }
     const tools = options.tools && new ClientTools(options.tools);
     const signal = this.#signal(options.signal);
     const { id } = await this.#api.post("/sessions", {
       seed,
+      from: from?.id,
       ttlSeconds,
       limits,
       metadata,
@@ -123,20 +144,54 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
       schema: sessionResponse,
       signal,
       waitWhileFull: true,
-      onLateResponse: ({ id }) => new RemoteSession(this.#api, id)[Symbol.asyncDispose](),
+      onLateResponse: ({ id }) => this.#lease(id, tools)[Symbol.asyncDispose](),
     });
-    const session = new RemoteSession(this.#api, id, tools);
-    if (signal.aborted) {
-      await session[Symbol.asyncDispose](); // the caller never receives it
-      throw signal.reason;
-    }
-    const release = () => {
-      this.#leases.delete(lease);
-      session[Symbol.asyncDispose]();
-    };
-    const lease: RemoteLease = new RemoteLease(session, { id, release });
-    this.#leases.add(lease);
-    return lease;
+    const lease = this.#lease(id, tools);
+    if (!signal.aborted) return lease;
+    await lease[Symbol.asyncDispose](); // the caller never receives it
+    throw signal.reason;
+  }
+
+  /**
+   * Lists the checkpoints of this client's token, least recently used first.
+   *
+   * @throws {SandboxError} if the request fails.
+   */
+  async listCheckpoints(options: { signal?: AbortSignal | undefined } = {}): Promise<RemoteCheckpoint[]> {
+    const action = "list checkpoints";
+    const bytes = await this.#api.get("/checkpoints", { action, signal: this.#signal(options.signal) });
+    const { checkpoints } = parseResponse(action, new TextDecoder().decode(bytes), checkpointListResponse);
+    return checkpoints.map((info) => toRemoteCheckpoint(this.#api, info));
+  }
+
+  /**
+   * Deletes a checkpoint. Does nothing if the server does not keep it.
+   *
+   * @throws {SandboxError} if the request fails.
+   */
+  async deleteCheckpoint(id: string, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    await this.#api.delete(`/checkpoints/${encodeURIComponent(id)}`, {
+      action: "delete checkpoint",
+      signal: this.#signal(options.signal),
+      onMissing: () => {},
+    });
+  }
+
+  /**
+   * Imports the bytes of a checkpoint, of at most 32 MiB. The host of the server must have signed it for the client's
+   * token.
+   *
+   * @throws {CheckpointError} if the server must not restore it, or it is damaged.
+   * @throws {SandboxError} if the request fails, or the server has no room for it.
+   */
+  async readCheckpoint(bytes: Uint8Array, options: CheckpointOptions = {}): Promise<RemoteCheckpoint> {
+    checkOwner(options);
+    const info = await this.#api.post("/checkpoints", new Uint8Array(bytes), {
+      action: "import checkpoint",
+      schema: checkpointResponse,
+      signal: this.#signal(options.signal),
+    });
+    return toRemoteCheckpoint(this.#api, info);
   }
 
   /**
@@ -249,49 +304,19 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
     await this.#api[Symbol.asyncDispose]();
   }
 
+  /** Leases the session of an id. */
+  #lease(id: string, tools: ClientTools | undefined): RemoteLease {
+    const session = new RemoteSession(this.#api, id, { tools, lease: (id) => this.#lease(id, tools) });
+    const release = () => {
+      this.#leases.delete(lease);
+      session[Symbol.asyncDispose]();
+    };
+    const lease: RemoteLease = new RemoteLease(session, { id, release });
+    this.#leases.add(lease);
+    return lease;
+  }
+
   #signal(signal: AbortSignal | undefined): AbortSignal {
     return signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal;
-  }
-}
-
-/** A leased session of a server. Disposing the lease ends the session. */
-export class RemoteLease extends PlainLease implements RemoteFiles {
-  /** Id of the session, which programs of a batch refer to. */
-  readonly id: string;
-
-  readonly #files: RemoteFiles;
-
-  constructor(session: PythonSession & RemoteFiles, options: { id: string; release: () => void }) {
-    super(session, options.release);
-    this.id = options.id;
-    this.#files = session;
-  }
-
-  /**
-   * Lists the entries of a folder, at most 10,000; without a path, all files below the working directory. The working
-   * directory itself is `.`.
-   *
-   * @throws {GuestFileError} if it is no folder.
-   */
-  async listFiles(path?: string): Promise<RemoteFile[]> {
-    return await this.#files.listFiles(path);
-  }
-
-  /**
-   * Removes a file, or a folder, which must be empty unless `recursive`.
-   *
-   * @throws {GuestFileError} if it does not exist or cannot be removed.
-   */
-  async remove(path: string, options: { recursive?: boolean } = {}): Promise<void> {
-    await this.#files.remove(path, options);
-  }
-
-  /**
-   * Makes a folder and those above it.
-   *
-   * @throws {GuestFileError} if it cannot be made.
-   */
-  async makeDirectory(path: string): Promise<void> {
-    await this.#files.makeDirectory(path);
   }
 }

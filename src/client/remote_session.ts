@@ -1,10 +1,14 @@
 import type * as z from "zod";
 import { SerialQueue } from "../async/semaphore.ts";
-import { ArgumentTypeError, SessionClosedError } from "../errors.ts";
+import { ArgumentTypeError, SandboxError, SessionClosedError } from "../errors.ts";
 import type {
+  BranchingLease,
+  BranchingSession,
+  Checkpoint,
+  CheckpointOptions,
   ExecOptions,
   ExecResult,
-  PythonSession,
+  ForkOptions,
   ResetOptions,
   ShellOptions,
   ShellResult,
@@ -22,20 +26,37 @@ import { fileListSchema, filesWrittenSchema } from "../wire/v1_sessions.ts";
 import type { RemoteFile, RemoteFiles } from "./client_options.ts";
 import { type ClientTools, RunningCalls } from "./client_tools.ts";
 import { readOutput } from "./event_stream.ts";
-import { emptyResponse, execResponse, parseResponse, shellResponse } from "./responses.ts";
+import { checkOwner, toRemoteCheckpoint } from "./remote_checkpoint.ts";
+import {
+  checkpointResponse,
+  emptyResponse,
+  execResponse,
+  forkResponse,
+  parseResponse,
+  shellResponse,
+} from "./responses.ts";
 import type { ServerApi } from "./server_api.ts";
 
+/** Options of {@linkcode RemoteSession}. */
+export interface RemoteSessionOptions {
+  readonly tools?: ClientTools | undefined;
+  /** Makes the lease of a copy of the session, by its id. */
+  readonly lease: (id: string) => BranchingLease;
+}
+
 /** A session of a server. Calls run one after the other, in order. It throws the same errors as a local session. */
-export class RemoteSession implements PythonSession, RemoteFiles {
+export class RemoteSession implements BranchingSession, RemoteFiles {
   readonly #api: ServerApi;
   readonly #path: string;
   readonly #leaseEnd = new AbortController();
   readonly #queue = new SerialQueue();
   readonly #tools: ClientTools | undefined;
+  readonly #lease: RemoteSessionOptions["lease"];
 
-  constructor(api: ServerApi, id: string, tools?: ClientTools) {
+  constructor(api: ServerApi, id: string, { tools, lease }: RemoteSessionOptions) {
     this.#api = api;
     this.#tools = tools;
+    this.#lease = lease;
     this.#path = `/sessions/${encodeURIComponent(id)}`;
   }
 
@@ -128,6 +149,53 @@ export class RemoteSession implements PythonSession, RemoteFiles {
     await this.#enqueue(
       signal,
       (signal) => this.#api.post(`${this.#path}/reset`, { mode, seed }, { ...request, signal }),
+    );
+  }
+
+  /** {@inheritDoc BranchingSession.checkpoint} */
+  async checkpoint(options: CheckpointOptions = {}): Promise<Checkpoint> {
+    checkOwner(options);
+    const request = { action: "make checkpoint", schema: checkpointResponse };
+    const info = await this.#enqueue(
+      options.signal,
+      (signal) => this.#api.post(`${this.#path}/checkpoint`, {}, { ...request, signal }),
+    );
+    return toRemoteCheckpoint(this.#api, info);
+  }
+
+  /** {@inheritDoc BranchingSession.restore} */
+  async restore(checkpoint: Checkpoint, options: CheckpointOptions = {}): Promise<void> {
+    checkOwner(options);
+    const request = { action: "restore checkpoint", schema: emptyResponse };
+    const body = { checkpoint: checkpoint.id };
+    await this.#enqueue(
+      options.signal,
+      (signal) => this.#api.post(`${this.#path}/restore`, body, { ...request, signal }),
+    );
+  }
+
+  /** {@inheritDoc BranchingSession.fork} */
+  async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    const { seed, signal } = options;
+    checkOwner(options);
+    checkSeed(seed);
+    const endAll = async (copies: readonly { id: string }[]) => {
+      await Promise.all(copies.map(({ id }) => this.#lease(id)[Symbol.asyncDispose]()));
+    };
+    const { sessions } = await this.#enqueue(
+      signal,
+      (signal) =>
+        this.#api.post(`${this.#path}/fork`, { count, seed }, {
+          action: "fork session",
+          schema: forkResponse,
+          signal,
+          onLateResponse: ({ sessions }) => endAll(sessions),
+        }),
+    );
+    if (sessions.length === count) return sessions.map(({ id }) => this.#lease(id));
+    await endAll(sessions);
+    throw new SandboxError(
+      `Cannot fork session as the response must have ${count} sessions: found ${sessions.length}`,
     );
   }
 

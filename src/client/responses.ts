@@ -11,7 +11,8 @@ import {
   type requestErrorSchema,
   shellResultSchema,
 } from "../wire/v1.ts";
-import { sessionInfoSchema } from "../wire/v1_sessions.ts";
+import { checkpointInfoSchema } from "../wire/v1_checkpoints.ts";
+import { checkpointIdSchema, sessionInfoSchema } from "../wire/v1_sessions.ts";
 
 const durationMs = execResultSchema.shape.durationMs.nonnegative();
 const files = z.record(z.string(), z.base64().transform((text) => fromBase64(text)))
@@ -60,10 +61,26 @@ export const shellResponse: z.core.$ZodType<ShellResult> = z.discriminatedUnion(
   }),
 ]);
 
-/** Id of a new session. */
-export const sessionResponse: z.core.$ZodType<{ id: string }> = sessionInfoSchema.pick({ id: true }).extend({
+const sessionIdSchema = sessionInfoSchema.pick({ id: true }).extend({
   id: sessionInfoSchema.shape.id.min(1).max(64),
 });
+
+/** Id of a new session. */
+export const sessionResponse: z.core.$ZodType<{ id: string }> = sessionIdSchema;
+
+/** Ids of the copies of a session. */
+export const forkResponse: z.core.$ZodType<{ sessions: { id: string }[] }> = z.object({
+  sessions: z.array(sessionIdSchema).min(1),
+});
+
+/** A checkpoint that the server keeps. Its id is a part of paths. */
+export const checkpointResponse: z.core.$ZodType<z.output<typeof checkpointInfoSchema>> = checkpointInfoSchema
+  .extend({ id: checkpointIdSchema });
+
+/** Checkpoints that the server keeps. */
+export const checkpointListResponse: z.core.$ZodType<
+  { checkpoints: z.output<typeof checkpointInfoSchema>[] }
+> = z.object({ checkpoints: z.array(checkpointResponse) });
 
 /** Results of a batch. */
 export const batchResponse: z.core.$ZodType<

@@ -32,7 +32,8 @@ export interface PostOptions<T> extends RequestOptions {
 interface ApiRequest<T> extends RequestOptions {
   method: "GET" | "POST" | "DELETE";
   path: string;
-  body?: object | undefined;
+  /** JSON, or bytes that are sent as they are. */
+  body?: object | Uint8Array<ArrayBuffer> | undefined;
   /** Request id, which makes a retry safe even if the request may have arrived. */
   id?: string | undefined;
   waitWhileFull?: boolean | undefined;
@@ -75,7 +76,7 @@ export class ServerApi implements AsyncDisposable {
   }
 
   /**
-   * Sends JSON and returns the response. The server runs the request once, even if it is sent several times. When the
+   * Sends JSON, or bytes as they are, and returns the response. The server runs the request once, even if it is sent several times. When the
    * signal aborts, the server is asked to cancel it.
    */
   async post<T>(path: string, body: object, options: PostOptions<T>): Promise<T> {
@@ -184,16 +185,17 @@ export class ServerApi implements AsyncDisposable {
   #attempt<T>(
     { method, path, body, id, action, timeoutMs = 0, cut, read }: ApiRequest<T>,
   ): Promise<AttemptResult<T>> {
+    const isBytes = body instanceof Uint8Array;
     const headers = {
       ...this.#headers,
-      ...(body && { "content-type": "application/json" }),
+      ...(body && { "content-type": isBytes ? "application/octet-stream" : "application/json" }),
       ...(id !== undefined && { "x-request-id": id }),
     };
     const request = new Request(this.#base + path, {
       method,
       headers,
       redirect: "manual",
-      body: body === undefined ? null : JSON.stringify(body),
+      body: body === undefined ? null : isBytes ? body : JSON.stringify(body),
     });
     const { fetch, responseTimeoutMs } = this.#options;
     return attempt(request, { fetch, action, timeoutMs: timeoutMs + responseTimeoutMs, signal: cut, read });

@@ -9,7 +9,12 @@ import {
   StepCounter,
   TransformedEnv,
 } from "../../mod.ts";
-import { GuestFileError } from "../../mod/sandbox.ts";
+import {
+  type BranchingPool,
+  CheckpointError,
+  GuestFileError,
+  SessionClosedError,
+} from "../../mod/sandbox.ts";
 import { value } from "../sandbox/started.ts";
 
 /** Sessions that a tested pool must have. They need a shell, and nothing else may use them. */
@@ -207,6 +212,64 @@ export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
     const task = { id: "a", query: "?", replies };
     const { messages } = await rollout(env, scriptedPolicy(), task);
     assertStringIncludes(JSON.stringify(messages.at(-1)), "42");
+  },
+};
+
+type BranchingCase = (pool: BranchingPool) => Promise<void>;
+
+/** Behaviour of every pool whose sessions can be kept, restored and forked. */
+export const BRANCHING_POOL_CONTRACT: Readonly<Record<string, BranchingCase>> = {
+  "restore() returns to a checkpoint, and runs nothing again": async (pool) => {
+    await using lease = await pool.acquire();
+    const { session } = lease;
+    await session.exec("steps = iter('abc'); print('once'); next(steps)");
+    await session.writeFile("notes", "x");
+    const checkpoint = await session.checkpoint();
+    await session.exec("next(steps); import os; os.remove('notes')");
+    await session.restore(checkpoint);
+    const result = await session.exec("next(steps), open('notes').read()");
+    assertEquals([value(result), result.stdout], ["('b', 'x')", ""]);
+    await using other = await pool.acquire({ from: checkpoint });
+    assertEquals(value(await other.session.exec("next(steps)")), "'b'");
+    await assertRejects(() => pool.acquire({ from: checkpoint, seed: 1 }), TypeError, "seed");
+  },
+  "fork() leases copies that do not see each other": async (pool) => {
+    await using lease = await pool.acquire();
+    await lease.session.exec("x = [1]");
+    const [copy] = await lease.session.fork(1);
+    assert(copy);
+    await copy.session.exec("x.append(2)");
+    assertEquals(value(await copy.session.exec("x")), "[1, 2]");
+    assertEquals(value(await lease.session.exec("x")), "[1]");
+    await copy[Symbol.asyncDispose]();
+    await assertRejects(() => copy.session.exec("x"), SessionClosedError, "lease is over");
+    await using _free = await pool.acquire();
+    await assertRejects(() => lease.session.fork(CONTRACT_SIZE), Error, "count");
+  },
+  "readCheckpoint() reads the bytes of a checkpoint, and refuses changed ones": async (pool) => {
+    await using lease = await pool.acquire();
+    await lease.session.exec("x = 41");
+    const checkpoint = await lease.session.checkpoint();
+    const bytes = await checkpoint.toBytes();
+    assertEquals(bytes.length, checkpoint.storedBytes);
+    const read = await pool.readCheckpoint(bytes);
+    assertEquals([read.id, read.storedBytes], [checkpoint.id, checkpoint.storedBytes]);
+    await using other = await pool.acquire({ from: read });
+    assertEquals(value(await other.session.exec("x + 1")), "42");
+    const wrong = bytes.slice();
+    wrong[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
+    const error = await assertRejects(() => pool.readCheckpoint(wrong), CheckpointError);
+    assertEquals(error.code, "checkpoint_damaged");
+    const cut = await assertRejects(() => pool.readCheckpoint(bytes.slice(0, 100)), CheckpointError);
+    assertEquals(cut.code, "checkpoint_truncated");
+  },
+  "checkpoint() refuses a session with a pipe, which goes on": async (pool) => {
+    await using lease = await pool.acquire();
+    await lease.session.exec("import os; ends = os.pipe(); x = 1");
+    for (const work of [() => lease.session.checkpoint(), () => lease.session.fork(1)]) {
+      assertEquals((await assertRejects(work, CheckpointError)).code, "checkpoint_refused");
+    }
+    assertEquals(value(await lease.session.exec("x")), "1");
   },
 };
 

@@ -1,9 +1,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { hiddenTests, History, loadProfile, SandboxPool, type SessionPool } from "../../mod.ts";
+import { hiddenTests, History, loadProfile, SandboxPool } from "../../mod.ts";
 import { PaddockClient } from "../../mod/client.ts";
+import type { BranchingPool } from "../../mod/sandbox.ts";
 import { HttpServer } from "../../src/server/http/http_server.ts";
 import { served } from "../server/served.ts";
-import { CONTRACT_SIZE, SESSION_POOL_CONTRACT } from "./session_pool_contract.ts";
+import { BRANCHING_POOL_CONTRACT, CONTRACT_SIZE, SESSION_POOL_CONTRACT } from "./session_pool_contract.ts";
 
 const token = "contract-token";
 
@@ -18,7 +19,7 @@ Deno.test.afterAll(() => workspaces[Symbol.asyncDispose]());
 
 /** Makes a pool from a local one, by kind. */
 const KINDS: Readonly<
-  Record<string, (local: SandboxPool, stack: AsyncDisposableStack) => SessionPool | Promise<SessionPool>>
+  Record<string, (local: SandboxPool, stack: AsyncDisposableStack) => BranchingPool | Promise<BranchingPool>>
 > = {
   "SandboxPool": (local) => local,
   "PaddockClient with its server in this process": (pool, stack) => {
@@ -44,7 +45,8 @@ for (const [kind, open] of Object.entries(KINDS)) {
   Deno.test(`${kind} fulfils the contract of a session pool`, async (t) => {
     await using stack = new AsyncDisposableStack();
     const pool = await open(workspaces, stack);
-    for (const [name, run] of Object.entries(SESSION_POOL_CONTRACT)) await t.step(name, () => run(pool));
+    const cases = { ...SESSION_POOL_CONTRACT, ...BRANCHING_POOL_CONTRACT };
+    for (const [name, run] of Object.entries(cases)) await t.step(name, () => run(pool));
   });
 }
 
