@@ -9,6 +9,7 @@ const CLIENT = decodeURIComponent(new URL("../../packaging/python/", import.meta
 const CHECKS = [
   ["client_checks.py", "a response must be an object\n"],
   ["client_tools_checks.py", "tools are checked\n"],
+  ["checkpoint_checks.py", "checkpoints are checked\n"],
   ["async_client_checks.py", "the asynchronous client is checked\n"],
 ] as const;
 

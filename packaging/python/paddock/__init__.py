@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .client import BatchOutcome, Client, ExecResult, GuestError, PaddockError, Score, Session
+from .client import BatchOutcome, Checkpoint, Client, ExecResult, GuestError, PaddockError, Score, Session
 
 if TYPE_CHECKING:
     from .aio import AsyncClient, AsyncSession
@@ -20,6 +20,7 @@ __all__ = [
     "AsyncClient",
     "AsyncSession",
     "BatchOutcome",
+    "Checkpoint",
     "Client",
     "ExecResult",
     "GuestError",

@@ -39,7 +39,7 @@ from typing import (
 )
 
 from . import client as core
-from .client import BatchOutcome, Body, Client, ExecResult, Files, OnOutput, PaddockError, Score, Tool
+from .client import BatchOutcome, Body, Checkpoint, Client, ExecResult, Files, OnOutput, PaddockError, Score, Tool
 
 if TYPE_CHECKING:
     import httpx
@@ -105,6 +105,7 @@ class AsyncClient:
         timeout: Optional[float] = None,
         memory_bytes: Optional[int] = None,
         metadata: Optional[Mapping[str, str]] = None,
+        checkpoint: Union[Checkpoint, str, None] = None,
     ) -> _Opening:
         """Opens a session: ``async with client.session() as session``, or ``session = await client.session()``.
 
@@ -113,7 +114,14 @@ class AsyncClient:
         """
         named = core._named_tools(tools, tool_timeout)
         limits = core._limits(timeout, memory_bytes)
-        body = {"seed": seed, "ttlSeconds": ttl, "metadata": metadata, "limits": limits, "tools": named.specs or None}
+        body = {
+            "seed": seed,
+            "from": core._checkpoint_id(checkpoint),
+            "ttlSeconds": ttl,
+            "metadata": metadata,
+            "limits": limits,
+            "tools": named.specs or None,
+        }
 
         async def opened() -> AsyncSession:
             until = None if wait is None else time.monotonic() + wait
@@ -142,6 +150,24 @@ class AsyncClient:
     async def sessions(self, metadata: Optional[Mapping[str, str]] = None) -> list[dict[str, Any]]:
         """Returns the sessions of this token that have this metadata, as the server describes them."""
         return core._list(await self._request("GET", core._sessions_path(metadata)), "sessions")
+
+    async def checkpoints(self) -> list[Checkpoint]:
+        """Returns the checkpoints of this token, least recently used first."""
+        contents = await self._request("GET", "/checkpoints")
+        return [core._checkpoint(each) for each in core._list(contents, "checkpoints")]
+
+    async def delete_checkpoint(self, checkpoint: Union[Checkpoint, str]) -> None:
+        """Deletes a checkpoint. Does nothing if the server does not keep it."""
+        with core._ignoring_missing():
+            await self._request("DELETE", core._checkpoint_path(checkpoint))
+
+    async def export_checkpoint(self, checkpoint: Union[Checkpoint, str]) -> bytes:
+        """Returns the bytes of a checkpoint, as ``Client.export_checkpoint``."""
+        return await self._request("GET", core._checkpoint_path(checkpoint))
+
+    async def import_checkpoint(self, contents: bytes) -> Checkpoint:
+        """Keeps a checkpoint that was exported, as ``Client.import_checkpoint``."""
+        return core._checkpoint(await self._post("/checkpoints", core._File(contents)))
 
     async def exec_batch(self, programs: Iterable[Union[str, Mapping[str, Any]]]) -> list[BatchOutcome]:
         """Runs many programs in one request, as ``Client.exec_batch``."""
@@ -367,6 +393,22 @@ class AsyncSession:
         async with self._lock:
             await self._client._post(f"{self._path}/reset", {"mode": mode, "seed": seed})
 
+    async def checkpoint(self) -> Checkpoint:
+        """Keeps the state of the session on the server, as ``Session.checkpoint``."""
+        async with self._lock:
+            return core._checkpoint(await self._client._post(f"{self._path}/checkpoint", {}))
+
+    async def restore(self, checkpoint: Union[Checkpoint, str]) -> None:
+        """Returns the session to a checkpoint, or its id. No code runs again."""
+        async with self._lock:
+            await self._client._post(f"{self._path}/restore", {"checkpoint": core._checkpoint_id(checkpoint)})
+
+    async def fork(self, count: int = 1, seed: Optional[int] = None) -> list[AsyncSession]:
+        """Opens copies of the session, as ``Session.fork``. The caller must close them."""
+        async with self._lock:
+            answer = await self._client._post(f"{self._path}/fork", {"count": count, "seed": seed})
+        return [AsyncSession(self._client, copy_id, self._tools) for copy_id in core._copy_ids(answer)]
+
     async def close(self) -> None:
         """Closes the session. It can be called again and does not fail: an unreachable session ends by itself."""
         if self._closed:
@@ -561,7 +603,7 @@ class _HttpxTransport:
 
     async def _pieces(self, request: _Request) -> AsyncGenerator[bytes, None]:
         """Returns the body of a response in pieces."""
-        headers = {**request.headers, **({} if request.body is None else {"content-type": "application/json"})}
+        headers = {**request.headers, **core._content_type(request.body)}
         content = core._contents(request.body)
         path = self._client._base + request.path
         try:

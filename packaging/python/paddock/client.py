@@ -35,15 +35,21 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any, Callable, Generator, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
-__all__ = ["BatchOutcome", "Client", "ExecResult", "GuestError", "PaddockError", "Score", "Session"]
+__all__ = ["BatchOutcome", "Checkpoint", "Client", "ExecResult", "GuestError", "PaddockError", "Score", "Session"]
 
 Files = Mapping[str, Union[str, bytes]]
 OnOutput = Callable[[str, str], None]
 Read = Callable[[http.client.HTTPResponse], Any]
 Tool = Callable[..., Any]
 WeightVersion = Callable[[], Union[int, str]]
-Body = Union[Mapping[str, Any], bytes]
-"""A JSON object, or its text."""
+
+
+class _File(bytes):
+    """A body that is sent as it is."""
+
+
+Body = Union[Mapping[str, Any], bytes, _File]
+"""A JSON object, its text, or a file."""
 
 _BUSY = (408, 429, 502, 503, 504)
 _GATEWAY = (502, 504)
@@ -76,7 +82,8 @@ class PaddockError(Exception):
         self.kind = kind
         """Error type of the server, such as ``not_found`` or ``busy``."""
         self.reason = reason
-        """Why a file was not read or written: ``file_not_found``, ``file_is_directory``, ``file_forbidden``, …"""
+        """Why a file was not read or written (``file_not_found``, ``file_is_directory``, …), or a checkpoint not made or
+        restored (``checkpoint_refused``, ``checkpoint_damaged``, …)."""
         self.retry_after = retry_after
         """Seconds to wait before a retry, as set by the server."""
         self._unsent: Optional[bool] = None
@@ -143,6 +150,19 @@ class Score:
     reason: Optional[str] = None
 
 
+@dataclass(frozen=True)
+class Checkpoint:
+    """The state of a session, which the server keeps for this token."""
+
+    id: str
+    bytes: int
+    """Size that the server keeps."""
+    tools: tuple[str, ...]
+    """Names of the tools of the last program before it was made."""
+    expires_at: str
+    """Time at which the server deletes it unless it is used before, in ISO 8601."""
+
+
 class Client:
     """Client of a server. ``token`` is an access token of the server. Times are in seconds."""
 
@@ -179,8 +199,9 @@ class Client:
         timeout: Optional[float] = None,
         memory_bytes: Optional[int] = None,
         metadata: Optional[Mapping[str, str]] = None,
+        checkpoint: Union[Checkpoint, str, None] = None,
     ) -> Session:
-        """Opens a session. The caller must close it.
+        """Opens a session. The caller must close it. It starts with the state of a ``checkpoint``, or its id.
 
         If all sessions are in use, it retries for ``wait`` seconds, or without limit. The server queues requests too.
 
@@ -197,7 +218,14 @@ class Client:
         until = None if wait is None else time.monotonic() + wait
         named = _named_tools(tools, tool_timeout)
         limits = _limits(timeout, memory_bytes)
-        body = {"seed": seed, "ttlSeconds": ttl, "metadata": metadata, "limits": limits, "tools": named.specs or None}
+        body = {
+            "seed": seed,
+            "from": _checkpoint_id(checkpoint),
+            "ttlSeconds": ttl,
+            "metadata": metadata,
+            "limits": limits,
+            "tools": named.specs or None,
+        }
         answer = self._post("/sessions", body, full_until=until, waits=True)
         return Session(self, _text(answer, "id"), named.functions)
 
@@ -223,6 +251,24 @@ class Client:
     def sessions(self, metadata: Optional[Mapping[str, str]] = None) -> list[dict[str, Any]]:
         """Returns the sessions of this token that have this metadata, as the server describes them."""
         return _list(self._request("GET", _sessions_path(metadata)), "sessions")
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """Returns the checkpoints of this token, least recently used first."""
+        return [_checkpoint(each) for each in _list(self._request("GET", "/checkpoints"), "checkpoints")]
+
+    def delete_checkpoint(self, checkpoint: Union[Checkpoint, str]) -> None:
+        """Deletes a checkpoint. Does nothing if the server does not keep it."""
+        with _ignoring_missing():
+            self._request("DELETE", _checkpoint_path(checkpoint))
+
+    def export_checkpoint(self, checkpoint: Union[Checkpoint, str]) -> bytes:
+        """Returns the bytes of a checkpoint, which contain the session's data and are not encrypted."""
+        contents: bytes = self._request("GET", _checkpoint_path(checkpoint))
+        return contents
+
+    def import_checkpoint(self, contents: bytes) -> Checkpoint:
+        """Keeps a checkpoint that was exported, of at most 32 MiB. The server's host must have signed it for this token."""
+        return _checkpoint(self._post("/checkpoints", _File(contents)))
 
     def exec_batch(self, programs: Iterable[Union[str, Mapping[str, Any]]]) -> list[BatchOutcome]:
         """Runs many programs in one request, each in its own interpreter, and returns their outcomes in order.
@@ -342,7 +388,7 @@ class Client:
         connection = self._connect(self._host, timeout=min(seconds, threading.TIMEOUT_MAX))
         try:
             contents = _contents(body)
-            all_headers = {**self._headers, **headers, **({} if body is None else {"content-type": "application/json"})}
+            all_headers = {**self._headers, **headers, **_content_type(body)}
             early_disconnect = _send(connection, method, self._base + path, contents, all_headers)
             reader: Any = _DeadlineReader(connection.sock, until)  # of a socket, it needs makefile() only
             response = http.client.HTTPResponse(reader, method=method)
@@ -453,6 +499,26 @@ class Session:
         """Resets variables and files. ``rewind`` is faster, but only safe if you trust the last program."""
         with self._lock:
             self._client._post(f"{self._path}/reset", {"mode": mode, "seed": seed})
+
+    def checkpoint(self) -> Checkpoint:
+        """Keeps the state of the session on the server: variables, files and shell. The session goes on."""
+        with self._lock:
+            return _checkpoint(self._client._post(f"{self._path}/checkpoint", {}))
+
+    def restore(self, checkpoint: Union[Checkpoint, str]) -> None:
+        """Returns the session to a checkpoint, or its id. No code runs again."""
+        with self._lock:
+            self._client._post(f"{self._path}/restore", {"checkpoint": _checkpoint_id(checkpoint)})
+
+    def fork(self, count: int = 1, seed: Optional[int] = None) -> list[Session]:
+        """Opens copies of the session, each with other random numbers, which the caller must close.
+
+        With ``seed``, the first copy has random numbers from it, and each further copy from the next integer. Copies can
+        call the tools of the session.
+        """
+        with self._lock:
+            answer = self._client._post(f"{self._path}/fork", {"count": count, "seed": seed})
+        return [Session(self._client, copy_id, self._tools) for copy_id in _copy_ids(answer)]
 
     def close(self) -> None:
         """Closes the session. It can be called again and never raises: an unreachable session ends by itself."""
@@ -675,6 +741,14 @@ def _sessions_path(metadata: Optional[Mapping[str, str]]) -> str:
     return f"/sessions?metadata={_quoted(urllib.parse.urlencode(metadata or {}))}"
 
 
+def _checkpoint_id(checkpoint: Union[Checkpoint, str, None]) -> Optional[str]:
+    return checkpoint.id if isinstance(checkpoint, Checkpoint) else checkpoint
+
+
+def _checkpoint_path(checkpoint: Union[Checkpoint, str]) -> str:
+    return f"/checkpoints/{_quoted(_checkpoint_id(checkpoint) or '')}"
+
+
 def _removal(session_path: str, path: str, recursive: bool) -> str:
     """Returns the path of the request that removes a file or folder."""
     query = urllib.parse.urlencode({"path": path, "recursive": "true" if recursive else "false"})
@@ -722,6 +796,13 @@ def _contents(body: Optional[Body]) -> Optional[bytes]:
     if isinstance(body, Mapping):
         return json.dumps({key: value for key, value in body.items() if value is not None}).encode()
     return body
+
+
+def _content_type(body: Optional[Body]) -> dict[str, str]:
+    """Returns the header of a body."""
+    if body is None:
+        return {}
+    return {"content-type": "application/octet-stream" if isinstance(body, _File) else "application/json"}
 
 
 def _has_port(parts: urllib.parse.SplitResult) -> bool:
@@ -924,6 +1005,21 @@ def _text(value: Mapping[str, Any], key: str) -> str:
     if not isinstance(text, str):
         raise PaddockError(f"The response is invalid: {key!r} must be a text")
     return text
+
+
+def _checkpoint(answer: Mapping[str, Any]) -> Checkpoint:
+    checkpoint_id, expires_at = _text(answer, "id"), _text(answer, "expiresAt")
+    size, tools = answer.get("bytes"), answer.get("tools")
+    if not isinstance(size, int) or not isinstance(tools, list):
+        raise PaddockError("The response is invalid: 'bytes' must be a number and 'tools' a list")
+    return Checkpoint(checkpoint_id, size, tuple(str(name) for name in tools), expires_at)
+
+
+def _copy_ids(answer: Mapping[str, Any]) -> list[str]:
+    copies = answer.get("sessions")
+    if not isinstance(copies, list):
+        raise PaddockError("Cannot fork session as the response has no list of sessions")
+    return [_text(copy, "id") for copy in copies]
 
 
 def _result(answer: Mapping[str, Any]) -> ExecResult:
