@@ -30,8 +30,12 @@ export class Rewind {
     this.#stackPointer = Number(python.exports.__stack_pointer.value);
   }
 
-  /** Restores the state. Throws if the heap has grown too large, or if a device or a mount was removed. */
-  run(): void {
+  /**
+   * Restores the state. Throws if the heap has grown too large, or if a device or a mount was removed.
+   *
+   * @param beforeHeap Called before the heap is written.
+   */
+  run(beforeHeap: () => void = () => {}): void {
     const { exports, closures, linker } = this.#python;
     const maxBytes = MAX_REWIND_FACTOR * this.#image.heapBytes;
     const { byteLength } = exports.memory.buffer;
@@ -41,6 +45,7 @@ export class Rewind {
     this.#files.restore();
     closures.freeAll();
     linker.rewind();
+    beforeHeap();
     this.#python.writeImage({ used: true }); // also the unused C stack, where a program may have left data
     exports.__stack_pointer.value = this.#stackPointer;
   }

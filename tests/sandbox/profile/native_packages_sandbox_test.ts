@@ -1,11 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { zipSync } from "fflate";
-import { join } from "node:path";
-import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
-import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import type { Session } from "../../../src/sandbox/session.ts";
-import { sha256 } from "../../../src/hash.ts";
-import { copyPlainImage } from "../copy_image.ts";
+import { startWithPackage, WHEEL } from "./native_package.ts";
 import { TempFolder } from "../../temp_folder.ts";
 import {
   assembleSideModule,
@@ -16,13 +11,11 @@ import {
 } from "./side_modules.ts";
 import { value } from "../started.ts";
 
-const WHEEL = "native-1.0-py3-none-pyemscripten_2026_0_wasm32.whl";
 const OPEN = "import ctypes\nuser = ctypes.CDLL(SITE + '/native/libuser.so')";
-const encoder = new TextEncoder();
 
 Deno.test("a package with native code", async (t) => {
   await using folder = await TempFolder.of();
-  await using sandbox = await startWith(folder.path, {
+  await using sandbox = await startWithPackage(folder.path, {
     preimports: ["native", "numpy"],
     files: {
       "native/__init__.py":
@@ -137,7 +130,7 @@ Deno.test("Sandbox.start() refuses native code that is of another platform or ca
   await using folder = await TempFolder.of();
   const library = assembleSideModule(`(import "env" "backtrace" (func))`, "");
   const start = (wheel: string) =>
-    startWith(folder.path, { preimports: [], wheel, files: { "native/core.so": library } });
+    startWithPackage(folder.path, { preimports: [], wheel, files: { "native/core.so": library } });
   await assertRejects(
     () => start("native-1.0-cp314-cp314-manylinux_2_28_x86_64.whl"),
     TypeError,
@@ -157,19 +150,3 @@ Deno.test("Sandbox.start() refuses native code that is of another platform or ca
 });
 
 const PRELUDE = "SITE = '/lib/python3.14/site-packages'\n";
-
-async function startWith(
-  directory: string,
-  options: { preimports: string[]; files: Record<string, string | Uint8Array>; wheel?: string },
-): Promise<Sandbox> {
-  const { wheel = WHEEL, files, preimports } = options;
-  const contents = Object.entries(files).map(([path, file]) =>
-    [path, typeof file === "string" ? encoder.encode(file) : file] as const
-  );
-  const bytes = zipSync(Object.fromEntries(contents));
-  await Deno.writeFile(join(directory, wheel), bytes);
-  await copyPlainImage(join(directory, "cache"));
-  const packages = { native: { wheel, sha256: await sha256(bytes) } };
-  const profile = parseProfile(JSON.stringify({ preimports, packages }), { source: "mine", directory });
-  return await Sandbox.start({ cacheDir: join(directory, "cache"), profile });
-}

@@ -103,9 +103,10 @@ export class GuestCheckpoint {
     if (Boolean(head.shell) !== Boolean(shell)) {
       throw new Error("Cannot restore checkpoint as only one of it and the session has a shell");
     }
-    rewind.run();
-    if (head.links) python.linker.adopt(head.links);
-    python.heapLimit.growTo(head.heapBytes);
+    rewind.run(() => {
+      python.heapLimit.growTo(head.heapBytes);
+      if (head.links) python.linker.adopt(head.links);
+    });
     python.heapDelta.unpack(head.runs, packed);
     const nodes = this.#tree.restore(head.files, (size) => contents.take(size));
     restoreOpenFiles(python.fs, head.open, nodes);

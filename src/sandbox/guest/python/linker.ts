@@ -121,30 +121,42 @@ export class Linker {
   }
 
   /**
-   * Loads the libraries of a checkpoint that the image has not, after a rewind. Their data are in its heap.
+   * Takes over the libraries and addresses of a checkpoint that the image has not, after a rewind and before the heap is
+   * written: a new instance writes its initial data to it.
    *
    * @throws {Error} if a slot that one had is in use.
    */
   adopt({ places, handles }: LinkImage): void {
     const known = this.#loaded.length;
     const firstFree = this.#table.length;
-    const loads = places.slice(known);
-    for (const { library, tableBase, addedSlots } of loads) {
-      const range = this.#ranges.get(library);
-      const added = Object.entries(addedSlots).filter(([name, slot]) => range?.addedSlots[name] !== slot);
-      const isTaken = added.some(([, slot]) => slot < firstFree) ||
-        (range ? range.tableBase !== tableBase : tableBase < firstFree);
-      if (isTaken || !this.#libraries[library]) {
-        throw new Error(`Cannot load library ${library} as its slots of the function table are in use`);
-      }
-    }
-    const ends = loads.flatMap(({ library, tableBase, addedSlots }) => [
+    for (const place of places) this.#requireFreeSlots(place, firstFree);
+    const ends = places.flatMap(({ library, tableBase, addedSlots }) => [
       tableBase + this.#linkOf(library).tableSlots,
       ...Object.values(addedSlots).map((slot) => slot + 1),
     ]);
     this.#table.grow(Math.max(firstFree, ...ends) - firstFree);
-    loads.forEach((place) => this.#place(place));
+    places.slice(0, known).forEach((place, index) => this.#addSlots(this.#loaded[index] as Loaded, place));
+    places.slice(known).forEach((place) => this.#place(place));
     this.#restoreHandles({ handles });
+  }
+
+  /** Throws if another function may be at an address of a library. */
+  #requireFreeSlots({ library, tableBase, addedSlots }: LoadedPlace, firstFree: number): void {
+    const range = this.#ranges.get(library);
+    const isTaken = Object.entries(addedSlots).some(([name, slot]) =>
+      slot < firstFree && range?.addedSlots[name] !== slot
+    );
+    if (isTaken || !this.#libraries[library] || tableBase < firstFree && range?.tableBase !== tableBase) {
+      throw new Error(`Cannot load library ${library} as its slots of the function table are in use`);
+    }
+  }
+
+  /** Gives functions of a library of the image the addresses that were looked up since. */
+  #addSlots({ exports, addedSlots }: Loaded, place: LoadedPlace): void {
+    for (const [name, slot] of Object.entries(place.addedSlots)) {
+      this.#table.set(slot, exports[name] as Call);
+      addedSlots[name] = slot;
+    }
   }
 
   /** Forgets the libraries that were loaded since the image was restored. */
