@@ -135,12 +135,14 @@ export const CALLED_BY_GUEST: readonly string[] = [
   "emscripten_stack_init",
   "emscripten_stack_get_base",
   "emscripten_stack_get_end",
+  "setTempRet0",
 ];
 
 /** The C functions that the guest calls in the Wasm instance. */
 export interface PythonExports {
   memory: WebAssembly.Memory;
   __stack_pointer: WebAssembly.Global;
+  __indirect_function_table: WebAssembly.Table;
   /** Address of two addresses of names. */
   tzname: WebAssembly.Global;
   PyBytes_FromStringAndSize(data: Pointer, size: number): Pointer;
@@ -164,6 +166,7 @@ export interface PythonExports {
   emscripten_stack_init(): void;
   emscripten_stack_get_base(): Pointer;
   emscripten_stack_get_end(): Pointer;
+  setTempRet0(value: number): void;
 }
 
 /** Names of the properties of a restored interpreter's module that the guest uses. */

@@ -1,6 +1,7 @@
 import type { FileSystem, FsNode } from "./emscripten.ts";
 import type { HeapImage } from "./heap_image.ts";
 import type { Python } from "./python/interpreter.ts";
+import { resetGlobals } from "./python/module_state.ts";
 
 /** A heap never shrinks. If it is larger than this many times the image, a fresh interpreter is cheaper. */
 const MAX_REWIND_FACTOR = 4;
@@ -15,7 +16,7 @@ export interface RewindParts {
   readonly home: string;
 }
 
-/** Restores an interpreter's initial state: files, closures, heap and C stack. */
+/** Restores an interpreter's initial state: files, closures, heap, globals and C stack. */
 export class Rewind {
   readonly #python: Python;
   readonly #image: HeapImage;
@@ -27,6 +28,7 @@ export class Rewind {
     this.#python = python;
     this.#image = image;
     this.#files = new FileSnapshot(python.fs, home);
+    resetGlobals(python.exports); // in a restored interpreter the bounds of the stack are not set
     this.#stackPointer = Number(python.exports.__stack_pointer.value);
   }
 
@@ -47,6 +49,7 @@ export class Rewind {
     linker.rewind();
     beforeHeap();
     this.#python.writeImage({ used: true }); // also the unused C stack, where a program may have left data
+    resetGlobals(exports);
     exports.__stack_pointer.value = this.#stackPointer;
   }
 }

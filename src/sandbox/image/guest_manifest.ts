@@ -19,6 +19,7 @@ import outbox from "../guest/outbox.ts" with { type: "text" };
 import interpreter from "../guest/python/interpreter.ts" with { type: "text" };
 import linker from "../guest/python/linker.ts" with { type: "text" };
 import localTime from "../guest/python/local_time.ts" with { type: "text" };
+import moduleState from "../guest/python/module_state.ts" with { type: "text" };
 import sideModule from "../guest/python/side_module.ts" with { type: "text" };
 import signals from "../guest/python/signals.ts" with { type: "text" };
 import stack from "../guest/python/stack.ts" with { type: "text" };
@@ -72,6 +73,7 @@ export const WORKER_FILES: GuestFiles = {
   denials,
   side_module: sideModule,
   linker,
+  module_state: moduleState,
   local_time: localTime,
   stack,
   signals,

@@ -61,12 +61,14 @@ export interface CheckpointParts {
 export class GuestCheckpoint {
   readonly #parts: CheckpointParts;
   readonly #tree: FileTree;
+  /** Lowest address of the C stack. */
+  readonly #stackEnd: number;
 
-  /** Records the files at the start. */
+  /** Records the files and the bounds of the stack at the start. */
   constructor(parts: CheckpointParts) {
     this.#parts = parts;
     this.#tree = new FileTree(parts.python.fs);
-    parts.python.exports.emscripten_stack_init(); // in a restored interpreter the bounds of the stack are not set
+    this.#stackEnd = parts.python.exports.emscripten_stack_get_end() >>> 0;
   }
 
   /**
@@ -133,13 +135,21 @@ export class GuestCheckpoint {
     }
   }
 
+  /** Finds the pages that differ, outside the part of the C stack that no function uses: ended calls left data there. */
+  #findRuns(): PageRun[] {
+    const { exports, heapDelta } = this.#parts.python;
+    const free = Math.ceil(this.#stackEnd / PAGE_BYTES) * PAGE_BYTES;
+    const pointer = Number(exports.__stack_pointer.value) >>> 0;
+    return heapDelta.find(free, Math.max(free, pointer - pointer % PAGE_BYTES));
+  }
+
   #describe(files: TreeImage, open: readonly OpenFile[]): CheckpointHead {
     const { python, signals, clock, shell } = this.#parts;
     const links = python.linker.capture();
     const zone = python.localTime.encoded;
     return {
       heapBytes: python.exports.memory.buffer.byteLength,
-      runs: findRuns(python),
+      runs: this.#findRuns(),
       files,
       open,
       ...(links && { links }),
@@ -150,13 +160,6 @@ export class GuestCheckpoint {
       ...(shell && { shell: shell.capture() }),
     };
   }
-}
-
-/** Finds the pages that differ, outside the part of the C stack that no function uses: ended calls left data there. */
-function findRuns({ exports, heapDelta }: Python): PageRun[] {
-  const free = Math.ceil((exports.emscripten_stack_get_end() >>> 0) / PAGE_BYTES) * PAGE_BYTES;
-  const pointer = Number(exports.__stack_pointer.value) >>> 0;
-  return heapDelta.find(free, Math.max(free, pointer - pointer % PAGE_BYTES));
 }
 
 /** Sends bytes in frames of one size, whatever the sizes of the pieces that they come in. */

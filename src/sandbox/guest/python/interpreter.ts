@@ -4,6 +4,7 @@ import { throwIfKilled } from "../ring.ts";
 import { mountReadOnly, type ReadOnlyTree } from "../read_only_files.ts";
 import { Denials } from "../denials.ts";
 import { Linker } from "./linker.ts";
+import { removeReferenceCalls } from "./module_state.ts";
 import { LocalTime } from "./local_time.ts";
 import type { NativeCode } from "./side_module.ts";
 import { PythonStack, Suspending } from "./stack.ts";
@@ -72,6 +73,7 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
     writeImage: createImageWriter(exports.memory, image),
     heapDelta: new HeapDelta(exports.memory, image),
   };
+  wasm.denyReferenceCalls();
   wasm.linker.restore(image.links);
   python.writeImage({ used: false });
   return python;
@@ -102,6 +104,7 @@ export function createInstantiator(
 ): {
   instantiate: (imports: WebAssembly.Imports, done: InstanceReceiver) => object;
   exports: () => PythonExports;
+  denyReferenceCalls: () => void;
   /** Removes the imported JavaScript functions, so that Python cannot look them up by name through Emscripten. */
   hideImports: () => void;
   closures: Closures;
@@ -113,6 +116,7 @@ export function createInstantiator(
 } {
   let exports: PythonExports | undefined;
   const heap = () => new Uint8Array((exports as PythonExports).memory.buffer);
+  let deniedSlots: ReadonlySet<number> = new Set();
   const closures = new Closures(heap);
   const heapLimit = new HeapLimit(() => exports as PythonExports);
   const threads = new PythonThreads(() => exports as PythonExports, options.cStackBytes);
@@ -127,7 +131,10 @@ export function createInstantiator(
       const allowed = options.runInitializers ? imports : stripJsBridge(imports);
       const watched = heapLimit.wrapImports(closures.wrapImports(localTime.wrapImports(allowed)));
       const limited = linker.wrapImports(
-        denials.wrapImports(limitCalls(completeImports(watched, assets.interrupt), heap), heap),
+        denials.wrapImports(
+          limitCalls(completeImports(watched, assets.interrupt), { heap, deniedSlots: () => deniedSlots }),
+          heap,
+        ),
       );
       const complete = rejectMissing(
         options.runInitializers ? limited : threads.wrapImports(limited, Suspending),
@@ -143,6 +150,7 @@ export function createInstantiator(
       return {};
     },
     exports: () => exports as PythonExports,
+    denyReferenceCalls: () => void (deniedSlots = removeReferenceCalls(exports as PythonExports)),
     hideImports: () => hidden.forEach((hide) => hide()),
     closures,
     heapLimit,

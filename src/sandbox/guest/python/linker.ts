@@ -182,7 +182,7 @@ export class Linker {
   }
 
   get #table(): WebAssembly.Table {
-    return this.#main.__indirect_function_table as WebAssembly.Table;
+    return this.#mainExports().__indirect_function_table;
   }
 
   #linkOf(library: number): LinkInfo {
