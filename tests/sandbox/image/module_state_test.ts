@@ -29,7 +29,8 @@ const TABLE_GROW = 15;
 function mutableGlobals(): number[] {
   const reader = new WasmReader(bodyOf(GLOBAL));
   const found: number[] = [];
-  for (let index = imports.globals, left = reader.number(); left > 0; index++, left--) {
+  const end = imports.globals + reader.number();
+  for (let index = imports.globals; index < end; index++) {
     const [type, isMutable] = [reader.byte(), reader.byte()];
     const operation = reader.byte();
     assert(type === I32 && [I32_CONST, GLOBAL_GET].includes(operation), `global ${index} is a number`);
@@ -46,7 +47,8 @@ function functionsWith(bytes: readonly number[]): string[] {
   const reader = new WasmReader(bodyOf(CODE));
   const pattern = Buffer.from(bytes);
   const found: string[] = [];
-  for (let index = imports.functions.length, left = reader.number(); left > 0; index++, left--) {
+  const end = imports.functions.length + reader.number();
+  for (let index = imports.functions.length; index < end; index++) {
     if (Buffer.from(reader.bytes(reader.number())).includes(pattern)) {
       found.push(names.get(index) ?? `${index}`);
     }
@@ -98,7 +100,8 @@ Deno.test("the tables of CPython's module are that of functions and two of refer
 Deno.test("an interpreter gets no reference to a JavaScript value but what it waits for in poll() and for sockets", () => {
   const reader = new WasmReader(bodyOf(TYPE));
   const typesWithReference = new Set<number>();
-  for (let index = 0, left = reader.number(); left > 0; index++, left--) {
+  const count = reader.number();
+  for (let index = 0; index < count; index++) {
     const form = reader.byte();
     assertEquals(form, 0x60, `type ${index} is that of a function`);
     for (const values of [reader.bytes(reader.number()), reader.bytes(reader.number())]) {
