@@ -54,18 +54,15 @@ export function execRequest(
   limits: Limits,
 ): Uint8Array<ArrayBuffer> {
   const { stdin, argv, inputs, tools = [] } = options;
-  const rewinds = rewindsWithExec(options);
   const { hostToolCalls: calls, outputBytes: valueCap } = limits;
-  if (stdin === undefined && !argv && inputs.length === 0 && tools.length === 0) {
-    return encodeExec(code, { calls, valueCap, rewinds });
-  }
+  const head = { calls, valueCap, rewinds: rewindsWithExec(options), hasStdin: !!stdin };
+  if (!argv && inputs.length === 0 && tools.length === 0) return encodeExec(code, head);
   const extras = {
-    stdin,
     script: argv,
     inputs: inputs.map(({ name, type }) => [name, type]),
     tools: tools.map(toolSpec),
   };
-  return encodeExec(code, { calls, valueCap, extras, rewinds });
+  return encodeExec(code, { ...head, extras });
 }
 
 /** Returns the description of a tool that is sent to the guest. */

@@ -113,12 +113,13 @@ export class ExecRun<Result> implements GuestListener {
    * @throws {ArgumentRangeError} if the request is larger than a frame.
    */
   async run(kind: FrameKind, request: Uint8Array): Promise<ExecEnd<Result>> {
-    if (request.length > MAX_FRAME_BYTES) {
+    const { signal, timeoutMs, inputs = [] } = this.#options;
+    const bytes = Math.max(request.length, ...inputs.map(({ length }) => length));
+    if (bytes > MAX_FRAME_BYTES) {
       throw new ArgumentRangeError(
-        `Cannot exec as code and stdin must have at most ${MAX_FRAME_BYTES} bytes: current value has ${request.length}`,
+        `Cannot exec as code, stdin and inputs must have at most ${MAX_FRAME_BYTES} bytes each: current value has ${bytes}`,
       );
     }
-    const { signal, timeoutMs, inputs = [] } = this.#options;
     const onAbort = () => this.#stop("aborted");
     signal?.addEventListener("abort", onAbort);
     if (signal?.aborted) onAbort();

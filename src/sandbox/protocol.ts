@@ -118,22 +118,28 @@ export function decodeLost(payload: Uint8Array): { reason: Uint8Array; exitCode:
 
 /**
  * Returns the payload of an `exec` frame: `u8 flags | u32 calls | u32 value characters | u32 code bytes | code |
- * extras`. The extras are JSON: `stdin`, `script`, `inputs`, `tools`, and `code` in place of code that UTF-8 cannot
- * represent. Most execs have none. Flags: 1 extras follow, 2 the guest rewinds after the result and then sends `done`.
+ * extras`. The extras are JSON: `script`, `inputs` and `tools`. Most execs have none. Flags: 1 extras follow, 2 the guest
+ * rewinds after the result and then sends `done`, 4 the first `input` frame before it is the program's stdin.
  */
 export function encodeExec(
   code: string,
-  options: { calls: number; valueCap: number; extras?: object | undefined; rewinds?: boolean },
+  options: {
+    calls: number;
+    valueCap: number;
+    extras?: object | undefined;
+    rewinds?: boolean;
+    hasStdin?: boolean;
+  },
 ): Uint8Array<ArrayBuffer> {
-  const { calls, valueCap, extras, rewinds = false } = options;
-  const isText = code.isWellFormed();
-  const json = extras || !isText
-    ? encoder.encode(JSON.stringify({ ...extras, ...(!isText && { code }) }))
-    : undefined;
-  const source = encoder.encode(isText ? code : "");
+  const { calls, valueCap, extras, rewinds = false, hasStdin = false } = options;
+  const json = extras && encoder.encode(JSON.stringify(extras));
+  const source = encodeText(code);
   const payload = new Uint8Array(EXEC_HEAD_BYTES + source.length + (json?.length ?? 0));
   const view = new DataView(payload.buffer);
-  view.setUint8(0, (json ? ExecFlag.extras : 0) | (rewinds ? ExecFlag.rewind : 0));
+  view.setUint8(
+    0,
+    (json ? ExecFlag.extras : 0) | (rewinds ? ExecFlag.rewind : 0) | (hasStdin ? ExecFlag.stdin : 0),
+  );
   view.setUint32(1, calls, true);
   view.setUint32(5, valueCap, true);
   view.setUint32(9, source.length, true);
@@ -145,7 +151,20 @@ export function encodeExec(
 const EXEC_HEAD_BYTES = 13;
 
 /** Bits of the first byte of an `exec` frame. */
-export const ExecFlag = { extras: 1, rewind: 2 } as const;
+export const ExecFlag = { extras: 1, rewind: 2, stdin: 4 } as const;
+
+/** Returns text as UTF-8. An unpaired surrogate becomes three bytes, as with Python's `surrogatepass`. */
+export function encodeText(text: string): Uint8Array<ArrayBuffer> {
+  if (text.isWellFormed()) return encoder.encode(text);
+  const pieces = text.split(/(\p{Surrogate})/u).map((piece) => {
+    const unit = piece.charCodeAt(0);
+    const isUnpaired = piece.length === 1 && unit >= 0xd800 && unit < 0xe000;
+    return isUnpaired
+      ? new Uint8Array([0xe0 | unit >> 12, 0x80 | unit >> 6 & 0x3f, 0x80 | unit & 0x3f])
+      : encoder.encode(piece);
+  });
+  return join(pieces);
+}
 
 /** Statuses of an exec's outcome. The first byte of an outcome is an index. */
 export const OUTCOME_STATUSES = ["ok", "error", "memory", "interrupted", "exited"] as const;

@@ -37,7 +37,7 @@ import { disposeUnless, type Lease } from "./lease.ts";
 import { maxResidentBytes } from "./process/command.ts";
 import type { Profile } from "./profile/profile.ts";
 import type { Layer } from "./profile/schema.ts";
-import { FrameKind } from "./protocol.ts";
+import { encodeText, FrameKind } from "./protocol.ts";
 
 const encoder = new TextEncoder();
 
@@ -243,7 +243,10 @@ export class Session implements BranchingSession {
     if (options.files) await putFiles(link, options.files);
     limitMemory(link, options.memoryBytes, limits);
     const parse = (payload: Uint8Array) => parseResult(payload, limits.outputBytes);
-    const inputs = options.inputs.map(({ contents }) => contents);
+    const inputs = [
+      ...(options.stdin ? [encodeText(options.stdin)] : []),
+      ...options.inputs.map(({ contents }) => contents),
+    ];
     const rewinds = rewindsWithExec(options);
     const run = new ExecRun(link, { ...options, ...this.#runLimits(), timeoutMs, parse, inputs, rewinds });
     const end = await run.run(FrameKind.exec, execRequest(code, options, limits));

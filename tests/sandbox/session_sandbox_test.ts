@@ -334,6 +334,10 @@ Deno.test("Session.exec() reads the given stdin", (t) =>
         "OSError",
       );
     },
+    "with unpaired surrogates, which Python reads as bytes": async (session) => {
+      const result = await session.exec("import sys\nsys.stdin.buffer.read()", { stdin: "a\ud800😀\udfff" });
+      assertEquals(value(result), String.raw`b'a\xed\xa0\x80\xf0\x9f\x98\x80\xed\xbf\xbf'`);
+    },
     "and raises EOFError at its end": async (session) => {
       const result = await session.exec("input()\ninput()", { stdin: "one" });
       assertEquals(traceback(result).split("\n").at(-2), "EOFError: EOF when reading a line");

@@ -67,7 +67,7 @@ export class Devices {
   readonly #replies: Uint8Array[] = [];
   #reply: Uint8Array = new Uint8Array(0);
   #memory: Uint8Array = EMPTY;
-  #input: Uint8Array | undefined;
+  #stdin: Uint8Array = EMPTY;
   #commands: CommandRequests | undefined;
   readonly #channel: Channel;
   readonly #options: { outputBytes: number; interrupt: Uint8Array; clocks: ClockRequests };
@@ -88,12 +88,9 @@ export class Devices {
     };
     const kinds: StreamOps[] = [
       {
-        read: (_s, buffer, offset, length) => this.#readInput(buffer, offset, length),
-        write: (_s, buffer, offset, length) => {
-          if (this.#input) throw new fs.ErrnoError(EBADF);
-          this.#input = new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, length)
-            .slice();
-          return length;
+        read: (_s, buffer, offset, length) => this.#readStdin(buffer, offset, length),
+        write: () => {
+          throw new fs.ErrnoError(EBADF);
         },
       },
       { write: (_s, buffer, offset, length) => this.#print(FrameKind.stdout, buffer, offset, length) },
@@ -121,15 +118,15 @@ export class Devices {
     this.#commands = commands;
   }
 
-  /** Resets the state of the previous exec. The runner may write an input for the next one if it `takesInput`. */
-  reset({ takesInput }: { takesInput: boolean }): void {
+  /** Resets the state of the previous exec. If the next one `hasStdin`, that is the first of the inputs. */
+  reset({ hasStdin }: { hasStdin: boolean }): void {
     this.truncated = this.flooded = false;
     this.droppedDisplays = this.#displays = this.#displayBytes = 0;
     this.#writtenBytes = 0;
     this.#lastKind = undefined;
     this.#replies.length = 0;
     this.#reply = EMPTY;
-    this.#input = takesInput ? undefined : EMPTY;
+    this.#stdin = hasStdin ? this.inputs.shift() ?? EMPTY : EMPTY;
   }
 
   /** Runs `work` and sends its stderr to the stream that `route` names. Captures nothing. */
@@ -164,12 +161,10 @@ export class Devices {
     this.#print(FrameKind[kind], new Int8Array(bytes.buffer), bytes.byteOffset, bytes.length);
   }
 
-  /** Reads the input that the runner wrote, once, before the program started. */
-  #readInput(buffer: Int8Array, offset: number, length: number): number {
-    const input = this.#input ?? EMPTY;
-    const piece = input.subarray(0, length);
+  #readStdin(buffer: Int8Array, offset: number, length: number): number {
+    const piece = this.#stdin.subarray(0, length);
     new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, piece.length).set(piece);
-    this.#input = input.subarray(piece.length);
+    this.#stdin = this.#stdin.subarray(piece.length);
     return piece.length;
   }
 

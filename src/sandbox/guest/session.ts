@@ -61,7 +61,7 @@ export class GuestSession {
       if (kind === FrameKind.exec) {
         const flags = payload[0] ?? 0;
         this.#rewinds = (flags & ExecFlag.rewind) !== 0;
-        this.#beginExec({ hasExtras: (flags & ExecFlag.extras) !== 0 });
+        this.#beginExec({ hasStdin: (flags & ExecFlag.stdin) !== 0 });
         return payload;
       }
       if (kind === FrameKind.shell) return this.#runShell(payload).then(() => this.#nextExec());
@@ -87,7 +87,7 @@ export class GuestSession {
 
   async #runShell(payload: Uint8Array): Promise<void> {
     if (!this.#shell) throw new Error("this session has no shell");
-    this.#beginExec({ hasExtras: false });
+    this.#beginExec({ hasStdin: false });
     const request = JSON.parse(decoder.decode(payload)) as ShellRequest;
     this.#endExec(textBytes(JSON.stringify(await this.#shell.run(request))));
   }
@@ -118,11 +118,11 @@ export class GuestSession {
     return { stdout, stderr, exitCode: end.exitCode };
   }
 
-  /** Resets what belongs to one exec. Only an exec with extras may have an input. */
-  #beginExec({ hasExtras }: { hasExtras: boolean }): void {
+  /** Resets what belongs to one exec. */
+  #beginExec({ hasStdin }: { hasStdin: boolean }): void {
     const { devices, interrupt, signals } = this.#parts;
     this.#files.openStandard();
-    devices.reset({ takesInput: hasExtras });
+    devices.reset({ hasStdin });
     signals.stopTimers();
     this.#parts.python.denials.reset();
     interrupt[0] = 0;

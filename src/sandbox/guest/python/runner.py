@@ -36,7 +36,7 @@ OWN_SOURCE_WORDS = ("__file__", "argv", "multiprocessing", "ProcessPoolExecutor"
 
 SIGINT = signal.SIGINT
 _signal = _signals.set_c_handler
-_write, _getcwd = os.write, os.getcwd
+_getcwd = os.getcwd
 _join, _normpath = os.path.join, os.path.normpath
 _dumps, _loads = json.dumps, json.loads
 _TextIOWrapper = io.TextIOWrapper
@@ -50,9 +50,9 @@ _state = types.SimpleNamespace(block=0, name="", active=False, stopped=False, lo
 
 
 EXEC_HEAD = struct.Struct("<BIII")
-"""Of a request to run code: its flags, of which 1 says that JSON follows the code, the budget of calls, the maximum length of a value, and the
-length of the code, in bytes."""
-MAX_FLAGS = 4
+"""Of a request to run code: its flags, the budget of calls, the maximum length of a value, and the length of the code,
+in bytes."""
+HAS_EXTRAS, HAS_STDIN, MAX_FLAGS = 1, 4, 8
 """Requests that start with a larger byte are JSON."""
 _unpack_head = EXEC_HEAD.unpack_from
 OK = {"status": "ok"}
@@ -88,12 +88,11 @@ def _run(request):
     _state.stopped = False
     try:
         flags, calls, value_cap, code_bytes = _unpack_head(request)
-        has_extras = flags & 1
         end = EXEC_HEAD.size + code_bytes
-        extras = _loads(request[end:]) if has_extras else {}
-        code = extras["code"] if "code" in extras else request[EXEC_HEAD.size : end].decode()
+        extras = _loads(request[end:]) if flags & HAS_EXTRAS else {}
+        code = request[EXEC_HEAD.size : end].decode("utf-8", "surrogatepass")
         _begin(extras.get("tools", ()), calls)
-        _prepare_streams(extras.get("stdin", "") if has_extras else None)
+        _prepare_streams(flags & HAS_STDIN)
         inputs = extras.get("inputs")
         outcome = _outcome_of(lambda: _values.set_inputs(inputs, _main.__dict__)) if inputs else None
         if outcome is not None:
@@ -380,28 +379,18 @@ def _describe_exit(code):
     return {"status": "exited", "exitCode": 1}
 
 
-def _prepare_streams(text):
-    """Opens the streams that are closed. `text` is the block's input; None if there is none."""
-    if text is not None:
-        _write_input(text.encode("utf-8", "surrogatepass"))
-    if text or sys.stdin is not _state.no_input or sys.stdin.closed:
+def _prepare_streams(has_stdin):
+    """Opens the streams that are closed, and a new stdin if there is something to read."""
+    if has_stdin or sys.stdin is not _state.no_input or sys.stdin.closed:
         raw = io.BufferedReader(io.FileIO(0, "r", closefd=False), INPUT_BUFFER_BYTES)
         raw.raw.name = "<stdin>"
         sys.stdin = sys.__stdin__ = _TextIOWrapper(raw, "utf-8", "surrogateescape", newline="\n")
         sys.stdin.mode = "r"
-        _state.no_input = None if text else sys.stdin
+        _state.no_input = None if has_stdin else sys.stdin
     if getattr(sys.stdout, "closed", True):
         sys.stdout = _open_stream(1, "strict")
     if getattr(sys.stderr, "closed", True):
         sys.stderr = _open_stream(2, "backslashreplace")
-
-
-def _write_input(data):
-    """Writes the block's input to the device behind descriptor 0, which accepts it once."""
-    try:
-        _write(0, data)
-    except OSError:
-        pass  # the guest replaced the descriptor
 
 
 def _open_stream(fd, errors):
