@@ -23,8 +23,6 @@ export interface LibraryAsset extends AssetFile {
 /** Native libraries of packages. */
 export interface NativeAssets {
   readonly libraries: readonly LibraryAsset[];
-  /** Exports of the interpreter's module that only libraries use. */
-  readonly libraryExports: readonly string[];
 }
 
 /** The host's first message: the files of a session, and settings for all sessions. */
@@ -123,7 +121,7 @@ async function loadForWorkers(plan: BootPlan, code: Promise<void>[]): Promise<Wo
   return {
     module,
     trees: [{ at: "/lib", files: splitLibrary(library, plan.library.index) }, ...mounts],
-    ...(plan.native && { native: { libraries, libraryExports: plan.native.libraryExports } }),
+    ...(plan.native && { native: { libraries } }),
     ...(plan.image && memory ? { image: { ...plan.image, memory } } : {}),
     ...(plan.plan && loader ? { plan: { ...plan.plan, loaderUrl: blobUrl(loader) } } : {}),
     ...(plan.extension && { extension: plan.extension }),

@@ -194,12 +194,12 @@ export function stripJsBridge(imports: WebAssembly.Imports): WebAssembly.Imports
   return { ...imports, env };
 }
 
-/** Names of graphics functions begin so. They are at address 0, as no interpreter calls them. */
-export const GRAPHICS_PREFIX = "emscripten_gl";
+/** Namespace of imports with addresses of functions for graphics and for a console, which no interpreter calls. */
+export const UNUSED_ADDRESSES = "GOT.func";
 
-/** True if a restored interpreter can call or address an import of its module. */
+/** True if a restored interpreter can call an import of its module. */
 export function isUsedImport({ module, name }: WebAssembly.ModuleImportDescriptor): boolean {
-  return module === "env" ? isAllowed(name) : !name.startsWith(GRAPHICS_PREFIX);
+  return module === "env" ? isAllowed(name) : module !== UNUSED_ADDRESSES;
 }
 
 /** Returns the imports with a function that rejects all calls in place of those that do not exist. */

@@ -93,7 +93,8 @@ export class Denials {
   }
 }
 
-function textAt(heap: Uint8Array, address = 0): string {
+/** Returns the text of at most 4 KiB at an address, up to its first byte 0. */
+export function textAt(heap: Uint8Array, address = 0): string {
   const bytes = heap.subarray(address >>> 0, (address >>> 0) + MAX_PATH_BYTES);
   return decoder.decode(bytes.slice(0, Math.max(0, bytes.indexOf(0))));
 }

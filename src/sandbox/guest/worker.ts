@@ -103,7 +103,7 @@ try {
     module: start.module,
     createModule: createModule as ModuleFactory,
     trees: start.trees,
-    native: start.native ?? { libraries: [], libraryExports: [] },
+    native: start.native ?? { libraries: [] },
     interrupt,
     home: start.home ?? HOME,
   };

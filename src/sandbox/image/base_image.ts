@@ -38,7 +38,7 @@ export interface BaseImageOptions {
 }
 
 /** Version of the image's files. Increase it when the host writes them in another way, or with other time zones. */
-const IMAGE_FORMAT = 14;
+const IMAGE_FORMAT = 15;
 
 /**
  * Returns the base image of a profile from the cache, or builds it. If several processes need the same image at the

@@ -19,6 +19,7 @@ import outbox from "../guest/outbox.ts" with { type: "text" };
 import interpreter from "../guest/python/interpreter.ts" with { type: "text" };
 import linker from "../guest/python/linker.ts" with { type: "text" };
 import localTime from "../guest/python/local_time.ts" with { type: "text" };
+import mainFunctions from "../guest/python/main_functions.ts" with { type: "text" };
 import moduleState from "../guest/python/module_state.ts" with { type: "text" };
 import sideModule from "../guest/python/side_module.ts" with { type: "text" };
 import signals from "../guest/python/signals.ts" with { type: "text" };
@@ -75,6 +76,7 @@ export const WORKER_FILES: GuestFiles = {
   linker,
   module_state: moduleState,
   local_time: localTime,
+  main_functions: mainFunctions,
   stack,
   signals,
   threads,

@@ -29,6 +29,7 @@ import display from "../guest/python/display.py" with { type: "text" };
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
 import { widenCStack } from "./c_stack.ts";
+import { addToTable } from "./function_table.ts";
 import { acceptMaxSize } from "./max_size.ts";
 import { stripWasm } from "./wasm.ts";
 import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
@@ -155,26 +156,36 @@ function guestModules(modules: Readonly<Record<string, string>>): GuestModule[] 
 }
 
 /** Matches the places where Emscripten's JavaScript names an export. */
-const EXPORT_USE = /wasmExports\["([^"]+)"\]/g;
+const EXPORT_USE = /\bwasmExports(?:\["([^"]+)"\]|\.([\w$]+))/g;
 
-/** Returns the names of the functions that Emscripten's JavaScript and the guest call. */
+/** Returns the names of the functions that Emscripten's JavaScript, all of it or a part, and the guest call. */
 export function exportedFunctions({ factory }: Pick<PyodideFiles, "factory">): Set<string> {
   const text = new TextDecoder().decode(factory);
-  const named = [...text.matchAll(EXPORT_USE)].map(([, name = ""]) => name);
+  const named = [...text.matchAll(EXPORT_USE)].map(([, quoted, dotted = ""]) => quoted ?? dotted);
   return new Set([...named, ...CALLED_BY_GUEST]);
 }
 
+/** Options of {@linkcode leanWasm}. */
+export interface LeanWasmOptions {
+  /** True to keep the data, which are needed to build a plain image only. */
+  readonly data: boolean;
+  /**
+   * Names of the exported functions.
+   *
+   * @default those that Emscripten's JavaScript and the guest name
+   */
+  readonly functions?: ReadonlySet<string>;
+}
+
 /**
- * Returns the Wasm module with the functions that Emscripten's JavaScript and the guest name, and those that native
- * libraries need. Emscripten makes a table entry for every function, which for all 8,000 takes a third of the start
- * time. `sys.maxsize` is a valid size, and the C stack is larger. `data` is needed to build a plain image only.
+ * Returns the Wasm module with some exported functions. The functions that Emscripten's JavaScript names are in the
+ * table, so that `ctypes` finds them. `sys.maxsize` is a valid size, and the C stack is larger.
  */
 export function leanWasm(
   { wasm, factory }: Pick<PyodideFiles, "wasm" | "factory">,
-  { data, libraryExports = [] }: { data: boolean; libraryExports?: readonly string[] },
+  { data, functions }: LeanWasmOptions,
 ): Uint8Array<ArrayBuffer> {
-  return stripWasm(acceptMaxSize(widenCStack(wasm)), {
-    functions: new Set([...exportedFunctions({ factory }), ...libraryExports]),
-    data,
-  });
+  const named = exportedFunctions({ factory });
+  const changed = addToTable(acceptMaxSize(widenCStack(wasm)), named);
+  return stripWasm(changed, { functions: functions ?? named, data });
 }

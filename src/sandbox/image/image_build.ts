@@ -92,12 +92,13 @@ export async function buildPlainImage(options: ImageBuildOptions): Promise<Image
     limits: profile.limits,
   });
   for (const { path } of [loader, full.factory, full.wasm]) await Deno.remove(joinPath(directory, path));
-  const wasm = leanWasm(pyodide, { data: false });
+  const factory = await leanFactory(pyodide.factory, pyodide.wasm);
+  const wasm = leanWasm(pyodide, { data: false, functions: exportedFunctions({ factory }) });
   const manifest: ImageManifest = {
     ...base,
     wasm: await save("python.wasm", wasm),
     interpreterLoop: largestFunction(wasm),
-    factory: await save("pyodide.asm.mjs", await leanFactory(pyodide.factory, wasm)),
+    factory: await save("pyodide.asm.mjs", factory),
     image: { ...metadata, ...await save("image.bin", data) },
   };
   const modules = await standardModules(pyodide, COMMON_MODULES);
@@ -163,9 +164,10 @@ async function addPackages(
   const cached = [...byteCode].map(([path, contents]) => ({ path: cachePath(path), contents }));
   const library = await saveLibrary(directory, [...files, ...cached]);
   if (libraries.length === 0) return { ...base, library };
-  const needed = new Set(libraries.flatMap(({ mainFunctions }) => mainFunctions));
-  const libraryExports = [...needed.difference(exportedFunctions(pyodide))];
-  const wasm = leanWasm(pyodide, { data: false, libraryExports });
+  const factory = await Deno.readFile(joinPath(directory, plain.factory.path));
+  const needed = libraries.flatMap(({ mainFunctions }) => mainFunctions);
+  const functions = new Set([...exportedFunctions({ factory }), ...needed]);
+  const wasm = leanWasm(pyodide, { data: false, functions });
   return {
     ...base,
     library,
@@ -173,7 +175,6 @@ async function addPackages(
     interpreterLoop: largestFunction(wasm),
     native: {
       libraries: await Promise.all(libraries.map((file, index) => saveNativeLibrary(directory, file, index))),
-      libraryExports,
     },
   };
 }
@@ -248,13 +249,25 @@ async function dropData(
   };
 }
 
+/**
+ * Variables of Emscripten's JavaScript with which it finds and names the addresses of functions. The image has these
+ * addresses, and the table has the functions.
+ */
+const IN_IMAGE: Readonly<Record<string, string>> = {
+  updateGOT: "()=>{}",
+  mergeLibSymbols: "()=>{}",
+  functionsInTableMap: "new WeakMap",
+};
+
 /** Returns Emscripten's JavaScript with the parts that a restored interpreter calls. */
-async function leanFactory(factory: Uint8Array, wasm: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+async function leanFactory(factory: Uint8Array, wasm: Uint8Array): Promise<Uint8Array> {
   const { stripFactory } = await import("./lean_factory.ts"); // its parser is needed once
-  const used = WebAssembly.Module.imports(await WebAssembly.compile(wasm)).filter(isUsedImport);
+  const module = await WebAssembly.compile(wasm as Uint8Array<ArrayBuffer>);
+  const used = WebAssembly.Module.imports(module).filter(isUsedImport);
   const text = stripFactory(new TextDecoder().decode(factory), {
     imports: new Set(used.map(({ name }) => name)),
     properties: MODULE_PROPERTIES,
+    replaced: IN_IMAGE,
   });
   return new TextEncoder().encode(text);
 }

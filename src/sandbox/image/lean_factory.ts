@@ -6,6 +6,8 @@ export interface StripFactoryOptions {
   imports: ReadonlySet<string>;
   /** Names of the properties of the finished module that the guest uses. */
   properties: readonly string[];
+  /** New initial values of variables, by their names. */
+  replaced: Readonly<Record<string, string>>;
 }
 
 /** A declaration, an assignment or another statement of the factory. */
@@ -28,15 +30,23 @@ const ASSIGN_EXPORTS = "assignWasmExports";
  * which takes a third of the CPU time of the start. A name that occurs anywhere in a part that is kept is kept too, be
  * it in a string or in another scope, so that the result has all that it can refer to.
  *
- * If the file is not one function with a list of declarations, it is returned as it is.
+ * @throws {SyntaxError} if the file is not one function with a list of declarations, among them those to be replaced.
  */
 export function stripFactory(source: string, options: StripFactoryOptions): string {
   const program = parse(source, { ecmaVersion: "latest", sourceType: "module" });
   const body = factoryBody(program);
   const assignments = body?.find((node) => isFunction(node, ASSIGN_EXPORTS));
-  if (!body || assignments?.type !== "FunctionDeclaration") return source;
+  if (!body || assignments?.type !== "FunctionDeclaration") {
+    throw new SyntaxError(
+      `Cannot strip factory as it must be one function with a declaration of '${ASSIGN_EXPORTS}'`,
+    );
+  }
   const statements = body.filter((node) => node !== assignments);
-  const pieces = statements.flatMap((node) => piecesOf(node, source, options.imports));
+  const pieces = statements.flatMap((node) => piecesOf(node, source, options));
+  for (const name of Object.keys(options.replaced)) {
+    if (pieces.some(({ names }) => names.includes(name))) continue;
+    throw new SyntaxError(`Cannot strip factory as it must declare '${name}'`);
+  }
   const exported = assignments.body.body.map((node) => exportPiece(node, source));
   const kept = keptPieces([...pieces, ...exported], [
     ASSIGN_EXPORTS,
@@ -68,7 +78,11 @@ function isFunction(node: Statement, name: string): boolean {
   return node.type === "FunctionDeclaration" && node.id.name === name;
 }
 
-function piecesOf(node: Statement, source: string, imports: ReadonlySet<string>): Piece[] {
+function piecesOf(
+  node: Statement,
+  source: string,
+  { imports, replaced }: Pick<StripFactoryOptions, "imports" | "replaced">,
+): Piece[] {
   const text = source.slice(node.start, node.end);
   if (node.type === "FunctionDeclaration" || node.type === "ClassDeclaration") {
     return [{ text, names: [node.id.name], uses: text }];
@@ -76,6 +90,10 @@ function piecesOf(node: Statement, source: string, imports: ReadonlySet<string>)
   if (node.type === "VariableDeclaration") {
     return node.declarations.map((declaration) => {
       const { id, init } = declaration;
+      const value = id.type === "Identifier" ? replaced[id.name] : undefined;
+      if (id.type === "Identifier" && value !== undefined) {
+        return { text: `${node.kind} ${id.name}=${value};`, names: [id.name], uses: "" };
+      }
       const own = id.type === "Identifier" && id.name === IMPORTS_TABLE && init?.type === "ObjectExpression"
         ? importsTable(init.properties, source, imports)
         : source.slice(declaration.start, declaration.end);

@@ -107,6 +107,7 @@ export const TABLE = 4;
 export const MEMORY = 5;
 export const GLOBAL = 6;
 export const EXPORT = 7;
+export const ELEMENT = 9;
 export const CODE = 10;
 export const DATA = 11;
 const DATA_COUNT = 12;

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { stripFactory } from "../../../src/sandbox/image/lean_factory.ts";
 
 const FACTORY = `async function create(moduleArg={}){var Module=moduleArg;
@@ -14,7 +14,7 @@ var table={};var wasmImports={draw,open};
 function run(){assignWasmExports(wasmImports);_free(0)}run();return Module}
 export default create;`;
 
-const OPTIONS = { imports: new Set(["open"]), properties: ["readFile"] };
+const OPTIONS = { imports: new Set(["open"]), properties: ["readFile"], replaced: {} };
 
 Deno.test("stripFactory() keeps what statements, imports and properties use, by any way of naming it", () => {
   const lines = stripFactory(FACTORY, OPTIONS).split("\n").map((line) => line.trim());
@@ -43,12 +43,22 @@ Deno.test("stripFactory() keeps what statements, imports and properties use, by 
   ]);
 });
 
-Deno.test("stripFactory() returns a file of another form as it is", () => {
+Deno.test("stripFactory() replaces the values of variables, and drops what only those used", () => {
+  const stripped = stripFactory(FACTORY, { ...OPTIONS, replaced: { table: "new WeakMap" } });
+  assertStringIncludes(stripped, "var table=new WeakMap;");
+  assertThrows(
+    () => stripFactory(FACTORY, { ...OPTIONS, replaced: { missing: "0" } }),
+    SyntaxError,
+    "'missing'",
+  );
+});
+
+Deno.test("stripFactory() refuses a file of another form", () => {
   const forms = [
     FACTORY.replace("export default create;", ""),
     `${FACTORY}\nexport const more = 1;`,
     FACTORY.replaceAll("assignWasmExports", "assignExports"),
     FACTORY.replace("export default create;", "globalThis.create = create;"),
   ];
-  for (const form of forms) assertEquals(stripFactory(form, OPTIONS), form);
+  for (const form of forms) assertThrows(() => stripFactory(form, OPTIONS), SyntaxError, "one function");
 });

@@ -1,4 +1,4 @@
-import { Closures, GRAPHICS_PREFIX, limitCalls, rejectMissing, stripJsBridge } from "../call_guard.ts";
+import { Closures, limitCalls, rejectMissing, stripJsBridge } from "../call_guard.ts";
 import type { EmscriptenModule, FileSystem, ModuleFactory, PythonExports } from "../emscripten.ts";
 import { throwIfKilled } from "../ring.ts";
 import { mountReadOnly, type ReadOnlyTree } from "../read_only_files.ts";
@@ -6,6 +6,7 @@ import { Denials } from "../denials.ts";
 import { Linker } from "./linker.ts";
 import { removeReferenceCalls } from "./module_state.ts";
 import { LocalTime } from "./local_time.ts";
+import { addressFunctions } from "./main_functions.ts";
 import type { NativeCode } from "./side_module.ts";
 import { PythonStack, Suspending } from "./stack.ts";
 import { PythonThreads } from "./threads.ts";
@@ -129,7 +130,8 @@ export function createInstantiator(
       const { env = {} } = imports;
       for (const name of Object.keys(env)) hidden.push(() => Reflect.deleteProperty(env, name));
       const allowed = options.runInitializers ? imports : stripJsBridge(imports);
-      const watched = heapLimit.wrapImports(closures.wrapImports(localTime.wrapImports(allowed)));
+      const addressed = addressFunctions(allowed, assets.module, () => exports as PythonExports);
+      const watched = heapLimit.wrapImports(closures.wrapImports(localTime.wrapImports(addressed)));
       const limited = linker.wrapImports(
         denials.wrapImports(
           limitCalls(completeImports(watched, assets.interrupt), { heap, deniedSlots: () => deniedSlots }),
@@ -144,7 +146,6 @@ export function createInstantiator(
         growTo(exports.memory, options.heapBytes);
         heapLimit.wrapMemory(exports.memory);
         const initialized: WebAssembly.Exports = { ...instance.exports, ...EMPTY_INITIALIZERS };
-        for (const name of assets.native.libraryExports) delete initialized[name];
         done({ exports: options.runInitializers ? instance.exports : initialized }, assets.module);
       });
       return {};
@@ -221,15 +222,10 @@ const EMPTY_INITIALIZERS = { __wasm_call_ctors: () => {}, __wasm_apply_data_relo
 
 type InstanceReceiver = (instance: { exports: WebAssembly.Exports }, module: WebAssembly.Module) => void;
 
-/**
- * Adds the imports that Pyodide's loader would add, points the unused graphics functions at address 0, and makes
- * clock reads throw once the session is being killed.
- */
+/** Adds the imports that Pyodide's loader would add, and makes clock reads throw once the session is being killed. */
 function completeImports(imports: WebAssembly.Imports, interrupt: Uint8Array): WebAssembly.Imports {
   const mark = Symbol("error");
-  const nowhere = new WebAssembly.Global({ value: "i32", mutable: true }, 0);
   const now = imports.env?.emscripten_get_now as () => number;
-  const functions = imports["GOT.func"] as Record<string, WebAssembly.Global>;
   return {
     ...imports,
     env: {
@@ -241,9 +237,6 @@ function completeImports(imports: WebAssembly.Imports, interrupt: Uint8Array): W
         return now();
       },
     },
-    "GOT.func": new Proxy(functions, {
-      get: (target, name: string) => name.startsWith(GRAPHICS_PREFIX) ? nowhere : target[name],
-    }) as WebAssembly.ModuleImports,
   };
 }
 

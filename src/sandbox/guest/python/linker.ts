@@ -1,3 +1,4 @@
+import { textAt } from "../denials.ts";
 import type { Pointer, PythonExports } from "../emscripten.ts";
 import {
   addressKind,
@@ -40,8 +41,6 @@ type Range = Pick<LoadedPlace, "tableBase" | "addedSlots">;
 
 /** Offsets of fields of Emscripten's `struct dso`. */
 const [DSO_ALLOCATED, DSO_MEMORY, DSO_BYTES, DSO_TABLE, DSO_SLOTS, DSO_NAME] = [8, 12, 16, 20, 24, 36];
-const MAX_NAME_BYTES = 4096;
-const decoder = new TextDecoder();
 
 /**
  * Loads side modules, as Emscripten's linker does, whose own state could not be part of an image. It opens only the
@@ -347,9 +346,7 @@ export class Linker {
   }
 
   #textAt(address: Pointer): string {
-    const heap = new Uint8Array(this.#mainExports().memory.buffer);
-    const bytes = heap.subarray(address, address + MAX_NAME_BYTES);
-    return decoder.decode(bytes.slice(0, Math.max(0, bytes.indexOf(0))));
+    return textAt(new Uint8Array(this.#mainExports().memory.buffer), address);
   }
 }
 

@@ -14,8 +14,6 @@ export interface SideModule {
 /** Native libraries that Python can load. */
 export interface NativeCode {
   readonly libraries: readonly SideModule[];
-  /** Exports of the main module that only libraries use, which are hidden from Emscripten's JavaScript. */
-  readonly libraryExports: readonly string[];
 }
 
 /** Requirements of a side module: its section `dylink.0`. */
