@@ -87,19 +87,8 @@ const DENIED_CALLS: Readonly<Record<string, number>> = {
   _emscripten_dlopen_js: FAILED,
 };
 
-/** What {@linkcode limitCalls} checks arguments by. */
-export interface CallLimits {
-  /** Returns Python's memory. */
-  readonly heap: () => Uint8Array;
-  /** Returns slots of the function table that `ctypes` must not call. */
-  readonly deniedSlots: () => ReadonlySet<number>;
-}
-
-/** Returns the imports with limits on their arguments. */
-export function limitCalls(
-  imports: WebAssembly.Imports,
-  { heap, deniedSlots }: CallLimits,
-): WebAssembly.Imports {
+/** Returns the imports with limits on their arguments. `heap` returns Python's memory. */
+export function limitCalls(imports: WebAssembly.Imports, heap: () => Uint8Array): WebAssembly.Imports {
   const env = { ...imports.env };
   const wasi = { ...imports.wasi_snapshot_preview1 };
   const isLong = (address = 0) =>
@@ -109,12 +98,7 @@ export function limitCalls(
   }
   for (const [name, errorCode] of Object.entries(DENIED_CALLS)) guard(env, name, () => true, errorCode);
   guard(env, "__syscall_poll", ([, count = 0]) => count >>> 0 > MAX_POLLED, -EINVAL);
-  guard(
-    env,
-    "ffi_call_js",
-    ([call = 0, slot = 0]) => isForgedCall(heap(), call) || deniedSlots().has(slot >>> 0),
-    FAILED,
-  );
+  guard(env, "ffi_call_js", ([call = 0]) => isForgedCall(heap(), call), FAILED);
   guard(env, "ffi_prep_closure_loc_js", ([, call = 0]) => isForgedCall(heap(), call), BAD_TYPE);
   for (const name of VECTOR_CALLS) {
     guard(wasi, name, ([, vectors = 0, count = 0]) => exceedsLimits(heap(), vectors, count), EINVAL);

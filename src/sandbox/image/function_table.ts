@@ -18,17 +18,28 @@ import {
 const encoder = new TextEncoder();
 const [I32_CONST, END, FUNCTION_REFERENCE] = [0x41, 0x0b, 0x70];
 
+/** Options of {@linkcode addToTable}. */
+export interface AddToTableOptions {
+  /** Names of exported functions to which the table gives slots. */
+  readonly names: ReadonlySet<string>;
+  /** Names of exported functions whose slots, the last ones, are empty in a restored interpreter. */
+  readonly withheld: readonly string[];
+  readonly isRestored: boolean;
+}
+
 /**
- * Returns a module whose function table has the exported functions with the given names, and a custom section
- * {@linkcode FUNCTION_SLOTS} that has the slot of each. A function that the table has already keeps its slot, as C
- * compares the addresses of functions.
+ * Returns a module whose function table has exported functions, and a custom section {@linkcode FUNCTION_SLOTS} with
+ * the slots of `names`. A function that the table has already keeps its slot, as C compares the addresses of functions.
  *
  * A restored interpreter finds a function by its name through this section. As exports, 4,600 functions are as many
  * JavaScript objects in each session, which Emscripten adds to the table one by one when a session starts.
  *
  * @throws {SyntaxError} if the table is not as the linker of LLVM writes it.
  */
-export function addToTable(wasm: Uint8Array, names: ReadonlySet<string>): Uint8Array<ArrayBuffer> {
+export function addToTable(
+  wasm: Uint8Array,
+  { names, withheld, isRestored }: AddToTableOptions,
+): Uint8Array<ArrayBuffer> {
   const sections = [...wasmSections(wasm)];
   const bodyOf = (id: number) => sections.find((section) => section.id === id)?.body ?? new Uint8Array();
   const { functions } = readExports(bodyOf(EXPORT));
@@ -45,9 +56,11 @@ export function addToTable(wasm: Uint8Array, names: ReadonlySet<string>): Uint8A
     }
     slotByName[name] = slot;
   }
+  const last = withheld.map((name) => functions.get(name)).filter((index) => index !== undefined);
+  const filled = isRestored ? added : [...added, ...last];
   const change = ({ id, body }: WasmSection): WasmSection => {
-    if (id === TABLE) return { id, body: growTable(body, added.length) };
-    if (id === ELEMENT) return { id, body: addSegment(body, { limit, added }) };
+    if (id === TABLE) return { id, body: growTable(body, added.length + last.length) };
+    if (id === ELEMENT) return { id, body: addSegment(body, { limit, added: filled }) };
     return { id, body };
   };
   return encodeModule(wasm.subarray(0, WASM_HEADER_BYTES), [

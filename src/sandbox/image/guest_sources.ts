@@ -1,6 +1,7 @@
 import { stripTypeScriptTypes } from "node:module";
 import type { ImageExtension, PlainImagePlan } from "../guest/build.ts";
 import { CALLED_BY_GUEST } from "../guest/emscripten.ts";
+import { REFERENCE_CALLS } from "../guest/python/module_state.ts";
 import signals from "../guest/python/signals.py" with { type: "text" };
 import alarms from "../guest/python/alarms.py" with { type: "text" };
 import bridge from "../guest/python/bridge.py" with { type: "text" };
@@ -170,7 +171,7 @@ export interface LeanWasmOptions {
   /** True to keep the data, which are needed to build a plain image only. */
   readonly data: boolean;
   /**
-   * Names of the exported functions.
+   * Names of the exported functions of a module without data.
    *
    * @default those that Emscripten's JavaScript and the guest name
    */
@@ -185,7 +186,12 @@ export function leanWasm(
   { wasm, factory }: Pick<PyodideFiles, "wasm" | "factory">,
   { data, functions }: LeanWasmOptions,
 ): Uint8Array<ArrayBuffer> {
-  const named = exportedFunctions({ factory });
-  const changed = addToTable(acceptMaxSize(widenCStack(wasm)), named);
-  return stripWasm(changed, { functions: functions ?? named, data });
+  const withheld = new Set(REFERENCE_CALLS);
+  const all = exportedFunctions({ factory });
+  const changed = addToTable(acceptMaxSize(widenCStack(wasm)), {
+    names: all.difference(withheld),
+    withheld: REFERENCE_CALLS,
+    isRestored: !data,
+  });
+  return stripWasm(changed, { functions: data ? all : (functions ?? all).difference(withheld), data });
 }

@@ -4,7 +4,6 @@ import { throwIfKilled } from "../ring.ts";
 import { mountReadOnly, type ReadOnlyTree } from "../read_only_files.ts";
 import { Denials } from "../denials.ts";
 import { Linker } from "./linker.ts";
-import { removeReferenceCalls } from "./module_state.ts";
 import { LocalTime } from "./local_time.ts";
 import { addressFunctions } from "./main_functions.ts";
 import type { NativeCode } from "./side_module.ts";
@@ -74,7 +73,6 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
     writeImage: createImageWriter(exports.memory, image),
     heapDelta: new HeapDelta(exports.memory, image),
   };
-  wasm.denyReferenceCalls();
   wasm.linker.restore(image.links);
   python.writeImage({ used: false });
   return python;
@@ -105,7 +103,6 @@ export function createInstantiator(
 ): {
   instantiate: (imports: WebAssembly.Imports, done: InstanceReceiver) => object;
   exports: () => PythonExports;
-  denyReferenceCalls: () => void;
   /** Removes the imported JavaScript functions, so that Python cannot look them up by name through Emscripten. */
   hideImports: () => void;
   closures: Closures;
@@ -117,7 +114,6 @@ export function createInstantiator(
 } {
   let exports: PythonExports | undefined;
   const heap = () => new Uint8Array((exports as PythonExports).memory.buffer);
-  let deniedSlots: ReadonlySet<number> = new Set();
   const closures = new Closures(heap);
   const heapLimit = new HeapLimit(() => exports as PythonExports);
   const threads = new PythonThreads(() => exports as PythonExports, options.cStackBytes);
@@ -134,7 +130,7 @@ export function createInstantiator(
       const watched = heapLimit.wrapImports(closures.wrapImports(localTime.wrapImports(addressed)));
       const limited = linker.wrapImports(
         denials.wrapImports(
-          limitCalls(completeImports(watched, assets.interrupt), { heap, deniedSlots: () => deniedSlots }),
+          limitCalls(completeImports(watched, assets.interrupt), heap),
           heap,
         ),
       );
@@ -151,7 +147,6 @@ export function createInstantiator(
       return {};
     },
     exports: () => exports as PythonExports,
-    denyReferenceCalls: () => void (deniedSlots = removeReferenceCalls(exports as PythonExports)),
     hideImports: () => hidden.forEach((hide) => hide()),
     closures,
     heapLimit,
