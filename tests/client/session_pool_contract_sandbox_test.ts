@@ -22,6 +22,17 @@ const KINDS: Readonly<
   Record<string, (local: SandboxPool, stack: AsyncDisposableStack) => BranchingPool | Promise<BranchingPool>>
 > = {
   "SandboxPool": (local) => local,
+  "SandboxPool whose sessions continue a checkpoint": async (local) => {
+    await using lease = await local.acquire();
+    const start = await lease.session.checkpoint();
+    return {
+      pairQueue: local.pairQueue,
+      limits: local.limits,
+      acquire: (options = {}) =>
+        local.acquire(options.seed === undefined ? { from: start, ...options } : options),
+      readCheckpoint: (bytes, options) => local.readCheckpoint(bytes, options),
+    };
+  },
   "PaddockClient with its server in this process": (pool, stack) => {
     const { app } = stack.use(served({ pool, maxSessions: CONTRACT_SIZE, waitMs: 200, tokens: [token] }));
     const fetch = (request: Request) => app.fetch(request);
