@@ -26,6 +26,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/profile/native_packages_sandbox_test.ts",
   ],
   "realm": [
+    "escape/checkpoint_test.ts",
     "escape/direct_path_test.ts",
     "escape/escape_test.ts",
     "escape/protocol_test.ts",

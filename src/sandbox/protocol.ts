@@ -15,6 +15,9 @@ export const FRAME_HEAD_BYTES = 8;
 /** Maximum payload of a frame, in bytes. The host kills a child that announces more. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
+/** Size of each part of a checkpoint but the last, in bytes. The host kills a child that sends smaller ones. */
+export const PART_BYTES = 64 * 1024;
+
 /**
  * Bytes of an exec's output limit that each change between stdout and stderr costs: writes to one stream are joined,
  * others are separate frames and cost memory beside their bytes.
@@ -90,7 +93,7 @@ export const FrameKind = {
   closed: 42,
   /** Guest: data by MIME type that the program shows, as JSON. Empty: remove those of the exec. */
   display: 43,
-  /** Guest: a piece of a checkpoint. Bytes. */
+  /** Guest: a part of a checkpoint. See {@linkcode PART_BYTES}. */
   part: 44,
 } as const;
 

@@ -1,3 +1,6 @@
+import type { CheckpointScope } from "../../src/sandbox/checkpoint/checkpoint.ts";
+import { CheckpointCompressor } from "../../src/sandbox/checkpoint/compression.ts";
+import { createKey } from "../../src/sandbox/checkpoint/host_key.ts";
 import { Child } from "../../src/sandbox/process/child.ts";
 import { GuestLink, terminationOf } from "../../src/sandbox/guest_link.ts";
 import type { Layer } from "../../src/sandbox/process/layers.ts";
@@ -7,6 +10,8 @@ import type { LinkSource } from "../../src/sandbox/session.ts";
 
 const CHILD = decodeURIComponent(new URL("hostile_child.js", import.meta.url).pathname);
 const SESSION = 1;
+/** Maximum size of a state of its sessions. */
+export const MAX_STATE_BYTES = 1 << 20;
 const encoder = new TextEncoder();
 
 /** A source of fake interpreters: each is a process that responds to every request with `answer`. */
@@ -15,6 +20,8 @@ export class HostileSource implements LinkSource, AsyncDisposable {
   readonly layers: ReadonlySet<Layer> = new Set<Layer>();
   readonly #answer: string;
   readonly #children: Child[] = [];
+  readonly #compressor = new CheckpointCompressor();
+  #key: Promise<CryptoKey> | undefined;
 
   private constructor(profile: Profile, answer: string) {
     this.profile = profile;
@@ -38,8 +45,10 @@ export class HostileSource implements LinkSource, AsyncDisposable {
     return this.#children.length;
   }
 
-  checkpointScope(): Promise<never> {
-    return Promise.reject(new Error("it has no checkpoints"));
+  async checkpointScope(): Promise<CheckpointScope> {
+    const hash = "0".repeat(64);
+    const key = await (this.#key ??= createKey());
+    return { key, image: hash, profile: hash, maxBytes: MAX_STATE_BYTES, compressor: this.#compressor };
   }
 
   openCopy(): Promise<never> {
@@ -76,6 +85,7 @@ export class HostileSource implements LinkSource, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#children) child.kill();
     await Promise.all(this.#children.map((child) => child.ended));
+    await this.#compressor[Symbol.asyncDispose]();
     await Deno.remove(this.#answer);
   }
 }

@@ -1,11 +1,13 @@
 import { SandboxError } from "../../errors.ts";
 import { type GuestLink, GuestRefusal } from "../guest_link.ts";
-import { DoneStatus, FrameKind, join } from "../protocol.ts";
+import { DoneStatus, FrameKind, join, PART_BYTES } from "../protocol.ts";
 
 /** A frame of this size is small enough not to delay others for long. */
 const PIECE_BYTES = 256 * 1024;
 /** Time without a frame after which the interpreter counts as lost, in milliseconds. */
 const SILENCE_MS = 10_000;
+/** Maximum time of a transfer, in milliseconds, however often frames come. */
+const MAX_TRANSFER_MS = 120_000;
 const MAX_MESSAGE_BYTES = 4096;
 
 const decoder = new TextDecoder();
@@ -25,6 +27,9 @@ export async function receiveState(
   await request(link, {
     send: () => link.send(FrameKind.checkpoint, JSON.stringify(options)),
     onPart(payload) {
+      if (bytes % PART_BYTES !== 0 || payload.length === 0) {
+        throw new SyntaxError("a part of a checkpoint has another size");
+      }
       bytes += payload.length;
       if (bytes > options.maxBytes) {
         throw new SyntaxError(`a checkpoint has more than ${options.maxBytes} bytes`);
@@ -50,10 +55,11 @@ export interface Reseeding {
  */
 export async function sendState(link: GuestLink, state: Uint8Array, reseeding: Reseeding): Promise<void> {
   await request(link, {
-    async send() {
+    async send(onProgress) {
       link.send(FrameKind.restore, JSON.stringify({ bytes: state.length, ...reseeding }));
       for (let at = 0; at < state.length && link.alive; at += PIECE_BYTES) {
         await link.send(FrameKind.piece, state.subarray(at, at + PIECE_BYTES));
+        onProgress();
       }
     },
     onPart() {
@@ -63,7 +69,8 @@ export async function sendState(link: GuestLink, state: Uint8Array, reseeding: R
 }
 
 interface TransferRequest {
-  send(): Promise<void> | void;
+  /** Calls `onProgress` when the guest has taken a part of it. */
+  send(onProgress: () => void): Promise<void> | void;
   /** Called with each part of the response. An error is a protocol violation of the guest. */
   onPart(payload: Uint8Array): void;
 }
@@ -71,25 +78,30 @@ interface TransferRequest {
 /** Sends a request, and waits for the parts of its response and its end. */
 async function request(link: GuestLink, { send, onPart }: TransferRequest): Promise<void> {
   const end = Promise.withResolvers<Uint8Array>();
-  const fail = () => link.fail({ reason: "crashed", message: `no response within ${SILENCE_MS} ms` });
-  let timer = setTimeout(fail, SILENCE_MS);
+  const fail = (ms: number) => link.fail({ reason: "crashed", message: `no response within ${ms} ms` });
+  const deadline = setTimeout(() => fail(MAX_TRANSFER_MS), MAX_TRANSFER_MS);
+  let timer = setTimeout(() => fail(SILENCE_MS), SILENCE_MS);
+  const restartTimer = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => fail(SILENCE_MS), SILENCE_MS);
+  };
   link.listen({
     onFrame({ kind, payload }) {
-      clearTimeout(timer);
+      restartTimer(); // also after `done`: a guest may send it and not take what this host sends
       if (kind === FrameKind.done) return end.resolve(payload);
       if (kind !== FrameKind.part) throw new SyntaxError(`frame ${kind} where 'part' was expected`);
-      timer = setTimeout(fail, SILENCE_MS);
       onPart(payload);
     },
     onTermination: ({ message }) => end.reject(new SandboxError(message)),
   });
   try {
-    await Promise.all([send(), end.promise]);
+    await Promise.all([send(restartTimer), end.promise]);
     const done = await end.promise;
     if (done[0] === DoneStatus.ok) return;
     throw new GuestRefusal(decoder.decode(done.subarray(1, MAX_MESSAGE_BYTES)), { isMissingFile: false });
   } finally {
     clearTimeout(timer);
+    clearTimeout(deadline);
     link.listen(undefined);
   }
 }

@@ -1,4 +1,4 @@
-import { FrameKind } from "../../protocol.ts";
+import { FrameKind, PART_BYTES } from "../../protocol.ts";
 import type { Channel } from "../channel.ts";
 import { textBytes } from "../devices.ts";
 import { PAGE_BYTES } from "../heap_image.ts";
@@ -20,10 +20,9 @@ import {
 } from "./open_files.ts";
 import { requireCount, requireItems, requireTime } from "./parts.ts";
 
-/** A piece is smaller than a ring, so that the next one is written while it is read. */
-const PIECE_BYTES = 64 * 1024;
 const LENGTH_BYTES = 4;
-const MAX_HEAP_BYTES = 2 ** 32;
+/** One page less than 4 GiB: more is no number of 32 bits. */
+const MAX_HEAP_BYTES = 2 ** 32 - 65536;
 
 const decoder = new TextDecoder();
 
@@ -72,7 +71,7 @@ export class GuestCheckpoint {
   }
 
   /**
-   * Sends the state in pieces.
+   * Sends the state in parts.
    *
    * @throws {Error} with the reason, if a part of the state cannot be in a checkpoint. Nothing was sent then.
    */
@@ -88,7 +87,7 @@ export class GuestCheckpoint {
     }
     const length = new Uint8Array(LENGTH_BYTES);
     new DataView(length.buffer).setUint32(0, bytes.length, true);
-    const sender = new PieceSender(channel);
+    const sender = new PartSender(channel);
     python.heapDelta.pack((packed) => sender.add(packed));
     for (const contents of [...tree.contents, bytes, length]) sender.add(contents);
     sender.flush();
@@ -163,9 +162,9 @@ export class GuestCheckpoint {
 }
 
 /** Sends bytes in frames of one size, whatever the sizes of the pieces that they come in. */
-class PieceSender {
+class PartSender {
   readonly #channel: Channel;
-  readonly #buffer = new Uint8Array(PIECE_BYTES);
+  readonly #buffer = new Uint8Array(PART_BYTES);
   #used = 0;
 
   constructor(channel: Channel) {
@@ -174,11 +173,11 @@ class PieceSender {
 
   add(bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length;) {
-      const piece = bytes.subarray(at, at + PIECE_BYTES - this.#used);
+      const piece = bytes.subarray(at, at + PART_BYTES - this.#used);
       this.#buffer.set(piece, this.#used);
       this.#used += piece.length;
       at += piece.length;
-      if (this.#used === PIECE_BYTES) this.flush();
+      if (this.#used === PART_BYTES) this.flush();
     }
   }
 
