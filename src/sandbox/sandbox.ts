@@ -10,7 +10,7 @@ import {
   type Termination,
   terminationOf,
 } from "./guest_link.ts";
-import { dropBaseImage, ensureBaseImage } from "./image/base_image.ts";
+import { dropBaseImage, ensureBaseImage, isUnchanged } from "./image/base_image.ts";
 import { defaultCacheDir } from "./image/cache_dir.ts";
 import { SUPERVISOR } from "./image/build_child.ts";
 import type { BaseImage } from "./image/image_build.ts";
@@ -302,7 +302,15 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     child.send(
       FrameKind.boot,
       0,
-      JSON.stringify({ ...manifest, mounts, limits, home, sessionsPerProcess, confine }),
+      JSON.stringify({
+        ...manifest,
+        isUnchanged: isUnchanged(this.#image),
+        mounts,
+        limits,
+        home,
+        sessionsPerProcess,
+        confine,
+      }),
     );
     child.ended.then((end) => {
       this.#forget(running);

@@ -27,6 +27,12 @@ export interface NativeAssets {
 
 /** The host's first message: the files of a session, and settings for all sessions. */
 export interface BootPlan {
+  /**
+   * True if no file has changed since its hash was computed, so that hashes are not compared.
+   *
+   * @default false
+   */
+  readonly isUnchanged?: boolean;
   /** Layers that the process takes up before it reads a file. */
   readonly confine?: ConfinePlan | undefined;
   readonly wasm: AssetFile;
@@ -85,35 +91,40 @@ export interface Assets {
   readonly forWorkers: Promise<WorkerAssets>;
 }
 
-/** Reads and verifies every asset, then gives up the read permission. */
+/** Reads every asset, verifies those that may have changed, then gives up the read permission. */
 export function loadAssets(plan: BootPlan): Assets {
+  const files = new AssetReader(plan);
   const urls = new Map<string, string>();
-  const code = [addFile(urls, "pyodide.asm.mjs", plan.factory)];
+  const addFile = async (name: string, file: AssetFile) => {
+    const bytes = files.readSync(file);
+    urls.set(name, blobUrl(bytes));
+    await files.verify(file, bytes);
+    free(bytes);
+  };
+  const code = [addFile("pyodide.asm.mjs", plan.factory)];
   const workerUrl = linkModules(urls, plan.modules);
-  if (!plan.shell) return { workerUrl, forWorkers: loadForWorkers(plan, code) };
-  code.push(addFile(urls, "engine.ts", plan.shell.engine));
+  if (!plan.shell) return { workerUrl, forWorkers: loadForWorkers(plan, files, code) };
+  code.push(addFile("engine.ts", plan.shell.engine));
   const shellUrl = linkModules(urls, plan.shell.modules);
-  const forWorkers = loadForWorkers(plan, code).then((assets) => ({ ...assets, shellUrl }));
+  const forWorkers = loadForWorkers(plan, files, code).then((assets) => ({ ...assets, shellUrl }));
   return { workerUrl, forWorkers };
 }
 
-/** Adds a code file to the modules. Resolves when its hash has been verified. */
-function addFile(urls: Map<string, string>, name: string, file: AssetFile): Promise<void> {
-  const bytes = Deno.readFileSync(fileUrl(file));
-  urls.set(name, blobUrl(bytes));
-  return verify(file, bytes).then(free);
-}
-
-async function loadForWorkers(plan: BootPlan, code: Promise<void>[]): Promise<WorkerAssets> {
+async function loadForWorkers(
+  plan: BootPlan,
+  files: AssetReader,
+  code: Promise<void>[],
+): Promise<WorkerAssets> {
+  await new Promise((resolve) => setTimeout(resolve)); // the first worker starts while this thread reads
   const loaded = new Set(plan.image?.links?.places.map((place) => place.library));
   const [module, libraries, library, memory, loader] = await Promise.all([
-    compileVerified(plan.wasm),
+    files.compile(plan.wasm),
     Promise.all(
-      (plan.native?.libraries ?? []).map((asset, index) => readSideModule(asset, loaded.has(index))),
+      (plan.native?.libraries ?? []).map((asset, index) => readSideModule(files, asset, loaded.has(index))),
     ),
-    readVerified(plan.library).then(toShared),
-    plan.image && readVerified(plan.image).then(toSharedMemory),
-    plan.plan && readVerified(plan.plan.loader),
+    files.readShared(plan.library),
+    plan.image && files.readMemory(plan.image),
+    plan.plan && files.read(plan.plan.loader),
     ...code,
   ]);
   const mounts = plan.mounts.map((mount) => readMount(mount));
@@ -132,10 +143,13 @@ async function loadForWorkers(plan: BootPlan, code: Promise<void>[]): Promise<Wo
 }
 
 /** Reads a native library, and compiles it if every session has it. */
-async function readSideModule(asset: LibraryAsset, isLoaded: boolean): Promise<SideModule> {
+async function readSideModule(
+  files: AssetReader,
+  asset: LibraryAsset,
+  isLoaded: boolean,
+): Promise<SideModule> {
   const { guestPath: path, link, trampolines } = asset;
-  const read = async (file: AssetFile) =>
-    isLoaded ? await compileVerified(file) : toShared(await readVerified(file));
+  const read = async (file: AssetFile) => isLoaded ? await files.compile(file) : await files.readShared(file);
   return {
     path,
     link,
@@ -144,26 +158,68 @@ async function readSideModule(asset: LibraryAsset, isLoaded: boolean): Promise<S
   };
 }
 
-async function readVerified(file: AssetFile): Promise<Uint8Array<ArrayBuffer>> {
-  return await verify(file, await Deno.readFile(fileUrl(file)));
-}
+/**
+ * Reads the files beside the supervisor. It reads on the calling thread, which has nothing else to do at a start, and
+ * into shared memory without a copy.
+ */
+class AssetReader {
+  readonly #isUnchanged: boolean;
 
-/** Compiles the module while its hash is computed. Rejects if the hash differs. */
-async function compileVerified(file: AssetFile): Promise<WebAssembly.Module> {
-  const bytes = await Deno.readFile(fileUrl(file));
-  const [module] = await Promise.all([WebAssembly.compile(bytes), verify(file, bytes)]);
-  free(bytes);
-  return module;
-}
+  constructor({ isUnchanged = false }: Pick<BootPlan, "isUnchanged">) {
+    this.#isUnchanged = isUnchanged;
+  }
 
-function fileUrl(file: AssetFile): URL {
-  return new URL(file.path, import.meta.url);
-}
+  /** Reads a file that {@linkcode AssetReader.verify} is to verify. */
+  readSync(file: AssetFile): Uint8Array<ArrayBuffer> {
+    return Deno.readFileSync(new URL(file.path, import.meta.url));
+  }
 
-async function verify(file: AssetFile, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  if (digest.toHex() !== file.sha256) throw new Error(`'${file.path}' does not match its hash`);
-  return bytes;
+  /** @throws {Error} if the bytes do not match the hash of the file, which may have changed. */
+  async verify(file: AssetFile, bytes: Uint8Array): Promise<void> {
+    if (this.#isUnchanged) return;
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new Uint8Array(bytes)));
+    if (digest.toHex() !== file.sha256) throw new Error(`'${file.path}' does not match its hash`);
+  }
+
+  /** @throws {Error} as {@linkcode AssetReader.verify} does. */
+  async read(file: AssetFile): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = this.readSync(file);
+    await this.verify(file, bytes);
+    return bytes;
+  }
+
+  /** Compiles a module. Rejects if its hash differs, and then returns nothing of it. */
+  async compile(file: AssetFile): Promise<WebAssembly.Module> {
+    const bytes = await this.read(file);
+    const module = new WebAssembly.Module(bytes);
+    free(bytes);
+    return module;
+  }
+
+  /** Reads a file into memory that all workers of the process can read. */
+  async readShared(file: AssetFile): Promise<Uint8Array> {
+    return await this.#readInto(file, (bytes) => new SharedArrayBuffer(bytes));
+  }
+
+  /** Reads an image into Wasm memory that all workers of the process can read. */
+  async readMemory(file: AssetFile): Promise<WebAssembly.Memory> {
+    let memory: WebAssembly.Memory | undefined;
+    await this.#readInto(file, (bytes) => (memory = sharedMemory(bytes)).buffer);
+    return memory as WebAssembly.Memory;
+  }
+
+  async #readInto(file: AssetFile, allocate: (bytes: number) => ArrayBufferLike): Promise<Uint8Array> {
+    using open = Deno.openSync(new URL(file.path, import.meta.url));
+    const { size } = open.statSync();
+    const bytes = new Uint8Array(allocate(size), 0, size);
+    for (let done = 0; done < size;) {
+      const count = open.readSync(bytes.subarray(done));
+      if (count === null) throw new Error(`'${file.path}' is shorter than ${size} bytes`);
+      done += count;
+    }
+    await this.verify(file, bytes);
+    return bytes;
+  }
 }
 
 /** Creates a blob for each module, whose imports point at the blobs before it. Returns the last one's URL. */
@@ -195,11 +251,15 @@ export function toShared(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
 
 /** Moves an image's bytes into Wasm memory that all workers of the process can read. Frees the original. */
 export function toSharedMemory(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Memory {
-  const pages = Math.ceil(bytes.length / WASM_PAGE_BYTES);
-  const memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
+  const memory = sharedMemory(bytes.length);
   new Uint8Array(memory.buffer).set(bytes);
   free(bytes);
   return memory;
+}
+
+function sharedMemory(bytes: number): WebAssembly.Memory {
+  const pages = Math.ceil(bytes / WASM_PAGE_BYTES);
+  return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
 }
 
 /** Frees memory now, since an idle process may not collect its garbage for a long time. */

@@ -19,6 +19,7 @@ import {
   buildPlainImage,
   C_STACK_BYTES,
   extendPlainImage,
+  type FileStamp,
   type ImageBuildOptions,
   type ImageManifest,
   MANIFEST,
@@ -38,7 +39,7 @@ export interface BaseImageOptions {
 }
 
 /** Version of the image's files. Increase it when the host writes them in another way, or with other time zones. */
-const IMAGE_FORMAT = 15;
+const IMAGE_FORMAT = 16;
 
 /**
  * Returns the base image of a profile from the cache, or builds it. If several processes need the same image at the
@@ -95,18 +96,38 @@ async function ensureImage(
 ): Promise<BaseImage> {
   await requirePrivate(options.cacheDir);
   const directory = join(options.cacheDir, await imageName(inputs));
-  const cached = await readManifest(directory);
+  const cached = await readImage(directory);
   if (cached) {
     await recordUse(directory);
-    return { directory, manifest: cached };
+    return cached;
   }
   using lock = await openLock(`${directory}.lock`);
   await lock.lock(true);
-  const built = await readManifest(directory);
-  if (built) return { directory, manifest: built };
+  const built = await readImage(directory);
+  if (built) return built;
   options.signal?.throwIfAborted();
   options.onBuild?.();
-  return { directory, manifest: await buildInto(directory, options) };
+  return await buildInto(directory, options);
+}
+
+/**
+ * Returns true if no file of an image has changed since its manifest was written. Their hashes, which detect damage,
+ * need not be computed then. They are no protection from a user who may write to the folder, as the manifest is in it.
+ */
+export function isUnchanged({ directory, files }: BaseImage): boolean {
+  try {
+    return Object.entries(files).every(([name, [bytes, changedMs]]) => {
+      const [size, time] = stampOf(Deno.lstatSync(join(directory, name)));
+      return size === bytes && time === changedMs;
+    });
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+function stampOf({ size, mtime }: Deno.FileInfo): FileStamp {
+  return [size, mtime?.getTime() ?? 0];
 }
 
 /** Permission bit of a directory that every user may write to. */
@@ -144,17 +165,21 @@ async function openLock(path: string): Promise<Deno.FsFile> {
 async function buildInto(
   directory: string,
   { build, signal }: { build: Build; signal?: AbortSignal | undefined },
-): Promise<ImageManifest> {
+): Promise<BaseImage> {
   await Deno.remove(directory, { recursive: true }).catch(() => {}); // usually there is none
   const buildDir = await Deno.makeTempDir({ dir: dirname(directory), prefix: "building-" });
   try {
     const manifest = await build({ directory: buildDir, signal });
-    const text = JSON.stringify(manifest);
+    const files: Record<string, FileStamp> = {};
+    for await (const { name } of Deno.readDir(buildDir)) {
+      files[name] = stampOf(await Deno.lstat(join(buildDir, name)));
+    }
+    const text = JSON.stringify({ manifest, files });
     await Deno.writeTextFile(join(buildDir, MANIFEST), `${await sha256(text)}\n${text}`);
     await openToSandboxes(buildDir);
     await Deno.rename(buildDir, directory);
     await removeStaleImages(dirname(directory));
-    return manifest;
+    return { directory, manifest, files };
   } catch (error) {
     await Deno.remove(buildDir, { recursive: true });
     throw error;
@@ -187,8 +212,8 @@ async function profileInputs(profile: Profile): Promise<object> {
   };
 }
 
-/** Returns the manifest, unless it is missing or damaged or the supervisor's files are. */
-async function readManifest(directory: string): Promise<ImageManifest | undefined> {
+/** Returns the image of a folder, unless its manifest is missing or damaged or the supervisor's files are. */
+async function readImage(directory: string): Promise<BaseImage | undefined> {
   try {
     const [digest = "", text = ""] = (await Deno.readTextFile(join(directory, MANIFEST))).split("\n");
     if (await sha256(text) !== digest) return undefined;
@@ -197,7 +222,7 @@ async function readManifest(directory: string): Promise<ImageManifest | undefine
         await Deno.readTextFile(join(directory, name)) === source
       ),
     );
-    return unchanged.every(Boolean) ? JSON.parse(text) as ImageManifest : undefined;
+    return unchanged.every(Boolean) ? { directory, ...JSON.parse(text) } : undefined;
   } catch (error) {
     const missing = error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
     if (missing) return undefined;

@@ -35,7 +35,15 @@ import { largestFunction, stripWasm } from "./wasm.ts";
 export interface ImageManifest extends
   Omit<
     BootPlan,
-    "limits" | "mounts" | "plan" | "extension" | "compile" | "home" | "confine" | "sessionsPerProcess"
+    | "limits"
+    | "mounts"
+    | "plan"
+    | "extension"
+    | "compile"
+    | "home"
+    | "confine"
+    | "sessionsPerProcess"
+    | "isUnchanged"
   > {
   /** Index of the function that runs Python's byte code. */
   readonly interpreterLoop: number;
@@ -45,7 +53,12 @@ export interface ImageManifest extends
 export interface BaseImage {
   readonly directory: string;
   readonly manifest: ImageManifest;
+  /** Size and time of change of each file when the manifest was written, by name. */
+  readonly files: Readonly<Record<string, FileStamp>>;
 }
+
+/** Size of a file, in bytes, and the time of its last change, in milliseconds since 1970. */
+export type FileStamp = readonly [bytes: number, changedMs: number];
 
 /** Options of a build. */
 export interface ImageBuildOptions {
