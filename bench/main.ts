@@ -14,6 +14,7 @@ import { detectLayers } from "../src/sandbox/process/layers.ts";
 import { chaosRows } from "./chaos/chaos_rows.ts";
 import { compareReports, formatComparison, readReport, type Report } from "./comparison.ts";
 import { checkRows } from "./check_rows.ts";
+import { checkpointRows } from "./checkpoint_rows.ts";
 import { densityRows } from "./density_rows.ts";
 import { edgeRows, missingForEdgeModule } from "./edge_rows.ts";
 import { envRows, vectorRows } from "./env_rows.ts";
@@ -48,6 +49,7 @@ type Measure = (setup: BenchSetup) => Promise<Row[]>;
 /** Measurements by the names that `--part` accepts; each has its peers in the same run. */
 const BENCH_PARTS = {
   sandbox: [ownProcessRows, sharedProcessRows, poolRows],
+  checkpoint: [checkpointRows],
   python: [pythonRows],
   throughput: [throughputRows],
   peers: [peerRows],
