@@ -3,7 +3,8 @@ import { type HeapImage, PAGE_BYTES } from "../heap_image.ts";
 
 /**
  * A Wasm module that finds the pages of a memory that differ from an image, and packs and unpacks these differences. It
- * takes 64 bytes at a time, in place: a loop in JavaScript takes several times as long.
+ * takes 64 bytes at a time, in place: a loop in JavaScript takes several times as long. One call does it for all pages, as
+ * a call from JavaScript takes a new stack.
  *
  * ```wat
  * (module
@@ -14,6 +15,11 @@ import { type HeapImage, PAGE_BYTES } from "../heap_image.ts";
  *   (import "runs" "bytes" (func $bytes (param i32) (result i32)))
  *   (import "buffer" "memory" (memory $buffer 1))
  *   (import "runs" "found" (func $found (param i32 i32)))
+ *   (import "pages" "next" (func $next (result i32)))
+ *   (import "pages" "end" (func $end (result i32)))
+ *   (import "pages" "origin" (func $origin (result i32)))
+ *   (import "pages" "flush" (func $flush (param i32)))
+ *   (import "pages" "refill" (func $refill (param i32) (result i32)))
  *   (global $free (mut i32) (i32.const 0))
  *   (global $free_end (mut i32) (i32.const 0))
  *   (func $find_used (param $page i32) (param $end i32)
@@ -77,7 +83,7 @@ import { type HeapImage, PAGE_BYTES } from "../heap_image.ts";
  *         (local.set $run (i32.add (local.get $run) (i32.const 1)))
  *         (br $runs)))
  *     (call $find_used (local.get $end) (i32.mul (memory.size $python) (i32.const 65536))))
- *   (func (export "pack") (param $at i32) (param $from i32) (param $out i32) (result i32)
+ *   (func $pack (param $at i32) (param $from i32) (param $out i32) (result i32)
  *     (local $a v128) (local $b v128) (local $c v128) (local $d v128)
  *     (local $mask i64) (local $bit i64) (local $mask_at i32)
  *     (local.set $mask_at (local.get $out))
@@ -109,7 +115,7 @@ import { type HeapImage, PAGE_BYTES } from "../heap_image.ts";
  *       (br_if $blocks (i64.ne (local.get $bit) (i64.const 0))))
  *     (i64.store $buffer (local.get $mask_at) (local.get $mask))
  *     (local.get $out))
- *   (func (export "unpack") (param $at i32) (param $in i32) (result i32)
+ *   (func $unpack (param $at i32) (param $in i32) (result i32)
  *     (local $mask i64)
  *     (local.set $mask (i64.load $buffer (local.get $in)))
  *     (local.set $in (i32.add (local.get $in) (i32.const 8)))
@@ -130,46 +136,91 @@ import { type HeapImage, PAGE_BYTES } from "../heap_image.ts";
  *         (local.set $at (i32.add (local.get $at) (i32.const 64)))
  *         (local.set $mask (i64.shr_u (local.get $mask) (i64.const 1)))
  *         (br $blocks)))
+ *     (local.get $in))
+ *   (func (export "pack") (param $max i32)
+ *     (local $page i32) (local $end i32) (local $from i32) (local $out i32)
+ *     (block $done
+ *       (loop $runs
+ *         (br_if $done (i32.eq (local.tee $page (call $next)) (i32.const -1)))
+ *         (local.set $end (call $end))
+ *         (local.set $from (call $origin))
+ *         (loop $pages
+ *           (local.set $out (call $pack (local.get $page) (local.get $from) (local.get $out)))
+ *           (if (i32.gt_u (local.get $out) (local.get $max))
+ *             (then (call $flush (local.get $out)) (local.set $out (i32.const 0))))
+ *           (if (i32.ne (local.get $from) (i32.const -1))
+ *             (then (local.set $from (i32.add (local.get $from) (i32.const 4096)))))
+ *           (br_if $pages
+ *             (i32.ne (local.tee $page (i32.add (local.get $page) (i32.const 4096))) (local.get $end))))
+ *         (br $runs)))
+ *     (call $flush (local.get $out)))
+ *   (func (export "unpack") (result i32)
+ *     (local $page i32) (local $end i32) (local $in i32) (local $filled i32)
+ *     (block $done
+ *       (loop $runs
+ *         (br_if $done (i32.eq (local.tee $page (call $next)) (i32.const -1)))
+ *         (local.set $end (call $end))
+ *         (loop $pages
+ *           (if (i32.gt_u (i32.add (local.get $in) (i32.const 4104)) (local.get $filled))
+ *             (then
+ *               (local.set $filled (call $refill (local.get $in)))
+ *               (local.set $in (i32.const 0))
+ *               (if (i32.eqz (local.get $filled)) (then (return (i32.const -1))))))
+ *           (local.set $in (call $unpack (local.get $page) (local.get $in)))
+ *           (br_if $pages
+ *             (i32.ne (local.tee $page (i32.add (local.get $page) (i32.const 4096))) (local.get $end))))
+ *         (br $runs)))
  *     (local.get $in)))
  * ```
  */
 const MODULE =
-  "AGFzbQEAAAABIgZgAAF/YAF/AX9gAn9/AGADf39/AGADf39/AX9gAn9/AX8CbAcGcHl0aG9uBm1lbW9yeQIAAQVpbWFnZQZtZW1vcnkCAwGA" +
-  "gAQEcnVucwVjb3VudAAABHJ1bnMHYWRkcmVzcwABBHJ1bnMFYnl0ZXMAAQZidWZmZXIGbWVtb3J5AgABBHJ1bnMFZm91bmQAAgMGBQIDAgQF" +
-  "BgsCfwFBAAt/AUEACwcYAwRmaW5kAAYEcGFjawAHBnVucGFjawAICuQFBW0BAn8CQANAIAAjAEYEQCMBIQALIAAgAU8NASAAIQIgAEGAIGoh" +
-  "AwJAA0AgAv0ABAAgAv0ABBD9UCAC/QAEICAC/QAEMP1Q/VD9UwRAIABBfxADDAILIAJBwABqIgIgA0cNAAsLIAMhAAwACwsLnQEBAn8CQANA" +
-  "IAAgAU8NASAAIQMgAEGAIGohBAJAA0AgA/0ABAAgAv0ARAEA/VEgA/0ABBAgAv0ARAEQ/VH9UCAD/QAEICAC/QBEASD9USAD/QAEMCAC/QBE" +
-  "ATD9Uf1Q/VD9UwRAIAAgAiADIABraxADIAIgBCADa2ohAgwCCyACQcAAaiECIANBwABqIgMgBEcNAAsLIAQhAAwACwsLVQEFfyAAJAAgASQB" +
-  "AkADQCACEABPDQEgAhABIQQgAhACIQUgBiAEEAQgBCAFaiEGIAQgBiADEAUgAyAFaiEDIAJBAWohAgwACwsgBj8AQYCABGwQBAvkAQMEewJ+" +
-  "AX8gAiEJIAJBCGohAkIBIQgDQCAA/QAEACEDIAD9AAQQIQQgAP0ABCAhBSAA/QAEMCEGIAFBf0cEQCADIAH9AEQBAP1RIQMgBCAB/QBEARD9" +
-  "USEEIAUgAf0ARAEg/VEhBSAGIAH9AEQBMP1RIQYgAUHAAGohAQsgAyAE/VAgBSAG/VD9UP1TBEAgAiAD/QtEAgAgAiAE/QtEAhAgAiAF/QtE" +
-  "AiAgAiAG/QtEAjAgAkHAAGohAiAHIAiEIQcLIABBwABqIQAgCEIBhiEIIAhCAFINAAsgCSAHN0MCACACC5gBAQF+IAEpQwIAIQIgAUEIaiEB" +
-  "AkADQCACUA0BIAJCAYNCAFIEQCAAIAD9AAQAIAH9AEQCAP1R/QsEACAAIAD9AAQQIAH9AEQCEP1R/QsEECAAIAD9AAQgIAH9AEQCIP1R/QsE" +
-  "ICAAIAD9AAQwIAH9AEQCMP1R/QsEMCABQcAAaiEBCyAAQcAAaiEAIAJCAYghAgwACwsgAQs=";
+  "AGFzbQEAAAABJgdgAAF/YAF/AX9gAn9/AGABfwBgA39/fwBgA39/fwF/YAJ/fwF/ArEBDAZweXRob24GbWVtb3J5AgABBWltYWdlBm1lbW9y" +
+  "eQIDAYCABARydW5zBWNvdW50AAAEcnVucwdhZGRyZXNzAAEEcnVucwVieXRlcwABBmJ1ZmZlcgZtZW1vcnkCAAEEcnVucwVmb3VuZAACBXBh" +
+  "Z2VzBG5leHQAAAVwYWdlcwNlbmQAAAVwYWdlcwZvcmlnaW4AAAVwYWdlcwVmbHVzaAADBXBhZ2VzBnJlZmlsbAABAwgHAgQCBQYDAAYLAn8B" +
+  "QQALfwFBAAsHGAMEZmluZAALBHBhY2sADgZ1bnBhY2sADwqTBwdtAQJ/AkADQCAAIwBGBEAjASEACyAAIAFPDQEgACECIABBgCBqIQMCQANA" +
+  "IAL9AAQAIAL9AAQQ/VAgAv0ABCAgAv0ABDD9UP1Q/VMEQCAAQX8QAwwCCyACQcAAaiICIANHDQALCyADIQAMAAsLC50BAQJ/AkADQCAAIAFP" +
+  "DQEgACEDIABBgCBqIQQCQANAIAP9AAQAIAL9AEQBAP1RIAP9AAQQIAL9AEQBEP1R/VAgA/0ABCAgAv0ARAEg/VEgA/0ABDAgAv0ARAEw/VH9" +
+  "UP1Q/VMEQCAAIAIgAyAAa2sQAyACIAQgA2tqIQIMAgsgAkHAAGohAiADQcAAaiIDIARHDQALCyAEIQAMAAsLC1UBBX8gACQAIAEkAQJAA0Ag" +
+  "AhAATw0BIAIQASEEIAIQAiEFIAYgBBAJIAQgBWohBiAEIAYgAxAKIAMgBWohAyACQQFqIQIMAAsLIAY/AEGAgARsEAkL5AEDBHsCfgF/IAIh" +
+  "CSACQQhqIQJCASEIA0AgAP0ABAAhAyAA/QAEECEEIAD9AAQgIQUgAP0ABDAhBiABQX9HBEAgAyAB/QBEAQD9USEDIAQgAf0ARAEQ/VEhBCAF" +
+  "IAH9AEQBIP1RIQUgBiAB/QBEATD9USEGIAFBwABqIQELIAMgBP1QIAUgBv1Q/VD9UwRAIAIgA/0LRAIAIAIgBP0LRAIQIAIgBf0LRAIgIAIg" +
+  "Bv0LRAIwIAJBwABqIQIgByAIhCEHCyAAQcAAaiEAIAhCAYYhCCAIQgBSDQALIAkgBzdDAgAgAguYAQEBfiABKUMCACECIAFBCGohAQJAA0Ag" +
+  "AlANASACQgGDQgBSBEAgACAA/QAEACAB/QBEAgD9Uf0LBAAgACAA/QAEECAB/QBEAhD9Uf0LBBAgACAA/QAEICAB/QBEAiD9Uf0LBCAgACAA" +
+  "/QAEMCAB/QBEAjD9Uf0LBDAgAUHAAGohAQsgAEHAAGohACACQgGIIQIMAAsLIAELWwEEfwJAA0AQBCIBQX9GDQEQBSECEAYhAwNAIAEgAyAE" +
+  "EAwhBCAEIABLBEAgBBAHQQAhBAsgA0F/RwRAIANBgCBqIQMLIAFBgCBqIgEgAkcNAAsMAAsLIAQQBwtSAQR/AkADQBAEIgBBf0YNARAFIQED" +
+  "QCACQYggaiADSwRAIAIQCCEDQQAhAiADRQRAQX8PCwsgACACEA0hAiAAQYAgaiIAIAFHDQALDAALCyACCw==";
 
 /** A page is packed as a mask of its blocks that differ, 64 bits, and the exclusive or of these. */
 const MASK_BYTES = 8;
 const MAX_PACKED_BYTES = MASK_BYTES + PAGE_BYTES;
 const BUFFER_BYTES = 128 * 1024;
 const WASM_PAGE_BYTES = 65536;
+const NO_ORIGIN = -1;
 
 /** Neighbouring pages: the number of the first one, and how many. */
 export type PageRun = readonly [first: number, count: number];
 
+/** A run, and where its image is, or -1 if its pages were zero. */
+type FoundRun = readonly [first: number, count: number, origin: number];
+
 interface DeltaCode {
   find(free: Pointer, freeEnd: Pointer): void;
-  /** Packs the page at an address to `out` in the buffer, by an image that is at `from` or, if that is -1, zero. */
-  pack(address: Pointer, from: number, out: number): number;
-  unpack(address: Pointer, from: number): number;
+  /** Packs the pages into the buffer, which is flushed when it has more than `max` bytes. */
+  pack(max: number): void;
+  /** Returns the number of bytes that were taken since the last refill; -1 if there were too few. */
+  unpack(): number;
 }
 
 /** The difference between a heap and its image. */
 export class HeapDelta {
   readonly #code: DeltaCode;
   readonly #buffer = new WebAssembly.Memory({ initial: BUFFER_BYTES / WASM_PAGE_BYTES });
-  #runs: [number, number][] = [];
-  /** Where the image of each page of `#runs` is, or -1. */
-  #origins: number[] = [];
+  #found: [first: number, count: number, origin: number][] = [];
+  /** The runs that are left to pack or to unpack, and the current one. */
+  #left: Iterator<FoundRun | PageRun> = [].values();
+  #run: FoundRun | PageRun = [0, 0];
+  #flush: (bytes: number) => void = () => {};
+  #refill: (usedBytes: number) => number = () => 0;
 
   constructor(memory: WebAssembly.Memory, image: Pick<HeapImage, "runs" | "memory">) {
     const module = new WebAssembly.Module(Uint8Array.fromBase64(MODULE));
@@ -182,10 +233,15 @@ export class HeapDelta {
         count: () => image.runs.length,
         address: (index: number) => runAt(index)[0],
         bytes: (index: number) => runAt(index)[1],
-        found: (address: number, origin: number) => {
-          addPage(this.#runs, (address >>> 0) / PAGE_BYTES);
-          this.#origins.push(origin);
-        },
+        found: (address: number, origin: number) =>
+          addPage(this.#found, (address >>> 0) / PAGE_BYTES, origin),
+      },
+      pages: {
+        next: () => this.#nextRun(),
+        end: () => (this.#run[0] + this.#run[1]) * PAGE_BYTES,
+        origin: () => this.#run[2] ?? NO_ORIGIN,
+        flush: (bytes: number) => this.#flush(bytes),
+        refill: (usedBytes: number) => this.#refill(usedBytes),
       },
     });
     this.#code = exports as unknown as DeltaCode;
@@ -196,23 +252,17 @@ export class HeapDelta {
    * pieces of the image, whole pages that no code uses.
    */
   find(free: Pointer, freeEnd: Pointer): PageRun[] {
-    this.#runs = [];
-    this.#origins = [];
+    this.#found = [];
     this.#code.find(free, freeEnd);
-    return this.#runs;
+    return this.#found.map(([first, count]) => [first, count]);
   }
 
   /** Packs the pages that were found last. Calls `send` with bytes that are valid until it returns. */
   pack(send: (bytes: Uint8Array) => void): void {
     const buffer = new Uint8Array(this.#buffer.buffer);
-    let [index, used] = [0, 0];
-    for (const address of addressesOf(this.#runs)) {
-      used = this.#code.pack(address, this.#origins[index++] as number, used);
-      if (used + MAX_PACKED_BYTES <= BUFFER_BYTES) continue;
-      send(buffer.subarray(0, used));
-      used = 0;
-    }
-    send(buffer.subarray(0, used));
+    this.#left = this.#found.values();
+    this.#flush = (bytes) => send(buffer.subarray(0, bytes));
+    this.#code.pack(BUFFER_BYTES - MAX_PACKED_BYTES);
   }
 
   /**
@@ -222,36 +272,35 @@ export class HeapDelta {
    */
   unpack(runs: readonly PageRun[], packed: Uint8Array): void {
     const buffer = new Uint8Array(this.#buffer.buffer);
-    let [at, used, filled] = [0, 0, 0];
-    for (const address of addressesOf(runs)) {
-      if (used + MAX_PACKED_BYTES > filled && at + filled < packed.length) {
-        at += used;
-        used = 0;
-        filled = Math.min(BUFFER_BYTES - MAX_PACKED_BYTES, packed.length - at);
-        buffer.set(packed.subarray(at, at + filled));
-        buffer.fill(0, filled, filled + MAX_PACKED_BYTES); // a mask may announce more than follows
-      }
-      if (used >= filled) throw wrongSize(packed);
-      used = this.#code.unpack(address, used);
-    }
-    if (at + used !== packed.length) throw wrongSize(packed);
+    let at = 0;
+    this.#left = runs.values();
+    this.#refill = (usedBytes) => {
+      at += usedBytes;
+      const filled = Math.max(0, Math.min(BUFFER_BYTES - MAX_PACKED_BYTES, packed.length - at));
+      buffer.set(packed.subarray(at, at + filled));
+      buffer.fill(0, filled, filled + MAX_PACKED_BYTES); // a mask may announce more than follows
+      return filled;
+    };
+    const usedBytes = this.#code.unpack();
+    if (usedBytes >= 0 && at + usedBytes === packed.length) return;
+    throw new Error(`Cannot restore heap as its ${packed.length} bytes are not those of its pages`);
+  }
+
+  /** Returns the address of the next run, or -1. */
+  #nextRun(): number {
+    const { done, value } = this.#left.next();
+    if (done) return -1;
+    this.#run = value;
+    return value[0] * PAGE_BYTES;
   }
 }
 
-function wrongSize({ length }: Uint8Array): Error {
-  return new Error(`Cannot restore heap as its ${length} bytes are not those of its pages`);
-}
-
-function* addressesOf(runs: readonly PageRun[]): Generator<Pointer> {
-  for (const [first, count] of runs) {
-    for (let page = first; page < first + count; page++) yield page * PAGE_BYTES;
-  }
-}
-
-function addPage(runs: [number, number][], page: number): void {
+/** Adds a page to the last run if it continues that and its image. */
+function addPage(runs: [first: number, count: number, origin: number][], page: number, origin: number): void {
   const last = runs.at(-1);
-  if (last && last[0] + last[1] === page) last[1]++;
-  else runs.push([page, 1]);
+  const next = last && (last[2] === NO_ORIGIN ? NO_ORIGIN : last[2] + last[1] * PAGE_BYTES);
+  if (last && last[0] + last[1] === page && next === origin) last[1]++;
+  else runs.push([page, 1, origin]);
 }
 
 /**
