@@ -287,8 +287,8 @@ const LEAVINGS: Record<string, [leave: string, look: string]> = {
     "text = 'sibling-canary-' + str(4711); del text",
     searchCode(encoder.encode("sibling-canary-4711")),
   ],
-  "globals of the module, and its tables": [
-    "import ctypes; c = ctypes.CDLL(None); c.setTempRet0(77); c.emscripten_stack_set_limits(99, 0); [c._hiwire_immortal_add(0) for _ in range(9)]",
+  "globals of the module": [
+    "import ctypes; c = ctypes.CDLL(None); c.setTempRet0(77); c.emscripten_stack_set_limits(99, 0)",
     "import ctypes; c = ctypes.CDLL(None); c.getTempRet0() == 77 or c.emscripten_stack_get_base() == 99",
   ],
   "a callback of C": [
@@ -355,10 +355,20 @@ Deno.test("a checkpoint has nothing of the host, its key, or a lease before", as
   }
 });
 
-/** Python that searches its memory for bytes, which it holds only in another form. */
+/** Python that searches its memory for bytes, of which it holds only the two halves. */
 function searchCode(secret: Uint8Array): string {
-  const changed = JSON.stringify([...secret].map((byte) => byte ^ 1));
+  const half = secret.length >> 1;
+  const [first, second] = [secret.subarray(0, half), secret.subarray(half)].map((part) =>
+    JSON.stringify([...part])
+  );
   return `import ctypes
-changed, table = bytes(${changed}), bytes(byte ^ 1 for byte in range(256))
-any(changed in ctypes.string_at(at, (1 << 16) + 99).translate(table) for at in range(1 << 16, 28 << 20, 1 << 16))`;
+first, second = bytes(${first}), bytes(${second})
+def has_both(piece):
+    at = piece.find(first)
+    while at >= 0:
+        if piece.startswith(second, at + len(first)): return True
+        at = piece.find(first, at + 1)
+    return False
+end = ctypes.CDLL(None).sbrk(0) - (1 << 17)
+any(has_both(ctypes.string_at(at, (1 << 16) + 99)) for at in range(1 << 16, end, 1 << 16))`;
 }
