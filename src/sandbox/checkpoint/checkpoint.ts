@@ -48,6 +48,8 @@ const MAGIC = new TextEncoder().encode("paddock\0");
 const PREFIX_BYTES = MAGIC.length + 8;
 const MAX_HEADER_BYTES = 64 * 1024;
 const MAC_BYTES = 32;
+/** Limits of the names of host tools, with which a header is not too large. */
+const [MAX_TOOLS, MAX_TOOL_CHARACTERS, MAX_TOOLS_BYTES] = [1000, 256, MAX_HEADER_BYTES / 2];
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 const headerSchema = z.strictObject({
@@ -58,7 +60,7 @@ const headerSchema = z.strictObject({
   stateBytes: z.int().nonnegative(),
   compressedBytes: z.int().nonnegative(),
   sha256: hash,
-  tools: z.array(z.string().max(256)).max(1000),
+  tools: z.array(z.string().max(MAX_TOOL_CHARACTERS)).max(MAX_TOOLS),
 });
 type Header = z.output<typeof headerSchema>;
 
@@ -163,6 +165,7 @@ export class SealedCheckpoint implements Checkpoint {
 /**
  * Makes a checkpoint of a state, which is moved to a worker and empty afterwards.
  *
+ * @throws {CheckpointError} if the names of the tools are too long.
  * @throws {SandboxError} if the worker fails.
  */
 export async function sealCheckpoint(
@@ -171,6 +174,16 @@ export async function sealCheckpoint(
   options: OwnerOptions & { tools: readonly string[] },
 ): Promise<SealedCheckpoint> {
   const { owner = "", tools } = options;
+  if (
+    tools.length > MAX_TOOLS || tools.some((name) => name.length > MAX_TOOL_CHARACTERS) ||
+    encoder.encode(JSON.stringify(tools)).length > MAX_TOOLS_BYTES
+  ) {
+    throw new CheckpointError(
+      `Cannot make checkpoint as the names of its host tools must have at most ${MAX_TOOLS_BYTES} bytes: ` +
+        `the last exec had ${tools.length} tools`,
+      { code: "checkpoint_refused" },
+    );
+  }
   const stateBytes = state.length;
   const whole = state.buffer.byteLength === stateBytes ? state.buffer : state.slice().buffer;
   const { bytes, sha256: stateHash } = await scope.compressor.compress(whole, { owner });

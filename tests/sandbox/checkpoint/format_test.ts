@@ -99,3 +99,14 @@ Deno.test("headers and states of two checkpoints cannot be swapped", () =>
       assertEquals(await codeOf(swapped, scope, "alice"), "checkpoint_damaged");
     }
   }));
+
+Deno.test("sealCheckpoint() refuses more names of tools than a header has room for", () =>
+  withScope(async (scope) => {
+    for (const tools of [Array(1001).fill("a"), ["a".repeat(257)], Array(900).fill("a".repeat(200))]) {
+      const seal = () => sealCheckpoint(new Uint8Array(1), scope, { tools });
+      assertEquals((await assertRejects(seal, CheckpointError)).code, "checkpoint_refused");
+    }
+    const most = Array.from({ length: 900 }, (_, index) => `tool_${index}`);
+    const checkpoint = await sealCheckpoint(new Uint8Array(1), scope, { tools: most });
+    assertEquals((await readCheckpoint(await checkpoint.toBytes())).tools, most);
+  }));
