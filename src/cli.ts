@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { fileURLToPath } from "node:url";
 import { cacheCommand } from "./cli/cache/command.ts";
+import { clusterCommand } from "./cli/cluster/command.ts";
 import { completionCommand } from "./cli/completion/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { checkTokensCommand } from "./cli/check_tokens.ts";
@@ -52,7 +53,7 @@ export function paddockCommand(): Command {
     .exitOverride();
   const groups: [string, Command[]][] = [
     ["Run programs:", [execCommand(), sessionCommand(), replCommand()]],
-    ["Serve:", [serveCommand(), mcpCommand()]],
+    ["Serve:", [serveCommand(), clusterCommand(), mcpCommand()]],
     ["Play and score episodes:", [
       rolloutCommand(),
       checkTokensCommand(),

@@ -25,6 +25,23 @@ export class SandboxError extends EpisodeError {
   override readonly boundary = "sandbox";
 }
 
+/**
+ * The error of a session whose node has stopped or cannot be reached. Whether a call that was running has had an effect
+ * is unknown, and the session's state is lost.
+ */
+export class SandboxLostError extends SandboxError {}
+
+/** The error of a call that found no free session in time, or too many others waiting. */
+export class PoolFullError extends SandboxError {
+  /** Milliseconds after which a session is likely to be free. */
+  readonly retryAfterMs: number;
+
+  constructor(message: string, options: ErrorOptions & { retryAfterMs: number }) {
+    super(message, options);
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
 /** The error of a tool that the model can correct: the model is shown the message. */
 export class ToolError extends EpisodeError {
   override readonly boundary = "tool";

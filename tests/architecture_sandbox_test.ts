@@ -22,6 +22,7 @@ const LAYERS = [
   "wire",
   "client",
   "server",
+  "cluster",
   "cli",
   "bench",
 ];

@@ -45,6 +45,7 @@ export const SECTIONS: readonly Section[] = [
       page("Checkpoints", "checkpoints"),
       page("Command line", "cli"),
       page("Server", "server"),
+      page("Cluster", "cluster"),
       page("Edge", "edge"),
       page("Viewer", "viewer"),
       page("Python", "python"),

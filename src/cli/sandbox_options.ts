@@ -135,6 +135,12 @@ export interface LazyPoolOptions {
   size: number;
   resetMode: "rewind" | "fresh";
   cacheDir?: string | undefined;
+  /**
+   * Key of checkpoints.
+   *
+   * @default one in the cache folder
+   */
+  checkpointKey?: Uint8Array | undefined;
   /** Closes the pool if it was opened. */
   stack: AsyncDisposableStack;
 }

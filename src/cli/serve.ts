@@ -15,14 +15,15 @@ import { resolveServeAddress, type ServeAddress } from "./serve/address.ts";
 import { openServedGraders } from "./rollout/graders.ts";
 import { openToolFiles } from "./rollout/tools.ts";
 import { checkOrigins, openAccessLog } from "./serve/access.ts";
+import { addClusterOptions, type ClusterFlags, openSessionSource } from "./serve/cluster.ts";
 import { listenError, logError, waitForAbort } from "./serve/listening.ts";
 import { openRollouts, openRuns, type RolloutFlags } from "./serve/rollouts.ts";
 import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
+import type { SessionPool } from "../sandbox/exec.ts";
 import { ENV_KINDS } from "../wire/v1_envs.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import {
   announceMissingLayers,
-  createLazyPool,
   flagsOf,
   profileOption,
   requireLayers,
@@ -30,7 +31,7 @@ import {
   type SandboxFlags,
 } from "./sandbox_options.ts";
 
-interface ServeFlags extends SandboxFlags, TokenFlags, RolloutFlags {
+interface ServeFlags extends SandboxFlags, TokenFlags, RolloutFlags, ClusterFlags {
   port: number;
   host: string;
   trustedProxy?: string[];
@@ -69,7 +70,7 @@ server could not be started.`;
 
 /** Returns the command `serve`, which serves sessions, episodes and grades over HTTP. */
 export function serveCommand(): Command {
-  return new Command("serve")
+  const command = new Command("serve")
     .description("Serve Python sessions, episodes and grades over HTTP")
     .optionsGroup("Address and access:")
     .option("--port <n>", "port to listen on; 0 chooses a free one", parseWholeNumber(0), 8471)
@@ -152,6 +153,9 @@ export function serveCommand(): Command {
       "--runs <dir>",
       "folder of runs that /runs shows in a browser, and in which rollouts are saved; with one token at most",
     )
+    .optionsGroup("Cluster:");
+  return addClusterOptions(command)
+    .optionsGroup("Options:")
     .addOption(configOption())
     .addHelpText("after", NOTES)
     .action(async (_: object, command: Command) => {
@@ -178,12 +182,19 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   stack.use(new GarbageCollector());
   const log = await openAccessLog(flags.accessLog, { stack, onError: logError });
   const resetMode = address.tokens.length > 1 ? "fresh" as const : "rewind" as const;
-  const pool = createLazyPool({ profile, size: maxSessions, resetMode, cacheDir: flags.cacheDir, stack })();
+  const source = await openSessionSource(flags, {
+    profile,
+    size: maxSessions,
+    resetMode,
+    cacheDir: flags.cacheDir,
+    stack,
+  });
+  const { pool, drain } = source;
   const paddock = stack.use(
     new PaddockServer({
       ...address,
       pool,
-      maxSessions,
+      maxSessions: flags.maxSessions ?? source.sessions,
       maxSessionsEach,
       queue,
       bufferBytes: flags.bufferMemory * MIB,
@@ -199,8 +210,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       runs,
     }),
   );
-  await using lease = await pool.acquire({ signal }); // fails before the address is announced if no sandbox can start
-  await lease[Symbol.asyncDispose]();
+  if (flags.cluster === undefined) await tryPool(pool, signal);
   await using server = await listen(paddock, address, { ...flags, maxConnections });
   const access = address.tokens.length > 0 ? "token required" : "no token required";
   await writeText(
@@ -208,7 +218,13 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
     `Serving at http://${address.name}:${server.port} (${access}); press Ctrl-C to stop\n`,
   );
   await waitForAbort(signal);
+  await drain();
   return EXIT.ok;
+}
+
+/** Fails before the address is announced if no sandbox can start. */
+async function tryPool(pool: SessionPool, signal: AbortSignal): Promise<void> {
+  await using _lease = await pool.acquire({ signal });
 }
 
 /**

@@ -1,0 +1,129 @@
+import { type Command, Option } from "commander";
+import { ClusterNode } from "../../cluster/node.ts";
+import { ClusterSessions } from "../../cluster/cluster_sessions.ts";
+import type { BranchingPool } from "../../sandbox/exec.ts";
+import type { Profile } from "../../sandbox/profile/profile.ts";
+import { addNatsOptions, type NatsFlags, toPeerOptions } from "../cluster/nats_options.ts";
+import { UsageError } from "../errors.ts";
+import { readInputBytes } from "../input.ts";
+import { currentIo } from "../io.ts";
+import { parseWholeNumber } from "../options.ts";
+import { writeText } from "../output.ts";
+import { createLazyPool } from "../sandbox_options.ts";
+import { logError } from "./listening.ts";
+
+/** Options of a server that is part of a cluster. */
+export interface ClusterFlags extends NatsFlags {
+  /** Address of NATS, for a node. */
+  nats?: string;
+  /** Address of NATS, for a gateway. */
+  cluster?: string;
+  drain: number;
+  checkpointKeyFile?: string;
+}
+
+/** Where the programs of a server run. */
+export interface SessionSource {
+  readonly pool: BranchingPool;
+  /** Number of its sessions. */
+  readonly sessions: number;
+  /** Takes no new sessions of the cluster, and waits for those it has. */
+  readonly drain: () => Promise<void>;
+}
+
+/** Options of {@linkcode openSessionSource}. */
+export interface SessionSourceOptions {
+  readonly profile: Profile;
+  /** Number of sessions of this process. */
+  readonly size: number;
+  readonly resetMode: "rewind" | "fresh";
+  readonly cacheDir?: string | undefined;
+  readonly stack: AsyncDisposableStack;
+}
+
+const MIN_KEY_BYTES = 32;
+const MAX_KEY_BYTES = 4096;
+/** Sessions of a gateway whose cluster has no node yet. */
+const GATEWAY_SESSIONS = 64;
+
+/** Adds the options of nodes and gateways. */
+export function addClusterOptions(command: Command): Command {
+  addNatsOptions(
+    command
+      .addOption(
+        new Option("--nats <url>", "be a node: run sessions for the cluster at this NATS").conflicts(
+          "cluster",
+        ),
+      )
+      .option("--cluster <url>", "be a gateway: run programs on the nodes of the cluster at this NATS"),
+  );
+  return command
+    .option(
+      "--drain <seconds>",
+      "time for sessions of the cluster to end after SIGTERM",
+      parseWholeNumber(0),
+      30,
+    )
+    .option(
+      "--checkpoint-key-file <file>",
+      "key of checkpoints, of at least 32 bytes; nodes of a cluster share one (default: one in the cache folder)",
+    );
+}
+
+/**
+ * Opens the sessions of a server: its own, which a node also offers to its cluster, or those of a cluster.
+ *
+ * @throws {UsageError} if an option is wrong.
+ * @throws {SandboxError} if the cluster cannot be joined.
+ */
+export async function openSessionSource(
+  flags: ClusterFlags,
+  options: SessionSourceOptions,
+): Promise<SessionSource> {
+  if (flags.cluster !== undefined) return await openGateway(flags.cluster, flags, options);
+  const { profile, size, resetMode, stack } = options;
+  const checkpointKey = await readKey(flags.checkpointKeyFile);
+  const peer = flags.nats === undefined ? undefined : await toPeerOptions(flags.nats, flags);
+  const pool = createLazyPool({ ...options, checkpointKey })();
+  if (peer === undefined) return { pool, sessions: size, drain: () => Promise.resolve() };
+  const node = stack.use(
+    await ClusterNode.start({
+      ...peer,
+      pool,
+      profile,
+      slots: size,
+      rewinds: resetMode === "rewind",
+      drainMs: 1000 * flags.drain,
+      onError: logError,
+    }),
+  );
+  await writeText(
+    currentIo().stderr,
+    `Node ${node.id} of cluster '${peer.cluster}' offers ${size} sessions of profile '${node.properties.profile.name}'\n`,
+  );
+  return { pool: node.localPool, sessions: size, drain: () => node.drain() };
+}
+
+async function openGateway(
+  servers: string,
+  flags: ClusterFlags,
+  { profile, stack }: SessionSourceOptions,
+): Promise<SessionSource> {
+  const peer = await toPeerOptions(servers, flags);
+  const pool = stack.use(await ClusterSessions.connect({ ...peer, profile: profile.name }));
+  const { nodes, slots } = pool;
+  await writeText(
+    currentIo().stderr,
+    `Gateway of cluster '${peer.cluster}': ${nodes.length} nodes have ${slots} sessions of profile '${profile.name}'\n`,
+  );
+  return { pool, sessions: slots || GATEWAY_SESSIONS, drain: () => Promise.resolve() };
+}
+
+async function readKey(path: string | undefined): Promise<Uint8Array | undefined> {
+  if (path === undefined) return undefined;
+  const key = await readInputBytes(path, path, MAX_KEY_BYTES);
+  if (key.length >= MIN_KEY_BYTES) return key;
+  throw new UsageError(
+    `Cannot use '${path}' as the key of checkpoints as it must have at least ${MIN_KEY_BYTES} bytes: it has ${key.length}. \`openssl rand 32\` prints one`,
+  );
+}

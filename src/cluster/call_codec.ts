@@ -1,0 +1,152 @@
+import * as z from "zod";
+import {
+  ArgumentRangeError,
+  ArgumentTypeError,
+  CHECKPOINT_ERROR_CODES,
+  CheckpointError,
+  errorMessage,
+  GUEST_FILE_ERROR_CODES,
+  GuestFileError,
+  SandboxError,
+  SessionClosedError,
+} from "../errors.ts";
+import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
+import { fromBinaryInput } from "../sandbox/exec_inputs.ts";
+import { encodeInputs } from "../sandbox/exec_request.ts";
+import { parseUntrustedJson } from "../json.ts";
+import { ServerError } from "../server/http/errors.ts";
+import { type CallOf, execResponse, type Reply } from "./calls.ts";
+import { MessageError } from "./message.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** Nothing took a message: no slot is free, or the node that had one takes no more work. */
+export class NoReceiverError extends SandboxError {}
+
+/** Fields of an `exec` call that its options give, and its parts. */
+export function toExecCall(
+  code: string,
+  options: ExecOptions,
+): { head: Omit<CallOf<"exec">, "op" | "caller" | "call" | "owner" | "session">; parts: Uint8Array[] } {
+  const { timeoutMs, memoryBytes, stdin, argv, fetchFiles, tools = [], then, onOutput, onDisplay } = options;
+  const parts: Uint8Array[] = [];
+  const addPart = (bytes: Uint8Array) => parts.push(bytes) - 1;
+  const inputs = encodeInputs(options.inputs).map(({ name, type, contents }) =>
+    [name, type, addPart(contents)] as [string, typeof type, number]
+  );
+  const files = Object.entries(options.files ?? {}).map(([path, contents]) =>
+    [path, addPart(typeof contents === "string" ? encoder.encode(contents) : contents)] as [string, number]
+  );
+  const follows = [...onOutput ? ["output" as const] : [], ...onDisplay ? ["display" as const] : []];
+  const head = {
+    code,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(memoryBytes !== undefined && { memoryBytes }),
+    ...(stdin !== undefined && { stdin }),
+    ...(argv && { argv: [...argv] as [string, ...string[]] }),
+    ...(inputs.length > 0 && { inputs }),
+    ...(files.length > 0 && { files }),
+    ...(fetchFiles && { fetchFiles: [...fetchFiles] }),
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }) => ({
+        name,
+        description,
+        parameters: z.toJSONSchema(parameters, { io: "input" }) as Record<string, unknown>,
+      })),
+    }),
+    ...(then && { then }),
+    ...(follows.length > 0 && { follows }),
+  };
+  return { head, parts };
+}
+
+/**
+ * Returns the options of an `exec` call, without functions.
+ *
+ * @throws {MessageError} if a part is missing or an input is invalid.
+ */
+export function toExecOptions(call: CallOf<"exec">, parts: readonly Uint8Array[]): ExecOptions {
+  const { timeoutMs, memoryBytes, stdin, argv, inputs = [], files = [], fetchFiles, then } = call;
+  return {
+    timeoutMs,
+    memoryBytes,
+    stdin,
+    argv,
+    fetchFiles,
+    then,
+    inputs: Object.fromEntries(inputs.map(([name, type, at]) => {
+      const contents = partAt(parts, at).slice();
+      if (type !== "json") return [name, fromBinaryInput(name, { type, contents })];
+      return [name, parseInput(contents)];
+    })),
+    files: Object.fromEntries(files.map(([path, at]) => [path, partAt(parts, at)])),
+  };
+}
+
+/** Returns the part at a position. */
+export function partAt(parts: readonly Uint8Array[], at: number): Uint8Array {
+  const found = parts[at];
+  if (found === undefined) throw new MessageError(`part ${at} is missing`);
+  return found;
+}
+
+function parseInput(contents: Uint8Array): unknown {
+  try {
+    return parseUntrustedJson(decoder.decode(contents));
+  } catch (cause) {
+    throw new MessageError("an input must be JSON", { cause });
+  }
+}
+
+/** Returns the reply with the result of a program, and its parts. */
+export function toResultReply(
+  { files, ...result }: ExecResult,
+): { head: Reply & { kind: "result" }; parts: Uint8Array[] } {
+  if (files === undefined) return { head: { kind: "result", result }, parts: [] };
+  return { head: { kind: "result", result, files: Object.keys(files) }, parts: Object.values(files) };
+}
+
+/** Returns the result of a program. */
+export function fromResultReply(
+  { result, files }: Reply & { kind: "result" },
+  parts: readonly Uint8Array[],
+): ExecResult {
+  const parsed = z.parse(execResponse, result);
+  if (files === undefined) return parsed;
+  return { ...parsed, files: Object.fromEntries(files.map((path, at) => [path, partAt(parts, at).slice()])) };
+}
+
+/** Returns the reply with an error. Messages of unexpected errors stay on the node. */
+export function toErrorReply(error: unknown): Reply & { kind: "error" } {
+  const message = errorMessage(error);
+  if (error instanceof ArgumentRangeError) return { kind: "error", code: "argument_range", message };
+  if (error instanceof ArgumentTypeError) return { kind: "error", code: "argument_type", message };
+  if (error instanceof SessionClosedError) return { kind: "error", code: "session_closed", message };
+  if (error instanceof MessageError) return { kind: "error", code: "invalid", message };
+  if (error instanceof GuestFileError) {
+    return { kind: "error", code: "guest_file", message, reason: error.code };
+  }
+  if (error instanceof CheckpointError) {
+    return { kind: "error", code: "checkpoint", message, reason: error.code };
+  }
+  if (error instanceof ServerError) return { kind: "error", code: "busy", message };
+  if (error instanceof SandboxError) return { kind: "error", code: "sandbox", message };
+  if (error instanceof DOMException && error.name === "AbortError") {
+    return { kind: "error", code: "aborted", message: "the call was aborted" };
+  }
+  return { kind: "error", code: "internal", message: "the node failed: see its log" };
+}
+
+/** Returns the error of a reply, as a session of this process would throw it. */
+export function fromErrorReply({ code, message, reason }: Reply & { kind: "error" }): Error {
+  if (code === "draining") return new NoReceiverError(message);
+  if (code === "argument_range") return new ArgumentRangeError(message);
+  if (code === "argument_type") return new ArgumentTypeError(message);
+  if (code === "session_closed") return new SessionClosedError(message);
+  const fileCode = GUEST_FILE_ERROR_CODES.find((known) => known === reason);
+  if (code === "guest_file" && fileCode) return new GuestFileError(message, { code: fileCode });
+  const checkpointCode = CHECKPOINT_ERROR_CODES.find((known) => known === reason);
+  if (code === "checkpoint" && checkpointCode) return new CheckpointError(message, { code: checkpointCode });
+  return new SandboxError(`The node refused the call: ${message}`);
+}

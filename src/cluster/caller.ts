@@ -1,0 +1,247 @@
+import { abortable, Deadline } from "../async/abort.ts";
+import { SandboxError, SandboxLostError } from "../errors.ts";
+import { fromErrorReply, NoReceiverError } from "./call_codec.ts";
+import { type Call, type Control, type Reply, replySchema } from "./calls.ts";
+import { encodeMessage } from "./message.ts";
+import { NodeDirectory } from "./node_directory.ts";
+import { Peer, type PeerOptions } from "./peer.ts";
+import { nodeOf } from "./subjects.ts";
+
+/** A call as its caller states it. */
+export type Request = Call extends infer One ? One extends Call ? Omit<One, "caller" | "call"> : never
+  : never;
+
+/** Last reply to a call. */
+export interface Answer {
+  readonly reply: Reply;
+  readonly parts: readonly Uint8Array[];
+}
+
+/** Sends a message about a call that runs. */
+export type SendControl = (control: ControlOf, parts?: readonly Uint8Array[]) => Promise<void>;
+type ControlOf = Control extends infer One ? One extends Control ? Omit<One, "caller" | "call"> : never
+  : never;
+
+/** Options of {@linkcode Caller.call}. */
+export interface CallOptions {
+  readonly parts?: readonly Uint8Array[] | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Receives replies before the last one. */
+  readonly onEvent?: ((reply: Reply, send: SendControl) => void) | undefined;
+}
+
+interface Pending {
+  /** Node that has the call; `undefined` if any may. */
+  readonly node: string | undefined;
+  readonly fail: (error: Error) => void;
+}
+
+const CALLER_BEAT_MS = 1_000;
+/** Milliseconds within which a free slot must answer. A session is started already. */
+const OPEN_MS = 5_000;
+/** Milliseconds until the end of a session is sent again, and how often. */
+const END_RETRY_MS = 2_000;
+const END_ATTEMPTS = 5;
+const LAST_KINDS: ReadonlySet<string> = new Set(["opened", "result", "done", "bytes", "sessions", "error"]);
+
+/** A member of a cluster that calls nodes. */
+export class Caller implements AsyncDisposable {
+  readonly peer: Peer;
+  readonly #pending = new Set<Pending>();
+  /** Sessions that were opened and not used yet. */
+  readonly #unconfirmed = new Map<string, { owner: string }>();
+  readonly #ending = new Set<Promise<void>>();
+  readonly #beat: ReturnType<typeof setInterval>;
+  #directory: NodeDirectory | undefined;
+
+  private constructor(peer: Peer) {
+    this.peer = peer;
+    peer.onConnection((isConnected) => {
+      if (!isConnected) this.#fail(() => true, "the connection to NATS broke");
+    });
+    this.#beat = setInterval(() => this.#sendBeat(), CALLER_BEAT_MS);
+    this.#sendBeat();
+  }
+
+  /**
+   * Joins a cluster.
+   *
+   * @throws {SandboxError} if NATS cannot be reached, refuses the credentials or lacks JetStream.
+   */
+  static async connect(options: PeerOptions, name: string): Promise<Caller> {
+    const peer = await Peer.connect(options, name);
+    const caller = new Caller(peer);
+    try {
+      caller.#directory = await NodeDirectory.open(
+        peer,
+        (node) => caller.#fail((pending) => pending.node === node, "its node stopped or cannot be reached"),
+      );
+      return caller;
+    } catch (error) {
+      await caller[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** The nodes that are alive. */
+  get directory(): NodeDirectory {
+    if (this.#directory === undefined) throw new TypeError("the caller has not joined the cluster");
+    return this.#directory;
+  }
+
+  /**
+   * Opens a session in any free slot of a profile. Returns its id.
+   *
+   * @throws {NoReceiverError} if no slot is free.
+   */
+  async open(
+    profile: string,
+    request: Omit<Extract<Request, { op: "open" }>, "op">,
+    { signal, state }: { signal?: AbortSignal | undefined; state?: Uint8Array | undefined } = {},
+  ): Promise<string> {
+    using late = new Deadline(OPEN_MS, { signal });
+    const answer = this.#send(this.peer.subjects.work(profile), { op: "open", ...request }, {
+      parts: state && [state],
+    });
+    try {
+      const { reply } = await abortable(answer, late.signal);
+      if (reply.kind !== "opened") throw unexpected(reply);
+      this.#unconfirmed.set(reply.session, { owner: request.owner });
+      return reply.session;
+    } catch (error) {
+      // A session that comes too late is ended.
+      answer.then(async ({ reply }) => {
+        if (reply.kind === "opened") await this.end(reply.session, request.owner);
+      }, () => {});
+      if (late.isExpired && !signal?.aborted) {
+        throw new NoReceiverError(`no node answered within ${OPEN_MS} ms`);
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Calls the node of a session.
+   *
+   * @throws {SandboxLostError} if the node stops or cannot be reached.
+   * @throws the error of the call.
+   */
+  async callSession(
+    request: Extract<Request, { session: string }>,
+    options: CallOptions = {},
+  ): Promise<Answer> {
+    this.#unconfirmed.delete(request.session);
+    return await this.callNode(nodeOf(request.session), request, options);
+  }
+
+  /**
+   * Calls a node.
+   *
+   * @throws {SandboxLostError} if the node stops or cannot be reached.
+   * @throws the error of the call.
+   */
+  async callNode(node: string, request: Request, options: CallOptions = {}): Promise<Answer> {
+    options.signal?.throwIfAborted();
+    if (!this.peer.isConnected || this.directory.find(node) === undefined) {
+      throw new SandboxLostError("Cannot use session as its node stopped or cannot be reached");
+    }
+    try {
+      return await this.#send(this.peer.subjects.node(node), request, { ...options, node });
+    } catch (error) {
+      if (!(error instanceof NoReceiverError)) throw error;
+      throw new SandboxLostError("Cannot use session as its node has stopped", { cause: error });
+    }
+  }
+
+  /** Ends a session, and tries again while its node may have it. */
+  end(session: string, owner: string): Promise<void> {
+    this.#unconfirmed.delete(session);
+    const ending = this.#end(session, owner);
+    this.#ending.add(ending);
+    ending.finally(() => this.#ending.delete(ending));
+    return ending;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const limit = new Promise<void>((resolve) =>
+      setTimeout(resolve, this.#ending.size > 0 ? END_RETRY_MS : 0)
+    );
+    await Promise.race([Promise.all(this.#ending), limit]);
+    clearInterval(this.#beat);
+    this.#directory?.[Symbol.dispose]();
+    this.#fail(() => true, "the pool is disposed");
+    await this.peer[Symbol.asyncDispose]();
+  }
+
+  async #send(
+    subject: string,
+    request: Request,
+    { parts, signal, onEvent, node }: CallOptions & { node?: string | undefined },
+  ): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    promise.catch(() => {}); // a send that fails is reported first
+    const pending: Pending = { node, fail: reject };
+    using inbox = this.peer.openInbox((received) => {
+      if (received === undefined) {
+        return reject(new NoReceiverError("no member of the cluster received the call"));
+      }
+      const parsed = replySchema.safeParse(received.head);
+      if (!parsed.success) {
+        return reject(new SandboxError("The node sent an invalid reply", { cause: parsed.error }));
+      }
+      if (LAST_KINDS.has(parsed.data.kind)) resolve({ reply: parsed.data, parts: received.parts });
+      else onEvent?.(parsed.data, send);
+    });
+    const from = { caller: this.peer.id, call: inbox.token };
+    const send: SendControl = async (control, parts) => {
+      await this.peer.send(subject, encodeMessage({ ...control, ...from }, parts), { signal });
+    };
+    this.#pending.add(pending);
+    try {
+      const reply = this.peer.subjects.inbox(this.peer.id, inbox.token);
+      const message = encodeMessage({ ...request, ...from }, parts);
+      await this.peer.send(subject, message, { reply, owner: request.owner, signal });
+      const answer = await abortable(promise, signal);
+      if (answer.reply.kind === "error") throw fromErrorReply(answer.reply);
+      return answer;
+    } catch (error) {
+      if (signal?.aborted && node !== undefined) this.peer.post(subject, { op: "abort", ...from });
+      throw error;
+    } finally {
+      this.#pending.delete(pending);
+    }
+  }
+
+  async #end(session: string, owner: string): Promise<void> {
+    for (let attempt = 0; attempt < END_ATTEMPTS; attempt++) {
+      try {
+        const signal = AbortSignal.timeout(END_RETRY_MS);
+        return void await this.callNode(nodeOf(session), { op: "end", session, owner }, { signal });
+      } catch (error) {
+        if (error instanceof SandboxLostError && this.peer.isConnected) return; // the node ends it by itself
+        await new Promise((resolve) => setTimeout(resolve, END_RETRY_MS));
+      }
+    }
+  }
+
+  #fail(isConcerned: (pending: Pending) => boolean, reason: string): void {
+    for (const pending of this.#pending) {
+      if (isConcerned(pending)) pending.fail(new SandboxLostError(`Cannot finish call as ${reason}`));
+    }
+  }
+
+  #sendBeat(): void {
+    const { id, epoch, subjects } = this.peer;
+    this.peer.post(subjects.callerBeat(id), { id, epoch });
+    for (const [session, { owner }] of this.#unconfirmed) {
+      const keep = { op: "keep", session, owner, caller: id, call: "0" } satisfies Call;
+      this.peer.post(subjects.node(nodeOf(session)), keep);
+    }
+    this.#unconfirmed.clear();
+  }
+}
+
+/** Returns the error of a reply of another kind than the call has. */
+export function unexpected({ kind }: Reply): SandboxError {
+  return new SandboxError(`The node sent an unexpected reply: '${kind}'`);
+}

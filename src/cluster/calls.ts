@@ -1,0 +1,188 @@
+/**
+ * The calls of sessions over NATS, and their replies. A node parses each call by these schemas, where unknown keys are
+ * errors, as the HTTP interface does; a caller parses each reply by them.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { execResponse, shellResponse } from "../client/responses.ts";
+import { CHECKPOINT_ERROR_CODES, GUEST_FILE_ERROR_CODES } from "../errors.ts";
+import {
+  BINARY_TYPES,
+  type BinaryType,
+  MAX_INPUT_NAME_CHARACTERS,
+  MAX_INPUTS,
+} from "../sandbox/exec_inputs.ts";
+import { MAX_FILES, MAX_PATH_CHARACTERS, MAX_SESSION_TOOLS } from "../wire/limits.ts";
+import { mimeBundleSchema } from "../wire/v1.ts";
+import { TOOL_NAME } from "../wire/v1_tools.ts";
+import { INBOX_TOKEN, PEER_ID, SESSION_ID } from "./subjects.ts";
+
+const from = {
+  caller: z.string().regex(PEER_ID),
+  call: z.string().regex(INBOX_TOKEN),
+  owner: z.string().regex(/^([0-9a-f]{64})?$/),
+};
+const inSession = { ...from, session: z.string().regex(SESSION_ID) };
+const path = z.string().min(1).max(MAX_PATH_CHARACTERS);
+const part = z.int().nonnegative();
+const inputs = z.array(
+  z.tuple([
+    z.string().max(MAX_INPUT_NAME_CHARACTERS),
+    z.enum(["json", ...Object.keys(BINARY_TYPES) as BinaryType[]]),
+    part,
+  ]),
+).max(MAX_INPUTS);
+const limits = {
+  timeoutMs: z.number().optional(),
+  memoryBytes: z.number().optional(),
+  stdin: z.string().optional(),
+};
+const ms = z.number().positive();
+
+/** What is kept about a session that any caller of its owner may use, beside the session itself. */
+export const sharedSchema = z.strictObject({
+  /** Data of the gateway that opened it, which its node does not read. */
+  record: z.string().max(256 * 1024),
+  /** Milliseconds without a call after which it ends. */
+  idleMs: ms.optional(),
+  /** Unix time in milliseconds at which it ends, used or not. */
+  expiresAt: z.number().optional(),
+});
+
+const callSchemas = [
+  z.strictObject({
+    op: z.literal("open"),
+    ...from,
+    seed: z.int().optional(),
+    shared: sharedSchema.optional(),
+    /** True if the state is in the first part. */
+    restores: z.boolean().optional(),
+  }),
+  z.strictObject({
+    op: z.literal("exec"),
+    ...inSession,
+    code: z.string(),
+    ...limits,
+    argv: z.tuple([z.string()], z.string()).optional(),
+    inputs: inputs.optional(),
+    files: z.array(z.tuple([path, part])).max(10_000).optional(),
+    fetchFiles: z.array(path).max(MAX_FILES).optional(),
+    tools: z.array(z.strictObject({
+      name: z.string().max(256).regex(TOOL_NAME),
+      description: z.string(),
+      parameters: z.record(z.string(), z.unknown()),
+    })).max(MAX_SESSION_TOOLS).optional(),
+    then: z.literal("rewind").optional(),
+    /** True to end the session with the exec. */
+    last: z.boolean().optional(),
+    /** Which of them the caller follows. */
+    follows: z.array(z.enum(["output", "display"])).optional(),
+  }),
+  z.strictObject({
+    op: z.literal("shell"),
+    ...inSession,
+    command: z.string(),
+    ...limits,
+    silenceMs: z.number().optional(),
+    follows: z.array(z.enum(["output"])).optional(),
+  }),
+  z.strictObject({ op: z.literal("write"), ...inSession, path }),
+  z.strictObject({ op: z.literal("read"), ...inSession, path }),
+  z.strictObject({
+    op: z.literal("reset"),
+    ...inSession,
+    mode: z.enum(["fresh", "rewind"]).optional(),
+    seed: z.int().optional(),
+  }),
+  z.strictObject({ op: z.literal("checkpoint"), ...inSession, scope: z.string().max(256).optional() }),
+  z.strictObject({ op: z.literal("restore"), ...inSession, scope: z.string().max(256).optional() }),
+  z.strictObject({ op: z.literal("end"), ...inSession }),
+  z.strictObject({ op: z.literal("keep"), ...inSession }),
+  z.strictObject({ op: z.literal("find"), ...inSession }),
+  z.strictObject({ op: z.literal("list"), ...from }),
+  z.strictObject({ op: z.literal("expire"), ...inSession, expiresAt: z.number() }),
+  /** The checkpoint is in the first part. */
+  z.strictObject({ op: z.literal("verify"), ...from, scope: z.string().max(256) }),
+  z.strictObject({ op: z.literal("drain"), ...from }),
+] as const;
+
+/** A call of a node. */
+export const callSchema = z.discriminatedUnion("op", callSchemas);
+/** A call of a node. */
+export type Call = z.output<typeof callSchema>;
+/** A call of one kind. */
+export type CallOf<Op extends Call["op"]> = Extract<Call, { op: Op }>;
+
+/** Messages about a call that runs. */
+export const controlSchema = z.discriminatedUnion("op", [
+  z.strictObject({ op: z.literal("abort"), caller: from.caller, call: from.call }),
+  /** The caller has read so many characters of output. */
+  z.strictObject({ op: z.literal("credit"), caller: from.caller, call: from.call, characters: part }),
+  /** The answer to a call of a host tool: its value as JSON in the first part, or its error. */
+  z.strictObject({
+    op: z.literal("answer"),
+    caller: from.caller,
+    call: from.call,
+    toolCall: part,
+    error: z.string().max(65_536).optional(),
+  }),
+]);
+/** A message about a call that runs. */
+export type Control = z.output<typeof controlSchema>;
+
+/** A session of a node that can be found by its id. */
+export const sharedInfoSchema = z.object({
+  session: z.string().regex(SESSION_ID),
+  record: z.string(),
+  createdAt: z.number(),
+  usedAt: z.number(),
+  execs: z.int(),
+  expiresAt: z.number().optional(),
+});
+/** A session of a node that can be found by its id. */
+export type SharedInfo = z.output<typeof sharedInfoSchema>;
+
+/** Codes of errors of calls. */
+export const CALL_ERROR_CODES = [
+  "aborted",
+  "argument_range",
+  "argument_type",
+  "busy",
+  "checkpoint",
+  "draining",
+  "guest_file",
+  "internal",
+  "invalid",
+  "sandbox",
+  "session_closed",
+] as const;
+
+/** A reply to a call. `output`, `display`, `tool` and `toolEnd` come before the last one. */
+export const replySchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("opened"), session: z.string().regex(SESSION_ID) }),
+  z.object({ kind: z.literal("output"), stream: z.enum(["stdout", "stderr"]), text: z.string() }),
+  z.object({ kind: z.literal("display"), bundle: mimeBundleSchema }),
+  z.object({
+    kind: z.literal("tool"),
+    toolCall: part,
+    name: z.string(),
+    arguments: z.record(z.string(), z.unknown()),
+  }),
+  z.object({ kind: z.literal("toolEnd"), toolCall: part }),
+  /** The files are parts, whose names are in order. */
+  z.object({ kind: z.literal("result"), result: z.unknown(), files: z.array(z.string()).optional() }),
+  z.object({ kind: z.literal("done") }),
+  z.object({ kind: z.literal("bytes") }),
+  z.object({ kind: z.literal("sessions"), sessions: z.array(sharedInfoSchema) }),
+  z.object({
+    kind: z.literal("error"),
+    code: z.enum(CALL_ERROR_CODES),
+    message: z.string(),
+    reason: z.enum([...GUEST_FILE_ERROR_CODES, ...CHECKPOINT_ERROR_CODES]).optional(),
+  }),
+]);
+/** A reply to a call. */
+export type Reply = z.output<typeof replySchema>;
+
+export { execResponse, shellResponse };

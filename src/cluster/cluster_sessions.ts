@@ -1,0 +1,368 @@
+import { Deadline } from "../async/abort.ts";
+import { SerialQueue } from "../async/semaphore.ts";
+import {
+  ArgumentRangeError,
+  ArgumentTypeError,
+  PoolFullError,
+  SandboxError,
+  SandboxLostError,
+} from "../errors.ts";
+import { sha256 } from "../hash.ts";
+import type {
+  BranchingLease,
+  BranchingPool,
+  Checkpoint,
+  CheckpointOptions,
+  ForkOptions,
+  SandboxAcquireOptions,
+  SessionPool,
+} from "../sandbox/exec.ts";
+import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
+import { checkSeed } from "../sandbox/exec_check.ts";
+import { disposeUnless, Lease } from "../sandbox/lease.ts";
+import { NoReceiverError } from "./call_codec.ts";
+import { Caller, type Request } from "./caller.ts";
+import { NatsSession } from "./nats_session.ts";
+import type { NodeProperties } from "./nodes_bucket.ts";
+import type { PeerOptions } from "./peer.ts";
+import { admit, Rate } from "./placement.ts";
+import { nodeOf } from "./subjects.ts";
+
+/** Options of {@linkcode NatsPool}. */
+export interface ClusterSessionsOptions extends PeerOptions {
+  /**
+   * Profile of the sessions. Nodes with this profile run them.
+   *
+   * @default "serve"
+   */
+  profile?: string | undefined;
+  /**
+   * Calls that may wait for a free session.
+   *
+   * @default 1024
+   */
+  maxWaiting?: number | undefined;
+  /**
+   * Milliseconds that a call waits for a free session; `Infinity` disables the limit.
+   *
+   * @default Infinity
+   */
+  waitMs?: number | undefined;
+}
+
+/** Options of {@linkcode ClusterSessions.open}. */
+export interface OpenOptions extends Pick<SandboxAcquireOptions, "seed" | "signal"> {
+  /** Owner whose memory the messages of the session take: a SHA-256, or nothing. */
+  readonly owner: string;
+  /** Checkpoint that the session starts with, as bytes. */
+  readonly state?: Uint8Array | undefined;
+  readonly shared?: Extract<Request, { op: "open" }>["shared"];
+}
+
+interface Waiter {
+  readonly options: OpenOptions;
+  readonly signal: AbortSignal;
+  readonly resolve: (session: string) => void;
+  readonly reject: (error: unknown) => void;
+  isSending: boolean;
+}
+
+const MAX_WAITING = 1024;
+/** Calls of the queue that are sent at once. */
+const MAX_SENDING = 16;
+/** Calls of the queue that are sent when a slot has become free, and after each that found one. */
+const STEP = 2;
+/** Milliseconds after which a waiting call is sent again, in case an announcement was lost. */
+const POLL_MS = 250;
+
+/** Opens sessions on the nodes of a cluster: what {@linkcode NatsPool} and gateways share. */
+export class ClusterSessions implements BranchingPool, AsyncDisposable {
+  /** {@inheritDoc SessionPool.pairQueue} */
+  readonly pairQueue: SerialQueue = new SerialQueue();
+  /** Profile of the sessions. */
+  readonly profile: string;
+  readonly #caller: Caller;
+  readonly #options: ClusterSessionsOptions;
+  readonly #waiters: Waiter[] = [];
+  readonly #grants = new Rate();
+  readonly #leases = new Set<NatsLease>();
+  readonly #stop = new AbortController();
+  readonly #poll: ReturnType<typeof setInterval>;
+  #sending = 0;
+
+  private constructor(caller: Caller, options: ClusterSessionsOptions) {
+    const { profile = "serve" } = options;
+    this.profile = profile;
+    this.#caller = caller;
+    this.#options = options;
+    caller.peer.receive(caller.peer.subjects.free(profile), () => this.#sendWaiting(STEP));
+    this.#poll = setInterval(() => this.#sendWaiting(STEP), POLL_MS);
+  }
+
+  /**
+   * Joins a cluster.
+   *
+   * @throws {SandboxError} if NATS cannot be reached, refuses the credentials or lacks JetStream.
+   * @throws {TypeError} if the name of the cluster is invalid.
+   */
+  static async connect(options: ClusterSessionsOptions): Promise<ClusterSessions> {
+    return new ClusterSessions(await Caller.connect(options, "paddock pool"), options);
+  }
+
+  /** Member of the cluster that makes the pool's calls. */
+  get caller(): Caller {
+    return this.#caller;
+  }
+
+  /** Nodes with the pool's profile that are alive. */
+  get nodes(): NodeProperties[] {
+    return this.#caller.directory.ofProfile(this.profile);
+  }
+
+  /** Number of sessions of these nodes. */
+  get slots(): number {
+    return this.nodes.reduce((sum, { slots }) => sum + slots, 0);
+  }
+
+  /** Number of calls that wait for a free session. */
+  get waiting(): number {
+    return this.#waiters.length;
+  }
+
+  /** Limits of the profile, if a node is known. */
+  get limits(): SessionPool["limits"] {
+    return this.nodes[0]?.profile;
+  }
+
+  /**
+   * Leases a session on any node that has a free one. Waits if none has. With `from` it is in the state of a
+   * checkpoint, whose key the nodes must share.
+   *
+   * @throws {PoolFullError} if too many calls wait already, or none was free within `waitMs`.
+   * @throws {CheckpointError} if that checkpoint must not be restored on the node.
+   * @throws {ArgumentRangeError} if `seed` is not a safe integer.
+   * @throws the reason of `signal` if it aborts.
+   */
+  async acquire(options: SandboxAcquireOptions = {}): Promise<NatsLease> {
+    const { seed, once = false, from, owner = "", signal } = options;
+    checkSeed(seed);
+    if (from && seed !== undefined) {
+      throw new ArgumentTypeError("Cannot acquire session as only one of 'seed' and 'from' may be given");
+    }
+    const account = owner === "" ? "" : await sha256(owner);
+    const id = await this.open({ seed, owner: account, signal });
+    const lease = await this.lease(id, { owner: account, once });
+    return from ? await disposeUnless(lease, lease.session.restore(from, { owner, signal })) : lease;
+  }
+
+  /** {@inheritDoc BranchingPool.readCheckpoint} */
+  async readCheckpoint(
+    bytes: Uint8Array,
+    { owner = "", signal }: CheckpointOptions = {},
+  ): Promise<Checkpoint> {
+    const checkpoint = await readCheckpoint(bytes);
+    const [node] = this.nodes;
+    if (node === undefined) throw this.#full("a checkpoint needs a node", this.#admission().waitMs);
+    await this.#caller.callNode(node.id, { op: "verify", owner: "", scope: owner }, {
+      parts: [bytes],
+      signal,
+    });
+    return checkpoint;
+  }
+
+  /** Opens a session and returns its id. See {@linkcode ClusterSessions.acquire}. */
+  async open(options: OpenOptions): Promise<string> {
+    const { waitMs = Infinity } = this.#options;
+    options.signal?.throwIfAborted();
+    this.#stop.signal.throwIfAborted();
+    if (this.#waiters.length === 0) {
+      const id = await this.#tryOpen(options, AbortSignal.any([this.#stop.signal, ...signalsOf(options)]));
+      if (id !== undefined) return id;
+    }
+    const { isAdmitted, waitMs: expectedMs } = this.#admission();
+    if (!isAdmitted) throw this.#full("too many calls wait", expectedMs);
+    const signal = AbortSignal.any([this.#stop.signal, ...signalsOf(options)]);
+    using deadline = new Deadline(waitMs, {
+      signal,
+      reason: () => this.#full(`none was free within ${waitMs} ms`, this.#admission().waitMs),
+    });
+    return await this.#wait(options, deadline.signal);
+  }
+
+  /** Returns a lease of a session that was opened. */
+  async lease(id: string, { owner, once = false }: { owner: string; once?: boolean }): Promise<NatsLease> {
+    const properties = await this.#caller.directory.readProperties(nodeOf(id));
+    if (properties === undefined) throw new SandboxLostError("Cannot use session as its node has stopped");
+    const session = new NatsSession({
+      caller: this.#caller,
+      id,
+      owner,
+      once,
+      profile: properties.profile,
+      fork: (parent, count, options) => this.#fork(parent, count, { ...options, account: owner }),
+    });
+    const lease: NatsLease = new NatsLease(session, () => {
+      this.#leases.delete(lease);
+      session[Symbol.asyncDispose]();
+    });
+    this.#leases.add(lease);
+    return lease;
+  }
+
+  /** Ends all leases, and waits until their nodes have confirmed it, for two seconds at most. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#poll);
+    this.#stop.abort(new Error("Cannot acquire session as the pool is disposed"));
+    await Promise.all([...this.#leases].map((lease) => lease[Symbol.asyncDispose]()));
+    await this.#caller[Symbol.asyncDispose]();
+  }
+
+  /** Returns the id of a session, or `undefined` if no slot is free. */
+  async #tryOpen(options: OpenOptions, signal: AbortSignal): Promise<string | undefined> {
+    const { seed, owner, shared, state } = options;
+    try {
+      const id = await this.#caller.open(this.profile, {
+        owner,
+        ...(seed !== undefined && { seed }),
+        ...(shared && { shared }),
+      }, { signal });
+      this.#grants.count(performance.now());
+      if (state === undefined) return id;
+      return await this.#restore(id, { owner, state, signal });
+    } catch (error) {
+      // NATS was away for a moment: nothing has run, so that another node may have the call.
+      if (error instanceof NoReceiverError || error instanceof SandboxLostError) return undefined;
+      throw error;
+    }
+  }
+
+  async #restore(
+    id: string,
+    { owner, state, signal }: { owner: string; state: Uint8Array; signal: AbortSignal },
+  ): Promise<string> {
+    try {
+      await this.#caller.callSession({ op: "restore", session: id, owner }, { parts: [state], signal });
+      return id;
+    } catch (error) {
+      this.#caller.end(id, owner);
+      throw error;
+    }
+  }
+
+  async #fork(
+    parent: NatsSession,
+    count: number,
+    { seed, signal, owner, account }: ForkOptions & { account: string },
+  ): Promise<BranchingLease[]> {
+    if (!Number.isInteger(count) || count < 1) {
+      throw new ArgumentRangeError(
+        `Cannot fork session as 'count' must be an integer >= 1: current value is ${count}`,
+      );
+    }
+    if (seed !== undefined) {
+      throw new ArgumentTypeError("Cannot fork session with a 'seed' as its copies are on other machines");
+    }
+    const from = await parent.checkpoint({ owner, signal });
+    const leases: NatsLease[] = [];
+    try {
+      for (let at = 0; at < count; at++) {
+        const id = await this.open({ owner: account, signal });
+        const lease = await this.lease(id, { owner: account });
+        leases.push(lease);
+        await lease.session.restore(from, { owner, signal });
+        await lease.reseed(signal);
+      }
+      return leases;
+    } catch (error) {
+      await Promise.all(leases.map((lease) => lease[Symbol.asyncDispose]()));
+      throw error;
+    }
+  }
+
+  async #wait(options: OpenOptions, signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const waiter: Waiter = { options, signal, resolve, reject, isSending: false };
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#waiters.push(waiter);
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      const at = this.#waiters.indexOf(waiter);
+      if (at >= 0) this.#waiters.splice(at, 1);
+    }
+  }
+
+  /** Sends up to `count` waiting calls, the oldest first. */
+  #sendWaiting(count: number): void {
+    for (const waiter of this.#waiters) {
+      if (count <= 0 || this.#sending >= MAX_SENDING) return;
+      if (waiter.isSending) continue;
+      count--;
+      this.#sendWaiter(waiter);
+    }
+  }
+
+  async #sendWaiter(waiter: Waiter): Promise<void> {
+    waiter.isSending = true;
+    this.#sending++;
+    let id: string | undefined;
+    try {
+      id = await this.#tryOpen(waiter.options, waiter.signal);
+      if (id !== undefined) waiter.resolve(id);
+    } catch (error) {
+      waiter.reject(error);
+    } finally {
+      waiter.isSending = false;
+      this.#sending--;
+    }
+    if (id === undefined) return;
+    this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+    this.#sendWaiting(STEP);
+  }
+
+  #admission(): ReturnType<typeof admit> {
+    return admit({
+      waiting: this.#waiters.length,
+      maxWaiting: this.#options.maxWaiting ?? MAX_WAITING,
+      slots: this.slots,
+      grantsPerSecond: this.#grants.at(performance.now()),
+    });
+  }
+
+  #full(reason: string, waitMs: number): PoolFullError {
+    const { nodes, slots, waiting } = this;
+    const state = nodes.length === 0
+      ? `no node of cluster '${this.#caller.peer.subjects.cluster}' has profile '${this.profile}'`
+      : `all ${slots} sessions of ${nodes.length} nodes are in use, ${waiting} calls wait, ` +
+        `and one is likely to be free in ${(waitMs / 1000).toFixed(1)} s`;
+    return new PoolFullError(`Cannot acquire session as ${reason}: ${state}`, { retryAfterMs: waitMs });
+  }
+}
+
+/** A leased session of a cluster. After the lease is disposed, every call of the session throws `SessionClosedError`. */
+export class NatsLease extends Lease {
+  /** Id of the session, which begins with the id of its node. */
+  readonly id: string;
+  readonly #session: NatsSession;
+
+  constructor(session: NatsSession, release: () => void) {
+    super(session, release);
+    this.id = session.id;
+    this.#session = session;
+  }
+
+  /** Gives Python's `random` other numbers. */
+  async reseed(signal: AbortSignal | undefined): Promise<void> {
+    const result = await this.#session.exec("__import__('random').seed()", { signal });
+    if (result.status !== "ok") {
+      throw new SandboxError(`Cannot fork session as it has no 'random': ${result.status}`);
+    }
+  }
+}
+
+function signalsOf({ signal }: Pick<OpenOptions, "signal">): AbortSignal[] {
+  return signal ? [signal] : [];
+}

@@ -1,0 +1,75 @@
+import { errorMessage, SandboxError } from "../errors.ts";
+import { loadTransport, type NatsConnection, type NatsConnectionOptions } from "./nats_client.ts";
+
+/** Address of a NATS system, and NATS' own credentials. */
+export interface NatsOptions {
+  /** URLs of its servers, such as `nats://127.0.0.1:4222` or `tls://nats.example.org`. A URL may have a user or a token. */
+  servers: string | readonly string[];
+  /** Contents of a credentials file, with a JWT and the seed of its NKey. */
+  credentials?: Uint8Array | undefined;
+  /** Seed of an NKey. */
+  nkeySeed?: Uint8Array | undefined;
+  token?: string | undefined;
+  /** Certificates in PEM: of the authorities that are trusted, and the client's own. */
+  tls?: { ca?: string | undefined; cert?: string | undefined; key?: string | undefined } | undefined;
+}
+
+/** Default milliseconds until the first connection must stand. */
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Milliseconds between two attempts to connect again. There is no last one. */
+const RECONNECT_MS = 250;
+/** Milliseconds between two pings of NATS; after two without an answer the connection is taken as lost. */
+const PING_MS = 5_000;
+
+/**
+ * Connects to NATS. The client of NATS is loaded here, so that programs without a cluster need none. It connects again
+ * by itself, however often the connection breaks.
+ *
+ * @throws {SandboxError} if no server can be reached, or it refuses the credentials.
+ */
+export async function connectNats(options: NatsOptions, name: string): Promise<NatsConnection> {
+  const { servers, credentials, nkeySeed, token, tls } = options;
+  const nats = await loadTransport();
+  const urls = (typeof servers === "string" ? servers.split(",") : [...servers]).map((url) => url.trim());
+  const settings: NatsConnectionOptions = {
+    servers: urls.map(withoutUser),
+    name,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_MS,
+    pingInterval: PING_MS,
+    timeout: CONNECT_TIMEOUT_MS,
+    ...userOf(urls[0] ?? ""),
+    ...(credentials && { authenticator: nats.credsAuthenticator(credentials) }),
+    ...(nkeySeed && { authenticator: nats.nkeyAuthenticator(nkeySeed) }),
+    ...(token !== undefined && { token }),
+    ...(tls && { tls: withoutUndefined(tls) }),
+  };
+  try {
+    return await nats.connect(settings);
+  } catch (cause) {
+    const shown = urls.map(withoutUser).join(", ");
+    throw new SandboxError(
+      `Cannot join cluster as NATS must accept a connection at ${shown}: ${errorMessage(cause)}`,
+      { cause },
+    );
+  }
+}
+
+/** Returns a URL without its user and password, which NATS' client does not read. */
+function withoutUser(text: string): string {
+  return text.replace(/^([a-z]+:\/\/)[^/@]*@/, "$1");
+}
+
+/** Returns the credentials of a URL: a user and a password, or a token alone. */
+function userOf(text: string): { user?: string; pass?: string; token?: string } {
+  const url = URL.parse(text.includes("://") ? text : `nats://${text}`);
+  if (!url?.username) return {};
+  const user = decodeURIComponent(url.username);
+  return url.password === "" ? { token: user } : { user, pass: decodeURIComponent(url.password) };
+}
+
+function withoutUndefined<T extends object>(value: T): { [Key in keyof T]: NonNullable<T[Key]> } {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as {
+    [Key in keyof T]: NonNullable<T[Key]>;
+  };
+}

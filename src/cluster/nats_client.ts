@@ -1,0 +1,120 @@
+/**
+ * The client of NATS, as far as it is used here. It is loaded at its first use: Deno downloads packages whose specifiers
+ * are literals, or whose types are imported, before any program that imports this file. A test compares these types with
+ * those of the packages.
+ *
+ * @module
+ */
+
+/** A message of NATS. */
+export interface NatsMessage {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  readonly reply?: string;
+  readonly headers?: { readonly code: number };
+}
+
+/** Options of a subscription. */
+export interface NatsSubscriptionOptions {
+  queue?: string;
+  /** Number of messages after which it ends. */
+  max?: number;
+  callback?: (error: Error | null, message: NatsMessage) => void;
+}
+
+/** A subscription. */
+export interface NatsSubscription {
+  unsubscribe(max?: number): void;
+  drain(): Promise<void>;
+  isClosed(): boolean;
+}
+
+/** A connection to NATS. */
+export interface NatsConnection {
+  readonly info?: { readonly max_payload: number };
+  publish(subject: string, payload?: Uint8Array, options?: { reply?: string }): void;
+  subscribe(subject: string, options?: NatsSubscriptionOptions): NatsSubscription;
+  flush(): Promise<void>;
+  close(): Promise<void>;
+  isClosed(): boolean;
+  status(): AsyncIterable<{ readonly type: string }>;
+}
+
+/** Options of a connection. */
+export interface NatsConnectionOptions {
+  servers: string[];
+  name: string;
+  maxReconnectAttempts: number;
+  reconnectTimeWait: number;
+  pingInterval: number;
+  timeout: number;
+  user?: string;
+  pass?: string;
+  token?: string;
+  tls?: { ca?: string; cert?: string; key?: string };
+  authenticator?: NatsAuthenticator;
+}
+
+/** Proves an identity to NATS. */
+export type NatsAuthenticator = (nonce?: string) => object;
+
+/** The package `@nats-io/transport-node`. */
+export interface NatsTransport {
+  connect(options: NatsConnectionOptions): Promise<NatsConnection>;
+  credsAuthenticator(credentials: Uint8Array): NatsAuthenticator;
+  nkeyAuthenticator(seed: Uint8Array): NatsAuthenticator;
+}
+
+/** A bucket of the key-value store. */
+export interface NatsBucket {
+  get(key: string): Promise<{ readonly value: Uint8Array } | null>;
+  put(key: string, value: Uint8Array | string): Promise<number>;
+  delete(key: string): Promise<void>;
+}
+
+/** The package `@nats-io/kv`. */
+export interface NatsKv {
+  readonly Kvm: new (connection: NatsConnection) => {
+    create(name: string, options: {
+      ttl: number;
+      history: number;
+      maxValueSize: number;
+      storage: "file" | "memory";
+    }): Promise<NatsBucket>;
+  };
+}
+
+/** A bucket of the object store. */
+export interface NatsObjects {
+  putBlob(meta: { name: string }, bytes: Uint8Array): Promise<unknown>;
+  getBlob(name: string): Promise<Uint8Array | null>;
+  delete(name: string): Promise<unknown>;
+}
+
+/** The package `@nats-io/obj`. */
+export interface NatsObjectStore {
+  readonly Objm: new (connection: NatsConnection) => {
+    create(name: string, options: { ttl: number; storage: "file" | "memory" }): Promise<NatsObjects>;
+  };
+}
+
+const PACKAGES: Readonly<Record<"transport" | "kv" | "obj", string>> = {
+  transport: "npm:@nats-io/transport-node@3.4.0",
+  kv: "npm:@nats-io/kv@3.4.0",
+  obj: "npm:@nats-io/obj@3.4.0",
+};
+
+/** Loads the connections of NATS. */
+export async function loadTransport(): Promise<NatsTransport> {
+  return await import(PACKAGES.transport);
+}
+
+/** Loads the key-value store of NATS. */
+export async function loadKv(): Promise<NatsKv> {
+  return await import(PACKAGES.kv);
+}
+
+/** Loads the object store of NATS. */
+export async function loadObjectStore(): Promise<NatsObjectStore> {
+  return await import(PACKAGES.obj);
+}

@@ -1,0 +1,92 @@
+import type { SerialQueue } from "../async/semaphore.ts";
+import type {
+  BranchingLease,
+  BranchingPool,
+  Checkpoint,
+  CheckpointOptions,
+  SandboxAcquireOptions,
+  SessionPool,
+} from "../sandbox/exec.ts";
+import { ClusterSessions, type ClusterSessionsOptions } from "./cluster_sessions.ts";
+import type { NodeProperties } from "./nodes_bucket.ts";
+
+/** Options of {@linkcode NatsPool.connect}. */
+export type NatsPoolOptions = ClusterSessionsOptions;
+
+/**
+ * A pool whose sessions run on the nodes of a cluster. A lease is immediate while any node has a free session.
+ *
+ * @example Lease a session of a cluster
+ * ```ts
+ * import { NatsPool } from "@paddock/paddock/cluster";
+ *
+ * async function sum(servers: string) {
+ *   await using pool = await NatsPool.connect({ servers });
+ *   await using lease = await pool.acquire({ seed: 7 });
+ *   return await lease.session.exec("sum(range(10))");
+ * }
+ * ```
+ */
+export class NatsPool implements BranchingPool, AsyncDisposable {
+  /** {@inheritDoc SessionPool.pairQueue} */
+  readonly pairQueue: SerialQueue;
+  readonly #sessions: ClusterSessions;
+
+  private constructor(sessions: ClusterSessions) {
+    this.#sessions = sessions;
+    this.pairQueue = sessions.pairQueue;
+  }
+
+  /**
+   * Joins a cluster.
+   *
+   * @throws {SandboxError} if NATS cannot be reached, refuses the credentials or lacks JetStream.
+   * @throws {TypeError} if the name of the cluster is invalid.
+   */
+  static async connect(options: NatsPoolOptions): Promise<NatsPool> {
+    return new NatsPool(await ClusterSessions.connect(options));
+  }
+
+  /** Nodes with the pool's profile that are alive. */
+  get nodes(): NodeProperties[] {
+    return this.#sessions.nodes;
+  }
+
+  /** Number of sessions of these nodes, leased and idle. */
+  get size(): number {
+    return this.#sessions.slots;
+  }
+
+  /** Number of calls that wait for a free session. */
+  get waiting(): number {
+    return this.#sessions.waiting;
+  }
+
+  /** Limits of the profile, if a node is known. */
+  get limits(): SessionPool["limits"] {
+    return this.#sessions.limits;
+  }
+
+  /**
+   * Leases a session on any node that has a free one. Waits if none has. With `from` it is in the state of a
+   * checkpoint, whose key the nodes must share.
+   *
+   * @throws {PoolFullError} if too many calls wait already, or none was free within `waitMs`.
+   * @throws {CheckpointError} if that checkpoint must not be restored on the node.
+   * @throws {ArgumentRangeError} if `seed` is not a safe integer.
+   * @throws the reason of `signal` if it aborts.
+   */
+  async acquire(options?: SandboxAcquireOptions): Promise<BranchingLease> {
+    return await this.#sessions.acquire(options);
+  }
+
+  /** {@inheritDoc BranchingPool.readCheckpoint} */
+  async readCheckpoint(bytes: Uint8Array, options?: CheckpointOptions): Promise<Checkpoint> {
+    return await this.#sessions.readCheckpoint(bytes, options);
+  }
+
+  /** Ends all leases, and waits until their nodes have confirmed it, for two seconds at most. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sessions[Symbol.asyncDispose]();
+  }
+}

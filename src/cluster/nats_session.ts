@@ -1,0 +1,257 @@
+import * as z from "zod";
+import { SerialQueue } from "../async/semaphore.ts";
+import { errorMessage, SandboxLostError } from "../errors.ts";
+import type {
+  BranchingLease,
+  BranchingSession,
+  Checkpoint,
+  CheckpointOptions,
+  ExecOptions,
+  ExecResult,
+  ForkOptions,
+  HostTool,
+  ResetOptions,
+  ShellOptions,
+  ShellResult,
+} from "../sandbox/exec.ts";
+import {
+  checkContents,
+  type CheckedProfile,
+  checkExec,
+  checkPath,
+  checkResetMode,
+  checkSeed,
+  checkShell,
+} from "../sandbox/exec_check.ts";
+import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
+import { fromResultReply, partAt, toExecCall } from "./call_codec.ts";
+import { type Reply, shellResponse } from "./calls.ts";
+import {
+  type Answer,
+  type Caller,
+  type CallOptions,
+  type Request,
+  type SendControl,
+  unexpected,
+} from "./caller.ts";
+
+/** Options of {@linkcode NatsSession}. */
+export interface NatsSessionOptions {
+  readonly caller: Caller;
+  readonly id: string;
+  /** Owner whose memory its messages take on the node: a SHA-256, or nothing. */
+  readonly owner: string;
+  /** Profile of its node. */
+  readonly profile: CheckedProfile & { readonly shell: boolean };
+  /** True if the session is for one exec, with which it ends on its node. */
+  readonly once: boolean;
+  /** Makes copies of the session. */
+  readonly fork: (session: NatsSession, count: number, options: ForkOptions) => Promise<BranchingLease[]>;
+}
+
+type SessionRequest = Extract<Request, { session: string }> extends infer One
+  ? One extends { session: string; owner: string } ? Omit<One, "session" | "owner"> : never
+  : never;
+
+const encoder = new TextEncoder();
+
+/** A session of a node. Calls run one after the other, in order. It throws the same errors as a local session. */
+export class NatsSession implements BranchingSession {
+  readonly id: string;
+  readonly #options: NatsSessionOptions;
+  readonly #queue = new SerialQueue();
+  /** Set if the effect of a call is unknown: the session has no known state then. */
+  #lost: SandboxLostError | undefined;
+  #hasEnded = false;
+
+  constructor(options: NatsSessionOptions) {
+    this.id = options.id;
+    this.#options = options;
+  }
+
+  /** {@inheritDoc PythonSession.exec} */
+  async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
+    const { profile, once } = this.#options;
+    checkExec(code, options, profile);
+    const { head, parts } = toExecCall(code, options);
+    const { onOutput, onDisplay, tools } = options;
+    const { reply, parts: files } = await this.#enqueue(
+      { op: "exec", ...head, ...(once && { last: true }) },
+      { parts, signal: options.signal },
+      { onOutput, onDisplay, tools },
+    );
+    if (once) this.#hasEnded = true;
+    if (reply.kind !== "result") throw unexpected(reply);
+    return fromResultReply(reply, files);
+  }
+
+  /** {@inheritDoc PythonSession.shell} */
+  async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
+    checkShell(command, options, this.#options.profile);
+    const { timeoutMs, memoryBytes, silenceMs, stdin, signal, onOutput } = options;
+    const limits = withoutUndefined({ timeoutMs, memoryBytes, silenceMs, stdin });
+    const follows = onOutput ? { follows: ["output" as const] } : {};
+    const { reply } = await this.#enqueue({ op: "shell", command, ...limits, ...follows }, { signal }, {
+      onOutput,
+    });
+    if (reply.kind !== "result") throw unexpected(reply);
+    return z.parse(shellResponse, reply.result);
+  }
+
+  /** {@inheritDoc PythonSession.writeFile} */
+  async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
+    checkPath(path);
+    checkContents(path, contents);
+    const bytes = typeof contents === "string" ? encoder.encode(contents) : contents.slice();
+    await this.#enqueue({ op: "write", path }, { parts: [bytes] });
+  }
+
+  /** {@inheritDoc PythonSession.readFile} */
+  async readFile(path: string): Promise<Uint8Array> {
+    checkPath(path);
+    const { parts } = await this.#enqueue({ op: "read", path });
+    return partAt(parts, 0).slice();
+  }
+
+  /** {@inheritDoc PythonSession.reset} */
+  async reset({ mode, seed, signal }: ResetOptions = {}): Promise<void> {
+    checkResetMode(mode);
+    checkSeed(seed);
+    await this.#enqueue({ op: "reset", ...withoutUndefined({ mode, seed }) }, { signal });
+  }
+
+  /** {@inheritDoc BranchingSession.checkpoint} */
+  async checkpoint({ owner = "", signal }: CheckpointOptions = {}): Promise<Checkpoint> {
+    const { parts } = await this.#enqueue({ op: "checkpoint", scope: owner }, { signal });
+    return await readCheckpoint(partAt(parts, 0));
+  }
+
+  /** {@inheritDoc BranchingSession.restore} */
+  async restore(checkpoint: Checkpoint, { owner = "", signal }: CheckpointOptions = {}): Promise<void> {
+    await this.#enqueue({ op: "restore", scope: owner }, { parts: [await checkpoint.toBytes()], signal });
+  }
+
+  /** {@inheritDoc BranchingSession.fork} */
+  async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    return await this.#options.fork(this, count, options);
+  }
+
+  /** Ends the session on its node. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    await this.#options.caller.end(this.id, this.#options.owner);
+  }
+
+  async #enqueue(
+    request: SessionRequest,
+    options: Pick<CallOptions, "parts" | "signal"> = {},
+    followed: Pick<ExecOptions, "onOutput" | "onDisplay" | "tools"> = {},
+  ): Promise<Answer> {
+    return await this.#queue.run(() => this.#call(request, options, followed), { signal: options.signal });
+  }
+
+  async #call(
+    request: SessionRequest,
+    { parts, signal }: Pick<CallOptions, "parts" | "signal">,
+    followed: Pick<ExecOptions, "onOutput" | "onDisplay" | "tools">,
+  ): Promise<Answer> {
+    if (this.#lost) throw this.#lost;
+    const { caller, owner } = this.#options;
+    const events = new CallEvents(followed, signal);
+    try {
+      const answer = await caller.callSession(
+        { ...request, session: this.id, owner } as Extract<Request, { session: string }>,
+        { parts, signal: events.signal, onEvent: events.receive.bind(events) },
+      );
+      await events.settle();
+      return answer;
+    } catch (error) {
+      if (error instanceof SandboxLostError) this.#lost = error;
+      throw error;
+    } finally {
+      events.end();
+    }
+  }
+}
+
+/** What a running call sends before its result: output, which `onOutput` may hold back, and calls of host tools. */
+class CallEvents {
+  readonly signal: AbortSignal | undefined;
+  readonly #followed: Pick<ExecOptions, "onOutput" | "onDisplay" | "tools">;
+  readonly #failed = new AbortController();
+  readonly #stop = new AbortController();
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(
+    followed: Pick<ExecOptions, "onOutput" | "onDisplay" | "tools">,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#followed = followed;
+    const { onOutput, onDisplay } = followed;
+    const isFollowed = onOutput !== undefined || onDisplay !== undefined;
+    this.signal = isFollowed ? AbortSignal.any([this.#failed.signal, ...signal ? [signal] : []]) : signal;
+  }
+
+  /** Takes a reply that comes before the last one. */
+  receive(reply: Reply, send: SendControl): void {
+    if (reply.kind === "output") {
+      const { stream, text } = reply;
+      this.#follow(() => this.#followed.onOutput?.(stream, text), text.length, send);
+    } else if (reply.kind === "display") {
+      const { bundle } = reply;
+      this.#follow(() => this.#followed.onDisplay?.(bundle), JSON.stringify(bundle).length, send);
+    } else if (reply.kind === "tool") this.#callTool(reply, send);
+  }
+
+  /** Waits until all output is taken. Throws the error of a callback. */
+  async settle(): Promise<void> {
+    await this.#last;
+    this.#failed.signal.throwIfAborted();
+  }
+
+  /** Aborts the host tools that still run. */
+  end(): void {
+    this.#stop.abort(new DOMException("The exec that made the call has ended", "AbortError"));
+  }
+
+  #follow(take: () => unknown, characters: number, send: SendControl): void {
+    this.#last = this.#last.then(async () => {
+      if (this.#failed.signal.aborted) return;
+      try {
+        await take();
+        await send({ op: "credit", characters });
+      } catch (error) {
+        this.#failed.abort(error);
+      }
+    });
+  }
+
+  async #callTool(reply: Reply & { kind: "tool" }, send: SendControl): Promise<void> {
+    const { toolCall, name, arguments: args } = reply;
+    try {
+      const tool = this.#followed.tools?.find((tool) => tool.name === name);
+      const json = await runTool(tool, { name, args, signal: this.#stop.signal });
+      await send({ op: "answer", toolCall }, [encoder.encode(json)]);
+    } catch (error) {
+      const message = errorMessage(error).slice(0, 65_536);
+      await send({ op: "answer", toolCall, error: message }).catch(() => {}); // the node is lost: so is the call
+    }
+  }
+}
+
+async function runTool(
+  tool: HostTool | undefined,
+  { name, args, signal }: { name: string; args: Record<string, unknown>; signal: AbortSignal },
+): Promise<string> {
+  if (!tool) throw new Error(`no host tool '${name}' is granted to this block`);
+  const parsed = tool.parameters.safeParse(args);
+  if (!parsed.success) throw new Error(`wrong arguments for '${name}': ${z.prettifyError(parsed.error)}`);
+  return JSON.stringify(await tool.run(parsed.data, { signal })) ?? "null";
+}
+
+function withoutUndefined<T extends object>(value: T): { [Key in keyof T]?: NonNullable<T[Key]> } {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as {
+    [Key in keyof T]?: NonNullable<T[Key]>;
+  };
+}

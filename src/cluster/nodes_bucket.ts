@@ -1,0 +1,110 @@
+import * as z from "zod";
+import { errorMessage, SandboxError } from "../errors.ts";
+import { parseUntrustedJson } from "../json.ts";
+import { loadKv, type NatsBucket } from "./nats_client.ts";
+import type { Peer } from "./peer.ts";
+import { PEER_ID, TOKEN } from "./subjects.ts";
+
+/** Properties of a node, which it publishes in the bucket of nodes. */
+export interface NodeProperties {
+  readonly id: string;
+  readonly version: string;
+  readonly host: string;
+  readonly profile: {
+    readonly name: string;
+    /** SHA-256 of all its settings. */
+    readonly sha256: string;
+    readonly hostTools: boolean;
+    readonly shell: boolean;
+    readonly timeoutMs: number;
+    readonly memoryBytes: number;
+    readonly outputBytes: number;
+  };
+  /** Name of the base image, a hash of what it is made from. */
+  readonly image: string;
+  /** Number of sessions of its pool. */
+  readonly slots: number;
+  /** Number of slots that wait for work. */
+  readonly free: number;
+  /** Number of sessions that callers of the cluster hold. */
+  readonly sessions: number;
+  /** True if it takes no new sessions. */
+  readonly draining: boolean;
+  /** Unix time in milliseconds. */
+  readonly startedAt: number;
+}
+
+/** Heartbeat of a node. */
+export interface NodeBeat extends Pick<NodeProperties, "id" | "free" | "sessions" | "draining"> {
+  /** Number of its connections to NATS so far. */
+  readonly epoch: number;
+}
+
+const load = { free: z.int().nonnegative(), sessions: z.int().nonnegative(), draining: z.boolean() };
+const id = z.string().regex(PEER_ID);
+
+const nodePropertiesSchema: z.core.$ZodType<NodeProperties> = z.strictObject({
+  id,
+  version: z.string().max(64),
+  host: z.string().max(256),
+  profile: z.strictObject({
+    name: z.string().regex(TOKEN),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    hostTools: z.boolean(),
+    shell: z.boolean(),
+    timeoutMs: z.number(),
+    memoryBytes: z.number(),
+    outputBytes: z.number(),
+  }),
+  image: z.string().regex(/^[0-9a-f]{32}$/),
+  slots: z.int().min(1),
+  ...load,
+  startedAt: z.number(),
+});
+
+/** Heartbeat of a node. */
+export const nodeBeatSchema: z.core.$ZodType<NodeBeat> = z.strictObject({ id, epoch: z.int(), ...load });
+/** Heartbeat of a caller. */
+export const callerBeatSchema: z.core.$ZodType<{ id: string; epoch: number }> = z.strictObject({
+  id,
+  epoch: z.int(),
+});
+
+/** Milliseconds between two heartbeats. */
+export const BEAT_MS = 300;
+/** Milliseconds without a heartbeat after which a node is lost. */
+export const LOST_MS = 1_500;
+/** Milliseconds after which the properties of a node that has stopped disappear. */
+const PROPERTIES_TTL_MS = 10_000;
+const MAX_PROPERTIES_BYTES = 16 * 1024;
+
+/**
+ * Opens the bucket of a cluster's nodes, which is in memory: nodes write their properties again and again.
+ *
+ * @throws {SandboxError} if NATS runs without JetStream, or refuses the access.
+ */
+export async function openNodesBucket(peer: Peer): Promise<NatsBucket> {
+  const { Kvm } = await loadKv();
+  try {
+    return await new Kvm(peer.nats).create(peer.subjects.nodesBucket, {
+      ttl: PROPERTIES_TTL_MS,
+      history: 1,
+      maxValueSize: MAX_PROPERTIES_BYTES,
+      storage: "memory",
+    });
+  } catch (cause) {
+    throw new SandboxError(
+      `Cannot join cluster as NATS must have JetStream, such as \`nats-server -js\`: ${errorMessage(cause)}`,
+      { cause },
+    );
+  }
+}
+
+/** Returns the properties in an entry, or `undefined` if it has none. */
+export function parseProperties(value: Uint8Array): NodeProperties | undefined {
+  try {
+    return z.parse(nodePropertiesSchema, parseUntrustedJson(new TextDecoder().decode(value)));
+  } catch {
+    return undefined; // an entry of another program or version
+  }
+}

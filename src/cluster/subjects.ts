@@ -1,0 +1,99 @@
+import { ArgumentTypeError } from "../errors.ts";
+
+/** Name of a cluster, and of a profile in a subject: one token of a NATS subject without wildcards. */
+export const TOKEN: RegExp = /^[A-Za-z0-9_-]{1,64}$/;
+/** Id of a member of a cluster. Each start of a process has a new one. */
+export const PEER_ID: RegExp = /^[a-z0-9]{10}$/;
+/** Id of a session: the id of its node, and 30 characters that cannot be guessed. */
+export const SESSION_ID: RegExp = /^[a-z0-9]{10}[A-Za-z0-9_-]{30}$/;
+/** Last token of an inbox: the number of a call, or the number of a transfer in chunks after a `t`. */
+export const INBOX_TOKEN: RegExp = /^t?\d{1,15}$/;
+
+const PEER_CHARACTERS = "abcdefghijklmnopqrstuvwxyz012345";
+
+/** Returns a new id of a member. */
+export function createPeerId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) => PEER_CHARACTERS[byte % 32]).join(
+    "",
+  );
+}
+
+/** Returns a new id of a session, which carries its node. */
+export function createSessionId(node: string): string {
+  const random = crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
+  return node + random.slice(0, 30);
+}
+
+/** Returns the node of a session. */
+export function nodeOf(session: string): string {
+  return session.slice(0, 10);
+}
+
+/** The subjects of one cluster. All begin with its prefix, so that a NATS account can be restricted to it. */
+export class Subjects {
+  readonly cluster: string;
+  readonly #prefix: string;
+
+  /** @throws {ArgumentTypeError} if the name cannot be part of a subject. */
+  constructor(cluster: string) {
+    if (!TOKEN.test(cluster)) {
+      throw new ArgumentTypeError(
+        `Cannot use cluster as its name must have 1 to 64 letters, digits, '_' or '-': current value is '${cluster}'`,
+      );
+    }
+    this.cluster = cluster;
+    this.#prefix = `paddock.${cluster}`;
+  }
+
+  /** Calls that need a free slot of a profile. Each free slot subscribes once, for one message. */
+  work(profile: string): string {
+    return `${this.#prefix}.work.${profile}`;
+  }
+
+  /** Announcements that a slot of a profile has become free. */
+  free(profile: string): string {
+    return `${this.#prefix}.free.${profile}`;
+  }
+
+  /** Calls of a node's sessions. */
+  node(id: string): string {
+    return `${this.#prefix}.node.${id}`;
+  }
+
+  /** Heartbeats of a node, or of all nodes. */
+  nodeBeat(id = "*"): string {
+    return `${this.#prefix}.beat.${id}`;
+  }
+
+  /** Heartbeats of a caller, or of all callers. */
+  callerBeat(id = "*"): string {
+    return `${this.#prefix}.caller.${id}`;
+  }
+
+  /** Replies and acknowledgements to a member. */
+  inbox(peer: string, token: string): string {
+    return `${this.#prefix}.inbox.${peer}.${token}`;
+  }
+
+  /** Requests to all members, such as for their metrics. */
+  all(topic: string): string {
+    return `${this.#prefix}.all.${topic}`;
+  }
+
+  /** Returns the subject unless it is no inbox of this cluster: only those are answered. */
+  checkInbox(subject: string | undefined): string | undefined {
+    const [peer = "", token = "", ...more] = subject?.slice(this.#prefix.length + 7).split(".") ?? [];
+    const isInbox = subject?.startsWith(`${this.#prefix}.inbox.`) && more.length === 0;
+    return isInbox && PEER_ID.test(peer) && INBOX_TOKEN.test(token) ? subject : undefined;
+  }
+
+  /** Bucket with the properties of nodes. */
+  get nodesBucket(): string {
+    return `paddock_${this.cluster}_nodes`;
+  }
+
+  /** Bucket with checkpoints of sessions. */
+  get checkpointsBucket(): string {
+    return `paddock_${this.cluster}_checkpoints`;
+  }
+}
