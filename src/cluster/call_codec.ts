@@ -15,7 +15,8 @@ import { fromBinaryInput } from "../sandbox/exec_inputs.ts";
 import { encodeInputs } from "../sandbox/exec_request.ts";
 import { parseUntrustedJson } from "../json.ts";
 import { ServerError } from "../server/http/errors.ts";
-import { type CallOf, execResponse, type Reply } from "./calls.ts";
+import { execResponse } from "../client/responses.ts";
+import type { CallOf, Reply } from "./calls.ts";
 import { MessageError } from "./message.ts";
 
 const encoder = new TextEncoder();

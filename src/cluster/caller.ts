@@ -42,7 +42,7 @@ const OPEN_MS = 5_000;
 /** Milliseconds until the end of a session is sent again, and how often. */
 const END_RETRY_MS = 2_000;
 const END_ATTEMPTS = 5;
-const LAST_KINDS: ReadonlySet<string> = new Set(["opened", "result", "done", "bytes", "sessions", "error"]);
+const LAST_KINDS: ReadonlySet<string> = new Set(["opened", "result", "done", "bytes", "error"]);
 
 /** A member of a cluster that calls nodes. */
 export class Caller implements AsyncDisposable {
@@ -97,12 +97,11 @@ export class Caller implements AsyncDisposable {
   async open(
     profile: string,
     request: Omit<Extract<Request, { op: "open" }>, "op">,
-    { signal, state }: { signal?: AbortSignal | undefined; state?: Uint8Array | undefined } = {},
+    { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<string> {
+    if (!this.peer.isConnected) throw new NoReceiverError("there is no connection to NATS");
     using late = new Deadline(OPEN_MS, { signal });
-    const answer = this.#send(this.peer.subjects.work(profile), { op: "open", ...request }, {
-      parts: state && [state],
-    });
+    const answer = this.#send(this.peer.subjects.work(profile), { op: "open", ...request }, {});
     try {
       const { reply } = await abortable(answer, late.signal);
       if (reply.kind !== "opened") throw unexpected(reply);

@@ -5,7 +5,6 @@
  * @module
  */
 import * as z from "zod";
-import { execResponse, shellResponse } from "../client/responses.ts";
 import { CHECKPOINT_ERROR_CODES, GUEST_FILE_ERROR_CODES } from "../errors.ts";
 import {
   BINARY_TYPES,
@@ -38,26 +37,12 @@ const limits = {
   memoryBytes: z.number().optional(),
   stdin: z.string().optional(),
 };
-const ms = z.number().positive();
-
-/** What is kept about a session that any caller of its owner may use, beside the session itself. */
-export const sharedSchema = z.strictObject({
-  /** Data of the gateway that opened it, which its node does not read. */
-  record: z.string().max(256 * 1024),
-  /** Milliseconds without a call after which it ends. */
-  idleMs: ms.optional(),
-  /** Unix time in milliseconds at which it ends, used or not. */
-  expiresAt: z.number().optional(),
-});
 
 const callSchemas = [
   z.strictObject({
     op: z.literal("open"),
     ...from,
     seed: z.int().optional(),
-    shared: sharedSchema.optional(),
-    /** True if the state is in the first part. */
-    restores: z.boolean().optional(),
   }),
   z.strictObject({
     op: z.literal("exec"),
@@ -99,9 +84,6 @@ const callSchemas = [
   z.strictObject({ op: z.literal("restore"), ...inSession, scope: z.string().max(256).optional() }),
   z.strictObject({ op: z.literal("end"), ...inSession }),
   z.strictObject({ op: z.literal("keep"), ...inSession }),
-  z.strictObject({ op: z.literal("find"), ...inSession }),
-  z.strictObject({ op: z.literal("list"), ...from }),
-  z.strictObject({ op: z.literal("expire"), ...inSession, expiresAt: z.number() }),
   /** The checkpoint is in the first part. */
   z.strictObject({ op: z.literal("verify"), ...from, scope: z.string().max(256) }),
   z.strictObject({ op: z.literal("drain"), ...from }),
@@ -130,18 +112,6 @@ export const controlSchema = z.discriminatedUnion("op", [
 ]);
 /** A message about a call that runs. */
 export type Control = z.output<typeof controlSchema>;
-
-/** A session of a node that can be found by its id. */
-export const sharedInfoSchema = z.object({
-  session: z.string().regex(SESSION_ID),
-  record: z.string(),
-  createdAt: z.number(),
-  usedAt: z.number(),
-  execs: z.int(),
-  expiresAt: z.number().optional(),
-});
-/** A session of a node that can be found by its id. */
-export type SharedInfo = z.output<typeof sharedInfoSchema>;
 
 /** Codes of errors of calls. */
 export const CALL_ERROR_CODES = [
@@ -174,7 +144,6 @@ export const replySchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("result"), result: z.unknown(), files: z.array(z.string()).optional() }),
   z.object({ kind: z.literal("done") }),
   z.object({ kind: z.literal("bytes") }),
-  z.object({ kind: z.literal("sessions"), sessions: z.array(sharedInfoSchema) }),
   z.object({
     kind: z.literal("error"),
     code: z.enum(CALL_ERROR_CODES),
@@ -184,5 +153,3 @@ export const replySchema = z.discriminatedUnion("kind", [
 ]);
 /** A reply to a call. */
 export type Reply = z.output<typeof replySchema>;
-
-export { execResponse, shellResponse };

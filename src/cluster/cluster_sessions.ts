@@ -21,7 +21,7 @@ import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
 import { checkSeed } from "../sandbox/exec_check.ts";
 import { disposeUnless, Lease } from "../sandbox/lease.ts";
 import { NoReceiverError } from "./call_codec.ts";
-import { Caller, type Request } from "./caller.ts";
+import { Caller } from "./caller.ts";
 import { NatsSession } from "./nats_session.ts";
 import type { NodeProperties } from "./nodes_bucket.ts";
 import type { PeerOptions } from "./peer.ts";
@@ -54,9 +54,6 @@ export interface ClusterSessionsOptions extends PeerOptions {
 export interface OpenOptions extends Pick<SandboxAcquireOptions, "seed" | "signal"> {
   /** Owner whose memory the messages of the session take: a SHA-256, or nothing. */
   readonly owner: string;
-  /** Checkpoint that the session starts with, as bytes. */
-  readonly state?: Uint8Array | undefined;
-  readonly shared?: Extract<Request, { op: "open" }>["shared"];
 }
 
 interface Waiter {
@@ -219,32 +216,17 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
 
   /** Returns the id of a session, or `undefined` if no slot is free. */
   async #tryOpen(options: OpenOptions, signal: AbortSignal): Promise<string | undefined> {
-    const { seed, owner, shared, state } = options;
+    const { seed, owner } = options;
     try {
       const id = await this.#caller.open(this.profile, {
         owner,
         ...(seed !== undefined && { seed }),
-        ...(shared && { shared }),
       }, { signal });
       this.#grants.count(performance.now());
-      if (state === undefined) return id;
-      return await this.#restore(id, { owner, state, signal });
+      return id;
     } catch (error) {
       // NATS was away for a moment: nothing has run, so that another node may have the call.
       if (error instanceof NoReceiverError || error instanceof SandboxLostError) return undefined;
-      throw error;
-    }
-  }
-
-  async #restore(
-    id: string,
-    { owner, state, signal }: { owner: string; state: Uint8Array; signal: AbortSignal },
-  ): Promise<string> {
-    try {
-      await this.#caller.callSession({ op: "restore", session: id, owner }, { parts: [state], signal });
-      return id;
-    } catch (error) {
-      this.#caller.end(id, owner);
       throw error;
     }
   }

@@ -84,24 +84,9 @@ export interface NatsKv {
   };
 }
 
-/** A bucket of the object store. */
-export interface NatsObjects {
-  putBlob(meta: { name: string }, bytes: Uint8Array): Promise<unknown>;
-  getBlob(name: string): Promise<Uint8Array | null>;
-  delete(name: string): Promise<unknown>;
-}
-
-/** The package `@nats-io/obj`. */
-export interface NatsObjectStore {
-  readonly Objm: new (connection: NatsConnection) => {
-    create(name: string, options: { ttl: number; storage: "file" | "memory" }): Promise<NatsObjects>;
-  };
-}
-
-const PACKAGES: Readonly<Record<"transport" | "kv" | "obj", string>> = {
+const PACKAGES: Readonly<Record<"transport" | "kv", string>> = {
   transport: "npm:@nats-io/transport-node@3.4.0",
   kv: "npm:@nats-io/kv@3.4.0",
-  obj: "npm:@nats-io/obj@3.4.0",
 };
 
 /** Loads the connections of NATS. */
@@ -112,9 +97,4 @@ export async function loadTransport(): Promise<NatsTransport> {
 /** Loads the key-value store of NATS. */
 export async function loadKv(): Promise<NatsKv> {
   return await import(PACKAGES.kv);
-}
-
-/** Loads the object store of NATS. */
-export async function loadObjectStore(): Promise<NatsObjectStore> {
-  return await import(PACKAGES.obj);
 }

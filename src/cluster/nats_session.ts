@@ -25,7 +25,8 @@ import {
 } from "../sandbox/exec_check.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
 import { fromResultReply, partAt, toExecCall } from "./call_codec.ts";
-import { type Reply, shellResponse } from "./calls.ts";
+import { shellResponse } from "../client/responses.ts";
+import type { Reply } from "./calls.ts";
 import {
   type Answer,
   type Caller,

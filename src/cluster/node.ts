@@ -213,7 +213,7 @@ export class ClusterNode implements AsyncDisposable {
   }
 
   /** Opens a session for a message of the cluster. Returns false if the message asks for none. */
-  #startSession(lease: SlotLease, { head, parts, bytes }: Received): boolean {
+  #startSession(lease: SlotLease, { head, bytes }: Received): boolean {
     const parsed = callSchema.safeParse(head);
     if (!parsed.success || parsed.data.op !== "open") {
       this.#invalid++;
@@ -225,22 +225,21 @@ export class ClusterNode implements AsyncDisposable {
       new NodeCall(this.#peer, call).reply(reply);
       return false;
     }
-    this.#serve(call, bytes, (run) => this.#open(call, { lease, run, state: parts[0] }));
+    this.#serve(call, bytes, (run) => this.#open(call, { lease, run }));
     return true;
   }
 
   async #open(
     call: CallOf<"open">,
-    { lease, run, state }: { lease: SlotLease; run: NodeCall; state: Uint8Array | undefined },
+    { lease, run }: { lease: SlotLease; run: NodeCall },
   ): Promise<void> {
-    const { caller, owner, seed, shared, restores } = call;
+    const { caller, owner, seed } = call;
     const id = createSessionId(this.id);
     const session = new NodeSession({
       id,
       lease,
       caller,
       owner,
-      shared,
       onEnd: () => {
         this.#sessions.delete(id);
         if (this.#isDraining && this.#sessions.size === 0) this.#whenEmpty.resolve();
@@ -248,8 +247,7 @@ export class ClusterNode implements AsyncDisposable {
     });
     this.#sessions.set(id, session);
     try {
-      if (restores) await this.#restore(session, { state, owner, signal: run.signal });
-      else if (seed !== undefined) await lease.session.reset({ mode: "rewind", seed, signal: run.signal });
+      if (seed !== undefined) await lease.session.reset({ mode: "rewind", seed, signal: run.signal });
       run.signal.throwIfAborted();
       await run.reply({ kind: "opened", session: id });
     } catch (error) {
@@ -304,12 +302,6 @@ export class ClusterNode implements AsyncDisposable {
     call: Exclude<Call, { op: "open" }>,
     { parts, run }: { parts: readonly Uint8Array[]; run: NodeCall },
   ): Promise<void> {
-    if (call.op === "list") {
-      const own = [...this.#sessions.values()].filter(({ isShared, owner }) =>
-        isShared && owner === call.owner
-      );
-      return await run.reply({ kind: "sessions", sessions: own.map(({ info }) => info) });
-    }
     if (call.op === "verify") {
       const { scope: owner } = call;
       await this.#options.pool.readCheckpoint(parts[0] ?? new Uint8Array(), { owner, signal: run.signal });
@@ -325,9 +317,7 @@ export class ClusterNode implements AsyncDisposable {
       throw new SessionClosedError("There is no such session on the node");
     }
     if (call.op === "keep") return session.confirm();
-    if (call.op === "find") return await run.reply({ kind: "sessions", sessions: [session.info] });
-    if (call.op === "expire") session.expireAt(call.expiresAt);
-    else if (call.op === "end") await session[Symbol.asyncDispose]();
+    if (call.op === "end") await session[Symbol.asyncDispose]();
     else {
       if (session.users >= MAX_SESSION_WAITING) {
         throw new ServerError("busy", `${MAX_SESSION_WAITING} calls are waiting for the session`);
@@ -352,7 +342,6 @@ export class ClusterNode implements AsyncDisposable {
     const { owner } = call;
     switch (call.op) {
       case "exec": {
-        session.execs++;
         const { follows = [], tools = [] } = call;
         const result = await python.exec(call.code, {
           ...toExecOptions(call, parts),
@@ -366,7 +355,6 @@ export class ClusterNode implements AsyncDisposable {
         return await run.reply(head, files);
       }
       case "shell": {
-        session.execs++;
         const { command, timeoutMs, memoryBytes, silenceMs, stdin, follows = [] } = call;
         const options = { timeoutMs, memoryBytes, silenceMs, stdin, signal };
         const onOutput = follows.length > 0 ? run.output.bind(run) : undefined;
@@ -421,7 +409,7 @@ export class ClusterNode implements AsyncDisposable {
       this.#callers.delete(id);
       this.#abortCalls(id);
       for (const session of this.#sessions.values()) {
-        if (session.caller === id && !session.isShared) session[Symbol.asyncDispose]();
+        if (session.caller === id) session[Symbol.asyncDispose]();
       }
     }
   }

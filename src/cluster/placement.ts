@@ -1,41 +1,9 @@
 /**
- * What Paddock itself decides about placement: on which node a session resumes, and which calls are refused. Which free
- * slot gets new work is decided by NATS.
+ * What Paddock itself decides about placement: which calls are refused when no slot is free. Which free slot gets new
+ * work is decided by NATS.
  *
  * @module
  */
-
-/** What a decision knows of a node. */
-export interface NodeView {
-  readonly id: string;
-  /** SHA-256 of its profile. */
-  readonly profile: string;
-  /** Name of its base image. */
-  readonly image: string;
-  readonly slots: number;
-  readonly free: number;
-  readonly draining: boolean;
-}
-
-/** What a session needs of the node on which it resumes. */
-export interface ResumeNeeds {
-  readonly session: string;
-  readonly profile: string;
-  readonly image: string;
-}
-
-/**
- * Returns the ids of the nodes on which a session can resume, best first. A checkpoint is bound to a profile and an
- * image. Nodes with free slots come first, those with the largest free part before others; equal ones are in an order
- * that differs from session to session, so that the sessions of a lost node spread.
- */
-export function rankNodes(nodes: readonly NodeView[], needs: ResumeNeeds): string[] {
-  return nodes
-    .filter(({ draining, profile, image }) => !draining && profile === needs.profile && image === needs.image)
-    .map(({ id, free, slots }) => ({ id, part: free / slots, tie: mix(`${needs.session} ${id}`) }))
-    .sort((one, other) => other.part - one.part || one.tie - other.tie)
-    .map(({ id }) => id);
-}
 
 /** Load that a caller sees when a call finds no free slot. */
 export interface Demand {
@@ -89,13 +57,3 @@ export class Rate {
 }
 
 const WINDOW_S = 10;
-
-/** FNV-1a: a number that depends on each character. */
-function mix(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) {
-    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  }
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d); // the last characters alone must change the order, too
-  return (hash ^ (hash >>> 13)) >>> 0;
-}

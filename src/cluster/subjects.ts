@@ -75,11 +75,6 @@ export class Subjects {
     return `${this.#prefix}.inbox.${peer}.${token}`;
   }
 
-  /** Requests to all members, such as for their metrics. */
-  all(topic: string): string {
-    return `${this.#prefix}.all.${topic}`;
-  }
-
   /** Returns the subject unless it is no inbox of this cluster: only those are answered. */
   checkInbox(subject: string | undefined): string | undefined {
     const [peer = "", token = "", ...more] = subject?.slice(this.#prefix.length + 7).split(".") ?? [];
@@ -90,10 +85,5 @@ export class Subjects {
   /** Bucket with the properties of nodes. */
   get nodesBucket(): string {
     return `paddock_${this.cluster}_nodes`;
-  }
-
-  /** Bucket with checkpoints of sessions. */
-  get checkpointsBucket(): string {
-    return `paddock_${this.cluster}_checkpoints`;
   }
 }

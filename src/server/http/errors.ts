@@ -7,7 +7,9 @@ import {
   GuestFileError,
   type GuestFileErrorCode,
   isArgumentError,
+  PoolFullError,
   SandboxError,
+  SandboxLostError,
   SessionClosedError,
 } from "../../errors.ts";
 import { type ErrorCode, errorCodeOf, HTTP_STATUS } from "../../wire/error_codes.ts";
@@ -94,6 +96,14 @@ const CHECKPOINT_ERRORS: Readonly<Record<CheckpointErrorCode, ErrorCode>> = {
 export function toPublicError(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
   if (isArgumentError(error)) return new ServerError("invalid", error.message, { cause: error });
+  if (error instanceof PoolFullError) {
+    const retryAfter = Math.ceil(error.retryAfterMs / 1000);
+    return new ServerError("busy", error.message, { cause: error, retryAfter });
+  }
+  if (error instanceof SandboxLostError) {
+    const message = "The node of the session was lost, and its state with it";
+    return new ServerError("unavailable", message, { cause: error, retryAfter: 1 });
+  }
   if (error instanceof SandboxError) {
     return new ServerError("unavailable", "The sandbox failed", { cause: error, retryAfter: 1 });
   }

@@ -1,0 +1,239 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { delay } from "@std/async";
+import { Serving } from "../../bench/serving.ts";
+import { SandboxLostError } from "../../src/errors.ts";
+import { ClusterNode } from "../../src/cluster/node.ts";
+import { NatsPool } from "../../src/cluster/nats_pool.ts";
+import { Peer } from "../../src/cluster/peer.ts";
+import { PaddockClient } from "../../src/client/paddock_client.ts";
+import { loadProfile } from "../../src/sandbox/profile/profile.ts";
+import { SandboxPool } from "../../src/sandbox/pool.ts";
+import { CONTRACT_SIZE, SESSION_POOL_CONTRACT } from "../client/session_pool_contract.ts";
+import { HANG_MS } from "../deadline.ts";
+import { NatsServer } from "./nats_server.ts";
+
+const SLOTS = 2;
+/** Milliseconds within which a lost call must be reported. */
+const REPORT_MS = 2_000;
+
+const options = { sanitizeOps: false, sanitizeResources: false, timeout: HANG_MS } as const;
+
+function startNode(nats: NatsServer, ...args: string[]): Promise<Serving> {
+  return Serving.start("--nats", nats.url, "--max-sessions", `${SLOTS}`, "--drain", "5", ...args);
+}
+
+async function whenNodes(pool: NatsPool, isReady: (nodes: NatsPool["nodes"]) => boolean): Promise<void> {
+  while (!isReady(pool.nodes)) await delay(50);
+}
+
+Deno.test(
+  "NatsPool, and PaddockClient over a gateway, fulfil the contract of a session pool",
+  options,
+  async (t) => {
+    await using nats = await NatsServer.start();
+    const profile = await loadProfile("workspace");
+    await using local = new SandboxPool({ profile, size: CONTRACT_SIZE, resetMode: "rewind" });
+    const servers = nats.url;
+    await using _node = await ClusterNode.start({
+      servers,
+      pool: local,
+      profile,
+      slots: CONTRACT_SIZE,
+      rewinds: true,
+    });
+    await using pool = await NatsPool.connect({ servers, profile: "workspace" });
+    await whenNodes(pool, (nodes) => nodes.some(({ free }) => free === CONTRACT_SIZE));
+    for (const [name, run] of Object.entries(SESSION_POOL_CONTRACT)) {
+      await t.step(
+        `pool: ${name}`,
+        () => run(pool),
+      );
+    }
+    await using gateway = await Serving.start("--cluster", servers, "--profile", "workspace");
+    await using client = new PaddockClient({ url: gateway.url });
+    for (const [name, run] of Object.entries(SESSION_POOL_CONTRACT)) {
+      await t.step(
+        `client: ${name}`,
+        () => run(client),
+      );
+    }
+  },
+);
+
+Deno.test(
+  "kill -9 of one of three nodes under load: no wrong answer, each lost call is reported within 2 s",
+  options,
+  async () => {
+    await using nats = await NatsServer.start();
+    await using first = await startNode(nats);
+    await using _second = await startNode(nats);
+    await using _third = await startNode(nats);
+    await using pool = await NatsPool.connect({ servers: nats.url });
+    await whenNodes(pool, (nodes) => nodes.length === 3 && nodes.every(({ free }) => free === SLOTS));
+    const load = { isOn: true, right: 0, wrong: 0, lost: 0, others: [] as unknown[], slowestMs: 0 };
+    let killedAt = Infinity;
+    const work = Array.from({ length: 9 }, async (_, worker) => {
+      for (let at = 0; load.isOn; at++) {
+        try {
+          await using lease = await pool.acquire();
+          const result = await lease.session.exec(`${worker} * 1000 + ${at}`);
+          if (result.status === "ok" && result.value === `${worker * 1000 + at}`) load.right++;
+          else load.wrong++;
+        } catch (error) {
+          if (!(error instanceof SandboxLostError)) load.others.push(error);
+          load.lost++;
+          load.slowestMs = Math.max(load.slowestMs, performance.now() - killedAt);
+        }
+      }
+    });
+    while (load.right < 200) await delay(20);
+    const endless = Array.from({ length: 3 * SLOTS }, async () => {
+      await using lease = await pool.acquire();
+      await lease.session.exec("while True: pass", { timeoutMs: 20_000 });
+    }).map((call) =>
+      call.then(() => "ended", (error) => error instanceof SandboxLostError ? "lost" : String(error))
+    );
+    load.isOn = false;
+    await Promise.all(work);
+    load.isOn = true;
+    await whenNodes(pool, (nodes) => nodes.every(({ free }) => free === 0));
+    killedAt = performance.now();
+    first.child.kill("SIGKILL");
+    await Promise.race(endless);
+    const reportedMs = performance.now() - killedAt;
+    assert(reportedMs < REPORT_MS, `reported after ${reportedMs} ms`);
+    const outcomes = await Promise.all(endless);
+    console.log(
+      `kill -9: reported after ${
+        Math.round(reportedMs)
+      } ms, ${load.right} right, ${load.wrong} wrong; ${outcomes}`,
+    );
+    assertEquals(outcomes.toSorted(), [...Array(2 * SLOTS).fill("ended"), ...Array(SLOTS).fill("lost")]);
+    assertEquals([load.wrong, load.others], [0, []]);
+    await using lease = await pool.acquire();
+    assertEquals((await lease.session.exec("6 * 7")).status, "ok");
+  },
+);
+
+Deno.test(
+  "kill -9 of nats-server, and its return: nodes and pools rejoin by themselves",
+  options,
+  async () => {
+    await using nats = await NatsServer.start();
+    await using _node = await startNode(nats);
+    await using pool = await NatsPool.connect({ servers: nats.url });
+    await whenNodes(pool, (nodes) => nodes.some(({ free }) => free === SLOTS));
+    {
+      await using lease = await pool.acquire();
+      const endless = lease.session.exec("while True: pass", { timeoutMs: 20_000 });
+      const lost = assertRejects(() => endless, SandboxLostError);
+      await delay(200);
+      const killedAt = performance.now();
+      await nats.kill();
+      await lost;
+      assert(performance.now() - killedAt < REPORT_MS);
+    }
+    await nats.restart();
+    const startedAt = performance.now();
+    await using lease = await pool.acquire();
+    assertEquals((await lease.session.exec("6 * 7")).stdout, "");
+    console.log(`return of nats-server: a session after ${Math.round(performance.now() - startedAt)} ms`);
+  },
+);
+
+Deno.test(
+  "SIGTERM of a node: its session goes on until it ends, and new ones are on the others",
+  options,
+  async () => {
+    await using nats = await NatsServer.start();
+    await using first = await startNode(nats);
+    await using pool = await NatsPool.connect({ servers: nats.url });
+    await whenNodes(pool, (nodes) => nodes.some(({ free }) => free === SLOTS));
+    const kept = await pool.acquire();
+    await kept.session.exec("x = 1");
+    await using _second = await startNode(nats);
+    await whenNodes(pool, (nodes) => nodes.length === 2 && nodes.some(({ free }) => free === SLOTS));
+    first.child.kill("SIGTERM");
+    await whenNodes(pool, (nodes) => nodes.some(({ draining }) => draining));
+    const draining = pool.nodes.find(({ draining }) => draining);
+    for (let at = 0; at < 10; at++) {
+      await using lease = await pool.acquire();
+      assertEquals((await lease.session.exec("'x' in globals()")).status, "ok");
+    }
+    assertEquals(pool.nodes.find(({ id }) => id === draining?.id)?.sessions, 1);
+    const result = await kept.session.exec("x + 1");
+    assertEquals(result.status === "ok" && result.value, "2");
+    await kept[Symbol.asyncDispose]();
+    assertEquals((await first.child.status).code, 0);
+  },
+);
+
+Deno.test("10^5 garbage messages on every kind of subject: nothing crashes", options, async () => {
+  await using nats = await NatsServer.start();
+  await using _node = await startNode(nats);
+  await using pool = await NatsPool.connect({ servers: nats.url });
+  await whenNodes(pool, (nodes) => nodes.some(({ free }) => free === SLOTS));
+  const [node] = pool.nodes;
+  assert(node);
+  await using stranger = await Peer.connect({ servers: nats.url }, "stranger");
+  const { subjects } = stranger;
+  const targets = [
+    subjects.work("serve"),
+    subjects.free("serve"),
+    subjects.node(node.id),
+    subjects.inbox(node.id, "1"),
+    subjects.inbox(node.id, "t1"),
+    subjects.nodeBeat(node.id),
+    subjects.nodeBeat("aaaaaaaaaa"),
+    subjects.callerBeat("aaaaaaaaaa"),
+  ];
+  for (let at = 0; at < 100_000; at++) {
+    const bytes = crypto.getRandomValues(new Uint8Array(at % 90));
+    if (at % 3 === 0) bytes[0] = at % 2;
+    for (const target of targets) {
+      stranger.nats.publish(target, bytes, at % 5 === 0 ? { reply: "$JS.API.INFO" } : {});
+    }
+    if (at % 500 === 0) await stranger.nats.flush();
+  }
+  await stranger.nats.flush();
+  await using lease = await pool.acquire();
+  const result = await lease.session.exec("6 * 7");
+  assertEquals(result.status === "ok" && result.value, "42");
+});
+
+Deno.test("two clusters on one NATS do not see each other", options, async () => {
+  await using nats = await NatsServer.start();
+  await using _node = await startNode(nats, "--cluster-name", "one");
+  await using other = await NatsPool.connect({ servers: nats.url, cluster: "two", waitMs: 1_000 });
+  await using pool = await NatsPool.connect({ servers: nats.url, cluster: "one" });
+  await whenNodes(pool, (nodes) => nodes.length === 1);
+  assertEquals(other.nodes, []);
+  await assertRejects(() => other.acquire(), Error, "no node of cluster 'two'");
+});
+
+Deno.test("exec through NATS, and /run_code of a gateway", options, async () => {
+  await using nats = await NatsServer.start();
+  const profile = await loadProfile("serve");
+  await using local = new SandboxPool({ profile, size: SLOTS, resetMode: "rewind" });
+  await using node = await ClusterNode.start({
+    servers: nats.url,
+    pool: local,
+    profile,
+    slots: SLOTS,
+    rewinds: true,
+  });
+  await using pool = await NatsPool.connect({ servers: nats.url });
+  await whenNodes(pool, (nodes) => nodes.some(({ free }) => free === SLOTS));
+  await using remote = await pool.acquire();
+  await using own = await node.localPool.acquire();
+  const times: number[][] = [[], []];
+  for (let at = 0; at < 2000; at++) {
+    for (const [index, { session }] of [own, remote].entries()) {
+      const startedAt = performance.now();
+      await session.exec("1");
+      if (at >= 500) times[index]?.push(performance.now() - startedAt);
+    }
+  }
+  const [ownMs = 0, remoteMs = 0] = times.map((list) => list.sort((one, two) => one - two)[list.length >> 1]);
+  console.log(`exec: node ${ownMs.toFixed(2)} ms, through NATS ${remoteMs.toFixed(2)} ms (medians of 1,500)`);
+});
