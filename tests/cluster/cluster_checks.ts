@@ -18,6 +18,10 @@ const REPORT_MS = 2_000;
 
 const options = { sanitizeOps: false, sanitizeResources: false, timeout: HANG_MS } as const;
 
+async function print(line: string): Promise<void> {
+  await Deno.stdout.write(new TextEncoder().encode(`${line}\n`));
+}
+
 function startNode(nats: NatsServer, ...args: string[]): Promise<Serving> {
   return Serving.start("--nats", nats.url, "--max-sessions", `${SLOTS}`, "--drain", "5", ...args);
 }
@@ -103,7 +107,7 @@ Deno.test(
     const reportedMs = performance.now() - killedAt;
     assert(reportedMs < REPORT_MS, `reported after ${reportedMs} ms`);
     const outcomes = await Promise.all(endless);
-    console.log(
+    await print(
       `kill -9: reported after ${
         Math.round(reportedMs)
       } ms, ${load.right} right, ${load.wrong} wrong; ${outcomes}`,
@@ -137,7 +141,7 @@ Deno.test(
     const startedAt = performance.now();
     await using lease = await pool.acquire();
     assertEquals((await lease.session.exec("6 * 7")).stdout, "");
-    console.log(`return of nats-server: a session after ${Math.round(performance.now() - startedAt)} ms`);
+    await print(`return of nats-server: a session after ${Math.round(performance.now() - startedAt)} ms`);
   },
 );
 
@@ -211,7 +215,7 @@ Deno.test("two clusters on one NATS do not see each other", options, async () =>
   await assertRejects(() => other.acquire(), Error, "no node of cluster 'two'");
 });
 
-Deno.test("exec through NATS, and /run_code of a gateway", options, async () => {
+Deno.test("exec through NATS takes little more than on its node: prints the medians", options, async () => {
   await using nats = await NatsServer.start();
   const profile = await loadProfile("serve");
   await using local = new SandboxPool({ profile, size: SLOTS, resetMode: "rewind" });
@@ -230,10 +234,10 @@ Deno.test("exec through NATS, and /run_code of a gateway", options, async () => 
   for (let at = 0; at < 2000; at++) {
     for (const [index, { session }] of [own, remote].entries()) {
       const startedAt = performance.now();
-      await session.exec("1");
+      assertEquals((await session.exec("1")).status, "ok");
       if (at >= 500) times[index]?.push(performance.now() - startedAt);
     }
   }
   const [ownMs = 0, remoteMs = 0] = times.map((list) => list.sort((one, two) => one - two)[list.length >> 1]);
-  console.log(`exec: node ${ownMs.toFixed(2)} ms, through NATS ${remoteMs.toFixed(2)} ms (medians of 1,500)`);
+  await print(`exec: node ${ownMs.toFixed(2)} ms, through NATS ${remoteMs.toFixed(2)} ms (medians of 1,500)`);
 });
