@@ -22,6 +22,7 @@ import { checkSeed } from "../sandbox/exec_check.ts";
 import { disposeUnless, Lease } from "../sandbox/lease.ts";
 import { NoReceiverError } from "./call_codec.ts";
 import { Caller } from "./caller.ts";
+import { refuseCheckpointEvery } from "./fork.ts";
 import { NatsSession } from "./nats_session.ts";
 import type { NodeProperties } from "./nodes_bucket.ts";
 import type { PeerOptions } from "./peer.ts";
@@ -82,7 +83,7 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
   readonly #options: ClusterSessionsOptions;
   readonly #waiters: Waiter[] = [];
   readonly #grants = new Rate();
-  readonly #leases = new Set<NatsLease>();
+  readonly #leases = new Set<Lease>();
   readonly #stop = new AbortController();
   readonly #poll: ReturnType<typeof setInterval>;
   #sending = 0;
@@ -140,9 +141,10 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
    * @throws {ArgumentRangeError} if `seed` is not a safe integer.
    * @throws the reason of `signal` if it aborts.
    */
-  async acquire(options: SandboxAcquireOptions = {}): Promise<NatsLease> {
-    const { seed, once = false, from, owner = "", signal } = options;
+  async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
+    const { seed, once = false, from, owner = "", checkpointEvery, signal } = options;
     checkSeed(seed);
+    refuseCheckpointEvery(checkpointEvery);
     if (from && seed !== undefined) {
       throw new ArgumentTypeError("Cannot acquire session as only one of 'seed' and 'from' may be given");
     }
@@ -187,7 +189,7 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
   }
 
   /** Returns a lease of a session that was opened. */
-  async lease(id: string, { owner, once = false }: { owner: string; once?: boolean }): Promise<NatsLease> {
+  async lease(id: string, { owner, once = false }: { owner: string; once?: boolean }): Promise<Lease> {
     const properties = await this.#caller.directory.readProperties(nodeOf(id));
     if (properties === undefined) throw new SandboxLostError("Cannot use session as its node has stopped");
     const session = new NatsSession({
@@ -196,9 +198,9 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
       owner,
       once,
       profile: properties.profile,
-      fork: (parent, count, options) => this.#fork(parent, count, { ...options, account: owner }),
+      acquire: async (signal) => await this.lease(await this.open({ owner, signal }), { owner }),
     });
-    const lease: NatsLease = new NatsLease(session, () => {
+    const lease = new Lease(session, () => {
       this.#leases.delete(lease);
       session[Symbol.asyncDispose]();
     });
@@ -227,36 +229,6 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
     } catch (error) {
       // NATS was away for a moment: nothing has run, so that another node may have the call.
       if (error instanceof NoReceiverError || error instanceof SandboxLostError) return undefined;
-      throw error;
-    }
-  }
-
-  async #fork(
-    parent: NatsSession,
-    count: number,
-    { seed, signal, owner, account }: ForkOptions & { account: string },
-  ): Promise<BranchingLease[]> {
-    if (!Number.isInteger(count) || count < 1) {
-      throw new ArgumentRangeError(
-        `Cannot fork session as 'count' must be an integer >= 1: current value is ${count}`,
-      );
-    }
-    if (seed !== undefined) {
-      throw new ArgumentTypeError("Cannot fork session with a 'seed' as its copies are on other machines");
-    }
-    const from = await parent.checkpoint({ owner, signal });
-    const leases: NatsLease[] = [];
-    try {
-      for (let at = 0; at < count; at++) {
-        const id = await this.open({ owner: account, signal });
-        const lease = await this.lease(id, { owner: account });
-        leases.push(lease);
-        await lease.session.restore(from, { owner, signal });
-        await lease.reseed(signal);
-      }
-      return leases;
-    } catch (error) {
-      await Promise.all(leases.map((lease) => lease[Symbol.asyncDispose]()));
       throw error;
     }
   }
@@ -321,27 +293,6 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
       : `all ${slots} sessions of ${nodes.length} nodes are in use, ${waiting} calls wait, ` +
         `and one is likely to be free in ${(waitMs / 1000).toFixed(1)} s`;
     return new PoolFullError(`Cannot acquire session as ${reason}: ${state}`, { retryAfterMs: waitMs });
-  }
-}
-
-/** A leased session of a cluster. After the lease is disposed, every call of the session throws `SessionClosedError`. */
-export class NatsLease extends Lease {
-  /** Id of the session, which begins with the id of its node. */
-  readonly id: string;
-  readonly #session: NatsSession;
-
-  constructor(session: NatsSession, release: () => void) {
-    super(session, release);
-    this.id = session.id;
-    this.#session = session;
-  }
-
-  /** Gives Python's `random` other numbers. */
-  async reseed(signal: AbortSignal | undefined): Promise<void> {
-    const result = await this.#session.exec("__import__('random').seed()", { signal });
-    if (result.status !== "ok") {
-      throw new SandboxError(`Cannot fork session as it has no 'random': ${result.status}`);
-    }
   }
 }
 

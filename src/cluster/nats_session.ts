@@ -24,6 +24,7 @@ import {
   checkShell,
 } from "../sandbox/exec_check.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
+import { forkByCheckpoint } from "./fork.ts";
 import { fromResultReply, partAt, toExecCall } from "./call_codec.ts";
 import { shellResponse } from "../client/responses.ts";
 import type { Reply } from "./calls.ts";
@@ -46,8 +47,8 @@ export interface NatsSessionOptions {
   readonly profile: CheckedProfile & { readonly shell: boolean };
   /** True if the session is for one exec, with which it ends on its node. */
   readonly once: boolean;
-  /** Makes copies of the session. */
-  readonly fork: (session: NatsSession, count: number, options: ForkOptions) => Promise<BranchingLease[]>;
+  /** Leases a session for a copy. */
+  readonly acquire: (signal: AbortSignal | undefined) => Promise<BranchingLease>;
 }
 
 type SessionRequest = Extract<Request, { session: string }> extends infer One
@@ -134,7 +135,8 @@ export class NatsSession implements BranchingSession {
 
   /** {@inheritDoc BranchingSession.fork} */
   async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
-    return await this.#options.fork(this, count, options);
+    const acquire = () => this.#options.acquire(options.signal);
+    return await forkByCheckpoint(this, { ...options, count, acquire });
   }
 
   /** Ends the session on its node. */

@@ -1,4 +1,5 @@
 import { delay } from "@std/async";
+import { ArgumentRangeError } from "../errors.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import { checkSeed } from "../sandbox/exec_check.ts";
 import type {
@@ -6,10 +7,12 @@ import type {
   BranchingPool,
   Checkpoint,
   CheckpointOptions,
+  ForkOptions,
   SandboxAcquireOptions,
   SessionPool,
 } from "../sandbox/exec.ts";
 import { disposeUnless, Lease } from "../sandbox/lease.ts";
+import { forkByCheckpoint, refuseCheckpointEvery } from "./fork.ts";
 import type { NatsSubscription } from "./nats_client.ts";
 import type { Peer, Received } from "./peer.ts";
 
@@ -97,12 +100,16 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
 
   /** Leases a session to a caller of this process. It waits if all are in use. */
   async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
-    const { seed, once, from, owner, signal } = options;
+    const { seed, once, from, owner, checkpointEvery, signal } = options;
     checkSeed(seed);
+    refuseCheckpointEvery(checkpointEvery);
     signal?.throwIfAborted();
     const taken = await this.#take(signal);
     const then = once && this.#options.rewinds ? "rewind" as const : undefined;
-    const lease = new Lease(taken.session, () => taken[Symbol.asyncDispose](), { then });
+    const lease = new Lease(taken.session, () => taken[Symbol.asyncDispose](), {
+      then,
+      fork: (count, options = {}) => this.#fork(taken, count, options),
+    });
     if (from) return await disposeUnless(lease, taken.session.restore(from, { owner, signal }));
     if (seed === undefined) return lease;
     return await disposeUnless(lease, taken.session.reset({ mode: "rewind", seed, signal }));
@@ -118,6 +125,18 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
     this.#stop.abort(new Error("Cannot acquire session as the node has stopped"));
     await Promise.all([...this.#offers].map(({ lease }) => lease[Symbol.asyncDispose]()));
     await Promise.all(this.#running);
+  }
+
+  /** Copies a session. All sessions of the pool are leased here, so that it cannot do so itself. */
+  async #fork(parent: SlotLease, count: number, options: ForkOptions): Promise<BranchingLease[]> {
+    const { slots } = this.#options;
+    if (count >= slots) {
+      throw new ArgumentRangeError(
+        `Cannot fork session as 'count' must be < ${slots}, the size of the pool: current value is ${count}`,
+      );
+    }
+    const acquire = () => this.acquire({ signal: options.signal });
+    return await forkByCheckpoint(parent.session, { ...options, count, acquire });
   }
 
   /** Leases one session after the other, and offers each. */

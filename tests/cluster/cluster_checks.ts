@@ -38,7 +38,7 @@ Deno.test(
     const profile = await loadProfile("workspace");
     await using local = new SandboxPool({ profile, size: CONTRACT_SIZE, resetMode: "rewind" });
     const servers = nats.url;
-    await using _node = await ClusterNode.start({
+    await using node = await ClusterNode.start({
       servers,
       pool: local,
       profile,
@@ -52,6 +52,28 @@ Deno.test(
         `pool: ${name}`,
         () => run(pool),
       );
+    }
+    for (const source of [pool, node.localPool]) {
+      await t.step("fork() continues in another session, and a checkpoint in a third", async () => {
+        await using lease = await source.acquire();
+        await lease.session.exec("import random; random.seed(1); kept = ['a']");
+        const [copy] = await lease.session.fork(1);
+        assert(copy);
+        const results = await Promise.all(
+          [lease, copy].map(({ session }) => session.exec("(kept, random.random())")),
+        );
+        const values = results.map((result) => result.status === "ok" ? result.value : result.status);
+        assert(
+          values.every((value) => value?.startsWith("(['a'], ")) && values[0] !== values[1],
+          values.join(),
+        );
+        await copy[Symbol.asyncDispose]();
+        const bytes = await (await lease.session.checkpoint({ owner: "me" })).toBytes();
+        const from = await source.readCheckpoint(bytes, { owner: "me" });
+        await assertRejects(() => source.readCheckpoint(bytes, { owner: "you" }), Error, "another owner");
+        await using third = await source.acquire({ from, owner: "me" });
+        assertEquals((await third.session.exec("print(kept)")).stdout, "['a']\n");
+      });
     }
     await using gateway = await Serving.start("--cluster", servers, "--profile", "workspace");
     await using client = new PaddockClient({ url: gateway.url });
