@@ -31,6 +31,7 @@ import { cacheDirOption, exitWithUsage } from "./program.ts";
 import { formatRows, reaches, type Row } from "./row.ts";
 import { type BenchSetup, growthRow, ownProcessRows, poolRows, sharedProcessRows } from "./sandbox_rows.ts";
 import { agentCommandRows, shellRows } from "./shell_rows.ts";
+import { startRows } from "./start_rows.ts";
 import { throughputRows } from "./throughput_rows.ts";
 import { trainingRows } from "./training_rows.ts";
 import { viewerRows } from "./viewer_rows.ts";
@@ -50,6 +51,7 @@ type Measure = (setup: BenchSetup) => Promise<Row[]>;
 const BENCH_PARTS = {
   sandbox: [ownProcessRows, sharedProcessRows, poolRows],
   checkpoint: [checkpointRows],
+  starts: [startRows],
   python: [pythonRows],
   throughput: [throughputRows],
   peers: [peerRows],

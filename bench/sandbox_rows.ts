@@ -39,9 +39,9 @@ export async function ownProcessRows(setup: BenchSetup): Promise<Row[]> {
     warmup: 10,
   });
   return [
-    { what: "session ready, cold process, image cached", ...summarize(cold), unit: "ms", bound: 300 },
-    { what: 'warm exec("1+1"), host to host', ...summarize(exec), unit: "ms", bound: 0.5 },
-    { what: "rewind", ...summarize(rewind), unit: "ms", bound: 5 },
+    { what: "session ready, cold process, image cached", ...summarize(cold), unit: "ms", bound: 200 },
+    { what: 'warm exec("1+1"), host to host', ...summarize(exec), unit: "ms", bound: 0.15 },
+    { what: "rewind", ...summarize(rewind), unit: "ms", bound: 2 },
     await idleRow(setup),
     ...await stringRows(session, setup),
     await toolRow(session, setup),
@@ -59,7 +59,7 @@ async function idleRow(setup: BenchSetup): Promise<Row> {
     what: "private memory, idle session, own process",
     ...summarize(idle.map((bytes) => bytes / MB)),
     unit: "MB",
-    bound: 110,
+    bound: 80,
   };
 }
 
@@ -82,8 +82,8 @@ async function stringRows(session: Session, setup: BenchSetup): Promise<Row[]> {
   });
   const outward = await timings(() => session.exec("print('x' * 1_000_000)"), { runs, warmup: 3 });
   return [
-    { what: "1 MB string in, by stdin", ...summarize(inward), unit: "ms", bound: 10 },
-    { what: "1 MB string out, by print", ...summarize(outward), unit: "ms", bound: 10 },
+    { what: "1 MB string in, by stdin", ...summarize(inward), unit: "ms", bound: 3 },
+    { what: "1 MB string out, by print", ...summarize(outward), unit: "ms", bound: 3 },
   ];
 }
 
@@ -104,7 +104,7 @@ async function toolRow(session: Session, setup: BenchSetup): Promise<Row> {
     what: "host tool round trip from Python",
     ...summarize(runs.map((ms) => ms / calls)),
     unit: "ms",
-    bound: 1,
+    bound: 0.06,
   };
 }
 
@@ -119,8 +119,8 @@ export async function sharedProcessRows(setup: BenchSetup): Promise<Row[]> {
   const after = await settled(sandbox);
   const each = (after - before) / count / MB;
   return [
-    { what: "further session in a running process", ...summarize(times), unit: "ms", bound: 120 },
-    { what: "private memory, further session, shared process", value: each, unit: "MB", bound: 50 },
+    { what: "further session in a running process", ...summarize(times), unit: "ms", bound: 80 },
+    { what: "private memory, further session, shared process", value: each, unit: "MB", bound: 30 },
   ];
 }
 
