@@ -136,6 +136,9 @@ function v8Flags({ limits }: Profile, options: ChildCommandOptions): string[] {
     `--wasm-stack-switching-stack-size=${WASM_STACK_KIB}`,
     // No Wasm runs on the thread's own stack, whose 4 MB are less than V8 now assumes.
     "--stress-wasm-stack-switching",
+    // Optimized code that meets another callee calls it, in place of a return to baseline code until it is compiled
+    // again, which for Python's loop takes 0.2 s and often lasts until the program ends.
+    "--no-wasm-deopt",
     `--max-old-space-size=${JS_HEAP_MIB}`,
     ...(optimizedFunction === undefined ? [] : [`--wasm-eager-tier-up-function=${optimizedFunction}`]),
     ...v8Extra,
