@@ -345,6 +345,7 @@ export class ClusterNode implements AsyncDisposable {
         const { follows = [], tools = [] } = call;
         const result = await python.exec(call.code, {
           ...toExecOptions(call, parts),
+          ...(call.last && this.#options.rewinds && { then: "rewind" }),
           signal,
           tools: run.toHostTools(tools),
           ...(follows.includes("output") && { onOutput: run.output.bind(run) }),

@@ -1,5 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { delay } from "@std/async";
+import { forMs, runLoad } from "../../bench/load.ts";
+import { childrenOf } from "../../bench/processes.ts";
+import { ownProgram, runCode } from "../../bench/run_code.ts";
 import { Serving } from "../../bench/serving.ts";
 import { SandboxLostError } from "../../src/errors.ts";
 import { ClusterNode } from "../../src/cluster/node.ts";
@@ -263,3 +266,41 @@ Deno.test("exec through NATS takes little more than on its node: prints the medi
   const [ownMs = 0, remoteMs = 0] = times.map((list) => list.sort((one, two) => one - two)[list.length >> 1]);
   await print(`exec: node ${ownMs.toFixed(2)} ms, through NATS ${remoteMs.toFixed(2)} ms (medians of 1,500)`);
 });
+
+Deno.test("/run_code of a gateway, per second of CPU: prints the part of a node's own", options, async () => {
+  await using nats = await NatsServer.start();
+  await using node = await startNode(nats);
+  await using gateway = await Serving.start("--cluster", nats.url);
+  const measure = async (url: string, pids: readonly number[]) => {
+    const load = (ms: number) =>
+      runLoad({
+        url,
+        connections: 2 * SLOTS,
+        goOn: forMs(ms),
+        ask: (connection, number) => runCode(connection, ownProgram(number)),
+      });
+    await load(2_000); // V8 has compiled what runs often
+    const before = await cpuSeconds(pids);
+    const { times, errors } = await load(6_000);
+    assertEquals(errors, []);
+    return times.length / (await cpuSeconds(pids) - before);
+  };
+  const own = await measure(node.url, [node.child.pid]);
+  const remote = await measure(gateway.url, [node.child.pid, gateway.child.pid, nats.pid]);
+  const part = (remote / own).toFixed(2);
+  await print(`/run_code: node ${own.toFixed(0)}, gateway ${remote.toFixed(0)} per second of CPU: ${part}`);
+});
+
+/** Ticks of a second in `/proc`. */
+const TICKS = 100;
+
+/** Returns the CPU time of processes and all their descendants. */
+async function cpuSeconds(pids: readonly number[]): Promise<number> {
+  let sum = 0;
+  for (const pid of pids) {
+    const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
+    const [user = 0, system = 0] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13).map(Number);
+    sum += (user + system) / TICKS + await cpuSeconds(await childrenOf(pid));
+  }
+  return sum;
+}

@@ -54,6 +54,12 @@ export class NatsServer implements AsyncDisposable {
     return `nats://127.0.0.1:${this.port}`;
   }
 
+  /** Id of its process. */
+  get pid(): number {
+    if (this.#child === undefined) throw new TypeError("nats-server does not run");
+    return this.#child.pid;
+  }
+
   /** Ends it without notice. */
   async kill(): Promise<void> {
     this.#child?.kill("SIGKILL");

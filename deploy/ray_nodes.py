@@ -1,0 +1,54 @@
+"""Starts a Paddock node on each machine of a Ray cluster, which trainers such as verl, slime and TRL run on.
+
+    python deploy/ray_nodes.py nats://nats.example.org:4222 --sessions 8
+
+Each machine needs a clone of Paddock in the folder of --clone, and npx. The nodes run until this program ends. Programs
+reach them through a gateway, `paddock serve --cluster URL`.
+
+Tried: the file compiles. Not tried: Ray.
+"""
+
+import argparse
+import signal
+import subprocess
+
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+
+@ray.remote(num_cpus=1)
+class PaddockNode:
+    """A node of the cluster, on the machine of the actor."""
+
+    def __init__(self, clone: str, nats: str, sessions: int) -> None:
+        command = ["npx", "-y", "deno@2.9.6", "run", "-A", "src/cli.ts", "serve", "--port", "0", "--until-stdin-ends"]
+        options = ["--nats", nats, "--max-sessions", str(sessions)]
+        # The pipe ends with the actor, and the node with the pipe.
+        self.process = subprocess.Popen([*command, *options], cwd=clone, stdin=subprocess.PIPE)
+
+    def wait(self) -> int:
+        """Returns the exit code of the node when it has ended."""
+        return self.process.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("nats", help="address of NATS")
+    parser.add_argument("--clone", default="/opt/paddock", help="folder of the clone on each machine")
+    parser.add_argument("--sessions", type=int, default=8, help="sessions of each node")
+    options = parser.parse_args()
+    ray.init(address="auto")
+    machines = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+    actors = [
+        PaddockNode.options(
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node_id=machine, soft=False)
+        ).remote(options.clone, options.nats, options.sessions)
+        for machine in machines
+    ]
+    print(f"Started {len(actors)} nodes")
+    ray.get([actor.wait.remote() for actor in actors])
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    main()
