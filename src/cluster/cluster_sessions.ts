@@ -1,19 +1,11 @@
 import { Deadline } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
-import {
-  ArgumentRangeError,
-  ArgumentTypeError,
-  PoolFullError,
-  SandboxError,
-  SandboxLostError,
-} from "../errors.ts";
+import { ArgumentTypeError, PoolFullError, SandboxLostError } from "../errors.ts";
 import { sha256 } from "../hash.ts";
 import type {
-  BranchingLease,
   BranchingPool,
   Checkpoint,
   CheckpointOptions,
-  ForkOptions,
   SandboxAcquireOptions,
   SessionPool,
 } from "../sandbox/exec.ts";
