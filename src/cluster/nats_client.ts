@@ -1,7 +1,6 @@
 /**
  * The client of NATS, as far as it is used here. It is loaded at its first use: Deno downloads packages whose specifiers
- * are literals, or whose types are imported, before any program that imports this file. A test compares these types with
- * those of the packages.
+ * are literals, or whose types are imported, before any program that imports this file. `deno task cluster` runs it.
  *
  * @module
  */
