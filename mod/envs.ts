@@ -4,6 +4,7 @@
  * @module
  */
 export type { BatchShape, BatchTask, BatchTasks } from "../src/envs/batch.ts";
+export type { BranchingEnv, EnvCheckpoint } from "../src/envs/branching_env.ts";
 export { ChatEnv, type ChatEnvOptions } from "../src/envs/chat_env.ts";
 export {
   type DatasetBatchOptions,
@@ -25,6 +26,13 @@ export {
   type TokenResponse,
 } from "../src/envs/action.ts";
 export type { Env, EnvResetOptions, Observation, Step, StepOptions } from "../src/envs/env.ts";
+export {
+  copyPlainData,
+  type EpisodeCheckpoint,
+  type EpisodeCheckpointOptions,
+  type EpisodeCopyOptions,
+  type EpisodeForkOptions,
+} from "../src/episode_checkpoint.ts";
 export {
   type MaskOptions,
   type ResetOutcome,

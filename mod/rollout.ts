@@ -15,6 +15,7 @@ export type { PluginFileOptions } from "../src/plugins/plugin_host.ts";
 export { type PolicyFile, policyFile, type PolicyFileOptions } from "../src/plugins/policy_file.ts";
 export { groupOf } from "../src/task.ts";
 export type {
+  BranchOrigin,
   EpisodeTimes,
   EpisodeTokens,
   ToolRecord,
@@ -59,5 +60,6 @@ export {
 } from "../src/rollout/training_rollout.ts";
 export { resumedPolicy, type ResumedPolicyOptions } from "../src/rollout/resumed_policy.ts";
 export { rollout, type RolloutOptions } from "../src/rollout/rollout.ts";
+export { type BranchPoint, rolloutTree, type RolloutTreeOptions } from "../src/rollout/rollout_tree.ts";
 export type { TokenOptions } from "../src/rollout/tokens/episode_writer.ts";
 export type { TokenMode } from "../src/rollout/tokens/turn_writers.ts";

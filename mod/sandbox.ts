@@ -45,6 +45,7 @@ export {
   type PythonSession,
   type ResetOptions,
   type RestoredFrom,
+  type RestoreOptions,
   type SandboxAcquireOptions,
   type SessionLease,
   type SessionPool,

@@ -1,9 +1,13 @@
 import { ArgumentTypeError, GuestFileError } from "../src/errors.ts";
 import type {
+  BranchingLease,
+  BranchingSession,
+  Checkpoint,
   ExecOptions,
   ExecResult,
   PythonSession,
   ResetOptions,
+  RestoreOptions,
   SessionLease,
   SessionPool,
   ShellResult,
@@ -33,7 +37,7 @@ export function bad<Status extends "error" | "timeout" | "memory" | "output" | "
 
 /** A pool without Python that counts its leases. */
 export class FakePool implements SessionPool {
-  readonly #python: FakePython;
+  protected readonly python: FakePython;
   /** Number of leases that are not released. */
   alive = 0;
   /** Maximum number of leases at the same time. */
@@ -42,7 +46,7 @@ export class FakePool implements SessionPool {
   readonly ran: string[] = [];
 
   constructor(python: FakePython = () => ok()) {
-    this.#python = python;
+    this.python = python;
   }
 
   // deno-lint-ignore require-await
@@ -51,7 +55,7 @@ export class FakePool implements SessionPool {
     this.most = Math.max(this.most, ++this.alive);
     let given = false;
     return {
-      session: new FakeSession(this.#python, this.ran),
+      session: new FakeSession(this.python, this.ran),
       [Symbol.asyncDispose]: () => {
         if (!given) this.alive--;
         given = true;
@@ -61,10 +65,21 @@ export class FakePool implements SessionPool {
   }
 }
 
+/** A pool whose sessions have checkpoints: copies of their variables. */
+export class BranchingFakePool extends FakePool {
+  /** Options of all restores, in order. */
+  readonly restores: RestoreOptions[] = [];
+
+  override async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<BranchingLease> {
+    const lease = await super.acquire(options);
+    return { ...lease, session: new BranchingFakeSession(this.python, this.ran, this.restores) };
+  }
+}
+
 class FakeSession implements PythonSession {
   readonly #python: FakePython;
   readonly #ran: string[];
-  readonly #globals = new Map<string, number>();
+  protected readonly globals = new Map<string, number>();
   readonly #files = new Map<string, Uint8Array>();
 
   constructor(python: FakePython, ran: string[]) {
@@ -75,7 +90,7 @@ class FakeSession implements PythonSession {
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     options.signal?.throwIfAborted();
     this.#ran.push(code);
-    return await this.#python(code, this.#globals, options);
+    return await this.#python(code, this.globals, options);
   }
 
   /** Rejects, since a fake session has no shell. */
@@ -99,11 +114,51 @@ class FakeSession implements PythonSession {
 
   // deno-lint-ignore require-await
   async reset(_options?: ResetOptions): Promise<void> {
-    this.#globals.clear();
+    this.globals.clear();
     this.#files.clear();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.reset();
+  }
+}
+
+class BranchingFakeSession extends FakeSession implements BranchingSession {
+  readonly #restores: RestoreOptions[];
+
+  constructor(python: FakePython, ran: string[], restores: RestoreOptions[]) {
+    super(python, ran);
+    this.#restores = restores;
+  }
+
+  checkpoint(): Promise<Checkpoint> {
+    return Promise.resolve(new FakeCheckpoint(new Map(this.globals)));
+  }
+
+  restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
+    this.#restores.push(options);
+    this.globals.clear();
+    for (const [name, value] of (checkpoint as FakeCheckpoint).globals) this.globals.set(name, value);
+    return Promise.resolve();
+  }
+
+  /** Rejects, since envs copy sessions by checkpoints. */
+  fork(): Promise<BranchingLease[]> {
+    return Promise.reject(new TypeError("a fake session has no forks"));
+  }
+}
+
+class FakeCheckpoint implements Checkpoint {
+  readonly id = "fake";
+  readonly storedBytes = 0;
+  readonly tools = [];
+  readonly globals: ReadonlyMap<string, number>;
+
+  constructor(globals: ReadonlyMap<string, number>) {
+    this.globals = globals;
+  }
+
+  toBytes(): Promise<Uint8Array> {
+    return Promise.resolve(new Uint8Array());
   }
 }

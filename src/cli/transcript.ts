@@ -18,9 +18,10 @@ type Paint = (text: string, colour: string) => string;
 
 /** Formats an episode as readable text. Control characters are escaped, so model output cannot control the terminal. */
 export function formatTranscript(trajectory: Trajectory, options: TranscriptOptions = {}): string {
-  const { task, sample, messages } = trajectory;
+  const { task, sample, parent, messages } = trajectory;
   const paint: Paint = (text, colour) => options.colour ? `\x1b[${colour}m${text}\x1b[0m` : text;
-  const name = sample > 1 ? `${task.id}, sample ${sample}` : task.id;
+  const branch = parent === undefined ? "" : `, branch from turn ${parent.turn}`;
+  const name = (sample > 1 ? `${task.id}, sample ${sample}` : task.id) + branch;
   const body = messages.map((message) => formatMessage(message, paint)).join("");
   const shown = trajectory.toolResults.flatMap(formatShown).map((line) => `${escapeLine(line)}\n`).join("");
   return `${paint(`── ${escapeLine(name)} ──`, "1")}\n${body}${shown}${formatEnding(trajectory, paint)}\n\n`;

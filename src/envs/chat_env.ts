@@ -1,11 +1,17 @@
 import { ChatFormat, type ChatFormatOptions } from "../chat/chat_format.ts";
 import { requireTokenIds, type Tokenizer } from "../chat/tokenizer.ts";
+import {
+  type EpisodeCheckpointOptions,
+  type EpisodeForkOptions,
+  forkEpisode,
+} from "../episode_checkpoint.ts";
 import { ArgumentTypeError } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Message, messageText } from "../message.ts";
 import type { Task } from "../task.ts";
 import { type Action, describeAction, historyAfter, requireAction } from "./action.ts";
-import type { Env, Observation, Step } from "./env.ts";
+import type { BranchingEnv, EnvCheckpoint } from "./branching_env.ts";
+import type { Observation, Step } from "./env.ts";
 
 /** Options of {@linkcode ChatEnv}. */
 export interface ChatEnvOptions extends ChatFormatOptions {
@@ -63,7 +69,7 @@ export interface ChatEnvOptions extends ChatFormatOptions {
  * assertEquals(history.prompt.length, 3);
  * ```
  */
-export class ChatEnv implements Env {
+export class ChatEnv implements BranchingEnv {
   readonly #options: ChatEnvOptions;
   readonly #format: ChatFormat | undefined;
   readonly #mode: ChatMode;
@@ -103,6 +109,25 @@ export class ChatEnv implements Env {
       : history.prompt.append(this.#replyOf(response));
     this.#observation = { task, history: { prompt }, ...view };
     return { ...this.#observation, reward: null, terminated: false, truncated: false, toolResults: [] };
+  }
+
+  /** {@inheritDoc BranchingEnv.checkpoint} */
+  // deno-lint-ignore require-await
+  async checkpoint(_options?: EpisodeCheckpointOptions): Promise<EnvCheckpoint> {
+    if (this.#disposed) throw new Error("Cannot checkpoint env as it is disposed");
+    const observation = this.#observation;
+    return {
+      copy: () => {
+        const copy = new ChatEnv(this.#options);
+        copy.#observation = observation;
+        return copy;
+      },
+    };
+  }
+
+  /** {@inheritDoc BranchingEnv.fork} */
+  async fork(count: number, options?: EpisodeForkOptions): Promise<BranchingEnv[]> {
+    return await forkEpisode(count, () => this.checkpoint(options), options);
   }
 
   // deno-lint-ignore require-await

@@ -1,3 +1,9 @@
+import {
+  type EpisodeCheckpointOptions,
+  type EpisodeForkOptions,
+  forkEpisode,
+  refuseCheckpoint,
+} from "../episode_checkpoint.ts";
 import { ArgumentRangeError, ArgumentTypeError, attributeErrors, ParserError } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Message, messageText, type ToolSpec } from "../message.ts";
@@ -5,7 +11,8 @@ import type { Task } from "../task.ts";
 import type { ParsedMessage, ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
 import { type Action, historyAfter, requireAction } from "./action.ts";
-import type { Env, EnvResetOptions, Observation, Step, StepOptions } from "./env.ts";
+import type { BranchingEnv, EnvCheckpoint } from "./branching_env.ts";
+import type { EnvResetOptions, Observation, Step, StepOptions } from "./env.ts";
 import {
   RESPOND,
   respondAction,
@@ -38,7 +45,7 @@ const INDEX_KEY = "taskIndex";
  * const observation = await chat.reset(toolUserTask({ name: "tau-bench" }, 0));
  * ```
  */
-export class ToolUserChat implements Env {
+export class ToolUserChat implements BranchingEnv {
   readonly #env: ToolUserEnv;
   readonly #parser: ToolCallParser;
   readonly #tools: readonly ToolSpec[];
@@ -102,6 +109,25 @@ export class ToolUserChat implements Env {
       truncated: false,
       toolResults: [...executed, ...recordOtherCalls(parsed, chosen.call, names)],
     };
+  }
+
+  /** {@inheritDoc BranchingEnv.checkpoint} */
+  async checkpoint(options?: EpisodeCheckpointOptions): Promise<EnvCheckpoint> {
+    const observation = this.#observation;
+    const state = await this.#env.checkpoint?.(options) ??
+      refuseCheckpoint(`the env '${this.#env.name}' must have a method 'checkpoint': it has none`);
+    return {
+      copy: async (options) => {
+        const copy = new ToolUserChat(await state.copy(options), { toolCalls: this.#parser });
+        copy.#observation = observation;
+        return copy;
+      },
+    };
+  }
+
+  /** {@inheritDoc BranchingEnv.fork} */
+  async fork(count: number, options?: EpisodeForkOptions): Promise<BranchingEnv[]> {
+    return await forkEpisode(count, () => this.checkpoint(options), options);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,3 +1,5 @@
+import type { EpisodeCheckpoint, EpisodeCheckpointOptions } from "../episode_checkpoint.ts";
+
 /** Name of the action that sends a message to the user. */
 export const RESPOND = "respond";
 
@@ -106,6 +108,12 @@ export interface ToolUserEnv extends AsyncDisposable {
   reset(taskIndex: number, options?: ToolUserResetOptions): Promise<ToolUserReset>;
   /** @throws {Error} before the first reset, and after the episode is done. */
   step(action: ToolUserAction, options?: ToolUserStepOptions): Promise<ToolUserStep>;
+  /**
+   * Returns the state of the env. Without this method, its episodes have no copies.
+   *
+   * @throws {CheckpointError} if a part of it, such as the user, cannot be copied.
+   */
+  checkpoint?(options?: EpisodeCheckpointOptions): Promise<EpisodeCheckpoint<ToolUserEnv>>;
 }
 
 /** Returns the action that sends a message to the user. */

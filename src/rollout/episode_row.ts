@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { EnvError, errorMessage, toEpisodeFailure } from "../errors.ts";
 import { toWellFormedJson } from "../json.ts";
 import type { InteractionResult } from "./interaction_result.ts";
-import { emptyTrajectory, type Trajectory } from "./trajectory.ts";
+import { emptyTrajectory, identityOf, type Trajectory } from "./trajectory.ts";
 
 /** Maximum size of the line of an episode, in bytes. Readers refuse longer lines, so writers never write one. */
 export const MAX_ROW_BYTES = 256 * 1024 * 1024;
@@ -42,8 +42,8 @@ function tryRow(episode: unknown, maxBytes: number): { line: string } | { reason
 
 /** Returns the trajectory of a failed episode without its messages. The task stays, so that it can be played again. */
 export function shortenTrajectory(trajectory: Trajectory, error: Trajectory["error"] & object): Trajectory {
-  const { task, sample, seed, versions, turns, times } = trajectory;
-  return { ...emptyTrajectory(task, { sample, seed }), versions, turns, times, error };
+  const { task, versions, turns, times } = trajectory;
+  return { ...emptyTrajectory(task, identityOf(trajectory)), versions, turns, times, error };
 }
 
 /** Returns the training row of an aborted episode with the tokens of its prompt only. */

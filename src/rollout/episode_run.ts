@@ -7,6 +7,8 @@ import { type Policy, type Reply, toReply } from "../policy/policy.ts";
 import { type PublicTask, type Task, withoutAnswer } from "../task.ts";
 import {
   emptyTrajectory,
+  type EpisodeStart,
+  identityOf,
   tokensOfEpisode,
   toToolRecord,
   toTurnRecord,
@@ -16,15 +18,16 @@ import {
 import type { EpisodeWriter } from "./tokens/episode_writer.ts";
 import { requireSamePrompt } from "./tokens/prompt_difference.ts";
 
+/** Options of an episode. */
+export interface EpisodeRunOptions extends Omit<EpisodeStart, "policy"> {
+  signal?: AbortSignal | undefined;
+}
+
 /** Options of {@linkcode EpisodeRun}. */
 export interface EpisodeSetup {
   readonly policy: Policy;
   readonly task: Task;
-  readonly options: {
-    readonly seed?: number | undefined;
-    readonly sample?: number | undefined;
-    readonly signal?: AbortSignal | undefined;
-  };
+  readonly options: EpisodeRunOptions;
   /** Writes the episode's tokens and gives the policy its prompts. Without it, the env's own tokens are used, if any. */
   readonly writer?: EpisodeWriter | undefined;
 }
@@ -37,9 +40,12 @@ export class EpisodeRun {
   readonly #env: Env;
   readonly #policy: Policy;
   readonly #task: Task;
-  readonly #options: EpisodeSetup["options"];
+  readonly #options: EpisodeRunOptions;
   readonly #writer: EpisodeWriter | undefined;
-  readonly #startMs = performance.now();
+  /** Start of the first turn that this run has played. */
+  #startMs: number | undefined;
+  /** Duration of the turns before, which the run from which this one was copied has played. */
+  #earlierMs = 0;
   readonly #steps: TurnRecord[] = [];
   #policyMs = 0;
   #envMs = 0;
@@ -49,6 +55,8 @@ export class EpisodeRun {
   #characters = 0;
   /** Tokens of the env after the last step. */
   #ids: readonly number[] | undefined;
+  /** What the policy responds to next. */
+  #observation: Observation | undefined;
   #trajectory: Trajectory;
 
   constructor(env: Env, { policy, task, options, writer }: EpisodeSetup) {
@@ -60,32 +68,71 @@ export class EpisodeRun {
     this.#trajectory = emptyTrajectory(task, { ...options, policy: policy.name });
   }
 
-  /** Runs the episode to its end. Rejects with the first failure. */
-  async play(maxTurns: number): Promise<void> {
+  /**
+   * Runs the episode to its end, or until it has had `turns` turns. Returns true if it has ended. Rejects with the first
+   * failure.
+   */
+  async play(maxTurns: number, turns = Infinity): Promise<boolean> {
+    const { signal } = this.#options;
+    this.#startMs ??= performance.now();
+    let observation = this.#observation ??= await this.#start(maxTurns);
+    while (!this.#isOver() && this.#trajectory.turns < turns) {
+      signal?.throwIfAborted();
+      observation = this.#observation = await this.#playTurn(observation, maxTurns);
+    }
+    return this.#isOver();
+  }
+
+  /** Returns a copy that continues in a copy of the env. With other options, it is another episode. */
+  copy(env: Env, options: EpisodeRunOptions = this.#options): EpisodeRun {
+    const writer = this.#writer?.copy();
+    const copy = new EpisodeRun(env, { policy: this.#policy, task: this.#task, options, writer });
+    copy.#earlierMs = this.#elapsedMs();
+    copy.#steps.push(...this.#steps);
+    copy.#policyMs = this.#policyMs;
+    copy.#envMs = this.#envMs;
+    copy.#history = this.#history;
+    copy.#counted = this.#counted;
+    copy.#characters = this.#characters;
+    copy.#ids = this.#ids;
+    copy.#observation = this.#observation;
+    copy.#trajectory = { ...this.#trajectory, ...identityOf(options) };
+    return copy;
+  }
+
+  async #start(maxTurns: number): Promise<Observation> {
     const { seed, signal } = this.#options;
-    const task = withoutAnswer(this.#task);
-    let observation = await this.#inEnv(() => this.#env.reset(this.#task, { seed, signal }));
+    const observation = await this.#inEnv(() => this.#env.reset(this.#task, { seed, signal }));
     this.#extendHistory(observation.history.prompt);
     this.#recordInfo(observation);
     this.#writer?.start(observation);
     if (maxTurns < 1) this.#trajectory = { ...this.#trajectory, truncated: true };
-    while (!this.#trajectory.terminated && !this.#trajectory.truncated) {
-      signal?.throwIfAborted();
-      const reply = await this.#requestReply(observation, task);
-      const action = actionOf(reply);
-      try {
-        this.#extendHistory(observation.history.prompt.extend(action.history?.response ?? []));
-      } catch (error) {
-        this.#writer?.drop(); // the reply is not part of the episode
-        throw error;
-      }
-      const step = await this.#step(action, observation);
-      this.#record(step, maxTurns);
-      this.#writer?.step(step.history.prompt);
-      observation = step;
-      this.#extendHistory(step.history.prompt);
-      this.#ids = step.tokens?.prompt;
+    return observation;
+  }
+
+  async #playTurn(observation: Observation, maxTurns: number): Promise<Observation> {
+    const reply = await this.#requestReply(observation, withoutAnswer(this.#task));
+    const action = actionOf(reply);
+    try {
+      this.#extendHistory(observation.history.prompt.extend(action.history?.response ?? []));
+    } catch (error) {
+      this.#writer?.drop(); // the reply is not part of the episode
+      throw error;
     }
+    const step = await this.#step(action, observation);
+    this.#record(step, maxTurns);
+    this.#writer?.step(step.history.prompt);
+    this.#extendHistory(step.history.prompt);
+    this.#ids = step.tokens?.prompt;
+    return step;
+  }
+
+  #elapsedMs(): number {
+    return this.#earlierMs + (this.#startMs === undefined ? 0 : performance.now() - this.#startMs);
+  }
+
+  #isOver(): boolean {
+    return this.#trajectory.terminated || this.#trajectory.truncated;
   }
 
   /** Returns the record of the episode so far. */
@@ -99,7 +146,7 @@ export class EpisodeRun {
       ...(tokens !== undefined && { tokens }),
       messages: this.#history?.toChats() ?? [],
       steps: this.#steps,
-      times: { totalMs: performance.now() - this.#startMs, policyMs: this.#policyMs, envMs: this.#envMs },
+      times: { totalMs: this.#elapsedMs(), policyMs: this.#policyMs, envMs: this.#envMs },
     };
   }
 

@@ -85,6 +85,10 @@ export interface InteractionResult {
   readonly sample: number;
   /** Seed of the episode's randomness. */
   readonly seed?: number;
+  /** Id of the episode, if it belongs to a tree. */
+  readonly id?: string;
+  /** Episode of the tree that this one branches from, and the first turn of its own. */
+  readonly parent?: { readonly id: string; readonly turn: number };
   readonly turns: readonly InteractionTurn[];
   readonly tool_calls: readonly InteractionCall[];
   /** Number of prompts that differ from the tokens before their reply, because the template rewrote them (`rerender`). */

@@ -5,8 +5,8 @@ import { toWellFormedJson } from "../json.ts";
 import { type Message, messageText } from "../message.ts";
 import { groupOf, type Task } from "../task.ts";
 import type { InteractionResult, InteractionStatus, InteractionTurn } from "./interaction.ts";
-import type { Trajectory } from "./trajectory.ts";
-import { chatSchema, describeIssues } from "./trajectory_schema.ts";
+import { identityOf, type Trajectory } from "./trajectory.ts";
+import { branchOrigin, chatSchema, describeIssues } from "./trajectory_schema.ts";
 
 /** Version of the format of {@linkcode InteractionResult}. It rises when older readers cannot read newer lines. */
 export const INTERACTION_FORMAT = 1;
@@ -25,7 +25,7 @@ export type {
  */
 export function toInteractionResult(trajectory: Trajectory): InteractionResult {
   const { tokens, reward, messages, info = {}, rewardParts = {}, error, times } = trajectory;
-  const { task, sample, seed, versions: { weights } } = trajectory;
+  const { task, versions: { weights } } = trajectory;
   if (tokens?.promptLength === undefined || tokens.promptText === undefined) {
     throw new TypeError(
       "Cannot convert trajectory to an interaction result as it has no tokens: set the option 'tokens' of rollout()",
@@ -51,8 +51,7 @@ export function toInteractionResult(trajectory: Trajectory): InteractionResult {
     task_id: task.id,
     task_hash: hashTask(task),
     group: groupOf(task),
-    sample,
-    ...(seed !== undefined && { seed }),
+    ...identityOf(trajectory),
     turns: trajectory.steps.map((step) => turnOf(step, ids.length)),
     tool_calls: trajectory.toolResults.map(callOf),
     rewritten_prompts: rewrittenPrompts,
@@ -123,6 +122,8 @@ export const interactionSchema: z.core.$ZodType = z.looseObject({
   group: z.string().optional(),
   sample: z.int().min(1),
   seed: z.int().optional(),
+  id: z.string().optional(),
+  parent: z.optional(branchOrigin),
   turns: z.array(turn),
 }).superRefine(({ loss_mask, tokens, response_length, log_probs, turns }, context) => {
   const lengths = [loss_mask.length, ...log_probs ? [log_probs.length] : []];

@@ -1,6 +1,6 @@
 import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
-import { OwningEnv } from "../envs/env.ts";
+import { OwningEnv } from "../envs/owning_env.ts";
 import type { AgentConfig } from "../envs/workspace/agent_config.ts";
 import { loadAgentConfig } from "../envs/workspace/config/load_agent.ts";
 import { loadWorkspaceTask } from "../envs/workspace/config/load_task.ts";

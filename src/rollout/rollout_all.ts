@@ -1,10 +1,12 @@
 import { mapConcurrently } from "../async/map_concurrently.ts";
+import { ArgumentTypeError } from "../errors.ts";
 import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
 import type { InteractionResult } from "./interaction_result.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
 import { requireMaxTurns, rollout } from "./rollout.ts";
+import { checkBranchPoints, requireBranching, rolloutTree, type RolloutTreeOptions } from "./rollout_tree.ts";
 import type { TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
 import { TokenFormat } from "./tokens/token_format.ts";
@@ -23,6 +25,11 @@ export interface RolloutAllOptions extends EpisodesOptions {
    * example because it shows the time, the episode is played from its start.
    */
   resumed?: ((episode: Episode) => InteractionResult | undefined) | undefined;
+  /**
+   * Plays each episode as a tree of branches, and yields all of its trajectories together. The branches of a tree are
+   * played one after the other, as other trees are played meanwhile. Not for episodes that are `resumed`.
+   */
+  branch?: RolloutTreeOptions["branch"] | undefined;
   /** Options for writing the tokens of each episode. */
   tokens?: TokenOptions | undefined;
   /**
@@ -82,23 +89,54 @@ export async function* rolloutAll(
   tasks: AsyncIterable<Task> | Iterable<Task>,
   options: RolloutAllOptions,
 ): AsyncGenerator<Trajectory> {
-  const { concurrency = 8, samples = 1, ordered, maxTurns, onStart, onTrajectory, signal } = options;
+  const { concurrency = 8, samples = 1, ordered, maxTurns, branch, onStart, onTrajectory, signal } = options;
   const tokens = options.tokens &&
     { ...options.tokens, format: options.tokens.format ?? new TokenFormat(options.tokens) };
   tokens?.format.requireWritable({ mode: tokens.mode ?? "append", onRewrite: tokens.onRewrite });
   if (maxTurns !== undefined) requireMaxTurns(maxTurns);
   requireSamples(samples);
+  if (branch !== undefined) checkBranches(branch, options);
   if (tokens !== undefined) await requireTrainable(options.policy, { format: tokens.format, signal });
   const play = async (episode: Episode, signal: AbortSignal) => {
     onStart?.(episode);
-    const trajectory = await playEpisode(episode, { ...options, tokens, signal });
-    await onTrajectory?.(trajectory);
-    return trajectory;
+    const played = branch === undefined
+      ? [await playEpisode(episode, { ...options, tokens, signal })]
+      : await playTree(episode, { ...options, branch, tokens, signal });
+    for (const trajectory of played) await onTrajectory?.(trajectory);
+    return played;
   };
-  yield* mapConcurrently(episodesOf(tasks, options), play, { concurrency, ordered, signal });
+  const trees = mapConcurrently(episodesOf(tasks, options), play, { concurrency, ordered, signal });
+  for await (const tree of trees) yield* tree;
+}
+
+function checkBranches(
+  branch: RolloutTreeOptions["branch"],
+  { maxTurns = Infinity, resumed }: RolloutAllOptions,
+): void {
+  checkBranchPoints(branch, { maxTurns });
+  if (resumed === undefined) return;
+  throw new ArgumentTypeError("Cannot roll out as only one of 'branch' and 'resumed' may be given: both are");
 }
 
 type PlayOptions = RolloutAllOptions & { signal: AbortSignal };
+
+/** Plays the episodes of a tree. */
+async function playTree(
+  { task, sample, seed }: Episode,
+  options: PlayOptions & Pick<RolloutTreeOptions, "branch">,
+): Promise<Trajectory[]> {
+  const { makeEnv, policy, branch, maxTurns, tokens, onAborted, signal } = options;
+  let tree = [emptyTrajectory(task, { sample, seed, policy: policy.name })];
+  try {
+    await using env = await makeEnv(task);
+    const treeOptions = { branch, sample, seed, maxTurns, tokens, onAborted, signal, concurrency: 1 };
+    tree = await rolloutTree(requireBranching(env), policy, task, treeOptions);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    tree = tree.map((trajectory, index) => index === 0 ? withFailure(trajectory, error) : trajectory);
+  }
+  return tree;
+}
 
 /** Plays an episode. A resumed one is played from its start if its env responds differently than before. */
 async function playEpisode(episode: Episode, options: PlayOptions): Promise<Trajectory> {

@@ -13,7 +13,8 @@ import type { Trajectory } from "./trajectory.ts";
 
 /** Options of {@linkcode streamRollouts}. */
 export interface StreamRolloutsOptions
-  extends Omit<RolloutAllOptions, "makeEnv" | "policy" | "ordered" | "onTrajectory" | "onAborted"> {
+  extends
+    Omit<RolloutAllOptions, "makeEnv" | "policy" | "ordered" | "branch" | "onTrajectory" | "onAborted"> {
   /**
    * Returns the version of the weights that the trainer has given to the policy's server. It is read before each turn
    * and recorded as the turn's `policyVersion`.

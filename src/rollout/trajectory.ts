@@ -48,6 +48,14 @@ export interface EpisodeTimes {
   readonly envMs: number;
 }
 
+/** Origin of a branch. */
+export interface BranchOrigin {
+  /** Id of the episode that the branch shares its first turns with. */
+  readonly id: string;
+  /** Number of the first turn that the branch has of its own, from 1. */
+  readonly turn: number;
+}
+
 /** Record of one episode: its messages, its reward and its end. Plain data. */
 export interface Trajectory {
   readonly task: Task;
@@ -57,10 +65,14 @@ export interface Trajectory {
    * @default 1
    */
   readonly format?: number;
-  /** Number of the episode among those of its task, from 1. */
+  /** Number of the episode among those of its task, from 1. The episodes of a tree have the same number. */
   readonly sample: number;
-  /** Seed of the episode's randomness. */
+  /** Seed of the episode's randomness; of a branch, from its first turn on. */
   readonly seed?: number;
+  /** Id of the episode, if it belongs to a tree. */
+  readonly id?: string;
+  /** Episode of the tree that this one branches from. */
+  readonly parent?: BranchOrigin;
   readonly versions: Versions;
   readonly messages: readonly Message[];
   /**
@@ -93,18 +105,32 @@ export interface Trajectory {
 export interface EpisodeStart {
   sample?: number | undefined;
   seed?: number | undefined;
+  /** Id of the episode in a tree. */
+  id?: string | undefined;
+  parent?: BranchOrigin | undefined;
   /** Name of the policy. */
   policy?: string | undefined;
 }
 
+/** Returns what tells an episode from the others of its task. */
+export function identityOf(
+  { sample = 1, seed, id, parent }: EpisodeStart,
+): Pick<Trajectory, "sample" | "seed" | "id" | "parent"> {
+  return {
+    sample,
+    ...(seed !== undefined && { seed }),
+    ...(id !== undefined && { id }),
+    ...(parent && { parent }),
+  };
+}
+
 /** Returns the trajectory of an episode before its first turn. */
 export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajectory {
-  const { sample = 1, seed, policy } = start;
+  const { policy } = start;
   return {
     task,
     format: TRAJECTORY_FORMAT,
-    sample,
-    ...(seed !== undefined && { seed }),
+    ...identityOf(start),
     versions: { paddock: PADDOCK_VERSION, ...(policy !== undefined && { policy }) },
     messages: [],
     reward: null,

@@ -3,7 +3,7 @@ import { errorMessage } from "../errors.ts";
 import { formatVersion } from "../format_version.ts";
 import type { Message } from "../message.ts";
 import { parseMessage } from "../parse_message.ts";
-import { type Trajectory, TRAJECTORY_FORMAT } from "./trajectory.ts";
+import { type BranchOrigin, type Trajectory, TRAJECTORY_FORMAT } from "./trajectory.ts";
 
 /** Schema of the messages of an episode. */
 export const chatSchema: z.core.$ZodType<Message[]> = z.array(z.unknown()).transform(
@@ -41,6 +41,9 @@ const error = z.looseObject({ boundary: z.string(), name: z.string(), message: z
 
 const times = z.object({ totalMs: z.number(), policyMs: z.number(), envMs: z.number() });
 
+/** Schema of the origin of a branch. */
+export const branchOrigin: z.core.$ZodType<BranchOrigin> = z.object({ id: z.string(), turn: z.int().min(1) });
+
 const toolRecord = z.looseObject({
   turn: count,
   tool: z.string(),
@@ -54,6 +57,8 @@ export const trajectorySchema: z.core.$ZodType = z.looseObject({
   task,
   format: formatVersion(TRAJECTORY_FORMAT),
   sample: z.int().min(1).default(1),
+  id: z.string().optional(),
+  parent: z.optional(branchOrigin),
   versions: z.looseObject({ paddock: z.string() }).default({ paddock: "unknown" }),
   messages: chatSchema,
   reward: z.number().nullable().default(null),

@@ -235,7 +235,7 @@ export interface RestoredFrom {
   ageMs: number;
 }
 
-/** Options of {@linkcode BranchingSession.checkpoint} and {@linkcode BranchingSession.restore}. */
+/** Options of {@linkcode BranchingSession.checkpoint}. */
 export interface CheckpointOptions {
   /**
    * Identifies who may restore it, such as the hash of a token.
@@ -244,6 +244,18 @@ export interface CheckpointOptions {
    */
   owner?: string | undefined;
   signal?: AbortSignal | undefined;
+}
+
+/** Options of {@linkcode BranchingSession.restore}. */
+export interface RestoreOptions extends CheckpointOptions {
+  /**
+   * True if `random` and `numpy.random` get other random numbers, as those of a fork. Otherwise they continue.
+   *
+   * @default true if `seed` is given
+   */
+  reseed?: boolean | undefined;
+  /** Seed of those numbers, and of `secrets` and `os.urandom`. */
+  seed?: number | undefined;
 }
 
 /** Options of {@linkcode BranchingSession.fork}. */
@@ -285,13 +297,13 @@ export interface BranchingSession extends PythonSession {
    */
   checkpoint(options?: CheckpointOptions): Promise<Checkpoint>;
   /**
-   * Replaces the state by that of a checkpoint. No code runs again: generators and `random` continue, while
-   * `secrets`, `uuid4` and `os.urandom` have new bytes.
+   * Replaces the state by that of a checkpoint. No code runs again: generators continue, and so does `random` without
+   * `reseed`, while `secrets`, `uuid4` and `os.urandom` have new bytes.
    *
    * @throws {CheckpointError} if the checkpoint must not be restored here. The session is as before then, unless the
    * code is `checkpoint_refused`, with which it is as after its start.
    */
-  restore(checkpoint: Checkpoint, options?: CheckpointOptions): Promise<void>;
+  restore(checkpoint: Checkpoint, options?: RestoreOptions): Promise<void>;
   /**
    * Returns leases of copies of the session, which goes on. Each copy has other random numbers.
    *

@@ -8,6 +8,7 @@ import type {
   ExecResult,
   ForkOptions,
   ResetOptions,
+  RestoreOptions,
   ShellOptions,
   ShellResult,
 } from "./exec.ts";
@@ -107,7 +108,7 @@ class LeasedSession implements BranchingSession {
     return await this.#session.checkpoint({ ...options, signal: this.#withLeaseSignal(options.signal) });
   }
 
-  async restore(checkpoint: Checkpoint, options: CheckpointOptions = {}): Promise<void> {
+  async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
     await this.#session.restore(checkpoint, { ...options, signal: this.#withLeaseSignal(options.signal) });
   }
 

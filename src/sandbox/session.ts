@@ -16,6 +16,7 @@ import type {
   ExecResult,
   ForkOptions,
   ResetOptions,
+  RestoreOptions,
   ShellOptions,
   ShellResult,
 } from "./exec.ts";
@@ -190,9 +191,11 @@ export class Session implements BranchingSession {
   }
 
   /** Replaces the state by that of a checkpoint. See {@linkcode BranchingSession.restore}. */
-  async restore(checkpoint: Checkpoint, options: CheckpointOptions = {}): Promise<void> {
+  async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
+    const { seed, reseed = seed !== undefined, signal } = options;
+    checkSeed(seed);
     const expand = await openCheckpoint(checkpoint, await this.#source.checkpointScope(), options);
-    await this.#restoreState(expand, { reseed: false, signal: options.signal });
+    await this.#restoreState(expand, { reseed, seed, signal });
   }
 
   /** Returns leases of copies of the session. See {@linkcode BranchingSession.fork}. */

@@ -3,6 +3,7 @@ import { isAppendOnly, turnTokens } from "../chat/turns.ts";
 import { requireTokenIds, type Tokenizer } from "../chat/tokenizer.ts";
 import type { Action } from "../envs/action.ts";
 import type { Observation, Step } from "../envs/env.ts";
+import type { EpisodeCheckpoint } from "../episode_checkpoint.ts";
 import type { History } from "../history.ts";
 import { findAddedMessages, type ToolSpec } from "../message.ts";
 import type { Transform, TransformContext } from "./transform.ts";
@@ -38,6 +39,7 @@ interface Shown {
  * chat in each turn and must not change their earlier output.
  */
 export class IncrementalTokenizer implements Transform {
+  readonly #options: IncrementalTokenizerOptions;
   readonly #format: ChatFormat;
   readonly #tokenizer: Tokenizer;
   readonly #keep: boolean;
@@ -53,6 +55,7 @@ export class IncrementalTokenizer implements Transform {
     if (options.tokenizer === undefined) {
       throw new TypeError("Cannot tokenize chats as 'tokenizer' must be given: it is missing");
     }
+    this.#options = options;
     this.#format = new ChatFormat(options);
     this.#tokenizer = options.tokenizer;
     this.#keep = options.onRewrite === "keep";
@@ -88,6 +91,18 @@ export class IncrementalTokenizer implements Transform {
     const text = shown.text + turn.text;
     this.#shown = { history: prompt, tools, text, ids: shown.ids.concat(turn.ids), rendered };
     return withTokens(step, this.#shown);
+  }
+
+  /** {@inheritDoc Transform.checkpoint} */
+  checkpoint(): EpisodeCheckpoint<IncrementalTokenizer> {
+    const shown = this.#shown;
+    return {
+      copy: () => {
+        const copy = new IncrementalTokenizer(this.#options);
+        copy.#shown = shown;
+        return copy;
+      },
+    };
   }
 
   #isWatched(tools: readonly ToolSpec[]): boolean {

@@ -1,5 +1,6 @@
 import type { Observation, Step } from "../envs/env.ts";
 import { appendToolMessages, offerTools, otherToolNames, replyOfStep } from "../envs/tool_step.ts";
+import { refuseCheckpoint } from "../episode_checkpoint.ts";
 import type { ToolSpec } from "../message.ts";
 import { mcpFaultMessage } from "../tools/parsers/fault_messages.ts";
 import { McpClients, type McpClientsOptions } from "../tools/mcp/mcp_clients.ts";
@@ -72,6 +73,11 @@ export class MCPToolTransform implements Transform {
       signal: context.signal,
     });
     return answered === null ? offered : appendToolMessages(offered, answered);
+  }
+
+  /** @throws {CheckpointError} always, since the state of MCP servers cannot be copied. */
+  checkpoint(): never {
+    return refuseCheckpoint("its tools must not be of MCP servers: their state cannot be copied");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Observation, Step } from "../envs/env.ts";
+import type { EpisodeCheckpoint } from "../episode_checkpoint.ts";
 import type { Transform } from "./transform.ts";
 
 /** Options of {@linkcode PenalizeDenials}. */
@@ -59,6 +60,19 @@ export class PenalizeDenials implements Transform {
     const denials = -this.#pending;
     this.#pending = 0;
     return { ...step, reward: step.reward + denials, rewardParts: { ...step.rewardParts, denials } };
+  }
+
+  /** {@inheritDoc Transform.checkpoint} */
+  checkpoint(): EpisodeCheckpoint<PenalizeDenials> {
+    const [cost, pending] = [this.#cost, this.#pending];
+    return {
+      copy: () => {
+        const copy = new PenalizeDenials({ perAttempt: this.#perAttempt, max: this.#max });
+        copy.#cost = cost;
+        copy.#pending = pending;
+        return copy;
+      },
+    };
   }
 }
 

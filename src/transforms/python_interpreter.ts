@@ -1,10 +1,18 @@
 import { requireTimeout } from "../async/abort.ts";
 import { attributeErrors, SandboxError } from "../errors.ts";
+import { checkpointSession } from "../envs/branching_env.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import { appendToolMessages, replyOfStep } from "../envs/tool_step.ts";
+import { type EpisodeCheckpoint, type EpisodeCheckpointOptions, seedOfCopy } from "../episode_checkpoint.ts";
 import { messageText } from "../message.ts";
 import { acquireWithin } from "../sandbox/pool.ts";
-import type { ExecResult, PythonSession, SessionLease, SessionPool } from "../sandbox/exec.ts";
+import type {
+  AcquireOptions,
+  ExecResult,
+  PythonSession,
+  SessionLease,
+  SessionPool,
+} from "../sandbox/exec.ts";
 import { pythonBlocks } from "../tools/python_blocks.ts";
 import { resultRecord, resultText } from "../tools/result_text.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
@@ -137,6 +145,25 @@ export class PythonInterpreter implements Transform {
     await this[Symbol.asyncDispose]();
   }
 
+  /**
+   * Copies have the state of the interpreter. Each takes a further one of the pool, once the episode has run code.
+   *
+   * @throws {CheckpointError} if the session has no checkpoints, or refuses one.
+   */
+  async checkpoint({ signal }: EpisodeCheckpointOptions): Promise<EpisodeCheckpoint<PythonInterpreter>> {
+    const seed = this.#seed;
+    const acquire = (signal: AbortSignal | undefined) => this.#acquire({ signal });
+    const state = this.#lease && await checkpointSession(this.#lease.session, { acquire, signal });
+    return {
+      copy: async (options) => {
+        const copy = new PythonInterpreter(this.#options);
+        copy.#seed = seedOfCopy(seed, options);
+        copy.#lease = await state?.copy(options);
+        return copy;
+      },
+    };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const lease = this.#lease;
     this.#lease = undefined;
@@ -162,12 +189,16 @@ export class PythonInterpreter implements Transform {
   }
 
   async #session(signal: AbortSignal | undefined): Promise<PythonSession> {
-    const { pool, acquireTimeoutMs = ACQUIRE_TIMEOUT_MS } = this.#options;
-    this.#lease ??= await attributeErrors(
-      () => acquireWithin(pool, { timeoutMs: acquireTimeoutMs, seed: this.#seed, signal }),
+    this.#lease ??= await this.#acquire({ seed: this.#seed, signal });
+    return this.#lease.session;
+  }
+
+  async #acquire({ seed, signal }: Pick<AcquireOptions, "seed" | "signal">): Promise<SessionLease> {
+    const { pool, acquireTimeoutMs: timeoutMs = ACQUIRE_TIMEOUT_MS } = this.#options;
+    return await attributeErrors(
+      () => acquireWithin(pool, { timeoutMs, seed, signal }),
       { error: SandboxError, failure: "Cannot acquire session", signal },
     );
-    return this.#lease.session;
   }
 
   /** Resets the namespace. A rewind is sufficient because both blocks are of one message. */

@@ -1,5 +1,6 @@
 import { appendToolMessages, offerTools, otherToolNames, replyOfStep } from "../envs/tool_step.ts";
 import type { Observation, Step } from "../envs/env.ts";
+import { copyPlainData, type EpisodeCheckpoint } from "../episode_checkpoint.ts";
 import type { ToolSpec } from "../message.ts";
 import type { Tool } from "../tools/tool.ts";
 import { indexTools, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
@@ -42,6 +43,7 @@ export interface ToolTransformOptions extends ToolCallerOptions {
  * ```
  */
 export class ToolTransform implements Transform {
+  readonly #options: ToolTransformOptions;
   readonly #caller: ToolCaller;
   readonly #specs: readonly ToolSpec[];
   #state: Record<string, unknown> = {};
@@ -51,7 +53,9 @@ export class ToolTransform implements Transform {
    * @throws {RangeError} when a limit is out of range.
    */
   constructor(options: ToolTransformOptions) {
-    const { byName, specs } = indexTools(options.tools);
+    const tools = [...options.tools];
+    const { byName, specs } = indexTools(tools);
+    this.#options = { ...options, tools };
     this.#specs = specs;
     this.#caller = new ToolCaller((name) => byName.get(name), options);
   }
@@ -73,5 +77,21 @@ export class ToolTransform implements Transform {
       signal: context.signal,
     });
     return answered === null ? offered : appendToolMessages(offered, answered);
+  }
+
+  /**
+   * Copies have the state that tools share in an episode, and the same tools: what a tool keeps elsewhere is not copied.
+   *
+   * @throws {CheckpointError} if that state is not plain data.
+   */
+  checkpoint(): EpisodeCheckpoint<ToolTransform> {
+    const state = copyPlainData(this.#state, "the state of tools");
+    return {
+      copy: () => {
+        const copy = new ToolTransform(this.#options);
+        copy.#state = structuredClone(state);
+        return copy;
+      },
+    };
   }
 }

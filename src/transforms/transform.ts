@@ -1,5 +1,6 @@
 import type { Action } from "../envs/action.ts";
 import type { EnvResetOptions, Observation, Step } from "../envs/env.ts";
+import type { EpisodeCheckpoint, EpisodeCheckpointOptions } from "../episode_checkpoint.ts";
 import type { Task } from "../task.ts";
 
 /** Second argument of a hook. */
@@ -32,4 +33,13 @@ export interface Transform extends Partial<AsyncDisposable> {
    * released here.
    */
   end?(step: Step, context: TransformContext): void | Promise<void>;
+  /**
+   * Returns what the transform keeps of the episode, for a checkpoint of the env. A transform that keeps nothing needs no
+   * such method: copies of the env share it. One with resources that the env disposes needs one.
+   *
+   * @throws {CheckpointError} if it cannot be copied.
+   */
+  checkpoint?(
+    options: EpisodeCheckpointOptions,
+  ): EpisodeCheckpoint<Transform> | Promise<EpisodeCheckpoint<Transform>>;
 }

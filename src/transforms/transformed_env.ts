@@ -1,5 +1,14 @@
 import { type Action, historyAfter, requireAction } from "../envs/action.ts";
+import { type BranchingEnv, checkpointEnv, type EnvCheckpoint } from "../envs/branching_env.ts";
 import type { Env, EnvResetOptions, Observation, Step, StepOptions } from "../envs/env.ts";
+import {
+  type EpisodeCheckpoint,
+  type EpisodeCheckpointOptions,
+  type EpisodeForkOptions,
+  forkEpisode,
+  refuseCheckpoint,
+  seedOfCopy,
+} from "../episode_checkpoint.ts";
 import type { Task } from "../task.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
@@ -8,13 +17,29 @@ import type { Transform, TransformContext } from "./transform.ts";
  *
  * It owns the transforms and the env: disposing it disposes the transforms, last-appended first, then the
  * env.
+ *
+ * @example Continue an episode in copies
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { ChatEnv, replyAction, StepCounter, TransformedEnv } from "@paddock/paddock";
+ *
+ * await using env = new TransformedEnv(new ChatEnv(), [new StepCounter()]);
+ * await env.reset({ id: "1", query: "Hello" });
+ * await env.step(replyAction("Hi"));
+ * const copies = await env.fork(2);
+ * const steps = await Promise.all(copies.map((copy, index) => copy.step(replyAction(`${index}`))));
+ * assertEquals(steps.map(({ stepCount, history }) => [stepCount, history.prompt.last?.content]), [[2, "0"], [2, "1"]]);
+ * for (const copy of copies) await copy[Symbol.asyncDispose]();
+ * ```
  */
-export class TransformedEnv implements Env {
+export class TransformedEnv implements BranchingEnv {
   readonly #base: Env;
   readonly #transforms: Transform[];
   #observation: Observation | undefined;
   #seed: number | undefined;
   #turn = 0;
+  /** Calls of reset and step that have not ended. */
+  #running = 0;
   #disposal: Promise<void> | undefined;
 
   constructor(base: Env, transforms: Iterable<Transform> = []) {
@@ -45,6 +70,48 @@ export class TransformedEnv implements Env {
 
   async reset(task: Task, options: EnvResetOptions = {}): Promise<Observation> {
     this.#refuseDisposed("reset");
+    return await this.#run(() => this.#reset(task, options));
+  }
+
+  async step(action: Action, options: StepOptions = {}): Promise<Step> {
+    this.#refuseDisposed("step");
+    return await this.#run(() => this.#step(action, options));
+  }
+
+  /** {@inheritDoc BranchingEnv.checkpoint} */
+  async checkpoint(options: EpisodeCheckpointOptions = {}): Promise<EnvCheckpoint> {
+    this.#refuseDisposed("checkpoint");
+    if (this.#running > 0) refuseCheckpoint("no call of the env may be running: one is");
+    return await this.#run(async () => {
+      const [observation, seed, turn] = [this.#observation, this.#seed, this.#turn];
+      const base = await checkpointEnv(this.#base, options);
+      const states: EpisodeCheckpoint<Transform>[] = [];
+      for (const transform of this.#transforms) states.push(await checkpointTransform(transform, options));
+      return {
+        copy: async (options) => {
+          await using stack = new AsyncDisposableStack();
+          const copy = new TransformedEnv(stack.use(await base.copy(options)));
+          for (const state of states) {
+            const transform = await state.copy(options);
+            stack.defer(() => transform[Symbol.asyncDispose]?.());
+            copy.append(transform);
+          }
+          copy.#observation = observation;
+          copy.#seed = seedOfCopy(seed, options);
+          copy.#turn = turn;
+          stack.move();
+          return copy;
+        },
+      };
+    });
+  }
+
+  /** {@inheritDoc BranchingEnv.fork} */
+  async fork(count: number, options?: EpisodeForkOptions): Promise<BranchingEnv[]> {
+    return await forkEpisode(count, () => this.checkpoint(options), options);
+  }
+
+  async #reset(task: Task, options: EnvResetOptions): Promise<Observation> {
     const { seed, signal } = options;
     this.#observation = undefined;
     this.#seed = seed;
@@ -60,8 +127,7 @@ export class TransformedEnv implements Env {
     return this.#observation = observation;
   }
 
-  async step(action: Action, options: StepOptions = {}): Promise<Step> {
-    this.#refuseDisposed("step");
+  async #step(action: Action, options: StepOptions): Promise<Step> {
     if (this.#observation === undefined) {
       throw new Error("Cannot step as no episode is running: reset the env first");
     }
@@ -100,9 +166,30 @@ export class TransformedEnv implements Env {
     }
   }
 
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    this.#running++;
+    try {
+      return await work();
+    } finally {
+      this.#running--;
+    }
+  }
+
   #refuseDisposed(what: string): void {
     if (this.#disposal !== undefined) throw new Error(`Cannot ${what} as the env is disposed`);
   }
+}
+
+/** Makes a checkpoint of a transform. Copies of the env share one that keeps nothing of the episode. */
+async function checkpointTransform(
+  transform: Transform,
+  options: EpisodeCheckpointOptions,
+): Promise<EpisodeCheckpoint<Transform>> {
+  if (transform.checkpoint !== undefined) return await transform.checkpoint(options);
+  if (transform[Symbol.asyncDispose] === undefined) return { copy: () => transform };
+  return refuseCheckpoint(
+    `the transform '${transform.constructor.name}' has resources, but no method 'checkpoint'`,
+  );
 }
 
 /**

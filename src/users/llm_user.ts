@@ -1,3 +1,4 @@
+import type { EpisodeCheckpoint } from "../episode_checkpoint.ts";
 import { errorMessage, UserError } from "../errors.ts";
 import { History } from "../history.ts";
 import { messageText } from "../message.ts";
@@ -87,6 +88,19 @@ class LlmUser implements UserSimulator {
     const content = "task" in input ? this.#begin(input.task) : input.content;
     const turn = [{ role: "user", content }, { role: "assistant", content: reply }];
     this.#conversation = this.#conversation.extend(turn);
+  }
+
+  checkpoint(): EpisodeCheckpoint<LlmUser> {
+    const [conversation, task, cost] = [this.#conversation, this.#task, this.cost];
+    return {
+      copy: () => {
+        const copy = new LlmUser(this.#options);
+        copy.#conversation = conversation;
+        copy.#task = task;
+        copy.cost = cost;
+        return copy;
+      },
+    };
   }
 
   /** Begins a conversation and returns the agent's first message. */

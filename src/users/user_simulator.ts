@@ -1,3 +1,5 @@
+import { type EpisodeCheckpoint, refuseCheckpoint } from "../episode_checkpoint.ts";
+
 /** The part of a task that a simulated user gets. */
 export interface UserTask {
   /** Index of the task in its split, from 0. */
@@ -32,6 +34,8 @@ export interface UserSimulator extends Partial<AsyncDisposable> {
   step(content: string, options?: UserTurnOptions): Promise<string>;
   /** Records a reply of a saved episode without generating it, so that the episode can continue after it. */
   recall?(reply: string, input: UserInput): void;
+  /** Returns what the simulator keeps of the conversation. Without this method, its episodes have no copies. */
+  checkpoint?(): EpisodeCheckpoint<UserSimulator>;
 }
 
 /**
@@ -48,11 +52,21 @@ export type UserFactory = () => UserSimulator | Promise<UserSimulator>;
  * @throws {TypeError} if `user` has no `recall`.
  */
 export function resumedUser(replies: readonly string[], user: UserSimulator): UserSimulator {
+  return resumeUser(replies, user, 0);
+}
+
+/** Returns what a user keeps of the conversation. */
+export function checkpointUser(user: UserSimulator): EpisodeCheckpoint<UserSimulator> {
+  return user.checkpoint?.() ??
+    refuseCheckpoint("the simulated user must have a method 'checkpoint': it has none");
+}
+
+function resumeUser(replies: readonly string[], user: UserSimulator, start: number): UserSimulator {
   const { recall } = user;
   if (recall === undefined) {
     throw new TypeError("Cannot resume user as it must have the method 'recall': found none");
   }
-  let turn = 0;
+  let turn = start;
   const replay = (input: UserInput): string | undefined => {
     const reply = replies[turn++];
     if (reply !== undefined) recall.call(user, reply, input);
@@ -68,6 +82,11 @@ export function resumedUser(replies: readonly string[], user: UserSimulator): Us
     },
     async step(content, options) {
       return replay({ content }) ?? await user.step(content, options);
+    },
+    checkpoint() {
+      const state = checkpointUser(user);
+      const next = turn;
+      return { copy: async (options) => resumeUser(replies, await state.copy(options), next) };
     },
     async [Symbol.asyncDispose]() {
       await user[Symbol.asyncDispose]?.();

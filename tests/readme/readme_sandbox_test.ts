@@ -94,6 +94,7 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "First result: text",
     "Profiles: sh",
     "Your own profile: jsonc",
+    "Trees: sh",
     "Training: sh",
     "A stream over HTTP: sh",
     "A stream over HTTP: sh",
@@ -327,6 +328,17 @@ Deno.test({
     const [own = "", checkout = ""] = block("Workspace", "sh").split(/(?<!\\)\n(?=.)/);
     assertStringIncludes(checkout, "--task ~/MLGym/"); // it needs a checkout and a model
     assertStringIncludes(await clone.run("sh", "-euc", own), "mean reward");
+  },
+});
+
+Deno.test({
+  name: "docs/rollouts.md, Trees: each task has three continuations",
+  ignore: !posix,
+  async fn() {
+    await using clone = await Clone.create();
+    const lines = (await clone.run("sh", "-euc", block("Trees", "sh"))).split("\n");
+    const played = lines.map((line) => line.split("  ", 1)[0]);
+    for (const name of ["paint", "paint 2@2", "paint 3@2"]) assertEquals(played.includes(name), true, name);
   },
 });
 

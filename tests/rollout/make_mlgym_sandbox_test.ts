@@ -6,7 +6,10 @@ import { Workspaces } from "../../src/envs/workspace/workspaces.ts";
 import { messageText } from "../../src/message.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
 import { makeMLGym, mlgymEnv } from "../../src/rollout/make_mlgym.ts";
+import type { History } from "../../src/history.ts";
+import { countAssistantTurns } from "../../src/policy/policy.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
+import { rolloutTree } from "../../src/rollout/rollout_tree.ts";
 import { numberTask, saying, SUBMIT, VALIDATE } from "../envs/workspace/number_task.ts";
 import { TempFolder } from "../temp_folder.ts";
 import { tinyTokenizer } from "../tiny_tokenizer.ts";
@@ -40,6 +43,34 @@ Deno.test("makeMLGym() evaluates the current work when no steps are left", async
   const replies = [saying("echo 3 > answer.txt"), saying("echo 5 > answer.txt")];
   const played = await rollout(env, scriptedPolicy({ replies: () => replies }), TASK);
   assertEquals([played.error, played.terminated, played.reward], [undefined, true, 2]);
+});
+
+Deno.test("makeMLGym() plays trees, whose episodes have their own files, prompts and rewards", async () => {
+  await using folder = await TempFolder.of(numberTask());
+  await using workspaces = new Workspaces({
+    tasks: [await loadWorkspaceTask(folder.path)],
+    agent: await loadAgentConfig(),
+  });
+  await using env = mlgymEnv(workspaces, { rewardAt: "improvement", rewardWrongFormat: -0.5 });
+  let branch = 0;
+  const script = (history: History) => {
+    const turn = countAssistantTurns(history) + 1;
+    if (turn === 2) branch++;
+    return [
+      "No command.",
+      saying(`echo ${branch + 1} >> answer.txt; tail -n 1 answer.txt > a; mv a answer.txt`),
+      saying(VALIDATE),
+      saying(SUBMIT),
+    ][turn - 1] ?? "";
+  };
+  const options = { branch: { turn: 2, count: 3 }, concurrency: 1 };
+  const tree = await rolloutTree(env, scriptedPolicy({ script }), TASK, options);
+  assertEquals(tree.map(({ error }) => error), [undefined, undefined, undefined]);
+  assertEquals(tree.map(({ steps }) => steps.map(({ reward }) => reward)), [
+    [-0.5, null, 1, 0],
+    [-0.5, null, 2, 0],
+    [-0.5, null, 3, 0],
+  ]);
 });
 
 Deno.test("makeMLGym() plays several tasks, each in its own workspace", async () => {

@@ -64,6 +64,11 @@ export function rolloutCommand(): Command {
     .option("--limit <n>", "play only the first n tasks", parseWholeNumber(1))
     .option("--samples <n>", "episodes per task", parseWholeNumber(1), 1)
     .option("--seed <n>", "seed for reproducible episodes", parseWholeNumber(0))
+    .option(
+      "--branch <count@turn>",
+      "play trees: 4@2 plays turn 1 once, and from turn 2 on four continuations; repeatable",
+      collectValues,
+    )
     .optionsGroup("Policy:")
     .addOption(
       nameOption("--policy <name>", "policy, or a file like ./my_policy.ts", Object.keys(POLICIES)).default(

@@ -8,6 +8,7 @@ import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
 import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { requireReadable, resolveTokenizer, toInputPath } from "../input.ts";
+import { type BranchFlags, resolveBranches } from "./branches.ts";
 import { ENVS, MAX_TURNS } from "./envs.ts";
 import { openTransforms, type TransformFlags } from "./plugins.ts";
 import { openTools, type ToolFlags } from "./tools.ts";
@@ -28,7 +29,14 @@ import { currentIo } from "../io.ts";
 
 /** Options of `paddock rollout`. */
 export interface RolloutFlags
-  extends SandboxFlags, ToolFlags, GraderFlags, TauBenchFlags, WorkspaceFlags, TransformFlags {
+  extends
+    SandboxFlags,
+    ToolFlags,
+    GraderFlags,
+    TauBenchFlags,
+    WorkspaceFlags,
+    TransformFlags,
+    Pick<BranchFlags, "branch"> {
   limit?: number;
   env: string;
   policy: string;
@@ -81,6 +89,9 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
   const kind = lookUp(ENVS, flags.env, "env");
   if (flags.calls !== undefined) lookUp(CALL_STYLES, flags.calls, "call style");
+  const maxTurns = flags.maxTurns ?? kind.maxTurns ?? MAX_TURNS;
+  const maxReplies = kind.maxReplies?.(maxTurns) ?? maxTurns;
+  const branch = resolveBranches(flags, { maxTurns: maxReplies });
   const graderChoice = chooseGrader(flags.grader, flags);
   const tokenizer = await resolveTokenizer(flags.tokenizer);
   await using stack = new AsyncDisposableStack();
@@ -90,7 +101,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const profile = await resolveProfile(flags, signal);
   const { concurrency, poolSize } = sizesOf(flags, resolved);
   if (flags.tasks !== undefined) await requireTasks(flags.tasks, split);
-  const summary = new Summary({ samples, rewardsGain: kind.rewardsGain });
+  const summary = new Summary({ samples: branch ? 1 : samples, rewardsGain: kind.rewardsGain });
   const tauBench = flags.env === TAU_BENCH
     ? await openTauBench(flags, { sessions: concurrency, stack, signal })
     : undefined;
@@ -112,7 +123,6 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const tools = hasTools ? await openTools(flags, { stack, signal }) : undefined;
   // with --train-out, the rollout records the tokens itself
   const envTokenizer = flags.trainOut === undefined ? tokenizer : undefined;
-  const maxTurns = flags.maxTurns ?? kind.maxTurns ?? MAX_TURNS;
   const makeEnv = await kind.open({
     pool,
     stack,
@@ -139,7 +149,8 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     ? currentIo().stdout
     : ignoreBrokenPipe(currentIo().stdout);
   return await playTasks({
-    maxTurns: kind.maxReplies?.(maxTurns) ?? maxTurns,
+    maxTurns: maxReplies,
+    branch,
     tasks,
     split,
     limit,

@@ -241,8 +241,10 @@ function aligned(cell: string, column: number, width: number): string {
   return COLUMNS[column]?.isWord ? cell.padEnd(width) : cell.padStart(width);
 }
 
-function rowOf({ task, sample, turns, reward, times, error, toolResults }: Trajectory): string[] {
-  const name = sample > 1 ? `${task.id} #${sample}` : task.id;
+function rowOf(trajectory: Trajectory): string[] {
+  const { task, sample, id, parent, turns, reward, times, error, toolResults } = trajectory;
+  const branch = parent === undefined ? "" : ` ${id?.split(".").at(-1)}@${parent.turn}`;
+  const name = (sample > 1 ? `${task.id} #${sample}` : task.id) + branch;
   const tools = toolResults.map(({ status }) => status).join(", ");
   return [
     escapeLine(name).slice(0, MAX_NAME),

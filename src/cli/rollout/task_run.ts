@@ -5,6 +5,7 @@ import type { Policy } from "../../policy/policy.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
 import { rolloutAll } from "../../rollout/rollout_all.ts";
+import type { BranchPoint } from "../../rollout/rollout_tree.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { Task } from "../../task.ts";
 import { EXIT } from "../command.ts";
@@ -37,6 +38,8 @@ export interface TaskRunOptions {
   seed?: number | undefined;
   concurrency: number;
   maxTurns: number;
+  /** Points at which each episode branches. */
+  branch?: readonly BranchPoint[] | undefined;
   /** Statistics of the run. They may include those of an earlier run. */
   summary: Summary;
   /** If true, prints one JSON line per trajectory to stdout and the table to stderr. */
@@ -91,12 +94,13 @@ export class TaskRun {
   }
 
   async #playAll(): Promise<void> {
-    const { tasks, limit, samples, summary, stderr, columns, signal } = this.#options;
+    const { tasks, limit, samples, branch, summary, stderr, columns, signal } = this.#options;
     const count = typeof tasks === "string"
       ? await countLines(tasks, limit)
       : Math.min(tasks.length, limit ?? Infinity);
-    const total = count === undefined ? undefined : count * samples;
-    const groups = new EpisodeGroups((id) => this.#unfinished.remainingCount(id));
+    // an episode that ends before a branch has none, so the number of those of a tree is not known
+    const total = count === undefined || branch ? undefined : count * samples;
+    const groups = new EpisodeGroups((id) => branch ? 1 : this.#unfinished.remainingCount(id));
     await using progress = new Progress({
       summary,
       total,
@@ -130,25 +134,30 @@ export class TaskRun {
   }
 
   #trajectories(): AsyncGenerator<Trajectory> {
-    const { policy, samples, seed, concurrency, show, maxTurns, summary, training, signal } = this.#options;
+    const { policy, samples, seed, concurrency, show, maxTurns, branch, summary, training, signal } =
+      this.#options;
     return rolloutAll(this.#tasks(), {
       policy,
       samples,
       seed,
       concurrency,
       maxTurns,
+      branch,
       signal,
       makeEnv: (task, resumed) => this.#makeEnv(task, resumed),
       tokens: training?.tokens,
-      resumed: ({ task, sample }) => training?.file.takePartial(task, sample),
+      resumed: branch ? undefined : ({ task, sample }) => training?.file.takePartial(task, sample),
       onAborted: (trajectory) => {
-        if (training && this.#unfinished.isMissing(training.file, trajectory)) training.add(trajectory);
+        if (training && !branch && this.#unfinished.isMissing(training.file, trajectory)) {
+          training.add(trajectory);
+        }
       },
       skip: (task, sample) => this.#unfinished.isFinished(task, sample),
       ordered: show !== undefined,
       onStart: () => summary.start(),
       onTrajectory: async (trajectory) => {
-        summary.end(trajectory);
+        if (trajectory.parent === undefined) summary.end(trajectory);
+        else summary.add(trajectory);
         this.#ended.add(trajectory);
         await this.#write(trajectory);
       },

@@ -1,4 +1,5 @@
-import { type Env, OwningEnv } from "../../envs/env.ts";
+import type { Env } from "../../envs/env.ts";
+import { OwningEnv } from "../../envs/owning_env.ts";
 import { loadAgentConfig } from "../../envs/workspace/config/load_agent.ts";
 import { loadWorkspaceTask } from "../../envs/workspace/config/load_task.ts";
 import { workspaceEnvTask } from "../../envs/workspace/workspace_env.ts";

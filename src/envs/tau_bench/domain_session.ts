@@ -1,8 +1,10 @@
 import * as z from "zod";
+import type { EpisodeCheckpoint } from "../../episode_checkpoint.ts";
 import { errorMessage, SandboxError } from "../../errors.ts";
-import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
+import type { ExecResult, PythonSession, SessionLease } from "../../sandbox/exec.ts";
 import { isDeeperThan } from "../../sandbox/guest_frames.ts";
 import { parseProfile, type Profile } from "../../sandbox/profile/profile.ts";
+import { checkpointSession, type SessionCheckpointOptions } from "../branching_env.ts";
 import type { ToolUserAction } from "../tool_user_env.ts";
 import type { CheckoutDomain } from "./checkout.ts";
 import { descriptionSchema, type DomainDescription } from "./domain_description.ts";
@@ -42,16 +44,40 @@ export interface DomainCall {
 const observationSchema = z.object({ observation: z.string() });
 const outputsSchema = z.object({ outputs: z.record(z.string(), z.boolean()) });
 
+/** A leased session that runs a domain. */
+export interface LeasedDomain {
+  readonly lease: SessionLease;
+  readonly session: DomainSession;
+}
+
 /** Timeout of requests that read or compare all data, which take longer than a tool. */
 const DATA_TIMEOUT_MS = 120_000;
 
 /** Host side of a session that runs a domain. It validates everything that the session returns. */
 export class DomainSession {
   readonly #session: PythonSession;
-  #restarted = false;
+  #restarted: boolean;
+  /** True if the last request has lost the interpreter, so that the next response comes from a fresh one. */
+  #lost = false;
 
-  constructor(session: PythonSession) {
+  /** `restarted` is true for a copy of a session whose interpreter has lost all changes. */
+  constructor(session: PythonSession, { restarted = false }: { restarted?: boolean } = {}) {
     this.#session = session;
+    this.#restarted = restarted;
+  }
+
+  /** Makes a checkpoint of the session. */
+  async checkpoint(
+    options: SessionCheckpointOptions,
+  ): Promise<EpisodeCheckpoint<LeasedDomain>> {
+    const restarted = this.#restarted || this.#lost;
+    const state = await checkpointSession(this.#session, options);
+    return {
+      async copy(options) {
+        const lease = await state.copy(options);
+        return { lease, session: new DomainSession(lease.session, { restarted }) };
+      },
+    };
   }
 
   /** Returns the tools, tasks and texts of the domain. */
@@ -96,7 +122,7 @@ export class DomainSession {
   /** Resets the data to the start. */
   async rewind(options: DomainRequestOptions & { seed?: number | undefined } = {}): Promise<void> {
     await this.#session.reset({ mode: "rewind", ...options });
-    this.#restarted = false;
+    this.#restarted = this.#lost = false;
   }
 
   /** Returns true, once, if a response came from a restarted interpreter, which has lost all earlier changes. */
@@ -121,6 +147,7 @@ export class DomainSession {
       stdin: JSON.stringify(request),
     });
     if (result.restarted) this.#restarted = true;
+    this.#lost = !result.stateKept;
     return result;
   }
 

@@ -1,6 +1,6 @@
+import type { EpisodeCheckpoint, EpisodeCheckpointOptions } from "../../episode_checkpoint.ts";
 import { ArgumentRangeError, SandboxError } from "../../errors.ts";
-import type { SessionLease } from "../../sandbox/exec.ts";
-import { USER_STOP, type UserSimulator } from "../../users/user_simulator.ts";
+import { checkpointUser, USER_STOP, type UserSimulator } from "../../users/user_simulator.ts";
 import {
   RESPOND,
   type RewardInfo,
@@ -14,7 +14,13 @@ import {
 } from "../tool_user_env.ts";
 import { textOfChanges } from "./domain_data.ts";
 import type { DomainTask } from "./domain_description.ts";
-import { type DomainCall, type DomainRecords, DomainSession, toArgumentsText } from "./domain_session.ts";
+import {
+  type DomainCall,
+  type DomainRecords,
+  DomainSession,
+  type LeasedDomain,
+  toArgumentsText,
+} from "./domain_session.ts";
 import type { ExpectedEnd, TauBenchDomain } from "./tau_bench_domain.ts";
 
 /** Options of {@linkcode TauBenchEnv.open}. */
@@ -68,32 +74,32 @@ export class TauBenchEnv implements ToolUserEnv {
   readonly name: string;
   readonly #options: TauBenchEnvOptions;
   readonly #tasks: readonly DomainTask[];
-  readonly #lease: SessionLease;
-  readonly #session: DomainSession;
+  /** Session of the running episode, or of the next one. */
+  #leased: LeasedDomain | undefined;
   #episode: Episode | undefined;
+  #disposed = false;
   /** Pending end of an episode, which uses the session exclusively. */
   #ending: Promise<EpisodeEnd> | undefined;
 
   private constructor(
     options: TauBenchEnvOptions,
-    parts: { tasks: readonly DomainTask[]; lease: SessionLease },
+    parts: { tasks: readonly DomainTask[]; leased: LeasedDomain | undefined },
   ) {
     this.name = `${options.domain.name}/${options.split}`;
     this.#options = options;
     this.#tasks = parts.tasks;
-    this.#lease = parts.lease;
-    this.#session = new DomainSession(parts.lease.session);
+    this.#leased = parts.leased;
   }
 
   /**
-   * Leases one of the domain's sessions until the env is disposed.
+   * Leases one of the domain's sessions, until the env is disposed or its episode ends. A reset leases another one.
    *
    * @throws {RangeError} if the domain has no such split.
    */
   static async open(options: TauBenchEnvOptions): Promise<TauBenchEnv> {
     const { domain, split, signal } = options;
     const tasks = domain.tasks(split);
-    return new TauBenchEnv(options, { tasks, lease: await domain.acquire({ signal }) });
+    return new TauBenchEnv(options, { tasks, leased: await leaseSession(domain, signal) });
   }
 
   get taskCount(): number {
@@ -128,8 +134,13 @@ export class TauBenchEnv implements ToolUserEnv {
     }
     this.#episode = undefined;
     await this.#ending?.catch(() => {}); // the step that ended the episode reports it
-    await this.#session.rewind(options);
     const { signal } = options;
+    this.#leased ??= await leaseSession(this.#options.domain, signal);
+    if (this.#disposed) {
+      await this.#release();
+      throw new Error(`Cannot reset ${this.name} as it was disposed during the reset`);
+    }
+    await this.#session.rewind(options);
     const { instruction } = task;
     const observation = await this.#options.user.reset({ index: taskIndex, instruction }, { signal });
     this.#episode = { index: taskIndex, task, messages: [], calls: [], done: false };
@@ -148,11 +159,29 @@ export class TauBenchEnv implements ToolUserEnv {
     const info = { task: taskInfo(episode.task), source: responds ? "user" : String(action.name) };
     if (!done) return { observation, reward: 0, done, info };
     episode.done = true;
-    this.#ending = this.#end(episode);
+    this.#ending = this.#end(episode).finally(() => this.#release());
     const { rewardParts, ...reward_info } = rewardOf(await this.#ending);
     const { reward } = reward_info;
     const user_cost = this.#options.user.cost;
     return { observation, reward, rewardParts, done, info: { ...info, reward_info, user_cost } };
+  }
+
+  /** {@inheritDoc ToolUserEnv.checkpoint} */
+  async checkpoint({ signal }: EpisodeCheckpointOptions = {}): Promise<EpisodeCheckpoint<TauBenchEnv>> {
+    await this.#ending?.catch(() => {}); // the step that ended the episode reports it
+    const { domain } = this.#options;
+    const episode = this.#episode && copyEpisode(this.#episode);
+    const user = checkpointUser(this.#options.user);
+    const acquire = (signal: AbortSignal | undefined) => domain.acquire({ signal });
+    const state = await this.#leased?.session.checkpoint({ acquire, signal });
+    return {
+      copy: async (options) => {
+        const env = { ...this.#options, user: await user.copy(options) };
+        const copy = new TauBenchEnv(env, { tasks: this.#tasks, leased: await state?.copy(options) });
+        copy.#episode = episode && copyEpisode(episode);
+        return copy;
+      },
+    };
   }
 
   /** Returns tau-bench's hash of the episode's data, now or at its end. It reads all data, so it is slow. */
@@ -162,8 +191,19 @@ export class TauBenchEnv implements ToolUserEnv {
 
   /** Releases the session. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#lease[Symbol.asyncDispose]();
+    this.#disposed = true;
+    await this.#release();
     await this.#options.user[Symbol.asyncDispose]?.();
+  }
+
+  get #session(): DomainSession {
+    return this.#leased?.session ?? notStarted();
+  }
+
+  async #release(): Promise<void> {
+    const leased = this.#leased;
+    this.#leased = undefined;
+    await leased?.lease[Symbol.asyncDispose]();
   }
 
   #runningEpisode(): Episode {
@@ -235,6 +275,15 @@ export class TauBenchEnv implements ToolUserEnv {
       `Cannot continue ${this.name} as its data could not be restored: the sandbox was lost twice`,
     );
   }
+}
+
+async function leaseSession(domain: TauBenchDomain, signal: AbortSignal | undefined): Promise<LeasedDomain> {
+  const lease = await domain.acquire({ signal });
+  return { lease, session: new DomainSession(lease.session) };
+}
+
+function copyEpisode(episode: Episode): Episode {
+  return { ...episode, messages: [...episode.messages], calls: [...episode.calls] };
 }
 
 function notStarted(): never {

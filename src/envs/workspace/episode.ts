@@ -1,3 +1,4 @@
+import { type EpisodeCopyOptions, seedOfCopy } from "../../episode_checkpoint.ts";
 import { deriveSeed } from "../../seeded_random.ts";
 import { pythonFloat, pythonStr } from "../../tools/python_repr.ts";
 import type { AgentTools } from "./agent_config.ts";
@@ -56,6 +57,15 @@ export class WorkspaceEpisode {
   constructor(parts: WorkspaceEpisodeOptions) {
     this.workspace = parts.workspace;
     this.#parts = parts;
+  }
+
+  /** Returns a copy that continues in another shell, whose state is the same. */
+  copy({ shell, ...random }: EpisodeCopyOptions & { shell: AgentShell }): WorkspaceEpisode {
+    const copy = new WorkspaceEpisode({ ...this.#parts, shell, seed: seedOfCopy(this.#parts.seed, random) });
+    copy.#steps = this.#steps;
+    copy.#evaluations = this.#evaluations;
+    copy.#state = this.#state;
+    return copy;
   }
 
   /** Returns the state before the first action. */

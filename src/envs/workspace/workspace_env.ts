@@ -1,10 +1,16 @@
+import {
+  type EpisodeCheckpointOptions,
+  type EpisodeForkOptions,
+  forkEpisode,
+} from "../../episode_checkpoint.ts";
 import { ArgumentTypeError } from "../../errors.ts";
 import { History } from "../../history.ts";
 import { messageText } from "../../message.ts";
 import type { SessionLease } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
 import { type Action, historyAfter, requireAction } from "../action.ts";
-import type { Env, EnvResetOptions, StepOptions } from "../env.ts";
+import { type BranchingEnv, checkpointSession, type EnvCheckpoint } from "../branching_env.ts";
+import type { EnvResetOptions, StepOptions } from "../env.ts";
 import {
   computeGain,
   type WorkspaceObservation,
@@ -86,7 +92,7 @@ const NO_OUTPUT = "(The command printed nothing.)";
  * const { reward } = await env.step(replyAction("submit"));
  * ```
  */
-export class WorkspaceEnv implements Env {
+export class WorkspaceEnv implements BranchingEnv {
   readonly #options: WorkspaceEnvOptions;
   #leased: Leased | undefined;
   #running: Running | undefined;
@@ -134,7 +140,35 @@ export class WorkspaceEnv implements Env {
     const next = history.append({ role: "user", content: view.output || NO_OUTPUT });
     const observation = { ...before, history: { prompt: next }, workspace: view };
     this.#running = view.exitStatus === undefined ? { episode, observation } : undefined;
+    if (this.#running === undefined) await this.#release();
     return this.#stepOf(observation, view);
+  }
+
+  /** {@inheritDoc BranchingEnv.checkpoint} */
+  async checkpoint({ signal }: EpisodeCheckpointOptions = {}): Promise<EnvCheckpoint> {
+    if (this.#disposed) throw new Error("Cannot checkpoint env as it is disposed");
+    if (this.#leased === undefined || this.#running === undefined) {
+      return { copy: () => new WorkspaceEnv(this.#options) }; // without an episode it keeps nothing
+    }
+    const { workspace, lease: { session }, shell } = this.#leased;
+    const running = { ...this.#running, episode: this.#running.episode.copy({ shell }) };
+    const acquire = (signal: AbortSignal | undefined) => workspace.acquire({ signal });
+    const state = await checkpointSession(session, { acquire, signal });
+    return {
+      copy: async (options) => {
+        const copy = new WorkspaceEnv(this.#options);
+        const lease = await state.copy(options);
+        const shell = new AgentShell(lease.session, workspace);
+        copy.#leased = { workspace, lease, shell };
+        copy.#running = { ...running, episode: running.episode.copy({ shell, ...options }) };
+        return copy;
+      },
+    };
+  }
+
+  /** {@inheritDoc BranchingEnv.fork} */
+  async fork(count: number, options?: EpisodeForkOptions): Promise<BranchingEnv[]> {
+    return await forkEpisode(count, () => this.checkpoint(options), options);
   }
 
   /** Releases the session. */

@@ -61,7 +61,7 @@ interface OpenTurn {
 export class EpisodeWriter {
   readonly #options: TokenOptions;
   readonly #format: TokenFormat;
-  readonly #buffer: TokenBuffer;
+  #buffer: TokenBuffer;
   #writer: TurnWriter | undefined;
   #history: readonly Message[] = [];
   #tools: readonly ToolSpec[] = [];
@@ -90,6 +90,22 @@ export class EpisodeWriter {
     this.#options = options;
     this.#format = format;
     this.#buffer = new TokenBuffer(tokenizer);
+  }
+
+  /** Returns a writer of its own with the same tokens. */
+  copy(): EpisodeWriter {
+    const copy = new EpisodeWriter({ ...this.#options, format: this.#format });
+    copy.#buffer = this.#buffer.copyTo(this.#buffer.position);
+    copy.#writer = this.#writer;
+    copy.#history = this.#history;
+    copy.#tools = this.#tools;
+    copy.#promptMessages = this.#promptMessages;
+    copy.#first = this.#first;
+    copy.#nextPrompt = this.#nextPrompt;
+    copy.#rewritten = this.#rewritten;
+    copy.#reply = this.#reply;
+    copy.#last = this.#last;
+    return copy;
   }
 
   /** Prompt of the next reply. */

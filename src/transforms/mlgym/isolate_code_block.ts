@@ -3,6 +3,7 @@ import type { Step } from "../../envs/env.ts";
 import { withTaskCommands } from "../../envs/workspace/config/agent_tools.ts";
 import { REPLY_PARSERS } from "../../envs/workspace/replies/reply_parsers.ts";
 import type { ParsedReply, ReplyParser } from "../../envs/workspace/agent_config.ts";
+import type { EpisodeCheckpoint } from "../../episode_checkpoint.ts";
 import { messageText } from "../../message.ts";
 import type { Task } from "../../task.ts";
 import type { Transform, TransformContext } from "../transform.ts";
@@ -32,7 +33,7 @@ const EXIT_FORMAT = "exit_format";
  * added to the step's reward.
  */
 export class IsolateCodeBlock implements Transform {
-  readonly #played: MLGymTasks;
+  readonly #options: IsolateCodeBlockOptions;
   readonly #parser: ReplyParser;
   readonly #rewardWrongFormat: number | undefined;
   readonly #maxRequeries: number;
@@ -56,7 +57,7 @@ export class IsolateCodeBlock implements Transform {
         `Cannot isolate code as 'maxRequeries' must be a whole number >= 0: current value is ${maxRequeries}`,
       );
     }
-    this.#played = options;
+    this.#options = options;
     this.#parser = parser;
     this.#rewardWrongFormat = rewardWrongFormat;
     this.#maxRequeries = maxRequeries;
@@ -89,10 +90,22 @@ export class IsolateCodeBlock implements Transform {
     };
   }
 
+  /** {@inheritDoc Transform.checkpoint} */
+  checkpoint(): EpisodeCheckpoint<IsolateCodeBlock> {
+    const faults = this.#consecutiveFaults;
+    return {
+      copy: () => {
+        const copy = new IsolateCodeBlock(this.#options);
+        copy.#consecutiveFaults = faults;
+        return copy;
+      },
+    };
+  }
+
   #parse(reply: string, task: Task): ParsedReply {
     if (reply.trim() === "") return { fault: "The model response is empty." };
-    const { agent } = this.#played;
-    const workspaceTask = findWorkspaceTask(task, this.#played);
+    const { agent } = this.#options;
+    const workspaceTask = findWorkspaceTask(task, this.#options);
     return this.#parser.parse(
       reply,
       (workspaceTask ? withTaskCommands(agent, workspaceTask) : agent).tools.commands ?? [],

@@ -1,4 +1,5 @@
 import type { Observation, Step } from "../../envs/env.ts";
+import type { EpisodeCheckpoint } from "../../episode_checkpoint.ts";
 import { History } from "../../history.ts";
 import { messageText } from "../../message.ts";
 import type { Transform, TransformContext } from "../transform.ts";
@@ -44,6 +45,19 @@ export class MessageToHistory implements Transform {
     const added = step.history.prompt.slice(shown);
     this.#fullHistory = this.#fullHistory.extend(added).append(userMessage(step));
     return { ...step, history: { prompt: this.#shortenHistory() } };
+  }
+
+  /** {@inheritDoc Transform.checkpoint} */
+  checkpoint(): EpisodeCheckpoint<MessageToHistory> {
+    const [fullHistory, opening] = [this.#fullHistory, this.#opening];
+    return {
+      copy: () => {
+        const copy = new MessageToHistory({ lastObservations: this.#last });
+        copy.#fullHistory = fullHistory;
+        copy.#opening = opening;
+        return copy;
+      },
+    };
   }
 
   #shortenHistory(): History {

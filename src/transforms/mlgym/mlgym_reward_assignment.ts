@@ -1,5 +1,6 @@
 import type { Observation, Step } from "../../envs/env.ts";
 import { computeGain, type WorkspaceEvaluation, workspaceViewOf } from "../../envs/workspace/evaluation.ts";
+import type { EpisodeCheckpoint } from "../../episode_checkpoint.ts";
 import type { Transform, TransformContext } from "../transform.ts";
 
 /**
@@ -60,6 +61,18 @@ export class MLGymRewardAssignment implements Transform {
     if (gain !== null) this.#best = Math.max(gain, this.#best ?? -Infinity);
     if (reward !== undefined) return addReward(step, reward, evaluation?.metric);
     return isEnd && isMissing ? markUnscored(step, evaluation) : step;
+  }
+
+  /** {@inheritDoc Transform.checkpoint} */
+  checkpoint(): EpisodeCheckpoint<MLGymRewardAssignment> {
+    const best = this.#best;
+    return {
+      copy: () => {
+        const copy = new MLGymRewardAssignment({ rewardAt: this.#rewardAt });
+        copy.#best = best;
+        return copy;
+      },
+    };
   }
 
   #rewardOf(gain: number, isEnd: boolean): number | undefined {

@@ -113,3 +113,16 @@ async function sha256(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return new Uint8Array(digest).toHex();
 }
+
+Deno.test("TauBenchEnv restores the data in a copy if the interpreter was lost just before its checkpoint", async () => {
+  await using checkout = await makeOddCheckout();
+  await using domain = await TauBenchDomain.open({ path: checkout.path, domain: "odd", sessions: 2 });
+  await using env = await openEnv(domain);
+  await env.reset(0);
+  await env.step({ name: "add", kwargs: { by: 1 } });
+  await env.step({ name: "vanish", kwargs: {} });
+  const checkpoint = await env.checkpoint();
+  await using copy = await checkpoint.copy();
+  assertEquals((await copy.step({ name: "add", kwargs: { by: 1 } })).observation, "3");
+  assertEquals((await env.step({ name: "add", kwargs: { by: 5 } })).observation, "7");
+});

@@ -207,3 +207,21 @@ Deno.test("TauBenchEnv.step() ends an episode once, and aborts for every kind of
   assertEquals(ends.map(({ status }) => status), ["fulfilled", "rejected"]);
   await assertRejects(() => env.reset("0" as unknown as number), RangeError, "whole number");
 });
+
+Deno.test("TauBenchEnv continues in copies, each with its own data and user", async () => {
+  await using domain = await openLibrary();
+  await using env = await openEnv(domain, { lines: ["Hello", "One more thing", USER_STOP] });
+  await env.reset(0);
+  await env.step(respondAction("What can I do for you?"));
+  const checkpoint = await env.checkpoint();
+  await call(env, "lend_book", { member_id: "M01", book_id: "B101" });
+  const original = await env.step(END);
+  await using copy = await checkpoint.copy();
+  const { observation, reward, done } = await copy.step(END);
+  assertEquals([original.observation, original.reward], [USER_STOP, 1]);
+  assertEquals(
+    [observation, reward, done],
+    [USER_STOP, 0, true],
+    "the copy has lent nothing, and its user goes on",
+  );
+});

@@ -217,3 +217,17 @@ Deno.test("WorkspaceEnv keeps commands from changing read-only files", async () 
     assertEquals((await act("cat rules.txt data/train.csv")).workspace.output, "be good\na,b\n1,2");
   }, { agent });
 });
+
+Deno.test("WorkspaceEnv continues in copies, each with its own shell and files", async () => {
+  await withWorkspace(async ({ env, act }) => {
+    await act("cd src && x=5 && echo 2 > ../answer.txt");
+    const checkpoint = await env.checkpoint();
+    await act("x=6; echo 9 > ../answer.txt");
+    await using copy = await checkpoint.copy();
+    const shown = copy.step({ command: 'echo "$x $(cat ../answer.txt) $PWD"' });
+    assertEquals((await shown).history.prompt.last?.content, "5 2 /home/agent/workspace/src");
+    const { reward, terminated } = await copy.step({ command: "submit" });
+    assertEquals([reward, terminated], [1, true]);
+    assertEquals((await act("submit")).reward, 8, "the original goes on");
+  }, { reward: "end", sessions: 2 });
+});

@@ -1,4 +1,4 @@
-/** State of a shell as JSON. Maps and sets are tagged. */
+/** State of a shell as JSON. Maps, sets and numbers that JSON does not have are tagged. */
 export type ShellImage = null | boolean | number | string | ShellImageList;
 
 /** A tag, and parts. */
@@ -8,7 +8,7 @@ interface ShellImageList extends ReadonlyArray<ShellImage> {}
 export function encodeState(value: unknown): ShellImage {
   if (value === undefined) return ["undefined"];
   if (value === null || typeof value === "boolean" || typeof value === "string") return value;
-  if (typeof value === "number" && Number.isFinite(value)) return value;
+  if (typeof value === "number") return Number.isFinite(value) ? value : ["number", String(value)];
   if (Array.isArray(value)) return ["list", ...value.map(encodeState)];
   if (value instanceof Set) return ["set", ...[...value].map(encodeState)];
   if (value instanceof Map) return ["map", ...[...value].flat(1).map(encodeState)];
@@ -28,6 +28,7 @@ export function decodeState(image: ShellImage): unknown {
     const entries = parts as unknown as (readonly [string, ShellImage])[];
     return Object.fromEntries(entries.map(([key, part]) => [key, decodeState(part)]));
   }
+  if (kind === "number") return Number(parts[0]);
   const values = parts.map(decodeState);
   if (kind === "list") return values;
   if (kind === "set") return new Set(values);
