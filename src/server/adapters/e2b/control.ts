@@ -59,13 +59,17 @@ const listQuery = z.object({
 
 /** What Paddock lacks, by path. */
 const MISSING: Readonly<Record<string, string>> = {
-  "/sandboxes/:id/pause/*": "Paddock does not pause sandboxes, as a session cannot be saved",
-  "/sandboxes/:id/resume/*": "Paddock does not resume sandboxes, as a session cannot be saved",
-  "/sandboxes/:id/snapshots/*": "Paddock makes no snapshots, as a session cannot be saved",
+  "/sandboxes/:id/pause/*":
+    "Paddock does not pause sandboxes by E2B's routes: POST /v1/sessions/{id}/checkpoint saves a session",
+  "/sandboxes/:id/resume/*":
+    "Paddock does not resume sandboxes by E2B's routes: POST /v1/sessions/{id}/restore continues a session",
+  "/sandboxes/:id/snapshots/*":
+    "Paddock makes no snapshots by E2B's routes: POST /v1/sessions/{id}/checkpoint saves a session",
   "/sandboxes/:id/fork/*": "Paddock does not fork sandboxes",
   "/sandboxes/:id/logs/*": "Paddock keeps no logs of sandboxes",
   "/v2/sandboxes/:id/logs/*": "Paddock keeps no logs of sandboxes",
-  "/snapshots/*": "Paddock makes no snapshots, as a session cannot be saved",
+  "/snapshots/*":
+    "Paddock makes no snapshots by E2B's routes: POST /v1/sessions/{id}/checkpoint saves a session",
   "/templates/*": "Paddock builds no templates: its profile is the only one",
   "/v2/templates/*": "Paddock builds no templates: its profile is the only one",
   "/v3/templates/*": "Paddock builds no templates: its profile is the only one",

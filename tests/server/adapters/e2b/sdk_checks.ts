@@ -17,7 +17,7 @@ const JAVASCRIPT = ["e2b@2.51.0", "@e2b/code-interpreter@2.8.0"];
 const PYTEST = ["pytest==9.0.2", "pytest-asyncio==1.5.0", "pytest-timeout==2.4.0", "python-dotenv==1.2.4"];
 const VITEST = ["vitest@4.1.10", "msw@2.12.10", "dotenv@16.4.5", "error-stack-parser-es@2.0.1"];
 const TOKEN = "e2b_0123456789abcdef0123456789abcdef01234567";
-/** Of 28 calls, those that fail: sessions cannot be saved. */
+/** Of 28 calls, those that fail: `pause` has status 501. */
 const FAILING = ["pause"];
 /** Share of the SDKs' own tests that must pass. */
 const LEAST_SHARE = 0.9;
