@@ -192,7 +192,7 @@ Deno.test("an episode shows its calls, rewards, images, log-probabilities and a 
 Deno.test("branches are shown as a tree", async () => {
   const rows = [
     rowOf({ info: {} }).replace("{", `{"id":"root",`),
-    rowOf({}).replace("{", `{"id":"leaf","parent":"root","turn":2,`),
+    rowOf({}).replace("{", `{"id":"leaf","parent":{"id":"root","turn":2},`),
     rowOf({}).replace("{", `{"id":"other"`.concat(",")),
   ];
   await using folder = await TempFolder.of({ "a.jsonl": `${rows.join("\n")}\n` });

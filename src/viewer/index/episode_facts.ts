@@ -99,15 +99,15 @@ function interactionFacts(row: Fields): EpisodeFacts {
 }
 
 function sharedFacts(row: Fields, task: string, group: string) {
-  const { parent } = row;
+  const parent = fieldsOf(row.parent);
   return {
     task,
     group: group === "" ? task : group,
     sample: typeof row.sample === "number" ? row.sample : 1,
     reward: typeof row.reward === "number" ? row.reward : NaN,
     id: textOf(row.id),
-    parent: textOf(fieldsOf(parent)?.id ?? parent),
-    branchTurn: numberOf(fieldsOf(parent)?.turn ?? row.turn),
+    parent: textOf(parent?.id),
+    branchTurn: numberOf(parent?.turn),
   };
 }
 

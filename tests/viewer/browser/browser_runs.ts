@@ -131,8 +131,8 @@ export async function writeRuns(folder: string): Promise<void> {
     }));
   const tree = [
     rowOf({ id: "tree" }).replace("{", `{"id":"root",`),
-    rowOf({ id: "tree", reward: 0 }).replace("{", `{"id":"left","parent":"root","turn":1,`),
-    rowOf({ id: "tree" }).replace("{", `{"id":"leaf","parent":"left","turn":1,`),
+    rowOf({ id: "tree", reward: 0 }).replace("{", `{"id":"left","parent":{"id":"root","turn":1},`),
+    rowOf({ id: "tree" }).replace("{", `{"id":"leaf","parent":{"id":"left","turn":1},`),
   ];
   const files = {
     "baseline.jsonl": rows(4),
