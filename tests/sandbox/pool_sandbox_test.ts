@@ -338,10 +338,12 @@ Deno.test("SandboxPool has Python's loop optimized at the start if its processes
     [{ resetMode: "fresh" }, false],
     [{ optimize: "start" }, true],
   ] as const;
+  await using cache = await cacheWithImage();
+  const { cacheDir } = cache;
   for (const [options, isOptimized] of cases) {
-    await using pool = new SandboxPool({ profile, size: 1, ...options });
+    await using pool = new SandboxPool({ profile, size: 1, cacheDir, ...options });
     await using _lease = await pool.acquire();
-    const [pid = 0] = await childrenOf(Deno.pid);
+    const [pid = 0] = await childrenOf(Deno.pid, cacheDir);
     const commands = await Promise.all([pid, ...await childrenOf(pid)].map(commandLine));
     const flags = commands.flatMap((command) => /--wasm-eager-tier-up-function=\d{4}/.exec(command) ?? []);
     assertEquals(flags.length > 0, isOptimized, JSON.stringify(options));
