@@ -81,7 +81,13 @@ const callSchemas = [
     seed: z.int().optional(),
   }),
   z.strictObject({ op: z.literal("checkpoint"), ...inSession, scope: z.string().max(256).optional() }),
-  z.strictObject({ op: z.literal("restore"), ...inSession, scope: z.string().max(256).optional() }),
+  z.strictObject({
+    op: z.literal("restore"),
+    ...inSession,
+    scope: z.string().max(256).optional(),
+    reseed: z.boolean().optional(),
+    seed: z.int().optional(),
+  }),
   z.strictObject({ op: z.literal("end"), ...inSession }),
   z.strictObject({ op: z.literal("keep"), ...inSession }),
   /** The checkpoint is in the first part. */

@@ -11,6 +11,7 @@ import type {
   ForkOptions,
   HostTool,
   ResetOptions,
+  RestoreOptions,
   ShellOptions,
   ShellResult,
 } from "../sandbox/exec.ts";
@@ -24,7 +25,8 @@ import {
   checkShell,
 } from "../sandbox/exec_check.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
-import { forkByCheckpoint } from "./fork.ts";
+import { forkSession } from "../sandbox/checkpoint/fork.ts";
+import { disposeUnless } from "../sandbox/lease.ts";
 import { fromResultReply, partAt, toExecCall } from "./call_codec.ts";
 import { shellResponse } from "../client/responses.ts";
 import type { Reply } from "./calls.ts";
@@ -129,14 +131,23 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc BranchingSession.restore} */
-  async restore(checkpoint: Checkpoint, { owner = "", signal }: CheckpointOptions = {}): Promise<void> {
-    await this.#enqueue({ op: "restore", scope: owner }, { parts: [await checkpoint.toBytes()], signal });
+  async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
+    const { owner: scope = "", reseed, seed, signal } = options;
+    checkSeed(seed);
+    const parts = [await checkpoint.toBytes()];
+    await this.#enqueue({ op: "restore", scope, ...withoutUndefined({ reseed, seed }) }, { parts, signal });
   }
 
   /** {@inheritDoc BranchingSession.fork} */
-  async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
-    const acquire = () => this.#options.acquire(options.signal);
-    return await forkByCheckpoint(this, { ...options, count, acquire });
+  async fork(count: number, { seed, owner, signal }: ForkOptions = {}): Promise<BranchingLease[]> {
+    return await forkSession(count, {
+      seed,
+      capture: () => this.checkpoint({ owner, signal }),
+      copy: async (from, reseeding) => {
+        const lease = await this.#options.acquire(signal);
+        return await disposeUnless(lease, lease.session.restore(from, { ...reseeding, owner, signal }));
+      },
+    });
   }
 
   /** Ends the session on its node. */

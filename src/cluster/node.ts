@@ -9,9 +9,8 @@ import type { Profile } from "../sandbox/profile/profile.ts";
 import { ServerError } from "../server/http/errors.ts";
 import { MAX_SESSION_WAITING, MEMORY_PER_BYTE } from "../server/limits.ts";
 import { PADDOCK_VERSION } from "../version.ts";
-import { toErrorReply, toExecOptions, toResultReply } from "./call_codec.ts";
+import { partAt, toErrorReply, toExecOptions, toResultReply } from "./call_codec.ts";
 import { type Call, type CallOf, callSchema, controlSchema } from "./calls.ts";
-import { MessageError } from "./message.ts";
 import type { NatsBucket } from "./nats_client.ts";
 import { NodeCall } from "./node_call.ts";
 import { NodeSession } from "./node_session.ts";
@@ -256,14 +255,6 @@ export class ClusterNode implements AsyncDisposable {
     }
   }
 
-  async #restore(
-    session: NodeSession,
-    { state, owner, signal }: { state: Uint8Array | undefined; owner: string; signal: AbortSignal },
-  ): Promise<void> {
-    if (state === undefined) throw new MessageError("a restore needs a checkpoint");
-    await session.lease.session.restore(await readCheckpoint(state), { owner, signal });
-  }
-
   #receive({ head, parts, bytes }: Received): void {
     const control = controlSchema.safeParse(head);
     if (control.success) {
@@ -376,8 +367,11 @@ export class ClusterNode implements AsyncDisposable {
         const checkpoint = await python.checkpoint({ owner: call.scope ?? owner, signal });
         return await run.reply({ kind: "bytes" }, [await checkpoint.toBytes()]);
       }
-      case "restore":
-        await this.#restore(session, { state: parts[0], owner: call.scope ?? owner, signal });
+      case "restore": {
+        const { scope = owner, reseed, seed } = call;
+        const checkpoint = await readCheckpoint(partAt(parts, 0));
+        await python.restore(checkpoint, { owner: scope, reseed, seed, signal });
+      }
     }
     await run.reply({ kind: "done" });
   }

@@ -1,6 +1,7 @@
 import { delay } from "@std/async";
 import { ArgumentRangeError } from "../errors.ts";
 import { Semaphore } from "../async/semaphore.ts";
+import { forkSession } from "../sandbox/checkpoint/fork.ts";
 import { checkSeed } from "../sandbox/exec_check.ts";
 import type {
   BranchingLease,
@@ -12,7 +13,7 @@ import type {
   SessionPool,
 } from "../sandbox/exec.ts";
 import { disposeUnless, Lease } from "../sandbox/lease.ts";
-import { forkByCheckpoint, refuseCheckpointEvery } from "./fork.ts";
+import { refuseCheckpointEvery } from "./fork.ts";
 import type { NatsSubscription } from "./nats_client.ts";
 import type { Peer, Received } from "./peer.ts";
 
@@ -135,8 +136,15 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
         `Cannot fork session as 'count' must be < ${slots}, the size of the pool: current value is ${count}`,
       );
     }
-    const acquire = () => this.acquire({ signal: options.signal });
-    return await forkByCheckpoint(parent.session, { ...options, count, acquire });
+    const { seed, owner, signal } = options;
+    return await forkSession(count, {
+      seed,
+      capture: () => parent.session.checkpoint({ owner, signal }),
+      copy: async (from, reseeding) => {
+        const lease = await this.acquire({ signal });
+        return await disposeUnless(lease, lease.session.restore(from, { ...reseeding, owner, signal }));
+      },
+    });
   }
 
   /** Leases one session after the other, and offers each. */

@@ -71,6 +71,15 @@ Deno.test(
           values.join(),
         );
         await copy[Symbol.asyncDispose]();
+        const numbers = [];
+        for (const _ of "ab") {
+          const [seeded] = await lease.session.fork(1, { seed: 7 });
+          assert(seeded);
+          const result = await seeded.session.exec("(random.random(), __import__('os').urandom(4))");
+          numbers.push(result.status === "ok" && result.value);
+          await seeded[Symbol.asyncDispose]();
+        }
+        assertEquals([numbers[0] !== false, numbers[1]], [true, numbers[0]]);
         const bytes = await (await lease.session.checkpoint({ owner: "me" })).toBytes();
         const from = await source.readCheckpoint(bytes, { owner: "me" });
         await assertRejects(() => source.readCheckpoint(bytes, { owner: "you" }), Error, "another owner");

@@ -1,18 +1,17 @@
 import { ArgumentRangeError } from "../../errors.ts";
 import type { BranchingLease } from "../exec.ts";
 import { checkSeed } from "../exec_check.ts";
-import type { SessionState } from "./state.ts";
 import type { Reseeding } from "./transfer.ts";
 
 /** Maximum number of copies that one fork makes. */
 const MAX_COPIES = 1024;
 
-/** Parts of a fork. */
-export interface ForkParts {
+/** Parts of a fork, whose states have the type `State`. */
+export interface ForkParts<State> {
   readonly seed: number | undefined;
-  capture(): Promise<SessionState>;
+  capture(): Promise<State>;
   /** Leases a session in that state. */
-  copy(state: SessionState, reseeding: Reseeding): Promise<BranchingLease>;
+  copy(state: State, reseeding: Reseeding): Promise<BranchingLease>;
 }
 
 /**
@@ -20,7 +19,7 @@ export interface ForkParts {
  *
  * @throws {ArgumentRangeError} if `count` is not from 1 to 1024, or a seed is not a safe integer.
  */
-export async function forkSession(count: number, parts: ForkParts): Promise<BranchingLease[]> {
+export async function forkSession<State>(count: number, parts: ForkParts<State>): Promise<BranchingLease[]> {
   const { seed } = parts;
   if (!Number.isInteger(count) || count < 1 || count > MAX_COPIES) {
     throw new ArgumentRangeError(
