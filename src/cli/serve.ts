@@ -43,6 +43,7 @@ interface ServeFlags extends SandboxFlags, TokenFlags, RolloutFlags, ClusterFlag
   queue: number;
   bufferMemory: number;
   checkpointMemory: number;
+  mcpCheckpoints?: true;
   tool?: string[];
   requireLayer?: (Layer | "all")[];
   openenv: "coding" | "chat";
@@ -130,6 +131,7 @@ export function serveCommand(): Command {
       "TypeScript file with a tool for envs, run without permissions; repeatable",
       collectValues,
     )
+    .option("--mcp-checkpoints", "give clients of MCP the tools checkpoint and restore")
     .addOption(
       new Option("--openenv <kind>", "env for OpenEnv clients; chat needs --tokenizer")
         .choices(["coding", "chat"]).default("coding"),
@@ -199,6 +201,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       queue,
       bufferBytes: flags.bufferMemory * MIB,
       checkpointBytes: flags.checkpointMemory * MIB,
+      mcpCheckpoints: flags.mcpCheckpoints,
       metricsToken,
       corsOrigins,
       onRequest: log && ((record) => log.write(record)),

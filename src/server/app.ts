@@ -58,6 +58,12 @@ export interface PaddockAppOptions extends AccessOptions {
   budgets?: Budgets | undefined;
   /** Checkpoints of sessions; without them their routes do not exist. */
   checkpoints?: CheckpointService | undefined;
+  /**
+   * True if clients of `/mcp` have the tools `checkpoint` and `restore`. It needs `checkpoints`.
+   *
+   * @default false
+   */
+  mcpCheckpoints?: boolean | undefined;
   /** Envs of `/v1/envs`; without them the route does not exist. The caller disposes them. */
   envs?: EnvService | undefined;
   /** Rollouts of `/v1/rollouts`; without them the route does not exist. The caller disposes them. */
@@ -81,7 +87,11 @@ export interface PaddockAppOptions extends AccessOptions {
   onError?: ((error: unknown) => void) | undefined;
 }
 
-/** Returns the whole server as a request handler; it needs no socket. */
+/**
+ * Returns the whole server as a request handler; it needs no socket.
+ *
+ * @throws {TypeError} if `mcpCheckpoints` is set without `checkpoints`.
+ */
 export function paddockApp(options: PaddockAppOptions): Api {
   const { sessions, checkpoints, envs, rollouts, metrics } = options;
   const { graders = new Map(), graderPool: pool, onError = () => {} } = options;
@@ -145,7 +155,8 @@ export function paddockApp(options: PaddockAppOptions): Api {
   if (rollouts) addRolloutRoutes(app, rollouts);
   if (options.runs) app.route("/", viewerApp(options.runs));
   addAboutRoutes(app, { metrics, tokens: options.tokens?.length ?? 0 });
-  app.on([...METHODS], "/mcp", mcpRoute(sessions, budgets));
+  const mcpCheckpoints = options.mcpCheckpoints ? requireCheckpoints(checkpoints) : undefined;
+  app.on([...METHODS], "/mcp", mcpRoute({ sessions, budgets, checkpoints: mcpCheckpoints }));
   const openEnv = options.openEnv ?? codingKind(sessions);
   for (const adapter of ADAPTERS) {
     for (const made of [adapter(sessions, { openEnv, budgets })].flat()) {
@@ -155,6 +166,13 @@ export function paddockApp(options: PaddockAppOptions): Api {
   }
   for (const operation of compatibleOperations(openEnv)) app.openAPIRegistry.registerPath(operation);
   return app;
+}
+
+function requireCheckpoints(checkpoints: CheckpointService | undefined): CheckpointService {
+  if (checkpoints) return checkpoints;
+  throw new TypeError(
+    "Cannot offer checkpoints to clients of MCP as 'pool' must be one whose sessions have checkpoints",
+  );
 }
 
 /** Returns the methods of a path. A route without parameters precedes one such as `/v1/envs/:id`. */

@@ -155,6 +155,8 @@ export const MCP_IDLE_MS = 3_600_000;
  * without notice.
  */
 export const MCP_SPARE_MS = 60_000;
+/** Checkpoints of a client at once. */
+export const MAX_MCP_CHECKPOINTS = 32;
 
 // Clients of OpenEnv
 

@@ -68,6 +68,12 @@ export interface PaddockServerOptions extends AccessOptions {
    * @default 1 GiB
    */
   checkpointBytes?: number | undefined;
+  /**
+   * True if clients of `/mcp` have the tools `checkpoint` and `restore`. It needs a pool with checkpoints.
+   *
+   * @default false
+   */
+  mcpCheckpoints?: boolean | undefined;
   /** Graders by name, each made at its first use. Graders that run Python need their own pools. */
   graders?: ReadonlyMap<string, () => Grader> | undefined;
   /** Tools that envs may call. All clients share them. The caller disposes them. */
@@ -123,7 +129,10 @@ export class PaddockServer implements AsyncDisposable {
   readonly #rollouts: RolloutService;
   readonly #graderPool = new GraderPool();
 
-  /** @throws {RangeError} if `maxSessions` is less than 1. */
+  /**
+   * @throws {RangeError} if `maxSessions` is less than 1.
+   * @throws {TypeError} if `mcpCheckpoints` is set and the pool has no checkpoints.
+   */
   constructor(options: PaddockServerOptions) {
     const { openEnvTokenizer, rollouts: offer, ...others } = options;
     const rest = { ...others, onError: errorReporter(options.onError ?? (() => {})) };

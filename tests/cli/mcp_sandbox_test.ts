@@ -44,3 +44,20 @@ Deno.test("paddock mcp ends when the client disconnects or sends an invalid mess
   assertEquals(code, 0);
   for (const line of stdout.split("\n").filter((line) => line !== "")) JSON.parse(line);
 });
+
+Deno.test("paddock mcp --checkpoints has the tools checkpoint and restore", async () => {
+  const client = new Client({ name: "test", version: "1" });
+  const args = ["run", "-A", "--quiet", CLI, "mcp", "--checkpoints"];
+  const command = { program: Deno.execPath(), args, env: Deno.env.toObject() };
+  await client.connect(new ChildTransport(command, undefined));
+  try {
+    await run(client, "x = iter('abc'); next(x)");
+    const { content } = await client.callTool({ name: "checkpoint", arguments: {} }) as CallToolResult;
+    assertEquals(content, [{ type: "text", text: "checkpoint: c1" }]);
+    await run(client, "list(x)");
+    await client.callTool({ name: "restore", arguments: { checkpoint: "c1" } });
+    assertStringIncludes(await run(client, "next(x)"), "\nb\n");
+  } finally {
+    await client.close();
+  }
+});

@@ -1,4 +1,4 @@
-import type { BranchingPool } from "../../sandbox/exec.ts";
+import type { BranchingPool, Checkpoint } from "../../sandbox/exec.ts";
 import type { Metrics } from "../metrics.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { CheckpointStore, StoredCheckpoint } from "./checkpoint_store.ts";
@@ -11,6 +11,11 @@ export interface CheckpointServiceOptions {
   readonly store: CheckpointStore;
   readonly transfers: CheckpointTransfers;
   readonly metrics: Metrics;
+}
+
+/** A checkpoint that one client of an owner has. It takes a part of the owner's room until it is disposed. */
+export interface HeldCheckpoint extends Disposable {
+  readonly checkpoint: Checkpoint;
 }
 
 /** The checkpoints that clients make, restore, export and import. Each belongs to one owner. */
@@ -49,6 +54,31 @@ export class CheckpointService {
    */
   async restore(session: LiveSession, id: string, signal: AbortSignal): Promise<void> {
     await this.#transfers.restore(session, this.store.get(session.owner, id), signal);
+  }
+
+  /**
+   * Returns the state of a session, which goes on, as a checkpoint that no request finds by its id.
+   *
+   * @throws {ServerError} as {@linkcode CheckpointService.create} does.
+   */
+  async hold(session: LiveSession, signal: AbortSignal): Promise<HeldCheckpoint> {
+    const { owner } = session;
+    this.store.requireRoom(owner);
+    const checkpoint = await this.#transfers.checkpoint(session, signal);
+    return { checkpoint, ...this.store.reserve(owner, checkpoint) };
+  }
+
+  /**
+   * Returns a session to a checkpoint of its owner.
+   *
+   * @throws {ServerError} if it is not restored.
+   */
+  async restoreHeld(
+    session: LiveSession,
+    { checkpoint }: HeldCheckpoint,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#transfers.restore(session, checkpoint, signal);
   }
 
   /**

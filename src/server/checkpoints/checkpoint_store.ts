@@ -131,6 +131,21 @@ export class CheckpointStore implements Disposable {
   }
 
   /**
+   * Takes the room of a checkpoint that the store does not have, until the returned object is disposed.
+   *
+   * @throws {ServerError} `conflict` if there is no room, `too_large` if there never is.
+   */
+  reserve(owner: string, { storedBytes }: Checkpoint): Disposable {
+    const { slot, bytes } = refuseFull(() => this.#take(owner, ENTRY_BYTES + storedBytes));
+    return {
+      [Symbol.dispose]() {
+        slot[Symbol.dispose]();
+        bytes[Symbol.dispose]();
+      },
+    };
+  }
+
+  /**
    * Returns a checkpoint, which is used by that. Those of other owners are reported as not found.
    *
    * @throws {ServerError} `not_found`.

@@ -1,6 +1,8 @@
 import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
-import type { LiveSession, SessionFile } from "../sessions/live_session.ts";
+import type { CheckpointService, HeldCheckpoint } from "../checkpoints/checkpoint_service.ts";
 import { ServerError } from "../http/errors.ts";
+import { MAX_MCP_CHECKPOINTS } from "../limits.ts";
+import type { LiveSession, SessionFile } from "../sessions/live_session.ts";
 
 const MAX_IMAGES = 8;
 const MAX_IMAGE_BYTES = 4 * 1024 * 1024;
@@ -22,14 +24,39 @@ export interface ClientRunOptions extends Pick<ExecOptions, "inputs" | "onOutput
   readonly signal: AbortSignal;
 }
 
-/** Session of one client, opened at its first use and reopened after it has ended. */
+/** A checkpoint that was made for a client. */
+export interface ClientCheckpoint {
+  /** Its name among those of the client: `c1`, `c2`, … */
+  readonly name: string;
+  /** Name of the client's oldest checkpoint, if that was deleted to make room. */
+  readonly deleted?: string | undefined;
+  /** True if the variables of earlier calls were lost before it was made. */
+  readonly isFresh: boolean;
+}
+
+/**
+ * Session of one client, opened at its first use and reopened after it has ended. It has the client's checkpoints,
+ * which no other client can restore and which are deleted with it.
+ */
 export class ClientSession implements AsyncDisposable {
   readonly #open: () => Promise<LiveSession>;
+  readonly #service: CheckpointService | undefined;
+  /** Checkpoints by name, oldest first. */
+  readonly #checkpoints = new Map<string, HeldCheckpoint>();
+  #made = 0;
+  #isDisposed = false;
   #opening: Promise<LiveSession> | undefined;
   #wasLost = false;
 
-  constructor(open: () => Promise<LiveSession>) {
+  /** @param checkpoints makes the client's checkpoints; without it, the client can make none. */
+  constructor(open: () => Promise<LiveSession>, checkpoints?: CheckpointService) {
     this.#open = open;
+    this.#service = checkpoints;
+  }
+
+  /** True if the client can make checkpoints. */
+  get hasCheckpoints(): boolean {
+    return this.#service !== undefined;
   }
 
   /** Returns the current session. */
@@ -63,6 +90,60 @@ export class ClientSession implements AsyncDisposable {
     return { result, output: pieces.join(""), images, isFresh: isFresh || result.restarted === true };
   }
 
+  /**
+   * Keeps the state of the session. Beyond 32 checkpoints the oldest one is deleted.
+   *
+   * @throws {ServerError} `conflict` if there is no room, or the session has what no checkpoint has.
+   */
+  async checkpoint(signal: AbortSignal): Promise<ClientCheckpoint> {
+    const session = await this.current();
+    const held = await this.#requireService().hold(session, signal);
+    if (this.#isDisposed) {
+      held[Symbol.dispose]();
+      throw new ServerError("conflict", "The session has ended");
+    }
+    const name = `c${++this.#made}`;
+    this.#checkpoints.set(name, held);
+    const [oldest] = this.#checkpoints.keys();
+    const isFull = this.#checkpoints.size > MAX_MCP_CHECKPOINTS;
+    if (isFull && oldest !== undefined) this.#delete(oldest);
+    return { name, deleted: isFull ? oldest : undefined, isFresh: this.#wasLost };
+  }
+
+  /**
+   * Returns the session to a checkpoint. If the session has ended, another one is opened in that state.
+   *
+   * @throws {ServerError} `not_found` if the client has no such checkpoint.
+   */
+  async restore(name: string, signal: AbortSignal): Promise<void> {
+    const service = this.#requireService();
+    const held = this.#checkpoints.get(name);
+    if (held === undefined) throw new ServerError("not_found", this.#describeMissing(name));
+    await service.restoreHeld(await this.current(), held, signal);
+    this.#wasLost = false;
+  }
+
+  #requireService(): CheckpointService {
+    if (this.#service !== undefined) return this.#service;
+    throw new ServerError(
+      "invalid",
+      "Cannot use checkpoints as the server does not offer them to its clients",
+    );
+  }
+
+  #describeMissing(name: string): string {
+    const [first, ...others] = this.#checkpoints.keys();
+    const found = [first, others.at(-1)].filter((name) => name !== undefined).join(" to ") || "none";
+    return `Cannot restore checkpoint as it must be one that you have made: found '${
+      name.slice(0, 80)
+    }', you have ${found}`;
+  }
+
+  #delete(name: string): void {
+    this.#checkpoints.get(name)?.[Symbol.dispose]();
+    this.#checkpoints.delete(name);
+  }
+
   #start(): Promise<LiveSession> {
     const opening = this.#open();
     opening.catch(() => this.#opening = undefined); // the next call tries again
@@ -70,6 +151,8 @@ export class ClientSession implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
+    for (const name of [...this.#checkpoints.keys()]) this.#delete(name);
     const session = await this.#opening?.catch(() => undefined); // it was never opened
     await session?.[Symbol.asyncDispose]();
   }

@@ -1,6 +1,7 @@
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { Next } from "hono";
 import type { Budgets } from "../budget.ts";
+import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { AppContext } from "../http/context.ts";
 import { MAX_MCP_CLIENTS, MCP_IDLE_MS, MCP_SPARE_MS, REQUEST_LIMITS } from "../limits.ts";
 import { streamBody } from "../http/response_stream.ts";
@@ -21,13 +22,20 @@ interface Connection {
   usedAt: number;
 }
 
+/** Services of {@linkcode mcpRoute}. */
+export interface McpRouteOptions {
+  readonly sessions: SessionService;
+  readonly budgets: Budgets;
+  /** Makes the checkpoints of clients. Without it they have no tools for that. */
+  readonly checkpoints?: CheckpointService | undefined;
+}
+
 /**
  * Serves the Model Context Protocol over HTTP. Each client that sends `initialize` has its own session. Requests of
  * other protocols on the same path go to the next route.
  */
 export function mcpRoute(
-  sessions: SessionService,
-  budgets: Budgets,
+  { sessions, budgets, checkpoints }: McpRouteOptions,
 ): (c: AppContext, next: Next) => Promise<Response | void> {
   const connections = new Map<string, Connection>();
   const count = budgets.counting({
@@ -49,7 +57,8 @@ export function mcpRoute(
     for (const [id, { usedAt }] of connections) if (performance.now() - usedAt > MCP_IDLE_MS) await end(id);
     const slot = count.take(owner, 1);
     const { signal } = new AbortController(); // a session outlives the request that opens it
-    const client = new ClientSession(() => sessions.create({ owner, signal, spareMs: MCP_SPARE_MS }));
+    const open = () => sessions.create({ owner, signal, spareMs: MCP_SPARE_MS });
+    const client = new ClientSession(open, checkpoints);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
       onsessioninitialized(id) {

@@ -65,7 +65,34 @@ export function createPythonServer(client: ClientSession): McpServer {
       const files = await (await client.current()).listFiles(mcpReq.signal);
       return text(files.map(({ path, bytes }) => `${path}\t${bytes}`).join("\n"));
     }));
+  if (client.hasCheckpoints) registerCheckpointTools(server, client);
   return server;
+}
+
+function registerCheckpointTools(server: McpServer, client: ClientSession): void {
+  server.registerTool("checkpoint", {
+    description:
+      "Keep the state of the session: variables, files and open files. Returns the name of the checkpoint, " +
+      "to which `restore` returns. The session goes on.",
+    inputSchema: z.strictObject({}),
+  }, (_, { mcpReq }) =>
+    toToolResult(async () => {
+      const { name, deleted, isFresh } = await client.checkpoint(mcpReq.signal);
+      const gone = deleted === undefined ? "" : `\nThe oldest checkpoint was deleted: ${deleted}`;
+      return text(`checkpoint: ${name}${gone}${isFresh ? `\n${FRESH}` : ""}`);
+    }));
+  server.registerTool("restore", {
+    description:
+      "Return the session to a checkpoint: variables, files and open files are as they were then. No code " +
+      "runs again. The checkpoint stays, so the session can return to it again.",
+    inputSchema: z.strictObject({
+      checkpoint: z.string().describe("name that `checkpoint` returned, such as c1"),
+    }),
+  }, ({ checkpoint }, { mcpReq }) =>
+    toToolResult(async () => {
+      await client.restore(checkpoint, mcpReq.signal);
+      return text(`restored ${checkpoint}`);
+    }));
 }
 
 async function run(

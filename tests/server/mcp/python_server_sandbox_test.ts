@@ -1,6 +1,6 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import type { Served } from "../served.ts";
+import { type Served, served } from "../served.ts";
 import { withPython } from "../with_python.ts";
 
 const TINY_PNG =
@@ -211,4 +211,133 @@ Deno.test("run_python_code returns what a program shows as images, embedded reso
       },
     ]);
   });
+});
+
+/** Makes a checkpoint and returns its name. */
+async function checkpoint(client: Client): Promise<string> {
+  const { isError, ...result } = await call(client, "checkpoint");
+  assertEquals(isError, undefined, textOf(result));
+  return textOf(result).match(/^checkpoint: (c\d+)$/)?.[1] ?? textOf(result);
+}
+
+/** Restores a checkpoint and returns the text of the answer, which must be an error if `isError`. */
+async function restore(client: Client, checkpoint: unknown, isError?: true): Promise<string> {
+  const result = await call(client, "restore", { checkpoint });
+  assertEquals(result.isError, isError, textOf(result));
+  return textOf(result);
+}
+
+Deno.test("/mcp has the tools checkpoint and restore where the operator offers them", async () => {
+  await withPython(async (server) => {
+    await using client = await connect(server);
+    const names = (await client.listTools()).tools.map(({ name }) => name);
+    assertEquals(names.slice(-2), ["checkpoint", "restore"]);
+    await run(client, "steps = iter(['look', 'take', 'open']); next(steps)\nopen('notes', 'w').write('x')");
+    const kept = await checkpoint(client);
+    await run(client, "import os; os.remove('notes'); list(steps)");
+    for (let round = 0; round < 2; round++) {
+      assertEquals(await restore(client, kept), `restored ${kept}`);
+      assertStringIncludes(await run(client, "next(steps), open('notes').read()"), '"take",\n  "x"');
+    }
+    assertEquals((await server.send("GET", "/v1/checkpoints")).body.checkpoints, [], "they are the client's");
+  }, { mcpCheckpoints: true });
+});
+
+Deno.test("/mcp has no tool for checkpoints by default", async () => {
+  await withPython(async (server) => {
+    await using client = await connect(server);
+    for (const name of ["checkpoint", "restore"]) {
+      await assertRejects(() => call(client, name, { checkpoint: "c1" }), Error, `${name} not found`);
+    }
+  });
+});
+
+Deno.test("/mcp restores no checkpoint of another client, and reports what is wrong", async () => {
+  await withPython(async (server) => {
+    await using one = await connect(server, { token: "a-token" });
+    await using same = await connect(server, { token: "a-token" });
+    await using other = await connect(server, { token: "b-token" });
+    await run(one, "x = 'secret'");
+    const kept = await checkpoint(one);
+    for (const client of [same, other]) {
+      assertStringIncludes(
+        await restore(client, kept, true),
+        "one that you have made: found 'c1', you have none",
+      );
+      assertStringIncludes(await run(client, "x"), "NameError");
+    }
+    const mine = { authorization: "Bearer a-token" };
+    const [session] = (await server.send("GET", "/v1/sessions", undefined, mine)).body.sessions;
+    const { body } = await server.send("POST", `/v1/sessions/${session.id}/checkpoint`, undefined, mine);
+    for (const wrong of [body.id, "", "__proto__", "c".repeat(100_000)]) {
+      const message = await restore(one, wrong, true);
+      assertStringIncludes(message, "you have c1");
+      assertEquals(message.length < 300, true);
+    }
+    assertStringIncludes(await restore(one, 1, true), "expected string, received number");
+    assertStringIncludes(await run(one, "x"), "secret");
+    await run(one, "import os; ends = os.pipe()");
+    const refused = await call(one, "checkpoint");
+    assertEquals([refused.isError, textOf(refused).includes("pipe")], [true, true]);
+    assertStringIncludes(await run(one, "x"), "secret");
+  }, { tokens: ["a-token", "b-token"], mcpCheckpoints: true, maxSessions: 3 });
+});
+
+Deno.test("/mcp restores a checkpoint after its session has ended", async () => {
+  await withPython(async (server) => {
+    await using client = await connect(server);
+    await run(client, "x = 41");
+    const kept = await checkpoint(client);
+    const endAll = () => Promise.all(server.sessions.list("").map((each) => each[Symbol.asyncDispose]()));
+    await endAll();
+    assertEquals(
+      textOf(await call(client, "checkpoint")).includes("variables of earlier calls are gone"),
+      true,
+    );
+    await endAll();
+    await restore(client, kept);
+    const { content } = await call(client, "run_python_code", { python_code: "x + 1" });
+    assertStringIncludes(JSON.stringify(content), "42");
+    assertEquals(content.length, 1, "nothing is lost");
+  }, { mcpCheckpoints: true });
+});
+
+Deno.test("/mcp bounds the checkpoints of a client, and deletes them when it disconnects", async () => {
+  await withPython(async (server) => {
+    const kept = async () =>
+      Number((await server.send("GET", "/metrics")).body.match(/^paddock_checkpoints (\d+)$/m)?.[1]);
+    {
+      await using client = await connect(server);
+      await run(client, "x = 1");
+      for (let at = 1; at <= 32; at++) assertEquals(await checkpoint(client), `c${at}`);
+      assertEquals(
+        textOf(await call(client, "checkpoint")),
+        "checkpoint: c33\nThe oldest checkpoint was deleted: c1",
+      );
+      assertEquals(await kept(), 32);
+      assertStringIncludes(await restore(client, "c1", true), "found 'c1', you have c2 to c33");
+    }
+    assertEquals(await kept(), 0);
+  }, { mcpCheckpoints: true });
+});
+
+Deno.test("/mcp refuses a checkpoint without room, and the session goes on", async () => {
+  await withPython(async (server) => {
+    await using client = await connect(server);
+    await run(client, "x = 1");
+    const first = await checkpoint(client);
+    const { isError, ...full } = await call(client, "checkpoint");
+    assertEquals(isError, true);
+    assertStringIncludes(textOf(full), "more checkpoints as you may hold 1 now and hold 1");
+    await restore(client, first);
+    assertStringIncludes(await run(client, "x"), "1");
+  }, { mcpCheckpoints: true, checkpointLimits: { count: 1 } });
+});
+
+Deno.test("/mcp cannot have checkpoints that its pool has not", () => {
+  assertThrows(
+    () => served({ mcpCheckpoints: true }),
+    TypeError,
+    "'pool' must be one whose sessions have checkpoints",
+  );
 });
