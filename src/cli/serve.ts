@@ -115,7 +115,7 @@ export function serveCommand(): Command {
     )
     .option(
       "--checkpoint-memory <MiB>",
-      "memory for the checkpoints of sessions that clients keep; each token has a share",
+      "memory for the checkpoints that clients or sessions of a cluster keep; each token has a share",
       parseWholeNumber(1),
       1024,
     )

@@ -8,6 +8,7 @@ import {
   GUEST_FILE_ERROR_CODES,
   GuestFileError,
   SandboxError,
+  SandboxLostError,
   SessionClosedError,
 } from "../errors.ts";
 import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
@@ -24,6 +25,12 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Nothing took a message: no slot is free, or the node that had one takes no more work. */
 export class NoReceiverError extends SandboxError {}
+
+/** A node has no slot for a session, or is draining. */
+export class NoSlotError extends SandboxError {}
+
+/** A session that has checkpoints is not on its node any more. The node has done nothing for the call. */
+export class NotDoneError extends SandboxLostError {}
 
 /** Fields of an `exec` call that its options give, and its parts. */
 export function toExecCall(
@@ -131,6 +138,8 @@ export function toErrorReply(error: unknown): Reply & { kind: "error" } {
   if (error instanceof CheckpointError) {
     return { kind: "error", code: "checkpoint", message, reason: error.code };
   }
+  if (error instanceof NoSlotError) return { kind: "error", code: "no_slot", message };
+  if (error instanceof NotDoneError) return { kind: "error", code: "moved", message };
   if (error instanceof ServerError) return { kind: "error", code: "busy", message };
   if (error instanceof SandboxError) return { kind: "error", code: "sandbox", message };
   if (error instanceof DOMException && error.name === "AbortError") {
@@ -141,7 +150,8 @@ export function toErrorReply(error: unknown): Reply & { kind: "error" } {
 
 /** Returns the error of a reply, as a session of this process would throw it. */
 export function fromErrorReply({ code, message, reason }: Reply & { kind: "error" }): Error {
-  if (code === "draining") return new NoReceiverError(message);
+  if (code === "no_slot") return new NoReceiverError(message);
+  if (code === "moved") return new NotDoneError(message);
   if (code === "argument_range") return new ArgumentRangeError(message);
   if (code === "argument_type") return new ArgumentTypeError(message);
   if (code === "session_closed") return new SessionClosedError(message);
@@ -149,5 +159,6 @@ export function fromErrorReply({ code, message, reason }: Reply & { kind: "error
   if (code === "guest_file" && fileCode) return new GuestFileError(message, { code: fileCode });
   const checkpointCode = CHECKPOINT_ERROR_CODES.find((known) => known === reason);
   if (code === "checkpoint" && checkpointCode) return new CheckpointError(message, { code: checkpointCode });
+  if (code === "aborted") return new SandboxLostError("Cannot finish call as its node has stopped it");
   return new SandboxError(`The node refused the call: ${message}`);
 }

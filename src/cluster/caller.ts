@@ -1,6 +1,6 @@
 import { abortable, Deadline } from "../async/abort.ts";
 import { SandboxError, SandboxLostError } from "../errors.ts";
-import { fromErrorReply, NoReceiverError } from "./call_codec.ts";
+import { fromErrorReply, NoReceiverError, NotDoneError } from "./call_codec.ts";
 import { type Call, type Control, type Reply, replySchema } from "./calls.ts";
 import { encodeMessage } from "./message.ts";
 import { NodeDirectory } from "./node_directory.ts";
@@ -134,21 +134,39 @@ export class Caller implements AsyncDisposable {
   }
 
   /**
+   * Continues a session on a node from its last checkpoint.
+   *
+   * @throws {NoReceiverError} if the node is draining.
+   * @throws {SandboxLostError} if the node stops or cannot be reached.
+   */
+  async resume(
+    node: string,
+    request: Omit<Extract<Request, { op: "resume" }>, "op">,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<Reply & { kind: "opened" }> {
+    const { reply } = await this.callNode(node, { op: "resume", ...request }, { signal });
+    if (reply.kind !== "opened") throw unexpected(reply);
+    this.#unconfirmed.set(reply.session, { owner: request.owner });
+    return reply;
+  }
+
+  /**
    * Calls a node.
    *
+   * @throws {NotDoneError} if it has received nothing, as it stopped before or cannot be reached.
    * @throws {SandboxLostError} if the node stops or cannot be reached.
    * @throws the error of the call.
    */
   async callNode(node: string, request: Request, options: CallOptions = {}): Promise<Answer> {
     options.signal?.throwIfAborted();
     if (!this.peer.isConnected || this.directory.find(node) === undefined) {
-      throw new SandboxLostError("Cannot use session as its node stopped or cannot be reached");
+      throw new NotDoneError("Cannot use session as its node stopped or cannot be reached");
     }
     try {
       return await this.#send(this.peer.subjects.node(node), request, { ...options, node });
     } catch (error) {
-      if (!(error instanceof NoReceiverError)) throw error;
-      throw new SandboxLostError("Cannot use session as its node has stopped", { cause: error });
+      if (!(error instanceof NoReceiverError) || request.op === "resume") throw error;
+      throw new NotDoneError("Cannot use session as its node has stopped", { cause: error });
     }
   }
 

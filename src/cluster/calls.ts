@@ -12,6 +12,7 @@ import {
   MAX_INPUT_NAME_CHARACTERS,
   MAX_INPUTS,
 } from "../sandbox/exec_inputs.ts";
+import { MAX_EVERY_SECONDS } from "../sandbox/checkpoint/recovery.ts";
 import { MAX_FILES, MAX_PATH_CHARACTERS, MAX_SESSION_TOOLS } from "../wire/limits.ts";
 import { mimeBundleSchema } from "../wire/v1.ts";
 import { TOOL_NAME } from "../wire/v1_tools.ts";
@@ -32,6 +33,7 @@ const inputs = z.array(
     part,
   ]),
 ).max(MAX_INPUTS);
+const every = z.union([z.literal("exec"), z.number().positive().max(MAX_EVERY_SECONDS)]).optional();
 const limits = {
   timeoutMs: z.number().optional(),
   memoryBytes: z.number().optional(),
@@ -43,7 +45,11 @@ const callSchemas = [
     op: z.literal("open"),
     ...from,
     seed: z.int().optional(),
+    /** When the session takes checkpoints, so that it can continue on another node. */
+    every,
   }),
+  /** Continues a session of another node from its last checkpoint; with `seed`, if it has none. */
+  z.strictObject({ op: z.literal("resume"), ...inSession, seed: z.int().optional(), every }),
   z.strictObject({
     op: z.literal("exec"),
     ...inSession,
@@ -126,17 +132,23 @@ export const CALL_ERROR_CODES = [
   "argument_type",
   "busy",
   "checkpoint",
-  "draining",
+  "no_slot",
   "guest_file",
   "internal",
   "invalid",
+  "moved",
   "sandbox",
   "session_closed",
 ] as const;
 
 /** A reply to a call. `output`, `display`, `tool` and `toolEnd` come before the last one. */
 export const replySchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("opened"), session: z.string().regex(SESSION_ID) }),
+  z.object({
+    kind: z.literal("opened"),
+    session: z.string().regex(SESSION_ID),
+    /** The checkpoint from which it continues: calls before it, and Unix time in milliseconds. */
+    restored: z.object({ calls: part, takenAt: part }).optional(),
+  }),
   z.object({ kind: z.literal("output"), stream: z.enum(["stdout", "stderr"]), text: z.string() }),
   z.object({ kind: z.literal("display"), bundle: mimeBundleSchema }),
   z.object({

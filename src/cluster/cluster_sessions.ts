@@ -14,8 +14,8 @@ import { checkSeed } from "../sandbox/exec_check.ts";
 import { disposeUnless, Lease } from "../sandbox/lease.ts";
 import { NoReceiverError } from "./call_codec.ts";
 import { Caller } from "./caller.ts";
-import { refuseCheckpointEvery } from "./fork.ts";
-import { NatsSession } from "./nats_session.ts";
+import { checkEvery } from "../sandbox/checkpoint/recovery.ts";
+import { NatsSession, type NatsSessionOptions } from "./nats_session.ts";
 import type { NodeProperties } from "./nodes_bucket.ts";
 import type { PeerOptions } from "./peer.ts";
 import { admit, Rate } from "./placement.ts";
@@ -44,7 +44,7 @@ export interface ClusterSessionsOptions extends PeerOptions {
 }
 
 /** Options of {@linkcode ClusterSessions.open}. */
-export interface OpenOptions extends Pick<SandboxAcquireOptions, "seed" | "signal"> {
+export interface OpenOptions extends Pick<SandboxAcquireOptions, "seed" | "checkpointEvery" | "signal"> {
   /** Owner whose memory the messages of the session take: a SHA-256, or nothing. */
   readonly owner: string;
 }
@@ -136,13 +136,14 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
   async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
     const { seed, once = false, from, owner = "", checkpointEvery, signal } = options;
     checkSeed(seed);
-    refuseCheckpointEvery(checkpointEvery);
+    checkEvery(checkpointEvery);
     if (from && seed !== undefined) {
       throw new ArgumentTypeError("Cannot acquire session as only one of 'seed' and 'from' may be given");
     }
     const account = owner === "" ? "" : await sha256(owner);
-    const id = await this.open({ seed, owner: account, signal });
-    const lease = await this.lease(id, { owner: account, once });
+    const every = once ? undefined : checkpointEvery; // a single program leaves no state
+    const id = await this.open({ seed, checkpointEvery: every, owner: account, signal });
+    const lease = await this.lease(id, { owner: account, once, seed, every });
     return from ? await disposeUnless(lease, lease.session.restore(from, { owner, signal })) : lease;
   }
 
@@ -181,15 +182,18 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
   }
 
   /** Returns a lease of a session that was opened. */
-  async lease(id: string, { owner, once = false }: { owner: string; once?: boolean }): Promise<Lease> {
-    const properties = await this.#caller.directory.readProperties(nodeOf(id));
-    if (properties === undefined) throw new SandboxLostError("Cannot use session as its node has stopped");
+  async lease(
+    id: string,
+    options: Pick<NatsSessionOptions, "owner" | "once" | "seed" | "every">,
+  ): Promise<Lease> {
+    const home = await this.#caller.directory.readProperties(nodeOf(id));
+    if (home === undefined) throw new SandboxLostError("Cannot use session as its node has stopped");
+    const { owner } = options;
     const session = new NatsSession({
+      ...options,
       caller: this.#caller,
       id,
-      owner,
-      once,
-      profile: properties.profile,
+      home,
       acquire: async (signal) => await this.lease(await this.open({ owner, signal }), { owner }),
     });
     const lease = new Lease(session, () => {
@@ -210,11 +214,12 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
 
   /** Returns the id of a session, or `undefined` if no slot is free. */
   async #tryOpen(options: OpenOptions, signal: AbortSignal): Promise<string | undefined> {
-    const { seed, owner } = options;
+    const { seed, owner, checkpointEvery: every } = options;
     try {
       const id = await this.#caller.open(this.profile, {
         owner,
         ...(seed !== undefined && { seed }),
+        ...(every !== undefined && { every }),
       }, { signal });
       this.#grants.count(performance.now());
       return id;

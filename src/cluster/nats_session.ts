@@ -5,6 +5,7 @@ import type {
   BranchingLease,
   BranchingSession,
   Checkpoint,
+  CheckpointEvery,
   CheckpointOptions,
   ExecOptions,
   ExecResult,
@@ -17,7 +18,6 @@ import type {
 } from "../sandbox/exec.ts";
 import {
   checkContents,
-  type CheckedProfile,
   checkExec,
   checkPath,
   checkResetMode,
@@ -27,7 +27,7 @@ import {
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
 import { forkSession } from "../sandbox/checkpoint/fork.ts";
 import { disposeUnless } from "../sandbox/lease.ts";
-import { fromResultReply, partAt, toExecCall } from "./call_codec.ts";
+import { fromResultReply, NotDoneError, partAt, toExecCall } from "./call_codec.ts";
 import { shellResponse } from "../client/responses.ts";
 import type { Reply } from "./calls.ts";
 import {
@@ -39,16 +39,27 @@ import {
   unexpected,
 } from "./caller.ts";
 
+import type { NodeProperties } from "./nodes_bucket.ts";
+import { SessionMoves } from "./session_moves.ts";
+
 /** Options of {@linkcode NatsSession}. */
 export interface NatsSessionOptions {
   readonly caller: Caller;
   readonly id: string;
   /** Owner whose memory its messages take on the node: a SHA-256, or nothing. */
   readonly owner: string;
-  /** Profile of its node. */
-  readonly profile: CheckedProfile & { readonly shell: boolean };
-  /** True if the session is for one exec, with which it ends on its node. */
-  readonly once: boolean;
+  /** Its first node. */
+  readonly home: NodeProperties;
+  /**
+   * True if the session is for one exec, with which it ends on its node.
+   *
+   * @default false
+   */
+  readonly once?: boolean | undefined;
+  /** Seed of its start. */
+  readonly seed?: number | undefined;
+  /** When it takes checkpoints, with which it continues on another node. */
+  readonly every?: CheckpointEvery | undefined;
   /** Leases a session for a copy. */
   readonly acquire: (signal: AbortSignal | undefined) => Promise<BranchingLease>;
 }
@@ -59,24 +70,30 @@ type SessionRequest = Extract<Request, { session: string }> extends infer One
 
 const encoder = new TextEncoder();
 
-/** A session of a node. Calls run one after the other, in order. It throws the same errors as a local session. */
+/** Nodes that one call may find stopped before it reports that. */
+const MAX_MOVES = 16;
+
+/**
+ * A session of a node. Calls run one after the other, in order. It throws the same errors as a local session. If its node
+ * is lost and it has checkpoints, its next call continues on another node.
+ */
 export class NatsSession implements BranchingSession {
-  readonly id: string;
   readonly #options: NatsSessionOptions;
   readonly #queue = new SerialQueue();
-  /** Set if the effect of a call is unknown: the session has no known state then. */
+  readonly #moves: SessionMoves;
+  /** Set if the effect of a call is unknown: the session has no known state on this node then. */
   #lost: SandboxLostError | undefined;
   #hasEnded = false;
 
   constructor(options: NatsSessionOptions) {
-    this.id = options.id;
     this.#options = options;
+    this.#moves = new SessionMoves(options);
   }
 
   /** {@inheritDoc PythonSession.exec} */
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
-    const { profile, once } = this.#options;
-    checkExec(code, options, profile);
+    const { home, once } = this.#options;
+    checkExec(code, options, home.profile);
     const { head, parts } = toExecCall(code, options);
     const { onOutput, onDisplay, tools } = options;
     const { reply, parts: files } = await this.#enqueue(
@@ -86,12 +103,12 @@ export class NatsSession implements BranchingSession {
     );
     if (once) this.#hasEnded = true;
     if (reply.kind !== "result") throw unexpected(reply);
-    return fromResultReply(reply, files);
+    return this.#moves.report(fromResultReply(reply, files));
   }
 
   /** {@inheritDoc PythonSession.shell} */
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
-    checkShell(command, options, this.#options.profile);
+    checkShell(command, options, this.#options.home.profile);
     const { timeoutMs, memoryBytes, silenceMs, stdin, signal, onOutput } = options;
     const limits = withoutUndefined({ timeoutMs, memoryBytes, silenceMs, stdin });
     const follows = onOutput ? { follows: ["output" as const] } : {};
@@ -99,7 +116,7 @@ export class NatsSession implements BranchingSession {
       onOutput,
     });
     if (reply.kind !== "result") throw unexpected(reply);
-    return z.parse(shellResponse, reply.result);
+    return this.#moves.report(z.parse(shellResponse, reply.result));
   }
 
   /** {@inheritDoc PythonSession.writeFile} */
@@ -154,7 +171,7 @@ export class NatsSession implements BranchingSession {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    await this.#options.caller.end(this.id, this.#options.owner);
+    await this.#options.caller.end(this.#moves.id, this.#options.owner);
   }
 
   async #enqueue(
@@ -162,7 +179,31 @@ export class NatsSession implements BranchingSession {
     options: Pick<CallOptions, "parts" | "signal"> = {},
     followed: Pick<ExecOptions, "onOutput" | "onDisplay" | "tools"> = {},
   ): Promise<Answer> {
-    return await this.#queue.run(() => this.#call(request, options, followed), { signal: options.signal });
+    return await this.#queue.run(() => this.#callOrMove(request, options, followed), {
+      signal: options.signal,
+    });
+  }
+
+  /** Continues on another node if the session's has stopped, and repeats a call that was not begun. */
+  async #callOrMove(
+    request: SessionRequest,
+    options: Pick<CallOptions, "parts" | "signal">,
+    followed: Pick<ExecOptions, "onOutput" | "onDisplay" | "tools">,
+  ): Promise<Answer> {
+    for (let move = 0;; move++) {
+      try {
+        if (this.#lost) await this.#moves.move(this.#lost, options.signal);
+        this.#lost = undefined;
+        const answer = await this.#call(request, options, followed);
+        this.#moves.count(request);
+        return answer;
+      } catch (error) {
+        if (error instanceof SandboxLostError) this.#lost = error;
+        else if (options.signal?.aborted) this.#moves.count(request);
+        const isRepeated = error instanceof NotDoneError && this.#options.every !== undefined;
+        if (!isRepeated || move >= MAX_MOVES) throw error;
+      }
+    }
   }
 
   async #call(
@@ -170,19 +211,15 @@ export class NatsSession implements BranchingSession {
     { parts, signal }: Pick<CallOptions, "parts" | "signal">,
     followed: Pick<ExecOptions, "onOutput" | "onDisplay" | "tools">,
   ): Promise<Answer> {
-    if (this.#lost) throw this.#lost;
     const { caller, owner } = this.#options;
     const events = new CallEvents(followed, signal);
     try {
       const answer = await caller.callSession(
-        { ...request, session: this.id, owner } as Extract<Request, { session: string }>,
+        { ...request, session: this.#moves.id, owner } as Extract<Request, { session: string }>,
         { parts, signal: events.signal, onEvent: events.receive.bind(events) },
       );
       await events.settle();
       return answer;
-    } catch (error) {
-      if (error instanceof SandboxLostError) this.#lost = error;
-      throw error;
     } finally {
       events.end();
     }

@@ -1,3 +1,5 @@
+import { NotDoneError } from "./call_codec.ts";
+import type { KeptState } from "./session_states.ts";
 import type { SlotLease } from "./slot_offers.ts";
 
 /** Options of {@linkcode NodeSession}. */
@@ -7,6 +9,10 @@ export interface NodeSessionOptions {
   /** Member that opened it. */
   readonly caller: string;
   readonly owner: string;
+  /** Its checkpoints, with which it can continue on another node. */
+  readonly kept?: KeptState | undefined;
+  /** Called once, when its caller uses or confirms it. */
+  readonly onConfirm: () => void;
   /** Called once, when it begins to end. */
   readonly onEnd: () => void;
 }
@@ -20,20 +26,29 @@ export class NodeSession implements AsyncDisposable {
   readonly lease: SlotLease;
   readonly caller: string;
   readonly owner: string;
-  /** Number of calls that run or wait. */
-  users = 0;
+  readonly kept: KeptState | undefined;
   readonly #options: NodeSessionOptions;
   readonly #createdAt = performance.now();
+  /** Number of calls that run or wait. */
+  #users = 0;
+  #whenUnused = Promise.withResolvers<void>();
   #isConfirmed = false;
+  #moving: Promise<void> | undefined;
   #ended: Promise<void> | undefined;
 
   constructor(options: NodeSessionOptions) {
-    const { id, lease, caller, owner } = options;
+    const { id, lease, caller, owner, kept } = options;
     this.id = id;
     this.lease = lease;
     this.caller = caller;
     this.owner = owner;
+    this.kept = kept;
     this.#options = options;
+  }
+
+  /** Number of calls that run or wait. */
+  get users(): number {
+    return this.#users;
   }
 
   /** True if the caller may use it. */
@@ -43,16 +58,19 @@ export class NodeSession implements AsyncDisposable {
 
   /** The caller has it: it waits for use without a limit. */
   confirm(): void {
+    if (!this.#isConfirmed) this.#options.onConfirm();
     this.#isConfirmed = true;
   }
 
   /** Begins a use, which ends when the returned object is disposed. */
   use(): Disposable {
-    this.#isConfirmed = true;
-    this.users++;
+    this.confirm();
+    this.#users++;
     return {
       [Symbol.dispose]: () => {
-        this.users--;
+        if (--this.#users > 0) return;
+        this.#whenUnused.resolve();
+        this.#whenUnused = Promise.withResolvers();
       },
     };
   }
@@ -62,14 +80,34 @@ export class NodeSession implements AsyncDisposable {
     return !this.#isConfirmed && performance.now() - this.#createdAt > CONFIRM_MS;
   }
 
-  /** Ends it, and with it the calls that run. */
+  /** Stores its state after the calls that run, and ends it. Later calls get {@linkcode NotDoneError}. */
+  async move(): Promise<void> {
+    this.#moving ??= this.#move();
+    await this.#moving;
+  }
+
+  /** @throws {NotDoneError} after its state was stored, if it is moved to another node. */
+  async requireHere(): Promise<void> {
+    if (this.#moving === undefined) return;
+    await this.#moving;
+    throw new NotDoneError("The session continues on another node");
+  }
+
+  /** Ends it, and with it the calls that run. Its checkpoint in the store remains. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended ??= this.#end();
     await this.#ended;
   }
 
+  async #move(): Promise<void> {
+    while (this.#users > 0) await this.#whenUnused.promise;
+    await this.kept?.settle().catch(() => {}); // the earlier checkpoint remains
+    await this[Symbol.asyncDispose]();
+  }
+
   async #end(): Promise<void> {
     this.#options.onEnd();
     await this.lease[Symbol.asyncDispose]();
+    await this.kept?.[Symbol.asyncDispose]();
   }
 }

@@ -20,8 +20,10 @@ export interface NodeProperties {
     readonly memoryBytes: number;
     readonly outputBytes: number;
   };
-  /** Name of the base image, a hash of what it is made from. */
+  /** SHA-256 of the bytes of the base image. */
   readonly image: string;
+  /** Identifies the key of its checkpoints, and does not tell it. */
+  readonly key: string;
   /** Number of sessions of its pool. */
   readonly slots: number;
   /** Number of slots that wait for work. */
@@ -41,6 +43,7 @@ export interface NodeBeat extends Pick<NodeProperties, "id" | "free" | "sessions
 }
 
 const load = { free: z.int().nonnegative(), sessions: z.int().nonnegative(), draining: z.boolean() };
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
 const id = z.string().regex(PEER_ID);
 
 const nodePropertiesSchema: z.core.$ZodType<NodeProperties> = z.strictObject({
@@ -49,14 +52,15 @@ const nodePropertiesSchema: z.core.$ZodType<NodeProperties> = z.strictObject({
   host: z.string().max(256),
   profile: z.strictObject({
     name: z.string().regex(TOKEN),
-    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    sha256: hash,
     hostTools: z.boolean(),
     shell: z.boolean(),
     timeoutMs: z.number(),
     memoryBytes: z.number(),
     outputBytes: z.number(),
   }),
-  image: z.string().regex(/^[0-9a-f]{32}$/),
+  image: hash,
+  key: hash,
   slots: z.int().min(1),
   ...load,
   startedAt: z.number(),

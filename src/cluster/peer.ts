@@ -69,7 +69,7 @@ type InboxHandler = (received: Received | undefined) => void;
 
 const BUFFER_BYTES = 512 * 1024 * 1024;
 /** Owners that share the memory. Half of it is divided among so many. */
-const OWNERS = 8;
+export const OWNERS = 8;
 /** Largest payload that is sent whole, below NATS' default limit of 1 MiB. */
 const MAX_WHOLE_BYTES = 1_000_000;
 /** Bytes of a payload that NATS counts beside a message. */

@@ -1,9 +1,45 @@
 /**
- * What Paddock itself decides about placement: which calls are refused when no slot is free. Which free slot gets new
- * work is decided by NATS.
+ * What Paddock itself decides about placement: which calls are refused when no slot is free, and on which node a session
+ * continues. Which free slot gets new work is decided by NATS.
  *
  * @module
  */
+import type { NodeProperties } from "./nodes_bucket.ts";
+
+/** What a node must share with the one that had a session to continue it. */
+export interface SessionHome extends Pick<NodeProperties, "image" | "key"> {
+  readonly profile: Pick<NodeProperties["profile"], "sha256">;
+}
+
+/** What {@linkcode chooseNode} reads of a node. */
+export type CandidateNode = SessionHome & Pick<NodeProperties, "id" | "free" | "sessions" | "draining">;
+
+/**
+ * Chooses the node on which a session continues: one with a free slot if there is any, in proportion to these slots, so
+ * that the sessions of a lost node do not all go to the same one. Otherwise the one with the fewest sessions, where it
+ * waits. Returns `undefined` if no node shares image, profile and key, or all of them are draining or in `tried`.
+ */
+export function chooseNode<Node extends CandidateNode>(
+  nodes: readonly Node[],
+  { home, tried, random }: {
+    home: SessionHome;
+    tried: ReadonlySet<string>;
+    /** A number from 0 to less than 1. */
+    random: number;
+  },
+): Node | undefined {
+  const fitting = nodes.filter((node) =>
+    node.image === home.image && node.key === home.key && node.profile.sha256 === home.profile.sha256 &&
+    !node.draining && !tried.has(node.id)
+  );
+  const free = fitting.filter((node) => node.free > 0);
+  let place = random * free.reduce((sum, node) => sum + node.free, 0);
+  for (const node of free) {
+    if (place < node.free) return node;
+    place -= node.free;
+  }
+  return fitting.toSorted((one, other) => one.sessions - other.sessions)[0];
+}
 
 /** Load that a caller sees when a call finds no free slot. */
 export interface Demand {

@@ -12,15 +12,16 @@ import type {
   SandboxAcquireOptions,
   SessionPool,
 } from "../sandbox/exec.ts";
-import { disposeUnless, Lease } from "../sandbox/lease.ts";
-import { refuseCheckpointEvery } from "./fork.ts";
+import { disposeUnless, Lease, type Recoverable } from "../sandbox/lease.ts";
+import { checkEvery } from "../sandbox/checkpoint/recovery.ts";
+import type { SandboxPool } from "../sandbox/pool.ts";
 import type { NatsSubscription } from "./nats_client.ts";
 import type { Peer, Received } from "./peer.ts";
 
 /** Options of {@linkcode SlotOffers}. */
 export interface SlotOffersOptions {
   readonly peer: Peer;
-  readonly pool: BranchingPool;
+  readonly pool: SandboxPool;
   /** Number of sessions of the pool. */
   readonly slots: number;
   /** Profile of its sessions, as in the subject of its work. */
@@ -38,7 +39,9 @@ export interface SlotOffersOptions {
 }
 
 /** A session of a slot. Disposing the lease offers the slot again. */
-export type SlotLease = BranchingLease;
+export interface SlotLease extends BranchingLease {
+  readonly recovery: Recoverable | undefined;
+}
 
 interface Offer {
   readonly lease: SlotLease;
@@ -101,11 +104,12 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
 
   /** Leases a session to a caller of this process. It waits if all are in use. */
   async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
-    const { seed, once, from, owner, checkpointEvery, signal } = options;
+    const { seed, once, from, owner, checkpointEvery: every, checkpointMemory: memory, signal } = options;
     checkSeed(seed);
-    refuseCheckpointEvery(checkpointEvery);
+    checkEvery(every);
     signal?.throwIfAborted();
-    const taken = await this.#take(signal);
+    const taken = await this.take(signal);
+    if (every !== undefined) taken.recovery?.setRecovery({ every, memory });
     const then = once && this.#options.rewinds ? "rewind" as const : undefined;
     const lease = new Lease(taken.session, () => taken[Symbol.asyncDispose](), {
       then,
@@ -157,6 +161,7 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
         const ended = Promise.withResolvers<void>();
         this.#offer({
           session: lease.session,
+          recovery: lease.recovery,
           async [Symbol.asyncDispose]() {
             await lease[Symbol.asyncDispose]();
             ended.resolve();
@@ -204,7 +209,8 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
     if (this.free > 0) peer.post(peer.subjects.free(profile), {});
   }
 
-  async #take(signal: AbortSignal | undefined): Promise<SlotLease> {
+  /** Leases the session of a slot, before callers of the cluster. It waits if all are in use. */
+  async take(signal: AbortSignal | undefined): Promise<SlotLease> {
     {
       using _turn = await this.#withdrawals.acquire(signal);
       for (const offer of [...this.#offers]) {

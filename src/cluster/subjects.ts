@@ -82,6 +82,11 @@ export class Subjects {
     return isInbox && PEER_ID.test(peer) && INBOX_TOKEN.test(token) ? subject : undefined;
   }
 
+  /** Bucket of the object store with the checkpoints of sessions. */
+  get statesBucket(): string {
+    return `paddock_${this.cluster}_states`;
+  }
+
   /** Bucket with the properties of nodes. */
   get nodesBucket(): string {
     return `paddock_${this.cluster}_nodes`;

@@ -224,6 +224,29 @@ export interface CheckpointMemory {
   resize(bytes: number): void;
 }
 
+/** How a session returns to checkpoints that it takes by itself. */
+export interface RecoveryOptions {
+  readonly every: CheckpointEvery;
+  /**
+   * Room for the checkpoint.
+   *
+   * @default no limit but that of the profile
+   */
+  readonly memory?: CheckpointMemory | undefined;
+  /**
+   * Owner of the checkpoints that `store` gets.
+   *
+   * @default ""
+   */
+  readonly owner?: string | undefined;
+  /**
+   * Stores each checkpoint elsewhere, before the call that made it due ends. `calls` is the number of execs, commands and
+   * written files that had ended since the session has these options. A `SandboxError` means that the earlier
+   * checkpoint remains.
+   */
+  readonly store?: ((checkpoint: Checkpoint, at: { readonly calls: number }) => Promise<void>) | undefined;
+}
+
 /** A checkpoint to which a session returned by itself, as its interpreter was lost. */
 export interface RestoredFrom {
   /**

@@ -1,6 +1,6 @@
 import type { CheckpointScope } from "./checkpoint/checkpoint.ts";
-import { Recovery, type RecoveryOptions } from "./checkpoint/recovery.ts";
-import type { ExecOutcome, RestoredFrom } from "./exec.ts";
+import { Recovery, type RecoveryParts } from "./checkpoint/recovery.ts";
+import type { ExecOutcome, RecoveryOptions, RestoredFrom } from "./exec.ts";
 import type { GuestLink } from "./guest_link.ts";
 import { FrameKind } from "./protocol.ts";
 
@@ -44,11 +44,14 @@ export class Interpreter {
   }
 
   /** Lets the session return to a checkpoint when its interpreter is lost. Without options, it starts again then. */
-  setRecovery(options: RecoveryOptions | undefined, onDue: () => void): void {
+  setRecovery(
+    options: Pick<RecoveryOptions, "every" | "memory"> | undefined,
+    parts: Pick<RecoveryParts, "onDue" | "store">,
+  ): void {
     this.#recovery?.[Symbol.dispose]();
     this.#recovery = options && new Recovery(options, {
+      ...parts,
       maxBytes: async () => (await this.#source.checkpointScope()).maxBytes,
-      onDue,
     });
   }
 

@@ -7,6 +7,7 @@ import type {
   ExecOptions,
   ExecResult,
   ForkOptions,
+  RecoveryOptions,
   ResetOptions,
   RestoreOptions,
   ShellOptions,
@@ -16,6 +17,15 @@ import type {
 /** Options of a {@linkcode Lease}. */
 export interface LeaseOptions extends Pick<ExecOptions, "then"> {
   readonly fork?: BranchingSession["fork"];
+  readonly recovery?: Recoverable | undefined;
+}
+
+/** A session that can return to checkpoints that it takes by itself. */
+export interface Recoverable {
+  /** Lets it return to a checkpoint when its interpreter is lost. Without options, it starts again then. */
+  setRecovery(options: RecoveryOptions | undefined): void;
+  /** Takes a checkpoint now, unless nothing has happened since the last one. */
+  takeCheckpoint(): Promise<void>;
 }
 
 /**
@@ -25,6 +35,8 @@ export interface LeaseOptions extends Pick<ExecOptions, "then"> {
 export class Lease implements BranchingLease {
   /** The leased session. Disposing it also ends the lease. */
   readonly session: BranchingSession;
+  /** Checkpoints that the session takes by itself; `undefined` if it cannot. */
+  readonly recovery: Recoverable | undefined;
   readonly #release: () => void;
   readonly #ended = new AbortController();
 
@@ -36,8 +48,9 @@ export class Lease implements BranchingLease {
   constructor(
     session: BranchingSession,
     release: () => void,
-    { then, fork = session.fork.bind(session) }: LeaseOptions = {},
+    { then, recovery, fork = session.fork.bind(session) }: LeaseOptions = {},
   ) {
+    this.recovery = recovery;
     this.#release = release;
     const parts = { ended: this.#ended.signal, endLease: () => this[Symbol.asyncDispose](), then };
     this.session = new LeasedSession(session, parts, fork);

@@ -1,6 +1,12 @@
 import { Semaphore, SerialQueue } from "../async/semaphore.ts";
 import { ArgumentRangeError, ArgumentTypeError, SandboxError } from "../errors.ts";
-import { openCheckpoint, readCheckpoint } from "./checkpoint/checkpoint.ts";
+import {
+  type CheckpointOrigin,
+  checkpointOrigin,
+  type CheckpointScope,
+  openCheckpoint,
+  readCheckpoint,
+} from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
 import { forkSession } from "./checkpoint/fork.ts";
 import { checkEvery } from "./checkpoint/recovery.ts";
@@ -150,10 +156,14 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   /** {@inheritDoc BranchingPool.readCheckpoint} */
   async readCheckpoint(bytes: Uint8Array, { owner }: CheckpointOptions = {}): Promise<Checkpoint> {
     const checkpoint = await readCheckpoint(bytes);
-    const { sandbox } = this.#processes[0] ?? this.#processWithRoom();
-    const expand = await openCheckpoint(checkpoint, await (await sandbox).checkpointScope(), { owner });
+    const expand = await openCheckpoint(checkpoint, await this.#checkpointScope(), { owner });
     await expand();
     return checkpoint;
+  }
+
+  /** Returns what the checkpoints of its sessions are bound to, as texts that tell nothing of the key. */
+  async checkpointOrigin(): Promise<CheckpointOrigin> {
+    return await checkpointOrigin(await this.#checkpointScope());
   }
 
   /** Ends every session, leased or idle, and waits until their processes have ended. */
@@ -171,6 +181,11 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     await this.#detected.catch(() => {}); // the error has been passed to the waiters
   }
 
+  async #checkpointScope(): Promise<CheckpointScope> {
+    const { sandbox } = this.#processes[0] ?? this.#processWithRoom();
+    return await (await sandbox).checkpointScope();
+  }
+
   async #lease(
     { once, signal }: Pick<AcquireOptions, "once" | "signal">,
   ): Promise<{ lease: Lease; session: Session }> {
@@ -183,7 +198,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     };
     const fork = (count: number, options?: ForkOptions) => this.#fork(session, count, options);
     const then = once && this.#options.resetMode === "rewind" ? "rewind" as const : undefined;
-    const lease = new Lease(session, release, { then, fork });
+    const lease = new Lease(session, release, { then, fork, recovery: session });
     return { lease, session };
   }
 

@@ -3,7 +3,7 @@ import { SerialQueue } from "../async/semaphore.ts";
 import { SessionClosedError } from "../errors.ts";
 import { type CheckpointScope, openCheckpoint, sealCheckpoint } from "./checkpoint/checkpoint.ts";
 import { forkSession } from "./checkpoint/fork.ts";
-import { checkEvery, type RecoveryOptions } from "./checkpoint/recovery.ts";
+import { checkEvery } from "./checkpoint/recovery.ts";
 import { captureState, restoreState, type SessionState } from "./checkpoint/state.ts";
 import type { Reseeding } from "./checkpoint/transfer.ts";
 import type {
@@ -15,6 +15,7 @@ import type {
   ExecOptions,
   ExecResult,
   ForkOptions,
+  RecoveryOptions,
   ResetOptions,
   RestoreOptions,
   ShellOptions,
@@ -88,10 +89,18 @@ export class Session implements BranchingSession {
 
   /** Lets the session return to a checkpoint when its interpreter is lost. Without options, it starts again then. */
   setRecovery(options: RecoveryOptions | undefined): void {
-    const takeCheckpoint = () => this.#enqueue(() => this.#interpreter.takeDueCheckpoint());
-    this.#interpreter.setRecovery(options, () => {
-      takeCheckpoint().catch(() => {}); // the session is disposed, or its next call reports the error
+    const { store, owner } = options ?? {};
+    this.#interpreter.setRecovery(options, {
+      onDue: () => {
+        this.takeCheckpoint().catch(() => {}); // the session is disposed, or its next call reports the error
+      },
+      store: store && (async (state, at) => await store(await this.#seal(state.slice(), { owner }), at)),
     });
+  }
+
+  /** Takes a checkpoint of the session's recovery now, unless nothing has happened since the last one. */
+  async takeCheckpoint(): Promise<void> {
+    await this.#enqueue(() => this.#interpreter.takeDueCheckpoint());
   }
 
   /**
@@ -279,6 +288,14 @@ export class Session implements BranchingSession {
     this.#interpreter.noteLoss(result);
     await this.#finish(link, end, { result, signal });
     return result;
+  }
+
+  /** Makes a checkpoint of a state that was captured for the session's recovery. */
+  async #seal(state: Uint8Array<ArrayBuffer>, { owner = "" }: CheckpointOptions): Promise<Checkpoint> {
+    const scope = await this.#source.checkpointScope();
+    using reservation = await scope.compressor.reserve(owner);
+    reservation.bytes = state.length;
+    return await sealCheckpoint(state, scope, { owner, tools: this.#tools });
   }
 
   async #captureState({ maxBytes }: CheckpointScope): Promise<SessionState> {

@@ -12,26 +12,11 @@ import { PaddockClient } from "../../src/client/paddock_client.ts";
 import { loadProfile } from "../../src/sandbox/profile/profile.ts";
 import { SandboxPool } from "../../src/sandbox/pool.ts";
 import { CONTRACT_SIZE, SESSION_POOL_CONTRACT } from "../client/session_pool_contract.ts";
-import { HANG_MS } from "../deadline.ts";
+import { options, print, SLOTS, startNode, whenNodes } from "./cluster.ts";
 import { NatsServer } from "./nats_server.ts";
 
-const SLOTS = 2;
 /** Milliseconds within which a lost call must be reported. */
 const REPORT_MS = 2_000;
-
-const options = { sanitizeOps: false, sanitizeResources: false, timeout: HANG_MS } as const;
-
-async function print(line: string): Promise<void> {
-  await Deno.stdout.write(new TextEncoder().encode(`${line}\n`));
-}
-
-function startNode(nats: NatsServer, ...args: string[]): Promise<Serving> {
-  return Serving.start("--nats", nats.url, "--max-sessions", `${SLOTS}`, "--drain", "5", ...args);
-}
-
-async function whenNodes(pool: NatsPool, isReady: (nodes: NatsPool["nodes"]) => boolean): Promise<void> {
-  while (!isReady(pool.nodes)) await delay(50);
-}
 
 Deno.test(
   "NatsPool, and PaddockClient over a gateway, fulfil the contract of a session pool",
@@ -134,7 +119,7 @@ Deno.test(
     load.isOn = false;
     await Promise.all(work);
     load.isOn = true;
-    await whenNodes(pool, (nodes) => nodes.every(({ free }) => free === 0));
+    await whenNodes(pool, (nodes) => nodes.every(({ sessions }) => sessions === SLOTS));
     killedAt = performance.now();
     first.child.kill("SIGKILL");
     await Promise.race(endless);

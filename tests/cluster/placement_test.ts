@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { admit, Rate, WAIT_RANGE_MS } from "../../src/cluster/placement.ts";
+import { admit, chooseNode, Rate, WAIT_RANGE_MS } from "../../src/cluster/placement.ts";
 
 Deno.test("admit() refuses a call exactly when as many wait as may, and states a bounded wait that grows with the queue", () => {
   const demand = fc.record({
@@ -21,6 +21,53 @@ Deno.test("admit() refuses a call exactly when as many wait as may, and states a
     waitMs: 2000,
   });
   assertEquals(admit({ waiting: 0, maxWaiting: 10, slots: 0, grantsPerSecond: 5 }).waitMs, WAIT_RANGE_MS.max);
+});
+
+const hash = fc.constantFrom("a", "b");
+const home = fc.record({ image: hash, key: hash, profile: fc.record({ sha256: hash }) });
+const node = fc.record({
+  id: fc.uuid(),
+  free: fc.nat({ max: 4 }),
+  sessions: fc.nat({ max: 9 }),
+  draining: fc.boolean(),
+  image: hash,
+  key: hash,
+  profile: fc.record({ sha256: hash }),
+});
+const choice = fc.record({
+  nodes: fc.array(node, { maxLength: 12 }),
+  home,
+  tried: fc.nat({ max: 3 }),
+  random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+});
+
+Deno.test("chooseNode() takes a fitting node with a free slot if there is any, otherwise the one with the fewest sessions", () => {
+  fc.assert(
+    fc.property(choice, ({ nodes, home, tried: count, random }) => {
+      const tried = new Set(nodes.slice(0, count).map(({ id }) => id));
+      const chosen = chooseNode(nodes, { home, tried, random });
+      const fitting = nodes.filter((node) =>
+        !node.draining && !tried.has(node.id) && node.image === home.image && node.key === home.key &&
+        node.profile.sha256 === home.profile.sha256
+      );
+      if (chosen === undefined) return assertEquals(fitting, []);
+      assert(fitting.includes(chosen));
+      if (fitting.some(({ free }) => free > 0)) return assert(chosen.free > 0);
+      assertEquals(chosen.sessions, Math.min(...fitting.map(({ sessions }) => sessions)));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+Deno.test("chooseNode() spreads sessions over nodes in proportion to their free slots", () => {
+  const home = { image: "a", key: "a", profile: { sha256: "a" } };
+  const nodes = [1, 3, 0].map((free) => ({ ...home, id: `${free}`, free, sessions: 0, draining: false }));
+  const counts = new Map<string, number>();
+  for (let at = 0; at < 400; at++) {
+    const id = chooseNode(nodes, { home, tried: new Set(), random: at / 400 })?.id ?? "";
+    counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  assertEquals(Object.fromEntries(counts), { "1": 100, "3": 300 });
 });
 
 Deno.test("a Rate approaches that of its events, and fades", () => {

@@ -20,6 +20,8 @@ export interface ClusterFlags extends NatsFlags {
   cluster?: string;
   drain: number;
   checkpointKeyFile?: string;
+  /** MiB. */
+  checkpointMemory: number;
 }
 
 /** Where the programs of a server run. */
@@ -41,6 +43,7 @@ export interface SessionSourceOptions {
   readonly stack: AsyncDisposableStack;
 }
 
+const MIB = 1024 * 1024;
 const MIN_KEY_BYTES = 32;
 const MAX_KEY_BYTES = 4096;
 /** Sessions of a gateway whose cluster has no node yet. */
@@ -94,6 +97,7 @@ export async function openSessionSource(
       slots: size,
       rewinds: resetMode === "rewind",
       drainMs: 1000 * flags.drain,
+      checkpointBytes: flags.checkpointMemory * MIB,
       onError: logError,
     }),
   );

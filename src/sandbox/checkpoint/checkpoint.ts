@@ -35,6 +35,21 @@ export async function profileScope(profile: Profile): Promise<Pick<CheckpointSco
   };
 }
 
+/** What checkpoints are bound to, beside their owner. Sessions of the same origin restore one another's. */
+export interface CheckpointOrigin {
+  /** Identifies the key, and does not tell it. */
+  readonly key: string;
+  /** SHA-256 of the bytes of the base image. */
+  readonly image: string;
+  /** SHA-256 of the profile. */
+  readonly profile: string;
+}
+
+/** Returns the origin of a scope. */
+export async function checkpointOrigin({ key, image, profile }: CheckpointScope): Promise<CheckpointOrigin> {
+  return { key: await keyId(key), image, profile };
+}
+
 /** Options of {@linkcode sealCheckpoint} and {@linkcode openCheckpoint}. */
 export interface OwnerOptions {
   /** Identifies who may use the checkpoint, such as the hash of a token. */

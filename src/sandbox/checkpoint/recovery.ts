@@ -1,26 +1,17 @@
 import { ArgumentRangeError, CheckpointError, SandboxError } from "../../errors.ts";
-import type { CheckpointEvery, CheckpointMemory, RestoredFrom } from "../exec.ts";
+import type { RecoveryOptions, RestoredFrom } from "../exec.ts";
 import type { GuestLink } from "../guest_link.ts";
 import { captureState, restoreState } from "./state.ts";
 
 /** Maximum time between two checkpoints that a session takes by itself, in seconds: a day. */
 export const MAX_EVERY_SECONDS = 86_400;
 
-/** Options of {@linkcode Recovery}. */
-export interface RecoveryOptions {
-  readonly every: CheckpointEvery;
-  /**
-   * Room for the checkpoint.
-   *
-   * @default no limit but that of the profile
-   */
-  readonly memory?: CheckpointMemory | undefined;
-}
-
 /** Parts of the session that {@linkcode Recovery} uses. */
 export interface RecoveryParts {
   /** Maximum size of a checkpoint, in bytes. */
   readonly maxBytes: () => Promise<number>;
+  /** Stores a checkpoint elsewhere. A `SandboxError` or `CheckpointError` means that the earlier one remains. */
+  readonly store: ((state: Uint8Array<ArrayBuffer>, at: { calls: number }) => Promise<void>) | undefined;
   /** Called when a checkpoint is due and no call has come. */
   readonly onDue: () => void;
 }
@@ -37,16 +28,18 @@ export function checkEvery(every: unknown): void {
 
 /** The last checkpoint of a session, to which it returns if its interpreter is lost. It is never compressed. */
 export class Recovery implements Disposable {
-  readonly #options: RecoveryOptions;
+  readonly #options: Pick<RecoveryOptions, "every" | "memory">;
   readonly #parts: RecoveryParts;
   /** Undefined in the state at the start of the session. */
   #state: Uint8Array | undefined;
   #takenAt = performance.now();
   /** Number of calls since then that may have changed the state. */
   #calls = 0;
+  /** Number of these calls since the first one. */
+  #allCalls = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: RecoveryOptions, parts: RecoveryParts) {
+  constructor(options: Pick<RecoveryOptions, "every" | "memory">, parts: RecoveryParts) {
     checkEvery(options.every);
     this.#options = options;
     this.#parts = parts;
@@ -67,6 +60,7 @@ export class Recovery implements Disposable {
   /** Takes a checkpoint after a call if one is due. If it is refused or finds no room, the earlier one remains. */
   async afterCall(link: GuestLink): Promise<void> {
     this.#calls++;
+    this.#allCalls++;
     if (this.#dueMs() <= 0) return await this.capture(link);
     this.#timer ??= setTimeout(this.#parts.onDue, this.#dueMs());
   }
@@ -77,7 +71,9 @@ export class Recovery implements Disposable {
     const { memory } = this.#options;
     try {
       const maxBytes = Math.min(await this.#parts.maxBytes(), memory?.availableBytes ?? Infinity);
-      this.#tryKeep(await captureState(link, { maxBytes }));
+      const state = await captureState(link, { maxBytes });
+      await this.#parts.store?.(state, { calls: this.#allCalls });
+      this.#tryKeep(state);
     } catch (error) {
       if (!(error instanceof CheckpointError || error instanceof SandboxError)) throw error;
       this.#stopTimer(); // the session refused it, or the next call replaces its interpreter

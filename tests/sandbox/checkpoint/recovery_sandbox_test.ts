@@ -1,13 +1,14 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   type BranchingSession,
+  type Checkpoint,
   type ExecResult,
   loadProfile,
   Sandbox,
   type SandboxAcquireOptions,
   SandboxPool,
 } from "../../../mod/sandbox.ts";
-import { ArgumentRangeError } from "../../../src/errors.ts";
+import { ArgumentRangeError, SandboxError } from "../../../src/errors.ts";
 import { WorkerSandbox } from "../../../src/sandbox/in_worker/worker_sandbox.ts";
 import { limited, value } from "../started.ts";
 
@@ -179,6 +180,37 @@ Deno.test("checkpoints of checkpointEvery take no more memory than they may", as
     assert(held > 0 && held < 5 << 20, String(held));
   }
   assertEquals(held, 0);
+});
+
+Deno.test("a recovery with a store gives it each checkpoint before the result, and keeps the earlier one if that fails", async () => {
+  await using pool = new SandboxPool({ profile, size: 2 });
+  await using lease = await pool.acquire();
+  const { recovery, session } = lease;
+  const stored: { checkpoint: Checkpoint; calls: number }[] = [];
+  let isFull = false;
+  recovery?.setRecovery({
+    every: "exec",
+    owner: "me",
+    store: (checkpoint, { calls }) => {
+      if (isFull) return Promise.reject(new SandboxError("the store is full"));
+      stored.push({ checkpoint, calls });
+      return Promise.resolve();
+    },
+  });
+  for (let at = 1; at <= 2; at++) {
+    value(await session.exec(`x = ${at}`));
+    assertEquals(stored.map(({ calls }) => calls).at(-1), at);
+  }
+  isFull = true;
+  value(await session.exec("x = 3"));
+  isFull = false;
+  const result = await session.exec("import os; os._exit(0)");
+  assertEquals([result.stateKept, result.restoredFrom?.lostCalls], [true, 1]);
+  assertEquals(value(await session.exec("x")), "2");
+  await recovery?.takeCheckpoint();
+  assertEquals(stored.map(({ calls }) => calls), [1, 2, 4], "nothing has happened since the last one");
+  await using other = await pool.acquire({ from: stored[0]?.checkpoint, owner: "me" });
+  assertEquals(value(await other.session.exec("x")), "1");
 });
 
 Deno.test("a session of a worker with checkpointEvery returns to its last checkpoint", async () => {

@@ -1,0 +1,236 @@
+import * as z from "zod";
+import { SerialQueue } from "../async/semaphore.ts";
+import { SandboxError } from "../errors.ts";
+import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
+import type { Checkpoint, CheckpointEvery, CheckpointMemory } from "../sandbox/exec.ts";
+import type { Recoverable } from "../sandbox/lease.ts";
+import { Budget, type BudgetLease } from "../server/budget.ts";
+import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS } from "../server/limits.ts";
+import { MAX_MESSAGE_BYTES } from "./message.ts";
+import { DamagedObjectError, ObjectBucket } from "./object_bucket.ts";
+import { OWNERS, type Peer } from "./peer.ts";
+
+/** When a checkpoint was taken. */
+export interface StateTime {
+  /** Calls that had ended before, since the session began, was reset or was restored. */
+  readonly calls: number;
+  /** Unix time in milliseconds. */
+  readonly takenAt: number;
+}
+
+/** The last checkpoint of a session. */
+export interface SessionState extends StateTime {
+  readonly checkpoint: Checkpoint;
+}
+
+/** Options of {@linkcode SessionStates}. */
+export interface SessionStatesOptions {
+  readonly peer: Peer;
+  /**
+   * Bytes of the checkpoints of this node, in the store and in memory.
+   *
+   * @default 1 GiB
+   */
+  readonly maxBytes?: number | undefined;
+  /** Called with errors of checkpoints that were not stored. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+const timeSchema: z.core.$ZodType<StateTime> = z.object({
+  calls: z.coerce.number().int().nonnegative(),
+  takenAt: z.coerce.number().int().nonnegative(),
+});
+
+/**
+ * The checkpoints that sessions of a cluster take by themselves, in NATS' object store by the id of the session. A
+ * node that restores one checks its signature. What the sessions of this node store is bounded, and each owner has a
+ * share.
+ */
+export class SessionStates {
+  readonly #bucket: ObjectBucket;
+  readonly #peer: Peer;
+  readonly #budget: Budget;
+  readonly #onError: (error: unknown) => void;
+
+  constructor({ peer, maxBytes = CHECKPOINT_BYTES, onError = () => {} }: SessionStatesOptions) {
+    this.#peer = peer;
+    this.#onError = onError;
+    this.#budget = new Budget({
+      total: maxBytes,
+      owners: OWNERS,
+      unit: "bytes of checkpoints",
+      advice: "end sessions that you do not need, or raise --checkpoint-memory of the nodes",
+    });
+    const name = peer.subjects.statesBucket;
+    this.#bucket = new ObjectBucket({ peer, name, maxBytes, ttlMs: CHECKPOINT_LIFE_MS });
+  }
+
+  /** Bytes of the checkpoints of this node. */
+  get bytes(): number {
+    return this.#budget.used();
+  }
+
+  /** Keeps the checkpoints of a session of this node. */
+  keep(options: Omit<KeptStateOptions, "bucket" | "budget" | "onError">): KeptState {
+    return new KeptState({
+      ...options,
+      bucket: this.#bucket,
+      budget: this.#budget,
+      onError: this.#onError,
+    });
+  }
+
+  /**
+   * Returns the last checkpoint of a session, or `undefined` if it has none. It is authenticated when it is restored.
+   *
+   * @throws {DamagedObjectError | CheckpointError} if it is no checkpoint.
+   * @throws {SandboxError} if NATS cannot be reached.
+   */
+  async read(
+    session: string,
+    { owner, signal }: { owner: string; signal: AbortSignal },
+  ): Promise<SessionState | undefined> {
+    const found = await this.#bucket.get(session, {
+      maxBytes: MAX_MESSAGE_BYTES,
+      reserve: (bytes) => this.#peer.memory.take(owner, bytes),
+      signal,
+    });
+    if (found === undefined) return undefined;
+    const time = z.safeParse(timeSchema, found.metadata);
+    if (!time.success) throw new DamagedObjectError("Cannot read checkpoint as its time is missing");
+    return { ...time.data, checkpoint: await readCheckpoint(found.bytes) };
+  }
+
+  /** Deletes the checkpoint of a session that has ended. One that stays disappears at the end of its time. */
+  async delete(session: string): Promise<void> {
+    await this.#bucket.delete(session).catch(this.#onError);
+  }
+}
+
+/** Options of {@linkcode KeptState}. */
+export interface KeptStateOptions {
+  readonly session: string;
+  readonly owner: string;
+  readonly every: CheckpointEvery;
+  /** The session that takes the checkpoints. */
+  readonly recovery: Recoverable;
+  readonly bucket: ObjectBucket;
+  readonly budget: Budget;
+  /** Called with errors of checkpoints that were not stored. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** The checkpoints of one session of this node: the last one in the store, and in memory for a lost interpreter. */
+export class KeptState implements AsyncDisposable {
+  readonly #options: KeptStateOptions;
+  readonly #stored: BudgetLease;
+  readonly #inMemory: BudgetLease;
+  readonly #queue = new SerialQueue();
+  #memoryBytes = 0;
+  /** Calls before those that the session itself counts. */
+  #earlierCalls = 0;
+
+  constructor(options: KeptStateOptions) {
+    const { budget, owner, every, recovery } = options;
+    this.#options = options;
+    this.#stored = budget.take(owner, 0);
+    this.#inMemory = budget.take(owner, 0);
+    recovery.setRecovery({
+      every,
+      owner,
+      memory: this.#memory(),
+      store: async (checkpoint, { calls }) => {
+        await this.#put({ checkpoint, calls: this.#earlierCalls + calls, takenAt: Date.now() });
+      },
+    });
+  }
+
+  /**
+   * Takes the state of a session that was lost, after it was restored.
+   *
+   * @throws {SandboxError} if it cannot be stored.
+   */
+  async adopt(state: SessionState): Promise<void> {
+    await this.#put(state);
+    this.#earlierCalls = state.calls;
+  }
+
+  /**
+   * Takes a checkpoint that the session was restored from.
+   *
+   * @throws {SandboxError} if it cannot be stored.
+   */
+  async restart(checkpoint: Checkpoint): Promise<void> {
+    this.#earlierCalls = 0;
+    await this.#put({ checkpoint, calls: 0, takenAt: Date.now() });
+  }
+
+  /**
+   * Deletes the checkpoint, as the session is in its state at the start.
+   *
+   * @throws {SandboxError} if NATS cannot be reached.
+   */
+  async clear(): Promise<void> {
+    this.#earlierCalls = 0;
+    const { bucket, session } = this.#options;
+    await this.#queue.run(async () => {
+      await bucket.delete(session);
+      this.#stored.resize(0);
+    });
+  }
+
+  /** Stores the state as it is now, if it has changed. */
+  async settle(): Promise<void> {
+    await this.#options.recovery.takeCheckpoint();
+    await this.#queue.whenIdle();
+  }
+
+  /** Releases the room of the session. What it has stored remains. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#queue.whenIdle();
+    this.#stored[Symbol.dispose]();
+    this.#inMemory[Symbol.dispose]();
+  }
+
+  /** Stores a checkpoint in place of the earlier one, which remains if that fails. */
+  async #put({ checkpoint, calls, takenAt }: SessionState): Promise<void> {
+    const { bucket, session, onError } = this.#options;
+    await this.#queue.run(async () => {
+      try {
+        this.#takeRoom(checkpoint.storedBytes);
+        const metadata = { calls: `${calls}`, takenAt: `${takenAt}` };
+        await bucket.put(session, await checkpoint.toBytes(), metadata);
+      } catch (error) {
+        onError(error);
+        throw error;
+      }
+    });
+  }
+
+  #takeRoom(bytes: number): void {
+    if (bytes > MAX_MESSAGE_BYTES) {
+      throw new SandboxError(
+        `Cannot store checkpoint as it must have at most ${MAX_MESSAGE_BYTES} bytes: it has ${bytes}`,
+      );
+    }
+    try {
+      this.#stored.resize(bytes);
+    } catch (cause) {
+      throw new SandboxError("Cannot store checkpoint as its owner has no room for it", { cause });
+    }
+  }
+
+  #memory(): CheckpointMemory {
+    const { budget, owner } = this.#options;
+    const available = () => budget.available(owner) + this.#memoryBytes;
+    return {
+      get availableBytes() {
+        return available();
+      },
+      resize: (bytes) => {
+        this.#inMemory.resize(bytes);
+        this.#memoryBytes = bytes;
+      },
+    };
+  }
+}
