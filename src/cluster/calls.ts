@@ -132,11 +132,11 @@ export const CALL_ERROR_CODES = [
   "argument_type",
   "busy",
   "checkpoint",
-  "no_slot",
   "guest_file",
   "internal",
   "invalid",
   "moved",
+  "no_slot",
   "sandbox",
   "session_closed",
 ] as const;

@@ -127,17 +127,21 @@ const PACKAGES: Readonly<Record<"transport" | "kv" | "objects", string>> = {
 
 /** Loads the connections of NATS. */
 export async function loadTransport(): Promise<NatsTransport> {
-  return await import(PACKAGES.transport);
+  return await load<NatsTransport>("transport");
 }
 
 /** Loads the key-value store of NATS. */
 export async function loadKv(): Promise<NatsKv> {
-  return await import(PACKAGES.kv);
+  return await load<NatsKv>("kv");
 }
 
 /** Loads the object store of NATS. */
 export async function loadObjects(): Promise<NatsObjects> {
-  const objects: NatsObjects = await import(PACKAGES.objects);
+  const objects = await load<NatsObjects>("objects");
   objects.setSha256Backend("native"); // the other one is JavaScript, which takes ten times as long
   return objects;
+}
+
+async function load<Package>(name: keyof typeof PACKAGES): Promise<Package> {
+  return await import(PACKAGES[name]);
 }

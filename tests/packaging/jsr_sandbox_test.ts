@@ -10,7 +10,6 @@ const PAGES = ["README.md", "CHANGELOG.md", "SECURITY.md"];
  */
 const COMPUTED_IMPORTS = [
   "src/cluster/nats_client.ts",
-  "src/cluster/nats_client.ts",
   "src/rewards/worker/grader_worker.ts",
   "src/sandbox/guest/build.ts",
   "src/sandbox/guest/worker.ts",
