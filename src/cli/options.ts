@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { checkEvery, MAX_EVERY_SECONDS } from "../sandbox/checkpoint/recovery.ts";
+import { checkEvery, MAX_EVERY_SECONDS } from "../sandbox/exec_check.ts";
 import type { CheckpointEvery } from "../sandbox/exec.ts";
 import { UsageError } from "./errors.ts";
 

@@ -5,6 +5,7 @@ import type { GradeContext, Score } from "../rewards/grader.ts";
 import type {
   BranchingPool,
   Checkpoint,
+  CheckpointEvery,
   CheckpointOptions,
   ExecOptions,
   ExecResult,
@@ -33,6 +34,14 @@ export interface AcquireOptions {
   seed?: number | undefined;
   /** Checkpoint of this server with whose state the session starts. */
   from?: Checkpoint | undefined;
+  /**
+   * When the server takes checkpoints of the session: after every exec, command and written file (`exec`), or so many
+   * seconds after the last one. If its interpreter is lost, the session returns to the last one, and the result has
+   * `restoredFrom`.
+   *
+   * @default never: a lost interpreter is replaced by a fresh one
+   */
+  checkpointEvery?: CheckpointEvery | undefined;
   /**
    * Seconds after which the session ends, used or not, at most a day.
    *

@@ -5,11 +5,12 @@ import type { GradeContext, Score } from "../rewards/grader.ts";
 import type {
   BranchingPool,
   Checkpoint,
+  CheckpointEvery,
   CheckpointOptions,
   ExecOptions,
   ExecResult,
 } from "../sandbox/exec.ts";
-import { checkSeed } from "../sandbox/exec_check.ts";
+import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
 import { scoreSchema } from "../wire/v1_grade.ts";
 import { sessionListSchema } from "../wire/v1_sessions.ts";
 import { toRefusalError } from "./attempt.ts";
@@ -55,6 +56,14 @@ export interface AcquireOptions {
   seed?: number | undefined;
   /** Checkpoint of this server with whose state the session starts. */
   from?: Checkpoint | undefined;
+  /**
+   * When the server takes checkpoints of the session: after every exec, command and written file (`exec`), or so many
+   * seconds after the last one. If its interpreter is lost, the session returns to the last one, and the result has
+   * `restoredFrom`.
+   *
+   * @default never: a lost interpreter is replaced by a fresh one
+   */
+  checkpointEvery?: CheckpointEvery | undefined;
   /**
    * Seconds after which the session ends, used or not, at most a day.
    *
@@ -125,8 +134,9 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
    * @throws {SandboxError} if no session can be opened.
    */
   async acquire(options: AcquireOptions = {}): Promise<RemoteLease> {
-    const { seed, from, ttlSeconds, limits, metadata } = options;
+    const { seed, from, checkpointEvery, ttlSeconds, limits, metadata } = options;
     checkSeed(seed);
+    checkEvery(checkpointEvery);
     if (from && seed !== undefined) {
       throw new ArgumentTypeError("Cannot acquire session as only one of 'seed' and 'from' may be given");
     }
@@ -135,6 +145,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
     const { id } = await this.#api.post("/sessions", {
       seed,
       from: from?.id,
+      checkpointEvery,
       ttlSeconds,
       limits,
       metadata,

@@ -12,7 +12,7 @@ import {
   MAX_INPUT_NAME_CHARACTERS,
   MAX_INPUTS,
 } from "../sandbox/exec_inputs.ts";
-import { MAX_EVERY_SECONDS } from "../sandbox/checkpoint/recovery.ts";
+import { MAX_EVERY_SECONDS } from "../sandbox/exec_check.ts";
 import { MAX_FILES, MAX_PATH_CHARACTERS, MAX_SESSION_TOOLS } from "../wire/limits.ts";
 import { mimeBundleSchema } from "../wire/v1.ts";
 import { TOOL_NAME } from "../wire/v1_tools.ts";

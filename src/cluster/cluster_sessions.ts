@@ -10,11 +10,10 @@ import type {
   SessionPool,
 } from "../sandbox/exec.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
-import { checkSeed } from "../sandbox/exec_check.ts";
+import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
 import { disposeUnless, Lease } from "../sandbox/lease.ts";
 import { NoReceiverError } from "./call_codec.ts";
 import { Caller } from "./caller.ts";
-import { checkEvery } from "../sandbox/checkpoint/recovery.ts";
 import { NatsSession, type NatsSessionOptions } from "./nats_session.ts";
 import type { NodeProperties } from "./nodes_bucket.ts";
 import type { PeerOptions } from "./peer.ts";

@@ -2,7 +2,7 @@ import { delay } from "@std/async";
 import { ArgumentRangeError } from "../errors.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import { forkSession } from "../sandbox/checkpoint/fork.ts";
-import { checkSeed } from "../sandbox/exec_check.ts";
+import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
 import type {
   BranchingLease,
   BranchingPool,
@@ -13,7 +13,6 @@ import type {
   SessionPool,
 } from "../sandbox/exec.ts";
 import { disposeUnless, Lease, type Recoverable } from "../sandbox/lease.ts";
-import { checkEvery } from "../sandbox/checkpoint/recovery.ts";
 import type { SandboxPool } from "../sandbox/pool.ts";
 import type { NatsSubscription } from "./nats_client.ts";
 import type { Peer, Received } from "./peer.ts";

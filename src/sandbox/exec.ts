@@ -222,6 +222,13 @@ export interface CheckpointMemory {
   readonly availableBytes: number;
   /** Sets the number of bytes that the checkpoint has; 0 if there is none. An error means that there is no room. */
   resize(bytes: number): void;
+  /**
+   * Runs the capture of a checkpoint, whose state is in memory meanwhile. It may wait for other captures, or throw a
+   * `CheckpointError`, after which the earlier checkpoint remains.
+   *
+   * @default runs it at once
+   */
+  run?(capture: () => Promise<void>): Promise<void>;
 }
 
 /** How a session returns to checkpoints that it takes by itself. */
@@ -370,6 +377,12 @@ export interface AcquireOptions {
    */
   checkpointEvery?: CheckpointEvery | undefined;
   /**
+   * Room for the checkpoints of `checkpointEvery`.
+   *
+   * @default no limit but that of the profile
+   */
+  checkpointMemory?: CheckpointMemory | undefined;
+  /**
    * True if the lease is for one exec. A pool that rewinds its sessions then does so with the exec.
    *
    * @default false
@@ -388,12 +401,6 @@ export interface SandboxAcquireOptions extends AcquireOptions {
    * @default ""
    */
   owner?: string | undefined;
-  /**
-   * Room for the checkpoints of `checkpointEvery`.
-   *
-   * @default no limit but that of the profile
-   */
-  checkpointMemory?: CheckpointMemory | undefined;
 }
 
 /** A pool whose sessions can be kept, restored and forked: a {@linkcode SandboxPool}. */

@@ -11,6 +11,9 @@ export interface CheckedProfile {
   readonly hostTools: boolean;
 }
 
+/** Maximum time between two checkpoints that a session takes by itself, in seconds: a day. */
+export const MAX_EVERY_SECONDS = 86_400;
+
 const MAX_TIMEOUT_MS = 24 * 3_600_000;
 const MAX_FILES = 10_000;
 
@@ -100,6 +103,16 @@ export function checkSeed(seed: number | undefined): void {
   if (seed === undefined || Number.isSafeInteger(seed)) return;
   throw new ArgumentRangeError(
     `Cannot seed session as 'seed' must be a safe integer: current value is ${seed}`,
+  );
+}
+
+/** Throws unless the value says when a session takes checkpoints. */
+export function checkEvery(every: unknown): void {
+  if (every === undefined || every === "exec") return;
+  if (typeof every === "number" && every > 0 && every <= MAX_EVERY_SECONDS) return;
+  throw new ArgumentRangeError(
+    `Cannot recover session as 'checkpointEvery' must be 'exec', or > 0 and <= ${MAX_EVERY_SECONDS} seconds: ` +
+      `current value is ${typeof every === "string" ? `'${every}'` : every}`,
   );
 }
 

@@ -9,7 +9,6 @@ import {
 } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
 import { forkSession } from "./checkpoint/fork.ts";
-import { checkEvery } from "./checkpoint/recovery.ts";
 import type {
   AcquireOptions,
   BranchingLease,
@@ -21,7 +20,7 @@ import type {
   SessionLease,
   SessionPool,
 } from "./exec.ts";
-import { checkProfile, checkResetMode, checkSeed } from "./exec_check.ts";
+import { checkEvery, checkProfile, checkResetMode, checkSeed } from "./exec_check.ts";
 import { disposeUnless, Lease } from "./lease.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";

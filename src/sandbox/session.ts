@@ -3,7 +3,6 @@ import { SerialQueue } from "../async/semaphore.ts";
 import { SessionClosedError } from "../errors.ts";
 import { type CheckpointScope, openCheckpoint, sealCheckpoint } from "./checkpoint/checkpoint.ts";
 import { forkSession } from "./checkpoint/fork.ts";
-import { checkEvery } from "./checkpoint/recovery.ts";
 import { captureState, restoreState, type SessionState } from "./checkpoint/state.ts";
 import type { Reseeding } from "./checkpoint/transfer.ts";
 import type {
@@ -21,7 +20,15 @@ import type {
   ShellOptions,
   ShellResult,
 } from "./exec.ts";
-import { checkContents, checkExec, checkPath, checkResetMode, checkSeed, checkShell } from "./exec_check.ts";
+import {
+  checkContents,
+  checkEvery,
+  checkExec,
+  checkPath,
+  checkResetMode,
+  checkSeed,
+  checkShell,
+} from "./exec_check.ts";
 import {
   type EncodedInput,
   encodeInputs,

@@ -11,6 +11,7 @@ import { paddockApp } from "./app.ts";
 import { Budgets } from "./budget.ts";
 import { CheckpointService } from "./checkpoints/checkpoint_service.ts";
 import { CheckpointStore } from "./checkpoints/checkpoint_store.ts";
+import { RecoveryMemory } from "./checkpoints/recovery_memory.ts";
 import { EnvService } from "./envs/env_service.ts";
 import { errorReporter } from "./http/errors.ts";
 import { Metrics } from "./metrics.ts";
@@ -140,8 +141,9 @@ export class PaddockServer implements AsyncDisposable {
     const owners = options.tokens?.length;
     const budgets = new Budgets({ bytes: options.bufferBytes, owners });
     const shared = { ...rest, graderPool: this.#graderPool, metrics, budgets };
-    const sessions = new SessionService({ ...rest, metrics, owners });
     const store = this.#checkpoints = new CheckpointStore({ bytes: options.checkpointBytes, owners });
+    const recovery = new RecoveryMemory(store, { owners });
+    const sessions = new SessionService({ ...rest, metrics, owners, recovery });
     const { pool } = options;
     const { transfers } = sessions;
     const checkpoints = isBranchingPool(pool)

@@ -86,6 +86,19 @@ export const mimeBundleSchema = z.record(z.string(), z.unknown() as z.core.$ZodT
     "forms by MIME type: base64 (images but SVG, audio, video, PDF), JSON or text; data of the program",
   );
 
+/** A checkpoint to which a session returned by itself. */
+export const restoredFromSchema = z.object({
+  lostCalls: z.int().nonnegative()
+    .describe(
+      "programs, commands and written files that had ended after the checkpoint, whose effects are lost",
+    ),
+  ageMs: z.number().nonnegative().describe("age of the checkpoint, in milliseconds"),
+}).meta({
+  id: "RestoredFrom",
+  description:
+    "checkpoint to which the session returned, as its interpreter was lost in this program or before it",
+});
+
 /** The result of a program. */
 export const execResultSchema = z.object({
   status: z.enum(["ok", "error", "timeout", "memory", "output", "exited", "crashed"]),
@@ -99,7 +112,7 @@ export const execResultSchema = z.object({
     .describe("with exited; with crashed, if the program ended the interpreter with an exit code"),
   durationMs: z.number(),
   stateKept: z.boolean().describe(
-    "false if the interpreter was lost; the next program runs in a new one",
+    "false if the interpreter was lost; the next program runs in a new one. With restoredFrom, the session continues a checkpoint",
   ),
   truncated: z.boolean(),
   display: optionalKey(z.array(mimeBundleSchema))
@@ -111,6 +124,7 @@ export const execResultSchema = z.object({
   denied: optionalKey(deniedAttemptsSchema),
   restarted: optionalKey(z.literal(true))
     .describe("this program ran in a new interpreter, since the previous one was lost"),
+  restoredFrom: optionalKey(restoredFromSchema),
   files: optionalKey(z.record(z.string(), z.string())).describe("the requested files, in base64"),
 }).meta({ id: "ExecResult" });
 

@@ -4,6 +4,7 @@
  * @module
  */
 import * as z from "zod";
+import { MAX_EVERY_SECONDS } from "../sandbox/exec_check.ts";
 import {
   MAX_METADATA_BYTES,
   MAX_METADATA_ENTRIES,
@@ -19,6 +20,10 @@ import { sessionToolsSchema } from "./v1_tools.ts";
 
 /** Id of a checkpoint. */
 export const checkpointIdSchema = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits");
+
+const checkpointEvery = z.union([z.literal("exec"), z.number().positive().max(MAX_EVERY_SECONDS)], {
+  error: `must be "exec", or > 0 and <= ${MAX_EVERY_SECONDS} seconds`,
+});
 
 /** Limits of a session, within those of the server. */
 export const sessionLimitsSchema = z.strictObject({
@@ -59,6 +64,7 @@ export const sessionInfoSchema = z.object({
   expiresAt: optionalKey(z.string()).describe("time at which it ends, if it has ttlSeconds"),
   limits: optionalKey(sessionLimitsSchema),
   metadata: optionalKey(z.record(z.string(), z.string())),
+  checkpointEvery: optionalKey(checkpointEvery).describe("when it takes checkpoints by itself, if it does"),
   tools: optionalKey(z.array(z.string())).describe("names of the client's tools, if it offers any"),
 }).meta({ id: "Session" });
 
@@ -80,6 +86,11 @@ export const createSessionRequestSchema = z.strictObject({
   seed: z.int().optional().describe("makes random, secrets, uuid4 and os.urandom reproducible"),
   from: checkpointIdSchema.optional().describe(
     "id of a checkpoint with whose state it starts; excludes seed",
+  ),
+  checkpointEvery: checkpointEvery.optional().describe(
+    "takes a checkpoint after every program, command and written file (exec), or so many seconds after the last one. " +
+      "If the interpreter is lost, the session returns to it, and the next result has restoredFrom. " +
+      "Default: a lost interpreter is replaced by a new one",
   ),
   ttlSeconds: z.number().min(1).max(MAX_TTL_SECONDS).optional().describe(
     "seconds after which it ends, used or not; default: it ends when it is idle for the server's idle time",

@@ -277,6 +277,21 @@ Deno.test("PaddockClient refuses host tools of one exec", async () => {
   await assertRejects(() => lease.session.exec("1", { tools }), TypeError, "Cannot grant host tools");
 });
 
+Deno.test("PaddockClient.acquire() refuses wrong values of checkpointEvery, and a seed with a checkpoint", async () => {
+  await using server = served({ python });
+  await using client = new PaddockClient({ url, fetch: (request) => server.app.fetch(request) });
+  for (const checkpointEvery of [0, NaN, 86_401, "block" as "exec"]) {
+    await assertRejects(
+      () => client.acquire({ checkpointEvery }),
+      RangeError,
+      "'checkpointEvery' must be 'exec'",
+    );
+  }
+  const from = { id: "0".repeat(64), storedBytes: 1, tools: [], toBytes: () => Promise.reject() };
+  await assertRejects(() => client.acquire({ from, seed: 1 }), TypeError, "only one of 'seed' and 'from'");
+  assertEquals(server.pool.most, 0);
+});
+
 Deno.test("PaddockClient.execBatch() returns the outcome of each program in order", async () => {
   await using server = served({ python });
   await using client = new PaddockClient({ url, fetch: (request) => server.app.fetch(request) });

@@ -64,6 +64,17 @@ with client.session(tools=[look_up]) as session:
     check("a session with a pipe is refused", (refused.status, refused.reason) == (409, "checkpoint_refused"))
     check("a fork of it too", error_of(session.fork).reason == "checkpoint_refused")
 
+with client.session(checkpoint_every="exec") as session:
+    session.exec("steps = iter([1, 2, 3]); first = next(steps)")
+    lost = session.exec("import os; os._exit(1)")
+    check("a lost session returns to its checkpoint", (lost.status, lost.state_kept) == ("crashed", True))
+    check("the result says to which", lost.restored_from.lost_calls == 0 and lost.restored_from.age_ms >= 0)
+    after = session.exec("next(steps)")
+    check("a session continues it", (after.value, after.restored_from) == ("2", None))
+for wrong in (0, 1e6, "block"):
+    error = error_of(lambda: client.session(checkpoint_every=wrong))
+    check("a wrong checkpoint_every is refused", (error.status, "checkpointEvery" in str(error)) == (422, True))
+
 
 async def everything():
     async with AsyncClient(URL, TOKEN) as client, client.session() as session:
@@ -81,6 +92,10 @@ async def everything():
         check("it is listed", kept.id in [each.id for each in await client.checkpoints()])
         async with client.session(checkpoint=kept) as other:
             check("a session starts with it", (await other.exec("x + 1")).value == "42")
+        async with client.session(checkpoint=kept, checkpoint_every=3600) as other:
+            lost = await other.exec("import os; os._exit(1)")
+            check("a lost one continues it", lost.state_kept and lost.restored_from.lost_calls == 0)
+            check("and has its state", (await other.exec("x")).value == "41")
 
 
 asyncio.run(everything())

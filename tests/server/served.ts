@@ -11,6 +11,7 @@ import {
   CheckpointStore,
   type CheckpointStoreOptions,
 } from "../../src/server/checkpoints/checkpoint_store.ts";
+import { RecoveryMemory } from "../../src/server/checkpoints/recovery_memory.ts";
 import { FakePool, type FakePython } from "../fake_pool.ts";
 
 /** Response of a request. */
@@ -52,9 +53,11 @@ export function served(
   const metrics = new Metrics();
   const errors: unknown[] = [];
   const onError = errorReporter((error) => errors.push(error));
-  const sessions = new SessionService({ pool: fake, onError, ...rest, metrics, maxSessions });
+  const owners = options.tokens?.length;
+  const store = new CheckpointStore({ owners, ...checkpointLimits });
+  const recovery = new RecoveryMemory(store, { owners });
+  const sessions = new SessionService({ pool: fake, onError, recovery, ...rest, metrics, maxSessions });
   const { pool = fake } = options;
-  const store = new CheckpointStore({ owners: options.tokens?.length, ...checkpointLimits });
   const { transfers } = sessions;
   const checkpoints = isBranchingPool(pool)
     ? new CheckpointService({ pool, store, transfers, metrics })

@@ -10,7 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .client import BatchOutcome, Checkpoint, Client, ExecResult, GuestError, PaddockError, Score, Session
+from .client import (
+    BatchOutcome,
+    Checkpoint,
+    Client,
+    ExecResult,
+    GuestError,
+    PaddockError,
+    RestoredFrom,
+    Score,
+    Session,
+)
 
 if TYPE_CHECKING:
     from .aio import AsyncClient, AsyncSession
@@ -25,6 +35,7 @@ __all__ = [
     "ExecResult",
     "GuestError",
     "PaddockError",
+    "RestoredFrom",
     "Score",
     "Server",
     "Session",

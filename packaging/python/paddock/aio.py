@@ -30,6 +30,7 @@ from typing import (
     Coroutine,
     Generator,
     Iterable,
+    Literal,
     Mapping,
     Optional,
     Protocol,
@@ -106,6 +107,7 @@ class AsyncClient:
         memory_bytes: Optional[int] = None,
         metadata: Optional[Mapping[str, str]] = None,
         checkpoint: Union[Checkpoint, str, None] = None,
+        checkpoint_every: Union[Literal["exec"], float, None] = None,
     ) -> _Opening:
         """Opens a session: ``async with client.session() as session``, or ``session = await client.session()``.
 
@@ -117,6 +119,7 @@ class AsyncClient:
         body = {
             "seed": seed,
             "from": core._checkpoint_id(checkpoint),
+            "checkpointEvery": checkpoint_every,
             "ttlSeconds": ttl,
             "metadata": metadata,
             "limits": limits,

@@ -33,9 +33,9 @@ import typing
 import urllib.parse
 import uuid
 from dataclasses import dataclass, field
-from typing import Any, Callable, Generator, Iterable, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Generator, Iterable, Iterator, Literal, Mapping, Optional, Sequence, Union
 
-__all__ = ["BatchOutcome", "Checkpoint", "Client", "ExecResult", "GuestError", "PaddockError", "Score", "Session"]
+__all__ = ["BatchOutcome", "Checkpoint", "Client", "ExecResult", "GuestError", "PaddockError", "RestoredFrom", "Score", "Session"]
 
 Files = Mapping[str, Union[str, bytes]]
 OnOutput = Callable[[str, str], None]
@@ -100,6 +100,15 @@ class GuestError:
 
 
 @dataclass(frozen=True)
+class RestoredFrom:
+    """A checkpoint to which a session returned by itself, because its interpreter was lost."""
+
+    lost_calls: int
+    """Programs, commands and written files that had ended after the checkpoint, whose effects are lost."""
+    age_ms: float
+
+
+@dataclass(frozen=True)
 class ExecResult:
     """Result of a program or a command line."""
 
@@ -109,7 +118,8 @@ class ExecResult:
     stderr: str
     duration_ms: float
     state_kept: bool
-    """False if the interpreter was lost. The next program then runs in a new one."""
+    """False if the interpreter was lost. The next program then runs in a new one. With ``restored_from``, the session
+    continues a checkpoint."""
     truncated: bool
     restarted: bool = False
     """True if this program ran in a new interpreter, because the previous one was lost."""
@@ -127,6 +137,8 @@ class ExecResult:
     """Working directory of the shell after the command; None for a program."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """The requested files; missing ones are left out."""
+    restored_from: Optional[RestoredFrom] = None
+    """The checkpoint to which the session returned, because its interpreter was lost in this program or before it."""
 
     @property
     def ok(self) -> bool:
@@ -200,10 +212,15 @@ class Client:
         memory_bytes: Optional[int] = None,
         metadata: Optional[Mapping[str, str]] = None,
         checkpoint: Union[Checkpoint, str, None] = None,
+        checkpoint_every: Union[Literal["exec"], float, None] = None,
     ) -> Session:
         """Opens a session. The caller must close it. It starts with the state of a ``checkpoint``, or its id.
 
         If all sessions are in use, it retries for ``wait`` seconds, or without limit. The server queues requests too.
+
+        With ``checkpoint_every``, the server takes checkpoints of the session: after every program, command and written
+        file (``"exec"``), or so many seconds after the last one. If the interpreter is lost, the session returns to the
+        last one, and the result has ``restored_from``.
 
         The session ends after ``ttl`` seconds, used or not. ``timeout`` and ``memory_bytes`` limit its programs.
         ``metadata`` are texts by name, by which ``sessions`` finds it.
@@ -221,6 +238,7 @@ class Client:
         body = {
             "seed": seed,
             "from": _checkpoint_id(checkpoint),
+            "checkpointEvery": checkpoint_every,
             "ttlSeconds": ttl,
             "metadata": metadata,
             "limits": limits,
@@ -1022,6 +1040,10 @@ def _copy_ids(answer: Mapping[str, Any]) -> list[str]:
     return [_text(copy, "id") for copy in copies]
 
 
+def _restored_from(value: Any) -> Optional[RestoredFrom]:
+    return None if value is None else RestoredFrom(int(value["lostCalls"]), float(value["ageMs"]))
+
+
 def _result(answer: Mapping[str, Any]) -> ExecResult:
     error = answer.get("error")
     files = answer.get("files") or {}
@@ -1043,6 +1065,7 @@ def _result(answer: Mapping[str, Any]) -> ExecResult:
             exit_code=answer.get("exitCode"),
             cwd=answer.get("cwd"),
             files=contents,
+            restored_from=_restored_from(answer.get("restoredFrom")),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as cause:
         raise PaddockError("The response is invalid: it is not a result") from cause

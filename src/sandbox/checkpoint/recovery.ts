@@ -1,10 +1,8 @@
-import { ArgumentRangeError, CheckpointError, SandboxError } from "../../errors.ts";
+import { CheckpointError, SandboxError } from "../../errors.ts";
 import type { RecoveryOptions, RestoredFrom } from "../exec.ts";
+import { checkEvery } from "../exec_check.ts";
 import type { GuestLink } from "../guest_link.ts";
 import { captureState, restoreState } from "./state.ts";
-
-/** Maximum time between two checkpoints that a session takes by itself, in seconds: a day. */
-export const MAX_EVERY_SECONDS = 86_400;
 
 /** Parts of the session that {@linkcode Recovery} uses. */
 export interface RecoveryParts {
@@ -16,22 +14,14 @@ export interface RecoveryParts {
   readonly onDue: () => void;
 }
 
-/** Throws unless the value says when a session takes checkpoints. */
-export function checkEvery(every: unknown): void {
-  if (every === undefined || every === "exec") return;
-  if (typeof every === "number" && every > 0 && every <= MAX_EVERY_SECONDS) return;
-  throw new ArgumentRangeError(
-    `Cannot recover session as 'checkpointEvery' must be 'exec', or > 0 and <= ${MAX_EVERY_SECONDS} seconds: ` +
-      `current value is ${typeof every === "string" ? `'${every}'` : every}`,
-  );
-}
-
 /** The last checkpoint of a session, to which it returns if its interpreter is lost. It is never compressed. */
 export class Recovery implements Disposable {
   readonly #options: Pick<RecoveryOptions, "every" | "memory">;
   readonly #parts: RecoveryParts;
   /** Undefined in the state at the start of the session. */
   #state: Uint8Array | undefined;
+  /** False if a restored state found no room, so that there is no state to return to. */
+  #hasState = true;
   #takenAt = performance.now();
   /** Number of calls since then that may have changed the state. */
   #calls = 0;
@@ -49,12 +39,13 @@ export class Recovery implements Disposable {
   clear(): void {
     this.#options.memory?.resize(0);
     this.#replace(undefined);
+    this.#hasState = true;
   }
 
   /** Takes a state that was restored. If there is no room for it, a lost interpreter is replaced by a fresh one. */
   keep(state: Uint8Array): void {
     this.clear();
-    this.#tryKeep(state);
+    this.#hasState = this.#tryKeep(state);
   }
 
   /** Takes a checkpoint after a call if one is due. If it is refused or finds no room, the earlier one remains. */
@@ -69,11 +60,14 @@ export class Recovery implements Disposable {
   async capture(link: GuestLink): Promise<void> {
     if (this.#calls === 0) return;
     const { memory } = this.#options;
-    try {
+    const capture = async () => {
       const maxBytes = Math.min(await this.#parts.maxBytes(), memory?.availableBytes ?? Infinity);
       const state = await captureState(link, { maxBytes });
       await this.#parts.store?.(state, { calls: this.#allCalls });
       this.#tryKeep(state);
+    };
+    try {
+      await (memory?.run ? memory.run(capture) : capture());
     } catch (error) {
       if (!(error instanceof CheckpointError || error instanceof SandboxError)) throw error;
       this.#stopTimer(); // the session refused it, or the next call replaces its interpreter
@@ -88,6 +82,10 @@ export class Recovery implements Disposable {
     open: () => Promise<GuestLink>,
   ): Promise<{ link: GuestLink; from?: RestoredFrom }> {
     let link = await open();
+    if (!this.#hasState) {
+      this.clear();
+      return { link };
+    }
     const from = { lostCalls: this.#calls, ageMs: performance.now() - this.#takenAt };
     const replace = async () => {
       link.fail({ reason: "closed", message: "a checkpoint could not be restored" });
@@ -115,13 +113,17 @@ export class Recovery implements Disposable {
     return every === "exec" ? 0 : this.#takenAt + 1000 * every - performance.now();
   }
 
-  #tryKeep(state: Uint8Array): void {
+  /** Returns false if there is no room: the earlier checkpoint remains. */
+  #tryKeep(state: Uint8Array): boolean {
     try {
       this.#options.memory?.resize(state.length);
     } catch {
-      return this.#stopTimer(); // there is no room: the earlier checkpoint remains
+      this.#stopTimer();
+      return false; // the owner's room is in use
     }
     this.#replace(state);
+    this.#hasState = true;
+    return true;
   }
 
   #replace(state: Uint8Array | undefined): void {

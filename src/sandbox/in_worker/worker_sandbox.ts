@@ -19,7 +19,7 @@ import { standardLibrary } from "../image/standard_library.ts";
 import { type CheckpointScope, profileScope } from "../checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "../checkpoint/compression.ts";
 import { createKey } from "../checkpoint/host_key.ts";
-import { checkEvery } from "../checkpoint/recovery.ts";
+import { checkEvery } from "../exec_check.ts";
 import { sha256 } from "../../hash.ts";
 import { disposeUnless, Lease } from "../lease.ts";
 import { wasmPages } from "../process/command.ts";

@@ -99,6 +99,20 @@ export class CheckpointStore implements Disposable {
     return this.#bytes.used(owner);
   }
 
+  /** Returns the bytes that the checkpoints of an owner can take now beside those that they have. */
+  availableBytes(owner: string): number {
+    return this.#bytes.available(owner);
+  }
+
+  /**
+   * Takes bytes of an owner for what the store does not have.
+   *
+   * @throws {ServerError} `busy` if there is no room, `too_large` if there never is.
+   */
+  takeBytes(owner: string, bytes: number): BudgetLease {
+    return this.#bytes.take(owner, bytes);
+  }
+
   /**
    * Checks that an owner may have one more checkpoint, so that none is made in vain.
    *

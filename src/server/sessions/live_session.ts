@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type {
+  CheckpointEvery,
   ExecOptions,
   ExecResult,
   PythonSession,
@@ -42,6 +43,8 @@ export interface LiveSessionOptions {
   readonly limits?: SessionLimits | undefined;
   /** Texts by name that its client has given to it. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** When it takes checkpoints by itself, if it does. */
+  readonly checkpointEvery?: CheckpointEvery | undefined;
   /**
    * Milliseconds after which it ends, used or not.
    *
@@ -92,14 +95,16 @@ export class LiveSession implements AsyncDisposable {
   readonly limits: SessionLimits | undefined;
   /** Texts by name that its client has given to it. */
   readonly metadata: Readonly<Record<string, string>> | undefined;
+  /** When it takes checkpoints by itself, if it does. */
+  readonly checkpointEvery: CheckpointEvery | undefined;
   readonly #options: LiveSessionOptions;
   readonly #idle: IdleTimer;
   #ttlTimer: ReturnType<typeof setTimeout> | undefined;
   #expiresAt: Date | undefined;
   readonly #end = new AbortController();
   #execs = 0;
-  /** True if the interpreter was replaced while the server used it, which the next result states. */
-  #hasRestarted = false;
+  /** What happened to the interpreter while the server used it, which the next result states. */
+  #loss: Pick<ExecResult, "restarted" | "restoredFrom"> = {};
   #wasUsed = false;
   #ended: Promise<void> | undefined;
 
@@ -109,6 +114,7 @@ export class LiveSession implements AsyncDisposable {
     this.tools = options.tools;
     this.limits = options.limits;
     this.metadata = options.metadata;
+    this.checkpointEvery = options.checkpointEvery;
     this.#options = options;
     const { ttlMs } = options;
     if (ttlMs !== undefined) this.endAfter(ttlMs, this.createdAt);
@@ -175,8 +181,7 @@ export class LiveSession implements AsyncDisposable {
     const tools = this.tools?.toHostTools(calls);
     return await this.#run("paddock.exec", async (session) => {
       const result = await session.exec(code, { ...this.#limit(options), tools });
-      if (this.#hasRestarted) result.restarted = true;
-      this.#hasRestarted = false;
+      this.#reportLoss(result);
       return result;
     });
   }
@@ -189,7 +194,11 @@ export class LiveSession implements AsyncDisposable {
   }
 
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
-    return await this.#run("paddock.shell", (session) => session.shell(command, this.#limit(options)));
+    return await this.#run("paddock.shell", async (session) => {
+      const result = await session.shell(command, this.#limit(options));
+      this.#reportLoss(result);
+      return result;
+    });
   }
 
   /** Uses the session with a function that changes or reads its state and runs no program. */
@@ -263,10 +272,22 @@ export class LiveSession implements AsyncDisposable {
     return await this.#use(({ session }) =>
       work(async (code, options) => {
         const result = await session.exec(code, options);
-        this.#hasRestarted ||= result.restarted === true;
+        this.#noteLoss(result);
         return result;
       })
     );
+  }
+
+  #noteLoss({ restarted, restoredFrom }: ExecResult): void {
+    if (restarted) this.#loss = { restarted };
+    if (restoredFrom) this.#loss = { ...this.#loss, restoredFrom };
+  }
+
+  #reportLoss(result: ExecResult | ShellResult): void {
+    const { restarted, restoredFrom } = this.#loss;
+    if (restarted) result.restarted = true;
+    if (restoredFrom) result.restoredFrom ??= restoredFrom;
+    this.#loss = {};
   }
 
   async #run<Result extends ExecResult | ShellResult>(

@@ -1,4 +1,5 @@
 import type { Checkpoint, SessionLease, SessionPool } from "../../sandbox/exec.ts";
+import type { RecoveryMemory } from "../checkpoints/recovery_memory.ts";
 import { CheckpointTransfers, type ForkCopyOptions } from "../checkpoints/transfers.ts";
 import { IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS } from "../limits.ts";
 import { LiveSession, type LiveSessionOptions } from "./live_session.ts";
@@ -45,12 +46,19 @@ export interface SessionServiceOptions {
    * @default 600_000
    */
   idleMs?: number | undefined;
+  /**
+   * Room for the checkpoints of sessions with `checkpointEvery`.
+   *
+   * @default no limit but that of the profile
+   */
+  recovery?: RecoveryMemory | undefined;
   /** Called with each error of a session, before the client gets its public form. */
   onError?: ((thrown: unknown) => void) | undefined;
 }
 
 /** Options of {@linkcode SessionService.borrow}. */
-export interface OpenOptions extends Pick<LiveSessionOptions, "tools" | "limits" | "metadata" | "ttlMs"> {
+export interface OpenOptions
+  extends Pick<LiveSessionOptions, "tools" | "limits" | "metadata" | "checkpointEvery" | "ttlMs"> {
   /** Owner of the session; no other owner can find it. */
   owner: string;
   /** The owner's name for the session, by which it can be found. */
@@ -92,7 +100,7 @@ export class SessionService implements AsyncDisposable {
   /** Captures and restores the states of its sessions. */
   readonly transfers: CheckpointTransfers;
   readonly #options:
-    & Pick<SessionServiceOptions, "pool" | "metrics">
+    & Pick<SessionServiceOptions, "pool" | "metrics" | "recovery">
     & Pick<LiveSessionOptions, "idleMs" | "onError">;
   readonly #slots: SessionSlots;
   readonly #byId = new Map<string, LiveSession>();
@@ -102,11 +110,11 @@ export class SessionService implements AsyncDisposable {
 
   /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: SessionServiceOptions) {
-    const { pool, metrics, maxSessions, maxSessionsEach, owners } = options;
+    const { pool, metrics, maxSessions, maxSessionsEach, owners, recovery } = options;
     const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS, onError = () => {} } = options;
     this.maxSessions = maxSessions;
     this.transfers = new CheckpointTransfers({ owners, waitMs });
-    this.#options = { pool, metrics, idleMs, onError };
+    this.#options = { pool, metrics, idleMs, recovery, onError };
     this.#slots = new SessionSlots({
       slots: maxSessions,
       slotsPerOwner: maxSessionsEach,
@@ -174,10 +182,12 @@ export class SessionService implements AsyncDisposable {
   }
 
   async #start(options: OpenOptions, { isCounted }: { isCounted: boolean }): Promise<LiveSession> {
-    const { seed, once, signal } = options;
-    const { pool } = this.#options;
+    const { seed, once, checkpointEvery, owner, signal } = options;
+    const { pool, recovery } = this.#options;
     checkSessionLimits(options.limits ?? {}, pool);
-    const acquire = (signal: AbortSignal) => pool.acquire({ seed, once, signal });
+    const checkpointMemory = checkpointEvery === undefined ? undefined : recovery?.ofSession(owner);
+    const acquire = (signal: AbortSignal) =>
+      pool.acquire({ seed, once, checkpointEvery, checkpointMemory, signal });
     const { result: lease, slot } = await this.#slots.admit(acquire, { ...options, isCounted });
     const session = this.#add(lease, slot, options);
     if (!signal.aborted && !this.#stop.signal.aborted) return session;

@@ -194,7 +194,7 @@ export function toExecBody({ files, ...result }: ExecResult): z.output<typeof ex
 
 /** Returns a session as JSON. */
 export function toSessionBody(
-  { id, createdAt, usedAt, execs, expiresAt, limits, metadata, tools }: LiveSession,
+  { id, createdAt, usedAt, execs, expiresAt, limits, metadata, checkpointEvery, tools }: LiveSession,
 ): z.output<typeof sessionInfoSchema> {
   return {
     id,
@@ -204,6 +204,7 @@ export function toSessionBody(
     ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
     ...(limits && { limits }),
     ...(metadata && { metadata }),
+    ...(checkpointEvery !== undefined && { checkpointEvery }),
     ...(tools && { tools: tools.names }),
   };
 }

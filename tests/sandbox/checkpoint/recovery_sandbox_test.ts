@@ -179,6 +179,14 @@ Deno.test("checkpoints of checkpointEvery take no more memory than they may", as
     assertEquals(value(await lease.session.exec("x, 'big' in globals()")), "(1, False)");
     assert(held > 0 && held < 5 << 20, String(held));
   }
+  {
+    await using lease = await pool.acquire(room(1));
+    const checkpoint = await lease.session.checkpoint();
+    await lease.session.restore(checkpoint);
+    const lost = await lease.session.exec("import os; os._exit(1)");
+    assertEquals([lost.stateKept, lost.restoredFrom], [false, undefined], "there was no room for it");
+    assertEquals((await lease.session.exec("1")).restarted, true);
+  }
   assertEquals(held, 0);
 });
 

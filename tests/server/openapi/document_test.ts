@@ -229,3 +229,20 @@ function openerOf(path: string): string {
   if (/^(\/v2)?\/sandboxes/.test(path)) return "/sandboxes";
   return path.startsWith("/contexts") ? "/contexts" : "/v1/sessions";
 }
+
+Deno.test("the document describes how sessions recover", async () => {
+  await using server = served();
+  const document = await documentOf(server);
+  const { CreateSession, Session, ExecResult, ShellResult, RestoredFrom } = document.components.schemas;
+  for (const { properties: { checkpointEvery } } of [CreateSession, Session]) {
+    for (const every of ["exec", 0.5, 86_400]) assertEquals(errorsOf(document, checkpointEvery, every), []);
+    for (const every of ["block", 0, 86_401, null]) {
+      assertNotEquals(errorsOf(document, checkpointEvery, every), []);
+    }
+  }
+  assertEquals(Object.keys(RestoredFrom.properties), ["lostCalls", "ageMs"]);
+  for (const { properties: { restoredFrom } } of [ExecResult, ShellResult]) {
+    assertEquals(errorsOf(document, restoredFrom, { lostCalls: 0, ageMs: 1.5 }), []);
+    assertNotEquals(errorsOf(document, restoredFrom, { lostCalls: -1, ageMs: 1 }), []);
+  }
+});

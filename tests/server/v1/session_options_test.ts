@@ -215,3 +215,36 @@ Deno.test("hostile metadata is refused with the bound, or kept as plain text", a
   assertEquals((await server.send("GET", `/v1/sessions?metadata=${"x".repeat(17_000)}`)).status, 422);
   assertMatch((await server.send("GET", "/v1/sessions?metdata=x")).body.error.message, /metdata/);
 });
+
+Deno.test("wrong values of checkpointEvery, seed and from are refused with what they must be", async () => {
+  await using server = served();
+  const every = 'checkpointEvery: must be "exec", or > 0 and <= 86400 seconds';
+  const id = "0".repeat(64);
+  const cases: [string, number, string][] = [
+    ['{"checkpointEvery": 0}', 422, "checkpointEvery: Too small: expected number to be >0"],
+    ['{"checkpointEvery": -1}', 422, "checkpointEvery: Too small: expected number to be >0"],
+    ['{"checkpointEvery": 86401}', 422, "checkpointEvery: Too big: expected number to be <=86400"],
+    ['{"checkpointEvery": 1e999}', 422, every],
+    ['{"checkpointEvery": "block"}', 422, every],
+    ['{"checkpointEvery": "5"}', 422, every],
+    ['{"checkpointEvery": true}', 422, every],
+    ['{"checkpointEvery": null}', 422, every],
+    ['{"checkpointEvery": ["exec"]}', 422, every],
+    ['{"checkpoint_every": "exec"}', 422, "Unrecognized key"],
+    ['{"seed": 0.5}', 422, "seed: Invalid input: expected int"],
+    ['{"seed": 1e20}', 422, "seed: "],
+    ['{"seed": "1"}', 422, "seed: Invalid input: expected number"],
+    ['{"from": "x"}', 422, "from: must be 64 hexadecimal digits"],
+    [`{"from": "${id.replace("0", "G")}"}`, 422, "from: must be 64 hexadecimal digits"],
+    [`{"from": ["${id}"]}`, 422, "from: Invalid input: expected string"],
+    [`{"from": "${id}", "seed": 1}`, 422, "only one of seed and from may be given"],
+    [`{"from": "${id}"}`, 404, "There is no such checkpoint"],
+    [`{"from": "${id}", "checkpointEvery": "exec"}`, 404, "There is no such checkpoint"],
+  ];
+  for (const [request, status, message] of cases) {
+    const response = await server.send("POST", "/v1/sessions", request);
+    assertEquals(response.status, status, `${request}: ${JSON.stringify(response.body)}`);
+    assertStringIncludes(response.body.error.message, message);
+  }
+  assertEquals(server.pool.most, 0);
+});
