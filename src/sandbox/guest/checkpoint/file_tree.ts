@@ -142,7 +142,7 @@ export class FileTree {
     if (nodes.length === 0) return this.#fs.root;
     const isRemoved = parentIndex === NO_PARENT;
     const parent = isRemoved ? this.#fs.root : nodes[parentIndex] as FsNode;
-    const existing = childrenOf(parent)[isRemoved ? REMOVED_NAME : name];
+    const existing = childOf(parent, isRemoved ? REMOVED_NAME : name);
     if (existing && (existing.id !== inode || isRemoved)) {
       throw new Error(`Cannot restore files as '${name}' exists twice`);
     }
@@ -253,4 +253,10 @@ function kindOf({ mode }: FsNode): number {
 
 function childrenOf(folder: FsNode): Record<string, FsNode> {
   return folder.contents as Record<string, FsNode>;
+}
+
+/** Returns the node of this name in a folder. A name such as `constructor` must not find what every object has. */
+function childOf(folder: FsNode, name: string): FsNode | undefined {
+  const children = childrenOf(folder);
+  return Object.hasOwn(children, name) ? children[name] : undefined;
 }

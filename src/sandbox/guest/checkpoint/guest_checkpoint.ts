@@ -124,7 +124,10 @@ export class GuestCheckpoint {
     const { python, shell } = this.#parts;
     const { threads, closures } = python;
     if (threads.liveCount > 0) {
-      throw new Error(`Cannot make checkpoint as ${threads.liveCount} threads run beside the main thread`);
+      throw new Error(
+        "Cannot make checkpoint as no thread and no child process may run beside the main thread: found " +
+          `${threads.liveCount}; join them, and shut executors down`,
+      );
     }
     if (shell?.commands.wereUsed) throw new Error("Cannot make checkpoint as a command of the shell runs");
     if (closures.count > 0) {
