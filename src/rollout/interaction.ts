@@ -39,6 +39,8 @@ export interface InteractionCall {
   readonly tool: string;
   readonly status: ToolStatus;
   readonly duration_ms: number;
+  /** Peak size of the interpreter's heap until the end of the call, in bytes, if the tool has one. */
+  readonly peak_memory_bytes?: number;
 }
 
 /**

@@ -86,8 +86,17 @@ function turnOf(step: Trajectory["steps"][number], length: number): InteractionT
   };
 }
 
-function callOf({ turn, call, callId, tool, status, durationMs }: Trajectory["toolResults"][number]) {
-  return { turn, call, call_id: callId, tool, status, duration_ms: durationMs };
+function callOf(record: Trajectory["toolResults"][number]) {
+  const { turn, call, callId, tool, status, durationMs, peakMemoryBytes } = record;
+  return {
+    turn,
+    call,
+    call_id: callId,
+    tool,
+    status,
+    duration_ms: durationMs,
+    ...(peakMemoryBytes !== undefined && { peak_memory_bytes: peakMemoryBytes }),
+  };
 }
 
 const count = z.int().min(0);

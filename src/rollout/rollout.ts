@@ -17,6 +17,8 @@ export interface RolloutOptions {
    * @default 1
    */
   sample?: number | undefined;
+  /** Name of the env, such as `python`. It is recorded on the trajectory. */
+  envName?: string | undefined;
   /**
    * Maximum number of turns, after which the episode is truncated. An episode that is truncated here is not graded;
    * for grading, add a `StepCounter` with a lower limit to the env.

@@ -20,6 +20,8 @@ export interface RolloutAllOptions extends EpisodesOptions {
    */
   makeEnv: (task: Task, resumed?: InteractionResult) => Env | Promise<Env>;
   policy: Policy;
+  /** Name of the env, such as `python`. It is recorded on the trajectories. */
+  envName?: string | undefined;
   /**
    * Returns the saved part of an episode. It is replayed and then continued. If the env responds differently, for
    * example because it shows the time, the episode is played from its start.
@@ -125,11 +127,21 @@ async function playTree(
   { task, sample, seed }: Episode,
   options: PlayOptions & Pick<RolloutTreeOptions, "branch">,
 ): Promise<Trajectory[]> {
-  const { makeEnv, policy, branch, maxTurns, tokens, onAborted, signal } = options;
-  let tree = [emptyTrajectory(task, { sample, seed, policy: policy.name })];
+  const { makeEnv, policy, envName, branch, maxTurns, tokens, onAborted, signal } = options;
+  let tree = [emptyTrajectory(task, { sample, seed, policy: policy.name, envName })];
   try {
     await using env = await makeEnv(task);
-    const treeOptions = { branch, sample, seed, maxTurns, tokens, onAborted, signal, concurrency: 1 };
+    const treeOptions = {
+      branch,
+      sample,
+      seed,
+      envName,
+      maxTurns,
+      tokens,
+      onAborted,
+      signal,
+      concurrency: 1,
+    };
     tree = await rolloutTree(requireBranching(env), policy, task, treeOptions);
   } catch (error) {
     if (signal.aborted) throw error;
@@ -150,13 +162,21 @@ async function playEpisode(episode: Episode, options: PlayOptions): Promise<Traj
 
 async function playFrom(
   { task, sample, seed }: Episode,
-  { makeEnv, policy, maxTurns, tokens, onAborted, signal }: PlayOptions,
+  { makeEnv, policy, envName, maxTurns, tokens, onAborted, signal }: PlayOptions,
   resumed?: InteractionResult,
 ): Promise<Trajectory> {
-  let trajectory = emptyTrajectory(task, { sample, seed, policy: policy.name });
+  let trajectory = emptyTrajectory(task, { sample, seed, policy: policy.name, envName });
   try {
     await using env = await makeEnv(task, resumed);
-    trajectory = await rollout(env, policy, task, { sample, seed, maxTurns, tokens, onAborted, signal });
+    trajectory = await rollout(env, policy, task, {
+      sample,
+      seed,
+      envName,
+      maxTurns,
+      tokens,
+      onAborted,
+      signal,
+    });
   } catch (error) {
     if (signal.aborted) throw error;
     trajectory = withFailure(trajectory, error);

@@ -74,7 +74,8 @@ export async function rolloutTree(
   task: Task,
   options: RolloutTreeOptions,
 ): Promise<Trajectory[]> {
-  const { maxTurns = 64, tokens, id = crypto.randomUUID(), seed, sample, concurrency = 8, signal } = options;
+  const { maxTurns = 64, tokens, id = crypto.randomUUID(), concurrency = 8, signal } = options;
+  const { envName, seed, sample } = options;
   requireMaxTurns(maxTurns);
   const points = checkBranchPoints(options.branch, { maxTurns });
   requireBranching(env);
@@ -82,7 +83,7 @@ export async function rolloutTree(
   const format = tokens && (tokens.format ?? new TokenFormat(tokens));
   const writer = tokens && new EpisodeWriter({ ...tokens, format });
   if (format !== undefined) await requireTrainable(policy, { format, signal });
-  const run = new EpisodeRun(env, { policy, task, options: { id, seed, sample, signal }, writer });
+  const run = new EpisodeRun(env, { policy, task, options: { id, seed, sample, envName, signal }, writer });
   return await new EpisodeTree(slots, { ...options, id, maxTurns }).play({ env, run, id, points });
 }
 

@@ -22,6 +22,11 @@ export interface ToolRecord {
   readonly truncated: boolean;
   /** False if the interpreter was lost; left out for tools without an interpreter. */
   readonly stateKept?: boolean;
+  /**
+   * Peak size of the interpreter's heap until the end of the call, in bytes; left out for tools without an interpreter,
+   * and if it was lost.
+   */
+  readonly peakMemoryBytes?: number;
   /** Refused attempts of the code, as the guest counted them; left out if there were none. */
   readonly denied?: DeniedAttempts;
   /** Objects that the code showed, up to 1 MiB of JSON; left out if there were none. */
@@ -35,6 +40,8 @@ export interface Versions {
   readonly paddock: string;
   /** Name of the policy, such as that of its model. */
   readonly policy?: string;
+  /** Name of the env, such as `python`. */
+  readonly env?: string;
   /** Version of the weights that sampled the last reply, if the server reports it. */
   readonly weights?: string;
 }
@@ -110,6 +117,8 @@ export interface EpisodeStart {
   parent?: BranchOrigin | undefined;
   /** Name of the policy. */
   policy?: string | undefined;
+  /** Name of the env. */
+  envName?: string | undefined;
 }
 
 /** Returns what tells an episode from the others of its task. */
@@ -126,12 +135,16 @@ export function identityOf(
 
 /** Returns the trajectory of an episode before its first turn. */
 export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajectory {
-  const { policy } = start;
+  const { policy, envName: env } = start;
   return {
     task,
     format: TRAJECTORY_FORMAT,
     ...identityOf(start),
-    versions: { paddock: PADDOCK_VERSION, ...(policy !== undefined && { policy }) },
+    versions: {
+      paddock: PADDOCK_VERSION,
+      ...(policy !== undefined && { policy }),
+      ...(env !== undefined && { env }),
+    },
     messages: [],
     reward: null,
     turns: 0,
@@ -152,8 +165,12 @@ export function withFailure(trajectory: Trajectory, cause: unknown): Trajectory 
 /** Converts a tool result to its record. */
 export function toToolRecord(turn: number, result: ToolResult): ToolRecord {
   const { tool, call, callId, status, durationMs, truncated, exec } = result;
-  const state = exec &&
-    { stateKept: exec.stateKept, ...(exec.denied && { denied: exec.denied }), ...displayRecord(exec) };
+  const state = exec && {
+    stateKept: exec.stateKept,
+    ...(exec.peakMemoryBytes !== undefined && { peakMemoryBytes: exec.peakMemoryBytes }),
+    ...(exec.denied && { denied: exec.denied }),
+    ...displayRecord(exec),
+  };
   return { turn, call, callId, tool, status, durationMs, truncated, ...state };
 }
 

@@ -48,6 +48,7 @@ const toolRecord = z.looseObject({
   turn: count,
   tool: z.string(),
   status: z.string(),
+  peakMemoryBytes: count.optional(),
   display: z.array(z.record(z.string(), z.unknown())).optional(),
   droppedDisplays: count.optional(),
 });
@@ -59,7 +60,9 @@ export const trajectorySchema: z.core.$ZodType = z.looseObject({
   sample: z.int().min(1).default(1),
   id: z.string().optional(),
   parent: z.optional(branchOrigin),
-  versions: z.looseObject({ paddock: z.string() }).default({ paddock: "unknown" }),
+  versions: z.looseObject({ paddock: z.string(), env: z.string().optional() }).default({
+    paddock: "unknown",
+  }),
   messages: chatSchema,
   reward: z.number().nullable().default(null),
   rewardParts: z.record(z.string(), z.number().nullable()).optional(),

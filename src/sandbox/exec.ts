@@ -104,6 +104,11 @@ export interface ExecOutcome {
   display?: MimeBundle[];
   /** Number of bundles that were dropped because of these limits, or since a form is not what its MIME type says. */
   droppedDisplays?: number;
+  /**
+   * Peak size of the interpreter's heap until the end of the exec, in bytes, since its start or its last rewind: Python
+   * itself takes some 30 MiB. The guest measures it, so it is advice. Absent if the interpreter was lost.
+   */
+  peakMemoryBytes?: number;
   /** Refused attempts. Absent if the guest counted none, or its interpreter was lost. */
   denied?: DeniedAttempts;
   /** True if this exec ran in a fresh interpreter because the last one had been lost. */

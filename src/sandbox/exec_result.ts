@@ -26,6 +26,7 @@ export function toExecResult(end: ExecEnd, options: { timeoutMs: number; limits:
     truncated: end.result?.truncated ?? false,
     ...(end.display.length > 0 && { display: [...end.display] }),
     ...(dropped > 0 && { droppedDisplays: dropped }),
+    ...peakOf(end.result, options.limits),
     ...deniedOf(end.result?.denied, end.result?.outcome.denied),
   };
   if (end.stopped === "timeout" || end.stopped === "cpu") {
@@ -36,6 +37,14 @@ export function toExecResult(end: ExecEnd, options: { timeoutMs: number; limits:
   const result = terminationResult(termination, outcome);
   const { exitCode } = termination;
   return result.status === "crashed" && exitCode !== undefined ? { ...result, exitCode } : result;
+}
+
+/** Returns the peak of the heap, if the guest reported one. It cannot have exceeded its limit. */
+function peakOf(
+  result: Pick<GuestResult, "peakMemoryBytes"> | undefined,
+  { memoryBytes }: Limits,
+): { peakMemoryBytes?: number } {
+  return result ? { peakMemoryBytes: Math.min(result.peakMemoryBytes, memoryBytes) } : {};
 }
 
 /** Returns the sum of two counts of the guest, unless nothing was counted. */
@@ -144,6 +153,7 @@ export function toShellResult(
     durationMs,
     stateKept,
     truncated: result?.truncated ?? false,
+    ...peakOf(result, options.limits),
     ...deniedOf(result?.denied),
     cwd: result?.outcome.cwd ?? options.home ?? HOME,
   };

@@ -80,6 +80,7 @@ type GuestOutcome =
 export interface GuestResult extends GuestNote {
   readonly truncated: boolean;
   readonly flooded: boolean;
+  readonly peakMemoryBytes: number;
   readonly outcome: GuestOutcome;
 }
 
@@ -116,8 +117,8 @@ export const MAX_CALL: FrameSize = { bytes: 16 * 1024 * 1024, values: JSON_LIMIT
  */
 export function parseResult(payload: Uint8Array, maxValueCharacters: number): GuestResult {
   checkSize(payload, 14 * maxValueCharacters + MAX_ENVELOPE_BYTES);
-  const { truncated, flooded, note, outcome } = decodeResult(payload);
-  return { ...parseNote(note), truncated, flooded, outcome: parseOutcome(outcome, maxValueCharacters) };
+  const { note, outcome, ...head } = decodeResult(payload);
+  return { ...parseNote(note), ...head, outcome: parseOutcome(outcome, maxValueCharacters) };
 }
 
 function parseNote(note: Uint8Array): GuestNote {
@@ -222,8 +223,8 @@ function isPlain(value: JsonValue): boolean {
  * @throws {SyntaxError} if it is invalid.
  */
 export function parseShellResult(payload: Uint8Array): GuestShellResult {
-  const { truncated, flooded, note, outcome } = decodeResult(payload);
-  return { ...parseNote(note), truncated, flooded, outcome: parse(shellOutcomeSchema, outcome, MAX_NOTE) };
+  const { note, outcome, ...head } = decodeResult(payload);
+  return { ...parseNote(note), ...head, outcome: parse(shellOutcomeSchema, outcome, MAX_NOTE) };
 }
 
 /**

@@ -179,25 +179,31 @@ export const OUTCOME_STATUSES = ["ok", "error", "memory", "interrupted", "exited
  */
 export const OUTCOME_HEAD_BYTES = 14;
 
-/** The parts of a `result` frame: `u8 flags | u32 note bytes | note | outcome`. */
+/** The parts of a `result` frame: `u8 flags | u32 note bytes | u32 peak memory bytes | note | outcome`. */
 export interface ResultParts {
   /** True if output was dropped. */
   readonly truncated: boolean;
   /** True if the program wrote far too much and was interrupted. */
   readonly flooded: boolean;
+  /** Peak size of the interpreter's heap. */
+  readonly peakMemoryBytes: number;
   /** `denied` and `droppedDisplays` as JSON. Empty if there are none. */
   readonly note: Uint8Array;
   /** Of a command line: JSON. Of an exec: see {@linkcode OUTCOME_HEAD_BYTES}. */
   readonly outcome: Uint8Array;
 }
 
-const RESULT_HEAD_BYTES = 5;
+const RESULT_HEAD_BYTES = 9;
 
 /** Returns the payload of a `result` frame. */
-export function encodeResult({ truncated, flooded, note, outcome }: ResultParts): Uint8Array<ArrayBuffer> {
+export function encodeResult(
+  { truncated, flooded, peakMemoryBytes, note, outcome }: ResultParts,
+): Uint8Array<ArrayBuffer> {
   const payload = new Uint8Array(RESULT_HEAD_BYTES + note.length + outcome.length);
   payload[0] = Number(truncated) | Number(flooded) << 1;
-  new DataView(payload.buffer).setUint32(1, note.length, true);
+  const view = new DataView(payload.buffer);
+  view.setUint32(1, note.length, true);
+  view.setUint32(5, peakMemoryBytes, true);
   payload.set(note, RESULT_HEAD_BYTES);
   payload.set(outcome, RESULT_HEAD_BYTES + note.length);
   return payload;
@@ -211,12 +217,13 @@ export function encodeResult({ truncated, flooded, note, outcome }: ResultParts)
 export function decodeResult(payload: Uint8Array): ResultParts {
   const flags = payload[0] ?? 0;
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
-  const noteBytes = payload.length < RESULT_HEAD_BYTES ? payload.length : view.getUint32(1, true);
-  const end = RESULT_HEAD_BYTES + noteBytes;
+  const isCut = payload.length < RESULT_HEAD_BYTES;
+  const end = isCut ? Infinity : RESULT_HEAD_BYTES + view.getUint32(1, true);
   if (end > payload.length || flags > 3) throw new SyntaxError("Cannot read result as its head is invalid");
   return {
     truncated: (flags & 1) !== 0,
     flooded: (flags & 2) !== 0,
+    peakMemoryBytes: view.getUint32(5, true),
     note: payload.subarray(RESULT_HEAD_BYTES, end),
     outcome: payload.subarray(end),
   };

@@ -25,6 +25,7 @@ export interface EpisodeQuery {
   readonly error?: string | undefined;
   /** Status of one of the tool calls. */
   readonly tool?: string | undefined;
+  readonly env?: string | undefined;
   readonly task?: string | undefined;
   readonly group?: string | undefined;
   /** Part of the row's text. */
@@ -55,6 +56,7 @@ export function parseQuery(parameters: URLSearchParams): EpisodeQuery {
     maxReward: numberOf("max"),
     error: textOf("error"),
     tool: textOf("tool"),
+    env: textOf("env"),
     task: textOf("task"),
     group: textOf("group"),
     text: textOf("text"),

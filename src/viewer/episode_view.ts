@@ -22,7 +22,8 @@ export interface TurnView {
 /** One tool call of an episode. */
 export type CallView =
   & Pick<ToolRecord, "turn" | "call" | "tool" | "status" | "durationMs">
-  & Partial<Pick<ToolRecord, "truncated" | "stateKept" | "denied" | "display" | "droppedDisplays">>;
+  & Partial<Pick<ToolRecord, "truncated" | "stateKept" | "denied" | "display" | "droppedDisplays">>
+  & { readonly peakMemoryBytes?: number | undefined };
 
 /** Tokens of an episode. */
 export interface TokensView {
@@ -133,7 +134,12 @@ function viewOfTrajectory(trajectory: Trajectory): EpisodeView {
     },
     times: trajectory.times,
     facts: {
-      ...textFacts({ policy: versions.policy, weights: versions.weights, paddock: versions.paddock }),
+      ...textFacts({
+        env: versions.env,
+        policy: versions.policy,
+        weights: versions.weights,
+        paddock: versions.paddock,
+      }),
       ...textFacts({ "policy version": policyVersion, seed, group: task.group }),
     },
   };
@@ -167,13 +173,9 @@ function viewOfInteraction(row: InteractionResult): EpisodeView {
       version: versionOf(policy_version ?? weight_version),
       sampled,
     })),
-    calls: (row.tool_calls ?? []).map(({ turn, call, tool, status, duration_ms: durationMs }) => ({
-      turn,
-      call,
-      tool,
-      status,
-      durationMs,
-    })),
+    calls: (row.tool_calls ?? []).map((
+      { turn, call, tool, status, duration_ms: durationMs, peak_memory_bytes: peakMemoryBytes },
+    ) => ({ turn, call, tool, status, durationMs, peakMemoryBytes })),
     tokens: {
       ids: tokens,
       mask: afterPrompt(row.loss_mask),

@@ -24,6 +24,7 @@ export interface RunSummary {
   readonly damaged: number;
   readonly tokens: number;
   readonly policies: readonly string[];
+  readonly envs: readonly string[];
   readonly statuses: readonly string[];
   readonly boundaries: readonly string[];
 }
@@ -52,7 +53,7 @@ export function summarize(
   groups = collectGroups(table, rows),
 ): RunSummary {
   const { reward, end, tokens } = table.columns;
-  const { policies, statuses, boundaries } = table.shortNames;
+  const { policies, envs, statuses, boundaries } = table.shortNames;
   const counts = { unscored: 0, failed: 0, damaged: 0, tokens: 0 };
   for (let at = 0; at < rows.length; at++) {
     const row = rows[at] ?? 0;
@@ -67,6 +68,7 @@ export function summarize(
     episodes: rows.length - counts.damaged,
     reward: meanInterval(groupMeans(groups)),
     policies: named(policies),
+    envs: named(envs),
     statuses: named(statuses),
     boundaries: named(boundaries),
   };

@@ -28,9 +28,10 @@ export function allRows(count: number): Uint32Array {
 
 /** Returns a function that is true for the rows of a query; it ignores the text. */
 function matcherOf(table: EpisodeTable, query: EpisodeQuery): (row: number) => boolean {
-  const { columns: { reward, task, group, boundary, statuses, end }, names, shortNames } = table;
+  const { columns: { reward, task, group, boundary, statuses, end, env }, names, shortNames } = table;
   const tests: ((row: number) => boolean)[] = [];
-  const { reward: choice, minReward, maxReward, error, tool, task: taskName, group: groupName } = query;
+  const { reward: choice, minReward, maxReward, error, tool } = query;
+  const { env: envName, task: taskName, group: groupName } = query;
   const rewardOf = (row: number) => reward[row] ?? NaN;
   if (choice === "right") tests.push((row) => rewardOf(row) >= 1);
   if (choice === "wrong") tests.push((row) => rewardOf(row) < 1);
@@ -48,6 +49,10 @@ function matcherOf(table: EpisodeTable, query: EpisodeQuery): (row: number) => b
   if (tool !== undefined) {
     const bit = shortNames.statuses.indexOf(tool);
     tests.push((row) => bit !== -1 && (((statuses[row] ?? 0) >>> bit) & 1) === 1);
+  }
+  if (envName !== undefined) {
+    const number = shortNames.envs.indexOf(envName);
+    tests.push((row) => env[row] === number);
   }
   if (taskName !== undefined) {
     const number = names.find(taskName);

@@ -121,6 +121,10 @@ export const execResultSchema = z.object({
     ),
   droppedDisplays: optionalKey(z.number().int().nonnegative())
     .describe("bundles beyond these limits, or with a form that is not what its MIME type says"),
+  peakMemoryBytes: optionalKey(z.number().int().nonnegative())
+    .describe(
+      "peak size of the interpreter's heap until the end of the program, in bytes; advice, as the guest measures it; absent if the interpreter was lost",
+    ),
   denied: optionalKey(deniedAttemptsSchema),
   restarted: optionalKey(z.literal(true))
     .describe("this program ran in a new interpreter, since the previous one was lost"),

@@ -124,6 +124,9 @@ export const stepResultSchema = z.object({
     durationMs: z.number(),
     truncated: z.boolean(),
     stateKept: z.boolean().optional(),
+    peakMemoryBytes: z.int().nonnegative().optional().describe(
+      "peak size of the interpreter's heap, in bytes",
+    ),
     denied: deniedAttemptsSchema.optional(),
   })),
 }).meta({ id: "StepResult" });

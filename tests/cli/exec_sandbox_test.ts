@@ -115,8 +115,8 @@ Deno.test("paddock exec --json reads the program's input from stdin and prints o
   const args = ["exec", "--json", "-e", 'print("a")\n2 * int(input())'];
   const { code, stdout, stderr } = await runPaddock(args, "21\n");
   assertEquals([code, stderr, stdout.indexOf("\n")], [0, "", stdout.length - 1]);
-  const { durationMs, ...result } = JSON.parse(stdout);
-  assert(durationMs > 0);
+  const { durationMs, peakMemoryBytes, ...result } = JSON.parse(stdout);
+  assert(durationMs > 0 && peakMemoryBytes > 0);
   assertEquals(result, {
     status: "ok",
     stdout: "a\n",

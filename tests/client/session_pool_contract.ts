@@ -274,6 +274,6 @@ export const BRANCHING_POOL_CONTRACT: Readonly<Record<string, BranchingCase>> = 
 };
 
 /** Returns a result without its duration. */
-function plain({ durationMs: _, ...rest }: ExecResult): object {
+function plain({ durationMs: _, peakMemoryBytes: _peak, ...rest }: ExecResult): object {
   return rest;
 }

@@ -124,12 +124,19 @@ export function outcomeOf(parts: OutcomeParts = {}): Uint8Array {
 /** Returns the payload of a `result` frame. */
 export function resultPayload(
   outcome: Uint8Array,
-  { flags = 0, note = "", noteBytes }: { flags?: number; note?: string; noteBytes?: number } = {},
+  { flags = 0, note = "", noteBytes, peakMemoryBytes = 0 }: {
+    flags?: number;
+    note?: string;
+    noteBytes?: number;
+    peakMemoryBytes?: number;
+  } = {},
 ): Uint8Array {
   const notes = encoder.encode(note);
-  const head = new Uint8Array(5);
+  const head = new Uint8Array(9);
   head[0] = flags;
-  new DataView(head.buffer).setUint32(1, noteBytes ?? notes.length, true);
+  const view = new DataView(head.buffer);
+  view.setUint32(1, noteBytes ?? notes.length, true);
+  view.setUint32(5, peakMemoryBytes, true);
   return concat(head, notes, outcome);
 }
 

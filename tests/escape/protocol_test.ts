@@ -53,6 +53,7 @@ const BREACHES: Record<string, Uint8Array> = {
   "a 'done' that answers nothing": frame("done", "\x01"),
   "an empty result": frame("result"),
   "a result of text": frame("result", "not JSON"),
+  "a result whose head is cut short": frame("result", new Uint8Array(8)),
   "a result without an outcome": frame("result", resultPayload(new Uint8Array(0))),
   "a result with unknown flags": result(OK, { flags: 4 }),
   "a note that is longer than its result": result(OK, { noteBytes: 10_000 }),
@@ -60,7 +61,7 @@ const BREACHES: Record<string, Uint8Array> = {
   "a note that is no JSON": result(OK, { note: "{" }),
   "a note of invalid UTF-8": frame(
     "result",
-    concat(new Uint8Array([0, 3, 0, 0, 0, 0xff, 0xfe, 0x80]), outcomeOf(OK)),
+    concat(new Uint8Array([0, 3, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xfe, 0x80]), outcomeOf(OK)),
   ),
   "a note that is no object": result(OK, { note: "null" }),
   "a note with a further key": result(OK, { note: '{"durationMs":0}' }),
@@ -312,6 +313,13 @@ Deno.test("parseResult() bounds counts of refused attempts and refuses what is n
   for (const denied of ['{"gold":1}', "null", "7", "[]"]) {
     assertThrows(() => parseResult(withDenied(denied), 1_000), SyntaxError);
   }
+});
+
+Deno.test("Session.exec() lowers the peak of memory that a child reports to the limit of its profile", async () => {
+  await using source = await HostileSource.create(profile(), result(OK, { peakMemoryBytes: 0xffffffff }));
+  await using session = new Session(source);
+  const ended = await session.exec("1", { timeoutMs: 20_000 });
+  assertEquals([ended.status, ended.peakMemoryBytes], ["ok", profile().limits.memoryBytes]);
 });
 
 Deno.test("parseCall() drops prototype keys at every depth", () => {

@@ -135,6 +135,7 @@ Deno.test("rolloutAll() plays several episodes of a task, each with its number a
   const given = await Array.fromAsync(rolloutAll(tasks(2), {
     makeEnv: envs(new FakePool()),
     policy: { ...policy, name: "p" },
+    envName: "python",
     samples: 2,
     seed: 1,
     skip: ({ id }, sample) => id === "0" && sample === 1,
@@ -145,6 +146,7 @@ Deno.test("rolloutAll() plays several episodes of a task, each with its number a
   assertEquals(given.map(({ task, sample }) => `${task.id}/${sample}`), started);
   assertEquals(new Set(given.map(({ seed }) => seed)).size, 3);
   assertEquals(given.map(({ versions }) => versions.policy), ["p", "p", "p"]);
+  assertEquals(given.map(({ versions }) => versions.env), ["python", "python", "python"]);
 });
 
 const TASKS = ["a", "b"].map((id) => ({ id, query: "q" }));

@@ -131,9 +131,13 @@ Deno.test("rollout() records each turn: its times, its reward, and the server's 
   }));
   const script = (history: History) => replies[history.length === 1 ? 0 : 1] ?? "";
   const policy = { ...scriptedPolicy({ script }), name: "m" };
-  const played = await rollout(env, policy, { id: "t", query: "q", answer: "18" }, { seed: 3, sample: 2 });
+  const played = await rollout(env, policy, { id: "t", query: "q", answer: "18" }, {
+    seed: 3,
+    sample: 2,
+    envName: "python",
+  });
   assertEquals([played.sample, played.seed], [2, 3]);
-  assertEquals(played.versions, { paddock: PADDOCK_VERSION, policy: "m", weights: "w1" });
+  assertEquals(played.versions, { paddock: PADDOCK_VERSION, policy: "m", env: "python", weights: "w1" });
   const serverData = { finishReason: "stop", usage, tokens };
   assertEquals(played.steps.map(({ policyMs: _policy, envMs: _env, ...rest }) => rest), [
     { turn: 1, reward: null, ...serverData, weightVersion: "w0" },

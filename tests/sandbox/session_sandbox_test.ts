@@ -22,6 +22,21 @@ async function valueOf(session: Session, code: string): Promise<string | undefin
   return value(await session.exec(code));
 }
 
+Deno.test("Session.exec() returns the peak of the interpreter's memory, which a rewind resets", async () => {
+  await withSession(async (session) => {
+    await session.reset({ mode: "rewind" });
+    const { peakMemoryBytes: before = 0 } = await session.exec("1");
+    const { peakMemoryBytes: peak = 0 } = await session.exec("len(bytearray(40_000_000))");
+    assert(before > 1_000_000 && before < 64 * 2 ** 20, `${before}`);
+    assert(peak >= before + 35_000_000 && peak <= before + 60_000_000, `${before} ${peak}`);
+    assertEquals((await session.exec("1")).peakMemoryBytes, peak);
+    await session.reset({ mode: "rewind" });
+    const { peakMemoryBytes: after = 0 } = await session.exec("1");
+    assert(after < before + 10_000_000, `${before} ${after}`);
+    assertEquals((await session.exec("import os; os._exit(1)")).peakMemoryBytes, undefined);
+  });
+});
+
 Deno.test("Session.exec() runs blocks in one namespace", (t) =>
   eachAfterRewind(t, {
     "keeps names": async (session) => {

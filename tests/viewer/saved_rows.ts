@@ -4,7 +4,7 @@ import { emptyTrajectory } from "../../src/rollout/trajectory.ts";
 export function rowOf(fields: Readonly<Record<string, unknown>> = {}): string {
   const { id = "task", ...rest } = fields as { readonly id?: string };
   return JSON.stringify({
-    ...emptyTrajectory({ id, query: "What is 6 times 7?" }, { policy: "qwen" }),
+    ...emptyTrajectory({ id, query: "What is 6 times 7?" }, { policy: "qwen", envName: "python" }),
     messages: [{ role: "user", content: "What is 6 times 7?" }, { role: "assistant", content: "42" }],
     turns: 1,
     reward: 1,

@@ -22,14 +22,14 @@ async function read(
 Deno.test("the list of runs has their figures, and links to runs in sub-folders", async () => {
   await using folder = await TempFolder.of({
     "a.jsonl": runOf(6),
-    "deep/b.jsonl": runOf(2),
+    "deep/b.jsonl": runOf(2, () => ({ versions: { paddock: "1", env: "tau-bench" } })),
     "notes.txt": "no",
   });
   const { status, text } = await read(await open(folder), "/runs");
   assertEquals(status, 200);
   assertStringIncludes(text, `href="/runs/a.jsonl"`);
   assertStringIncludes(text, `href="/runs/deep%2Fb.jsonl"`);
-  assertStringIncludes(text, "qwen");
+  for (const name of ["qwen", "tau-bench"]) assertStringIncludes(text, name);
   assertStringIncludes(text, "0.3333"); // one of three tasks is solved
   assertFalse(text.includes("notes.txt"));
   const viewer = await open(folder);
@@ -94,7 +94,7 @@ Deno.test("the page of a run filters and sorts", async () => {
       toolResults: [{ turn: 1, tool: "t", status: "timeout" }],
     }),
     rowOf({ id: "three", reward: 0.5, messages: [{ role: "assistant", content: 'a "rare" wörd\n' }] }),
-    rowOf({ id: "four", ...failed }),
+    rowOf({ id: "four", ...failed, versions: { paddock: "1", env: "tools" } }),
     "damaged",
   ];
   await using folder = await TempFolder.of({ "a.jsonl": `${rows.join("\n")}\n` });
@@ -111,6 +111,8 @@ Deno.test("the page of a run filters and sorts", async () => {
     "?error=policy": [4],
     "?tool=timeout": [2],
     "?tool=unknown": [],
+    "?env=tools": [4],
+    "?env=unknown": [],
     "?task=two": [2],
     "?group=both": [1, 2],
     [`?text=${encodeURIComponent('"rare" wörd\n')}`]: [3],
@@ -167,7 +169,14 @@ Deno.test("an episode shows its calls, rewards, images, log-probabilities and a 
       rewardParts: { format: 0.25 },
       steps: [1, 2].map((turn) => ({ turn, policyMs: 5, envMs: 1, reward: null })),
       toolResults: [
-        { turn: 1, tool: "python", status: "timeout", durationMs: 77, display: [{ "image/png": png }] },
+        {
+          turn: 1,
+          tool: "python",
+          status: "timeout",
+          durationMs: 77,
+          peakMemoryBytes: 34_603_008,
+          display: [{ "image/png": png }],
+        },
       ],
       tokens: { ids: [5, 6], lossMask: [0, 1], logProbs: [0, -1.5], promptLength: 1, promptText: "p" },
     }),
@@ -178,6 +187,7 @@ Deno.test("an episode shows its calls, rewards, images, log-probabilities and a 
       `id="turn-1"`,
       `href="#turn-2"`,
       "77 ms",
+      "peak memory 33 MiB",
       "timeout",
       "format",
       "0.25",

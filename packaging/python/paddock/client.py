@@ -139,6 +139,8 @@ class ExecResult:
     """The requested files; missing ones are left out."""
     restored_from: Optional[RestoredFrom] = None
     """The checkpoint to which the session returned, because its interpreter was lost in this program or before it."""
+    peak_memory_bytes: Optional[int] = None
+    """Peak size of the interpreter's heap until the end of the program, as the guest measured it; None if it was lost."""
 
     @property
     def ok(self) -> bool:
@@ -1066,6 +1068,7 @@ def _result(answer: Mapping[str, Any]) -> ExecResult:
             cwd=answer.get("cwd"),
             files=contents,
             restored_from=_restored_from(answer.get("restoredFrom")),
+            peak_memory_bytes=answer.get("peakMemoryBytes"),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as cause:
         raise PaddockError("The response is invalid: it is not a result") from cause

@@ -163,6 +163,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     json,
     show,
     policy: resolved.policy,
+    envName: flags.env,
     onTask: resolved.onTask,
     makeEnv,
     signal,

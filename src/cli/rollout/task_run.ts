@@ -30,6 +30,8 @@ export interface TaskRunOptions {
   split?: string | undefined;
   limit?: number | undefined;
   policy: Policy;
+  /** Name of the env. */
+  envName: string;
   makeEnv: MakeEnv;
   /** Called with each task, in the order of the file, before it is played. */
   onTask?: ((task: Task) => void) | undefined;
@@ -134,10 +136,11 @@ export class TaskRun {
   }
 
   #trajectories(): AsyncGenerator<Trajectory> {
-    const { policy, samples, seed, concurrency, show, maxTurns, branch, summary, training, signal } =
+    const { policy, envName, samples, seed, concurrency, show, maxTurns, branch, summary, training, signal } =
       this.#options;
     return rolloutAll(this.#tasks(), {
       policy,
+      envName,
       samples,
       seed,
       concurrency,

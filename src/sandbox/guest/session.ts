@@ -133,11 +133,12 @@ export class GuestSession {
     python.heapLimit.clear();
     devices.inputs.length = 0;
     const { truncated, flooded, droppedDisplays } = devices;
+    const { peakBytes: peakMemoryBytes } = python.heapLimit;
     const denied = python.denials.counts();
     const note = denied || droppedDisplays > 0
       ? textBytes(JSON.stringify({ denied, ...(droppedDisplays > 0 && { droppedDisplays }) }))
       : NO_NOTE;
-    channel.send(FrameKind.result, encodeResult({ truncated, flooded, note, outcome }));
+    channel.send(FrameKind.result, encodeResult({ truncated, flooded, peakMemoryBytes, note, outcome }));
   }
 
   #put(payload: Uint8Array): void {

@@ -151,6 +151,7 @@ export class LiveRollout implements AsyncDisposable {
     const version = this.#weightVersion;
     const resumed = new Map(config.resumed.map((row) => [keyOf(row.task_id, row.sample), row]));
     return streamRollouts(makeEnv, policy, tasks, {
+      envName: config.env,
       samples,
       seed,
       partial,

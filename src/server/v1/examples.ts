@@ -13,6 +13,7 @@ const RESULT = {
   durationMs: 3.1,
   stateKept: true,
   truncated: false,
+  peakMemoryBytes: 34_603_008,
 };
 
 /** Example of a session. */

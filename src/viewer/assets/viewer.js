@@ -82,12 +82,12 @@ if (live instanceof HTMLElement && typeof EventSource === "function") {
     const rate = (episodes - start.episodes) / ((now - start.now) / 1000);
     const parts = [
       `Live: ${episodes} episodes`,
-      ...(mean === null ? [] : [`mean reward ${mean.toFixed(4)}`]),
+      ...(mean === null ? [] : [`mean reward ${+mean.toFixed(4)}`]),
       `${failed} errors`,
       ...(rate > 0 ? [`${rate.toFixed(1)} episodes/s`] : []),
     ];
     if (status !== null) status.textContent = `${parts.join(", ")}.`;
-    if (!isFirst) update();
+    if (!isFirst) update().catch(() => {}); // the page is loaded again at the next event
   });
   addEventListener("pagehide", () => events.close());
 }

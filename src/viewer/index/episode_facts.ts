@@ -15,6 +15,7 @@ export interface EpisodeFacts {
   /** Boundary of the failure; the empty text without one. */
   readonly boundary: string;
   readonly policy: string;
+  readonly env: string;
   /** Distinct statuses of the tool calls. */
   readonly statuses: ReadonlySet<string>;
   /** Id of the episode, if the row has one. */
@@ -55,6 +56,7 @@ export function factsOf(value: unknown): EpisodeFacts | undefined {
 }
 
 function trajectoryFacts(row: Fields, task: Fields): EpisodeFacts {
+  const versions = fieldsOf(row.versions);
   const error = fieldsOf(row.error);
   const calls = listOf(row.toolResults);
   return {
@@ -72,7 +74,8 @@ function trajectoryFacts(row: Fields, task: Fields): EpisodeFacts {
       ? "truncated"
       : "stopped",
     boundary: textOf(error?.boundary),
-    policy: textOf(fieldsOf(row.versions)?.policy),
+    policy: textOf(versions?.policy),
+    env: textOf(versions?.env),
   };
 }
 
@@ -95,6 +98,7 @@ function interactionFacts(row: Fields): EpisodeFacts {
       : "stopped",
     boundary: textOf(fieldsOf(error)?.boundary),
     policy: "",
+    env: "",
   };
 }
 

@@ -22,6 +22,7 @@ export const COLUMNS = {
   end: "u8",
   boundary: "u8",
   policy: "u8",
+  env: "u8",
 } as const satisfies Record<string, keyof typeof ARRAYS>;
 
 /** Name of a column. */
@@ -36,10 +37,11 @@ export type Columns = { readonly [Name in ColumnName]: InstanceType<typeof ARRAY
 /** Values of a column. */
 export type Column = Columns[ColumnName];
 
-/** Names in the columns `boundary`, `policy` and, by bit, `statuses`. */
+/** Names in the columns `boundary`, `policy`, `env` and, by bit, `statuses`. */
 export interface ShortNames {
   readonly boundaries: string[];
   readonly policies: string[];
+  readonly envs: string[];
   readonly statuses: string[];
 }
 
@@ -68,7 +70,7 @@ export class EpisodeTable {
     this.#columns = stored?.columns ?? makeColumns(FIRST_CAPACITY);
     this.#count = stored?.count ?? 0;
     this.names = stored?.names ?? new NameTable();
-    this.shortNames = stored?.shortNames ?? { boundaries: [""], policies: [""], statuses: [] };
+    this.shortNames = stored?.shortNames ?? { boundaries: [""], policies: [""], envs: [""], statuses: [] };
     if (this.names.size === 0) this.names.add("");
   }
 
@@ -86,7 +88,7 @@ export class EpisodeTable {
   append({ offset, length }: RowPosition, facts: EpisodeFacts | undefined): void {
     if (this.#count === this.#columns.offset.length) this.#grow();
     const at = this.#count++;
-    const { names, shortNames: { boundaries, policies, statuses } } = this;
+    const { names, shortNames: { boundaries, policies, envs, statuses } } = this;
     const values: Record<ColumnName, number> = {
       offset,
       length,
@@ -105,6 +107,7 @@ export class EpisodeTable {
       end: EPISODE_ENDS.indexOf(facts?.end ?? "damaged"),
       boundary: shortNumber(boundaries, facts?.boundary ?? "", MAX_SHORT_NAMES),
       policy: shortNumber(policies, facts?.policy ?? "", MAX_SHORT_NAMES),
+      env: shortNumber(envs, facts?.env ?? "", MAX_SHORT_NAMES),
     };
     for (const status of facts?.statuses ?? []) {
       values.statuses |= 1 << shortNumber(statuses, status, MAX_STATUSES);

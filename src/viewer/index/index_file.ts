@@ -6,7 +6,7 @@ import { NameTable } from "./name_table.ts";
 /** Suffix of the index beside a file of episodes. */
 export const INDEX_SUFFIX = ".paddock-index";
 
-const MAGIC = "paddock-index-1\n";
+const MAGIC = "paddock-index-2\n";
 /** Bytes of the magic text and the length of the header. */
 const PREFIX_BYTES = MAGIC.length + 8;
 const MAX_HEADER_BYTES = 1024 * 1024;
@@ -35,6 +35,7 @@ const headerSchema = z.object({
   nameBytes: z.int().min(0),
   boundaries: z.array(z.string()),
   policies: z.array(z.string()),
+  envs: z.array(z.string()),
   statuses: z.array(z.string()),
 });
 

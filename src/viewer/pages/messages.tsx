@@ -1,7 +1,7 @@
 import type { FC } from "hono/jsx";
 import type { ContentPart, Message, ToolCall } from "../../message.ts";
 import { type CallView, type EpisodeView, turnsOfMessages, type TurnView } from "../episode_view.ts";
-import { formatMs, formatNumber } from "./layout.tsx";
+import { formatBytes, formatMs, formatNumber } from "./layout.tsx";
 import { Code, plainLabel, SafeText, splitFences } from "./safe_text.tsx";
 import { Picture, ShownObject } from "./shown_objects.tsx";
 
@@ -189,9 +189,10 @@ const CODE_ARGUMENTS: Readonly<Record<string, string>> = {
 
 /** What became of a tool call, and what it showed. */
 const CallLine: FC<{ call: CallView }> = ({ call }) => {
-  const { turn, tool, status, durationMs, truncated, stateKept, denied, display = [], droppedDisplays = 0 } =
-    call;
+  const { turn, tool, status, durationMs, truncated, stateKept, peakMemoryBytes } = call;
+  const { denied, display = [], droppedDisplays = 0 } = call;
   const notes = [
+    ...typeof peakMemoryBytes === "number" ? [`peak memory ${formatBytes(peakMemoryBytes)}`] : [],
     ...truncated ? ["output cut off"] : [],
     ...stateKept === false ? ["state lost"] : [],
     ...denied === undefined ? [] : [`refused attempts: ${plainLabel(JSON.stringify(denied), 200)}`],

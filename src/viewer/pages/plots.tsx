@@ -3,8 +3,8 @@ import type { CurvePoint } from "../run_summary.ts";
 import type { Histogram } from "../statistics.ts";
 import { formatNumber } from "./layout.tsx";
 
-const WIDTH = 480;
-const HEIGHT = 150;
+const WIDTH = 360;
+const HEIGHT = 140;
 const LEFT = 44;
 const BOTTOM = 22;
 const TOP = 8;

@@ -44,7 +44,7 @@ export const RunPage: FC<RunPageProps> = (props) => {
           {details.curve.length > 0 && <RewardCurve points={details.curve} />}
           {details.taskMeans.length > 0 && <TaskCurve means={details.taskMeans} />}
           <HistogramPlot title="Turns of an episode" histogram={details.turns} />
-          <HistogramPlot title="Tokens of an episode" histogram={details.lengths} />
+          {details.tokens > 0 && <HistogramPlot title="Tokens of an episode" histogram={details.lengths} />}
           <HistogramPlot title="Duration of an episode" histogram={details.durations} format={formatMs} />
         </div>
       </div>
@@ -145,6 +145,9 @@ const Filters: FC<{ name: string; query: EpisodeQuery; details: RunDetails }> = 
       options={[["none", "no error"], ["any", "any error"], ...same(details.boundaries)]}
     />
     <Select name="tool" label="Tool status" value={query.tool} options={same(details.statuses)} />
+    {(details.envs.length > 1 || query.env !== undefined) && (
+      <Select name="env" label="Env" value={query.env} options={same(details.envs)} />
+    )}
     <label>
       Task
       <input name="task" value={query.task ?? ""} autocomplete="off" />
@@ -202,8 +205,8 @@ const EpisodeRows: FC<RunPageProps> = ({ run, query, rows }) => {
             <tr>
               <SortHead name={name} query={query} sort="file" text="Episode" />
               <th scope="col">Task</th>
-              <th scope="col" class="number">Sample</th>
               <SortHead name={name} query={query} sort="reward" text="Reward" />
+              <th scope="col" class="number">Sample</th>
               <th scope="col">End</th>
               <th scope="col">Tools</th>
               <SortHead name={name} query={query} sort="calls" text="Calls" />
@@ -224,10 +227,10 @@ const EpisodeRows: FC<RunPageProps> = ({ run, query, rows }) => {
                   <th scope="row">
                     <SafeText text={table.nameOf("task", row)} limit={80} />
                   </th>
-                  <td class="number">{columns.sample[row]}</td>
                   <td class="number">
                     <Reward value={columns.reward[row] ?? NaN} />
                   </td>
+                  <td class="number">{columns.sample[row]}</td>
                   <td>
                     {table.endOf(row)}
                     {boundary !== "" && (

@@ -39,6 +39,7 @@ export const RunsPage: FC<RunsPageProps> = ({ runs, isComplete, isReading }) => 
                   <th scope="col">Compare</th>
                   <th scope="col">Run</th>
                   <th scope="col">Policy</th>
+                  <th scope="col">Env</th>
                   <th scope="col">Tool statuses</th>
                   <th scope="col">Last change</th>
                   <th scope="col" class="number">Episodes</th>
@@ -70,10 +71,13 @@ const RunRow: FC<ListedRun> = ({ file, summary, note }) => (
         <SafeText text={file.name} limit={200} />
       </a>
     </th>
-    {summary === undefined ? <td colspan={2}>{note}</td> : (
+    {summary === undefined ? <td colspan={3}>{note}</td> : (
       <>
         <td>
           <SafeText text={summary.policies.join(", ") || "–"} limit={80} />
+        </td>
+        <td>
+          <SafeText text={summary.envs.join(", ") || "–"} limit={80} />
         </td>
         <td>
           <SafeText text={summary.statuses.join(", ") || "–"} limit={80} />
@@ -88,7 +92,7 @@ const RunRow: FC<ListedRun> = ({ file, summary, note }) => (
       {formatNumber(summary?.reward?.mean)}
       {summary?.reward && (
         <span class="interval">
-          {` ${formatNumber(summary.reward.low)} to ${formatNumber(summary.reward.high)}`}
+          {`${formatNumber(summary.reward.low)} to ${formatNumber(summary.reward.high)}`}
         </span>
       )}
     </td>

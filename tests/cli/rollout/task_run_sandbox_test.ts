@@ -56,6 +56,7 @@ async function play(
       stdout,
       stderr,
       concurrency: 2,
+      envName: "python",
       makeEnv: await makeEnv(pool, maxTurns),
       signal: new AbortController().signal,
       ...rest,

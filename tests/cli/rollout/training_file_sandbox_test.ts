@@ -145,6 +145,7 @@ async function train(folder: string, run: Run): Promise<number> {
   using file = await TrainingFile.open(`${folder}/train.jsonl`, { resume });
   await Array.fromAsync(file.fillFrom(out?.finished() ?? []));
   return await playTasks({
+    envName: "chat",
     tasks: `${folder}/tasks.jsonl`,
     policy,
     signal,

@@ -62,7 +62,16 @@ function fullRow(): string {
       finishReason: "stop",
     })),
     toolResults: [
-      { turn: 1, call: 1, callId: "a", tool: "python", status: "ok", durationMs: 31, truncated: false },
+      {
+        turn: 1,
+        call: 1,
+        callId: "a",
+        tool: "python",
+        status: "ok",
+        durationMs: 31,
+        truncated: false,
+        peakMemoryBytes: 34_603_008,
+      },
       {
         turn: 2,
         call: 1,

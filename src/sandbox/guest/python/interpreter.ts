@@ -186,6 +186,14 @@ export class HeapLimit {
       grow(Math.min(pages, Math.floor((this.#bytes - memory.buffer.byteLength) / WASM_PAGE_BYTES)));
   }
 
+  /**
+   * Peak size of the heap since the start or the last rewind, in bytes, as `malloc` returns no memory. What a limit below
+   * the size of the heap took from the program counts.
+   */
+  get peakBytes(): number {
+    return this.#exports().sbrk(0) >>> 0;
+  }
+
   /** Grows the heap to a size, if it is smaller. Throws if it cannot be so large. */
   growTo(bytes: number): void {
     const { memory } = this.#exports();
