@@ -1,5 +1,6 @@
 import { type EpisodeFailure, errorMessage } from "../errors.ts";
 import type { Message } from "../message.ts";
+import type { TokenUsage } from "../policy/policy.ts";
 import { type InteractionResult, parseInteraction } from "../rollout/interaction_result.ts";
 import type { ToolRecord, Trajectory } from "../rollout/trajectory.ts";
 import { parseTrajectory } from "../rollout/trajectory_schema.ts";
@@ -13,6 +14,8 @@ export interface TurnView {
   readonly policyMs: number;
   readonly envMs: number | null;
   readonly finishReason?: string | undefined;
+  /** Tokens that the policy's server counted. */
+  readonly usage?: TokenUsage | undefined;
   /** Version of the weights or of the policy. */
   readonly version?: string | undefined;
   /** Position of the sampled tokens. */
@@ -45,6 +48,8 @@ export interface EpisodeView {
   readonly rewardParts: Readonly<Record<string, number | null>>;
   readonly unscored: string | undefined;
   readonly info: Readonly<Record<string, unknown>>;
+  /** Data of the task beside its query and answer. */
+  readonly taskData: Readonly<Record<string, unknown>>;
   readonly errors: readonly EpisodeFailure[];
   readonly turns: readonly TurnView[];
   readonly calls: readonly CallView[];
@@ -113,14 +118,16 @@ function viewOfTrajectory(trajectory: Trajectory): EpisodeView {
     rewardParts,
     unscored,
     info,
+    taskData: { ...task.reference !== undefined && { reference: task.reference }, ...task.fields },
     errors: error ? [error] : [],
     turns: steps.map((step) => ({
       turn: step.turn,
       reward: step.reward ?? null,
       policyMs: step.policyMs ?? 0,
       envMs: step.envMs ?? null,
-      finishReason: step.finishReason,
-      version: versionOf(step.policyVersion ?? step.weightVersion),
+      finishReason: textOf(step.finishReason),
+      usage: usageOf(step.usage),
+      version: textOf(step.policyVersion ?? step.weightVersion),
       sampled: step.tokens?.start === undefined
         ? undefined
         : { start: step.tokens.start, length: step.tokens.ids.length },
@@ -135,12 +142,12 @@ function viewOfTrajectory(trajectory: Trajectory): EpisodeView {
     times: trajectory.times,
     facts: {
       ...textFacts({
-        env: versions.env,
-        policy: versions.policy,
-        weights: versions.weights,
-        paddock: versions.paddock,
+        Env: versions.env,
+        Policy: versions.policy,
+        Weights: versions.weights,
+        Paddock: versions.paddock,
       }),
-      ...textFacts({ "policy version": policyVersion, seed, group: task.group }),
+      ...textFacts({ "Policy version": policyVersion, Seed: seed, Group: task.group }),
     },
   };
 }
@@ -161,6 +168,7 @@ function viewOfInteraction(row: InteractionResult): EpisodeView {
     rewardParts: reward_parts,
     unscored: undefined,
     info,
+    taskData: {},
     errors,
     turns: turns.map((
       { turn, reward, policy_ms, env_ms, finish_reason, weight_version, policy_version, sampled },
@@ -170,7 +178,7 @@ function viewOfInteraction(row: InteractionResult): EpisodeView {
       policyMs: policy_ms ?? 0,
       envMs: env_ms ?? null,
       finishReason: finish_reason,
-      version: versionOf(policy_version ?? weight_version),
+      version: textOf(policy_version ?? weight_version),
       sampled,
     })),
     calls: (row.tool_calls ?? []).map((
@@ -188,11 +196,11 @@ function viewOfInteraction(row: InteractionResult): EpisodeView {
       envMs: timings?.env_ms ?? 0,
     },
     facts: textFacts({
-      status: row.status,
-      weights: row.weight_version,
-      seed: row.seed,
-      group: row.group,
-      "rewritten prompts": row.rewritten_prompts,
+      Status: row.status,
+      Weights: row.weight_version,
+      Seed: row.seed,
+      Group: row.group,
+      "Rewritten prompts": row.rewritten_prompts,
     }),
   };
 }
@@ -219,8 +227,15 @@ export function turnsOfMessages({ messages, turns }: EpisodeView): Map<number, n
   );
 }
 
-function versionOf(version: string | number | undefined): string | undefined {
-  return version === undefined ? undefined : `${version}`;
+function textOf(value: unknown): string | undefined {
+  return value === undefined || value === null ? undefined : `${value}`;
+}
+
+function usageOf(usage: Partial<TokenUsage> | null | undefined): TokenUsage | undefined {
+  const { promptTokens, replyTokens } = usage ?? {};
+  return typeof promptTokens === "number" && typeof replyTokens === "number"
+    ? { promptTokens, replyTokens }
+    : undefined;
 }
 
 function textFacts(facts: Readonly<Record<string, unknown>>): Record<string, string> {

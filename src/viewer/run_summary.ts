@@ -36,6 +36,7 @@ export interface RunDetails extends RunSummary {
   readonly curve: readonly CurvePoint[];
   /** Mean rewards of the tasks, sorted. */
   readonly taskMeans: Float64Array;
+  readonly rewards: Histogram;
   readonly turns: Histogram;
   readonly lengths: Histogram;
   readonly durations: Histogram;
@@ -45,6 +46,7 @@ const FAILED = EPISODE_ENDS.indexOf("failed");
 const DAMAGED = EPISODE_ENDS.indexOf("damaged");
 const CURVE_POINTS = 80;
 const BINS = 24;
+const REWARD_BINS = 10;
 
 /** Returns the figures of rows. The mean reward is that of the groups' means: samples of a task are not independent. */
 export function summarize(
@@ -77,7 +79,7 @@ export function summarize(
 /** Returns the figures and plots of rows. */
 export function describeRows(table: EpisodeTable, rows: Uint32Array): RunDetails {
   const groups = collectGroups(table, rows);
-  const { turns, tokens, durationMs } = table.columns;
+  const { reward, turns, tokens, durationMs } = table.columns;
   const valuesOf = (column: ArrayLike<number>) => {
     const values = new Float64Array(rows.length);
     for (let at = 0; at < rows.length; at++) values[at] = column[rows[at] ?? 0] ?? NaN;
@@ -89,6 +91,7 @@ export function describeRows(table: EpisodeTable, rows: Uint32Array): RunDetails
     passRates: passRates(groups),
     curve: rewardCurve(table, rows),
     taskMeans: groupMeans(hasOwnGroups(table, rows) ? collectGroups(table, rows, "task") : groups).sort(),
+    rewards: histogramOf(valuesOf(reward), { bins: REWARD_BINS, whole: false }),
     turns: histogramOf(valuesOf(turns), { bins: BINS, whole: true }),
     lengths: histogramOf(valuesOf(tokens), { bins: BINS, whole: true }),
     durations: histogramOf(valuesOf(durationMs), { bins: BINS, whole: false }),

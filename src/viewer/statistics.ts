@@ -99,7 +99,8 @@ export interface Histogram {
 export function histogramOf(values: Float64Array, options: { bins: number; whole: boolean }): Histogram {
   const { low, high } = rangeOf(values);
   const range = Number.isNaN(high) ? 0 : high - low;
-  const bins = Math.max(1, options.whole ? Math.min(options.bins, Math.floor(range) + 1) : options.bins);
+  const most = options.whole ? Math.floor(range) + 1 : range === 0 ? 1 : Infinity;
+  const bins = Math.max(1, Math.min(options.bins, most));
   const exact = range / bins || 1;
   const width = options.whole ? Math.max(1, Math.ceil((range + 1) / bins)) : exact;
   const counts = Array<number>(bins).fill(0);

@@ -177,7 +177,10 @@ async function compare(c: Context, store: RunStore): Promise<Response> {
   if (names.length !== 2) {
     return c.html(
       renderPage(
-        <MessagePage title="Compare" text={`Select two runs to compare: ${names.length} are selected.`} />,
+        <MessagePage
+          title="Compare"
+          text={`Select two runs in the list to compare them. Selected: ${names.length}.`}
+        />,
       ),
       400,
     );

@@ -53,6 +53,10 @@ Deno.test("histogramOf() of no values has one empty range", () => {
   assertEquals(histogramOf(new Float64Array(), { bins: 8, whole: true }).counts, [0]);
 });
 
+Deno.test("histogramOf() of equal values has one range", () => {
+  assertEquals(histogramOf(Float64Array.of(0.5, 0.5), { bins: 8, whole: false }).counts, [2]);
+});
+
 function assertAlmostEquals(actual: number, expected: number, tolerance = 1e-9): void {
   assert(Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`);
 }

@@ -167,7 +167,14 @@ Deno.test("an episode shows its calls, rewards, images, log-probabilities and a 
         { role: "assistant", content: "42", tool_calls: [{ name: "run", arguments: { code: "x = 1" } }] },
       ],
       rewardParts: { format: 0.25 },
-      steps: [1, 2].map((turn) => ({ turn, policyMs: 5, envMs: 1, reward: null })),
+      task: { id: "t", query: "q", fields: { level: "<b>hard" } },
+      steps: [1, 2].map((turn) => ({
+        turn,
+        policyMs: 5,
+        envMs: 1,
+        reward: null,
+        usage: { promptTokens: 1_200, replyTokens: 34 },
+      })),
       toolResults: [
         {
           turn: 1,
@@ -188,6 +195,9 @@ Deno.test("an episode shows its calls, rewards, images, log-probabilities and a 
       `href="#turn-2"`,
       "77 ms",
       "peak memory 33 MiB",
+      "1,200 tokens of prompt · 34 of reply",
+      "Further data of the task",
+      "&lt;b&gt;hard",
       "timeout",
       "format",
       "0.25",
@@ -278,7 +288,7 @@ Deno.test("hostile content in any field is shown as text", async () => {
     info: evil,
     unscored: HOSTILE,
     error: { boundary: HOSTILE, name: HOSTILE, message: HOSTILE },
-    versions: { paddock: HOSTILE, policy: HOSTILE, weights: HOSTILE },
+    versions: { paddock: HOSTILE, policy: HOSTILE, env: HOSTILE, weights: HOSTILE },
     steps: [{ turn: 1, policyMs: 1, envMs: 1, reward: 0, finishReason: HOSTILE, weightVersion: HOSTILE }],
     toolResults: [{
       turn: 1,
@@ -337,6 +347,21 @@ Deno.test("hostile content in any field is shown as text", async () => {
   const { text } = await read(viewer, `${run}/episodes/1`);
   assertStringIncludes(text, "&lt;script&gt;alert(1)&lt;/script&gt;");
   assertStringIncludes(text, `<span class="hidden-char">\\u202e</span>`);
+});
+
+Deno.test("fields of another type count as missing", async () => {
+  const row = rowOf({
+    steps: [{ turn: 1, policyMs: "x", envMs: {}, reward: "y", finishReason: 5, usage: null }, {
+      turn: 2,
+      usage: 7,
+    }],
+    toolResults: [{ turn: 1, tool: "t", status: "ok", durationMs: "x", denied: 3 }],
+  });
+  await using folder = await TempFolder.of({ "a.jsonl": row });
+  const { status, text } = await read(await open(folder), "/runs/a.jsonl/episodes/1");
+  assertEquals(status, 200);
+  assertStringIncludes(text, "finish: 5");
+  assertFalse(text.includes("tokens of prompt"));
 });
 
 Deno.test("the raw row is text that a browser neither runs nor renders", async () => {

@@ -68,7 +68,8 @@ export const EpisodePage: FC<EpisodePageProps> = (props) => {
             from={props.from}
             hrefFrom={(from) => `${withParameter(search, "from", `${from}`)}#tokens`}
           />
-          <Info info={episode.info} />
+          <Data title="Further data of the task" data={episode.taskData} />
+          <Data title="Further data of the env" data={episode.info} />
         </>
       )}
       <p class="note">
@@ -194,10 +195,10 @@ const Branch: FC<{ node: BranchNode; run: OpenRun; current: number }> = ({ node,
   </li>
 );
 
-const Info: FC<{ info: Readonly<Record<string, unknown>> }> = ({ info }) =>
-  Object.keys(info).length === 0 ? null : (
+const Data: FC<{ title: string; data: Readonly<Record<string, unknown>> }> = ({ title, data }) =>
+  Object.keys(data).length === 0 ? null : (
     <details>
-      <summary>Further data of the env</summary>
-      <Code code={JSON.stringify(info, null, 2)} language="json" />
+      <summary>{title}</summary>
+      <Code code={JSON.stringify(data, null, 2)} language="json" />
     </details>
   );

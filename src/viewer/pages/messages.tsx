@@ -94,13 +94,17 @@ const ChatMessage: FC<ChatMessageProps> = ({ message, turn, calls, limit }) => {
 };
 
 const TurnFacts: FC<{ turn: TurnView }> = (
-  { turn: { turn, reward, policyMs, envMs, finishReason, version } },
+  { turn: { turn, reward, policyMs, envMs, finishReason, usage, version } },
 ) => {
   const facts = [
     `policy ${formatMs(policyMs)}`,
     ...envMs === null ? [] : [`env ${formatMs(envMs)}`],
     ...reward === null ? [] : [`reward ${formatNumber(reward)}`],
     ...finishReason === undefined ? [] : [`finish: ${plainLabel(finishReason, 40)}`],
+    ...usage === undefined ? [] : [
+      `${formatNumber(usage.promptTokens)} tokens of prompt`,
+      `${formatNumber(usage.replyTokens)} of reply`,
+    ],
     ...version === undefined ? [] : [`version ${plainLabel(version, 40)}`],
   ];
   return (

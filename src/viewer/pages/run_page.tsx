@@ -43,9 +43,12 @@ export const RunPage: FC<RunPageProps> = (props) => {
         <div class="plots">
           {details.curve.length > 0 && <RewardCurve points={details.curve} />}
           {details.taskMeans.length > 0 && <TaskCurve means={details.taskMeans} />}
-          <HistogramPlot title="Turns of an episode" histogram={details.turns} />
+          {details.reward && <HistogramPlot title="Reward of an episode" histogram={details.rewards} />}
+          {details.episodes > 0 && <HistogramPlot title="Turns of an episode" histogram={details.turns} />}
           {details.tokens > 0 && <HistogramPlot title="Tokens of an episode" histogram={details.lengths} />}
-          <HistogramPlot title="Duration of an episode" histogram={details.durations} format={formatMs} />
+          {details.episodes > 0 && (
+            <HistogramPlot title="Duration of an episode" histogram={details.durations} format={formatMs} />
+          )}
         </div>
       </div>
       <h2 id="episodes">Episodes</h2>
@@ -64,13 +67,14 @@ export const RunPage: FC<RunPageProps> = (props) => {
 
 const Figures: FC<{ details: RunDetails; isFiltered: boolean }> = ({ details, isFiltered }) => {
   const { reward, passRates } = details;
+  const hasInterval = reward !== undefined && reward.count > 1;
   const facts: [string, string][] = [
     [isFiltered ? "Episodes that match" : "Episodes", formatNumber(details.episodes)],
     [
       "Mean reward",
-      reward
+      hasInterval
         ? `${formatNumber(reward.mean)} (${formatNumber(reward.low)} to ${formatNumber(reward.high)})`
-        : "–",
+        : formatNumber(reward?.mean),
     ],
     ...passRates.map(({ k, rate, groups }): [string, string] => [
       `pass@${k}`,
@@ -91,7 +95,7 @@ const Figures: FC<{ details: RunDetails; isFiltered: boolean }> = ({ details, is
           </div>
         ))}
       </dl>
-      {reward && (
+      {hasInterval && (
         <p class="note">
           {`The interval is 95 %, over ${formatNumber(reward.count)} groups (${
             reward.method === "bootstrap" ? "bootstrap" : "normal approximation"

@@ -43,7 +43,7 @@ export const RunsPage: FC<RunsPageProps> = ({ runs, isComplete, isReading }) => 
                   <th scope="col">Tool statuses</th>
                   <th scope="col">Last change</th>
                   <th scope="col" class="number">Episodes</th>
-                  <th scope="col" class="number">Mean reward (95 %)</th>
+                  <th scope="col" class="number">Mean reward</th>
                   <th scope="col" class="number">Errors</th>
                   <th scope="col" class="number">Tokens</th>
                   <th scope="col" class="number">Size</th>
@@ -66,20 +66,20 @@ const RunRow: FC<ListedRun> = ({ file, summary, note }) => (
     <td>
       <input type="checkbox" name="run" value={file.name} aria-label={`Compare ${plainLabel(file.name)}`} />
     </td>
-    <th scope="row">
+    <th scope="row" class="run-name">
       <a href={runHref(file.name)}>
         <SafeText text={file.name} limit={200} />
       </a>
     </th>
     {summary === undefined ? <td colspan={3}>{note}</td> : (
       <>
-        <td>
+        <td class="names">
           <SafeText text={summary.policies.join(", ") || "–"} limit={80} />
         </td>
-        <td>
+        <td class="names">
           <SafeText text={summary.envs.join(", ") || "–"} limit={80} />
         </td>
-        <td>
+        <td class="names">
           <SafeText text={summary.statuses.join(", ") || "–"} limit={80} />
         </td>
       </>
@@ -90,7 +90,7 @@ const RunRow: FC<ListedRun> = ({ file, summary, note }) => (
     <td class="number">{formatNumber(summary?.episodes)}</td>
     <td class="number">
       {formatNumber(summary?.reward?.mean)}
-      {summary?.reward && (
+      {summary?.reward && summary.reward.count > 1 && (
         <span class="interval">
           {`${formatNumber(summary.reward.low)} to ${formatNumber(summary.reward.high)}`}
         </span>

@@ -60,6 +60,7 @@ function fullRow(): string {
       envMs: 40,
       reward: turn === 2 ? 0.75 : null,
       finishReason: "stop",
+      usage: { promptTokens: 1_024, replyTokens: 96 },
     })),
     toolResults: [
       {
