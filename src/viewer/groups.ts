@@ -70,7 +70,8 @@ export function passRates({ scored, right }: GroupRewards): PassRate[] {
   return sizes.map((k) => {
     let sum = 0;
     let groups = 0;
-    for (const [at, count] of scored.entries()) {
+    for (let at = 0; at < scored.length; at++) {
+      const count = scored[at] ?? 0;
       if (count < k) continue;
       sum += passAt(k, { count, right: right[at] ?? 0 });
       groups++;

@@ -1,6 +1,6 @@
 import { collectGroups, groupMeans, type GroupRewards, type PassRate, passRates } from "./groups.ts";
 import { EPISODE_ENDS } from "./index/episode_facts.ts";
-import type { EpisodeTable } from "./index/episode_table.ts";
+import type { Column, EpisodeTable } from "./index/episode_table.ts";
 import { type Histogram, histogramOf, type MeanInterval, meanInterval } from "./statistics.ts";
 
 /** A point of a curve: the mean of some episodes. */
@@ -80,7 +80,8 @@ export function summarize(
 export function describeRows(table: EpisodeTable, rows: Uint32Array): RunDetails {
   const groups = collectGroups(table, rows);
   const { reward, turns, tokens, durationMs } = table.columns;
-  const valuesOf = (column: ArrayLike<number>) => {
+  const valuesOf = (column: Column) => {
+    if (rows.length === table.count) return column.subarray(0, table.count); // all rows, in any order
     const values = new Float64Array(rows.length);
     for (let at = 0; at < rows.length; at++) values[at] = column[rows[at] ?? 0] ?? NaN;
     return values;
@@ -100,13 +101,21 @@ export function describeRows(table: EpisodeTable, rows: Uint32Array): RunDetails
 
 /** True if the group of any row is not its task. */
 function hasOwnGroups({ columns: { task, group } }: EpisodeTable, rows: Uint32Array): boolean {
-  return rows.some((row) => task[row] !== group[row]);
+  for (let at = 0; at < rows.length; at++) { // a third of the time of `some()` with a million rows
+    const row = rows[at] ?? 0;
+    if (task[row] !== group[row]) return true;
+  }
+  return false;
+}
+
+function isAscending(rows: Uint32Array): boolean {
+  for (let at = 1; at < rows.length; at++) if ((rows[at] ?? 0) < (rows[at - 1] ?? 0)) return false;
+  return true;
 }
 
 /** Returns the mean rewards of successive parts of the rows, in the order of the file. */
 function rewardCurve({ columns: { reward } }: EpisodeTable, rows: Uint32Array): CurvePoint[] {
-  const isOrdered = rows.every((row, at) => at === 0 || row > (rows[at - 1] ?? 0));
-  const ordered = isOrdered ? rows : rows.toSorted();
+  const ordered = isAscending(rows) ? rows : rows.toSorted();
   const points = Math.min(CURVE_POINTS, ordered.length);
   return Array.from({ length: points }, (_, point) => {
     const part = ordered.subarray(
@@ -115,8 +124,8 @@ function rewardCurve({ columns: { reward } }: EpisodeTable, rows: Uint32Array): 
     );
     let sum = 0;
     let count = 0;
-    for (const row of part) {
-      const value = reward[row] ?? NaN;
+    for (let at = 0; at < part.length; at++) {
+      const value = reward[part[at] ?? 0] ?? NaN;
       if (Number.isNaN(value)) continue;
       sum += value;
       count++;

@@ -96,7 +96,7 @@ export interface Histogram {
  * Returns a histogram of the finite values. The last range also counts what is above the 99.5 % quantile, so that one
  * outlier does not hide the others.
  */
-export function histogramOf(values: Float64Array, options: { bins: number; whole: boolean }): Histogram {
+export function histogramOf(values: ArrayLike<number>, options: { bins: number; whole: boolean }): Histogram {
   const { low, high } = rangeOf(values);
   const range = Number.isNaN(high) ? 0 : high - low;
   const most = options.whole ? Math.floor(range) + 1 : range === 0 ? 1 : Infinity;
@@ -117,7 +117,7 @@ export function histogramOf(values: Float64Array, options: { bins: number; whole
 const QUANTILE_VALUES = 20_000;
 
 /** Returns the smallest finite value, and about the 99.5 % quantile. */
-function rangeOf(values: Float64Array): { low: number; high: number } {
+function rangeOf(values: ArrayLike<number>): { low: number; high: number } {
   let low = Infinity;
   for (let at = 0; at < values.length; at++) {
     const value = values[at] ?? NaN;
