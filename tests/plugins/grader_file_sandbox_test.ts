@@ -169,11 +169,12 @@ Deno.test("graderFile() refuses files without a grader in one line", async () =>
 });
 
 Deno.test("graderFile() leaves no process behind when it is disposed", async () => {
-  const before = await childrenOf(Deno.pid, "paddock-tool-");
-  const grader = await graderFile(HOSTILE, { detected });
+  await using folder = await TempFolder.of({ "own_hostile.ts": await Deno.readTextFile(HOSTILE) });
+  const grader = await graderFile(join(folder.path, "own_hostile.ts"), { detected });
+  assertEquals((await childrenOf(Deno.pid, folder.path)).length, 1); // tests of other files have processes, too
   const hang = grade(grader, "while (true);");
   const rejected = assertRejects(() => hang, GraderError, "Cannot call");
   await grader[Symbol.asyncDispose]();
   await rejected;
-  assertEquals(await childrenOf(Deno.pid, "paddock-tool-"), before);
+  assertEquals(await childrenOf(Deno.pid, folder.path), []);
 });

@@ -7,7 +7,7 @@ import { baseLibrary, extensionModule, userLibrary } from "../profile/side_modul
 import { withSession } from "../shared_session.ts";
 
 const PRELUDE = `
-import array, collections, contextlib, dataclasses, decimal, functools, hashlib, io, itertools, os, random, re, sqlite3, sys, weakref, zlib
+import array, collections, contextlib, dataclasses, decimal, functools, hashlib, importlib, io, itertools, os, random, re, sqlite3, sys, weakref, zlib
 random.seed(11)
 items, table, made, names, calls = [1, 2, 3], {}, collections.deque([0]), set(), []
 def count():
@@ -61,7 +61,8 @@ const STATEMENTS: readonly fc.Arbitrary<string>[] = [
   fc.constant("log.flush()"),
   fc.nat(30).map((n) => `log.flush() or log.seek(${n})`),
   fc.nat(9).map((n) =>
-    `open('own${n}.py', 'w').write('n = [${n}]'); sys.modules.get('own${n}') or __import__('own${n}').n.append(1)`
+    // without it, Python does not find a file that is written in the millisecond in which it listed the folder
+    `open('own${n}.py', 'w').write('n = [${n}]'); importlib.invalidate_caches(); sys.modules.get('own${n}') or __import__('own${n}').n.append(1)`
   ),
   fc.constantFrom("colorsys", "fractions", "statistics", "textwrap", "difflib", "graphlib").map((name) =>
     `import ${name}`

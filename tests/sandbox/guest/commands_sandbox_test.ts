@@ -212,6 +212,7 @@ subprocess.run(["nothing"])`;
 });
 
 commandsTest("Session.exec() interrupts a program that waits for a command", async (session) => {
+  await session.exec("import subprocess; subprocess.run(['true'])"); // the first command loads the shell
   for (const command of ["sleep 1000", "while :; do :; done", "yes | awk '{ while (1) x++ }'"]) {
     const code = `import subprocess; subprocess.run(${JSON.stringify(command)}, shell=True)`;
     const result = await session.exec(code, { timeoutMs: 500 });

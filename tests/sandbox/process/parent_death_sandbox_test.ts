@@ -39,7 +39,8 @@ for (const [name, { needs, off }] of Object.entries(WRAPPERS)) {
       await writer.write(new TextEncoder().encode(HOST));
       await writer.close();
       const reader = host.stdout.getReader();
-      const pid = Number(new TextDecoder().decode((await reader.read()).value));
+      // the output may come in several pieces, each of which prints the same id
+      const pid = Number.parseInt(new TextDecoder().decode((await reader.read()).value));
       assertEquals(await isAlive(pid), true);
       host.kill("SIGKILL");
       await host.status;

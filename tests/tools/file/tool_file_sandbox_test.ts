@@ -4,12 +4,22 @@ import type { Grants } from "../../../src/sandbox/process/grants.ts";
 import { detectLayers } from "../../../src/sandbox/process/layers.ts";
 import { type ToolFile, toolFile, type ToolFileOptions } from "../../../src/tools/file/tool_file.ts";
 import { childrenOf } from "../../../bench/processes.ts";
+import { TempFolder } from "../../temp_folder.ts";
 import { answersTo, stepWithTools } from "../play_tools.ts";
+import { join } from "node:path";
 
 const detected = await detectLayers();
 
 function start(name: string, options: ToolFileOptions = {}): Promise<ToolFile> {
   return toolFile(new URL(`./files/${name}.ts`, import.meta.url), { detected, ...options });
+}
+
+/** Returns a folder with copies of the files, whose path the command lines of their processes have. */
+async function copyFiles(): Promise<TempFolder> {
+  const read = async (
+    name: string,
+  ) => [name, await Deno.readTextFile(new URL(`./files/${name}`, import.meta.url))];
+  return await TempFolder.of(Object.fromEntries(await Promise.all(["search.ts", "hostile.ts"].map(read))));
 }
 
 /** Runs code in the hostile file and returns the text of its result. */
@@ -167,12 +177,14 @@ Deno.test("toolFile() reports a crash and starts a new process for the next call
 });
 
 Deno.test("toolFile() leaves no process and no file behind when it is disposed", async () => {
-  const before = await childrenOf(Deno.pid, "paddock-tool-");
-  const tools = await Promise.all([start("search"), start("search"), start("hostile")]);
+  await using folder = await copyFiles(); // tests of other files have processes of tools, too
+  const own = (name: string) => toolFile(join(folder.path, `${name}.ts`), { detected });
+  const tools = await Promise.all([own("search"), own("search"), own("hostile")]);
+  assertEquals((await childrenOf(Deno.pid, folder.path)).length, 3);
   const hang = runHostile(tools[2], "while (true);");
   await Promise.all(tools.map((tool) => tool[Symbol.asyncDispose]()));
   assertStringIncludes(await hang, "Tool execution failed: ");
-  assertEquals(await childrenOf(Deno.pid, "paddock-tool-"), before);
+  assertEquals(await childrenOf(Deno.pid, folder.path), []);
   assertStringIncludes(await runHostile(tools[2], "return 1"), "it is disposed");
   await tools[0]?.[Symbol.asyncDispose]();
 });
