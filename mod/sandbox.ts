@@ -29,6 +29,7 @@ export {
   type BranchingLease,
   type BranchingPool,
   type BranchingSession,
+  type CaptureOptions,
   type Checkpoint,
   type CheckpointEvery,
   type CheckpointMemory,

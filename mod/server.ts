@@ -6,6 +6,11 @@
 export type { AccessOptions } from "../src/server/http/access.ts";
 export type { RequestConnection } from "../src/server/http/context.ts";
 export { HttpServer, type HttpServerOptions } from "../src/server/http/http_server.ts";
-export { PaddockServer, type PaddockServerOptions } from "../src/server/paddock_server.ts";
+export {
+  type HibernationLimits,
+  PaddockServer,
+  type PaddockServerOptions,
+} from "../src/server/paddock_server.ts";
+export { StateDirectory, type StateDirectoryOptions } from "../src/server/hibernation/state_directory.ts";
 export type { RequestLimits } from "../src/server/limits.ts";
 export type { RolloutOffer, RolloutPolicyOptions } from "../src/server/rollouts/rollout_service.ts";

@@ -1,6 +1,8 @@
 import { ArgumentTypeError, GuestFileError } from "../src/errors.ts";
+import { sha256 } from "../src/hash.ts";
 import type {
   BranchingLease,
+  BranchingPool,
   BranchingSession,
   Checkpoint,
   ExecOptions,
@@ -66,9 +68,13 @@ export class FakePool implements SessionPool {
 }
 
 /** A pool whose sessions have checkpoints: copies of their variables. */
-export class BranchingFakePool extends FakePool {
+export class BranchingFakePool extends FakePool implements BranchingPool {
   /** Options of all restores, in order. */
   readonly restores: RestoreOptions[] = [];
+
+  async readCheckpoint(bytes: Uint8Array): Promise<Checkpoint> {
+    return await readFakeCheckpoint(bytes);
+  }
 
   override async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<BranchingLease> {
     const lease = await super.acquire(options);
@@ -131,8 +137,8 @@ class BranchingFakeSession extends FakeSession implements BranchingSession {
     this.#restores = restores;
   }
 
-  checkpoint(): Promise<Checkpoint> {
-    return Promise.resolve(new FakeCheckpoint(new Map(this.globals)));
+  async checkpoint(): Promise<Checkpoint> {
+    return await readFakeCheckpoint(new TextEncoder().encode(JSON.stringify([...this.globals])));
   }
 
   restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
@@ -149,16 +155,29 @@ class BranchingFakeSession extends FakeSession implements BranchingSession {
 }
 
 class FakeCheckpoint implements Checkpoint {
-  readonly id = "fake";
-  readonly storedBytes = 0;
+  readonly id: string;
+  readonly storedBytes: number;
   readonly tools = [];
   readonly globals: ReadonlyMap<string, number>;
+  readonly #bytes: Uint8Array;
 
-  constructor(globals: ReadonlyMap<string, number>) {
-    this.globals = globals;
+  private constructor(bytes: Uint8Array, id: string) {
+    this.id = id;
+    this.storedBytes = bytes.length;
+    this.globals = new Map(JSON.parse(new TextDecoder().decode(bytes)));
+    this.#bytes = bytes;
+  }
+
+  static async of(bytes: Uint8Array): Promise<FakeCheckpoint> {
+    return new FakeCheckpoint(bytes, await sha256(bytes));
   }
 
   toBytes(): Promise<Uint8Array> {
-    return Promise.resolve(new Uint8Array());
+    return Promise.resolve(this.#bytes);
   }
+}
+
+/** Reads the checkpoint of a session of a {@linkcode BranchingFakePool}. */
+export async function readFakeCheckpoint(bytes: Uint8Array): Promise<Checkpoint> {
+  return await FakeCheckpoint.of(bytes);
 }

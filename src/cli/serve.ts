@@ -16,6 +16,12 @@ import { openServedGraders } from "./rollout/graders.ts";
 import { openToolFiles } from "./rollout/tools.ts";
 import { checkOrigins, openAccessLog } from "./serve/access.ts";
 import { addClusterOptions, type ClusterFlags, openSessionSource } from "./serve/cluster.ts";
+import {
+  addHibernationOptions,
+  type HibernationFlags,
+  openHibernation,
+  reportSuspended,
+} from "./serve/hibernation.ts";
 import { listenError, logError, waitForAbort } from "./serve/listening.ts";
 import { openRollouts, openRuns, type RolloutFlags } from "./serve/rollouts.ts";
 import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
@@ -31,7 +37,7 @@ import {
   type SandboxFlags,
 } from "./sandbox_options.ts";
 
-interface ServeFlags extends SandboxFlags, TokenFlags, RolloutFlags, ClusterFlags {
+interface ServeFlags extends SandboxFlags, TokenFlags, RolloutFlags, ClusterFlags, HibernationFlags {
   port: number;
   host: string;
   trustedProxy?: string[];
@@ -71,7 +77,7 @@ server could not be started.`;
 
 /** Returns the command `serve`, which serves sessions, episodes and grades over HTTP. */
 export function serveCommand(): Command {
-  const command = new Command("serve")
+  const limits = new Command("serve")
     .description("Serve Python sessions, episodes and grades over HTTP")
     .optionsGroup("Address and access:")
     .option("--port <n>", "port to listen on; 0 chooses a free one", parseWholeNumber(0), 8471)
@@ -98,12 +104,12 @@ export function serveCommand(): Command {
     .optionsGroup("Limits:")
     .option(
       "--max-sessions <n>",
-      "maximum number of sessions (default: 4 per token, at least one per processor, at most 32)",
+      "maximum number of sessions that do not hibernate (default: 4 per token, at least one per processor, at most 32)",
       parseWholeNumber(1),
     )
     .option(
       "--max-sessions-per-token <n>",
-      "maximum number of sessions per token (default: all but the shares of other tokens)",
+      "maximum number of these sessions per token (default: all but the shares of other tokens)",
       parseWholeNumber(1),
     )
     .option("--queue <n>", "maximum number of requests that wait to open a session", parseWholeNumber(0), 256)
@@ -119,6 +125,8 @@ export function serveCommand(): Command {
       parseWholeNumber(1),
       1024,
     )
+    .optionsGroup("Sessions that hibernate:");
+  const command = addHibernationOptions(limits)
     .optionsGroup("Access to metrics:")
     .addOption(
       new Option("--metrics-token <text>", "token that opens /metrics only, with the figures of all tokens")
@@ -192,6 +200,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
     stack,
   });
   const { pool, drain } = source;
+  const hibernation = await openHibernation(flags, { profile, stack });
   const paddock = stack.use(
     new PaddockServer({
       ...address,
@@ -201,6 +210,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       queue,
       bufferBytes: flags.bufferMemory * MIB,
       checkpointBytes: flags.checkpointMemory * MIB,
+      hibernation,
       mcpCheckpoints: flags.mcpCheckpoints,
       metricsToken,
       corsOrigins,
@@ -222,6 +232,8 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   );
   await waitForAbort(signal);
   await drain();
+  await server[Symbol.asyncDispose]();
+  await reportSuspended(flags.stateDir, await paddock.suspend());
   return EXIT.ok;
 }
 

@@ -270,7 +270,7 @@ export interface RestoredFrom {
   ageMs: number;
 }
 
-/** Options of {@linkcode BranchingSession.checkpoint}. */
+/** Options of what makes or restores checkpoints. */
 export interface CheckpointOptions {
   /**
    * Identifies who may restore it, such as the hash of a token.
@@ -279,6 +279,16 @@ export interface CheckpointOptions {
    */
   owner?: string | undefined;
   signal?: AbortSignal | undefined;
+}
+
+/** Options of {@linkcode BranchingSession.checkpoint}. */
+export interface CaptureOptions extends CheckpointOptions {
+  /**
+   * True if there is no checkpoint when the interpreter was lost and no result has reported that yet.
+   *
+   * @default false
+   */
+  refuseLost?: boolean | undefined;
 }
 
 /** Options of {@linkcode BranchingSession.restore}. */
@@ -330,7 +340,7 @@ export interface BranchingSession extends PythonSession {
    *
    * @throws {CheckpointError} if the session has threads, commands, pipes or callbacks of C, which no checkpoint has.
    */
-  checkpoint(options?: CheckpointOptions): Promise<Checkpoint>;
+  checkpoint(options?: CaptureOptions): Promise<Checkpoint>;
   /**
    * Replaces the state by that of a checkpoint. No code runs again: generators continue, and so does `random` without
    * `reseed`, while `secrets`, `uuid4` and `os.urandom` have new bytes.
@@ -406,6 +416,11 @@ export interface SandboxAcquireOptions extends AcquireOptions {
    * @default ""
    */
   owner?: string | undefined;
+  /**
+   * An earlier lease of the pool, which has ended. Its interpreter is taken if it is free: native libraries of a state
+   * that it had are restored faster there.
+   */
+  near?: SessionLease | undefined;
 }
 
 /** A pool whose sessions can be kept, restored and forked: a {@linkcode SandboxPool}. */

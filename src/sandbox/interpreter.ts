@@ -43,6 +43,11 @@ export class Interpreter {
     return this.#link;
   }
 
+  /** True if the interpreter replaced a lost one, which no result has reported yet. */
+  get hasUnreportedLoss(): boolean {
+    return this.#restarted || this.#restoredFrom !== undefined;
+  }
+
   /** Lets the session return to a checkpoint when its interpreter is lost. Without options, it starts again then. */
   setRecovery(
     options: Pick<RecoveryOptions, "every" | "memory"> | undefined,

@@ -2,8 +2,8 @@ import { SessionClosedError } from "../errors.ts";
 import type {
   BranchingLease,
   BranchingSession,
+  CaptureOptions,
   Checkpoint,
-  CheckpointOptions,
   ExecOptions,
   ExecResult,
   ForkOptions,
@@ -117,7 +117,7 @@ class LeasedSession implements BranchingSession {
     await this.#session.reset(options);
   }
 
-  async checkpoint(options: CheckpointOptions = {}): Promise<Checkpoint> {
+  async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
     return await this.#session.checkpoint({ ...options, signal: this.#withLeaseSignal(options.signal) });
   }
 

@@ -10,7 +10,6 @@ import {
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
 import { forkSession } from "./checkpoint/fork.ts";
 import type {
-  AcquireOptions,
   BranchingLease,
   BranchingPool,
   Checkpoint,
@@ -91,6 +90,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   readonly #detected: Promise<readonly LayerReport[]>;
   readonly #processes: Process[] = [];
   readonly #processOf = new Map<Session, Process>();
+  readonly #sessionOf = new WeakMap<SessionLease, Session>();
   readonly #idle: Session[] = [];
   readonly #waiters: Waiter[] = [];
   readonly #busy = new Set<Promise<void>>();
@@ -139,13 +139,14 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
    * @throws the reason of `signal` if it aborts.
    */
   async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
-    const { seed, once, from, owner, checkpointEvery: every, checkpointMemory: memory, signal } = options;
+    const { seed, once, from, owner, near, checkpointEvery: every, checkpointMemory: memory, signal } =
+      options;
     checkSeed(seed);
     checkEvery(every);
     if (from && seed !== undefined) {
       throw new ArgumentTypeError("Cannot acquire session as only one of 'seed' and 'from' may be given");
     }
-    const { lease, session } = await this.#lease({ once, signal });
+    const { lease, session } = await this.#lease({ once, near, signal });
     if (every !== undefined) session.setRecovery({ every, memory });
     if (from) return await disposeUnless(lease, session.restore(from, { owner, signal }));
     if (seed === undefined) return lease;
@@ -186,11 +187,11 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   }
 
   async #lease(
-    { once, signal }: Pick<AcquireOptions, "once" | "signal">,
+    { once, near, signal }: Pick<SandboxAcquireOptions, "once" | "near" | "signal">,
   ): Promise<{ lease: Lease; session: Session }> {
     signal?.throwIfAborted();
     if (this.#disposed) throw new Error("Cannot acquire session as the pool is disposed");
-    const session = this.#idle.shift() ?? await this.#wait(signal);
+    const session = this.#takeIdle(near) ?? await this.#wait(signal);
     const release = () => {
       session.setRecovery(undefined);
       this.#track(this.#reset(session));
@@ -198,7 +199,15 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     const fork = (count: number, options?: ForkOptions) => this.#fork(session, count, options);
     const then = once && this.#options.resetMode === "rewind" ? "rewind" as const : undefined;
     const lease = new Lease(session, release, { then, fork, recovery: session });
+    this.#sessionOf.set(lease, session);
     return { lease, session };
+  }
+
+  /** Returns the session of an earlier lease if it is idle, otherwise the one that is idle for longest. */
+  #takeIdle(near: SessionLease | undefined): Session | undefined {
+    const earlier = near && this.#sessionOf.get(near);
+    const at = earlier ? this.#idle.indexOf(earlier) : -1;
+    return at < 0 ? this.#idle.shift() : this.#idle.splice(at, 1)[0];
   }
 
   /** Leases sessions in the state of a leased one. */

@@ -1,6 +1,6 @@
 import { abortable } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
-import { SessionClosedError } from "../errors.ts";
+import { CheckpointError, SessionClosedError } from "../errors.ts";
 import { type CheckpointScope, openCheckpoint, sealCheckpoint } from "./checkpoint/checkpoint.ts";
 import { forkSession } from "./checkpoint/fork.ts";
 import { captureState, restoreState, type SessionState } from "./checkpoint/state.ts";
@@ -8,6 +8,7 @@ import type { Reseeding } from "./checkpoint/transfer.ts";
 import type {
   BranchingLease,
   BranchingSession,
+  CaptureOptions,
   Checkpoint,
   CheckpointEvery,
   CheckpointOptions,
@@ -188,13 +189,14 @@ export class Session implements BranchingSession {
   }
 
   /** Returns the state of the session. See {@linkcode BranchingSession.checkpoint}. */
-  async checkpoint(options: CheckpointOptions = {}): Promise<Checkpoint> {
-    const { owner = "", signal } = options;
+  async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
+    const { owner = "", refuseLost = false, signal } = options;
     const scope = await this.#source.checkpointScope();
     const { reservation, state: { bytes, tools } } = await this.#enqueue(async () => {
       const reservation = await scope.compressor.reserve(owner, signal);
       try {
         const state = await this.#captureState(scope);
+        if (refuseLost) this.#requireKept();
         reservation.bytes = state.bytes.length;
         return { reservation, state };
       } catch (error) {
@@ -307,6 +309,14 @@ export class Session implements BranchingSession {
 
   async #captureState({ maxBytes }: CheckpointScope): Promise<SessionState> {
     return { bytes: await captureState(await this.#interpreter.ensure(), { maxBytes }), tools: this.#tools };
+  }
+
+  #requireKept(): void {
+    if (!this.#interpreter.hasUnreportedLoss) return;
+    throw new CheckpointError(
+      "Cannot make checkpoint as the interpreter was lost, which the next result must report",
+      { code: "checkpoint_refused" },
+    );
   }
 
   /** Restores a state, which is in memory only once earlier work has ended. */

@@ -121,6 +121,21 @@ export const MAX_CHECKPOINT_TRANSFERS = 4;
 /** Default time after which an unused checkpoint is deleted, in milliseconds. */
 export const CHECKPOINT_LIFE_MS = 86_400_000;
 
+// Hibernation
+
+/** Default time without use after which a session hibernates, in milliseconds. */
+export const HIBERNATE_AFTER_MS = 60_000;
+/** Default memory of the states of sessions that hibernate, in bytes. */
+export const HIBERNATION_BYTES: number = 512 * MIB;
+/** Default size of a state directory, in bytes. */
+export const STATE_DIRECTORY_BYTES: number = 4096 * MIB;
+/** Sessions that hibernate at once. */
+export const MAX_HIBERNATING = 10_000;
+/** Time after which a session that hibernates ends, in milliseconds. */
+export const HIBERNATION_LIFE_MS = 86_400_000;
+/** Time that a server which stops takes to save its sessions, in milliseconds. */
+export const SUSPEND_MS = 30_000;
+
 // Grades
 
 /** Characters of a reply, and of the task, that a grader reads. The thread that serves everyone copies them once. */

@@ -13,12 +13,25 @@ import { CheckpointService } from "./checkpoints/checkpoint_service.ts";
 import { CheckpointStore } from "./checkpoints/checkpoint_store.ts";
 import { RecoveryMemory } from "./checkpoints/recovery_memory.ts";
 import { EnvService } from "./envs/env_service.ts";
+import { HibernationStore, type HibernationStoreOptions } from "./hibernation/hibernation_store.ts";
 import { errorReporter } from "./http/errors.ts";
 import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
 import { type RolloutOffer, RolloutService } from "./rollouts/rollout_service.ts";
-import { SessionService } from "./sessions/session_service.ts";
+import { type HibernationSettings, SessionService } from "./sessions/session_service.ts";
 import type { ViewerOptions } from "../viewer/viewer_app.tsx";
+
+/** How the sessions of a {@linkcode PaddockServer} hibernate. */
+export interface HibernationLimits
+  extends Pick<HibernationStoreOptions, "bytes" | "directory" | "directoryBytes"> {
+  /**
+   * Milliseconds without use after which a session hibernates. One that is idle for less does so when a request waits
+   * for an interpreter.
+   *
+   * @default 60_000
+   */
+  readonly afterMs?: number | undefined;
+}
 
 /** Options of {@linkcode PaddockServer}. */
 export interface PaddockServerOptions extends AccessOptions {
@@ -69,6 +82,13 @@ export interface PaddockServerOptions extends AccessOptions {
    * @default 1 GiB
    */
   checkpointBytes?: number | undefined;
+  /**
+   * Lets idle sessions hibernate: they are checkpoints, without an interpreter, until they are used again. It needs a
+   * pool with checkpoints.
+   *
+   * @default sessions keep their interpreters
+   */
+  hibernation?: HibernationLimits | undefined;
   /**
    * True if clients of `/mcp` have the tools `checkpoint` and `restore`. It needs a pool with checkpoints.
    *
@@ -135,7 +155,7 @@ export class PaddockServer implements AsyncDisposable {
    * @throws {TypeError} if `mcpCheckpoints` is set and the pool has no checkpoints.
    */
   constructor(options: PaddockServerOptions) {
-    const { openEnvTokenizer, rollouts: offer, ...others } = options;
+    const { openEnvTokenizer, rollouts: offer, hibernation: limits, ...others } = options;
     const rest = { ...others, onError: errorReporter(options.onError ?? (() => {})) };
     const metrics = new Metrics();
     const owners = options.tokens?.length;
@@ -143,8 +163,9 @@ export class PaddockServer implements AsyncDisposable {
     const shared = { ...rest, graderPool: this.#graderPool, metrics, budgets };
     const store = this.#checkpoints = new CheckpointStore({ bytes: options.checkpointBytes, owners });
     const recovery = new RecoveryMemory(store, { owners });
-    const sessions = new SessionService({ ...rest, metrics, owners, recovery });
     const { pool } = options;
+    const hibernation = limits && openHibernation(pool, limits, { metrics, owners });
+    const sessions = new SessionService({ ...rest, metrics, owners, recovery, hibernation });
     const { transfers } = sessions;
     const checkpoints = isBranchingPool(pool)
       ? new CheckpointService({ pool, store, transfers, metrics })
@@ -159,6 +180,14 @@ export class PaddockServer implements AsyncDisposable {
     this.#rollouts = rollouts;
   }
 
+  /**
+   * Saves the sessions that clients find by id in the state directory, and ends them. Programs are interrupted, and
+   * further requests are refused. Returns how many sessions were saved and how many could not be.
+   */
+  async suspend(): Promise<{ saved: number; lost: number }> {
+    return await this.#sessions.suspend();
+  }
+
   /** Ends all envs and sessions, aborts their programs, and rejects waiting requests. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#rollouts[Symbol.asyncDispose](); // their envs use the sessions
@@ -166,4 +195,30 @@ export class PaddockServer implements AsyncDisposable {
     await Promise.all(owned.map((resource) => resource[Symbol.asyncDispose]()));
     this.#checkpoints[Symbol.dispose]();
   }
+}
+
+/** @throws {TypeError} if the pool has no checkpoints. */
+function openHibernation(
+  pool: SessionPool,
+  { afterMs, ...limits }: HibernationLimits,
+  { metrics, owners }: { metrics: Metrics; owners: number | undefined },
+): HibernationSettings {
+  if (!isBranchingPool(pool)) {
+    throw new TypeError(
+      "Cannot let sessions hibernate as 'pool' must be one whose sessions have checkpoints",
+    );
+  }
+  const store = new HibernationStore({ ...limits, owners });
+  metrics.addGauge("paddock_hibernating_sessions", "Sessions that hibernate.", (owner) => store.count(owner));
+  metrics.addGauge(
+    "paddock_hibernating_memory_bytes",
+    "Bytes of hibernating sessions in memory.",
+    (owner) => store.bytes("memory", owner),
+  );
+  metrics.addGauge(
+    "paddock_hibernating_disk_bytes",
+    "Bytes of hibernating sessions in the state directory.",
+    (owner) => store.bytes("directory", owner),
+  );
+  return { afterMs, store, saved: limits.directory?.sessions };
 }

@@ -21,7 +21,11 @@ import { sessionToolsSchema } from "./v1_tools.ts";
 /** Id of a checkpoint. */
 export const checkpointIdSchema = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits");
 
-const checkpointEvery = z.union([z.literal("exec"), z.number().positive().max(MAX_EVERY_SECONDS)], {
+/** When a session takes checkpoints by itself. */
+export const checkpointEverySchema = z.union([
+  z.literal("exec"),
+  z.number().positive().max(MAX_EVERY_SECONDS),
+], {
   error: `must be "exec", or > 0 and <= ${MAX_EVERY_SECONDS} seconds`,
 });
 
@@ -64,7 +68,9 @@ export const sessionInfoSchema = z.object({
   expiresAt: optionalKey(z.string()).describe("time at which it ends, if it has ttlSeconds"),
   limits: optionalKey(sessionLimitsSchema),
   metadata: optionalKey(z.record(z.string(), z.string())),
-  checkpointEvery: optionalKey(checkpointEvery).describe("when it takes checkpoints by itself, if it does"),
+  checkpointEvery: optionalKey(checkpointEverySchema).describe(
+    "when it takes checkpoints by itself, if it does",
+  ),
   tools: optionalKey(z.array(z.string())).describe("names of the client's tools, if it offers any"),
 }).meta({ id: "Session" });
 
@@ -87,7 +93,7 @@ export const createSessionRequestSchema = z.strictObject({
   from: checkpointIdSchema.optional().describe(
     "id of a checkpoint with whose state it starts; excludes seed",
   ),
-  checkpointEvery: checkpointEvery.optional().describe(
+  checkpointEvery: checkpointEverySchema.optional().describe(
     "takes a checkpoint after every program, command and written file (exec), or so many seconds after the last one. " +
       "If the interpreter is lost, the session returns to it, and the next result has restoredFrom. " +
       "Default: a lost interpreter is replaced by a new one",

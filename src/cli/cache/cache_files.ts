@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { baseImageName } from "../../sandbox/image/base_image.ts";
+import { pinnedImages } from "../../sandbox/image/image_pins.ts";
 import { loadProfile, shippedProfiles } from "../../sandbox/profile/profile.ts";
 import { profileSource, userProfileNames } from "../packages/profile_file.ts";
 
@@ -19,7 +20,7 @@ export interface CacheEntry {
   readonly usedAt: string;
   /** Profiles that use an image, as they are now. An image of none is of an older version or of another profile. */
   readonly profiles: readonly string[];
-  /** True if a running sandbox or a build uses it. It is then never removed. */
+  /** True if a running sandbox, a build or the sessions of a state directory use it. It is then never removed. */
   readonly inUse: boolean;
 }
 
@@ -39,11 +40,12 @@ const HISTORY_FILE = "repl_history";
  */
 export async function listCache(cacheDir: string, commandLines: string): Promise<CacheEntry[]> {
   const profiles = await profilesOfImages();
+  const pinned = await pinnedImages(cacheDir).catch(ignoreMissing);
   const entries: CacheEntry[] = [];
   for (const { name, isDirectory, isFile } of await readFolder(cacheDir)) {
     const path = join(cacheDir, name);
     if (isDirectory && (IMAGE.test(name) || BUILD.test(name))) {
-      const inUse = commandLines.includes(path) ||
+      const inUse = commandLines.includes(path) || pinned.has(name) ||
         (IMAGE.test(name) ? await isLocked(path) : await isRecent(path));
       entries.push(
         await describe(cacheDir, { kind: "images", name, inUse, profiles: profiles.get(name) ?? [] }),
@@ -99,6 +101,11 @@ async function remove(path: string): Promise<boolean> {
   } catch {
     return false; // another process has removed it, or it belongs to another user
   }
+}
+
+function ignoreMissing(error: unknown): ReadonlySet<string> {
+  if (error instanceof Deno.errors.NotFound) return new Set();
+  throw error;
 }
 
 async function readFolder(path: string): Promise<Deno.DirEntry[]> {

@@ -31,8 +31,8 @@ const NOTES = `
   verifier   wheels of the grader math_verify, which 'deno task fetch-math-verify' downloads again
   history    lines of 'paddock repl'
 
-An image of a running sandbox, or of one that is being built, is never removed; sandboxes in other containers that
-share the folder cannot be seen. Images that were not used for 30 days are removed whenever one is built.
+An image of a running sandbox, of one that is being built, or of sessions that a server has saved (--state-dir), is never
+removed; sandboxes in other containers that share the folder cannot be seen. Images that were not used for 30 days are removed whenever one is built.
 
 Examples:
   paddock cache list

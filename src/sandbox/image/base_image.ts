@@ -25,6 +25,7 @@ import {
   MANIFEST,
 } from "./image_build.ts";
 import { hashMounts, readPackageFiles } from "./image_files.ts";
+import { pinnedImages } from "./image_pins.ts";
 import type { LibraryFile } from "./native_libraries.ts";
 import { PYODIDE_VERSION } from "./pyodide.ts";
 
@@ -246,13 +247,14 @@ export async function recordUse(directory: string, now: Date = new Date()): Prom
 }
 
 /**
- * Removes images that were not used for a month and the directories of failed builds. Ignores directories
- * that it cannot remove.
+ * Removes images that were not used for a month and are not pinned, and the directories of failed builds. Ignores
+ * directories that it cannot remove.
  */
 export async function removeStaleImages(cacheDir: string, now: Date = new Date()): Promise<void> {
+  const pinned = await pinnedImages(cacheDir);
   for await (const { name, isDirectory } of Deno.readDir(cacheDir)) {
     const path = join(cacheDir, name);
-    if (!isDirectory || !/^([0-9a-f]{32}|building-.*)$/.test(name)) continue;
+    if (!isDirectory || pinned.has(name) || !/^([0-9a-f]{32}|building-.*)$/.test(name)) continue;
     const { mtime } = await Deno.stat(path);
     const maxAgeMs = name.startsWith("building-") ? MAX_BUILD_MS : MAX_AGE_MS;
     if (!mtime || now.getTime() - mtime.getTime() <= maxAgeMs) continue;

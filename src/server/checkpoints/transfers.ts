@@ -1,13 +1,30 @@
-import type { BranchingLease, BranchingSession, Checkpoint, PythonSession } from "../../sandbox/exec.ts";
+import type {
+  BranchingLease,
+  BranchingSession,
+  CaptureOptions,
+  Checkpoint,
+  PythonSession,
+} from "../../sandbox/exec.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
 import { MAX_CHECKPOINT_TRANSFERS, SESSION_WAIT_MS } from "../limits.ts";
 import { AdmissionQueue } from "../sessions/admission.ts";
-import type { LiveSession } from "../sessions/live_session.ts";
 
 /** Options of {@linkcode CheckpointTransfers.fork}. */
 export interface ForkCopyOptions {
   readonly seed?: number | undefined;
   readonly signal: AbortSignal;
+}
+
+/** Owner of a state, and the signal that ends its transfer. */
+export interface TransferOptions {
+  readonly owner: string;
+  readonly signal: AbortSignal;
+}
+
+/** A session of the server, whose interpreter is used by a function. */
+export interface UsableSession {
+  readonly owner: string;
+  use<T>(work: (session: PythonSession) => Promise<T>): Promise<T>;
 }
 
 /**
@@ -35,13 +52,9 @@ export class CheckpointTransfers {
    *
    * @throws {ServerError} `conflict` if it has what no checkpoint has; `timeout` if it is in use for too long.
    */
-  async checkpoint(session: LiveSession, signal: AbortSignal): Promise<Checkpoint> {
+  async checkpoint(session: UsableSession, signal: AbortSignal): Promise<Checkpoint> {
     const { owner } = session;
-    return await this.run(
-      owner,
-      signal,
-      async (signal) => await session.use((inner) => requireBranching(inner).checkpoint({ owner, signal })),
-    );
+    return await session.use((inner) => this.capture(inner, { owner, signal }));
   }
 
   /**
@@ -49,14 +62,9 @@ export class CheckpointTransfers {
    *
    * @throws {ServerError} if the checkpoint must not be restored here, or the session is in use for too long.
    */
-  async restore(session: LiveSession, checkpoint: Checkpoint, signal: AbortSignal): Promise<void> {
+  async restore(session: UsableSession, checkpoint: Checkpoint, signal: AbortSignal): Promise<void> {
     const { owner } = session;
-    await this.run(
-      owner,
-      signal,
-      async (signal) =>
-        await session.use((inner) => requireBranching(inner).restore(checkpoint, { owner, signal })),
-    );
+    await session.use((inner) => this.restoreIn(inner, () => Promise.resolve(checkpoint), { owner, signal }));
   }
 
   /**
@@ -64,12 +72,33 @@ export class CheckpointTransfers {
    *
    * @throws {ServerError} as {@linkcode CheckpointTransfers.checkpoint} does.
    */
-  async fork(session: LiveSession, count: number, options: ForkCopyOptions): Promise<BranchingLease[]> {
+  async fork(session: UsableSession, count: number, options: ForkCopyOptions): Promise<BranchingLease[]> {
     const { seed, signal } = options;
+    return await session.use((inner) =>
+      this.run(session.owner, signal, (signal) => requireBranching(inner).fork(count, { seed, signal }))
+    );
+  }
+
+  /** Returns the state of an interpreter, as {@linkcode CheckpointTransfers.checkpoint} does. */
+  async capture(session: PythonSession, options: TransferOptions & CaptureOptions): Promise<Checkpoint> {
+    const { owner, signal } = options;
     return await this.run(
-      session.owner,
+      owner,
       signal,
-      async (signal) => await session.use((inner) => requireBranching(inner).fork(count, { seed, signal })),
+      async (signal) => await requireBranching(session).checkpoint({ ...options, signal }),
+    );
+  }
+
+  /** Replaces the state of an interpreter, as {@linkcode CheckpointTransfers.restore} does, by one that is read first. */
+  async restoreIn(
+    session: PythonSession,
+    read: () => Promise<Checkpoint>,
+    { owner, signal }: TransferOptions,
+  ): Promise<void> {
+    await this.run(
+      owner,
+      signal,
+      async (signal) => await requireBranching(session).restore(await read(), { owner, signal }),
     );
   }
 

@@ -2,7 +2,8 @@ import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
 import type { CheckpointService, HeldCheckpoint } from "../checkpoints/checkpoint_service.ts";
 import { ServerError } from "../http/errors.ts";
 import { MAX_MCP_CHECKPOINTS } from "../limits.ts";
-import type { LiveSession, SessionFile } from "../sessions/live_session.ts";
+import type { LiveSession } from "../sessions/live_session.ts";
+import type { SessionFile } from "../sessions/session_files.ts";
 
 const MAX_IMAGES = 8;
 const MAX_IMAGE_BYTES = 4 * 1024 * 1024;
@@ -160,7 +161,7 @@ export class ClientSession implements AsyncDisposable {
 
 /** Returns the PNG files of a session by path; none if the program has broken the listing. */
 async function pngs(session: LiveSession, signal: AbortSignal): Promise<Map<string, SessionFile>> {
-  const files = await session.listFiles(signal).catch(ignoreUnlistable);
+  const files = await session.files.list(signal).catch(ignoreUnlistable);
   return new Map(files.filter(({ path }) => path.endsWith(".png")).map((file) => [file.path, file]));
 }
 

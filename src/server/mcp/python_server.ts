@@ -62,7 +62,7 @@ export function createPythonServer(client: ClientSession): McpServer {
     inputSchema: z.strictObject({}),
   }, (_, { mcpReq }) =>
     toToolResult(async () => {
-      const files = await (await client.current()).listFiles(mcpReq.signal);
+      const files = await (await client.current()).files.list(mcpReq.signal);
       return text(files.map(({ path, bytes }) => `${path}\t${bytes}`).join("\n"));
     }));
   if (client.hasCheckpoints) registerCheckpointTools(server, client);

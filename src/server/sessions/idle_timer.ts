@@ -1,3 +1,5 @@
+import { MAX_TIMER_MS } from "../../async/abort.ts";
+
 /** Calls back after a period without use. */
 export class IdleTimer implements Disposable {
   readonly #idleMs: number;
@@ -12,7 +14,7 @@ export class IdleTimer implements Disposable {
   constructor(idleMs: number, onIdle: () => void) {
     this.#idleMs = idleMs;
     this.#onIdle = onIdle;
-    this.#startTimer();
+    this.#startTimer(this.#idleMs);
   }
 
   /** End of the last use, by the clock of the host. For display only: that clock may jump. */
@@ -39,9 +41,15 @@ export class IdleTimer implements Disposable {
         this.#users--;
         this.#usedAt = new Date();
         this.#idleSince = performance.now();
-        if (this.#users === 0) this.#startTimer();
+        if (this.#users === 0) this.#startTimer(this.#idleMs);
       },
     };
+  }
+
+  /** Calls back once more after so many milliseconds, unless it is used before. */
+  callAgain(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#startTimer(ms);
   }
 
   /** Stops the timer for good. */
@@ -50,8 +58,8 @@ export class IdleTimer implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  #startTimer(): void {
-    if (this.#isClosed || this.#idleMs === Infinity) return;
-    this.#timer = setTimeout(this.#onIdle, this.#idleMs);
+  #startTimer(ms: number): void {
+    if (this.#isClosed || ms === Infinity) return;
+    this.#timer = setTimeout(this.#onIdle, Math.min(ms, MAX_TIMER_MS));
   }
 }

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import type {
   CheckpointEvery,
   ExecOptions,
@@ -9,30 +8,37 @@ import type {
   ShellOptions,
   ShellResult,
 } from "../../sandbox/exec.ts";
-import { parseUntrustedJson } from "../../json.ts";
-import { IdleTimer } from "./idle_timer.ts";
-import { MAX_SESSION_WAITING } from "../limits.ts";
-import type { RunProgram } from "./guest_request.ts";
-import { isAbsolutePath, readAbsolute, writeAbsolute } from "./session_file.ts";
-import { type FolderListing, listFolder, makeDirectory, removePath } from "./session_folder.ts";
-import { limitProgram, type SessionLimits } from "./session_limits.ts";
-import LIST_FILES from "./list_files.py" with { type: "text" };
-import type { Metrics } from "../metrics.ts";
-import type { CallChannel, SessionTools } from "./session_tools.ts";
+import type { HibernatedState } from "../hibernation/hibernation_store.ts";
+import {
+  type HibernationParts,
+  type LeasedInterpreter,
+  SessionInterpreter,
+} from "../hibernation/session_interpreter.ts";
+import type { SessionRecord, SessionRecordParts } from "../hibernation/session_record.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
 import { withSpan } from "../http/tracing.ts";
+import { HIBERNATION_LIFE_MS, MAX_SESSION_WAITING } from "../limits.ts";
+import type { Metrics } from "../metrics.ts";
+import type { RunProgram } from "./guest_request.ts";
+import { IdleTimer } from "./idle_timer.ts";
+import { SessionFiles } from "./session_files.ts";
+import { limitProgram, type SessionLimits } from "./session_limits.ts";
+import type { CallChannel, SessionTools } from "./session_tools.ts";
 
-/** File of a session. */
-export interface SessionFile {
-  readonly path: string;
-  readonly bytes: number;
-  /** Modification time by the session's clock, in nanoseconds. The guest can set it to any value. */
-  readonly writtenNs: number;
+/** How a session hibernates. */
+export interface HibernationOptions extends Pick<HibernationParts, "store" | "transfers" | "acquire"> {
+  /** Milliseconds without use after which it hibernates. */
+  readonly afterMs: number;
 }
 
 /** Options of {@linkcode LiveSession}. */
 export interface LiveSessionOptions {
-  readonly session: PythonSession;
+  /** Its interpreter, or the state in which it hibernates. */
+  readonly start: LeasedInterpreter | HibernatedState;
+  /** Lets it hibernate; without it, it keeps its interpreter. */
+  readonly hibernation?: HibernationOptions | undefined;
+  /** The session as a state directory had it. */
+  readonly record?: SessionRecord | undefined;
   /** Owner, who alone may use it. */
   readonly owner: string;
   /** The owner's name for it. */
@@ -45,6 +51,14 @@ export interface LiveSessionOptions {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** When it takes checkpoints by itself, if it does. */
   readonly checkpointEvery?: CheckpointEvery | undefined;
+  /** What the adapter of its client needs to go on with it in a later server, in a form of its own. */
+  readonly attachment?: string | undefined;
+  /**
+   * True if it pauses when its `ttlMs` are over, instead of ending.
+   *
+   * @default false
+   */
+  readonly pausesAtEnd?: boolean | undefined;
   /**
    * Milliseconds after which it ends, used or not.
    *
@@ -68,8 +82,10 @@ export interface LiveSessionOptions {
   readonly onError: (thrown: unknown) => void;
   /** Called when its last current use ends. */
   readonly onUnused: () => void;
-  /** Called once, when it ends. */
-  readonly onEnd: () => Promise<void>;
+  /** Called when it begins to hibernate, and when it has an interpreter again. */
+  readonly onChange: (isAwake: boolean) => void;
+  /** Called once, when it ends and before its interpreter does. */
+  readonly onEnd: () => void;
 }
 
 /** Options of {@linkcode LiveSession.exec}. */
@@ -78,17 +94,14 @@ export interface LiveExecOptions extends Omit<ExecOptions, "tools"> {
   calls?: CallChannel | undefined;
 }
 
-const listingSchema = z.array(z.tuple([z.string().max(4096), z.number().nonnegative(), z.number()])).max(
-  10_000,
-);
-
 /** A session driven by remote clients. It ends on dispose, after its idle time or after its `ttlMs`. */
 export class LiveSession implements AsyncDisposable {
   /** Unguessable id. */
-  readonly id: string = crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
+  readonly id: string;
   readonly owner: string;
   readonly name: string | undefined;
-  readonly createdAt: Date = new Date();
+  readonly createdAt: Date;
+  readonly files: SessionFiles;
   /** Tools of its client. */
   readonly tools: SessionTools | undefined;
   /** Limits of its programs. */
@@ -97,28 +110,58 @@ export class LiveSession implements AsyncDisposable {
   readonly metadata: Readonly<Record<string, string>> | undefined;
   /** When it takes checkpoints by itself, if it does. */
   readonly checkpointEvery: CheckpointEvery | undefined;
+  /** What the adapter of its client needs to go on with it in a later server, in a form of its own. */
+  attachment: string | undefined;
   readonly #options: LiveSessionOptions;
+  readonly #interpreter: SessionInterpreter;
   readonly #idle: IdleTimer;
   #ttlTimer: ReturnType<typeof setTimeout> | undefined;
   #expiresAt: Date | undefined;
   readonly #end = new AbortController();
-  #execs = 0;
+  #execs: number;
   /** What happened to the interpreter while the server used it, which the next result states. */
   #loss: Pick<ExecResult, "restarted" | "restoredFrom"> = {};
   #wasUsed = false;
+  #isPaused: boolean;
+  /** True if its `ttlMs` were over while it was used, and it pauses when it is unused. */
+  #pauseIsDue = false;
+  #whenUnused: PromiseWithResolvers<void> | undefined;
   #ended: Promise<void> | undefined;
 
   constructor(options: LiveSessionOptions) {
-    this.owner = options.owner;
+    const { owner, record, start, hibernation, ttlMs, idleMs, onError, onChange } = options;
+    this.id = record?.id ?? crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
+    this.owner = owner;
     this.name = options.name;
+    this.createdAt = new Date(record?.createdAt ?? Date.now());
     this.tools = options.tools;
     this.limits = options.limits;
     this.metadata = options.metadata;
     this.checkpointEvery = options.checkpointEvery;
+    this.attachment = options.attachment;
     this.#options = options;
-    const { ttlMs } = options;
-    if (ttlMs !== undefined) this.endAfter(ttlMs, this.createdAt);
-    this.#idle = new IdleTimer(options.idleMs, () => this[Symbol.asyncDispose]());
+    this.#execs = record?.execs ?? 0;
+    this.#isPaused = record?.isPaused ?? false;
+    this.files = new SessionFiles({
+      outputBytes: this.outputBytes,
+      use: (work) => this.#useFiles(work),
+    });
+    this.#interpreter = new SessionInterpreter(
+      start,
+      hibernation && {
+        ...hibernation,
+        owner,
+        endSignal: this.#end.signal,
+        describe: () => this.describe(),
+        isUsed: () => this.#idle.users > 0,
+        onChange,
+        onError,
+        onLost: () => this[Symbol.asyncDispose]().catch(onError),
+      },
+    );
+    if (ttlMs !== undefined) this.endAfter(ttlMs, record ? new Date() : this.createdAt);
+    const firstMs = Math.min(hibernation?.afterMs ?? Infinity, idleMs);
+    this.#idle = new IdleTimer(firstMs, () => void this.#whenIdle().catch(onError));
   }
 
   /** End of its last use, by the clock of the host. */
@@ -151,12 +194,23 @@ export class LiveSession implements AsyncDisposable {
     return this.limits?.memoryBytes ?? this.#options.poolLimits?.memoryBytes;
   }
 
+  /** True while it is a checkpoint that no request can use until {@linkcode LiveSession.resume}. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  /** True while it leaves its interpreter. */
+  get isLeaving(): boolean {
+    return this.#interpreter.isLeaving;
+  }
+
   /** Lets it end that long after `start`, used or not, instead of at its earlier time. */
   endAfter(ttlMs: number, start: Date = new Date()): void {
     if (this.#ended) return;
     clearTimeout(this.#ttlTimer);
+    this.#pauseIsDue = false;
     this.#expiresAt = new Date(start.getTime() + ttlMs);
-    this.#ttlTimer = setTimeout(() => this[Symbol.asyncDispose](), ttlMs);
+    this.#ttlTimer = setTimeout(() => this.#whenExpired(), ttlMs);
   }
 
   /** True if it may end in favour of another session: it was idle for its `spareMs` and for `leastMs`. */
@@ -164,6 +218,59 @@ export class LiveSession implements AsyncDisposable {
     const { spareMs = Infinity } = this.#options;
     const isFree = (this.#wasUsed || spareMs > 0) && this.#idle.users === 0 && !this.ended;
     return isFree && this.unusedMs >= Math.max(spareMs, leastMs);
+  }
+
+  /** True if it can hibernate in favour of another session: it was idle for `leastMs`. */
+  canHibernate(leastMs: number): boolean {
+    return this.#interpreter.canHibernate && this.unusedMs >= leastMs && !this.ended;
+  }
+
+  /** Leaves its interpreter until it is used again. Returns false if it cannot. */
+  async hibernate(): Promise<boolean> {
+    return await this.#interpreter.hibernate();
+  }
+
+  /**
+   * Hibernates until it is resumed, and no longer ends after its `ttlMs`.
+   *
+   * @throws {ServerError} `conflict` if it is used or paused, or has what no checkpoint has; `busy` without room.
+   */
+  async pause(): Promise<void> {
+    if (this.#isPaused) throw new ServerError("conflict", "The session is paused already");
+    if (!await this.#interpreter.hibernate()) {
+      throw this.#interpreter.refusal ?? new ServerError("conflict", "The session is in use");
+    }
+    this.#isPaused = true;
+    clearTimeout(this.#ttlTimer);
+    this.#expiresAt = undefined;
+  }
+
+  /**
+   * Goes on after a pause.
+   *
+   * @throws {ServerError} `busy` or `timeout` if no slot becomes free, after which it is still paused.
+   */
+  async resume(): Promise<void> {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    try {
+      await this.use(() => Promise.resolve());
+    } catch (error) {
+      this.#isPaused = true;
+      throw error;
+    }
+  }
+
+  /**
+   * Saves it when it is unused, so that a later server continues it, and ends it. Returns false if it cannot be
+   * saved.
+   */
+  async suspend(): Promise<boolean> {
+    if (this.#ended) return false;
+    if (this.#idle.users > 0) await (this.#whenUnused ??= Promise.withResolvers()).promise;
+    const isSaved = await this.#interpreter.suspend();
+    await this[Symbol.asyncDispose]();
+    return isSaved;
   }
 
   /** True after it has ended. */
@@ -190,7 +297,7 @@ export class LiveSession implements AsyncDisposable {
   async checkTools(signal: AbortSignal): Promise<void> {
     const { tools } = this;
     if (tools === undefined) return;
-    await this.#use(({ session }) => session.exec("", { tools: tools.toHostTools(undefined), signal }));
+    await this.use((session) => session.exec("", { tools: tools.toHostTools(undefined), signal }));
   }
 
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
@@ -201,80 +308,122 @@ export class LiveSession implements AsyncDisposable {
     });
   }
 
-  /** Uses the session with a function that changes or reads its state and runs no program. */
-  async use<T>(work: (session: PythonSession) => Promise<T>): Promise<T> {
-    return await this.#use(({ session }) => work(session));
-  }
-
   async reset(options: ResetOptions = {}): Promise<void> {
-    await this.#use(({ session }) => session.reset(options));
+    await this.use((session) => session.reset(options));
   }
 
   async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
-    await this.#use(({ session }) => session.writeFile(path, contents));
+    await this.use((session) => session.writeFile(path, contents));
   }
 
   async readFile(path: string): Promise<Uint8Array> {
-    return await this.#use(({ session }) => session.readFile(path));
+    return await this.use((session) => session.readFile(path));
   }
 
-  /** Writes a file under the working directory, or at an absolute path: see {@linkcode writeAbsolute}. */
-  async writeAnyFile(path: string, contents: Uint8Array, signal: AbortSignal): Promise<void> {
-    if (!isAbsolutePath(path)) return await this.writeFile(path, contents);
-    const { session } = this.#options;
-    await this.#useFiles((run) => writeAbsolute(run, session, { path, contents, signal }));
-  }
-
-  /** Reads a file under the working directory, or at an absolute path: see {@linkcode readAbsolute}. */
-  async readAnyFile(path: string, signal: AbortSignal): Promise<Uint8Array> {
-    if (!isAbsolutePath(path)) return await this.readFile(path);
-    const { session } = this.#options;
-    return await this.#useFiles((run) => readAbsolute(run, session, { path, signal }));
-  }
-
-  /** Lists the files of the working directory, as reported by the guest. */
-  async listFiles(signal?: AbortSignal): Promise<SessionFile[]> {
-    return await this.#useFiles(async (run) =>
-      parseListing(await run(LIST_FILES, { timeoutMs: 5_000, signal }))
-    );
-  }
-
-  /** Lists a folder, as reported by the guest: see {@linkcode listFolder}. */
-  async listFolder(path: string, signal: AbortSignal): Promise<FolderListing> {
-    const { outputBytes } = this;
-    return await this.#useFiles((run) => listFolder(run, path, { signal, outputBytes }));
-  }
-
-  /** Removes a file or folder: see {@linkcode removePath}. */
-  async remove(path: string, options: { recursive: boolean; signal: AbortSignal }): Promise<void> {
-    await this.#useFiles((run) => removePath(run, path, options));
-  }
-
-  /** Makes a folder: see {@linkcode makeDirectory}. */
-  async makeDirectory(path: string, signal: AbortSignal): Promise<void> {
-    await this.#useFiles((run) => makeDirectory(run, path, { signal }));
+  /** Uses the session, which wakes if it hibernates. */
+  async use<T>(work: (session: PythonSession) => Promise<T>): Promise<T> {
+    if (this.#ended) throw new ServerError("conflict", "The session has ended");
+    if (this.#isPaused) throw new ServerError("conflict", "The session is paused: resume it first");
+    if (this.#idle.users >= MAX_SESSION_WAITING) {
+      throw new ServerError("busy", `${MAX_SESSION_WAITING} requests are waiting for the session`, {
+        retryAfter: 1,
+      });
+    }
+    const use = this.#idle.use();
+    try {
+      return await work(await this.#interpreter.session());
+    } catch (error) {
+      const { stop, onError } = this.#options;
+      const publicError = toPublicError(stop.aborted ? stop.reason : error);
+      onError(publicError);
+      throw publicError;
+    } finally {
+      use[Symbol.dispose]();
+      this.#wasUsed = true;
+      if (this.#idle.users === 0) this.#leaveUnused();
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    this.#idle[Symbol.dispose]();
-    clearTimeout(this.#ttlTimer);
-    this.#ended ??= this.#options.onEnd();
-    this.#end.abort(new ServerError("conflict", "The session has ended"));
+    this.#ended ??= this.#close();
     return this.#ended;
   }
 
-  #limit<Options extends SessionLimits>(options: Options): Options {
-    return this.limits === undefined ? options : limitProgram(options, this.limits);
+  async #close(): Promise<void> {
+    this.#idle[Symbol.dispose]();
+    clearTimeout(this.#ttlTimer);
+    this.#whenUnused?.resolve();
+    this.#end.abort(new ServerError("conflict", "The session has ended"));
+    this.#options.onEnd();
+    await this.#interpreter[Symbol.asyncDispose]();
+  }
+
+  #leaveUnused(): void {
+    this.#whenUnused?.resolve();
+    this.#options.onUnused();
+    if (this.#pauseIsDue) this.#whenExpired();
+  }
+
+  /** Hibernates after the first part of its idle time, and ends after all of it. */
+  async #whenIdle(): Promise<void> {
+    const { idleMs } = this.#options;
+    const isHibernating = await this.#interpreter.hibernate();
+    if (this.#ended || this.#idle.users > 0) return;
+    const lifeMs = isHibernating && idleMs < Infinity ? HIBERNATION_LIFE_MS : idleMs;
+    const leftMs = lifeMs - this.unusedMs;
+    if (leftMs > 0) this.#idle.callAgain(leftMs);
+    else await this[Symbol.asyncDispose]();
+  }
+
+  #whenExpired(): void {
+    const { pausesAtEnd, onError } = this.#options;
+    this.#pauseIsDue = pausesAtEnd === true && this.#idle.users > 0;
+    if (this.#pauseIsDue) return;
+    const end = () => this[Symbol.asyncDispose]();
+    void (pausesAtEnd ? this.pause().catch(end) : end()).catch(onError);
+  }
+
+  /** Returns its record for a state directory. */
+  describe(): SessionRecordParts {
+    const { id, owner, name, createdAt, usedAt, expiresAt, execs, isPaused, limits, metadata } = this;
+    const { idleMs, spareMs, pausesAtEnd = false } = this.#options;
+    return {
+      format: 1,
+      id,
+      owner,
+      name,
+      createdAt: createdAt.toISOString(),
+      usedAt: usedAt.toISOString(),
+      expiresAt: expiresAt?.toISOString(),
+      execs,
+      idleMs: idleMs === Infinity ? undefined : idleMs,
+      spareMs: spareMs === Infinity ? undefined : spareMs,
+      isPaused,
+      pausesAtEnd,
+      limits,
+      metadata: metadata && { ...metadata },
+      checkpointEvery: this.checkpointEvery,
+      tools: this.tools?.specs,
+      attachment: this.attachment,
+    };
+  }
+
+  /** Applies the limits of the session. A program that is to be continued later ends when the server stops. */
+  #limit<Options extends SessionLimits & Pick<ExecOptions, "signal">>(options: Options): Options {
+    const { stop, hibernation } = this.#options;
+    const limited = this.limits === undefined ? options : limitProgram(options, this.limits);
+    if (!hibernation?.store.isDurable) return limited;
+    return { ...limited, signal: limited.signal ? AbortSignal.any([limited.signal, stop]) : stop };
   }
 
   /** Uses the session with a function that runs programs of the server, which are not those of the client. */
-  async #useFiles<T>(work: (run: RunProgram) => Promise<T>): Promise<T> {
-    return await this.#use(({ session }) =>
+  async #useFiles<T>(work: (run: RunProgram, session: PythonSession) => Promise<T>): Promise<T> {
+    return await this.use((session) =>
       work(async (code, options) => {
         const result = await session.exec(code, options);
         this.#noteLoss(result);
         return result;
-      })
+      }, session)
     );
   }
 
@@ -294,46 +443,15 @@ export class LiveSession implements AsyncDisposable {
     name: string,
     work: (session: PythonSession) => Promise<Result>,
   ): Promise<Result> {
-    return await this.#use(({ session, metrics }) =>
+    return await this.use((session) =>
       withSpan(name, async (span) => {
         const result = await work(session);
         this.#execs++;
         const { status, durationMs, denied } = result;
-        metrics.countExec(status, { durationMs, denied, owner: this.owner });
+        this.#options.metrics.countExec(status, { durationMs, denied, owner: this.owner });
         span.setAttribute("paddock.status", result.status);
         return result;
       })
     );
-  }
-
-  async #use<T>(work: (options: LiveSessionOptions) => Promise<T>): Promise<T> {
-    if (this.#ended) throw new ServerError("conflict", "The session has ended");
-    if (this.#idle.users >= MAX_SESSION_WAITING) {
-      throw new ServerError("busy", `${MAX_SESSION_WAITING} requests are waiting for the session`, {
-        retryAfter: 1,
-      });
-    }
-    const use = this.#idle.use();
-    try {
-      return await work(this.#options);
-    } catch (error) {
-      const { stop, onError } = this.#options;
-      const publicError = toPublicError(stop.aborted ? stop.reason : error);
-      onError(publicError);
-      throw publicError;
-    } finally {
-      use[Symbol.dispose]();
-      this.#wasUsed = true;
-      if (this.#idle.users === 0) this.#options.onUnused();
-    }
-  }
-}
-
-function parseListing(result: ExecResult): SessionFile[] {
-  try {
-    const rows = listingSchema.parse(parseUntrustedJson(result.stdout));
-    return rows.map(([path, bytes, writtenNs]) => ({ path, bytes, writtenNs }));
-  } catch (cause) {
-    throw new ServerError("conflict", "The session cannot list its files", { cause });
   }
 }

@@ -1,12 +1,39 @@
-import type { Checkpoint, SessionLease, SessionPool } from "../../sandbox/exec.ts";
+import { abortable, Deadline } from "../../async/abort.ts";
+import {
+  type Checkpoint,
+  isBranchingPool,
+  type SandboxAcquireOptions,
+  type SessionLease,
+  type SessionPool,
+} from "../../sandbox/exec.ts";
+import { sessionToolsSchema } from "../../wire/v1_tools.ts";
 import type { RecoveryMemory } from "../checkpoints/recovery_memory.ts";
 import { CheckpointTransfers, type ForkCopyOptions } from "../checkpoints/transfers.ts";
-import { IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS } from "../limits.ts";
+import type { HibernationStore } from "../hibernation/hibernation_store.ts";
+import type { LeasedInterpreter } from "../hibernation/session_interpreter.ts";
+import type { SavedSession } from "../hibernation/state_directory.ts";
+import { HIBERNATE_AFTER_MS, IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS, SUSPEND_MS } from "../limits.ts";
 import { LiveSession, type LiveSessionOptions } from "./live_session.ts";
 import { checkSessionLimits } from "./session_limits.ts";
 import { SessionSlots } from "./session_slots.ts";
+import { SessionTools } from "./session_tools.ts";
 import type { Metrics } from "../metrics.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
+
+/** How the sessions of a server hibernate. */
+export interface HibernationSettings {
+  /**
+   * Milliseconds without use after which a session hibernates. One that is idle for less does so when a request waits
+   * for an interpreter.
+   *
+   * @default 60_000
+   */
+  readonly afterMs?: number | undefined;
+  /** The states of sessions that hibernate. */
+  readonly store: HibernationStore;
+  /** Sessions of an earlier server, which continue. */
+  readonly saved?: readonly SavedSession[] | undefined;
+}
 
 /** Options of {@linkcode SessionService}. */
 export interface SessionServiceOptions {
@@ -47,6 +74,12 @@ export interface SessionServiceOptions {
    */
   idleMs?: number | undefined;
   /**
+   * How sessions hibernate, for a pool with checkpoints.
+   *
+   * @default they keep their interpreters
+   */
+  hibernation?: HibernationSettings | undefined;
+  /**
    * Room for the checkpoints of sessions with `checkpointEvery`.
    *
    * @default no limit but that of the profile
@@ -66,6 +99,14 @@ export interface OpenOptions
   seed?: number | undefined;
   /** State that the session starts with. */
   from?: Checkpoint | undefined;
+  /** What the adapter of its client needs to go on with it in a later server, in a form of its own. */
+  attachment?: string | undefined;
+  /**
+   * True if it pauses when its `ttlMs` are over, instead of ending.
+   *
+   * @default false
+   */
+  pausesAtEnd?: boolean | undefined;
   /**
    * True if the session runs one program and then ends. Its pool may then rewind it with the program.
    *
@@ -100,32 +141,36 @@ export class SessionService implements AsyncDisposable {
   /** Captures and restores the states of its sessions. */
   readonly transfers: CheckpointTransfers;
   readonly #options:
-    & Pick<SessionServiceOptions, "pool" | "metrics" | "recovery">
+    & Pick<SessionServiceOptions, "pool" | "metrics" | "recovery" | "hibernation">
     & Pick<LiveSessionOptions, "idleMs" | "onError">;
   readonly #slots: SessionSlots;
   readonly #byId = new Map<string, LiveSession>();
   readonly #byName = new Map<string, Promise<LiveSession>>();
   readonly #open = new Set<LiveSession>();
+  /** Sessions that have an interpreter. */
+  readonly #awake = new Set<LiveSession>();
   readonly #stop = new AbortController();
+  #suspended: Promise<{ saved: number; lost: number }> | undefined;
 
   /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: SessionServiceOptions) {
-    const { pool, metrics, maxSessions, maxSessionsEach, owners, recovery } = options;
+    const { pool, metrics, maxSessions, maxSessionsEach, owners, recovery, hibernation } = options;
     const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS, onError = () => {} } = options;
     this.maxSessions = maxSessions;
     this.transfers = new CheckpointTransfers({ owners, waitMs });
-    this.#options = { pool, metrics, idleMs, recovery, onError };
+    this.#options = { pool, metrics, idleMs, recovery, hibernation, onError };
     this.#slots = new SessionSlots({
       slots: maxSessions,
       slotsPerOwner: maxSessionsEach,
       owners,
       queue,
       waitMs,
-      open: this.#open,
+      awake: this.#awake,
       stop: this.#stop.signal,
       metrics,
       onError,
     });
+    if (hibernation) { for (const saved of hibernation.saved ?? []) this.#tryContinue(saved, hibernation); }
   }
 
   /**
@@ -165,7 +210,7 @@ export class SessionService implements AsyncDisposable {
       const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - Date.now());
       return leases.map((lease, index) => {
         const options = { owner, limits, metadata, tools: tools?.copy(), ttlMs, signal };
-        const copy = this.#add(lease, slots[index], options);
+        const copy = this.#add({ lease, slot: slots[index] }, options);
         this.#byId.set(copy.id, copy);
         return copy;
       });
@@ -182,33 +227,77 @@ export class SessionService implements AsyncDisposable {
   }
 
   async #start(options: OpenOptions, { isCounted }: { isCounted: boolean }): Promise<LiveSession> {
-    const { seed, once, checkpointEvery, owner, signal } = options;
-    const { pool, recovery } = this.#options;
-    checkSessionLimits(options.limits ?? {}, pool);
-    const checkpointMemory = checkpointEvery === undefined ? undefined : recovery?.ofSession(owner);
-    const acquire = (signal: AbortSignal) =>
-      pool.acquire({ seed, once, checkpointEvery, checkpointMemory, signal });
-    const { result: lease, slot } = await this.#slots.admit(acquire, { ...options, isCounted });
-    const session = this.#add(lease, slot, options);
+    const { signal } = options;
+    checkSessionLimits(options.limits ?? {}, this.#options.pool);
+    const session = this.#add(await this.#lease(options, { isCounted }), options);
     if (!signal.aborted && !this.#stop.signal.aborted) return session;
     await session[Symbol.asyncDispose](); // the caller never receives it
     throw toPublicError(AbortSignal.any([signal, this.#stop.signal]).reason);
   }
 
-  #add(lease: SessionLease, slot: Disposable | undefined, options: OpenOptions): LiveSession {
-    const { ttlMs, owner } = options;
-    const { pool, metrics, onError } = this.#options;
-    const { idleMs = ttlMs === undefined ? this.#options.idleMs : Infinity } = options;
+  /** Waits for a slot, and leases an interpreter. */
+  async #lease(
+    options: Pick<OpenOptions, "owner" | "seed" | "once" | "checkpointEvery" | "waitMs" | "signal">,
+    { isCounted, near }: { isCounted: boolean; near?: SessionLease | undefined },
+  ): Promise<LeasedInterpreter> {
+    const { seed, once, checkpointEvery, owner } = options;
+    const { pool, recovery } = this.#options;
+    const checkpointMemory = checkpointEvery === undefined ? undefined : recovery?.ofSession(owner);
+    const request: SandboxAcquireOptions = { seed, once, checkpointEvery, checkpointMemory, near };
+    const acquire = (signal: AbortSignal) => pool.acquire({ ...request, signal });
+    const { result: lease, slot } = await this.#slots.admit(acquire, { ...options, isCounted });
+    return { lease, slot };
+  }
+
+  #add(start: LeasedInterpreter, options: OpenOptions): LiveSession {
+    const { ttlMs, idleMs = ttlMs === undefined ? this.#options.idleMs : Infinity } = options;
     const { spareMs = ttlMs === undefined ? undefined : this.#options.idleMs } = options;
+    const session = this.#make({ ...options, start, idleMs, spareMs });
+    this.#awake.add(session);
+    return session;
+  }
+
+  /** Continues a session of an earlier server. If there is no room for it, its files remain. */
+  #tryContinue(saved: SavedSession, settings: HibernationSettings): void {
+    try {
+      this.#continue(saved, settings);
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+
+  #continue(saved: SavedSession, { store }: HibernationSettings): void {
+    const { record } = saved;
+    const { name, owner, expiresAt, idleMs = Infinity } = record;
+    const ttlMs = expiresAt === undefined ? undefined : Math.max(0, Date.parse(expiresAt) - Date.now());
+    const tools = record.tools && new SessionTools(sessionToolsSchema.parse(record.tools));
+    const start = store.adopt(saved, () => session.describe());
+    const session = this.#make({ ...record, record, start, ttlMs, idleMs, tools });
+    this.#byId.set(session.id, session);
+    if (name !== undefined) this.#byName.set(nameKey(owner, name), Promise.resolve(session));
+  }
+
+  #make(
+    options: Omit<LiveSessionOptions, (typeof OWN_PARTS)[number]> & Pick<OpenOptions, "once">,
+  ): LiveSession {
+    const { owner, once = false, checkpointEvery } = options;
+    const { pool, metrics, hibernation, onError } = this.#options;
     const session: LiveSession = new LiveSession({
       ...options,
-      session: lease.session,
-      spareMs,
+      hibernation: hibernation && !once && isBranchingPool(pool)
+        ? {
+          store: hibernation.store,
+          transfers: this.transfers,
+          afterMs: hibernation.afterMs ?? HIBERNATE_AFTER_MS,
+          acquire: (near) =>
+            this.#lease({ owner, checkpointEvery, signal: session.endSignal }, { isCounted: true, near }),
+        }
+        : undefined,
       metrics,
-      onEnd: () => this.#end(session, lease, slot),
+      onEnd: () => this.#forget(session),
       onError,
-      onUnused: () => this.#slots.evictIdle(owner),
-      idleMs,
+      onUnused: () => this.#slots.makeRoom(owner),
+      onChange: (isAwake) => isAwake ? this.#awake.add(session) : this.#awake.delete(session),
       poolLimits: pool.limits,
       stop: this.#stop.signal,
     });
@@ -271,20 +360,52 @@ export class SessionService implements AsyncDisposable {
     return [...this.#byId.values()].filter((session) => session.owner === owner && isWanted(session));
   }
 
+  /**
+   * Saves the sessions that clients find by id, and ends them, so that a later server continues them. Programs are
+   * interrupted. Returns how many were saved and how many could not be.
+   */
+  suspend(): Promise<{ saved: number; lost: number }> {
+    return this.#suspended ??= this.#suspend();
+  }
+
   /** Ends all sessions, aborts their programs and rejects waiting requests. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort(new ServerError("unavailable", "The server is stopping"));
+    await this.suspend();
     await Promise.all([...this.#open].map((session) => session[Symbol.asyncDispose]()));
   }
 
-  async #end(session: LiveSession, lease: SessionLease, slot: Disposable | undefined): Promise<void> {
-    this.#byId.delete(session.id);
-    if (session.name !== undefined) this.#byName.delete(nameKey(session.owner, session.name));
+  async #suspend(): Promise<{ saved: number; lost: number }> {
+    this.#stop.abort(new ServerError("unavailable", "The server is stopping"));
+    if (!this.#options.hibernation?.store.isDurable) return { saved: 0, lost: 0 };
+    using deadline = new Deadline(SUSPEND_MS);
+    const sessions = [...this.#byId.values()];
+    const results = await Promise.allSettled(
+      sessions.map((session) => abortable(session.suspend(), deadline.signal)),
+    );
+    const saved = results.filter((result) => result.status === "fulfilled" && result.value).length;
+    return { saved, lost: sessions.length - saved };
+  }
+
+  #forget(session: LiveSession): void {
+    const { id, name, owner } = session;
+    this.#byId.delete(id);
+    if (name !== undefined) this.#byName.delete(nameKey(owner, name));
     this.#open.delete(session);
-    using _slot = slot;
-    await lease[Symbol.asyncDispose]();
+    this.#awake.delete(session);
   }
 }
+
+/** Options of a {@linkcode LiveSession} that its service gives. */
+const OWN_PARTS = [
+  "hibernation",
+  "metrics",
+  "onEnd",
+  "onError",
+  "onUnused",
+  "onChange",
+  "poolLimits",
+  "stop",
+] as const;
 
 function nameKey(owner: string, name: string): string {
   return JSON.stringify([owner, name]);

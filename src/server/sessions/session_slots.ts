@@ -6,8 +6,8 @@ import type { LiveSession } from "./live_session.ts";
 
 /** Options of {@linkcode SessionSlots}. */
 export interface SessionSlotsOptions extends Omit<AdmissionQueueOptions, "name" | "advice"> {
-  /** Sessions that are open. */
-  readonly open: ReadonlySet<LiveSession>;
+  /** Sessions that have an interpreter. */
+  readonly awake: ReadonlySet<LiveSession>;
   /** Aborted when the server stops. */
   readonly stop: AbortSignal;
   readonly metrics: Metrics;
@@ -22,7 +22,7 @@ export interface SlotOptions extends Omit<AdmissionOptions, "owner" | "isCounted
   readonly isCounted?: boolean | undefined;
 }
 
-/** Idle time after which a session may end in favour of an owner with fewer sessions, in milliseconds. */
+/** Idle time after which a session may give way to an owner with fewer sessions, in milliseconds. */
 const OTHERS_SPARE_MS = 10_000;
 /** Interval at which a waiting request looks for such a session, in milliseconds. */
 const SPARE_POLL_MS = 1_000;
@@ -30,7 +30,7 @@ const SPARE_POLL_MS = 1_000;
 /** Advice in messages about a server that is busy. */
 export const MORE_SESSIONS = "retry later, or start the server with a larger --max-sessions";
 
-/** The slots of a server's sessions. Requests wait for one, and idle sessions may end in favour of those that wait. */
+/** The slots of a server's sessions. Requests wait for one, and idle sessions give way to those that wait. */
 export class SessionSlots {
   readonly #options: SessionSlotsOptions;
   readonly #admission: AdmissionQueue;
@@ -70,11 +70,11 @@ export class SessionSlots {
     const { metrics, onError, stop } = this.#options;
     if (stop.aborted) throw new ServerError("unavailable", "The server is stopping");
     this.#opening.push(owner);
-    const poll = setInterval(() => this.evictIdle(owner), SPARE_POLL_MS);
+    const poll = setInterval(() => this.makeRoom(owner), SPARE_POLL_MS);
     const queuedAt = performance.now();
     let waitedMs: number | undefined;
     try {
-      this.evictIdle(owner);
+      this.makeRoom(owner);
       return await withSpan("paddock.acquire", () =>
         this.#admission.run((signal) => {
           waitedMs = performance.now() - queuedAt;
@@ -109,25 +109,41 @@ export class SessionSlots {
     }
   }
 
-  /** When a request of `owner` waits for a session, ends the longest idle session that may give way to it. */
-  evictIdle(owner: string): void {
-    const { open, slots, onError } = this.#options;
+  /**
+   * When a request of `owner` waits for a session, the longest idle session that may give way hibernates. If it cannot,
+   * it ends, or another one is tried.
+   */
+  makeRoom(owner: string): void {
+    const { awake, slots, onError } = this.#options;
     const opening = this.#opening.filter((other) => other === owner).length;
     if (opening === 0) return;
     const own = this.#count(owner);
     const isOwnLimit = own + opening > this.slotsPerOwner;
-    if (!isOwnLimit && open.size + this.#opening.length <= slots) return;
-    const spare = [...open].filter((session) => {
-      if (session.owner === owner) return session.isSpare(0);
-      return !isOwnLimit && this.#count(session.owner) > own && session.isSpare(OTHERS_SPARE_MS);
+    if (!isOwnLimit && this.#count() + this.#opening.length <= slots) return;
+    const leastMs = (session: LiveSession) => session.owner === owner ? 0 : OTHERS_SPARE_MS;
+    const idle = [...awake].filter((session) => {
+      const mayGiveWay = session.owner === owner || !isOwnLimit && this.#count(session.owner) > own;
+      return mayGiveWay &&
+        (session.canHibernate(leastMs(session)) || session.isSpare(leastMs(session)) && !session.isLeaving);
     });
-    const [oldest] = spare.sort((one, other) => other.unusedMs - one.unusedMs);
-    oldest?.[Symbol.asyncDispose]().catch(onError);
+    const [oldest] = idle.sort((one, other) => other.unusedMs - one.unusedMs);
+    if (oldest) this.#giveWay(oldest, { owner, leastMs: leastMs(oldest) }).catch(onError);
   }
 
+  async #giveWay(
+    session: LiveSession,
+    { owner, leastMs }: { owner: string; leastMs: number },
+  ): Promise<void> {
+    if (await session.hibernate()) return;
+    if (session.isSpare(leastMs)) await session[Symbol.asyncDispose]();
+    else this.makeRoom(owner);
+  }
+
+  /** Returns the number of sessions that have an interpreter and keep it. */
   #count(owner?: string): number {
-    const { open } = this.#options;
-    if (owner === undefined) return open.size;
-    return open.values().filter((session) => session.owner === owner).toArray().length;
+    const { awake } = this.#options;
+    return awake.values().filter((session) =>
+      (owner === undefined || session.owner === owner) && !session.isLeaving
+    ).toArray().length;
   }
 }

@@ -60,7 +60,12 @@ export class SessionTools {
 
   /** Returns the same tools for another session, whose calls are its own. */
   copy(): SessionTools {
-    return new SessionTools(this.#tools.map(({ spec }) => spec));
+    return new SessionTools(this.specs);
+  }
+
+  /** The tools as the client stated them. */
+  get specs(): SessionToolSpec[] {
+    return this.#tools.map(({ spec }) => spec);
   }
 
   /** Names of the tools. */

@@ -94,24 +94,27 @@ export function addFileRoutes(app: Api, sessions: SessionService): void {
     const session = findSession(sessions, c);
     const { path } = c.req.valid("query");
     if (path === undefined) {
-      const files = await session.listFiles(c.get("signal"));
+      const files = await session.files.list(c.get("signal"));
       return c.json({ files: files.map((file) => toFileInfo({ ...file, type: "file" })) }, 200);
     }
-    const { entries, total } = await session.listFolder(path, c.get("signal"));
+    const { entries, total } = await session.files.listFolder(path, c.get("signal"));
     const isCut = total > entries.length;
     return c.json({ files: entries.map(toFileInfo), total, ...(isCut && { truncated: true as const }) }, 200);
   });
   app.openapi(remove, async (c) => {
     const { path, recursive } = c.req.valid("query");
-    await findSession(sessions, c).remove(path, { recursive: recursive === "true", signal: c.get("signal") });
+    await findSession(sessions, c).files.remove(path, {
+      recursive: recursive === "true",
+      signal: c.get("signal"),
+    });
     return c.body(null, 204);
   });
   app.openapi(makeDirectory, async (c) => {
-    await findSession(sessions, c).makeDirectory(c.req.valid("json").path, c.get("signal"));
+    await findSession(sessions, c).files.makeDirectory(c.req.valid("json").path, c.get("signal"));
     return c.body(null, 204);
   });
   app.openapi(read, async (c) => {
-    const contents = await findSession(sessions, c).readAnyFile(c.req.valid("query").path, c.get("signal"));
+    const contents = await findSession(sessions, c).files.read(c.req.valid("query").path, c.get("signal"));
     return c.body(new Uint8Array(contents), 200, {
       "content-type": "application/octet-stream",
       "content-disposition": "attachment",
@@ -120,7 +123,7 @@ export function addFileRoutes(app: Api, sessions: SessionService): void {
   app.openapi(write, async (c) => {
     const session = findSession(sessions, c);
     const files = Object.entries(fromBase64Files(c.req.valid("json").files));
-    for (const [path, contents] of files) await session.writeAnyFile(path, contents, c.get("signal"));
+    for (const [path, contents] of files) await session.files.write(path, contents, c.get("signal"));
     return c.json({ written: files.length }, 200);
   });
 }

@@ -241,8 +241,8 @@ Deno.test("a request for an absolute path that is aborted leaves no copy", async
     await exec(`open("/tmp/x", "w").write("x")`);
     for (
       const work of [
-        (signal: AbortSignal) => session.readAnyFile("/tmp/x", signal),
-        (signal: AbortSignal) => session.writeAnyFile("/tmp/x", new Uint8Array(1), signal),
+        (signal: AbortSignal) => session.files.read("/tmp/x", signal),
+        (signal: AbortSignal) => session.files.write("/tmp/x", new Uint8Array(1), signal),
       ]
     ) {
       const busy = session.exec("import time; time.sleep(1)");

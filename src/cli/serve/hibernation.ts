@@ -1,0 +1,94 @@
+import type { Command } from "commander";
+import type { Profile } from "../../sandbox/profile/profile.ts";
+import { baseImageName } from "../../sandbox/image/base_image.ts";
+import { pinImage } from "../../sandbox/image/image_pins.ts";
+import { StateDirectory } from "../../server/hibernation/state_directory.ts";
+import type { HibernationLimits } from "../../server/paddock_server.ts";
+import { UsageError } from "../errors.ts";
+import { currentIo } from "../io.ts";
+import { parseWholeNumber } from "../options.ts";
+import { toSinkText, writeText } from "../output.ts";
+import { cacheDirectory } from "../sandbox_options.ts";
+
+/** Options of sessions that hibernate. */
+export interface HibernationFlags {
+  /** Seconds. */
+  hibernateAfter: number;
+  /** MiB; with 0, sessions keep their interpreters. */
+  hibernateMemory: number;
+  stateDir?: string;
+  /** MiB. */
+  stateDisk: number;
+  /** Address of NATS, for a gateway. */
+  cluster?: string;
+  cacheDir?: string;
+}
+
+const MIB = 1024 * 1024;
+
+/** Adds the options of sessions that hibernate. */
+export function addHibernationOptions(command: Command): Command {
+  return command
+    .option(
+      "--hibernate-after <seconds>",
+      "idle time after which a session gives its interpreter back until it is used again",
+      parseWholeNumber(1),
+      60,
+    )
+    .option(
+      "--hibernate-memory <MiB>",
+      "memory for sessions that hibernate; 0 lets every session keep its interpreter",
+      parseWholeNumber(0),
+      512,
+    )
+    .option(
+      "--state-dir <dir>",
+      "folder for sessions that hibernate and find no memory; a later server with it continues all sessions",
+    )
+    .option("--state-disk <MiB>", "maximum size of the sessions in --state-dir", parseWholeNumber(1), 4096);
+}
+
+/**
+ * Opens what sessions need to hibernate. Returns `undefined` if they keep their interpreters.
+ *
+ * @throws {UsageError} if options exclude each other.
+ * @throws {SandboxError} if the state directory cannot be used.
+ */
+export async function openHibernation(
+  flags: HibernationFlags,
+  { profile, stack }: { profile: Profile; stack: AsyncDisposableStack },
+): Promise<HibernationLimits | undefined> {
+  const { hibernateAfter, hibernateMemory, stateDir, stateDisk, cluster } = flags;
+  if (cluster !== undefined && stateDir !== undefined) {
+    throw new UsageError("Cannot use --state-dir with --cluster: the nodes of the cluster have the sessions");
+  }
+  if (hibernateMemory === 0 && stateDir !== undefined) {
+    throw new UsageError(
+      "Cannot use --state-dir with --hibernate-memory 0: sessions must hibernate to be saved",
+    );
+  }
+  if (cluster !== undefined || hibernateMemory === 0) return undefined;
+  const limits = { afterMs: 1000 * hibernateAfter, bytes: hibernateMemory * MIB };
+  if (stateDir === undefined) return limits;
+  const onWarning = (message: string) => void print(`Warning: ${message}`);
+  const directory = stack.use(await StateDirectory.open(stateDir, { onWarning }));
+  await pinImage(cacheDirectory(flags.cacheDir), await baseImageName(profile), stateDir);
+  const { length } = directory.sessions;
+  if (length > 0) await print(`${length} sessions continue from ${stateDir}`);
+  return { ...limits, directory, directoryBytes: stateDisk * MIB };
+}
+
+/** Prints what a server that stops has saved. */
+export async function reportSuspended(
+  stateDir: string | undefined,
+  { saved, lost }: { saved: number; lost: number },
+): Promise<void> {
+  if (stateDir === undefined || saved + lost === 0) return;
+  const rest = lost === 0 ? "" : `; ${lost} could not be saved and have ended`;
+  await print(`Saved ${saved} sessions in ${stateDir}${rest}`);
+}
+
+async function print(line: string): Promise<void> {
+  const { stderr } = currentIo();
+  await writeText(stderr, toSinkText(stderr, `${line}\n`));
+}

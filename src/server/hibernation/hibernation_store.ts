@@ -1,0 +1,264 @@
+import type { Checkpoint } from "../../sandbox/exec.ts";
+import { Budget, type BudgetLease } from "../budget.ts";
+import { ServerError } from "../http/errors.ts";
+import { HIBERNATION_BYTES, MAX_HIBERNATING, STATE_DIRECTORY_BYTES } from "../limits.ts";
+import type { SessionRecordParts } from "./session_record.ts";
+import type { SavedSession, StateDirectory } from "./state_directory.ts";
+
+/** Options of {@linkcode HibernationStore}. */
+export interface HibernationStoreOptions {
+  /**
+   * Memory of the states, in bytes.
+   *
+   * @default 512 MiB
+   */
+  readonly bytes?: number | undefined;
+  /**
+   * Number of states.
+   *
+   * @default 10_000
+   */
+  readonly count?: number | undefined;
+  /**
+   * Number of owners. Half of each limit is divided among them and reserved.
+   *
+   * @default 1
+   */
+  readonly owners?: number | undefined;
+  /**
+   * Where states go when the memory of their owner is full, and when the server stops.
+   *
+   * @default none: a session that finds no room stays awake
+   */
+  readonly directory?: StateDirectory | undefined;
+  /**
+   * Size of the checkpoints in the directory, in bytes.
+   *
+   * @default 4 GiB
+   */
+  readonly directoryBytes?: number | undefined;
+}
+
+/** The state of a session that hibernates. Its room is free when it is disposed, and its files are removed. */
+export interface HibernatedState extends AsyncDisposable {
+  /**
+   * Returns the state.
+   *
+   * @throws {CheckpointError} if its file is damaged.
+   */
+  read(): Promise<Checkpoint>;
+  /**
+   * Saves it, so that a later server continues its session. It is in the directory after its disposal, too.
+   *
+   * @returns false if there is no directory, or no room in it.
+   */
+  suspend(): Promise<boolean>;
+}
+
+interface Entry {
+  readonly owner: string;
+  /** Returns the record of its session as it is now. */
+  describe: () => SessionRecordParts;
+  readonly size: number;
+  readonly slot: BudgetLease;
+  /** The state and its room, while it is in memory. */
+  memory: { readonly checkpoint: Checkpoint; readonly room: BudgetLease } | undefined;
+  /** Room of its files, while it has any. */
+  file: { readonly session: string; readonly checkpoint: string; readonly room: BudgetLease } | undefined;
+  moving: Promise<void> | undefined;
+  isDisposed: boolean;
+  isSuspended: boolean;
+}
+
+/** Memory of an entry beside its bytes: the session and its timers. */
+const ENTRY_BYTES = 4096;
+
+/**
+ * The states of sessions that hibernate, in memory and in a state directory. Their bytes and their number are limited,
+ * and each owner has a reserved share. If the memory of an owner is full, its least recently used states move to the
+ * directory. No state is dropped for another one.
+ */
+export class HibernationStore {
+  readonly #directory: StateDirectory | undefined;
+  readonly #memory: Budget;
+  readonly #files: Budget;
+  readonly #count: Budget;
+  /** States in memory, least recently used first. */
+  readonly #entries = new Set<Entry>();
+
+  constructor(options: HibernationStoreOptions = {}) {
+    const { bytes = HIBERNATION_BYTES, count = MAX_HIBERNATING, owners, directory } = options;
+    const { directoryBytes = STATE_DIRECTORY_BYTES } = options;
+    this.#directory = directory;
+    this.#memory = new Budget({
+      total: bytes,
+      owners,
+      unit: "bytes of hibernating sessions",
+      advice: "end sessions that you do not need, or start the server with a larger --hibernate-memory",
+    });
+    this.#files = new Budget({
+      total: directoryBytes,
+      owners,
+      unit: "bytes of the state directory",
+      advice: "end sessions that you do not need, or start the server with a larger --state-disk",
+    });
+    this.#count = new Budget({
+      total: count,
+      owners,
+      unit: "hibernating sessions",
+      advice: "end sessions that you do not need",
+    });
+  }
+
+  /** True if sessions continue in a later server. */
+  get isDurable(): boolean {
+    return this.#directory !== undefined;
+  }
+
+  /** Returns the number of states of one owner, or of all. */
+  count(owner?: string): number {
+    return this.#count.used(owner);
+  }
+
+  /** Returns the bytes of the states of one owner, or of all, in memory or in the directory. */
+  bytes(place: "memory" | "directory", owner?: string): number {
+    return (place === "memory" ? this.#memory : this.#files).used(owner);
+  }
+
+  /**
+   * Takes the state of a session.
+   *
+   * @param describe Returns the record of the session, which is saved with the state.
+   * @throws {ServerError} `busy` or `too_large` if there is no room.
+   */
+  async put(
+    owner: string,
+    checkpoint: Checkpoint,
+    describe: () => SessionRecordParts,
+  ): Promise<HibernatedState> {
+    const size = ENTRY_BYTES + checkpoint.storedBytes;
+    const slot = this.#count.take(owner, 1);
+    const entry: Entry = { owner, describe, size, slot, ...NEW_ENTRY };
+    try {
+      const room = await this.#takeMemory(owner, size);
+      if (room) {
+        entry.memory = { checkpoint, room };
+        this.#entries.add(entry);
+      } else {
+        await this.#write(entry, checkpoint);
+      }
+      return this.#stateOf(entry);
+    } catch (error) {
+      slot[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /**
+   * Takes a session that the directory had when it was opened.
+   *
+   * @throws {ServerError} `busy` if there is no room for it, as a limit is lower than before. Its files remain.
+   */
+  adopt({ record, bytes }: SavedSession, describe: () => SessionRecordParts): HibernatedState {
+    const { owner, id, checkpoint } = record;
+    const size = ENTRY_BYTES + bytes;
+    const slot = this.#count.take(owner, 1);
+    try {
+      const file = { session: id, checkpoint, room: this.#files.take(owner, size) };
+      return this.#stateOf({ owner, describe, size, slot, ...NEW_ENTRY, file });
+    } catch (error) {
+      slot[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  #stateOf(entry: Entry): HibernatedState {
+    return {
+      read: () => this.#read(entry),
+      suspend: () => this.#suspend(entry),
+      [Symbol.asyncDispose]: () => this.#drop(entry),
+    };
+  }
+
+  /** Takes memory, for which older states of the owner move to the directory. Returns `undefined` if none is left. */
+  async #takeMemory(owner: string, size: number): Promise<BudgetLease | undefined> {
+    while (true) {
+      try {
+        return this.#memory.take(owner, size);
+      } catch (error) {
+        if (!(error instanceof ServerError) || !this.#directory) throw error;
+      }
+      const oldest = this.#entries.values().find((entry) => entry.owner === owner);
+      if (!oldest) return undefined;
+      await this.#move(oldest);
+    }
+  }
+
+  async #move(entry: Entry): Promise<void> {
+    entry.moving ??= this.#moveOnce(entry).finally(() => entry.moving = undefined);
+    await entry.moving;
+  }
+
+  async #moveOnce(entry: Entry): Promise<void> {
+    const { memory } = entry;
+    if (!memory) return;
+    await this.#write(entry, memory.checkpoint);
+    this.#leaveMemory(entry);
+  }
+
+  async #write(entry: Entry, checkpoint: Checkpoint): Promise<void> {
+    const record = { ...entry.describe(), checkpoint: checkpoint.id };
+    const room = this.#files.take(entry.owner, entry.size);
+    try {
+      await this.#directory?.save(record, checkpoint);
+      entry.file = { session: record.id, checkpoint: checkpoint.id, room };
+    } catch (error) {
+      room[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  async #read({ memory, file }: Entry): Promise<Checkpoint> {
+    if (memory) return memory.checkpoint;
+    if (file && this.#directory) return await this.#directory.read(file.session, file.checkpoint);
+    throw new TypeError("Cannot read state as it was disposed");
+  }
+
+  async #suspend(entry: Entry): Promise<boolean> {
+    if (!this.#directory) return false;
+    try {
+      await this.#move(entry);
+      const { file } = entry;
+      if (file) await this.#directory.saveRecord({ ...entry.describe(), checkpoint: file.checkpoint });
+      return entry.isSuspended = file !== undefined;
+    } catch (error) {
+      if (error instanceof ServerError) return false; // there is no room
+      throw error;
+    }
+  }
+
+  #leaveMemory(entry: Entry): void {
+    this.#entries.delete(entry);
+    entry.memory?.room[Symbol.dispose]();
+    entry.memory = undefined;
+  }
+
+  async #drop(entry: Entry): Promise<void> {
+    if (entry.isDisposed) return;
+    entry.isDisposed = true;
+    await entry.moving?.catch(() => {}); // who moves it gets the error
+    this.#leaveMemory(entry);
+    const { file } = entry;
+    if (file && !entry.isSuspended) await this.#directory?.remove(file.session);
+    file?.room[Symbol.dispose]();
+    entry.slot[Symbol.dispose]();
+  }
+}
+
+const NEW_ENTRY = {
+  memory: undefined,
+  file: undefined,
+  moving: undefined,
+  isDisposed: false,
+  isSuspended: false,
+};

@@ -1,0 +1,170 @@
+import { CheckpointError } from "../../errors.ts";
+import type { PythonSession, SessionLease } from "../../sandbox/exec.ts";
+import type { CheckpointTransfers } from "../checkpoints/transfers.ts";
+import { ServerError, toPublicError } from "../http/errors.ts";
+import type { HibernatedState, HibernationStore } from "./hibernation_store.ts";
+import type { SessionRecordParts } from "./session_record.ts";
+
+/** A leased interpreter, and the slot that it takes. */
+export interface LeasedInterpreter {
+  readonly lease: SessionLease;
+  readonly slot: Disposable | undefined;
+}
+
+/** What a session needs to hibernate and to wake. */
+export interface HibernationParts {
+  readonly owner: string;
+  readonly store: HibernationStore;
+  readonly transfers: CheckpointTransfers;
+  /** Aborts when the session ends. */
+  readonly endSignal: AbortSignal;
+  /** Waits for a slot, and leases an interpreter: that of an earlier lease, if it is free. */
+  acquire(near: SessionLease | undefined): Promise<LeasedInterpreter>;
+  /** Returns the record of the session as it is now. */
+  describe(): SessionRecordParts;
+  /** True while requests use the session. */
+  isUsed(): boolean;
+  /** Called when the session has left its interpreter, and when it has one again. */
+  onChange(isAwake: boolean): void;
+  /** Called with what the host's log shows. */
+  onError(thrown: unknown): void;
+  /** Called when the state cannot be restored. */
+  onLost(): void;
+}
+
+/**
+ * The interpreter of a session of the server. A session that hibernates leaves its interpreter, and is a checkpoint until
+ * it is used again. Then it continues in any free interpreter, if possible in the one that it left.
+ */
+export class SessionInterpreter implements AsyncDisposable {
+  readonly #parts: HibernationParts | undefined;
+  #leased: LeasedInterpreter | undefined;
+  #state: HibernatedState | undefined;
+  /** The lease that ended when the session began to hibernate. */
+  #left: SessionLease | undefined;
+  #waking: Promise<PythonSession> | undefined;
+  #leaving: Promise<boolean> | undefined;
+  /** Why it could not hibernate since its last use. */
+  #refusal: ServerError | undefined;
+  /** Number of uses, which a checkpoint must not miss. */
+  #uses = 0;
+  #isDisposed = false;
+
+  /** @param parts Without them, the session never hibernates. */
+  constructor(start: LeasedInterpreter | HibernatedState, parts: HibernationParts | undefined) {
+    this.#parts = parts;
+    if ("lease" in start) this.#leased = start;
+    else this.#state = start;
+  }
+
+  /** True if the session has an interpreter. */
+  get isAwake(): boolean {
+    return this.#leased !== undefined;
+  }
+
+  /** True if the session can leave its interpreter now. */
+  get canHibernate(): boolean {
+    const { isAwake } = this;
+    return isAwake && this.#parts?.isUsed() === false && !this.#leaving && !this.#refusal;
+  }
+
+  /** True while the session leaves its interpreter. */
+  get isLeaving(): boolean {
+    return this.#leaving !== undefined;
+  }
+
+  /** Why the session could not hibernate, if that was tried since its last use. */
+  get refusal(): ServerError | undefined {
+    return this.#refusal;
+  }
+
+  /**
+   * Returns the session, which has woken.
+   *
+   * @throws {ServerError} `busy` or `timeout` if no slot becomes free; with the `reason` of a checkpoint if its state
+   * cannot be restored.
+   */
+  async session(): Promise<PythonSession> {
+    this.#uses++;
+    this.#refusal = undefined;
+    if (this.#leased) return this.#leased.lease.session;
+    return await (this.#waking ??= this.#wake().finally(() => this.#waking = undefined));
+  }
+
+  /** Leaves the interpreter. Returns false if the session is used, or has what no checkpoint has, or finds no room. */
+  async hibernate(): Promise<boolean> {
+    if (this.#isDisposed || !this.#parts) return false;
+    if (this.#leaving) return await this.#leaving;
+    if (!this.#leased) return !this.#waking;
+    if (!this.canHibernate) return false;
+    return await (this.#leaving = this.#leave(this.#leased, this.#parts).finally(() =>
+      this.#leaving = undefined
+    ));
+  }
+
+  /** Hibernates so that a later server continues the session. Returns false if that is not possible. */
+  async suspend(): Promise<boolean> {
+    return await this.hibernate() && await this.#state?.suspend() === true;
+  }
+
+  /** Ends the lease, or drops the state unless it was suspended. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
+    await this.#waking?.catch(() => {}); // the session that waits for it gets the error
+    await this.#leaving;
+    const [leased, state] = [this.#leased, this.#state];
+    this.#leased = this.#state = undefined;
+    await state?.[Symbol.asyncDispose]();
+    if (leased) await release(leased);
+  }
+
+  async #leave(leased: LeasedInterpreter, parts: HibernationParts): Promise<boolean> {
+    const { owner, store, transfers, endSignal } = parts;
+    const uses = this.#uses;
+    try {
+      const { session } = leased.lease;
+      const checkpoint = await transfers.capture(session, { owner, signal: endSignal, refuseLost: true });
+      if (this.#uses !== uses) return false;
+      const state = await store.put(owner, checkpoint, () => parts.describe());
+      if (this.#uses !== uses || this.#isDisposed) {
+        await state[Symbol.asyncDispose]();
+        return false;
+      }
+      this.#leased = undefined;
+      this.#state = state;
+      this.#left = leased.lease;
+    } catch (error) {
+      this.#refusal = toPublicError(error);
+      parts.onError(this.#refusal);
+      return false;
+    }
+    parts.onChange(false);
+    await release(leased);
+    return true;
+  }
+
+  async #wake(): Promise<PythonSession> {
+    const [parts, state] = [this.#parts, this.#state];
+    if (!parts || !state) throw new ServerError("conflict", "The session has ended");
+    const leased = await parts.acquire(this.#left);
+    try {
+      const { session } = leased.lease;
+      const { owner, transfers, endSignal: signal } = parts;
+      await transfers.restoreIn(session, () => state.read(), { owner, signal });
+    } catch (error) {
+      await release(leased);
+      if (error instanceof ServerError && error.cause instanceof CheckpointError) parts.onLost();
+      throw error;
+    }
+    this.#leased = leased;
+    this.#state = undefined;
+    parts.onChange(true);
+    await state[Symbol.asyncDispose]();
+    return leased.lease.session;
+  }
+}
+
+async function release({ lease, slot }: LeasedInterpreter): Promise<void> {
+  using _slot = slot;
+  await lease[Symbol.asyncDispose]();
+}

@@ -1,0 +1,72 @@
+import * as z from "zod";
+import type { CheckpointEvery } from "../../sandbox/exec.ts";
+import { checkpointEverySchema, checkpointIdSchema, sessionLimitsSchema } from "../../wire/v1_sessions.ts";
+import { sessionToolsSchema } from "../../wire/v1_tools.ts";
+import type { SessionLimits } from "../sessions/session_limits.ts";
+
+/** A session in a state directory: all that a server needs to go on with it, beside its checkpoint. */
+export interface SessionRecord {
+  readonly format: 1;
+  readonly id: string;
+  readonly owner: string;
+  readonly name?: string | undefined;
+  /** Id of its checkpoint. */
+  readonly checkpoint: string;
+  readonly createdAt: string;
+  readonly usedAt: string;
+  /** End of its life, used or not. */
+  readonly expiresAt?: string | undefined;
+  readonly execs: number;
+  /** Milliseconds without use after which it ends; absent for no limit. */
+  readonly idleMs?: number | undefined;
+  /** Milliseconds without use after which it may end in favour of another session; absent for never. */
+  readonly spareMs?: number | undefined;
+  readonly isPaused: boolean;
+  readonly pausesAtEnd: boolean;
+  readonly limits?: SessionLimits | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly checkpointEvery?: CheckpointEvery | undefined;
+  /** Tools of its client, as `sessionToolsSchema` parses them. */
+  readonly tools?: readonly unknown[] | undefined;
+  /** What the adapter of its client needs, in a form of its own. */
+  readonly attachment?: string | undefined;
+}
+
+/** A record without the id of the checkpoint, which is known when it is saved. */
+export type SessionRecordParts = Omit<SessionRecord, "checkpoint">;
+
+const [MAX_OWNER_CHARACTERS, MAX_NAME_CHARACTERS] = [256, 4096];
+const MAX_ATTACHMENT_CHARACTERS = 256 * 1024;
+
+const time = z.iso.datetime();
+const milliseconds = z.number().nonnegative().optional();
+
+const recordSchema = z.strictObject({
+  format: z.literal(1),
+  id: z.string().regex(/^[A-Za-z0-9_-]{32}$/),
+  owner: z.string().max(MAX_OWNER_CHARACTERS),
+  name: z.string().max(MAX_NAME_CHARACTERS).optional(),
+  checkpoint: checkpointIdSchema,
+  createdAt: time,
+  usedAt: time,
+  expiresAt: time.optional(),
+  execs: z.int().nonnegative(),
+  idleMs: milliseconds,
+  spareMs: milliseconds,
+  isPaused: z.boolean(),
+  pausesAtEnd: z.boolean(),
+  limits: sessionLimitsSchema.optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+  checkpointEvery: checkpointEverySchema.optional(),
+  tools: sessionToolsSchema.optional(),
+  attachment: z.string().max(MAX_ATTACHMENT_CHARACTERS).optional(),
+});
+
+/**
+ * Checks a record of a file.
+ *
+ * @throws {Error} if another version of Paddock wrote it.
+ */
+export function parseRecord(value: unknown): SessionRecord {
+  return recordSchema.parse(value);
+}

@@ -1,0 +1,219 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { childrenOf } from "../../../bench/processes.ts";
+import { Serving } from "../../../bench/serving.ts";
+import { StateDirectory } from "../../../mod/server.ts";
+import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
+import { TempFolder } from "../../temp_folder.ts";
+import type { Served } from "../served.ts";
+import { withPython } from "../with_python.ts";
+
+const NEVER = 3_600_000;
+
+async function withHibernation(
+  test: (server: Served, store: HibernationStore) => Promise<void>,
+  options: Parameters<typeof withPython>[1] = {},
+): Promise<void> {
+  const store = new HibernationStore();
+  const { maxSessions = 1, ...rest } = options;
+  await withPython((server) => test(server, store), {
+    maxSessions,
+    hibernation: { store, afterMs: NEVER },
+    ...rest,
+  });
+}
+
+async function open(server: Served, body: object = {}): Promise<string> {
+  const created = await server.send("POST", "/v1/sessions", body);
+  assertEquals(created.status, 201, JSON.stringify(created.body));
+  return created.body.id;
+}
+
+async function exec(server: Served, id: string, code: string) {
+  return (await server.send("POST", `/v1/sessions/${id}/exec`, { code })).body;
+}
+
+const START = `
+import random, os
+def numbers(): yield from range(100)
+it = numbers(); next(it)
+log = open('log', 'w+'); log.write('first')
+thing = object(); seen = id(thing), hash('x')
+random.seed(5); draws = random.Random(5)
+draws.random()
+`;
+const LOOK = `
+print(next(it), log.tell(), (id(thing), hash('x')) == seen, random.random() == draws.random(), os.getcwd())
+log.write('.')
+1 / 0`;
+
+Deno.test("a session that hibernated shows its programs nothing of it", async () => {
+  await withHibernation(async (server, store) => {
+    const always = await open(server);
+    await exec(server, always, START);
+    const looks = [await exec(server, always, LOOK), await exec(server, always, LOOK)];
+    await server.send("DELETE", `/v1/sessions/${always}`);
+    const id = await open(server);
+    await exec(server, id, START);
+    for (const expected of looks) {
+      const other = await open(server);
+      await exec(server, other, "it = 'of another session'");
+      assert(store.count() === 1 || store.count() === 2);
+      const { durationMs: _one, peakMemoryBytes: _two, ...result } = await exec(server, id, LOOK);
+      const { durationMs: _three, peakMemoryBytes: _four, ...wanted } = expected;
+      assertEquals(result, wanted);
+    }
+    const { body } = await server.send("GET", "/v1/sessions");
+    assertEquals(body.sessions.length, 3);
+    for (const { id } of body.sessions) {
+      assertEquals((await server.send("DELETE", `/v1/sessions/${id}`)).status, 204);
+    }
+    assertEquals([store.count(), store.bytes("memory")], [0, 0]);
+  });
+});
+
+Deno.test("files, forks, checkpoints, resets and streams reach a session that hibernates", async () => {
+  await withHibernation(async (server) => {
+    const id = await open(server, { metadata: { run: "1" } });
+    const session = server.sessions.find(id, "");
+    await exec(server, id, "x = 41; open('a.txt', 'w').write('a')");
+    const asleep = async () => assertEquals(await session.hibernate(), true);
+    await asleep();
+    const { body: { files } } = await server.send("GET", `/v1/sessions/${id}/files`);
+    assertEquals(files.map(({ path }: { path: string }) => path), ["a.txt"]);
+    await asleep();
+    const { body: { id: kept } } = await server.send("POST", `/v1/sessions/${id}/checkpoint`);
+    await exec(server, id, "x = 0");
+    await asleep();
+    assertEquals((await server.send("POST", `/v1/sessions/${id}/restore`, { checkpoint: kept })).status, 204);
+    await asleep();
+    const { body: streamed } = await server.send("POST", `/v1/sessions/${id}/stream`, { code: "print(x)" });
+    assertStringIncludes(streamed, '"text":"41');
+    await asleep();
+    const { body: { sessions: [copy] } } = await server.send("POST", `/v1/sessions/${id}/fork`, {});
+    await asleep();
+    assertEquals((await exec(server, copy.id, "x")).value, "41");
+    await server.sessions.find(copy.id, "").hibernate();
+    await server.send("POST", `/v1/sessions/${id}/reset`, { mode: "rewind" });
+    assertEquals((await exec(server, id, "'x' in globals()")).value, "False");
+    assertEquals((await exec(server, copy.id, "x")).value, "41");
+  }, { maxSessions: 2 });
+});
+
+Deno.test("a session with a thread, or whose interpreter was lost, stays awake", async () => {
+  await withHibernation(async (server) => {
+    const id = await open(server);
+    const session = server.sessions.find(id, "");
+    await exec(
+      server,
+      id,
+      "import threading, time; go = threading.Event(); threading.Thread(target=go.wait).start()",
+    );
+    assertEquals(await session.hibernate(), false);
+    assertEquals(session.canHibernate(0), false);
+    await exec(server, id, "go.set(); time.sleep(0.1)");
+    assertEquals(await session.hibernate(), true);
+    assertEquals((await exec(server, id, "import os; os._exit(1)")).stateKept, false);
+    assertEquals(await session.hibernate(), false, "its next result must say that its state was lost");
+    assertEquals((await exec(server, id, "1")).restarted, true);
+    assertEquals(await session.hibernate(), true);
+    assertEquals((await exec(server, id, "1")).restarted, undefined);
+  });
+});
+
+Deno.test("a session with checkpointEvery recovers after it woke", async () => {
+  await withHibernation(async (server, store) => {
+    const id = await open(server, { checkpointEvery: 3600 });
+    await exec(server, id, START);
+    await server.sessions.find(id, "").hibernate();
+    assertEquals(store.count(), 1);
+    assertEquals((await exec(server, id, "next(it)")).value, "1");
+    const lost = await exec(server, id, "os._exit(1)");
+    assertEquals([lost.stateKept, lost.restoredFrom.lostCalls], [true, 1]);
+    assertEquals((await exec(server, id, "next(it)")).value, "1");
+  });
+});
+
+Deno.test("a session whose files hibernate in a directory wakes from them", async () => {
+  await using folder = await TempFolder.of();
+  using directory = await StateDirectory.open(join(folder.path, "state"));
+  const store = new HibernationStore({ bytes: 4097, directory });
+  await withPython(async (server) => {
+    const id = await open(server);
+    await exec(server, id, START);
+    await open(server);
+    assert(store.bytes("directory") > 0);
+    assertEquals(store.bytes("memory"), 0);
+    assertEquals((await exec(server, id, "next(it), log.tell()")).value, "(1, 5)");
+    const other = await open(server); // `id` hibernates again
+    await Deno.writeFile(join(directory.path, `${id}.checkpoint`), new Uint8Array(100));
+    const { status, body } = await server.send("POST", `/v1/sessions/${id}/exec`, { code: "1" });
+    assertEquals([status, body.error.reason], [422, "checkpoint_damaged"]);
+    assertEquals((await server.send("GET", `/v1/sessions/${id}`)).status, 404);
+    assertEquals((await exec(server, other, "1")).value, "1");
+  }, { maxSessions: 1, hibernation: { store, afterMs: NEVER } });
+});
+
+const [ADA, EVE] = ["ada-0123456789abcdef", "eve-0123456789abcdef"];
+
+Deno.test("paddock serve --state-dir continues the sessions of an earlier server for the same tokens", async () => {
+  await using folder = await TempFolder.of();
+  const state = join(folder.path, "state");
+  const args = ["--state-dir", state, "--token", ADA, EVE, "--max-sessions", "4"];
+  const ids: string[] = [];
+  {
+    await using serving = await Serving.start(...args);
+    for (let at = 0; at < 5; at++) {
+      const response = await fetch(`${serving.url}/v1/sessions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${ADA}` },
+      });
+      const { id } = await response.json();
+      ids.push(id);
+      await post(serving, ADA, `/v1/sessions/${id}/exec`, { code: `${START}\nmine = ${at}` });
+    }
+    const endless = await fetch(`${serving.url}/v1/sessions/${ids[0]}/stream`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${ADA}` },
+      body: JSON.stringify({ code: "print(next(it), flush=True)\nwhile True: pass" }),
+    });
+    const reader = endless.body?.getReader();
+    await reader?.read(); // it runs
+    const { code, log } = await serving.end("SIGTERM");
+    await reader?.cancel().catch(() => {}); // the connection has ended
+    assertEquals(code, 0);
+    assertStringIncludes(log, `Saved 5 sessions in ${state}`);
+    assertEquals(await childrenOf(serving.child.pid), []);
+  }
+  await using serving = await Serving.start(...args);
+  const look = { code: "next(it), mine, log.tell()" };
+  for (const [at, id] of ids.entries()) {
+    const foreign = await post(serving, EVE, `/v1/sessions/${id}/exec`, look);
+    assertEquals(foreign.error.type, "not_found");
+    const { value } = await post(serving, ADA, `/v1/sessions/${id}/exec`, look);
+    assertEquals(value, `(${at === 0 ? 2 : 1}, ${at}, 5)`);
+  }
+  const cached = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "-A",
+      "--quiet",
+      new URL("../../../src/cli.ts", import.meta.url).href,
+      "cache",
+      "list",
+      "--json",
+    ],
+  }).output();
+  const { entries } = JSON.parse(new TextDecoder().decode(cached.stdout));
+  assert(
+    entries.some(({ inUse, profiles }: { inUse: boolean; profiles: string[] }) =>
+      inUse && profiles.includes("serve")
+    ),
+  );
+});
+
+// deno-lint-ignore no-explicit-any
+async function post(serving: Serving, token: string, path: string, body: unknown): Promise<any> {
+  const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
+  return await serving.ask(path, body, { headers });
+}

@@ -1,0 +1,148 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { CheckpointError, SandboxError } from "../../../src/errors.ts";
+import type { Checkpoint } from "../../../src/sandbox/exec.ts";
+import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
+import type { SessionRecord } from "../../../src/server/hibernation/session_record.ts";
+import { readFakeCheckpoint } from "../../fake_pool.ts";
+import { TempFolder } from "../../temp_folder.ts";
+
+async function checkpointOf(count: number): Promise<Checkpoint> {
+  return await readFakeCheckpoint(new TextEncoder().encode(JSON.stringify([["count", count]])));
+}
+
+const [ID, OTHER_ID] = ["a".repeat(32), "b".repeat(32)];
+
+function recordOf(id: string, checkpoint: Checkpoint, more: Partial<SessionRecord> = {}): SessionRecord {
+  const time = "2026-01-01T00:00:00.000Z";
+  return {
+    format: 1,
+    id,
+    owner: "ada",
+    checkpoint: checkpoint.id,
+    createdAt: time,
+    usedAt: time,
+    execs: 1,
+    isPaused: false,
+    pausesAtEnd: false,
+    ...more,
+  };
+}
+
+/** Saves the sessions `ID` and `OTHER_ID` of two owners, changes the files, and opens the directory again. */
+async function reopenAfter(
+  change: (folder: string) => Promise<unknown>,
+  check: (directory: StateDirectory, warnings: string[]) => Promise<void> | void,
+): Promise<void> {
+  await using folder = await TempFolder.of();
+  const path = join(folder.path, "state");
+  {
+    using directory = await StateDirectory.open(path, { read: readFakeCheckpoint });
+    const [one, two] = [await checkpointOf(1), await checkpointOf(2)];
+    await directory.save(recordOf(ID, one), one);
+    await directory.save(recordOf(OTHER_ID, two, { owner: "eve" }), two);
+  }
+  await change(path);
+  const warnings: string[] = [];
+  const onWarning = (message: string) => warnings.push(message);
+  using directory = await StateDirectory.open(path, { read: readFakeCheckpoint, onWarning });
+  await check(directory, warnings);
+}
+
+function idsOf({ sessions }: StateDirectory): string[] {
+  return sessions.map(({ record: { id } }) => id).toSorted();
+}
+
+Deno.test("StateDirectory.open() finds what was saved", async () => {
+  await reopenAfter(async () => {}, async (directory, warnings) => {
+    assertEquals([idsOf(directory), warnings], [[ID, OTHER_ID], []]);
+    const [{ record, bytes } = { record: undefined, bytes: 0 }] = directory.sessions;
+    assertEquals(bytes, (await checkpointOf(1)).storedBytes);
+    assertEquals((await directory.read(ID, record?.checkpoint ?? "")).id, (await checkpointOf(1)).id);
+  });
+});
+
+Deno.test("StateDirectory.open() does not use records that were changed, swapped or written with another key", async (t) => {
+  const record = (folder: string, id = ID) => join(folder, `${id}.session.json`);
+  const edit = (from: string, to: string) => async (folder: string) => {
+    const text = await Deno.readTextFile(record(folder));
+    await Deno.writeTextFile(record(folder), text.replace(from, to));
+  };
+  const changes: Record<string, (folder: string) => Promise<unknown>> = {
+    "another owner": edit('"owner":"ada"', '"owner":"eve"'),
+    "another MAC": async (folder) => {
+      const text = await Deno.readTextFile(record(folder));
+      await Deno.writeTextFile(record(folder), `${"0".repeat(64)}${text.slice(64)}`);
+    },
+    "a record in the place of another": (folder) => Deno.copyFile(record(folder, OTHER_ID), record(folder)),
+    "half of it": async (folder) => await Deno.truncate(record(folder), 100),
+    "nothing": (folder) => Deno.writeTextFile(record(folder), ""),
+    "two megabytes": (folder) => Deno.writeTextFile(record(folder), "x".repeat(2 ** 21)),
+    "the checkpoint is missing": (folder) => Deno.remove(join(folder, `${ID}.checkpoint`)),
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    await t.step(name, async () => {
+      await reopenAfter(change, (directory, warnings) => {
+        assertEquals(idsOf(directory), [OTHER_ID]);
+        assertStringIncludes(warnings.join(), `${ID}.session.json' is not used`);
+      });
+    });
+  }
+  await t.step("another key", async () => {
+    await reopenAfter(
+      (folder) => Deno.writeFile(join(folder, "checkpoint.key"), new Uint8Array(32)),
+      (directory, warnings) => assertEquals([idsOf(directory), warnings.length], [[], 2]),
+    );
+  });
+});
+
+Deno.test("StateDirectory.read() refuses the checkpoint of another session, and one that is missing", async (t) => {
+  const state = (folder: string, id = ID) => join(folder, `${id}.checkpoint`);
+  await t.step("swapped", async () => {
+    await reopenAfter(
+      (folder) => Deno.copyFile(state(folder, OTHER_ID), state(folder)),
+      async (directory) => {
+        const { id } = await checkpointOf(1);
+        const error = await assertRejects(() => directory.read(ID, id), CheckpointError);
+        assertEquals(error.code, "checkpoint_damaged");
+      },
+    );
+  });
+  await t.step("removed after the start", async () => {
+    await reopenAfter(async () => {}, async (directory) => {
+      await Deno.remove(state(directory.path));
+      const { id } = await checkpointOf(1);
+      const error = await assertRejects(() => directory.read(ID, id), CheckpointError);
+      assertEquals(error.code, "checkpoint_damaged");
+    });
+  });
+});
+
+Deno.test("StateDirectory.open() removes what was not saved completely, and no other file", async () => {
+  await reopenAfter(async (folder) => {
+    await Deno.writeTextFile(join(folder, `${"c".repeat(32)}.checkpoint`), "state without a record");
+    await Deno.writeTextFile(join(folder, `${ID}.checkpoint.draft`), "half");
+    await Deno.writeTextFile(join(folder, "notes.txt"), "mine");
+  }, async (directory) => {
+    const names = await Array.fromAsync(Deno.readDir(directory.path), ({ name }) => name);
+    assertEquals(
+      names.toSorted(),
+      [ID, OTHER_ID].flatMap((id) => [`${id}.checkpoint`, `${id}.session.json`])
+        .concat("checkpoint.key", "lock", "notes.txt").toSorted(),
+    );
+  });
+});
+
+Deno.test("StateDirectory.open() refuses a folder that other users can use, and one that a server uses", async () => {
+  await using folder = await TempFolder.of();
+  await Deno.chmod(folder.path, 0o755);
+  const open = await assertRejects(() => StateDirectory.open(folder.path), SandboxError);
+  assertStringIncludes(open.message, "its mode is 755; run chmod 700");
+  await Deno.chmod(folder.path, 0o700);
+  using _first = await StateDirectory.open(folder.path);
+  const second = await assertRejects(() => StateDirectory.open(folder.path), SandboxError);
+  assertStringIncludes(second.message, "another server uses it");
+  const file = join(folder.path, "file");
+  await Deno.writeTextFile(file, "");
+  await assertRejects(() => StateDirectory.open(file), SandboxError);
+});
