@@ -159,12 +159,13 @@ export function paddockApp(options: PaddockAppOptions): Api {
   app.on([...METHODS], "/mcp", mcpRoute({ sessions, budgets, checkpoints: mcpCheckpoints }));
   const openEnv = options.openEnv ?? codingKind(sessions);
   for (const adapter of ADAPTERS) {
-    for (const made of [adapter(sessions, { openEnv, budgets })].flat()) {
+    for (const made of [adapter(sessions, { openEnv, budgets, checkpoints })].flat()) {
       app.route("/", made.routes.onError(made.toErrorResponse));
       for (const { path } of made.routes.routes) adapterErrors.getOrInsert(path, made);
     }
   }
-  for (const operation of compatibleOperations(openEnv)) app.openAPIRegistry.registerPath(operation);
+  const states = { canPause: sessions.canHibernate, canCopy: checkpoints !== undefined };
+  for (const operation of compatibleOperations(openEnv, states)) app.openAPIRegistry.registerPath(operation);
   return app;
 }
 

@@ -8,6 +8,7 @@
 import type { Hono } from "hono";
 import type { ExecOptions, ExecResult, ShellResult } from "../../sandbox/exec.ts";
 import type { Budgets } from "../budget.ts";
+import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { AppEnv } from "../http/context.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";
@@ -37,6 +38,8 @@ export interface AdapterOptions {
   /** Env of OpenEnv's routes. */
   readonly openEnv: OpenEnvKind;
   readonly budgets: Budgets;
+  /** Checkpoints of sessions, if the pool has them. */
+  readonly checkpoints: CheckpointService | undefined;
 }
 
 /** Name of a program that came without one. */

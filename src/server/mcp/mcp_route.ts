@@ -57,7 +57,7 @@ export function mcpRoute(
     for (const [id, { usedAt }] of connections) if (performance.now() - usedAt > MCP_IDLE_MS) await end(id);
     const slot = count.take(owner, 1);
     const { signal } = new AbortController(); // a session outlives the request that opens it
-    const open = () => sessions.create({ owner, signal, spareMs: MCP_SPARE_MS });
+    const open = () => sessions.create({ owner, signal, spareMs: MCP_SPARE_MS, endsWithServer: true });
     const client = new ClientSession(open, checkpoints);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),

@@ -31,6 +31,12 @@ export interface HibernationOptions extends Pick<HibernationParts, "store" | "tr
   readonly afterMs: number;
 }
 
+/** What an adapter knows of a session, and a later server of the same adapter needs. */
+export interface Attachment {
+  /** Returns it as a text of the adapter's own form. */
+  toText(): string;
+}
+
 /** Options of {@linkcode LiveSession}. */
 export interface LiveSessionOptions {
   /** Its interpreter, or the state in which it hibernates. */
@@ -52,7 +58,13 @@ export interface LiveSessionOptions {
   /** When it takes checkpoints by itself, if it does. */
   readonly checkpointEvery?: CheckpointEvery | undefined;
   /** What the adapter of its client needs to go on with it in a later server, in a form of its own. */
-  readonly attachment?: string | undefined;
+  readonly attachment?: Attachment | undefined;
+  /**
+   * True if no client finds it in a later server, so that it is not saved.
+   *
+   * @default false
+   */
+  readonly endsWithServer?: boolean | undefined;
   /**
    * True if it pauses when its `ttlMs` are over, instead of ending.
    *
@@ -110,8 +122,8 @@ export class LiveSession implements AsyncDisposable {
   readonly metadata: Readonly<Record<string, string>> | undefined;
   /** When it takes checkpoints by itself, if it does. */
   readonly checkpointEvery: CheckpointEvery | undefined;
-  /** What the adapter of its client needs to go on with it in a later server, in a form of its own. */
-  attachment: string | undefined;
+  /** What the adapter of its client needs to go on with it in a later server. */
+  attachment: Attachment | undefined;
   readonly #options: LiveSessionOptions;
   readonly #interpreter: SessionInterpreter;
   readonly #idle: IdleTimer;
@@ -138,7 +150,7 @@ export class LiveSession implements AsyncDisposable {
     this.limits = options.limits;
     this.metadata = options.metadata;
     this.checkpointEvery = options.checkpointEvery;
-    this.attachment = options.attachment;
+    this.attachment = options.attachment ?? toAttachment(record?.attachment);
     this.#options = options;
     this.#execs = record?.execs ?? 0;
     this.#isPaused = record?.isPaused ?? false;
@@ -245,14 +257,24 @@ export class LiveSession implements AsyncDisposable {
     this.#expiresAt = undefined;
   }
 
+  /** True if it is not saved when the server stops. */
+  get endsWithServer(): boolean {
+    return this.#options.endsWithServer ?? false;
+  }
+
+  /** Lets requests use it after a pause. The first one wakes it. */
+  endPause(): void {
+    this.#isPaused = false;
+  }
+
   /**
-   * Goes on after a pause.
+   * Wakes after a pause.
    *
    * @throws {ServerError} `busy` or `timeout` if no slot becomes free, after which it is still paused.
    */
   async resume(): Promise<void> {
     if (!this.#isPaused) return;
-    this.#isPaused = false;
+    this.endPause();
     try {
       await this.use(() => Promise.resolve());
     } catch (error) {
@@ -404,7 +426,7 @@ export class LiveSession implements AsyncDisposable {
       metadata: metadata && { ...metadata },
       checkpointEvery: this.checkpointEvery,
       tools: this.tools?.specs,
-      attachment: this.attachment,
+      attachment: this.attachment?.toText(),
     };
   }
 
@@ -454,4 +476,8 @@ export class LiveSession implements AsyncDisposable {
       })
     );
   }
+}
+
+function toAttachment(text: string | undefined): Attachment | undefined {
+  return text === undefined ? undefined : { toText: () => text };
 }

@@ -13,7 +13,7 @@ import type { HibernationStore } from "../hibernation/hibernation_store.ts";
 import type { LeasedInterpreter } from "../hibernation/session_interpreter.ts";
 import type { SavedSession } from "../hibernation/state_directory.ts";
 import { HIBERNATE_AFTER_MS, IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS, SUSPEND_MS } from "../limits.ts";
-import { LiveSession, type LiveSessionOptions } from "./live_session.ts";
+import { type Attachment, LiveSession, type LiveSessionOptions } from "./live_session.ts";
 import { checkSessionLimits } from "./session_limits.ts";
 import { SessionSlots } from "./session_slots.ts";
 import { SessionTools } from "./session_tools.ts";
@@ -99,8 +99,14 @@ export interface OpenOptions
   seed?: number | undefined;
   /** State that the session starts with. */
   from?: Checkpoint | undefined;
-  /** What the adapter of its client needs to go on with it in a later server, in a form of its own. */
-  attachment?: string | undefined;
+  /** What the adapter of its client needs to go on with it in a later server. */
+  attachment?: Attachment | undefined;
+  /**
+   * True if no client finds it in a later server, so that it is not saved when this one stops.
+   *
+   * @default false
+   */
+  endsWithServer?: boolean | undefined;
   /**
    * True if it pauses when its `ttlMs` are over, instead of ending.
    *
@@ -171,6 +177,11 @@ export class SessionService implements AsyncDisposable {
       onError,
     });
     if (hibernation) { for (const saved of hibernation.saved ?? []) this.#tryContinue(saved, hibernation); }
+  }
+
+  /** True if idle sessions hibernate, and can be paused. */
+  get canHibernate(): boolean {
+    return this.#options.hibernation !== undefined;
   }
 
   /**
@@ -272,7 +283,7 @@ export class SessionService implements AsyncDisposable {
     const ttlMs = expiresAt === undefined ? undefined : Math.max(0, Date.parse(expiresAt) - Date.now());
     const tools = record.tools && new SessionTools(sessionToolsSchema.parse(record.tools));
     const start = store.adopt(saved, () => session.describe());
-    const session = this.#make({ ...record, record, start, ttlMs, idleMs, tools });
+    const session = this.#make({ ...record, record, start, ttlMs, idleMs, tools, attachment: undefined });
     this.#byId.set(session.id, session);
     if (name !== undefined) this.#byName.set(nameKey(owner, name), Promise.resolve(session));
   }
@@ -347,9 +358,15 @@ export class SessionService implements AsyncDisposable {
    * @throws {ServerError} `not_found`.
    */
   find(id: string, owner: string): LiveSession {
-    const session = this.#byId.get(id);
-    if (session?.owner === owner) return session;
+    const session = this.get(id, owner);
+    if (session) return session;
     throw new ServerError("not_found", "There is no such session");
+  }
+
+  /** Returns the session of an id, if it is one of the owner's. */
+  get(id: string, owner: string): LiveSession | undefined {
+    const session = this.#byId.get(id);
+    return session?.owner === owner ? session : undefined;
   }
 
   /** Returns the owner's sessions with this metadata, oldest first. */
@@ -378,7 +395,7 @@ export class SessionService implements AsyncDisposable {
     this.#stop.abort(new ServerError("unavailable", "The server is stopping"));
     if (!this.#options.hibernation?.store.isDurable) return { saved: 0, lost: 0 };
     using deadline = new Deadline(SUSPEND_MS);
-    const sessions = [...this.#byId.values()];
+    const sessions = [...this.#byId.values()].filter(({ endsWithServer }) => !endsWithServer);
     const results = await Promise.allSettled(
       sessions.map((session) => abortable(session.suspend(), deadline.signal)),
     );

@@ -277,7 +277,7 @@ Deno.test("sessions continue in a later server with the same directory, for thei
       limits: { timeoutMs: 900 },
       tools,
       ttlMs: 3_600_000,
-      attachment: "x",
+      attachment: { toText: () => "x" },
       signal,
     });
     id = session.id;
@@ -292,7 +292,7 @@ Deno.test("sessions continue in a later server with the same directory, for thei
   await using sessions = service({ store, saved: directory.sessions });
   const session = sessions.find(id, "ada");
   assertEquals(
-    [session.metadata, session.limits, session.tools?.specs, session.execs, session.attachment],
+    [session.metadata, session.limits, session.tools?.specs, session.execs, session.attachment?.toText()],
     [{ run: "7" }, { timeoutMs: 900 }, [TOOL], 1, "x"],
   );
   assert(session.expiresAt && session.expiresAt.getTime() > Date.now());

@@ -2,8 +2,9 @@ import { Validator } from "@cfworker/json-schema";
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { gsm8k } from "../../../mod.ts";
 import type { RolloutOffer } from "../../../src/server/rollouts/rollout_service.ts";
+import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import { ROLLOUT_OPTIONS } from "../../../src/server/v1/examples.ts";
-import { ok } from "../../fake_pool.ts";
+import { BranchingFakePool, ok } from "../../fake_pool.ts";
 import { type Served, served } from "../served.ts";
 
 // deno-lint-ignore no-explicit-any
@@ -56,13 +57,21 @@ function examplesOf(content: Json): unknown[] {
 }
 
 Deno.test("/openapi.json has every route of the server and no other one", async () => {
-  await using server = served({ graders });
+  for (
+    const options of [{}, { pool: new BranchingFakePool(), hibernation: { store: new HibernationStore() } }]
+  ) {
+    await using server = served({ graders, ...options });
+    await checkRoutes(server);
+  }
+});
+
+async function checkRoutes(server: Served): Promise<void> {
   const document = await documentOf(server);
   const routes = server.app.routes
     .filter(({ path }) => !path.endsWith("/*"))
     .map(({ method, path }) => `${method} ${path.replace(/\/:(\w+)/g, "/{$1}")}`);
   assertEquals(operationsOf(document).map(({ name }) => name).sort(), [...new Set(routes)].sort());
-});
+}
 
 Deno.test("each operation has an id, a known tag, a summary and its error responses", async () => {
   await using server = served({ graders });

@@ -77,7 +77,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
     const { cwd, language } = await readDetailBody(c, contextRequest);
     requirePython(language);
     const sandbox = sandboxes.named(c);
-    const options = { owner: c.get("owner"), signal: c.get("signal") };
+    const options = { owner: c.get("owner"), signal: c.get("signal"), endsWithServer: true };
     if (sandbox === undefined) {
       const session = await sessions.create(options);
       contexts.set(session, new Context(cwd ?? HOME));
@@ -85,7 +85,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
       return c.json(contextBody(session));
     }
     const session = await sessions.create({ ...options, idleMs: Infinity });
-    const home = new HomeSession(session, sandbox.envVars, cwd ?? E2B_HOME);
+    const home = new HomeSession(session, sandbox.envVars, { cwd: cwd ?? E2B_HOME });
     contexts.set(session, new Context(cwd ?? E2B_HOME, { home, sandbox }));
     const end = () => void session[Symbol.asyncDispose]().catch(() => {}); // the service reports it
     sandbox.session.endSignal.addEventListener("abort", end, { once: true });
@@ -132,7 +132,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
     if (!isLanguage(language, BASH) || sandbox === undefined) requirePython(language);
     if (sandbox) return register(sandbox);
     const options = { owner: c.get("owner"), signal: c.get("signal") };
-    return (await sessions.openUsable(DEFAULT, { ...options, spareMs: 0 })).session;
+    return (await sessions.openUsable(DEFAULT, { ...options, spareMs: 0, endsWithServer: true })).session;
   }
 
   /** Makes the session of a sandbox its default context. */

@@ -1,26 +1,35 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../../http/context.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
-import type { AdapterRoutes } from "../adapter.ts";
+import type { AdapterOptions, AdapterRoutes } from "../adapter.ts";
 import { codeInterpreter } from "./code_interpreter.ts";
 import { controlRoutes } from "./control.ts";
 import { rpcRoutes } from "./envd/rpc.ts";
 import { codeResponse } from "./errors.ts";
 import { fileRoutes } from "./files.ts";
 import { E2bSandboxes } from "./sandboxes.ts";
+import { stateRoutes } from "./states.ts";
 
 /**
  * Serves the SDKs of E2B: the API of sandboxes, the agent in each sandbox (`envd`) and the code interpreter. A request
  * names its sandbox by the header `E2b-Sandbox-Id` or by its host name.
  */
-export function e2b(sessions: SessionService): AdapterRoutes[] {
+export function e2b(
+  sessions: SessionService,
+  { checkpoints }: Pick<AdapterOptions, "checkpoints">,
+): AdapterRoutes[] {
   const sandboxes = new E2bSandboxes(sessions);
   const health = new Hono<AppEnv>();
   health.get("/health", async (c, next) => {
     if (sandboxes.named(c) === undefined) return await next(); // another system's health
     return c.body(null, 204);
   });
-  const others = [controlRoutes(sandboxes), fileRoutes(sandboxes), rpcRoutes(sandboxes)];
+  const others = [
+    stateRoutes(sandboxes, checkpoints),
+    controlRoutes(sandboxes, checkpoints),
+    fileRoutes(sandboxes),
+    rpcRoutes(sandboxes),
+  ];
   return [
     codeInterpreter(sessions, sandboxes),
     { routes: health, toErrorResponse: codeResponse },

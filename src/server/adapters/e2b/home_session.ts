@@ -12,10 +12,16 @@ export class HomeSession {
   readonly envVars: Readonly<Record<string, string>>;
   readonly #prepare: string;
   readonly #listeners = new Set<() => void>();
-  #isPrepared = false;
+  #isPrepared: boolean;
   #busyMs = 0;
 
-  constructor(session: LiveSession, envVars: Readonly<Record<string, string>>, cwd: string = E2B_HOME) {
+  /** @param options.isPrepared true if an earlier server has made the home directory */
+  constructor(
+    session: LiveSession,
+    envVars: Readonly<Record<string, string>>,
+    { cwd = E2B_HOME, isPrepared = false }: { cwd?: string; isPrepared?: boolean } = {},
+  ) {
+    this.#isPrepared = isPrepared;
     this.session = session;
     this.envVars = envVars;
     const environ = pythonStr({ HOME: E2B_HOME, ...envVars });
@@ -41,6 +47,11 @@ export class HomeSession {
   /** Time that its programs and commands have run, in milliseconds. */
   get busyMs(): number {
     return this.#busyMs;
+  }
+
+  /** True if the interpreter has the home directory and the variables. */
+  get isPrepared(): boolean {
+    return this.#isPrepared;
   }
 
   /** Makes the home directory and sets the variables, if a new interpreter needs it. */

@@ -1,5 +1,9 @@
+import * as z from "zod";
+import { parseUntrustedJson } from "../../../json.ts";
+import type { Checkpoint } from "../../../sandbox/exec.ts";
 import type { AppContext } from "../../http/context.ts";
 import { SANDBOX_HOST } from "../../http/access.ts";
+import { ServerError } from "../../http/errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
 import { SandboxGoneError } from "./errors.ts";
@@ -8,21 +12,32 @@ import { HomeSession } from "./home_session.ts";
 import { Processes } from "./processes.ts";
 import { Watchers } from "./watchers.ts";
 
+const stateSchema = z.strictObject({
+  system: z.literal("e2b"),
+  templateId: z.string(),
+  envVars: z.record(z.string(), z.string()),
+  ttlMs: z.number().positive(),
+  resumesOnUse: z.boolean(),
+});
+
+/** What a sandbox has beside its session. */
+export type SandboxSettings = Omit<z.output<typeof stateSchema>, "system">;
+
 /** Options of {@linkcode E2bSandboxes.create}. */
-export interface CreateSandboxOptions {
+export interface CreateSandboxOptions extends SandboxSettings {
   readonly owner: string;
-  readonly templateId: string;
-  readonly ttlMs: number;
   readonly metadata: Readonly<Record<string, string>>;
-  readonly envVars: Readonly<Record<string, string>>;
+  /** True if it pauses at the end of its time, in place of ending. */
+  readonly pausesAtEnd: boolean;
+  /** State that it starts with. */
+  readonly from?: Checkpoint | undefined;
   readonly signal: AbortSignal;
 }
 
 /** A sandbox of E2B: a session, and what its clients share. */
 export class E2bSandbox {
   readonly id: string;
-  readonly templateId: string;
-  readonly envVars: Readonly<Record<string, string>>;
+  readonly settings: SandboxSettings;
   /** Its first interpreter, whose files are those of the sandbox. */
   readonly home: HomeSession;
   readonly files: GuestFiles;
@@ -31,18 +46,27 @@ export class E2bSandbox {
   /** Texts by name that clients gave to files, by path. */
   readonly fileMetadata = new Map<string, Readonly<Record<string, string>>>();
 
-  constructor(session: LiveSession, { templateId, envVars }: CreateSandboxOptions) {
+  constructor(session: LiveSession, settings: SandboxSettings, { isPrepared = false } = {}) {
+    const { templateId, envVars, ttlMs, resumesOnUse } = settings;
     this.id = toSandboxId(session.id);
-    this.templateId = templateId;
-    this.envVars = envVars;
-    this.home = new HomeSession(session, envVars);
+    this.settings = { templateId, envVars, ttlMs, resumesOnUse };
+    this.home = new HomeSession(session, envVars, { isPrepared });
     this.files = new GuestFiles(this.home);
     this.processes = new Processes(this.home);
     this.watchers = new Watchers(this.home, this.files);
+    session.attachment = { toText: () => JSON.stringify({ system: "e2b", ...this.settings }) };
   }
 
   get session(): LiveSession {
     return this.home.session;
+  }
+
+  get templateId(): string {
+    return this.settings.templateId;
+  }
+
+  get envVars(): Readonly<Record<string, string>> {
+    return this.settings.envVars;
   }
 }
 
@@ -57,37 +81,96 @@ export class E2bSandboxes {
 
   /** @throws {ServerError} `busy` or `timeout` if no session becomes free. */
   async create(options: CreateSandboxOptions): Promise<E2bSandbox> {
-    const { owner, ttlMs, metadata, signal } = options;
-    const session = await this.#sessions.create({ owner, ttlMs, metadata, signal });
-    const sandbox = new E2bSandbox(session, options);
-    this.#sandboxes.set(session, sandbox);
-    return sandbox;
+    const { owner, ttlMs, metadata, pausesAtEnd, from, signal } = options;
+    const session = await this.#sessions.create({ owner, ttlMs, metadata, pausesAtEnd, from, signal });
+    return this.#add(session, options);
+  }
+
+  /**
+   * Opens copies of a sandbox.
+   *
+   * @throws {ServerError} as {@linkcode SessionService.fork} does.
+   */
+  async fork(
+    parent: E2bSandbox,
+    { count, ttlMs, signal }: { count: number; ttlMs: number; signal: AbortSignal },
+  ): Promise<E2bSandbox[]> {
+    const { isPrepared } = parent.home;
+    const sessions = await this.#sessions.fork(parent.session, count, { signal });
+    return sessions.map((session) => {
+      session.endAfter(ttlMs);
+      return this.#add(session, { ...parent.settings, ttlMs }, { isPrepared });
+    });
+  }
+
+  /** True if sandboxes can be paused. */
+  get canPause(): boolean {
+    return this.#sessions.canHibernate;
+  }
+
+  /**
+   * Returns the sandbox that the path of a request names.
+   *
+   * @throws {ServerError} `not_found` if the owner has none of this id.
+   */
+  ofPath(c: AppContext): E2bSandbox {
+    const id = c.req.param("id") ?? "";
+    const sandbox = this.find(id, c.get("owner"));
+    if (sandbox) return sandbox;
+    throw new ServerError("not_found", `Sandbox ${id.slice(0, 64)} not found`);
   }
 
   /** Returns the owner's sandboxes with this metadata, oldest first. */
   list(owner: string, metadata?: Readonly<Record<string, string>>): E2bSandbox[] {
-    return this.#sessions.list(owner, metadata).flatMap((session) => this.#sandboxes.get(session) ?? []);
+    return this.#sessions.list(owner, metadata).flatMap((session) => this.#of(session) ?? []);
   }
 
   /** Returns the owner's sandbox of an id, if there is one. */
   find(id: string, owner: string): E2bSandbox | undefined {
     if (!/^[0-9a-f]{48}$/.test(id)) return undefined;
     const sessionId = Uint8Array.fromHex(id).toBase64({ alphabet: "base64url" });
-    return this.list(owner).find(({ session }) => session.id === sessionId);
+    const session = this.#sessions.get(sessionId, owner);
+    return session && this.#of(session);
   }
 
   /**
    * Returns the sandbox that a request names by the header `E2b-Sandbox-Id` or by its host name; `undefined` if it
    * names none.
    *
-   * @throws {SandboxGoneError} if it does not exist, or belongs to another owner.
+   * @throws {SandboxGoneError} if it does not exist, is paused, or belongs to another owner.
    */
   named(c: AppContext): E2bSandbox | undefined {
     const id = c.req.header("e2b-sandbox-id") ?? SANDBOX_HOST.exec(c.req.header("host") ?? "")?.[1];
     if (id === undefined) return undefined;
     const sandbox = this.find(id.toLowerCase(), c.get("owner"));
-    if (sandbox === undefined) throw new SandboxGoneError(id.slice(0, 64));
+    if (sandbox?.session.isPaused && sandbox.settings.resumesOnUse) {
+      sandbox.session.endPause();
+      sandbox.session.endAfter(sandbox.settings.ttlMs);
+    }
+    if (sandbox === undefined || sandbox.session.isPaused) throw new SandboxGoneError(id.slice(0, 64));
     return sandbox;
+  }
+
+  /** Returns the sandbox of a session, also of one that an earlier server had. */
+  #of(session: LiveSession): E2bSandbox | undefined {
+    const sandbox = this.#sandboxes.get(session);
+    if (sandbox || session.attachment === undefined) return sandbox;
+    const { success, data: settings } = stateSchema.safeParse(parseText(session.attachment.toText()));
+    return success ? this.#add(session, settings, { isPrepared: session.execs > 0 }) : undefined;
+  }
+
+  #add(session: LiveSession, settings: SandboxSettings, options?: { isPrepared: boolean }): E2bSandbox {
+    const sandbox = new E2bSandbox(session, settings, options);
+    this.#sandboxes.set(session, sandbox);
+    return sandbox;
+  }
+}
+
+function parseText(text: string): unknown {
+  try {
+    return parseUntrustedJson(text);
+  } catch {
+    return undefined; // another adapter's
   }
 }
 

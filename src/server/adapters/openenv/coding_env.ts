@@ -94,7 +94,12 @@ export class CodingEnv implements EpisodeEnv<z.output<typeof codeAction>> {
   }
 
   async #open(seed?: number): Promise<LiveSession> {
-    const session = await this.#sessions.create({ owner: this.#owner, seed, signal: this.#signal });
+    const session = await this.#sessions.create({
+      owner: this.#owner,
+      seed,
+      signal: this.#signal,
+      endsWithServer: true,
+    });
     this.#session = session;
     return session;
   }

@@ -1,11 +1,7 @@
 import type { RouteConfig } from "@hono/zod-openapi";
 import * as z from "zod";
-import {
-  connectRequest,
-  createSandboxRequest,
-  refreshRequest,
-  timeoutRequest,
-} from "../../adapters/e2b/control.ts";
+import { createSandboxRequest, refreshRequest, timeoutRequest } from "../../adapters/e2b/control.ts";
+import { connectRequest, forkRequest, pauseRequest, snapshotRequest } from "../../adapters/e2b/states.ts";
 import { jsonBody, jsonResponse, optionalJsonBody } from "../../v1/route.ts";
 import { type ErrorFormat, errorsOf } from "./errors.ts";
 
@@ -35,7 +31,7 @@ const connection = identity.extend({
 const info = identity.extend({
   startedAt: z.string(),
   endAt: z.string(),
-  state: z.literal("running"),
+  state: z.enum(["running", "paused"]),
   cpuCount: z.int(),
   memoryMB: z.int(),
   diskSizeMB: z.int(),
@@ -62,14 +58,34 @@ const connected = {
   200: jsonResponse(connection, "The sandbox", { example: CONNECTION }),
   ...errors,
 };
+const snapshot = z.object({ snapshotID: z.string(), names: z.array(z.string()) }).meta({ id: "E2bSnapshot" });
+const SNAPSHOT = {
+  snapshotID: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  names: [],
+};
+const stateErrors = errorsOf(CODE_ERROR, [400, 401, 404, 409, 413, 429, 501, 503, 504]);
 const listQuery = z.object({
+  state: z.string().optional().meta({ example: "running,paused" }),
   metadata: z.string().optional().meta({ example: "user=ada" }),
   limit: z.int().min(1).optional(),
 });
 
+/** States of sandboxes that a server can keep. */
+export interface SandboxStates {
+  /** True if sandboxes can be paused. */
+  readonly canPause: boolean;
+  /** True if they can be copied, and kept as snapshots. */
+  readonly canCopy: boolean;
+}
+
 /** Returns the operations of E2B's sandboxes and their files. Old and new versions of the SDKs use other paths. */
-export function e2bSandboxOperations(): RouteConfig[] {
-  return [...["", "V2"].flatMap(versionedOperations), ...sandboxOperations()];
+export function e2bSandboxOperations({ canPause, canCopy }: SandboxStates): RouteConfig[] {
+  return [
+    ...["", "V2"].flatMap(versionedOperations),
+    ...(canPause ? pauseOperations() : []),
+    ...(canCopy ? copyOperations() : []),
+    ...sandboxOperations(),
+  ];
 }
 
 function versionedOperations(version: string): RouteConfig[] {
@@ -105,7 +121,87 @@ function versionedOperations(version: string): RouteConfig[] {
         params,
         body: optionalJsonBody(connectRequest.meta({ id: "E2bConnectSandbox" }), { timeout: 300 }),
       },
-      responses: connected,
+      responses: {
+        ...connected,
+        201: jsonResponse(connection, "The sandbox, which was paused", { example: CONNECTION }),
+        ...stateErrors,
+      },
+    },
+  ];
+}
+
+function pauseOperations(): RouteConfig[] {
+  const path = "/sandboxes/{id}";
+  return [
+    {
+      operationId: "pauseSandbox",
+      method: "post",
+      path: `${path}/pause`,
+      tags,
+      summary: "Pause a sandbox of E2B until it is resumed",
+      request: { params, body: optionalJsonBody(pauseRequest.meta({ id: "E2bPause" }), {}) },
+      responses: { ...done, ...stateErrors },
+    },
+    {
+      operationId: "resumeSandbox",
+      method: "post",
+      path: `${path}/resume`,
+      tags,
+      summary: "Resume a paused sandbox of E2B",
+      request: {
+        params,
+        body: optionalJsonBody(connectRequest.meta({ id: "E2bConnectSandbox" }), { timeout: 300 }),
+      },
+      responses: { 201: jsonResponse(connection, "The sandbox", { example: CONNECTION }), ...stateErrors },
+    },
+  ];
+}
+
+function copyOperations(): RouteConfig[] {
+  const path = "/sandboxes/{id}";
+  return [
+    {
+      operationId: "forkSandbox",
+      method: "post",
+      path: `${path}/fork`,
+      tags,
+      summary: "Open copies of a sandbox of E2B",
+      request: { params, body: optionalJsonBody(forkRequest.meta({ id: "E2bFork" }), { count: 2 }) },
+      responses: {
+        201: jsonResponse(z.array(z.object({ sandbox: connection })), "The copies", {
+          example: [{ sandbox: CONNECTION }],
+        }),
+        ...stateErrors,
+      },
+    },
+    {
+      operationId: "createSnapshot",
+      method: "post",
+      path: `${path}/snapshots`,
+      tags,
+      summary: "Keep the state of a sandbox of E2B; new sandboxes start with it if it is their template",
+      request: { params, body: optionalJsonBody(snapshotRequest.meta({ id: "E2bSnapshotRequest" }), {}) },
+      responses: { 201: jsonResponse(snapshot, "The snapshot", { example: SNAPSHOT }), ...stateErrors },
+    },
+    {
+      operationId: "listSnapshots",
+      method: "get",
+      path: "/snapshots",
+      tags,
+      summary: "List your snapshots of E2B",
+      responses: {
+        200: jsonResponse(z.array(snapshot), "Least recently used first", { example: [SNAPSHOT] }),
+        ...errors,
+      },
+    },
+    {
+      operationId: "deleteSnapshot",
+      method: "delete",
+      path: "/templates/{id}",
+      tags,
+      summary: "Delete a snapshot of E2B",
+      request: { params },
+      responses: done,
     },
   ];
 }

@@ -1,0 +1,60 @@
+import { tokenOf } from "../../http/access.ts";
+import type { AppContext } from "../../http/context.ts";
+import type { E2bSandbox } from "./sandboxes.ts";
+
+/** Version of E2B's agent in sandboxes whose features Paddock has. Clients choose their requests by it. */
+const ENVD_VERSION = "0.6.4";
+const CLIENT_ID = "paddock";
+
+/** Returns what a client needs to reach a sandbox: its tokens are the one that the request has. */
+export function connectionBody(c: AppContext, sandbox: E2bSandbox): Record<string, unknown> {
+  const token = tokenOf(c.req.raw.headers);
+  return {
+    ...identityBody(sandbox),
+    domain: null,
+    ...(token !== "" && { envdAccessToken: token, trafficAccessToken: token }),
+  };
+}
+
+function identityBody({ id, templateId }: E2bSandbox): Record<string, unknown> {
+  return { sandboxID: id, templateID: templateId, clientID: CLIENT_ID, envdVersion: ENVD_VERSION };
+}
+
+/** Returns the metrics of a sandbox now. Its memory and files are not measured. */
+export function metricBody(
+  { home, session: { createdAt, memoryBytes = 0 } }: E2bSandbox,
+): Record<string, unknown> {
+  const now = new Date();
+  const lifeMs = Math.max(1, now.getTime() - createdAt.getTime());
+  return {
+    timestamp: now.toISOString(),
+    timestampUnix: Math.floor(now.getTime() / 1000),
+    cpuCount: 1,
+    cpuUsedPct: Math.min(100, 100 * home.busyMs / lifeMs),
+    memUsed: 0,
+    memTotal: memoryBytes,
+    memCache: 0,
+    diskUsed: 0,
+    diskTotal: 0,
+  };
+}
+
+/** Returns the state of a sandbox. */
+export function stateOf({ session }: E2bSandbox): "running" | "paused" {
+  return session.isPaused ? "paused" : "running";
+}
+
+/** Returns a sandbox as lists show it. */
+export function infoBody(sandbox: E2bSandbox): Record<string, unknown> {
+  const { createdAt, expiresAt = createdAt, metadata = {}, memoryBytes = 0 } = sandbox.session;
+  return {
+    ...identityBody(sandbox),
+    startedAt: createdAt.toISOString(),
+    endAt: expiresAt.toISOString(),
+    state: stateOf(sandbox),
+    cpuCount: 1,
+    memoryMB: Math.round(memoryBytes / 1024 ** 2),
+    diskSizeMB: 0, // the size of its files is bounded by the profile, which the server does not know
+    metadata,
+  };
+}
