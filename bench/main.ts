@@ -20,6 +20,7 @@ import { edgeRows, missingForEdgeModule } from "./edge_rows.ts";
 import { envRows, vectorRows } from "./env_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { gradeRows } from "./grade_rows.ts";
+import { hibernationGrowthRows, hibernationRows } from "./hibernation_rows.ts";
 import { loadRows } from "./load_rows.ts";
 import { mathVerifyRows, missingForMathVerify } from "./math_verify_rows.ts";
 import { overheadRows } from "./overhead_rows.ts";
@@ -69,14 +70,19 @@ const BENCH_PARTS = {
   growth: [async (setup) => [await growthRow(setup)]],
   chaos: [chaosRows],
   density: [densityRows],
+  hibernation: [hibernationRows],
+  hibernations: [hibernationGrowthRows],
   viewer: [viewerRows],
 } as const satisfies Record<string, readonly Measure[]>;
 
 /** Name of a part of the benchmark. */
 type BenchPart = keyof typeof BENCH_PARTS;
 
-/** Parts that run only by `--part`, since they harm a server, or take most of the host's memory or 2 GB of its disk. */
-const APART: ReadonlySet<BenchPart> = new Set(["chaos", "density", "viewer"]);
+/**
+ * Parts that run only by `--part`, since they harm a server, take most of the host's memory or 2 GB of its disk, or take
+ * many minutes.
+ */
+const APART: ReadonlySet<BenchPart> = new Set(["chaos", "density", "hibernation", "hibernations", "viewer"]);
 
 /** Names of all parts. */
 const BENCH_PART_NAMES = Object.keys(BENCH_PARTS) as BenchPart[];
@@ -108,7 +114,10 @@ function benchCommand(): Command {
     )
     .option("--effort <n>", "multiplies the number of runs", parseWholeNumber(1), 1)
     .addOption(
-      new Option("--part <name>", "measure only this part; chaos, density and viewer run only this way")
+      new Option(
+        "--part <name>",
+        "measure only this part; chaos, density, hibernation, hibernations and viewer run only this way",
+      )
         .choices(
           BENCH_PART_NAMES,
         ),
