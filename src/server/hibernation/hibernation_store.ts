@@ -48,6 +48,13 @@ export interface HibernatedState extends AsyncDisposable {
    */
   read(): Promise<Checkpoint>;
   /**
+   * Frees its room before it is restored, as another session of its owner may need that to give its interpreter up. One
+   * state of each owner can be without room at a time.
+   */
+  beginWake(): void;
+  /** Takes its room again, as it was not restored. */
+  cancelWake(): void;
+  /**
    * Saves it, so that a later server continues its session. It is in the directory after its disposal, too.
    *
    * @returns false if there is no directory, or no room in it.
@@ -66,6 +73,8 @@ interface Entry {
   /** Room of its files, while it has any. */
   file: { readonly session: string; readonly checkpoint: string; readonly room: BudgetLease } | undefined;
   moving: Promise<void> | undefined;
+  /** True if its room is free, as it wakes. */
+  isWaking: boolean;
   isDisposed: boolean;
   isSuspended: boolean;
 }
@@ -85,6 +94,8 @@ export class HibernationStore {
   readonly #count: Budget;
   /** States in memory, least recently used first. */
   readonly #entries = new Set<Entry>();
+  /** Owners of which a state wakes without room. */
+  readonly #waking = new Set<string>();
 
   constructor(options: HibernationStoreOptions = {}) {
     const { bytes = HIBERNATION_BYTES, count = MAX_HIBERNATING, owners, directory } = options;
@@ -123,6 +134,13 @@ export class HibernationStore {
   /** Returns the bytes of the states of one owner, or of all, in memory or in the directory. */
   bytes(place: "memory" | "directory", owner?: string): number {
     return (place === "memory" ? this.#memory : this.#files).used(owner);
+  }
+
+  /** True if an owner has room for a state of so many bytes now. */
+  hasRoom(owner: string, storedBytes: number): boolean {
+    const size = ENTRY_BYTES + storedBytes;
+    const places = this.#directory ? [this.#memory, this.#files] : [this.#memory];
+    return this.#count.available(owner) > 0 && places.some((place) => place.available(owner) >= size);
   }
 
   /**
@@ -175,6 +193,8 @@ export class HibernationStore {
   #stateOf(entry: Entry): HibernatedState {
     return {
       read: () => this.#read(entry),
+      beginWake: () => this.#beginWake(entry),
+      cancelWake: () => this.#cancelWake(entry),
       suspend: () => this.#suspend(entry),
       [Symbol.asyncDispose]: () => this.#drop(entry),
     };
@@ -188,7 +208,7 @@ export class HibernationStore {
       } catch (error) {
         if (!(error instanceof ServerError) || !this.#directory) throw error;
       }
-      const oldest = this.#entries.values().find((entry) => entry.owner === owner);
+      const oldest = this.#entries.values().find((entry) => entry.owner === owner && !entry.isWaking);
       if (!oldest) return undefined;
       await this.#move(oldest);
     }
@@ -237,6 +257,26 @@ export class HibernationStore {
     }
   }
 
+  #beginWake(entry: Entry): void {
+    const { owner, memory, file } = entry;
+    if (entry.isWaking || this.#waking.has(owner)) return;
+    entry.isWaking = true;
+    this.#waking.add(owner);
+    (memory ?? file)?.room.resize(0);
+  }
+
+  #cancelWake(entry: Entry): void {
+    const { owner, memory, file, size } = entry;
+    if (!entry.isWaking) return;
+    try {
+      (memory ?? file)?.room.resize(size);
+    } catch {
+      return; // others have its room: it is without until it wakes or ends
+    }
+    entry.isWaking = false;
+    this.#waking.delete(owner);
+  }
+
   #leaveMemory(entry: Entry): void {
     this.#entries.delete(entry);
     entry.memory?.room[Symbol.dispose]();
@@ -247,6 +287,7 @@ export class HibernationStore {
     if (entry.isDisposed) return;
     entry.isDisposed = true;
     await entry.moving?.catch(() => {}); // who moves it gets the error
+    if (entry.isWaking) this.#waking.delete(entry.owner);
     this.#leaveMemory(entry);
     const { file } = entry;
     if (file && !entry.isSuspended) await this.#directory?.remove(file.session);
@@ -259,6 +300,7 @@ const NEW_ENTRY = {
   memory: undefined,
   file: undefined,
   moving: undefined,
+  isWaking: false,
   isDisposed: false,
   isSuspended: false,
 };

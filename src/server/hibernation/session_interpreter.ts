@@ -46,6 +46,8 @@ export class SessionInterpreter implements AsyncDisposable {
   #leaving: Promise<boolean> | undefined;
   /** Why it could not hibernate since its last use. */
   #refusal: ServerError | undefined;
+  /** Size of the state for which there was no room then. */
+  #unfitBytes: number | undefined;
   /** Number of uses, which a checkpoint must not miss. */
   #uses = 0;
   #isDisposed = false;
@@ -64,8 +66,10 @@ export class SessionInterpreter implements AsyncDisposable {
 
   /** True if the session can leave its interpreter now. */
   get canHibernate(): boolean {
-    const { isAwake } = this;
-    return isAwake && this.#parts?.isUsed() === false && !this.#leaving && !this.#refusal;
+    const parts = this.#parts;
+    if (!parts || !this.isAwake || this.#leaving || parts.isUsed()) return false;
+    if (!this.#refusal) return true;
+    return this.#unfitBytes !== undefined && parts.store.hasRoom(parts.owner, this.#unfitBytes);
   }
 
   /** True while the session leaves its interpreter. */
@@ -86,7 +90,7 @@ export class SessionInterpreter implements AsyncDisposable {
    */
   async session(): Promise<PythonSession> {
     this.#uses++;
-    this.#refusal = undefined;
+    this.#refusal = this.#unfitBytes = undefined;
     if (this.#leased) return this.#leased.lease.session;
     return await (this.#waking ??= this.#wake().finally(() => this.#waking = undefined));
   }
@@ -121,11 +125,14 @@ export class SessionInterpreter implements AsyncDisposable {
   async #leave(leased: LeasedInterpreter, parts: HibernationParts): Promise<boolean> {
     const { owner, store, transfers, endSignal } = parts;
     const uses = this.#uses;
+    this.#refusal = this.#unfitBytes = undefined;
     try {
       const { session } = leased.lease;
       const checkpoint = await transfers.capture(session, { owner, signal: endSignal, refuseLost: true });
       if (this.#uses !== uses) return false;
+      this.#unfitBytes = checkpoint.storedBytes;
       const state = await store.put(owner, checkpoint, () => parts.describe());
+      this.#unfitBytes = undefined;
       if (this.#uses !== uses || this.#isDisposed) {
         await state[Symbol.asyncDispose]();
         return false;
@@ -146,12 +153,14 @@ export class SessionInterpreter implements AsyncDisposable {
   async #wake(): Promise<PythonSession> {
     const [parts, state] = [this.#parts, this.#state];
     if (!parts || !state) throw new ServerError("conflict", "The session has ended");
-    const leased = await parts.acquire(this.#left);
+    state.beginWake();
+    const leased = await this.#acquire(parts, state);
     try {
       const { session } = leased.lease;
       const { owner, transfers, endSignal: signal } = parts;
       await transfers.restoreIn(session, () => state.read(), { owner, signal });
     } catch (error) {
+      state.cancelWake();
       await release(leased);
       if (error instanceof ServerError && error.cause instanceof CheckpointError) parts.onLost();
       throw error;
@@ -161,6 +170,15 @@ export class SessionInterpreter implements AsyncDisposable {
     parts.onChange(true);
     await state[Symbol.asyncDispose]();
     return leased.lease.session;
+  }
+
+  async #acquire(parts: HibernationParts, state: HibernatedState): Promise<LeasedInterpreter> {
+    try {
+      return await parts.acquire(this.#left);
+    } catch (error) {
+      state.cancelWake();
+      throw error;
+    }
   }
 }
 
