@@ -66,13 +66,13 @@ async function measureWakes(setup: BenchSetup, store: HibernationStore, runs: nu
   await using sessions = serviceOf(pool, store, 2);
   const session = await sessions.create({ owner: "", signal });
   await session.exec(`${STATE}1`);
-  await session.hibernate();
+  await session.life.hibernate();
   const bytes = store.bytes("memory") + store.bytes("directory");
   const [awake, wake, hibernate]: [number[], number[], number[]] = [[], [], []];
   for (let run = 0; run < runs; run++) {
     wake.push(...await timings(() => session.exec("own"), { runs: 1 }));
     awake.push(...await timings(() => session.exec("own"), { runs: 1 }));
-    hibernate.push(...await timings(() => session.hibernate(), { runs: 1 }));
+    hibernate.push(...await timings(() => session.life.hibernate(), { runs: 1 }));
   }
   return { awake, wake, hibernate, bytes };
 }
@@ -184,7 +184,7 @@ export async function hibernationGrowthRows(setup: BenchSetup): Promise<Row[]> {
       for (let done = 0; done < count; done++) {
         const session = opened[done % opened.length];
         await session?.exec("own += 1");
-        await session?.hibernate();
+        await session?.life.hibernate();
       }
     };
     await cycle(WARMUP * HIBERNATIONS);

@@ -56,7 +56,7 @@ Deno.test("a session finds nothing of the one that hibernated and had its interp
     const end = Number(await valueOf(first, "import ctypes; ctypes.CDLL(None).sbrk(0) - (1 << 17)"));
     assert(Number(await valueOf(first, searchCode(end))) >= 1000, "the search finds it where it is");
     const others = [await sessions.create({ owner: EVE, signal })];
-    assertEquals(await first.hibernate(), true);
+    assertEquals(await first.life.hibernate(), true);
     others.push(await sessions.create({ owner: ADA, signal }));
     for (const other of others) {
       assertEquals(await valueOf(other, searchCode(end)), "0");
@@ -69,7 +69,7 @@ Deno.test("a session leaves nothing for one that hibernated and returns to its i
   await withSessions(async (sessions) => {
     const first = await sessions.create({ owner: ADA, signal });
     await first.exec("import json, builtins, sys; safe = json.dumps({'a': 1})");
-    await first.hibernate();
+    await first.life.hibernate();
     const traps = `
 import json, builtins, sys, os, gc, atexit, threading, importlib
 json.dumps = lambda *a, **k: "forged"
@@ -121,10 +121,10 @@ Deno.test("a state that is larger than all room keeps its interpreter, and the s
     await session.exec(
       "import os; kept = bytearray(os.urandom(8 << 20)); next_ = iter(range(9)); next(next_)",
     );
-    assertEquals(await session.hibernate(), false);
+    assertEquals(await session.life.hibernate(), false);
     assertEquals(await valueOf(session, "next(next_), len(kept)"), "(1, 8388608)");
     await session.exec("kept[:] = bytes(len(kept)); del kept"); // bytes that are freed but not zero are in a state
-    assertEquals(await session.hibernate(), true);
+    assertEquals(await session.life.hibernate(), true);
     assertEquals(await valueOf(session, "next(next_)"), "2");
   }, { bytes: 4 << 20 });
 });

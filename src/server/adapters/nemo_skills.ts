@@ -55,7 +55,7 @@ export function nemoSkills(sessions: SessionService): AdapterRoutes {
     return c.json(await execute(c, sessions, parsed.data));
   });
   app.get("/sessions", (c) => {
-    const own = sessions.list(c.get("owner")).flatMap(({ name = "", createdAt, usedAt }) => {
+    const own = sessions.list(c.get("owner")).flatMap(({ name = "", createdAt, life: { usedAt } }) => {
       const about = {
         backend: "ipython",
         created: unixSeconds(createdAt),

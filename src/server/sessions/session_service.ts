@@ -210,7 +210,7 @@ export class SessionService implements AsyncDisposable {
    * if the session has what no checkpoint has.
    */
   async fork(parent: LiveSession, count: number, { seed, signal }: ForkCopyOptions): Promise<LiveSession[]> {
-    const { owner, limits, metadata, tools, expiresAt } = parent;
+    const { owner, limits, metadata, tools, life: { expiresAt } } = parent;
     const most = this.#slots.slotsPerOwner - 1;
     if (count > most) {
       throw new ServerError("invalid", `count must be at most ${most}: current value is ${count}`);
@@ -301,7 +301,10 @@ export class SessionService implements AsyncDisposable {
           transfers: this.transfers,
           afterMs: hibernation.afterMs ?? HIBERNATE_AFTER_MS,
           acquire: (near) =>
-            this.#lease({ owner, checkpointEvery, signal: session.endSignal }, { isCounted: true, near }),
+            this.#lease({ owner, checkpointEvery, signal: session.life.endSignal }, {
+              isCounted: true,
+              near,
+            }),
         }
         : undefined,
       metrics,
@@ -397,7 +400,7 @@ export class SessionService implements AsyncDisposable {
     using deadline = new Deadline(SUSPEND_MS);
     const sessions = [...this.#byId.values()].filter(({ endsWithServer }) => !endsWithServer);
     const results = await Promise.allSettled(
-      sessions.map((session) => abortable(session.suspend(), deadline.signal)),
+      sessions.map((session) => abortable(session.life.suspend(), deadline.signal)),
     );
     const saved = results.filter((result) => result.status === "fulfilled" && result.value).length;
     return { saved, lost: sessions.length - saved };

@@ -124,9 +124,10 @@ export class SessionSlots {
     const idle = [...awake].filter((session) => {
       const mayGiveWay = session.owner === owner || !isOwnLimit && this.#count(session.owner) > own;
       return mayGiveWay &&
-        (session.canHibernate(leastMs(session)) || session.isSpare(leastMs(session)) && !session.isLeaving);
+        (session.life.canHibernate(leastMs(session)) ||
+          session.life.isSpare(leastMs(session)) && !session.life.isLeaving);
     });
-    const [oldest] = idle.sort((one, other) => other.unusedMs - one.unusedMs);
+    const [oldest] = idle.sort((one, other) => other.life.unusedMs - one.life.unusedMs);
     if (oldest) this.#giveWay(oldest, { owner, leastMs: leastMs(oldest) }).catch(onError);
   }
 
@@ -134,8 +135,8 @@ export class SessionSlots {
     session: LiveSession,
     { owner, leastMs }: { owner: string; leastMs: number },
   ): Promise<void> {
-    if (await session.hibernate()) return;
-    if (session.isSpare(leastMs)) await session[Symbol.asyncDispose]();
+    if (await session.life.hibernate()) return;
+    if (session.life.isSpare(leastMs)) await session[Symbol.asyncDispose]();
     else this.makeRoom(owner);
   }
 
@@ -143,7 +144,7 @@ export class SessionSlots {
   #count(owner?: string): number {
     const { awake } = this.#options;
     return awake.values().filter((session) =>
-      (owner === undefined || session.owner === owner) && !session.isLeaving
+      (owner === undefined || session.owner === owner) && !session.life.isLeaving
     ).toArray().length;
   }
 }

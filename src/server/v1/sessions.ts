@@ -194,8 +194,9 @@ export function toExecBody({ files, ...result }: ExecResult): z.output<typeof ex
 
 /** Returns a session as JSON. */
 export function toSessionBody(
-  { id, createdAt, usedAt, execs, expiresAt, limits, metadata, checkpointEvery, tools }: LiveSession,
+  { id, createdAt, life, execs, limits, metadata, checkpointEvery, tools }: LiveSession,
 ): z.output<typeof sessionInfoSchema> {
+  const { usedAt, expiresAt } = life;
   return {
     id,
     execs,

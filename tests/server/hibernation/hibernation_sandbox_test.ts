@@ -77,7 +77,7 @@ Deno.test("files, forks, checkpoints, resets and streams reach a session that hi
     const id = await open(server, { metadata: { run: "1" } });
     const session = server.sessions.find(id, "");
     await exec(server, id, "x = 41; open('a.txt', 'w').write('a')");
-    const asleep = async () => assertEquals(await session.hibernate(), true);
+    const asleep = async () => assertEquals(await session.life.hibernate(), true);
     await asleep();
     const { body: { files } } = await server.send("GET", `/v1/sessions/${id}/files`);
     assertEquals(files.map(({ path }: { path: string }) => path), ["a.txt"]);
@@ -93,7 +93,7 @@ Deno.test("files, forks, checkpoints, resets and streams reach a session that hi
     const { body: { sessions: [copy] } } = await server.send("POST", `/v1/sessions/${id}/fork`, {});
     await asleep();
     assertEquals((await exec(server, copy.id, "x")).value, "41");
-    await server.sessions.find(copy.id, "").hibernate();
+    await server.sessions.find(copy.id, "").life.hibernate();
     await server.send("POST", `/v1/sessions/${id}/reset`, { mode: "rewind" });
     assertEquals((await exec(server, id, "'x' in globals()")).value, "False");
     assertEquals((await exec(server, copy.id, "x")).value, "41");
@@ -109,14 +109,14 @@ Deno.test("a session with a thread, or whose interpreter was lost, stays awake",
       id,
       "import threading, time; go = threading.Event(); threading.Thread(target=go.wait).start()",
     );
-    assertEquals(await session.hibernate(), false);
-    assertEquals(session.canHibernate(0), false);
+    assertEquals(await session.life.hibernate(), false);
+    assertEquals(session.life.canHibernate(0), false);
     await exec(server, id, "go.set(); time.sleep(0.1)");
-    assertEquals(await session.hibernate(), true);
+    assertEquals(await session.life.hibernate(), true);
     assertEquals((await exec(server, id, "import os; os._exit(1)")).stateKept, false);
-    assertEquals(await session.hibernate(), false, "its next result must say that its state was lost");
+    assertEquals(await session.life.hibernate(), false, "its next result must say that its state was lost");
     assertEquals((await exec(server, id, "1")).restarted, true);
-    assertEquals(await session.hibernate(), true);
+    assertEquals(await session.life.hibernate(), true);
     assertEquals((await exec(server, id, "1")).restarted, undefined);
   });
 });
@@ -125,7 +125,7 @@ Deno.test("a session with checkpointEvery recovers after it woke", async () => {
   await withHibernation(async (server, store) => {
     const id = await open(server, { checkpointEvery: 3600 });
     await exec(server, id, START);
-    await server.sessions.find(id, "").hibernate();
+    await server.sessions.find(id, "").life.hibernate();
     assertEquals(store.count(), 1);
     assertEquals((await exec(server, id, "next(it)")).value, "1");
     const lost = await exec(server, id, "os._exit(1)");

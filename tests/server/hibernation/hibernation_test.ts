@@ -94,7 +94,7 @@ Deno.test("a session that is used does not hibernate, and requests wait for it",
   const first = await sessions.create({ owner: "", signal });
   const waiting = first.exec("wait");
   const opening = sessions.create({ owner: "", signal });
-  assertEquals(await first.hibernate(), false);
+  assertEquals(await first.life.hibernate(), false);
   running.resolve(ok());
   await waiting;
   await opening;
@@ -105,10 +105,10 @@ Deno.test("requests that come while a session hibernates find its state", async 
   await using sessions = service();
   const session = await sessions.create({ owner: "", signal });
   await session.exec("1");
-  const leaving = session.hibernate();
+  const leaving = session.life.hibernate();
   assertEquals(await valueOf(session), "2");
   assertEquals(await leaving, false);
-  assertEquals(await session.hibernate(), true);
+  assertEquals(await session.life.hibernate(), true);
   assertEquals(await Promise.all([valueOf(session), valueOf(session), valueOf(session)]), ["3", "4", "5"]);
 });
 
@@ -129,8 +129,8 @@ Deno.test("a session that no checkpoint can have stays awake, until it was used"
   await using sessions = service({ pool: new RefusingPool(count), waitMs: 30 });
   const session = await sessions.create({ owner: "", signal });
   const error = await assertRejects(() => sessions.create({ owner: "", signal }), ServerError);
-  assertEquals([error.code, session.ended, session.canHibernate(0)], ["timeout", false, false]);
-  const refused = await assertRejects(() => session.pause(), ServerError);
+  assertEquals([error.code, session.ended, session.life.canHibernate(0)], ["timeout", false, false]);
+  const refused = await assertRejects(() => session.life.pause(), ServerError);
   assertEquals([refused.code, refused.reason], ["conflict", "checkpoint_refused"]);
   isRefused = false;
   await session.exec("1");
@@ -164,7 +164,7 @@ Deno.test("a session whose state cannot be restored ends with the reason", async
   const pool = new ForgetfulPool(count);
   await using sessions = service({ pool });
   const session = await sessions.create({ owner: "", signal });
-  await session.hibernate();
+  await session.life.hibernate();
   const error = await assertRejects(() => session.exec("1"), ServerError);
   assertEquals([error.reason, session.ended, pool.alive], ["checkpoint_other_image", true, 0]);
   await assertRejects(() => Promise.try(() => sessions.find(session.id, "")), ServerError);
@@ -192,12 +192,12 @@ Deno.test("LiveSession.pause() keeps the state until resume(), and refuses reque
   await using sessions = service({ pool });
   const session = await sessions.create({ owner: "", ttlMs: 60_000, signal });
   await session.exec("2");
-  await session.pause();
-  assertEquals([pool.alive, session.isPaused, session.expiresAt], [0, true, undefined]);
+  await session.life.pause();
+  assertEquals([pool.alive, session.life.isPaused, session.life.expiresAt], [0, true, undefined]);
   assertEquals((await assertRejects(() => session.exec("1"), ServerError)).code, "conflict");
-  assertEquals((await assertRejects(() => session.pause(), ServerError)).code, "conflict");
-  await session.resume();
-  assertEquals([pool.alive, session.isPaused, await valueOf(session)], [1, false, "3"]);
+  assertEquals((await assertRejects(() => session.life.pause(), ServerError)).code, "conflict");
+  await session.life.resume();
+  assertEquals([pool.alive, session.life.isPaused, await valueOf(session)], [1, false, "3"]);
 });
 
 Deno.test("a session with pausesAtEnd pauses when its time is over and it is unused", async () => {
@@ -209,11 +209,11 @@ Deno.test("a session with pausesAtEnd pauses when its time is over and it is unu
   const session = await sessions.create({ owner: "", ttlMs: 5, pausesAtEnd: true, signal });
   const waiting = session.exec("wait");
   await new Promise((resolve) => setTimeout(resolve, 20));
-  assertEquals([session.ended, session.isPaused], [false, false]);
+  assertEquals([session.ended, session.life.isPaused], [false, false]);
   running.resolve(ok());
   await waiting;
-  await until(() => session.isPaused);
-  await session.resume();
+  await until(() => session.life.isPaused);
+  await session.life.resume();
   assertEquals(await valueOf(session), "1");
 });
 
@@ -223,14 +223,14 @@ Deno.test("a session that ends while it hibernates, leaves or wakes leaves nothi
   await using sessions = service({ store, pool, maxSessions: 4 });
   const open = () => sessions.create({ owner: "", signal });
   const asleep = await open();
-  await asleep.hibernate();
+  await asleep.life.hibernate();
   await asleep[Symbol.asyncDispose]();
   const leaving = await open();
-  const left = leaving.hibernate();
+  const left = leaving.life.hibernate();
   await leaving[Symbol.asyncDispose]();
   await left;
   const waking = await open();
-  await waking.hibernate();
+  await waking.life.hibernate();
   const woken = waking.exec("1").catch(() => undefined);
   await waking[Symbol.asyncDispose]();
   await woken;
@@ -295,7 +295,7 @@ Deno.test("sessions continue in a later server with the same directory, for thei
     [session.metadata, session.limits, session.tools?.specs, session.execs, session.attachment?.toText()],
     [{ run: "7" }, { timeoutMs: 900 }, [TOOL], 1, "x"],
   );
-  assert(session.expiresAt && session.expiresAt.getTime() > Date.now());
+  assert(session.life.expiresAt && session.life.expiresAt.getTime() > Date.now());
   assertEquals(await valueOf(session), "4");
   const { session: named, isNew } = await sessions.openNamed("notebook", { owner: "ada", signal });
   assertEquals([isNew, await valueOf(named)], [false, "10"]);

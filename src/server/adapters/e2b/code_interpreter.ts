@@ -88,7 +88,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
     const home = new HomeSession(session, sandbox.envVars, { cwd: cwd ?? E2B_HOME });
     contexts.set(session, new Context(cwd ?? E2B_HOME, { home, sandbox }));
     const end = () => void session[Symbol.asyncDispose]().catch(() => {}); // the service reports it
-    sandbox.session.endSignal.addEventListener("abort", end, { once: true });
+    sandbox.session.life.endSignal.addEventListener("abort", end, { once: true });
     if (sandbox.session.ended) end();
     const prepared = await home.prepare();
     if (prepared?.status !== "ok") return await refuseDirectory(session);

@@ -121,8 +121,8 @@ export function controlRoutes(
   app.post("/sandboxes/:id/timeout", async (c) => {
     const { timeout } = await readCodeBody(c, timeoutRequest);
     const { session } = sandboxes.ofPath(c);
-    if (session.isPaused) throw new ServerError("conflict", "The sandbox is paused: resume it first");
-    session.endAfter(toTtl(timeout));
+    if (session.life.isPaused) throw new ServerError("conflict", "The sandbox is paused: resume it first");
+    session.life.endAfter(toTtl(timeout));
     return c.body(null, 204);
   });
   app.post("/sandboxes/:id/refreshes", async (c) => {

@@ -96,7 +96,7 @@ export class ShellProcess {
 
   /** Runs it to its end, which its clients learn. */
   async run(home: HomeSession, timeoutMs: number): Promise<void> {
-    const signal = AbortSignal.any([this.#kill.signal, home.session.endSignal]);
+    const signal = AbortSignal.any([this.#kill.signal, home.session.life.endSignal]);
     const onEnd = () => this.#inputReady.resolve();
     signal.addEventListener("abort", onEnd);
     try {

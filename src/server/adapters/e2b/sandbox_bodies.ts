@@ -41,12 +41,13 @@ export function metricBody(
 
 /** Returns the state of a sandbox. */
 export function stateOf({ session }: E2bSandbox): "running" | "paused" {
-  return session.isPaused ? "paused" : "running";
+  return session.life.isPaused ? "paused" : "running";
 }
 
 /** Returns a sandbox as lists show it. */
 export function infoBody(sandbox: E2bSandbox): Record<string, unknown> {
-  const { createdAt, expiresAt = createdAt, metadata = {}, memoryBytes = 0 } = sandbox.session;
+  const { createdAt, life, metadata = {}, memoryBytes = 0 } = sandbox.session;
+  const { expiresAt = createdAt } = life;
   return {
     ...identityBody(sandbox),
     startedAt: createdAt.toISOString(),

@@ -98,7 +98,7 @@ export class E2bSandboxes {
     const { isPrepared } = parent.home;
     const sessions = await this.#sessions.fork(parent.session, count, { signal });
     return sessions.map((session) => {
-      session.endAfter(ttlMs);
+      session.life.endAfter(ttlMs);
       return this.#add(session, { ...parent.settings, ttlMs }, { isPrepared });
     });
   }
@@ -143,11 +143,11 @@ export class E2bSandboxes {
     const id = c.req.header("e2b-sandbox-id") ?? SANDBOX_HOST.exec(c.req.header("host") ?? "")?.[1];
     if (id === undefined) return undefined;
     const sandbox = this.find(id.toLowerCase(), c.get("owner"));
-    if (sandbox?.session.isPaused && sandbox.settings.resumesOnUse) {
-      sandbox.session.endPause();
-      sandbox.session.endAfter(sandbox.settings.ttlMs);
+    if (sandbox?.session.life.isPaused && sandbox.settings.resumesOnUse) {
+      sandbox.session.life.endPause();
+      sandbox.session.life.endAfter(sandbox.settings.ttlMs);
     }
-    if (sandbox === undefined || sandbox.session.isPaused) throw new SandboxGoneError(id.slice(0, 64));
+    if (sandbox === undefined || sandbox.session.life.isPaused) throw new SandboxGoneError(id.slice(0, 64));
     return sandbox;
   }
 

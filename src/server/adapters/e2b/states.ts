@@ -44,7 +44,7 @@ export function stateRoutes(
   app.on("POST", ["/sandboxes/:id/connect", "/v2/sandboxes/:id/connect"], async (c) => {
     const sandbox = sandboxes.ofPath(c);
     const { timeout, memory } = await readCodeBody(c, connectRequest);
-    const { isPaused } = sandbox.session;
+    const { isPaused } = sandbox.session.life;
     if (isPaused) await resume(sandbox, { timeout, memory });
     else extend(sandbox, timeout ?? 0);
     return c.json(connectionBody(c, sandbox), isPaused ? 201 : 200);
@@ -59,14 +59,14 @@ function addPauseRoutes(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
     const { session } = sandboxes.ofPath(c);
     const { memory } = await readCodeBody(c, pauseRequest);
     requirePause(sandboxes, memory);
-    if (session.isPaused) throw new ServerError("conflict", "The sandbox is paused already");
+    if (session.life.isPaused) throw new ServerError("conflict", "The sandbox is paused already");
     await pause(session);
     return c.body(null, 204);
   });
   app.post("/sandboxes/:id/resume", async (c) => {
     const sandbox = sandboxes.ofPath(c);
     const request = await readCodeBody(c, connectRequest);
-    if (!sandbox.session.isPaused) throw new ServerError("conflict", "The sandbox is running already");
+    if (!sandbox.session.life.isPaused) throw new ServerError("conflict", "The sandbox is running already");
     await resume(sandbox, request);
     return c.json(connectionBody(c, sandbox), 201);
   });
@@ -77,7 +77,9 @@ function addCopyRoutes(app: Hono<AppEnv>, sandboxes: E2bSandboxes, checkpoints: 
   app.post("/sandboxes/:id/fork", async (c) => {
     const parent = sandboxes.ofPath(c);
     const { timeout, count } = await readCodeBody(c, forkRequest);
-    if (parent.session.isPaused) throw new ServerError("conflict", "The sandbox is paused: resume it first");
+    if (parent.session.life.isPaused) {
+      throw new ServerError("conflict", "The sandbox is paused: resume it first");
+    }
     const ttlMs = toTtl(timeout ?? DEFAULT_TIMEOUT);
     const copies = await sandboxes.fork(parent, { count: count ?? 1, ttlMs, signal: c.get("signal") });
     return c.json(copies.map((sandbox) => ({ sandbox: connectionBody(c, sandbox) })), 201);
@@ -120,7 +122,7 @@ const WITHOUT_MEMORY = "Paddock keeps the memory of sandboxes with their files: 
  */
 async function pause(session: LiveSession): Promise<void> {
   try {
-    await session.pause();
+    await session.life.pause();
   } catch (cause) {
     if (!(cause instanceof ServerError) || cause.code !== "conflict") throw cause;
     throw new ServerError("unavailable", `Cannot pause sandbox: ${cause.message}`, { cause });
@@ -133,14 +135,14 @@ async function resume(
   { timeout, memory }: z.output<typeof connectRequest>,
 ): Promise<void> {
   if (memory === false) throw new NotImplementedError(WITHOUT_MEMORY);
-  await session.resume();
-  session.endAfter(toTtl(timeout ?? DEFAULT_TIMEOUT));
+  await session.life.resume();
+  session.life.endAfter(toTtl(timeout ?? DEFAULT_TIMEOUT));
 }
 
 /** Lets a sandbox live at least that many seconds from now. */
 export function extend({ session }: E2bSandbox, seconds: number): void {
-  const endsAt = session.expiresAt?.getTime() ?? 0;
-  if (Date.now() + 1000 * seconds > endsAt) session.endAfter(toTtl(seconds));
+  const endsAt = session.life.expiresAt?.getTime() ?? 0;
+  if (Date.now() + 1000 * seconds > endsAt) session.life.endAfter(toTtl(seconds));
 }
 
 /** Returns a life of so many seconds, in milliseconds. */

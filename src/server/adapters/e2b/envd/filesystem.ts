@@ -93,7 +93,7 @@ interface WatchOptions {
 async function* watch(sandbox: E2bSandbox, { signal, includeEntry, ...options }: WatchOptions) {
   using watcher = await sandbox.watchers.open(options);
   yield create(WatchDirResponseSchema, { event: { case: "start", value: {} } });
-  const ended = AbortSignal.any([signal, sandbox.session.endSignal]);
+  const ended = AbortSignal.any([signal, sandbox.session.life.endSignal]);
   while (!ended.aborted) {
     const isChanged = await watcher.wait(AbortSignal.any([ended, AbortSignal.timeout(KEEP_ALIVE_MS)]));
     if (ended.aborted) break;

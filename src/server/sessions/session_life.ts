@@ -1,0 +1,262 @@
+import type { PythonSession } from "../../sandbox/exec.ts";
+import type { HibernatedState } from "../hibernation/hibernation_store.ts";
+import {
+  type HibernationParts,
+  type LeasedInterpreter,
+  SessionInterpreter,
+} from "../hibernation/session_interpreter.ts";
+import { ServerError } from "../http/errors.ts";
+import { HIBERNATION_LIFE_MS, MAX_SESSION_WAITING } from "../limits.ts";
+import { IdleTimer } from "./idle_timer.ts";
+
+/** How a session hibernates. */
+export interface HibernationOptions extends Pick<HibernationParts, "store" | "transfers" | "acquire"> {
+  /** Milliseconds without use after which it hibernates. */
+  readonly afterMs: number;
+}
+
+/** Options of {@linkcode SessionLife}. */
+export interface SessionLifeOptions {
+  readonly owner: string;
+  /** Its interpreter, or the state in which it hibernates. */
+  readonly start: LeasedInterpreter | HibernatedState;
+  /** Lets it hibernate; without it, it keeps its interpreter. */
+  readonly hibernation?: HibernationOptions | undefined;
+  /**
+   * True if it is paused.
+   *
+   * @default false
+   */
+  readonly isPaused?: boolean | undefined;
+  /**
+   * True if it pauses at the end of {@linkcode SessionLife.endAfter}, instead of ending.
+   *
+   * @default false
+   */
+  readonly pausesAtEnd?: boolean | undefined;
+  /** Milliseconds without use after which it ends; `Infinity` disables it. */
+  readonly idleMs: number;
+  /**
+   * Milliseconds without use after which it may end in favour of another session. With 0, once it was used.
+   *
+   * @default Infinity
+   */
+  readonly spareMs?: number | undefined;
+  /** Called with each error that no request gets. */
+  readonly onError: (thrown: unknown) => void;
+  /** Called when its last current use ends. */
+  readonly onUnused: () => void;
+  /** Called when it begins to hibernate, and when it has an interpreter again. */
+  readonly onChange: (isAwake: boolean) => void;
+  /** Called once, when it ends and before its interpreter does. */
+  readonly onEnd: () => void;
+}
+
+/** The life of a session: its interpreter, its uses, and when it hibernates, pauses and ends. */
+export class SessionLife implements AsyncDisposable {
+  readonly #options: SessionLifeOptions;
+  readonly #interpreter: SessionInterpreter;
+  readonly #idle: IdleTimer;
+  readonly #end = new AbortController();
+  #ttlTimer: ReturnType<typeof setTimeout> | undefined;
+  #expiresAt: Date | undefined;
+  #wasUsed = false;
+  #isPaused: boolean;
+  /** True if its time was over while it was used, and it pauses when it is unused. */
+  #pauseIsDue = false;
+  #whenUnused: PromiseWithResolvers<void> | undefined;
+  #ended: Promise<void> | undefined;
+
+  /** @param describe returns the record of the session, with which it is saved */
+  constructor(options: SessionLifeOptions, describe: HibernationParts["describe"]) {
+    const { owner, start, hibernation, isPaused = false, idleMs, onError, onChange } = options;
+    this.#options = options;
+    this.#isPaused = isPaused;
+    this.#interpreter = new SessionInterpreter(
+      start,
+      hibernation && {
+        ...hibernation,
+        owner,
+        describe,
+        endSignal: this.#end.signal,
+        isUsed: () => this.#idle.users > 0,
+        onChange,
+        onError,
+        onLost: () => this[Symbol.asyncDispose]().catch(onError),
+      },
+    );
+    const firstMs = Math.min(hibernation?.afterMs ?? Infinity, idleMs);
+    this.#idle = new IdleTimer(firstMs, () => void this.#whenIdle().catch(onError));
+  }
+
+  /** End of its last use, by the clock of the host. */
+  get usedAt(): Date {
+    return this.#idle.usedAt;
+  }
+
+  /** Milliseconds since the end of its last use. */
+  get unusedMs(): number {
+    return this.#idle.unusedMs;
+  }
+
+  /** Time after which it ends, used or not, by the clock of the host. */
+  get expiresAt(): Date | undefined {
+    return this.#expiresAt;
+  }
+
+  /** Aborts when it ends. */
+  get endSignal(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  /** True while it is a checkpoint that no request can use until {@linkcode LiveSession.resume}. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  /** True while it leaves its interpreter. */
+  get isLeaving(): boolean {
+    return this.#interpreter.isLeaving;
+  }
+
+  /** Lets it end that long after `start`, used or not, instead of at its earlier time. */
+  endAfter(ttlMs: number, start: Date = new Date()): void {
+    if (this.#ended) return;
+    clearTimeout(this.#ttlTimer);
+    this.#pauseIsDue = false;
+    this.#expiresAt = new Date(start.getTime() + ttlMs);
+    this.#ttlTimer = setTimeout(() => this.#whenExpired(), ttlMs);
+  }
+
+  /** True if it may end in favour of another session: it was idle for its `spareMs` and for `leastMs`. */
+  isSpare(leastMs: number): boolean {
+    const { spareMs = Infinity } = this.#options;
+    const isFree = (this.#wasUsed || spareMs > 0) && this.#idle.users === 0 && !this.ended;
+    return isFree && this.unusedMs >= Math.max(spareMs, leastMs);
+  }
+
+  /** True if it can hibernate in favour of another session: it was idle for `leastMs`. */
+  canHibernate(leastMs: number): boolean {
+    return this.#interpreter.canHibernate && this.unusedMs >= leastMs && !this.ended;
+  }
+
+  /** Leaves its interpreter until it is used again. Returns false if it cannot. */
+  async hibernate(): Promise<boolean> {
+    return await this.#interpreter.hibernate();
+  }
+
+  /**
+   * Hibernates until it is resumed, and no longer ends at its time.
+   *
+   * @throws {ServerError} `conflict` if it is used or paused, or has what no checkpoint has; `busy` without room.
+   */
+  async pause(): Promise<void> {
+    if (this.#isPaused) throw new ServerError("conflict", "The session is paused already");
+    if (!await this.#interpreter.hibernate()) {
+      throw this.#interpreter.refusal ?? new ServerError("conflict", "The session is in use");
+    }
+    this.#isPaused = true;
+    clearTimeout(this.#ttlTimer);
+    this.#expiresAt = undefined;
+  }
+
+  /** Lets requests use it after a pause. The first one wakes it. */
+  endPause(): void {
+    this.#isPaused = false;
+  }
+
+  /**
+   * Wakes after a pause.
+   *
+   * @throws {ServerError} `busy` or `timeout` if no slot becomes free, after which it is still paused.
+   */
+  async resume(): Promise<void> {
+    if (!this.#isPaused) return;
+    this.endPause();
+    try {
+      await this.use(() => Promise.resolve());
+    } catch (error) {
+      this.#isPaused = true;
+      throw error;
+    }
+  }
+
+  /**
+   * Saves it when it is unused, so that a later server continues it, and ends it. Returns false if it cannot be
+   * saved.
+   */
+  async suspend(): Promise<boolean> {
+    if (this.#ended) return false;
+    if (this.#idle.users > 0) await (this.#whenUnused ??= Promise.withResolvers()).promise;
+    const isSaved = await this.#interpreter.suspend();
+    await this[Symbol.asyncDispose]();
+    return isSaved;
+  }
+
+  /** True after it has ended. */
+  get ended(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  /**
+   * Uses the session, which wakes if it hibernates.
+   *
+   * @throws {ServerError} `conflict` if it has ended or is paused; `busy` if too many requests wait for it.
+   */
+  async use<T>(work: (session: PythonSession) => Promise<T>): Promise<T> {
+    if (this.#ended) throw new ServerError("conflict", "The session has ended");
+    if (this.#isPaused) throw new ServerError("conflict", "The session is paused: resume it first");
+    if (this.#idle.users >= MAX_SESSION_WAITING) {
+      throw new ServerError("busy", `${MAX_SESSION_WAITING} requests are waiting for the session`, {
+        retryAfter: 1,
+      });
+    }
+    const use = this.#idle.use();
+    try {
+      return await work(await this.#interpreter.session());
+    } finally {
+      use[Symbol.dispose]();
+      this.#wasUsed = true;
+      if (this.#idle.users === 0) this.#leaveUnused();
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#ended ??= this.#close();
+    return this.#ended;
+  }
+
+  async #close(): Promise<void> {
+    this.#idle[Symbol.dispose]();
+    clearTimeout(this.#ttlTimer);
+    this.#whenUnused?.resolve();
+    this.#end.abort(new ServerError("conflict", "The session has ended"));
+    this.#options.onEnd();
+    await this.#interpreter[Symbol.asyncDispose]();
+  }
+
+  #leaveUnused(): void {
+    this.#whenUnused?.resolve();
+    this.#options.onUnused();
+    if (this.#pauseIsDue) this.#whenExpired();
+  }
+
+  /** Hibernates after the first part of its idle time, and ends after all of it. */
+  async #whenIdle(): Promise<void> {
+    const { idleMs } = this.#options;
+    const isHibernating = await this.#interpreter.hibernate();
+    if (this.#ended || this.#idle.users > 0) return;
+    const lifeMs = isHibernating && idleMs < Infinity ? HIBERNATION_LIFE_MS : idleMs;
+    const leftMs = lifeMs - this.unusedMs;
+    if (leftMs > 0) this.#idle.callAgain(leftMs);
+    else await this[Symbol.asyncDispose]();
+  }
+
+  #whenExpired(): void {
+    const { pausesAtEnd, onError } = this.#options;
+    this.#pauseIsDue = pausesAtEnd === true && this.#idle.users > 0;
+    if (this.#pauseIsDue) return;
+    const end = () => this[Symbol.asyncDispose]();
+    void (pausesAtEnd ? this.pause().catch(end) : end()).catch(onError);
+  }
+}
