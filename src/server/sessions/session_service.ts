@@ -15,6 +15,7 @@ import type { SavedSession } from "../hibernation/state_directory.ts";
 import { HIBERNATE_AFTER_MS, IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS, SUSPEND_MS } from "../limits.ts";
 import { type Attachment, LiveSession, type LiveSessionOptions } from "./live_session.ts";
 import { checkSessionLimits } from "./session_limits.ts";
+import { type NamedSession, NamedSessions } from "./named_sessions.ts";
 import { SessionSlots } from "./session_slots.ts";
 import { SessionTools } from "./session_tools.ts";
 import type { Metrics } from "../metrics.ts";
@@ -151,7 +152,7 @@ export class SessionService implements AsyncDisposable {
     & Pick<LiveSessionOptions, "idleMs" | "onError">;
   readonly #slots: SessionSlots;
   readonly #byId = new Map<string, LiveSession>();
-  readonly #byName = new Map<string, Promise<LiveSession>>();
+  readonly #named = new NamedSessions();
   readonly #open = new Set<LiveSession>();
   /** Sessions that have an interpreter. */
   readonly #awake = new Set<LiveSession>();
@@ -279,13 +280,13 @@ export class SessionService implements AsyncDisposable {
 
   #continue(saved: SavedSession, { store }: HibernationSettings): void {
     const { record } = saved;
-    const { name, owner, expiresAt, idleMs = Infinity } = record;
+    const { expiresAt, idleMs = Infinity } = record;
     const ttlMs = expiresAt === undefined ? undefined : Math.max(0, Date.parse(expiresAt) - Date.now());
     const tools = record.tools && new SessionTools(sessionToolsSchema.parse(record.tools));
     const start = store.adopt(saved, () => session.describe());
     const session = this.#make({ ...record, record, start, ttlMs, idleMs, tools, attachment: undefined });
     this.#byId.set(session.id, session);
-    if (name !== undefined) this.#byName.set(nameKey(owner, name), Promise.resolve(session));
+    if (record.name !== undefined) this.#named.add(record.name, session);
   }
 
   #make(
@@ -324,35 +325,14 @@ export class SessionService implements AsyncDisposable {
    *
    * @throws {ServerError} `busy` or `timeout` if no session becomes free.
    */
-  async openNamed(name: string, options: OpenOptions): Promise<{ session: LiveSession; isNew: boolean }> {
-    const key = nameKey(options.owner, name);
-    const found = this.#byName.get(key);
-    if (found) return await this.#join(found, name, options);
-    const opening = this.create({ ...options, name });
-    this.#byName.set(key, opening);
-    opening.catch(() => this.#byName.delete(key));
-    return { session: await opening, isNew: true };
+  async openNamed(name: string, options: OpenOptions): Promise<NamedSession> {
+    return await this.#named.open(name, options, (options) => this.create(options));
   }
 
   /** Returns the owner's session of this name, as {@linkcode openNamed} does; a new one if it has just been evicted. */
-  async openUsable(name: string, options: OpenOptions): Promise<{ session: LiveSession; isNew: boolean }> {
+  async openUsable(name: string, options: OpenOptions): Promise<NamedSession> {
     const found = await this.openNamed(name, options);
     return found.session.ended ? await this.openUsable(name, options) : found;
-  }
-
-  /** Waits for a session that another request opens. Opens a new one if that request was cancelled. */
-  async #join(
-    opening: Promise<LiveSession>,
-    name: string,
-    options: OpenOptions,
-  ): Promise<{ session: LiveSession; isNew: boolean }> {
-    try {
-      return { session: await opening, isNew: false };
-    } catch (error) {
-      const wasCancelled = error instanceof ServerError && error.cause instanceof DOMException;
-      if (!wasCancelled || options.signal.aborted) throw error;
-      return await this.openNamed(name, options);
-    }
   }
 
   /**
@@ -407,9 +387,9 @@ export class SessionService implements AsyncDisposable {
   }
 
   #forget(session: LiveSession): void {
-    const { id, name, owner } = session;
+    const { id, name } = session;
     this.#byId.delete(id);
-    if (name !== undefined) this.#byName.delete(nameKey(owner, name));
+    if (name !== undefined) this.#named.delete(name, session);
     this.#open.delete(session);
     this.#awake.delete(session);
   }
@@ -426,7 +406,3 @@ const OWN_PARTS = [
   "poolLimits",
   "stop",
 ] as const;
-
-function nameKey(owner: string, name: string): string {
-  return JSON.stringify([owner, name]);
-}
