@@ -35,6 +35,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/guest/denials_sandbox_test.ts",
   ],
   "rewind": [
+    "escape/hibernation_test.ts",
     "sandbox/guest/checkpoint/heap_delta_test.ts",
     "sandbox/guest/checkpoint/parse_test.ts",
     "sandbox/guest/leftovers_sandbox_test.ts",
