@@ -16,6 +16,7 @@ import { compareReports, formatComparison, readReport, type Report } from "./com
 import { checkRows } from "./check_rows.ts";
 import { checkpointRows } from "./checkpoint_rows.ts";
 import { densityRows } from "./density_rows.ts";
+import { execRows } from "./exec_rows.ts";
 import { edgeRows, missingForEdgeModule } from "./edge_rows.ts";
 import { envRows, vectorRows } from "./env_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
@@ -50,6 +51,7 @@ type Measure = (setup: BenchSetup) => Promise<Row[]>;
 
 /** Measurements by the names that `--part` accepts; each has its peers in the same run. */
 const BENCH_PARTS = {
+  exec: [execRows],
   sandbox: [ownProcessRows, sharedProcessRows, poolRows],
   checkpoint: [checkpointRows],
   starts: [startRows],

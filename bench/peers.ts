@@ -39,13 +39,22 @@ export async function runChild(python: string, code: string): Promise<string> {
 }
 
 const LOOP = `
-import sys, json, io, contextlib
+import sys, json, io, contextlib, linecache, traceback
 scope = {"__name__": "__main__"}
 for line in sys.stdin:
-    out = io.StringIO()
+    code, out, value = json.loads(line), io.StringIO(), None
     with contextlib.redirect_stdout(out):
-        exec(json.loads(line), scope)
-    print(json.dumps(out.getvalue()), flush=True)
+        try:
+            try:
+                compiled = compile(code, "<block>", "eval")
+            except SyntaxError:
+                compiled = compile(code, "<block>", "exec")
+            value = eval(compiled, scope)
+            value = value if value is None else repr(value)
+        except Exception:
+            linecache.cache["<block>"] = (len(code), None, code.splitlines(True), "<block>")
+            traceback.print_exc(file=out)
+    print(json.dumps([out.getvalue(), value]), flush=True)
 `;
 
 /** A child that keeps its globals and reads programs from a pipe. */
@@ -67,8 +76,8 @@ export class PersistentPython implements AsyncDisposable {
     this.#reader = this.#process.stdout.pipeThrough(new TextDecoderStream()).getReader();
   }
 
-  /** Runs one program and returns its output. */
-  async exec(code: string): Promise<string> {
+  /** Runs one program and returns its output, with a traceback if it raised, and the value of an expression. */
+  async exec(code: string): Promise<[output: string, value: string | null]> {
     await this.#writer.write(new TextEncoder().encode(`${JSON.stringify(code)}\n`));
     let answer = "";
     while (!answer.endsWith("\n")) {
@@ -84,4 +93,50 @@ export class PersistentPython implements AsyncDisposable {
     await this.#reader.cancel();
     await this.#process.status;
   }
+}
+
+const CHILDREN = `
+import subprocess, sys, time
+code, runs = sys.argv[1], int(sys.argv[2])
+times = []
+for _ in range(runs):
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-I", "-c", code], stdout=subprocess.PIPE)
+    times.append(time.perf_counter() - start)
+print(1000 * sorted(times)[runs // 2])
+`;
+
+/** Runs a program in children that a Python process starts. Returns the median of their times, in milliseconds. */
+export async function timeChildren(python: string, options: { code: string; runs: number }): Promise<number> {
+  return Number(await runNatively(python, [CHILDREN, options.code, String(options.runs)]));
+}
+
+const COUNT = `
+import sys, time
+compiled, seconds, done = compile(sys.argv[1], "<block>", "exec"), float(sys.argv[2]), 0
+start = time.perf_counter()
+while time.perf_counter() < start + seconds:
+    exec(compiled, {})
+    done += 1
+print(done / (time.perf_counter() - start))
+`;
+
+/** Returns how many programs per second so many processes run together, each in a loop. */
+export async function countLoops(
+  python: string,
+  { code, processes, seconds }: { code: string; processes: number; seconds: number },
+): Promise<number> {
+  const loop = () => runNatively(python, [COUNT, code, String(seconds)]);
+  const rates = await Promise.all(Array.from({ length: processes }, loop));
+  return rates.reduce((sum, rate) => sum + Number(rate), 0);
+}
+
+async function runNatively(python: string, args: readonly string[]): Promise<string> {
+  const { success, stdout } = await new Deno.Command(python, {
+    args: ["-I", "-c", ...args],
+    stdin: "null",
+    stderr: "inherit",
+  }).output();
+  if (!success) throw new Error("Cannot measure a peer as its program must run");
+  return new TextDecoder().decode(stdout);
 }

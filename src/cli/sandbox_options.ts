@@ -133,6 +133,12 @@ export interface LazyPoolOptions {
   profile: Profile;
   /** Maximum number of interpreters. */
   size: number;
+  /**
+   * Number of further interpreters that are kept ready.
+   *
+   * @default 0
+   */
+  spare?: number | undefined;
   resetMode: "rewind" | "fresh";
   cacheDir?: string | undefined;
   /**

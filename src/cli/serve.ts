@@ -195,6 +195,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   const source = await openSessionSource(flags, {
     profile,
     size: maxSessions,
+    spare: SPARE_SESSIONS,
     resetMode,
     cacheDir: flags.cacheDir,
     stack,
@@ -290,6 +291,9 @@ function defaultSessions(tokens: number): number {
   const forTokens = Math.min(SESSIONS_PER_TOKEN * Math.max(1, tokens), MAX_DEFAULT_SESSIONS);
   return Math.max(forTokens, navigator.hardwareConcurrency);
 }
+
+/** Interpreters beside those of sessions. One takes the place of a session that is reset or was lost. */
+const SPARE_SESSIONS = 1;
 
 /** Open files of a server without sessions and connections, with some that are open for a moment. */
 const OWN_FILES = 64;

@@ -24,6 +24,7 @@ import { disposeUnless, Lease } from "./lease.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 import type { Session } from "./session.ts";
+import { warmUp } from "./warm_up.ts";
 
 /** Options of {@linkcode SandboxPool}. */
 export interface SandboxPoolOptions extends SandboxOptions {
@@ -33,6 +34,13 @@ export interface SandboxPoolOptions extends SandboxOptions {
    * @default the number of CPU cores
    */
   size?: number | undefined;
+  /**
+   * Number of further sessions, from 0 to 4096, so that a lease need not wait while one that has ended is reset. At most
+   * `size` sessions are leased at the same time.
+   *
+   * @default 0
+   */
+  spare?: number | undefined;
   /**
    * Reset of a session after a lease. `fresh` starts a new interpreter, so that no lease can affect a later
    * one. `rewind` writes the base image back over the heap: it is faster, but only for leases that trust each
@@ -84,7 +92,7 @@ const MAX_CONCURRENT_STARTS = 2 * navigator.hardwareConcurrency;
 export class SandboxPool implements BranchingPool, AsyncDisposable {
   /** {@inheritDoc SessionPool.pairQueue} */
   readonly pairQueue: SerialQueue = new SerialQueue();
-  /** Number of sessions, leased and idle. */
+  /** Maximum number of leases at the same time. */
   readonly size: number;
   readonly #options: SandboxPoolOptions;
   readonly #detected: Promise<readonly LayerReport[]>;
@@ -92,28 +100,29 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   readonly #processOf = new Map<Session, Process>();
   readonly #sessionOf = new WeakMap<SessionLease, Session>();
   readonly #idle: Session[] = [];
+  /** Sessions whose interpreter has run nothing yet. */
+  readonly #cold = new Set<Session>();
   readonly #waiters: Waiter[] = [];
   readonly #busy = new Set<Promise<void>>();
   readonly #starts = new Semaphore(MAX_CONCURRENT_STARTS);
   readonly #compressor = new CheckpointCompressor();
   /** Cancels starts when the pool is disposed. */
   readonly #disposal = new AbortController();
+  /** Number of sessions, leased, idle or being reset. */
   #slots = 0;
+  #leases = 0;
   #disposed = false;
 
   /**
    * Begins to start sessions at once.
    *
-   * @throws {RangeError} if `size` is not an integer from 1 to 4096.
+   * @throws {RangeError} if `size` is not an integer from 1 to 4096, or `spare` not one from 0 to 4096.
    * @throws {TypeError} if `profile` is not a profile or `resetMode` is unknown.
    */
   constructor(options: SandboxPoolOptions) {
-    const { size = navigator.hardwareConcurrency } = options;
-    if (!Number.isInteger(size) || size < 1 || size > MAX_SIZE) {
-      throw new RangeError(
-        `Cannot create pool as 'size' must be from 1 to ${MAX_SIZE}: current value is ${size}`,
-      );
-    }
+    const { size = navigator.hardwareConcurrency, spare = 0 } = options;
+    checkCount("size", size, 1);
+    checkCount("spare", spare, 0);
     checkProfile(options.profile);
     checkResetMode(options.resetMode);
     this.size = size;
@@ -191,23 +200,18 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   ): Promise<{ lease: Lease; session: Session }> {
     signal?.throwIfAborted();
     if (this.#disposed) throw new Error("Cannot acquire session as the pool is disposed");
-    const session = this.#takeIdle(near) ?? await this.#wait(signal);
+    const session = this.#take(near) ?? await this.#wait(signal);
     const release = () => {
+      this.#leases--;
       session.setRecovery(undefined);
       this.#track(this.#reset(session));
+      this.#serveWaiters();
     };
     const fork = (count: number, options?: ForkOptions) => this.#fork(session, count, options);
     const then = once && this.#options.resetMode === "rewind" ? "rewind" as const : undefined;
     const lease = new Lease(session, release, { then, fork, recovery: session });
     this.#sessionOf.set(lease, session);
     return { lease, session };
-  }
-
-  /** Returns the session of an earlier lease if it is idle, otherwise the one that is idle for longest. */
-  #takeIdle(near: SessionLease | undefined): Session | undefined {
-    const earlier = near && this.#sessionOf.get(near);
-    const at = earlier ? this.#idle.indexOf(earlier) : -1;
-    return at < 0 ? this.#idle.shift() : this.#idle.splice(at, 1)[0];
   }
 
   /** Leases sessions in the state of a leased one. */
@@ -252,7 +256,8 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   }
 
   #fill(): void {
-    while (this.#slots < this.size && !this.#disposed) {
+    const { spare = 0 } = this.#options;
+    while (this.#slots < this.size + spare && !this.#disposed) {
       this.#slots++;
       this.#track(this.#add());
     }
@@ -267,6 +272,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     try {
       const session = await (await process.sandbox).openSession();
       this.#processOf.set(session, process);
+      this.#cold.add(session);
       this.#offer(session);
     } catch (error) {
       this.#releaseSlot(process);
@@ -302,10 +308,29 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     return process;
   }
 
+  /** Makes a session available. If it stays idle, its first lease waits for the end of its {@linkcode warmUp}. */
   #offer(session: Session): void {
-    const waiter = this.#waiters.shift();
-    if (waiter) waiter.resolve(session);
-    else this.#idle.push(session);
+    this.#idle.push(session);
+    this.#serveWaiters();
+    if (this.#idle.includes(session) && this.#cold.delete(session)) this.#track(warmUp(session));
+  }
+
+  /** Returns an idle session, that of an earlier lease if possible, unless there are `size` leases. */
+  #take(near?: SessionLease): Session | undefined {
+    if (this.#leases >= this.size) return undefined;
+    const earlier = near && this.#sessionOf.get(near);
+    const at = earlier ? this.#idle.indexOf(earlier) : -1;
+    const session = at < 0 ? this.#idle.shift() : this.#idle.splice(at, 1)[0];
+    if (session) this.#leases++;
+    return session;
+  }
+
+  #serveWaiters(): void {
+    while (this.#waiters.length > 0) {
+      const session = this.#take();
+      if (!session) return;
+      this.#waiters.shift()?.resolve(session);
+    }
   }
 
   async #reset(session: Session): Promise<void> {
@@ -314,12 +339,14 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     if (this.#disposed) return;
     try {
       await session.reset({ mode });
+      if (mode !== "rewind") this.#cold.add(session);
       this.#offer(session);
     } catch {
       if (this.#disposed) return;
       await session[Symbol.asyncDispose]();
       this.#releaseSlot(this.#processOf.get(session));
       this.#processOf.delete(session);
+      this.#cold.delete(session);
       if (this.#waiters.length > 0) this.#fill(); // a waiter gets the next session, or the error of its start
     }
   }
@@ -328,6 +355,13 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     this.#busy.add(work);
     work.finally(() => this.#busy.delete(work));
   }
+}
+
+function checkCount(name: "size" | "spare", count: number, least: number): void {
+  if (Number.isInteger(count) && count >= least && count <= MAX_SIZE) return;
+  throw new RangeError(
+    `Cannot create pool as '${name}' must be from ${least} to ${MAX_SIZE}: current value is ${count}`,
+  );
 }
 
 /** Options of {@linkcode acquireWithin}. */

@@ -29,6 +29,16 @@ Deno.test("SandboxPool refuses an invalid size", () => {
   }
 });
 
+Deno.test("SandboxPool refuses an invalid number of spare sessions", () => {
+  for (const spare of [-1, 0.5, NaN, 5_000]) {
+    assertThrows(
+      () => new SandboxPool({ profile, size: 1, spare }),
+      RangeError,
+      `Cannot create pool as 'spare' must be from 0 to 4096: current value is ${spare}`,
+    );
+  }
+});
+
 Deno.test("SandboxPool refuses an invalid profile before anything starts", () => {
   const none = undefined as unknown as Profile;
   assertThrows(() => new SandboxPool({ profile: none }), TypeError, "'profile' must be a profile");
@@ -96,6 +106,33 @@ Deno.test("SandboxPool leases its session to one caller after the other", async 
       assertEquals([value(result), result.restarted], ["1", undefined]);
     },
   });
+});
+
+Deno.test({
+  name: "SandboxPool leases a spare session while another is reset, and never more than its size",
+  ignore: !linux,
+}, async () => {
+  await using cache = await cacheWithImage();
+  const { cacheDir } = cache;
+  await using pool = new SandboxPool({ profile, size: 1, spare: 1, cacheDir });
+  const first = await pool.acquire();
+  while ((await childrenOf(Deno.pid, cacheDir)).length < 2) await delay(10);
+  await first.session.exec("left = 'behind'");
+  let isLeased = false;
+  const waiting = pool.acquire().then((lease) => {
+    isLeased = true;
+    return lease;
+  });
+  await delay(500); // the spare session starts in this time
+  assertEquals(isLeased, false);
+  await first[Symbol.asyncDispose]();
+  await using second = await waiting;
+  assertEquals(value(await second.session.exec("'left' in globals()")), "False");
+  const controller = new AbortController();
+  const third = pool.acquire({ signal: controller.signal });
+  await delay(500); // the first session is reset in this time
+  controller.abort(new Error("enough"));
+  await assertRejects(() => third, Error, "enough");
 });
 
 Deno.test("SandboxPool.acquire() makes sessions with equal seeds reproducible", async () => {

@@ -38,6 +38,8 @@ export interface SessionSourceOptions {
   readonly profile: Profile;
   /** Number of sessions of this process. */
   readonly size: number;
+  /** Number of further interpreters that are kept ready. */
+  readonly spare: number;
   readonly resetMode: "rewind" | "fresh";
   readonly cacheDir?: string | undefined;
   readonly stack: AsyncDisposableStack;

@@ -132,6 +132,7 @@ export const CALLED_BY_GUEST: readonly string[] = [
   "malloc",
   "free",
   "sbrk",
+  "emscripten_get_sbrk_ptr",
   "emscripten_stack_init",
   "emscripten_stack_get_base",
   "emscripten_stack_get_end",
@@ -163,6 +164,8 @@ export interface PythonExports {
   malloc(bytes: number): Pointer;
   free(address: Pointer): void;
   sbrk(bytes: number): Pointer;
+  /** Returns where the address of the heap's end is. */
+  emscripten_get_sbrk_ptr(): Pointer;
   emscripten_stack_init(): void;
   emscripten_stack_get_base(): Pointer;
   emscripten_stack_get_end(): Pointer;

@@ -165,6 +165,8 @@ export class HeapLimit {
   readonly #exports: () => PythonExports;
   #bytes = Infinity;
   #resize: (bytes: number) => boolean = () => false;
+  /** Where the address of the heap's end is; 0 until it is needed. */
+  #endPointer = 0;
 
   /** @param exports Returns the functions of the instance. */
   constructor(exports: () => PythonExports) {
@@ -188,10 +190,13 @@ export class HeapLimit {
 
   /**
    * Peak size of the heap since the start or the last rewind, in bytes, as `malloc` returns no memory. What a limit below
-   * the size of the heap took from the program counts.
+   * the size of the heap took from the program counts. It is read from memory, since a call of C takes a new stack, which
+   * for `sbrk` would be a quarter of the time of a short exec.
    */
   get peakBytes(): number {
-    return this.#exports().sbrk(0) >>> 0;
+    const { memory, emscripten_get_sbrk_ptr } = this.#exports();
+    this.#endPointer ||= emscripten_get_sbrk_ptr() >>> 0;
+    return new Uint32Array(memory.buffer)[this.#endPointer / 4] ?? 0;
   }
 
   /** Grows the heap to a size, if it is smaller. Throws if it cannot be so large. */
@@ -210,7 +215,7 @@ export class HeapLimit {
     const { memory, sbrk } = this.#exports();
     const { byteLength } = memory.buffer;
     if (byteLength <= bytes) return;
-    const free = byteLength - (sbrk(0) >>> 0);
+    const free = byteLength - this.peakBytes;
     sbrk(Math.max(0, Math.min(byteLength - bytes, free)) & ~15);
   }
 

@@ -8,8 +8,11 @@ MAX_VALUES = 99_000
 MAX_BYTES = 16 * 2**20 - 1024
 """The host kills an interpreter that sends more. This check makes sure that a program cannot."""
 
-_dumps = json.dumps
-_loads = json.loads
+SCALARS = frozenset((str, int, float, bool, type(None)))
+
+_encode = json.JSONEncoder(allow_nan=False).encode
+_decode = json.JSONDecoder().decode
+"""Saved, as `json.dumps` and `json.loads` make a new encoder or look for the encoding at each call."""
 
 
 class ToolError(Exception):
@@ -52,6 +55,8 @@ class Tool:
         return list(self.parameters.get("properties", ()))
 
     def _arguments(self, args, kwargs):
+        if not args:
+            return kwargs
         names = self._names()
         if len(args) > len(names):
             raise TypeError(f"{self.__name__}() takes {len(names)} arguments but {len(args)} were given")
@@ -94,7 +99,7 @@ def _send(name, arguments):
     if _left[0] <= 0:
         raise ToolError(f"the budget of {_left[1]} host tool calls in one block is used up")
     _check_shape(name, arguments)
-    payload = _dumps({"call": _calls[0] + 1, "name": name, "arguments": arguments}, allow_nan=False)
+    payload = _encode({"call": _calls[0] + 1, "name": name, "arguments": arguments})
     if len(payload) > MAX_BYTES:
         raise ToolError(f"the arguments of {name!r} have more than {MAX_BYTES} bytes")
     _left[0] -= 1
@@ -104,6 +109,8 @@ def _send(name, arguments):
 
 
 def _check_shape(name, arguments):
+    if len(arguments) < MAX_VALUES - 1 and SCALARS.issuperset(map(type, arguments.values())):
+        return
     level, values = [arguments], 0
     for _ in range(MAX_DEPTH):
         values += len(level) + sum(isinstance(part, (dict, list, tuple)) for part in level)
@@ -122,16 +129,15 @@ def _parts(value):
 
 
 def _collect(ms):
-    """Waits for replies, for at most `ms`, and delivers them."""
+    """Waits for a reply, for at most `ms`, and delivers it. The worker takes one in each wait."""
     if not _bridge.wait(ms):
         return
-    while payload := _bridge.take_reply():
-        reply = _loads(payload)
-        future = _waiting.get(reply["call"])
-        if future is None:
-            _replies[reply["call"]] = reply
-        elif not future.done():
-            future.set_result(reply)
+    reply = _decode(_bridge.take_reply().decode("utf-8", "surrogatepass"))
+    future = _waiting.get(reply["call"])
+    if future is None:
+        _replies[reply["call"]] = reply
+    elif not future.done():
+        future.set_result(reply)
 
 
 def _result(reply):
