@@ -60,7 +60,7 @@ Deno.test("no address reaches a file outside of the folder", async () => {
     }
   }
   const { text } = await read(viewer, "/runs");
-  assertFalse(text.includes("secret") || text.includes("link.jsonl") || text.includes("hidden"));
+  assertFalse(text.includes("secret") || text.includes("link.jsonl") || text.includes("hidden.jsonl"));
   assertEquals((await read(viewer, "/runs/alias.jsonl")).status, 200); // a link within the folder
 });
 
@@ -219,7 +219,7 @@ Deno.test("branches are shown as a tree", async () => {
   const viewer = await open(folder);
   for (const number of [1, 2]) {
     const { text } = await read(viewer, `/runs/a.jsonl/episodes/${number}`);
-    assertStringIncludes(text, `href="/runs/a.jsonl/episodes/2#turn-2"`);
+    assertStringIncludes(text, `href="/runs/a.jsonl/episodes/2?turn=2#turn-2"`);
     assertStringIncludes(text, "from turn 2");
   }
   assertFalse((await read(viewer, "/runs/a.jsonl/episodes/3")).text.includes("Branches"));
