@@ -1,6 +1,6 @@
 import type { FC } from "hono/jsx";
-import { messageLimits, rangeOf, toPlaceSearch } from "../episode_place.ts";
-import { type DamagedRow, type EpisodeView, turnsOfMessages } from "../episode_view.ts";
+import { messageLimits, rangeOf, toPlaceSearch } from "../episode/episode_place.ts";
+import { type DamagedRow, type EpisodeView, turnsOfMessages } from "../episode/episode_view.ts";
 import type { OpenRun } from "../run_store.ts";
 import { RunName, taskHref } from "./compare_page.tsx";
 import { formatMs, formatNumber } from "./format.ts";

@@ -1,5 +1,5 @@
 import type { FC } from "hono/jsx";
-import type { EpisodePreview } from "../episode_preview.ts";
+import type { EpisodePreview } from "../episode/episode_preview.ts";
 import { type EpisodeQuery, type SortName, toSearch } from "../episode_query.ts";
 import type { EpisodeTable } from "../index/episode_table.ts";
 import type { OpenRun } from "../run_store.ts";

@@ -1,8 +1,8 @@
 import type { FC } from "hono/jsx";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import type { BranchNode } from "../branch_tree.ts";
-import { type EpisodePlace, messageLimits, rangeOf, toPlaceSearch } from "../episode_place.ts";
-import { type DamagedRow, type EpisodeView, turnsOfMessages } from "../episode_view.ts";
+import type { BranchNode } from "../episode/branch_tree.ts";
+import { type EpisodePlace, messageLimits, rangeOf, toPlaceSearch } from "../episode/episode_place.ts";
+import { type DamagedRow, type EpisodeView, turnsOfMessages } from "../episode/episode_view.ts";
 import type { OpenRun } from "../run_store.ts";
 import { formatBytes, formatMs, formatNumber } from "./format.ts";
 import { episodeHref, Page, Reward, runHref } from "./layout.tsx";
@@ -118,7 +118,7 @@ const Turns: FC<{ episode: EpisodeView; turnHref: (turn: number) => string }> = 
   return (
     <section>
       <h2 id="turns">Turns</h2>
-      <div class="plots">
+      <div class="plots single">
         <TurnTimes
           turns={plotted.map(({ turn, policyMs, envMs, usage, reward }) => ({
             turn,

@@ -11,10 +11,11 @@ export function formatNumber(value: number | null | undefined): string {
   return value.toLocaleString("en", { maximumFractionDigits: size >= 100 ? 1 : 4 });
 }
 
-/** Formats a number for the axis of a plot, in at most seven characters. */
+/** Formats a number for the axis of a plot, in at most seven characters: one with an exponent has one digit. */
 export function formatAxis(value: number): string {
   const size = Math.abs(value);
-  if (size < 10_000 || size >= LARGE) return formatNumber(+value.toPrecision(size < 10_000 ? 3 : 2));
+  if (size >= LARGE || size < SMALL) return formatNumber(+value.toPrecision(1));
+  if (size < 10_000) return formatNumber(+value.toPrecision(3));
   return value.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });
 }
 

@@ -6,8 +6,8 @@ import {
   type MessageRange,
   previousFrom,
   textLimit,
-} from "../message_range.ts";
-import { type CallView, type EpisodeView, turnsOfMessages, type TurnView } from "../episode_view.ts";
+} from "../episode/message_range.ts";
+import { type CallView, type EpisodeView, turnsOfMessages, type TurnView } from "../episode/episode_view.ts";
 import { formatBytes, formatMs, formatNumber } from "./format.ts";
 import { Code, plainLabel, SafeText, splitFences, splitReasoning } from "./safe_text.tsx";
 import { Picture, ShownObject } from "./shown_objects.tsx";

@@ -40,16 +40,34 @@ const Figure: FC<FigureProps> = ({ title, summary, keys, columns, rows, children
     </svg>
     <details>
       <summary>Table of “{title}”</summary>
-      <div class="scroll" tabindex={0} role="region" aria-label={`Table: ${title}`}>
-        <table>
-          <thead>
-            <tr>{columns.map((name) => <th scope="col">{name}</th>)}</tr>
-          </thead>
-          <tbody>{rows.map((row) => <tr>{row.map((cell) => <td class="number">{cell}</td>)}</tr>)}</tbody>
-        </table>
-      </div>
+      <DataTable title={`Table: ${title}`} columns={columns} rows={rows} />
     </details>
   </figure>
+);
+
+interface TableProps {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Child[])[];
+}
+
+/** A table among plots, of their height. */
+export const TableFigure: FC<TableProps> = ({ title, columns, rows }) => (
+  <figure class="plot table">
+    <figcaption>{title}</figcaption>
+    <DataTable title={title} columns={columns} rows={rows} />
+  </figure>
+);
+
+const DataTable: FC<TableProps> = ({ title, columns, rows }) => (
+  <div class="scroll" tabindex={0} role="region" aria-label={title}>
+    <table>
+      <thead>
+        <tr>{columns.map((name) => <th scope="col" class="number">{name}</th>)}</tr>
+      </thead>
+      <tbody>{rows.map((row) => <tr>{row.map((cell) => <td class="number">{cell}</td>)}</tr>)}</tbody>
+    </table>
+  </div>
 );
 
 const Axes: FC<{ low: number; high: number | string; from: string; to: string }> = (

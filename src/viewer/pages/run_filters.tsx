@@ -48,11 +48,11 @@ export const Filters: FC<{ name: string; query: EpisodeQuery; details: RunDetail
       options={REWARD_CHOICES.map((choice) => [choice, CHOICE_NAMES[choice]])}
     />
     <label>
-      from
+      Reward from
       <input name="min" value={textOf(query.minReward)} inputmode="decimal" size={5} autocomplete="off" />
     </label>
     <label>
-      to
+      Reward to
       <input name="max" value={textOf(query.maxReward)} inputmode="decimal" size={5} autocomplete="off" />
     </label>
     <Select

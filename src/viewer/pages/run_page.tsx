@@ -4,7 +4,7 @@ import type { RunDetails } from "../run_summary.ts";
 import { EpisodeList, type EpisodeListProps } from "./episode_list.tsx";
 import { formatBytes, formatKnown, formatMs, formatNumber } from "./format.ts";
 import { Page, runHref, Time } from "./layout.tsx";
-import { HistogramPlot, RewardCurve, TaskCurve } from "./plots.tsx";
+import { HistogramPlot, RewardCurve, TableFigure, TaskCurve } from "./plots.tsx";
 import { Filters } from "./run_filters.tsx";
 import { plainLabel, SafeText } from "./safe_text.tsx";
 
@@ -39,6 +39,8 @@ export const RunPage: FC<RunPageProps> = (props) => {
           {details.curve.length > 0 && <RewardCurve points={details.curve} />}
           {details.taskMeans.length > 0 && <TaskCurve means={details.taskMeans} />}
           {details.reward && <HistogramPlot title="Reward of an episode" histogram={details.rewards} />}
+          {details.passRates.length > 0 && <PassTable details={details} />}
+          {details.parts.length > 0 && <PartTable details={details} />}
           {details.parts.slice(0, PLOTTED_PARTS).map((part) => (
             <HistogramPlot
               title={`Part of the reward: ${plainLabel(part.name, 40)}`}
@@ -91,17 +93,15 @@ const Figures: FC<RunPageProps> = ({ run: { file }, query, details }) => {
         </div>
         <Figure name="Size" value={formatBytes(file.size)} />
       </dl>
-      {hasInterval && (
-        <p class="note">
-          {`The interval is 95 %, over ${formatNumber(reward.count)} groups (${
-            reward.method === "bootstrap" ? "bootstrap" : "normal approximation"
-          }); the mean is that of the groups' means.`}
-        </p>
-      )}
-      <div class="tables">
-        {details.passRates.length > 1 && <PassTable details={details} />}
-        {details.parts.length > 0 && <PartTable details={details} />}
-      </div>
+      <p class="note">
+        {`The mean reward is that of the groups' means${
+          hasInterval
+            ? `; its interval is 95 %, over ${formatNumber(reward.count)} groups (${
+              reward.method === "bootstrap" ? "bootstrap" : "normal approximation"
+            })`
+            : ""
+        }.`}
+      </p>
     </>
   );
 };
@@ -116,53 +116,20 @@ const Figure: FC<{ name: string; value: string | number }> = ({ name, value }) =
 );
 
 const PassTable: FC<{ details: RunDetails }> = ({ details: { passRates } }) => (
-  <table class="parts">
-    <caption>Groups of n samples</caption>
-    <thead>
-      <tr>
-        <th scope="col" class="number">n</th>
-        <th scope="col" class="number">pass@n: one is right</th>
-        <th scope="col" class="number">pass^n: all are right</th>
-        <th scope="col" class="number">Groups</th>
-      </tr>
-    </thead>
-    <tbody>
-      {passRates.map(({ k, any, all, groups }) => (
-        <tr>
-          <th scope="row" class="number">{k}</th>
-          <td class="number">{formatNumber(any)}</td>
-          <td class="number">{formatNumber(all)}</td>
-          <td class="number">{formatNumber(groups)}</td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+  <TableFigure
+    title="pass@n and pass^n"
+    columns={["n", "pass@n", "pass^n", "Groups"]}
+    rows={passRates.map(({ k, any, all, groups }) => [`${k}`, ...[any, all, groups].map(formatNumber)])}
+  />
 );
 
 const PartTable: FC<{ details: RunDetails }> = ({ details: { parts } }) => (
-  <table class="parts">
-    <caption>Parts of the reward</caption>
-    <thead>
-      <tr>
-        <th scope="col">Part</th>
-        <th scope="col" class="number">Mean</th>
-        <th scope="col" class="number">Least</th>
-        <th scope="col" class="number">Most</th>
-        <th scope="col" class="number">Episodes</th>
-      </tr>
-    </thead>
-    <tbody>
-      {parts.map(({ name, mean, count, values: { low, high } }) => (
-        <tr>
-          <th scope="row">
-            <SafeText text={name} limit={60} />
-          </th>
-          <td class="number">{formatNumber(mean)}</td>
-          <td class="number">{formatNumber(low)}</td>
-          <td class="number">{formatNumber(high)}</td>
-          <td class="number">{formatNumber(count)}</td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+  <TableFigure
+    title="Parts of the reward"
+    columns={["Part", "Mean", "Least", "Most", "Episodes"]}
+    rows={parts.map(({ name, mean, count, values: { low, high } }) => [
+      <SafeText text={name} limit={60} />,
+      ...[mean, low, high, count].map(formatNumber),
+    ])}
+  />
 );

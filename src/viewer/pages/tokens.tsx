@@ -1,6 +1,6 @@
 import type { FC } from "hono/jsx";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import type { EpisodeView, TokensView } from "../episode_view.ts";
+import type { EpisodeView, TokensView } from "../episode/episode_view.ts";
 import { formatNumber } from "./format.ts";
 import { plainLabel } from "./safe_text.tsx";
 

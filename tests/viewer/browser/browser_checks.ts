@@ -24,14 +24,19 @@ const SCREENSHOTS = decodeURIComponent(new URL("../../../dist/browser", import.m
 
 const PAGES: Readonly<Record<string, string>> = {
   runs: "/runs",
+  found: "/runs?find=qwen&sort=reward&order=desc",
   run: "/runs/baseline.jsonl",
   filtered: "/runs/baseline.jsonl?reward=wrong&tool=error&sort=time&order=desc",
   empty: "/runs/baseline.jsonl?text=nowhere",
+  texts: "/runs/baseline.jsonl?text=42&texts=1&min=1",
+  numbers: "/runs/numbers.jsonl",
   groups: "/runs/baseline.jsonl/groups",
   episode: "/runs/full.jsonl/episodes/1",
   branches: "/runs/full.jsonl/episodes/3",
+  "long-end": "/runs/long.jsonl/episodes/1?turn=400",
   damaged: "/runs/full.jsonl/episodes/5",
   compare: "/runs/compare?run=baseline.jsonl&run=trained%2Fstep-200.jsonl",
+  "compare-task": "/runs/compare?run=baseline.jsonl&run=trained%2Fstep-200.jsonl&task=task-3&sample=2",
   "compare-one": "/runs/compare?run=baseline.jsonl",
   hostile: "/runs/hostile.jsonl/episodes/1",
   "hostile-run": "/runs/hostile.jsonl",
@@ -147,7 +152,7 @@ test("the keyboard alone selects runs, opens episodes and turns, and reaches the
     await page.keyboard.press("Space");
     selected++;
   }
-  assertEquals(await page.locator("input[name=run]:disabled").count(), 3); // only two can be compared
+  assertEquals(await page.locator("input[name=run]:disabled").count(), 5); // only two can be compared
   await page.keyboard.press("Enter");
   await page.waitForURL("**/compare?**");
   await page.goto(`${url}/runs/full.jsonl/episodes/1`);

@@ -1,4 +1,4 @@
-import type { Message } from "../message.ts";
+import type { Message } from "../../message.ts";
 import { type MessageLimits, type MessageRange, messageRange } from "./message_range.ts";
 
 /** What of an episode its page shows. */

@@ -1,4 +1,4 @@
-import type { Message } from "../message.ts";
+import type { Message } from "../../message.ts";
 
 /** Messages of a page. */
 const PAGE_MESSAGES = 300;

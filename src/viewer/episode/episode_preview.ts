@@ -1,6 +1,6 @@
-import { type Message, messageText } from "../message.ts";
-import { parseRow, readBytes } from "./index/run_index.ts";
-import type { OpenRun } from "./run_store.ts";
+import { type Message, messageText } from "../../message.ts";
+import { parseRow, readBytes } from "../index/run_index.ts";
+import type { OpenRun } from "../run_store.ts";
 
 /** Beginnings of the texts of an episode, for a list. */
 export interface EpisodePreview {
