@@ -47,7 +47,7 @@ export function quantileOf(sorted: ArrayLike<number>, share: number): number {
   const below = Math.floor(position);
   const low = sorted[below] ?? NaN;
   const high = sorted[Math.min(below + 1, sorted.length - 1)] ?? NaN;
-  return low + (high - low) * (position - below);
+  return low === high ? low : low + (high - low) * (position - below); // both may be infinite
 }
 
 /**

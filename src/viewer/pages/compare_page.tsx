@@ -2,7 +2,7 @@ import type { FC } from "hono/jsx";
 import type { ComparedTask, RunComparison } from "../compare_runs.ts";
 import { pageOfRows } from "../episode_query.ts";
 import type { OpenRun } from "../run_store.ts";
-import { formatChange, formatMs, formatNumber } from "./format.ts";
+import { formatChange, formatMs, formatNumber, signOf } from "./format.ts";
 import { BASE, episodeHref, Page, Pager, Reward, runHref } from "./layout.tsx";
 import { SafeText } from "./safe_text.tsx";
 
@@ -148,7 +148,7 @@ const FigureTable: FC<{ comparison: RunComparison }> = ({ comparison: { figures 
               {Number.isNaN(change)
                 ? "–"
                 : unit === "ms"
-                ? `${change < 0 ? "−" : "+"}${formatMs(Math.abs(change))}`
+                ? `${signOf(change)}${formatMs(Math.abs(change))}`
                 : formatChange(change)}
             </td>
           </tr>

@@ -30,7 +30,12 @@ export function formatKnown(count: number | undefined): string {
 
 /** Formats a change with its sign. */
 export function formatChange(value: number): string {
-  return `${value > 0 ? "+" : value < 0 ? "−" : "±"}${formatNumber(Math.abs(value))}`;
+  return signOf(value) + formatNumber(Math.abs(value));
+}
+
+/** Returns the sign of a change. */
+export function signOf(value: number): string {
+  return value > 0 ? "+" : value < 0 ? "−" : "±";
 }
 
 /** Formats a duration. */

@@ -47,11 +47,11 @@ export const GroupsPage: FC<GroupsPageProps> = ({ run, query, rows, details: { g
           <thead>
             <tr>
               <th scope="col">Group</th>
+              <th scope="col">Rewards of the samples</th>
               <th scope="col" class="number">Episodes</th>
               <th scope="col" class="number">Right</th>
               <th scope="col" class="number">Mean reward</th>
               {sizes.map((k) => <th scope="col" class="number">{`pass@${k}`}</th>)}
-              <th scope="col">Rewards of the samples</th>
             </tr>
           </thead>
           <tbody>
@@ -65,6 +65,13 @@ export const GroupsPage: FC<GroupsPageProps> = ({ run, query, rows, details: { g
                       <SafeText text={group || "(no name)"} limit={100} />
                     </a>
                   </th>
+                  <td class="samples">
+                    {(samples.get(names[at] ?? 0) ?? []).map((row) => (
+                      <a href={episodeHref(name, row, `?${new URLSearchParams({ group })}`)}>
+                        <Reward value={table.columns.reward[row] ?? NaN} />
+                      </a>
+                    ))}
+                  </td>
                   <td class="number">{episodes[at]}</td>
                   <td class="number">{`${rightCount} of ${count}`}</td>
                   <td class="number">{formatNumber(meanOf(at))}</td>
@@ -73,13 +80,6 @@ export const GroupsPage: FC<GroupsPageProps> = ({ run, query, rows, details: { g
                       {k > count ? "–" : formatNumber(passAt(k, { count, right: rightCount }))}
                     </td>
                   ))}
-                  <td class="samples">
-                    {(samples.get(names[at] ?? 0) ?? []).map((row) => (
-                      <a href={episodeHref(name, row, `?${new URLSearchParams({ group })}`)}>
-                        <Reward value={table.columns.reward[row] ?? NaN} />
-                      </a>
-                    ))}
-                  </td>
                 </tr>
               );
             })}
