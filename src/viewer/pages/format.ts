@@ -2,13 +2,20 @@
 const LARGE = 1e12;
 const SMALL = 1e-4;
 
+// Made once, as toLocaleString() makes one for each number, which takes longer than the rest of a page.
+const FORMATS = {
+  short: new Intl.NumberFormat("en", { maximumFractionDigits: 1 }),
+  exact: new Intl.NumberFormat("en", { maximumFractionDigits: 4 }),
+  compact: new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }),
+};
+
 /** Formats a number with at most four decimal places; an en dash for none. */
 export function formatNumber(value: number | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
   if (size === Infinity) return value > 0 ? "∞" : "−∞";
   if (size >= LARGE || (size > 0 && size < SMALL)) return toScientific(value);
-  return value.toLocaleString("en", { maximumFractionDigits: size >= 100 ? 1 : 4 });
+  return FORMATS[size >= 100 ? "short" : "exact"].format(value);
 }
 
 /** Formats a number for the axis of a plot, in at most seven characters: one with an exponent has one digit. */
@@ -16,7 +23,7 @@ export function formatAxis(value: number): string {
   const size = Math.abs(value);
   if (size >= LARGE || size < SMALL) return formatNumber(+value.toPrecision(1));
   if (size < 10_000) return formatNumber(+value.toPrecision(3));
-  return value.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });
+  return FORMATS.compact.format(value);
 }
 
 function toScientific(value: number): string {

@@ -199,9 +199,7 @@ const Prose: FC<{ text: string; limit: number }> = ({ text, limit }) => (
         )
         : <Code code={part.text} language={part.language} limit={limit} />
     )}
-    {text.length > limit && (
-      <p class="more">{`… ${(text.length - limit).toLocaleString("en")} more characters`}</p>
-    )}
+    {text.length > limit && <p class="more">{`… ${formatNumber(text.length - limit)} more characters`}</p>}
   </>
 );
 

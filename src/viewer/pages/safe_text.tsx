@@ -1,5 +1,6 @@
 import { type Child, createContext, type FC, useContext } from "hono/jsx";
 import { codeTokens } from "../code_tokens.ts";
+import { formatNumber } from "./format.ts";
 
 /**
  * Characters that are not shown as themselves: controls, those that change the direction of text or hide it, and half
@@ -29,7 +30,7 @@ export const SafeText: FC<{ text: string; limit?: number | undefined }> = (
 /** Says how much of a text is left out. */
 const Remainder: FC<{ text: string; limit: number }> = ({ text, limit }) =>
   text.length > limit
-    ? <span class="more">… {(text.length - limit).toLocaleString("en")} more characters</span>
+    ? <span class="more">{`… ${formatNumber(text.length - limit)} more characters`}</span>
     : null;
 
 /** Code with colours. */

@@ -1,6 +1,7 @@
 import { fromBase64 } from "../../base64.ts";
 import type { FC } from "hono/jsx";
 import type { MimeBundle } from "../../sandbox/exec.ts";
+import { formatNumber } from "./format.ts";
 import { Code, SafeText } from "./safe_text.tsx";
 
 /** Types of images that a browser decodes. They are shown from `data:` addresses, as nothing else is loaded. */
@@ -43,7 +44,7 @@ export const Picture: FC<{ type: string; data: string; label: string }> = ({ typ
   const size = isShown ? imageSize(decodeHead(base64)) : undefined;
   if (size === undefined) {
     const text = `${type}: ${
-      data.length.toLocaleString("en")
+      formatNumber(data.length)
     } characters of base64, which are no image that is shown`;
     return (
       <p class="note">
