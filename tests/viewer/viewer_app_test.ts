@@ -144,7 +144,10 @@ Deno.test("the groups have pass@n", async () => {
 });
 
 Deno.test("the filtered episodes are exported unchanged, and as CSV without formulas", async () => {
-  const lines = [rowOf({ id: "=1+1", reward: 0 }), rowOf({ id: 'a "b", c', reward: 1 })];
+  const lines = [
+    rowOf({ id: "=1+1", reward: 0 }),
+    rowOf({ id: 'a "b", c', reward: 1, rewardParts: { "format, x": 0.5 } }),
+  ];
   await using folder = await TempFolder.of({ "a.jsonl": `${lines.join("\n")}\n` });
   const viewer = await openViewer(folder);
   assertEquals((await readPage(viewer, "/runs/a.jsonl/export.jsonl?reward=right")).text, `${lines[1]}\n`);
@@ -152,6 +155,8 @@ Deno.test("the filtered episodes are exported unchanged, and as CSV without form
   assertStringIncludes(headers.get("content-disposition") ?? "", "attachment");
   assertStringIncludes(text, "1,'=1+1,");
   assertStringIncludes(text, `2,"a ""b"", c",`);
+  assertStringIncludes(text, `,"part:format, x"\r\n`);
+  assertEquals(text.trimEnd().split("\r\n").map((line) => line.endsWith(",0.5")), [false, false, true]);
 });
 
 Deno.test("the events of a run follow its file", async () => {

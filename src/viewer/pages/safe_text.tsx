@@ -3,13 +3,14 @@ import { codeTokens } from "../code_tokens.ts";
 import { formatNumber } from "./format.ts";
 
 /**
- * Characters that are not shown as themselves: controls, those that change the direction of text or hide it, and half
- * surrogates. A terminal or a browser could be misled by them.
+ * Characters that are not shown as themselves: controls, those that change the direction of text or are not visible, and
+ * half surrogates. A terminal or a reader could be misled by them.
  */
 const HIDDEN = // deno-lint-ignore no-control-regex
-  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Cs}/gu;
+  /(?![\u200c\u200d\ufe0e\ufe0f])[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 
-const HIDDEN_RUN = new RegExp(`(?:${HIDDEN.source})+`, HIDDEN.flags);
+/** Joiners and selectors are parts of words and emoji, but more than two in a row are not. */
+const HIDDEN_RUN = new RegExp(`(?:${HIDDEN.source})+|[\\u200c\\u200d\\ufe0e\\ufe0f]{3,}`, HIDDEN.flags);
 
 /** Characters of a text that a page shows. */
 const SHOWN_CHARACTERS = 20_000;
@@ -72,7 +73,7 @@ function visiblePieces(text: string): Child[] {
   let from = 0;
   for (const { index, 0: characters } of text.matchAll(HIDDEN_RUN)) {
     if (index > from) pieces.push(text.slice(from, index));
-    pieces.push(<span class="hidden-char">{characters.replace(HIDDEN, codeOf)}</span>);
+    pieces.push(<span class="hidden-char">{codesOf(characters)}</span>);
     from = index + characters.length;
   }
   if (from < text.length) pieces.push(text.slice(from));
@@ -81,13 +82,18 @@ function visiblePieces(text: string): Child[] {
 
 /** Returns a name for use in a title or a label: one line without hidden characters. */
 export function plainLabel(text: string, limit = 120): string {
-  const shown = text.slice(0, limit).replace(HIDDEN, codeOf).replace(/\s+/g, " ");
+  const shown = text.slice(0, limit).replace(HIDDEN_RUN, codesOf).replace(/\s+/g, " ");
   return text.length > limit ? `${shown}…` : shown;
+}
+
+function codesOf(characters: string): string {
+  return Array.from(characters, codeOf).join("");
 }
 
 function codeOf(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16);
-  return code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u${code.length > 4 ? `{${code}}` : code}`;
+  if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
+  return `\\u${code.length > 4 ? `{${code}}` : code.padStart(4, "0")}`;
 }
 
 /** Splits a reply into the reasoning in its leading `<think>` block and the rest. A block that is not closed is all of it. */
