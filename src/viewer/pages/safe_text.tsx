@@ -3,14 +3,12 @@ import { codeTokens } from "../code_tokens.ts";
 import { formatNumber } from "./format.ts";
 
 /**
- * Characters that are not shown as themselves: controls, those that change the direction of text or are not visible, and
- * half surrogates. A terminal or a reader could be misled by them.
+ * Runs of characters that are not shown as themselves: controls, those that change the direction of text or are not
+ * visible, and half surrogates. A terminal or a reader could be misled by them. Joiners and selectors are parts of words
+ * and emoji, but more than two in a row are not.
  */
 const HIDDEN = // deno-lint-ignore no-control-regex
-  /(?![\u200c\u200d\ufe0e\ufe0f])[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
-
-/** Joiners and selectors are parts of words and emoji, but more than two in a row are not. */
-const HIDDEN_RUN = new RegExp(`(?:${HIDDEN.source})+|[\\u200c\\u200d\\ufe0e\\ufe0f]{3,}`, HIDDEN.flags);
+  /(?:(?![\u200c\u200d\ufe0e\ufe0f])[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\p{Cs}\p{Default_Ignorable_Code_Point}])+|[\u200c\u200d\ufe0e\ufe0f]{3,}/gu;
 
 /** Characters of a text that a page shows. */
 const SHOWN_CHARACTERS = 20_000;
@@ -71,7 +69,7 @@ const Visible: FC<{ text: string }> = ({ text }) => {
 function visiblePieces(text: string): Child[] {
   const pieces: Child[] = [];
   let from = 0;
-  for (const { index, 0: characters } of text.matchAll(HIDDEN_RUN)) {
+  for (const { index, 0: characters } of text.matchAll(HIDDEN)) {
     if (index > from) pieces.push(text.slice(from, index));
     pieces.push(<span class="hidden-char">{codesOf(characters)}</span>);
     from = index + characters.length;
@@ -82,7 +80,7 @@ function visiblePieces(text: string): Child[] {
 
 /** Returns a name for use in a title or a label: one line without hidden characters. */
 export function plainLabel(text: string, limit = 120): string {
-  const shown = text.slice(0, limit).replace(HIDDEN_RUN, codesOf).replace(/\s+/g, " ");
+  const shown = text.slice(0, limit).replace(HIDDEN, codesOf).replace(/\s+/g, " ");
   return text.length > limit ? `${shown}…` : shown;
 }
 
