@@ -1,7 +1,11 @@
 import { type Context, Hono } from "hono";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import viewerScript from "./assets/viewer.js" with { type: "text" };
-import viewerStyle from "./assets/viewer.css" with { type: "text" };
+import episodeStyle from "./assets/episode.css" with { type: "text" };
+import narrowStyle from "./assets/narrow.css" with { type: "text" };
+import pageStyle from "./assets/page.css" with { type: "text" };
+import plotsStyle from "./assets/plots.css" with { type: "text" };
+import tablesStyle from "./assets/tables.css" with { type: "text" };
 import { branchTreeOf } from "./episode/branch_tree.ts";
 import { compareRuns, samplesOfTask } from "./compare_runs.ts";
 import { type EpisodeQuery, filtersOf, pageOfRows, parseQuery, toSearch } from "./episode_query.ts";
@@ -39,6 +43,8 @@ const LIST_WAIT_MS = 800;
 /** Milliseconds that an export waits for a file that is read. */
 const EXPORT_WAIT_MS = 10 * 60_000;
 
+const STYLE = [pageStyle, tablesStyle, plotsStyle, episodeStyle, narrowStyle].join("");
+
 /** Scripts and styles come from this server; nothing else is loaded, and forms are sent to it. */
 const POLICY = [
   "default-src 'none'",
@@ -72,7 +78,7 @@ export function viewerApp({ folder, tokenizer, signal }: ViewerOptions): Hono {
     headers.set("cross-origin-opener-policy", "same-origin");
     headers.set("cross-origin-resource-policy", "same-origin");
   });
-  app.get(`${BASE}/assets/viewer.css`, (c) => asset(c, viewerStyle, "text/css"));
+  app.get(`${BASE}/assets/viewer.css`, (c) => asset(c, STYLE, "text/css"));
   app.get(`${BASE}/assets/viewer.js`, (c) => asset(c, viewerScript, "text/javascript"));
   app.get(BASE, async (c) => c.html(await listRuns(store, parseRunQuery(parametersOf(c)))));
   app.get(`${BASE}/compare`, (c) => compare(c, store));

@@ -124,6 +124,7 @@ Deno.test("the page of a run has pages of episodes and keeps the filter in its l
   assertEquals(listed(text).length, 20);
   assertEquals(listed(text).at(-1), 1); // the first episode took the longest
   assertStringIncludes(text, "/runs/a.jsonl/episodes/1?sort=time");
+  assertStringIncludes(text, `href="/runs/a.jsonl?order=desc#episodes">Newest first`);
 });
 
 Deno.test("the next and previous episode are those of the list", async () => {

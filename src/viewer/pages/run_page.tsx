@@ -19,6 +19,8 @@ export interface RunPageProps extends EpisodeListProps {
 /** Parts of the reward with a histogram. */
 const PLOTTED_PARTS = 6;
 
+const NEWEST_FIRST = { sort: "file", descending: true, page: 1 } as const;
+
 /** The page of a run: figures, plots, filters and episodes. */
 export const RunPage: FC<RunPageProps> = (props) => {
   const { run: { file: { name } }, query, details, isLive } = props;
@@ -57,6 +59,9 @@ export const RunPage: FC<RunPageProps> = (props) => {
       <h2 id="episodes">Episodes</h2>
       <Filters name={name} query={query} details={details} />
       <p class="actions">
+        {(query.sort !== "file" || !query.descending) && (
+          <a href={`${runHref(name)}${toSearch(query, NEWEST_FIRST)}#episodes`}>Newest first</a>
+        )}
         <a href={runHref(name, "groups") + toSearch(query, { page: 1 })}>Groups with pass@n</a>
         <a href={runHref(name, "export.jsonl") + search} download>Export JSONL</a>
         <a href={runHref(name, "export.csv") + search} download>Export CSV</a>
@@ -126,7 +131,7 @@ const PassTable: FC<{ details: RunDetails }> = ({ details: { passRates } }) => (
 const PartTable: FC<{ details: RunDetails }> = ({ details: { parts } }) => (
   <TableFigure
     title="Parts of the reward"
-    columns={["Part", "Mean", "Least", "Most", "Episodes"]}
+    columns={["Part", "Mean", "Min", "Max", "Episodes"]}
     rows={parts.map(({ name, mean, count, values: { low, high } }) => [
       <SafeText text={name} limit={60} />,
       ...[mean, low, high, count].map(formatNumber),
