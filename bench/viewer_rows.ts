@@ -49,6 +49,7 @@ async function measureRun({ episodes, rowBytes, bounds }: RunSize): Promise<Row[
       "a further page": "?page=7",
       "a page sorted by reward": "?sort=reward&order=desc",
       "a filtered page": "?reward=right&tool=timeout",
+      "a page with texts": "?texts=1",
       "the groups": "/groups",
       "an episode": `/episodes/${Math.floor(episodes / 2)}`,
     };
@@ -102,6 +103,7 @@ async function writeRun(path: string, { episodes, rowBytes }: RunSize): Promise<
         { role: "tool", content: text(share) },
       ]).flat(),
       reward: pick(3) === 0 ? 1 : 0,
+      rewardParts: { answer: pick(3) === 0 ? 1 : 0, format: pick(100) / 100 },
       turns,
       terminated: true,
       tokens: { ids, lossMask, logProbs: lossMask.map((bit) => bit ? -pick(50_000) / 10_000 : 0) },

@@ -1,6 +1,6 @@
-import type { EpisodeTable } from "./index/episode_table.ts";
+import { EPISODE_ENDS } from "./index/episode_facts.ts";
+import { allRows, type Column, type EpisodeTable } from "./index/episode_table.ts";
 import { collectGroups } from "./groups.ts";
-import { allRows } from "./select_rows.ts";
 import { type McNemarTest, mcNemarTest, type MeanInterval, meanInterval } from "./statistics.ts";
 
 /** A task that both runs have scored. */
@@ -12,6 +12,16 @@ export interface ComparedTask {
   /** First row of the task in each run. */
   readonly firstRow: number;
   readonly secondRow: number;
+}
+
+/** Mean of a figure over all episodes of each run. */
+export interface ComparedFigure {
+  readonly name: string;
+  /** Unit of the figure. */
+  readonly unit: "number" | "ms";
+  /** `NaN` for a run without the figure. */
+  readonly first: number;
+  readonly second: number;
 }
 
 /** Comparison of two runs over their common tasks. */
@@ -26,6 +36,8 @@ export interface RunComparison {
   readonly onlySecond: number;
   /** Mean of the differences, with a paired interval over the tasks. */
   readonly difference: MeanInterval | undefined;
+  /** Means over all episodes, of common tasks or not. */
+  readonly figures: readonly ComparedFigure[];
   /** Set if all rewards are 0 or 1: the test over samples of the same task and number. */
   readonly test: McNemarTest | undefined;
 }
@@ -56,8 +68,57 @@ export function compareRuns(first: EpisodeTable, second: EpisodeTable): RunCompa
     onlyFirst: before.size - tasks.length,
     onlySecond: after.size - tasks.length,
     difference: meanInterval(differences),
+    figures: compareFigures(first, second),
     test: isBinary(first) && isBinary(second) ? testPairs(first, second) : undefined,
   };
+}
+
+function compareFigures(first: EpisodeTable, second: EpisodeTable): ComparedFigure[] {
+  const figureOf = (name: string, columnOf: ColumnChoice, unit: ComparedFigure["unit"] = "number") => ({
+    name,
+    unit,
+    first: meanOfEpisodes(first, columnOf(first)),
+    second: meanOfEpisodes(second, columnOf(second)),
+  });
+  const parts = new Set([...first.parts.keys(), ...second.parts.keys()]);
+  return [
+    figureOf("Reward", ({ columns }) => columns.reward),
+    ...parts.size < 2
+      ? []
+      : Array.from(parts, (name) => figureOf(`Part ${name}`, (table) => table.parts.get(name))),
+    figureOf("Turns", ({ columns }) => columns.turns),
+    figureOf("Tool calls", ({ columns }) => columns.calls),
+    figureOf("Tokens", ({ columns }) => Float64Array.from(columns.tokens, (count) => count || NaN)),
+    figureOf("Duration", ({ columns }) => columns.durationMs, "ms"),
+  ];
+}
+
+type ColumnChoice = (table: EpisodeTable) => Column | Float32Array | undefined;
+
+const DAMAGED = EPISODE_ENDS.indexOf("damaged");
+
+/** Returns the mean of a column over all episodes with a value; `NaN` if none has one. */
+function meanOfEpisodes({ columns: { end }, count }: EpisodeTable, column: ReturnType<ColumnChoice>): number {
+  let sum = 0;
+  let known = 0;
+  for (let row = 0; row < count; row++) {
+    const value = column?.[row] ?? NaN;
+    if (Number.isNaN(value) || end[row] === DAMAGED) continue;
+    sum += value;
+    known++;
+  }
+  return sum / known;
+}
+
+/** Returns the rows of a task in the order of their sample numbers. */
+export function samplesOfTask(
+  { columns: { task, sample }, names, count }: EpisodeTable,
+  id: string,
+): number[] {
+  const number = names.find(id);
+  const rows: number[] = [];
+  for (let row = 0; row < count; row++) if (task[row] === number) rows.push(row);
+  return rows.sort((one, other) => (sample[one] ?? 0) - (sample[other] ?? 0));
 }
 
 function scoresOf(table: EpisodeTable): Map<string, TaskScore> {

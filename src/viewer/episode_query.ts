@@ -34,12 +34,14 @@ export interface EpisodeQuery {
   readonly descending: boolean;
   /** Number of the page, from 1. */
   readonly page: number;
+  /** True to list the question and the last reply of each episode. */
+  readonly texts: boolean;
 }
 
 /** Characters of a text that is searched for. */
 const MAX_TEXT = 1_000;
-/** Episodes of a page. */
-export const PAGE_ROWS = 50;
+/** Rows of a page. */
+const PAGE_ROWS = 50;
 
 /** Reads a query from the parameters of an address. Invalid values are left out. */
 export function parseQuery(parameters: URLSearchParams): EpisodeQuery {
@@ -63,19 +65,21 @@ export function parseQuery(parameters: URLSearchParams): EpisodeQuery {
     sort: Object.hasOwn(SORT_COLUMNS, sort) ? sort as SortName : "file",
     descending: parameters.get("order") === "desc",
     page: Math.max(1, Math.floor(numberOf("page") ?? 1)),
+    texts: parameters.has("texts"),
   };
 }
 
 /** Returns the parameters of a query, with `?`; the empty text if all have their defaults. */
 export function toSearch(query: EpisodeQuery, changes: Partial<EpisodeQuery> = {}): string {
-  const { minReward, maxReward, sort, descending, page, ...texts } = { ...query, ...changes };
+  const { minReward, maxReward, sort, descending, page, texts, ...filters } = { ...query, ...changes };
   const entries: Record<string, string | number | undefined> = {
-    ...texts,
+    ...filters,
     min: minReward,
     max: maxReward,
     sort: sort === "file" ? undefined : sort,
     order: descending ? "desc" : undefined,
     page: page === 1 ? undefined : page,
+    texts: texts ? 1 : undefined,
   };
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(entries)) {
@@ -84,9 +88,24 @@ export function toSearch(query: EpisodeQuery, changes: Partial<EpisodeQuery> = {
   return parameters.size === 0 ? "" : `?${parameters}`;
 }
 
+/** Returns what selects episodes, without what orders and shows them. */
+export function filtersOf(
+  { sort: _sort, descending: _descending, page: _page, texts: _texts, ...filters }: EpisodeQuery,
+): Omit<EpisodeQuery, "sort" | "descending" | "page" | "texts"> {
+  return filters;
+}
+
 /** True if the query leaves out any episode. */
-export function isFiltered(
-  { sort: _sort, descending: _descending, page: _page, ...filters }: EpisodeQuery,
-): boolean {
-  return Object.values(filters).some((value) => value !== undefined);
+export function isFiltered(query: EpisodeQuery): boolean {
+  return Object.values(filtersOf(query)).some((value) => value !== undefined);
+}
+
+/** Returns the rows of the page of a query, its number, and the number of pages. */
+export function pageOfRows<Rows extends Uint32Array | readonly unknown[]>(
+  rows: Rows,
+  wanted: number,
+): { shown: Rows; page: number; pages: number } {
+  const pages = Math.max(1, Math.ceil(rows.length / PAGE_ROWS));
+  const page = Math.min(wanted, pages);
+  return { shown: rows.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS) as Rows, page, pages };
 }

@@ -42,13 +42,14 @@ const CSV_COLUMNS = [
   "error_boundary",
 ];
 
-/** Streams the facts of rows as CSV (RFC 4180). */
+/** Streams the facts of rows, with the parts of their rewards, as CSV (RFC 4180). */
 export function exportCsv({ table }: OpenRun, rows: Uint32Array): ReadableStream<Uint8Array> {
   return ReadableStream.from(csvParts(table, rows));
 }
 
 function* csvParts(table: EpisodeTable, rows: Uint32Array): Generator<Uint8Array> {
-  yield encoder.encode(`${CSV_COLUMNS.join(",")}\r\n`);
+  const parts = Array.from(table.parts.keys(), (name) => csvText(`part:${name}`));
+  yield encoder.encode(`${[...CSV_COLUMNS, ...parts].join(",")}\r\n`);
   for (let from = 0; from < rows.length; from += CSV_ROWS) {
     const lines = Array.from(rows.subarray(from, from + CSV_ROWS), (row) => csvLine(table, row));
     yield encoder.encode(lines.join(""));
@@ -57,13 +58,12 @@ function* csvParts(table: EpisodeTable, rows: Uint32Array): Generator<Uint8Array
 
 function csvLine(table: EpisodeTable, row: number): string {
   const { sample, reward, turns, tokens, calls, durationMs } = table.columns;
-  const score = reward[row] ?? NaN;
   const cells = [
     `${row + 1}`,
     csvText(table.nameOf("task", row)),
     csvText(table.nameOf("group", row)),
     `${sample[row]}`,
-    Number.isNaN(score) ? "" : `${score}`,
+    csvNumber(reward[row]),
     `${turns[row]}`,
     `${tokens[row]}`,
     `${calls[row]}`,
@@ -71,8 +71,14 @@ function csvLine(table: EpisodeTable, row: number): string {
     `${durationMs[row]}`,
     table.endOf(row),
     csvText(table.boundaryOf(row)),
+    ...Array.from(table.parts.values(), (part) => csvNumber(part[row])),
   ];
   return `${cells.join(",")}\r\n`;
+}
+
+/** Returns a number, or nothing for `NaN`. */
+function csvNumber(value = NaN): string {
+  return Number.isNaN(value) ? "" : `${value}`;
 }
 
 /** Quotes a text. A spreadsheet would compute one that begins as a formula, so a quote mark precedes it. */

@@ -1,5 +1,5 @@
 import type { EpisodeTable } from "./index/episode_table.ts";
-import { passAt } from "./statistics.ts";
+import { passAll, passAt } from "./statistics.ts";
 
 /** Rewards of the episodes of each group, by the number of its name. */
 export interface GroupRewards {
@@ -54,28 +54,53 @@ export function groupMeans({ sums, scored }: GroupRewards): Float64Array {
   return sums.map((sum, at) => sum / (scored[at] ?? 0)).filter((mean) => !Number.isNaN(mean));
 }
 
-/** Mean of pass@k over the groups that have at least k scored episodes. */
+/** Means of pass@k and pass^k over the groups that have at least k scored episodes. */
 export interface PassRate {
   readonly k: number;
-  readonly rate: number;
+  /** Probability that one of k samples is right. */
+  readonly any: number;
+  /** Probability that all of k samples are right. */
+  readonly all: number;
   readonly groups: number;
 }
 
-/** Returns pass@1, pass@2, pass@4 and so on, up to the largest number of scored episodes that half of the groups have. */
+/** Returns pass@k and pass^k for 1, 2, 4 and so on, up to the largest number of scored episodes that half of the groups have. */
 export function passRates({ scored, right }: GroupRewards): PassRate[] {
   const most = scored.toSorted()[Math.floor(scored.length / 2)] ?? 0;
   const sizes: number[] = [];
   for (let k = 1; k < most; k *= 2) sizes.push(k);
   if (most > 0) sizes.push(most);
   return sizes.map((k) => {
-    let sum = 0;
+    const sums = { any: 0, all: 0 };
     let groups = 0;
     for (let at = 0; at < scored.length; at++) {
-      const count = scored[at] ?? 0;
-      if (count < k) continue;
-      sum += passAt(k, { count, right: right[at] ?? 0 });
+      const samples = { count: scored[at] ?? 0, right: right[at] ?? 0 };
+      if (samples.count < k) continue;
+      sums.any += passAt(k, samples);
+      sums.all += passAll(k, samples);
       groups++;
     }
-    return { k, rate: sum / groups, groups };
+    return { k, any: sums.any / groups, all: sums.all / groups, groups };
   });
+}
+
+/** Samples of a group that are listed. */
+const MAX_SAMPLES = 64;
+
+/** Returns the first rows of each of the given groups, by the number of its name, in the order of their samples. */
+export function samplesOfGroups(
+  { columns: { group, sample } }: EpisodeTable,
+  rows: Uint32Array,
+  names: ArrayLike<number>,
+): Map<number, number[]> {
+  const samples = new Map(Array.from(names, (name): [number, number[]] => [name, []]));
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at] ?? 0;
+    const found = samples.get(group[row] ?? 0);
+    if (found !== undefined && found.length < MAX_SAMPLES) found.push(row);
+  }
+  for (const found of samples.values()) {
+    found.sort((one, other) => (sample[one] ?? 0) - (sample[other] ?? 0));
+  }
+  return samples;
 }

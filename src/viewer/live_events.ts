@@ -1,6 +1,5 @@
 import { delay } from "@std/async";
-import { allRows } from "./select_rows.ts";
-import { summarize } from "./run_summary.ts";
+import { formatNumber } from "./pages/format.ts";
 import type { RunFile } from "./run_folder.ts";
 import type { RunStore } from "./run_store.ts";
 
@@ -67,8 +66,10 @@ export class LiveEvents {
         if ("version" in run && run.version !== version) {
           version = run.version;
           quietMs = 0;
-          const { episodes, reward, failed, unscored } = summarize(run.table, allRows(run.table.count));
-          const data = { episodes, mean: reward?.mean ?? null, failed, unscored, bytes: file.size };
+          const { episodes, reward, failed } = this.#store.summaryOf(run);
+          const mean = reward ? `, mean reward ${formatNumber(reward.mean)}` : "";
+          const text = `${formatNumber(episodes)} episodes${mean}, ${formatNumber(failed)} errors`;
+          const data = { episodes, text };
           yield `event: progress\ndata: ${JSON.stringify(data)}\n\n`;
         } else if ((quietMs += POLL_MS) >= COMMENT_MS) {
           quietMs = 0;

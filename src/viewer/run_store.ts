@@ -1,8 +1,10 @@
 import { Semaphore } from "../async/semaphore.ts";
 import { errorMessage } from "../errors.ts";
-import type { StoredIndex } from "./index/index_file.ts";
+import type { FileState, StoredIndex } from "./index/index_file.ts";
 import { openIndex } from "./index/run_index.ts";
+import { allRows } from "./index/episode_table.ts";
 import type { RunFile, RunFolder } from "./run_folder.ts";
+import { type RunSummary, summarize } from "./run_summary.ts";
 
 /** A run whose index is in memory. */
 export interface OpenRun extends StoredIndex {
@@ -44,6 +46,8 @@ export class RunStore {
   readonly #signal: AbortSignal | undefined;
   readonly #reads = new Semaphore(MAX_READS);
   readonly #derived = new Map<string, unknown>();
+  /** Summaries by the state of their file. */
+  readonly #summaries = new WeakMap<FileState, RunSummary>();
 
   /** `signal` ends reading. */
   constructor(folder: RunFolder, options: { signal?: AbortSignal | undefined } = {}) {
@@ -71,6 +75,15 @@ export class RunStore {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Returns the summary of all episodes of a run. */
+  summaryOf({ table, state }: OpenRun): RunSummary {
+    const known = this.#summaries.get(state);
+    if (known) return known;
+    const summary = summarize(table, allRows(table.count));
+    this.#summaries.set(state, summary);
+    return summary;
   }
 
   /** Returns what is computed from a version of runs, which is kept until the store is full. */

@@ -12,6 +12,15 @@ export interface CurvePoint {
   readonly count: number;
 }
 
+/** A part of the rewards of some episodes. */
+export interface PartSummary {
+  readonly name: string;
+  /** Episodes that have the part. */
+  readonly count: number;
+  readonly mean: number;
+  readonly values: Histogram;
+}
+
 /** Figures of some episodes of a run. */
 export interface RunSummary {
   readonly episodes: number;
@@ -33,6 +42,8 @@ export interface RunSummary {
 export interface RunDetails extends RunSummary {
   readonly groups: GroupRewards;
   readonly passRates: readonly PassRate[];
+  /** Parts of the rewards; none if the reward has at most one. */
+  readonly parts: readonly PartSummary[];
   readonly curve: readonly CurvePoint[];
   /** Mean rewards of the tasks, sorted. */
   readonly taskMeans: Float64Array;
@@ -80,7 +91,7 @@ export function summarize(
 export function describeRows(table: EpisodeTable, rows: Uint32Array): RunDetails {
   const groups = collectGroups(table, rows);
   const { reward, turns, tokens, durationMs } = table.columns;
-  const valuesOf = (column: Column) => {
+  const valuesOf = (column: Column | Float32Array) => {
     if (rows.length === table.count) return column.subarray(0, table.count); // all rows, in any order
     const values = new Float64Array(rows.length);
     for (let at = 0; at < rows.length; at++) values[at] = column[rows[at] ?? 0] ?? NaN;
@@ -90,6 +101,11 @@ export function describeRows(table: EpisodeTable, rows: Uint32Array): RunDetails
     ...summarize(table, rows, groups),
     groups,
     passRates: passRates(groups),
+    parts: table.parts.size < 2 ? [] : [...table.parts].map(([name, column]) => {
+      const values = valuesOf(column);
+      const { mean, count } = meanOfKnown(values);
+      return { name, mean, count, values: histogramOf(values, { bins: REWARD_BINS, whole: false }) };
+    }).filter(({ count }) => count > 0),
     curve: rewardCurve(table, rows),
     taskMeans: groupMeans(hasOwnGroups(table, rows) ? collectGroups(table, rows, "task") : groups).sort(),
     rewards: histogramOf(valuesOf(reward), { bins: REWARD_BINS, whole: false }),
@@ -106,6 +122,19 @@ function hasOwnGroups({ columns: { task, group } }: EpisodeTable, rows: Uint32Ar
     if (task[row] !== group[row]) return true;
   }
   return false;
+}
+
+/** Returns the mean and the number of the values that are not `NaN`. */
+function meanOfKnown(values: ArrayLike<number>): { mean: number; count: number } {
+  let sum = 0;
+  let count = 0;
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] ?? NaN;
+    if (Number.isNaN(value)) continue;
+    sum += value;
+    count++;
+  }
+  return { mean: sum / count, count };
 }
 
 function isAscending(rows: Uint32Array): boolean {

@@ -1,4 +1,5 @@
-import type { EpisodeTable } from "./index/episode_table.ts";
+import { EPISODE_ENDS } from "./index/episode_facts.ts";
+import { allRows, type EpisodeTable } from "./index/episode_table.ts";
 import { type EpisodeQuery, isFiltered, SORT_COLUMNS } from "./episode_query.ts";
 import type { OpenRun, RunStore } from "./run_store.ts";
 import { searchRows } from "./text_search.ts";
@@ -9,7 +10,7 @@ export async function selectRows(
   run: OpenRun,
   query: EpisodeQuery,
 ): Promise<Uint32Array> {
-  const { page: _, ...rest } = query;
+  const { page: _page, texts: _texts, ...rest } = query;
   return await store.derive(`rows\n${run.version}\n${JSON.stringify(rest)}`, async () => {
     const { table, file } = run;
     let rows = allRows(table.count);
@@ -17,13 +18,6 @@ export async function selectRows(
     if (query.text !== undefined) rows = await searchRows(file.path, { table, rows, text: query.text });
     return sortRows(table, rows, query);
   });
-}
-
-/** Returns the numbers of all rows. */
-export function allRows(count: number): Uint32Array {
-  const rows = new Uint32Array(count);
-  for (let row = 0; row < count; row++) rows[row] = row;
-  return rows;
 }
 
 /** Returns a function that is true for the rows of a query; it ignores the text. */
@@ -66,7 +60,7 @@ function matcherOf(table: EpisodeTable, query: EpisodeQuery): (row: number) => b
 }
 
 /** Number of the first end that is a failure. */
-const FAILED = 3;
+const FAILED = EPISODE_ENDS.indexOf("failed");
 
 /**
  * Sorts rows by a column: a stable order in which rows without a value are last. Numbers are compared with the precision

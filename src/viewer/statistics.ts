@@ -47,7 +47,7 @@ export function quantileOf(sorted: ArrayLike<number>, share: number): number {
   const below = Math.floor(position);
   const low = sorted[below] ?? NaN;
   const high = sorted[Math.min(below + 1, sorted.length - 1)] ?? NaN;
-  return low + (high - low) * (position - below);
+  return low === high ? low : low + (high - low) * (position - below); // both may be infinite
 }
 
 /**
@@ -61,6 +61,16 @@ export function passAt(k: number, { count, right }: { count: number; right: numb
   let allWrong = 1;
   for (let draw = 0; draw < k; draw++) allWrong *= Math.max(0, count - right - draw) / (count - draw);
   return 1 - allWrong;
+}
+
+/**
+ * Returns the probability that all of `k` samples are right (pass^k), estimated without bias from `right` of `count`
+ * samples (Yao et al., 2024, arXiv:2406.12045): C(right, k) / C(count, k).
+ *
+ * @throws {RangeError} if `k` is larger than `count`.
+ */
+export function passAll(k: number, { count, right }: { count: number; right: number }): number {
+  return 1 - passAt(k, { count, right: count - right });
 }
 
 /** Result of McNemar's test. */
@@ -88,6 +98,8 @@ export function mcNemarTest(onlyFirst: number, onlySecond: number): McNemarTest 
 /** Counts of values in ranges of equal width. */
 export interface Histogram {
   readonly low: number;
+  /** The largest value, which is in the last range. */
+  readonly high: number;
   readonly width: number;
   readonly counts: readonly number[];
 }
@@ -97,37 +109,40 @@ export interface Histogram {
  * outlier does not hide the others.
  */
 export function histogramOf(values: ArrayLike<number>, options: { bins: number; whole: boolean }): Histogram {
-  const { low, high } = rangeOf(values);
-  const range = Number.isNaN(high) ? 0 : high - low;
+  const { low, high, quantile } = rangeOf(values);
+  const range = Number.isNaN(quantile) ? 0 : quantile - low;
   const most = options.whole ? Math.floor(range) + 1 : range === 0 ? 1 : Infinity;
   const bins = Math.max(1, Math.min(options.bins, most));
-  const exact = range / bins || 1;
+  const exact = (quantile / bins - low / bins) || 1; // the range itself may be infinite
   const width = options.whole ? Math.max(1, Math.ceil((range + 1) / bins)) : exact;
   const counts = Array<number>(bins).fill(0);
   for (let at = 0; at < values.length; at++) {
     const value = values[at] ?? NaN;
     if (!Number.isFinite(value)) continue;
-    const bin = Math.min(bins - 1, Math.floor((value - low) / width));
+    const distance = value - low;
+    const place = distance === Infinity ? value / width - low / width : distance / width;
+    const bin = Math.min(bins - 1, Math.floor(place));
     counts[bin] = (counts[bin] ?? 0) + 1;
   }
-  return { low, width, counts };
+  return { low, high, width, counts };
 }
 
 /** Values from which the quantile of a histogram is taken: evenly spread ones if there are more. */
 const QUANTILE_VALUES = 20_000;
 
-/** Returns the smallest finite value, and about the 99.5 % quantile. */
-function rangeOf(values: ArrayLike<number>): { low: number; high: number } {
+/** Returns the smallest and the largest finite value, and about the 99.5 % quantile. */
+function rangeOf(values: ArrayLike<number>): { low: number; high: number; quantile: number } {
   let low = Infinity;
+  let high = -Infinity;
   for (let at = 0; at < values.length; at++) {
     const value = values[at] ?? NaN;
     if (value < low && value > -Infinity) low = value;
+    if (value > high && value < Infinity) high = value;
   }
+  if (low === Infinity) return { low: 0, high: 0, quantile: NaN };
   const step = Math.max(1, Math.ceil(values.length / QUANTILE_VALUES));
   const sample = new Float64Array(Math.ceil(values.length / step)).map((_, at) => values[at * step] ?? NaN);
-  return low === Infinity
-    ? { low: 0, high: NaN }
-    : { low, high: quantileOf(sample.filter(Number.isFinite).sort(), 0.995) };
+  return { low, high, quantile: quantileOf(sample.filter(Number.isFinite).sort(), 0.995) };
 }
 
 function meanOf(values: ArrayLike<number>): number {

@@ -1,23 +1,31 @@
 import { type Context, Hono } from "hono";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import viewerScript from "./assets/viewer.js" with { type: "text" };
-import viewerStyle from "./assets/viewer.css" with { type: "text" };
-import { branchTreeOf } from "./branch_tree.ts";
-import { compareRuns } from "./compare_runs.ts";
-import { type EpisodeQuery, parseQuery, toSearch } from "./episode_query.ts";
-import { readEpisode } from "./episode_view.ts";
+import episodeStyle from "./assets/episode.css" with { type: "text" };
+import narrowStyle from "./assets/narrow.css" with { type: "text" };
+import pageStyle from "./assets/page.css" with { type: "text" };
+import plotsStyle from "./assets/plots.css" with { type: "text" };
+import tablesStyle from "./assets/tables.css" with { type: "text" };
+import { branchTreeOf } from "./episode/branch_tree.ts";
+import { compareRuns, samplesOfTask } from "./compare_runs.ts";
+import { type EpisodeQuery, filtersOf, pageOfRows, parseQuery, toSearch } from "./episode_query.ts";
+import { parsePlace } from "./episode/episode_place.ts";
+import { previewRows } from "./episode/episode_preview.ts";
+import { readEpisode } from "./episode/episode_view.ts";
 import { exportCsv, exportJsonLines } from "./export_rows.ts";
 import { isLive, LiveEvents } from "./live_events.ts";
 import { CHANGES, ComparePage } from "./pages/compare_page.tsx";
+import { type ComparedRun, CompareTaskPage } from "./pages/compare_task_page.tsx";
 import { EpisodePage } from "./pages/episode_page.tsx";
 import { GroupsPage } from "./pages/groups_page.tsx";
 import { BASE, MessagePage, renderPage, runHref } from "./pages/layout.tsx";
 import { RunPage } from "./pages/run_page.tsx";
-import { type ListedRun, RunsPage } from "./pages/runs_page.tsx";
+import { RunsPage } from "./pages/runs_page.tsx";
 import type { RunFile, RunFolder } from "./run_folder.ts";
+import { type ListedRun, parseRunQuery, type RunQuery, selectRuns } from "./run_list.ts";
 import { type OpenRun, RunStore } from "./run_store.ts";
-import { describeRows, type RunDetails, summarize } from "./run_summary.ts";
-import { allRows, selectRows } from "./select_rows.ts";
+import { describeRows, type RunDetails } from "./run_summary.ts";
+import { selectRows } from "./select_rows.ts";
 
 /** Options of {@linkcode viewerApp}. */
 export interface ViewerOptions {
@@ -34,6 +42,8 @@ const WAIT_MS = 1_500;
 const LIST_WAIT_MS = 800;
 /** Milliseconds that an export waits for a file that is read. */
 const EXPORT_WAIT_MS = 10 * 60_000;
+
+const STYLE = [pageStyle, tablesStyle, plotsStyle, episodeStyle, narrowStyle].join("");
 
 /** Scripts and styles come from this server; nothing else is loaded, and forms are sent to it. */
 const POLICY = [
@@ -68,21 +78,24 @@ export function viewerApp({ folder, tokenizer, signal }: ViewerOptions): Hono {
     headers.set("cross-origin-opener-policy", "same-origin");
     headers.set("cross-origin-resource-policy", "same-origin");
   });
-  app.get(`${BASE}/assets/viewer.css`, (c) => asset(c, viewerStyle, "text/css"));
+  app.get(`${BASE}/assets/viewer.css`, (c) => asset(c, STYLE, "text/css"));
   app.get(`${BASE}/assets/viewer.js`, (c) => asset(c, viewerScript, "text/javascript"));
-  app.get(BASE, async (c) => c.html(await listRuns(store)));
+  app.get(BASE, async (c) => c.html(await listRuns(store, parseRunQuery(parametersOf(c)))));
   app.get(`${BASE}/compare`, (c) => compare(c, store));
   app.get(`${BASE}/:run`, (c) =>
     withRun(c, store, async (run) => {
       const query = parseQuery(parametersOf(c));
       const { rows, details } = await describe(store, run, query);
-      return c.html(renderPage(<RunPage {...{ run, query, rows, details, isLive: isLive(run.file) }} />));
+      const list = pageOfRows(rows, query.page);
+      const previews = query.texts ? await previewRows(run, list.shown) : new Map();
+      const page = <RunPage {...{ run, query, details, previews, ...list, isLive: isLive(run.file) }} />;
+      return c.html(renderPage(page));
     }));
   app.get(`${BASE}/:run/groups`, (c) =>
     withRun(c, store, async (run) => {
       const query = parseQuery(parametersOf(c));
-      const { details } = await describe(store, run, query);
-      return c.html(renderPage(<GroupsPage run={run} query={query} details={details} />));
+      const { rows, details } = await describe(store, run, query);
+      return c.html(renderPage(<GroupsPage run={run} query={query} rows={rows} details={details} />));
     }));
   app.get(`${BASE}/:run/events`, async (c) => {
     const file = await folder.find(c.req.param("run"));
@@ -114,11 +127,11 @@ export function viewerApp({ folder, tokenizer, signal }: ViewerOptions): Hono {
           episode={await readEpisode(run, row)}
           previous={place > 0 ? rows[place - 1] : undefined}
           next={place >= 0 ? rows[place + 1] : undefined}
-          search={toSearch(query)}
+          search={toSearch({ ...query, texts: false })}
           tree={await store.derive(`tree\n${run.version}\n${row}`, () => branchTreeOf(run.table, row))}
           tokenizer={tokenizer}
-          from={Math.floor(Number(parameters.get("from")) || 0)}
-          all={parameters.has("all")}
+          place={parsePlace(parameters)}
+          marked={query.text}
         />
       );
       return c.html(renderPage(page));
@@ -139,26 +152,21 @@ const EXPORTS = {
 
 const NO_RUN = "The folder has no such run.";
 
-async function listRuns(store: RunStore): Promise<string> {
+async function listRuns(store: RunStore, query: RunQuery): Promise<string> {
   const { runs: files, isComplete } = await store.folder.list();
-  const deadline = performance.now() + LIST_WAIT_MS;
-  const runs: ListedRun[] = [];
-  for (const file of files) {
-    runs.push(await describeRun(store, file, Math.max(0, deadline - performance.now())));
-  }
+  const runs = await Promise.all(files.map((file) => describeRun(store, file)));
   const isReading = runs.some(({ summary, note }) => summary === undefined && note === READING);
-  return renderPage(<RunsPage runs={runs} isComplete={isComplete} isReading={isReading} />);
+  const total = runs.length;
+  return renderPage(<RunsPage {...{ runs: selectRuns(runs, query), query, total, isComplete, isReading }} />);
 }
 
 const READING = "reading …";
 
-async function describeRun(store: RunStore, file: RunFile, waitMs: number): Promise<ListedRun> {
-  const run = await store.open(file, waitMs);
+async function describeRun(store: RunStore, file: RunFile): Promise<ListedRun> {
+  const run = await store.open(file, LIST_WAIT_MS);
   if ("share" in run) return { file, note: READING };
   if ("fault" in run) return { file, note: "cannot be read" };
-  const { table, version } = run;
-  const summary = await store.derive(`summary\n${version}`, () => summarize(table, allRows(table.count)));
-  return { file, summary };
+  return { file, summary: store.summaryOf(run) };
 }
 
 async function describe(
@@ -167,8 +175,7 @@ async function describe(
   query: EpisodeQuery,
 ): Promise<{ rows: Uint32Array; details: RunDetails }> {
   const rows = await selectRows(store, run, query);
-  const { page: _page, sort: _sort, descending: _descending, ...filter } = query;
-  const key = `details\n${run.version}\n${JSON.stringify(filter)}`;
+  const key = `details\n${run.version}\n${JSON.stringify(filtersOf(query))}`;
   return { rows, details: await store.derive(key, () => describeRows(run.table, rows)) };
 }
 
@@ -192,11 +199,24 @@ async function compare(c: Context, store: RunStore): Promise<Response> {
   const second = await store.open(secondFile, WAIT_MS);
   if (!("table" in first)) return stillReading(c, first);
   if (!("table" in second)) return stillReading(c, second);
+  const task = c.req.query("task");
+  if (task !== undefined) {
+    const sample = Math.max(1, Math.floor(Number(c.req.query("sample")) || 1));
+    const [one, other] = await Promise.all([first, second].map((run) => sampleOf(run, task, sample)));
+    if (one === undefined || other === undefined) return notFound(c, NO_RUN);
+    return c.html(renderPage(<CompareTaskPage task={task} sample={sample} first={one} second={other} />));
+  }
   const key = `compare\n${first.version}\n${second.version}`;
   const comparison = await store.derive(key, () => compareRuns(first.table, second.table));
   const change = CHANGES.find((name) => name === c.req.query("change")) ?? "all";
   const { page } = parseQuery(parametersOf(c));
   return c.html(renderPage(<ComparePage {...{ first, second, comparison, change, page }} />));
+}
+
+async function sampleOf(run: OpenRun, task: string, sample: number): Promise<ComparedRun> {
+  const rows = samplesOfTask(run.table, task);
+  const row = rows[sample - 1];
+  return { run, rows, row, episode: row === undefined ? undefined : await readEpisode(run, row) };
 }
 
 /** Calls a handler with the run of the address, or says why it cannot be shown yet. */

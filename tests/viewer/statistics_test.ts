@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { histogramOf, mcNemarTest, meanInterval, passAt } from "../../src/viewer/statistics.ts";
+import { histogramOf, mcNemarTest, meanInterval, passAll, passAt } from "../../src/viewer/statistics.ts";
 
 Deno.test("passAt() is the share of draws of k samples with a right one", () => {
   // 3 of 5 right: of the 10 pairs, only the pair of the two wrong ones has none.
@@ -55,6 +55,20 @@ Deno.test("histogramOf() of no values has one empty range", () => {
 
 Deno.test("histogramOf() of equal values has one range", () => {
   assertEquals(histogramOf(Float64Array.of(0.5, 0.5), { bins: 8, whole: false }).counts, [2]);
+});
+
+Deno.test("histogramOf() of numbers whose range is infinite puts each into its range", () => {
+  const { low, high, counts } = histogramOf(Float64Array.of(-1e308, 0, 1e308), { bins: 4, whole: false });
+  assertEquals([low, high], [-1e308, 1e308]);
+  assertEquals(counts, [1, 0, 1, 1]);
+});
+
+Deno.test("passAll() is the share of draws of k samples that are all right", () => {
+  const samples = { count: 5, right: 3 };
+  assertAlmostEquals(passAll(1, samples), 0.6);
+  assertAlmostEquals(passAll(2, samples), 3 / 10); // of 10 pairs, 3 have two right ones
+  assertAlmostEquals(passAll(3, samples), 1 / 10);
+  assertAlmostEquals(passAll(4, samples), 0);
 });
 
 function assertAlmostEquals(actual: number, expected: number, tolerance = 1e-9): void {

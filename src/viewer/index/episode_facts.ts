@@ -6,6 +6,8 @@ export interface EpisodeFacts {
   readonly sample: number;
   /** `NaN` if the episode was not scored. */
   readonly reward: number;
+  /** Parts of the reward that are numbers, by name. */
+  readonly parts: ReadonlyMap<string, number>;
   readonly turns: number;
   /** Tokens of the conversation at its end; 0 if they are unknown. */
   readonly tokens: number;
@@ -38,6 +40,8 @@ export const EPISODE_ENDS: readonly EpisodeEnd[] = [
   "damaged",
 ];
 
+/** Parts of a reward in the index. Further ones are on the page of the episode only. */
+export const MAX_PARTS = 12;
 /** Characters of a name in the index. Longer ones are cut; the page of the episode has all. */
 const MAX_NAME = 512;
 
@@ -61,6 +65,7 @@ function trajectoryFacts(row: Fields, task: Fields): EpisodeFacts {
   const calls = listOf(row.toolResults);
   return {
     ...sharedFacts(row, textOf(task.id), textOf(task.group)),
+    parts: partsOf(row.rewardParts),
     turns: numberOf(row.turns),
     tokens: tokensOf(row),
     calls: calls.length,
@@ -84,6 +89,7 @@ function interactionFacts(row: Fields): EpisodeFacts {
   const calls = listOf(row.tool_calls);
   return {
     ...sharedFacts(row, textOf(row.task_id), textOf(row.group)),
+    parts: partsOf(row.reward_parts),
     turns: listOf(row.turns).length,
     tokens: listOf(row.tokens).length,
     calls: calls.length,
@@ -121,6 +127,15 @@ function tokensOf({ tokens, steps }: Fields): number {
   if (Array.isArray(ids)) return ids.length;
   const usage = fieldsOf(fieldsOf(listOf(steps).at(-1))?.usage);
   return numberOf(usage?.promptTokens) + numberOf(usage?.replyTokens);
+}
+
+function partsOf(value: unknown): Map<string, number> {
+  const parts = new Map<string, number>();
+  for (const [name, part] of Object.entries(fieldsOf(value) ?? {})) {
+    if (parts.size === MAX_PARTS) break;
+    if (typeof part === "number") parts.set(textOf(name), part);
+  }
+  return parts;
 }
 
 function statusesOf(calls: readonly unknown[]): Set<string> {

@@ -1,4 +1,4 @@
-import { EPISODE_ENDS, type EpisodeEnd, type EpisodeFacts } from "./episode_facts.ts";
+import { EPISODE_ENDS, type EpisodeEnd, type EpisodeFacts, MAX_PARTS } from "./episode_facts.ts";
 import { NameTable } from "./name_table.ts";
 
 const ARRAYS = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array } as const;
@@ -58,15 +58,26 @@ const MAX_SHORT_NAMES = 255;
 const MAX_STATUSES = 32;
 const OTHER = "other";
 
+/** What a table is made of when it is read from a file. */
+export interface StoredTable {
+  readonly columns: Columns;
+  readonly parts: ReadonlyMap<string, Float32Array>;
+  readonly count: number;
+  readonly names: NameTable;
+  readonly shortNames: ShortNames;
+}
+
 /** The facts of all episodes of a run, as columns of numbers: some 80 bytes for an episode. */
 export class EpisodeTable {
   /** Tasks, groups and ids. Number 0 is the empty text. */
   readonly names: NameTable;
   readonly shortNames: ShortNames;
   #columns: Columns;
+  readonly #parts: Map<string, Float32Array>;
   #count: number;
 
-  constructor(stored?: { columns: Columns; count: number; names: NameTable; shortNames: ShortNames }) {
+  constructor(stored?: StoredTable) {
+    this.#parts = new Map(stored?.parts);
     this.#columns = stored?.columns ?? makeColumns(FIRST_CAPACITY);
     this.#count = stored?.count ?? 0;
     this.names = stored?.names ?? new NameTable();
@@ -82,6 +93,11 @@ export class EpisodeTable {
   /** Columns, whose first {@linkcode count} numbers are valid until the next append. */
   get columns(): Columns {
     return this.#columns;
+  }
+
+  /** Parts of the rewards by name, 4 bytes for each episode: `NaN` for an episode without the part. */
+  get parts(): ReadonlyMap<string, Float32Array> {
+    return this.#parts;
   }
 
   /** Adds a row; `facts` is undefined if the line is no episode. */
@@ -113,6 +129,20 @@ export class EpisodeTable {
       values.statuses |= 1 << shortNumber(statuses, status, MAX_STATUSES);
     }
     for (const name of COLUMN_NAMES) this.#columns[name][at] = values[name];
+    this.#setParts(at, facts?.parts);
+  }
+
+  #setParts(at: number, parts: ReadonlyMap<string, number> = new Map()): void {
+    for (const column of this.#parts.values()) column[at] = NaN;
+    for (const [name, value] of parts) {
+      let column = this.#parts.get(name);
+      if (column === undefined) {
+        if (this.#parts.size === MAX_PARTS) continue;
+        column = new Float32Array(this.#columns.offset.length).fill(NaN);
+        this.#parts.set(name, column);
+      }
+      column[at] = value;
+    }
   }
 
   /** Removes the last row, for a line that may not have been complete. */
@@ -142,10 +172,22 @@ export class EpisodeTable {
   }
 
   #grow(): void {
-    const grown = makeColumns(this.#count * 2);
+    const grown = makeColumns(Math.max(FIRST_CAPACITY, this.#count * 2));
     for (const name of COLUMN_NAMES) grown[name].set(this.#columns[name]);
     this.#columns = grown;
+    for (const [name, column] of this.#parts) {
+      const larger = new Float32Array(grown.offset.length).fill(NaN);
+      larger.set(column);
+      this.#parts.set(name, larger);
+    }
   }
+}
+
+/** Returns the numbers of all rows of a table. */
+export function allRows(count: number): Uint32Array {
+  const rows = new Uint32Array(count);
+  for (let row = 0; row < count; row++) rows[row] = row;
+  return rows;
 }
 
 /** Makes a column over a part of a buffer. */

@@ -1,12 +1,13 @@
 import { concat } from "@std/bytes";
 import * as z from "zod";
+import { MAX_PARTS } from "./episode_facts.ts";
 import { COLUMN_NAMES, columnOf, type Columns, EpisodeTable } from "./episode_table.ts";
 import { NameTable } from "./name_table.ts";
 
 /** Suffix of the index beside a file of episodes. */
 export const INDEX_SUFFIX = ".paddock-index";
 
-const MAGIC = "paddock-index-2\n";
+const MAGIC = "paddock-index-3\n";
 /** Bytes of the magic text and the length of the header. */
 const PREFIX_BYTES = MAGIC.length + 8;
 const MAX_HEADER_BYTES = 1024 * 1024;
@@ -37,6 +38,7 @@ const headerSchema = z.object({
   policies: z.array(z.string()),
   envs: z.array(z.string()),
   statuses: z.array(z.string()),
+  parts: z.array(z.string()).max(MAX_PARTS),
 });
 
 /** An index as it is stored. */
@@ -47,7 +49,7 @@ export interface StoredIndex {
 
 /**
  * Writes an index to a file, which appears when it is complete. Layout: a magic text, the length of the header, the
- * header as JSON, then the columns and the names, each at a multiple of 8 bytes.
+ * header as JSON, then the columns, the parts of the rewards and the names, each at a multiple of 8 bytes.
  */
 export async function writeIndex(path: string, { table, state }: StoredIndex): Promise<void> {
   const { bytes, ends } = table.names.toStored();
@@ -57,15 +59,17 @@ export async function writeIndex(path: string, { table, state }: StoredIndex): P
     names: ends.length,
     nameBytes: bytes.length,
     ...table.shortNames,
+    parts: [...table.parts.keys()],
   }));
   const prefix = new Uint8Array(PREFIX_BYTES);
   prefix.set(new TextEncoder().encode(MAGIC));
   new DataView(prefix.buffer).setUint32(MAGIC.length, header.length, true);
-  const columns = COLUMN_NAMES.map((name) => bytesOf(table.columns[name].subarray(0, table.count)));
-  const parts = [prefix, header, ...columns, bytesOf(ends), bytes];
+  const columns = [...COLUMN_NAMES.map((name) => table.columns[name]), ...table.parts.values()];
+  const numbers = columns.map((column) => bytesOf(column.subarray(0, table.count)));
+  const sections = [prefix, header, ...numbers, bytesOf(ends), bytes];
   const temporary = `${path}.${crypto.randomUUID()}`;
   try {
-    await Deno.writeFile(temporary, concat(parts.map(padded)), { createNew: true });
+    await Deno.writeFile(temporary, concat(sections.map(padded)), { createNew: true });
     await Deno.rename(temporary, path);
   } catch (error) {
     await Deno.remove(temporary).catch(() => {}); // it may not have been created
@@ -96,18 +100,26 @@ function parseIndex(file: Uint8Array<ArrayBuffer>): StoredIndex | undefined {
   if (headerBytes > MAX_HEADER_BYTES) return undefined;
   let offset = paddedLength(PREFIX_BYTES);
   const text = decoder.decode(file.subarray(offset, offset + headerBytes));
-  const { state, count, names, nameBytes, ...shortNames } = z.parse(headerSchema, JSON.parse(text));
+  const { state, count, names, nameBytes, parts: partNames, ...shortNames } = z.parse(
+    headerSchema,
+    JSON.parse(text),
+  );
   offset += paddedLength(headerBytes);
   const columns = Object.fromEntries(COLUMN_NAMES.map((name) => {
     const column = columnOf(name, file.buffer, offset, count);
     offset += paddedLength(column.byteLength);
     return [name, column];
   })) as Columns;
+  const parts = new Map(partNames.map((name) => {
+    const part = new Float32Array(file.buffer, offset, count);
+    offset += paddedLength(part.byteLength);
+    return [name, part];
+  }));
   const ends = new Uint32Array(file.buffer, offset, names);
   offset += paddedLength(ends.byteLength);
   const bytes = new Uint8Array(file.buffer, offset, nameBytes);
   return {
-    table: new EpisodeTable({ columns, count, names: new NameTable({ bytes, ends }), shortNames }),
+    table: new EpisodeTable({ columns, parts, count, names: new NameTable({ bytes, ends }), shortNames }),
     state,
   };
 }

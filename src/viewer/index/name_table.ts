@@ -53,14 +53,16 @@ export class NameTable {
   /** Returns the names for storage. */
   toStored(): StoredNames {
     const { bytes, ends } = this.#stored;
-    const added = encoder.encode(this.#added.join(""));
+    // A half surrogate at the end of a name would join one at the beginning of the next.
+    const names = this.#added.map((name) => name.toWellFormed());
+    const added = encoder.encode(names.join(""));
     const allBytes = new Uint8Array(bytes.length + added.length);
     allBytes.set(bytes);
     allBytes.set(added, bytes.length);
     const allEnds = new Uint32Array(this.size);
     allEnds.set(ends);
     let end = bytes.length;
-    for (const [at, name] of this.#added.entries()) {
+    for (const [at, name] of names.entries()) {
       end += encoder.encode(name).length;
       allEnds[ends.length + at] = end;
     }

@@ -1,9 +1,9 @@
 import type { FC } from "hono/jsx";
 import type { ComparedTask, RunComparison } from "../compare_runs.ts";
-import { PAGE_ROWS } from "../episode_query.ts";
+import { pageOfRows } from "../episode_query.ts";
 import type { OpenRun } from "../run_store.ts";
-import { BASE, episodeHref, formatChange, formatNumber, Page, Reward, runHref } from "./layout.tsx";
-import { Pager } from "./run_page.tsx";
+import { formatChange, formatMs, formatNumber, signOf } from "./format.ts";
+import { BASE, episodeHref, Page, Pager, Reward, runHref } from "./layout.tsx";
 import { SafeText } from "./safe_text.tsx";
 
 /** Which tasks a comparison shows. */
@@ -21,8 +21,7 @@ export interface ComparePageProps {
 /** Two runs of the same tasks side by side, the largest changes first. */
 export const ComparePage: FC<ComparePageProps> = ({ first, second, comparison, change, page: wanted }) => {
   const tasks = comparison.tasks.filter((task) => change === "all" || changeOf(task) === change);
-  const pages = Math.max(1, Math.ceil(tasks.length / PAGE_ROWS));
-  const page = Math.min(wanted, pages);
+  const { shown, page, pages } = pageOfRows(tasks, wanted);
   const search = (changes: Record<string, string>) => {
     const parameters = new URLSearchParams([["run", first.file.name], ["run", second.file.name]]);
     for (const [name, value] of Object.entries({ change, ...changes })) parameters.set(name, value);
@@ -32,14 +31,26 @@ export const ComparePage: FC<ComparePageProps> = ({ first, second, comparison, c
     <Page title="Compare" crumbs={[{ text: "Compare", href: search({}) }]}>
       <h1>Compare</h1>
       <dl class="figures">
-        <RunName label="First" run={first} />
-        <RunName label="Second" run={second} />
+        <div>
+          <dt>First</dt>
+          <dd>
+            <RunName run={first} />
+          </dd>
+        </div>
+        <div>
+          <dt>Second</dt>
+          <dd>
+            <RunName run={second} />
+          </dd>
+        </div>
         <Difference comparison={comparison} />
       </dl>
+      <FigureTable comparison={comparison} />
+      <h2 id="tasks">Tasks</h2>
       <p>
-        {`${formatNumber(comparison.tasks.length)} tasks are in both runs. Only the first has ${
+        {`${formatNumber(comparison.tasks.length)} tasks are scored in both runs. Left out: ${
           formatNumber(comparison.onlyFirst)
-        }, only the second ${formatNumber(comparison.onlySecond)}; they are not compared.`}
+        } of the first run only, ${formatNumber(comparison.onlySecond)} of the second run only.`}
       </p>
       <nav class="actions" aria-label="Changes">
         {CHANGES.map((name) => (
@@ -53,7 +64,7 @@ export const ComparePage: FC<ComparePageProps> = ({ first, second, comparison, c
             first.file.name,
           ]])}`}
         >
-          swap
+          swap the runs
         </a>
       </nav>
       {tasks.length === 0 ? <p>No task to show.</p> : (
@@ -69,10 +80,12 @@ export const ComparePage: FC<ComparePageProps> = ({ first, second, comparison, c
                 </tr>
               </thead>
               <tbody>
-                {tasks.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS).map((task) => (
+                {shown.map((task) => (
                   <tr>
                     <th scope="row">
-                      <SafeText text={task.task || "(no id)"} limit={100} />
+                      <a href={taskHref(first, second, task.task)}>
+                        <SafeText text={task.task || "(no id)"} limit={100} />
+                      </a>
                     </th>
                     <td class="number">
                       <a href={episodeHref(first.file.name, task.firstRow, taskSearch(task))}>
@@ -99,15 +112,57 @@ export const ComparePage: FC<ComparePageProps> = ({ first, second, comparison, c
   );
 };
 
-const RunName: FC<{ label: string; run: OpenRun }> = ({ label, run }) => (
-  <div>
-    <dt>{label}</dt>
-    <dd>
-      <a href={runHref(run.file.name)}>
-        <SafeText text={run.file.name} limit={100} />
-      </a>
-    </dd>
-  </div>
+/** Returns the address of the page with the episodes of a task in both runs. */
+export function taskHref(first: OpenRun, second: OpenRun, task: string, sample = 1): string {
+  const parameters = new URLSearchParams([["run", first.file.name], ["run", second.file.name], [
+    "task",
+    task,
+  ]]);
+  if (sample > 1) parameters.set("sample", `${sample}`);
+  return `${BASE}/compare?${parameters}`;
+}
+
+const FigureTable: FC<{ comparison: RunComparison }> = ({ comparison: { figures } }) => (
+  <table class="parts">
+    <caption>Means of all episodes</caption>
+    <thead>
+      <tr>
+        <th scope="col">Figure</th>
+        <th scope="col" class="number">First</th>
+        <th scope="col" class="number">Second</th>
+        <th scope="col" class="number">Change</th>
+      </tr>
+    </thead>
+    <tbody>
+      {figures.map(({ name, unit, first, second }) => {
+        const format = unit === "ms" ? formatMs : formatNumber;
+        const change = second - first;
+        return (
+          <tr>
+            <th scope="row">
+              <SafeText text={name} limit={60} />
+            </th>
+            <td class="number">{Number.isNaN(first) ? "–" : format(first)}</td>
+            <td class="number">{Number.isNaN(second) ? "–" : format(second)}</td>
+            <td class="number">
+              {Number.isNaN(change)
+                ? "–"
+                : unit === "ms"
+                ? `${signOf(change)}${formatMs(Math.abs(change))}`
+                : formatChange(change)}
+            </td>
+          </tr>
+        );
+      })}
+    </tbody>
+  </table>
+);
+
+/** A link to a run. */
+export const RunName: FC<{ run: OpenRun }> = ({ run }) => (
+  <a href={runHref(run.file.name)}>
+    <SafeText text={run.file.name} limit={100} />
+  </a>
 );
 
 const Difference: FC<{ comparison: RunComparison }> = (

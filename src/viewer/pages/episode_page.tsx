@@ -1,11 +1,14 @@
 import type { FC } from "hono/jsx";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import type { BranchNode } from "../branch_tree.ts";
-import type { DamagedRow, EpisodeView } from "../episode_view.ts";
+import type { BranchNode } from "../episode/branch_tree.ts";
+import { type EpisodePlace, messageLimits, rangeOf, toPlaceSearch } from "../episode/episode_place.ts";
+import { type DamagedRow, type EpisodeView, turnsOfMessages } from "../episode/episode_view.ts";
 import type { OpenRun } from "../run_store.ts";
-import { episodeHref, formatBytes, formatMs, formatNumber, Page, Reward, runHref } from "./layout.tsx";
+import { formatBytes, formatMs, formatNumber } from "./format.ts";
+import { episodeHref, Page, Reward, runHref } from "./layout.tsx";
 import { Chat } from "./messages.tsx";
-import { Code, MOST_CHARACTERS, SafeText, SHOWN_CHARACTERS } from "./safe_text.tsx";
+import { TurnTimes } from "./plots.tsx";
+import { Code, MarkedText, SafeText } from "./safe_text.tsx";
 import { Tokens } from "./tokens.tsx";
 
 /** Content of the page of an episode. */
@@ -20,16 +23,16 @@ export interface EpisodePageProps {
   readonly search: string;
   readonly tree: BranchNode | undefined;
   readonly tokenizer: Tokenizer | undefined;
-  /** Number of the first token that is shown. */
-  readonly from: number;
-  /** True to show all messages, and long texts. */
-  readonly all: boolean;
+  /** What of the episode is shown. */
+  readonly place: EpisodePlace;
+  /** Text that is marked. */
+  readonly marked: string | undefined;
 }
 
 /** The page of an episode: its end, its reward, the conversation and the tokens. */
 export const EpisodePage: FC<EpisodePageProps> = (props) => {
-  const { run: { table, file: { name } }, row, episode, search, tree } = props;
-  const task = table.nameOf("task", row) || "(no task)";
+  const { run: { table, file: { name } }, row, search } = props;
+  const task = table.nameOf("task", row);
   const title = `Episode ${row + 1}`;
   return (
     <Page
@@ -41,54 +44,106 @@ export const EpisodePage: FC<EpisodePageProps> = (props) => {
     >
       <Neighbours {...props} />
       <h1>
-        {`${title}: `}
-        <SafeText text={task} limit={200} />
+        {title}
+        {task !== "" && (
+          <>
+            {": "}
+            <SafeText text={task} limit={200} />
+          </>
+        )}
       </h1>
-      {"fault" in episode ? <Damaged {...props} episode={episode} /> : (
-        <>
-          <Ending {...props} episode={episode} />
-          {tree && (
-            <section>
-              <h2 id="branches">Branches</h2>
-              <ul class="tree">
-                <Branch node={tree} run={props.run} current={row} />
-              </ul>
-            </section>
-          )}
-          <h2 id="messages">Messages</h2>
-          <Chat
-            episode={episode}
-            limit={props.all ? MOST_CHARACTERS : SHOWN_CHARACTERS}
-            allHref={props.all ? undefined : withParameter(search, "all", "1")}
-          />
-          <h2 id="tokens">Tokens</h2>
-          <Tokens
-            episode={episode}
-            tokenizer={props.tokenizer}
-            from={props.from}
-            hrefFrom={(from) => `${withParameter(search, "from", `${from}`)}#tokens`}
-          />
-          <Data title="Further data of the task" data={episode.taskData} />
-          <Data title="Further data of the env" data={episode.info} />
-        </>
-      )}
+      <MarkedText.Provider value={props.marked}>
+        <Content {...props} />
+      </MarkedText.Provider>
       <p class="note">
-        Keys: ← and → open the previous and the next episode, j and k go to the next and previous turn, r
-        opens the raw JSON.
+        Keys: ← and → open the previous and the next episode, j and k go to the next and previous turn, c
+        copies the text of the turn, e opens or closes all that can be unfolded, r opens the raw JSON.
       </p>
+      <p class="note" id="key-status" role="status"></p>
     </Page>
   );
 };
 
-/** Returns the parameters of an address with one more. */
-function withParameter(search: string, name: string, value: string): string {
-  const parameters = new URLSearchParams(search);
-  parameters.set(name, value);
-  return `?${parameters}`;
-}
+const Content: FC<EpisodePageProps> = ({ episode, ...props }) => {
+  if ("fault" in episode) return <Damaged episode={episode} />;
+  const { place, search, tree, tokenizer } = props;
+  const turnOf = turnsOfMessages(episode);
+  const range = rangeOf(place, { messages: episode.messages, turnOf });
+  const href = (change: Partial<EpisodePlace>) => toPlaceSearch(search, { all: place.all, ...change });
+  const shownTurns = new Set(
+    [...turnOf].filter(([at]) => at >= range.from && at < range.to).map(([, turn]) => turn),
+  );
+  const turnHref = (turn: number) =>
+    shownTurns.has(turn) ? `#turn-${turn}` : `${href({ turn })}#turn-${turn}`;
+  return (
+    <>
+      <Ending {...props} episode={episode} />
+      {tree && (
+        <section>
+          <h2 id="branches">Branches</h2>
+          <ul class="tree">
+            <Branch node={tree} run={props.run} current={props.row} />
+          </ul>
+        </section>
+      )}
+      {episode.turns.length > 1 && <Turns episode={episode} turnHref={turnHref} />}
+      <h2 id="messages">Messages</h2>
+      <Chat
+        episode={episode}
+        limits={messageLimits(place)}
+        range={range}
+        hrefFrom={(message) => `${href({ message })}#messages`}
+      />
+      <h2 id="tokens">Tokens</h2>
+      <Tokens
+        episode={episode}
+        tokenizer={tokenizer}
+        from={place.token}
+        hrefFrom={(token) => `${href({ token, message: range.from })}#tokens`}
+        turnHref={turnHref}
+      />
+      <Data title="Further data of the task" data={episode.taskData} />
+      <Data title="Further data of the env" data={episode.info} />
+    </>
+  );
+};
+
+/** Turns in the plot of their times. */
+const PLOTTED_TURNS = 200;
+
+const Turns: FC<{ episode: EpisodeView; turnHref: (turn: number) => string }> = ({ episode, turnHref }) => {
+  const calls = Map.groupBy(episode.calls, ({ turn }) => turn);
+  const plotted = episode.turns.slice(0, PLOTTED_TURNS);
+  const left = episode.turns.length - plotted.length;
+  return (
+    <section>
+      <h2 id="turns">Turns</h2>
+      <div class="plots single">
+        <TurnTimes
+          turns={plotted.map(({ turn, policyMs, envMs, usage, reward }) => ({
+            turn,
+            policyMs,
+            envMs: envMs ?? 0,
+            cells: [
+              formatNumber(usage?.promptTokens),
+              formatNumber(usage?.replyTokens),
+              formatNumber(reward),
+              <SafeText text={(calls.get(turn) ?? []).map(({ status }) => status).join(", ")} limit={80} />,
+            ],
+          }))}
+          columns={["Prompt tokens", "Reply tokens", "Reward", "Tools"]}
+          hrefOf={turnHref}
+        />
+      </div>
+      {left > 0 && (
+        <p class="note">{`The first ${PLOTTED_TURNS} turns; ${formatNumber(left)} more follow.`}</p>
+      )}
+    </section>
+  );
+};
 
 const Neighbours: FC<EpisodePageProps> = (
-  { run: { table, file: { name } }, row, previous, next, search, all },
+  { run: { table, file: { name } }, row, previous, next, search, place },
 ) => (
   <nav class="actions" aria-label="Episode">
     {previous !== undefined && (
@@ -100,21 +155,25 @@ const Neighbours: FC<EpisodePageProps> = (
     <a id="raw" href={runHref(name, "episodes", row + 1, "raw")}>
       {`Raw JSON (${formatBytes(table.columns.length[row] ?? 0)})`}
     </a>
-    {!all && <a href={withParameter(search, "all", "1")}>Show long texts whole</a>}
+    <a href={toPlaceSearch(search, { all: !place.all, message: place.message })}>
+      {place.all ? "Cut long texts" : "Show long texts"}
+    </a>
   </nav>
 );
 
-const Damaged: FC<EpisodePageProps & { episode: DamagedRow }> = ({ episode }) => (
+const Damaged: FC<{ episode: DamagedRow }> = ({ episode }) => (
   <>
     <p class="bad">
-      {"This line is no episode: "}
+      {"This line cannot be shown as an episode: "}
       <SafeText text={episode.fault} limit={2_000} />
     </p>
     <Code code={episode.beginning} language="json" />
   </>
 );
 
-const Ending: FC<EpisodePageProps & { episode: EpisodeView }> = ({ run: { table }, row, episode }) => {
+const Ending: FC<{ run: OpenRun; row: number; episode: EpisodeView }> = (
+  { run: { table }, row, episode },
+) => {
   const { reward, rewardParts, unscored, times, errors, answer, facts } = episode;
   return (
     <>
@@ -180,7 +239,8 @@ const Fact: FC<{ name: string; value: string }> = ({ name, value }) => (
 const Branch: FC<{ node: BranchNode; run: OpenRun; current: number }> = ({ node, run, current }) => (
   <li>
     <a
-      href={`${episodeHref(run.file.name, node.row)}${node.turn > 0 ? `#turn-${node.turn}` : ""}`}
+      href={episodeHref(run.file.name, node.row) +
+        (node.turn > 0 ? `${toPlaceSearch("", { turn: node.turn })}#turn-${node.turn}` : "")}
       aria-current={node.row === current ? "page" : undefined}
     >
       {`Episode ${node.row + 1}`}

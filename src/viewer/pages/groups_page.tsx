@@ -1,21 +1,24 @@
 import type { FC } from "hono/jsx";
-import { type EpisodeQuery, PAGE_ROWS, toSearch } from "../episode_query.ts";
+import { type EpisodeQuery, pageOfRows, toSearch } from "../episode_query.ts";
+import { samplesOfGroups } from "../groups.ts";
 import type { OpenRun } from "../run_store.ts";
 import type { RunDetails } from "../run_summary.ts";
 import { passAt } from "../statistics.ts";
-import { formatNumber, Page, runHref } from "./layout.tsx";
-import { Pager } from "./run_page.tsx";
+import { formatNumber } from "./format.ts";
+import { episodeHref, Page, Pager, Reward, runHref } from "./layout.tsx";
 import { SafeText } from "./safe_text.tsx";
 
 /** Content of the page of groups. */
 export interface GroupsPageProps {
   readonly run: OpenRun;
   readonly query: EpisodeQuery;
+  /** Rows of the query. */
+  readonly rows: Uint32Array;
   readonly details: RunDetails;
 }
 
 /** The groups of samples of the same task, the hardest first. */
-export const GroupsPage: FC<GroupsPageProps> = ({ run, query, details: { groups, passRates } }) => {
+export const GroupsPage: FC<GroupsPageProps> = ({ run, query, rows, details: { groups, passRates } }) => {
   const { table, file: { name } } = run;
   const { names, episodes, scored, right, sums } = groups;
   const meanOf = (at: number) => (sums[at] ?? 0) / (scored[at] ?? 0);
@@ -26,8 +29,8 @@ export const GroupsPage: FC<GroupsPageProps> = ({ run, query, details: { groups,
       : first - second;
   });
   const sizes = passRates.map(({ k }) => k);
-  const pages = Math.max(1, Math.ceil(order.length / PAGE_ROWS));
-  const page = Math.min(query.page, pages);
+  const { shown, page, pages } = pageOfRows(order, query.page);
+  const samples = samplesOfGroups(table, rows, shown.map((at) => names[at] ?? 0));
   return (
     <Page
       title={`Groups of ${name}`}
@@ -44,6 +47,7 @@ export const GroupsPage: FC<GroupsPageProps> = ({ run, query, details: { groups,
           <thead>
             <tr>
               <th scope="col">Group</th>
+              <th scope="col">Rewards of the samples</th>
               <th scope="col" class="number">Episodes</th>
               <th scope="col" class="number">Right</th>
               <th scope="col" class="number">Mean reward</th>
@@ -51,7 +55,7 @@ export const GroupsPage: FC<GroupsPageProps> = ({ run, query, details: { groups,
             </tr>
           </thead>
           <tbody>
-            {order.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS).map((at) => {
+            {shown.map((at) => {
               const group = table.names.nameOf(names[at] ?? 0);
               const [count, rightCount] = [scored[at] ?? 0, right[at] ?? 0];
               return (
@@ -61,6 +65,13 @@ export const GroupsPage: FC<GroupsPageProps> = ({ run, query, details: { groups,
                       <SafeText text={group || "(no name)"} limit={100} />
                     </a>
                   </th>
+                  <td class="samples">
+                    {(samples.get(names[at] ?? 0) ?? []).map((row) => (
+                      <a href={episodeHref(name, row, `?${new URLSearchParams({ group })}`)}>
+                        <Reward value={table.columns.reward[row] ?? NaN} />
+                      </a>
+                    ))}
+                  </td>
                   <td class="number">{episodes[at]}</td>
                   <td class="number">{`${rightCount} of ${count}`}</td>
                   <td class="number">{formatNumber(meanOf(at))}</td>

@@ -1,4 +1,5 @@
 import type { Child, FC } from "hono/jsx";
+import { formatNumber } from "./format.ts";
 import { plainLabel, SafeText } from "./safe_text.tsx";
 
 /** Path below which the viewer is served. */
@@ -79,34 +80,6 @@ export function episodeHref(run: string, row: number, search = ""): string {
   return runHref(run, "episodes", row + 1) + search;
 }
 
-/** Formats a number with at most four decimal places; an en dash for none. */
-export function formatNumber(value: number | null | undefined): string {
-  if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  return value.toLocaleString("en", { maximumFractionDigits: Math.abs(value) >= 100 ? 1 : 4 });
-}
-
-/** Formats a change with its sign. */
-export function formatChange(value: number): string {
-  return `${value > 0 ? "+" : value < 0 ? "−" : "±"}${formatNumber(Math.abs(value))}`;
-}
-
-/** Formats a duration. */
-export function formatMs(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 100_000) return `${(ms / 1_000).toFixed(1)} s`;
-  const minutes = Math.floor(ms / 60_000);
-  return minutes < 120
-    ? `${minutes} min ${Math.round(ms / 1_000) % 60} s`
-    : `${(ms / 3_600_000).toFixed(1)} h`;
-}
-
-/** Formats a size. */
-export function formatBytes(bytes: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
-  return `${formatNumber(Math.round(bytes / 1024 ** power * 10) / 10)} ${units[power]}`;
-}
-
 /** A time, in UTC. */
 export const Time: FC<{ date: Date }> = ({ date }) => {
   const text = date.toISOString();
@@ -124,3 +97,16 @@ export const Reward: FC<{ value: number | null }> = ({ value }) => {
     : "wrong";
   return <span class={`reward ${kind}`}>{formatNumber(value)}</span>;
 };
+
+/** Links to other pages of a list. */
+export const Pager: FC<{ href: (page: number) => string; page: number; pages: number }> = (
+  { href, page, pages },
+) => (
+  <nav class="pager" aria-label="Pages">
+    {page > 1 && <a href={href(1)}>First</a>}
+    {page > 1 && <a href={href(page - 1)} rel="prev">Previous page</a>}
+    <span>{`Page ${formatNumber(page)} of ${formatNumber(pages)}`}</span>
+    {page < pages && <a href={href(page + 1)} rel="next">Next page</a>}
+    {page < pages && <a href={href(pages)}>Last</a>}
+  </nav>
+);

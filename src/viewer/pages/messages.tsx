@@ -1,100 +1,143 @@
-import type { FC } from "hono/jsx";
+import type { Child, FC } from "hono/jsx";
 import type { ContentPart, Message, ToolCall } from "../../message.ts";
-import { type CallView, type EpisodeView, turnsOfMessages, type TurnView } from "../episode_view.ts";
-import { formatBytes, formatMs, formatNumber } from "./layout.tsx";
-import { Code, plainLabel, SafeText, splitFences } from "./safe_text.tsx";
+import {
+  MAX_MESSAGE_TEXTS,
+  type MessageLimits,
+  type MessageRange,
+  previousFrom,
+  textLimit,
+} from "../episode/message_range.ts";
+import { type CallView, type EpisodeView, turnsOfMessages, type TurnView } from "../episode/episode_view.ts";
+import { formatBytes, formatMs, formatNumber } from "./format.ts";
+import { Code, plainLabel, SafeText, splitFences, splitReasoning } from "./safe_text.tsx";
 import { Picture, ShownObject } from "./shown_objects.tsx";
-
-/** Messages of a page. */
-const SHOWN_MESSAGES = 300;
 
 interface ChatProps {
   readonly episode: EpisodeView;
-  /** Characters of a text that are shown. */
-  readonly limit: number;
-  /** Address of the page with all messages; all are shown without it. */
-  readonly allHref: string | undefined;
+  readonly limits: MessageLimits;
+  readonly range: MessageRange;
+  /** Returns the address of the page that begins with a message. */
+  readonly hrefFrom: (message: number) => string;
+  /** True if turns have ids, so that addresses can name them. A page with two chats has none. */
+  readonly hasAnchors?: boolean;
 }
 
-/** The conversation of an episode, with a link to each turn. */
-export const Chat: FC<ChatProps> = ({ episode, limit, allHref }) => {
+/** A page of the conversation of an episode, with a link to each turn. */
+export const Chat: FC<ChatProps> = ({ episode, limits, range, hrefFrom, hasAnchors = true }) => {
   const turnOf = turnsOfMessages(episode);
   const turns = new Map(episode.turns.map((turn) => [turn.turn, turn]));
   const calls = Map.groupBy(episode.calls, ({ turn }) => turn);
   const placed = new Set(turnOf.values());
-  const shown = allHref === undefined ? episode.messages : episode.messages.slice(0, SHOWN_MESSAGES);
-  const left = episode.messages.length - shown.length;
+  const others = episode.calls.filter(({ turn }) => !placed.has(turn));
+  const pager = <MessagePager count={episode.messages.length} range={range} hrefFrom={hrefFrom} />;
   return (
     <>
+      {pager}
       <ol class="chat">
-        {shown.map((message, index) => {
-          const turn = turnOf.get(index);
+        {episode.messages.slice(range.from, range.to).map((message, at) => {
+          const turn = turnOf.get(range.from + at);
           return (
             <ChatMessage
               message={message}
               turn={turn === undefined ? undefined : turns.get(turn)}
               calls={turn === undefined ? [] : calls.get(turn) ?? []}
-              limit={limit}
+              limit={textLimit(message, limits)}
+              hasAnchor={hasAnchors}
             />
           );
         })}
       </ol>
-      {left > 0 && (
-        <p>
-          <a href={allHref}>{`Show ${formatNumber(left)} more messages`}</a>
-        </p>
-      )}
-      {episode.calls.some(({ turn }) => !placed.has(turn)) && (
+      {pager}
+      {others.length > 0 && (
         <section>
           <h3>Tool calls of other turns</h3>
-          {episode.calls.filter(({ turn }) => !placed.has(turn)).map((call) => <CallLine call={call} />)}
+          <CallList calls={others} hasTurns />
         </section>
       )}
     </>
   );
 };
 
+/** Links to other pages of the messages, if there are more than one. */
+const MessagePager: FC<{ count: number; range: MessageRange; hrefFrom: (message: number) => string }> = (
+  { count, range, hrefFrom },
+) =>
+  range.to - range.from >= count ? null : (
+    <nav class="pager" aria-label="Messages">
+      {range.from > 0 && <a href={hrefFrom(0)}>First messages</a>}
+      {range.from > 0 && <a href={hrefFrom(previousFrom(range))}>Earlier messages</a>}
+      <span>
+        {`Messages ${formatNumber(range.from + 1)} to ${formatNumber(range.to)} of ${formatNumber(count)}`}
+      </span>
+      {range.to < count && <a href={hrefFrom(range.to)}>Later messages</a>}
+    </nav>
+  );
+
 interface ChatMessageProps {
   readonly message: Message;
   readonly turn: TurnView | undefined;
   readonly calls: readonly CallView[];
   readonly limit: number;
+  readonly hasAnchor: boolean;
 }
 
 const ROLES: ReadonlySet<string> = new Set(["system", "user", "assistant", "tool"]);
 
-const ChatMessage: FC<ChatMessageProps> = ({ message, turn, calls, limit }) => {
+const ChatMessage: FC<ChatMessageProps> = ({ message, turn, calls, limit, hasAnchor }) => {
   const { role, content, reasoning_content, tool_calls = [], tool_responses = [], name } = message;
+  const parts: readonly ContentPart[] = typeof content === "string"
+    ? [{ type: "text", text: content }]
+    : content ?? [];
   const isTool = role !== "user" && role !== "system" && role !== "assistant";
   return (
-    <li class={`message ${ROLES.has(role) ? role : "tool"}`} id={turn && `turn-${turn.turn}`}>
+    <li
+      class={`message ${ROLES.has(role) ? role : "tool"}`}
+      id={turn && hasAnchor ? `turn-${turn.turn}` : undefined}
+    >
       <div class="head">
         <span class="role">
-          <SafeText text={name === undefined ? role : `${role} ${name}`} limit={60} />
+          <SafeText text={name === undefined ? role : `${role}: ${name}`} limit={60} />
         </span>
-        {turn && <TurnFacts turn={turn} />}
+        {turn && <TurnFacts turn={turn} hasAnchor={hasAnchor} />}
         {message.is_complete === false && <span class="bad">cut off</span>}
       </div>
       <div class="body" dir="auto">
         {reasoning_content !== undefined && reasoning_content !== "" && (
-          <details open>
-            <summary>Reasoning</summary>
-            <Prose text={reasoning_content} limit={limit} />
-          </details>
+          <Reasoning name="Reasoning" text={reasoning_content} limit={limit} />
         )}
-        {typeof content === "string"
-          ? <MessageText text={content} isTool={isTool} limit={limit} />
-          : (content ?? []).map((part) => <Part part={part} isTool={isTool} limit={limit} />)}
-        {tool_responses.map((text) => <MessageText text={text} isTool limit={limit} />)}
-        {tool_calls.map((call) => <RequestedCall call={call} limit={limit} />)}
-        {calls.map((call) => <CallLine call={call} />)}
+        <Bounded
+          items={parts}
+          render={(part) => <Part part={part} isTool={isTool} limit={limit} />}
+        />
+        <Bounded
+          items={tool_responses}
+          render={(text) => <MessageText text={text} isTool limit={limit} />}
+        />
+        <Bounded items={tool_calls} render={(call) => <RequestedCall call={call} limit={limit} />} />
+        <CallList calls={calls} />
       </div>
     </li>
   );
 };
 
-const TurnFacts: FC<{ turn: TurnView }> = (
-  { turn: { turn, reward, policyMs, envMs, finishReason, usage, version } },
+/** The first of many items. */
+function Bounded<Item>({ items, render }: { items: readonly Item[]; render: (item: Item) => Child }) {
+  const left = items.length - MAX_MESSAGE_TEXTS;
+  return (
+    <>
+      {items.slice(0, MAX_MESSAGE_TEXTS).map(render)}
+      {left > 0 && <p class="more">{`… ${formatNumber(left)} more, which the raw JSON has`}</p>}
+    </>
+  );
+}
+
+/** Tool calls and what became of them. */
+const CallList: FC<{ calls: readonly CallView[]; hasTurns?: boolean }> = ({ calls, hasTurns = false }) => (
+  <Bounded items={calls} render={(call) => <CallLine call={call} hasTurn={hasTurns} />} />
+);
+
+const TurnFacts: FC<{ turn: TurnView; hasAnchor: boolean }> = (
+  { turn: { turn, reward, policyMs, envMs, finishReason, usage, version }, hasAnchor },
 ) => {
   const facts = [
     `policy ${formatMs(policyMs)}`,
@@ -109,7 +152,9 @@ const TurnFacts: FC<{ turn: TurnView }> = (
   ];
   return (
     <>
-      <a class="turn" href={`#turn-${turn}`}>{`Turn ${turn}`}</a>
+      {hasAnchor
+        ? <a class="turn" href={`#turn-${turn}`}>{`Turn ${turn}`}</a>
+        : <span>{`Turn ${turn}`}</span>}
       <span class="facts">{facts.join(" · ")}</span>
     </>
   );
@@ -122,7 +167,25 @@ const MessageText: FC<{ text: string; isTool: boolean; limit: number }> = ({ tex
         <SafeText text={text} limit={limit} />
       </pre>
     )
-    : <Prose text={text} limit={limit} />;
+    : <Reply text={text} limit={limit} />;
+
+/** Text of a person or a model, of which a leading `<think>` block can be folded. */
+const Reply: FC<{ text: string; limit: number }> = ({ text, limit }) => {
+  const { reasoning, rest } = splitReasoning(text);
+  return (
+    <>
+      {reasoning !== undefined && <Reasoning name="Reasoning in <think>" text={reasoning} limit={limit} />}
+      {rest !== "" && <Prose text={rest} limit={limit} />}
+    </>
+  );
+};
+
+const Reasoning: FC<{ name: string; text: string; limit: number }> = ({ name, text, limit }) => (
+  <details class="reasoning" open>
+    <summary>{name}</summary>
+    <Prose text={text} limit={limit} />
+  </details>
+);
 
 /** Text of a person or a model: its code blocks are coloured, the rest is as it is. */
 const Prose: FC<{ text: string; limit: number }> = ({ text, limit }) => (
@@ -136,9 +199,7 @@ const Prose: FC<{ text: string; limit: number }> = ({ text, limit }) => (
         )
         : <Code code={part.text} language={part.language} limit={limit} />
     )}
-    {text.length > limit && (
-      <p class="more">{`… ${(text.length - limit).toLocaleString("en")} more characters`}</p>
-    )}
+    {text.length > limit && <p class="more">{`… ${formatNumber(text.length - limit)} more characters`}</p>}
   </>
 );
 
@@ -158,7 +219,9 @@ const Part: FC<{ part: ContentPart; isTool: boolean; limit: number }> = ({ part,
 };
 
 /** A tool call of a message. An argument with code is shown as code. */
-const RequestedCall: FC<{ call: ToolCall; limit: number }> = ({ call: { name, arguments: args }, limit }) => {
+const RequestedCall: FC<{ call: ToolCall; limit: number }> = (
+  { call: { name, arguments: args, arguments_text }, limit },
+) => {
   const isText = typeof args === "string";
   const code = isText
     ? undefined
@@ -168,7 +231,13 @@ const RequestedCall: FC<{ call: ToolCall; limit: number }> = ({ call: { name, ar
   const rest = isText || code === undefined ? args : Object.fromEntries(
     Object.entries(args).filter(([key]) => key !== code[0]),
   );
-  const others = isText ? args : Object.keys(rest).length > 0 ? JSON.stringify(rest, null, 2) : "";
+  const others = isText
+    ? args
+    : Object.keys(rest).length === 0
+    ? ""
+    : code === undefined && arguments_text !== undefined
+    ? arguments_text
+    : JSON.stringify(rest, null, 2);
   return (
     <div class="request">
       <p>
@@ -192,7 +261,7 @@ const CODE_ARGUMENTS: Readonly<Record<string, string>> = {
 };
 
 /** What became of a tool call, and what it showed. */
-const CallLine: FC<{ call: CallView }> = ({ call }) => {
+const CallLine: FC<{ call: CallView; hasTurn: boolean }> = ({ call, hasTurn }) => {
   const { turn, tool, status, durationMs, truncated, stateKept, peakMemoryBytes } = call;
   const { denied, display = [], droppedDisplays = 0 } = call;
   const notes = [
@@ -209,7 +278,9 @@ const CallLine: FC<{ call: CallView }> = ({ call }) => {
           <SafeText text={status} limit={40} />
         </span>
         <SafeText text={tool} limit={80} />
-        <span class="facts">{[`turn ${turn}`, formatMs(durationMs ?? 0), ...notes].join(" · ")}</span>
+        <span class="facts">
+          {[...hasTurn ? [`turn ${turn}`] : [], formatMs(durationMs ?? 0), ...notes].join(" · ")}
+        </span>
       </p>
       {display.map((bundle) => <ShownObject bundle={bundle} />)}
     </div>

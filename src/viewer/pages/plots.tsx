@@ -1,11 +1,11 @@
 import type { Child, FC } from "hono/jsx";
 import type { CurvePoint } from "../run_summary.ts";
 import type { Histogram } from "../statistics.ts";
-import { formatNumber } from "./layout.tsx";
+import { formatAxis, formatMs, formatNumber } from "./format.ts";
 
 const WIDTH = 360;
 const HEIGHT = 140;
-const LEFT = 44;
+const LEFT = 52;
 const BOTTOM = 22;
 const TOP = 8;
 const PLOT_WIDTH = WIDTH - LEFT - 8;
@@ -15,15 +15,20 @@ interface FigureProps {
   readonly title: string;
   /** One sentence for readers who do not see the picture. */
   readonly summary: string;
+  /** Names of the colours. */
+  readonly keys?: Child;
   readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
+  readonly rows: readonly (readonly Child[])[];
   readonly children?: Child;
 }
 
 /** A picture with its data as a table behind it. */
-const Figure: FC<FigureProps> = ({ title, summary, columns, rows, children }) => (
+const Figure: FC<FigureProps> = ({ title, summary, keys, columns, rows, children }) => (
   <figure class="plot">
-    <figcaption>{title}</figcaption>
+    <figcaption>
+      {title}
+      {keys}
+    </figcaption>
     <svg
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       width={WIDTH}
@@ -35,24 +40,46 @@ const Figure: FC<FigureProps> = ({ title, summary, columns, rows, children }) =>
     </svg>
     <details>
       <summary>Table of “{title}”</summary>
-      <div class="scroll" tabindex={0} role="region" aria-label={`Table: ${title}`}>
-        <table>
-          <thead>
-            <tr>{columns.map((name) => <th scope="col">{name}</th>)}</tr>
-          </thead>
-          <tbody>{rows.map((row) => <tr>{row.map((cell) => <td class="number">{cell}</td>)}</tr>)}</tbody>
-        </table>
-      </div>
+      <DataTable title={`Table: ${title}`} columns={columns} rows={rows} />
     </details>
   </figure>
 );
 
-const Axes: FC<{ low: number; high: number; from: string; to: string }> = ({ low, high, from, to }) => (
+interface TableProps {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Child[])[];
+}
+
+/** A table among plots, of their height. */
+export const TableFigure: FC<TableProps> = ({ title, columns, rows }) => (
+  <figure class="plot table">
+    <figcaption>{title}</figcaption>
+    <DataTable title={title} columns={columns} rows={rows} />
+  </figure>
+);
+
+const DataTable: FC<TableProps> = ({ title, columns, rows }) => (
+  <div class="scroll" tabindex={0} role="region" aria-label={title}>
+    <table>
+      <thead>
+        <tr>{columns.map((name) => <th scope="col" class="number">{name}</th>)}</tr>
+      </thead>
+      <tbody>{rows.map((row) => <tr>{row.map((cell) => <td class="number">{cell}</td>)}</tr>)}</tbody>
+    </table>
+  </div>
+);
+
+const Axes: FC<{ low: number; high: number | string; from: string; to: string }> = (
+  { low, high, from, to },
+) => (
   <>
     <line class="axis" x1={LEFT} y1={TOP} x2={LEFT} y2={TOP + PLOT_HEIGHT} />
     <line class="axis" x1={LEFT} y1={TOP + PLOT_HEIGHT} x2={LEFT + PLOT_WIDTH} y2={TOP + PLOT_HEIGHT} />
-    <text class="label" x={LEFT - 5} y={TOP + 9} text-anchor="end">{formatNumber(high)}</text>
-    <text class="label" x={LEFT - 5} y={TOP + PLOT_HEIGHT} text-anchor="end">{formatNumber(low)}</text>
+    <text class="label" x={LEFT - 5} y={TOP + 9} text-anchor="end">
+      {typeof high === "string" ? high : formatAxis(high)}
+    </text>
+    <text class="label" x={LEFT - 5} y={TOP + PLOT_HEIGHT} text-anchor="end">{formatAxis(low)}</text>
     <text class="label" x={LEFT} y={HEIGHT - 6}>{from}</text>
     <text class="label" x={LEFT + PLOT_WIDTH} y={HEIGHT - 6} text-anchor="end">{to}</text>
   </>
@@ -65,7 +92,7 @@ export const RewardCurve: FC<{ points: readonly CurvePoint[] }> = ({ points }) =
   const high = Math.max(1, ...means);
   const x = (at: number) =>
     LEFT + (points.length < 2 ? PLOT_WIDTH / 2 : at / (points.length - 1) * PLOT_WIDTH);
-  const y = (mean: number) => TOP + (1 - (mean - low) / (high - low || 1)) * PLOT_HEIGHT;
+  const y = heightScale(low, high);
   const path = points.map(({ mean }, at) => `${round(x(at))},${round(y(mean))}`).join(" ");
   const [first, last] = [points[0], points.at(-1)];
   return (
@@ -93,14 +120,16 @@ export const RewardCurve: FC<{ points: readonly CurvePoint[] }> = ({ points }) =
 /** How often values fall into ranges. */
 export const HistogramPlot: FC<{ title: string; histogram: Histogram; format?: (value: number) => string }> =
   (
-    { title, histogram: { low, width, counts }, format = formatNumber },
+    { title, histogram: { low, high, width, counts }, format = formatNumber },
   ) => {
     const most = Math.max(1, ...counts);
     const step = PLOT_WIDTH / counts.length;
     const nameOf = (bin: number) =>
       `${format(low + bin * width)} to ${
-        bin === counts.length - 1 ? "the largest" : `below ${format(low + (bin + 1) * width)}`
+        bin === counts.length - 1 ? format(high) : `below ${format(low + (bin + 1) * width)}`
       }`;
+    const isCut = high > low + counts.length * width; // the last range has larger values than its width
+    const end = isCut ? `≥ ${format(low + (counts.length - 1) * width)}` : format(high);
     const peak = counts.indexOf(most);
     return (
       <Figure
@@ -109,7 +138,7 @@ export const HistogramPlot: FC<{ title: string; histogram: Histogram; format?: (
         columns={["Range", "Episodes"]}
         rows={counts.map((count, bin) => [nameOf(bin), `${count}`])}
       >
-        <Axes low={0} high={most} from={format(low)} to={`≥ ${format(low + (counts.length - 1) * width)}`} />
+        <Axes low={0} high={most} from={format(low)} to={high === low ? "" : end} />
         {counts.map((count, bin) => (
           <rect
             class="bar"
@@ -135,7 +164,7 @@ export const TaskCurve: FC<{ means: Float64Array }> = ({ means }) => {
     { length: bars },
     (_, at) => means[Math.floor((at + 0.5) / bars * means.length)] ?? 0,
   );
-  const y = (value: number) => TOP + (1 - (value - low) / (high - low || 1)) * PLOT_HEIGHT;
+  const y = heightScale(low, high);
   const share = (at: number) => `${Math.round(at / bars * 100)} %`;
   return (
     <Figure
@@ -161,6 +190,73 @@ export const TaskCurve: FC<{ means: Float64Array }> = ({ means }) => {
     </Figure>
   );
 };
+
+/** A turn of an episode in the plot of its times. */
+export interface PlottedTurn {
+  readonly turn: number;
+  readonly policyMs: number;
+  readonly envMs: number;
+  /** Cells of its row in the table, after those of the plot. */
+  readonly cells: readonly Child[];
+}
+
+/** The time of each turn, divided into that of the policy and that of the env. */
+export const TurnTimes: FC<
+  { turns: readonly PlottedTurn[]; columns: readonly string[]; hrefOf: (turn: number) => string }
+> = ({ turns, columns, hrefOf }) => {
+  const times = turns.map(({ policyMs, envMs }) => Math.max(0, policyMs) + Math.max(0, envMs));
+  const most = Math.max(1, ...times);
+  const slowest = turns[times.indexOf(most)];
+  const step = PLOT_WIDTH / Math.max(1, turns.length);
+  const bar = (kind: "" | " env", at: number, ms: number, below: number) => (
+    <rect
+      class={`bar${kind}`}
+      x={round(LEFT + at * step + step * 0.1)}
+      y={round(TOP + (1 - (below + ms) / most) * PLOT_HEIGHT)}
+      width={round(step * 0.8)}
+      height={round(ms / most * PLOT_HEIGHT)}
+    />
+  );
+  return (
+    <Figure
+      title="Time of each turn"
+      summary={slowest ? `the longest is turn ${slowest.turn} with ${formatMs(most)}` : "no times"}
+      keys={
+        <>
+          <span class="key">policy</span>
+          <span class="key env">env</span>
+        </>
+      }
+      columns={["Turn", "Policy", "Env", ...columns]}
+      rows={turns.map(({ turn, policyMs, envMs, cells }) => [
+        <a href={hrefOf(turn)}>{`Turn ${turn}`}</a>,
+        formatMs(policyMs),
+        formatMs(envMs),
+        ...cells,
+      ])}
+    >
+      <Axes
+        low={0}
+        high={formatMs(most)}
+        from={`turn ${turns[0]?.turn ?? 1}`}
+        to={`turn ${turns.at(-1)?.turn ?? 1}`}
+      />
+      {turns.map(({ turn, policyMs, envMs }, at) => (
+        <g>
+          <title>{`turn ${turn}: policy ${formatMs(policyMs)}, env ${formatMs(envMs)}`}</title>
+          {bar("", at, Math.max(0, policyMs), 0)}
+          {bar(" env", at, Math.max(0, envMs), Math.max(0, policyMs))}
+        </g>
+      ))}
+    </Figure>
+  );
+};
+
+/** Returns a function from values to heights in the picture. It halves all values, as their range may be infinite. */
+function heightScale(low: number, high: number): (value: number) => number {
+  const range = high / 2 - low / 2 || 1;
+  return (value) => TOP + (1 - (value / 2 - low / 2) / range) * PLOT_HEIGHT;
+}
 
 function round(value: number): number {
   return Math.round(value * 10) / 10;

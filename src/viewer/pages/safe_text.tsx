@@ -1,24 +1,27 @@
-import type { Child, FC } from "hono/jsx";
+import { type Child, createContext, type FC, useContext } from "hono/jsx";
 import { codeTokens } from "../code_tokens.ts";
+import { formatNumber } from "./format.ts";
 
 /**
- * Characters that are not shown as themselves: controls, those that change the direction of text or hide it, and half
- * surrogates. A terminal or a browser could be misled by them.
+ * Runs of characters that are not shown as themselves: controls, those that change the direction of text or are not
+ * visible, and half surrogates. A terminal or a reader could be misled by them. Joiners and selectors are parts of words
+ * and emoji, but more than two in a row are not.
  */
 const HIDDEN = // deno-lint-ignore no-control-regex
-  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Cs}/gu;
+  /(?:(?![\u200c\u200d\ufe0e\ufe0f])[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\p{Cs}\p{Default_Ignorable_Code_Point}])+|[\u200c\u200d\ufe0e\ufe0f]{3,}/gu;
 
 /** Characters of a text that a page shows. */
-export const SHOWN_CHARACTERS = 20_000;
-/** Characters of a text that a page shows on request. */
-export const MOST_CHARACTERS = 400_000;
+const SHOWN_CHARACTERS = 20_000;
+
+/** Text whose places are marked: that of the search from which a page was opened. */
+export const MarkedText = createContext<string | undefined>(undefined);
 
 /** Text of a model or a file. It is never markup, and hidden characters are shown by their codes. */
 export const SafeText: FC<{ text: string; limit?: number | undefined }> = (
   { text, limit = SHOWN_CHARACTERS },
 ) => (
   <>
-    {visiblePieces(text.length > limit ? text.slice(0, limit) : text)}
+    <Visible text={text.length > limit ? text.slice(0, limit) : text} />
     <Remainder text={text} limit={limit} />
   </>
 );
@@ -26,7 +29,7 @@ export const SafeText: FC<{ text: string; limit?: number | undefined }> = (
 /** Says how much of a text is left out. */
 const Remainder: FC<{ text: string; limit: number }> = ({ text, limit }) =>
   text.length > limit
-    ? <span class="more">… {(text.length - limit).toLocaleString("en")} more characters</span>
+    ? <span class="more">{`… ${formatNumber(text.length - limit)} more characters`}</span>
     : null;
 
 /** Code with colours. */
@@ -40,20 +43,36 @@ export const Code: FC<{ code: string; language: string; limit?: number | undefin
     aria-label={`Code${language ? `: ${language.slice(0, 20)}` : ""}`}
   ><code>
     {codeTokens(code.slice(0, limit), language).map(({ kind, text }) =>
-      kind === "plain" ? <>{visiblePieces(text)}</> : <span class={`c-${kind}`}>{visiblePieces(text)}</span>
+      kind === "plain" ? <Visible text={text} /> : <span class={`c-${kind}`}><Visible text={text} /></span>
     )}
     <Remainder text={code} limit={limit} />
   </code></pre>
 );
 
-/** Returns the text with its hidden characters as marked codes. */
+/** Text with its hidden characters as codes, and what was searched for marked. */
+const Visible: FC<{ text: string }> = ({ text }) => {
+  const marked = useContext(MarkedText);
+  if (marked === undefined || !text.includes(marked)) return <>{visiblePieces(text)}</>;
+  return (
+    <>
+      {text.split(marked).map((part, at) => (
+        <>
+          {at > 0 && <mark>{visiblePieces(marked)}</mark>}
+          {visiblePieces(part)}
+        </>
+      ))}
+    </>
+  );
+};
+
+/** Returns the text with each run of hidden characters as codes. */
 function visiblePieces(text: string): Child[] {
   const pieces: Child[] = [];
   let from = 0;
-  for (const { index, 0: character } of text.matchAll(HIDDEN)) {
+  for (const { index, 0: characters } of text.matchAll(HIDDEN)) {
     if (index > from) pieces.push(text.slice(from, index));
-    pieces.push(<span class="hidden-char">{codeOf(character)}</span>);
-    from = index + character.length;
+    pieces.push(<span class="hidden-char">{codesOf(characters)}</span>);
+    from = index + characters.length;
   }
   if (from < text.length) pieces.push(text.slice(from));
   return pieces;
@@ -61,13 +80,28 @@ function visiblePieces(text: string): Child[] {
 
 /** Returns a name for use in a title or a label: one line without hidden characters. */
 export function plainLabel(text: string, limit = 120): string {
-  const shown = text.slice(0, limit).replace(HIDDEN, codeOf).replace(/\s+/g, " ");
+  const shown = text.slice(0, limit).replace(HIDDEN, codesOf).replace(/\s+/g, " ");
   return text.length > limit ? `${shown}…` : shown;
+}
+
+function codesOf(characters: string): string {
+  return Array.from(characters, codeOf).join("");
 }
 
 function codeOf(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16);
-  return code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u${code.length > 4 ? `{${code}}` : code}`;
+  if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
+  return `\\u${code.length > 4 ? `{${code}}` : code.padStart(4, "0")}`;
+}
+
+/** Splits a reply into the reasoning in its leading `<think>` block and the rest. A block that is not closed is all of it. */
+export function splitReasoning(text: string): { reasoning: string | undefined; rest: string } {
+  const start = /^\s*<think>\n?/.exec(text)?.[0];
+  if (start === undefined) return { reasoning: undefined, rest: text };
+  const end = text.indexOf("</think>", start.length);
+  return end === -1
+    ? { reasoning: text.slice(start.length), rest: "" }
+    : { reasoning: text.slice(start.length, end), rest: text.slice(end + "</think>".length).trimStart() };
 }
 
 /** A part of a text: prose, or code between fences of three backticks. */

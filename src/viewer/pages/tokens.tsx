@@ -1,7 +1,7 @@
 import type { FC } from "hono/jsx";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import type { EpisodeView, TokensView } from "../episode_view.ts";
-import { formatNumber } from "./layout.tsx";
+import type { EpisodeView, TokensView } from "../episode/episode_view.ts";
+import { formatNumber } from "./format.ts";
 import { plainLabel } from "./safe_text.tsx";
 
 /** Tokens of a page. */
@@ -15,10 +15,14 @@ interface TokensProps {
   readonly from: number;
   /** Returns the address of the page that shows the tokens from a number on. */
   readonly hrefFrom: (from: number) => string;
+  /** Returns the address of a turn. */
+  readonly turnHref: (turn: number) => string;
 }
 
 /** The tokens of an episode: sampled ones are marked, their log-probability is a colour and a title. */
-export const Tokens: FC<TokensProps> = ({ episode: { tokens, turns }, tokenizer, from, hrefFrom }) => {
+export const Tokens: FC<TokensProps> = (
+  { episode: { tokens, turns }, tokenizer, from, hrefFrom, turnHref },
+) => {
   if (tokens === null) return <p>The env did not keep the sampled tokens.</p>;
   if (tokens === undefined) return <p>The episode was recorded without tokens.</p>;
   const start = Math.min(Math.max(0, from), Math.max(0, tokens.ids.length - 1));
@@ -38,13 +42,17 @@ export const Tokens: FC<TokensProps> = ({ episode: { tokens, turns }, tokenizer,
           : "Hover over a token for its log-probability. "}
         {tokenizer === undefined && "Ids are shown, as the viewer has no tokenizer: give --tokenizer."}
       </p>
-      <p class="legend" aria-label="Colours">
+      <p class="legend">
         <span class="token m0">mask 0</span>
-        {LEVELS.map(({ above }, level) => (
-          <span class={`token m1 p${level}`}>{level === 0 ? `mask 1, ≥ ${above}` : `≥ ${above}`}</span>
-        ))}
-        <span class="token m1 p4">lower</span>
-        <span class="token m0 special">special</span>
+        {tokens.logProbs === undefined ? <span class="token m1">mask 1</span> : (
+          <>
+            {LEVELS.map(({ above }, level) => (
+              <span class={`token m1 p${level}`}>{level === 0 ? `mask 1, ≥ ${above}` : `≥ ${above}`}</span>
+            ))}
+            <span class="token m1 p4">{`< ${LEVELS.at(-1)?.above}`}</span>
+          </>
+        )}
+        {tokenizer !== undefined && <span class="token m0 special">special</span>}
       </p>
       <div class="tokens" dir="ltr" tabindex={0} role="region" aria-label="Tokens">
         {Array.from(
@@ -55,6 +63,7 @@ export const Tokens: FC<TokensProps> = ({ episode: { tokens, turns }, tokenizer,
               at={start + offset}
               tokenizer={tokenizer}
               turn={turnStarts.get(start + offset)}
+              turnHref={turnHref}
             />
           ),
         )}
@@ -73,9 +82,10 @@ interface TokenProps {
   readonly at: number;
   readonly tokenizer: Tokenizer | undefined;
   readonly turn: number | undefined;
+  readonly turnHref: (turn: number) => string;
 }
 
-const Token: FC<TokenProps> = ({ tokens: { ids, mask, logProbs }, at, tokenizer, turn }) => {
+const Token: FC<TokenProps> = ({ tokens: { ids, mask, logProbs }, at, tokenizer, turn, turnHref }) => {
   const id = ids[at] ?? 0;
   const text = textOf(id, tokenizer);
   const isSampled = mask[at] === 1;
@@ -90,7 +100,7 @@ const Token: FC<TokenProps> = ({ tokens: { ids, mask, logProbs }, at, tokenizer,
   const level = logProb === undefined ? "" : ` p${levelOf(logProb)}`;
   return (
     <>
-      {turn !== undefined && <a class="turn" href={`#turn-${turn}`}>{`turn ${turn}`}</a>}
+      {turn !== undefined && <a class="turn" href={turnHref(turn)}>{`turn ${turn}`}</a>}
       <span class={`token ${isSampled ? "m1" : "m0"}${level}${isSpecial ? " special" : ""}`} title={title}>
         {tokenizer === undefined ? `${id} ` : visibleToken(text)}
       </span>

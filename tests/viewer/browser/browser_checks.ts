@@ -24,14 +24,19 @@ const SCREENSHOTS = decodeURIComponent(new URL("../../../dist/browser", import.m
 
 const PAGES: Readonly<Record<string, string>> = {
   runs: "/runs",
+  found: "/runs?find=qwen&sort=reward&order=desc",
   run: "/runs/baseline.jsonl",
   filtered: "/runs/baseline.jsonl?reward=wrong&tool=error&sort=time&order=desc",
   empty: "/runs/baseline.jsonl?text=nowhere",
+  texts: "/runs/baseline.jsonl?text=42&texts=1&min=1",
+  numbers: "/runs/numbers.jsonl",
   groups: "/runs/baseline.jsonl/groups",
   episode: "/runs/full.jsonl/episodes/1",
   branches: "/runs/full.jsonl/episodes/3",
+  "long-end": "/runs/long.jsonl/episodes/1?turn=400",
   damaged: "/runs/full.jsonl/episodes/5",
   compare: "/runs/compare?run=baseline.jsonl&run=trained%2Fstep-200.jsonl",
+  "compare-task": "/runs/compare?run=baseline.jsonl&run=trained%2Fstep-200.jsonl&task=task-3&sample=2",
   "compare-one": "/runs/compare?run=baseline.jsonl",
   hostile: "/runs/hostile.jsonl/episodes/1",
   "hostile-run": "/runs/hostile.jsonl",
@@ -134,7 +139,8 @@ test("every page works without JavaScript, and forms filter and compare", async 
 });
 
 test("the keyboard alone selects runs, opens episodes and turns, and reaches the raw line", async ({ browser, url }) => {
-  const page = await browser.newPage();
+  const context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] });
+  const page = await context.newPage();
   await page.goto(`${url}/runs`);
   await page.keyboard.press("Tab");
   assertEquals(await focusedText(page), "Skip to the content");
@@ -147,7 +153,7 @@ test("the keyboard alone selects runs, opens episodes and turns, and reaches the
     await page.keyboard.press("Space");
     selected++;
   }
-  assertEquals(await page.locator("input[name=run]:disabled").count(), 3); // only two can be compared
+  assertEquals(await page.locator("input[name=run]:disabled").count(), 5); // only two can be compared
   await page.keyboard.press("Enter");
   await page.waitForURL("**/compare?**");
   await page.goto(`${url}/runs/full.jsonl/episodes/1`);
@@ -158,6 +164,13 @@ test("the keyboard alone selects runs, opens episodes and turns, and reaches the
   assertEquals(await page.evaluate("document.activeElement.id"), "turn-2");
   await page.keyboard.press("k");
   assertEquals(await page.evaluate("document.activeElement.id"), "turn-1");
+  await page.keyboard.press("c");
+  await page.waitForSelector("#key-status:has-text('Copied turn 1.')");
+  assertStringIncludes(await page.evaluate("navigator.clipboard.readText()") as string, "return math.pi");
+  await page.keyboard.press("e");
+  assertEquals(await page.locator("main details:not([open])").count(), 0);
+  await page.keyboard.press("e");
+  assertEquals(await page.locator("main details[open]").count(), 0);
   await page.keyboard.press("ArrowRight");
   await page.waitForURL("**/episodes/2");
   await page.keyboard.press("ArrowLeft");
@@ -165,7 +178,7 @@ test("the keyboard alone selects runs, opens episodes and turns, and reaches the
   await page.keyboard.press("r");
   await page.waitForURL("**/episodes/1/raw");
   assertStringIncludes(await page.locator("body").innerText(), `"circle/area"`);
-  await page.close();
+  await context.close();
 });
 
 test("a live run shows new episodes without a reload, and keeps what the reader has opened", async ({ browser, url, folder }) => {
@@ -183,6 +196,19 @@ test("a live run shows new episodes without a reload, and keeps what the reader 
   assertEquals(await page.evaluate("globalThis.isSamePage"), true);
   assertEquals(await page.locator("details[open]").count(), 1);
   assertEquals(await page.evaluate("layoutShifts.length"), 0);
+  await page.close();
+});
+
+test("the list of runs follows live runs, and keeps what is selected", async ({ browser, url, folder }) => {
+  const page = await browser.newPage();
+  await page.goto(`${url}/runs`);
+  await page.waitForSelector("tr:has-text('live.jsonl') td:has-text('4')");
+  await page.locator('input[value="baseline.jsonl"]').check();
+  await page.locator("h1").click(); // the table is not replaced while it has the focus
+  const row = `${rowOf({ id: "arrived" })}\n`;
+  await Deno.writeTextFile(join(folder.path, "live.jsonl"), row, { append: true });
+  await page.waitForSelector("tr:has-text('live.jsonl') td.number:text-is('5')");
+  assertEquals(await page.locator('input[value="baseline.jsonl"]:checked').count(), 1);
   await page.close();
 });
 

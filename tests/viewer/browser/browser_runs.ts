@@ -123,12 +123,46 @@ function hostileRow(): string {
   });
 }
 
+/** Rows with numbers that are too large, too small, or of more parts than fit a page. */
+function numberRows(): string {
+  const rewards = [1e308, -1e308, 5e-324, 1e20, 0, 0.123456789];
+  return rewards.map((reward, at) =>
+    rowOf({
+      id: `number-${at}`,
+      reward,
+      rewardParts: Object.fromEntries(Array.from({ length: 40 }, (_, part) => [`part-${part}`, part * at])),
+      times: { totalMs: 10 ** (at * 3), policyMs: 0, envMs: 0 },
+      turns: 10 ** (at * 2),
+      tokens: at === 0 ? undefined : { ids: Array(10 ** Math.min(at, 4)).fill(65), lossMask: [] },
+    })
+  ).join("\n") + "\n";
+}
+
+/** Row of an episode with more messages than a page shows, and images that are none. */
+function longRow(): string {
+  const turns = Array.from({ length: 400 }, (_, at) => at + 1);
+  const images = ["iVBORw0KGgo=", "QUJD"].map((data) => ({ type: "image", data, mime_type: "image/png" }));
+  return rowOf({
+    id: "long",
+    turns: turns.length,
+    messages: [
+      { role: "user", content: images },
+      ...turns.flatMap((turn) => [
+        { role: "assistant", content: `<think>\nStep ${turn}\n</think>\nReply ${turn}` },
+        { role: "user", content: "next" },
+      ]),
+    ],
+    steps: turns.map((turn) => ({ turn, policyMs: turn * 3 % 170, envMs: turn * 7 % 90, reward: null })),
+  });
+}
+
 /** Writes the runs that the pages show. */
 export async function writeRuns(folder: string): Promise<void> {
   const rows = (solved: number) =>
     runOf(240, (at) => ({
       reward: (at * 7 + Math.floor(at / 40)) % 10 < solved ? 1 : 0,
       turns: 1 + at % 5,
+      rewardParts: { answer: at % 10 < solved ? 1 : 0, format: (at % 4) / 4 },
       times: { totalMs: 200 + (at * 37) % 900, policyMs: 0, envMs: 0 },
       toolResults: [{
         turn: 1,
@@ -149,6 +183,8 @@ export async function writeRuns(folder: string): Promise<void> {
     "trained/step-200.jsonl": rows(7),
     "full.jsonl": `${[fullRow(), ...tree, "damaged"].join("\n")}\n`,
     "hostile.jsonl": `${hostileRow()}\n${hostileRow()}\n`,
+    "long.jsonl": `${longRow()}\n`,
+    "numbers.jsonl": numberRows(),
     "live.jsonl": runOf(4),
   };
   await Deno.mkdir(join(folder, "trained"));

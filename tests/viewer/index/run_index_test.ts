@@ -136,3 +136,34 @@ Deno.test("openIndex() lists a line that is too large to be parsed as damaged, a
   assertEquals([0, 1, 2].map((row) => table.endOf(row)), ["terminated", "damaged", "terminated"]);
   assertEquals(table.columns.length[1], large.length);
 });
+
+Deno.test("openIndex() saves the parts of rewards, and names whose half surrogates would join", async () => {
+  const text = "x".repeat(2_000);
+  const rows = Array.from({ length: 3_000 }, (_, at) =>
+    rowOf({
+      id: at === 0 ? "a\\ud83d" : at === 1 ? "\\ude00b" : `task-${at}`,
+      rewardParts: at % 2 ? { even: 0, late: at } : { even: 1 },
+      info: { text },
+    }).replaceAll("\\\\u", "\\u"));
+  await using folder = await TempFolder.of({ "a.jsonl": `${rows.join("\n")}\n` });
+  const path = folder.file("a.jsonl").hostPath;
+  const built = (await openIndex(path)).table;
+  const saved = (await openIndex(path)).table;
+  for (const table of [built, saved]) {
+    assertEquals([...table.parts.keys()], ["even", "late"]);
+    assertEquals([0, 1, 2, 2_999].map((row) => table.parts.get("even")?.[row]), [1, 0, 1, 0]);
+    assertEquals([0, 1, 2_999].map((row) => table.parts.get("late")?.[row]), [NaN, 1, 2_999]);
+    assertEquals(table.nameOf("task", 2_999), "task-2999");
+  }
+  assertEquals([0, 1].map((row) => saved.nameOf("task", row)), ["a\ufffd", "\ufffdb"]);
+});
+
+Deno.test("openIndex() adds rows to an index that was saved without any", async () => {
+  const line = rowOf({ id: "large", info: { text: "x".repeat(5 * 1024 * 1024) } });
+  await using folder = await TempFolder.of({ "a.jsonl": line.slice(0, -9) });
+  const path = folder.file("a.jsonl").hostPath;
+  assertEquals((await openIndex(path)).table.count, 0);
+  await Deno.writeTextFile(path, `${line.slice(-9)}\n${rowOf({ id: "second" })}\n`, { append: true });
+  const { table } = await openIndex(path);
+  assertEquals([0, 1].map((row) => table.nameOf("task", row)), ["large", "second"]);
+});

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { type BranchNode, branchTreeOf } from "../../src/viewer/branch_tree.ts";
-import { factsOf } from "../../src/viewer/index/episode_facts.ts";
-import { EpisodeTable } from "../../src/viewer/index/episode_table.ts";
-import { rowOf } from "./saved_rows.ts";
+import { type BranchNode, branchTreeOf } from "../../../src/viewer/episode/branch_tree.ts";
+import { factsOf } from "../../../src/viewer/index/episode_facts.ts";
+import { EpisodeTable } from "../../../src/viewer/index/episode_table.ts";
+import { rowOf } from "../saved_rows.ts";
 
 function tableOf(rows: readonly { id?: string; parent?: { id: string; turn: number } }[]): EpisodeTable {
   const table = new EpisodeTable();

@@ -1,4 +1,4 @@
-import type { EpisodeTable } from "./index/episode_table.ts";
+import type { EpisodeTable } from "../index/episode_table.ts";
 
 /** An episode in a tree of branches. */
 export interface BranchNode {

@@ -1,11 +1,11 @@
-import { type EpisodeFailure, errorMessage } from "../errors.ts";
-import type { Message } from "../message.ts";
-import type { TokenUsage } from "../policy/policy.ts";
-import { type InteractionResult, parseInteraction } from "../rollout/interaction_result.ts";
-import type { ToolRecord, Trajectory } from "../rollout/trajectory.ts";
-import { parseTrajectory } from "../rollout/trajectory_schema.ts";
-import { MAX_PARSED_BYTES, parseRow, readBytes } from "./index/run_index.ts";
-import type { OpenRun } from "./run_store.ts";
+import { type EpisodeFailure, errorMessage } from "../../errors.ts";
+import type { Message } from "../../message.ts";
+import type { TokenUsage } from "../../policy/policy.ts";
+import { type InteractionResult, parseInteraction } from "../../rollout/interaction_result.ts";
+import type { ToolRecord, Trajectory } from "../../rollout/trajectory.ts";
+import { parseTrajectory } from "../../rollout/trajectory_schema.ts";
+import { MAX_PARSED_BYTES, parseRow, readBytes } from "../index/run_index.ts";
+import type { OpenRun } from "../run_store.ts";
 
 /** One turn of an episode. */
 export interface TurnView {
