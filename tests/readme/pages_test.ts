@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { BLOCKS, PAGES, ROOT, TESTED_ELSEWHERE } from "./pages.ts";
+import { PADDOCK_VERSION } from "../../src/version.ts";
+import { BLOCKS, PAGES, ROOT, TESTED_ELSEWHERE, TEXTS } from "./pages.ts";
 
 Deno.test("each page of docs/ is listed", async () => {
   const files = await Array.fromAsync(Deno.readDir(new URL("docs", ROOT)));
@@ -8,6 +9,14 @@ Deno.test("each page of docs/ is listed", async () => {
     pages.sort(),
     [...PAGES, ...TESTED_ELSEWHERE.map((name) => `docs/${name}.md`)].map((path) => path.slice(5)).sort(),
   );
+});
+
+Deno.test("pages name the packages of this version", () => {
+  const named = TEXTS.join("").match(/paddock-(?:paddock-)?\d+\.\d+\.\d+(?=[-.])/g) ?? [];
+  assertEquals([...new Set(named)].sort(), [
+    `paddock-${PADDOCK_VERSION}`,
+    `paddock-paddock-${PADDOCK_VERSION}`,
+  ]);
 });
 
 /** Paths in other repositories. */
