@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console -- an example shows what it does
-/** Gives a model a tool that runs in a process of its own, without permissions. */
+/** Gives a model a tool that runs in a separate process without permissions. */
 import {
   ChatEnv,
   messageText,

@@ -62,6 +62,7 @@ interface Rules {
 interface MarkdownIt {
   readonly core: { readonly ruler: { push(name: string, rule: (state: State) => void): void } };
   readonly renderer: { readonly rules: Rules };
+  enable(rule: "code"): void;
   set(options: { highlight(text: string, language: string): string }): void;
 }
 interface EleventyConfig {
@@ -144,6 +145,7 @@ function configure(config: EleventyConfig, { site, pages: list }: GeneratorInput
   config.setQuietMode(true);
   config.setTemplateFormats(["md"]);
   config.amendLibrary("md", (markdown) => {
+    markdown.enable("code"); // Eleventy disables blocks that are indented
     markdown.core.ruler.push("site", (state) => pages.readTokens(state));
     const { rules } = markdown.renderer;
     rules.table_open = () => '<div class="table" tabindex="0"><table>\n';

@@ -38,6 +38,7 @@ export const SECTIONS: readonly Section[] = [
       page("Agents and MCP", "agents"),
       page("E2B", "e2b"),
       page("Environments", "envs"),
+      page("MLGym's tasks", "mlgym"),
       page("Packages", "packages"),
       page("Profiles", "profiles"),
       page("Your own parts", "extend"),

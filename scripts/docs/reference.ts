@@ -155,6 +155,9 @@ interface OpenApi {
   };
 }
 
+/** Begin of the description of an error. */
+const ERROR = /^The error /;
+
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
 async function httpPage(): Promise<string> {
@@ -205,9 +208,16 @@ function describeOperation(
   }
   const results = Object.entries(responses).map(([status, response]) => {
     const shared = document.components.responses?.[response.$ref?.split("/").at(-1) ?? ""];
-    return `| ${status} | ${prose(response.description ?? shared?.description ?? "")} |`;
+    return { status, text: prose(response.description ?? shared?.description ?? "") };
   });
-  parts.push(`| status | response |\n| --- | --- |\n${results.join("\n")}`);
+  const rows = results.filter(({ text }) => !ERROR.test(text)).map(({ status, text }) =>
+    `| ${status} | ${text} |`
+  );
+  if (rows.length > 0) parts.push(`| status | response |\n| --- | --- |\n${rows.join("\n")}`);
+  const errors = results.filter(({ text }) => ERROR.test(text)).map(({ status, text }) =>
+    `${status} ${text.replace(ERROR, "")}`
+  );
+  if (errors.length > 0) parts.push(`Errors: ${errors.join(", ")}.`);
   return parts;
 }
 

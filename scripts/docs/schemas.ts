@@ -115,7 +115,8 @@ async function readComments(file: string, name: string): Promise<Map<string, str
   const properties = symbol.declarations.flatMap(({ def }) => def?.properties ?? []);
   return new Map(
     properties.flatMap(({ name: key, jsDoc }) => {
-      const text = jsDoc?.doc?.replaceAll(/\{@link(?:code)? ([^}]*)\}/g, "$1").replaceAll(/\s*\n\s*/g, " ");
+      const text = jsDoc?.doc?.replaceAll(/\{@link(?:code)? ([^}]*)\}/g, "$1").replaceAll(/\s*\n\s*/g, " ")
+        .trim();
       return text === undefined ? [] : [[key, text] as const];
     }),
   );

@@ -113,6 +113,9 @@ export const MAX_STDIN_BYTES = 16 * 1024 * 1024;
 
 const MAX_BYTES_PER_CHARACTER = 4;
 
+/** Characters that a program on one line has, and a path rarely. */
+const CODE_CHARACTERS = /[\s()=*'"]/;
+
 const READS_INPUT = /\binput\s*\(|\bstdin\b|\bfileinput\b|\bopen\(0\b/;
 
 /**
@@ -135,7 +138,12 @@ async function readCode({ code, module, words, isTerminal }: ProgramSource): Pro
   if (code !== undefined) return { code };
   if (module !== undefined) return { code: moduleCode(module), argv: [module, ...words] };
   const path = file ?? STDIN;
-  const text = await readText(path, { maxBytes: MAX_BYTES_PER_CHARACTER * MAX_CODE_CHARACTERS });
+  const text = await readText(path, { maxBytes: MAX_BYTES_PER_CHARACTER * MAX_CODE_CHARACTERS })
+    .catch((error: unknown) => {
+      const isMissing = error instanceof UsageError && error.cause instanceof Deno.errors.NotFound;
+      if (!isMissing || !CODE_CHARACTERS.test(path)) throw error;
+      throw new UsageError(`${error.message}; -e CODE runs a text`, { cause: error.cause });
+    });
   if (found === 0 && text.trim() === "") throw programCountError(0);
   return { code: text, argv: [basename(path), ...args] };
 }

@@ -59,6 +59,14 @@ Deno.test("readProgram() throws for none or two programs, and for two uses of st
   }
 });
 
+Deno.test("readProgram() names -e if the path of a missing file looks like a program", async () => {
+  const read = (word: string) =>
+    assertRejects(() => readProgram({ words: [word], isTerminal: true }), UsageError);
+  const { message } = await read("print(6 * 7)");
+  assertEquals(message, "Cannot read 'print(6 * 7)': there is no such file; -e CODE runs a text");
+  assertEquals((await read("no/such.py")).message, "Cannot read 'no/such.py': there is no such file");
+});
+
 Deno.test("readText() names the problem of a file in its error", async () => {
   const maxBytes = 8;
   await assertRejects(() => readText("no/such.py", { maxBytes }), UsageError, "there is no such file");

@@ -113,7 +113,8 @@ check("a wrong answer scores 0", client.grade("number_match", {"answer": "41"}, 
 check("a missing score is None", client.grade("number_match", {}, messages).score is None)
 check("a missing score has a reason", "no instructions" in str(client.grade("ifeval", {}, messages).reason))
 check("a missing token is refused", error_of(lambda: Client(URL).exec("1")).status == 401)
-check("an unreachable server is an error", error_of(Client("http://127.0.0.1:1", retries=0).session).status is None)
+nowhere = error_of(Client("http://127.0.0.1:1", retries=0).session)
+check("an unreachable server is an error", nowhere.status is None and "'paddock serve' starts one" in str(nowhere))
 
 with client.session(), client.session(), client.session():
     check("a full server is reported after the wait", error_of(lambda: client.session(wait=0)).status in (429, 504))

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { PAGE, readCode, readExamples, runExample, writeExample } from "../../scripts/gallery.ts";
 
 const examples = readExamples(await Deno.readTextFile(PAGE));
-/** Needs packages that are downloaded; `deno task gallery` runs it. */
+/** Needs packages that are downloaded; `deno task packages` runs it. */
 const NEEDS_NETWORK = "z3_solver";
 const MAX_LINES = 60;
 

@@ -12,50 +12,10 @@ import { DENO_VERSION } from "../../src/version.ts";
 import { copyPlainImage } from "../sandbox/copy_image.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { Clone } from "./clone.ts";
-import { readmeBlocks } from "./readme_blocks.ts";
+import { block, ROOT, SERVED, TEXTS } from "./pages.ts";
 
-const ROOT = new URL("../../", import.meta.url);
 const PATH = decodeURIComponent(ROOT.pathname);
-const README = await Deno.readTextFile(new URL("README.md", ROOT));
-/** Pages whose blocks run here; `docs/e2b.md`, `docs/edge.md`, `docs/install.md` and the pages of `examples` have tests of their own. */
-const PAGES = [
-  "architecture",
-  "benchmarks",
-  "cli",
-  "concepts",
-  "envs",
-  "extend",
-  "hardening",
-  "index",
-  "library",
-  "packages",
-  "profiles",
-  "rollouts",
-  "security",
-  "server",
-  "start",
-  "trainers",
-]
-  .map((name) => `docs/${name}.md`);
-const TEXTS = await Promise.all(PAGES.map((page) => Deno.readTextFile(new URL(page, ROOT))));
-/** Blocks that `deno test --doc` does not run, and two TypeScript blocks that also run in a folder of their own. */
-const BLOCKS = [README, ...TEXTS].flatMap(readmeBlocks).filter(({ language, section }) =>
-  language !== "ts" || section === "TypeScript client" || section === "An episode"
-);
-const SERVED = "127.0.0.1:8471";
 const posix = Deno.build.os !== "windows";
-
-/** Returns the only block of a section in a language that contains a text. */
-function block(section: string, language: string, holds = ""): string {
-  const found = BLOCKS.filter((block) =>
-    block.section === section && block.language === language && block.text.includes(holds)
-  );
-  const [only] = found;
-  if (only === undefined || found.length > 1) {
-    throw new Error(`Cannot find one block of ${language} in '${section}': found ${found.length}`);
-  }
-  return only.text;
-}
 
 // The server serves several tests.
 Deno.test.sanitizer({ ops: false, resources: false });
@@ -80,64 +40,6 @@ Deno.test.afterAll(async () => {
   const { clone, serving } = await servingClone ?? {};
   assertEquals((await serving?.end("SIGTERM"))?.code ?? 0, 0);
   await clone?.[Symbol.asyncDispose]();
-});
-
-Deno.test("each block of README.md and docs/ is run by a test", () => {
-  assertEquals(BLOCKS.map(({ section, language }) => `${section}: ${language}`), [
-    "Paddock: sh",
-    "An episode: ts",
-    "An episode: sh",
-    "tau-bench: sh",
-    "Workspace: sh",
-    "Run it: sh",
-    "First result: sh",
-    "First result: text",
-    "Profiles: sh",
-    "Your own profile: jsonc",
-    "Trees: sh",
-    "Training: sh",
-    "A stream over HTTP: sh",
-    "A stream over HTTP: sh",
-    "Start: sh",
-    "Episodes: sh",
-    "TypeScript client: ts",
-    "Python client: python",
-    "Python client: python",
-    "Functions of the client: python",
-    "The command in any folder: sh",
-    "Rollouts from a file: sh",
-    "Packages: sh",
-    "A server: sh",
-    "A server: sh",
-    "verl: sh",
-    "verl: sh",
-    "TRL: python",
-    "Check a server: sh",
-    "slime: sh",
-    "SkyRL: python", // this block and the next one: deno task trainers
-    "NeMo-RL: python",
-    "GRPO on the CPU: sh",
-    "MCP clients: json",
-  ]);
-});
-
-Deno.test("each link of README.md and docs/ leads to a file and a heading", async () => {
-  const docs = (await Array.fromAsync(Deno.readDir(new URL("docs", ROOT)))).map(({ name }) => `docs/${name}`);
-  const others = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md"];
-  for (const page of [...others, ...docs.filter((name) => name.endsWith(".md"))]) {
-    const text = await Deno.readTextFile(new URL(page, ROOT));
-    for (const [, link = ""] of text.matchAll(/\]\((?!https?:)([^)#]*(?:#[^)]*)?)\)/g)) {
-      const [path = "", anchor] = link.split("#");
-      const target = path === "" ? new URL(page, ROOT) : new URL(path, new URL(page, ROOT));
-      const { isFile } = await Deno.stat(target);
-      if (!isFile || anchor === undefined) continue;
-      const headings = (await Deno.readTextFile(target)).matchAll(/^#+ (.+)$/gm);
-      const anchors = [...headings].map(([, title = ""]) =>
-        title.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-")
-      );
-      assertEquals(anchors.includes(anchor), true, `${page}: ${link}`);
-    }
-  }
 });
 
 Deno.test({
@@ -225,14 +127,11 @@ Deno.test({
 });
 
 Deno.test({
-  name: "docs/trainers.md: an MCP client starts Paddock with the configuration as written",
+  name: "docs/agents.md: an MCP client starts Paddock with the configuration as written",
   ignore: !posix,
   async fn() {
     await using clone = await Clone.create();
-    const text = block("MCP clients", "json").replace(
-      "/path/to/paddock",
-      PATH,
-    );
+    const text = block("MCP", "json", "/path/to/paddock").replace("/path/to/paddock", PATH);
     const { mcpServers: { python: { command, args } } } = JSON.parse(text);
     const client = new Client({ name: "test", version: "1" });
     const program = join(clone.path, "bin", command);

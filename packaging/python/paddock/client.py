@@ -1136,7 +1136,8 @@ def _late(host: str, seconds: float) -> PaddockError:
 
 def _lost(host: str, cause: Exception, *, unsent: bool) -> PaddockError:
     """Returns the error of a connection that failed."""
-    error = PaddockError(f"Cannot reach {host}: {cause!r}")
+    hint = "; no server runs there: 'paddock serve' starts one" if isinstance(cause, ConnectionRefusedError) else ""
+    error = PaddockError(f"Cannot reach {host}: {cause!r}{hint}")
     error._unsent = unsent
     return error
 

@@ -33,6 +33,18 @@ list.hidden = true;
 list.setAttribute("aria-live", "polite");
 place.append(input, list);
 
+/** Guides come before names of the API and files of the source that have the same words. */
+function boostGuides(_id, _term, { url }) {
+  return /^(?:api|source|examples|tests)\//.test(url) ? 0.3 : 1;
+}
+const SEARCH = {
+  prefix: true,
+  fuzzy: 0.15,
+  combineWith: "AND",
+  boost: { title: 4, page: 2 },
+  boostDocument: boostGuides,
+};
+
 function show(results) {
   list.replaceChildren(
     ...results.slice(0, MAX_RESULTS).map(({ url, title, page }) => {
@@ -64,7 +76,7 @@ input.addEventListener("input", async () => {
   }
   const index = await loadIndex();
   if (query !== input.value.trim()) return;
-  show(index.search(query, { prefix: true, fuzzy: 0.15, combineWith: "AND", boost: { title: 4, page: 2 } }));
+  show(index.search(query, SEARCH));
 });
 
 /** Moves through the results with the arrow keys. */

@@ -220,11 +220,15 @@ function isDenied(value: unknown): boolean {
 export interface ProfileSettings {
   /** Purpose of the profile. */
   readonly description: string;
+  /** Permissions of Deno. None can be granted. */
   readonly permissions: Permissions;
+  /** Limits of time, memory, output, files and calls. */
   readonly limits: Limits;
   /** Python modules that are imported in the base image. */
   readonly preimports: readonly string[];
+  /** Packages by name, each with its version, file and SHA-256; `paddock packages add` writes them. */
   readonly packages: readonly PackageFile[];
+  /** Files and folders that the guest may read: the path in the sandbox, and the path on the host. */
   readonly mounts: readonly Mount[];
   /**
    * Number of interpreters in one process. They must belong to one trust domain: code that breaks out of one
@@ -233,6 +237,10 @@ export interface ProfileSettings {
    * @default 1
    */
   readonly sessionsPerProcess: number;
+  /**
+   * Layers of the operating system by name. `required`: a sandbox does not start without it. `installed`: it
+   * does not start if the program of the layer is there and fails. `optional`: used where it works. `off`: not used.
+   */
   readonly layers: Readonly<Record<Layer, LayerMode>>;
   /**
    * True if an exec may have host tools.

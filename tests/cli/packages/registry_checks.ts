@@ -1,11 +1,20 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { ROOT, run } from "../../../packaging/sources.ts";
+import { PAGE, readExamples, runExample } from "../../../scripts/gallery.ts";
 import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { copyPlainImage } from "../../sandbox/copy_image.ts";
 import { TempFolder } from "../../temp_folder.ts";
 import { runPaddock } from "../run_paddock.ts";
 import cases from "./registry_cases.json" with { type: "json" };
+
+Deno.test("the example z3_solver of the gallery prints what docs/gallery.md shows", async () => {
+  const command = ["run", "-A", "src/cli.ts", "--yes", "exec", "--profile", "reason", "-e", "import z3"];
+  await run(Deno.execPath(), command, { cwd: ROOT });
+  const example = readExamples(await Deno.readTextFile(PAGE)).find(({ name }) => name === "z3_solver");
+  assertEquals(await runExample("z3_solver"), example?.output);
+});
 
 Deno.test("packages of the registry are added and run", async (t) => {
   await using folder = await TempFolder.of();

@@ -23,6 +23,8 @@ Deno.test("referencePages() describes each command, each route and the keys of f
     pages["reference/rows"] ?? "",
     "\n| `loss_mask` | array of `0` or `1` | Required. For each",
   );
+  assertStringIncludes(http, "Errors: 400 `malformed`, 401 `unauthorized`,");
+  for (const [name, text] of Object.entries(pages)) assertEquals(text.includes(". ."), false, name);
 });
 
 Deno.test("fileSchema('profile') accepts the shipped profiles and refuses unknown keys and wrong values", async () => {

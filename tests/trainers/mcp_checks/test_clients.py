@@ -85,9 +85,9 @@ async def use(session: ClientSession) -> None:
     assert "42" in str(result.content)
 
 
-@pytest.mark.parametrize(("heading", "page"), [("MCP clients", "trainers"), ("Claude and Cursor", "agents")])
-def test_the_configurations_of_claude_and_cursor(heading: str, page: str) -> None:
-    [server] = json.loads(block(heading, "json", page=page))["mcpServers"].values()
+@pytest.mark.parametrize("heading", ["Without a server", "Claude and Cursor"])
+def test_the_configurations_of_claude_and_cursor(heading: str) -> None:
+    [server] = json.loads(block(heading, "json", page="agents"))["mcpServers"].values()
 
     async def connect() -> None:
         if "url" in server:

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { Serving } from "../../../../bench/serving.ts";
 import { ROOT, run } from "../../../../packaging/sources.ts";
 import { writeText } from "../../../../src/cli/output.ts";
+import { block } from "../../../readme/pages.ts";
 import CANNOT_PASS from "./sdk_checks/cannot_pass.json" with { type: "json" };
 
 const HOME = join(ROOT, ".paddock", "e2b");
@@ -73,6 +74,16 @@ Deno.test("the Python SDKs of E2B make 27 of 28 calls, with their variables alon
   await using _server = server;
   const python = await installPython("python", PYTHON);
   checkCalls(await attempt(python, [join(CALLS, "calls.py")], { env }));
+});
+
+Deno.test("the program of docs/e2b.md prints what its comments say", async () => {
+  const { server, env } = await serve();
+  await using _server = server;
+  const python = await installPython("python", PYTHON);
+  const program = block("E2B", "python");
+  const comments = [...program.matchAll(/ {2}# (.+)$/gm)].map(([, text]) => text);
+  const printed = await attempt(python, ["-c", program], { env });
+  assertEquals(printed.trim().split("\n"), comments);
 });
 
 Deno.test("the JavaScript SDKs of E2B make 27 of 28 calls, with their variables alone", async () => {
