@@ -18,7 +18,7 @@ import { parseUntrustedJson } from "../json.ts";
 import { ServerError } from "../server/http/errors.ts";
 import { execResponse } from "../client/responses.ts";
 import type { CallOf, Reply } from "./calls.ts";
-import { MessageError } from "./message.ts";
+import { MessageError } from "./nats/message.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });

@@ -2,10 +2,10 @@ import { abortable, Deadline } from "../async/abort.ts";
 import { SandboxError, SandboxLostError } from "../errors.ts";
 import { fromErrorReply, NoReceiverError, NotDoneError } from "./call_codec.ts";
 import { type Call, type Control, type Reply, replySchema } from "./calls.ts";
-import { encodeMessage } from "./message.ts";
+import { encodeMessage } from "./nats/message.ts";
 import { NodeDirectory } from "./node_directory.ts";
-import { Peer, type PeerOptions } from "./peer.ts";
-import { nodeOf } from "./subjects.ts";
+import { Peer, type PeerOptions } from "./nats/peer.ts";
+import { nodeOf } from "./nats/subjects.ts";
 
 /** A call as its caller states it. */
 export type Request = Call extends infer One ? One extends Call ? Omit<One, "caller" | "call"> : never

@@ -16,7 +16,7 @@ import { MAX_EVERY_SECONDS } from "../sandbox/exec_check.ts";
 import { MAX_FILES, MAX_PATH_CHARACTERS, MAX_SESSION_TOOLS } from "../wire/limits.ts";
 import { mimeBundleSchema } from "../wire/v1.ts";
 import { TOOL_NAME } from "../wire/v1_tools.ts";
-import { INBOX_TOKEN, PEER_ID, SESSION_ID } from "./subjects.ts";
+import { INBOX_TOKEN, PEER_ID, SESSION_ID } from "./nats/subjects.ts";
 
 const from = {
   caller: z.string().regex(PEER_ID),

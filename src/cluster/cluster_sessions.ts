@@ -16,9 +16,9 @@ import { NoReceiverError } from "./call_codec.ts";
 import { Caller } from "./caller.ts";
 import { NatsSession, type NatsSessionOptions } from "./nats_session.ts";
 import type { NodeProperties } from "./nodes_bucket.ts";
-import type { PeerOptions } from "./peer.ts";
+import type { PeerOptions } from "./nats/peer.ts";
 import { admit, Rate } from "./placement.ts";
-import { nodeOf } from "./subjects.ts";
+import { nodeOf } from "./nats/subjects.ts";
 
 /** Options of {@linkcode NatsPool}. */
 export interface ClusterSessionsOptions extends PeerOptions {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { NatsBucket } from "./nats_client.ts";
+import type { NatsBucket } from "./nats/client.ts";
 import {
   BEAT_MS,
   LOST_MS,
@@ -9,7 +9,7 @@ import {
   openNodesBucket,
   parseProperties,
 } from "./nodes_bucket.ts";
-import type { Peer } from "./peer.ts";
+import type { Peer } from "./nats/peer.ts";
 
 /** A node as a caller sees it. */
 export interface KnownNode {

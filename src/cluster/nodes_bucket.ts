@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { errorMessage, SandboxError } from "../errors.ts";
 import { parseUntrustedJson } from "../json.ts";
-import { loadKv, type NatsBucket } from "./nats_client.ts";
-import type { Peer } from "./peer.ts";
-import { PEER_ID, TOKEN } from "./subjects.ts";
+import { loadKv, type NatsBucket } from "./nats/client.ts";
+import type { Peer } from "./nats/peer.ts";
+import { PEER_ID, TOKEN } from "./nats/subjects.ts";
 
 /** Properties of a node, which it publishes in the bucket of nodes. */
 export interface NodeProperties {

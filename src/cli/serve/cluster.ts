@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { ClusterNode } from "../../cluster/node.ts";
+import { ClusterNode } from "../../cluster/node/cluster_node.ts";
 import { ClusterSessions } from "../../cluster/cluster_sessions.ts";
 import type { BranchingPool } from "../../sandbox/exec.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";

@@ -1,4 +1,4 @@
-import { NotDoneError } from "./call_codec.ts";
+import { NotDoneError } from "../call_codec.ts";
 import type { KeptState } from "./session_states.ts";
 import type { SlotLease } from "./slot_offers.ts";
 

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { parseUntrustedJson } from "../json.ts";
-import type { HostTool, HostToolContext } from "../sandbox/exec.ts";
-import { STREAM_QUEUE_BYTES } from "../server/limits.ts";
-import type { Call, CallOf, Control, Reply } from "./calls.ts";
-import { encodeMessage } from "./message.ts";
-import type { Peer } from "./peer.ts";
+import { parseUntrustedJson } from "../../json.ts";
+import type { HostTool, HostToolContext } from "../../sandbox/exec.ts";
+import { STREAM_QUEUE_BYTES } from "../../server/limits.ts";
+import type { Call, CallOf, Control, Reply } from "../calls.ts";
+import { encodeMessage } from "../nats/message.ts";
+import type { Peer } from "../nats/peer.ts";
 
 /** Characters of output in one message. */
 const OUTPUT_CHARACTERS = 128 * 1024;

@@ -1,17 +1,17 @@
 import { hostname } from "node:os";
-import { abortable, Deadline } from "../async/abort.ts";
-import { sha256 } from "../hash.ts";
-import type { BranchingPool } from "../sandbox/exec.ts";
-import type { SandboxPool } from "../sandbox/pool.ts";
-import type { Profile } from "../sandbox/profile/profile.ts";
-import { PADDOCK_VERSION } from "../version.ts";
-import type { NatsBucket } from "./nats_client.ts";
+import { abortable, Deadline } from "../../async/abort.ts";
+import { sha256 } from "../../hash.ts";
+import type { BranchingPool } from "../../sandbox/exec.ts";
+import type { SandboxPool } from "../../sandbox/pool.ts";
+import type { Profile } from "../../sandbox/profile/profile.ts";
+import { PADDOCK_VERSION } from "../../version.ts";
+import type { NatsBucket } from "../nats/client.ts";
 import { NodeSessions } from "./node_sessions.ts";
-import { BEAT_MS, type NodeBeat, type NodeProperties, openNodesBucket } from "./nodes_bucket.ts";
-import { Peer, type PeerOptions } from "./peer.ts";
+import { BEAT_MS, type NodeBeat, type NodeProperties, openNodesBucket } from "../nodes_bucket.ts";
+import { Peer, type PeerOptions } from "../nats/peer.ts";
 import { SessionStates } from "./session_states.ts";
 import { SlotOffers } from "./slot_offers.ts";
-import { TOKEN } from "./subjects.ts";
+import { TOKEN } from "../nats/subjects.ts";
 
 /** Options of {@linkcode ClusterNode.start}. */
 export interface ClusterNodeOptions extends PeerOptions {

@@ -1,6 +1,6 @@
-import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
-import { partAt, toExecOptions, toResultReply } from "./call_codec.ts";
-import type { CallOf } from "./calls.ts";
+import { readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
+import { partAt, toExecOptions, toResultReply } from "../call_codec.ts";
+import type { CallOf } from "../calls.ts";
 import type { NodeCall } from "./node_call.ts";
 import type { NodeSession } from "./node_session.ts";
 

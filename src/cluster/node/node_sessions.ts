@@ -1,20 +1,20 @@
 import * as z from "zod";
-import { Deadline } from "../async/abort.ts";
-import { CheckpointError } from "../errors.ts";
-import type { BranchingPool } from "../sandbox/exec.ts";
-import { ServerError } from "../server/http/errors.ts";
-import { MAX_SESSION_WAITING, MEMORY_PER_BYTE } from "../server/limits.ts";
-import { NoSlotError, NotDoneError, toErrorReply } from "./call_codec.ts";
-import { type Call, type CallOf, callSchema, controlSchema, type Reply } from "./calls.ts";
+import { Deadline } from "../../async/abort.ts";
+import { CheckpointError } from "../../errors.ts";
+import type { BranchingPool } from "../../sandbox/exec.ts";
+import { ServerError } from "../../server/http/errors.ts";
+import { MAX_SESSION_WAITING, MEMORY_PER_BYTE } from "../../server/limits.ts";
+import { NoSlotError, NotDoneError, toErrorReply } from "../call_codec.ts";
+import { type Call, type CallOf, callSchema, controlSchema, type Reply } from "../calls.ts";
 import { NodeCall } from "./node_call.ts";
 import { NodeSession } from "./node_session.ts";
-import { callerBeatSchema } from "./nodes_bucket.ts";
-import { DamagedObjectError } from "./object_bucket.ts";
-import type { Peer, Received } from "./peer.ts";
+import { callerBeatSchema } from "../nodes_bucket.ts";
+import { DamagedObjectError } from "../nats/object_bucket.ts";
+import type { Peer, Received } from "../nats/peer.ts";
 import { performSessionCall, type SessionCall } from "./session_calls.ts";
 import type { SessionStates } from "./session_states.ts";
 import type { SlotLease } from "./slot_offers.ts";
-import { createSessionId } from "./subjects.ts";
+import { createSessionId } from "../nats/subjects.ts";
 
 /** Options of {@linkcode NodeSessions}. */
 export interface NodeSessionsOptions {

@@ -1,4 +1,4 @@
-import { ArgumentTypeError } from "../errors.ts";
+import { ArgumentTypeError } from "../../errors.ts";
 
 /** Name of a cluster, and of a profile in a subject: one token of a NATS subject without wildcards. */
 export const TOKEN: RegExp = /^[A-Za-z0-9_-]{1,64}$/;
