@@ -203,6 +203,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       checkpointBytes: flags.checkpointMemory * MIB,
       mcpCheckpoints: flags.mcpCheckpoints,
       metricsToken,
+      formatClusterMetrics: source.formatClusterMetrics,
       corsOrigins,
       onRequest: log && ((record) => log.write(record)),
       onError: logError,

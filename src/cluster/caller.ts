@@ -4,6 +4,7 @@ import { fromErrorReply, NoReceiverError, NotDoneError } from "./call_codec.ts";
 import { type Call, type Control, type Reply, replySchema } from "./calls.ts";
 import { encodeMessage } from "./nats/message.ts";
 import { NodeDirectory } from "./node_directory.ts";
+import type { CallerBeat } from "./nodes_bucket.ts";
 import { Peer, type PeerOptions } from "./nats/peer.ts";
 import { nodeOf } from "./nats/subjects.ts";
 
@@ -47,6 +48,8 @@ const LAST_KINDS: ReadonlySet<string> = new Set(["opened", "result", "done", "by
 /** A member of a cluster that calls nodes. */
 export class Caller implements AsyncDisposable {
   readonly peer: Peer;
+  /** Returns the number of its calls that wait for a free slot, which its heartbeats have. */
+  countWaiting: () => number = () => 0;
   readonly #pending = new Set<Pending>();
   /** Sessions that were opened and not used yet. */
   readonly #unconfirmed = new Map<string, { owner: string }>();
@@ -249,7 +252,8 @@ export class Caller implements AsyncDisposable {
 
   #sendBeat(): void {
     const { id, epoch, subjects } = this.peer;
-    this.peer.post(subjects.callerBeat(id), { id, epoch });
+    const waiting = this.countWaiting();
+    this.peer.post(subjects.callerBeat(id), { id, epoch, waiting } satisfies CallerBeat);
     for (const [session, { owner }] of this.#unconfirmed) {
       const keep = { op: "keep", session, owner, caller: id, call: "0" } satisfies Call;
       this.peer.post(subjects.node(nodeOf(session)), keep);

@@ -83,6 +83,7 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
     const { profile = "serve" } = options;
     this.profile = profile;
     this.#caller = caller;
+    caller.countWaiting = () => this.#waiters.length;
     this.#options = options;
     caller.peer.receive(caller.peer.subjects.free(profile), () => this.#sendWaiting(STEP));
     this.#poll = setInterval(() => this.#sendWaiting(STEP), POLL_MS);

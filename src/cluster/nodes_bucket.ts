@@ -5,8 +5,22 @@ import { loadKv, type NatsBucket } from "./nats/client.ts";
 import type { Peer } from "./nats/peer.ts";
 import { PEER_ID, TOKEN } from "./nats/subjects.ts";
 
+/** Load of a node, which its heartbeats have. */
+export interface NodeLoad {
+  /** Number of slots that wait for work. */
+  readonly free: number;
+  /** Number of sessions that callers of the cluster hold. */
+  readonly sessions: number;
+  /** True if it takes no new sessions. */
+  readonly draining: boolean;
+  /** Number of programs and commands that it has run for the cluster. */
+  readonly execs: number;
+  /** Number of messages that it has refused as they were invalid. */
+  readonly invalid: number;
+}
+
 /** Properties of a node, which it publishes in the bucket of nodes. */
-export interface NodeProperties {
+export interface NodeProperties extends NodeLoad {
   readonly id: string;
   readonly version: string;
   readonly host: string;
@@ -26,23 +40,28 @@ export interface NodeProperties {
   readonly key: string;
   /** Number of sessions of its pool. */
   readonly slots: number;
-  /** Number of slots that wait for work. */
-  readonly free: number;
-  /** Number of sessions that callers of the cluster hold. */
-  readonly sessions: number;
-  /** True if it takes no new sessions. */
-  readonly draining: boolean;
   /** Unix time in milliseconds. */
   readonly startedAt: number;
 }
 
 /** Heartbeat of a node. */
-export interface NodeBeat extends Pick<NodeProperties, "id" | "free" | "sessions" | "draining"> {
+export interface NodeBeat extends NodeLoad {
+  readonly id: string;
   /** Number of its connections to NATS so far. */
   readonly epoch: number;
 }
 
-const load = { free: z.int().nonnegative(), sessions: z.int().nonnegative(), draining: z.boolean() };
+/** Heartbeat of a caller. */
+export interface CallerBeat {
+  readonly id: string;
+  /** Number of its connections to NATS so far. */
+  readonly epoch: number;
+  /** Number of its calls that wait for a free slot. */
+  readonly waiting: number;
+}
+
+const count = z.int().nonnegative();
+const load = { free: count, sessions: count, draining: z.boolean(), execs: count, invalid: count };
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 const id = z.string().regex(PEER_ID);
 
@@ -69,9 +88,10 @@ const nodePropertiesSchema: z.core.$ZodType<NodeProperties> = z.strictObject({
 /** Heartbeat of a node. */
 export const nodeBeatSchema: z.core.$ZodType<NodeBeat> = z.strictObject({ id, epoch: z.int(), ...load });
 /** Heartbeat of a caller. */
-export const callerBeatSchema: z.core.$ZodType<{ id: string; epoch: number }> = z.strictObject({
+export const callerBeatSchema: z.core.$ZodType<CallerBeat> = z.strictObject({
   id,
   epoch: z.int(),
+  waiting: count,
 });
 
 /** Milliseconds between two heartbeats. */

@@ -393,6 +393,12 @@ export interface AcquireOptions {
    * @default false
    */
   once?: boolean | undefined;
+  /**
+   * Owner of the session, whose share of the nodes it takes in a cluster, and of the state that it starts with.
+   *
+   * @default ""
+   */
+  owner?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -400,12 +406,6 @@ export interface AcquireOptions {
 export interface SandboxAcquireOptions extends AcquireOptions {
   /** State that the session starts with. */
   from?: Checkpoint | undefined;
-  /**
-   * Owner of that state.
-   *
-   * @default ""
-   */
-  owner?: string | undefined;
 }
 
 /** A pool whose sessions can be kept, restored and forked: a {@linkcode SandboxPool}. */

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { ClusterNode } from "../../cluster/node/cluster_node.ts";
+import { ClusterMetrics } from "../../cluster/cluster_metrics.ts";
 import { ClusterSessions } from "../../cluster/cluster_sessions.ts";
 import type { BranchingPool } from "../../sandbox/exec.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
@@ -31,6 +32,8 @@ export interface SessionSource {
   readonly sessions: number;
   /** Takes no new sessions of the cluster, and waits for those it has. */
   readonly drain: () => Promise<void>;
+  /** Returns the metrics of its cluster. */
+  readonly formatClusterMetrics?: () => string;
 }
 
 /** Options of {@linkcode openSessionSource}. */
@@ -120,7 +123,13 @@ async function openGateway(
     currentIo().stderr,
     `Gateway of cluster '${peer.cluster}': ${nodes.length} nodes have ${slots} sessions of profile '${profile.name}'\n`,
   );
-  return { pool, sessions: slots || GATEWAY_SESSIONS, drain: () => Promise.resolve() };
+  const metrics = new ClusterMetrics(pool.caller);
+  return {
+    pool,
+    sessions: slots || GATEWAY_SESSIONS,
+    drain: () => Promise.resolve(),
+    formatClusterMetrics: () => metrics.format(),
+  };
 }
 
 async function readKey(path: string | undefined): Promise<Uint8Array | undefined> {

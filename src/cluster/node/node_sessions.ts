@@ -53,6 +53,8 @@ export class NodeSessions implements AsyncDisposable {
   #resuming = 0;
   /** Number of messages that were refused as they were invalid. */
   invalid = 0;
+  /** Number of programs and commands that were run. */
+  execs = 0;
 
   constructor(options: NodeSessionsOptions) {
     this.#options = options;
@@ -192,6 +194,7 @@ export class NodeSessions implements AsyncDisposable {
     }
     using _use = session.use();
     await performSessionCall(session, { call, parts, run, rewinds: this.#options.rewinds });
+    if (call.op === "exec" || call.op === "shell") this.execs++;
   }
 
   #find(call: { session: string; caller: string; owner: string }): NodeSession {

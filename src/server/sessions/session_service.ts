@@ -187,7 +187,7 @@ export class SessionService implements AsyncDisposable {
     checkSessionLimits(options.limits ?? {}, pool);
     const checkpointMemory = checkpointEvery === undefined ? undefined : recovery?.ofSession(owner);
     const acquire = (signal: AbortSignal) =>
-      pool.acquire({ seed, once, checkpointEvery, checkpointMemory, signal });
+      pool.acquire({ seed, once, checkpointEvery, checkpointMemory, owner, signal });
     const { result: lease, slot } = await this.#slots.admit(acquire, { ...options, isCounted });
     const session = this.#add(lease, slot, options);
     if (!signal.aborted && !this.#stop.signal.aborted) return session;
