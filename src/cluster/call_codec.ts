@@ -32,6 +32,9 @@ export class NoSlotError extends SandboxError {}
 /** A session that has checkpoints is not on its node any more. The node has done nothing for the call. */
 export class NotDoneError extends SandboxLostError {}
 
+/** Another caller has used a shared session since. */
+export class SessionInUseError extends SandboxError {}
+
 /** Fields of an `exec` call that its options give, and its parts. */
 export function toExecCall(
   code: string,
@@ -140,6 +143,7 @@ export function toErrorReply(error: unknown): Reply & { kind: "error" } {
   }
   if (error instanceof NoSlotError) return { kind: "error", code: "no_slot", message };
   if (error instanceof NotDoneError) return { kind: "error", code: "moved", message };
+  if (error instanceof SessionInUseError) return { kind: "error", code: "in_use", message };
   if (error instanceof ServerError) return { kind: "error", code: "busy", message };
   if (error instanceof SandboxError) return { kind: "error", code: "sandbox", message };
   if (error instanceof DOMException && error.name === "AbortError") {
@@ -151,6 +155,7 @@ export function toErrorReply(error: unknown): Reply & { kind: "error" } {
 /** Returns the error of a reply, as a session of this process would throw it. */
 export function fromErrorReply({ code, message, reason }: Reply & { kind: "error" }): Error {
   if (code === "no_slot") return new NoReceiverError(message);
+  if (code === "in_use") return new SessionInUseError(message);
   if (code === "moved") return new NotDoneError(message);
   if (code === "argument_range") return new ArgumentRangeError(message);
   if (code === "argument_type") return new ArgumentTypeError(message);

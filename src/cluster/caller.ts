@@ -1,6 +1,6 @@
 import { abortable, Deadline } from "../async/abort.ts";
 import { SandboxError, SandboxLostError } from "../errors.ts";
-import { fromErrorReply, NoReceiverError, NotDoneError } from "./call_codec.ts";
+import { fromErrorReply, NoReceiverError, NotDoneError, SessionInUseError } from "./call_codec.ts";
 import { type Call, type Control, type Reply, replySchema } from "./calls.ts";
 import { encodeMessage } from "./nats/message.ts";
 import { NodeDirectory } from "./node_directory.ts";
@@ -53,7 +53,7 @@ export class Caller implements AsyncDisposable {
   readonly #pending = new Set<Pending>();
   /** Sessions that were opened and not used yet. */
   readonly #unconfirmed = new Map<string, { owner: string }>();
-  readonly #ending = new Set<Promise<void>>();
+  readonly #ending = new Set<Promise<unknown>>();
   readonly #beat: ReturnType<typeof setInterval>;
   #directory: NodeDirectory | undefined;
 
@@ -173,8 +173,11 @@ export class Caller implements AsyncDisposable {
     }
   }
 
-  /** Ends a session, and tries again while its node may have it. */
-  end(session: string, owner: string): Promise<void> {
+  /**
+   * Ends a session, and tries again while its node may have it. Returns false if it goes on, as another caller has used
+   * it since.
+   */
+  end(session: string, owner: string): Promise<boolean> {
     this.#unconfirmed.delete(session);
     const ending = this.#end(session, owner);
     this.#ending.add(ending);
@@ -191,6 +194,12 @@ export class Caller implements AsyncDisposable {
     this.#directory?.[Symbol.dispose]();
     this.#fail(() => true, "the pool is disposed");
     await this.peer[Symbol.asyncDispose]();
+  }
+
+  /** Confirms that this caller has a session, and is the last that has used it. */
+  keep(session: string, owner: string): void {
+    const keep = { op: "keep", session, owner, caller: this.peer.id, call: "0" } satisfies Call;
+    this.peer.post(this.peer.subjects.node(nodeOf(session)), keep);
   }
 
   async #send(
@@ -232,16 +241,19 @@ export class Caller implements AsyncDisposable {
     }
   }
 
-  async #end(session: string, owner: string): Promise<void> {
+  async #end(session: string, owner: string): Promise<boolean> {
     for (let attempt = 0; attempt < END_ATTEMPTS; attempt++) {
       try {
         const signal = AbortSignal.timeout(END_RETRY_MS);
-        return void await this.callNode(nodeOf(session), { op: "end", session, owner }, { signal });
+        await this.callNode(nodeOf(session), { op: "end", session, owner }, { signal });
+        return true;
       } catch (error) {
-        if (error instanceof SandboxLostError && this.peer.isConnected) return; // the node ends it by itself
+        if (error instanceof SessionInUseError) return false;
+        if (error instanceof SandboxLostError && this.peer.isConnected) return true; // the node ends it by itself
         await new Promise((resolve) => setTimeout(resolve, END_RETRY_MS));
       }
     }
+    return true; // the node ends it when it misses the caller
   }
 
   #fail(isConcerned: (pending: Pending) => boolean, reason: string): void {
@@ -254,10 +266,7 @@ export class Caller implements AsyncDisposable {
     const { id, epoch, subjects } = this.peer;
     const waiting = this.countWaiting();
     this.peer.post(subjects.callerBeat(id), { id, epoch, waiting } satisfies CallerBeat);
-    for (const [session, { owner }] of this.#unconfirmed) {
-      const keep = { op: "keep", session, owner, caller: id, call: "0" } satisfies Call;
-      this.peer.post(subjects.node(nodeOf(session)), keep);
-    }
+    for (const [session, { owner }] of this.#unconfirmed) this.keep(session, owner);
     this.#unconfirmed.clear();
   }
 }

@@ -18,10 +18,12 @@ import { mimeBundleSchema } from "../wire/v1.ts";
 import { TOOL_NAME } from "../wire/v1_tools.ts";
 import { INBOX_TOKEN, PEER_ID, SESSION_ID } from "./nats/subjects.ts";
 
+/** Identifies an owner: a SHA-256, or nothing. */
+export const ownerSchema = z.string().regex(/^([0-9a-f]{64})?$/);
 const from = {
   caller: z.string().regex(PEER_ID),
   call: z.string().regex(INBOX_TOKEN),
-  owner: z.string().regex(/^([0-9a-f]{64})?$/),
+  owner: ownerSchema,
 };
 const inSession = { ...from, session: z.string().regex(SESSION_ID) };
 const path = z.string().min(1).max(MAX_PATH_CHARACTERS);
@@ -33,7 +35,9 @@ const inputs = z.array(
     part,
   ]),
 ).max(MAX_INPUTS);
-const every = z.union([z.literal("exec"), z.number().positive().max(MAX_EVERY_SECONDS)]).optional();
+/** When a session takes checkpoints. */
+export const everySchema = z.union([z.literal("exec"), z.number().positive().max(MAX_EVERY_SECONDS)])
+  .optional();
 const limits = {
   timeoutMs: z.number().optional(),
   memoryBytes: z.number().optional(),
@@ -46,10 +50,16 @@ const callSchemas = [
     ...from,
     seed: z.int().optional(),
     /** When the session takes checkpoints, so that it can continue on another node. */
-    every,
+    every: everySchema,
   }),
   /** Continues a session of another node from its last checkpoint; with `seed`, if it has none. */
-  z.strictObject({ op: z.literal("resume"), ...inSession, seed: z.int().optional(), every }),
+  z.strictObject({
+    op: z.literal("resume"),
+    ...inSession,
+    seed: z.int().optional(),
+    every: everySchema,
+    shared: z.boolean().optional(),
+  }),
   z.strictObject({
     op: z.literal("exec"),
     ...inSession,
@@ -96,6 +106,8 @@ const callSchemas = [
   }),
   z.strictObject({ op: z.literal("end"), ...inSession }),
   z.strictObject({ op: z.literal("keep"), ...inSession }),
+  /** Lets other callers use the session for its owner. It then outlives its caller. */
+  z.strictObject({ op: z.literal("share"), ...inSession }),
   /** The checkpoint is in the first part. */
   z.strictObject({ op: z.literal("verify"), ...from, scope: z.string().max(256) }),
   z.strictObject({ op: z.literal("drain"), ...from }),
@@ -133,6 +145,7 @@ export const CALL_ERROR_CODES = [
   "busy",
   "checkpoint",
   "guest_file",
+  "in_use",
   "internal",
   "invalid",
   "moved",

@@ -1,12 +1,13 @@
 import { Deadline } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
-import { ArgumentTypeError, PoolFullError, SandboxLostError } from "../errors.ts";
+import { ArgumentTypeError, PoolFullError, SandboxLostError, SessionClosedError } from "../errors.ts";
 import { sha256 } from "../hash.ts";
 import type {
   BranchingPool,
   Checkpoint,
   CheckpointOptions,
   SandboxAcquireOptions,
+  SessionLease,
   SessionPool,
 } from "../sandbox/exec.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
@@ -19,6 +20,8 @@ import type { NodeProperties } from "./nodes_bucket.ts";
 import type { PeerOptions } from "./nats/peer.ts";
 import { admit, Rate } from "./placement.ts";
 import { nodeOf } from "./nats/subjects.ts";
+import { SharedSessions } from "./shared_sessions.ts";
+import type { SharedLease, SharedPool } from "../server/sessions/shared_pool.ts";
 
 /** Options of {@linkcode NatsPool}. */
 export interface ClusterSessionsOptions extends PeerOptions {
@@ -65,7 +68,7 @@ const STEP = 2;
 const POLL_MS = 250;
 
 /** Opens sessions on the nodes of a cluster: what {@linkcode NatsPool} and gateways share. */
-export class ClusterSessions implements BranchingPool, AsyncDisposable {
+export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposable {
   /** {@inheritDoc SessionPool.pairQueue} */
   readonly pairQueue: SerialQueue = new SerialQueue();
   /** Profile of the sessions. */
@@ -74,7 +77,8 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
   readonly #options: ClusterSessionsOptions;
   readonly #waiters: Waiter[] = [];
   readonly #grants = new Rate();
-  readonly #leases = new Set<Lease>();
+  readonly #leases = new Map<SessionLease, NatsSession>();
+  readonly #shared: SharedSessions;
   readonly #stop = new AbortController();
   readonly #poll: ReturnType<typeof setInterval>;
   #sending = 0;
@@ -85,6 +89,7 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
     this.#caller = caller;
     caller.countWaiting = () => this.#waiters.length;
     this.#options = options;
+    this.#shared = new SharedSessions(caller.peer);
     caller.peer.receive(caller.peer.subjects.free(profile), () => this.#sendWaiting(STEP));
     this.#poll = setInterval(() => this.#sendWaiting(STEP), POLL_MS);
   }
@@ -140,7 +145,7 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
     if (from && seed !== undefined) {
       throw new ArgumentTypeError("Cannot acquire session as only one of 'seed' and 'from' may be given");
     }
-    const account = owner === "" ? "" : await sha256(owner);
+    const account = await accountOf(owner);
     const every = once ? undefined : checkpointEvery; // a single program leaves no state
     const id = await this.open({ seed, checkpointEvery: every, owner: account, signal });
     const lease = await this.lease(id, { owner: account, once, seed, every });
@@ -188,27 +193,52 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
   ): Promise<Lease> {
     const home = await this.#caller.directory.readProperties(nodeOf(id));
     if (home === undefined) throw new SandboxLostError("Cannot use session as its node has stopped");
+    return this.#lease(id, { ...options, home });
+  }
+
+  #lease(
+    id: string,
+    options: Pick<NatsSessionOptions, "owner" | "once" | "seed" | "every" | "shared" | "home">,
+  ): Lease {
     const { owner } = options;
     const session = new NatsSession({
       ...options,
       caller: this.#caller,
       id,
-      home,
       acquire: async (signal) => await this.lease(await this.open({ owner, signal }), { owner }),
     });
     const lease = new Lease(session, () => {
       this.#leases.delete(lease);
       session[Symbol.asyncDispose]();
     });
-    this.#leases.add(lease);
+    this.#leases.set(lease, session);
     return lease;
+  }
+
+  /** {@inheritDoc SharedPool.share} */
+  async share(lease: SessionLease, settings: object): Promise<SharedLease> {
+    const session = this.#leases.get(lease);
+    if (session === undefined) throw new SessionClosedError("Cannot share session as its lease is over");
+    return toSharedLease(await session.share(this.#shared, settings), lease, session);
+  }
+
+  /** {@inheritDoc SharedPool.join} */
+  async join(id: string, owner: string): Promise<{ lease: SharedLease; settings: unknown } | undefined> {
+    const account = await accountOf(owner);
+    const entry = await this.#shared.read(id, account);
+    if (entry === undefined) return undefined;
+    const { session: at, home, seed, every, settings } = entry.record;
+    const shared = { sessions: this.#shared, id };
+    const lease = this.#lease(at, { owner: account, home, seed, every, shared });
+    const session = this.#leases.get(lease);
+    return session && { lease: toSharedLease(id, lease, session), settings };
   }
 
   /** Ends all leases, and waits until their nodes have confirmed it, for two seconds at most. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#poll);
     this.#stop.abort(new Error("Cannot acquire session as the pool is disposed"));
-    await Promise.all([...this.#leases].map((lease) => lease[Symbol.asyncDispose]()));
+    await Promise.all([...this.#leases.keys()].map((lease) => lease[Symbol.asyncDispose]()));
     await this.#caller[Symbol.asyncDispose]();
   }
 
@@ -291,6 +321,27 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
         `and one is likely to be free in ${(waitMs / 1000).toFixed(1)} s`;
     return new PoolFullError(`Cannot acquire session as ${reason}: ${state}`, { retryAfterMs: waitMs });
   }
+}
+
+function toSharedLease(id: string, lease: SessionLease, session: NatsSession): SharedLease {
+  return {
+    id,
+    session: lease.session,
+    claim: () => session.claim(),
+    async leave() {
+      session.leave();
+      await lease[Symbol.asyncDispose]();
+    },
+    async [Symbol.asyncDispose]() {
+      await lease[Symbol.asyncDispose]();
+      await session[Symbol.asyncDispose](); // so that no other server finds it any more
+    },
+  };
+}
+
+/** Returns what identifies an owner on all nodes, and does not tell its name or token. */
+async function accountOf(owner: string): Promise<string> {
+  return owner === "" ? "" : await sha256(owner);
 }
 
 function signalsOf({ signal }: Pick<OpenOptions, "signal">): AbortSignal[] {

@@ -38,9 +38,9 @@ import {
   type SendControl,
   unexpected,
 } from "./caller.ts";
-
-import type { NodeProperties } from "./nodes_bucket.ts";
-import { SessionMoves } from "./session_moves.ts";
+import type { NodeHome } from "./nodes_bucket.ts";
+import { SessionMoves, type SessionMovesOptions } from "./session_moves.ts";
+import type { SharedSessions } from "./shared_sessions.ts";
 
 /** Options of {@linkcode NatsSession}. */
 export interface NatsSessionOptions {
@@ -49,7 +49,7 @@ export interface NatsSessionOptions {
   /** Owner whose memory its messages take on the node: a SHA-256, or nothing. */
   readonly owner: string;
   /** Its first node. */
-  readonly home: NodeProperties;
+  readonly home: NodeHome;
   /**
    * True if the session is for one exec, with which it ends on its node.
    *
@@ -60,6 +60,8 @@ export interface NatsSessionOptions {
   readonly seed?: number | undefined;
   /** When it takes checkpoints, with which it continues on another node. */
   readonly every?: CheckpointEvery | undefined;
+  /** Where other callers find it. */
+  readonly shared?: SessionMovesOptions["shared"];
   /** Leases a session for a copy. */
   readonly acquire: (signal: AbortSignal | undefined) => Promise<BranchingLease>;
 }
@@ -84,6 +86,7 @@ export class NatsSession implements BranchingSession {
   /** Set if the effect of a call is unknown: the session has no known state on this node then. */
   #lost: SandboxLostError | undefined;
   #hasEnded = false;
+  #ended: Promise<void> = Promise.resolve();
 
   constructor(options: NatsSessionOptions) {
     this.#options = options;
@@ -169,9 +172,26 @@ export class NatsSession implements BranchingSession {
 
   /** Ends the session on its node. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#hasEnded) return;
+    if (!this.#hasEnded) {
+      this.#hasEnded = true;
+      this.#ended = this.#moves.end();
+    }
+    await this.#ended;
+  }
+
+  /** Lets other callers find the session. See {@linkcode SessionMoves.share}. */
+  async share(sessions: SharedSessions, settings: unknown): Promise<string> {
+    return await this.#moves.share(sessions, settings);
+  }
+
+  /** Makes this caller the last one that has used the session, so that it may end it. */
+  async claim(): Promise<void> {
+    await this.#moves.claim();
+  }
+
+  /** Stops to use the session, which goes on for other callers. */
+  leave(): void {
     this.#hasEnded = true;
-    await this.#options.caller.end(this.#moves.id, this.#options.owner);
   }
 
   async #enqueue(
@@ -195,12 +215,13 @@ export class NatsSession implements BranchingSession {
         if (this.#lost) await this.#moves.move(this.#lost, options.signal);
         this.#lost = undefined;
         const answer = await this.#call(request, options, followed);
-        this.#moves.count(request);
+        await this.#moves.count(request);
         return answer;
       } catch (error) {
         if (error instanceof SandboxLostError) this.#lost = error;
-        else if (options.signal?.aborted) this.#moves.count(request);
-        const isRepeated = error instanceof NotDoneError && this.#options.every !== undefined;
+        else if (options.signal?.aborted) await this.#moves.count(request);
+        const canMove = this.#options.every !== undefined || this.#moves.isShared;
+        const isRepeated = error instanceof NotDoneError && canMove;
         if (!isRepeated || move >= MAX_MOVES) throw error;
       }
     }

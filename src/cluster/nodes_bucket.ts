@@ -19,11 +19,8 @@ export interface NodeLoad {
   readonly invalid: number;
 }
 
-/** Properties of a node, which it publishes in the bucket of nodes. */
-export interface NodeProperties extends NodeLoad {
-  readonly id: string;
-  readonly version: string;
-  readonly host: string;
+/** What a node shares with those that can continue its sessions. */
+export interface NodeHome {
   readonly profile: {
     readonly name: string;
     /** SHA-256 of all its settings. */
@@ -38,6 +35,13 @@ export interface NodeProperties extends NodeLoad {
   readonly image: string;
   /** Identifies the key of its checkpoints, and does not tell it. */
   readonly key: string;
+}
+
+/** Properties of a node, which it publishes in the bucket of nodes. */
+export interface NodeProperties extends NodeLoad, NodeHome {
+  readonly id: string;
+  readonly version: string;
+  readonly host: string;
   /** Number of sessions of its pool. */
   readonly slots: number;
   /** Unix time in milliseconds. */
@@ -65,10 +69,7 @@ const load = { free: count, sessions: count, draining: z.boolean(), execs: count
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 const id = z.string().regex(PEER_ID);
 
-const nodePropertiesSchema: z.core.$ZodType<NodeProperties> = z.strictObject({
-  id,
-  version: z.string().max(64),
-  host: z.string().max(256),
+const home = {
   profile: z.strictObject({
     name: z.string().regex(TOKEN),
     sha256: hash,
@@ -80,6 +81,14 @@ const nodePropertiesSchema: z.core.$ZodType<NodeProperties> = z.strictObject({
   }),
   image: hash,
   key: hash,
+};
+/** What a node shares with those that can continue its sessions. */
+export const nodeHomeSchema: z.core.$ZodType<NodeHome> = z.strictObject(home);
+const nodePropertiesSchema: z.core.$ZodType<NodeProperties> = z.strictObject({
+  id,
+  version: z.string().max(64),
+  host: z.string().max(256),
+  ...home,
   slots: z.int().min(1),
   ...load,
   startedAt: z.number(),

@@ -87,6 +87,11 @@ export class Subjects {
     return `paddock_${this.cluster}_states`;
   }
 
+  /** Bucket with the places and settings of shared sessions. */
+  get sharedBucket(): string {
+    return `paddock_${this.cluster}_sessions`;
+  }
+
   /** Bucket with the properties of nodes. */
   get nodesBucket(): string {
     return `paddock_${this.cluster}_nodes`;

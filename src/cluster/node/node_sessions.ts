@@ -4,7 +4,7 @@ import { CheckpointError } from "../../errors.ts";
 import type { BranchingPool } from "../../sandbox/exec.ts";
 import { ServerError } from "../../server/http/errors.ts";
 import { MAX_SESSION_WAITING, MEMORY_PER_BYTE } from "../../server/limits.ts";
-import { NoSlotError, NotDoneError, toErrorReply } from "../call_codec.ts";
+import { NoSlotError, NotDoneError, SessionInUseError, toErrorReply } from "../call_codec.ts";
 import { type Call, type CallOf, callSchema, controlSchema, type Reply } from "../calls.ts";
 import { NodeCall } from "./node_call.ts";
 import { NodeSession } from "./node_session.ts";
@@ -181,6 +181,7 @@ export class NodeSessions implements AsyncDisposable {
     } else if (call.op === "drain") this.#options.onDrain();
     else if (call.op === "end") await this.#endOf(call);
     else if (call.op === "keep") return this.#find(call).confirm();
+    else if (call.op === "share") this.#find(call).share();
     else return await this.#use(call, { parts, run });
     await run.reply({ kind: "done" });
   }
@@ -199,8 +200,9 @@ export class NodeSessions implements AsyncDisposable {
 
   #find(call: { session: string; caller: string; owner: string }): NodeSession {
     const session = this.#sessions.get(call.session);
-    if (session?.isOf(call)) return session;
-    throw new NotDoneError("There is no such session on the node");
+    if (!session?.isOf(call)) throw new NotDoneError("There is no such session on the node");
+    session.noteCaller(call.caller);
+    return session;
   }
 
   async #open(
@@ -241,6 +243,7 @@ export class NodeSessions implements AsyncDisposable {
         if (this.isDraining && this.#sessions.size === 0) this.#whenEmpty.resolve();
       },
     });
+    if (call.op === "resume" && call.shared) session.share();
     this.#sessions.set(id, session);
     return session;
   }
@@ -283,7 +286,9 @@ export class NodeSessions implements AsyncDisposable {
 
   async #endOf(call: CallOf<"end">): Promise<void> {
     const session = this.#sessions.get(call.session);
-    if (session?.isOf(call)) await this.#end(session);
+    if (!session?.isOf(call)) return;
+    if (session.caller !== call.caller) throw new SessionInUseError("Another caller uses the session");
+    await this.#end(session);
   }
 
   async #end(session: NodeSession): Promise<void> {
@@ -292,6 +297,7 @@ export class NodeSessions implements AsyncDisposable {
   }
 
   async #loseCaller(session: NodeSession): Promise<void> {
+    if (session.isShared) return session.orphan();
     await session[Symbol.asyncDispose]();
     if (!session.kept) return;
     Deno.unrefTimer(setTimeout(() => this.#options.states.delete(session.id), ORPHAN_MS));

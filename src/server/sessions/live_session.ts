@@ -32,6 +32,14 @@ export interface SessionFile {
 
 /** Options of {@linkcode LiveSession}. */
 export interface LiveSessionOptions {
+  /**
+   * Unguessable id.
+   *
+   * @default a new one
+   */
+  readonly id?: string | undefined;
+  /** Time of its start. @default now */
+  readonly createdAt?: Date | undefined;
   readonly session: PythonSession;
   /** Owner, who alone may use it. */
   readonly owner: string;
@@ -85,10 +93,10 @@ const listingSchema = z.array(z.tuple([z.string().max(4096), z.number().nonnegat
 /** A session driven by remote clients. It ends on dispose, after its idle time or after its `ttlMs`. */
 export class LiveSession implements AsyncDisposable {
   /** Unguessable id. */
-  readonly id: string = crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
+  readonly id: string;
   readonly owner: string;
   readonly name: string | undefined;
-  readonly createdAt: Date = new Date();
+  readonly createdAt: Date;
   /** Tools of its client. */
   readonly tools: SessionTools | undefined;
   /** Limits of its programs. */
@@ -109,6 +117,8 @@ export class LiveSession implements AsyncDisposable {
   #ended: Promise<void> | undefined;
 
   constructor(options: LiveSessionOptions) {
+    this.id = options.id ?? createSessionId();
+    this.createdAt = options.createdAt ?? new Date();
     this.owner = options.owner;
     this.name = options.name;
     this.tools = options.tools;
@@ -117,7 +127,7 @@ export class LiveSession implements AsyncDisposable {
     this.checkpointEvery = options.checkpointEvery;
     this.#options = options;
     const { ttlMs } = options;
-    if (ttlMs !== undefined) this.endAfter(ttlMs, this.createdAt);
+    if (ttlMs !== undefined) this.endAfter(ttlMs);
     this.#idle = new IdleTimer(options.idleMs, () => this[Symbol.asyncDispose]());
   }
 
@@ -327,6 +337,10 @@ export class LiveSession implements AsyncDisposable {
       if (this.#idle.users === 0) this.#options.onUnused();
     }
   }
+}
+
+function createSessionId(): string {
+  return crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
 }
 
 function parseListing(result: ExecResult): SessionFile[] {

@@ -5,6 +5,14 @@ import { IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS } from "../limits.ts";
 import { LiveSession, type LiveSessionOptions } from "./live_session.ts";
 import { checkSessionLimits } from "./session_limits.ts";
 import { SessionSlots } from "./session_slots.ts";
+import { SessionTools } from "./session_tools.ts";
+import {
+  isSharedLease,
+  isSharedPool,
+  parseSharedSettings,
+  type SharedLease,
+  type SharedSettings,
+} from "./shared_pool.ts";
 import type { Metrics } from "../metrics.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
 
@@ -67,6 +75,12 @@ export interface OpenOptions
   /** State that the session starts with. */
   from?: Checkpoint | undefined;
   /**
+   * True if other servers over the same pool find the session by its id, where the pool can do that.
+   *
+   * @default false
+   */
+  isShared?: boolean | undefined;
+  /**
    * True if the session runs one program and then ends. Its pool may then rewind it with the program.
    *
    * @default false
@@ -104,6 +118,9 @@ export class SessionService implements AsyncDisposable {
     & Pick<LiveSessionOptions, "idleMs" | "onError">;
   readonly #slots: SessionSlots;
   readonly #byId = new Map<string, LiveSession>();
+  /** Sessions of other servers that are being looked for. */
+  readonly #joining = new Map<string, Promise<LiveSession>>();
+  readonly #leases = new WeakMap<LiveSession, SharedLease>();
   readonly #byName = new Map<string, Promise<LiveSession>>();
   readonly #open = new Set<LiveSession>();
   readonly #stop = new AbortController();
@@ -160,11 +177,17 @@ export class SessionService implements AsyncDisposable {
       throw new ServerError("invalid", `count must be at most ${most}: current value is ${count}`);
     }
     const fork = () => this.transfers.fork(parent, count, { seed, signal });
+    const isShared = this.#leases.has(parent);
     return await parent.use(async () => {
-      const { result: leases, slots } = await this.#slots.admitAll(fork, { owner, count, signal });
       const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - Date.now());
+      const settings = { owner, limits, metadata, ttlMs, tools, signal };
+      const forkShared = async () => {
+        const leases = await fork();
+        return isShared ? await Promise.all(leases.map((lease) => this.#share(lease, settings))) : leases;
+      };
+      const { result: leases, slots } = await this.#slots.admitAll(forkShared, { owner, count, signal });
       return leases.map((lease, index) => {
-        const options = { owner, limits, metadata, tools: tools?.copy(), ttlMs, signal };
+        const options = { ...settings, tools: tools?.copy() };
         const copy = this.#add(lease, slots[index], options);
         this.#byId.set(copy.id, copy);
         return copy;
@@ -182,12 +205,14 @@ export class SessionService implements AsyncDisposable {
   }
 
   async #start(options: OpenOptions, { isCounted }: { isCounted: boolean }): Promise<LiveSession> {
-    const { seed, once, checkpointEvery, owner, signal } = options;
+    const { seed, once, checkpointEvery, owner, isShared = false, signal } = options;
     const { pool, recovery } = this.#options;
     checkSessionLimits(options.limits ?? {}, pool);
     const checkpointMemory = checkpointEvery === undefined ? undefined : recovery?.ofSession(owner);
-    const acquire = (signal: AbortSignal) =>
-      pool.acquire({ seed, once, checkpointEvery, checkpointMemory, owner, signal });
+    const acquire = async (signal: AbortSignal) => {
+      const lease = await pool.acquire({ seed, once, checkpointEvery, checkpointMemory, owner, signal });
+      return isShared ? await this.#share(lease, options) : lease;
+    };
     const { result: lease, slot } = await this.#slots.admit(acquire, { ...options, isCounted });
     const session = this.#add(lease, slot, options);
     if (!signal.aborted && !this.#stop.signal.aborted) return session;
@@ -195,13 +220,40 @@ export class SessionService implements AsyncDisposable {
     throw toPublicError(AbortSignal.any([signal, this.#stop.signal]).reason);
   }
 
-  #add(lease: SessionLease, slot: Disposable | undefined, options: OpenOptions): LiveSession {
+  /** Lets other servers find the session of a lease, if the pool can do that. */
+  async #share(lease: SessionLease, options: OpenOptions): Promise<SessionLease> {
+    const { pool } = this.#options;
+    if (!isSharedPool(pool)) return lease;
+    const { limits, metadata, checkpointEvery, tools, ttlMs } = options;
+    const settings: SharedSettings = {
+      createdAt: new Date(),
+      expiresAt: ttlMs === undefined ? undefined : new Date(Date.now() + ttlMs),
+      limits,
+      metadata,
+      checkpointEvery,
+      tools: tools?.specs,
+    };
+    try {
+      return await pool.share(lease, settings);
+    } catch (error) {
+      await lease[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  #add(
+    lease: SessionLease,
+    slot: Disposable | undefined,
+    options: OpenOptions & Pick<LiveSessionOptions, "createdAt">,
+  ): LiveSession {
     const { ttlMs, owner } = options;
     const { pool, metrics, onError } = this.#options;
     const { idleMs = ttlMs === undefined ? this.#options.idleMs : Infinity } = options;
     const { spareMs = ttlMs === undefined ? undefined : this.#options.idleMs } = options;
+    const shared = isSharedLease(lease) ? lease : undefined;
     const session: LiveSession = new LiveSession({
       ...options,
+      id: shared?.id,
       session: lease.session,
       spareMs,
       metrics,
@@ -213,6 +265,7 @@ export class SessionService implements AsyncDisposable {
       stop: this.#stop.signal,
     });
     this.#open.add(session);
+    if (shared) this.#leases.set(session, shared);
     return session;
   }
 
@@ -263,6 +316,46 @@ export class SessionService implements AsyncDisposable {
     throw new ServerError("not_found", "There is no such session");
   }
 
+  /**
+   * Returns the session of an id, also one that another server over the same pool has opened.
+   *
+   * @throws {ServerError} `not_found`; `unavailable` if the pool cannot be reached.
+   */
+  async locate(id: string, owner: string): Promise<LiveSession> {
+    if (this.#byId.has(id)) return this.find(id, owner);
+    const key = nameKey(owner, id);
+    const joining = this.#joining.getOrInsertComputed(key, () => this.#joinShared(id, owner));
+    try {
+      return await joining;
+    } finally {
+      this.#joining.delete(key);
+    }
+  }
+
+  /** Ends a session for all servers, even if another one has used it last. */
+  async end(session: LiveSession): Promise<void> {
+    await this.#leases.get(session)?.claim().catch(rethrowPublic);
+    await session[Symbol.asyncDispose]();
+  }
+
+  async #joinShared(id: string, owner: string): Promise<LiveSession> {
+    const { pool } = this.#options;
+    const found = isSharedPool(pool) ? await pool.join(id, owner).catch(rethrowPublic) : undefined;
+    const settings = found && parseSharedSettings(found.settings);
+    if (found === undefined || settings === undefined) return this.find(id, owner);
+    const { expiresAt, tools, ...others } = settings;
+    const { signal } = new AbortController(); // nothing waits
+    const session = this.#add(found.lease, undefined, {
+      ...others,
+      owner,
+      tools: tools && new SessionTools(tools),
+      ttlMs: expiresAt && Math.max(0, expiresAt.getTime() - Date.now()),
+      signal,
+    });
+    this.#byId.set(session.id, session);
+    return session;
+  }
+
   /** Returns the owner's sessions with this metadata, oldest first. */
   list(owner: string, metadata: Readonly<Record<string, string>> = {}): LiveSession[] {
     const wanted = Object.entries(metadata);
@@ -282,8 +375,13 @@ export class SessionService implements AsyncDisposable {
     if (session.name !== undefined) this.#byName.delete(nameKey(session.owner, session.name));
     this.#open.delete(session);
     using _slot = slot;
-    await lease[Symbol.asyncDispose]();
+    const shared = this.#stop.signal.aborted ? this.#leases.get(session) : undefined;
+    await (shared ? shared.leave() : lease[Symbol.asyncDispose]());
   }
+}
+
+function rethrowPublic(error: unknown): never {
+  throw toPublicError(error);
 }
 
 function nameKey(owner: string, name: string): string {

@@ -60,12 +60,17 @@ export class SessionTools {
 
   /** Returns the same tools for another session, whose calls are its own. */
   copy(): SessionTools {
-    return new SessionTools(this.#tools.map(({ spec }) => spec));
+    return new SessionTools(this.specs);
+  }
+
+  /** The tools as their client has described them. */
+  get specs(): SessionToolSpec[] {
+    return this.#tools.map(({ spec }) => spec);
   }
 
   /** Names of the tools. */
   get names(): string[] {
-    return this.#tools.map(({ spec }) => spec.name);
+    return this.specs.map(({ name }) => name);
   }
 
   /** Returns the tools of one exec. Without a channel, each call fails. */
