@@ -7,7 +7,6 @@ import { Serving } from "../../bench/serving.ts";
 import { SandboxLostError } from "../../src/errors.ts";
 import { ClusterNode } from "../../src/cluster/node/cluster_node.ts";
 import { NatsPool } from "../../src/cluster/nats_pool.ts";
-import { Peer } from "../../src/cluster/nats/peer.ts";
 import { PaddockClient } from "../../src/client/paddock_client.ts";
 import { loadProfile } from "../../src/sandbox/profile/profile.ts";
 import { SandboxPool } from "../../src/sandbox/pool.ts";
@@ -190,39 +189,6 @@ Deno.test(
     assertEquals((await first.child.status).code, 0);
   },
 );
-
-Deno.test("10^5 garbage messages on every kind of subject: nothing crashes", options, async () => {
-  await using nats = await NatsServer.start();
-  await using _node = await startNode(nats);
-  await using pool = await NatsPool.connect({ servers: nats.url });
-  await whenNodes(pool, (nodes) => nodes.some(({ free }) => free === SLOTS));
-  const [node] = pool.nodes;
-  assert(node);
-  await using stranger = await Peer.connect({ servers: nats.url }, "stranger");
-  const { subjects } = stranger;
-  const targets = [
-    subjects.work("serve"),
-    subjects.free("serve"),
-    subjects.node(node.id),
-    subjects.inbox(node.id, "1"),
-    subjects.inbox(node.id, "t1"),
-    subjects.nodeBeat(node.id),
-    subjects.nodeBeat("aaaaaaaaaa"),
-    subjects.callerBeat("aaaaaaaaaa"),
-  ];
-  for (let at = 0; at < 100_000; at++) {
-    const bytes = crypto.getRandomValues(new Uint8Array(at % 90));
-    if (at % 3 === 0) bytes[0] = at % 2;
-    for (const target of targets) {
-      stranger.nats.publish(target, bytes, at % 5 === 0 ? { reply: "$JS.API.INFO" } : {});
-    }
-    if (at % 500 === 0) await stranger.nats.flush();
-  }
-  await stranger.nats.flush();
-  await using lease = await pool.acquire();
-  const result = await lease.session.exec("6 * 7");
-  assertEquals(result.status === "ok" && result.value, "42");
-});
 
 Deno.test("two clusters on one NATS do not see each other", options, async () => {
   await using nats = await NatsServer.start();
