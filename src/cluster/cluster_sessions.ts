@@ -19,6 +19,7 @@ import { NatsSession, type NatsSessionOptions } from "./nats_session.ts";
 import type { NodeProperties } from "./nodes_bucket.ts";
 import type { PeerOptions } from "./nats/peer.ts";
 import { admit, Rate } from "./placement.ts";
+import type { NatsSubscription } from "./nats/client.ts";
 import { nodeOf } from "./nats/subjects.ts";
 import { SharedSessions } from "./shared_sessions.ts";
 import type { SharedLease, SharedPool } from "../server/sessions/shared_pool.ts";
@@ -66,6 +67,8 @@ const MAX_SENDING = 16;
 const STEP = 2;
 /** Milliseconds after which a waiting call is sent again, in case an announcement was lost. */
 const POLL_MS = 250;
+/** Milliseconds without a waiting call after which announcements are not received any more. */
+const LISTEN_MS = 2_000;
 
 /** Opens sessions on the nodes of a cluster: what {@linkcode NatsPool} and gateways share. */
 export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposable {
@@ -82,6 +85,8 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
   readonly #stop = new AbortController();
   readonly #poll: ReturnType<typeof setInterval>;
   #sending = 0;
+  #announcements: NatsSubscription | undefined;
+  #waitedAt = 0;
 
   private constructor(caller: Caller, options: ClusterSessionsOptions) {
     const { profile = "serve" } = options;
@@ -90,8 +95,11 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
     caller.countWaiting = () => this.#waiters.length;
     this.#options = options;
     this.#shared = new SharedSessions(caller.peer);
-    caller.peer.receive(caller.peer.subjects.free(profile), () => this.#sendWaiting(STEP));
-    this.#poll = setInterval(() => this.#sendWaiting(STEP), POLL_MS);
+    this.#poll = setInterval(() => {
+      this.#sendWaiting(STEP);
+      if (this.#waiters.length > 0) this.#waitedAt = performance.now();
+      else if (performance.now() - this.#waitedAt > LISTEN_MS) this.#stopListening();
+    }, POLL_MS);
   }
 
   /**
@@ -267,6 +275,7 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
     const onAbort = () => reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
     this.#waiters.push(waiter);
+    this.#listen();
     try {
       return await promise;
     } finally {
@@ -274,6 +283,20 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
       const at = this.#waiters.indexOf(waiter);
       if (at >= 0) this.#waiters.splice(at, 1);
     }
+  }
+
+  /** Receives announcements of free slots. Without waiting calls they would only take time. */
+  #listen(): void {
+    this.#waitedAt = performance.now();
+    if (this.#announcements !== undefined) return;
+    const { peer } = this.#caller;
+    this.#announcements = peer.receive(peer.subjects.free(this.profile), () => this.#sendWaiting(STEP));
+    this.#sendWaiting(STEP); // a slot may have become free before
+  }
+
+  #stopListening(): void {
+    this.#announcements?.unsubscribe();
+    this.#announcements = undefined;
   }
 
   /** Sends up to `count` waiting calls, the oldest first. */

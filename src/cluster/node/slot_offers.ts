@@ -194,8 +194,7 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
       this.#offers.add(offer);
       again();
     }, { queue: QUEUE, max: 1, isWhole: true, onInvalid: again });
-    // Callers that wait begin to send again with the first free slot.
-    if (this.#offers.size === 1) peer.post(peer.subjects.free(profile), {});
+    peer.post(peer.subjects.free(profile), {}); // callers that wait send again
   }
 
   /** Replaces all subscriptions: the client of NATS does not restore the limit of one message. */
