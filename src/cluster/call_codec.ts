@@ -39,7 +39,7 @@ export class SessionInUseError extends SandboxError {}
 export function toExecCall(
   code: string,
   options: ExecOptions,
-): { head: Omit<CallOf<"exec">, "op" | "caller" | "call" | "owner" | "session">; parts: Uint8Array[] } {
+): { head: Omit<CallOf<"run">, "op" | "caller" | "call" | "owner" | "seed">; parts: Uint8Array[] } {
   const { timeoutMs, memoryBytes, stdin, argv, fetchFiles, tools = [], then, onOutput, onDisplay } = options;
   const parts: Uint8Array[] = [];
   const addPart = (bytes: Uint8Array) => parts.push(bytes) - 1;
@@ -77,7 +77,7 @@ export function toExecCall(
  *
  * @throws {MessageError} if a part is missing or an input is invalid.
  */
-export function toExecOptions(call: CallOf<"exec">, parts: readonly Uint8Array[]): ExecOptions {
+export function toExecOptions(call: CallOf<"exec" | "run">, parts: readonly Uint8Array[]): ExecOptions {
   const { timeoutMs, memoryBytes, stdin, argv, inputs = [], files = [], fetchFiles, then } = call;
   return {
     timeoutMs,

@@ -32,14 +32,16 @@ export interface CallOptions {
 }
 
 interface Pending {
-  /** Node that has the call; `undefined` if any may. */
-  readonly node: string | undefined;
+  /** Node that has the call; `undefined` until one has taken it. */
+  node: string | undefined;
   readonly fail: (error: Error) => void;
 }
 
 const CALLER_BEAT_MS = 1_000;
 /** Milliseconds within which a free slot must answer. A session is started already. */
 const OPEN_MS = 5_000;
+/** Milliseconds within which a node must report that it has a program. Otherwise it is sent again, as its node is lost. */
+const START_MS = 1_500;
 /** Milliseconds until the end of a session is sent again, and how often. */
 const END_RETRY_MS = 2_000;
 const END_ATTEMPTS = 5;
@@ -119,6 +121,40 @@ export class Caller implements AsyncDisposable {
         throw new NoReceiverError(`no node answered within ${OPEN_MS} ms`);
       }
       throw error;
+    }
+  }
+
+  /**
+   * Runs one program in any free slot of a profile. Resolves when a node has taken it; `answer` is its result.
+   *
+   * @throws {NoReceiverError} if no slot is free.
+   */
+  async run(
+    profile: string,
+    request: Omit<Extract<Request, { op: "run" }>, "op">,
+    { parts, signal, onEvent }: CallOptions,
+  ): Promise<{ readonly answer: Promise<Answer> }> {
+    if (!this.peer.isConnected) throw new NoReceiverError("there is no connection to NATS");
+    const started = Promise.withResolvers<void>();
+    const stop = new AbortController();
+    const answer = this.#send(this.peer.subjects.work(profile), { op: "run", ...request }, {
+      parts,
+      signal: stop.signal,
+      onEvent: (reply, send) => reply.kind === "started" ? started.resolve() : onEvent?.(reply, send),
+    });
+    answer.catch(() => {}); // it is reported below, or by the caller
+    // A node that has the program must be known before it can stop it.
+    const onAbort = () => started.promise.then(() => stop.abort(signal?.reason));
+    signal?.addEventListener("abort", onAbort, { once: true });
+    answer.then(() => signal?.removeEventListener("abort", onAbort), () => {});
+    using late = new Deadline(START_MS, { signal });
+    try {
+      await abortable(Promise.race([started.promise, answer]), late.signal);
+      return { answer };
+    } catch (error) {
+      if (!late.isExpired || signal?.aborted) throw error;
+      started.promise.then(() => stop.abort(error));
+      throw new NoReceiverError(`no node answered within ${START_MS} ms`);
     }
   }
 
@@ -218,12 +254,14 @@ export class Caller implements AsyncDisposable {
       if (!parsed.success) {
         return reject(new SandboxError("The node sent an invalid reply", { cause: parsed.error }));
       }
+      if (parsed.data.kind === "started") pending.node = parsed.data.node;
       if (LAST_KINDS.has(parsed.data.kind)) resolve({ reply: parsed.data, parts: received.parts });
       else onEvent?.(parsed.data, send);
     });
     const from = { caller: this.peer.id, call: inbox.token };
+    const subjectOf = () => pending.node === undefined ? subject : this.peer.subjects.node(pending.node);
     const send: SendControl = async (control, parts) => {
-      await this.peer.send(subject, encodeMessage({ ...control, ...from }, parts), { signal });
+      await this.peer.send(subjectOf(), encodeMessage({ ...control, ...from }, parts), { signal });
     };
     this.#pending.add(pending);
     try {
@@ -234,7 +272,9 @@ export class Caller implements AsyncDisposable {
       if (answer.reply.kind === "error") throw fromErrorReply(answer.reply);
       return answer;
     } catch (error) {
-      if (signal?.aborted && node !== undefined) this.peer.post(subject, { op: "abort", ...from });
+      if (signal?.aborted && pending.node !== undefined) {
+        this.peer.post(subjectOf(), { op: "abort", ...from });
+      }
       throw error;
     } finally {
       this.#pending.delete(pending);

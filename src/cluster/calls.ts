@@ -44,6 +44,23 @@ const limits = {
   stdin: z.string().optional(),
 };
 
+const exec = {
+  code: z.string(),
+  ...limits,
+  argv: z.tuple([z.string()], z.string()).optional(),
+  inputs: inputs.optional(),
+  files: z.array(z.tuple([path, part])).max(10_000).optional(),
+  fetchFiles: z.array(path).max(MAX_FILES).optional(),
+  tools: z.array(z.strictObject({
+    name: z.string().max(256).regex(TOOL_NAME),
+    description: z.string(),
+    parameters: z.record(z.string(), z.unknown()),
+  })).max(MAX_SESSION_TOOLS).optional(),
+  then: z.literal("rewind").optional(),
+  /** Which of them the caller follows. */
+  follows: z.array(z.enum(["output", "display"])).optional(),
+};
+
 const callSchemas = [
   z.strictObject({
     op: z.literal("open"),
@@ -63,23 +80,12 @@ const callSchemas = [
   z.strictObject({
     op: z.literal("exec"),
     ...inSession,
-    code: z.string(),
-    ...limits,
-    argv: z.tuple([z.string()], z.string()).optional(),
-    inputs: inputs.optional(),
-    files: z.array(z.tuple([path, part])).max(10_000).optional(),
-    fetchFiles: z.array(path).max(MAX_FILES).optional(),
-    tools: z.array(z.strictObject({
-      name: z.string().max(256).regex(TOOL_NAME),
-      description: z.string(),
-      parameters: z.record(z.string(), z.unknown()),
-    })).max(MAX_SESSION_TOOLS).optional(),
-    then: z.literal("rewind").optional(),
+    ...exec,
     /** True to end the session with the exec. */
     last: z.boolean().optional(),
-    /** Which of them the caller follows. */
-    follows: z.array(z.enum(["output", "display"])).optional(),
   }),
+  /** Runs one program in a session of its own. */
+  z.strictObject({ op: z.literal("run"), ...from, seed: z.int().optional(), ...exec }),
   z.strictObject({
     op: z.literal("shell"),
     ...inSession,
@@ -154,7 +160,7 @@ export const CALL_ERROR_CODES = [
   "session_closed",
 ] as const;
 
-/** A reply to a call. `output`, `display`, `tool` and `toolEnd` come before the last one. */
+/** A reply to a call. `started`, `output`, `display`, `tool` and `toolEnd` come before the last one. */
 export const replySchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("opened"),
@@ -162,6 +168,8 @@ export const replySchema = z.discriminatedUnion("kind", [
     /** The checkpoint from which it continues: calls before it, and Unix time in milliseconds. */
     restored: z.object({ calls: part, takenAt: part }).optional(),
   }),
+  /** The node that has taken a `run`. */
+  z.object({ kind: z.literal("started"), node: z.string().regex(PEER_ID) }),
   z.object({ kind: z.literal("output"), stream: z.enum(["stdout", "stderr"]), text: z.string() }),
   z.object({ kind: z.literal("display"), bundle: mimeBundleSchema }),
   z.object({

@@ -4,6 +4,7 @@ import { ClusterMetrics } from "../../cluster/cluster_metrics.ts";
 import { ClusterSessions } from "../../cluster/cluster_sessions.ts";
 import type { BranchingPool } from "../../sandbox/exec.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
+import { SESSION_WAIT_MS } from "../../server/limits.ts";
 import { addNatsOptions, type NatsFlags, toPeerOptions } from "../cluster/nats_options.ts";
 import { UsageError } from "../errors.ts";
 import { readInputBytes } from "../input.ts";
@@ -117,7 +118,9 @@ async function openGateway(
   { profile, stack }: SessionSourceOptions,
 ): Promise<SessionSource> {
   const peer = await toPeerOptions(servers, flags);
-  const pool = stack.use(await ClusterSessions.connect({ ...peer, profile: profile.name }));
+  const pool = stack.use(
+    await ClusterSessions.connect({ ...peer, profile: profile.name, waitMs: SESSION_WAIT_MS }),
+  );
   const { nodes, slots } = pool;
   await writeText(
     currentIo().stderr,

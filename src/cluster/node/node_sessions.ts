@@ -84,10 +84,10 @@ export class NodeSessions implements AsyncDisposable {
     await this.#whenEmpty.promise;
   }
 
-  /** Opens a session for a message of the cluster. Returns false if the message asks for none. */
-  start(lease: SlotLease, { head, bytes }: Received): boolean {
+  /** Opens a session for a message of the cluster, or runs a program in one. Returns false if the message asks for none. */
+  start(lease: SlotLease, { head, parts, bytes }: Received): boolean {
     const parsed = callSchema.safeParse(head);
-    if (!parsed.success || parsed.data.op !== "open") {
+    if (!parsed.success || (parsed.data.op !== "open" && parsed.data.op !== "run")) {
       this.invalid++;
       return false;
     }
@@ -96,7 +96,12 @@ export class NodeSessions implements AsyncDisposable {
       new NodeCall(this.#peer, call).reply(toErrorReply(this.#drain.signal.reason));
       return false;
     }
-    this.#serve(call, bytes, (run) => this.#open(call, { lease, run }));
+    let isTaken = false;
+    this.#serve(call, bytes, async (run) => {
+      isTaken = true;
+      if (call.op === "open") await this.#open(call, { lease, run });
+      else await this.#runOnce(call, { lease, parts, run });
+    }).finally(() => isTaken || lease[Symbol.asyncDispose]()); // the owner has no room for the message
     return true;
   }
 
@@ -108,7 +113,9 @@ export class NodeSessions implements AsyncDisposable {
       return;
     }
     const call = callSchema.safeParse(head);
-    if (!call.success || call.data.op === "open" || this.#calls.has(keyOf(call.data))) {
+    if (
+      !call.success || call.data.op === "open" || call.data.op === "run" || this.#calls.has(keyOf(call.data))
+    ) {
       this.invalid++;
       return;
     }
@@ -171,7 +178,7 @@ export class NodeSessions implements AsyncDisposable {
   }
 
   async #perform(
-    call: Exclude<Call, { op: "open" }>,
+    call: Exclude<Call, { op: "open" | "run" }>,
     { parts, run }: { parts: readonly Uint8Array[]; run: NodeCall },
   ): Promise<void> {
     if (call.op === "resume") return await this.#resume(call, run);
@@ -222,7 +229,27 @@ export class NodeSessions implements AsyncDisposable {
     stack.move();
   }
 
-  #add(call: CallOf<"open" | "resume">, lease: SlotLease): NodeSession {
+  /** Runs one program in a session of its own. */
+  async #runOnce(
+    call: CallOf<"run">,
+    { lease, parts, run }: { lease: SlotLease; parts: readonly Uint8Array[]; run: NodeCall },
+  ): Promise<void> {
+    const { seed, ...exec } = call;
+    await using session = this.#add({ ...exec, op: "open" }, lease);
+    using _use = session.use();
+    run.start(this.#peer.id);
+    if (seed !== undefined) await lease.session.reset({ mode: "rewind", seed, signal: run.signal });
+    const { rewinds } = this.#options;
+    await performSessionCall(session, {
+      call: { ...exec, op: "exec", session: session.id, last: true },
+      parts,
+      run,
+      rewinds,
+    });
+    this.execs++;
+  }
+
+  #add(call: Omit<CallOf<"open">, "call"> | CallOf<"resume">, lease: SlotLease): NodeSession {
     const { caller, owner, every } = call;
     const { states } = this.#options;
     const id = createSessionId(this.#peer.id);
