@@ -5,7 +5,7 @@
 Each machine needs a clone of Paddock in the folder of --clone, and npx. The nodes run until this program ends. Programs
 reach them through a gateway, `paddock serve --cluster URL`.
 
-Tried: the file compiles. Not tried: Ray.
+Tried: Ray 2.60 with one machine, where the node ran programs and ended with this program. Not tried: several machines.
 """
 
 import argparse
@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=8, help="sessions of each node")
     options = parser.parse_args()
     ray.init(address="auto")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # Ray has set its own
     machines = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
     actors = [
         PaddockNode.options(
@@ -50,5 +51,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     main()

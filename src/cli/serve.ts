@@ -214,6 +214,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       hibernation,
       mcpCheckpoints: flags.mcpCheckpoints,
       metricsToken,
+      formatClusterMetrics: source.formatClusterMetrics,
       corsOrigins,
       onRequest: log && ((record) => log.write(record)),
       onError: logError,

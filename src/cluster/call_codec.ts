@@ -18,7 +18,7 @@ import { parseUntrustedJson } from "../json.ts";
 import { ServerError } from "../server/http/errors.ts";
 import { execResponse } from "../client/responses.ts";
 import type { CallOf, Reply } from "./calls.ts";
-import { MessageError } from "./message.ts";
+import { MessageError } from "./nats/message.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -32,11 +32,14 @@ export class NoSlotError extends SandboxError {}
 /** A session that has checkpoints is not on its node any more. The node has done nothing for the call. */
 export class NotDoneError extends SandboxLostError {}
 
+/** Another caller has used a shared session since. */
+export class SessionInUseError extends SandboxError {}
+
 /** Fields of an `exec` call that its options give, and its parts. */
 export function toExecCall(
   code: string,
   options: ExecOptions,
-): { head: Omit<CallOf<"exec">, "op" | "caller" | "call" | "owner" | "session">; parts: Uint8Array[] } {
+): { head: Omit<CallOf<"run">, "op" | "caller" | "call" | "owner" | "seed">; parts: Uint8Array[] } {
   const { timeoutMs, memoryBytes, stdin, argv, fetchFiles, tools = [], then, onOutput, onDisplay } = options;
   const parts: Uint8Array[] = [];
   const addPart = (bytes: Uint8Array) => parts.push(bytes) - 1;
@@ -74,7 +77,7 @@ export function toExecCall(
  *
  * @throws {MessageError} if a part is missing or an input is invalid.
  */
-export function toExecOptions(call: CallOf<"exec">, parts: readonly Uint8Array[]): ExecOptions {
+export function toExecOptions(call: CallOf<"exec" | "run">, parts: readonly Uint8Array[]): ExecOptions {
   const { timeoutMs, memoryBytes, stdin, argv, inputs = [], files = [], fetchFiles, then } = call;
   return {
     timeoutMs,
@@ -140,6 +143,7 @@ export function toErrorReply(error: unknown): Reply & { kind: "error" } {
   }
   if (error instanceof NoSlotError) return { kind: "error", code: "no_slot", message };
   if (error instanceof NotDoneError) return { kind: "error", code: "moved", message };
+  if (error instanceof SessionInUseError) return { kind: "error", code: "in_use", message };
   if (error instanceof ServerError) return { kind: "error", code: "busy", message };
   if (error instanceof SandboxError) return { kind: "error", code: "sandbox", message };
   if (error instanceof DOMException && error.name === "AbortError") {
@@ -151,6 +155,7 @@ export function toErrorReply(error: unknown): Reply & { kind: "error" } {
 /** Returns the error of a reply, as a session of this process would throw it. */
 export function fromErrorReply({ code, message, reason }: Reply & { kind: "error" }): Error {
   if (code === "no_slot") return new NoReceiverError(message);
+  if (code === "in_use") return new SessionInUseError(message);
   if (code === "moved") return new NotDoneError(message);
   if (code === "argument_range") return new ArgumentRangeError(message);
   if (code === "argument_type") return new ArgumentTypeError(message);

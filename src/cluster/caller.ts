@@ -1,11 +1,12 @@
 import { abortable, Deadline } from "../async/abort.ts";
 import { SandboxError, SandboxLostError } from "../errors.ts";
-import { fromErrorReply, NoReceiverError, NotDoneError } from "./call_codec.ts";
+import { fromErrorReply, NoReceiverError, NotDoneError, SessionInUseError } from "./call_codec.ts";
 import { type Call, type Control, type Reply, replySchema } from "./calls.ts";
-import { encodeMessage } from "./message.ts";
+import { encodeMessage } from "./nats/message.ts";
 import { NodeDirectory } from "./node_directory.ts";
-import { Peer, type PeerOptions } from "./peer.ts";
-import { nodeOf } from "./subjects.ts";
+import type { CallerBeat } from "./nodes_bucket.ts";
+import { Peer, type PeerOptions } from "./nats/peer.ts";
+import { nodeOf } from "./nats/subjects.ts";
 
 /** A call as its caller states it. */
 export type Request = Call extends infer One ? One extends Call ? Omit<One, "caller" | "call"> : never
@@ -31,14 +32,16 @@ export interface CallOptions {
 }
 
 interface Pending {
-  /** Node that has the call; `undefined` if any may. */
-  readonly node: string | undefined;
+  /** Node that has the call; `undefined` until one has taken it. */
+  node: string | undefined;
   readonly fail: (error: Error) => void;
 }
 
 const CALLER_BEAT_MS = 1_000;
 /** Milliseconds within which a free slot must answer. A session is started already. */
 const OPEN_MS = 5_000;
+/** Milliseconds within which a node must report that it has a program. Otherwise it is sent again, as its node is lost. */
+const START_MS = 1_500;
 /** Milliseconds until the end of a session is sent again, and how often. */
 const END_RETRY_MS = 2_000;
 const END_ATTEMPTS = 5;
@@ -47,10 +50,12 @@ const LAST_KINDS: ReadonlySet<string> = new Set(["opened", "result", "done", "by
 /** A member of a cluster that calls nodes. */
 export class Caller implements AsyncDisposable {
   readonly peer: Peer;
+  /** Returns the number of its calls that wait for a free slot, which its heartbeats have. */
+  countWaiting: () => number = () => 0;
   readonly #pending = new Set<Pending>();
   /** Sessions that were opened and not used yet. */
   readonly #unconfirmed = new Map<string, { owner: string }>();
-  readonly #ending = new Set<Promise<void>>();
+  readonly #ending = new Set<Promise<unknown>>();
   readonly #beat: ReturnType<typeof setInterval>;
   #directory: NodeDirectory | undefined;
 
@@ -120,6 +125,40 @@ export class Caller implements AsyncDisposable {
   }
 
   /**
+   * Runs one program in any free slot of a profile. Resolves when a node has taken it; `answer` is its result.
+   *
+   * @throws {NoReceiverError} if no slot is free.
+   */
+  async run(
+    profile: string,
+    request: Omit<Extract<Request, { op: "run" }>, "op">,
+    { parts, signal, onEvent }: CallOptions,
+  ): Promise<{ readonly answer: Promise<Answer> }> {
+    if (!this.peer.isConnected) throw new NoReceiverError("there is no connection to NATS");
+    const started = Promise.withResolvers<void>();
+    const stop = new AbortController();
+    const answer = this.#send(this.peer.subjects.work(profile), { op: "run", ...request }, {
+      parts,
+      signal: stop.signal,
+      onEvent: (reply, send) => reply.kind === "started" ? started.resolve() : onEvent?.(reply, send),
+    });
+    answer.catch(() => {}); // it is reported below, or by the caller
+    // A node that has the program must be known before it can stop it.
+    const onAbort = () => started.promise.then(() => stop.abort(signal?.reason));
+    signal?.addEventListener("abort", onAbort, { once: true });
+    answer.then(() => signal?.removeEventListener("abort", onAbort), () => {});
+    using late = new Deadline(START_MS, { signal });
+    try {
+      await abortable(Promise.race([started.promise, answer]), late.signal);
+      return { answer };
+    } catch (error) {
+      if (!late.isExpired || signal?.aborted) throw error;
+      started.promise.then(() => stop.abort(error));
+      throw new NoReceiverError(`no node answered within ${START_MS} ms`);
+    }
+  }
+
+  /**
    * Calls the node of a session.
    *
    * @throws {SandboxLostError} if the node stops or cannot be reached.
@@ -170,8 +209,11 @@ export class Caller implements AsyncDisposable {
     }
   }
 
-  /** Ends a session, and tries again while its node may have it. */
-  end(session: string, owner: string): Promise<void> {
+  /**
+   * Ends a session, and tries again while its node may have it. Returns false if it goes on, as another caller has used
+   * it since.
+   */
+  end(session: string, owner: string): Promise<boolean> {
     this.#unconfirmed.delete(session);
     const ending = this.#end(session, owner);
     this.#ending.add(ending);
@@ -190,6 +232,12 @@ export class Caller implements AsyncDisposable {
     await this.peer[Symbol.asyncDispose]();
   }
 
+  /** Confirms that this caller has a session, and is the last that has used it. */
+  keep(session: string, owner: string): void {
+    const keep = { op: "keep", session, owner, caller: this.peer.id, call: "0" } satisfies Call;
+    this.peer.post(this.peer.subjects.node(nodeOf(session)), keep);
+  }
+
   async #send(
     subject: string,
     request: Request,
@@ -206,12 +254,14 @@ export class Caller implements AsyncDisposable {
       if (!parsed.success) {
         return reject(new SandboxError("The node sent an invalid reply", { cause: parsed.error }));
       }
+      if (parsed.data.kind === "started") pending.node = parsed.data.node;
       if (LAST_KINDS.has(parsed.data.kind)) resolve({ reply: parsed.data, parts: received.parts });
       else onEvent?.(parsed.data, send);
     });
     const from = { caller: this.peer.id, call: inbox.token };
+    const subjectOf = () => pending.node === undefined ? subject : this.peer.subjects.node(pending.node);
     const send: SendControl = async (control, parts) => {
-      await this.peer.send(subject, encodeMessage({ ...control, ...from }, parts), { signal });
+      await this.peer.send(subjectOf(), encodeMessage({ ...control, ...from }, parts), { signal });
     };
     this.#pending.add(pending);
     try {
@@ -222,23 +272,28 @@ export class Caller implements AsyncDisposable {
       if (answer.reply.kind === "error") throw fromErrorReply(answer.reply);
       return answer;
     } catch (error) {
-      if (signal?.aborted && node !== undefined) this.peer.post(subject, { op: "abort", ...from });
+      if (signal?.aborted && pending.node !== undefined) {
+        this.peer.post(subjectOf(), { op: "abort", ...from });
+      }
       throw error;
     } finally {
       this.#pending.delete(pending);
     }
   }
 
-  async #end(session: string, owner: string): Promise<void> {
+  async #end(session: string, owner: string): Promise<boolean> {
     for (let attempt = 0; attempt < END_ATTEMPTS; attempt++) {
       try {
         const signal = AbortSignal.timeout(END_RETRY_MS);
-        return void await this.callNode(nodeOf(session), { op: "end", session, owner }, { signal });
+        await this.callNode(nodeOf(session), { op: "end", session, owner }, { signal });
+        return true;
       } catch (error) {
-        if (error instanceof SandboxLostError && this.peer.isConnected) return; // the node ends it by itself
+        if (error instanceof SessionInUseError) return false;
+        if (error instanceof SandboxLostError && this.peer.isConnected) return true; // the node ends it by itself
         await new Promise((resolve) => setTimeout(resolve, END_RETRY_MS));
       }
     }
+    return true; // the node ends it when it misses the caller
   }
 
   #fail(isConcerned: (pending: Pending) => boolean, reason: string): void {
@@ -249,11 +304,9 @@ export class Caller implements AsyncDisposable {
 
   #sendBeat(): void {
     const { id, epoch, subjects } = this.peer;
-    this.peer.post(subjects.callerBeat(id), { id, epoch });
-    for (const [session, { owner }] of this.#unconfirmed) {
-      const keep = { op: "keep", session, owner, caller: id, call: "0" } satisfies Call;
-      this.peer.post(subjects.node(nodeOf(session)), keep);
-    }
+    const waiting = this.countWaiting();
+    this.peer.post(subjects.callerBeat(id), { id, epoch, waiting } satisfies CallerBeat);
+    for (const [session, { owner }] of this.#unconfirmed) this.keep(session, owner);
     this.#unconfirmed.clear();
   }
 }

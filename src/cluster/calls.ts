@@ -16,12 +16,14 @@ import { MAX_EVERY_SECONDS } from "../sandbox/exec_check.ts";
 import { MAX_FILES, MAX_PATH_CHARACTERS, MAX_SESSION_TOOLS } from "../wire/limits.ts";
 import { mimeBundleSchema } from "../wire/v1.ts";
 import { TOOL_NAME } from "../wire/v1_tools.ts";
-import { INBOX_TOKEN, PEER_ID, SESSION_ID } from "./subjects.ts";
+import { INBOX_TOKEN, PEER_ID, SESSION_ID } from "./nats/subjects.ts";
 
+/** Identifies an owner: a SHA-256, or nothing. */
+export const ownerSchema = z.string().regex(/^([0-9a-f]{64})?$/);
 const from = {
   caller: z.string().regex(PEER_ID),
   call: z.string().regex(INBOX_TOKEN),
-  owner: z.string().regex(/^([0-9a-f]{64})?$/),
+  owner: ownerSchema,
 };
 const inSession = { ...from, session: z.string().regex(SESSION_ID) };
 const path = z.string().min(1).max(MAX_PATH_CHARACTERS);
@@ -33,11 +35,30 @@ const inputs = z.array(
     part,
   ]),
 ).max(MAX_INPUTS);
-const every = z.union([z.literal("exec"), z.number().positive().max(MAX_EVERY_SECONDS)]).optional();
+/** When a session takes checkpoints. */
+export const everySchema = z.union([z.literal("exec"), z.number().positive().max(MAX_EVERY_SECONDS)])
+  .optional();
 const limits = {
   timeoutMs: z.number().optional(),
   memoryBytes: z.number().optional(),
   stdin: z.string().optional(),
+};
+
+const exec = {
+  code: z.string(),
+  ...limits,
+  argv: z.tuple([z.string()], z.string()).optional(),
+  inputs: inputs.optional(),
+  files: z.array(z.tuple([path, part])).max(10_000).optional(),
+  fetchFiles: z.array(path).max(MAX_FILES).optional(),
+  tools: z.array(z.strictObject({
+    name: z.string().max(256).regex(TOOL_NAME),
+    description: z.string(),
+    parameters: z.record(z.string(), z.unknown()),
+  })).max(MAX_SESSION_TOOLS).optional(),
+  then: z.literal("rewind").optional(),
+  /** Which of them the caller follows. */
+  follows: z.array(z.enum(["output", "display"])).optional(),
 };
 
 const callSchemas = [
@@ -46,30 +67,25 @@ const callSchemas = [
     ...from,
     seed: z.int().optional(),
     /** When the session takes checkpoints, so that it can continue on another node. */
-    every,
+    every: everySchema,
   }),
   /** Continues a session of another node from its last checkpoint; with `seed`, if it has none. */
-  z.strictObject({ op: z.literal("resume"), ...inSession, seed: z.int().optional(), every }),
+  z.strictObject({
+    op: z.literal("resume"),
+    ...inSession,
+    seed: z.int().optional(),
+    every: everySchema,
+    shared: z.boolean().optional(),
+  }),
   z.strictObject({
     op: z.literal("exec"),
     ...inSession,
-    code: z.string(),
-    ...limits,
-    argv: z.tuple([z.string()], z.string()).optional(),
-    inputs: inputs.optional(),
-    files: z.array(z.tuple([path, part])).max(10_000).optional(),
-    fetchFiles: z.array(path).max(MAX_FILES).optional(),
-    tools: z.array(z.strictObject({
-      name: z.string().max(256).regex(TOOL_NAME),
-      description: z.string(),
-      parameters: z.record(z.string(), z.unknown()),
-    })).max(MAX_SESSION_TOOLS).optional(),
-    then: z.literal("rewind").optional(),
+    ...exec,
     /** True to end the session with the exec. */
     last: z.boolean().optional(),
-    /** Which of them the caller follows. */
-    follows: z.array(z.enum(["output", "display"])).optional(),
   }),
+  /** Runs one program in a session of its own. */
+  z.strictObject({ op: z.literal("run"), ...from, seed: z.int().optional(), ...exec }),
   z.strictObject({
     op: z.literal("shell"),
     ...inSession,
@@ -96,6 +112,8 @@ const callSchemas = [
   }),
   z.strictObject({ op: z.literal("end"), ...inSession }),
   z.strictObject({ op: z.literal("keep"), ...inSession }),
+  /** Lets other callers use the session for its owner. It then outlives its caller. */
+  z.strictObject({ op: z.literal("share"), ...inSession }),
   /** The checkpoint is in the first part. */
   z.strictObject({ op: z.literal("verify"), ...from, scope: z.string().max(256) }),
   z.strictObject({ op: z.literal("drain"), ...from }),
@@ -133,6 +151,7 @@ export const CALL_ERROR_CODES = [
   "busy",
   "checkpoint",
   "guest_file",
+  "in_use",
   "internal",
   "invalid",
   "moved",
@@ -141,7 +160,7 @@ export const CALL_ERROR_CODES = [
   "session_closed",
 ] as const;
 
-/** A reply to a call. `output`, `display`, `tool` and `toolEnd` come before the last one. */
+/** A reply to a call. `started`, `output`, `display`, `tool` and `toolEnd` come before the last one. */
 export const replySchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("opened"),
@@ -149,6 +168,8 @@ export const replySchema = z.discriminatedUnion("kind", [
     /** The checkpoint from which it continues: calls before it, and Unix time in milliseconds. */
     restored: z.object({ calls: part, takenAt: part }).optional(),
   }),
+  /** The node that has taken a `run`. */
+  z.object({ kind: z.literal("started"), node: z.string().regex(PEER_ID) }),
   z.object({ kind: z.literal("output"), stream: z.enum(["stdout", "stderr"]), text: z.string() }),
   z.object({ kind: z.literal("display"), bundle: mimeBundleSchema }),
   z.object({

@@ -1,24 +1,26 @@
-import { Deadline } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
-import { ArgumentTypeError, PoolFullError, SandboxLostError } from "../errors.ts";
+import { ArgumentTypeError, SandboxLostError, SessionClosedError } from "../errors.ts";
 import { sha256 } from "../hash.ts";
 import type {
   BranchingPool,
   Checkpoint,
   CheckpointOptions,
   SandboxAcquireOptions,
+  SessionLease,
   SessionPool,
 } from "../sandbox/exec.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
 import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
 import { disposeUnless, Lease } from "../sandbox/lease.ts";
-import { NoReceiverError } from "./call_codec.ts";
 import { Caller } from "./caller.ts";
 import { NatsSession, type NatsSessionOptions } from "./nats_session.ts";
 import type { NodeProperties } from "./nodes_bucket.ts";
-import type { PeerOptions } from "./peer.ts";
-import { admit, Rate } from "./placement.ts";
-import { nodeOf } from "./subjects.ts";
+import type { PeerOptions } from "./nats/peer.ts";
+import { nodeOf } from "./nats/subjects.ts";
+import { OnceSession } from "./once_session.ts";
+import { SlotQueue } from "./slot_queue.ts";
+import { SharedSessions } from "./shared_sessions.ts";
+import type { SharedLease, SharedPool } from "../server/sessions/shared_pool.ts";
 
 /** Options of {@linkcode NatsPool}. */
 export interface ClusterSessionsOptions extends PeerOptions {
@@ -48,44 +50,26 @@ export interface OpenOptions extends Pick<SandboxAcquireOptions, "seed" | "check
   readonly owner: string;
 }
 
-interface Waiter {
-  readonly options: OpenOptions;
-  readonly signal: AbortSignal;
-  readonly resolve: (session: string) => void;
-  readonly reject: (error: unknown) => void;
-  isSending: boolean;
-}
-
 const MAX_WAITING = 1024;
-/** Calls of the queue that are sent at once. */
-const MAX_SENDING = 16;
-/** Calls of the queue that are sent when a slot has become free, and after each that found one. */
-const STEP = 2;
-/** Milliseconds after which a waiting call is sent again, in case an announcement was lost. */
-const POLL_MS = 250;
 
 /** Opens sessions on the nodes of a cluster: what {@linkcode NatsPool} and gateways share. */
-export class ClusterSessions implements BranchingPool, AsyncDisposable {
+export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposable {
   /** {@inheritDoc SessionPool.pairQueue} */
   readonly pairQueue: SerialQueue = new SerialQueue();
   /** Profile of the sessions. */
   readonly profile: string;
   readonly #caller: Caller;
-  readonly #options: ClusterSessionsOptions;
-  readonly #waiters: Waiter[] = [];
-  readonly #grants = new Rate();
-  readonly #leases = new Set<Lease>();
+  readonly #queue: SlotQueue;
+  readonly #leases = new Map<SessionLease, NatsSession>();
+  readonly #shared: SharedSessions;
   readonly #stop = new AbortController();
-  readonly #poll: ReturnType<typeof setInterval>;
-  #sending = 0;
 
   private constructor(caller: Caller, options: ClusterSessionsOptions) {
-    const { profile = "serve" } = options;
+    const { profile = "serve", maxWaiting = MAX_WAITING, waitMs = Infinity } = options;
     this.profile = profile;
     this.#caller = caller;
-    this.#options = options;
-    caller.peer.receive(caller.peer.subjects.free(profile), () => this.#sendWaiting(STEP));
-    this.#poll = setInterval(() => this.#sendWaiting(STEP), POLL_MS);
+    this.#shared = new SharedSessions(caller.peer);
+    this.#queue = new SlotQueue({ caller, profile, maxWaiting, waitMs, stop: this.#stop.signal });
   }
 
   /**
@@ -105,17 +89,17 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
 
   /** Nodes with the pool's profile that are alive. */
   get nodes(): NodeProperties[] {
-    return this.#caller.directory.ofProfile(this.profile);
+    return this.#queue.nodes;
   }
 
   /** Number of sessions of these nodes. */
   get slots(): number {
-    return this.nodes.reduce((sum, { slots }) => sum + slots, 0);
+    return this.#queue.slots;
   }
 
   /** Number of calls that wait for a free session. */
   get waiting(): number {
-    return this.#waiters.length;
+    return this.#queue.waiting;
   }
 
   /** Limits of the profile, if a node is known. */
@@ -139,7 +123,9 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
     if (from && seed !== undefined) {
       throw new ArgumentTypeError("Cannot acquire session as only one of 'seed' and 'from' may be given");
     }
-    const account = owner === "" ? "" : await sha256(owner);
+    const account = await accountOf(owner);
+    const [node] = this.nodes;
+    if (once && !from && node) return this.#leaseOnce(node, { owner: account, seed });
     const every = once ? undefined : checkpointEvery; // a single program leaves no state
     const id = await this.open({ seed, checkpointEvery: every, owner: account, signal });
     const lease = await this.lease(id, { owner: account, once, seed, every });
@@ -153,7 +139,7 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
   ): Promise<Checkpoint> {
     const checkpoint = await readCheckpoint(bytes);
     const [node] = this.nodes;
-    if (node === undefined) throw this.#full("a checkpoint needs a node", this.#admission().waitMs);
+    if (node === undefined) throw this.#queue.fullError("a checkpoint needs a node");
     await this.#caller.callNode(node.id, { op: "verify", owner: "", scope: owner }, {
       parts: [bytes],
       signal,
@@ -162,22 +148,11 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
   }
 
   /** Opens a session and returns its id. See {@linkcode ClusterSessions.acquire}. */
-  async open(options: OpenOptions): Promise<string> {
-    const { waitMs = Infinity } = this.#options;
-    options.signal?.throwIfAborted();
-    this.#stop.signal.throwIfAborted();
-    if (this.#waiters.length === 0) {
-      const id = await this.#tryOpen(options, AbortSignal.any([this.#stop.signal, ...signalsOf(options)]));
-      if (id !== undefined) return id;
-    }
-    const { isAdmitted, waitMs: expectedMs } = this.#admission();
-    if (!isAdmitted) throw this.#full("too many calls wait", expectedMs);
-    const signal = AbortSignal.any([this.#stop.signal, ...signalsOf(options)]);
-    using deadline = new Deadline(waitMs, {
+  async open({ seed, owner, checkpointEvery: every, signal }: OpenOptions): Promise<string> {
+    const request = { owner, ...(seed !== undefined && { seed }), ...(every !== undefined && { every }) };
+    return await this.#queue.run((signal) => this.#caller.open(this.profile, request, { signal }), {
       signal,
-      reason: () => this.#full(`none was free within ${waitMs} ms`, this.#admission().waitMs),
     });
-    return await this.#wait(options, deadline.signal);
   }
 
   /** Returns a lease of a session that was opened. */
@@ -187,111 +162,88 @@ export class ClusterSessions implements BranchingPool, AsyncDisposable {
   ): Promise<Lease> {
     const home = await this.#caller.directory.readProperties(nodeOf(id));
     if (home === undefined) throw new SandboxLostError("Cannot use session as its node has stopped");
+    return this.#lease(id, { ...options, home });
+  }
+
+  /** Returns a lease for one program, which takes a slot when it is sent. */
+  #leaseOnce({ profile }: NodeProperties, options: { owner: string; seed: number | undefined }): Lease {
+    const session = new OnceSession({
+      ...options,
+      profile,
+      run: (request, { signal, ...call }) =>
+        this.#queue.run((signal) => this.#caller.run(this.profile, request, { ...call, signal }), { signal }),
+      open: async () => {
+        const id = await this.open(options);
+        return await this.lease(id, { ...options, once: true });
+      },
+    });
+    return new Lease(session, () => session[Symbol.asyncDispose]());
+  }
+
+  #lease(
+    id: string,
+    options: Pick<NatsSessionOptions, "owner" | "once" | "seed" | "every" | "shared" | "home">,
+  ): Lease {
     const { owner } = options;
     const session = new NatsSession({
       ...options,
       caller: this.#caller,
       id,
-      home,
       acquire: async (signal) => await this.lease(await this.open({ owner, signal }), { owner }),
     });
     const lease = new Lease(session, () => {
       this.#leases.delete(lease);
       session[Symbol.asyncDispose]();
     });
-    this.#leases.add(lease);
+    this.#leases.set(lease, session);
     return lease;
+  }
+
+  /** {@inheritDoc SharedPool.share} */
+  async share(lease: SessionLease, settings: object): Promise<SharedLease> {
+    const session = this.#leases.get(lease);
+    if (session === undefined) throw new SessionClosedError("Cannot share session as its lease is over");
+    return toSharedLease(await session.share(this.#shared, settings), lease, session);
+  }
+
+  /** {@inheritDoc SharedPool.join} */
+  async join(id: string, owner: string): Promise<{ lease: SharedLease; settings: unknown } | undefined> {
+    const account = await accountOf(owner);
+    const entry = await this.#shared.read(id, account);
+    if (entry === undefined) return undefined;
+    const { session: at, home, seed, every, settings } = entry.record;
+    const shared = { sessions: this.#shared, id };
+    const lease = this.#lease(at, { owner: account, home, seed, every, shared });
+    const session = this.#leases.get(lease);
+    return session && { lease: toSharedLease(id, lease, session), settings };
   }
 
   /** Ends all leases, and waits until their nodes have confirmed it, for two seconds at most. */
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#poll);
+    this.#queue[Symbol.dispose]();
     this.#stop.abort(new Error("Cannot acquire session as the pool is disposed"));
-    await Promise.all([...this.#leases].map((lease) => lease[Symbol.asyncDispose]()));
+    await Promise.all([...this.#leases.keys()].map((lease) => lease[Symbol.asyncDispose]()));
     await this.#caller[Symbol.asyncDispose]();
-  }
-
-  /** Returns the id of a session, or `undefined` if no slot is free. */
-  async #tryOpen(options: OpenOptions, signal: AbortSignal): Promise<string | undefined> {
-    const { seed, owner, checkpointEvery: every } = options;
-    try {
-      const id = await this.#caller.open(this.profile, {
-        owner,
-        ...(seed !== undefined && { seed }),
-        ...(every !== undefined && { every }),
-      }, { signal });
-      this.#grants.count(performance.now());
-      return id;
-    } catch (error) {
-      // NATS was away for a moment: nothing has run, so that another node may have the call.
-      if (error instanceof NoReceiverError || error instanceof SandboxLostError) return undefined;
-      throw error;
-    }
-  }
-
-  async #wait(options: OpenOptions, signal: AbortSignal): Promise<string> {
-    signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const waiter: Waiter = { options, signal, resolve, reject, isSending: false };
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    this.#waiters.push(waiter);
-    try {
-      return await promise;
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-      const at = this.#waiters.indexOf(waiter);
-      if (at >= 0) this.#waiters.splice(at, 1);
-    }
-  }
-
-  /** Sends up to `count` waiting calls, the oldest first. */
-  #sendWaiting(count: number): void {
-    for (const waiter of this.#waiters) {
-      if (count <= 0 || this.#sending >= MAX_SENDING) return;
-      if (waiter.isSending) continue;
-      count--;
-      this.#sendWaiter(waiter);
-    }
-  }
-
-  async #sendWaiter(waiter: Waiter): Promise<void> {
-    waiter.isSending = true;
-    this.#sending++;
-    let id: string | undefined;
-    try {
-      id = await this.#tryOpen(waiter.options, waiter.signal);
-      if (id !== undefined) waiter.resolve(id);
-    } catch (error) {
-      waiter.reject(error);
-    } finally {
-      waiter.isSending = false;
-      this.#sending--;
-    }
-    if (id === undefined) return;
-    this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-    this.#sendWaiting(STEP);
-  }
-
-  #admission(): ReturnType<typeof admit> {
-    return admit({
-      waiting: this.#waiters.length,
-      maxWaiting: this.#options.maxWaiting ?? MAX_WAITING,
-      slots: this.slots,
-      grantsPerSecond: this.#grants.at(performance.now()),
-    });
-  }
-
-  #full(reason: string, waitMs: number): PoolFullError {
-    const { nodes, slots, waiting } = this;
-    const state = nodes.length === 0
-      ? `no node of cluster '${this.#caller.peer.subjects.cluster}' has profile '${this.profile}'`
-      : `all ${slots} sessions of ${nodes.length} nodes are in use, ${waiting} calls wait, ` +
-        `and one is likely to be free in ${(waitMs / 1000).toFixed(1)} s`;
-    return new PoolFullError(`Cannot acquire session as ${reason}: ${state}`, { retryAfterMs: waitMs });
   }
 }
 
-function signalsOf({ signal }: Pick<OpenOptions, "signal">): AbortSignal[] {
-  return signal ? [signal] : [];
+function toSharedLease(id: string, lease: SessionLease, session: NatsSession): SharedLease {
+  return {
+    id,
+    session: lease.session,
+    claim: () => session.claim(),
+    async leave() {
+      session.leave();
+      await lease[Symbol.asyncDispose]();
+    },
+    async [Symbol.asyncDispose]() {
+      await lease[Symbol.asyncDispose]();
+      await session[Symbol.asyncDispose](); // so that no other server finds it any more
+    },
+  };
+}
+
+/** Returns what identifies an owner on all nodes, and does not tell its name or token. */
+async function accountOf(owner: string): Promise<string> {
+  return owner === "" ? "" : await sha256(owner);
 }

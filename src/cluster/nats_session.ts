@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { SerialQueue } from "../async/semaphore.ts";
-import { errorMessage, SandboxLostError } from "../errors.ts";
+import { SandboxLostError } from "../errors.ts";
 import type {
   BranchingLease,
   BranchingSession,
@@ -10,7 +10,6 @@ import type {
   ExecOptions,
   ExecResult,
   ForkOptions,
-  HostTool,
   ResetOptions,
   RestoreOptions,
   ShellOptions,
@@ -29,18 +28,11 @@ import { forkSession } from "../sandbox/checkpoint/fork.ts";
 import { disposeUnless } from "../sandbox/lease.ts";
 import { fromResultReply, NotDoneError, partAt, toExecCall } from "./call_codec.ts";
 import { shellResponse } from "../client/responses.ts";
-import type { Reply } from "./calls.ts";
-import {
-  type Answer,
-  type Caller,
-  type CallOptions,
-  type Request,
-  type SendControl,
-  unexpected,
-} from "./caller.ts";
-
-import type { NodeProperties } from "./nodes_bucket.ts";
-import { SessionMoves } from "./session_moves.ts";
+import { CallEvents, type FollowedOptions } from "./call_events.ts";
+import { type Answer, type Caller, type CallOptions, type Request, unexpected } from "./caller.ts";
+import type { NodeHome } from "./nodes_bucket.ts";
+import { SessionMoves, type SessionMovesOptions } from "./session_moves.ts";
+import type { SharedSessions } from "./shared_sessions.ts";
 
 /** Options of {@linkcode NatsSession}. */
 export interface NatsSessionOptions {
@@ -49,7 +41,7 @@ export interface NatsSessionOptions {
   /** Owner whose memory its messages take on the node: a SHA-256, or nothing. */
   readonly owner: string;
   /** Its first node. */
-  readonly home: NodeProperties;
+  readonly home: NodeHome;
   /**
    * True if the session is for one exec, with which it ends on its node.
    *
@@ -60,6 +52,8 @@ export interface NatsSessionOptions {
   readonly seed?: number | undefined;
   /** When it takes checkpoints, with which it continues on another node. */
   readonly every?: CheckpointEvery | undefined;
+  /** Where other callers find it. */
+  readonly shared?: SessionMovesOptions["shared"];
   /** Leases a session for a copy. */
   readonly acquire: (signal: AbortSignal | undefined) => Promise<BranchingLease>;
 }
@@ -84,6 +78,7 @@ export class NatsSession implements BranchingSession {
   /** Set if the effect of a call is unknown: the session has no known state on this node then. */
   #lost: SandboxLostError | undefined;
   #hasEnded = false;
+  #ended: Promise<void> = Promise.resolve();
 
   constructor(options: NatsSessionOptions) {
     this.#options = options;
@@ -169,15 +164,32 @@ export class NatsSession implements BranchingSession {
 
   /** Ends the session on its node. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#hasEnded) return;
+    if (!this.#hasEnded) {
+      this.#hasEnded = true;
+      this.#ended = this.#moves.end();
+    }
+    await this.#ended;
+  }
+
+  /** Lets other callers find the session. See {@linkcode SessionMoves.share}. */
+  async share(sessions: SharedSessions, settings: unknown): Promise<string> {
+    return await this.#moves.share(sessions, settings);
+  }
+
+  /** Makes this caller the last one that has used the session, so that it may end it. */
+  async claim(): Promise<void> {
+    await this.#moves.claim();
+  }
+
+  /** Stops to use the session, which goes on for other callers. */
+  leave(): void {
     this.#hasEnded = true;
-    await this.#options.caller.end(this.#moves.id, this.#options.owner);
   }
 
   async #enqueue(
     request: SessionRequest,
     options: Pick<CallOptions, "parts" | "signal"> = {},
-    followed: Pick<ExecOptions, "onOutput" | "onDisplay" | "tools"> = {},
+    followed: FollowedOptions = {},
   ): Promise<Answer> {
     return await this.#queue.run(() => this.#callOrMove(request, options, followed), {
       signal: options.signal,
@@ -188,19 +200,20 @@ export class NatsSession implements BranchingSession {
   async #callOrMove(
     request: SessionRequest,
     options: Pick<CallOptions, "parts" | "signal">,
-    followed: Pick<ExecOptions, "onOutput" | "onDisplay" | "tools">,
+    followed: FollowedOptions,
   ): Promise<Answer> {
     for (let move = 0;; move++) {
       try {
         if (this.#lost) await this.#moves.move(this.#lost, options.signal);
         this.#lost = undefined;
         const answer = await this.#call(request, options, followed);
-        this.#moves.count(request);
+        await this.#moves.count(request);
         return answer;
       } catch (error) {
         if (error instanceof SandboxLostError) this.#lost = error;
-        else if (options.signal?.aborted) this.#moves.count(request);
-        const isRepeated = error instanceof NotDoneError && this.#options.every !== undefined;
+        else if (options.signal?.aborted) await this.#moves.count(request);
+        const canMove = this.#options.every !== undefined || this.#moves.isShared;
+        const isRepeated = error instanceof NotDoneError && canMove;
         if (!isRepeated || move >= MAX_MOVES) throw error;
       }
     }
@@ -209,7 +222,7 @@ export class NatsSession implements BranchingSession {
   async #call(
     request: SessionRequest,
     { parts, signal }: Pick<CallOptions, "parts" | "signal">,
-    followed: Pick<ExecOptions, "onOutput" | "onDisplay" | "tools">,
+    followed: FollowedOptions,
   ): Promise<Answer> {
     const { caller, owner } = this.#options;
     const events = new CallEvents(followed, signal);
@@ -224,81 +237,6 @@ export class NatsSession implements BranchingSession {
       events.end();
     }
   }
-}
-
-/** What a running call sends before its result: output, which `onOutput` may hold back, and calls of host tools. */
-class CallEvents {
-  readonly signal: AbortSignal | undefined;
-  readonly #followed: Pick<ExecOptions, "onOutput" | "onDisplay" | "tools">;
-  readonly #failed = new AbortController();
-  readonly #stop = new AbortController();
-  #last: Promise<void> = Promise.resolve();
-
-  constructor(
-    followed: Pick<ExecOptions, "onOutput" | "onDisplay" | "tools">,
-    signal: AbortSignal | undefined,
-  ) {
-    this.#followed = followed;
-    const { onOutput, onDisplay } = followed;
-    const isFollowed = onOutput !== undefined || onDisplay !== undefined;
-    this.signal = isFollowed ? AbortSignal.any([this.#failed.signal, ...signal ? [signal] : []]) : signal;
-  }
-
-  /** Takes a reply that comes before the last one. */
-  receive(reply: Reply, send: SendControl): void {
-    if (reply.kind === "output") {
-      const { stream, text } = reply;
-      this.#follow(() => this.#followed.onOutput?.(stream, text), text.length, send);
-    } else if (reply.kind === "display") {
-      const { bundle } = reply;
-      this.#follow(() => this.#followed.onDisplay?.(bundle), JSON.stringify(bundle).length, send);
-    } else if (reply.kind === "tool") this.#callTool(reply, send);
-  }
-
-  /** Waits until all output is taken. Throws the error of a callback. */
-  async settle(): Promise<void> {
-    await this.#last;
-    this.#failed.signal.throwIfAborted();
-  }
-
-  /** Aborts the host tools that still run. */
-  end(): void {
-    this.#stop.abort(new DOMException("The exec that made the call has ended", "AbortError"));
-  }
-
-  #follow(take: () => unknown, characters: number, send: SendControl): void {
-    this.#last = this.#last.then(async () => {
-      if (this.#failed.signal.aborted) return;
-      try {
-        await take();
-        await send({ op: "credit", characters });
-      } catch (error) {
-        this.#failed.abort(error);
-      }
-    });
-  }
-
-  async #callTool(reply: Reply & { kind: "tool" }, send: SendControl): Promise<void> {
-    const { toolCall, name, arguments: args } = reply;
-    try {
-      const tool = this.#followed.tools?.find((tool) => tool.name === name);
-      const json = await runTool(tool, { name, args, signal: this.#stop.signal });
-      await send({ op: "answer", toolCall }, [encoder.encode(json)]);
-    } catch (error) {
-      const message = errorMessage(error).slice(0, 65_536);
-      await send({ op: "answer", toolCall, error: message }).catch(() => {}); // the node is lost: so is the call
-    }
-  }
-}
-
-async function runTool(
-  tool: HostTool | undefined,
-  { name, args, signal }: { name: string; args: Record<string, unknown>; signal: AbortSignal },
-): Promise<string> {
-  if (!tool) throw new Error(`no host tool '${name}' is granted to this block`);
-  const parsed = tool.parameters.safeParse(args);
-  if (!parsed.success) throw new Error(`wrong arguments for '${name}': ${z.prettifyError(parsed.error)}`);
-  return JSON.stringify(await tool.run(parsed.data, { signal })) ?? "null";
 }
 
 function withoutUndefined<T extends object>(value: T): { [Key in keyof T]?: NonNullable<T[Key]> } {

@@ -1,15 +1,16 @@
 import * as z from "zod";
-import type { NatsBucket } from "./nats_client.ts";
+import type { NatsBucket } from "./nats/client.ts";
 import {
   BEAT_MS,
   LOST_MS,
   type NodeBeat,
   nodeBeatSchema,
+  type NodeLoad,
   type NodeProperties,
   openNodesBucket,
   parseProperties,
 } from "./nodes_bucket.ts";
-import type { Peer } from "./peer.ts";
+import type { Peer } from "./nats/peer.ts";
 
 /** A node as a caller sees it. */
 export interface KnownNode {
@@ -64,11 +65,16 @@ export class NodeDirectory implements Disposable {
     return [...this.#entries.values()];
   }
 
+  /** The properties of the nodes that are alive, with the load of their last heartbeats. */
+  get properties(): NodeProperties[] {
+    return this.nodes.flatMap(({ properties, beat }) =>
+      properties ? [{ ...properties, ...loadOf(beat) }] : []
+    );
+  }
+
   /** The properties of the nodes of a profile that are alive. */
   ofProfile(profile: string): NodeProperties[] {
-    return this.nodes.flatMap(({ properties, beat }) =>
-      properties?.profile.name === profile ? [{ ...properties, ...loadOf(beat) }] : []
-    );
+    return this.properties.filter((node) => node.profile.name === profile);
   }
 
   /** Returns a node that is alive. */
@@ -144,8 +150,6 @@ export class NodeDirectory implements Disposable {
   }
 }
 
-function loadOf(
-  { free, sessions, draining }: NodeBeat,
-): Pick<NodeProperties, "free" | "sessions" | "draining"> {
-  return { free, sessions, draining };
+function loadOf({ free, sessions, draining, execs, invalid }: NodeBeat): NodeLoad {
+  return { free, sessions, draining, execs, invalid };
 }

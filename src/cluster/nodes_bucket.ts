@@ -1,15 +1,26 @@
 import * as z from "zod";
 import { errorMessage, SandboxError } from "../errors.ts";
 import { parseUntrustedJson } from "../json.ts";
-import { loadKv, type NatsBucket } from "./nats_client.ts";
-import type { Peer } from "./peer.ts";
-import { PEER_ID, TOKEN } from "./subjects.ts";
+import { loadKv, type NatsBucket } from "./nats/client.ts";
+import type { Peer } from "./nats/peer.ts";
+import { PEER_ID, TOKEN } from "./nats/subjects.ts";
 
-/** Properties of a node, which it publishes in the bucket of nodes. */
-export interface NodeProperties {
-  readonly id: string;
-  readonly version: string;
-  readonly host: string;
+/** Load of a node, which its heartbeats have. */
+export interface NodeLoad {
+  /** Number of slots that wait for work. */
+  readonly free: number;
+  /** Number of sessions that callers of the cluster hold. */
+  readonly sessions: number;
+  /** True if it takes no new sessions. */
+  readonly draining: boolean;
+  /** Number of programs and commands that it has run for the cluster. */
+  readonly execs: number;
+  /** Number of messages that it has refused as they were invalid. */
+  readonly invalid: number;
+}
+
+/** What a node shares with those that can continue its sessions. */
+export interface NodeHome {
   readonly profile: {
     readonly name: string;
     /** SHA-256 of all its settings. */
@@ -24,32 +35,41 @@ export interface NodeProperties {
   readonly image: string;
   /** Identifies the key of its checkpoints, and does not tell it. */
   readonly key: string;
+}
+
+/** Properties of a node, which it publishes in the bucket of nodes. */
+export interface NodeProperties extends NodeLoad, NodeHome {
+  readonly id: string;
+  readonly version: string;
+  readonly host: string;
   /** Number of sessions of its pool. */
   readonly slots: number;
-  /** Number of slots that wait for work. */
-  readonly free: number;
-  /** Number of sessions that callers of the cluster hold. */
-  readonly sessions: number;
-  /** True if it takes no new sessions. */
-  readonly draining: boolean;
   /** Unix time in milliseconds. */
   readonly startedAt: number;
 }
 
 /** Heartbeat of a node. */
-export interface NodeBeat extends Pick<NodeProperties, "id" | "free" | "sessions" | "draining"> {
+export interface NodeBeat extends NodeLoad {
+  readonly id: string;
   /** Number of its connections to NATS so far. */
   readonly epoch: number;
 }
 
-const load = { free: z.int().nonnegative(), sessions: z.int().nonnegative(), draining: z.boolean() };
+/** Heartbeat of a caller. */
+export interface CallerBeat {
+  readonly id: string;
+  /** Number of its connections to NATS so far. */
+  readonly epoch: number;
+  /** Number of its calls that wait for a free slot. */
+  readonly waiting: number;
+}
+
+const count = z.int().nonnegative();
+const load = { free: count, sessions: count, draining: z.boolean(), execs: count, invalid: count };
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 const id = z.string().regex(PEER_ID);
 
-const nodePropertiesSchema: z.core.$ZodType<NodeProperties> = z.strictObject({
-  id,
-  version: z.string().max(64),
-  host: z.string().max(256),
+const home = {
   profile: z.strictObject({
     name: z.string().regex(TOKEN),
     sha256: hash,
@@ -61,6 +81,14 @@ const nodePropertiesSchema: z.core.$ZodType<NodeProperties> = z.strictObject({
   }),
   image: hash,
   key: hash,
+};
+/** What a node shares with those that can continue its sessions. */
+export const nodeHomeSchema: z.core.$ZodType<NodeHome> = z.strictObject(home);
+const nodePropertiesSchema: z.core.$ZodType<NodeProperties> = z.strictObject({
+  id,
+  version: z.string().max(64),
+  host: z.string().max(256),
+  ...home,
   slots: z.int().min(1),
   ...load,
   startedAt: z.number(),
@@ -69,9 +97,10 @@ const nodePropertiesSchema: z.core.$ZodType<NodeProperties> = z.strictObject({
 /** Heartbeat of a node. */
 export const nodeBeatSchema: z.core.$ZodType<NodeBeat> = z.strictObject({ id, epoch: z.int(), ...load });
 /** Heartbeat of a caller. */
-export const callerBeatSchema: z.core.$ZodType<{ id: string; epoch: number }> = z.strictObject({
+export const callerBeatSchema: z.core.$ZodType<CallerBeat> = z.strictObject({
   id,
   epoch: z.int(),
+  waiting: count,
 });
 
 /** Milliseconds between two heartbeats. */

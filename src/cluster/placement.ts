@@ -4,11 +4,11 @@
  *
  * @module
  */
-import type { NodeProperties } from "./nodes_bucket.ts";
+import type { NodeHome, NodeProperties } from "./nodes_bucket.ts";
 
 /** What a node must share with the one that had a session to continue it. */
-export interface SessionHome extends Pick<NodeProperties, "image" | "key"> {
-  readonly profile: Pick<NodeProperties["profile"], "sha256">;
+export interface SessionHome extends Pick<NodeHome, "image" | "key"> {
+  readonly profile: Pick<NodeHome["profile"], "sha256">;
 }
 
 /** What {@linkcode chooseNode} reads of a node. */

@@ -403,6 +403,12 @@ export interface AcquireOptions {
    * @default false
    */
   once?: boolean | undefined;
+  /**
+   * Owner of the session, whose share of the nodes it takes in a cluster, and of the state that it starts with.
+   *
+   * @default ""
+   */
+  owner?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -410,12 +416,6 @@ export interface AcquireOptions {
 export interface SandboxAcquireOptions extends AcquireOptions {
   /** State that the session starts with. */
   from?: Checkpoint | undefined;
-  /**
-   * Owner of that state.
-   *
-   * @default ""
-   */
-  owner?: string | undefined;
   /**
    * An earlier lease of the pool, which has ended. Its interpreter is taken if it is free: native libraries of a state
    * that it had are restored faster there.

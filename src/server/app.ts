@@ -81,6 +81,8 @@ export interface PaddockAppOptions extends AccessOptions {
    */
   openEnv?: OpenEnvKind | undefined;
   limits?: Partial<RequestLimits> | undefined;
+  /** Returns the metrics of the cluster behind the server, for `/metrics`. */
+  formatClusterMetrics?: (() => string) | undefined;
   /** Called after each response, for a log. It must not throw. */
   onRequest?: ((record: RequestRecord) => void) | undefined;
   /** Called with internal errors, which clients never see. */
@@ -154,7 +156,8 @@ export function paddockApp(options: PaddockAppOptions): Api {
   }
   if (rollouts) addRolloutRoutes(app, rollouts);
   if (options.runs) app.route("/", viewerApp(options.runs));
-  addAboutRoutes(app, { metrics, tokens: options.tokens?.length ?? 0 });
+  const { formatClusterMetrics } = options;
+  addAboutRoutes(app, { metrics, tokens: options.tokens?.length ?? 0, formatClusterMetrics });
   const mcpCheckpoints = options.mcpCheckpoints ? requireCheckpoints(checkpoints) : undefined;
   app.on([...METHODS], "/mcp", mcpRoute({ sessions, budgets, checkpoints: mcpCheckpoints }));
   const openEnv = options.openEnv ?? codingKind(sessions);

@@ -107,6 +107,13 @@ export interface PaddockServerOptions extends AccessOptions {
   runs?: ViewerOptions | undefined;
   /** Limits of a request. */
   limits?: Partial<RequestLimits> | undefined;
+  /**
+   * Returns the metrics of the cluster behind the pool, in the text format of Prometheus. `/metrics` has them where it has
+   * those of the process.
+   *
+   * @default no such metrics
+   */
+  formatClusterMetrics?: (() => string) | undefined;
   /** Called after each response, for a log. It must not throw. */
   onRequest?: ((record: RequestRecord) => void) | undefined;
   /** Called with internal errors, which clients never see. */
@@ -197,7 +204,7 @@ export class PaddockServer implements AsyncDisposable {
   }
 }
 
-/** @throws {TypeError} if the pool has no checkpoints. */
+/** @throws {TypeError} if the pool has no checkpoints, or its sessions are those of several servers. */
 function openHibernation(
   pool: SessionPool,
   { afterMs, ...limits }: HibernationLimits,

@@ -5,9 +5,8 @@ import { childrenOf } from "../../bench/processes.ts";
 import { ownProgram, runCode } from "../../bench/run_code.ts";
 import { Serving } from "../../bench/serving.ts";
 import { SandboxLostError } from "../../src/errors.ts";
-import { ClusterNode } from "../../src/cluster/node.ts";
+import { ClusterNode } from "../../src/cluster/node/cluster_node.ts";
 import { NatsPool } from "../../src/cluster/nats_pool.ts";
-import { Peer } from "../../src/cluster/peer.ts";
 import { PaddockClient } from "../../src/client/paddock_client.ts";
 import { loadProfile } from "../../src/sandbox/profile/profile.ts";
 import { SandboxPool } from "../../src/sandbox/pool.ts";
@@ -110,8 +109,10 @@ Deno.test(
       }
     });
     while (load.right < 200) await delay(20);
+    let held = 0;
     const endless = Array.from({ length: 3 * SLOTS }, async () => {
       await using lease = await pool.acquire();
+      held++;
       await lease.session.exec("while True: pass", { timeoutMs: 20_000 });
     }).map((call) =>
       call.then(() => "ended", (error) => error instanceof SandboxLostError ? "lost" : String(error))
@@ -119,7 +120,8 @@ Deno.test(
     load.isOn = false;
     await Promise.all(work);
     load.isOn = true;
-    await whenNodes(pool, (nodes) => nodes.every(({ sessions }) => sessions === SLOTS));
+    while (held < 3 * SLOTS) await delay(20);
+    await delay(500); // all programs run
     killedAt = performance.now();
     first.child.kill("SIGKILL");
     await Promise.race(endless);
@@ -190,39 +192,6 @@ Deno.test(
     assertEquals((await first.child.status).code, 0);
   },
 );
-
-Deno.test("10^5 garbage messages on every kind of subject: nothing crashes", options, async () => {
-  await using nats = await NatsServer.start();
-  await using _node = await startNode(nats);
-  await using pool = await NatsPool.connect({ servers: nats.url });
-  await whenNodes(pool, (nodes) => nodes.some(({ free }) => free === SLOTS));
-  const [node] = pool.nodes;
-  assert(node);
-  await using stranger = await Peer.connect({ servers: nats.url }, "stranger");
-  const { subjects } = stranger;
-  const targets = [
-    subjects.work("serve"),
-    subjects.free("serve"),
-    subjects.node(node.id),
-    subjects.inbox(node.id, "1"),
-    subjects.inbox(node.id, "t1"),
-    subjects.nodeBeat(node.id),
-    subjects.nodeBeat("aaaaaaaaaa"),
-    subjects.callerBeat("aaaaaaaaaa"),
-  ];
-  for (let at = 0; at < 100_000; at++) {
-    const bytes = crypto.getRandomValues(new Uint8Array(at % 90));
-    if (at % 3 === 0) bytes[0] = at % 2;
-    for (const target of targets) {
-      stranger.nats.publish(target, bytes, at % 5 === 0 ? { reply: "$JS.API.INFO" } : {});
-    }
-    if (at % 500 === 0) await stranger.nats.flush();
-  }
-  await stranger.nats.flush();
-  await using lease = await pool.acquire();
-  const result = await lease.session.exec("6 * 7");
-  assertEquals(result.status === "ok" && result.value, "42");
-});
 
 Deno.test("two clusters on one NATS do not see each other", options, async () => {
   await using nats = await NatsServer.start();

@@ -34,18 +34,22 @@ export class NatsServer implements AsyncDisposable {
   readonly port: number;
   readonly #path: string;
   readonly #folder: string;
+  readonly #config: string | undefined;
   #child: Deno.ChildProcess | undefined;
 
-  private constructor(options: { path: string; folder: string; port: number }) {
+  private constructor(options: { path: string; folder: string; port: number; config: string | undefined }) {
     this.port = options.port;
     this.#path = options.path;
     this.#folder = options.folder;
+    this.#config = options.config;
   }
 
-  static async start(): Promise<NatsServer> {
+  /** Starts a server, with a configuration file if it has users or certificates. */
+  static async start({ config }: { config?: string } = {}): Promise<NatsServer> {
     const path = await installNatsServer();
     const folder = await Deno.makeTempDir({ prefix: "paddock-nats-" });
-    const server = new NatsServer({ path, folder, port: freePort() });
+    const server = new NatsServer({ path, folder, port: freePort(), config });
+    if (config !== undefined) await Deno.writeTextFile(join(folder, "nats.conf"), config);
     await server.restart();
     return server;
   }
@@ -70,7 +74,10 @@ export class NatsServer implements AsyncDisposable {
   /** Starts it, and waits until it accepts connections. */
   async restart(): Promise<void> {
     this.#child = new Deno.Command(this.#path, {
-      args: ["-a", "127.0.0.1", "-p", `${this.port}`, "-js", "-sd", this.#folder],
+      args: [
+        ...["-a", "127.0.0.1", "-p", `${this.port}`, "-js", "-sd", this.#folder],
+        ...this.#config === undefined ? [] : ["-c", join(this.#folder, "nats.conf")],
+      ],
       stdout: "null",
       stderr: "null",
     }).spawn();

@@ -14,6 +14,7 @@ const EXPECTED = [
 const MAX_EXPOSURE = 3.2;
 
 const DOCKER = join(ROOT, "packaging/docker");
+const DEPLOY = join(ROOT, "deploy");
 const UNIT = join(ROOT, "packaging/systemd/paddock.service");
 
 async function output(program: string, args: string[]): Promise<{ success: boolean; text: string }> {
@@ -23,7 +24,7 @@ async function output(program: string, args: string[]): Promise<{ success: boole
   return { success, text: decoder.decode(stdout) + decoder.decode(stderr) };
 }
 
-Deno.test("linters find nothing in the Dockerfile and in compose.yaml", async (t) => {
+Deno.test("linters find nothing in the Dockerfiles and in the files of Compose", async (t) => {
   await using folder = await TempFolder.of();
   const bin = (name: string) => join(folder.path, "venv/bin", name);
   const installed = [
@@ -32,10 +33,12 @@ Deno.test("linters find nothing in the Dockerfile and in compose.yaml", async (t
   ];
   assertEquals(installed.map(({ success }) => success), [true, true], installed[1]?.text);
   await t.step("hadolint", async () => {
-    assertEquals(await output(bin("hadolint"), [join(DOCKER, "Dockerfile")]), { success: true, text: "" });
+    const files = [DOCKER, DEPLOY].map((folder) => join(folder, "Dockerfile"));
+    assertEquals(await output(bin("hadolint"), files), { success: true, text: "" });
   });
   await t.step("the schema of Compose", async () => {
-    const args = ["--builtin-schema", "vendor.compose-spec", join(DOCKER, "compose.yaml")];
+    const files = [DOCKER, DEPLOY].map((folder) => join(folder, "compose.yaml"));
+    const args = ["--builtin-schema", "vendor.compose-spec", ...files];
     const { success, text } = await output(bin("check-jsonschema"), args);
     assertEquals(success, true, text);
   });
@@ -44,14 +47,23 @@ Deno.test("linters find nothing in the Dockerfile and in compose.yaml", async (t
 const hasSystemd = await Deno.stat("/usr/bin/systemd-analyze").then(() => true, () => false);
 
 Deno.test({
-  name: "systemd-analyze accepts the unit, with a low exposure",
+  name: "systemd-analyze accepts the unit, also that of a node, with a low exposure",
   ignore: !hasSystemd,
-  async fn() {
-    const { text } = await output("systemd-analyze", ["verify", UNIT]);
-    const complaints = text.split("\n").filter((line) => line !== "");
-    assertEquals(complaints.filter((line) => !EXPECTED.some((pattern) => pattern.test(line))), []);
-    const threshold = `--threshold=${MAX_EXPOSURE * 10}`;
-    const security = await output("systemd-analyze", ["security", "--offline=true", threshold, UNIT]);
-    assertEquals(security.success, true, security.text);
+  async fn(t) {
+    await using folder = await TempFolder.of();
+    const node = join(folder.path, "paddock.service");
+    await Deno.copyFile(UNIT, node);
+    await Deno.mkdir(`${node}.d`);
+    await Deno.copyFile(join(DEPLOY, "cluster.conf"), join(`${node}.d`, "cluster.conf"));
+    for (const unit of [UNIT, node]) {
+      await t.step(unit === UNIT ? "the unit" : "with deploy/cluster.conf", async () => {
+        const { text } = await output("systemd-analyze", ["verify", unit]);
+        const complaints = text.split("\n").filter((line) => line !== "");
+        assertEquals(complaints.filter((line) => !EXPECTED.some((pattern) => pattern.test(line))), []);
+        const threshold = `--threshold=${MAX_EXPOSURE * 10}`;
+        const security = await output("systemd-analyze", ["security", "--offline=true", threshold, unit]);
+        assertEquals(security.success, true, security.text);
+      });
+    }
   },
 });

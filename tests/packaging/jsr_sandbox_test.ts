@@ -9,7 +9,7 @@ const PAGES = ["README.md", "CHANGELOG.md", "SECURITY.md"];
  * `npm:` specifiers have versions. They need no rewriting by JSR, which is what its warning is about.
  */
 const COMPUTED_IMPORTS = [
-  "src/cluster/nats_client.ts",
+  "src/cluster/nats/client.ts",
   "src/rewards/worker/grader_worker.ts",
   "src/sandbox/guest/build.ts",
   "src/sandbox/guest/worker.ts",

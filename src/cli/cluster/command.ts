@@ -72,11 +72,7 @@ async function connect(flags: ClusterFlags): Promise<Caller> {
 
 async function readNodes({ directory }: Caller): Promise<NodeProperties[]> {
   await Promise.all(directory.nodes.map(({ beat }) => directory.readProperties(beat.id)));
-  const nodes = directory.nodes.flatMap(({ properties, beat }) => {
-    const { free, sessions, draining } = beat;
-    return properties ? [{ ...properties, free, sessions, draining }] : [];
-  });
-  return nodes.sort((one, other) => one.startedAt - other.startedAt);
+  return directory.properties.sort((one, other) => one.startedAt - other.startedAt);
 }
 
 /** Returns the nodes of a cluster as a table. */
@@ -94,12 +90,13 @@ export function formatNodes(
     `${node.slots}`,
     `${node.free}`,
     `${node.sessions}`,
+    `${node.execs}`,
     node.draining ? "draining" : "ready",
     formatAge(nowMs - node.startedAt),
     node.version,
   ]);
   const table = [
-    ["NODE", "HOST", "PROFILE", "SLOTS", "FREE", "SESSIONS", "STATE", "AGE", "VERSION"],
+    ["NODE", "HOST", "PROFILE", "SLOTS", "FREE", "SESSIONS", "EXECS", "STATE", "AGE", "VERSION"],
     ...rows,
   ];
   const widths = (table[0] ?? []).map((_, at) => Math.max(...table.map((row) => row[at]?.length ?? 0)));

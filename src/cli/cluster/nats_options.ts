@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import type { PeerOptions } from "../../cluster/peer.ts";
-import { TOKEN } from "../../cluster/subjects.ts";
+import type { PeerOptions } from "../../cluster/nats/peer.ts";
+import { TOKEN } from "../../cluster/nats/subjects.ts";
 import { UsageError } from "../errors.ts";
 import { readInputBytes } from "../input.ts";
 

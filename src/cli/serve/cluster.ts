@@ -1,8 +1,10 @@
 import { type Command, Option } from "commander";
-import { ClusterNode } from "../../cluster/node.ts";
+import { ClusterNode } from "../../cluster/node/cluster_node.ts";
+import { ClusterMetrics } from "../../cluster/cluster_metrics.ts";
 import { ClusterSessions } from "../../cluster/cluster_sessions.ts";
 import type { BranchingPool } from "../../sandbox/exec.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
+import { SESSION_WAIT_MS } from "../../server/limits.ts";
 import { addNatsOptions, type NatsFlags, toPeerOptions } from "../cluster/nats_options.ts";
 import { UsageError } from "../errors.ts";
 import { readInputBytes } from "../input.ts";
@@ -31,6 +33,8 @@ export interface SessionSource {
   readonly sessions: number;
   /** Takes no new sessions of the cluster, and waits for those it has. */
   readonly drain: () => Promise<void>;
+  /** Returns the metrics of its cluster. */
+  readonly formatClusterMetrics?: () => string;
 }
 
 /** Options of {@linkcode openSessionSource}. */
@@ -116,13 +120,21 @@ async function openGateway(
   { profile, stack }: SessionSourceOptions,
 ): Promise<SessionSource> {
   const peer = await toPeerOptions(servers, flags);
-  const pool = stack.use(await ClusterSessions.connect({ ...peer, profile: profile.name }));
+  const pool = stack.use(
+    await ClusterSessions.connect({ ...peer, profile: profile.name, waitMs: SESSION_WAIT_MS }),
+  );
   const { nodes, slots } = pool;
   await writeText(
     currentIo().stderr,
     `Gateway of cluster '${peer.cluster}': ${nodes.length} nodes have ${slots} sessions of profile '${profile.name}'\n`,
   );
-  return { pool, sessions: slots || GATEWAY_SESSIONS, drain: () => Promise.resolve() };
+  const metrics = new ClusterMetrics(pool.caller);
+  return {
+    pool,
+    sessions: slots || GATEWAY_SESSIONS,
+    drain: () => Promise.resolve(),
+    formatClusterMetrics: () => metrics.format(),
+  };
 }
 
 async function readKey(path: string | undefined): Promise<Uint8Array | undefined> {

@@ -62,10 +62,15 @@ export interface AboutOptions {
   readonly metrics: Metrics;
   /** Number of tokens; without any, requests need none. */
   readonly tokens: number;
+  /** Returns further metrics in the text format of Prometheus, which show what all tokens do. */
+  readonly formatClusterMetrics?: (() => string) | undefined;
 }
 
 /** Adds the routes about the server itself: health, metrics and the description of the API. */
-export function addAboutRoutes(app: Api, { metrics, tokens }: AboutOptions): void {
+export function addAboutRoutes(
+  app: Api,
+  { metrics, tokens, formatClusterMetrics = () => "" }: AboutOptions,
+): void {
   addComponents(app);
   addDocsRoutes(app);
   app.openapi(
@@ -76,7 +81,7 @@ export function addAboutRoutes(app: Api, { metrics, tokens }: AboutOptions): voi
     const isOperator = c.get("isOperator");
     const text = metrics.format(isOperator ? undefined : c.get("owner"));
     const isAlone = isOperator || tokens <= 1; // otherwise the process shows what other tokens do
-    return c.text(isAlone ? text + formatProcessMetrics() : text, 200, {
+    return c.text(isAlone ? text + formatProcessMetrics() + formatClusterMetrics() : text, 200, {
       "content-type": "text/plain; version=0.0.4",
     });
   });

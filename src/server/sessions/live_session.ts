@@ -26,6 +26,18 @@ export interface Attachment {
 
 /** Options of {@linkcode LiveSession}. */
 export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused"> {
+  /**
+   * Unguessable id.
+   *
+   * @default a new one
+   */
+  readonly id?: string | undefined;
+  /**
+   * Time of its start, if another server has opened it.
+   *
+   * @default now
+   */
+  readonly createdAt?: Date | undefined;
   /** The session as a state directory had it. */
   readonly record?: SessionRecord | undefined;
   /** The owner's name for it. */
@@ -92,10 +104,11 @@ export class LiveSession implements AsyncDisposable {
 
   constructor(options: LiveSessionOptions) {
     const { owner, record, ttlMs } = options;
-    this.id = record?.id ?? crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
+    const isNew = !record && !options.createdAt;
+    this.id = options.id ?? record?.id ?? createSessionId();
     this.owner = owner;
     this.name = options.name;
-    this.createdAt = new Date(record?.createdAt ?? Date.now());
+    this.createdAt = options.createdAt ?? new Date(record?.createdAt ?? Date.now());
     this.tools = options.tools;
     this.limits = options.limits;
     this.metadata = options.metadata;
@@ -108,7 +121,7 @@ export class LiveSession implements AsyncDisposable {
       use: (work) => this.#useFiles(work),
     });
     this.life = new SessionLife({ ...options, isPaused: record?.isPaused }, () => this.describe());
-    if (ttlMs !== undefined) this.life.endAfter(ttlMs, record ? new Date() : this.createdAt);
+    if (ttlMs !== undefined) this.life.endAfter(ttlMs, isNew ? this.createdAt : new Date());
   }
 
   /** Bytes of output that its programs may write, if its pool has such a limit. */
@@ -261,6 +274,10 @@ export class LiveSession implements AsyncDisposable {
       })
     );
   }
+}
+
+function createSessionId(): string {
+  return crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
 }
 
 function toAttachment(text: string | undefined): Attachment | undefined {

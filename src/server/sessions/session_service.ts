@@ -18,6 +18,7 @@ import { checkSessionLimits } from "./session_limits.ts";
 import { type NamedSession, NamedSessions } from "./named_sessions.ts";
 import { SessionSlots } from "./session_slots.ts";
 import { SessionTools } from "./session_tools.ts";
+import { SharedSessions } from "./shared_sessions.ts";
 import type { Metrics } from "../metrics.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
 
@@ -115,6 +116,12 @@ export interface OpenOptions
    */
   pausesAtEnd?: boolean | undefined;
   /**
+   * True if other servers over the same pool find the session by its id, where the pool can do that.
+   *
+   * @default false
+   */
+  isShared?: boolean | undefined;
+  /**
    * True if the session runs one program and then ends. Its pool may then rewind it with the program.
    *
    * @default false
@@ -142,6 +149,14 @@ export interface OpenOptions
   signal: AbortSignal;
 }
 
+/** What a lease depends on, and other servers are told of it. */
+type LeaseRequest =
+  & Pick<
+    OpenOptions,
+    "owner" | "seed" | "once" | "checkpointEvery" | "waitMs" | "signal" | "isShared" | "ttlMs"
+  >
+  & Pick<LiveSessionOptions, "limits" | "metadata" | "tools">;
+
 /** Opens sessions for clients, finds them by id or name, and ends idle ones. */
 export class SessionService implements AsyncDisposable {
   readonly maxSessions: number;
@@ -157,6 +172,7 @@ export class SessionService implements AsyncDisposable {
   /** Sessions that have an interpreter. */
   readonly #awake = new Set<LiveSession>();
   readonly #stop = new AbortController();
+  readonly #shared: SharedSessions;
   #suspended: Promise<{ saved: number; lost: number }> | undefined;
 
   /** @throws {RangeError} if `maxSessions` is less than 1. */
@@ -165,6 +181,7 @@ export class SessionService implements AsyncDisposable {
     const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS, onError = () => {} } = options;
     this.maxSessions = maxSessions;
     this.transfers = new CheckpointTransfers({ owners, waitMs });
+    this.#shared = new SharedSessions(pool, this.#stop.signal);
     this.#options = { pool, metrics, idleMs, recovery, hibernation, onError };
     this.#slots = new SessionSlots({
       slots: maxSessions,
@@ -216,13 +233,19 @@ export class SessionService implements AsyncDisposable {
     if (count > most) {
       throw new ServerError("invalid", `count must be at most ${most}: current value is ${count}`);
     }
-    const fork = () => this.transfers.fork(parent, count, { seed, signal });
+    const isShared = this.#shared.has(parent);
     return await parent.use(async () => {
-      const { result: leases, slots } = await this.#slots.admitAll(fork, { owner, count, signal });
       const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - Date.now());
+      const settings = { owner, limits, metadata, ttlMs, tools, signal };
+      const fork = async () => {
+        const leases: SessionLease[] = await this.transfers.fork(parent, count, { seed, signal });
+        return isShared
+          ? await Promise.all(leases.map((lease) => this.#shared.share(lease, settings)))
+          : leases;
+      };
+      const { result: leases, slots } = await this.#slots.admitAll(fork, { owner, count, signal });
       return leases.map((lease, index) => {
-        const options = { owner, limits, metadata, tools: tools?.copy(), ttlMs, signal };
-        const copy = this.#add({ lease, slot: slots[index] }, options);
+        const copy = this.#add({ lease, slot: slots[index] }, { ...settings, tools: tools?.copy() });
         this.#byId.set(copy.id, copy);
         return copy;
       });
@@ -249,23 +272,31 @@ export class SessionService implements AsyncDisposable {
 
   /** Waits for a slot, and leases an interpreter. */
   async #lease(
-    options: Pick<OpenOptions, "owner" | "seed" | "once" | "checkpointEvery" | "waitMs" | "signal">,
+    options: LeaseRequest,
     { isCounted, near }: { isCounted: boolean; near?: SessionLease | undefined },
   ): Promise<LeasedInterpreter> {
-    const { seed, once, checkpointEvery, owner } = options;
+    const { seed, once, checkpointEvery, owner, isShared = false } = options;
     const { pool, recovery } = this.#options;
     const checkpointMemory = checkpointEvery === undefined ? undefined : recovery?.ofSession(owner);
-    const request: SandboxAcquireOptions = { seed, once, checkpointEvery, checkpointMemory, near };
-    const acquire = (signal: AbortSignal) => pool.acquire({ ...request, signal });
+    const request: SandboxAcquireOptions = { seed, once, checkpointEvery, checkpointMemory, owner, near };
+    const acquire = async (signal: AbortSignal) => {
+      const lease = await pool.acquire({ ...request, signal });
+      return isShared ? await this.#shared.share(lease, options) : lease;
+    };
     const { result: lease, slot } = await this.#slots.admit(acquire, { ...options, isCounted });
     return { lease, slot };
   }
 
-  #add(start: LeasedInterpreter, options: OpenOptions): LiveSession {
+  #add(
+    start: LeasedInterpreter,
+    options: OpenOptions & Pick<LiveSessionOptions, "createdAt">,
+  ): LiveSession {
     const { ttlMs, idleMs = ttlMs === undefined ? this.#options.idleMs : Infinity } = options;
     const { spareMs = ttlMs === undefined ? undefined : this.#options.idleMs } = options;
-    const session = this.#make({ ...options, start, idleMs, spareMs });
+    const { lease } = start;
+    const session = this.#make({ ...options, id: this.#shared.idOf(lease), start, idleMs, spareMs });
     this.#awake.add(session);
+    this.#shared.add(session, lease);
     return session;
   }
 
@@ -284,7 +315,8 @@ export class SessionService implements AsyncDisposable {
     const ttlMs = expiresAt === undefined ? undefined : Math.max(0, Date.parse(expiresAt) - Date.now());
     const tools = record.tools && new SessionTools(sessionToolsSchema.parse(record.tools));
     const start = store.adopt(saved, () => session.describe());
-    const session = this.#make({ ...record, record, start, ttlMs, idleMs, tools, attachment: undefined });
+    const options = { record, start, ttlMs, idleMs, tools, createdAt: undefined, attachment: undefined };
+    const session = this.#make({ ...record, ...options });
     this.#byId.set(session.id, session);
     if (record.name !== undefined) this.#named.add(record.name, session);
   }
@@ -344,6 +376,28 @@ export class SessionService implements AsyncDisposable {
     const session = this.get(id, owner);
     if (session) return session;
     throw new ServerError("not_found", "There is no such session");
+  }
+
+  /**
+   * Returns the session of an id, also one that another server over the same pool has opened.
+   *
+   * @throws {ServerError} `not_found`; `unavailable` if the pool cannot be reached.
+   */
+  async locate(id: string, owner: string): Promise<LiveSession> {
+    const joined = this.#byId.has(id) ? undefined : await this.#shared.join(id, owner, (joined) => {
+      const { signal } = new AbortController(); // nothing waits
+      const start = { lease: joined.lease, slot: undefined };
+      const session = this.#add(start, { ...joined.options, owner, signal });
+      this.#byId.set(session.id, session);
+      return session;
+    });
+    return joined ?? this.find(id, owner);
+  }
+
+  /** Ends a session for all servers, even if another one has used it last. */
+  async end(session: LiveSession): Promise<void> {
+    await this.#shared.claim(session);
+    await session[Symbol.asyncDispose]();
   }
 
   /** Returns the session of an id, if it is one of the owner's. */

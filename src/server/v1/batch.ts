@@ -85,7 +85,7 @@ class BatchRun {
     const options = toExecOptions(item, signal);
     const owner = this.#owner;
     if (item.session !== undefined) {
-      return await this.#sessions.find(item.session, owner).exec(item.code, options);
+      return await (await this.#sessions.locate(item.session, owner)).exec(item.code, options);
     }
     await using session = await this.#sessions.borrow({ owner, once: true, signal });
     return await session.exec(item.code, options);

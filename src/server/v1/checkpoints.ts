@@ -112,17 +112,20 @@ export interface CheckpointRouteOptions {
 /** Adds the routes of checkpoints: create, restore, fork, list, import, export, delete. */
 export function addCheckpointRoutes(app: Api, { sessions, checkpoints }: CheckpointRouteOptions): void {
   app.openapi(create, async (c) => {
-    const checkpoint = await checkpoints.create(findSession(sessions, c), c.get("signal"));
+    const checkpoint = await checkpoints.create(await findSession(sessions, c), c.get("signal"));
     return c.json(toCheckpointBody(checkpoint), 201);
   });
   app.openapi(restore, async (c) => {
     const { checkpoint } = c.req.valid("json");
-    await checkpoints.restore(findSession(sessions, c), checkpoint, c.get("signal"));
+    await checkpoints.restore(await findSession(sessions, c), checkpoint, c.get("signal"));
     return c.body(null, 204);
   });
   app.openapi(fork, async (c) => {
     const { count, seed } = c.req.valid("json");
-    const copies = await sessions.fork(findSession(sessions, c), count, { seed, signal: c.get("signal") });
+    const copies = await sessions.fork(await findSession(sessions, c), count, {
+      seed,
+      signal: c.get("signal"),
+    });
     return c.json({ sessions: copies.map(toSessionBody) }, 201);
   });
   app.openapi(list, (c) => {

@@ -91,7 +91,7 @@ const write = createRoute({
 /** Adds the routes of the files of sessions: list, remove, make folders, read and write. */
 export function addFileRoutes(app: Api, sessions: SessionService): void {
   app.openapi(list, async (c) => {
-    const session = findSession(sessions, c);
+    const session = await findSession(sessions, c);
     const { path } = c.req.valid("query");
     if (path === undefined) {
       const files = await session.files.list(c.get("signal"));
@@ -103,25 +103,28 @@ export function addFileRoutes(app: Api, sessions: SessionService): void {
   });
   app.openapi(remove, async (c) => {
     const { path, recursive } = c.req.valid("query");
-    await findSession(sessions, c).files.remove(path, {
+    await (await findSession(sessions, c)).files.remove(path, {
       recursive: recursive === "true",
       signal: c.get("signal"),
     });
     return c.body(null, 204);
   });
   app.openapi(makeDirectory, async (c) => {
-    await findSession(sessions, c).files.makeDirectory(c.req.valid("json").path, c.get("signal"));
+    await (await findSession(sessions, c)).files.makeDirectory(c.req.valid("json").path, c.get("signal"));
     return c.body(null, 204);
   });
   app.openapi(read, async (c) => {
-    const contents = await findSession(sessions, c).files.read(c.req.valid("query").path, c.get("signal"));
+    const contents = await (await findSession(sessions, c)).files.read(
+      c.req.valid("query").path,
+      c.get("signal"),
+    );
     return c.body(new Uint8Array(contents), 200, {
       "content-type": "application/octet-stream",
       "content-disposition": "attachment",
     });
   });
   app.openapi(write, async (c) => {
-    const session = findSession(sessions, c);
+    const session = await findSession(sessions, c);
     const files = Object.entries(fromBase64Files(c.req.valid("json").files));
     for (const [path, contents] of files) await session.files.write(path, contents, c.get("signal"));
     return c.json({ written: files.length }, 200);

@@ -122,32 +122,36 @@ export function addSessionRoutes(app: Api, { sessions, checkpoints }: SessionRou
     const ttlMs = ttlSeconds && 1000 * ttlSeconds;
     const [owner, signal] = [c.get("owner"), c.get("signal")];
     const from = checkpointId === undefined ? undefined : findCheckpoint(checkpoints, owner, checkpointId);
-    const session = await sessions.create({ ...options, owner, tools, ttlMs, from, signal });
+    const session = await sessions.create({ ...options, owner, tools, ttlMs, from, isShared: true, signal });
     return c.json(toSessionBody(session), 201);
   });
   app.openapi(list, (c) => {
     const metadata = parseMetadataQuery(c.req.valid("query").metadata ?? "");
     return c.json({ sessions: sessions.list(c.get("owner"), metadata).map(toSessionBody) }, 200);
   });
-  app.openapi(show, (c) => c.json(toSessionBody(findSession(sessions, c)), 200));
+  app.openapi(show, async (c) => c.json(toSessionBody(await findSession(sessions, c)), 200));
   app.openapi(end, async (c) => {
-    await findSession(sessions, c)[Symbol.asyncDispose]();
+    const session = await findSession(sessions, c);
+    await sessions.end(session);
     return c.body(null, 204);
   });
   app.openapi(exec, async (c) => {
     const request = c.req.valid("json");
-    const result = await findSession(sessions, c).exec(request.code, toExecOptions(request, c.get("signal")));
+    const session = await findSession(sessions, c);
+    const result = await session.exec(
+      request.code,
+      toExecOptions(request, c.get("signal")),
+    );
     return c.json(toExecBody(result), 200);
   });
   app.openapi(shell, async (c) => {
     const { command, ...options } = c.req.valid("json");
-    return c.json(
-      await findSession(sessions, c).shell(command, { ...options, signal: c.get("signal") }),
-      200,
-    );
+    const session = await findSession(sessions, c);
+    return c.json(await session.shell(command, { ...options, signal: c.get("signal") }), 200);
   });
   app.openapi(reset, async (c) => {
-    await findSession(sessions, c).reset({ ...c.req.valid("json"), signal: c.get("signal") });
+    const session = await findSession(sessions, c);
+    await session.reset({ ...c.req.valid("json"), signal: c.get("signal") });
     return c.body(null, 204);
   });
 }
@@ -158,8 +162,8 @@ function findCheckpoint(checkpoints: CheckpointService | undefined, owner: strin
 }
 
 /** Returns the session of the path's id. */
-export function findSession(sessions: SessionService, c: AppContext): LiveSession {
-  return sessions.find(c.req.param("id") ?? "", c.get("owner"));
+export async function findSession(sessions: SessionService, c: AppContext): Promise<LiveSession> {
+  return await sessions.locate(c.req.param("id") ?? "", c.get("owner"));
 }
 
 /** Returns the metadata of a query, which is encoded as a query of its own, as E2B's clients send it. */

@@ -40,8 +40,8 @@ const stream = createRoute({
 
 /** Adds the route that streams the output of a program as server-sent events. */
 export function addStreamRoutes(app: Api, sessions: SessionService): void {
-  app.openapi(stream, (c) => {
-    const session = findSession(sessions, c);
+  app.openapi(stream, async (c) => {
+    const session = await findSession(sessions, c);
     const request = c.req.valid("json");
     return c.body(
       streamExecBody(c, (options) => {
@@ -112,7 +112,7 @@ const answerCall = createRoute({
 export function addCallRoutes(app: Api, sessions: SessionService): void {
   app.openapi(answerCall, async (c) => {
     const { callId } = c.req.valid("param");
-    const { tools } = findSession(sessions, c);
+    const { tools } = await findSession(sessions, c);
     if (tools === undefined) throw new ServerError("not_found", "The session has no tools");
     await tools.answer(callId, c.req.valid("json"));
     return c.body(null, 204);

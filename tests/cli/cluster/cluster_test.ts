@@ -23,6 +23,8 @@ const node: NodeProperties = {
   free: 1,
   sessions: 3,
   draining: false,
+  execs: 12,
+  invalid: 0,
   startedAt: 0,
 };
 
@@ -30,9 +32,9 @@ Deno.test("formatNodes() shows each node and the sums", () => {
   const nodes = [node, { ...node, id: "klmnopqrst", draining: true, slots: 8 }];
   assertEquals(
     formatNodes(nodes, { cluster: "default", nowMs: 90_000 }),
-    `NODE        HOST  PROFILE  SLOTS  FREE  SESSIONS  STATE     AGE  VERSION
-abcdefghij  one   serve    4      1     3         ready     90s  0.1.0
-klmnopqrst  one   serve    8      1     3         draining  90s  0.1.0
+    `NODE        HOST  PROFILE  SLOTS  FREE  SESSIONS  EXECS  STATE     AGE  VERSION
+abcdefghij  one   serve    4      1     3         12     ready     90s  0.1.0
+klmnopqrst  one   serve    8      1     3         12     draining  90s  0.1.0
 2 nodes, 12 slots, 2 free, 6 sessions of the cluster
 `,
   );

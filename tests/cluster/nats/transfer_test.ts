@@ -1,10 +1,10 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { MAX_MESSAGE_BYTES, MessageError } from "../../src/cluster/message.ts";
-import { Subjects } from "../../src/cluster/subjects.ts";
-import { Assembler, toChunks, toWhole } from "../../src/cluster/transfer.ts";
-import { Budget } from "../../src/server/budget.ts";
-import { ServerError } from "../../src/server/http/errors.ts";
+import { MAX_MESSAGE_BYTES, MessageError } from "../../../src/cluster/nats/message.ts";
+import { Subjects } from "../../../src/cluster/nats/subjects.ts";
+import { Assembler, toChunks, toWhole } from "../../../src/cluster/nats/transfer.ts";
+import { Budget } from "../../../src/server/budget.ts";
+import { ServerError } from "../../../src/server/http/errors.ts";
 
 const owner = "ab".repeat(32);
 

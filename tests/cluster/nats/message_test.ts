@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { decodeMessage, encodeMessage, MessageError } from "../../src/cluster/message.ts";
-import { callSchema, controlSchema, replySchema } from "../../src/cluster/calls.ts";
+import { decodeMessage, encodeMessage, MessageError } from "../../../src/cluster/nats/message.ts";
+import { callSchema, controlSchema, replySchema } from "../../../src/cluster/calls.ts";
 
 Deno.test("decodeMessage() reads what encodeMessage() wrote", () => {
   const head = fc.dictionary(

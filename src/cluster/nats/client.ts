@@ -66,8 +66,10 @@ export interface NatsTransport {
 
 /** A bucket of the key-value store. */
 export interface NatsBucket {
-  get(key: string): Promise<{ readonly value: Uint8Array } | null>;
+  get(key: string): Promise<{ readonly value: Uint8Array; readonly revision: number } | null>;
   put(key: string, value: Uint8Array | string): Promise<number>;
+  /** Writes a value in place of that of a revision, and throws if there is a later one. */
+  update(key: string, value: Uint8Array | string, revision: number): Promise<number>;
   delete(key: string): Promise<void>;
 }
 

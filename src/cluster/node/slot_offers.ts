@@ -1,8 +1,8 @@
 import { delay } from "@std/async";
-import { ArgumentRangeError } from "../errors.ts";
-import { Semaphore } from "../async/semaphore.ts";
-import { forkSession } from "../sandbox/checkpoint/fork.ts";
-import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
+import { ArgumentRangeError } from "../../errors.ts";
+import { Semaphore } from "../../async/semaphore.ts";
+import { forkSession } from "../../sandbox/checkpoint/fork.ts";
+import { checkEvery, checkSeed } from "../../sandbox/exec_check.ts";
 import type {
   BranchingLease,
   BranchingPool,
@@ -11,11 +11,11 @@ import type {
   ForkOptions,
   SandboxAcquireOptions,
   SessionPool,
-} from "../sandbox/exec.ts";
-import { disposeUnless, Lease, type Recoverable } from "../sandbox/lease.ts";
-import type { SandboxPool } from "../sandbox/pool.ts";
-import type { NatsSubscription } from "./nats_client.ts";
-import type { Peer, Received } from "./peer.ts";
+} from "../../sandbox/exec.ts";
+import { disposeUnless, Lease, type Recoverable } from "../../sandbox/lease.ts";
+import type { SandboxPool } from "../../sandbox/pool.ts";
+import type { NatsSubscription } from "../nats/client.ts";
+import type { Peer, Received } from "../nats/peer.ts";
 
 /** Options of {@linkcode SlotOffers}. */
 export interface SlotOffersOptions {
@@ -194,8 +194,7 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
       this.#offers.add(offer);
       again();
     }, { queue: QUEUE, max: 1, isWhole: true, onInvalid: again });
-    // Callers that wait begin to send again with the first free slot.
-    if (this.#offers.size === 1) peer.post(peer.subjects.free(profile), {});
+    peer.post(peer.subjects.free(profile), {}); // callers that wait send again
   }
 
   /** Replaces all subscriptions: the client of NATS does not restore the limit of one message. */

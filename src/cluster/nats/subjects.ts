@@ -1,4 +1,4 @@
-import { ArgumentTypeError } from "../errors.ts";
+import { ArgumentTypeError } from "../../errors.ts";
 
 /** Name of a cluster, and of a profile in a subject: one token of a NATS subject without wildcards. */
 export const TOKEN: RegExp = /^[A-Za-z0-9_-]{1,64}$/;
@@ -85,6 +85,11 @@ export class Subjects {
   /** Bucket of the object store with the checkpoints of sessions. */
   get statesBucket(): string {
     return `paddock_${this.cluster}_states`;
+  }
+
+  /** Bucket with the places and settings of shared sessions. */
+  get sharedBucket(): string {
+    return `paddock_${this.cluster}_sessions`;
   }
 
   /** Bucket with the properties of nodes. */

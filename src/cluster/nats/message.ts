@@ -10,7 +10,7 @@
  * @module
  */
 import * as z from "zod";
-import { type JsonLimits, parseUntrustedJson } from "../json.ts";
+import { type JsonLimits, parseUntrustedJson } from "../../json.ts";
 
 /** Maximum size of a message, in bytes. The files of one exec have at most 64 MiB. */
 export const MAX_MESSAGE_BYTES: number = 192 * 1024 * 1024;

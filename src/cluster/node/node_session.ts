@@ -1,4 +1,4 @@
-import { NotDoneError } from "./call_codec.ts";
+import { NotDoneError } from "../call_codec.ts";
 import type { KeptState } from "./session_states.ts";
 import type { SlotLease } from "./slot_offers.ts";
 
@@ -19,12 +19,13 @@ export interface NodeSessionOptions {
 
 /** Milliseconds within which the caller must use a new session or confirm that it has it. */
 const CONFIRM_MS = 10_000;
+/** Milliseconds that a shared session waits for a new caller, after its last one was lost. */
+const ORPHAN_MS = 600_000;
 
 /** A session of a node that a caller has leased. */
 export class NodeSession implements AsyncDisposable {
   readonly id: string;
   readonly lease: SlotLease;
-  readonly caller: string;
   readonly owner: string;
   readonly kept: KeptState | undefined;
   readonly #options: NodeSessionOptions;
@@ -33,6 +34,9 @@ export class NodeSession implements AsyncDisposable {
   #users = 0;
   #whenUnused = Promise.withResolvers<void>();
   #isConfirmed = false;
+  #caller: string;
+  #isShared = false;
+  #orphanedAt: number | undefined;
   #moving: Promise<void> | undefined;
   #ended: Promise<void> | undefined;
 
@@ -40,7 +44,7 @@ export class NodeSession implements AsyncDisposable {
     const { id, lease, caller, owner, kept } = options;
     this.id = id;
     this.lease = lease;
-    this.caller = caller;
+    this.#caller = caller;
     this.owner = owner;
     this.kept = kept;
     this.#options = options;
@@ -51,9 +55,35 @@ export class NodeSession implements AsyncDisposable {
     return this.#users;
   }
 
+  /** Member that has used it last. */
+  get caller(): string {
+    return this.#caller;
+  }
+
+  /** True if other callers may use it for its owner. */
+  get isShared(): boolean {
+    return this.#isShared;
+  }
+
+  /** Lets other callers use it for its owner. */
+  share(): void {
+    this.#isShared = true;
+  }
+
   /** True if the caller may use it. */
   isOf({ caller, owner }: { caller: string; owner: string }): boolean {
-    return caller === this.caller && owner === this.owner;
+    return owner === this.owner && (this.#isShared || caller === this.#caller);
+  }
+
+  /** Notes who uses it. */
+  noteCaller(caller: string): void {
+    this.#caller = caller;
+    this.#orphanedAt = undefined;
+  }
+
+  /** Notes that its last caller is lost. */
+  orphan(): void {
+    this.#orphanedAt = performance.now();
   }
 
   /** The caller has it: it waits for use without a limit. */
@@ -75,9 +105,14 @@ export class NodeSession implements AsyncDisposable {
     };
   }
 
-  /** True if its caller has not used or confirmed it in time: the message about it was lost. */
+  /**
+   * True if its caller has not used or confirmed it in time, as the message about it was lost; or if no other caller has
+   * used it in time after its last one was lost.
+   */
   isAbandoned(): boolean {
-    return !this.#isConfirmed && performance.now() - this.#createdAt > CONFIRM_MS;
+    const now = performance.now();
+    if (this.#orphanedAt !== undefined) return now - this.#orphanedAt > ORPHAN_MS;
+    return !this.#isConfirmed && now - this.#createdAt > CONFIRM_MS;
   }
 
   /** Stores its state after the calls that run, and ends it. Later calls get {@linkcode NotDoneError}. */

@@ -1,13 +1,15 @@
 import * as z from "zod";
-import { parseUntrustedJson } from "../json.ts";
-import type { HostTool, HostToolContext } from "../sandbox/exec.ts";
-import { STREAM_QUEUE_BYTES } from "../server/limits.ts";
-import type { Call, CallOf, Control, Reply } from "./calls.ts";
-import { encodeMessage } from "./message.ts";
-import type { Peer } from "./peer.ts";
+import { parseUntrustedJson } from "../../json.ts";
+import type { HostTool, HostToolContext } from "../../sandbox/exec.ts";
+import { STREAM_QUEUE_BYTES } from "../../server/limits.ts";
+import type { Call, CallOf, Control, Reply } from "../calls.ts";
+import { encodeMessage } from "../nats/message.ts";
+import type { Peer } from "../nats/peer.ts";
 
 /** Characters of output in one message. */
 const OUTPUT_CHARACTERS = 128 * 1024;
+/** Milliseconds after which the caller of a program that still runs is told its node. */
+const START_MS = 20;
 const decoder = new TextDecoder();
 
 interface ToolAnswer {
@@ -26,6 +28,7 @@ export class NodeCall {
   /** Characters of output that the caller has not read. */
   #unread = 0;
   #room: PromiseWithResolvers<void> | undefined;
+  #started: { readonly node: string; readonly timer: ReturnType<typeof setTimeout> } | undefined;
 
   constructor(peer: Peer, { caller, call }: Pick<Call, "caller" | "call">) {
     this.#peer = peer;
@@ -44,13 +47,23 @@ export class NodeCall {
     this.#room?.resolve();
   }
 
+  /**
+   * Lets the caller know which node has the call: when it sends something, and soon if it does not end. Most programs end
+   * before, and need no further message.
+   */
+  start(node: string): void {
+    this.#started = { node, timer: setTimeout(() => this.#announce(), START_MS) };
+  }
+
   /** Sends a reply, in chunks if it is large. A caller that is lost gets none. */
   async reply(head: Reply, parts: readonly Uint8Array[] = []): Promise<void> {
+    clearTimeout(this.#started?.timer);
     await this.#peer.send(this.#inbox, encodeMessage(head, parts)).catch(() => {}); // the caller is lost
   }
 
   /** Sends output. Returns a promise while the caller has too much of it to read. */
   output(stream: "stdout" | "stderr", text: string): Promise<void> | undefined {
+    this.#announce();
     for (let at = 0; at < text.length; at += OUTPUT_CHARACTERS) {
       this.#peer.post(this.#inbox, { kind: "output", stream, text: text.slice(at, at + OUTPUT_CHARACTERS) });
     }
@@ -59,6 +72,7 @@ export class NodeCall {
 
   /** Sends what a program shows. */
   async display(bundle: Extract<Reply, { kind: "display" }>["bundle"]): Promise<void> {
+    this.#announce();
     const message = encodeMessage({ kind: "display", bundle });
     await this.#peer.send(this.#inbox, message).catch(() => {}); // the caller is lost
     await this.#hold(message.length);
@@ -86,6 +100,7 @@ export class NodeCall {
     args: Record<string, unknown>,
     { signal }: HostToolContext,
   ): Promise<unknown> {
+    this.#announce();
     const toolCall = ++this.#toolCalls;
     const answered = Promise.withResolvers<ToolAnswer>();
     this.#answers.set(toolCall, answered);
@@ -104,6 +119,14 @@ export class NodeCall {
       signal.removeEventListener("abort", onAbort);
       this.#answers.delete(toolCall);
     }
+  }
+
+  #announce(): void {
+    if (this.#started === undefined) return;
+    const { node, timer } = this.#started;
+    clearTimeout(timer);
+    this.#started = undefined;
+    this.#peer.post(this.#inbox, { kind: "started", node } satisfies Reply);
   }
 
   #hold(characters: number): Promise<void> | undefined {

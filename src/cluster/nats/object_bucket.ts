@@ -1,6 +1,6 @@
-import { abortable, Deadline } from "../async/abort.ts";
-import { errorMessage, SandboxError } from "../errors.ts";
-import { loadObjects, type NatsObjectBucket, type NatsObjectInfo } from "./nats_client.ts";
+import { abortable, Deadline } from "../../async/abort.ts";
+import { errorMessage, SandboxError } from "../../errors.ts";
+import { loadObjects, type NatsObjectBucket, type NatsObjectInfo } from "./client.ts";
 import type { Peer } from "./peer.ts";
 
 /** Options of {@linkcode ObjectBucket}. */

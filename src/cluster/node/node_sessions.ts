@@ -1,20 +1,20 @@
 import * as z from "zod";
-import { Deadline } from "../async/abort.ts";
-import { CheckpointError } from "../errors.ts";
-import type { BranchingPool } from "../sandbox/exec.ts";
-import { ServerError } from "../server/http/errors.ts";
-import { MAX_SESSION_WAITING, MEMORY_PER_BYTE } from "../server/limits.ts";
-import { NoSlotError, NotDoneError, toErrorReply } from "./call_codec.ts";
-import { type Call, type CallOf, callSchema, controlSchema, type Reply } from "./calls.ts";
+import { Deadline } from "../../async/abort.ts";
+import { CheckpointError } from "../../errors.ts";
+import type { BranchingPool } from "../../sandbox/exec.ts";
+import { ServerError } from "../../server/http/errors.ts";
+import { MAX_SESSION_WAITING, MEMORY_PER_BYTE } from "../../server/limits.ts";
+import { NoSlotError, NotDoneError, SessionInUseError, toErrorReply } from "../call_codec.ts";
+import { type Call, type CallOf, callSchema, controlSchema, type Reply } from "../calls.ts";
 import { NodeCall } from "./node_call.ts";
 import { NodeSession } from "./node_session.ts";
-import { callerBeatSchema } from "./nodes_bucket.ts";
-import { DamagedObjectError } from "./object_bucket.ts";
-import type { Peer, Received } from "./peer.ts";
+import { callerBeatSchema } from "../nodes_bucket.ts";
+import { DamagedObjectError } from "../nats/object_bucket.ts";
+import type { Peer, Received } from "../nats/peer.ts";
 import { performSessionCall, type SessionCall } from "./session_calls.ts";
 import type { SessionStates } from "./session_states.ts";
 import type { SlotLease } from "./slot_offers.ts";
-import { createSessionId } from "./subjects.ts";
+import { createSessionId } from "../nats/subjects.ts";
 
 /** Options of {@linkcode NodeSessions}. */
 export interface NodeSessionsOptions {
@@ -53,6 +53,8 @@ export class NodeSessions implements AsyncDisposable {
   #resuming = 0;
   /** Number of messages that were refused as they were invalid. */
   invalid = 0;
+  /** Number of programs and commands that were run. */
+  execs = 0;
 
   constructor(options: NodeSessionsOptions) {
     this.#options = options;
@@ -82,10 +84,10 @@ export class NodeSessions implements AsyncDisposable {
     await this.#whenEmpty.promise;
   }
 
-  /** Opens a session for a message of the cluster. Returns false if the message asks for none. */
-  start(lease: SlotLease, { head, bytes }: Received): boolean {
+  /** Opens a session for a message of the cluster, or runs a program in one. Returns false if the message asks for none. */
+  start(lease: SlotLease, { head, parts, bytes }: Received): boolean {
     const parsed = callSchema.safeParse(head);
-    if (!parsed.success || parsed.data.op !== "open") {
+    if (!parsed.success || (parsed.data.op !== "open" && parsed.data.op !== "run")) {
       this.invalid++;
       return false;
     }
@@ -94,7 +96,12 @@ export class NodeSessions implements AsyncDisposable {
       new NodeCall(this.#peer, call).reply(toErrorReply(this.#drain.signal.reason));
       return false;
     }
-    this.#serve(call, bytes, (run) => this.#open(call, { lease, run }));
+    let isTaken = false;
+    this.#serve(call, bytes, async (run) => {
+      isTaken = true;
+      if (call.op === "open") await this.#open(call, { lease, run });
+      else await this.#runOnce(call, { lease, parts, run });
+    }).finally(() => isTaken || lease[Symbol.asyncDispose]()); // the owner has no room for the message
     return true;
   }
 
@@ -106,7 +113,9 @@ export class NodeSessions implements AsyncDisposable {
       return;
     }
     const call = callSchema.safeParse(head);
-    if (!call.success || call.data.op === "open" || this.#calls.has(keyOf(call.data))) {
+    if (
+      !call.success || call.data.op === "open" || call.data.op === "run" || this.#calls.has(keyOf(call.data))
+    ) {
       this.invalid++;
       return;
     }
@@ -169,7 +178,7 @@ export class NodeSessions implements AsyncDisposable {
   }
 
   async #perform(
-    call: Exclude<Call, { op: "open" }>,
+    call: Exclude<Call, { op: "open" | "run" }>,
     { parts, run }: { parts: readonly Uint8Array[]; run: NodeCall },
   ): Promise<void> {
     if (call.op === "resume") return await this.#resume(call, run);
@@ -179,6 +188,7 @@ export class NodeSessions implements AsyncDisposable {
     } else if (call.op === "drain") this.#options.onDrain();
     else if (call.op === "end") await this.#endOf(call);
     else if (call.op === "keep") return this.#find(call).confirm();
+    else if (call.op === "share") this.#find(call).share();
     else return await this.#use(call, { parts, run });
     await run.reply({ kind: "done" });
   }
@@ -192,12 +202,14 @@ export class NodeSessions implements AsyncDisposable {
     }
     using _use = session.use();
     await performSessionCall(session, { call, parts, run, rewinds: this.#options.rewinds });
+    if (call.op === "exec" || call.op === "shell") this.execs++;
   }
 
   #find(call: { session: string; caller: string; owner: string }): NodeSession {
     const session = this.#sessions.get(call.session);
-    if (session?.isOf(call)) return session;
-    throw new NotDoneError("There is no such session on the node");
+    if (!session?.isOf(call)) throw new NotDoneError("There is no such session on the node");
+    session.noteCaller(call.caller);
+    return session;
   }
 
   async #open(
@@ -217,7 +229,27 @@ export class NodeSessions implements AsyncDisposable {
     stack.move();
   }
 
-  #add(call: CallOf<"open" | "resume">, lease: SlotLease): NodeSession {
+  /** Runs one program in a session of its own. */
+  async #runOnce(
+    call: CallOf<"run">,
+    { lease, parts, run }: { lease: SlotLease; parts: readonly Uint8Array[]; run: NodeCall },
+  ): Promise<void> {
+    const { seed, ...exec } = call;
+    await using session = this.#add({ ...exec, op: "open" }, lease);
+    using _use = session.use();
+    run.start(this.#peer.id);
+    if (seed !== undefined) await lease.session.reset({ mode: "rewind", seed, signal: run.signal });
+    const { rewinds } = this.#options;
+    await performSessionCall(session, {
+      call: { ...exec, op: "exec", session: session.id, last: true },
+      parts,
+      run,
+      rewinds,
+    });
+    this.execs++;
+  }
+
+  #add(call: Omit<CallOf<"open">, "call"> | CallOf<"resume">, lease: SlotLease): NodeSession {
     const { caller, owner, every } = call;
     const { states } = this.#options;
     const id = createSessionId(this.#peer.id);
@@ -238,6 +270,7 @@ export class NodeSessions implements AsyncDisposable {
         if (this.isDraining && this.#sessions.size === 0) this.#whenEmpty.resolve();
       },
     });
+    if (call.op === "resume" && call.shared) session.share();
     this.#sessions.set(id, session);
     return session;
   }
@@ -280,7 +313,9 @@ export class NodeSessions implements AsyncDisposable {
 
   async #endOf(call: CallOf<"end">): Promise<void> {
     const session = this.#sessions.get(call.session);
-    if (session?.isOf(call)) await this.#end(session);
+    if (!session?.isOf(call)) return;
+    if (session.caller !== call.caller) throw new SessionInUseError("Another caller uses the session");
+    await this.#end(session);
   }
 
   async #end(session: NodeSession): Promise<void> {
@@ -289,6 +324,7 @@ export class NodeSessions implements AsyncDisposable {
   }
 
   async #loseCaller(session: NodeSession): Promise<void> {
+    if (session.isShared) return session.orphan();
     await session[Symbol.asyncDispose]();
     if (!session.kept) return;
     Deno.unrefTimer(setTimeout(() => this.#options.states.delete(session.id), ORPHAN_MS));

@@ -1,15 +1,10 @@
-import { Deadline } from "../async/abort.ts";
-import { Semaphore } from "../async/semaphore.ts";
-import { SandboxError } from "../errors.ts";
-import { Budget } from "../server/budget.ts";
+import { Deadline } from "../../async/abort.ts";
+import { Semaphore } from "../../async/semaphore.ts";
+import { SandboxError } from "../../errors.ts";
+import { Budget } from "../../server/budget.ts";
 import { connectNats, type NatsOptions } from "./connection.ts";
 import { decodeMessage, encodeMessage, type Message } from "./message.ts";
-import type {
-  NatsConnection,
-  NatsMessage,
-  NatsSubscription,
-  NatsSubscriptionOptions,
-} from "./nats_client.ts";
+import type { NatsConnection, NatsMessage, NatsSubscription, NatsSubscriptionOptions } from "./client.ts";
 import { createPeerId, Subjects } from "./subjects.ts";
 import {
   Assembler,

@@ -1,6 +1,7 @@
-import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
-import { partAt, toExecOptions, toResultReply } from "./call_codec.ts";
-import type { CallOf } from "./calls.ts";
+import { setImmediate } from "node:timers";
+import { readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
+import { partAt, toExecOptions, toResultReply } from "../call_codec.ts";
+import type { CallOf } from "../calls.ts";
 import type { NodeCall } from "./node_call.ts";
 import type { NodeSession } from "./node_session.ts";
 
@@ -58,10 +59,16 @@ async function exec(
     ...(follows.includes("output") && { onOutput: run.output.bind(run) }),
     ...(follows.includes("display") && { onDisplay: run.display.bind(run) }),
   });
-  if (call.last) session[Symbol.asyncDispose]();
-  else if (call.then) await session.kept?.clear();
+  if (call.last) {
+    await session[Symbol.asyncDispose]();
+    await nextTurn(); // a session that is rewound is offered again before its caller can ask for the next one
+  } else if (call.then) await session.kept?.clear();
   const { head, parts: files } = toResultReply(result);
   await run.reply(head, files);
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 async function shell(

@@ -1,5 +1,5 @@
-import { errorMessage, SandboxError } from "../errors.ts";
-import { loadTransport, type NatsConnection, type NatsConnectionOptions } from "./nats_client.ts";
+import { errorMessage, SandboxError } from "../../errors.ts";
+import { loadTransport, type NatsConnection, type NatsConnectionOptions } from "./client.ts";
 
 /** Address of a NATS system, and NATS' own credentials. */
 export interface NatsOptions {

@@ -1,14 +1,14 @@
 import * as z from "zod";
-import { SerialQueue } from "../async/semaphore.ts";
-import { SandboxError } from "../errors.ts";
-import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
-import type { Checkpoint, CheckpointEvery, CheckpointMemory } from "../sandbox/exec.ts";
-import type { Recoverable } from "../sandbox/lease.ts";
-import { Budget, type BudgetLease } from "../server/budget.ts";
-import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS } from "../server/limits.ts";
-import { MAX_MESSAGE_BYTES } from "./message.ts";
-import { DamagedObjectError, ObjectBucket } from "./object_bucket.ts";
-import { OWNERS, type Peer } from "./peer.ts";
+import { SerialQueue } from "../../async/semaphore.ts";
+import { SandboxError } from "../../errors.ts";
+import { readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
+import type { Checkpoint, CheckpointEvery, CheckpointMemory } from "../../sandbox/exec.ts";
+import type { Recoverable } from "../../sandbox/lease.ts";
+import { Budget, type BudgetLease } from "../../server/budget.ts";
+import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS } from "../../server/limits.ts";
+import { MAX_MESSAGE_BYTES } from "../nats/message.ts";
+import { DamagedObjectError, ObjectBucket } from "../nats/object_bucket.ts";
+import { OWNERS, type Peer } from "../nats/peer.ts";
 
 /** When a checkpoint was taken. */
 export interface StateTime {

@@ -1,17 +1,23 @@
 import { hostname } from "node:os";
-import { abortable, Deadline } from "../async/abort.ts";
-import { sha256 } from "../hash.ts";
-import type { BranchingPool } from "../sandbox/exec.ts";
-import type { SandboxPool } from "../sandbox/pool.ts";
-import type { Profile } from "../sandbox/profile/profile.ts";
-import { PADDOCK_VERSION } from "../version.ts";
-import type { NatsBucket } from "./nats_client.ts";
+import { abortable, Deadline } from "../../async/abort.ts";
+import { sha256 } from "../../hash.ts";
+import type { BranchingPool } from "../../sandbox/exec.ts";
+import type { SandboxPool } from "../../sandbox/pool.ts";
+import type { Profile } from "../../sandbox/profile/profile.ts";
+import { PADDOCK_VERSION } from "../../version.ts";
+import type { NatsBucket } from "../nats/client.ts";
 import { NodeSessions } from "./node_sessions.ts";
-import { BEAT_MS, type NodeBeat, type NodeProperties, openNodesBucket } from "./nodes_bucket.ts";
-import { Peer, type PeerOptions } from "./peer.ts";
+import {
+  BEAT_MS,
+  type NodeBeat,
+  type NodeLoad,
+  type NodeProperties,
+  openNodesBucket,
+} from "../nodes_bucket.ts";
+import { Peer, type PeerOptions } from "../nats/peer.ts";
 import { SessionStates } from "./session_states.ts";
 import { SlotOffers } from "./slot_offers.ts";
-import { TOKEN } from "./subjects.ts";
+import { TOKEN } from "../nats/subjects.ts";
 
 /** Options of {@linkcode ClusterNode.start}. */
 export interface ClusterNodeOptions extends PeerOptions {
@@ -45,7 +51,7 @@ export interface ClusterNodeOptions extends PeerOptions {
 }
 
 /** Properties that do not change. */
-type FixedProperties = Omit<NodeProperties, "free" | "sessions" | "draining">;
+type FixedProperties = Omit<NodeProperties, keyof NodeLoad>;
 
 /** Milliseconds between two writes of the properties, and between two looks for what was abandoned. */
 const PUBLISH_MS = 2_000;
@@ -186,11 +192,13 @@ export class ClusterNode implements AsyncDisposable {
     await abortable(drained, limit.signal).catch(() => {}); // the sessions that are left end with the node
   }
 
-  #load(): Pick<NodeProperties, "free" | "sessions" | "draining"> {
+  #load(): NodeLoad {
     return {
       free: this.#offers.free,
       sessions: this.#sessions.size,
       draining: this.#sessions.isDraining,
+      execs: this.#sessions.execs,
+      invalid: this.invalid,
     };
   }
 

@@ -1,0 +1,133 @@
+import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
+import { toPublicError } from "../http/errors.ts";
+import type { LiveSession, LiveSessionOptions } from "./live_session.ts";
+import { SessionTools } from "./session_tools.ts";
+import { isSharedPool, parseSharedSettings, type SharedLease, type SharedSettings } from "./shared_pool.ts";
+
+/** What other servers are told of a session. */
+export interface ShareOptions
+  extends Pick<LiveSessionOptions, "limits" | "metadata" | "checkpointEvery" | "tools"> {
+  readonly ttlMs?: number | undefined;
+}
+
+/** A session of another server, and the options with which this one continues it. */
+export interface JoinedSession {
+  readonly lease: SessionLease;
+  readonly options: Pick<
+    LiveSessionOptions,
+    "createdAt" | "limits" | "metadata" | "checkpointEvery" | "tools" | "ttlMs"
+  >;
+}
+
+/** The sessions that several servers over one pool use, where the pool can do that. */
+export class SharedSessions {
+  readonly #pool: SessionPool;
+  readonly #stop: AbortSignal;
+  readonly #shared = new WeakMap<SessionLease, SharedLease>();
+  readonly #bySession = new WeakMap<LiveSession, SharedLease>();
+  /** Sessions of other servers that are being looked for. */
+  readonly #joining = new Map<string, Promise<LiveSession | undefined>>();
+
+  /** @param stop aborts when this server stops, after which sessions go on for the others */
+  constructor(pool: SessionPool, stop: AbortSignal) {
+    this.#pool = pool;
+    this.#stop = stop;
+  }
+
+  /** True if other servers can use the session. */
+  has(session: LiveSession): boolean {
+    return this.#bySession.has(session);
+  }
+
+  /** Lets other servers find the session of a lease. Returns the lease as it is if the pool cannot do that. */
+  async share(lease: SessionLease, options: ShareOptions): Promise<SessionLease> {
+    const pool = this.#pool;
+    if (!isSharedPool(pool)) return lease;
+    const { limits, metadata, checkpointEvery, tools, ttlMs } = options;
+    const settings: SharedSettings = {
+      createdAt: new Date(),
+      expiresAt: ttlMs === undefined ? undefined : new Date(Date.now() + ttlMs),
+      limits,
+      metadata,
+      checkpointEvery,
+      tools: tools?.specs,
+    };
+    try {
+      return this.#wrap(await pool.share(lease, settings));
+    } catch (error) {
+      await lease[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Returns the id by which all servers find the session of a lease, if it is shared. */
+  idOf(lease: SessionLease): string | undefined {
+    return this.#shared.get(lease)?.id;
+  }
+
+  /** Adds the session of a lease. */
+  add(session: LiveSession, lease: SessionLease): void {
+    const shared = this.#shared.get(lease);
+    if (shared) this.#bySession.set(session, shared);
+  }
+
+  /**
+   * Continues a session that another server has opened. Requests that need it at the same time get the same one.
+   *
+   * @throws {ServerError} `unavailable` if the pool cannot be reached.
+   */
+  async join(
+    id: string,
+    owner: string,
+    open: (joined: JoinedSession) => LiveSession,
+  ): Promise<LiveSession | undefined> {
+    const key = JSON.stringify([owner, id]);
+    const joining = this.#joining.getOrInsertComputed(key, async () => {
+      const joined = await this.#find(id, owner);
+      return joined && open(joined);
+    });
+    try {
+      return await joining;
+    } finally {
+      this.#joining.delete(key);
+    }
+  }
+
+  /** Makes this server the last one that has used a session, so that the end of the session ends it for all. */
+  async claim(session: LiveSession): Promise<void> {
+    try {
+      await this.#bySession.get(session)?.claim();
+    } catch (error) {
+      throw toPublicError(error);
+    }
+  }
+
+  async #find(id: string, owner: string): Promise<JoinedSession | undefined> {
+    const pool = this.#pool;
+    if (!isSharedPool(pool)) return undefined;
+    try {
+      const found = await pool.join(id, owner);
+      const settings = found && parseSharedSettings(found.settings);
+      if (!found || !settings) return undefined;
+      const { expiresAt, tools, ...options } = settings;
+      const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - Date.now());
+      return {
+        lease: this.#wrap(found.lease),
+        options: { ...options, tools: tools && new SessionTools(tools), ttlMs },
+      };
+    } catch (error) {
+      throw toPublicError(error);
+    }
+  }
+
+  /** Returns a lease whose session goes on for other servers when this one stops. */
+  #wrap(shared: SharedLease): SessionLease {
+    const lease = {
+      session: shared.session,
+      [Symbol.asyncDispose]: async () =>
+        await (this.#stop.aborted ? shared.leave() : shared[Symbol.asyncDispose]()),
+    };
+    this.#shared.set(lease, shared);
+    return lease;
+  }
+}
