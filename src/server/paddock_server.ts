@@ -18,6 +18,7 @@ import { errorReporter } from "./http/errors.ts";
 import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
 import { type RolloutOffer, RolloutService } from "./rollouts/rollout_service.ts";
+import { isSharedPool } from "./sessions/shared_pool.ts";
 import { type HibernationSettings, SessionService } from "./sessions/session_service.ts";
 import type { ViewerOptions } from "../viewer/viewer_app.tsx";
 
@@ -210,9 +211,9 @@ function openHibernation(
   { afterMs, ...limits }: HibernationLimits,
   { metrics, owners }: { metrics: Metrics; owners: number | undefined },
 ): HibernationSettings {
-  if (!isBranchingPool(pool)) {
+  if (!isBranchingPool(pool) || isSharedPool(pool)) {
     throw new TypeError(
-      "Cannot let sessions hibernate as 'pool' must be one whose sessions have checkpoints",
+      "Cannot let sessions hibernate as 'pool' must be one whose sessions have checkpoints, and not of a cluster",
     );
   }
   const store = new HibernationStore({ ...limits, owners });

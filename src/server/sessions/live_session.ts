@@ -33,7 +33,7 @@ export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused">
    */
   readonly id?: string | undefined;
   /**
-   * Time of its start, if another server has opened it.
+   * Time of its start.
    *
    * @default now
    */
@@ -64,6 +64,8 @@ export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused">
    * @default no limit
    */
   readonly ttlMs?: number | undefined;
+  /** End of its life, if another server has opened it. It excludes `ttlMs`. */
+  readonly expiresAt?: Date | undefined;
   /** Limits of the profile, in bytes. */
   readonly poolLimits?: SessionPool["limits"];
   readonly metrics: Metrics;
@@ -103,8 +105,7 @@ export class LiveSession implements AsyncDisposable {
   #loss: Pick<ExecResult, "restarted" | "restoredFrom"> = {};
 
   constructor(options: LiveSessionOptions) {
-    const { owner, record, ttlMs } = options;
-    const isNew = !record && !options.createdAt;
+    const { owner, record, ttlMs, expiresAt } = options;
     this.id = options.id ?? record?.id ?? createSessionId();
     this.owner = owner;
     this.name = options.name;
@@ -121,7 +122,8 @@ export class LiveSession implements AsyncDisposable {
       use: (work) => this.#useFiles(work),
     });
     this.life = new SessionLife({ ...options, isPaused: record?.isPaused }, () => this.describe());
-    if (ttlMs !== undefined) this.life.endAfter(ttlMs, isNew ? this.createdAt : new Date());
+    if (expiresAt) this.life.endAfter(Math.max(0, expiresAt.getTime() - Date.now()));
+    else if (ttlMs !== undefined) this.life.endAfter(ttlMs, this.createdAt);
   }
 
   /** Bytes of output that its programs may write, if its pool has such a limit. */

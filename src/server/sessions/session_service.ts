@@ -289,12 +289,13 @@ export class SessionService implements AsyncDisposable {
 
   #add(
     start: LeasedInterpreter,
-    options: OpenOptions & Pick<LiveSessionOptions, "createdAt">,
+    options: OpenOptions & Pick<LiveSessionOptions, "createdAt" | "expiresAt">,
   ): LiveSession {
-    const { ttlMs, idleMs = ttlMs === undefined ? this.#options.idleMs : Infinity } = options;
-    const { spareMs = ttlMs === undefined ? undefined : this.#options.idleMs } = options;
+    const hasEnd = options.ttlMs !== undefined || options.expiresAt !== undefined;
+    const { idleMs = hasEnd ? Infinity : this.#options.idleMs } = options;
+    const { spareMs = hasEnd ? this.#options.idleMs : undefined } = options;
     const { lease } = start;
-    const session = this.#make({ ...options, id: this.#shared.idOf(lease), start, idleMs, spareMs });
+    const session = this.#make({ ...options, ...this.#shared.identityOf(lease), start, idleMs, spareMs });
     this.#awake.add(session);
     this.#shared.add(session, lease);
     return session;
@@ -311,11 +312,11 @@ export class SessionService implements AsyncDisposable {
 
   #continue(saved: SavedSession, { store }: HibernationSettings): void {
     const { record } = saved;
-    const { expiresAt, idleMs = Infinity } = record;
-    const ttlMs = expiresAt === undefined ? undefined : Math.max(0, Date.parse(expiresAt) - Date.now());
+    const { idleMs = Infinity } = record;
+    const expiresAt = record.expiresAt === undefined ? undefined : new Date(record.expiresAt);
     const tools = record.tools && new SessionTools(sessionToolsSchema.parse(record.tools));
     const start = store.adopt(saved, () => session.describe());
-    const options = { record, start, ttlMs, idleMs, tools, createdAt: undefined, attachment: undefined };
+    const options = { record, start, expiresAt, idleMs, tools, createdAt: undefined, attachment: undefined };
     const session = this.#make({ ...record, ...options });
     this.#byId.set(session.id, session);
     if (record.name !== undefined) this.#named.add(record.name, session);

@@ -15,7 +15,7 @@ export interface JoinedSession {
   readonly lease: SessionLease;
   readonly options: Pick<
     LiveSessionOptions,
-    "createdAt" | "limits" | "metadata" | "checkpointEvery" | "tools" | "ttlMs"
+    "createdAt" | "expiresAt" | "limits" | "metadata" | "checkpointEvery" | "tools"
   >;
 }
 
@@ -23,7 +23,7 @@ export interface JoinedSession {
 export class SharedSessions {
   readonly #pool: SessionPool;
   readonly #stop: AbortSignal;
-  readonly #shared = new WeakMap<SessionLease, SharedLease>();
+  readonly #shared = new WeakMap<SessionLease, { readonly lease: SharedLease; readonly createdAt: Date }>();
   readonly #bySession = new WeakMap<LiveSession, SharedLease>();
   /** Sessions of other servers that are being looked for. */
   readonly #joining = new Map<string, Promise<LiveSession | undefined>>();
@@ -44,31 +44,33 @@ export class SharedSessions {
     const pool = this.#pool;
     if (!isSharedPool(pool)) return lease;
     const { limits, metadata, checkpointEvery, tools, ttlMs } = options;
+    const createdAt = new Date();
     const settings: SharedSettings = {
-      createdAt: new Date(),
-      expiresAt: ttlMs === undefined ? undefined : new Date(Date.now() + ttlMs),
+      createdAt,
+      expiresAt: ttlMs === undefined ? undefined : new Date(createdAt.getTime() + ttlMs),
       limits,
       metadata,
       checkpointEvery,
       tools: tools?.specs,
     };
     try {
-      return this.#wrap(await pool.share(lease, settings));
+      return this.#wrap(await pool.share(lease, settings), createdAt);
     } catch (error) {
       await lease[Symbol.asyncDispose]();
       throw error;
     }
   }
 
-  /** Returns the id by which all servers find the session of a lease, if it is shared. */
-  idOf(lease: SessionLease): string | undefined {
-    return this.#shared.get(lease)?.id;
+  /** Returns the id by which all servers find the session of a lease, and the time of its start, if it is shared. */
+  identityOf(lease: SessionLease): Pick<LiveSessionOptions, "id" | "createdAt"> {
+    const shared = this.#shared.get(lease);
+    return shared ? { id: shared.lease.id, createdAt: shared.createdAt } : {};
   }
 
   /** Adds the session of a lease. */
   add(session: LiveSession, lease: SessionLease): void {
     const shared = this.#shared.get(lease);
-    if (shared) this.#bySession.set(session, shared);
+    if (shared) this.#bySession.set(session, shared.lease);
   }
 
   /**
@@ -109,11 +111,10 @@ export class SharedSessions {
       const found = await pool.join(id, owner);
       const settings = found && parseSharedSettings(found.settings);
       if (!found || !settings) return undefined;
-      const { expiresAt, tools, ...options } = settings;
-      const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - Date.now());
+      const tools = settings.tools && new SessionTools(settings.tools);
       return {
-        lease: this.#wrap(found.lease),
-        options: { ...options, tools: tools && new SessionTools(tools), ttlMs },
+        lease: this.#wrap(found.lease, settings.createdAt),
+        options: { ...settings, tools },
       };
     } catch (error) {
       throw toPublicError(error);
@@ -121,13 +122,13 @@ export class SharedSessions {
   }
 
   /** Returns a lease whose session goes on for other servers when this one stops. */
-  #wrap(shared: SharedLease): SessionLease {
+  #wrap(shared: SharedLease, createdAt: Date): SessionLease {
     const lease = {
       session: shared.session,
       [Symbol.asyncDispose]: async () =>
         await (this.#stop.aborted ? shared.leave() : shared[Symbol.asyncDispose]()),
     };
-    this.#shared.set(lease, shared);
+    this.#shared.set(lease, { lease: shared, createdAt });
     return lease;
   }
 }
