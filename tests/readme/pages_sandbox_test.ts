@@ -113,3 +113,21 @@ Deno.test({
     assertStringIncludes(shown, "submission.csv\n  test.csv\n  train.csv\n"); // without the answers
   },
 });
+
+Deno.test({
+  name: "docs/cli.md, Completion: the scripts are written",
+  ignore: !posix,
+  async fn() {
+    await using clone = await Clone.create();
+    const command = block("Completion", "sh");
+    const folders = [...command.matchAll(/> (~.*)\/[^/]+$/gm)].map(([, folder]) => folder);
+    assertEquals(folders.length, 3);
+    const setUp = [
+      `export HOME="$PWD"; mkdir -p ${folders.join(" ")}`,
+      'paddock() { "$DENO" run -A --quiet "$ROOT/src/cli.ts" "$@"; }',
+      "",
+    ].join("\n");
+    const show = "cat ~/.zfunc/_paddock";
+    assertStringIncludes(await clone.run("sh", "-euc", `${setUp}${command}${show}`), "#compdef paddock");
+  },
+});

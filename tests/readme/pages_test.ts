@@ -1,6 +1,9 @@
+import { Validator } from "@cfworker/json-schema";
 import { assertEquals } from "@std/assert";
+import { parse } from "@std/jsonc";
+import SCHEMA from "../../docs/paddock.schema.json" with { type: "json" };
 import { PADDOCK_VERSION } from "../../src/version.ts";
-import { BLOCKS, PAGES, ROOT, TESTED_ELSEWHERE, TEXTS } from "./pages.ts";
+import { block, BLOCKS, PAGES, ROOT, TESTED_ELSEWHERE, TEXTS } from "./pages.ts";
 
 Deno.test("each page of docs/ is listed", async () => {
   const files = await Array.fromAsync(Deno.readDir(new URL("docs", ROOT)));
@@ -17,6 +20,13 @@ Deno.test("pages name the packages of this version", () => {
     `paddock-${PADDOCK_VERSION}`,
     `paddock-paddock-${PADDOCK_VERSION}`,
   ]);
+});
+
+Deno.test("docs/cli.md, Configuration file: the file has keys of the schema only", () => {
+  const validator = new Validator(JSON.parse(JSON.stringify(SCHEMA)));
+  const config = parse(block("Configuration file", "jsonc"));
+  assertEquals(validator.validate(config).errors, []);
+  assertEquals(validator.validate({ serve: { maxSession: 1 } }).valid, false);
 });
 
 /** Paths in other repositories. */
@@ -56,6 +66,8 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "Over HTTP: sh",
     "Clients: python",
     "On the command line: json",
+    "Configuration file: jsonc",
+    "Completion: sh",
     "Start: sh", // deno task cluster starts the same processes
     "E2B: sh",
     "E2B: sh",
@@ -77,6 +89,7 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "Training: sh",
     "A stream over HTTP: sh",
     "A stream over HTTP: sh",
+    "A stream over HTTP: python",
     "Start: sh",
     "Episodes: sh",
     "TypeScript client: ts",

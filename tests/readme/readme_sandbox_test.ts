@@ -264,8 +264,9 @@ Deno.test({
 });
 
 Deno.test({
-  name: `docs/rollouts.md, A stream over HTTP: curl reads a rollout (fake model server)${CURL.note}`,
-  ignore: !posix || CURL.missing,
+  name:
+    `docs/rollouts.md, A stream over HTTP: curl and Python read a rollout (fake model server)${CURL.note}`,
+  ignore: !posix || CURL.missing || PYTHON.missing,
   async fn() {
     await using clone = await Clone.create();
     const { tokenizer: model, config } = tinyTokenizerFiles();
@@ -280,6 +281,18 @@ Deno.test({
     const events = await clone.run("sh", "-euc", request);
     assertEquals([...events.matchAll(/^event: episode\ndata: \{"group":"product","row":/gm)].length, 8);
     assertStringIncludes(events, 'event: end\ndata: {"episodes":8,"stopped":false}');
+    const python = await clone.write(
+      "stream.py",
+      [
+        "from paddock import Client",
+        `url, policy, batch, version = ${JSON.stringify(serving.url)}, "sglang:${server.url}", [], 1`,
+        'tasks = [{"id": "product", "query": "What is 6 times 7?", "answer": "42"}]',
+        "train = lambda rows: len(rows) == 8",
+        block("A stream over HTTP", "python"),
+        "print(len(batch), version)",
+      ].join("\n"),
+    );
+    assertEquals(await clone.run("python3", python), "8 2\n");
   },
 });
 
