@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { TempFolder } from "../temp_folder.ts";
-import { openViewer, readPage } from "./read_page.ts";
+import { openViewer, readIndexedPage, readPage } from "./read_page.ts";
 import { rowOf } from "./saved_rows.ts";
 
 Deno.test("an episode shows its calls, rewards, images, log-probabilities and a link to each turn", async () => {
@@ -109,7 +109,7 @@ Deno.test("an episode of 50 MB has a page of less than a megabyte", async () => 
     }\n`,
   });
   const viewer = await openViewer(folder);
-  assertEquals((await readPage(viewer, "/runs/a.jsonl")).status, 200);
+  assertEquals((await readIndexedPage(viewer, "/runs/a.jsonl")).status, 200);
   const { text } = await readPage(viewer, "/runs/a.jsonl/episodes/1");
   assert(text.length < 1024 * 1024 * 2, `${text.length}`);
   assertStringIncludes(text, "more characters");
@@ -159,7 +159,7 @@ Deno.test("a page of an episode of any size is small, with long texts too", asyn
   const viewer = await openViewer(folder);
   for (const episode of [1, 2]) {
     for (const [query, megabytes] of [["", 1], ["?all=1", 3]] as const) {
-      const { text } = await readPage(viewer, `/runs/a.jsonl/episodes/${episode}${query}`);
+      const { text } = await readIndexedPage(viewer, `/runs/a.jsonl/episodes/${episode}${query}`);
       assert(text.length < megabytes * 1024 ** 2, `episode ${episode}${query}: ${text.length}`);
     }
   }
