@@ -39,7 +39,7 @@ export const Code: FC<{ code: string; language: string; limit?: number | undefin
   <pre
     class="code"
     tabindex={0}
-    role="region"
+    role="group"
     aria-label={`Code${language ? `: ${language.slice(0, 20)}` : ""}`}
   ><code>
     {codeTokens(code.slice(0, limit), language).map(({ kind, text }) =>
