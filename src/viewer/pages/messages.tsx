@@ -282,7 +282,7 @@ const CallLine: FC<{ call: CallView; hasTurn: boolean }> = ({ call, hasTurn }) =
           {[...hasTurn ? [`turn ${turn}`] : [], formatMs(durationMs ?? 0), ...notes].join(" · ")}
         </span>
       </p>
-      {display.map((bundle) => <ShownObject bundle={bundle} />)}
+      <Bounded items={display} render={(bundle) => <ShownObject bundle={bundle} />} />
     </div>
   );
 };
