@@ -205,6 +205,11 @@ Deno.test("an episode that was opened from a search has the found text marked, a
   const viewer = await openViewer(folder);
   const { text } = await readPage(viewer, `/runs/a.jsonl/episodes/1?text=${encodeURIComponent("a<b>")}`);
   assertEquals(text.match(/<mark>a&lt;b&gt;<\/mark>/g)?.length, 2);
+  const call = encodeURIComponent("print('a");
+  assertStringIncludes(
+    (await readPage(viewer, `/runs/a.jsonl/episodes/1?text=${call}`)).text,
+    "<code><mark>print(&#39;a</mark>&lt;b&gt;", // it begins in the name of a function and ends in a string
+  );
   assertEquals((await readPage(viewer, "/runs/a.jsonl/episodes/1")).text.includes("<mark>"), false);
 });
 

@@ -32,22 +32,27 @@ const Remainder: FC<{ text: string; limit: number }> = ({ text, limit }) =>
     ? <span class="more">{`… ${formatNumber(text.length - limit)} more characters`}</span>
     : null;
 
-/** Code with colours. */
+/** Code with colours; without them if it has the marked text, which may span several of its tokens. */
 export const Code: FC<{ code: string; language: string; limit?: number | undefined }> = (
   { code, language, limit = SHOWN_CHARACTERS },
-) => (
-  <pre
-    class="code"
-    tabindex={0}
-    role="group"
-    aria-label={`Code${language ? `: ${language.slice(0, 20)}` : ""}`}
-  ><code>
-    {codeTokens(code.slice(0, limit), language).map(({ kind, text }) =>
-      kind === "plain" ? <Visible text={text} /> : <span class={`c-${kind}`}><Visible text={text} /></span>
-    )}
-    <Remainder text={code} limit={limit} />
-  </code></pre>
-);
+) => {
+  const marked = useContext(MarkedText);
+  const shown = code.slice(0, limit);
+  const isMarked = marked !== undefined && shown.includes(marked);
+  return (
+    <pre
+      class="code"
+      tabindex={0}
+      role="group"
+      aria-label={language === "" ? "Code" : `Code: ${plainLabel(language, 20)}`}
+    ><code>
+      {codeTokens(shown, isMarked ? "" : language).map(({ kind, text }) =>
+        kind === "plain" ? <Visible text={text} /> : <span class={`c-${kind}`}><Visible text={text} /></span>
+      )}
+      <Remainder text={code} limit={limit} />
+    </code></pre>
+  );
+};
 
 /** Text with its hidden characters as codes, and what was searched for marked. */
 const Visible: FC<{ text: string }> = ({ text }) => {
