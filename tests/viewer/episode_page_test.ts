@@ -213,6 +213,15 @@ Deno.test("an episode that was opened from a search has the found text marked, a
   assertEquals((await readPage(viewer, "/runs/a.jsonl/episodes/1")).text.includes("<mark>"), false);
 });
 
+Deno.test("of a text with very many found places, only the first are marked", async () => {
+  await using folder = await TempFolder.of({
+    "a.jsonl": rowOf({ messages: [{ role: "user", content: "x".repeat(15_000) }] }),
+  });
+  const { text } = await readPage(await openViewer(folder), "/runs/a.jsonl/episodes/1?text=x");
+  assertEquals(text.match(/<mark>x<\/mark>/g)?.length, 500);
+  assertEquals(text.replace(/<[^>]*>/g, "").match(/x+/g)?.some((run) => run.length === 15_000), true);
+});
+
 Deno.test("the reasoning in a <think> block can be folded, and the rest follows it", async () => {
   const replies = ["<think>\nsix\n</think>\n\nseven", "<think>never closed", "no <think>block</think>"];
   await using folder = await TempFolder.of({

@@ -54,20 +54,21 @@ export const Code: FC<{ code: string; language: string; limit?: number | undefin
   );
 };
 
+/** Places of a text that are marked. */
+const MAX_MARKS = 500;
+
 /** Text with its hidden characters as codes, and what was searched for marked. */
 const Visible: FC<{ text: string }> = ({ text }) => {
   const marked = useContext(MarkedText);
-  if (marked === undefined || !text.includes(marked)) return <>{visiblePieces(text)}</>;
-  return (
-    <>
-      {text.split(marked).map((part, at) => (
-        <>
-          {at > 0 && <mark>{visiblePieces(marked)}</mark>}
-          {visiblePieces(part)}
-        </>
-      ))}
-    </>
-  );
+  const pieces: Child[] = [];
+  let from = 0;
+  for (let marks = 0; marked !== undefined && marks < MAX_MARKS; marks++) {
+    const at = text.indexOf(marked, from);
+    if (at === -1) break;
+    pieces.push(visiblePieces(text.slice(from, at)), <mark>{visiblePieces(marked)}</mark>);
+    from = at + marked.length;
+  }
+  return <>{pieces}{visiblePieces(text.slice(from))}</>;
 };
 
 /** Returns the text with each run of hidden characters as codes. */
