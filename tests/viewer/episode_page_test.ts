@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { TempFolder } from "../temp_folder.ts";
-import { openViewer, readPage } from "./read_page.ts";
+import { openViewer, readIndexedPage, readPage } from "./read_page.ts";
 import { rowOf } from "./saved_rows.ts";
 
 Deno.test("an episode shows its calls, rewards, images, log-probabilities and a link to each turn", async () => {
@@ -109,7 +109,7 @@ Deno.test("an episode of 50 MB has a page of less than a megabyte", async () => 
     }\n`,
   });
   const viewer = await openViewer(folder);
-  assertEquals((await readPage(viewer, "/runs/a.jsonl")).status, 200);
+  assertEquals((await readIndexedPage(viewer, "/runs/a.jsonl")).status, 200);
   const { text } = await readPage(viewer, "/runs/a.jsonl/episodes/1");
   assert(text.length < 1024 * 1024 * 2, `${text.length}`);
   assertStringIncludes(text, "more characters");
@@ -159,7 +159,7 @@ Deno.test("a page of an episode of any size is small, with long texts too", asyn
   const viewer = await openViewer(folder);
   for (const episode of [1, 2]) {
     for (const [query, megabytes] of [["", 1], ["?all=1", 3]] as const) {
-      const { text } = await readPage(viewer, `/runs/a.jsonl/episodes/${episode}${query}`);
+      const { text } = await readIndexedPage(viewer, `/runs/a.jsonl/episodes/${episode}${query}`);
       assert(text.length < megabytes * 1024 ** 2, `episode ${episode}${query}: ${text.length}`);
     }
   }
@@ -205,7 +205,21 @@ Deno.test("an episode that was opened from a search has the found text marked, a
   const viewer = await openViewer(folder);
   const { text } = await readPage(viewer, `/runs/a.jsonl/episodes/1?text=${encodeURIComponent("a<b>")}`);
   assertEquals(text.match(/<mark>a&lt;b&gt;<\/mark>/g)?.length, 2);
+  const call = encodeURIComponent("print('a");
+  assertStringIncludes(
+    (await readPage(viewer, `/runs/a.jsonl/episodes/1?text=${call}`)).text,
+    "<code><mark>print(&#39;a</mark>&lt;b&gt;", // it begins in the name of a function and ends in a string
+  );
   assertEquals((await readPage(viewer, "/runs/a.jsonl/episodes/1")).text.includes("<mark>"), false);
+});
+
+Deno.test("of a text with very many found places, only the first are marked", async () => {
+  await using folder = await TempFolder.of({
+    "a.jsonl": rowOf({ messages: [{ role: "user", content: "x".repeat(15_000) }] }),
+  });
+  const { text } = await readPage(await openViewer(folder), "/runs/a.jsonl/episodes/1?text=x");
+  assertEquals(text.match(/<mark>x<\/mark>/g)?.length, 500);
+  assertEquals(text.replace(/<[^>]*>/g, "").match(/x+/g)?.some((run) => run.length === 15_000), true);
 });
 
 Deno.test("the reasoning in a <think> block can be folded, and the rest follows it", async () => {

@@ -26,6 +26,7 @@ Deno.test("hostile content in any field is shown as text", async () => {
         content: `\`\`\`${HOSTILE}\n${HOSTILE}\n\`\`\``,
         tool_calls: [{ name: HOSTILE, arguments: evil }],
       },
+      { role: "assistant", content: "```\u202e\u2066js\u{e0041}\nx\n```" },
       { role: "tool", content: [{ type: "image", data: HOSTILE, mime_type: "image/png", name: HOSTILE }] },
       {
         role: "tool",

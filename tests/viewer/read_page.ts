@@ -18,3 +18,11 @@ export async function readPage(
   const response = await viewer.request(path);
   return { status: response.status, text: await response.text(), headers: response.headers };
 }
+
+/** Requests a page again until its file is read. */
+export async function readIndexedPage(viewer: Viewer, path: string): ReturnType<typeof readPage> {
+  for (;;) {
+    const page = await readPage(viewer, path);
+    if (page.status !== 202) return page;
+  }
+}

@@ -29,7 +29,7 @@ export function parsePlace(parameters: URLSearchParams): EpisodePlace {
   };
 }
 
-/** Returns the parameters of a list with those of a place, with `?`; the empty text if there are none. */
+/** Returns the parameters of a list with those of a place, after `?`. */
 export function toPlaceSearch(search: string, { message, turn, token, all }: Partial<EpisodePlace>): string {
   const parameters = new URLSearchParams(search);
   if (message) parameters.set("message", `${message}`);

@@ -57,7 +57,7 @@ export const EpisodePage: FC<EpisodePageProps> = (props) => {
       </MarkedText.Provider>
       <p class="note">
         Keys: ← and → open the previous and the next episode, j and k go to the next and previous turn, c
-        copies the text of the turn, e opens or closes all that can be unfolded, r opens the raw JSON.
+        copies the text of the turn, e unfolds or folds all parts, r opens the raw JSON.
       </p>
       <p class="note" id="key-status" role="status"></p>
     </Page>
@@ -171,6 +171,9 @@ const Damaged: FC<{ episode: DamagedRow }> = ({ episode }) => (
   </>
 );
 
+/** Failures of an episode that are shown; a row for a trainer may have several. */
+const SHOWN_ERRORS = 20;
+
 const Ending: FC<{ run: OpenRun; row: number; episode: EpisodeView }> = (
   { run: { table }, row, episode },
 ) => {
@@ -217,7 +220,7 @@ const Ending: FC<{ run: OpenRun; row: number; episode: EpisodeView }> = (
           <SafeText text={unscored} limit={2_000} />
         </p>
       )}
-      {errors.map(({ boundary, name, message }) => (
+      {errors.slice(0, SHOWN_ERRORS).map(({ boundary, name, message }) => (
         <p class="bad">
           {"Failed at "}
           <SafeText text={`${boundary}: ${name}: ${message}`} limit={4_000} />

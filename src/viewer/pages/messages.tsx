@@ -29,10 +29,10 @@ export const Chat: FC<ChatProps> = ({ episode, limits, range, hrefFrom, hasAncho
   const calls = Map.groupBy(episode.calls, ({ turn }) => turn);
   const placed = new Set(turnOf.values());
   const others = episode.calls.filter(({ turn }) => !placed.has(turn));
-  const pager = <MessagePager count={episode.messages.length} range={range} hrefFrom={hrefFrom} />;
+  const pager = { count: episode.messages.length, range, hrefFrom };
   return (
     <>
-      {pager}
+      <MessagePager {...pager} label="Messages" />
       <ol class="chat">
         {episode.messages.slice(range.from, range.to).map((message, at) => {
           const turn = turnOf.get(range.from + at);
@@ -47,7 +47,7 @@ export const Chat: FC<ChatProps> = ({ episode, limits, range, hrefFrom, hasAncho
           );
         })}
       </ol>
-      {pager}
+      <MessagePager {...pager} label="Messages, at their end" />
       {others.length > 0 && (
         <section>
           <h3>Tool calls of other turns</h3>
@@ -59,11 +59,11 @@ export const Chat: FC<ChatProps> = ({ episode, limits, range, hrefFrom, hasAncho
 };
 
 /** Links to other pages of the messages, if there are more than one. */
-const MessagePager: FC<{ count: number; range: MessageRange; hrefFrom: (message: number) => string }> = (
-  { count, range, hrefFrom },
-) =>
+const MessagePager: FC<
+  { count: number; range: MessageRange; hrefFrom: (message: number) => string; label: string }
+> = ({ count, range, hrefFrom, label }) =>
   range.to - range.from >= count ? null : (
-    <nav class="pager" aria-label="Messages">
+    <nav class="pager" aria-label={label}>
       {range.from > 0 && <a href={hrefFrom(0)}>First messages</a>}
       {range.from > 0 && <a href={hrefFrom(previousFrom(range))}>Earlier messages</a>}
       <span>
@@ -163,7 +163,7 @@ const TurnFacts: FC<{ turn: TurnView; hasAnchor: boolean }> = (
 const MessageText: FC<{ text: string; isTool: boolean; limit: number }> = ({ text, isTool, limit }) =>
   isTool
     ? (
-      <pre class="output" tabindex={0} role="region" aria-label="Output">
+      <pre class="output" tabindex={0} role="group" aria-label="Output">
         <SafeText text={text} limit={limit} />
       </pre>
     )
@@ -282,7 +282,7 @@ const CallLine: FC<{ call: CallView; hasTurn: boolean }> = ({ call, hasTurn }) =
           {[...hasTurn ? [`turn ${turn}`] : [], formatMs(durationMs ?? 0), ...notes].join(" · ")}
         </span>
       </p>
-      {display.map((bundle) => <ShownObject bundle={bundle} />)}
+      <Bounded items={display} render={(bundle) => <ShownObject bundle={bundle} />} />
     </div>
   );
 };

@@ -32,37 +32,43 @@ const Remainder: FC<{ text: string; limit: number }> = ({ text, limit }) =>
     ? <span class="more">{`… ${formatNumber(text.length - limit)} more characters`}</span>
     : null;
 
-/** Code with colours. */
+/** Code with colours; without them if it has the marked text, which may span several of its tokens. */
 export const Code: FC<{ code: string; language: string; limit?: number | undefined }> = (
   { code, language, limit = SHOWN_CHARACTERS },
-) => (
-  <pre
-    class="code"
-    tabindex={0}
-    role="region"
-    aria-label={`Code${language ? `: ${language.slice(0, 20)}` : ""}`}
-  ><code>
-    {codeTokens(code.slice(0, limit), language).map(({ kind, text }) =>
-      kind === "plain" ? <Visible text={text} /> : <span class={`c-${kind}`}><Visible text={text} /></span>
-    )}
-    <Remainder text={code} limit={limit} />
-  </code></pre>
-);
+) => {
+  const marked = useContext(MarkedText);
+  const shown = code.slice(0, limit);
+  const isMarked = marked !== undefined && shown.includes(marked);
+  return (
+    <pre
+      class="code"
+      tabindex={0}
+      role="group"
+      aria-label={language === "" ? "Code" : `Code: ${plainLabel(language, 20)}`}
+    ><code>
+      {codeTokens(shown, isMarked ? "" : language).map(({ kind, text }) =>
+        kind === "plain" ? <Visible text={text} /> : <span class={`c-${kind}`}><Visible text={text} /></span>
+      )}
+      <Remainder text={code} limit={limit} />
+    </code></pre>
+  );
+};
+
+/** Places of a text that are marked. */
+const MAX_MARKS = 500;
 
 /** Text with its hidden characters as codes, and what was searched for marked. */
 const Visible: FC<{ text: string }> = ({ text }) => {
   const marked = useContext(MarkedText);
-  if (marked === undefined || !text.includes(marked)) return <>{visiblePieces(text)}</>;
-  return (
-    <>
-      {text.split(marked).map((part, at) => (
-        <>
-          {at > 0 && <mark>{visiblePieces(marked)}</mark>}
-          {visiblePieces(part)}
-        </>
-      ))}
-    </>
-  );
+  const pieces: Child[] = [];
+  let from = 0;
+  for (let marks = 0; marked !== undefined && marks < MAX_MARKS; marks++) {
+    const at = text.indexOf(marked, from);
+    if (at === -1) break;
+    pieces.push(visiblePieces(text.slice(from, at)), <mark>{visiblePieces(marked)}</mark>);
+    from = at + marked.length;
+  }
+  return <>{pieces}{visiblePieces(text.slice(from))}</>;
 };
 
 /** Returns the text with each run of hidden characters as codes. */

@@ -54,7 +54,7 @@ export const Tokens: FC<TokensProps> = (
         )}
         {tokenizer !== undefined && <span class="token m0 special">special</span>}
       </p>
-      <div class="tokens" dir="ltr" tabindex={0} role="region" aria-label="Tokens">
+      <div class="tokens" dir="ltr" tabindex={0} role="group" aria-label="Tokens">
         {Array.from(
           { length: end - start },
           (_, offset) => (
