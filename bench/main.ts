@@ -12,6 +12,7 @@ import { parseWholeNumber } from "../src/cli/options.ts";
 import { writeText } from "../src/cli/output.ts";
 import { detectLayers } from "../src/sandbox/process/layers.ts";
 import { chaosRows } from "./chaos/chaos_rows.ts";
+import { clientRows } from "./client_rows.ts";
 import { compareReports, formatComparison, readReport, type Report } from "./comparison.ts";
 import { checkRows } from "./check_rows.ts";
 import { checkpointRows } from "./checkpoint_rows.ts";
@@ -64,7 +65,7 @@ const BENCH_PARTS = {
   envs: [envRows, vectorRows],
   training: [trainingRows],
   edge: [edgeRows],
-  server: [overheadRows, loadRows],
+  server: [overheadRows, clientRows, loadRows],
   grade: [gradeRows],
   check: [checkRows],
   "math-verify": [mathVerifyRows],

@@ -131,7 +131,8 @@ export async function countLoops(
   return rates.reduce((sum, rate) => sum + Number(rate), 0);
 }
 
-async function runNatively(python: string, args: readonly string[]): Promise<string> {
+/** Runs a program of Python, given with its arguments, and returns its output. */
+export async function runNatively(python: string, args: readonly string[]): Promise<string> {
   const { success, stdout } = await new Deno.Command(python, {
     args: ["-I", "-c", ...args],
     stdin: "null",

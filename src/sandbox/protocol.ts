@@ -291,6 +291,17 @@ export function join(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
+/** A frame with a larger payload can be passed on before all of it has arrived. */
+const LARGE_BYTES = 64 * 1024;
+
+/** The beginning of a frame. `bytes` has its head and is valid until the next call of the splitter. */
+export interface StartedFrame {
+  readonly session: number;
+  readonly bytes: Uint8Array;
+  /** Number of its bytes that have not arrived yet. */
+  readonly restBytes: number;
+}
+
 /** Splits a byte stream into frames. The pieces may have any length. */
 export class FrameSplitter {
   #pending = new Uint8Array(0);
@@ -320,6 +331,23 @@ export class FrameSplitter {
       bytes = bytes.subarray(end);
     }
     this.#store(bytes);
+  }
+
+  /** The frame that has started, if its payload is large. */
+  get started(): StartedFrame | undefined {
+    if (this.#pendingBytes < FRAME_HEAD_BYTES) return undefined;
+    const payloadBytes = payloadLength(this.#pending);
+    if (payloadBytes <= LARGE_BYTES) return undefined;
+    return {
+      session: new DataView(this.#pending.buffer, 0, FRAME_HEAD_BYTES).getUint16(4, true),
+      bytes: this.#pending.subarray(0, this.#pendingBytes),
+      restBytes: FRAME_HEAD_BYTES + payloadBytes - this.#pendingBytes,
+    };
+  }
+
+  /** Forgets the frame that has started. The next piece must begin after its end. */
+  dropStarted(): void {
+    this.#pendingBytes = 0;
   }
 
   #append(piece: Uint8Array): Uint8Array {

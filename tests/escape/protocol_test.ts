@@ -251,6 +251,22 @@ Deno.test("FrameSplitter reassembles frames from any pieces", () => {
   }
 });
 
+Deno.test("FrameSplitter hands over the beginning of a large frame, and continues after its end", () => {
+  const large = frame("stdout", "x".repeat(100_000));
+  const splitter = new FrameSplitter();
+  const kinds = (bytes: Uint8Array) => [...splitter.push(bytes)].map(({ kind }) => kind);
+  assertEquals(kinds(concat(frame("stderr", "abc"), large.subarray(0, 5))), [FrameKind.stderr]);
+  assertEquals(splitter.started, undefined); // its head has not arrived
+  assertEquals(kinds(large.subarray(5, 1_000)), []);
+  const { bytes, restBytes } = splitter.started ?? {};
+  assertEquals([bytes, restBytes], [large.subarray(0, 1_000), large.length - 1_000]);
+  splitter.dropStarted();
+  assertEquals(splitter.started, undefined);
+  assertEquals(kinds(frame("result")), [FrameKind.result]);
+  assertEquals(kinds(frame("stdout", "x".repeat(60_000)).subarray(0, 100)), []);
+  assertEquals(splitter.started, undefined); // it is not large
+});
+
 Deno.test("FrameSplitter refuses an oversized frame by its head, before the payload arrives", () => {
   const failure = assertThrows(
     () => [...new FrameSplitter().push(head(MAX_FRAME_BYTES + 1, 37))],

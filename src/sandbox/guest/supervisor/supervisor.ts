@@ -15,14 +15,38 @@ let isDirect = false;
 /** The only session, once it has received a frame. From then on nothing but the host's frames needs this thread. */
 let only: WorkerLink | undefined;
 
+/** A large frame of which a part has been passed on. */
+let passing: { readonly link: WorkerLink; restBytes: number } | undefined;
+
 const splitter = new FrameSplitter();
 const piece = new Uint8Array(64 * 1024);
 for (;;) {
   const count = only && !only.isBehind ? Deno.stdin.readSync(piece) : await Deno.stdin.read(piece);
   if (count === null) break; // the host has closed the pipe or died
-  for (const frame of splitter.push(piece.subarray(0, count))) handle(frame);
+  receive(piece.subarray(0, count));
 }
 Deno.exit(0);
+
+/** Handles whole frames. A large one is passed on as it arrives: a buffer for it would be garbage of its size. */
+function receive(bytes: Uint8Array): void {
+  const rest = passing ? passOn(passing, bytes) : bytes;
+  for (const frame of splitter.push(rest)) handle(frame);
+  const { started } = splitter;
+  const link = started && sessions.get(started.session);
+  if (!link) return;
+  link.send(started.bytes);
+  passing = { link, restBytes: started.restBytes };
+  splitter.dropStarted();
+}
+
+/** Passes on the bytes that belong to a frame. Returns those after it. */
+function passOn(frame: NonNullable<typeof passing>, bytes: Uint8Array): Uint8Array {
+  const part = bytes.subarray(0, frame.restBytes);
+  frame.link.send(part);
+  frame.restBytes -= part.length;
+  if (frame.restBytes === 0) passing = undefined;
+  return bytes.subarray(part.length);
+}
 
 function handle({ kind, session, payload }: Frame): void {
   const link = sessions.get(session);
