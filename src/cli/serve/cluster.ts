@@ -1,4 +1,7 @@
 import { type Command, Option } from "commander";
+import { SandboxError } from "../../errors.ts";
+import { Peer, type PeerOptions } from "../../cluster/nats/peer.ts";
+import { shareImage } from "../../cluster/shared_image.ts";
 import { ClusterNode } from "../../cluster/node/cluster_node.ts";
 import { ClusterMetrics } from "../../cluster/cluster_metrics.ts";
 import { ClusterSessions } from "../../cluster/cluster_sessions.ts";
@@ -11,7 +14,7 @@ import { readInputBytes } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { parseWholeNumber } from "../options.ts";
 import { writeText } from "../output.ts";
-import { createLazyPool } from "../sandbox_options.ts";
+import { announceBuild, cacheDirectory, createLazyPool } from "../sandbox_options.ts";
 import { logError } from "./listening.ts";
 
 /** Options of a server that is part of a cluster. */
@@ -91,7 +94,10 @@ export async function openSessionSource(
   const { profile, size, resetMode, stack } = options;
   const checkpointKey = await readKey(flags.checkpointKeyFile);
   const peer = flags.nats === undefined ? undefined : await toPeerOptions(flags.nats, flags);
-  const pool = createLazyPool({ ...options, checkpointKey })();
+  const cacheDir = peer && checkpointKey
+    ? await useSharedImage(peer, { ...options, key: checkpointKey })
+    : options.cacheDir;
+  const pool = createLazyPool({ ...options, cacheDir, checkpointKey })();
   if (peer === undefined) return { pool, sessions: size, drain: () => Promise.resolve() };
   const node = stack.use(
     await ClusterNode.start({
@@ -110,6 +116,26 @@ export async function openSessionSource(
     `Node ${node.id} of cluster '${peer.cluster}' offers ${size} sessions of profile '${node.properties.profile.name}'\n`,
   );
   return { pool: node.localPool, sessions: size, drain: () => node.drain() };
+}
+
+/** Returns the cache folder of the base image that all nodes use. Without it sessions cannot move between hosts. */
+async function useSharedImage(
+  options: PeerOptions,
+  { profile, cacheDir, key }: SessionSourceOptions & { key: Uint8Array },
+): Promise<string | undefined> {
+  await using peer = await Peer.connect(options, "paddock image");
+  try {
+    return await shareImage(peer, {
+      profile,
+      cacheDir: cacheDirectory(cacheDir),
+      key,
+      onBuild: announceBuild,
+    });
+  } catch (error) {
+    if (!(error instanceof SandboxError)) throw error;
+    logError(error); // programs run with an own image, too
+    return cacheDir;
+  }
 }
 
 async function openGateway(
