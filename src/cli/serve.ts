@@ -190,6 +190,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
     resetMode,
     cacheDir: flags.cacheDir,
     stack,
+    signal,
   });
   const { pool, drain } = source;
   const paddock = stack.use(

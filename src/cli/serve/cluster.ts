@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { abortable } from "../../async/abort.ts";
 import { SandboxError } from "../../errors.ts";
 import { Peer, type PeerOptions } from "../../cluster/nats/peer.ts";
 import { shareImage } from "../../cluster/shared_image.ts";
@@ -48,6 +49,8 @@ export interface SessionSourceOptions {
   readonly resetMode: "rewind" | "fresh";
   readonly cacheDir?: string | undefined;
   readonly stack: AsyncDisposableStack;
+  /** Stops the attempt to join a cluster. */
+  readonly signal: AbortSignal;
 }
 
 const MIB = 1024 * 1024;
@@ -91,7 +94,7 @@ export async function openSessionSource(
   options: SessionSourceOptions,
 ): Promise<SessionSource> {
   if (flags.cluster !== undefined) return await openGateway(flags.cluster, flags, options);
-  const { profile, size, resetMode, stack } = options;
+  const { profile, size, resetMode, stack, signal } = options;
   const checkpointKey = await readKey(flags.checkpointKeyFile);
   const peer = flags.nats === undefined ? undefined : await toPeerOptions(flags.nats, flags);
   const cacheDir = peer && checkpointKey
@@ -99,18 +102,17 @@ export async function openSessionSource(
     : options.cacheDir;
   const pool = createLazyPool({ ...options, cacheDir, checkpointKey })();
   if (peer === undefined) return { pool, sessions: size, drain: () => Promise.resolve() };
-  const node = stack.use(
-    await ClusterNode.start({
-      ...peer,
-      pool,
-      profile,
-      slots: size,
-      rewinds: resetMode === "rewind",
-      drainMs: 1000 * flags.drain,
-      checkpointBytes: flags.checkpointMemory * MIB,
-      onError: logError,
-    }),
-  );
+  const starting = ClusterNode.start({
+    ...peer,
+    pool,
+    profile,
+    slots: size,
+    rewinds: resetMode === "rewind",
+    drainMs: 1000 * flags.drain,
+    checkpointBytes: flags.checkpointMemory * MIB,
+    onError: logError,
+  });
+  const node = stack.use(await abortable(starting, signal));
   await writeText(
     currentIo().stderr,
     `Node ${node.id} of cluster '${peer.cluster}' offers ${size} sessions of profile '${node.properties.profile.name}'\n`,
@@ -121,9 +123,9 @@ export async function openSessionSource(
 /** Returns the cache folder of the base image that all nodes use. Without it sessions cannot move between hosts. */
 async function useSharedImage(
   options: PeerOptions,
-  { profile, cacheDir, key }: SessionSourceOptions & { key: Uint8Array },
+  { profile, cacheDir, key, signal }: SessionSourceOptions & { key: Uint8Array },
 ): Promise<string | undefined> {
-  await using peer = await Peer.connect(options, "paddock image");
+  await using peer = await abortable(Peer.connect(options, "paddock image"), signal);
   try {
     return await shareImage(peer, {
       profile,
@@ -141,12 +143,11 @@ async function useSharedImage(
 async function openGateway(
   servers: string,
   flags: ClusterFlags,
-  { profile, stack }: SessionSourceOptions,
+  { profile, stack, signal }: SessionSourceOptions,
 ): Promise<SessionSource> {
   const peer = await toPeerOptions(servers, flags);
-  const pool = stack.use(
-    await ClusterSessions.connect({ ...peer, profile: profile.name, waitMs: SESSION_WAIT_MS }),
-  );
+  const joining = ClusterSessions.connect({ ...peer, profile: profile.name, waitMs: SESSION_WAIT_MS });
+  const pool = stack.use(await abortable(joining, signal));
   const { nodes, slots } = pool;
   await writeText(
     currentIo().stderr,
