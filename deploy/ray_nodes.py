@@ -9,6 +9,7 @@ Tried: Ray 2.60 with one machine, where the node ran programs and ended with thi
 """
 
 import argparse
+import contextlib
 import signal
 import subprocess
 
@@ -47,7 +48,8 @@ def main() -> None:
         for machine in machines
     ]
     print(f"Started {len(actors)} nodes")
-    ray.get([actor.wait.remote() for actor in actors])
+    with contextlib.suppress(KeyboardInterrupt):
+        ray.get([actor.wait.remote() for actor in actors])
 
 
 if __name__ == "__main__":

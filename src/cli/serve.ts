@@ -199,6 +199,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
     resetMode,
     cacheDir: flags.cacheDir,
     stack,
+    signal,
   });
   const { pool, drain } = source;
   const hibernation = await openHibernation(flags, { profile, stack });

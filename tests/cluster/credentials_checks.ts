@@ -1,6 +1,4 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { encodeAccount, encodeOperator, encodeUser, fmtCreds } from "npm:@nats-io/jwt@0.0.11";
-import { createAccount, createOperator, createUser } from "npm:@nats-io/nkeys@2.0.3";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Serving } from "../../bench/serving.ts";
@@ -10,6 +8,19 @@ import { NatsServer } from "./nats_server.ts";
 
 const CLI = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
 const decoder = new TextDecoder();
+/** Packages of NATS that make keys and credentials. As no literals, they are not in `deno.lock`. */
+const PACKAGES: Readonly<Record<"jwt" | "nkeys", string>> = {
+  jwt: "npm:@nats-io/jwt@0.0.11",
+  nkeys: "npm:@nats-io/nkeys@2.0.3",
+};
+const { encodeAccount, encodeOperator, encodeUser, fmtCreds } = await import(PACKAGES.jwt);
+const { createAccount, createOperator, createUser } = await import(PACKAGES.nkeys);
+
+/** A pair of keys of NATS. */
+interface KeyPair {
+  getPublicKey(): string;
+  getSeed(): Uint8Array;
+}
 
 /** A way to prove an identity to NATS. */
 interface Credentials {
@@ -103,7 +114,7 @@ async function makeCases(folder: string): Promise<Record<string, Credentials>> {
   const client = ["--nats-cert", own("client.pem"), "--nats-key", own("client.key")];
   const nkeyOf = async (
     name: string,
-    pair: typeof user,
+    pair: KeyPair,
   ) => ["--nats-nkey", await write(name, `${decoder.decode(pair.getSeed())}\n`)];
   return {
     "a token": {

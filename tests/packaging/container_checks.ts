@@ -24,7 +24,7 @@ async function output(program: string, args: string[]): Promise<{ success: boole
   return { success, text: decoder.decode(stdout) + decoder.decode(stderr) };
 }
 
-Deno.test("linters find nothing in the Dockerfiles and in the files of Compose", async (t) => {
+Deno.test("linters find nothing in the Dockerfile and in the files of Compose", async (t) => {
   await using folder = await TempFolder.of();
   const bin = (name: string) => join(folder.path, "venv/bin", name);
   const installed = [
@@ -33,8 +33,7 @@ Deno.test("linters find nothing in the Dockerfiles and in the files of Compose",
   ];
   assertEquals(installed.map(({ success }) => success), [true, true], installed[1]?.text);
   await t.step("hadolint", async () => {
-    const files = [DOCKER, DEPLOY].map((folder) => join(folder, "Dockerfile"));
-    assertEquals(await output(bin("hadolint"), files), { success: true, text: "" });
+    assertEquals(await output(bin("hadolint"), [join(DOCKER, "Dockerfile")]), { success: true, text: "" });
   });
   await t.step("the schema of Compose", async () => {
     const files = [DOCKER, DEPLOY].map((folder) => join(folder, "compose.yaml"));

@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { abortable } from "../../async/abort.ts";
 import { Caller } from "../../cluster/caller.ts";
 import type { NodeProperties } from "../../cluster/nodes_bucket.ts";
 import { UsageError } from "../errors.ts";
@@ -28,11 +29,15 @@ export function clusterCommand(): Command {
     .description("Show the nodes of a cluster, their load and their sessions, and drain one")
     .option("--json", "print a line of JSON for each node")
     .addHelpText("after", NOTES)
-    .action((_: object, self: Command) => runCommand(() => runShow(flagsOf(self))));
+    .action((_: object, self: Command) => runCommand((signal) => runShow(flagsOf(self), signal)));
   command.addCommand(
-    new Command("drain").description("let a node take no more sessions; those that it has go on")
+    new Command("drain").description(
+      "let a node take no more sessions; those with checkpoints move to others",
+    )
       .argument("<node>", "id of the node")
-      .action((node: string, _: object, self: Command) => runCommand(() => runDrain(node, flagsOf(self)))),
+      .action((node: string, _: object, self: Command) =>
+        runCommand((signal) => runDrain(node, flagsOf(self), signal))
+      ),
   );
   return command;
 }
@@ -43,8 +48,8 @@ function withNats(command: Command): Command {
   );
 }
 
-async function runShow(flags: ClusterFlags): Promise<number> {
-  await using caller = await connect(flags);
+async function runShow(flags: ClusterFlags, signal: AbortSignal): Promise<number> {
+  await using caller = await connect(flags, signal);
   const nodes = await readNodes(caller);
   const text = flags.json
     ? nodes.map((node) => `${JSON.stringify(node)}\n`).join("")
@@ -53,21 +58,21 @@ async function runShow(flags: ClusterFlags): Promise<number> {
   return EXIT.ok;
 }
 
-async function runDrain(node: string, flags: ClusterFlags): Promise<number> {
-  await using caller = await connect(flags);
+async function runDrain(node: string, flags: ClusterFlags, signal: AbortSignal): Promise<number> {
+  await using caller = await connect(flags, signal);
   if (caller.directory.find(node) === undefined) {
     const ids = (await readNodes(caller)).map(({ id }) => id);
     throw new UsageError(
       `Cannot drain node '${node}' as it must be one of the cluster's: ${ids.join(", ") || "it has none"}`,
     );
   }
-  await caller.callNode(node, { op: "drain", owner: "" });
+  await caller.callNode(node, { op: "drain", owner: "" }, { signal });
   await writeText(currentIo().stderr, `Node ${node} takes no more sessions\n`);
   return EXIT.ok;
 }
 
-async function connect(flags: ClusterFlags): Promise<Caller> {
-  return await Caller.connect(await toPeerOptions(flags.nats, flags), "paddock cluster");
+async function connect(flags: ClusterFlags, signal: AbortSignal): Promise<Caller> {
+  return await abortable(Caller.connect(await toPeerOptions(flags.nats, flags), "paddock cluster"), signal);
 }
 
 async function readNodes({ directory }: Caller): Promise<NodeProperties[]> {

@@ -1,4 +1,8 @@
 import { type Command, Option } from "commander";
+import { abortable } from "../../async/abort.ts";
+import { SandboxError } from "../../errors.ts";
+import { Peer, type PeerOptions } from "../../cluster/nats/peer.ts";
+import { shareImage } from "../../cluster/shared_image.ts";
 import { ClusterNode } from "../../cluster/node/cluster_node.ts";
 import { ClusterMetrics } from "../../cluster/cluster_metrics.ts";
 import { ClusterSessions } from "../../cluster/cluster_sessions.ts";
@@ -11,7 +15,7 @@ import { readInputBytes } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { parseWholeNumber } from "../options.ts";
 import { writeText } from "../output.ts";
-import { createLazyPool } from "../sandbox_options.ts";
+import { announceBuild, cacheDirectory, createLazyPool } from "../sandbox_options.ts";
 import { logError } from "./listening.ts";
 
 /** Options of a server that is part of a cluster. */
@@ -47,6 +51,8 @@ export interface SessionSourceOptions {
   readonly resetMode: "rewind" | "fresh";
   readonly cacheDir?: string | undefined;
   readonly stack: AsyncDisposableStack;
+  /** Stops the attempt to join a cluster. */
+  readonly signal: AbortSignal;
 }
 
 const MIB = 1024 * 1024;
@@ -90,23 +96,25 @@ export async function openSessionSource(
   options: SessionSourceOptions,
 ): Promise<SessionSource> {
   if (flags.cluster !== undefined) return await openGateway(flags.cluster, flags, options);
-  const { profile, size, resetMode, stack } = options;
+  const { profile, size, resetMode, stack, signal } = options;
   const checkpointKey = await readKey(flags.checkpointKeyFile);
   const peer = flags.nats === undefined ? undefined : await toPeerOptions(flags.nats, flags);
-  const pool = createLazyPool({ ...options, checkpointKey })();
+  const cacheDir = peer && checkpointKey
+    ? await useSharedImage(peer, { ...options, key: checkpointKey })
+    : options.cacheDir;
+  const pool = createLazyPool({ ...options, cacheDir, checkpointKey })();
   if (peer === undefined) return { pool, sessions: size, drain: () => Promise.resolve() };
-  const node = stack.use(
-    await ClusterNode.start({
-      ...peer,
-      pool,
-      profile,
-      slots: size,
-      rewinds: resetMode === "rewind",
-      drainMs: 1000 * flags.drain,
-      checkpointBytes: flags.checkpointMemory * MIB,
-      onError: logError,
-    }),
-  );
+  const starting = ClusterNode.start({
+    ...peer,
+    pool,
+    profile,
+    slots: size,
+    rewinds: resetMode === "rewind",
+    drainMs: 1000 * flags.drain,
+    checkpointBytes: flags.checkpointMemory * MIB,
+    onError: logError,
+  });
+  const node = stack.use(await abortable(starting, signal));
   await writeText(
     currentIo().stderr,
     `Node ${node.id} of cluster '${peer.cluster}' offers ${size} sessions of profile '${node.properties.profile.name}'\n`,
@@ -114,15 +122,34 @@ export async function openSessionSource(
   return { pool: node.localPool, sessions: size, drain: () => node.drain() };
 }
 
+/** Returns the cache folder of the base image that all nodes use. Without it sessions cannot move between hosts. */
+async function useSharedImage(
+  options: PeerOptions,
+  { profile, cacheDir, key, signal }: SessionSourceOptions & { key: Uint8Array },
+): Promise<string | undefined> {
+  await using peer = await abortable(Peer.connect(options, "paddock image"), signal);
+  try {
+    return await shareImage(peer, {
+      profile,
+      cacheDir: cacheDirectory(cacheDir),
+      key,
+      onBuild: announceBuild,
+    });
+  } catch (error) {
+    if (!(error instanceof SandboxError)) throw error;
+    logError(error); // programs run with an own image, too
+    return cacheDir;
+  }
+}
+
 async function openGateway(
   servers: string,
   flags: ClusterFlags,
-  { profile, stack }: SessionSourceOptions,
+  { profile, stack, signal }: SessionSourceOptions,
 ): Promise<SessionSource> {
   const peer = await toPeerOptions(servers, flags);
-  const pool = stack.use(
-    await ClusterSessions.connect({ ...peer, profile: profile.name, waitMs: SESSION_WAIT_MS }),
-  );
+  const joining = ClusterSessions.connect({ ...peer, profile: profile.name, waitMs: SESSION_WAIT_MS });
+  const pool = stack.use(await abortable(joining, signal));
   const { nodes, slots } = pool;
   await writeText(
     currentIo().stderr,

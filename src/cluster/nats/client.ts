@@ -68,6 +68,8 @@ export interface NatsTransport {
 export interface NatsBucket {
   get(key: string): Promise<{ readonly value: Uint8Array; readonly revision: number } | null>;
   put(key: string, value: Uint8Array | string): Promise<number>;
+  /** Writes the first value of a key, and throws if it has one. */
+  create(key: string, value: Uint8Array | string): Promise<number>;
   /** Writes a value in place of that of a revision, and throws if there is a later one. */
   update(key: string, value: Uint8Array | string, revision: number): Promise<number>;
   delete(key: string): Promise<void>;

@@ -30,6 +30,7 @@ const PING_MS = 5_000;
 export async function connectNats(options: NatsOptions, name: string): Promise<NatsConnection> {
   const { servers, credentials, nkeySeed, token, tls } = options;
   const nats = await loadTransport();
+  addEventListener("error", ignoreLateSocketError); // once, however many connections there are
   const urls = (typeof servers === "string" ? servers.split(",") : [...servers]).map((url) => url.trim());
   const settings: NatsConnectionOptions = {
     servers: urls.map(withoutUser),
@@ -53,6 +54,18 @@ export async function connectNats(options: NatsOptions, name: string): Promise<N
       { cause },
     );
   }
+}
+
+/** Errors of a socket whose other end is gone. */
+const SOCKET_ERRORS: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "ETIMEDOUT"]);
+
+/**
+ * Keeps the process alive after an error of a socket that nothing listens to. The client of NATS removes the listeners of
+ * a socket before it destroys it, so that a reset by a server that refuses or is killed would end the process.
+ */
+export function ignoreLateSocketError(event: ErrorEvent): void {
+  const { code, syscall } = (event.error ?? {}) as { code?: unknown; syscall?: unknown };
+  if (SOCKET_ERRORS.has(code) && (syscall === "read" || syscall === "write")) event.preventDefault();
 }
 
 /** Returns a URL without its user and password, which NATS' client does not read. */

@@ -92,6 +92,16 @@ export class Subjects {
     return `paddock_${this.cluster}_sessions`;
   }
 
+  /** Bucket of the object store with the base images of nodes, by the hashes of their bytes. */
+  get imagesBucket(): string {
+    return `paddock_${this.cluster}_images`;
+  }
+
+  /** Bucket with the hash of the base image that all nodes of the same inputs use. */
+  get imageHashesBucket(): string {
+    return `paddock_${this.cluster}_image_hashes`;
+  }
+
   /** Bucket with the properties of nodes. */
   get nodesBucket(): string {
     return `paddock_${this.cluster}_nodes`;

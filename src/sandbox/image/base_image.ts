@@ -58,6 +58,36 @@ export async function ensureBaseImage(profile: Profile, options: BaseImageOption
   });
 }
 
+/** Reads the files of an image, by name. */
+export async function readImageFiles({ directory, files }: BaseImage): Promise<Map<string, Uint8Array>> {
+  const names = Object.keys(files).filter((name) => name !== MANIFEST);
+  return new Map(
+    await Promise.all(names.map(async (name) => [name, await Deno.readFile(join(directory, name))] as const)),
+  );
+}
+
+/**
+ * Returns the base image of a profile from the cache, or writes it from files that another host has built with the same
+ * inputs. Their bytes differ from host to host, and a checkpoint can only be restored with those that it was taken with.
+ *
+ * @throws {SandboxError} if it cannot be written, or if other users may write to the cache directory.
+ */
+export async function installBaseImage(
+  profile: Profile,
+  { manifest, files, ...options }: BaseImageOptions & {
+    manifest: ImageManifest;
+    files: ReadonlyMap<string, Uint8Array>;
+  },
+): Promise<BaseImage> {
+  return await ensureImage(await profileInputs(profile), {
+    ...options,
+    build: async ({ directory }) => {
+      for (const [name, bytes] of files) await Deno.writeFile(join(directory, name), bytes);
+      return manifest;
+    },
+  });
+}
+
 /** Returns the image that those of all profiles are made from. */
 export async function ensurePlainImage(options: BaseImageOptions): Promise<BaseImage> {
   return await ensureImage(plainInputs(), { ...options, build: buildPlainImage });
