@@ -238,9 +238,11 @@ export class HibernationStore {
     }
   }
 
-  async #read({ memory, file }: Entry): Promise<Checkpoint> {
+  async #read({ memory, file, size }: Entry): Promise<Checkpoint> {
     if (memory) return memory.checkpoint;
-    if (file && this.#directory) return await this.#directory.read(file.session, file.checkpoint);
+    if (file && this.#directory) {
+      return await this.#directory.read(file.session, file.checkpoint, size - ENTRY_BYTES);
+    }
     throw new TypeError("Cannot read state as it was disposed");
   }
 
