@@ -2,6 +2,7 @@ import type { Checkpoint } from "../../sandbox/exec.ts";
 import { Budget, type BudgetLease } from "../budget.ts";
 import { ServerError } from "../http/errors.ts";
 import { HIBERNATION_BYTES, MAX_HIBERNATING, STATE_DIRECTORY_BYTES } from "../limits.ts";
+import { type HibernatedEntry as Entry, type HibernatedState, NEW_ENTRY } from "./hibernated_state.ts";
 import type { SessionRecordParts } from "./session_record.ts";
 import type { SavedSession, StateDirectory } from "./state_directory.ts";
 
@@ -39,46 +40,6 @@ export interface HibernationStoreOptions {
   readonly directoryBytes?: number | undefined;
 }
 
-/** The state of a session that hibernates. Its room is free when it is disposed, and its files are removed. */
-export interface HibernatedState extends AsyncDisposable {
-  /**
-   * Returns the state.
-   *
-   * @throws {CheckpointError} if its file is damaged.
-   */
-  read(): Promise<Checkpoint>;
-  /**
-   * Frees its room before it is restored, as another session of its owner may need that to give its interpreter up. One
-   * state of each owner can be without room at a time.
-   */
-  beginWake(): void;
-  /** Takes its room again, as it was not restored. */
-  cancelWake(): void;
-  /**
-   * Saves it, so that a later server continues its session. It is in the directory after its disposal, too.
-   *
-   * @returns false if there is no directory, or no room in it.
-   */
-  suspend(): Promise<boolean>;
-}
-
-interface Entry {
-  readonly owner: string;
-  /** Returns the record of its session as it is now. */
-  describe: () => SessionRecordParts;
-  readonly size: number;
-  readonly slot: BudgetLease;
-  /** The state and its room, while it is in memory. */
-  memory: { readonly checkpoint: Checkpoint; readonly room: BudgetLease } | undefined;
-  /** Room of its files, while it has any. */
-  file: { readonly session: string; readonly checkpoint: string; readonly room: BudgetLease } | undefined;
-  moving: Promise<void> | undefined;
-  /** True if its room is free, as it wakes. */
-  isWaking: boolean;
-  isDisposed: boolean;
-  isSuspended: boolean;
-}
-
 /** Memory of an entry beside its bytes: the session and its timers. */
 const ENTRY_BYTES = 4096;
 
@@ -94,8 +55,8 @@ export class HibernationStore {
   readonly #count: Budget;
   /** States in memory, least recently used first. */
   readonly #entries = new Set<Entry>();
-  /** Owners of which a state wakes without room. */
-  readonly #waking = new Set<string>();
+  /** States that wake, by owner. The first of each owner is without room. */
+  readonly #waking = new Map<string, Set<Entry>>();
 
   constructor(options: HibernationStoreOptions = {}) {
     const { bytes = HIBERNATION_BYTES, count = MAX_HIBERNATING, owners, directory } = options;
@@ -195,6 +156,8 @@ export class HibernationStore {
       read: () => this.#read(entry),
       beginWake: () => this.#beginWake(entry),
       cancelWake: () => this.#cancelWake(entry),
+      update: () => this.#change(entry, () => this.#update(entry)),
+      removeFiles: () => this.#change(entry, () => this.#removeFiles(entry)),
       suspend: () => this.#suspend(entry),
       [Symbol.asyncDispose]: () => this.#drop(entry),
     };
@@ -202,28 +165,40 @@ export class HibernationStore {
 
   /** Takes memory, for which older states of the owner move to the directory. Returns `undefined` if none is left. */
   async #takeMemory(owner: string, size: number): Promise<BudgetLease | undefined> {
-    while (true) {
-      try {
-        return this.#memory.take(owner, size);
-      } catch (error) {
-        if (!(error instanceof ServerError) || !this.#directory) throw error;
-      }
-      const oldest = this.#entries.values().find((entry) => entry.owner === owner && !entry.isWaking);
-      if (!oldest) return undefined;
-      await this.#move(oldest);
+    while (size > this.#memory.available(owner) && this.#directory) {
+      if (size > this.#memory.available(owner) + this.#memory.used(owner)) return undefined; // no use to move them all
+      const oldest = this.#entries.values().find((entry) => entry.owner === owner && !this.#wakes(entry));
+      if (!oldest || oldest.size > this.#files.available(owner)) return undefined;
+      await this.#change(oldest, () => this.#move(oldest));
     }
+    return this.#memory.take(owner, size);
+  }
+
+  /** Changes the files of a state after earlier changes. */
+  #change(entry: Entry, change: () => Promise<void>): Promise<void> {
+    const changed = entry.changed.then(change);
+    entry.changed = changed.catch(() => {}); // the caller gets the error
+    return changed;
   }
 
   async #move(entry: Entry): Promise<void> {
-    entry.moving ??= this.#moveOnce(entry).finally(() => entry.moving = undefined);
-    await entry.moving;
-  }
-
-  async #moveOnce(entry: Entry): Promise<void> {
-    const { memory } = entry;
-    if (!memory) return;
+    const { memory, isDisposed } = entry;
+    if (!memory || isDisposed) return;
     await this.#write(entry, memory.checkpoint);
     this.#leaveMemory(entry);
+  }
+
+  async #update({ file, isDisposed, describe }: Entry): Promise<void> {
+    if (!file || isDisposed) return;
+    await this.#directory?.saveRecord({ ...describe(), checkpoint: file.checkpoint });
+  }
+
+  async #removeFiles(entry: Entry): Promise<void> {
+    const { file } = entry;
+    if (!file) return;
+    await this.#directory?.remove(file.session);
+    file.room[Symbol.dispose]();
+    entry.file = undefined;
   }
 
   async #write(entry: Entry, checkpoint: Checkpoint): Promise<void> {
@@ -238,43 +213,62 @@ export class HibernationStore {
     }
   }
 
-  async #read({ memory, file }: Entry): Promise<Checkpoint> {
+  async #read({ memory, file, size }: Entry): Promise<Checkpoint> {
     if (memory) return memory.checkpoint;
-    if (file && this.#directory) return await this.#directory.read(file.session, file.checkpoint);
+    if (file && this.#directory) {
+      return await this.#directory.read(file.session, file.checkpoint, size - ENTRY_BYTES);
+    }
     throw new TypeError("Cannot read state as it was disposed");
   }
 
   async #suspend(entry: Entry): Promise<boolean> {
     if (!this.#directory) return false;
+    entry.isSuspended = true; // its files remain, even if the time for this is over
     try {
-      await this.#move(entry);
-      const { file } = entry;
-      if (file) await this.#directory.saveRecord({ ...entry.describe(), checkpoint: file.checkpoint });
-      return entry.isSuspended = file !== undefined;
+      await this.#change(entry, () => entry.memory ? this.#move(entry) : this.#update(entry));
     } catch (error) {
-      if (error instanceof ServerError) return false; // there is no room
-      throw error;
+      if (!entry.file && !(error instanceof ServerError)) throw error;
     }
+    return entry.file !== undefined; // without room it has none; with an older record, it continues
+  }
+
+  #wakes(entry: Entry): boolean {
+    return this.#waking.get(entry.owner)?.has(entry) === true;
   }
 
   #beginWake(entry: Entry): void {
-    const { owner, memory, file } = entry;
-    if (entry.isWaking || this.#waking.has(owner)) return;
-    entry.isWaking = true;
-    this.#waking.add(owner);
-    (memory ?? file)?.room.resize(0);
+    const { owner } = entry;
+    this.#waking.getOrInsertComputed(owner, () => new Set()).add(entry);
+    this.#freeFirst(owner);
+  }
+
+  #freeFirst(owner: string): void {
+    const [first] = this.#waking.get(owner) ?? [];
+    if (!first || first.isFree) return;
+    first.isFree = true;
+    (first.memory ?? first.file)?.room.resize(0);
+    first.slot.resize(0);
   }
 
   #cancelWake(entry: Entry): void {
-    const { owner, memory, file, size } = entry;
-    if (!entry.isWaking) return;
+    const { memory, file, size, slot } = entry;
     try {
+      slot.resize(1);
       (memory ?? file)?.room.resize(size);
     } catch {
+      slot.resize(0);
       return; // others have its room: it is without until it wakes or ends
     }
-    entry.isWaking = false;
-    this.#waking.delete(owner);
+    entry.isFree = false;
+    this.#endWake(entry);
+  }
+
+  #endWake(entry: Entry): void {
+    const { owner } = entry;
+    const waking = this.#waking.get(owner);
+    waking?.delete(entry);
+    if (waking?.size === 0) this.#waking.delete(owner);
+    this.#freeFirst(owner);
   }
 
   #leaveMemory(entry: Entry): void {
@@ -286,21 +280,13 @@ export class HibernationStore {
   async #drop(entry: Entry): Promise<void> {
     if (entry.isDisposed) return;
     entry.isDisposed = true;
-    await entry.moving?.catch(() => {}); // who moves it gets the error
-    if (entry.isWaking) this.#waking.delete(entry.owner);
-    this.#leaveMemory(entry);
-    const { file } = entry;
-    if (file && !entry.isSuspended) await this.#directory?.remove(file.session);
-    file?.room[Symbol.dispose]();
-    entry.slot[Symbol.dispose]();
+    try {
+      await this.#change(entry, () => entry.isSuspended ? Promise.resolve() : this.#removeFiles(entry));
+    } finally {
+      this.#leaveMemory(entry);
+      entry.file?.room[Symbol.dispose]();
+      entry.slot[Symbol.dispose]();
+      this.#endWake(entry);
+    }
   }
 }
-
-const NEW_ENTRY = {
-  memory: undefined,
-  file: undefined,
-  moving: undefined,
-  isWaking: false,
-  isDisposed: false,
-  isSuspended: false,
-};

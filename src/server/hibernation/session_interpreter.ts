@@ -2,7 +2,8 @@ import { CheckpointError } from "../../errors.ts";
 import type { PythonSession, SessionLease } from "../../sandbox/exec.ts";
 import type { CheckpointTransfers } from "../checkpoints/transfers.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
-import type { HibernatedState, HibernationStore } from "./hibernation_store.ts";
+import type { HibernatedState } from "./hibernated_state.ts";
+import type { HibernationStore } from "./hibernation_store.ts";
 import type { SessionRecordParts } from "./session_record.ts";
 
 /** A leased interpreter, and the slot that it takes. */
@@ -118,7 +119,11 @@ export class SessionInterpreter implements AsyncDisposable {
     await this.#leaving;
     const [leased, state] = [this.#leased, this.#state];
     this.#leased = this.#state = undefined;
-    await state?.[Symbol.asyncDispose]();
+    try {
+      await state?.[Symbol.asyncDispose]();
+    } catch (error) {
+      this.#parts?.onError(error); // its files remain
+    }
     if (leased) await release(leased);
   }
 
@@ -141,6 +146,7 @@ export class SessionInterpreter implements AsyncDisposable {
       this.#state = state;
       this.#left = leased.lease;
     } catch (error) {
+      if (!(error instanceof ServerError)) this.#unfitBytes = undefined; // the disk fails, however much room there is
       this.#refusal = toPublicError(error);
       parts.onError(this.#refusal);
       return false;
@@ -159,6 +165,8 @@ export class SessionInterpreter implements AsyncDisposable {
       const { session } = leased.lease;
       const { owner, transfers, endSignal: signal } = parts;
       await transfers.restoreIn(session, () => state.read(), { owner, signal });
+      await state.removeFiles();
+      if (this.#isDisposed) throw new ServerError("conflict", "The session has ended");
     } catch (error) {
       state.cancelWake();
       await release(leased);

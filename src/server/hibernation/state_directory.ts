@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { Semaphore } from "../../async/semaphore.ts";
 import { CheckpointError, errorMessage, SandboxError } from "../../errors.ts";
 import { parseUntrustedJson } from "../../json.ts";
 import { readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
@@ -22,7 +23,11 @@ export interface SavedSession {
 }
 
 const [RECORD, STATE, DRAFT] = [".session.json", ".checkpoint", ".draft"];
+/** Names of its files. Others in the folder are not those of sessions, and stay. */
+const FILE_NAME = /^[A-Za-z0-9_-]{32}\.(?:session\.json|checkpoint)(?:\.draft)?$/;
 const LOCK = "lock";
+/** Sessions that are saved at once. Each has its checkpoint in memory once more meanwhile. */
+const MAX_WRITES = 8;
 /** A record has at most tools of 64 Ki characters, and metadata. */
 const MAX_RECORD_BYTES = 1024 * 1024;
 /** Permission bits of the group and of others. */
@@ -41,6 +46,7 @@ export class StateDirectory implements Disposable {
   readonly #key: CryptoKey;
   readonly #lock: Deno.FsFile;
   readonly #read: (bytes: Uint8Array) => Promise<Checkpoint>;
+  readonly #writes = new Semaphore(MAX_WRITES);
 
   private constructor(
     path: string,
@@ -82,12 +88,23 @@ export class StateDirectory implements Disposable {
 
   /** Saves a session, whose record is written last: without it, the checkpoint is not used. */
   async save(record: SessionRecord, checkpoint: Checkpoint): Promise<void> {
-    await this.#write(`${record.id}${STATE}`, await checkpoint.toBytes());
-    await this.saveRecord(record);
+    using _turn = await this.#writes.acquire();
+    try {
+      await this.#write(`${record.id}${STATE}`, await checkpoint.toBytes());
+      await this.#writeRecord(record);
+    } catch (error) {
+      await this.remove(record.id).catch(() => {}); // the disk fails: a later server removes what remains
+      throw error;
+    }
   }
 
   /** Replaces the record of a saved session. */
   async saveRecord(record: SessionRecord): Promise<void> {
+    using _turn = await this.#writes.acquire();
+    await this.#writeRecord(record);
+  }
+
+  async #writeRecord(record: SessionRecord): Promise<void> {
     const json = JSON.stringify(record);
     const mac = new Uint8Array(await crypto.subtle.sign("HMAC", this.#key, encoder.encode(json)));
     await this.#write(`${record.id}${RECORD}`, encoder.encode(`${mac.toHex()}\n${json}\n`));
@@ -96,10 +113,11 @@ export class StateDirectory implements Disposable {
   /**
    * Reads the checkpoint of a saved session, whose id is in its record. It is authenticated when it is restored.
    *
+   * @param size bytes of the file when it was saved
    * @throws {CheckpointError} if the file is not that checkpoint, or not whole.
    */
-  async read(session: string, id: string): Promise<Checkpoint> {
-    const checkpoint = await this.#read(await this.#readState(session));
+  async read(session: string, id: string, size: number): Promise<Checkpoint> {
+    const checkpoint = await this.#read(await this.#readState(session, size));
     if (checkpoint.id === id) return checkpoint;
     throw damaged("its file has another checkpoint");
   }
@@ -114,9 +132,16 @@ export class StateDirectory implements Disposable {
     this.#lock.close();
   }
 
-  async #readState(session: string): Promise<Uint8Array> {
+  async #readState(session: string, size: number): Promise<Uint8Array> {
+    const path = join(this.path, `${session}${STATE}`);
     try {
-      return await Deno.readFile(join(this.path, `${session}${STATE}`));
+      const found = await Deno.lstat(path);
+      if (!found.isFile || found.size > size) { // a pipe would block, and a larger file fill the memory
+        throw damaged(
+          `its file must have at most ${size} bytes: ${found.isFile ? found.size : "it is no file"}`,
+        );
+      }
+      return await Deno.readFile(path);
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) throw damaged("its file was removed");
       throw error;
@@ -125,8 +150,13 @@ export class StateDirectory implements Disposable {
 
   async #write(name: string, contents: Uint8Array): Promise<void> {
     const draft = join(this.path, `${name}${DRAFT}`);
-    await Deno.writeFile(draft, contents, { mode: 0o600 });
-    await Deno.rename(draft, join(this.path, name));
+    try {
+      await Deno.writeFile(draft, contents, { mode: 0o600 });
+      await Deno.rename(draft, join(this.path, name));
+    } catch (error) {
+      await removeFile(draft).catch(() => {}); // a part of it takes room on a full disk
+      throw error;
+    }
   }
 }
 
@@ -155,7 +185,9 @@ async function readSessions(
   { key, onWarning }: { key: CryptoKey; onWarning: (message: string) => void },
 ): Promise<SavedSession[]> {
   const names = new Set<string>();
-  for await (const { name, isFile } of Deno.readDir(path)) if (isFile) names.add(name);
+  for await (const { name, isFile } of Deno.readDir(path)) {
+    if (isFile && FILE_NAME.test(name)) names.add(name);
+  }
   const sessions: SavedSession[] = [];
   for (const name of names) {
     const file = join(path, name);
@@ -167,7 +199,11 @@ async function readSessions(
     try {
       const record = await readRecord(file, key);
       if (`${record.id}${RECORD}` !== name) throw new SyntaxError("it is the record of another session");
-      const { size: bytes } = await Deno.lstat(join(path, `${record.id}${STATE}`));
+      const state = `${record.id}${STATE}`;
+      if (!names.has(state)) {
+        throw new SyntaxError(`its checkpoint '${state}' is missing, or no regular file`);
+      }
+      const { size: bytes } = await Deno.lstat(join(path, state));
       sessions.push({ record, bytes });
     } catch (error) {
       onWarning(`'${file}' is not used: ${errorMessage(error)}`);

@@ -1,5 +1,5 @@
 import type { PythonSession } from "../../sandbox/exec.ts";
-import type { HibernatedState } from "../hibernation/hibernation_store.ts";
+import type { HibernatedState } from "../hibernation/hibernated_state.ts";
 import {
   type HibernationParts,
   type LeasedInterpreter,

@@ -4,48 +4,11 @@ import type { ExecResult } from "../../../src/sandbox/exec.ts";
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
 import { ServerError } from "../../../src/server/http/errors.ts";
-import { Metrics } from "../../../src/server/metrics.ts";
 import type { LiveSession } from "../../../src/server/sessions/live_session.ts";
-import { SessionService, type SessionServiceOptions } from "../../../src/server/sessions/session_service.ts";
 import { SessionTools } from "../../../src/server/sessions/session_tools.ts";
-import { type FakePython, ok } from "../../fake_pool.ts";
-import { BranchingFakePool, readFakeCheckpoint } from "../../fake_pool.ts";
+import { BranchingFakePool, ok, readFakeCheckpoint } from "../../fake_pool.ts";
 import { TempFolder } from "../../temp_folder.ts";
-
-const signal = new AbortController().signal;
-
-/** Programs: `n` adds n to a counter and returns it as value. */
-const count: FakePython = (code, globals) => {
-  globals.set("count", (globals.get("count") ?? 0) + Number(code));
-  return ok("", { value: String(globals.get("count")) });
-};
-
-function service(
-  { store = new HibernationStore(), afterMs = 3_600_000, saved, ...options }:
-    & Partial<SessionServiceOptions>
-    & {
-      store?: HibernationStore;
-      afterMs?: number;
-      saved?: StateDirectory["sessions"];
-    } = {},
-): SessionService {
-  return new SessionService({
-    pool: new BranchingFakePool(count),
-    metrics: new Metrics(),
-    maxSessions: 1,
-    hibernation: { store, afterMs, saved },
-    ...options,
-  });
-}
-
-async function valueOf(session: LiveSession, code = "1"): Promise<string | undefined> {
-  const result: ExecResult = await session.exec(code);
-  return result.status === "ok" ? result.value : undefined;
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 1));
-}
+import { count, service, signal, until, valueOf } from "./counting_sessions.ts";
 
 Deno.test("an idle session hibernates when another one needs its interpreter, and continues when it is used", async () => {
   const pool = new BranchingFakePool(count);

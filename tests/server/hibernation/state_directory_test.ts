@@ -58,7 +58,7 @@ Deno.test("StateDirectory.open() finds what was saved", async () => {
     assertEquals([idsOf(directory), warnings], [[ID, OTHER_ID], []]);
     const [{ record, bytes } = { record: undefined, bytes: 0 }] = directory.sessions;
     assertEquals(bytes, (await checkpointOf(1)).storedBytes);
-    assertEquals((await directory.read(ID, record?.checkpoint ?? "")).id, (await checkpointOf(1)).id);
+    assertEquals((await directory.read(ID, record?.checkpoint ?? "", bytes)).id, (await checkpointOf(1)).id);
   });
 });
 
@@ -102,8 +102,8 @@ Deno.test("StateDirectory.read() refuses the checkpoint of another session, and 
     await reopenAfter(
       (folder) => Deno.copyFile(state(folder, OTHER_ID), state(folder)),
       async (directory) => {
-        const { id } = await checkpointOf(1);
-        const error = await assertRejects(() => directory.read(ID, id), CheckpointError);
+        const { id, storedBytes } = await checkpointOf(1);
+        const error = await assertRejects(() => directory.read(ID, id, storedBytes), CheckpointError);
         assertEquals(error.code, "checkpoint_damaged");
       },
     );
@@ -111,24 +111,27 @@ Deno.test("StateDirectory.read() refuses the checkpoint of another session, and 
   await t.step("removed after the start", async () => {
     await reopenAfter(async () => {}, async (directory) => {
       await Deno.remove(state(directory.path));
-      const { id } = await checkpointOf(1);
-      const error = await assertRejects(() => directory.read(ID, id), CheckpointError);
+      const { id, storedBytes } = await checkpointOf(1);
+      const error = await assertRejects(() => directory.read(ID, id, storedBytes), CheckpointError);
       assertEquals(error.code, "checkpoint_damaged");
     });
   });
 });
 
+const OTHER_FILES = ["notes.txt", "novel.draft", "model.checkpoint", "training.session.json"];
+
 Deno.test("StateDirectory.open() removes what was not saved completely, and no other file", async () => {
   await reopenAfter(async (folder) => {
     await Deno.writeTextFile(join(folder, `${"c".repeat(32)}.checkpoint`), "state without a record");
     await Deno.writeTextFile(join(folder, `${ID}.checkpoint.draft`), "half");
-    await Deno.writeTextFile(join(folder, "notes.txt"), "mine");
-  }, async (directory) => {
+    for (const name of OTHER_FILES) await Deno.writeTextFile(join(folder, name), "mine");
+  }, async (directory, warnings) => {
+    assertEquals(warnings, []);
     const names = await Array.fromAsync(Deno.readDir(directory.path), ({ name }) => name);
     assertEquals(
       names.toSorted(),
       [ID, OTHER_ID].flatMap((id) => [`${id}.checkpoint`, `${id}.session.json`])
-        .concat("checkpoint.key", "lock", "notes.txt").toSorted(),
+        .concat("checkpoint.key", "lock", ...OTHER_FILES).toSorted(),
     );
   });
 });
@@ -145,4 +148,55 @@ Deno.test("StateDirectory.open() refuses a folder that other users can use, and 
   const file = join(folder.path, "file");
   await Deno.writeTextFile(file, "");
   await assertRejects(() => StateDirectory.open(file), SandboxError);
+});
+
+Deno.test("StateDirectory.open() does not use a checkpoint that is a link or a pipe", async (t) => {
+  const state = (folder: string, id = ID) => join(folder, `${id}.checkpoint`);
+  await t.step("link", async () => {
+    await reopenAfter(async (folder) => {
+      await Deno.remove(state(folder));
+      await Deno.symlink(state(folder, OTHER_ID), state(folder));
+    }, (directory, warnings) => {
+      assertEquals(idsOf(directory), [OTHER_ID]);
+      assertStringIncludes(warnings.join(), `${ID}.session.json' is not used`);
+    });
+  });
+  await t.step("pipe", async () => {
+    await reopenAfter(async (folder) => {
+      await Deno.remove(state(folder));
+      await new Deno.Command("mkfifo", { args: [state(folder)] }).output();
+    }, (directory) => assertEquals(idsOf(directory), [OTHER_ID]));
+  });
+});
+
+Deno.test("StateDirectory.read() does not wait for a pipe, and reads no file that has grown", async (t) => {
+  const changes: Record<string, (path: string) => Promise<unknown>> = {
+    "a pipe": async (path) => {
+      await Deno.remove(path);
+      await new Deno.Command("mkfifo", { args: [path] }).output();
+    },
+    "a terabyte": (path) => Deno.truncate(path, 2 ** 40),
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    await t.step(name, async () => {
+      await reopenAfter(async () => {}, async (directory) => {
+        await change(join(directory.path, `${ID}.checkpoint`));
+        const { id, storedBytes } = await checkpointOf(1);
+        const error = await assertRejects(() => directory.read(ID, id, storedBytes), CheckpointError);
+        assertEquals(error.code, "checkpoint_damaged");
+      });
+    });
+  }
+});
+
+Deno.test("StateDirectory.save() leaves no file of a session that cannot be saved", async () => {
+  await reopenAfter(async () => {}, async (directory) => {
+    const id = "d".repeat(32);
+    const draft = join(directory.path, `${id}.session.json.draft`);
+    await Deno.mkdir(draft); // the record cannot be written
+    const one = await checkpointOf(1);
+    await assertRejects(() => directory.save(recordOf(id, one), one));
+    const names = await Array.fromAsync(Deno.readDir(directory.path), ({ name }) => name);
+    assertEquals(names.filter((name) => name.startsWith(id)), []);
+  });
 });

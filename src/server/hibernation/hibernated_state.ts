@@ -1,0 +1,60 @@
+import type { Checkpoint } from "../../sandbox/exec.ts";
+import type { BudgetLease } from "../budget.ts";
+import type { SessionRecordParts } from "./session_record.ts";
+
+/** The state of a session that hibernates. Its room is free when it is disposed, and its files are removed. */
+export interface HibernatedState extends AsyncDisposable {
+  /**
+   * Returns the state.
+   *
+   * @throws {CheckpointError} if its file is damaged.
+   */
+  read(): Promise<Checkpoint>;
+  /**
+   * Frees its room before it is restored, as another session of its owner may need that to give its interpreter up. One
+   * state of each owner can be without room at a time; further ones follow when it is restored.
+   */
+  beginWake(): void;
+  /** Takes its room again, as it was not restored. */
+  cancelWake(): void;
+  /** Saves its record again if it is in the directory, as the session has changed. */
+  update(): Promise<void>;
+  /** Removes its files after it was restored, as a later server must not return to them. Throws if that fails. */
+  removeFiles(): Promise<void>;
+  /**
+   * Saves it, so that a later server continues its session. It is in the directory after its disposal, too.
+   *
+   * @returns false if there is no directory, or no room in it.
+   */
+  suspend(): Promise<boolean>;
+}
+
+/** What the store knows of a state. */
+export interface HibernatedEntry {
+  readonly owner: string;
+  /** Returns the record of its session as it is now. */
+  describe: () => SessionRecordParts;
+  readonly size: number;
+  readonly slot: BudgetLease;
+  /** The state and its room, while it is in memory. */
+  memory: { readonly checkpoint: Checkpoint; readonly room: BudgetLease } | undefined;
+  /** Room of its files, while it has any. */
+  file: { readonly session: string; readonly checkpoint: string; readonly room: BudgetLease } | undefined;
+  /** Resolves when the last change of its files has ended. */
+  changed: Promise<void>;
+  /** True if its room is free, as it wakes. */
+  isFree: boolean;
+  isDisposed: boolean;
+  /** True if its files remain after its disposal. */
+  isSuspended: boolean;
+}
+
+/** What a new entry has. */
+export const NEW_ENTRY = {
+  memory: undefined,
+  file: undefined,
+  changed: Promise.resolve(),
+  isFree: false,
+  isDisposed: false,
+  isSuspended: false,
+};

@@ -1,0 +1,201 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import type { Checkpoint, SandboxAcquireOptions } from "../../../src/sandbox/exec.ts";
+import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
+import type { SessionRecordParts } from "../../../src/server/hibernation/session_record.ts";
+import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
+import { ServerError } from "../../../src/server/http/errors.ts";
+import { Metrics } from "../../../src/server/metrics.ts";
+import { BranchingFakePool, readFakeCheckpoint } from "../../fake_pool.ts";
+import { TempFolder } from "../../temp_folder.ts";
+import { count, service, signal, until, valueOf } from "./counting_sessions.ts";
+
+/** Returns a checkpoint that takes at least so many bytes. */
+async function checkpointOf(bytes: number): Promise<Checkpoint> {
+  return await readFakeCheckpoint(new TextEncoder().encode(JSON.stringify([]) + " ".repeat(bytes)));
+}
+
+const time = new Date(0).toISOString();
+
+function describe(digit: string): () => SessionRecordParts {
+  const id = digit.repeat(32);
+  return () => ({
+    format: 1,
+    id,
+    owner: "",
+    createdAt: time,
+    usedAt: time,
+    execs: 0,
+    isPaused: false,
+    pausesAtEnd: false,
+  });
+}
+
+async function namesIn(path: string): Promise<string[]> {
+  return (await Array.fromAsync(Deno.readDir(path), ({ name }) => name)).toSorted();
+}
+
+async function withDirectory(
+  work: (directory: StateDirectory) => Promise<void>,
+): Promise<void> {
+  await using folder = await TempFolder.of();
+  using directory = await StateDirectory.open(join(folder.path, "state"), { read: readFakeCheckpoint });
+  await work(directory);
+}
+
+Deno.test("sessions wake when as many hibernate as can", async () => {
+  const store = new HibernationStore({ count: 1 });
+  await using sessions = service({ store, waitMs: 2000 });
+  const one = await sessions.create({ owner: "", signal });
+  await one.exec("1");
+  const two = await sessions.create({ owner: "", signal });
+  await two.exec("5");
+  assertEquals([store.count(), await valueOf(one), await valueOf(two)], [1, "2", "6"]);
+});
+
+Deno.test("several sessions wake at once when their store is full", async () => {
+  const store = new HibernationStore({ count: 2 });
+  await using sessions = service({ store, maxSessions: 2, waitMs: 5000 });
+  const opened = [];
+  for (let at = 0; at < 4; at++) {
+    const session = await sessions.create({ owner: "", signal });
+    await session.exec(String(at));
+    opened.push(session);
+  }
+  const [asleep, awake] = [opened.slice(0, 2), opened.slice(2)];
+  assertEquals(await Promise.all(asleep.map((session) => valueOf(session))), ["1", "2"]);
+  assertEquals(await Promise.all(awake.map((session) => valueOf(session))), ["3", "4"]);
+  assertEquals(await Promise.all(asleep.map((session) => valueOf(session))), ["2", "3"]);
+});
+
+Deno.test("a state that never fits in memory moves no other one to the directory", async () => {
+  await withDirectory(async (directory) => {
+    const store = new HibernationStore({ bytes: 20_000, directory });
+    await using _small = await store.put("", await checkpointOf(10), describe("a"));
+    await using _large = await store.put("", await checkpointOf(30_000), describe("b"));
+    assertEquals(
+      (await namesIn(directory.path)).filter((name) => name.endsWith(".checkpoint")),
+      [`${"b".repeat(32)}.checkpoint`],
+    );
+  });
+});
+
+Deno.test("a state goes to the directory when an older one has no room there", async () => {
+  await withDirectory(async (directory) => {
+    const store = new HibernationStore({ bytes: 40_000, directory, directoryBytes: 20_000 });
+    await using _older = await store.put("", await checkpointOf(30_000), describe("a"));
+    await using _newer = await store.put("", await checkpointOf(10_000), describe("b"));
+    assertEquals([store.bytes("memory"), store.bytes("directory")].map((bytes) => bytes > 0), [true, true]);
+  });
+});
+
+/** A pool that counts the checkpoints of its sessions. */
+class CapturingPool extends BranchingFakePool {
+  captures = 0;
+
+  override async acquire(options: SandboxAcquireOptions = {}) {
+    const lease = await super.acquire(options);
+    const { session } = lease;
+    const checkpoint = session.checkpoint.bind(session);
+    session.checkpoint = () => {
+      this.captures++;
+      return checkpoint();
+    };
+    return lease;
+  }
+}
+
+Deno.test("a session that the disk does not take is tried once, however long a request waits", async () => {
+  await withDirectory(async (directory) => {
+    directory.save = () => Promise.reject(new Deno.errors.NotCapable("the disk fails"));
+    const store = new HibernationStore({ bytes: 0, directory });
+    const pool = new CapturingPool(count);
+    await using sessions = service({ pool, store, waitMs: 200 });
+    const session = await sessions.create({ owner: "", signal });
+    await session.exec("1");
+    await assertRejects(() => sessions.create({ owner: "", signal }), ServerError);
+    assertEquals([pool.captures, session.ended, await valueOf(session)], [1, false, "2"]);
+  });
+});
+
+Deno.test("a session does not wake while its files cannot be removed, as a later server would return to them", async () => {
+  await withDirectory(async (directory) => {
+    const store = new HibernationStore({ bytes: 0, directory });
+    const pool = new BranchingFakePool(count);
+    await using sessions = service({ pool, store });
+    const session = await sessions.create({ owner: "", signal });
+    await session.exec("1");
+    assertEquals(await session.life.hibernate(), true);
+    const remove = directory.remove.bind(directory);
+    directory.remove = () => Promise.reject(new Deno.errors.PermissionDenied("read-only"));
+    assertEquals((await assertRejects(() => session.exec("1"), ServerError)).code, "internal");
+    assertEquals([pool.alive, store.count()], [0, 1]);
+    directory.remove = remove;
+    assertEquals(await valueOf(session), "2");
+    assertEquals([store.count(), store.bytes("directory")], [0, 0]);
+  });
+});
+
+Deno.test("a session that ends leaves no room taken when its files cannot be removed", async () => {
+  await withDirectory(async (directory) => {
+    const store = new HibernationStore({ bytes: 0, directory });
+    const errors: unknown[] = [];
+    await using sessions = service({ store, onError: (error) => errors.push(error) });
+    const session = await sessions.create({ owner: "", signal });
+    assertEquals(await session.life.hibernate(), true);
+    directory.remove = () => Promise.reject(new Deno.errors.PermissionDenied("read-only"));
+    await session[Symbol.asyncDispose]();
+    assertEquals([errors.length, store.count(), store.bytes("directory")], [1, 0, 0]);
+  });
+});
+
+Deno.test("a session that the directory has stays there when its record cannot be written again", async () => {
+  await withDirectory(async (directory) => {
+    const store = new HibernationStore({ bytes: 0, directory });
+    await using sessions = service({ store });
+    const session = await sessions.create({ owner: "", signal });
+    assertEquals(await session.life.hibernate(), true);
+    directory.saveRecord = () => Promise.reject(new Error("no space left"));
+    assertEquals(await sessions.suspend(), { saved: 1, lost: 0 });
+    assertEquals(
+      await namesIn(directory.path),
+      [
+        `${session.id}.checkpoint`,
+        `${session.id}.session.json`,
+        "checkpoint.key",
+        "lock",
+      ].toSorted(),
+    );
+  });
+});
+
+Deno.test("a session that ends while the interpreter of its wake starts is not counted as awake", async () => {
+  const restoring = Promise.withResolvers<void>();
+  let restores = 0;
+  class SlowPool extends BranchingFakePool {
+    override async acquire(options: SandboxAcquireOptions = {}) {
+      const lease = await super.acquire(options);
+      const { session } = lease;
+      const restore = session.restore.bind(session);
+      session.restore = async (checkpoint, options) => {
+        restores++;
+        await restoring.promise;
+        await restore(checkpoint, options);
+      };
+      return lease;
+    }
+  }
+  const pool = new SlowPool(count);
+  const store = new HibernationStore();
+  const metrics = new Metrics();
+  await using sessions = service({ pool, store, metrics });
+  const session = await sessions.create({ owner: "", signal });
+  await session.life.hibernate();
+  const woken = session.exec("1").catch(() => undefined);
+  await until(() => restores === 1);
+  const ended = session[Symbol.asyncDispose]();
+  restoring.resolve();
+  await Promise.all([woken, ended]);
+  assertStringIncludes(metrics.format(), "\npaddock_sessions 0\n");
+  assertEquals([pool.alive, store.count()], [0, 0]);
+});
