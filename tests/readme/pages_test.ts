@@ -68,7 +68,8 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "On the command line: json",
     "Configuration file: jsonc",
     "Completion: sh",
-    "Start: sh", // deno task cluster starts the same processes
+    "Start: sh", // deno task cluster starts the same processes, and a gateway
+    "Start: sh",
     "E2B: sh",
     "E2B: sh",
     "E2B: python", // deno task test:e2b
