@@ -40,6 +40,8 @@ const SLOT_WAIT_MS = 1_000;
 /** Sessions of other nodes that may wait for a slot. */
 const MAX_RESUMING = 1024;
 
+const CONTROL_OPS: ReadonlySet<unknown> = new Set(["abort", "credit", "answer"]);
+
 /** The sessions of a node that callers of the cluster hold, and their calls. */
 export class NodeSessions implements AsyncDisposable {
   readonly #options: NodeSessionsOptions;
@@ -107,9 +109,10 @@ export class NodeSessions implements AsyncDisposable {
 
   /** Takes a message to the node. */
   receive({ head, parts, bytes }: Received): void {
-    const control = controlSchema.safeParse(head);
-    if (control.success) {
-      this.#calls.get(keyOf(control.data))?.control(control.data, parts);
+    if (CONTROL_OPS.has(head["op"])) {
+      const control = controlSchema.safeParse(head);
+      if (control.success) this.#calls.get(keyOf(control.data))?.control(control.data, parts);
+      else this.invalid++;
       return;
     }
     const call = callSchema.safeParse(head);
