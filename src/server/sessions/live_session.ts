@@ -127,7 +127,7 @@ export class LiveSession implements AsyncDisposable {
     this.checkpointEvery = options.checkpointEvery;
     this.#options = options;
     const { ttlMs } = options;
-    if (ttlMs !== undefined) this.endAfter(ttlMs);
+    if (ttlMs !== undefined) this.endAfter(ttlMs, this.createdAt);
     this.#idle = new IdleTimer(options.idleMs, () => this[Symbol.asyncDispose]());
   }
 
@@ -166,7 +166,8 @@ export class LiveSession implements AsyncDisposable {
     if (this.#ended) return;
     clearTimeout(this.#ttlTimer);
     this.#expiresAt = new Date(start.getTime() + ttlMs);
-    this.#ttlTimer = setTimeout(() => this[Symbol.asyncDispose](), ttlMs);
+    const restMs = Math.max(0, this.#expiresAt.getTime() - Date.now());
+    this.#ttlTimer = setTimeout(() => this[Symbol.asyncDispose](), restMs);
   }
 
   /** True if it may end in favour of another session: it was idle for its `spareMs` and for `leastMs`. */

@@ -180,7 +180,7 @@ export class SessionService implements AsyncDisposable {
     const isShared = this.#leases.has(parent);
     return await parent.use(async () => {
       const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - Date.now());
-      const settings = { owner, limits, metadata, ttlMs, tools, signal };
+      const settings = { owner, limits, metadata, ttlMs, tools, signal, createdAt: new Date() };
       const forkShared = async () => {
         const leases = await fork();
         return isShared ? await Promise.all(leases.map((lease) => this.#share(lease, settings))) : leases;
@@ -209,25 +209,27 @@ export class SessionService implements AsyncDisposable {
     const { pool, recovery } = this.#options;
     checkSessionLimits(options.limits ?? {}, pool);
     const checkpointMemory = checkpointEvery === undefined ? undefined : recovery?.ofSession(owner);
+    let createdAt = new Date();
     const acquire = async (signal: AbortSignal) => {
       const lease = await pool.acquire({ seed, once, checkpointEvery, checkpointMemory, owner, signal });
-      return isShared ? await this.#share(lease, options) : lease;
+      createdAt = new Date();
+      return isShared ? await this.#share(lease, { ...options, createdAt }) : lease;
     };
     const { result: lease, slot } = await this.#slots.admit(acquire, { ...options, isCounted });
-    const session = this.#add(lease, slot, options);
+    const session = this.#add(lease, slot, { ...options, createdAt });
     if (!signal.aborted && !this.#stop.signal.aborted) return session;
     await session[Symbol.asyncDispose](); // the caller never receives it
     throw toPublicError(AbortSignal.any([signal, this.#stop.signal]).reason);
   }
 
   /** Lets other servers find the session of a lease, if the pool can do that. */
-  async #share(lease: SessionLease, options: OpenOptions): Promise<SessionLease> {
+  async #share(lease: SessionLease, options: OpenOptions & { createdAt: Date }): Promise<SessionLease> {
     const { pool } = this.#options;
     if (!isSharedPool(pool)) return lease;
-    const { limits, metadata, checkpointEvery, tools, ttlMs } = options;
+    const { limits, metadata, checkpointEvery, tools, ttlMs, createdAt } = options;
     const settings: SharedSettings = {
-      createdAt: new Date(),
-      expiresAt: ttlMs === undefined ? undefined : new Date(Date.now() + ttlMs),
+      createdAt,
+      expiresAt: ttlMs === undefined ? undefined : new Date(createdAt.getTime() + ttlMs),
       limits,
       metadata,
       checkpointEvery,
@@ -349,7 +351,7 @@ export class SessionService implements AsyncDisposable {
       ...others,
       owner,
       tools: tools && new SessionTools(tools),
-      ttlMs: expiresAt && Math.max(0, expiresAt.getTime() - Date.now()),
+      ttlMs: expiresAt && expiresAt.getTime() - settings.createdAt.getTime(),
       signal,
     });
     this.#byId.set(session.id, session);
