@@ -46,6 +46,7 @@ export class CallEvents {
 
   /** Aborts the host tools that still run. */
   end(): void {
+    if (this.#followed.tools === undefined) return; // to make an error takes time
     this.#stop.abort(new DOMException("The exec that made the call has ended", "AbortError"));
   }
 

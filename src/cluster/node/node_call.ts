@@ -8,7 +8,7 @@ import type { Peer } from "../nats/peer.ts";
 
 /** Characters of output in one message. */
 const OUTPUT_CHARACTERS = 128 * 1024;
-/** Milliseconds after which the caller of a program that still runs is told its node. */
+/** Milliseconds after which the caller of a program that still runs gets its node. */
 const START_MS = 20;
 const decoder = new TextDecoder();
 

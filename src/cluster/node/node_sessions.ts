@@ -6,6 +6,7 @@ import { ServerError } from "../../server/http/errors.ts";
 import { MAX_SESSION_WAITING, MEMORY_PER_BYTE } from "../../server/limits.ts";
 import { NoSlotError, NotDoneError, SessionInUseError, toErrorReply } from "../call_codec.ts";
 import { type Call, type CallOf, callSchema, controlSchema, type Reply } from "../calls.ts";
+import { Callers } from "./callers.ts";
 import { NodeCall } from "./node_call.ts";
 import { NodeSession } from "./node_session.ts";
 import { callerBeatSchema } from "../nodes_bucket.ts";
@@ -31,8 +32,6 @@ export interface NodeSessionsOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Milliseconds without a heartbeat after which a caller is lost, and what it holds is ended. */
-const CALLER_LOST_MS = 10_000;
 /** Milliseconds after which the checkpoint of a lost caller's session is deleted: the caller may come back. */
 const ORPHAN_MS = 600_000;
 /** Milliseconds that the session of another node waits for a slot, before it may try the next node. */
@@ -40,14 +39,15 @@ const SLOT_WAIT_MS = 1_000;
 /** Sessions of other nodes that may wait for a slot. */
 const MAX_RESUMING = 1024;
 
+const CONTROL_OPS: ReadonlySet<unknown> = new Set(["abort", "credit", "answer"]);
+
 /** The sessions of a node that callers of the cluster hold, and their calls. */
 export class NodeSessions implements AsyncDisposable {
   readonly #options: NodeSessionsOptions;
   readonly #peer: Peer;
   readonly #sessions = new Map<string, NodeSession>();
   readonly #calls = new Map<string, NodeCall>();
-  /** Callers that hold something, and their last heartbeat. */
-  readonly #callers = new Map<string, { seenAt: number; epoch: number }>();
+  readonly #callers = new Callers();
   readonly #drain = new AbortController();
   readonly #whenEmpty = Promise.withResolvers<void>();
   #resuming = 0;
@@ -59,9 +59,7 @@ export class NodeSessions implements AsyncDisposable {
   constructor(options: NodeSessionsOptions) {
     this.#options = options;
     this.#peer = options.peer;
-    options.peer.onConnection(() => {
-      for (const caller of this.#callers.values()) caller.seenAt = performance.now();
-    });
+    options.peer.onConnection(() => this.#callers.renew());
   }
 
   /** Number of sessions. */
@@ -107,9 +105,10 @@ export class NodeSessions implements AsyncDisposable {
 
   /** Takes a message to the node. */
   receive({ head, parts, bytes }: Received): void {
-    const control = controlSchema.safeParse(head);
-    if (control.success) {
-      this.#calls.get(keyOf(control.data))?.control(control.data, parts);
+    if (CONTROL_OPS.has(head["op"])) {
+      const control = controlSchema.safeParse(head);
+      if (control.success) this.#calls.get(keyOf(control.data))?.control(control.data, parts);
+      else this.invalid++;
       return;
     }
     const call = callSchema.safeParse(head);
@@ -127,23 +126,16 @@ export class NodeSessions implements AsyncDisposable {
   noteCaller({ head }: Received): void {
     const beat = z.safeParse(callerBeatSchema, head);
     if (!beat.success) return void this.invalid++;
-    const { id, epoch } = beat.data;
-    const caller = this.#callers.get(id);
-    if (caller === undefined) return;
-    // Messages between two connections of the caller may be lost: it has given up its calls.
-    if (caller.epoch !== 0 && caller.epoch !== epoch) this.#abortCalls(id);
-    Object.assign(caller, { seenAt: performance.now(), epoch });
+    if (this.#callers.beat(beat.data)) this.#abortCalls(beat.data.id); // it has given up its calls
   }
 
-  /** Ends what lost callers hold, and sessions that nobody uses. */
+  /** Ends what lost callers hold, and abandoned sessions. */
   sweep(): void {
     if (!this.#peer.isConnected) return;
     for (const session of this.#sessions.values()) {
       if (session.isAbandoned()) this.#end(session);
     }
-    for (const [id, { seenAt }] of this.#callers) {
-      if (performance.now() - seenAt < CALLER_LOST_MS) continue;
-      this.#callers.delete(id);
+    for (const id of this.#callers.takeLost()) {
       this.#abortCalls(id);
       for (const session of this.#sessions.values()) {
         if (session.caller === id) this.#loseCaller(session);
@@ -163,8 +155,7 @@ export class NodeSessions implements AsyncDisposable {
     const run = new NodeCall(this.#peer, call);
     const key = keyOf(call);
     this.#calls.set(key, run);
-    const caller = this.#callers.getOrInsertComputed(call.caller, () => ({ seenAt: 0, epoch: 0 }));
-    caller.seenAt = performance.now();
+    this.#callers.note(call.caller);
     try {
       using _memory = this.#peer.memory.take(call.owner, MEMORY_PER_BYTE * bytes);
       await work(run);

@@ -125,7 +125,8 @@ export class SessionLife implements AsyncDisposable {
     clearTimeout(this.#ttlTimer);
     this.#pauseIsDue = false;
     this.#expiresAt = new Date(start.getTime() + ttlMs);
-    this.#ttlTimer = setTimeout(() => this.#whenExpired(), ttlMs);
+    const restMs = Math.max(0, this.#expiresAt.getTime() - Date.now());
+    this.#ttlTimer = setTimeout(() => this.#whenExpired(), restMs);
   }
 
   /** True if it may end in favour of another session: it was idle for its `spareMs` and for `leastMs`. */
