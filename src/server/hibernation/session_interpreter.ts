@@ -109,7 +109,14 @@ export class SessionInterpreter implements AsyncDisposable {
 
   /** Hibernates so that a later server continues the session. Returns false if that is not possible. */
   async suspend(): Promise<boolean> {
+    await this.#leaving; // it fails if the session was used meanwhile
+    this.#refusal = undefined; // the reason may be over: it is tried once more
     return await this.hibernate() && await this.#state?.suspend() === true;
+  }
+
+  /** Saves the record of the session again if a directory has its state. */
+  async saveRecord(): Promise<void> {
+    await this.#state?.update();
   }
 
   /** Ends the lease, or drops the state unless it was suspended. */
