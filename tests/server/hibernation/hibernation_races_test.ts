@@ -189,3 +189,29 @@ Deno.test("a session whose end is further away than a timer can wait does not en
   await new Promise((resolve) => setTimeout(resolve, 10));
   assertEquals(session.ended, false);
 });
+
+Deno.test("a request waits while an older state is in the directory, as a server can be killed", async () => {
+  await using folder = await TempFolder.of();
+  using directory = await openDirectory(folder);
+  const [saving, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const save = directory.save.bind(directory);
+  directory.save = async (record, checkpoint) => {
+    await save(record, checkpoint);
+    saving.resolve();
+    await held.promise;
+  };
+  await using sessions = service({ store: new HibernationStore({ bytes: 0, directory }) });
+  const session = await sessions.create({ owner: "", signal });
+  const leaving = session.life.hibernate();
+  await saving.promise;
+  let isSeen = false;
+  const used = valueOf(session).then(async (value) => {
+    isSeen = true;
+    await assertRejects(() => recordOf(directory, session.id), Deno.errors.NotFound);
+    return value;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  assertEquals(isSeen, false);
+  held.resolve();
+  assertEquals([await used, await leaving], ["1", false]);
+});
