@@ -216,3 +216,14 @@ Deno.test("StateDirectory.open() finds a session with the longest name and varia
   using directory = await StateDirectory.open(path, { read: readFakeCheckpoint });
   assertEquals(directory.sessions.map(({ record }) => record.attachment === attachment), [true]);
 });
+
+Deno.test("StateDirectory.open() leaves the sessions of other owners for a later server", async () => {
+  await reopenAfter(async (path) => {
+    const warnings: string[] = [];
+    const onWarning = (message: string) => warnings.push(message);
+    const options = { owners: new Set(["ada"]), read: readFakeCheckpoint, onWarning };
+    using directory = await StateDirectory.open(path, options);
+    assertEquals(idsOf(directory), [ID]);
+    assertEquals(warnings, [`1 sessions of other tokens stay in '${path}', and are not used`]);
+  }, (directory) => assertEquals(idsOf(directory), [ID, OTHER_ID]));
+});
