@@ -18,6 +18,7 @@ import { checkOrigins, openAccessLog } from "./serve/access.ts";
 import { addClusterOptions, type ClusterFlags, openSessionSource } from "./serve/cluster.ts";
 import {
   addHibernationOptions,
+  checkHibernation,
   type HibernationFlags,
   openHibernation,
   reportSuspended,
@@ -179,6 +180,7 @@ export function serveCommand(): Command {
 async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<number> {
   const signal = flags.untilStdinEnds ? AbortSignal.any([interrupt, stdinEnd()]) : interrupt;
   const { maxSessionsPerToken: maxSessionsEach, queue, metricsToken } = flags;
+  checkHibernation(flags);
   const corsOrigins = checkOrigins(flags.corsOrigin ?? []);
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
   const { maxSessions = defaultSessions(address.tokens.length) } = flags;
@@ -202,7 +204,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
     signal,
   });
   const { pool, drain } = source;
-  const hibernation = await openHibernation(flags, { profile, stack });
+  const hibernation = await openHibernation(flags, { profile, tokens: address.tokens, stack });
   const paddock = stack.use(
     new PaddockServer({
       ...address,

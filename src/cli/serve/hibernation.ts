@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Profile } from "../../sandbox/profile/profile.ts";
 import { baseImageName } from "../../sandbox/image/base_image.ts";
+import { sha256 } from "../../hash.ts";
 import { pinImage } from "../../sandbox/image/image_pins.ts";
 import { StateDirectory } from "../../server/hibernation/state_directory.ts";
 import type { HibernationLimits } from "../../server/paddock_server.ts";
@@ -48,30 +49,41 @@ export function addHibernationOptions(command: Command): Command {
     .option("--state-disk <MiB>", "maximum size of the sessions in --state-dir", parseWholeNumber(1), 4096);
 }
 
-/**
- * Opens what sessions need to hibernate. Returns `undefined` if they keep their interpreters.
- *
- * @throws {UsageError} if options exclude each other.
- * @throws {SandboxError} if the state directory cannot be used.
- */
-export async function openHibernation(
-  flags: HibernationFlags,
-  { profile, stack }: { profile: Profile; stack: AsyncDisposableStack },
-): Promise<HibernationLimits | undefined> {
-  const { hibernateAfter, hibernateMemory, stateDir, stateDisk, cluster } = flags;
-  if (cluster !== undefined && stateDir !== undefined) {
+/** @throws {UsageError} if options exclude each other. */
+export function checkHibernation({ hibernateMemory, stateDir, cluster }: HibernationFlags): void {
+  if (stateDir === undefined) return;
+  if (stateDir === "") throw new UsageError("Cannot use --state-dir as it must name a folder: it is empty");
+  if (cluster !== undefined) {
     throw new UsageError("Cannot use --state-dir with --cluster: the nodes of the cluster have the sessions");
   }
-  if (hibernateMemory === 0 && stateDir !== undefined) {
+  if (hibernateMemory === 0) {
     throw new UsageError(
       "Cannot use --state-dir with --hibernate-memory 0: sessions must hibernate to be saved",
     );
   }
+}
+
+/**
+ * Opens what sessions need to hibernate. Returns `undefined` if they keep their interpreters.
+ *
+ * @param parts.tokens tokens of the server, whose sessions continue
+ * @throws {SandboxError} if the state directory cannot be used.
+ */
+export async function openHibernation(
+  flags: HibernationFlags,
+  { profile, tokens, stack }: {
+    profile: Profile;
+    tokens: readonly string[];
+    stack: AsyncDisposableStack;
+  },
+): Promise<HibernationLimits | undefined> {
+  const { hibernateAfter, hibernateMemory, stateDir, stateDisk, cluster } = flags;
   if (cluster !== undefined || hibernateMemory === 0) return undefined;
   const limits = { afterMs: 1000 * hibernateAfter, bytes: hibernateMemory * MIB };
   if (stateDir === undefined) return limits;
   const onWarning = (message: string) => void print(`Warning: ${message}`);
-  const directory = stack.use(await StateDirectory.open(stateDir, { onWarning }));
+  const owners = new Set(tokens.length > 0 ? await Promise.all(tokens.map(sha256)) : [""]);
+  const directory = stack.use(await StateDirectory.open(stateDir, { owners, onWarning }));
   await pinImage(cacheDirectory(flags.cacheDir), await baseImageName(profile), stateDir);
   const { length } = directory.sessions;
   if (length > 0) await print(`${length} sessions continue from ${stateDir}`);

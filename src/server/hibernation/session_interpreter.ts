@@ -1,5 +1,5 @@
 import { CheckpointError } from "../../errors.ts";
-import type { PythonSession, SessionLease } from "../../sandbox/exec.ts";
+import type { Checkpoint, PythonSession, SessionLease } from "../../sandbox/exec.ts";
 import type { CheckpointTransfers } from "../checkpoints/transfers.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
 import type { HibernatedState } from "./hibernated_state.ts";
@@ -45,6 +45,8 @@ export class SessionInterpreter implements AsyncDisposable {
   #left: SessionLease | undefined;
   #waking: Promise<PythonSession> | undefined;
   #leaving: Promise<boolean> | undefined;
+  /** Resolves when its state is stored, or dropped as it was used meanwhile. */
+  #storing: Promise<HibernatedState | undefined> | undefined;
   /** Why it could not hibernate since its last use. */
   #refusal: ServerError | undefined;
   /** Size of the state for which there was no room then. */
@@ -91,6 +93,7 @@ export class SessionInterpreter implements AsyncDisposable {
    */
   async session(): Promise<PythonSession> {
     this.#uses++;
+    await this.#storing?.catch(() => {}); // else a server that is killed now leaves an older state than clients have seen
     this.#refusal = this.#unfitBytes = undefined;
     if (this.#leased) return this.#leased.lease.session;
     return await (this.#waking ??= this.#wake().finally(() => this.#waking = undefined));
@@ -109,7 +112,14 @@ export class SessionInterpreter implements AsyncDisposable {
 
   /** Hibernates so that a later server continues the session. Returns false if that is not possible. */
   async suspend(): Promise<boolean> {
+    await this.#leaving; // it fails if the session was used meanwhile
+    this.#refusal = undefined; // the reason may be over: it is tried once more
     return await this.hibernate() && await this.#state?.suspend() === true;
+  }
+
+  /** Saves the record of the session again if a directory has its state. */
+  async saveRecord(): Promise<void> {
+    await this.#state?.update();
   }
 
   /** Ends the lease, or drops the state unless it was suspended. */
@@ -128,7 +138,7 @@ export class SessionInterpreter implements AsyncDisposable {
   }
 
   async #leave(leased: LeasedInterpreter, parts: HibernationParts): Promise<boolean> {
-    const { owner, store, transfers, endSignal } = parts;
+    const { owner, transfers, endSignal } = parts;
     const uses = this.#uses;
     this.#refusal = this.#unfitBytes = undefined;
     try {
@@ -136,12 +146,10 @@ export class SessionInterpreter implements AsyncDisposable {
       const checkpoint = await transfers.capture(session, { owner, signal: endSignal, refuseLost: true });
       if (this.#uses !== uses) return false;
       this.#unfitBytes = checkpoint.storedBytes;
-      const state = await store.put(owner, checkpoint, () => parts.describe());
+      this.#storing = this.#store(checkpoint, parts);
+      const state = await this.#storing;
       this.#unfitBytes = undefined;
-      if (this.#uses !== uses || this.#isDisposed) {
-        await state[Symbol.asyncDispose]();
-        return false;
-      }
+      if (!state) return false;
       this.#leased = undefined;
       this.#state = state;
       this.#left = leased.lease;
@@ -150,10 +158,24 @@ export class SessionInterpreter implements AsyncDisposable {
       this.#refusal = toPublicError(error);
       parts.onError(this.#refusal);
       return false;
+    } finally {
+      this.#storing = undefined;
     }
     parts.onChange(false);
     await release(leased);
     return true;
+  }
+
+  /** Stores a state. Returns `undefined` if the session was used or has ended meanwhile. */
+  async #store(
+    checkpoint: Checkpoint,
+    { owner, store, describe }: HibernationParts,
+  ): Promise<HibernatedState | undefined> {
+    const uses = this.#uses;
+    const state = await store.put(owner, checkpoint, describe);
+    if (this.#uses === uses && !this.#isDisposed) return state;
+    await state[Symbol.asyncDispose]();
+    return undefined;
   }
 
   async #wake(): Promise<PythonSession> {

@@ -35,8 +35,11 @@ export interface SessionRecord {
 /** A record without the id of the checkpoint, which is known when it is saved. */
 export type SessionRecordParts = Omit<SessionRecord, "checkpoint">;
 
-const [MAX_OWNER_CHARACTERS, MAX_NAME_CHARACTERS] = [256, 4096];
-const MAX_ATTACHMENT_CHARACTERS = 256 * 1024;
+const MAX_OWNER_CHARACTERS = 256;
+/** A name is that of a header. */
+const MAX_NAME_CHARACTERS = 32 * 1024;
+/** The variables of a sandbox of E2B have 64 Ki characters, each of which takes up to six in JSON. */
+const MAX_ATTACHMENT_CHARACTERS = 512 * 1024;
 
 const time = z.iso.datetime();
 const milliseconds = z.number().nonnegative().optional();

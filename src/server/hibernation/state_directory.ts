@@ -9,6 +9,12 @@ import { parseRecord, type SessionRecord } from "./session_record.ts";
 
 /** Options of {@linkcode StateDirectory.open}. */
 export interface StateDirectoryOptions {
+  /**
+   * Owners whose sessions are used. Those of others stay in the folder for a later server, with a warning.
+   *
+   * @default all owners
+   */
+  readonly owners?: ReadonlySet<string> | undefined;
   /** Called with a warning about each file that is not used. */
   readonly onWarning?: ((message: string) => void) | undefined;
   /** Reads a checkpoint. Default: one of this package. */
@@ -71,14 +77,17 @@ export class StateDirectory implements Disposable {
    * @throws {SandboxError} if it is no folder that only this user can use, or another server uses it.
    */
   static async open(path: string, options: StateDirectoryOptions = {}): Promise<StateDirectory> {
-    const { onWarning = () => {}, read } = options;
+    const { owners, onWarning = () => {}, read } = options;
     const lock = await openPrivate(path);
     try {
       if (!await lock.tryLock(true)) {
         throw new SandboxError(`Cannot use state directory '${path}' as another server uses it`);
       }
       const key = await readHostKey(path);
-      const sessions = await readSessions(path, { key, onWarning });
+      const all = await readSessions(path, { key, onWarning });
+      const sessions = all.filter(({ record: { owner } }) => owners === undefined || owners.has(owner));
+      const others = all.length - sessions.length;
+      if (others > 0) onWarning(`${others} sessions of other tokens stay in '${path}', and are not used`);
       return new StateDirectory(path, { key, lock, sessions, read });
     } catch (error) {
       lock.close();

@@ -4,15 +4,21 @@ import { MAX_TIMER_MS } from "../../async/abort.ts";
 export class IdleTimer implements Disposable {
   readonly #idleMs: number;
   readonly #onIdle: () => void;
-  #usedAt = new Date();
-  #idleSince = performance.now();
+  #usedAt: Date;
+  #idleSince: number;
   #users = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
-  /** With `idleMs` of `Infinity` it never calls back. */
-  constructor(idleMs: number, onIdle: () => void) {
+  /**
+   * With `idleMs` of `Infinity` it never calls back.
+   *
+   * @param usedAt end of the last use, if that was before now
+   */
+  constructor(idleMs: number, onIdle: () => void, usedAt: Date = new Date()) {
     this.#idleMs = idleMs;
+    this.#usedAt = usedAt;
+    this.#idleSince = performance.now() - Math.max(0, Date.now() - usedAt.getTime());
     this.#onIdle = onIdle;
     this.#startTimer(this.#idleMs);
   }

@@ -25,7 +25,7 @@ export interface Attachment {
 }
 
 /** Options of {@linkcode LiveSession}. */
-export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused"> {
+export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" | "usedAt"> {
   /**
    * Unguessable id.
    *
@@ -121,9 +121,10 @@ export class LiveSession implements AsyncDisposable {
       outputBytes: this.outputBytes,
       use: (work) => this.#useFiles(work),
     });
-    this.life = new SessionLife({ ...options, isPaused: record?.isPaused }, () => this.describe());
-    if (expiresAt) this.life.endAfter(Math.max(0, expiresAt.getTime() - Date.now()));
-    else if (ttlMs !== undefined) this.life.endAfter(ttlMs, this.createdAt);
+    const usedAt = record && new Date(record.usedAt);
+    this.life = new SessionLife({ ...options, isPaused: record?.isPaused, usedAt }, () => this.describe());
+    if (expiresAt) this.life.endAt(expiresAt);
+    else if (ttlMs !== undefined) this.life.endAt(new Date(this.createdAt.getTime() + ttlMs));
   }
 
   /** Bytes of output that its programs may write, if its pool has such a limit. */
@@ -190,10 +191,11 @@ export class LiveSession implements AsyncDisposable {
 
   /** Uses the session with a function. It wakes if it hibernates. */
   async use<T>(work: (session: PythonSession) => Promise<T>): Promise<T> {
+    const { stop, onError } = this.#options;
     try {
+      stop.throwIfAborted(); // it is being saved
       return await this.life.use(work);
     } catch (error) {
-      const { stop, onError } = this.#options;
       const publicError = toPublicError(stop.aborted ? stop.reason : error);
       onError(publicError);
       throw publicError;

@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from "../../async/abort.ts";
 import type { PythonSession } from "../../sandbox/exec.ts";
 import type { HibernatedState } from "../hibernation/hibernated_state.ts";
 import {
@@ -28,6 +29,12 @@ export interface SessionLifeOptions {
    * @default false
    */
   readonly isPaused?: boolean | undefined;
+  /**
+   * End of its last use.
+   *
+   * @default now
+   */
+  readonly usedAt?: Date | undefined;
   /**
    * True if it pauses at the end of {@linkcode SessionLife.endAfter}, instead of ending.
    *
@@ -69,7 +76,7 @@ export class SessionLife implements AsyncDisposable {
 
   /** @param describe returns the record of the session, with which it is saved */
   constructor(options: SessionLifeOptions, describe: HibernationParts["describe"]) {
-    const { owner, start, hibernation, isPaused = false, idleMs, onError, onChange } = options;
+    const { owner, start, hibernation, isPaused = false, idleMs, usedAt, onError, onChange } = options;
     this.#options = options;
     this.#isPaused = isPaused;
     this.#interpreter = new SessionInterpreter(
@@ -86,7 +93,7 @@ export class SessionLife implements AsyncDisposable {
       },
     );
     const firstMs = Math.min(hibernation?.afterMs ?? Infinity, idleMs);
-    this.#idle = new IdleTimer(firstMs, () => void this.#whenIdle().catch(onError));
+    this.#idle = new IdleTimer(firstMs, () => void this.#whenIdle().catch(onError), usedAt);
   }
 
   /** End of its last use, by the clock of the host. */
@@ -119,14 +126,20 @@ export class SessionLife implements AsyncDisposable {
     return this.#interpreter.isLeaving;
   }
 
-  /** Lets it end that long after `start`, used or not, instead of at its earlier time. */
-  endAfter(ttlMs: number, start: Date = new Date()): void {
+  /** Lets it end after so many milliseconds, used or not, instead of at its earlier time. */
+  endAfter(ttlMs: number): void {
+    this.endAt(new Date(Date.now() + ttlMs));
+    this.#saveRecord();
+  }
+
+  /** Lets it end at a time, of which its record knows. */
+  endAt(expiresAt: Date): void {
     if (this.#ended) return;
     clearTimeout(this.#ttlTimer);
     this.#pauseIsDue = false;
-    this.#expiresAt = new Date(start.getTime() + ttlMs);
-    const restMs = Math.max(0, this.#expiresAt.getTime() - Date.now());
-    this.#ttlTimer = setTimeout(() => this.#whenExpired(), restMs);
+    this.#expiresAt = expiresAt;
+    const leftMs = Math.max(0, expiresAt.getTime() - Date.now());
+    this.#ttlTimer = setTimeout(() => this.#whenExpired(), Math.min(leftMs, MAX_TIMER_MS));
   }
 
   /** True if it may end in favour of another session: it was idle for its `spareMs` and for `leastMs`. */
@@ -153,12 +166,15 @@ export class SessionLife implements AsyncDisposable {
    */
   async pause(): Promise<void> {
     if (this.#isPaused) throw new ServerError("conflict", "The session is paused already");
-    if (!await this.#interpreter.hibernate()) {
+    const isHibernating = await this.#interpreter.hibernate();
+    if (!isHibernating || this.#idle.users > 0) { // a request may have woken it
       throw this.#interpreter.refusal ?? new ServerError("conflict", "The session is in use");
     }
     this.#isPaused = true;
+    this.#pauseIsDue = false;
     clearTimeout(this.#ttlTimer);
     this.#expiresAt = undefined;
+    this.#saveRecord();
   }
 
   /** Lets requests use it after a pause. The first one wakes it. */
@@ -245,19 +261,37 @@ export class SessionLife implements AsyncDisposable {
   /** Hibernates after the first part of its idle time, and ends after all of it. */
   async #whenIdle(): Promise<void> {
     const { idleMs } = this.#options;
+    const { unusedMs } = this;
     const isHibernating = await this.#interpreter.hibernate();
-    if (this.#ended || this.#idle.users > 0) return;
+    if (this.#ended || this.#idle.users > 0 || this.unusedMs < unusedMs) return; // a use has started the timer
     const lifeMs = isHibernating && idleMs < Infinity ? HIBERNATION_LIFE_MS : idleMs;
     const leftMs = lifeMs - this.unusedMs;
     if (leftMs > 0) this.#idle.callAgain(leftMs);
     else await this[Symbol.asyncDispose]();
   }
 
+  /** Ends it, or pauses it when it is unused. */
   #whenExpired(): void {
     const { pausesAtEnd, onError } = this.#options;
     this.#pauseIsDue = pausesAtEnd === true && this.#idle.users > 0;
     if (this.#pauseIsDue) return;
-    const end = () => this[Symbol.asyncDispose]();
-    void (pausesAtEnd ? this.pause().catch(end) : end()).catch(onError);
+    void (pausesAtEnd ? this.#pauseAtEnd() : this[Symbol.asyncDispose]()).catch(onError);
+  }
+
+  async #pauseAtEnd(): Promise<void> {
+    const { unusedMs, expiresAt } = this;
+    try {
+      await this.pause();
+    } catch {
+      if (this.#expiresAt !== expiresAt) return; // it has more time, or is paused
+      const wasUsed = this.#idle.users > 0 || this.unusedMs < unusedMs;
+      if (wasUsed) this.#whenExpired();
+      else await this[Symbol.asyncDispose]();
+    }
+  }
+
+  /** Saves its record again if the state directory has it, as a later server may read it at any time. */
+  #saveRecord(): void {
+    this.#interpreter.saveRecord().catch(this.#options.onError);
   }
 }

@@ -200,3 +200,30 @@ Deno.test("StateDirectory.save() leaves no file of a session that cannot be save
     assertEquals(names.filter((name) => name.startsWith(id)), []);
   });
 });
+
+Deno.test("StateDirectory.open() finds a session with the longest name and variables that clients may give", async () => {
+  await using folder = await TempFolder.of();
+  const path = join(folder.path, "state");
+  const attachment = JSON.stringify({
+    envVars: { x: "\x01".repeat(64 * 1024 - 1) },
+    templateId: "x".repeat(256),
+  });
+  {
+    using directory = await StateDirectory.open(path, { read: readFakeCheckpoint });
+    const one = await checkpointOf(1);
+    await directory.save(recordOf(ID, one, { name: "n".repeat(16 * 1024), attachment }), one);
+  }
+  using directory = await StateDirectory.open(path, { read: readFakeCheckpoint });
+  assertEquals(directory.sessions.map(({ record }) => record.attachment === attachment), [true]);
+});
+
+Deno.test("StateDirectory.open() leaves the sessions of other owners for a later server", async () => {
+  await reopenAfter(async (path) => {
+    const warnings: string[] = [];
+    const onWarning = (message: string) => warnings.push(message);
+    const options = { owners: new Set(["ada"]), read: readFakeCheckpoint, onWarning };
+    using directory = await StateDirectory.open(path, options);
+    assertEquals(idsOf(directory), [ID]);
+    assertEquals(warnings, [`1 sessions of other tokens stay in '${path}', and are not used`]);
+  }, (directory) => assertEquals(idsOf(directory), [ID, OTHER_ID]));
+});

@@ -1,0 +1,246 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { join } from "node:path";
+import { CheckpointError, SandboxError } from "../../../src/errors.ts";
+import type { SandboxAcquireOptions } from "../../../src/sandbox/exec.ts";
+import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
+import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
+import { ServerError } from "../../../src/server/http/errors.ts";
+import { Metrics } from "../../../src/server/metrics.ts";
+import type { LiveSession } from "../../../src/server/sessions/live_session.ts";
+import type { SessionService } from "../../../src/server/sessions/session_service.ts";
+import { BranchingFakePool, readFakeCheckpoint } from "../../fake_pool.ts";
+import { TempFolder } from "../../temp_folder.ts";
+import { count, service, signal, valueOf } from "./counting_sessions.ts";
+
+const OWNERS = ["ada", "bo", "eve"];
+const [INTERPRETERS, WAIT_MS, AFTER_MS] = [3, 60, 8];
+/** Memory for some four states; further ones are in the directory. */
+const STORE_BYTES = 32_000;
+/** Room for all, so that a server that stops saves each session. */
+const DIRECTORY_BYTES = 10_000_000;
+/** What a request may fail with, when nothing has run. */
+const REFUSALS: readonly string[] = ["busy", "timeout", "conflict", "unavailable"];
+
+/** A step that begins after `delayMs`, while earlier steps of the same round run. */
+interface Step {
+  readonly kind: "create" | "exec" | "hibernate" | "pause" | "resume" | "end";
+  /** Chooses the owner or the session. */
+  readonly at: number;
+  readonly delayMs: number;
+}
+
+/** Steps at the same time; what the server does after them. */
+interface Round {
+  readonly steps: readonly Step[];
+  readonly then: "go on" | "restart";
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constantFrom("create", "exec", "exec", "exec", "exec", "hibernate", "pause", "resume", "end"),
+  at: fc.nat(40),
+  delayMs: fc.nat(6),
+});
+const rounds: fc.Arbitrary<Round[]> = fc.array(
+  fc.record({
+    steps: fc.array(step, { minLength: 4, maxLength: 24 }),
+    then: fc.constantFrom("go on", "go on", "restart"),
+  }),
+  { minLength: 2, maxLength: 5 },
+);
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Pool whose calls take some time, and fail now and then. */
+class UnsteadyPool extends BranchingFakePool {
+  #calls: number;
+  isSteady = false;
+
+  constructor(seed: number) {
+    super(async (code, globals, options) => {
+      await this.#pass();
+      return await count(code, globals, options);
+    });
+    this.#calls = seed;
+  }
+
+  /** Waits for some milliseconds. Returns true in one of 16 calls, which then fails. */
+  async #pass(): Promise<boolean> {
+    this.#calls = (this.#calls * 1_103_515_245 + 12_345) % 2 ** 31;
+    const call = this.#calls >> 8;
+    if (call % 3 > 0) await sleep(call % 3);
+    return !this.isSteady && call % 16 === 5;
+  }
+
+  override async acquire(options: SandboxAcquireOptions = {}) {
+    if (await this.#pass()) throw new SandboxError("the interpreter did not start");
+    const lease = await super.acquire(options);
+    const { session } = lease;
+    const [checkpoint, restore] = [session.checkpoint.bind(session), session.restore.bind(session)];
+    session.checkpoint = async () => {
+      const state = await checkpoint();
+      if (await this.#pass()) throw new CheckpointError("a thread runs", { code: "checkpoint_refused" });
+      return state;
+    };
+    session.restore = async (state, options) => {
+      if (await this.#pass()) throw new SandboxError("the interpreter has crashed");
+      await restore(state, options);
+    };
+    return lease;
+  }
+}
+
+/** A session, and how often its counter was increased. */
+interface Counted {
+  session: LiveSession;
+  count: number;
+  hasEnded: boolean;
+}
+
+class Trial {
+  readonly pool: UnsteadyPool;
+  readonly #folder: TempFolder;
+  #directory: StateDirectory;
+  store: HibernationStore;
+  metrics = new Metrics();
+  sessions: SessionService;
+  readonly #all: Counted[] = [];
+
+  constructor(pool: UnsteadyPool, folder: TempFolder, directory: StateDirectory) {
+    this.pool = pool;
+    this.#folder = folder;
+    this.#directory = directory;
+    this.store = this.#makeStore();
+    this.sessions = this.#serve();
+  }
+
+  get alive(): Counted[] {
+    return this.#all.filter(({ hasEnded }) => !hasEnded);
+  }
+
+  #makeStore(): HibernationStore {
+    const limits = { bytes: STORE_BYTES, directoryBytes: DIRECTORY_BYTES, owners: OWNERS.length };
+    return new HibernationStore({ ...limits, directory: this.#directory });
+  }
+
+  #serve(): SessionService {
+    const { store, pool, metrics } = this;
+    return service({
+      store,
+      pool,
+      metrics,
+      saved: this.#directory.sessions,
+      afterMs: AFTER_MS,
+      maxSessions: INTERPRETERS,
+      owners: OWNERS.length,
+      waitMs: WAIT_MS,
+    });
+  }
+
+  async run({ kind, at, delayMs }: Step): Promise<void> {
+    await sleep(delayMs);
+    const counted = this.alive[at % Math.max(1, this.alive.length)];
+    try {
+      if (kind === "create") {
+        const session = await this.sessions.create({ owner: OWNERS[at % OWNERS.length] ?? "", signal });
+        this.#all.push({ session, count: 0, hasEnded: false });
+      } else if (counted !== undefined) await this.#use(counted, kind);
+    } catch (error) {
+      assert(error instanceof ServerError && REFUSALS.includes(error.code), String(error));
+    }
+  }
+
+  async #use(counted: Counted, kind: Exclude<Step["kind"], "create">): Promise<void> {
+    const { session } = counted;
+    if (kind === "exec") {
+      const value = await valueOf(session);
+      assertEquals(value, String(++counted.count));
+    } else if (kind === "end") {
+      counted.hasEnded = true;
+      await session[Symbol.asyncDispose]();
+    } else await session.life[kind]();
+  }
+
+  /** Checks that a server that is killed now leaves no older state. */
+  async checkFiles(): Promise<void> {
+    const byId = new Map(this.#all.map((counted) => [counted.session.id, counted]));
+    for await (const { name } of Deno.readDir(this.#directory.path)) {
+      const [id = "", ending] = name.split(/\.(.*)/);
+      if (ending !== "session.json") continue;
+      try {
+        const state = await Deno.readTextFile(join(this.#directory.path, `${id}.checkpoint`));
+        const found = new Map<string, number>(JSON.parse(state)).get("count") ?? 0;
+        assertEquals([id, found], [id, byId.get(id)?.count]);
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotFound)) throw error; // it was removed meanwhile
+      }
+    }
+  }
+
+  async restart(): Promise<void> {
+    this.pool.isSteady = true;
+    assertEquals((await this.sessions.suspend()).lost, 0);
+    await this.sessions[Symbol.asyncDispose]();
+    this.checkNothingTaken();
+    this.#directory[Symbol.dispose]();
+    this.#directory = await openDirectory(this.#folder);
+    this.metrics = new Metrics();
+    this.store = this.#makeStore();
+    this.sessions = this.#serve();
+    this.pool.isSteady = false;
+    for (const counted of this.alive) {
+      const { id, owner } = counted.session;
+      counted.session = this.sessions.find(id, owner);
+    }
+  }
+
+  /** Uses each session once more, ends it, and checks that nothing is taken. */
+  async end(): Promise<void> {
+    this.pool.isSteady = true;
+    for (const { session, count } of this.alive) {
+      if (session.life.isPaused) await session.life.resume();
+      assertEquals(await valueOf(session), String(count + 1));
+    }
+    await Promise.all(this.alive.map(({ session }) => session[Symbol.asyncDispose]()));
+    this.checkNothingTaken();
+    const names = await Array.fromAsync(Deno.readDir(this.#directory.path), ({ name }) => name);
+    assertEquals(names.toSorted(), ["checkpoint.key", "lock"]);
+  }
+
+  checkNothingTaken(): void {
+    const { pool, store, metrics } = this;
+    assertEquals(
+      [pool.alive, store.count(), store.bytes("memory"), store.bytes("directory")],
+      [0, 0, 0, 0],
+    );
+    assert(metrics.format().includes("\npaddock_sessions 0\n"));
+    assert(pool.most <= INTERPRETERS);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.sessions[Symbol.asyncDispose]();
+    this.#directory[Symbol.dispose]();
+  }
+}
+
+async function openDirectory(folder: TempFolder): Promise<StateDirectory> {
+  return await StateDirectory.open(join(folder.path, "state"), { read: readFakeCheckpoint });
+}
+
+Deno.test("no interleaving of requests, pauses, ends and restarts loses a session, repeats a state or keeps a slot", async () => {
+  await fc.assert(
+    fc.asyncProperty(rounds, fc.nat(), async (rounds, seed) => {
+      await using folder = await TempFolder.of();
+      await using trial = new Trial(new UnsteadyPool(seed), folder, await openDirectory(folder));
+      for (const { steps, then } of rounds) {
+        await Promise.all(steps.map((step) => trial.run(step)));
+        await trial.checkFiles();
+        if (then === "restart") await trial.restart();
+      }
+      await trial.end();
+    }),
+    { numRuns: 25 },
+  );
+});
