@@ -185,10 +185,10 @@ Deno.test("a sandbox is paused, listed as such, and goes on after resume or conn
   assertEquals(server.pool.alive, 0);
 });
 
-Deno.test("a sandbox that runs a program is not paused, and that is no conflict", async () => {
+Deno.test("a sandbox is paused after its program, and one whose program runs on is no conflict", async () => {
   const running = Promise.withResolvers<ReturnType<typeof ok>>();
   const pool = new BranchingFakePool((code) => code === "wait" ? running.promise : ok());
-  await using server = pausable({ pool });
+  await using server = pausable({ pool, waitMs: 50 });
   const { sandboxID: id } = await create(server, { timeout: 60 });
   const busy = server.send("POST", "/execute", { code: "wait" }, { "e2b-sandbox-id": id });
   await until(() => pool.ran.includes("wait"));
@@ -197,6 +197,20 @@ Deno.test("a sandbox that runs a program is not paused, and that is no conflict"
   running.resolve(ok());
   await busy;
   assertEquals((await server.send("POST", `/sandboxes/${id}/pause`)).status, 204);
+});
+
+Deno.test("a sandbox whose program ends in time is paused after it", async () => {
+  const running = Promise.withResolvers<ReturnType<typeof ok>>();
+  const pool = new BranchingFakePool((code) => code === "wait" ? running.promise : ok());
+  await using server = pausable({ pool });
+  const { sandboxID: id } = await create(server, { timeout: 60 });
+  const busy = server.send("POST", "/execute", { code: "wait" }, { "e2b-sandbox-id": id });
+  await until(() => pool.ran.includes("wait"));
+  const paused = server.send("POST", `/sandboxes/${id}/pause`);
+  assertEquals(await Promise.race([paused, delay(20).then(() => "waiting")]), "waiting");
+  running.resolve(ok());
+  assertEquals([(await busy).status, (await paused).status], [200, 204]);
+  assertEquals((await server.send("GET", `/sandboxes/${id}`)).body.state, "paused");
 });
 
 Deno.test("a sandbox with autoPause pauses at the end of its time, and with autoResume wakes by a request", async () => {
