@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { delay } from "@std/async";
+import { forkRequest } from "../../../../src/server/adapters/e2b/states.ts";
 import { HibernationStore } from "../../../../src/server/hibernation/hibernation_store.ts";
 import { BranchingFakePool, ok } from "../../../fake_pool.ts";
 import { type Served, served } from "../../served.ts";
@@ -211,6 +212,11 @@ Deno.test("a sandbox whose program ends in time is paused after it", async () =>
   running.resolve(ok());
   assertEquals([(await busy).status, (await paused).status], [200, 204]);
   assertEquals((await server.send("GET", `/sandboxes/${id}`)).body.state, "paused");
+});
+
+Deno.test("a request for a fork names 1 to 100 copies", () => {
+  const isValid = [0, 1, 100, 101].map((count) => forkRequest.safeParse({ count }).success);
+  assertEquals(isValid, [false, true, true, false]);
 });
 
 Deno.test("a sandbox with autoPause pauses at the end of its time, and with autoResume wakes by a request", async () => {

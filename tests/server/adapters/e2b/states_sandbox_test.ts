@@ -79,6 +79,8 @@ Deno.test("snapshots of E2B have names and sandboxes, and are listed in pages", 
 
     const { body: moved } = await snap(id, { name: "team/base_1:default" });
     assertEquals(await list("?name=team%2Fbase_1"), [moved.snapshotID]);
+    const { body: long } = await snap(id, { name: "a".repeat(128) });
+    assertEquals((await server.send("DELETE", `/templates/${long.snapshotID}`)).status, 204);
     const named = await create(server, { templateID: "team/base_1" });
     assertEquals(await run(server, named, "type(x).__name__"), "object");
     assertEquals((await server.send("DELETE", "/templates/team%2Fbase_1")).status, 204);
