@@ -79,9 +79,7 @@ function addForkRoute(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
 
 /** Throws if the server cannot keep the state of a sandbox in the way that a request states. */
 export function requirePause(sandboxes: E2bSandboxes, memory: boolean | null | undefined): void {
-  if (!sandboxes.canPause) {
-    throw new NotImplementedError(NO_PAUSE);
-  }
+  if (!sandboxes.canPause) throw new NotImplementedError(NO_PAUSE);
   requireMemory(memory);
 }
 
@@ -95,15 +93,17 @@ export function requireMemory(memory: boolean | null | undefined): void {
  * Pauses a sandbox when its programs and commands have ended. One that cannot be paused is no conflict for E2B's SDKs,
  * which take that for a pause.
  *
- * @throws {ServerError} `unavailable` with the reason, if it still runs one or has what no checkpoint has.
+ * @throws {ServerError} `unavailable` with the reason, if it still runs one or has what no checkpoint has; `not_found` if
+ * it ends meanwhile.
  */
 async function pause(
   { home, session }: E2bSandbox,
   { waitMs, signal }: { waitMs: number; signal: AbortSignal },
 ): Promise<void> {
-  using deadline = new Deadline(waitMs, { signal });
+  using deadline = new Deadline(waitMs, { signal: AbortSignal.any([signal, session.life.endSignal]) });
   // when the time is up, the session itself states that it is in use
   await abortable(home.whenIdle(), deadline.signal).catch(() => signal.throwIfAborted());
+  if (session.ended) throw new ServerError("not_found", "The sandbox has ended");
   if (session.life.isPaused) throw new ServerError("conflict", "The sandbox is paused already");
   try {
     await session.life.pause();

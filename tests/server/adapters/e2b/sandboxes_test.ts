@@ -214,6 +214,21 @@ Deno.test("a sandbox whose program ends in time is paused after it", async () =>
   assertEquals((await server.send("GET", `/sandboxes/${id}`)).body.state, "paused");
 });
 
+Deno.test("a pause that waits for a program ends with its sandbox", async () => {
+  const running = Promise.withResolvers<ReturnType<typeof ok>>();
+  const pool = new BranchingFakePool((code) => code === "wait" ? running.promise : ok());
+  await using server = pausable({ pool });
+  const { sandboxID: id } = await create(server, { timeout: 60 });
+  const busy = server.send("POST", "/execute", { code: "wait" }, { "e2b-sandbox-id": id });
+  await until(() => pool.ran.includes("wait"));
+  const paused = server.send("POST", `/sandboxes/${id}/pause`);
+  const killed = server.send("DELETE", `/sandboxes/${id}`);
+  assertEquals((await paused).status, 404);
+  running.resolve(ok());
+  assertEquals((await killed).status, 204);
+  await busy;
+});
+
 Deno.test("a request for a fork names 1 to 100 copies", () => {
   const isValid = [0, 1, 100, 101].map((count) => forkRequest.safeParse({ count }).success);
   assertEquals(isValid, [false, true, true, false]);
