@@ -229,6 +229,25 @@ Deno.test("a pause that waits for a program ends with its sandbox", async () => 
   await busy;
 });
 
+Deno.test("the snapshots of a token, their names too, do not exist for another one", async () => {
+  await using server = pausable({ tokens: [KEY, OTHER], maxSessions: 4 });
+  const { sandboxID: id } = await create(server, { timeout: 60 });
+  const send = (key: string, method: string, path: string, body?: object) =>
+    server.send(method, path, body, { "x-api-key": key });
+  const { body: made } = await send(KEY, "POST", `/sandboxes/${id}/snapshots`, { name: "kept" });
+  assertEquals((await send(OTHER, "POST", `/sandboxes/${id}/snapshots`, { name: "kept" })).status, 404);
+  for (const query of ["", "?name=kept", `?name=${made.snapshotID}`, `?sandboxID=${id}`]) {
+    assertEquals((await send(OTHER, "GET", `/snapshots${query}`)).body, []);
+    assertEquals((await send(KEY, "GET", `/snapshots${query}`)).body, [made]);
+  }
+  for (const name of ["kept", made.snapshotID]) {
+    assertEquals((await send(OTHER, "DELETE", `/templates/${name}`)).status, 404);
+  }
+  const { status } = await send(OTHER, "POST", "/v2/sandboxes", { templateID: made.snapshotID });
+  assertEquals(status, 404);
+  assertEquals((await send(KEY, "DELETE", "/templates/kept")).status, 204);
+});
+
 Deno.test("a request for a fork names 1 to 100 copies", () => {
   const isValid = [0, 1, 100, 101].map((count) => forkRequest.safeParse({ count }).success);
   assertEquals(isValid, [false, true, true, false]);
