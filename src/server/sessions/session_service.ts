@@ -160,6 +160,8 @@ type LeaseRequest =
 /** Opens sessions for clients, finds them by id or name, and ends idle ones. */
 export class SessionService implements AsyncDisposable {
   readonly maxSessions: number;
+  /** Milliseconds that a request waits for a session. */
+  readonly waitMs: number;
   /** Captures and restores the states of its sessions. */
   readonly transfers: CheckpointTransfers;
   readonly #options:
@@ -180,6 +182,7 @@ export class SessionService implements AsyncDisposable {
     const { pool, metrics, maxSessions, maxSessionsEach, owners, recovery, hibernation } = options;
     const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS, onError = () => {} } = options;
     this.maxSessions = maxSessions;
+    this.waitMs = waitMs;
     this.transfers = new CheckpointTransfers({ owners, waitMs });
     this.#shared = new SharedSessions(pool, this.#stop.signal);
     this.#options = { pool, metrics, idleMs, recovery, hibernation, onError };

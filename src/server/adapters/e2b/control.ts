@@ -7,21 +7,12 @@ import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
 import { METHODS } from "../../http/request_limits.ts";
 import { NotImplementedError, readCodeBody } from "./errors.ts";
-import type { CheckpointService } from "../../checkpoints/checkpoint_service.ts";
+import { type Page, pageOf, pageQuery } from "./pages.ts";
 import { connectionBody, infoBody, metricBody, stateOf } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
-import {
-  DEFAULT_TIMEOUT,
-  extend,
-  NO_COPIES,
-  NO_PAUSE,
-  requirePause,
-  SNAPSHOT_ID,
-  timeout,
-  toTtl,
-} from "./states.ts";
+import type { E2bSnapshots } from "./snapshots.ts";
+import { DEFAULT_TIMEOUT, extend, NO_COPIES, NO_PAUSE, requirePause, timeout, toTtl } from "./states.ts";
 
-const MAX_PAGE = 100;
 const [MAX_VARIABLES, MAX_VARIABLE_CHARACTERS] = [256, 64 * 1024];
 
 const variables = z.record(z.string().regex(/^[^=\0]+$/), z.string().regex(/^[^\0]*$/))
@@ -52,14 +43,11 @@ export const timeoutRequest = z.object({ timeout });
 /** Body of `/sandboxes/{id}/refreshes`. */
 export const refreshRequest = z.object({ duration: z.number().nonnegative().max(MAX_TTL_SECONDS).nullish() });
 
-const listQuery = z.object({
+const listQuery = pageQuery.extend({
   metadata: z.string().optional(),
   state: z.string().optional(),
   template: z.string().optional(),
   startedAfter: z.iso.datetime({ offset: true }).optional(),
-  order: z.enum(["asc", "desc"]).default("desc"),
-  nextToken: z.string().optional(),
-  limit: z.coerce.number().int().min(1).default(MAX_PAGE).transform((limit) => Math.min(limit, MAX_PAGE)),
 });
 
 /** What Paddock lacks, or this server, by path. */
@@ -78,11 +66,8 @@ const MISSING: Readonly<Record<string, string>> = {
   "/secrets/*": "Paddock has no secrets",
 };
 
-/** Serves E2B's API of sandboxes, but for their states: see `states.ts`. */
-export function controlRoutes(
-  sandboxes: E2bSandboxes,
-  checkpoints: CheckpointService | undefined,
-): Hono<AppEnv> {
+/** Serves E2B's API of sandboxes, but for their states: see `states.ts` and `snapshots.ts`. */
+export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots | undefined): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   app.on("POST", ["/sandboxes", "/v2/sandboxes"], async (c) => {
     const { templateID, timeout, metadata, envVars, ...rest } = await readCodeBody(c, createSandboxRequest);
@@ -97,18 +82,18 @@ export function controlRoutes(
       envVars: envVars ?? {},
       pausesAtEnd: rest.autoPause ?? false,
       resumesOnUse: rest.autoResume?.enabled ?? false,
-      from: SNAPSHOT_ID.test(templateID) ? checkpoints?.store.get(c.get("owner"), templateID) : undefined,
+      from: snapshots?.find(c.get("owner"), templateID),
       signal: c.get("signal"),
     });
     return c.json(connectionBody(c, sandbox), 201);
   });
   app.get("/sandboxes", (c) => {
-    const { page } = list(c, ["running"]);
-    return c.json(page.map(infoBody));
+    const { items } = list(c, ["running"]);
+    return c.json(items.map(infoBody));
   });
   app.get("/v2/sandboxes", (c) => {
-    const { page, nextToken } = list(c, ["running", "paused"]);
-    return c.json(page.map(infoBody), 200, nextToken === undefined ? {} : { "x-next-token": nextToken });
+    const { items, headers } = list(c, ["running", "paused"]);
+    return c.json(items.map(infoBody), 200, headers);
   });
   app.get("/sandboxes/:id", (c) => {
     const sandbox = sandboxes.ofPath(c);
@@ -144,41 +129,16 @@ export function controlRoutes(
   }
   return app;
 
-  function list(
-    c: AppContext,
-    defaultStates: readonly string[],
-  ): { page: E2bSandbox[]; nextToken: string | undefined } {
+  function list(c: AppContext, defaultStates: readonly string[]): Page<E2bSandbox> {
     const parsed = listQuery.safeParse(c.req.query());
     if (!parsed.success) throw new ServerError("malformed", "The query is invalid");
-    const { metadata, state, template, startedAfter, order, nextToken, limit } = parsed.data;
+    const { metadata, state, template, startedAfter, ...query } = parsed.data;
     const states = state?.split(",") ?? defaultStates;
     const after = startedAfter === undefined ? -Infinity : Date.parse(startedAfter);
     const all = sandboxes.list(c.get("owner"), Object.fromEntries(new URLSearchParams(metadata ?? "")))
       .filter(({ session }) => session.createdAt.getTime() >= after)
       .filter(({ templateId }) => template === undefined || templateId === template)
       .filter((sandbox) => states.includes(stateOf(sandbox)));
-    if (order === "desc") all.reverse();
-    const rest = nextToken === undefined ? all : all.slice(startOf(all, { nextToken, order }));
-    const page = rest.slice(0, limit);
-    return { page, nextToken: rest.length > limit ? tokenOfPage(page.at(-1)) : undefined };
+    return pageOf(all, query, ({ id, session: { createdAt } }) => ({ id, createdAt }));
   }
-}
-
-/** Returns the token of the page after a sandbox, which stays valid when the sandbox ends. */
-function tokenOfPage(last: E2bSandbox | undefined): string | undefined {
-  return last && `${last.session.createdAt.getTime()}.${last.id}`;
-}
-
-/** Returns the index at which the page of a token starts. */
-function startOf(
-  all: readonly E2bSandbox[],
-  { nextToken, order }: { nextToken: string; order: "asc" | "desc" },
-): number {
-  const [time = "", id = ""] = nextToken.split(".");
-  const at = all.findIndex((sandbox) => sandbox.id === id);
-  if (at >= 0) return at + 1;
-  const isLater = ({ session }: E2bSandbox) =>
-    order === "asc" ? session.createdAt.getTime() > Number(time) : session.createdAt.getTime() < Number(time);
-  const next = all.findIndex(isLater);
-  return next >= 0 ? next : all.length;
 }

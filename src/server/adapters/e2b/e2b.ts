@@ -8,6 +8,7 @@ import { rpcRoutes } from "./envd/rpc.ts";
 import { codeResponse } from "./errors.ts";
 import { fileRoutes } from "./files.ts";
 import { E2bSandboxes } from "./sandboxes.ts";
+import { E2bSnapshots, snapshotRoutes } from "./snapshots.ts";
 import { stateRoutes } from "./states.ts";
 
 /**
@@ -24,9 +25,11 @@ export function e2b(
     if (sandboxes.named(c) === undefined) return await next(); // another system's health
     return c.body(null, 204);
   });
+  const snapshots = checkpoints && new E2bSnapshots(checkpoints);
   const others = [
-    stateRoutes(sandboxes, checkpoints),
-    controlRoutes(sandboxes, checkpoints),
+    stateRoutes(sandboxes, { canCopy: checkpoints !== undefined }),
+    ...snapshots ? [snapshotRoutes(sandboxes, snapshots)] : [],
+    controlRoutes(sandboxes, snapshots),
     fileRoutes(sandboxes),
     rpcRoutes(sandboxes),
   ];

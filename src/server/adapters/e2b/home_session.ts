@@ -12,6 +12,7 @@ export class HomeSession {
   readonly envVars: Readonly<Record<string, string>>;
   readonly #prepare: string;
   readonly #listeners = new Set<() => void>();
+  readonly #running = new Set<Promise<unknown>>();
   #isPrepared: boolean;
   #busyMs = 0;
 
@@ -54,6 +55,11 @@ export class HomeSession {
     return this.#isPrepared;
   }
 
+  /** Resolves when none of its programs and commands runs. */
+  async whenIdle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
+  }
+
   /** Makes the home directory and sets the variables, if a new interpreter needs it. */
   async prepare(): Promise<ExecResult | undefined> {
     if (this.#isPrepared) return undefined;
@@ -86,14 +92,21 @@ export class HomeSession {
     run: () => Promise<Result>,
     { isQuery = false } = {},
   ): Promise<Result> {
+    const running = this.#runPrepared(run);
+    this.#running.add(running);
     try {
-      await this.prepare();
-      const result = await run();
-      if (!result.stateKept) this.#isPrepared = false;
-      this.#busyMs += result.durationMs;
-      return result;
+      return await running;
     } finally {
+      this.#running.delete(running);
       if (!isQuery) this.#listeners.forEach((listener) => listener());
     }
+  }
+
+  async #runPrepared<Result extends ExecResult | ShellResult>(run: () => Promise<Result>): Promise<Result> {
+    await this.prepare();
+    const result = await run();
+    if (!result.stateKept) this.#isPrepared = false;
+    this.#busyMs += result.durationMs;
+    return result;
   }
 }

@@ -108,6 +108,11 @@ export class E2bSandboxes {
     return this.#sessions.canHibernate;
   }
 
+  /** Milliseconds that a pause waits for a program or command. */
+  get pauseWaitMs(): number {
+    return this.#sessions.waitMs;
+  }
+
   /**
    * Returns the sandbox that the path of a request names.
    *

@@ -1,7 +1,8 @@
 import type { RouteConfig } from "@hono/zod-openapi";
 import * as z from "zod";
 import { createSandboxRequest, refreshRequest, timeoutRequest } from "../../adapters/e2b/control.ts";
-import { connectRequest, forkRequest, pauseRequest, snapshotRequest } from "../../adapters/e2b/states.ts";
+import { snapshotRequest } from "../../adapters/e2b/snapshots.ts";
+import { connectRequest, forkRequest, pauseRequest } from "../../adapters/e2b/states.ts";
 import { jsonBody, jsonResponse, optionalJsonBody } from "../../v1/route.ts";
 import { type ErrorFormat, errorsOf } from "./errors.ts";
 
@@ -61,12 +62,17 @@ const connected = {
 const snapshot = z.object({ snapshotID: z.string(), names: z.array(z.string()) }).meta({ id: "E2bSnapshot" });
 const SNAPSHOT = {
   snapshotID: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-  names: [],
+  names: ["before-the-merge:default"],
 };
 const stateErrors = errorsOf(CODE_ERROR, [400, 401, 404, 409, 413, 429, 501, 503, 504]);
 const listQuery = z.object({
   state: z.string().optional().meta({ example: "running,paused" }),
   metadata: z.string().optional().meta({ example: "user=ada" }),
+  limit: z.int().min(1).optional(),
+});
+const snapshotQuery = z.object({
+  sandboxID: z.string().optional().meta({ example: ID }),
+  name: z.string().optional().meta({ example: "before-the-merge" }),
   limit: z.int().min(1).optional(),
 });
 
@@ -189,8 +195,9 @@ function copyOperations(): RouteConfig[] {
       path: "/snapshots",
       tags,
       summary: "List your snapshots of E2B",
+      request: { query: snapshotQuery },
       responses: {
-        200: jsonResponse(z.array(snapshot), "Least recently used first", { example: [SNAPSHOT] }),
+        200: jsonResponse(z.array(snapshot), "Newest first", { example: [SNAPSHOT] }),
         ...errors,
       },
     },
@@ -199,7 +206,7 @@ function copyOperations(): RouteConfig[] {
       method: "delete",
       path: "/templates/{id}",
       tags,
-      summary: "Delete a snapshot of E2B",
+      summary: "Delete a snapshot of E2B by its id or name",
       request: { params },
       responses: done,
     },

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { delay } from "@std/async";
+import { forkRequest } from "../../../../src/server/adapters/e2b/states.ts";
 import { HibernationStore } from "../../../../src/server/hibernation/hibernation_store.ts";
 import { BranchingFakePool, ok } from "../../../fake_pool.ts";
 import { type Served, served } from "../../served.ts";
@@ -185,10 +186,10 @@ Deno.test("a sandbox is paused, listed as such, and goes on after resume or conn
   assertEquals(server.pool.alive, 0);
 });
 
-Deno.test("a sandbox that runs a program is not paused, and that is no conflict", async () => {
+Deno.test("a sandbox is paused after its program, and one whose program runs on is no conflict", async () => {
   const running = Promise.withResolvers<ReturnType<typeof ok>>();
   const pool = new BranchingFakePool((code) => code === "wait" ? running.promise : ok());
-  await using server = pausable({ pool });
+  await using server = pausable({ pool, waitMs: 50 });
   const { sandboxID: id } = await create(server, { timeout: 60 });
   const busy = server.send("POST", "/execute", { code: "wait" }, { "e2b-sandbox-id": id });
   await until(() => pool.ran.includes("wait"));
@@ -197,6 +198,59 @@ Deno.test("a sandbox that runs a program is not paused, and that is no conflict"
   running.resolve(ok());
   await busy;
   assertEquals((await server.send("POST", `/sandboxes/${id}/pause`)).status, 204);
+});
+
+Deno.test("a sandbox whose program ends in time is paused after it", async () => {
+  const running = Promise.withResolvers<ReturnType<typeof ok>>();
+  const pool = new BranchingFakePool((code) => code === "wait" ? running.promise : ok());
+  await using server = pausable({ pool });
+  const { sandboxID: id } = await create(server, { timeout: 60 });
+  const busy = server.send("POST", "/execute", { code: "wait" }, { "e2b-sandbox-id": id });
+  await until(() => pool.ran.includes("wait"));
+  const paused = server.send("POST", `/sandboxes/${id}/pause`);
+  assertEquals(await Promise.race([paused, delay(20).then(() => "waiting")]), "waiting");
+  running.resolve(ok());
+  assertEquals([(await busy).status, (await paused).status], [200, 204]);
+  assertEquals((await server.send("GET", `/sandboxes/${id}`)).body.state, "paused");
+});
+
+Deno.test("a pause that waits for a program ends with its sandbox", async () => {
+  const running = Promise.withResolvers<ReturnType<typeof ok>>();
+  const pool = new BranchingFakePool((code) => code === "wait" ? running.promise : ok());
+  await using server = pausable({ pool });
+  const { sandboxID: id } = await create(server, { timeout: 60 });
+  const busy = server.send("POST", "/execute", { code: "wait" }, { "e2b-sandbox-id": id });
+  await until(() => pool.ran.includes("wait"));
+  const paused = server.send("POST", `/sandboxes/${id}/pause`);
+  const killed = server.send("DELETE", `/sandboxes/${id}`);
+  assertEquals((await paused).status, 404);
+  running.resolve(ok());
+  assertEquals((await killed).status, 204);
+  await busy;
+});
+
+Deno.test("the snapshots of a token, their names too, do not exist for another one", async () => {
+  await using server = pausable({ tokens: [KEY, OTHER], maxSessions: 4 });
+  const { sandboxID: id } = await create(server, { timeout: 60 });
+  const send = (key: string, method: string, path: string, body?: object) =>
+    server.send(method, path, body, { "x-api-key": key });
+  const { body: made } = await send(KEY, "POST", `/sandboxes/${id}/snapshots`, { name: "kept" });
+  assertEquals((await send(OTHER, "POST", `/sandboxes/${id}/snapshots`, { name: "kept" })).status, 404);
+  for (const query of ["", "?name=kept", `?name=${made.snapshotID}`, `?sandboxID=${id}`]) {
+    assertEquals((await send(OTHER, "GET", `/snapshots${query}`)).body, []);
+    assertEquals((await send(KEY, "GET", `/snapshots${query}`)).body, [made]);
+  }
+  for (const name of ["kept", made.snapshotID]) {
+    assertEquals((await send(OTHER, "DELETE", `/templates/${name}`)).status, 404);
+  }
+  const { status } = await send(OTHER, "POST", "/v2/sandboxes", { templateID: made.snapshotID });
+  assertEquals(status, 404);
+  assertEquals((await send(KEY, "DELETE", "/templates/kept")).status, 204);
+});
+
+Deno.test("a request for a fork names 1 to 100 copies", () => {
+  const isValid = [0, 1, 100, 101].map((count) => forkRequest.safeParse({ count }).success);
+  assertEquals(isValid, [false, true, true, false]);
 });
 
 Deno.test("a sandbox with autoPause pauses at the end of its time, and with autoResume wakes by a request", async () => {

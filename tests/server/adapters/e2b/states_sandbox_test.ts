@@ -48,3 +48,48 @@ Deno.test("pause, fork and snapshots of E2B's sandboxes keep variables, files an
     }
   }, { maxSessions: 4, hibernation });
 });
+
+Deno.test("snapshots of E2B have names and sandboxes, and are listed in pages", async () => {
+  await withPython(async (server) => {
+    const id = await create(server);
+    const other = await create(server);
+    const snap = async (sandbox: string, body: object = {}) => {
+      await run(server, sandbox, "x = object()");
+      return await server.send("POST", `/sandboxes/${sandbox}/snapshots`, body);
+    };
+    const list = async (query: string) => {
+      const { status, body } = await server.send("GET", `/snapshots${query}`);
+      assertEquals(status, 200);
+      return body.map(({ snapshotID }: { snapshotID: string }) => snapshotID);
+    };
+    await run(server, id, "x = 'first'");
+    const { body: first } = await snap(id, { name: "team/base_1" });
+    const { body: second } = await snap(other);
+    const { body: third } = await snap(id, { name: "late:v2" });
+    assertEquals([first.names, second.names, third.names], [["team/base_1:default"], [], ["late:v2"]]);
+    assertEquals(await list(""), [third, second, first].map(({ snapshotID }) => snapshotID));
+    assertEquals(await list(`?sandboxID=${id}`), [third.snapshotID, first.snapshotID]);
+    assertEquals(await list("?name=team%2Fbase_1"), [first.snapshotID]);
+    assertEquals([await list("?name=late"), await list("?name=late:v2")], [[], [third.snapshotID]]);
+    assertEquals(await list(`?name=${second.snapshotID}`), [second.snapshotID]);
+    const page = await server.app.request("/snapshots?limit=2");
+    const token = page.headers.get("x-next-token") ?? "";
+    assertEquals((await page.json()).length, 2);
+    assertEquals(await list(`?limit=2&nextToken=${token}`), [first.snapshotID]);
+
+    const { body: moved } = await snap(id, { name: "team/base_1:default" });
+    assertEquals(await list("?name=team%2Fbase_1"), [moved.snapshotID]);
+    const { body: long } = await snap(id, { name: "a".repeat(128) });
+    assertEquals((await server.send("DELETE", `/templates/${long.snapshotID}`)).status, 204);
+    const named = await create(server, { templateID: "team/base_1" });
+    assertEquals(await run(server, named, "type(x).__name__"), "object");
+    assertEquals((await server.send("DELETE", "/templates/team%2Fbase_1")).status, 204);
+    assertEquals((await server.send("DELETE", "/templates/team%2Fbase_1")).status, 404);
+    assertEquals(await list(""), [third, second, first].map(({ snapshotID }) => snapshotID));
+    const fresh = await create(server, { templateID: "team/base_1" });
+    assertEquals(await run(server, fresh, "'x' in globals()"), "False");
+    for (const name of ["", "a b", "a:b:c", "a".repeat(129), "0".repeat(64)]) {
+      assertEquals((await server.send("POST", `/sandboxes/${id}/snapshots`, { name })).status, 400, name);
+    }
+  }, { maxSessions: 4 });
+});

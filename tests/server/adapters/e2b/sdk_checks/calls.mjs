@@ -1,4 +1,4 @@
-// Calls the JavaScript SDKs of E2B, and prints a line of JSON for each of 28 calls: its name and its error, if any.
+// Calls the JavaScript SDKs of E2B, and prints a line of JSON for each of 38 calls: its name and its error, if any.
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -9,6 +9,24 @@ const sandbox = await Sandbox.create({ metadata: { user: "ada" }, envs: { FOO: "
 const other = await Sandbox.create({ timeoutMs: 120_000 });
 const { files, commands } = sandbox;
 const display = "from IPython.display import display, HTML; display(HTML('<b>1</b>')); 6 * 7";
+
+async function ids(state) {
+  const found = await Sandbox.list({ query: { state: [state] } }).nextItems();
+  return found.map(({ sandboxId }) => sandboxId);
+}
+
+/** Returns a sandbox that has paused at the end of its time. */
+async function startPausing(autoResume) {
+  const started = await Sandbox.create({ timeoutMs: 1000, lifecycle: { onTimeout: "pause", autoResume } });
+  await started.runCode("x = 7");
+  for (let i = 0; i < 100; i++) {
+    if ((await started.getInfo()).state === "paused") return started;
+    await delay(100);
+  }
+  throw new Error("the sandbox was not paused");
+}
+
+let snapshot;
 
 const calls = {
   create: () => assert.notEqual(sandbox.sandboxId, other.sandboxId),
@@ -94,7 +112,69 @@ const calls = {
     await delay(2000);
     assert(!(await other.isRunning()));
   },
-  pause: () => sandbox.pause(),
+  pause: async () => {
+    assert(await sandbox.pause() && !(await sandbox.isRunning()) && !(await sandbox.pause()));
+    assert.equal((await sandbox.getInfo()).state, "paused");
+  },
+  "list states": async () => {
+    assert((await ids("paused")).includes(sandbox.sandboxId));
+    assert(!(await ids("running")).includes(sandbox.sandboxId));
+  },
+  "connect after pause": async () => {
+    const resumed = await Sandbox.connect(sandbox.sandboxId, { timeoutMs: 120_000 });
+    assert.equal((await resumed.runCode("x")).text, "1");
+    assert.equal(await files.read("c"), "[");
+    assert.equal((await commands.run("echo $FOO")).stdout, "bar\n");
+  },
+  "beta_pause": async () => {
+    assert(await sandbox.betaPause() && !(await sandbox.isRunning()));
+    assert.equal((await (await sandbox.connect({ timeoutMs: 120_000 })).runCode("x")).text, "1");
+  },
+  fork: async () => {
+    const copies = await sandbox.fork({ count: 2, timeoutMs: 60_000 });
+    assert.equal(new Set([sandbox, ...copies].map(({ sandboxId }) => sandboxId)).size, 3);
+    for (const copy of copies) {
+      assert.equal((await copy.runCode("x += 1; x")).text, "2");
+      assert.equal(await copy.files.read("c"), "[");
+      assert(await copy.kill());
+    }
+    assert.equal((await sandbox.runCode("x")).text, "1");
+  },
+  "create_snapshot": async () => {
+    snapshot = await sandbox.createSnapshot({ name: "calls" });
+    assert.deepEqual(snapshot.names, ["calls:default"]);
+    await sandbox.runCode("x = 5");
+  },
+  "list_snapshots": async () => {
+    for (const query of [{}, { sandboxId: sandbox.sandboxId }, { name: "calls" }]) {
+      const found = await Sandbox.listSnapshots(query).nextItems();
+      assert.deepEqual(found.map(({ snapshotId }) => snapshotId), [snapshot.snapshotId]);
+    }
+    assert.deepEqual(await Sandbox.listSnapshots({ name: "others" }).nextItems(), []);
+  },
+  "create from a snapshot": async () => {
+    for (const template of [snapshot.snapshotId, "calls"]) {
+      const copy = await Sandbox.create(template, { timeoutMs: 60_000 });
+      assert.equal((await copy.runCode("x")).text, "1");
+      assert.equal(await copy.files.read("c"), "[");
+      assert(await copy.kill());
+    }
+  },
+  "delete_snapshot": async () => {
+    assert(await Sandbox.deleteSnapshot(snapshot.snapshotId));
+    assert(!(await Sandbox.deleteSnapshot(snapshot.snapshotId)));
+  },
+  "auto_pause": async () => {
+    const paused = await startPausing(false);
+    assert(!(await paused.isRunning()));
+    assert.equal((await (await paused.connect({ timeoutMs: 60_000 })).runCode("x")).text, "7");
+    await paused.kill();
+  },
+  "auto_resume": async () => {
+    const paused = await startPausing(true);
+    assert.equal((await paused.runCode("x")).text, "7");
+    await paused.kill();
+  },
   kill: async () => {
     assert(await sandbox.kill() && !(await sandbox.isRunning()) && !(await Sandbox.kill(sandbox.sandboxId)));
   },

@@ -1,10 +1,10 @@
-"""Calls the Python SDKs of E2B, and prints a line of JSON for each of 28 calls: its name and its error, if any."""
+"""Calls the Python SDKs of E2B, and prints a line of JSON for each of 38 calls: its name and its error, if any."""
 
 import json
 import time
 
 from e2b_code_interpreter import Sandbox
-from e2b import TimeoutException
+from e2b import SandboxQuery, SandboxState, TimeoutException
 
 
 def main():
@@ -62,6 +62,74 @@ def main():
         time.sleep(2)
         check(not other.is_running())
 
+    def pause():
+        check(sandbox.pause() and not sandbox.is_running() and not sandbox.pause())
+        check(sandbox.get_info().state == SandboxState.PAUSED)
+
+    def ids(state):
+        return [one.sandbox_id for one in Sandbox.list(query=SandboxQuery(state=[state])).next_items()]
+
+    def list_states():
+        check(sandbox.sandbox_id in ids(SandboxState.PAUSED))
+        check(sandbox.sandbox_id not in ids(SandboxState.RUNNING))
+
+    def resume():
+        check(Sandbox.connect(sandbox.sandbox_id, timeout=120).run_code("x").text == "1")
+        check(files.read("c") == "[" and commands.run("echo $FOO").stdout == "bar\n")
+
+    def beta_pause():
+        check(sandbox.beta_pause() and not sandbox.is_running())
+        check(sandbox.connect(timeout=120).run_code("x").text == "1")
+
+    def fork():
+        copies = sandbox.fork(count=2, timeout=60)
+        check(len({one.sandbox_id for one in copies} | {sandbox.sandbox_id}) == 3)
+        for copy in copies:
+            check(copy.run_code("x += 1; x").text == "2" and copy.files.read("c") == "[")
+            check(copy.kill())
+        check(sandbox.run_code("x").text == "1")
+
+    snapshots = []
+
+    def create_snapshot():
+        snapshots.append(sandbox.create_snapshot(name="calls"))
+        check(snapshots[0].names == ["calls:default"])
+        sandbox.run_code("x = 5")
+
+    def list_snapshots():
+        for query in [{}, {"sandbox_id": sandbox.sandbox_id}, {"name": "calls"}]:
+            found = Sandbox.list_snapshots(**query).next_items()
+            check([one.snapshot_id for one in found] == [snapshots[0].snapshot_id])
+        check(Sandbox.list_snapshots(name="others").next_items() == [])
+
+    def create_from_snapshot():
+        for template in [snapshots[0].snapshot_id, "calls"]:
+            with Sandbox.create(template, timeout=60) as copy:
+                check(copy.run_code("x").text == "1" and copy.files.read("c") == "[")
+
+    def delete_snapshot():
+        check(Sandbox.delete_snapshot(snapshots[0].snapshot_id))
+        check(not Sandbox.delete_snapshot(snapshots[0].snapshot_id))
+
+    def start_pausing(auto_resume):
+        started = Sandbox.create(timeout=1, lifecycle={"on_timeout": "pause", "auto_resume": auto_resume})
+        started.run_code("x = 7")
+        for _ in range(100):
+            if started.get_info().state == SandboxState.PAUSED:
+                return started
+            time.sleep(0.1)
+        check(False)
+
+    def auto_pause():
+        paused = start_pausing(False)
+        check(not paused.is_running() and paused.connect(timeout=60).run_code("x").text == "7")
+        paused.kill()
+
+    def auto_resume():
+        paused = start_pausing(True)
+        check(paused.run_code("x").text == "7")
+        paused.kill()
+
     def kill():
         check(sandbox.kill() and not sandbox.is_running() and not Sandbox.kill(sandbox.sandbox_id))
 
@@ -98,7 +166,17 @@ def main():
         ),
         "connect": lambda: check(Sandbox.connect(sandbox.sandbox_id).run_code("x").text == "1"),
         "set_timeout": timeout,
-        "pause": sandbox.pause,
+        "pause": pause,
+        "list states": list_states,
+        "connect after pause": resume,
+        "beta_pause": beta_pause,
+        "fork": fork,
+        "create_snapshot": create_snapshot,
+        "list_snapshots": list_snapshots,
+        "create from a snapshot": create_from_snapshot,
+        "delete_snapshot": delete_snapshot,
+        "auto_pause": auto_pause,
+        "auto_resume": auto_resume,
         "kill": kill,
     }
     for name, call in calls.items():

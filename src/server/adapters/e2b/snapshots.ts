@@ -1,0 +1,146 @@
+import { Hono } from "hono";
+import * as z from "zod";
+import type { Checkpoint } from "../../../sandbox/exec.ts";
+import type { CheckpointService } from "../../checkpoints/checkpoint_service.ts";
+import type { StoredCheckpoint } from "../../checkpoints/checkpoint_store.ts";
+import type { AppEnv } from "../../http/context.ts";
+import { ServerError } from "../../http/errors.ts";
+import { readCodeBody } from "./errors.ts";
+import { pageOf, pageQuery } from "./pages.ts";
+import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
+import { requireMemory } from "./states.ts";
+
+/** Id of a snapshot: the SHA-256 of its contents. */
+const SNAPSHOT_ID = /^[0-9a-f]{64}$/;
+/** Name of a snapshot: perhaps a team, a name, and perhaps a tag. */
+const SNAPSHOT_NAME = /^([\w.-]+\/)?[\w.-]+(:[\w.-]+)?$/;
+const MAX_NAME_CHARACTERS = 128;
+
+/** Body of `/sandboxes/{id}/snapshots`. */
+export const snapshotRequest = z.object({
+  name: z.string().max(MAX_NAME_CHARACTERS).regex(SNAPSHOT_NAME)
+    .refine((name) => !SNAPSHOT_ID.test(name), "must not be the id of a snapshot").nullish(),
+  memory: z.boolean().nullish(),
+});
+
+/** Query of `/snapshots`. */
+const listQuery = pageQuery.extend({ sandboxID: z.string().optional(), name: z.string().optional() });
+
+/** Where a snapshot comes from. */
+interface Origin {
+  readonly sandboxId: string;
+  /** Its name with its tag, if it has one. */
+  readonly name: string | undefined;
+}
+
+/** A snapshot, as lists show it. */
+type Snapshot = StoredCheckpoint & Partial<Origin>;
+
+/** The snapshots of E2B's clients: the checkpoints of each owner, some with names. */
+export class E2bSnapshots {
+  readonly #checkpoints: CheckpointService;
+  /** By owner and id. Some are of checkpoints that the store has deleted meanwhile. */
+  readonly #origins = new Map<string, Map<string, Origin>>();
+
+  constructor(checkpoints: CheckpointService) {
+    this.#checkpoints = checkpoints;
+  }
+
+  /**
+   * Keeps the state of a sandbox. A name that another snapshot has becomes that of the new one.
+   *
+   * @throws {ServerError} as {@linkcode CheckpointService.create} does.
+   */
+  async create(
+    { id: sandboxId, session }: E2bSandbox,
+    { name, signal }: { name?: string | undefined; signal: AbortSignal },
+  ): Promise<Snapshot> {
+    const { owner } = session;
+    const stored = await this.#checkpoints.create(session, signal);
+    const all = this.#originsOf(owner);
+    const tagged = name === undefined ? all.get(stored.id)?.name : toTagged(name);
+    for (const [id, origin] of all) if (origin.name === tagged) all.set(id, { ...origin, name: undefined });
+    all.set(stored.id, { sandboxId, name: tagged });
+    return this.#describe(owner, stored);
+  }
+
+  /** Returns the owner's snapshots, oldest first. */
+  list(owner: string): Snapshot[] {
+    return this.#checkpoints.store.list(owner).map((stored) => this.#describe(owner, stored))
+      .sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+  }
+
+  /**
+   * Returns the state of the owner's snapshot of an id or name; `undefined` if it is a name that none has.
+   *
+   * @throws {ServerError} `not_found` if it is an id that none has.
+   */
+  find(owner: string, idOrName: string): Checkpoint | undefined {
+    const id = this.#idOf(owner, idOrName);
+    return id === undefined ? undefined : this.#checkpoints.store.get(owner, id);
+  }
+
+  /** Deletes the owner's snapshot of an id or name. @throws {ServerError} `not_found`. */
+  delete(owner: string, idOrName: string): void {
+    const id = this.#idOf(owner, idOrName);
+    if (id === undefined) throw new ServerError("not_found", "There is no such snapshot");
+    this.#origins.get(owner)?.delete(id);
+    this.#checkpoints.store.delete(owner, id);
+  }
+
+  #idOf(owner: string, idOrName: string): string | undefined {
+    if (SNAPSHOT_ID.test(idOrName)) return idOrName;
+    const name = toTagged(idOrName);
+    const [id] = this.#origins.get(owner)?.entries().find(([, origin]) => origin.name === name) ?? [];
+    if (id === undefined) return undefined;
+    return this.#checkpoints.store.list(owner).some((stored) => stored.id === id) ? id : undefined;
+  }
+
+  #describe(owner: string, stored: StoredCheckpoint): Snapshot {
+    return { ...stored, ...this.#origins.get(owner)?.get(stored.id) };
+  }
+
+  /** Returns the origins of an owner's snapshots, without those of deleted ones. */
+  #originsOf(owner: string): Map<string, Origin> {
+    const kept = new Set(this.#checkpoints.store.list(owner).map(({ id }) => id));
+    const all = new Map(this.#origins.get(owner)?.entries().filter(([id]) => kept.has(id)) ?? []);
+    this.#origins.set(owner, all);
+    return all;
+  }
+}
+
+/** Serves snapshots of sandboxes. */
+export function snapshotRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
+  app.post("/sandboxes/:id/snapshots", async (c) => {
+    const sandbox = sandboxes.ofPath(c);
+    const { name, memory } = await readCodeBody(c, snapshotRequest);
+    requireMemory(memory);
+    const snapshot = await snapshots.create(sandbox, { name: name ?? undefined, signal: c.get("signal") });
+    return c.json(snapshotBody(snapshot), 201);
+  });
+  app.get("/snapshots", (c) => {
+    const parsed = listQuery.safeParse(c.req.query());
+    if (!parsed.success) throw new ServerError("malformed", "The query is invalid");
+    const { sandboxID, name, ...query } = parsed.data;
+    const wanted = snapshots.list(c.get("owner"))
+      .filter(({ sandboxId }) => sandboxID === undefined || sandboxId === sandboxID)
+      .filter((snapshot) => name === undefined || snapshot.id === name || snapshot.name === toTagged(name));
+    const { items, headers } = pageOf(wanted, query, (snapshot) => snapshot);
+    return c.json(items.map(snapshotBody), 200, headers);
+  });
+  app.delete("/templates/:id", (c) => {
+    snapshots.delete(c.get("owner"), c.req.param("id"));
+    return c.body(null, 204);
+  });
+  return app;
+}
+
+/** Returns a name with its tag, which is `default` if it states none. */
+function toTagged(name: string): string {
+  return name.includes(":") ? name : `${name}:default`;
+}
+
+function snapshotBody({ id, name }: Snapshot): Record<string, unknown> {
+  return { snapshotID: id, names: name === undefined ? [] : [name] };
+}
