@@ -18,6 +18,7 @@ import { checkOrigins, openAccessLog } from "./serve/access.ts";
 import { addClusterOptions, type ClusterFlags, openSessionSource } from "./serve/cluster.ts";
 import {
   addHibernationOptions,
+  announceSuspend,
   checkHibernation,
   type HibernationFlags,
   openHibernation,
@@ -236,6 +237,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
     `Serving at http://${address.name}:${server.port} (${access}); press Ctrl-C to stop\n`,
   );
   await waitForAbort(signal);
+  await announceSuspend(flags.stateDir);
   await drain();
   await server[Symbol.asyncDispose]();
   await reportSuspended(flags.stateDir, await paddock.suspend());

@@ -90,6 +90,13 @@ export async function openHibernation(
   return { ...limits, directory, directoryBytes: stateDisk * MIB };
 }
 
+/** Prints that a server that stops will save its sessions, which takes up to half a minute. */
+export async function announceSuspend(stateDir: string | undefined): Promise<void> {
+  if (stateDir === undefined) return;
+  const line = `Stopping: sessions are saved in ${stateDir}; a second Ctrl-C loses them`;
+  await print(line).catch(() => {}); // stderr is closed: they are saved nevertheless
+}
+
 /** Prints what a server that stops has saved. */
 export async function reportSuspended(
   stateDir: string | undefined,

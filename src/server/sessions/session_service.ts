@@ -440,6 +440,9 @@ export class SessionService implements AsyncDisposable {
     const results = await Promise.allSettled(
       sessions.map((session) => abortable(session.life.suspend(), deadline.signal)),
     );
+    for (const result of results) {
+      if (result.status === "rejected" && !deadline.isExpired) this.#options.onError(result.reason);
+    }
     const saved = results.filter((result) => result.status === "fulfilled" && result.value).length;
     return { saved, lost: sessions.length - saved };
   }

@@ -199,3 +199,15 @@ Deno.test("a session that ends while the interpreter of its wake starts is not c
   assertStringIncludes(metrics.format(), "\npaddock_sessions 0\n");
   assertEquals([pool.alive, store.count()], [0, 0]);
 });
+
+Deno.test("a server that stops reports why a session cannot be saved", async () => {
+  await withDirectory(async (directory) => {
+    directory.save = () => Promise.reject(new Deno.errors.NotCapable("no space left"));
+    const errors: unknown[] = [];
+    const onError = (error: unknown) => errors.push(error);
+    await using sessions = service({ store: new HibernationStore({ directory }), onError });
+    await sessions.create({ owner: "", signal });
+    assertEquals(await sessions.suspend(), { saved: 0, lost: 1 });
+    assertEquals(errors.map((error) => error instanceof Deno.errors.NotCapable), [true]);
+  });
+});

@@ -182,6 +182,7 @@ Deno.test("paddock serve --state-dir continues the sessions of an earlier server
     const { code, log } = await serving.end("SIGTERM");
     await reader?.cancel().catch(() => {}); // the connection has ended
     assertEquals(code, 0);
+    assertStringIncludes(log, `Stopping: sessions are saved in ${state}; a second Ctrl-C loses them\n`);
     assertStringIncludes(log, `Saved 5 sessions in ${state}`);
     assertEquals(await childrenOf(serving.child.pid), []);
   }
