@@ -19,7 +19,7 @@ export interface EpisodeCopyOptions {
 }
 
 /**
- * What a part of an env keeps of the running episode, as a value: the env itself, a transform, a simulated user.
+ * State of a part of an env in the running episode, as a value: the env itself, a transform, a simulated user.
  * It stays as it is while the part goes on.
  */
 export interface EpisodeCheckpoint<Part> {

@@ -133,7 +133,7 @@ export interface DoctorReport {
   readonly times: Times | null;
   /** Reason why no sandbox could be checked; `null` if one was. */
   readonly failure: string | null;
-  /** What to do about each problem. */
+  /** Advice for each problem. */
   readonly fixes: readonly Fix[];
 }
 

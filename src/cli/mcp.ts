@@ -22,7 +22,7 @@ import { currentIo } from "./io.ts";
 
 /** Idle timeout of the session: 24 hours, as the one client keeps it until it disconnects. */
 const IDLE_MS = 24 * 3_600_000;
-/** What a client without room for another checkpoint can do. */
+/** Advice for a client without room for another checkpoint. */
 const ADVICE = "checkpoints are deleted when their client disconnects";
 
 interface McpFlags extends SandboxFlags {

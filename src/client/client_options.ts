@@ -95,7 +95,7 @@ export interface RemoteRolloutOptions {
   readonly maxTokens?: number | undefined;
   readonly tasks: readonly RemoteTask[];
   /**
-   * What runs in an episode: Python blocks, tool calls, or nothing.
+   * Parts of a reply that run in an episode: Python blocks, tool calls, or nothing.
    *
    * @default "python"
    */

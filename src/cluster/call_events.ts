@@ -4,12 +4,12 @@ import type { ExecOptions, HostTool } from "../sandbox/exec.ts";
 import type { Reply } from "./calls.ts";
 import type { SendControl } from "./caller.ts";
 
-/** What a caller follows while a call runs. */
+/** Handlers of the events of a running call. */
 export type FollowedOptions = Pick<ExecOptions, "onOutput" | "onDisplay" | "tools">;
 
 const encoder = new TextEncoder();
 
-/** What a running call sends before its result: output, which `onOutput` may hold back, and calls of host tools. */
+/** Events of a running call before its result: output, which `onOutput` may hold back, and calls of host tools. */
 export class CallEvents {
   readonly signal: AbortSignal | undefined;
   readonly #followed: FollowedOptions;

@@ -52,7 +52,7 @@ export interface NatsSessionOptions {
   readonly seed?: number | undefined;
   /** When it takes checkpoints, with which it continues on another node. */
   readonly every?: CheckpointEvery | undefined;
-  /** Where other callers find it. */
+  /** Place at which other callers find it. */
   readonly shared?: SessionMovesOptions["shared"];
   /** Leases a session for a copy. */
   readonly acquire: (signal: AbortSignal | undefined) => Promise<BranchingLease>;

@@ -14,7 +14,7 @@ import type { Peer } from "./nats/peer.ts";
 
 /** A node as a caller sees it. */
 export interface KnownNode {
-  /** What it last published; `undefined` until it is read. */
+  /** Properties that it published last; `undefined` until they are read. */
   readonly properties: NodeProperties | undefined;
   readonly beat: NodeBeat;
 }

@@ -19,7 +19,7 @@ export interface NodeLoad {
   readonly invalid: number;
 }
 
-/** What a node shares with those that can continue its sessions. */
+/** Properties that a node shares with those that can continue its sessions. */
 export interface NodeHome {
   readonly profile: {
     readonly name: string;
@@ -82,7 +82,7 @@ const home = {
   image: hash,
   key: hash,
 };
-/** What a node shares with those that can continue its sessions. */
+/** Properties that a node shares with those that can continue its sessions. */
 export const nodeHomeSchema: z.core.$ZodType<NodeHome> = z.strictObject(home);
 const nodePropertiesSchema: z.core.$ZodType<NodeProperties> = z.strictObject({
   id,

@@ -1,17 +1,17 @@
 /**
- * What Paddock itself decides about placement: which calls are refused when no slot is free, and on which node a session
+ * Paddock's own decisions about placement: which calls are refused when no slot is free, and on which node a session
  * continues. Which free slot gets new work is decided by NATS.
  *
  * @module
  */
 import type { NodeHome, NodeProperties } from "./nodes_bucket.ts";
 
-/** What a node must share with the one that had a session to continue it. */
+/** Properties that a node must share with the one that had a session, to continue it. */
 export interface SessionHome extends Pick<NodeHome, "image" | "key"> {
   readonly profile: Pick<NodeHome["profile"], "sha256">;
 }
 
-/** What {@linkcode chooseNode} reads of a node. */
+/** Properties of a node that {@linkcode chooseNode} reads. */
 export type CandidateNode = SessionHome & Pick<NodeProperties, "id" | "free" | "sessions" | "draining">;
 
 /**

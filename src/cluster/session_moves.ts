@@ -19,7 +19,7 @@ export interface SessionMovesOptions {
   readonly seed?: number | undefined;
   /** When it takes checkpoints; without it, it cannot move. */
   readonly every?: CheckpointEvery | undefined;
-  /** Where other callers find it, and its id there. */
+  /** Place at which other callers find it, and its id there. */
   readonly shared?: { readonly sessions: SharedSessions; readonly id: string } | undefined;
 }
 

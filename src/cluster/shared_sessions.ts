@@ -8,7 +8,7 @@ import type { Peer } from "./nats/peer.ts";
 import { SESSION_ID } from "./nats/subjects.ts";
 import { type NodeHome, nodeHomeSchema } from "./nodes_bucket.ts";
 
-/** Where a shared session is, and how it is used. */
+/** Place and use of a shared session. */
 export interface SharedRecord {
   /** SHA-256 that identifies its owner, or nothing. */
   readonly owner: string;
@@ -18,7 +18,7 @@ export interface SharedRecord {
   /** Seed of the state at its start. */
   readonly seed?: number | undefined;
   readonly every?: CheckpointEvery | undefined;
-  /** What the server that opened it has stored for other servers. */
+  /** Data that the server that opened it has stored for other servers. */
   readonly settings: unknown;
 }
 

@@ -55,7 +55,7 @@ export class EpisodeRun {
   #characters = 0;
   /** Tokens of the env after the last step. */
   #ids: readonly number[] | undefined;
-  /** What the policy responds to next. */
+  /** Observation to which the policy responds next. */
   #observation: Observation | undefined;
   #trajectory: Trajectory;
 

@@ -22,7 +22,7 @@ export interface BranchPoint {
 
 /** Options of {@linkcode rolloutTree}. */
 export interface RolloutTreeOptions extends RolloutOptions {
-  /** Where the episode branches. With several points, each continuation branches again at the later ones. */
+  /** Points at which the episode branches. With several points, each continuation branches again at the later ones. */
   branch: BranchPoint | readonly BranchPoint[];
   /**
    * Maximum number of episodes of the tree that are played at once.

@@ -97,7 +97,7 @@ export interface ExecOutcome {
   /** True if output beyond the profile's `outputBytes` was dropped. */
   truncated: boolean;
   /**
-   * What the program showed, in order: by `display()`, by its last expression, and the open figures of matplotlib. At
+   * Objects that the program showed, in order: by `display()`, by its last expression, and the open figures of matplotlib. At
    * most 100 bundles of 8 MiB together. The bundle of the last expression lacks `text/plain`, which is `value`. Absent
    * if there is none.
    */
@@ -236,7 +236,7 @@ export interface CheckpointMemory {
   run?(capture: () => Promise<void>): Promise<void>;
 }
 
-/** How a session returns to checkpoints that it takes by itself. */
+/** Options of a session that returns to checkpoints that it takes by itself. */
 export interface RecoveryOptions {
   readonly every: CheckpointEvery;
   /**

@@ -52,7 +52,7 @@ export interface ExecRunOptions<Result>
 export interface ExecEnd<Result = GuestResult> {
   readonly stdout: string;
   readonly stderr: string;
-  /** What the program showed. */
+  /** Objects that the program showed. */
   readonly display: readonly MimeBundle[];
   /** Number of bundles that were dropped since they are invalid. */
   readonly invalidDisplays: number;

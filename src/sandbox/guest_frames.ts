@@ -24,7 +24,7 @@ const countsSchema = z.partialRecord(
   z.int().nonnegative().transform((count) => Math.min(count, MAX_DENIED)),
 );
 
-/** What a guest notes about an exec beside its outcome. */
+/** Notes of a guest about an exec, beside its outcome. */
 const noteSchema = z.strictObject({
   denied: countsSchema.optional(),
   droppedDisplays: z.int().nonnegative().optional(),
@@ -62,7 +62,7 @@ const callSchema = z.strictObject({
   arguments: z.record(text, z.unknown()),
 });
 
-/** How a block ended, as the guest reports it. */
+/** End of a block, as the guest reports it. */
 type GuestOutcome =
   & { readonly denied?: GuestNote["denied"] }
   & (

@@ -4,7 +4,7 @@ import type { ExecOutcome, RecoveryOptions, RestoredFrom } from "./exec.ts";
 import type { GuestLink } from "./guest_link.ts";
 import { FrameKind } from "./protocol.ts";
 
-/** What starts the interpreters of a session. */
+/** Source of the interpreters of a session. */
 export interface InterpreterSource {
   openLink(seed: number | undefined): Promise<GuestLink>;
   /** Returns what checkpoints of its sessions are bound to. */

@@ -13,7 +13,7 @@ export interface BudgetOptions {
   readonly owners?: number | undefined;
   /** Unit of the amount, for messages: "bytes of waiting data", "envs". */
   readonly unit: string;
-  /** What the owner can do when there is no room, for messages: "raise --buffer-memory". */
+  /** Advice for an owner without room, for messages: "raise --buffer-memory". */
   readonly advice: string;
   /**
    * Seconds after which an owner without room may try again.

@@ -22,7 +22,7 @@ import { isSharedPool } from "./sessions/shared_pool.ts";
 import { type HibernationSettings, SessionService } from "./sessions/session_service.ts";
 import type { ViewerOptions } from "../viewer/viewer_app.tsx";
 
-/** How the sessions of a {@linkcode PaddockServer} hibernate. */
+/** Limits of the hibernation of a {@linkcode PaddockServer}'s sessions. */
 export interface HibernationLimits
   extends Pick<HibernationStoreOptions, "bytes" | "directory" | "directoryBytes"> {
   /**

@@ -7,7 +7,7 @@ export interface MeanInterval {
   readonly high: number;
   /** Number of values. */
   readonly count: number;
-  /** How the interval was computed. */
+  /** Method of the interval. */
   readonly method: "bootstrap" | "normal";
 }
 

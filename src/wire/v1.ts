@@ -135,7 +135,7 @@ export const execResultSchema = z.object({
 /** A piece of output: the data of the events `stdout` and `stderr`. */
 export const outputEventSchema = z.object({ text: z.string() });
 
-/** What a program shows: the data of the event `display`. */
+/** Object that a program shows: the data of the event `display`. */
 export const displayEventSchema = z.object({ data: mimeBundleSchema });
 
 /** A command line to run. */

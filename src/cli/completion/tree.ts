@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 import { valueNames } from "../options.ts";
 
-/** What a shell offers for a value: names, files, folders, or the names and files of profiles. */
+/** Completions of a value: names, files, folders, or the names and files of profiles. */
 export interface Values {
   readonly kind: "file" | "folder" | "profile" | "none";
   readonly names: readonly string[];
@@ -13,7 +13,7 @@ export interface Candidate {
   readonly about: string;
 }
 
-/** What may follow the words of a command. */
+/** Completions after the words of a command. */
 export interface CommandWords {
   /** Words of the command, such as `packages add`; empty for `paddock` itself. */
   readonly path: string;

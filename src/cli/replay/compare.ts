@@ -10,7 +10,7 @@ export interface ReplayDifference {
   readonly replayed: string;
 }
 
-/** What {@linkcode normalizeResult} replaces, for help texts. */
+/** Parts that {@linkcode normalizeResult} replaces, for help texts. */
 export const NORMALIZED =
   "addresses (0x7f…), durations with a unit (3.2 ms), times of day with their date, and Unix times of 2017 to 2033";
 

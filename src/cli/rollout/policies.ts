@@ -35,7 +35,7 @@ export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "con
   readonly file?: PolicyFileSetup | undefined;
 }
 
-/** How the file of a policy is started. */
+/** Options of a process that serves the file of a policy. */
 export interface PolicyFileSetup {
   /** Values of `--policy-allow`. */
   readonly allow: readonly string[];

@@ -30,7 +30,7 @@ export interface ClusterFlags extends NatsFlags {
   checkpointMemory: number;
 }
 
-/** Where the programs of a server run. */
+/** Source of the sessions of a server. */
 export interface SessionSource {
   readonly pool: BranchingPool;
   /** Number of its sessions. */

@@ -148,7 +148,7 @@ export class ClusterNode implements AsyncDisposable {
     return this.#peer.id;
   }
 
-  /** What the node publishes about itself. */
+  /** Properties that the node publishes. */
   get properties(): NodeProperties {
     return { ...this.#properties, ...this.#load() };
   }

@@ -1,6 +1,6 @@
 import { serveCalls } from "../../tools/file/guest/calls.ts";
 
-/** What a kind of definition is made of. */
+/** Parts of a kind of definition. */
 interface DefinitionKind {
   /** Function that checks the types of a definition, for messages. */
   readonly helper: string;

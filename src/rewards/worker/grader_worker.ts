@@ -28,7 +28,7 @@ export type ItemResult =
   | { readonly error: { readonly name: string; readonly message: string } }
   | { readonly stopped: "deadline" | "memory" };
 
-/** What a worker gets when it starts. */
+/** Data that a worker gets when it starts. */
 export interface WorkerSetup {
   /** URLs of the grader files by name. */
   readonly urls: ReadonlyMap<string, string>;

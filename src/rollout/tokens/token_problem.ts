@@ -5,7 +5,7 @@ import type { Reply } from "../../policy/policy.ts";
 import { PromptDifferenceError, textAround } from "./prompt_difference.ts";
 
 /**
- * Where the tokens of a server differ: in its `prompt`; in a `reply`, whose ids and text do not match; in the
+ * Place where the tokens of a server differ: in its `prompt`; in a `reply`, whose ids and text do not match; in the
  * `log_probs`; in the `data`, if ids are missing or fewer than counted. `server` is a request that failed, `format` a
  * template or tokenizer that cannot write the chat.
  */

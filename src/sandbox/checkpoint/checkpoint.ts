@@ -8,7 +8,7 @@ import type { Profile } from "../profile/profile.ts";
 import type { CheckpointCompressor, Compressed } from "./compression.ts";
 
 /**
- * What a checkpoint is bound to. The state in it is only right with the same image and profile, and only its owner
+ * Scope of a checkpoint. The state in it is only right with the same image and profile, and only its owner
  * may use it.
  */
 export interface CheckpointScope {
@@ -35,7 +35,7 @@ export async function profileScope(profile: Profile): Promise<Pick<CheckpointSco
   };
 }
 
-/** What checkpoints are bound to, beside their owner. Sessions of the same origin restore one another's. */
+/** Scope of checkpoints as texts, without their owner. Sessions of the same origin restore one another's. */
 export interface CheckpointOrigin {
   /** Identifies the key, and does not tell it. */
   readonly key: string;

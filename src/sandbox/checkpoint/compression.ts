@@ -159,7 +159,7 @@ export class CheckpointCompressor implements AsyncDisposable {
   }
 }
 
-/** What one owner uses of a compressor. */
+/** Share of one owner in a compressor. */
 class OwnerShare {
   /** Number of calls and reservations. */
   users = 0;

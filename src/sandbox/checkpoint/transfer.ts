@@ -40,9 +40,9 @@ export async function receiveState(
   return join(pieces);
 }
 
-/** How a restored session gets new random numbers. */
+/** Random numbers of a restored session. */
 export interface Reseeding {
-  /** True if Python's generators begin anew. Those of the operating system always do. */
+  /** True if Python's generators get a new seed. Those of the operating system always do. */
   readonly reseed: boolean;
   readonly seed?: number | undefined;
 }

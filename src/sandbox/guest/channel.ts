@@ -5,7 +5,7 @@ import { Ring, throwIfKilled } from "./ring.ts";
 /** Longest time, in milliseconds, for which output is held back while the program runs Python code. */
 const BUFFER_MS = 2;
 
-/** What a {@linkcode Channel} needs. */
+/** Parts of a {@linkcode Channel}. */
 export interface ChannelParts extends FrameWriterParts {
   readonly incoming: SharedArrayBuffer;
   readonly now: () => number;

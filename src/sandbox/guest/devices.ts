@@ -21,7 +21,7 @@ const WASM_PAGE_BYTES = 65536;
 const encoder = new TextEncoder();
 const EMPTY = new Uint8Array(0);
 
-/** What the devices do with requests of Python about its clocks. */
+/** Handlers of Python's requests about its clocks. */
 export interface ClockRequests {
   /** Sends SIGALRM after `afterMs`, and then every `everyMs`. 0 stops it. */
   setAlarm(afterMs: number, everyMs: number): void;
@@ -31,7 +31,7 @@ export interface ClockRequests {
   setZone(zone: Uint8Array): void;
 }
 
-/** What the devices do with requests of Python about commands of the shell. */
+/** Handlers of Python's requests about commands of the shell. */
 export interface CommandRequests {
   /** Handles a request. Returns 0 or an error code. */
   handle(operation: string, request: Uint8Array): number;

@@ -72,7 +72,7 @@ export class Outbox {
   }
 }
 
-/** What a worker's {@linkcode FrameWriter} needs. */
+/** Parts of a worker's {@linkcode FrameWriter}. */
 export interface FrameWriterParts {
   readonly outbox: SharedArrayBuffer;
   /** Bytes that the supervisor sets to interrupt or kill the running code. */
@@ -92,7 +92,7 @@ export class FrameWriter {
   readonly #interrupt: Uint8Array;
   readonly #direct: FrameWriterParts["direct"];
   readonly #head = new Uint8Array(FRAME_HEAD_BYTES);
-  /** Where the last frame starts, if it is output that more output of its stream may join. */
+  /** Start of the last frame, if it is output that more output of its stream may join. */
   #lastOutput = -1;
 
   constructor({ outbox, interrupt, direct }: FrameWriterParts) {

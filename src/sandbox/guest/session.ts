@@ -215,11 +215,11 @@ function limitOf(payload: Uint8Array): number {
   return new DataView(payload.buffer, payload.byteOffset).getUint32(0, true);
 }
 
-/** How the host asks to restore a checkpoint. */
+/** Request of the host to restore a checkpoint. */
 interface RestoreRequest {
   /** Size of the checkpoint that follows. */
   readonly bytes: number;
-  /** True if the generators of Python are to begin anew, by the seed if there is one. */
+  /** True if the generators of Python get a new seed, `seed` if there is one. */
   readonly reseed: boolean;
   readonly seed?: number;
 }

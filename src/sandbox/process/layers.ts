@@ -91,7 +91,7 @@ const NAMESPACE_REMEDY =
 const SETPRIV_REMEDY = "install util-linux, for /usr/bin/setpriv (apt install util-linux)";
 const CONFINE_REMEDY = "use Linux on x86-64 or arm64 with glibc, built with CONFIG_SECCOMP_FILTER";
 
-/** How to make each layer work on a host that lacks it. */
+/** Advice for a host that lacks a layer, by layer. */
 export const LAYER_REMEDIES: Readonly<Record<Layer, string>> = {
   rlimits: "install a POSIX shell as /bin/sh, and raise the hard limits that are too low",
   noNewPrivs: SETPRIV_REMEDY,

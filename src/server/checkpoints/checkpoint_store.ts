@@ -31,7 +31,7 @@ export interface CheckpointStoreOptions {
    */
   readonly lifeMs?: number | undefined;
   /**
-   * What an owner without room can do, for messages.
+   * Advice for an owner without room, for messages.
    *
    * @default deletes checkpoints, or starts the server with a larger `--checkpoint-memory`
    */

@@ -16,7 +16,7 @@ export interface EdgeScore {
   readonly isolation?: "worker";
 }
 
-/** What an edge server needs of the runtime in which it grades. */
+/** Parts that an edge server needs of its runtime. */
 export interface GradingRuntime extends AsyncDisposable {
   /** Returns a grader that bounds what a reply and a task may take. */
   guard(grader: Grader): Grader;

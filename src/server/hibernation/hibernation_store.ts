@@ -27,7 +27,7 @@ export interface HibernationStoreOptions {
    */
   readonly owners?: number | undefined;
   /**
-   * Where states go when the memory of their owner is full, and when the server stops.
+   * Folder of states for which the memory of their owner is full, and of all when the server stops.
    *
    * @default none: a session that finds no room stays awake
    */

@@ -12,7 +12,7 @@ export interface LeasedInterpreter {
   readonly slot: Disposable | undefined;
 }
 
-/** What a session needs to hibernate and to wake. */
+/** Parts with which a session hibernates and wakes. */
 export interface HibernationParts {
   readonly owner: string;
   readonly store: HibernationStore;

@@ -28,7 +28,7 @@ export interface SessionRecord {
   readonly checkpointEvery?: CheckpointEvery | undefined;
   /** Tools of its client, as `sessionToolsSchema` parses them. */
   readonly tools?: readonly unknown[] | undefined;
-  /** What the adapter of its client needs, in a form of its own. */
+  /** State of the adapter of its client, in a form of its own. */
   readonly attachment?: string | undefined;
 }
 

@@ -25,7 +25,7 @@ export interface ServerErrorOptions extends ErrorOptions {
   reason?: FailureReason;
   /** Methods that the path has. */
   allow?: readonly string[];
-  /** How a token can be sent. @default "Bearer" */
+  /** Authentication scheme that a client can use. @default "Bearer" */
   challenge?: string;
 }
 
@@ -39,7 +39,7 @@ export class ServerError extends Error {
   readonly reason: FailureReason | undefined;
   /** Methods that the path has. */
   readonly allow: readonly string[] | undefined;
-  /** How a token can be sent. */
+  /** Authentication scheme that a client can use. */
   readonly challenge: string;
 
   constructor(code: ErrorCode, message: string, options: ServerErrorOptions = {}) {

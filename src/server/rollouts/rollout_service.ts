@@ -21,7 +21,7 @@ export interface RolloutPolicyOptions {
   readonly recordsTokens: boolean;
 }
 
-/** What the rollouts of clients may use. Everything else is refused. */
+/** Policies and envs that the rollouts of clients may use. All others are refused. */
 export interface RolloutOffer {
   /**
    * Policies by name. A function throws an `ArgumentTypeError` if the options of the client are wrong.
@@ -40,7 +40,7 @@ export interface RolloutServiceOptions {
   /** Envs of the episodes. The caller disposes it. */
   envs: EnvService;
   metrics: Metrics;
-  /** What clients may use; nothing by default. */
+  /** Policies and envs that clients may use; none by default. */
   offer?: RolloutOffer | undefined;
   /**
    * Memory of the episodes that wait for their client.
@@ -54,7 +54,7 @@ const NO_OFFER: RolloutOffer = { policies: new Map(), envs: [] };
 
 /** Starts the rollouts of clients, finds them by id, and stops them with the server. */
 export class RolloutService implements AsyncDisposable {
-  /** What clients may use. */
+  /** Policies and envs that clients may use. */
   readonly offer: RolloutOffer;
   readonly #envs: EnvService;
   readonly #kept: Budget;

@@ -7,7 +7,7 @@ import { ServerError } from "../http/errors.ts";
 /** Runs a program in a session. */
 export type RunProgram = (code: string, options: ExecOptions) => Promise<ExecResult>;
 
-/** What a program of the server is to do, and with which path. */
+/** Action of a program of the server, and its path. */
 export interface GuestRequest {
   readonly action: string;
   readonly path: string;

@@ -18,7 +18,7 @@ import { SessionLife, type SessionLifeOptions } from "./session_life.ts";
 import { limitProgram, type SessionLimits } from "./session_limits.ts";
 import type { CallChannel, SessionTools } from "./session_tools.ts";
 
-/** What an adapter knows of a session, and a later server of the same adapter needs. */
+/** State of an adapter about a session, which a later server needs. */
 export interface Attachment {
   /** Returns it as a text of the adapter's own form. */
   toText(): string;
@@ -50,7 +50,7 @@ export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" 
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** When it takes checkpoints by itself, if it does. */
   readonly checkpointEvery?: CheckpointEvery | undefined;
-  /** What the adapter of its client needs to go on with it in a later server. */
+  /** State of the adapter of its client, with which a later server continues it. */
   readonly attachment?: Attachment | undefined;
   /**
    * True if no client finds it in a later server, so that it is not saved.
@@ -95,13 +95,13 @@ export class LiveSession implements AsyncDisposable {
   readonly metadata: Readonly<Record<string, string>> | undefined;
   /** When it takes checkpoints by itself, if it does. */
   readonly checkpointEvery: CheckpointEvery | undefined;
-  /** What the adapter of its client needs to go on with it in a later server. */
+  /** State of the adapter of its client, with which a later server continues it. */
   attachment: Attachment | undefined;
   /** Its interpreter and its uses, and when it ends. */
   readonly life: SessionLife;
   readonly #options: LiveSessionOptions;
   #execs: number;
-  /** What happened to the interpreter while the server used it, which the next result states. */
+  /** Loss of the interpreter while the server used it, which the next result states. */
   #loss: Pick<ExecResult, "restarted" | "restoredFrom"> = {};
 
   constructor(options: LiveSessionOptions) {

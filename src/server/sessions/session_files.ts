@@ -15,7 +15,7 @@ export interface SessionFile {
   readonly writtenNs: number;
 }
 
-/** What {@linkcode SessionFiles} needs of a session. */
+/** Access of {@linkcode SessionFiles} to a session. */
 export interface FileAccess {
   /** Bytes of output that its programs may write, if there is such a limit. */
   readonly outputBytes: number | undefined;

@@ -10,7 +10,7 @@ import { ServerError } from "../http/errors.ts";
 import { HIBERNATION_LIFE_MS, MAX_SESSION_WAITING } from "../limits.ts";
 import { IdleTimer } from "./idle_timer.ts";
 
-/** How a session hibernates. */
+/** Hibernation of a session. */
 export interface HibernationOptions extends Pick<HibernationParts, "store" | "transfers" | "acquire"> {
   /** Milliseconds without use after which it hibernates. */
   readonly afterMs: number;

@@ -22,7 +22,7 @@ import { SharedSessions } from "./shared_sessions.ts";
 import type { Metrics } from "../metrics.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
 
-/** How the sessions of a server hibernate. */
+/** Hibernation of the sessions of a server. */
 export interface HibernationSettings {
   /**
    * Milliseconds without use after which a session hibernates. One that is idle for less does so when a request waits
@@ -76,7 +76,7 @@ export interface SessionServiceOptions {
    */
   idleMs?: number | undefined;
   /**
-   * How sessions hibernate, for a pool with checkpoints.
+   * Hibernation of sessions, for a pool with checkpoints.
    *
    * @default they keep their interpreters
    */
@@ -101,7 +101,7 @@ export interface OpenOptions
   seed?: number | undefined;
   /** State that the session starts with. */
   from?: Checkpoint | undefined;
-  /** What the adapter of its client needs to go on with it in a later server. */
+  /** State of the adapter of its client, with which a later server continues it. */
   attachment?: Attachment | undefined;
   /**
    * True if no client finds it in a later server, so that it is not saved when this one stops.
@@ -149,7 +149,7 @@ export interface OpenOptions
   signal: AbortSignal;
 }
 
-/** What a lease depends on, and other servers are told of it. */
+/** Options of a lease, and those that other servers read. */
 type LeaseRequest =
   & Pick<
     OpenOptions,

@@ -35,7 +35,7 @@ export interface SharedLease extends SessionLease {
   leave(): Promise<void>;
 }
 
-/** What servers know of a shared session. */
+/** Settings of a shared session, which all servers read. */
 export interface SharedSettings {
   readonly createdAt: Date;
   readonly expiresAt?: Date | undefined;

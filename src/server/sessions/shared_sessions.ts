@@ -4,7 +4,7 @@ import type { LiveSession, LiveSessionOptions } from "./live_session.ts";
 import { SessionTools } from "./session_tools.ts";
 import { isSharedPool, parseSharedSettings, type SharedLease, type SharedSettings } from "./shared_pool.ts";
 
-/** What other servers are told of a session. */
+/** Options of a session that other servers read. */
 export interface ShareOptions
   extends Pick<LiveSessionOptions, "limits" | "metadata" | "checkpointEvery" | "tools"> {
   readonly ttlMs?: number | undefined;

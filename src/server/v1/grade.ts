@@ -29,7 +29,7 @@ const list = createRoute({
   },
 });
 
-/** What the routes of graders use. */
+/** Parts of the routes of graders. */
 export interface GradeResources {
   readonly graders: Graders;
   readonly pool: GraderPool;

@@ -6,7 +6,7 @@ import { terminationOf } from "../../sandbox/guest_link.ts";
 import { type Frame, FrameKind } from "../../sandbox/protocol.ts";
 import { JSON_LIMITS, type JsonLimits, parseUntrustedJson } from "../../json.ts";
 
-/** How a file is served: as a tool, a grader, or another kind of module. */
+/** Kind of a served file: as a tool, a grader, or another kind of module. */
 export interface ModuleKind<Metadata> {
   /** Noun for messages, such as `tool`. */
   readonly noun: string;

@@ -1,7 +1,7 @@
 import type { Message } from "../../message.ts";
 import { type MessageLimits, type MessageRange, messageRange } from "./message_range.ts";
 
-/** What of an episode its page shows. */
+/** Part of an episode that its page shows. */
 export interface EpisodePlace {
   /** Index of the first message. */
   readonly message: number;

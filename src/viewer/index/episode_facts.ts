@@ -1,4 +1,4 @@
-/** What the index keeps of a row, beside its position in the file. */
+/** Facts of a row that the index keeps, beside its position in the file. */
 export interface EpisodeFacts {
   readonly task: string;
   /** Group whose rewards are compared: that of the task, or its id. */
@@ -28,7 +28,7 @@ export interface EpisodeFacts {
   readonly branchTurn: number;
 }
 
-/** How an episode ended. `damaged` is a line that is no episode. */
+/** End of an episode. `damaged` is a line that is no episode. */
 export type EpisodeEnd = "terminated" | "truncated" | "stopped" | "failed" | "damaged";
 
 /** Names of the ends, by the number that the index stores. */

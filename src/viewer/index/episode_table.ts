@@ -58,7 +58,7 @@ const MAX_SHORT_NAMES = 255;
 const MAX_STATUSES = 32;
 const OTHER = "other";
 
-/** What a table is made of when it is read from a file. */
+/** Parts of a table that is read from a file. */
 export interface StoredTable {
   readonly columns: Columns;
   readonly parts: ReadonlyMap<string, Float32Array>;

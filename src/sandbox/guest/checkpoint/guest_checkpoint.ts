@@ -27,7 +27,7 @@ const MAX_HEAP_BYTES = 2 ** 32 - 65536;
 const decoder = new TextDecoder();
 
 /**
- * What a checkpoint has of a session beside bytes. The bytes come first: the packed differences between the heap's
+ * Head of a checkpoint: all that it has of a session beside bytes. The bytes come first: the packed differences between the heap's
  * pages and those of the image, then the contents of the files. The length of this part follows it.
  */
 interface CheckpointHead {

@@ -80,7 +80,7 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
 
 /** The folder where models that were trained with a code interpreter expect and put files. */
 const DATA_FOLDER = "/mnt/data";
-/** Where Python and other programs look for time zones, and where the library has them. */
+/** Folder where programs look for time zones, and the one of the library. */
 const [ZONES_FOLDER, ZONES] = ["/usr/share/zoneinfo", "/lib/zoneinfo"];
 
 /** Creates the read-only trees and the session's home, both in a restored interpreter and in a new one. */
@@ -165,7 +165,7 @@ export class HeapLimit {
   readonly #exports: () => PythonExports;
   #bytes = Infinity;
   #resize: (bytes: number) => boolean = () => false;
-  /** Where the address of the heap's end is; 0 until it is needed. */
+  /** Place of the address of the heap's end; 0 until it is needed. */
   #endPointer = 0;
 
   /** @param exports Returns the functions of the instance. */

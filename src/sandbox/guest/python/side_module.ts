@@ -45,7 +45,7 @@ export interface LinkedInstance {
   readonly addresses: readonly AddressImport[];
 }
 
-/** What an instance of a side module is linked with. */
+/** Imports of an instance of a side module. */
 export interface LinkTargets {
   readonly memoryBase: Pointer;
   readonly tableBase: number;

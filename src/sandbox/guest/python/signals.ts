@@ -14,7 +14,7 @@ const CHECKS_PER_CLOCK = 16;
 const EVAL_BREAKER_OFFSET = 12;
 const SIGNALS_PENDING = 1 << 1;
 
-/** What a {@linkcode SignalSource} needs. */
+/** Parts of a {@linkcode SignalSource}. */
 export interface SignalSourceParts {
   /** Bytes that the supervisor sets to interrupt the running code. */
   readonly interrupt: Uint8Array;

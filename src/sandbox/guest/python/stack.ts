@@ -106,7 +106,7 @@ const IMPORTED: readonly (keyof PythonExports)[] = [
 const THREAD_ID_OFFSET = 92;
 const IDENT_STEP = 4096;
 
-/** What a session does with the requests that {@linkcode PythonStack.serve} passes on. */
+/** Handlers of the requests that {@linkcode PythonStack.serve} passes on. */
 export interface RequestSource {
   /** Returns the next request, or `undefined` to end. A promise lets other code of the session run first. */
   next(): Uint8Array | undefined | Promise<Uint8Array | undefined>;

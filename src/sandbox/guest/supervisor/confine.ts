@@ -3,7 +3,7 @@ import { INSTRUCTION_BYTES, seccompProgram } from "./denied_calls.ts";
 /** A layer that the process takes up itself, before it reads anything. */
 export type OwnLayer = "descriptors" | "seccomp" | "landlock";
 
-/** What {@linkcode confine} does. */
+/** Plan of {@linkcode confine}. */
 export interface ConfinePlan {
   readonly layers: readonly OwnLayer[];
   /** Files and directories that Landlock lets the process read. */

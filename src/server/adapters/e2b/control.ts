@@ -50,7 +50,7 @@ const listQuery = pageQuery.extend({
   startedAfter: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** What Paddock lacks, or this server, by path. */
+/** Features that Paddock or this server lacks, by path. */
 const MISSING: Readonly<Record<string, string>> = {
   "/sandboxes/:id/pause/*": NO_PAUSE,
   "/sandboxes/:id/resume/*": NO_PAUSE,

@@ -3,7 +3,7 @@ import type { Account, BudgetLease } from "../../budget.ts";
 import { STREAM_QUEUE_BYTES } from "../../limits.ts";
 import { toConnectError } from "./envd/connect_error.ts";
 
-/** What a client learns of a process: a piece of output, or its end. */
+/** Event of a process: a piece of output, or its end. */
 export type ProcessOutput =
   | { readonly stream: "stdout" | "stderr"; readonly bytes: Uint8Array }
   | { readonly exitCode: number; readonly exited: boolean; readonly status: string; readonly error?: string };

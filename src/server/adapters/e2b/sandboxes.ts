@@ -20,7 +20,7 @@ const stateSchema = z.strictObject({
   resumesOnUse: z.boolean(),
 });
 
-/** What a sandbox has beside its session. */
+/** Settings of a sandbox beside its session. */
 export type SandboxSettings = Omit<z.output<typeof stateSchema>, "system">;
 
 /** Options of {@linkcode E2bSandboxes.create}. */
