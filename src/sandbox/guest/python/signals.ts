@@ -86,8 +86,9 @@ export class SignalSource {
     this.#watchClocks();
   }
 
-  /** Stops the alarm and the timers. */
+  /** Stops the alarm and the timers. When the next one fires does not depend on earlier execs. */
   stopTimers(): void {
+    this.#checks = 0;
     this.setAlarm(0, 0);
     this.setTimers(0, 0);
   }
