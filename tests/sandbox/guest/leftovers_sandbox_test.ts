@@ -81,3 +81,17 @@ Deno.test("Session.reset() by 'rewind' leaves nothing of a program in memory", a
     assertEquals(value(await session.exec(countingCode(seed), { timeoutMs: 60_000 })), "0");
   });
 });
+
+Deno.test("Session.exec() keeps the sources of the last thousand blocks for tracebacks, and no more", async () => {
+  const sources = "len([name for name in __import__('linecache').cache if name.startswith('<block ')])";
+  await withSession(async (session) => {
+    await session.exec("def early():\n    1 / 0");
+    const traceback = async () => {
+      const result = await session.exec("early()");
+      return result.status === "error" ? result.error.traceback.includes("    1 / 0\n") : undefined;
+    };
+    assertEquals(await traceback(), true);
+    for (let block = 0; block < 1100; block++) await session.exec("1");
+    assertEquals([await traceback(), value(await session.exec(sources))], [false, "1000"]);
+  });
+});

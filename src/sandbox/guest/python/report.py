@@ -7,6 +7,8 @@ import warnings
 
 MAX_TEXT_CHARS = 65536
 MAX_TRACE_ENDS = 5000
+# Blocks whose source is kept. Without a bound, a session with many short blocks has a checkpoint of megabytes.
+MAX_SOURCES = 1000
 
 _StringIO, _plain_update = io.StringIO, linecache.updatecache
 TracebackException = traceback.TracebackException
@@ -110,6 +112,12 @@ def remember_source(code, name):
     if type(linecache.cache) is not dict:
         linecache.cache = {}  # a block replaced it
     linecache.cache[name] = (code,)
+
+
+def remember_block(code, number):
+    """Keeps the source of a block as `remember_source` does, and forgets that of a much earlier one."""
+    remember_source(code, f"<block {number}>")
+    linecache.cache.pop(f"<block {number - MAX_SOURCES}>", None)
 
 
 def _update_lines(filename, module_globals=None):

@@ -134,7 +134,7 @@ def _begin(tools, calls):
 
 def _run_block(code, value_cap):
     _display.begin_block()
-    _errors.remember_source(code, _state.name)
+    _errors.remember_block(code, _state.block)
     return _outcome_of(_evaluate_block, code, value_cap)
 
 
