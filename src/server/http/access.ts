@@ -66,14 +66,15 @@ export function access(options: AccessOptions): MiddlewareHandler<AppEnv> {
     // the health of a sandbox is its owner's: only the owner may learn that it exists
     const isPublic = c.req.method === "GET" && isOpenPath(c.req.path) && !hasSandbox(c.req.raw.headers, host);
     const isOpen = isPublic || tokens.length === 0;
-    owners ??= Promise.all(tokens.map(sha256));
     const isMetrics = c.req.path === "/metrics" && operator !== undefined;
     const isPage = c.req.path === "/runs" || c.req.path.startsWith("/runs/");
     const sent = tokenOf(c.req.raw.headers) || (isPage ? passwordOf(c.req.raw.headers) : "");
     const token = isOpen && !isMetrics ? "" : sent;
     const hash = token && await sha256(token);
     const isOperator = isMetrics && isEqual(hash, await operator);
-    const owner = isOpen || isOperator ? "" : findOwner(hash, await owners);
+    const owner = isOpen || isOperator
+      ? ""
+      : findOwner(hash, await (owners ??= Promise.all(tokens.map(sha256))));
     if (owner === undefined) {
       const challenge = isPage ? { challenge: ASK_IN_BROWSER } : {};
       if (token === "") {
