@@ -1,4 +1,5 @@
 import { SandboxPool } from "../src/sandbox/pool.ts";
+import { exposedCollector } from "../src/server/garbage.ts";
 import { HibernationStore } from "../src/server/hibernation/hibernation_store.ts";
 import { StateDirectory } from "../src/server/hibernation/state_directory.ts";
 import { Metrics } from "../src/server/metrics.ts";
@@ -153,13 +154,15 @@ async function exec(serving: Serving, id: string, code: string): Promise<{ value
 
 /** Returns the private memory of a server and its sandboxes, in bytes. */
 async function memoryOf({ child: { pid } }: Serving): Promise<number> {
-  const sizes = await Promise.all([pid, ...await childrenOf(pid)].map(privateBytes));
+  const sizes = await Promise.all([pid, ...await descendantsOf(pid)].map(privateBytes));
   return sizes.reduce<number>((sum, size) => sum + (size ?? NaN), 0);
 }
 
 async function sleepUntil(time: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, time - performance.now())));
 }
+
+const collectGarbage = exposedCollector();
 
 const HIBERNATIONS = 100_000;
 /** Share of the hibernations before the memory is first measured. */
@@ -208,9 +211,16 @@ export async function hibernationGrowthRows(setup: BenchSetup): Promise<Row[]> {
   }
 }
 
+/** Returns the private memory of this process and all below it, after its garbage is collected. */
 async function ownMemory(): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-  const pids = [Deno.pid, ...await childrenOf(Deno.pid)];
-  const sizes = await Promise.all(pids.map(privateBytes));
+  collectGarbage();
+  const sizes = await Promise.all([Deno.pid, ...await descendantsOf(Deno.pid)].map(privateBytes));
   return sizes.reduce<number>((sum, size) => sum + (size ?? NaN), 0);
+}
+
+/** Returns the children of a process, and their children: a sandbox is below the program that confines it. */
+async function descendantsOf(pid: number): Promise<number[]> {
+  const children = await childrenOf(pid);
+  return [...children, ...(await Promise.all(children.map(descendantsOf))).flat()];
 }

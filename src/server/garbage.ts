@@ -41,7 +41,7 @@ function heapBytes(): number {
 }
 
 /** Returns V8's function that collects all garbage, which exists in contexts that are made with a flag. */
-function exposedCollector(): () => void {
+export function exposedCollector(): () => void {
   setFlagsFromString("--expose-gc");
   const collect: () => void = runInNewContext("gc");
   setFlagsFromString("--no-expose-gc");
