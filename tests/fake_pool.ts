@@ -4,6 +4,7 @@ import type {
   BranchingLease,
   BranchingPool,
   BranchingSession,
+  CaptureOptions,
   Checkpoint,
   ExecOptions,
   ExecResult,
@@ -78,7 +79,9 @@ export class BranchingFakePool extends FakePool implements BranchingPool {
 
   override async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<BranchingLease> {
     const lease = await super.acquire(options);
-    return { ...lease, session: new BranchingFakeSession(this.python, this.ran, this.restores) };
+    const { python, ran, restores } = this;
+    const acquire = () => this.acquire();
+    return { ...lease, session: new BranchingFakeSession(python, ran, { restores, acquire }) };
   }
 }
 
@@ -130,27 +133,33 @@ class FakeSession implements PythonSession {
 }
 
 class BranchingFakeSession extends FakeSession implements BranchingSession {
-  readonly #restores: RestoreOptions[];
+  readonly #pool: { restores: RestoreOptions[]; acquire: () => Promise<BranchingLease> };
 
-  constructor(python: FakePython, ran: string[], restores: RestoreOptions[]) {
+  constructor(
+    python: FakePython,
+    ran: string[],
+    pool: { restores: RestoreOptions[]; acquire: () => Promise<BranchingLease> },
+  ) {
     super(python, ran);
-    this.#restores = restores;
+    this.#pool = pool;
   }
 
-  async checkpoint(): Promise<Checkpoint> {
+  async checkpoint(_options?: CaptureOptions): Promise<Checkpoint> {
     return await readFakeCheckpoint(new TextEncoder().encode(JSON.stringify([...this.globals])));
   }
 
   restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
-    this.#restores.push(options);
+    this.#pool.restores.push(options);
     this.globals.clear();
     for (const [name, value] of (checkpoint as FakeCheckpoint).globals) this.globals.set(name, value);
     return Promise.resolve();
   }
 
-  /** Rejects, since envs copy sessions by checkpoints. */
-  fork(): Promise<BranchingLease[]> {
-    return Promise.reject(new TypeError("a fake session has no forks"));
+  async fork(count: number): Promise<BranchingLease[]> {
+    const checkpoint = await this.checkpoint();
+    const leases = await Promise.all(Array.from({ length: count }, () => this.#pool.acquire()));
+    for (const { session } of leases) await session.restore(checkpoint);
+    return leases;
   }
 }
 

@@ -85,8 +85,8 @@ export class SessionBranches implements AsyncDisposable {
    * @throws {ArgumentTypeError} if there is none of this id.
    */
   async restore(session: BranchingSession, id: string, signal: AbortSignal): Promise<void> {
-    const checkpoint = this.#stored((store) => store.get(OWNER, id));
-    await session.restore(checkpoint, { owner: OWNER, signal });
+    using held = this.#stored((store) => store.hold(OWNER, id));
+    await session.restore(held.checkpoint, { owner: OWNER, signal });
   }
 
   /**

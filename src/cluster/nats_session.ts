@@ -30,6 +30,7 @@ import { fromResultReply, NotDoneError, partAt, toExecCall } from "./call_codec.
 import { shellResponse } from "../client/responses.ts";
 import { CallEvents, type FollowedOptions } from "./call_events.ts";
 import { type Answer, type Caller, type CallOptions, type Request, unexpected } from "./caller.ts";
+import { MAX_MESSAGE_BYTES } from "./nats/message.ts";
 import type { NodeHome } from "./nodes_bucket.ts";
 import { SessionMoves, type SessionMovesOptions } from "./session_moves.ts";
 import type { SharedSessions } from "./shared_sessions.ts";
@@ -137,27 +138,37 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc BranchingSession.checkpoint} */
-  async checkpoint({ owner = "", signal }: CheckpointOptions = {}): Promise<Checkpoint> {
-    const { parts } = await this.#enqueue({ op: "checkpoint", scope: owner }, { signal });
-    return await readCheckpoint(partAt(parts, 0));
+  async checkpoint({ owner = "", memory, signal }: CheckpointOptions = {}): Promise<Checkpoint> {
+    return await this.#queue.run(async () => {
+      using _room = await memory?.reserve(MAX_MESSAGE_BYTES, signal);
+      const { parts } = await this.#callOrMove({ op: "checkpoint", scope: owner }, { signal });
+      return await readCheckpoint(partAt(parts, 0));
+    }, { signal });
   }
 
   /** {@inheritDoc BranchingSession.restore} */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
-    const { owner: scope = "", reseed, seed, signal } = options;
+    const { owner: scope = "", reseed, seed, memory, signal } = options;
     checkSeed(seed);
-    const parts = [await checkpoint.toBytes()];
-    await this.#enqueue({ op: "restore", scope, ...withoutUndefined({ reseed, seed }) }, { parts, signal });
+    await this.#queue.run(async () => {
+      using _room = await memory?.reserve(checkpoint.storedBytes, signal);
+      const parts = [await checkpoint.toBytes()];
+      const request = { op: "restore" as const, scope, ...withoutUndefined({ reseed, seed }) };
+      await this.#callOrMove(request, { parts, signal });
+    }, { signal });
   }
 
   /** {@inheritDoc BranchingSession.fork} */
-  async fork(count: number, { seed, owner, signal }: ForkOptions = {}): Promise<BranchingLease[]> {
+  async fork(count: number, { seed, owner, memory, signal }: ForkOptions = {}): Promise<BranchingLease[]> {
     return await forkSession(count, {
       seed,
-      capture: () => this.checkpoint({ owner, signal }),
+      capture: () => this.checkpoint({ owner, memory, signal }),
       copy: async (from, reseeding) => {
         const lease = await this.#options.acquire(signal);
-        return await disposeUnless(lease, lease.session.restore(from, { ...reseeding, owner, signal }));
+        return await disposeUnless(
+          lease,
+          lease.session.restore(from, { ...reseeding, owner, memory, signal }),
+        );
       },
     });
   }
@@ -200,7 +211,7 @@ export class NatsSession implements BranchingSession {
   async #callOrMove(
     request: SessionRequest,
     options: Pick<CallOptions, "parts" | "signal">,
-    followed: FollowedOptions,
+    followed: FollowedOptions = {},
   ): Promise<Answer> {
     for (let move = 0;; move++) {
       try {

@@ -209,6 +209,8 @@ export interface Checkpoint {
   readonly id: string;
   /** Size of the compressed bytes that it consists of. */
   readonly storedBytes: number;
+  /** Size of the state before it is compressed, if it is known. */
+  readonly stateBytes?: number | undefined;
   /** Names of the host tools of the last exec before it was made. */
   readonly tools: readonly string[];
   /** Returns its bytes, from which the same host can read it again. */
@@ -221,6 +223,25 @@ export interface Checkpoint {
  */
 export type CheckpointEvery = "exec" | number;
 
+/**
+ * Memory of this process for states of sessions that are not compressed: those that are being captured or restored.
+ * Room is taken when nothing else must be waited for, and until the state is compressed or restored.
+ */
+export interface StateMemory {
+  /**
+   * Waits for room for a state of at most so many bytes.
+   *
+   * @throws the reason of `signal` if it aborts, or an error if there is no room for too long.
+   */
+  reserve(bytes: number, signal?: AbortSignal): Promise<StateRoom>;
+}
+
+/** Room of one state, which is free when it is disposed. */
+export interface StateRoom extends Disposable {
+  /** Frees what is beyond so many bytes. */
+  shrink(bytes: number): void;
+}
+
 /** Room for the last checkpoint of a session in the memory of this process. */
 export interface CheckpointMemory {
   /** Number of bytes that the checkpoint may have now. */
@@ -228,12 +249,11 @@ export interface CheckpointMemory {
   /** Sets the number of bytes that the checkpoint has; 0 if there is none. An error means that there is no room. */
   resize(bytes: number): void;
   /**
-   * Runs the capture of a checkpoint, whose state is in memory meanwhile. It may wait for other captures, or throw a
-   * `CheckpointError`, after which the earlier checkpoint remains.
+   * Memory of the state while it is captured. A `CheckpointError` means that the earlier checkpoint remains.
    *
-   * @default runs it at once
+   * @default no limit but that of the profile
    */
-  run?(capture: () => Promise<void>): Promise<void>;
+  readonly states?: StateMemory | undefined;
 }
 
 /** Options of a session that returns to checkpoints that it takes by itself. */
@@ -278,6 +298,12 @@ export interface CheckpointOptions {
    * @default ""
    */
   owner?: string | undefined;
+  /**
+   * Memory of the state while it is not compressed.
+   *
+   * @default 128 MiB for each owner, and what is being captured
+   */
+  memory?: StateMemory | undefined;
   signal?: AbortSignal | undefined;
 }
 

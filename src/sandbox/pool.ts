@@ -62,6 +62,12 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
+/** A lease, and the session of the pool behind it. */
+interface PooledLease {
+  readonly lease: Lease;
+  readonly session: Session;
+}
+
 interface Process {
   readonly sandbox: Promise<Sandbox>;
   sessions: number;
@@ -105,6 +111,8 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   readonly #waiters: Waiter[] = [];
   readonly #busy = new Set<Promise<void>>();
   readonly #starts = new Semaphore(MAX_CONCURRENT_STARTS);
+  /** Forks that lease their sessions, one after the other. */
+  readonly #collecting = new SerialQueue();
   readonly #compressor = new CheckpointCompressor();
   /** Cancels starts when the pool is disposed. */
   readonly #disposal = new AbortController();
@@ -163,9 +171,11 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   }
 
   /** {@inheritDoc BranchingPool.readCheckpoint} */
-  async readCheckpoint(bytes: Uint8Array, { owner }: CheckpointOptions = {}): Promise<Checkpoint> {
+  async readCheckpoint(bytes: Uint8Array, options: CheckpointOptions = {}): Promise<Checkpoint> {
+    const { owner, memory, signal } = options;
     const checkpoint = await readCheckpoint(bytes);
-    const expand = await openCheckpoint(checkpoint, await this.#checkpointScope(), { owner });
+    const { stateBytes, expand } = await openCheckpoint(checkpoint, await this.#checkpointScope(), { owner });
+    using _room = await memory?.reserve(stateBytes, signal);
     await expand();
     return checkpoint;
   }
@@ -197,7 +207,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
 
   async #lease(
     { once, near, signal }: Pick<SandboxAcquireOptions, "once" | "near" | "signal">,
-  ): Promise<{ lease: Lease; session: Session }> {
+  ): Promise<PooledLease> {
     signal?.throwIfAborted();
     if (this.#disposed) throw new Error("Cannot acquire session as the pool is disposed");
     const session = this.#take(near) ?? await this.#wait(signal);
@@ -216,20 +226,39 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
 
   /** Leases sessions in the state of a leased one. */
   async #fork(parent: Session, count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
-    const { seed, signal } = options;
+    const { seed, memory, signal } = options;
     if (count >= this.size) {
       throw new ArgumentRangeError(
         `Cannot fork session as 'count' must be < ${this.size}, the size of the pool: current value is ${count}`,
       );
     }
+    let copies: Promise<PooledLease[]> | undefined;
+    let next = 0;
     return await forkSession(count, {
       seed,
-      capture: () => parent.captureState({ signal }),
+      capture: () => parent.captureState({ memory, signal }),
       copy: async ({ bytes }, reseeding) => {
-        const { lease, session } = await this.#lease({ signal });
+        copies ??= this.#leaseAll(count, signal);
+        const at = next++;
+        const { lease, session } = (await copies)[at] ?? await this.#lease({ signal });
         return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
       },
     });
+  }
+
+  /**
+   * Leases several sessions. Two callers would wait for each other if each held some and needed more, so one collects
+   * them at a time.
+   */
+  async #leaseAll(count: number, signal: AbortSignal | undefined): Promise<PooledLease[]> {
+    return await this.#collecting.run(async () => {
+      const leased = await Promise.allSettled(Array.from({ length: count }, () => this.#lease({ signal })));
+      const failed = leased.find((one) => one.status === "rejected");
+      const held = leased.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
+      if (!failed) return held;
+      for (const { lease } of held) await lease[Symbol.asyncDispose]();
+      throw failed.reason;
+    }, { signal });
   }
 
   #wait(signal: AbortSignal | undefined): Promise<Session> {

@@ -1,7 +1,7 @@
 import { abortable } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
 import { CheckpointError, SessionClosedError } from "../errors.ts";
-import { type CheckpointScope, openCheckpoint, sealCheckpoint } from "./checkpoint/checkpoint.ts";
+import { openCheckpoint, sealCheckpoint } from "./checkpoint/checkpoint.ts";
 import { forkSession } from "./checkpoint/fork.ts";
 import { captureState, restoreState, type SessionState } from "./checkpoint/state.ts";
 import type { Reseeding } from "./checkpoint/transfer.ts";
@@ -190,38 +190,34 @@ export class Session implements BranchingSession {
 
   /** Returns the state of the session. See {@linkcode BranchingSession.checkpoint}. */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
-    const { owner = "", refuseLost = false, signal } = options;
+    const { owner = "", refuseLost, signal } = options;
     const scope = await this.#source.checkpointScope();
-    const { reservation, state: { bytes, tools } } = await this.#enqueue(async () => {
-      const reservation = await scope.compressor.reserve(owner, signal);
-      try {
-        const state = await this.#captureState(scope);
-        if (refuseLost) this.#requireKept();
-        reservation.bytes = state.bytes.length;
-        return { reservation, state };
-      } catch (error) {
-        reservation[Symbol.dispose]();
-        throw error;
-      }
-    }, signal);
-    using _reservation = reservation;
-    return await sealCheckpoint(bytes, scope, { owner, tools });
+    const { memory = scope.compressor.memoryOf(owner) } = options;
+    using state = await this.captureState({ memory, refuseLost, signal });
+    return await sealCheckpoint(state.bytes, scope, { owner, tools: state.tools });
   }
 
   /** Replaces the state by that of a checkpoint. See {@linkcode BranchingSession.restore}. */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
-    const { seed, reseed = seed !== undefined, signal } = options;
+    const { seed, reseed = seed !== undefined, memory, signal } = options;
     checkSeed(seed);
-    const expand = await openCheckpoint(checkpoint, await this.#source.checkpointScope(), options);
-    await this.#restoreState(expand, { reseed, seed, signal });
+    const { stateBytes, expand } = await openCheckpoint(
+      checkpoint,
+      await this.#source.checkpointScope(),
+      options,
+    );
+    await this.#enqueue(async () => {
+      using _room = await memory?.reserve(stateBytes, signal);
+      await this.#restoreState(await expand(), { reseed, seed });
+    }, signal);
   }
 
   /** Returns leases of copies of the session. See {@linkcode BranchingSession.fork}. */
   async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
-    const { seed, signal } = options;
+    const { seed, memory, signal } = options;
     return await forkSession(count, {
       seed,
-      capture: () => this.captureState({ signal }),
+      capture: () => this.captureState({ memory, signal }),
       copy: async ({ bytes }, reseeding) => {
         const { session, lease } = await this.#source.openCopy(signal);
         return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
@@ -229,18 +225,33 @@ export class Session implements BranchingSession {
     });
   }
 
-  /** Captures the state for a copy in a session of the same source. It is not compressed, and not authenticated. */
-  async captureState({ signal }: { signal?: AbortSignal | undefined }): Promise<SessionState> {
-    const scope = await this.#source.checkpointScope();
-    return await this.#enqueue(() => this.#captureState(scope), signal);
+  /**
+   * Captures the state as it is between two calls. It is not compressed, and not authenticated. Dispose it when it is not
+   * used any more.
+   */
+  async captureState(
+    { memory, refuseLost, signal }: Pick<CaptureOptions, "memory" | "refuseLost" | "signal">,
+  ): Promise<SessionState> {
+    const { maxBytes } = await this.#source.checkpointScope();
+    return await this.#enqueue(async () => {
+      const link = await this.#interpreter.ensure();
+      const { bytes, room } = await captureState(link, { maxBytes, memory, signal });
+      const state = { bytes, tools: this.#tools, [Symbol.dispose]: () => room?.[Symbol.dispose]() };
+      if (!refuseLost || !this.#interpreter.hasUnreportedLoss) return state;
+      state[Symbol.dispose]();
+      throw new CheckpointError(
+        "Cannot make checkpoint as the interpreter was lost, which the next result must report",
+        { code: "checkpoint_refused" },
+      );
+    }, signal);
   }
 
   /** Replaces the state by a captured one. */
   async restoreState(
     bytes: Uint8Array,
-    options: Reseeding & { signal?: AbortSignal | undefined },
+    { signal, ...reseeding }: Reseeding & { signal?: AbortSignal | undefined },
   ): Promise<void> {
-    await this.#restoreState(() => Promise.resolve(bytes), options);
+    await this.#enqueue(() => this.#restoreState(bytes, reseeding), signal);
   }
 
   /** Ends the interpreter and waits until its calls have ended. */
@@ -302,34 +313,15 @@ export class Session implements BranchingSession {
   /** Makes a checkpoint of a state that was captured for the session's recovery. */
   async #seal(state: Uint8Array<ArrayBuffer>, { owner = "" }: CheckpointOptions): Promise<Checkpoint> {
     const scope = await this.#source.checkpointScope();
-    using reservation = await scope.compressor.reserve(owner);
-    reservation.bytes = state.length;
+    using room = await scope.compressor.memoryOf(owner).reserve(state.length);
+    room.shrink(state.length);
     return await sealCheckpoint(state, scope, { owner, tools: this.#tools });
   }
 
-  async #captureState({ maxBytes }: CheckpointScope): Promise<SessionState> {
-    return { bytes: await captureState(await this.#interpreter.ensure(), { maxBytes }), tools: this.#tools };
-  }
-
-  #requireKept(): void {
-    if (!this.#interpreter.hasUnreportedLoss) return;
-    throw new CheckpointError(
-      "Cannot make checkpoint as the interpreter was lost, which the next result must report",
-      { code: "checkpoint_refused" },
-    );
-  }
-
-  /** Restores a state, which is in memory only once earlier work has ended. */
-  async #restoreState(
-    expand: () => Promise<Uint8Array>,
-    { signal, ...reseeding }: Reseeding & { signal?: AbortSignal | undefined },
-  ): Promise<void> {
-    await this.#enqueue(async () => {
-      const bytes = await expand();
-      const link = await this.#interpreter.ensure();
-      await restoreState(bytes, { ...reseeding, link, replace: () => this.#interpreter.replace() });
-      this.#interpreter.setState(bytes);
-    }, signal);
+  async #restoreState(bytes: Uint8Array, reseeding: Reseeding): Promise<void> {
+    const link = await this.#interpreter.ensure();
+    await restoreState(bytes, { ...reseeding, link, replace: () => this.#interpreter.replace() });
+    this.#interpreter.setState(bytes);
   }
 
   /** Throws the error of the caller's `onOutput` or the reason of its signal, which are not part of a result. */

@@ -54,7 +54,7 @@ export class Budget {
   readonly #options: BudgetOptions;
   readonly #owners: number;
   /** Amount that is reserved for each owner. */
-  readonly #share: number;
+  readonly share: number;
   readonly #held = new Map<string, number>();
   #used = 0;
   /** Amount that is reserved and not held. */
@@ -64,14 +64,14 @@ export class Budget {
     const { total, owners = 1 } = options;
     this.#options = options;
     this.#owners = Math.max(1, owners);
-    this.#share = Math.max(1, Math.floor(total / (2 * this.#owners)));
-    this.#reserved = this.#share * this.#owners;
+    this.share = Math.max(1, Math.floor(total / (2 * this.#owners)));
+    this.#reserved = this.share * this.#owners;
   }
 
   /** Largest amount that one owner can ever hold. */
   get most(): number {
     const { total } = this.#options;
-    return total - Math.min(this.#share * (this.#owners - 1), Math.floor(total / 2));
+    return total - Math.min(this.share * (this.#owners - 1), Math.floor(total / 2));
   }
 
   /** Returns the amount that an owner holds, or all owners together. */
@@ -83,7 +83,7 @@ export class Budget {
   available(owner: string): number {
     const { total } = this.#options;
     const free = total - this.#used;
-    const ownShare = Math.max(0, this.#share - this.used(owner));
+    const ownShare = Math.max(0, this.share - this.used(owner));
     const ofOthers = Math.max(0, Math.min(this.#reserved - ownShare, Math.floor(total / 2)));
     return Math.max(free - ofOthers, Math.min(free, ownShare), 0);
   }
@@ -142,7 +142,7 @@ export class Budget {
     if (after === 0) this.#held.delete(owner);
     else this.#held.set(owner, after);
     this.#used += amount;
-    this.#reserved -= Math.min(after, this.#share) - Math.min(before, this.#share);
+    this.#reserved -= Math.min(after, this.share) - Math.min(before, this.share);
   }
 }
 

@@ -114,10 +114,10 @@ export const CHECKPOINT_BYTES: number = 1024 * MIB;
 /** Checkpoints at once. */
 export const MAX_CHECKPOINTS = 10_000;
 /**
- * Checkpoints that are made, read or restored at once. The state of each is in memory meanwhile, before it is
- * compressed: up to the memory and the files of the profile.
+ * Memory of states that are not compressed, as they are being captured, read or restored, in bytes. Four of the largest
+ * ones of the profile `serve` have room.
  */
-export const MAX_CHECKPOINT_TRANSFERS = 4;
+export const TRANSFER_BYTES: number = 1536 * MIB;
 /** Default time after which an unused checkpoint is deleted, in milliseconds. */
 export const CHECKPOINT_LIFE_MS = 86_400_000;
 

@@ -63,6 +63,8 @@ const MAGIC = new TextEncoder().encode("paddock\0");
 const PREFIX_BYTES = MAGIC.length + 8;
 const MAX_HEADER_BYTES = 64 * 1024;
 const MAC_BYTES = 32;
+/** Bytes that are copied at once. */
+const COPY_BYTES = 256 * 1024;
 /** Limits of the names of host tools, with which a header is not too large. */
 const [MAX_TOOLS, MAX_TOOL_CHARACTERS, MAX_TOOLS_BYTES] = [1000, 256, MAX_HEADER_BYTES / 2];
 
@@ -136,6 +138,15 @@ export class SealedCheckpoint implements Checkpoint {
 
   toBytes(): Promise<Uint8Array> {
     return Promise.resolve(join([this.#head, new Uint8Array(this.#compressed.bytes)]));
+  }
+
+  /** Yields its bytes in pieces, each a copy. */
+  *pieces(): Generator<Uint8Array<ArrayBuffer>> {
+    yield this.#head.slice();
+    const state = new Uint8Array(this.#compressed.bytes);
+    for (let at = 0; at < state.length; at += COPY_BYTES) {
+      yield new Uint8Array(state.subarray(at, at + COPY_BYTES));
+    }
   }
 
   /**
@@ -227,6 +238,14 @@ function signedPart(header: Header): Uint8Array<ArrayBuffer> {
   return join([prefix, json]);
 }
 
+/** A checkpoint that was authenticated. */
+export interface OpenedCheckpoint {
+  /** Size of its state. */
+  readonly stateBytes: number;
+  /** Returns its state. Rejects with a `CheckpointError` if that is damaged. */
+  expand(): Promise<Uint8Array>;
+}
+
 /**
  * Authenticates a checkpoint, and returns a function that expands its state.
  *
@@ -237,14 +256,21 @@ export async function openCheckpoint(
   checkpoint: Checkpoint,
   scope: CheckpointScope,
   options: OwnerOptions,
-): Promise<() => Promise<Uint8Array>> {
+): Promise<OpenedCheckpoint> {
   if (!(checkpoint instanceof SealedCheckpoint)) {
     throw new ArgumentTypeError(
       "Cannot restore checkpoint as it must be one of a session of this process, or read by 'readCheckpoint'",
     );
   }
   await checkpoint.authenticate(scope, options);
-  return () => checkpoint.expand(scope, options);
+  const { stateBytes } = checkpoint;
+  return { stateBytes, expand: () => checkpoint.expand(scope, options) };
+}
+
+/** Yields the bytes of a checkpoint in pieces, so that they are not in memory once more. */
+export async function* piecesOf(checkpoint: Checkpoint): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  if (checkpoint instanceof SealedCheckpoint) yield* checkpoint.pieces();
+  else yield new Uint8Array(await checkpoint.toBytes());
 }
 
 /**

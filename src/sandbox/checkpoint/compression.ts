@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads";
 import { abortable } from "../../async/abort.ts";
 import { Semaphore } from "../../async/semaphore.ts";
 import { CheckpointError, SandboxError } from "../../errors.ts";
+import type { StateMemory, StateRoom } from "../exec.ts";
 import workerSource from "./compression_worker.ts" with { type: "text" };
 import type { CompressionRequest, CompressionResponse } from "./compression_worker.ts";
 
@@ -19,12 +20,6 @@ export interface Compressed {
   readonly sha256: string;
 }
 
-/** A state in the memory of its owner's share. Dispose it when the state is compressed. */
-export interface Reservation extends Disposable {
-  /** Size of the state. Set it when the state is captured. */
-  bytes: number;
-}
-
 /** Compresses the states of checkpoints, and expands them, in a worker that it starts when it needs one. */
 export class CheckpointCompressor implements AsyncDisposable {
   readonly #shares = new Map<string, OwnerShare>();
@@ -35,18 +30,20 @@ export class CheckpointCompressor implements AsyncDisposable {
   #isDisposed = false;
 
   /**
-   * Waits until an owner has less in memory than its share. Call it before a state is captured.
-   *
-   * @throws the reason of `signal` if it aborts.
+   * Returns the memory of an owner's states. Room waits until the states of known size have less than the owner's share.
    */
-  async reserve(owner: string, signal?: AbortSignal): Promise<Reservation> {
-    const share = this.#enter(owner);
-    try {
-      return await share.reserve(() => this.#leave(owner, share), signal);
-    } catch (error) {
-      this.#leave(owner, share);
-      throw error;
-    }
+  memoryOf(owner: string): StateMemory {
+    return {
+      reserve: async (_bytes, signal) => {
+        const share = this.#enter(owner);
+        try {
+          return await share.reserve(() => this.#leave(owner, share), signal);
+        } catch (error) {
+          this.#leave(owner, share);
+          throw error;
+        }
+      },
+    };
   }
 
   /**
@@ -164,28 +161,27 @@ class OwnerShare {
   /** Number of calls and reservations. */
   users = 0;
   readonly jobs = new Semaphore(OWNER_JOBS);
-  readonly #reserved = new Set<Reservation>();
+  /** Sizes of states in memory; 0 while the size is not known. */
+  readonly #rooms = new Map<StateRoom, number>();
   #released = Promise.withResolvers<void>();
 
-  async reserve(onRelease: () => void, signal: AbortSignal | undefined): Promise<Reservation> {
+  async reserve(onRelease: () => void, signal: AbortSignal | undefined): Promise<StateRoom> {
     while (this.#bytes() >= OWNER_BYTES) await abortable(this.#released.promise, signal);
-    const reservation = {
-      bytes: 0,
+    const room: StateRoom = {
+      shrink: (bytes) => this.#rooms.set(room, bytes),
       [Symbol.dispose]: () => {
-        if (!this.#reserved.delete(reservation)) return;
+        if (!this.#rooms.delete(room)) return;
         this.#released.resolve();
         this.#released = Promise.withResolvers();
         onRelease();
       },
     };
-    this.#reserved.add(reservation);
-    return reservation;
+    this.#rooms.set(room, 0);
+    return room;
   }
 
   #bytes(): number {
-    let sum = 0;
-    for (const { bytes } of this.#reserved) sum += bytes;
-    return sum;
+    return this.#rooms.values().reduce((sum, bytes) => sum + bytes, 0);
   }
 }
 

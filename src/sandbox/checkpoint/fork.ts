@@ -6,10 +6,16 @@ import type { Reseeding } from "./transfer.ts";
 /** Maximum number of copies that one fork makes. */
 const MAX_COPIES = 1024;
 
+/** Returns the random numbers of a copy. */
+export function reseedingOf(seed: number | undefined, index: number): Reseeding {
+  return seed === undefined ? { reseed: true } : { reseed: true, seed: seed + index };
+}
+
 /** Parts of a fork, whose states have the type `State`. */
 export interface ForkParts<State> {
   readonly seed: number | undefined;
-  capture(): Promise<State>;
+  /** Captures the state, which is disposed when all copies have it. */
+  capture(): Promise<State & Partial<Disposable>>;
   /** Leases a session in that state. */
   copy(state: State, reseeding: Reseeding): Promise<BranchingLease>;
 }
@@ -26,16 +32,21 @@ export async function forkSession<State>(count: number, parts: ForkParts<State>)
       `Cannot fork session as 'count' must be from 1 to ${MAX_COPIES}: current value is ${count}`,
     );
   }
-  checkSeed(seed === undefined ? undefined : seed + count - 1);
-  checkSeed(seed);
+  checkForkSeed(seed, count);
   const state = await parts.capture();
-  const copies = await Promise.allSettled(Array.from({ length: count }, (_, index) => {
-    const reseeding = seed === undefined ? { reseed: true } : { reseed: true, seed: seed + index };
-    return parts.copy(state, reseeding);
-  }));
+  const copies = await Promise.allSettled(
+    Array.from({ length: count }, (_, index) => parts.copy(state, reseedingOf(seed, index))),
+  );
+  state[Symbol.dispose]?.();
   const leases = copies.flatMap((copy) => copy.status === "fulfilled" ? [copy.value] : []);
   const failed = copies.find((copy) => copy.status === "rejected");
   if (!failed) return leases;
   await Promise.all(leases.map((lease) => lease[Symbol.asyncDispose]()));
   throw failed.reason;
+}
+
+/** Throws unless a fork's copies all have a safe integer as seed, or none has. */
+export function checkForkSeed(seed: number | undefined, count: number): void {
+  checkSeed(seed === undefined ? undefined : seed + count - 1);
+  checkSeed(seed);
 }

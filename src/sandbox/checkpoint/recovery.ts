@@ -60,14 +60,12 @@ export class Recovery implements Disposable {
   async capture(link: GuestLink): Promise<void> {
     if (this.#calls === 0) return;
     const { memory } = this.#options;
-    const capture = async () => {
-      const maxBytes = Math.min(await this.#parts.maxBytes(), memory?.availableBytes ?? Infinity);
-      const state = await captureState(link, { maxBytes });
-      await this.#parts.store?.(state, { calls: this.#allCalls });
-      this.#tryKeep(state);
-    };
     try {
-      await (memory?.run ? memory.run(capture) : capture());
+      const maxBytes = Math.min(await this.#parts.maxBytes(), memory?.availableBytes ?? Infinity);
+      const { bytes, room } = await captureState(link, { maxBytes, memory: memory?.states });
+      using _room = room;
+      await this.#parts.store?.(bytes, { calls: this.#allCalls });
+      this.#tryKeep(bytes);
     } catch (error) {
       if (!(error instanceof CheckpointError || error instanceof SandboxError)) throw error;
       this.#stopTimer(); // the session refused it, or the next call replaces its interpreter

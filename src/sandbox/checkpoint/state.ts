@@ -1,26 +1,71 @@
 import { CheckpointError, SandboxError } from "../../errors.ts";
+import type { StateMemory, StateRoom } from "../exec.ts";
 import { type GuestLink, GuestRefusal } from "../guest_link.ts";
 import { receiveState, type Reseeding, sendState } from "./transfer.ts";
 
 /** The state of a session, as the guest sent it. */
-export interface SessionState {
+export interface SessionState extends Disposable {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Names of the host tools of the last exec. */
   readonly tools: readonly string[];
 }
 
+/** Room for which a capture asks first, before it is known that the state needs more. Most states have some 100 kB. */
+const FIRST_BYTES = [1024 * 1024, 32 * 1024 * 1024];
+
+/** Options of {@linkcode captureState}. */
+export interface CaptureStateOptions {
+  /** Maximum size of the state, in bytes. */
+  readonly maxBytes: number;
+  /** Memory of the state. */
+  readonly memory: StateMemory | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A captured state, and its room in memory. */
+export interface CapturedState {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly room: StateRoom | undefined;
+}
+
 /**
- * Captures the state of an interpreter.
+ * Captures the state of an interpreter. Its size is not known before, and the room for the largest one is that of many:
+ * a small room comes first, and a larger one if the guest refuses that.
  *
  * @throws {CheckpointError} if it has a part that no checkpoint has.
  * @throws {SandboxError} if the interpreter is lost.
  */
-export async function captureState(
+export async function captureState(link: GuestLink, options: CaptureStateOptions): Promise<CapturedState> {
+  const { maxBytes, memory, signal } = options;
+  if (!memory) return { bytes: await receive(link, maxBytes), room: undefined };
+  for (const bytes of FIRST_BYTES.filter((bytes) => bytes < maxBytes)) {
+    try {
+      return await captureWithin(link, { maxBytes: bytes, memory, signal });
+    } catch (error) {
+      if (!(error instanceof CheckpointError)) throw error; // the last attempt has the reason
+    }
+  }
+  return await captureWithin(link, { maxBytes, memory, signal });
+}
+
+async function captureWithin(
   link: GuestLink,
-  options: { maxBytes: number },
-): Promise<Uint8Array<ArrayBuffer>> {
+  { maxBytes, memory, signal }: CaptureStateOptions & { memory: StateMemory },
+): Promise<CapturedState> {
+  const room = await memory.reserve(maxBytes, signal);
   try {
-    return await receiveState(link, options);
+    const bytes = await receive(link, maxBytes);
+    room.shrink(bytes.length);
+    return { bytes, room };
+  } catch (error) {
+    room[Symbol.dispose]();
+    throw error;
+  }
+}
+
+async function receive(link: GuestLink, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await receiveState(link, { maxBytes });
   } catch (cause) {
     throw toRefusal(cause);
   }

@@ -1,7 +1,7 @@
-import type { BranchingPool, Checkpoint } from "../../sandbox/exec.ts";
+import type { BranchingPool } from "../../sandbox/exec.ts";
 import type { Metrics } from "../metrics.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
-import type { CheckpointStore, StoredCheckpoint } from "./checkpoint_store.ts";
+import type { CheckpointStore, HeldCheckpoint, StoredCheckpoint } from "./checkpoint_store.ts";
 import type { CheckpointTransfers } from "./transfers.ts";
 
 /** Options of {@linkcode CheckpointService}. */
@@ -11,11 +11,6 @@ export interface CheckpointServiceOptions {
   readonly store: CheckpointStore;
   readonly transfers: CheckpointTransfers;
   readonly metrics: Metrics;
-}
-
-/** A checkpoint that one client of an owner has. It takes a part of the owner's room until it is disposed. */
-export interface HeldCheckpoint extends Disposable {
-  readonly checkpoint: Checkpoint;
 }
 
 /** The checkpoints that clients make, restore, export and import. Each belongs to one owner. */
@@ -53,7 +48,8 @@ export class CheckpointService {
    * @throws {ServerError} `not_found` if the owner has no such checkpoint.
    */
   async restore(session: LiveSession, id: string, signal: AbortSignal): Promise<void> {
-    await this.#transfers.restore(session, this.store.get(session.owner, id), signal);
+    using held = this.store.hold(session.owner, id);
+    await this.#transfers.restore(session, held.checkpoint, signal);
   }
 
   /**
@@ -89,9 +85,8 @@ export class CheckpointService {
   async import(owner: string, bytes: Uint8Array, signal: AbortSignal): Promise<StoredCheckpoint> {
     this.store.requireRoom(owner);
     const checkpoint = await this.#transfers.run(
-      owner,
-      signal,
-      () => this.#pool.readCheckpoint(bytes, { owner }),
+      { owner, signal },
+      (options) => this.#pool.readCheckpoint(bytes, options),
     );
     return this.store.put(owner, checkpoint);
   }

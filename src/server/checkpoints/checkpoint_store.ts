@@ -54,6 +54,11 @@ export interface StoredCheckpoint {
   readonly expiresAt: Date;
 }
 
+/** A checkpoint that is used. It takes a part of its owner's room until it is disposed, also if it is deleted before. */
+export interface HeldCheckpoint extends Disposable {
+  readonly checkpoint: Checkpoint;
+}
+
 interface Entry {
   readonly owner: string;
   readonly checkpoint: Checkpoint;
@@ -63,6 +68,8 @@ interface Entry {
   /** For display only: the clock of the host may jump. */
   usedAt: Date;
   usedMs: number;
+  /** Number of current uses, and one while it is listed. Its room is free when there are none. */
+  holders: number;
 }
 
 /** Memory of an entry beside its bytes. */
@@ -139,6 +146,7 @@ export class CheckpointStore implements Disposable {
       createdAt: new Date(),
       usedAt: new Date(),
       usedMs: performance.now(),
+      holders: 1,
     };
     this.#touch(entry);
     return this.#describe(entry);
@@ -160,15 +168,23 @@ export class CheckpointStore implements Disposable {
   }
 
   /**
-   * Returns a checkpoint, which is used by that. Those of other owners are reported as not found.
+   * Returns a checkpoint for a use, as its last one. Those of other owners are reported as not found.
    *
    * @throws {ServerError} `not_found`.
    */
-  get(owner: string, id: string): Checkpoint {
+  hold(owner: string, id: string): HeldCheckpoint {
     const entry = this.#entries.get(entryKey(owner, id));
     if (!entry) throw notFound();
     this.#touch(entry);
-    return entry.checkpoint;
+    entry.holders++;
+    let isHeld = true;
+    return {
+      checkpoint: entry.checkpoint,
+      [Symbol.dispose]: () => {
+        if (isHeld) this.#release(entry);
+        isHeld = false;
+      },
+    };
   }
 
   /** Returns the checkpoints of an owner, least recently used first. */
@@ -233,6 +249,11 @@ export class CheckpointStore implements Disposable {
 
   #drop(entry: Entry): void {
     this.#entries.delete(entryKey(entry.owner, entry.checkpoint.id));
+    this.#release(entry);
+  }
+
+  #release(entry: Entry): void {
+    if (--entry.holders > 0) return;
     entry.slot[Symbol.dispose]();
     entry.bytes[Symbol.dispose]();
   }

@@ -1,13 +1,27 @@
+import { Deadline } from "../../async/abort.ts";
 import type {
   BranchingLease,
   BranchingSession,
   CaptureOptions,
   Checkpoint,
   PythonSession,
+  RestoreOptions,
+  StateMemory,
 } from "../../sandbox/exec.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
-import { MAX_CHECKPOINT_TRANSFERS, SESSION_WAIT_MS } from "../limits.ts";
-import { AdmissionQueue } from "../sessions/admission.ts";
+import { SESSION_WAIT_MS } from "../limits.ts";
+import type { TransferMemory } from "./transfer_memory.ts";
+
+/** Options of {@linkcode CheckpointTransfers}. */
+export interface CheckpointTransfersOptions {
+  readonly memory: TransferMemory;
+  /**
+   * Milliseconds that a transfer may take, with its waits.
+   *
+   * @default 30_000
+   */
+  readonly waitMs?: number | undefined;
+}
 
 /** Options of {@linkcode CheckpointTransfers.fork}. */
 export interface ForkCopyOptions {
@@ -21,6 +35,13 @@ export interface TransferOptions {
   readonly signal: AbortSignal;
 }
 
+/** A state that is read before it is restored. */
+export interface ReadableState {
+  /** Memory that it takes meanwhile, in bytes. */
+  readonly transferBytes: number;
+  read(): Promise<Checkpoint>;
+}
+
 /** A session of the server, whose interpreter is used by a function. */
 export interface UsableSession {
   readonly owner: string;
@@ -28,23 +49,16 @@ export interface UsableSession {
 }
 
 /**
- * Reads and writes the states of sessions. A state is large before it is compressed, so only some are in memory at
- * once, and the owner with the fewest is next. A session that runs a program is captured when that has ended.
+ * Reads and writes the states of sessions. A session that runs a program is captured when that has ended. Before it is
+ * compressed, a state takes memory of its owner's share, and only when nothing else must be waited for.
  */
 export class CheckpointTransfers {
-  readonly #slots: AdmissionQueue;
+  readonly #memory: TransferMemory;
+  readonly #waitMs: number;
 
-  /** @param options.waitMs milliseconds that a transfer may take, with its waits; default: 30_000 */
-  constructor(
-    { owners, waitMs = SESSION_WAIT_MS }: { owners?: number | undefined; waitMs?: number | undefined },
-  ) {
-    this.#slots = new AdmissionQueue({
-      slots: MAX_CHECKPOINT_TRANSFERS,
-      owners,
-      waitMs,
-      name: "transfer of a checkpoint",
-      advice: "retry later",
-    });
+  constructor({ memory, waitMs = SESSION_WAIT_MS }: CheckpointTransfersOptions) {
+    this.#memory = memory;
+    this.#waitMs = waitMs;
   }
 
   /**
@@ -64,7 +78,9 @@ export class CheckpointTransfers {
    */
   async restore(session: UsableSession, checkpoint: Checkpoint, signal: AbortSignal): Promise<void> {
     const { owner } = session;
-    await session.use((inner) => this.restoreIn(inner, () => Promise.resolve(checkpoint), { owner, signal }));
+    await session.use((inner) =>
+      this.run({ owner, signal }, (options) => requireBranching(inner).restore(checkpoint, options))
+    );
   }
 
   /**
@@ -73,44 +89,56 @@ export class CheckpointTransfers {
    * @throws {ServerError} as {@linkcode CheckpointTransfers.checkpoint} does.
    */
   async fork(session: UsableSession, count: number, options: ForkCopyOptions): Promise<BranchingLease[]> {
+    const { owner } = session;
     const { seed, signal } = options;
     return await session.use((inner) =>
-      this.run(session.owner, signal, (signal) => requireBranching(inner).fork(count, { seed, signal }))
+      this.run({ owner, signal }, (options) => requireBranching(inner).fork(count, { ...options, seed }))
     );
   }
 
   /** Returns the state of an interpreter, as {@linkcode CheckpointTransfers.checkpoint} does. */
-  async capture(session: PythonSession, options: TransferOptions & CaptureOptions): Promise<Checkpoint> {
-    const { owner, signal } = options;
+  async capture(
+    session: PythonSession,
+    { owner, signal, refuseLost }: TransferOptions & Pick<CaptureOptions, "refuseLost">,
+  ): Promise<Checkpoint> {
     return await this.run(
-      owner,
-      signal,
-      async (signal) => await requireBranching(session).checkpoint({ ...options, signal }),
+      { owner, signal },
+      (options) => requireBranching(session).checkpoint({ ...options, refuseLost }),
     );
   }
 
-  /** Replaces the state of an interpreter, as {@linkcode CheckpointTransfers.restore} does, by one that is read first. */
+  /** Replaces the state of an interpreter that nothing else uses by one that is read first. */
   async restoreIn(
     session: PythonSession,
-    read: () => Promise<Checkpoint>,
-    { owner, signal }: TransferOptions,
+    state: ReadableState,
+    { owner, signal, ...random }: TransferOptions & Pick<RestoreOptions, "reseed" | "seed">,
   ): Promise<void> {
-    await this.run(
-      owner,
-      signal,
-      async (signal) => await requireBranching(session).restore(await read(), { owner, signal }),
-    );
+    await this.run({ owner, signal }, async ({ memory, signal }) => {
+      using _room = await memory.reserve(state.transferBytes, signal);
+      await requireBranching(session).restore(await state.read(), { owner, signal, ...random });
+    });
   }
 
-  /** Runs work on a state as one of a bounded number. Throws only {@linkcode ServerError}. */
-  async run<T>(owner: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /** Runs work on a state within a time, and with the memory of an owner. Throws only {@linkcode ServerError}. */
+  async run<T>(
+    { owner, signal }: TransferOptions,
+    work: (options: TransferOptions & { readonly memory: StateMemory }) => Promise<T>,
+  ): Promise<T> {
+    using deadline = new Deadline(this.#waitMs, { signal, reason: () => this.#timeout() });
     try {
-      const { result, slot } = await this.#slots.run(work, { owner, signal });
-      slot[Symbol.dispose]();
-      return result;
+      return await work({ owner, memory: this.#memory.of(owner), signal: deadline.signal });
     } catch (error) {
       throw toPublicError(error);
     }
+  }
+
+  #timeout(): ServerError {
+    return new ServerError(
+      "timeout",
+      `The state of the session was not captured or restored within ${this.#waitMs} ms, as programs of the session ` +
+        "run or other states are captured and restored: retry later",
+      { retryAfter: 1 },
+    );
   }
 }
 

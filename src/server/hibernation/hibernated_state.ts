@@ -1,9 +1,12 @@
 import type { Checkpoint } from "../../sandbox/exec.ts";
 import type { BudgetLease } from "../budget.ts";
 import type { SessionRecordParts } from "./session_record.ts";
+import type { RoomedState, StateRoom } from "./state_rooms.ts";
 
 /** The state of a session that hibernates. Its room is free when it is disposed, and its files are removed. */
 export interface HibernatedState extends AsyncDisposable {
+  /** Memory that it takes while it is read and restored, in bytes; `Infinity` if that is not known. */
+  readonly transferBytes: number;
   /**
    * Returns the state.
    *
@@ -30,16 +33,16 @@ export interface HibernatedState extends AsyncDisposable {
 }
 
 /** What the store knows of a state. */
-export interface HibernatedEntry {
-  readonly owner: string;
+export interface HibernatedEntry extends RoomedState {
   /** Returns the record of its session as it is now. */
   describe: () => SessionRecordParts;
-  readonly size: number;
+  /** Size of the state before it was compressed, if it is known. */
+  readonly stateBytes: number | undefined;
   readonly slot: BudgetLease;
   /** The state and its room, while it is in memory. */
-  memory: { readonly checkpoint: Checkpoint; readonly room: BudgetLease } | undefined;
+  memory: StateRoom<Checkpoint> | undefined;
   /** Room of its files, while it has any. */
-  file: { readonly session: string; readonly checkpoint: string; readonly room: BudgetLease } | undefined;
+  file: { readonly session: string; readonly room: StateRoom<undefined> } | undefined;
   /** Resolves when the last change of its files has ended. */
   changed: Promise<void>;
   /** True if its room is free, as it wakes. */

@@ -1,9 +1,10 @@
 import type { Checkpoint } from "../../sandbox/exec.ts";
-import { Budget, type BudgetLease } from "../budget.ts";
+import { Budget } from "../budget.ts";
 import { ServerError } from "../http/errors.ts";
 import { HIBERNATION_BYTES, MAX_HIBERNATING, STATE_DIRECTORY_BYTES } from "../limits.ts";
 import { type HibernatedEntry as Entry, type HibernatedState, NEW_ENTRY } from "./hibernated_state.ts";
-import type { SessionRecordParts } from "./session_record.ts";
+import type { SessionRecord, SessionRecordParts } from "./session_record.ts";
+import { type RoomedState, StateRooms } from "./state_rooms.ts";
 import type { SavedSession, StateDirectory } from "./state_directory.ts";
 
 /** Options of {@linkcode HibernationStore}. */
@@ -40,19 +41,21 @@ export interface HibernationStoreOptions {
   readonly directoryBytes?: number | undefined;
 }
 
-/** Memory of an entry beside its bytes: the session and its timers. */
-const ENTRY_BYTES = 4096;
+/** Makes the state of one copy, whose session has this record. */
+export type PlaceCopy = (describe: () => SessionRecordParts) => HibernatedState;
 
 /**
  * The states of sessions that hibernate, in memory and in a state directory. Their bytes and their number are limited,
  * and each owner has a reserved share. If the memory of an owner is full, its least recently used states move to the
- * directory. No state is dropped for another one.
+ * directory. No state is dropped for another one. Equal states of an owner are kept once.
  */
 export class HibernationStore {
   readonly #directory: StateDirectory | undefined;
   readonly #memory: Budget;
   readonly #files: Budget;
   readonly #count: Budget;
+  readonly #memoryRooms: StateRooms<Checkpoint>;
+  readonly #fileRooms: StateRooms<undefined>;
   /** States in memory, least recently used first. */
   readonly #entries = new Set<Entry>();
   /** States that wake, by owner. The first of each owner is without room. */
@@ -80,6 +83,8 @@ export class HibernationStore {
       unit: "hibernating sessions",
       advice: "end sessions that you do not need",
     });
+    this.#memoryRooms = new StateRooms(this.#memory);
+    this.#fileRooms = new StateRooms(this.#files, { isShared: directory?.canLink ?? false });
   }
 
   /** True if sessions continue in a later server. */
@@ -97,11 +102,12 @@ export class HibernationStore {
     return (place === "memory" ? this.#memory : this.#files).used(owner);
   }
 
-  /** True if an owner has room for a state of so many bytes now. */
-  hasRoom(owner: string, storedBytes: number): boolean {
-    const size = ENTRY_BYTES + storedBytes;
-    const places = this.#directory ? [this.#memory, this.#files] : [this.#memory];
-    return this.#count.available(owner) > 0 && places.some((place) => place.available(owner) >= size);
+  /** True if an owner has room for a checkpoint now. */
+  hasRoom(owner: string, { id, storedBytes: bytes }: Pick<Checkpoint, "id" | "storedBytes">): boolean {
+    if (this.#count.available(owner) <= 0) return false;
+    const state = { owner, id, bytes };
+    return this.#memory.available(owner) >= this.#memoryRooms.needed(state) ||
+      this.#directory !== undefined && this.#files.available(owner) >= this.#fileRooms.needed(state);
   }
 
   /**
@@ -115,22 +121,40 @@ export class HibernationStore {
     checkpoint: Checkpoint,
     describe: () => SessionRecordParts,
   ): Promise<HibernatedState> {
-    const size = ENTRY_BYTES + checkpoint.storedBytes;
-    const slot = this.#count.take(owner, 1);
-    const entry: Entry = { owner, describe, size, slot, ...NEW_ENTRY };
+    const entry = this.#newEntry(owner, checkpoint, describe);
     try {
-      const room = await this.#takeMemory(owner, size);
-      if (room) {
-        entry.memory = { checkpoint, room };
-        this.#entries.add(entry);
-      } else {
-        await this.#write(entry, checkpoint);
-      }
+      if (await this.#makeMemory(entry, 1)) this.#keep(entry, checkpoint);
+      else await this.#write(entry, checkpoint);
       return this.#stateOf(entry);
     } catch (error) {
-      slot[Symbol.dispose]();
+      entry.slot[Symbol.dispose]();
       throw error;
     }
+  }
+
+  /**
+   * Takes room in memory for sessions in one state, which is kept once. Returns what makes the state of each; all of them
+   * must be called.
+   *
+   * @throws {ServerError} `busy` or `too_large` if there is no room.
+   */
+  async putCopies(owner: string, checkpoint: Checkpoint, count: number): Promise<PlaceCopy[]> {
+    const entries: Entry[] = [];
+    try {
+      for (let copy = 0; copy < count; copy++) entries.push(this.#newEntry(owner, checkpoint, notDescribed));
+      if (entries[0]) await this.#makeMemory(entries[0], count);
+      for (const entry of entries) this.#keep(entry, checkpoint);
+    } catch (error) {
+      for (const entry of entries) {
+        this.#leaveMemory(entry);
+        entry.slot[Symbol.dispose]();
+      }
+      throw error;
+    }
+    return entries.map((entry) => (describe) => {
+      entry.describe = describe;
+      return this.#stateOf(entry);
+    });
   }
 
   /**
@@ -139,20 +163,36 @@ export class HibernationStore {
    * @throws {ServerError} `busy` if there is no room for it, as a limit is lower than before. Its files remain.
    */
   adopt({ record, bytes }: SavedSession, describe: () => SessionRecordParts): HibernatedState {
-    const { owner, id, checkpoint } = record;
-    const size = ENTRY_BYTES + bytes;
+    const { owner, id: session, checkpoint: id, stateBytes } = record;
     const slot = this.#count.take(owner, 1);
     try {
-      const file = { session: id, checkpoint, room: this.#files.take(owner, size) };
-      return this.#stateOf({ owner, describe, size, slot, ...NEW_ENTRY, file });
+      const room = this.#fileRooms.take({ owner, id, bytes }, undefined);
+      return this.#stateOf({
+        owner,
+        id,
+        bytes,
+        stateBytes,
+        describe,
+        slot,
+        ...NEW_ENTRY,
+        file: { session, room },
+      });
     } catch (error) {
       slot[Symbol.dispose]();
       throw error;
     }
   }
 
+  #newEntry(owner: string, checkpoint: Checkpoint, describe: () => SessionRecordParts): Entry {
+    const { id, storedBytes: bytes, stateBytes } = checkpoint;
+    return { owner, id, bytes, stateBytes, describe, slot: this.#count.take(owner, 1), ...NEW_ENTRY };
+  }
+
   #stateOf(entry: Entry): HibernatedState {
     return {
+      get transferBytes() {
+        return (entry.stateBytes ?? Infinity) + (entry.memory ? 0 : entry.bytes);
+      },
       read: () => this.#read(entry),
       beginWake: () => this.#beginWake(entry),
       cancelWake: () => this.#cancelWake(entry),
@@ -163,15 +203,26 @@ export class HibernationStore {
     };
   }
 
-  /** Takes memory, for which older states of the owner move to the directory. Returns `undefined` if none is left. */
-  async #takeMemory(owner: string, size: number): Promise<BudgetLease | undefined> {
-    while (size > this.#memory.available(owner) && this.#directory) {
-      if (size > this.#memory.available(owner) + this.#memory.used(owner)) return undefined; // no use to move them all
-      const oldest = this.#entries.values().find((entry) => entry.owner === owner && !this.#wakes(entry));
-      if (!oldest || oldest.size > this.#files.available(owner)) return undefined;
+  /**
+   * Moves older states of an owner to the directory until memory has room for so many sessions in a state. Returns false
+   * if the directory must take this one.
+   */
+  async #makeMemory(state: RoomedState, sessions: number): Promise<boolean> {
+    const { owner } = state;
+    const needed = () => this.#memoryRooms.needed(state, sessions);
+    while (needed() > this.#memory.available(owner) && this.#directory) {
+      if (needed() > this.#memory.available(owner) + this.#memory.used(owner)) return false; // no use to move them all
+      const oldest = this.#entries.values().find((entry) => this.#canMove(entry, owner));
+      if (!oldest || this.#fileRooms.needed(oldest) > this.#files.available(owner)) return false;
       await this.#change(oldest, () => this.#move(oldest));
     }
-    return this.#memory.take(owner, size);
+    return true;
+  }
+
+  /** Keeps a state in memory. @throws {ServerError} `busy` or `too_large` if there is no room. */
+  #keep(entry: Entry, checkpoint: Checkpoint): void {
+    entry.memory = this.#memoryRooms.take(entry, checkpoint);
+    this.#entries.add(entry);
   }
 
   /** Changes the files of a state after earlier changes. */
@@ -184,13 +235,13 @@ export class HibernationStore {
   async #move(entry: Entry): Promise<void> {
     const { memory, isDisposed } = entry;
     if (!memory || isDisposed) return;
-    await this.#write(entry, memory.checkpoint);
+    await this.#write(entry, memory.value);
     this.#leaveMemory(entry);
   }
 
-  async #update({ file, isDisposed, describe }: Entry): Promise<void> {
-    if (!file || isDisposed) return;
-    await this.#directory?.saveRecord({ ...describe(), checkpoint: file.checkpoint });
+  async #update(entry: Entry): Promise<void> {
+    if (!entry.file || entry.isDisposed) return;
+    await this.#directory?.saveRecord(recordOf(entry));
   }
 
   async #removeFiles(entry: Entry): Promise<void> {
@@ -202,22 +253,20 @@ export class HibernationStore {
   }
 
   async #write(entry: Entry, checkpoint: Checkpoint): Promise<void> {
-    const record = { ...entry.describe(), checkpoint: checkpoint.id };
-    const room = this.#files.take(entry.owner, entry.size);
+    const record = recordOf(entry);
+    const room = this.#fileRooms.take(entry, undefined);
     try {
       await this.#directory?.save(record, checkpoint);
-      entry.file = { session: record.id, checkpoint: checkpoint.id, room };
+      entry.file = { session: record.id, room };
     } catch (error) {
       room[Symbol.dispose]();
       throw error;
     }
   }
 
-  async #read({ memory, file, size }: Entry): Promise<Checkpoint> {
-    if (memory) return memory.checkpoint;
-    if (file && this.#directory) {
-      return await this.#directory.read(file.session, file.checkpoint, size - ENTRY_BYTES);
-    }
+  async #read({ id, bytes, memory, file }: Entry): Promise<Checkpoint> {
+    if (memory) return memory.value;
+    if (file && this.#directory) return await this.#directory.read(file.session, id, bytes);
     throw new TypeError("Cannot read state as it was disposed");
   }
 
@@ -232,8 +281,9 @@ export class HibernationStore {
     return entry.file !== undefined; // without room it has none; with an older record, it continues
   }
 
-  #wakes(entry: Entry): boolean {
-    return this.#waking.get(entry.owner)?.has(entry) === true;
+  #canMove(entry: Entry, owner: string): boolean {
+    const isWaking = this.#waking.get(entry.owner)?.has(entry) === true;
+    return entry.owner === owner && !isWaking && entry.describe !== notDescribed;
   }
 
   #beginWake(entry: Entry): void {
@@ -246,15 +296,15 @@ export class HibernationStore {
     const [first] = this.#waking.get(owner) ?? [];
     if (!first || first.isFree) return;
     first.isFree = true;
-    (first.memory ?? first.file)?.room.resize(0);
+    (first.memory ?? first.file?.room)?.free();
     first.slot.resize(0);
   }
 
   #cancelWake(entry: Entry): void {
-    const { memory, file, size, slot } = entry;
+    const { memory, file, slot } = entry;
     try {
       slot.resize(1);
-      (memory ?? file)?.room.resize(size);
+      (memory ?? file?.room)?.retake();
     } catch {
       slot.resize(0);
       return; // others have its room: it is without until it wakes or ends
@@ -273,7 +323,7 @@ export class HibernationStore {
 
   #leaveMemory(entry: Entry): void {
     this.#entries.delete(entry);
-    entry.memory?.room[Symbol.dispose]();
+    entry.memory?.[Symbol.dispose]();
     entry.memory = undefined;
   }
 
@@ -289,4 +339,12 @@ export class HibernationStore {
       this.#endWake(entry);
     }
   }
+}
+
+function recordOf({ id, stateBytes, describe }: Entry): SessionRecord {
+  return { ...describe(), checkpoint: id, stateBytes };
+}
+
+function notDescribed(): never {
+  throw new TypeError("Cannot save state as its session has no record yet");
 }

@@ -4,7 +4,7 @@ import type { CheckpointTransfers } from "../checkpoints/transfers.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
 import type { HibernatedState } from "./hibernated_state.ts";
 import type { HibernationStore } from "./hibernation_store.ts";
-import type { SessionRecordParts } from "./session_record.ts";
+import type { SessionRecord, SessionRecordParts } from "./session_record.ts";
 
 /** A leased interpreter, and the slot that it takes. */
 export interface LeasedInterpreter {
@@ -17,6 +17,8 @@ export interface HibernationParts {
   readonly owner: string;
   readonly store: HibernationStore;
   readonly transfers: CheckpointTransfers;
+  /** Random numbers that it gets when it wakes for the first time. Without them, those of its state continue. */
+  readonly reseeding: SessionRecord["reseeding"];
   /** Aborts when the session ends. */
   readonly endSignal: AbortSignal;
   /** Waits for a slot, and leases an interpreter: that of an earlier lease, if it is free. */
@@ -49,8 +51,9 @@ export class SessionInterpreter implements AsyncDisposable {
   #storing: Promise<HibernatedState | undefined> | undefined;
   /** Why it could not hibernate since its last use. */
   #refusal: ServerError | undefined;
-  /** Size of the state for which there was no room then. */
-  #unfitBytes: number | undefined;
+  /** The state for which there was no room then. */
+  #unfit: Pick<Checkpoint, "id" | "storedBytes"> | undefined;
+  #reseeding: SessionRecord["reseeding"];
   /** Number of uses, which a checkpoint must not miss. */
   #uses = 0;
   #isDisposed = false;
@@ -58,6 +61,7 @@ export class SessionInterpreter implements AsyncDisposable {
   /** @param parts Without them, the session never hibernates. */
   constructor(start: LeasedInterpreter | HibernatedState, parts: HibernationParts | undefined) {
     this.#parts = parts;
+    this.#reseeding = parts?.reseeding;
     if ("lease" in start) this.#leased = start;
     else this.#state = start;
   }
@@ -72,7 +76,12 @@ export class SessionInterpreter implements AsyncDisposable {
     const parts = this.#parts;
     if (!parts || !this.isAwake || this.#leaving || parts.isUsed()) return false;
     if (!this.#refusal) return true;
-    return this.#unfitBytes !== undefined && parts.store.hasRoom(parts.owner, this.#unfitBytes);
+    return this.#unfit !== undefined && parts.store.hasRoom(parts.owner, this.#unfit);
+  }
+
+  /** Random numbers that it gets when it wakes, if they do not continue. */
+  get reseeding(): SessionRecord["reseeding"] {
+    return this.#reseeding;
   }
 
   /** True while the session leaves its interpreter. */
@@ -94,7 +103,7 @@ export class SessionInterpreter implements AsyncDisposable {
   async session(): Promise<PythonSession> {
     this.#uses++;
     await this.#storing?.catch(() => {}); // else a server that is killed now leaves an older state than clients have seen
-    this.#refusal = this.#unfitBytes = undefined;
+    this.#refusal = this.#unfit = undefined;
     if (this.#leased) return this.#leased.lease.session;
     return await (this.#waking ??= this.#wake().finally(() => this.#waking = undefined));
   }
@@ -140,21 +149,22 @@ export class SessionInterpreter implements AsyncDisposable {
   async #leave(leased: LeasedInterpreter, parts: HibernationParts): Promise<boolean> {
     const { owner, transfers, endSignal } = parts;
     const uses = this.#uses;
-    this.#refusal = this.#unfitBytes = undefined;
+    this.#refusal = this.#unfit = undefined;
     try {
       const { session } = leased.lease;
       const checkpoint = await transfers.capture(session, { owner, signal: endSignal, refuseLost: true });
       if (this.#uses !== uses) return false;
-      this.#unfitBytes = checkpoint.storedBytes;
+      const { id, storedBytes } = checkpoint;
+      this.#unfit = { id, storedBytes };
       this.#storing = this.#store(checkpoint, parts);
       const state = await this.#storing;
-      this.#unfitBytes = undefined;
+      this.#unfit = undefined;
       if (!state) return false;
       this.#leased = undefined;
       this.#state = state;
       this.#left = leased.lease;
     } catch (error) {
-      if (!(error instanceof ServerError)) this.#unfitBytes = undefined; // the disk fails, however much room there is
+      if (!(error instanceof ServerError)) this.#unfit = undefined; // the disk fails, however much room there is
       this.#refusal = toPublicError(error);
       parts.onError(this.#refusal);
       return false;
@@ -186,7 +196,8 @@ export class SessionInterpreter implements AsyncDisposable {
     try {
       const { session } = leased.lease;
       const { owner, transfers, endSignal: signal } = parts;
-      await transfers.restoreIn(session, () => state.read(), { owner, signal });
+      const random = this.#reseeding && { reseed: true, ...this.#reseeding };
+      await transfers.restoreIn(session, state, { owner, signal, ...random });
       await state.removeFiles();
       if (this.#isDisposed) throw new ServerError("conflict", "The session has ended");
     } catch (error) {
@@ -196,7 +207,7 @@ export class SessionInterpreter implements AsyncDisposable {
       throw error;
     }
     this.#leased = leased;
-    this.#state = undefined;
+    this.#state = this.#reseeding = undefined;
     parts.onChange(true);
     await state[Symbol.asyncDispose]();
     return leased.lease.session;

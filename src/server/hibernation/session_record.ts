@@ -12,6 +12,10 @@ export interface SessionRecord {
   readonly name?: string | undefined;
   /** Id of its checkpoint. */
   readonly checkpoint: string;
+  /** Size of its state before it was compressed. */
+  readonly stateBytes?: number | undefined;
+  /** Random numbers that it gets when it wakes, as it is a copy; absent if they continue. */
+  readonly reseeding?: { readonly seed?: number | undefined } | undefined;
   readonly createdAt: string;
   readonly usedAt: string;
   /** End of its life, used or not. */
@@ -32,8 +36,8 @@ export interface SessionRecord {
   readonly attachment?: string | undefined;
 }
 
-/** A record without the id of the checkpoint, which is known when it is saved. */
-export type SessionRecordParts = Omit<SessionRecord, "checkpoint">;
+/** A record without what is known of the checkpoint when it is saved. */
+export type SessionRecordParts = Omit<SessionRecord, "checkpoint" | "stateBytes">;
 
 const MAX_OWNER_CHARACTERS = 256;
 /** A name is that of a header. */
@@ -50,6 +54,8 @@ const recordSchema = z.strictObject({
   owner: z.string().max(MAX_OWNER_CHARACTERS),
   name: z.string().max(MAX_NAME_CHARACTERS).optional(),
   checkpoint: checkpointIdSchema,
+  stateBytes: z.int().nonnegative().optional(),
+  reseeding: z.strictObject({ seed: z.int().optional() }).optional(),
   createdAt: time,
   usedAt: time,
   expiresAt: time.optional(),

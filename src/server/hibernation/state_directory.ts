@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Semaphore } from "../../async/semaphore.ts";
 import { CheckpointError, errorMessage, SandboxError } from "../../errors.ts";
 import { parseUntrustedJson } from "../../json.ts";
-import { readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
+import { piecesOf, readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
 import { readHostKey } from "../../sandbox/checkpoint/host_key.ts";
 import type { Checkpoint } from "../../sandbox/exec.ts";
 import { parseRecord, type SessionRecord } from "./session_record.ts";
@@ -53,22 +53,31 @@ export class StateDirectory implements Disposable {
   readonly #lock: Deno.FsFile;
   readonly #read: (bytes: Uint8Array) => Promise<Checkpoint>;
   readonly #writes = new Semaphore(MAX_WRITES);
+  /** Sessions whose file has a checkpoint, by its id. */
+  readonly #saved = new Map<string, Set<string>>();
+  /** Ids of the checkpoints in the files of sessions. */
+  readonly #checkpointOf = new Map<string, string>();
+  /** True if equal checkpoints take their place once, as files can have several names. */
+  readonly canLink: boolean;
 
   private constructor(
     path: string,
     parts: {
       key: CryptoKey;
       lock: Deno.FsFile;
+      canLink: boolean;
       sessions: SavedSession[];
       read: ((bytes: Uint8Array) => Promise<Checkpoint>) | undefined;
     },
   ) {
-    const { key, lock, sessions, read = readCheckpoint } = parts;
+    const { key, lock, canLink, sessions, read = readCheckpoint } = parts;
     this.path = path;
     this.#key = key;
     this.#lock = lock;
+    this.canLink = canLink;
     this.#read = read;
     this.sessions = sessions.sort((one, other) => one.record.usedAt < other.record.usedAt ? -1 : 1);
+    for (const { record } of sessions) this.#note(record);
   }
 
   /**
@@ -88,7 +97,7 @@ export class StateDirectory implements Disposable {
       const sessions = all.filter(({ record: { owner } }) => owners === undefined || owners.has(owner));
       const others = all.length - sessions.length;
       if (others > 0) onWarning(`${others} sessions of other tokens stay in '${path}', and are not used`);
-      return new StateDirectory(path, { key, lock, sessions, read });
+      return new StateDirectory(path, { key, lock, sessions, read, canLink: await canLinkIn(path) });
     } catch (error) {
       lock.close();
       throw error;
@@ -99,7 +108,8 @@ export class StateDirectory implements Disposable {
   async save(record: SessionRecord, checkpoint: Checkpoint): Promise<void> {
     using _turn = await this.#writes.acquire();
     try {
-      await this.#write(`${record.id}${STATE}`, await checkpoint.toBytes());
+      if (!await this.#linkState(record)) await this.#write(`${record.id}${STATE}`, piecesOf(checkpoint));
+      this.#note(record);
       await this.#writeRecord(record);
     } catch (error) {
       await this.remove(record.id).catch(() => {}); // the disk fails: a later server removes what remains
@@ -116,7 +126,7 @@ export class StateDirectory implements Disposable {
   async #writeRecord(record: SessionRecord): Promise<void> {
     const json = JSON.stringify(record);
     const mac = new Uint8Array(await crypto.subtle.sign("HMAC", this.#key, encoder.encode(json)));
-    await this.#write(`${record.id}${RECORD}`, encoder.encode(`${mac.toHex()}\n${json}\n`));
+    await this.#write(`${record.id}${RECORD}`, [encoder.encode(`${mac.toHex()}\n${json}\n`)]);
   }
 
   /**
@@ -133,6 +143,11 @@ export class StateDirectory implements Disposable {
 
   /** Removes a session. */
   async remove(id: string): Promise<void> {
+    const checkpoint = this.#checkpointOf.get(id) ?? "";
+    const sessions = this.#saved.get(checkpoint);
+    sessions?.delete(id);
+    if (sessions?.size === 0) this.#saved.delete(checkpoint);
+    this.#checkpointOf.delete(id);
     for (const name of [`${id}${RECORD}`, `${id}${STATE}`]) await removeFile(join(this.path, name));
   }
 
@@ -157,15 +172,46 @@ export class StateDirectory implements Disposable {
     }
   }
 
-  async #write(name: string, contents: Uint8Array): Promise<void> {
+  #note({ id, checkpoint }: SessionRecord): void {
+    this.#saved.getOrInsertComputed(checkpoint, () => new Set()).add(id);
+    this.#checkpointOf.set(id, checkpoint);
+  }
+
+  /** Gives the file of another session in the same state a second name. Returns false if there is none. */
+  async #linkState({ id, checkpoint }: SessionRecord): Promise<boolean> {
+    const [equal] = this.canLink ? this.#saved.get(checkpoint) ?? [] : [];
+    if (equal === undefined) return false;
+    try {
+      await Deno.link(join(this.path, `${equal}${STATE}`), join(this.path, `${id}${STATE}`));
+      return true;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return false; // that session has just woken
+      throw error;
+    }
+  }
+
+  async #write(name: string, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
     const draft = join(this.path, `${name}${DRAFT}`);
     try {
-      await Deno.writeFile(draft, contents, { mode: 0o600 });
+      await Deno.writeFile(draft, ReadableStream.from(pieces), { mode: 0o600 });
       await Deno.rename(draft, join(this.path, name));
     } catch (error) {
       await removeFile(draft).catch(() => {}); // a part of it takes room on a full disk
       throw error;
     }
+  }
+}
+
+/** True if a file of the folder can have two names. */
+async function canLinkIn(path: string): Promise<boolean> {
+  const other = join(path, `${LOCK}${DRAFT}`);
+  try {
+    await removeFile(other);
+    await Deno.link(join(path, LOCK), other);
+    await removeFile(other);
+    return true;
+  } catch {
+    return false; // its file system cannot do that, and each session has a file of its own
   }
 }
 

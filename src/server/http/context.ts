@@ -47,6 +47,8 @@ export interface AppEnv {
     isOperator: boolean;
     /** Memory of the owner for data that waits. */
     memory: Account;
+    /** True if the bytes of the response count elsewhere, so that it is sent as its client reads it. */
+    isCounted?: boolean;
     /** True if the request has a valid token or needs none on any route. */
     isAuthenticated: boolean;
     /** Aborted when the client disconnects or the request is cancelled. */

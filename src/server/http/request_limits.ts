@@ -51,7 +51,7 @@ export function requestLimits(
       await cacheBody(c, { ...limits, lease });
       if (c.get("isAuthenticated")) c.env?.accept?.();
       await next();
-      const response = await toHeldResponse(c.res, { lease, measured });
+      const response = await toHeldResponse(c.res, { lease, measured: measured && !c.get("isCounted") });
       if (response === c.res) return;
       c.res = undefined; // otherwise the headers of both are merged
       c.res = response;

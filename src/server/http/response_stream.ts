@@ -59,7 +59,7 @@ export function isStream({ headers }: Response): boolean {
 }
 
 /** Calls back once when a stream has ended, has failed or is cancelled. */
-function onEnd(
+export function onEnd(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   callback: () => void,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {

@@ -1,5 +1,6 @@
 import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
-import type { CheckpointService, HeldCheckpoint } from "../checkpoints/checkpoint_service.ts";
+import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
+import type { HeldCheckpoint } from "../checkpoints/checkpoint_store.ts";
 import { ServerError } from "../http/errors.ts";
 import { MAX_MCP_CHECKPOINTS } from "../limits.ts";
 import type { LiveSession } from "../sessions/live_session.ts";

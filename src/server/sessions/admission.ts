@@ -38,6 +38,19 @@ export interface AdmissionQueueOptions {
    * @default "retry later"
    */
   advice?: string | undefined;
+  /**
+   * True if a request that waits for more slots than are free keeps later requests from them, so that many small ones
+   * do not pass a large one forever. Each owner has its reserved share all the same. It is for slots that are free soon.
+   *
+   * @default false
+   */
+  keepsOrder?: boolean | undefined;
+}
+
+/** Slots of one request. Disposing them frees all of them. */
+export interface HeldSlots extends Disposable {
+  /** Frees those beyond so many. */
+  shrink(slots: number): void;
 }
 
 /** Options of {@linkcode AdmissionQueue.run}. */
@@ -56,6 +69,12 @@ export interface AdmissionOptions {
    */
   waitMs?: number | undefined;
   /**
+   * Number of slots that the request takes at once, at most `slotsPerOwner`.
+   *
+   * @default 1
+   */
+  slots?: number | undefined;
+  /**
    * False if the time alone bounds the wait: the request may wait however many others do, and is never evicted.
    *
    * @default true
@@ -68,15 +87,17 @@ const ADVICE = "retry later";
 
 /** Waiting request. */
 interface Waiting {
+  readonly slots: number;
   readonly isCounted: boolean;
-  readonly admit: (slot: Disposable) => void;
+  readonly admit: (held: HeldSlots) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 /**
- * Bounds the number of concurrent operations. A request gets a slot, waits for a bounded time, or is rejected. The
- * next slot goes to the owner with the fewest slots; owners with equally many take turns. When the queue is full, the
- * owner with most waiting requests loses its newest one.
+ * Bounds the number of concurrent operations, or the bytes that they take. A request gets all its slots at once, waits
+ * for a bounded time, or is rejected. The requests of an owner are served in their order. The next slots go to the owner
+ * with the fewest; owners with equally many take turns. When the queue is full, the owner with most waiting requests
+ * loses its newest one.
  */
 export class AdmissionQueue {
   readonly #options: AdmissionQueueOptions;
@@ -107,18 +128,29 @@ export class AdmissionQueue {
     return this.#waiting.values().reduce((sum, { size }) => sum + size, 0);
   }
 
+  /** Takes slots if they are free at once, and nothing of the owner waits for them; otherwise returns `undefined`. */
+  tryTake(owner: string, slots: number): HeldSlots | undefined {
+    return this.#isNext(owner, slots) ? this.#take(owner, slots) : undefined;
+  }
+
   /**
-   * Waits for a slot and runs `start`. Disposing the returned slot frees it.
+   * Waits for slots and runs `start`. Disposing the returned slots frees them.
    *
    * @throws {ServerError} `busy` if the queue is full; `timeout` if the wait and `start` together take too long.
+   * @throws {RangeError} if an owner can never have so many slots.
    */
   async run<T>(
     start: (signal: AbortSignal) => Promise<T>,
     options: AdmissionOptions,
-  ): Promise<{ result: T; slot: Disposable }> {
-    const { signal, owner = "", waitMs = this.#options.waitMs, isCounted = true } = options;
+  ): Promise<{ result: T; slot: HeldSlots }> {
+    const { signal, owner = "", waitMs = this.#options.waitMs, isCounted = true, slots = 1 } = options;
+    if (slots > this.slotsPerOwner) {
+      throw new RangeError(
+        `Cannot admit request as 'slots' must be at most ${this.slotsPerOwner}: current value is ${slots}`,
+      );
+    }
     using wait = new Deadline(waitMs, { signal, reason: () => this.#waitTimeout(waitMs) });
-    const slot = await this.#acquire(owner, { signal: wait.signal, isCounted });
+    const slot = await this.#acquire(owner, { slots, signal: wait.signal, isCounted });
     try {
       return { result: await start(wait.signal), slot };
     } catch (error) {
@@ -129,16 +161,17 @@ export class AdmissionQueue {
 
   async #acquire(
     owner: string,
-    { signal, isCounted }: { signal: AbortSignal; isCounted: boolean },
-  ): Promise<Disposable> {
+    { slots, signal, isCounted }: { slots: number; signal: AbortSignal; isCounted: boolean },
+  ): Promise<HeldSlots> {
     signal.throwIfAborted();
-    if (this.#admits(owner)) return this.#take(owner);
+    if (this.#isNext(owner, slots)) return this.#take(owner, slots);
     if (isCounted) this.#evict(owner);
-    const { promise, resolve: admit, reject } = Promise.withResolvers<Disposable>();
-    const waiting = { isCounted, admit, reject };
+    const { promise, resolve: admit, reject } = Promise.withResolvers<HeldSlots>();
+    const waiting = { slots, isCounted, admit, reject };
     const onAbort = () => {
       this.#remove(owner, waiting);
       reject(signal.reason);
+      this.#admitNext(); // those that it kept from free slots
     };
     signal.addEventListener("abort", onAbort);
     this.#waiting.getOrInsertComputed(owner, () => new Set()).add(waiting);
@@ -149,34 +182,56 @@ export class AdmissionQueue {
     }
   }
 
-  #admits(owner: string): boolean {
-    return this.#slots.available(owner) > 0 && this.#slots.used(owner) < this.slotsPerOwner;
+  /** True if a new request of an owner need not wait. */
+  #isNext(owner: string, slots: number): boolean {
+    if (this.#waiting.has(owner) || !this.#fits(owner, slots)) return false;
+    const own = this.#slots.used(owner);
+    return this.#isOfShare(owner, slots) ||
+      !this.#waiting.keys().some((other) => this.#slots.used(other) <= own);
   }
 
-  #take(owner: string): Disposable {
-    const lease = this.#slots.take(owner, 1);
-    let isHeld = true;
-    return {
-      [Symbol.dispose]: () => {
-        if (!isHeld) return;
-        isHeld = false;
-        lease[Symbol.dispose]();
-        this.#admitNext();
-      },
+  #fits(owner: string, slots: number): boolean {
+    return this.#slots.available(owner) >= slots && this.#slots.used(owner) + slots <= this.slotsPerOwner;
+  }
+
+  /** True if no request of another owner keeps an owner from so many slots. */
+  #isOfShare(owner: string, slots: number): boolean {
+    return !this.#options.keepsOrder || this.#slots.used(owner) + slots <= this.#slots.share;
+  }
+
+  #take(owner: string, slots: number): HeldSlots {
+    const lease = this.#slots.take(owner, slots);
+    let held = slots;
+    const shrink = (left: number) => {
+      if (left >= held) return;
+      held = left;
+      lease.resize(left);
+      this.#admitNext();
     };
+    return { shrink, [Symbol.dispose]: () => shrink(0) };
   }
 
+  /** Admits the requests for which there are slots. */
   #admitNext(): void {
-    const [owner] = [...this.#waiting.keys()].filter((owner) => this.#admits(owner))
-      .sort((one, other) => this.#slots.used(one) - this.#slots.used(other));
-    if (owner === undefined) return;
-    const requests = this.#waiting.get(owner) ?? new Set();
-    const [next] = requests;
-    if (next === undefined) return;
-    this.#waiting.delete(owner);
-    requests.delete(next);
-    if (requests.size > 0) this.#waiting.set(owner, requests); // at the end: it is another owner's turn
-    next.admit(this.#take(owner));
+    for (let owner = this.#nextOwner(); owner !== undefined; owner = this.#nextOwner()) {
+      const requests = this.#waiting.get(owner) ?? new Set();
+      const [next] = requests;
+      if (next === undefined) return;
+      this.#waiting.delete(owner);
+      requests.delete(next);
+      if (requests.size > 0) this.#waiting.set(owner, requests); // at the end: it is another owner's turn
+      next.admit(this.#take(owner, next.slots));
+    }
+  }
+
+  /** Returns the owner whose first request is the next one for which there are slots. */
+  #nextOwner(): string | undefined {
+    const owners = [...this.#waiting].map(([owner, [first]]) => ({ owner, slots: first?.slots ?? 0 }))
+      .sort((one, other) => this.#slots.used(one.owner) - this.#slots.used(other.owner));
+    return owners.find(({ owner, slots }, at) =>
+      this.#fits(owner, slots) && (at === 0 || this.#isOfShare(owner, slots))
+    )
+      ?.owner;
   }
 
   #remove(owner: string, waiting: Waiting): void {

@@ -224,6 +224,7 @@ export class LiveSession implements AsyncDisposable {
       spareMs: spareMs === Infinity ? undefined : spareMs,
       isPaused,
       pausesAtEnd,
+      reseeding: this.life.reseeding,
       limits,
       metadata: metadata && { ...metadata },
       checkpointEvery: this.checkpointEvery,

@@ -23,6 +23,8 @@ export interface SessionLifeOptions {
   readonly start: LeasedInterpreter | HibernatedState;
   /** Lets it hibernate; without it, it keeps its interpreter. */
   readonly hibernation?: HibernationOptions | undefined;
+  /** Random numbers that it gets when it wakes for the first time. Without them, those of its state continue. */
+  readonly reseeding?: HibernationParts["reseeding"];
   /**
    * True if it is paused.
    *
@@ -76,7 +78,8 @@ export class SessionLife implements AsyncDisposable {
 
   /** @param describe returns the record of the session, with which it is saved */
   constructor(options: SessionLifeOptions, describe: HibernationParts["describe"]) {
-    const { owner, start, hibernation, isPaused = false, idleMs, usedAt, onError, onChange } = options;
+    const { owner, start, hibernation, reseeding, isPaused = false, idleMs, usedAt, onError, onChange } =
+      options;
     this.#options = options;
     this.#isPaused = isPaused;
     this.#interpreter = new SessionInterpreter(
@@ -84,6 +87,7 @@ export class SessionLife implements AsyncDisposable {
       hibernation && {
         ...hibernation,
         owner,
+        reseeding,
         describe,
         endSignal: this.#end.signal,
         isUsed: () => this.#idle.users > 0,
@@ -119,6 +123,11 @@ export class SessionLife implements AsyncDisposable {
   /** True while it is a checkpoint that no request can use until {@linkcode LiveSession.resume}. */
   get isPaused(): boolean {
     return this.#isPaused;
+  }
+
+  /** Random numbers that it gets when it wakes, if they do not continue. */
+  get reseeding(): HibernationParts["reseeding"] {
+    return this.#interpreter.reseeding;
   }
 
   /** True while it leaves its interpreter. */

@@ -8,14 +8,17 @@ import {
 } from "../../sandbox/exec.ts";
 import { sessionToolsSchema } from "../../wire/v1_tools.ts";
 import type { RecoveryMemory } from "../checkpoints/recovery_memory.ts";
+import { TransferMemory } from "../checkpoints/transfer_memory.ts";
 import { CheckpointTransfers, type ForkCopyOptions } from "../checkpoints/transfers.ts";
 import type { HibernationStore } from "../hibernation/hibernation_store.ts";
+import type { HibernatedState } from "../hibernation/hibernated_state.ts";
 import type { LeasedInterpreter } from "../hibernation/session_interpreter.ts";
 import type { SavedSession } from "../hibernation/state_directory.ts";
 import { HIBERNATE_AFTER_MS, IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS, SUSPEND_MS } from "../limits.ts";
 import { type Attachment, LiveSession, type LiveSessionOptions } from "./live_session.ts";
 import { checkSessionLimits } from "./session_limits.ts";
 import { type NamedSession, NamedSessions } from "./named_sessions.ts";
+import { SessionForks } from "./session_forks.ts";
 import { SessionSlots } from "./session_slots.ts";
 import { SessionTools } from "./session_tools.ts";
 import { SharedSessions } from "./shared_sessions.ts";
@@ -175,6 +178,7 @@ export class SessionService implements AsyncDisposable {
   readonly #awake = new Set<LiveSession>();
   readonly #stop = new AbortController();
   readonly #shared: SharedSessions;
+  readonly #forks: SessionForks;
   #suspended: Promise<{ saved: number; lost: number }> | undefined;
 
   /** @throws {RangeError} if `maxSessions` is less than 1. */
@@ -183,7 +187,10 @@ export class SessionService implements AsyncDisposable {
     const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS, onError = () => {} } = options;
     this.maxSessions = maxSessions;
     this.waitMs = waitMs;
-    this.transfers = new CheckpointTransfers({ owners, waitMs });
+    this.transfers = new CheckpointTransfers({
+      memory: recovery?.states ?? new TransferMemory({ owners }),
+      waitMs,
+    });
     this.#shared = new SharedSessions(pool, this.#stop.signal);
     this.#options = { pool, metrics, idleMs, recovery, hibernation, onError };
     this.#slots = new SessionSlots({
@@ -196,6 +203,13 @@ export class SessionService implements AsyncDisposable {
       stop: this.#stop.signal,
       metrics,
       onError,
+    });
+    this.#forks = new SessionForks({
+      transfers: this.transfers,
+      slots: this.#slots,
+      shared: this.#shared,
+      store: hibernation?.store,
+      add: (start, settings) => this.#add(start, settings),
     });
     if (hibernation) { for (const saved of hibernation.saved ?? []) this.#tryContinue(saved, hibernation); }
   }
@@ -225,34 +239,13 @@ export class SessionService implements AsyncDisposable {
   }
 
   /**
-   * Opens copies of a session, with its tools, limits, metadata and end, and random numbers of their own.
-   *
-   * @throws {ServerError} `invalid` if so many are never free; `busy` or `timeout` if they do not become free; `conflict`
-   * if the session has what no checkpoint has.
+   * Opens copies of a session, with its tools, limits, metadata and end, and random numbers of their own. See
+   * {@linkcode SessionForks.fork}.
    */
-  async fork(parent: LiveSession, count: number, { seed, signal }: ForkCopyOptions): Promise<LiveSession[]> {
-    const { owner, limits, metadata, tools, life: { expiresAt } } = parent;
-    const most = this.#slots.slotsPerOwner - 1;
-    if (count > most) {
-      throw new ServerError("invalid", `count must be at most ${most}: current value is ${count}`);
-    }
-    const isShared = this.#shared.has(parent);
-    return await parent.use(async () => {
-      const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - Date.now());
-      const settings = { owner, limits, metadata, ttlMs, tools, signal };
-      const fork = async () => {
-        const leases: SessionLease[] = await this.transfers.fork(parent, count, { seed, signal });
-        return isShared
-          ? await Promise.all(leases.map((lease) => this.#shared.share(lease, settings)))
-          : leases;
-      };
-      const { result: leases, slots } = await this.#slots.admitAll(fork, { owner, count, signal });
-      return leases.map((lease, index) => {
-        const copy = this.#add({ lease, slot: slots[index] }, { ...settings, tools: tools?.copy() });
-        this.#byId.set(copy.id, copy);
-        return copy;
-      });
-    });
+  async fork(parent: LiveSession, count: number, options: ForkCopyOptions): Promise<LiveSession[]> {
+    const copies = await this.#forks.fork(parent, count, options);
+    for (const copy of copies) this.#byId.set(copy.id, copy);
+    return copies;
   }
 
   /**
@@ -291,12 +284,15 @@ export class SessionService implements AsyncDisposable {
   }
 
   #add(
-    start: LeasedInterpreter,
-    options: OpenOptions & Pick<LiveSessionOptions, "createdAt" | "expiresAt">,
+    start: LeasedInterpreter | HibernatedState,
+    options:
+      & OpenOptions
+      & Pick<LiveSessionOptions, "createdAt" | "expiresAt" | "reseeding">,
   ): LiveSession {
     const hasEnd = options.ttlMs !== undefined || options.expiresAt !== undefined;
     const { idleMs = hasEnd ? Infinity : this.#options.idleMs } = options;
     const { spareMs = hasEnd ? this.#options.idleMs : undefined } = options;
+    if (!("lease" in start)) return this.#make({ ...options, start, idleMs, spareMs });
     const { lease } = start;
     const session = this.#make({ ...options, ...this.#shared.identityOf(lease), start, idleMs, spareMs });
     this.#awake.add(session);

@@ -1,7 +1,12 @@
 import { ServerError, toPublicError } from "../http/errors.ts";
 import { withSpan } from "../http/tracing.ts";
 import type { Metrics } from "../metrics.ts";
-import { type AdmissionOptions, AdmissionQueue, type AdmissionQueueOptions } from "./admission.ts";
+import {
+  type AdmissionOptions,
+  AdmissionQueue,
+  type AdmissionQueueOptions,
+  type HeldSlots,
+} from "./admission.ts";
 import type { LiveSession } from "./live_session.ts";
 
 /** Options of {@linkcode SessionSlots}. */
@@ -65,21 +70,24 @@ export class SessionSlots {
    */
   async admit<T>(
     acquire: (signal: AbortSignal) => Promise<T>,
-    { owner, signal, waitMs, isCounted = true }: SlotOptions,
-  ): Promise<{ result: T; slot: Disposable }> {
+    { owner, signal, waitMs, slots = 1, isCounted = true }: SlotOptions,
+  ): Promise<{ result: T; slot: HeldSlots }> {
     const { metrics, onError, stop } = this.#options;
     if (stop.aborted) throw new ServerError("unavailable", "The server is stopping");
-    this.#opening.push(owner);
-    const poll = setInterval(() => this.makeRoom(owner), SPARE_POLL_MS);
+    using _opening = this.#open(owner, slots);
+    const makeRoom = () => {
+      for (let slot = 0; slot < slots; slot++) this.makeRoom(owner);
+    };
+    const poll = setInterval(makeRoom, SPARE_POLL_MS);
     const queuedAt = performance.now();
     let waitedMs: number | undefined;
     try {
-      this.makeRoom(owner);
+      makeRoom();
       return await withSpan("paddock.acquire", () =>
         this.#admission.run((signal) => {
           waitedMs = performance.now() - queuedAt;
           return acquire(signal);
-        }, { owner, waitMs, isCounted, signal: AbortSignal.any([signal, stop]) }));
+        }, { owner, waitMs, slots, isCounted, signal: AbortSignal.any([signal, stop]) }));
     } catch (error) {
       const publicError = toPublicError(error);
       onError(publicError);
@@ -87,26 +95,42 @@ export class SessionSlots {
     } finally {
       clearInterval(poll);
       metrics.countWait(waitedMs ?? performance.now() - queuedAt, owner);
-      this.#opening.splice(this.#opening.indexOf(owner), 1);
     }
   }
 
-  /** Waits for several slots, and acquires what takes them. Throws as {@linkcode SessionSlots.admit} does. */
+  /** Waits for several slots at once, and acquires what takes them. Throws as {@linkcode SessionSlots.admit} does. */
   async admitAll<T>(
-    acquire: () => Promise<T>,
-    { count, owner, signal }: SlotOptions & { count: number },
+    acquire: (signal: AbortSignal) => Promise<T>,
+    { count, ...options }: SlotOptions & { count: number },
   ): Promise<{ result: T; slots: Disposable[] }> {
-    const admitted = await Promise.allSettled(
-      Array.from({ length: count }, () => this.admit(() => Promise.resolve(), { owner, signal })),
-    );
-    const slots = admitted.flatMap((one) => one.status === "fulfilled" ? [one.value.slot] : []);
+    const { result, slot } = await this.admit(acquire, { ...options, slots: count });
+    return { result, slots: split(slot, count) };
+  }
+
+  /** Takes several slots if they are free, and acquires what takes them. Returns `undefined` if they are not. */
+  async admitFree<T>(
+    acquire: () => Promise<T>,
+    { count, owner }: { count: number; owner: string },
+  ): Promise<{ result: T; slots: Disposable[] } | undefined> {
+    const slot = this.#admission.tryTake(owner, count);
+    if (!slot) return undefined;
+    using _opening = this.#open(owner, count);
     try {
-      for (const one of admitted) if (one.status === "rejected") throw one.reason;
-      return { result: await acquire(), slots };
+      return { result: await acquire(), slots: split(slot, count) };
     } catch (error) {
-      for (const slot of slots) slot[Symbol.dispose]();
+      slot[Symbol.dispose]();
       throw error;
     }
+  }
+
+  /** Counts sessions of an owner as being opened until the returned object is disposed. */
+  #open(owner: string, count: number): Disposable {
+    for (let opened = 0; opened < count; opened++) this.#opening.push(owner);
+    return {
+      [Symbol.dispose]: () => {
+        for (let opened = 0; opened < count; opened++) this.#opening.splice(this.#opening.indexOf(owner), 1);
+      },
+    };
   }
 
   /**
@@ -147,4 +171,18 @@ export class SessionSlots {
       (owner === undefined || session.owner === owner) && !session.life.isLeaving
     ).toArray().length;
   }
+}
+
+/** Returns slots that are held together as slots that are freed one by one. */
+function split(held: HeldSlots, count: number): Disposable[] {
+  let left = count;
+  return Array.from({ length: count }, () => {
+    let isHeld = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (isHeld) held.shrink(--left);
+        isHeld = false;
+      },
+    };
+  });
 }

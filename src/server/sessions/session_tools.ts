@@ -38,29 +38,17 @@ export class SessionTools {
   /** Number of calls that were sent, which is also the number of the last one. */
   #sent = 0;
 
-  /** @throws {ServerError} `invalid` if a tool is invalid. */
-  constructor(specs: readonly SessionToolSpec[]) {
-    const { length } = JSON.stringify(specs);
-    if (length > MAX_SESSION_TOOLS_CHARACTERS) {
-      throw new ServerError(
-        "invalid",
-        `Cannot offer tools as they must have at most ${MAX_SESSION_TOOLS_CHARACTERS} characters as JSON: found ${length}`,
-      );
-    }
-    const names = specs.map(({ name }) => name);
-    const twice = names.find((name, at) => names.indexOf(name) !== at);
-    if (twice !== undefined) {
-      throw new ServerError(
-        "invalid",
-        `Cannot offer tools as their names must be unique: '${twice}' occurs twice`,
-      );
-    }
-    this.#tools = specs.map((spec) => new CheckedTool(spec));
+  /**
+   * @param from the tools, or a session's tools that this one has too
+   * @throws {ServerError} `invalid` if a tool is invalid.
+   */
+  constructor(from: readonly SessionToolSpec[] | SessionTools) {
+    this.#tools = from instanceof SessionTools ? from.#tools : checkTools(from);
   }
 
   /** Returns the same tools for another session, whose calls are its own. */
   copy(): SessionTools {
-    return new SessionTools(this.specs);
+    return new SessionTools(this);
   }
 
   /** The tools as the client stated them. */
@@ -134,6 +122,25 @@ export class SessionTools {
       this.#pending.delete(number);
     }
   }
+}
+
+function checkTools(specs: readonly SessionToolSpec[]): CheckedTool[] {
+  const { length } = JSON.stringify(specs);
+  if (length > MAX_SESSION_TOOLS_CHARACTERS) {
+    throw new ServerError(
+      "invalid",
+      `Cannot offer tools as they must have at most ${MAX_SESSION_TOOLS_CHARACTERS} characters as JSON: found ${length}`,
+    );
+  }
+  const names = specs.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) {
+    throw new ServerError(
+      "invalid",
+      `Cannot offer tools as their names must be unique: '${twice}' occurs twice`,
+    );
+  }
+  return specs.map((spec) => new CheckedTool(spec));
 }
 
 interface ToolCall {

@@ -8,9 +8,11 @@ import {
   restoreRequestSchema,
 } from "../../wire/v1_checkpoints.ts";
 import { checkpointIdSchema } from "../../wire/v1_sessions.ts";
+import { piecesOf } from "../../sandbox/checkpoint/checkpoint.ts";
 import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { StoredCheckpoint } from "../checkpoints/checkpoint_store.ts";
 import type { SessionService } from "../sessions/session_service.ts";
+import { onEnd } from "../http/response_stream.ts";
 import { CHECKPOINT, SESSION } from "./examples.ts";
 import { type Api, failures, idParams, jsonBody, jsonResponse, optionalJsonBody } from "./route.ts";
 import { findSession, toSessionBody } from "./sessions.ts";
@@ -135,11 +137,13 @@ export function addCheckpointRoutes(app: Api, { sessions, checkpoints }: Checkpo
     const checkpoint = await checkpoints.import(c.get("owner"), await c.req.bytes(), c.get("signal"));
     return c.json(toCheckpointBody(checkpoint), 201);
   });
-  app.openapi(exportFile, async (c) => {
-    const checkpoint = checkpoints.store.get(c.get("owner"), c.req.valid("param").id);
-    return c.body(new Uint8Array(await checkpoint.toBytes()), 200, {
+  app.openapi(exportFile, (c) => {
+    const held = checkpoints.store.hold(c.get("owner"), c.req.valid("param").id);
+    c.set("isCounted", true);
+    return c.body(onEnd(ReadableStream.from(piecesOf(held.checkpoint)), () => held[Symbol.dispose]()), 200, {
       "content-type": BINARY,
       "content-disposition": "attachment",
+      "content-length": String(held.checkpoint.storedBytes),
     });
   });
   app.openapi(remove, (c) => {

@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import type * as z from "zod";
-import type { Checkpoint, ExecOptions, ExecResult } from "../../sandbox/exec.ts";
+import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
 import {
   execRequestSchema,
   execResultSchema,
@@ -18,6 +18,7 @@ import {
   sessionQuerySchema,
 } from "../../wire/v1_sessions.ts";
 import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
+import type { HeldCheckpoint } from "../checkpoints/checkpoint_store.ts";
 import type { AppContext } from "../http/context.ts";
 import { ServerError } from "../http/errors.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
@@ -121,7 +122,8 @@ export function addSessionRoutes(app: Api, { sessions, checkpoints }: SessionRou
     const tools = specs && new SessionTools(specs);
     const ttlMs = ttlSeconds && 1000 * ttlSeconds;
     const [owner, signal] = [c.get("owner"), c.get("signal")];
-    const from = checkpointId === undefined ? undefined : findCheckpoint(checkpoints, owner, checkpointId);
+    using held = checkpointId === undefined ? undefined : holdCheckpoint(checkpoints, owner, checkpointId);
+    const from = held?.checkpoint;
     const session = await sessions.create({ ...options, owner, tools, ttlMs, from, isShared: true, signal });
     return c.json(toSessionBody(session), 201);
   });
@@ -156,8 +158,12 @@ export function addSessionRoutes(app: Api, { sessions, checkpoints }: SessionRou
   });
 }
 
-function findCheckpoint(checkpoints: CheckpointService | undefined, owner: string, id: string): Checkpoint {
-  if (checkpoints) return checkpoints.store.get(owner, id);
+function holdCheckpoint(
+  checkpoints: CheckpointService | undefined,
+  owner: string,
+  id: string,
+): HeldCheckpoint {
+  if (checkpoints) return checkpoints.store.hold(owner, id);
   throw new ServerError("not_found", "There is no such checkpoint");
 }
 

@@ -101,16 +101,17 @@ Deno.test("an owner with 128 MiB of states in memory waits until one is compress
   timeout: HANG_MS,
 }, async () => {
   await using compressor = new CheckpointCompressor();
-  const held = await compressor.reserve(owner);
-  held.bytes = 128 * MIB;
+  const memory = compressor.memoryOf(owner);
+  const held = await memory.reserve(Infinity);
+  held.shrink(128 * MIB);
   let isReserved = false;
-  const waiting = compressor.reserve(owner).then((reservation) => {
+  const waiting = memory.reserve(1).then((room) => {
     isReserved = true;
-    return reservation;
+    return room;
   });
-  using _other = await compressor.reserve("bob");
+  using _other = await compressor.memoryOf("bob").reserve(1);
   const abort = new AbortController();
-  const aborted = compressor.reserve(owner, abort.signal);
+  const aborted = memory.reserve(1, abort.signal);
   abort.abort(new Error("stop"));
   await assertRejects(() => aborted, Error, "stop");
   assertEquals(isReserved, false);

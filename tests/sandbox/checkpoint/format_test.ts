@@ -31,7 +31,8 @@ async function codeOf(
   scope: CheckpointScope,
   owner?: string,
 ): Promise<CheckpointErrorCode> {
-  const open = async () => await (await openCheckpoint(await readCheckpoint(bytes), scope, { owner }))();
+  const open = async () =>
+    await (await openCheckpoint(await readCheckpoint(bytes), scope, { owner })).expand();
   return (await assertRejects(open, CheckpointError)).code;
 }
 
@@ -47,7 +48,7 @@ function changed(bytes: Uint8Array, at: number, change: (byte: number) => number
 Deno.test("a checkpoint has the state, the tools, and an id of its contents", () =>
   withScope(async (scope) => {
     const first = await readCheckpoint(await seal(scope));
-    assertEquals(await (await openCheckpoint(first, scope, {}))(), STATE);
+    assertEquals(await (await openCheckpoint(first, scope, {})).expand(), STATE);
     assertEquals(first.tools, ["search"]);
     assertEquals(first.id, (await readCheckpoint(await seal(scope))).id);
   }));

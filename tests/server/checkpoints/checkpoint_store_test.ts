@@ -15,7 +15,7 @@ function codeOf(work: () => unknown): string {
   return assertThrows(work, ServerError).code;
 }
 
-Deno.test("CheckpointStore.get() returns what was put, and marks it as used", () => {
+Deno.test("CheckpointStore.hold() returns what was put, and marks it as used", () => {
   using store = new CheckpointStore();
   const [first, second] = [checkpointOf("first"), checkpointOf("second", 500)];
   store.put("ada", first);
@@ -24,14 +24,27 @@ Deno.test("CheckpointStore.get() returns what was put, and marks it as used", ()
     ["first", 1000, ["search"]],
     ["second", 500, ["search"]],
   ]);
-  assertEquals(store.get("ada", "first"), first);
+  assertEquals(store.hold("ada", "first").checkpoint, first);
   assertEquals(store.list("ada").map(({ id }) => id), ["second", "first"]);
+});
+
+Deno.test("a checkpoint that is deleted while it is used takes its room until the last use ends", () => {
+  using store = new CheckpointStore();
+  store.put("ada", checkpointOf("one"));
+  const [first, second] = [store.hold("ada", "one"), store.hold("ada", "one")];
+  store.delete("ada", "one");
+  assertEquals([codeOf(() => store.hold("ada", "one")), store.list("ada")], ["not_found", []]);
+  first[Symbol.dispose]();
+  first[Symbol.dispose]();
+  assertEquals([store.count(), store.bytes()], [1, 1000 + ENTRY]);
+  second[Symbol.dispose]();
+  assertEquals([store.count(), store.bytes()], [0, 0]);
 });
 
 Deno.test("CheckpointStore has no checkpoint of another owner", () => {
   using store = new CheckpointStore();
   store.put("ada", checkpointOf("one"));
-  assertEquals(codeOf(() => store.get("bob", "one")), "not_found");
+  assertEquals(codeOf(() => store.hold("bob", "one")), "not_found");
   assertEquals(codeOf(() => store.delete("bob", "one")), "not_found");
   assertEquals([store.list("bob"), store.list("ada").length], [[], 1]);
 });
@@ -50,7 +63,7 @@ Deno.test("CheckpointStore.put() refuses what has no room, and evicts nothing", 
   assertEquals(codeOf(() => store.requireRoom("")), "conflict");
   assertEquals(codeOf(() => store.put("", checkpointOf("three"))), "conflict");
   assertEquals(codeOf(() => store.put("", checkpointOf("four", 10_000))), "too_large");
-  assertEquals(store.get("", "one").id, "one");
+  assertEquals(store.hold("", "one").checkpoint.id, "one");
   store.delete("", "two");
   store.requireRoom("");
   store.put("", checkpointOf("three"));

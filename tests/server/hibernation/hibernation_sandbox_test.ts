@@ -218,3 +218,44 @@ async function post(serving: Serving, token: string, path: string, body: unknown
   const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
   return await serving.ask(path, body, { headers });
 }
+
+const DRAWN = "import random, os, secrets; [random.random(), os.urandom(4), secrets.token_hex(4)]";
+
+async function fork(server: Served, id: string, body: object): Promise<string[]> {
+  const { status, body: { sessions } } = await server.send("POST", `/v1/sessions/${id}/fork`, body);
+  assertEquals(status, 201);
+  return sessions.map(({ id }: { id: string }) => id);
+}
+
+Deno.test("copies that hibernate continue their parent's state, each with random numbers of its own", async () => {
+  await withHibernation(async (server, store) => {
+    const id = await open(server);
+    await exec(server, id, "import random; it = iter('abc'); next(it); random.seed(1)");
+    const ids = await fork(server, id, { count: 12 });
+    assertEquals(store.count(), 12);
+    const drawn = new Set<string>();
+    for (const copy of ids) {
+      const { value } = await exec(server, copy, "next(it), random.random(), __import__('os').urandom(4)");
+      assert(value.startsWith("('b', "), value);
+      drawn.add(value);
+    }
+    assertEquals(drawn.size, ids.length);
+    assertEquals((await exec(server, id, "next(it)")).value, "'b'");
+  });
+});
+
+Deno.test("a copy of a seed draws the same numbers whether it hibernates at first or not", async () => {
+  await withHibernation(async (server, store) => {
+    const id = await open(server);
+    const [awake = ""] = await fork(server, id, { count: 1, seed: 7 });
+    const isAwake = store.count() === 0;
+    const asleep = await fork(server, id, { count: 3, seed: 6 });
+    const values = [];
+    for (const copy of [awake, ...asleep]) values.push((await exec(server, copy, DRAWN)).value);
+    assertEquals([isAwake, values[2]], [true, values[0]]);
+    assertEquals(new Set(values).size, 3);
+    await server.send("POST", `/v1/sessions/${id}/exec`, { code: "1" }); // the copies hibernate again
+    const next = (await exec(server, asleep[0] ?? "", DRAWN)).value;
+    assertEquals(values.includes(next), false);
+  }, { maxSessions: 2 });
+});

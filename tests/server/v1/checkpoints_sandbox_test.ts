@@ -259,6 +259,25 @@ Deno.test("a checkpoint for which there is no room is refused, and deleting one 
   }, { checkpointLimits: { count: 1 } });
 });
 
+Deno.test("an export is sent as its client reads it, and a deleted checkpoint takes room until then", async () => {
+  await withPython(async (server) => {
+    const kept = async () =>
+      (await server.send("GET", "/metrics")).body.match(/^paddock_checkpoints (\d+)$/m)?.[1];
+    const id = await open(server);
+    await run(server, id, "import os; x = os.urandom(3 << 20)");
+    const { body } = await checkpoint(server, id);
+    const [read, dropped] = [
+      await server.app.request(`/v1/checkpoints/${body.id}`),
+      await server.app.request(`/v1/checkpoints/${body.id}`),
+    ];
+    assertEquals(read.headers.get("content-length"), String(body.bytes));
+    await server.send("DELETE", `/v1/checkpoints/${body.id}`);
+    assertEquals([(await read.bytes()).length, await kept()], [body.bytes, "1"]);
+    await dropped.body?.cancel();
+    assertEquals(await kept(), "0");
+  });
+});
+
 Deno.test("wrong requests about checkpoints are refused", async () => {
   await withPython(async (server) => {
     const id = await open(server);

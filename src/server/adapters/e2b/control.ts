@@ -74,6 +74,7 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
     if (rest.autoPause) requirePause(sandboxes, rest.autoPauseMemory);
     if (rest.volumeMounts?.length) throw new NotImplementedError("Paddock has no volumes");
     if (rest.iam) throw new NotImplementedError("Paddock issues no workload tokens");
+    using snapshot = snapshots?.hold(c.get("owner"), templateID);
     const sandbox = await sandboxes.create({
       owner: c.get("owner"),
       templateId: templateID,
@@ -82,7 +83,7 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
       envVars: envVars ?? {},
       pausesAtEnd: rest.autoPause ?? false,
       resumesOnUse: rest.autoResume?.enabled ?? false,
-      from: snapshots?.find(c.get("owner"), templateID),
+      from: snapshot?.checkpoint,
       signal: c.get("signal"),
     });
     return c.json(connectionBody(c, sandbox), 201);

@@ -1,8 +1,7 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import type { Checkpoint } from "../../../sandbox/exec.ts";
 import type { CheckpointService } from "../../checkpoints/checkpoint_service.ts";
-import type { StoredCheckpoint } from "../../checkpoints/checkpoint_store.ts";
+import type { HeldCheckpoint, StoredCheckpoint } from "../../checkpoints/checkpoint_store.ts";
 import type { AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
 import { readCodeBody } from "./errors.ts";
@@ -71,13 +70,13 @@ export class E2bSnapshots {
   }
 
   /**
-   * Returns the state of the owner's snapshot of an id or name; `undefined` if it is a name that none has.
+   * Returns the state of the owner's snapshot of an id or name for a use; `undefined` if it is a name that none has.
    *
    * @throws {ServerError} `not_found` if it is an id that none has.
    */
-  find(owner: string, idOrName: string): Checkpoint | undefined {
+  hold(owner: string, idOrName: string): HeldCheckpoint | undefined {
     const id = this.#idOf(owner, idOrName);
-    return id === undefined ? undefined : this.#checkpoints.store.get(owner, id);
+    return id === undefined ? undefined : this.#checkpoints.store.hold(owner, id);
   }
 
   /** Deletes the owner's snapshot of an id or name. @throws {ServerError} `not_found`. */

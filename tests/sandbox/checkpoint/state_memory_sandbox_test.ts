@@ -1,0 +1,130 @@
+import { assert, assertEquals } from "@std/assert";
+import { CheckpointError, loadProfile, SandboxPool } from "../../../mod/sandbox.ts";
+import type { BranchingSession, StateMemory } from "../../../src/sandbox/exec.ts";
+import { HANG_MS } from "../../deadline.ts";
+import { withSession } from "../shared_session.ts";
+import { value } from "../started.ts";
+
+const MIB = 1 << 20;
+
+/** Memory that notes for which sizes room was taken, and how much is taken now. */
+class NotedMemory implements StateMemory {
+  readonly asked: number[] = [];
+  taken = 0;
+  /** Bytes above which room is refused. */
+  mostBytes = Infinity;
+
+  reserve(bytes: number) {
+    this.asked.push(bytes);
+    if (bytes > this.mostBytes) {
+      return Promise.reject(new CheckpointError("there is no room", { code: "checkpoint_refused" }));
+    }
+    let taken = bytes;
+    this.taken += taken;
+    const shrink = (left: number) => {
+      this.taken -= taken - left;
+      taken = left;
+    };
+    return Promise.resolve({ shrink, [Symbol.dispose]: () => shrink(0) });
+  }
+}
+
+async function run(session: BranchingSession, code: string): Promise<string | undefined> {
+  return value(await session.exec(code));
+}
+
+Deno.test("checkpoint() and restore() take no memory while a program of the session runs", async () => {
+  await withSession(async (session) => {
+    const checkpoint = await session.checkpoint();
+    const memory = new NotedMemory();
+    let asked: number | undefined;
+    const running = session.exec("print('begun', flush=True)\nimport time; time.sleep(0.1)", {
+      onOutput: () => {
+        captured ??= session.checkpoint({ memory });
+        restored ??= session.restore(checkpoint, { memory });
+      },
+    }).then(() => asked = memory.asked.length);
+    let captured: Promise<unknown> | undefined;
+    let restored: Promise<void> | undefined;
+    await running;
+    assertEquals(asked, 0);
+    assert(captured && restored);
+    await Promise.all([captured, restored]);
+    assert(memory.asked.length > 1, String(memory.asked));
+    assertEquals(memory.taken, 0);
+  });
+});
+
+Deno.test("a small state takes the memory of a small one, and a large one no more than its size once that is known", async () => {
+  await withSession(async (session) => {
+    await run(session, "x = 1");
+    const memory = new NotedMemory();
+    {
+      using state = await session.captureState({ memory });
+      assertEquals([memory.asked, memory.taken], [[MIB], state.bytes.length]);
+    }
+    await run(session, "import os; x = os.urandom(3 << 20)");
+    using state = await session.captureState({ memory });
+    assertEquals([memory.asked, memory.taken], [[MIB, MIB, 32 * MIB], state.bytes.length]);
+  });
+});
+
+Deno.test("a state that is refused takes no memory, and the session goes on", async () => {
+  await withSession(async (session) => {
+    await run(session, "import os; ends = os.pipe()");
+    const memory = new NotedMemory();
+    const refused = await session.checkpoint({ memory }).catch((error) => error);
+    assert(refused instanceof CheckpointError && refused.message.includes("pipe"), String(refused));
+    assertEquals(memory.taken, 0);
+    await run(session, "[os.close(end) for end in ends]; x = os.urandom(3 << 20)");
+    memory.mostBytes = 2 * MIB;
+    const full = await session.checkpoint({ memory }).catch((error) => error);
+    assert(full instanceof CheckpointError && full.message === "there is no room", String(full));
+    assertEquals([memory.taken, await run(session, "len(x)")], [0, String(3 * MIB)]);
+  });
+});
+
+Deno.test("a state of exactly the largest size is captured or refused, and its interpreter is not lost", async () => {
+  const profile = await loadProfile("python");
+  await using pool = new SandboxPool({ profile, size: 1 });
+  await using lease = await pool.acquire();
+  const { recovery, session } = lease;
+  await run(session, "x = 1");
+  let kept = 0;
+  recovery?.setRecovery({
+    every: "exec",
+    memory: {
+      get availableBytes() {
+        return kept;
+      },
+      resize: () => {},
+    },
+  });
+  for (let less = -8; less < 24; less++) {
+    kept = await sizeOf(session) - less;
+    const { restarted, stateKept } = await session.exec("y = 2");
+    assertEquals([less, restarted, stateKept, await run(session, "x")], [less, undefined, true, "1"]);
+  }
+});
+
+/** Returns the size of the session's state. */
+async function sizeOf(session: BranchingSession): Promise<number> {
+  return (await session.checkpoint()).stateBytes ?? 0;
+}
+
+Deno.test("two forks that need more sessions together than a pool has do not wait for each other", {
+  timeout: HANG_MS,
+}, async () => {
+  const profile = await loadProfile("python");
+  await using pool = new SandboxPool({ profile, size: 5, resetMode: "rewind" });
+  const parents = [await pool.acquire(), await pool.acquire()];
+  const others = [await pool.acquire(), await pool.acquire(), await pool.acquire()];
+  const forks = parents.map(async ({ session }) => {
+    const copies = await session.fork(2);
+    for (const copy of copies) await copy[Symbol.asyncDispose]();
+    return copies.length;
+  });
+  for (const other of others) await other[Symbol.asyncDispose]();
+  assertEquals(await Promise.all(forks), [2, 2]);
+  for (const parent of parents) await parent[Symbol.asyncDispose]();
+});

@@ -1,0 +1,159 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
+import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
+import { ServerError } from "../../../src/server/http/errors.ts";
+import type { LiveSession } from "../../../src/server/sessions/live_session.ts";
+import { BranchingFakePool, readFakeCheckpoint } from "../../fake_pool.ts";
+import { TempFolder } from "../../temp_folder.ts";
+import { count, service, signal, valueOf } from "./counting_sessions.ts";
+
+/** Random numbers of all restores of a pool, in order. */
+function randomOf(pool: BranchingFakePool): unknown[] {
+  return pool.restores.map(({ reseed, seed }) => seed ?? reseed);
+}
+
+async function valuesOf(sessions: readonly LiveSession[]): Promise<unknown[]> {
+  const values = [];
+  for (const session of sessions) values.push(await valueOf(session, "1"));
+  return values;
+}
+
+Deno.test("a fork makes more copies than there are interpreters, which hibernate until they are used", async () => {
+  const store = new HibernationStore();
+  const pool = new BranchingFakePool(count);
+  await using sessions = service({ pool, store, maxSessions: 2 });
+  const parent = await sessions.create({ owner: "", metadata: { user: "ada" }, ttlMs: 60_000, signal });
+  await parent.exec("5");
+  const copies = await sessions.fork(parent, 100, { signal });
+  assertEquals([copies.length, store.count(), pool.alive], [100, 100, 1]);
+  assertEquals(copies.map(({ id }) => sessions.find(id, "")), copies);
+  assertEquals(copies[99]?.metadata, { user: "ada" });
+  assertEquals(copies[99]?.life.expiresAt !== undefined, true);
+  assertEquals(await valuesOf(copies.slice(0, 3)), ["6", "6", "6"]);
+  assertEquals(await valuesOf([parent, ...copies.slice(0, 3)]), ["6", "7", "7", "7"]);
+});
+
+Deno.test("copies that hibernate have random numbers of their own, or of their seeds, from their first wake on", async () => {
+  const pool = new BranchingFakePool(count);
+  await using sessions = service({ pool });
+  const parent = await sessions.create({ owner: "", signal });
+  const [fresh] = await sessions.fork(parent, 1, { signal });
+  const [first, second] = await sessions.fork(parent, 2, { seed: 7, signal });
+  if (!fresh || !first || !second) throw new Error("there are no copies");
+  for (const session of [fresh, first, second, first]) await session.exec("1");
+  assertEquals(randomOf(pool), [true, 7, 8, undefined]);
+});
+
+Deno.test("the random numbers of a copy that has not woken are those of its seed in a later server, too", async () => {
+  await using folder = await TempFolder.of();
+  const path = join(folder.path, "state");
+  let ids: string[] = [];
+  {
+    using directory = await StateDirectory.open(path, { read: readFakeCheckpoint });
+    await using sessions = service({ store: new HibernationStore({ directory }) });
+    const parent = await sessions.create({ owner: "", signal });
+    await parent.exec("5");
+    const copies = [
+      ...await sessions.fork(parent, 2, { seed: 7, signal }),
+      ...await sessions.fork(parent, 1, { signal }),
+    ];
+    ids = copies.map(({ id }) => id);
+    await copies[0]?.exec("1");
+    assertEquals(await sessions.suspend(), { saved: 4, lost: 0 });
+  }
+  using directory = await StateDirectory.open(path, { read: readFakeCheckpoint });
+  const pool = new BranchingFakePool(count);
+  const store = new HibernationStore({ directory });
+  await using sessions = service({ pool, store, saved: directory.sessions });
+  assertEquals(await valuesOf(ids.map((id) => sessions.find(id, ""))), ["7", "6", "6"]);
+  assertEquals(randomOf(pool), [undefined, 8, true]);
+});
+
+Deno.test("copies that hibernate share the room of their state, in memory and in the directory", async () => {
+  await using folder = await TempFolder.of();
+  using directory = await StateDirectory.open(join(folder.path, "state"), { read: readFakeCheckpoint });
+  const large = await readFakeCheckpoint(new TextEncoder().encode("[]" + " ".repeat(100_000)));
+  const store = new HibernationStore({ bytes: 200_000, directory, directoryBytes: 200_000 });
+  const places = await store.putCopies("", large, 10);
+  const states = places.map((place, at) => place(() => record(at)));
+  assertEquals(store.bytes("memory") < 150_000, true, `${store.bytes("memory")}`);
+  for (const state of states) assertEquals(await state.suspend(), true);
+  assertEquals(store.bytes("memory"), 0);
+  assertEquals(store.bytes("directory") < 150_000, true, `${store.bytes("directory")}`);
+  const { nlink } = await Deno.stat(join(directory.path, `${record(0).id}.checkpoint`));
+  assertEquals(nlink, 10);
+  for (const state of states.slice(1)) {
+    await state.removeFiles();
+    await state[Symbol.asyncDispose]();
+  }
+  assertEquals((await states[0]?.read())?.id, large.id);
+  await states[0]?.removeFiles();
+  assertEquals([store.bytes("memory"), store.bytes("directory")], [0, 0]);
+});
+
+function record(at: number) {
+  const time = new Date(0).toISOString();
+  const [isPaused, pausesAtEnd] = [false, false];
+  const id = String(at).repeat(32);
+  return {
+    format: 1 as const,
+    id,
+    owner: "",
+    createdAt: time,
+    usedAt: time,
+    execs: 0,
+    isPaused,
+    pausesAtEnd,
+  };
+}
+
+Deno.test("a fork without room for copies that hibernate waits for interpreters, and takes no room", async () => {
+  const store = new HibernationStore({ count: 1 });
+  const pool = new BranchingFakePool(count);
+  await using sessions = service({ pool, store, maxSessions: 4, waitMs: 5000 });
+  const parent = await sessions.create({ owner: "", signal });
+  const others = [await sessions.create({ owner: "", signal }), await sessions.create({ owner: "", signal })];
+  const forked = sessions.fork(parent, 2, { signal }); // one session can hibernate
+  await others[0]?.[Symbol.asyncDispose]();
+  assertEquals((await forked).length, 2);
+  const { code, message } = await assertRejects(() => sessions.fork(parent, 4, { signal }), ServerError);
+  assertEquals([code, message.includes("no room for copies")], ["invalid", true], message);
+});
+
+Deno.test("two forks that need more interpreters together than there are take them one after the other", async () => {
+  const pool = new BranchingFakePool(count);
+  await using sessions = service({ pool, maxSessions: 6, owners: 3, hibernation: undefined, waitMs: 5000 });
+  const parents = [
+    await sessions.create({ owner: "a", signal }),
+    await sessions.create({ owner: "b", signal }),
+  ];
+  const others = [];
+  for (let at = 0; at < 4; at++) others.push(await sessions.create({ owner: "c", signal }));
+  const forks = parents.map(async (parent) => {
+    const copies = await sessions.fork(parent, 3, { signal });
+    for (const copy of copies) await copy[Symbol.asyncDispose]();
+    return copies.length;
+  });
+  for (const other of others) {
+    await new Promise((resolve) => setTimeout(resolve));
+    await other[Symbol.asyncDispose]();
+  }
+  assertEquals(await Promise.all(forks), [3, 3]);
+});
+
+Deno.test("copies whose client has disconnected end", async () => {
+  const store = new HibernationStore();
+  const abort = new AbortController();
+  const pool = new BranchingFakePool(count);
+  await using sessions = service({ pool, store });
+  const parent = await sessions.create({ owner: "", signal });
+  const putCopies = store.putCopies.bind(store);
+  store.putCopies = async (...options) => {
+    const places = await putCopies(...options);
+    abort.abort(new DOMException("The client has disconnected", "AbortError"));
+    return places;
+  };
+  await assertRejects(() => sessions.fork(parent, 3, { signal: abort.signal }), ServerError);
+  assertEquals([store.count(), sessions.list("").length], [0, 1]);
+});

@@ -1,0 +1,107 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { ServerError } from "../../../src/server/http/errors.ts";
+import {
+  AdmissionQueue,
+  type AdmissionQueueOptions,
+  type HeldSlots,
+} from "../../../src/server/sessions/admission.ts";
+
+/** A queue whose requests are noted when they are admitted. */
+class NotedQueue {
+  readonly admitted: string[] = [];
+  readonly #queue: AdmissionQueue;
+
+  constructor(options: Partial<AdmissionQueueOptions> & { slots: number }) {
+    this.#queue = new AdmissionQueue({ waitMs: 60_000, ...options });
+  }
+
+  /** Requests slots, and notes the name when they are admitted. */
+  async take(
+    name: string,
+    slots: number,
+    options: { owner?: string; signal?: AbortSignal } = {},
+  ): Promise<HeldSlots> {
+    const { owner = "", signal = new AbortController().signal } = options;
+    const { slot } = await this.#queue.run(() => Promise.resolve(), { owner, slots, signal });
+    this.admitted.push(name);
+    return slot;
+  }
+
+  tryTake(owner: string, slots: number): HeldSlots | undefined {
+    return this.#queue.tryTake(owner, slots);
+  }
+}
+
+/** Lets requests that can be admitted go on. */
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve));
+}
+
+Deno.test("AdmissionQueue.run() takes several slots at once, so that two requests do not wait for each other", async () => {
+  const queue = new NotedQueue({ slots: 4 });
+  const first = await queue.take("first", 3);
+  const second = queue.take("second", 3);
+  await settle();
+  assertEquals(queue.admitted, ["first"]);
+  first[Symbol.dispose]();
+  (await second)[Symbol.dispose]();
+  assertEquals(queue.admitted, ["first", "second"]);
+});
+
+Deno.test("AdmissionQueue.run() serves the requests of an owner in their order", async () => {
+  const queue = new NotedQueue({ slots: 4 });
+  const held = await queue.take("held", 2);
+  const large = queue.take("large", 3);
+  const small = queue.take("small", 1);
+  await settle();
+  assertEquals([queue.admitted, queue.tryTake("", 1)], [["held"], undefined]);
+  held[Symbol.dispose]();
+  await Promise.all([large, small]);
+  assertEquals(queue.admitted, ["held", "large", "small"]);
+});
+
+Deno.test("AdmissionQueue.run() lets the next request go on when the one before it is aborted", async () => {
+  const queue = new NotedQueue({ slots: 4 });
+  await queue.take("held", 2);
+  const abort = new AbortController();
+  const large = queue.take("large", 3, { signal: abort.signal });
+  const small = queue.take("small", 1);
+  abort.abort(new ServerError("unavailable", "stop"));
+  await assertRejects(() => large, ServerError, "stop");
+  await small;
+  assertEquals(queue.admitted, ["held", "small"]);
+});
+
+Deno.test("HeldSlots.shrink() admits all requests for which there are slots then", async () => {
+  const queue = new NotedQueue({ slots: 4 });
+  const held = await queue.take("held", 4);
+  const waiting = [queue.take("one", 1), queue.take("two", 2), queue.take("three", 1)];
+  held.shrink(1);
+  await Promise.all(waiting.slice(0, 2));
+  await settle();
+  assertEquals(queue.admitted, ["held", "one", "two"]);
+  held[Symbol.dispose]();
+  await waiting[2];
+});
+
+Deno.test("AdmissionQueue.run() rejects a request that could never have its slots", async () => {
+  const queue = new NotedQueue({ slots: 4, slotsPerOwner: 3 });
+  await assertRejects(() => queue.take("many", 4), RangeError);
+});
+
+Deno.test("a queue that keeps order lets small requests pass a large one only in their owner's share", async () => {
+  const owners = 3; // a share of 2, and 6 slots for all
+  for (const keepsOrder of [false, true]) {
+    const queue = new NotedQueue({ slots: 12, owners, keepsOrder });
+    const busy = await queue.take("busy", 4, { owner: "a" });
+    const large = queue.take("large", 7, { owner: "b" });
+    await queue.take("share", 2, { owner: "c" });
+    const beyond = queue.take("beyond", 1, { owner: "c" });
+    await settle();
+    assertEquals(queue.admitted, ["busy", "share", ...keepsOrder ? [] : ["beyond"]]);
+    busy[Symbol.dispose]();
+    await large;
+    (await large)[Symbol.dispose]();
+    await beyond;
+  }
+});
