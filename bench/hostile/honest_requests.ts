@@ -13,7 +13,8 @@ export type HonestKind =
   | "env"
   | "jupyter"
   | "piston"
-  | "nemo";
+  | "nemo"
+  | "checkpoint";
 
 /** Kinds that watch a server while a case attacks it. */
 export const WATCH_KINDS: readonly HonestKind[] = ["health", "exec", "grade", "run_code"];
@@ -113,6 +114,12 @@ export const HONEST_REQUESTS: Readonly<
     const body = { generated_code: `print(${number} + 5)`, language: "python", timeout: 30 };
     const { stdout } = await tenant.json("/execute", body, { signal });
     return expect(String(stdout).trim(), String(number + 5));
+  },
+  async checkpoint({ tenant, session }, _, signal) {
+    const { id } = await tenant.json(`${session}/checkpoint`, {}, { signal });
+    await tenant.json(`${session}/restore`, { checkpoint: id }, { signal });
+    const { status } = await tenant.post(`/v1/checkpoints/${id}`, "", { method: "DELETE", signal });
+    return expect(status, 204);
   },
 };
 

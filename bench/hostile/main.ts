@@ -19,6 +19,7 @@ import {
   type ServerCase,
 } from "./case.ts";
 import { BOMBS } from "./cases/bombs.ts";
+import { CHECKPOINTS } from "./cases/checkpoints.ts";
 import { COMMAND_LINES } from "./cases/command_lines.ts";
 import { FLOODS } from "./cases/floods.ts";
 import { LOCKOUTS } from "./cases/lockouts.ts";
@@ -37,7 +38,14 @@ interface HostileFlags {
   maxMemory: number;
 }
 
-const SERVER_CASES: readonly ServerCase[] = [...BOMBS, ...FLOODS, ...SLOW_PEERS, ...LOCKOUTS, ...PROGRAMS];
+const SERVER_CASES: readonly ServerCase[] = [
+  ...BOMBS,
+  ...FLOODS,
+  ...SLOW_PEERS,
+  ...LOCKOUTS,
+  ...CHECKPOINTS,
+  ...PROGRAMS,
+];
 const MIB = 1024 * 1024;
 const MAX_SECONDS = 60;
 const MAX_MEMORY_MIB = 6 * 1024;
