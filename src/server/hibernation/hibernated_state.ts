@@ -1,7 +1,6 @@
 import type { Checkpoint } from "../../sandbox/exec.ts";
-import type { BudgetLease } from "../budget.ts";
 import type { SessionRecordParts } from "./session_record.ts";
-import type { RoomedState, StateRoom } from "./state_rooms.ts";
+import type { Room, RoomedState, StateRoom } from "./state_rooms.ts";
 
 /** The state of a session that hibernates. Its room is free when it is disposed, and its files are removed. */
 export interface HibernatedState extends AsyncDisposable {
@@ -38,7 +37,8 @@ export interface HibernatedEntry extends RoomedState {
   describe: () => SessionRecordParts;
   /** Size of the state before it was compressed, if it is known. */
   readonly stateBytes: number | undefined;
-  readonly slot: BudgetLease;
+  /** Room of its session: one of their number, and what its client has given to it. */
+  readonly session: Room;
   /** The state and its room, while it is in memory. */
   memory: StateRoom<Checkpoint> | undefined;
   /** Room of its files, while it has any. */

@@ -3,8 +3,8 @@ import { Budget } from "../budget.ts";
 import { ServerError } from "../http/errors.ts";
 import { HIBERNATION_BYTES, MAX_HIBERNATING, STATE_DIRECTORY_BYTES } from "../limits.ts";
 import { type HibernatedEntry as Entry, type HibernatedState, NEW_ENTRY } from "./hibernated_state.ts";
-import type { SessionRecord, SessionRecordParts } from "./session_record.ts";
-import { type RoomedState, StateRooms } from "./state_rooms.ts";
+import { clientBytes, type SessionRecord, type SessionRecordParts } from "./session_record.ts";
+import { type Room, type RoomedState, StateRooms, takeRoom } from "./state_rooms.ts";
 import type { SavedSession, StateDirectory } from "./state_directory.ts";
 
 /** Options of {@linkcode HibernationStore}. */
@@ -121,33 +121,42 @@ export class HibernationStore {
     checkpoint: Checkpoint,
     describe: () => SessionRecordParts,
   ): Promise<HibernatedState> {
-    const entry = this.#newEntry(owner, checkpoint, describe);
+    const entry = this.#newEntry(checkpoint, await this.#takeSession(owner, clientBytes(describe())), {
+      owner,
+      describe,
+    });
     try {
-      if (await this.#makeMemory(entry, 1)) this.#keep(entry, checkpoint);
+      if (await this.#makeMemory(owner, () => this.#memoryRooms.needed(entry))) this.#keep(entry, checkpoint);
       else await this.#write(entry, checkpoint);
       return this.#stateOf(entry);
     } catch (error) {
-      entry.slot[Symbol.dispose]();
+      entry.session[Symbol.dispose]();
       throw error;
     }
   }
 
   /**
-   * Takes room in memory for sessions in one state, which is kept once. Returns what makes the state of each; all of them
-   * must be called.
+   * Takes room in memory for copies of a session in one state, which is kept once. Returns what makes the state of each;
+   * all of them must be called.
+   *
+   * @param parent record of the session
    *
    * @throws {ServerError} `busy` or `too_large` if there is no room.
    */
-  async putCopies(owner: string, checkpoint: Checkpoint, count: number): Promise<PlaceCopy[]> {
+  async putCopies(checkpoint: Checkpoint, count: number, parent: SessionRecordParts): Promise<PlaceCopy[]> {
+    const { owner } = parent;
     const entries: Entry[] = [];
+    const add = (session: Room) =>
+      entries.push(this.#newEntry(checkpoint, session, { owner, describe: notDescribed }));
     try {
-      for (let copy = 0; copy < count; copy++) entries.push(this.#newEntry(owner, checkpoint, notDescribed));
-      if (entries[0]) await this.#makeMemory(entries[0], count);
+      const bytes = clientBytes(parent);
+      for (let copy = 0; copy < count; copy++) add(await this.#takeSession(owner, bytes));
+      await this.#makeMemory(owner, () => entries[0] ? this.#memoryRooms.needed(entries[0], count) : 0);
       for (const entry of entries) this.#keep(entry, checkpoint);
     } catch (error) {
       for (const entry of entries) {
         this.#leaveMemory(entry);
-        entry.slot[Symbol.dispose]();
+        entry.session[Symbol.dispose]();
       }
       throw error;
     }
@@ -163,29 +172,33 @@ export class HibernationStore {
    * @throws {ServerError} `busy` if there is no room for it, as a limit is lower than before. Its files remain.
    */
   adopt({ record, bytes }: SavedSession, describe: () => SessionRecordParts): HibernatedState {
-    const { owner, id: session, checkpoint: id, stateBytes } = record;
-    const slot = this.#count.take(owner, 1);
+    const { owner, checkpoint: id, stateBytes } = record;
+    const session = this.#sessionRoom(owner, clientBytes(record));
     try {
-      const room = this.#fileRooms.take({ owner, id, bytes }, undefined);
-      return this.#stateOf({
-        owner,
-        id,
-        bytes,
-        stateBytes,
-        describe,
-        slot,
-        ...NEW_ENTRY,
-        file: { session, room },
-      });
+      const file = { session: record.id, room: this.#fileRooms.take({ owner, id, bytes }, undefined) };
+      return this.#stateOf({ owner, id, bytes, stateBytes, describe, session, ...NEW_ENTRY, file });
     } catch (error) {
-      slot[Symbol.dispose]();
+      session[Symbol.dispose]();
       throw error;
     }
   }
 
-  #newEntry(owner: string, checkpoint: Checkpoint, describe: () => SessionRecordParts): Entry {
-    const { id, storedBytes: bytes, stateBytes } = checkpoint;
-    return { owner, id, bytes, stateBytes, describe, slot: this.#count.take(owner, 1), ...NEW_ENTRY };
+  #newEntry(
+    { id, storedBytes: bytes, stateBytes }: Checkpoint,
+    session: Room,
+    parts: Pick<Entry, "owner" | "describe">,
+  ): Entry {
+    return { ...parts, id, bytes, stateBytes, session, ...NEW_ENTRY };
+  }
+
+  /** Takes the room of a session, for which older states may move. @throws {ServerError} `busy` if there is none. */
+  async #takeSession(owner: string, bytes: number): Promise<Room> {
+    await this.#makeMemory(owner, () => bytes);
+    return this.#sessionRoom(owner, bytes);
+  }
+
+  #sessionRoom(owner: string, bytes: number): Room {
+    return takeRoom(owner, [{ budget: this.#count, amount: 1 }, { budget: this.#memory, amount: bytes }]);
   }
 
   #stateOf(entry: Entry): HibernatedState {
@@ -203,13 +216,8 @@ export class HibernationStore {
     };
   }
 
-  /**
-   * Moves older states of an owner to the directory until memory has room for so many sessions in a state. Returns false
-   * if the directory must take this one.
-   */
-  async #makeMemory(state: RoomedState, sessions: number): Promise<boolean> {
-    const { owner } = state;
-    const needed = () => this.#memoryRooms.needed(state, sessions);
+  /** Moves older states of an owner to the directory until so many bytes have room. Returns false if they find none. */
+  async #makeMemory(owner: string, needed: () => number): Promise<boolean> {
     while (needed() > this.#memory.available(owner) && this.#directory) {
       if (needed() > this.#memory.available(owner) + this.#memory.used(owner)) return false; // no use to move them all
       const oldest = this.#entries.values().find((entry) => this.#canMove(entry, owner));
@@ -297,16 +305,16 @@ export class HibernationStore {
     if (!first || first.isFree) return;
     first.isFree = true;
     (first.memory ?? first.file?.room)?.free();
-    first.slot.resize(0);
+    first.session.free();
   }
 
   #cancelWake(entry: Entry): void {
-    const { memory, file, slot } = entry;
+    const { memory, file, session } = entry;
     try {
-      slot.resize(1);
+      session.retake();
       (memory ?? file?.room)?.retake();
     } catch {
-      slot.resize(0);
+      session.free();
       return; // others have its room: it is without until it wakes or ends
     }
     entry.isFree = false;
@@ -335,7 +343,7 @@ export class HibernationStore {
     } finally {
       this.#leaveMemory(entry);
       entry.file?.room[Symbol.dispose]();
-      entry.slot[Symbol.dispose]();
+      entry.session[Symbol.dispose]();
       this.#endWake(entry);
     }
   }

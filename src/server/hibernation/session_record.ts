@@ -2,6 +2,8 @@ import * as z from "zod";
 import type { CheckpointEvery } from "../../sandbox/exec.ts";
 import { checkpointEverySchema, checkpointIdSchema, sessionLimitsSchema } from "../../wire/v1_sessions.ts";
 import { sessionToolsSchema } from "../../wire/v1_tools.ts";
+import { jsonLength } from "../../json.ts";
+import { MEMORY_PER_CHARACTER } from "../limits.ts";
 import type { SessionLimits } from "../sessions/session_limits.ts";
 
 /** A session in a state directory: all that a server needs to go on with it, beside its checkpoint. */
@@ -38,6 +40,18 @@ export interface SessionRecord {
 
 /** A record without what is known of the checkpoint when it is saved. */
 export type SessionRecordParts = Omit<SessionRecord, "checkpoint" | "stateBytes">;
+
+/** Characters that each value of a record counts as, beside its own: tools are kept with their checked schemas. */
+const CHARACTERS_PER_VALUE = 160;
+
+/** Returns the memory that a session takes for what its client has given to it, in bytes. */
+export function clientBytes({ tools, metadata, attachment }: SessionRecordParts): number {
+  return [tools, metadata, attachment].filter((part) => part !== undefined)
+    .reduce<number>(
+      (sum, part) => sum + MEMORY_PER_CHARACTER * jsonLength(part, { perValue: CHARACTERS_PER_VALUE }),
+      0,
+    );
+}
 
 const MAX_OWNER_CHARACTERS = 256;
 /** A name is that of a header. */

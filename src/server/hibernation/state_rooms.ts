@@ -12,14 +12,38 @@ export interface RoomedState {
   readonly bytes: number;
 }
 
-/** Room of the state of one session. */
-export interface StateRoom<Value> extends Disposable {
-  /** What was kept for the first session in the state. */
-  readonly value: Value;
-  /** Frees the room until {@linkcode StateRoom.retake}. */
+/** Room that is taken until it is disposed. */
+export interface Room extends Disposable {
+  /** Frees the room until {@linkcode Room.retake}. */
   free(): void;
   /** Takes the room again. @throws {ServerError} `busy` if there is none. */
   retake(): void;
+}
+
+/** Room of the state of one session. */
+export interface StateRoom<Value> extends Room {
+  /** What was kept for the first session in the state. */
+  readonly value: Value;
+}
+
+/**
+ * Takes room in two budgets.
+ *
+ * @throws {ServerError} `busy` or `too_large` if there is none in one of them.
+ */
+export function takeRoom(owner: string, parts: readonly { budget: Budget; amount: number }[]): Room {
+  const leases = parts.map(({ budget, amount }) => ({ amount, lease: budget.take(owner, 0) }));
+  const free = () => leases.forEach(({ lease }) => lease.resize(0));
+  const retake = () => {
+    try {
+      for (const { lease, amount } of leases) lease.resize(amount);
+    } catch (error) {
+      free();
+      throw error;
+    }
+  };
+  retake();
+  return { free, retake, [Symbol.dispose]: free };
 }
 
 interface Group<Value> {

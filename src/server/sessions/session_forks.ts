@@ -76,7 +76,7 @@ export class SessionForks {
     const { transfers, store, add } = this.#parts;
     if (!store) return undefined;
     const checkpoint = await transfers.checkpoint(parent, settings.signal);
-    const places = await ignoreFull(store.putCopies(settings.owner, checkpoint, fork.count));
+    const places = await ignoreFull(store.putCopies(checkpoint, fork.count, parent.describe()));
     return places?.map((place: PlaceCopy, index) => {
       const start = place(() => copy.describe());
       const { reseed: _, ...reseeding } = reseedingOf(seed, index);

@@ -75,7 +75,7 @@ Deno.test("copies that hibernate share the room of their state, in memory and in
   using directory = await StateDirectory.open(join(folder.path, "state"), { read: readFakeCheckpoint });
   const large = await readFakeCheckpoint(new TextEncoder().encode("[]" + " ".repeat(100_000)));
   const store = new HibernationStore({ bytes: 200_000, directory, directoryBytes: 200_000 });
-  const places = await store.putCopies("", large, 10);
+  const places = await store.putCopies(large, 10, record(0));
   const states = places.map((place, at) => place(() => record(at)));
   assertEquals(store.bytes("memory") < 150_000, true, `${store.bytes("memory")}`);
   for (const state of states) assertEquals(await state.suspend(), true);

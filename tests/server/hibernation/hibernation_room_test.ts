@@ -211,3 +211,18 @@ Deno.test("a server that stops reports why a session cannot be saved", async () 
     assertEquals(errors.map((error) => error instanceof Deno.errors.NotCapable), [true]);
   });
 });
+
+Deno.test("a session that hibernates takes memory for its client's tools, also when its state is in the directory", async () => {
+  await withDirectory(async (directory) => {
+    const properties = Object.fromEntries(Array.from({ length: 4000 }, (_, at) => [`p${at}`, {}]));
+    const tools = [{ name: "search", description: "", parameters: { type: "object", properties } }];
+    const withTools = (digit: string) => () => ({ ...describe(digit)(), tools });
+    const store = new HibernationStore({ bytes: 3_000_000, directory });
+    const state = await store.put("", await checkpointOf(2_500_000), withTools("a"));
+    assertEquals([store.bytes("memory") > 1_000_000, store.bytes("directory") > 2_500_000], [true, true]);
+    await using _second = await store.put("", await checkpointOf(10), withTools("b"));
+    await assertRejects(async () => await store.put("", await checkpointOf(10), withTools("c")), ServerError);
+    await state[Symbol.asyncDispose]();
+    await using _third = await store.put("", await checkpointOf(10), withTools("c"));
+  });
+});
