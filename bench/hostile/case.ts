@@ -44,6 +44,8 @@ export interface ServerCase {
   readonly minMs?: number;
   /** Memory that the server keeps after the case by its configuration, in bytes. @default 0 */
   readonly permittedBytes?: number;
+  /** Memory of checkpoints that it takes at its peak by its configuration, in bytes. @default 0 */
+  readonly permittedPeakBytes?: number;
   /** Makes what is sent, before the time of the case begins. */
   readonly prepare?: () => void;
   /** Attacks until the signal aborts, or returns when there is nothing more to send. */

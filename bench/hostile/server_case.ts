@@ -116,7 +116,7 @@ async function measureWaits(
   [...report.wrong, ...lost].forEach((text) => breaches.add(text));
   if (target.memory.wasKilled) breaches.add("killed above the limit of memory");
   return {
-    hostBytes: peak.host,
+    hostBytes: Math.max(0, peak.host - (attack.permittedPeakBytes ?? 0)),
     treeBytes: peak.tree,
     keptBytes: Math.max(0, kept.host - (attack.permittedBytes ?? 0)),
     outcome: `${tally}${report.retries > 0 ? `; honest requests refused: ${report.retries}` : ""}`,

@@ -42,7 +42,7 @@ const MAX_GROWTH_PERCENT = 2;
 const TREE = decodeURIComponent(new URL("../..", import.meta.url).pathname).replace(/\/$/, "");
 
 const NOTES = `
-One server with the shipped defaults and two tokens. The honest tenant sends 12 kinds of requests with known answers,
+One server with the shipped defaults and two tokens. The honest tenant sends 13 kinds of requests with known answers,
 all the time. First the second tenant is honest too, for a fifth of the time; then it plays the cases of
 deno task hostile in turn, five seconds each. Memory is that of the host process, read between two cases.
 

@@ -12,7 +12,12 @@ const WATCH: readonly HonestKind[] = ["health", "exec", "checkpoint"];
 const LONG_MS = 20_000;
 const COPIES = 256;
 const BUSY_LANES = 8;
+/** Default memory of the checkpoints that clients keep. */
+const CHECKPOINT_BYTES = 1024 * MIB;
 const LARGE_LANES = 3;
+const STORM_LANES = 200;
+/** Time in which heaps are filled and some of their states captured. */
+const FILLED_MS = 40_000;
 
 /** Sessions' states: captures, copies, exports, and sessions that hibernate. */
 export const CHECKPOINTS: readonly ServerCase[] = [
@@ -41,13 +46,14 @@ export const CHECKPOINTS: readonly ServerCase[] = [
   {
     name: "large-checkpoints",
     fault: "C1",
-    minMs: LONG_MS,
+    minMs: FILLED_MS,
     args: ARGS,
     furtherTokens: 6,
     watch: WATCH,
     twin: "programs",
     about: "three tokens checkpoint, restore and delete states of 150 MiB of random bytes",
-    permittedBytes: 1024 * MIB,
+    permittedBytes: CHECKPOINT_BYTES,
+    permittedPeakBytes: CHECKPOINT_BYTES,
     async play({ hostile, others, ...run }) {
       await Promise.all([hostile, ...others.slice(0, 2)].map(async (tenant) => {
         const sessions = await openFilled(tenant, 2, run.signal);
@@ -66,10 +72,11 @@ export const CHECKPOINTS: readonly ServerCase[] = [
   {
     name: "deleted-in-use",
     fault: "C2",
-    minMs: LONG_MS,
+    minMs: FILLED_MS,
     args: ARGS,
     about: "restores of 150 MiB wait for a busy session, and their checkpoints are deleted meanwhile",
-    permittedBytes: 1024 * MIB,
+    permittedBytes: CHECKPOINT_BYTES,
+    permittedPeakBytes: CHECKPOINT_BYTES,
     async play({ hostile, ...run }) {
       const [filled = ""] = await openFilled(hostile, 1, run.signal);
       const busy = await hostile.openSession(run.signal);
@@ -92,10 +99,11 @@ export const CHECKPOINTS: readonly ServerCase[] = [
   {
     name: "unread-exports",
     fault: "C2",
-    minMs: LONG_MS,
+    minMs: FILLED_MS,
     args: ARGS,
     about: "exports of 150 MiB that are never read, of checkpoints that are deleted meanwhile",
-    permittedBytes: 1024 * MIB,
+    permittedBytes: CHECKPOINT_BYTES,
+    permittedPeakBytes: CHECKPOINT_BYTES,
     async play({ hostile, ...run }) {
       const [filled = ""] = await openFilled(hostile, 1, run.signal);
       let number = 0;
@@ -137,7 +145,8 @@ export const CHECKPOINTS: readonly ServerCase[] = [
     furtherTokens: 2,
     watch: WATCH,
     twin: "programs",
-    about: "1,024 copies that hibernate are used at once; others' programs must get their turns",
+    about:
+      "1,024 copies hibernate, and 200 requests at once use one after the other; others must get their turns",
     permittedBytes: 512 * MIB,
     async play({ hostile, ...run }) {
       const session = await hostile.openSession(run.signal);
@@ -148,7 +157,7 @@ export const CHECKPOINTS: readonly ServerCase[] = [
       }
       run.tally.add(`${copies.length} copies`);
       let next = 0;
-      await repeat(copies.length, run, async () => {
+      await repeat(STORM_LANES, run, async () => {
         const copy = copies[next++ % copies.length] ?? "";
         return (await hostile.post(`${copy}/exec`, { code: "1" }, run)).status;
       });
@@ -157,13 +166,14 @@ export const CHECKPOINTS: readonly ServerCase[] = [
   {
     name: "large-copies",
     fault: "C3",
-    minMs: LONG_MS,
+    minMs: FILLED_MS,
     args: ARGS,
     furtherTokens: 2,
     watch: WATCH,
     twin: "programs",
     about: "256 copies of a session with 150 MiB of random bytes, which wake and hibernate",
-    permittedBytes: 1024 * MIB,
+    permittedBytes: CHECKPOINT_BYTES,
+    permittedPeakBytes: CHECKPOINT_BYTES,
     async play({ hostile, ...run }) {
       const [filled = ""] = await openFilled(hostile, 1, run.signal);
       const forked = await hostile.post(`${filled}/fork`, { count: COPIES }, run);
