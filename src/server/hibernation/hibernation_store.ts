@@ -4,7 +4,8 @@ import { ServerError } from "../http/errors.ts";
 import { HIBERNATION_BYTES, MAX_HIBERNATING, STATE_DIRECTORY_BYTES } from "../limits.ts";
 import { type HibernatedEntry as Entry, type HibernatedState, NEW_ENTRY } from "./hibernated_state.ts";
 import { clientBytes, type SessionRecord, type SessionRecordParts } from "./session_record.ts";
-import { type Room, type RoomedState, StateRooms, takeRoom } from "./state_rooms.ts";
+import { type Room, StateRooms, takeRoom } from "./state_rooms.ts";
+import { WakingEntries } from "./waking_entries.ts";
 import type { SavedSession, StateDirectory } from "./state_directory.ts";
 
 /** Options of {@linkcode HibernationStore}. */
@@ -41,6 +42,12 @@ export interface HibernationStoreOptions {
   readonly directoryBytes?: number | undefined;
 }
 
+/** A state for which there was no room. */
+export interface UnfitState extends Pick<Checkpoint, "id" | "storedBytes"> {
+  /** Memory for what the client has given to its session. */
+  readonly clientBytes: number;
+}
+
 /** Makes the state of one copy, whose session has this record. */
 export type PlaceCopy = (describe: () => SessionRecordParts) => HibernatedState;
 
@@ -58,8 +65,7 @@ export class HibernationStore {
   readonly #fileRooms: StateRooms<undefined>;
   /** States in memory, least recently used first. */
   readonly #entries = new Set<Entry>();
-  /** States that wake, by owner. The first of each owner is without room. */
-  readonly #waking = new Map<string, Set<Entry>>();
+  readonly #waking = new WakingEntries();
 
   constructor(options: HibernationStoreOptions = {}) {
     const { bytes = HIBERNATION_BYTES, count = MAX_HIBERNATING, owners, directory } = options;
@@ -102,11 +108,12 @@ export class HibernationStore {
     return (place === "memory" ? this.#memory : this.#files).used(owner);
   }
 
-  /** True if an owner has room for a checkpoint now. */
-  hasRoom(owner: string, { id, storedBytes: bytes }: Pick<Checkpoint, "id" | "storedBytes">): boolean {
-    if (this.#count.available(owner) <= 0) return false;
+  /** True if an owner has room for a session now, for whose client it takes so many bytes beside its state. */
+  hasRoom(owner: string, { id, storedBytes: bytes, clientBytes }: UnfitState): boolean {
+    const left = this.#memory.available(owner) - clientBytes;
+    if (this.#count.available(owner) <= 0 || left < 0) return false;
     const state = { owner, id, bytes };
-    return this.#memory.available(owner) >= this.#memoryRooms.needed(state) ||
+    return left >= this.#memoryRooms.needed(state) ||
       this.#directory !== undefined && this.#files.available(owner) >= this.#fileRooms.needed(state);
   }
 
@@ -126,8 +133,7 @@ export class HibernationStore {
       describe,
     });
     try {
-      if (await this.#makeMemory(owner, () => this.#memoryRooms.needed(entry))) this.#keep(entry, checkpoint);
-      else await this.#write(entry, checkpoint);
+      if (!await this.#keep([entry], checkpoint)) await this.#write(entry, checkpoint);
       return this.#stateOf(entry);
     } catch (error) {
       entry.session[Symbol.dispose]();
@@ -151,8 +157,9 @@ export class HibernationStore {
     try {
       const bytes = clientBytes(parent);
       for (let copy = 0; copy < count; copy++) add(await this.#takeSession(owner, bytes));
-      await this.#makeMemory(owner, () => entries[0] ? this.#memoryRooms.needed(entries[0], count) : 0);
-      for (const entry of entries) this.#keep(entry, checkpoint);
+      if (!await this.#keep(entries, checkpoint)) {
+        throw new ServerError("busy", "The copies have no room in memory");
+      }
     } catch (error) {
       for (const entry of entries) {
         this.#leaveMemory(entry);
@@ -193,8 +200,8 @@ export class HibernationStore {
 
   /** Takes the room of a session, for which older states may move. @throws {ServerError} `busy` if there is none. */
   async #takeSession(owner: string, bytes: number): Promise<Room> {
-    await this.#makeMemory(owner, () => bytes);
-    return this.#sessionRoom(owner, bytes);
+    const take = () => this.#sessionRoom(owner, bytes);
+    return await this.#takeMemory(owner, { needed: () => bytes, take }) ?? take();
   }
 
   #sessionRoom(owner: string, bytes: number): Room {
@@ -207,8 +214,8 @@ export class HibernationStore {
         return (entry.stateBytes ?? Infinity) + (entry.memory ? 0 : entry.bytes);
       },
       read: () => this.#read(entry),
-      beginWake: () => this.#beginWake(entry),
-      cancelWake: () => this.#cancelWake(entry),
+      beginWake: () => this.#waking.begin(entry),
+      cancelWake: () => this.#waking.cancel(entry),
       update: () => this.#change(entry, () => this.#update(entry)),
       removeFiles: () => this.#change(entry, () => this.#removeFiles(entry)),
       suspend: () => this.#suspend(entry),
@@ -216,21 +223,40 @@ export class HibernationStore {
     };
   }
 
-  /** Moves older states of an owner to the directory until so many bytes have room. Returns false if they find none. */
-  async #makeMemory(owner: string, needed: () => number): Promise<boolean> {
+  /**
+   * Moves older states of an owner to the directory until so many bytes have room, and takes it. Returns `undefined` if
+   * these find no room.
+   *
+   * @throws {ServerError} `busy` or `too_large` if there is no directory and no room.
+   */
+  async #takeMemory<T>(
+    owner: string,
+    { needed, take }: { needed: () => number; take: () => T },
+  ): Promise<T | undefined> {
     while (needed() > this.#memory.available(owner) && this.#directory) {
-      if (needed() > this.#memory.available(owner) + this.#memory.used(owner)) return false; // no use to move them all
+      if (needed() > this.#memory.available(owner) + this.#memory.used(owner)) return undefined; // no use to move all
       const oldest = this.#entries.values().find((entry) => this.#canMove(entry, owner));
-      if (!oldest || this.#fileRooms.needed(oldest) > this.#files.available(owner)) return false;
+      if (!oldest || this.#fileRooms.needed(oldest) > this.#files.available(owner)) return undefined;
       await this.#change(oldest, () => this.#move(oldest));
     }
-    return true;
+    return take();
   }
 
-  /** Keeps a state in memory. @throws {ServerError} `busy` or `too_large` if there is no room. */
-  #keep(entry: Entry, checkpoint: Checkpoint): void {
-    entry.memory = this.#memoryRooms.take(entry, checkpoint);
-    this.#entries.add(entry);
+  /** Keeps equal states in memory. @throws {ServerError} `busy` or `too_large` if there is no room. */
+  async #keep(entries: readonly Entry[], checkpoint: Checkpoint): Promise<boolean> {
+    const [first] = entries;
+    if (!first) return true;
+    const kept = await this.#takeMemory(first.owner, {
+      needed: () => this.#memoryRooms.needed(first, entries.length),
+      take: () => {
+        for (const entry of entries) {
+          entry.memory = this.#memoryRooms.take(entry, checkpoint);
+          this.#entries.add(entry);
+        }
+        return true;
+      },
+    });
+    return kept === true;
   }
 
   /** Changes the files of a state after earlier changes. */
@@ -290,43 +316,7 @@ export class HibernationStore {
   }
 
   #canMove(entry: Entry, owner: string): boolean {
-    const isWaking = this.#waking.get(entry.owner)?.has(entry) === true;
-    return entry.owner === owner && !isWaking && entry.describe !== notDescribed;
-  }
-
-  #beginWake(entry: Entry): void {
-    const { owner } = entry;
-    this.#waking.getOrInsertComputed(owner, () => new Set()).add(entry);
-    this.#freeFirst(owner);
-  }
-
-  #freeFirst(owner: string): void {
-    const [first] = this.#waking.get(owner) ?? [];
-    if (!first || first.isFree) return;
-    first.isFree = true;
-    (first.memory ?? first.file?.room)?.free();
-    first.session.free();
-  }
-
-  #cancelWake(entry: Entry): void {
-    const { memory, file, session } = entry;
-    try {
-      session.retake();
-      (memory ?? file?.room)?.retake();
-    } catch {
-      session.free();
-      return; // others have its room: it is without until it wakes or ends
-    }
-    entry.isFree = false;
-    this.#endWake(entry);
-  }
-
-  #endWake(entry: Entry): void {
-    const { owner } = entry;
-    const waking = this.#waking.get(owner);
-    waking?.delete(entry);
-    if (waking?.size === 0) this.#waking.delete(owner);
-    this.#freeFirst(owner);
+    return entry.owner === owner && !this.#waking.has(entry) && entry.describe !== notDescribed;
   }
 
   #leaveMemory(entry: Entry): void {
@@ -344,7 +334,7 @@ export class HibernationStore {
       this.#leaveMemory(entry);
       entry.file?.room[Symbol.dispose]();
       entry.session[Symbol.dispose]();
-      this.#endWake(entry);
+      this.#waking.end(entry);
     }
   }
 }

@@ -3,8 +3,8 @@ import type { Checkpoint, PythonSession, SessionLease } from "../../sandbox/exec
 import type { CheckpointTransfers } from "../checkpoints/transfers.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
 import type { HibernatedState } from "./hibernated_state.ts";
-import type { HibernationStore } from "./hibernation_store.ts";
-import type { SessionRecord, SessionRecordParts } from "./session_record.ts";
+import type { HibernationStore, UnfitState } from "./hibernation_store.ts";
+import { clientBytes, type SessionRecord, type SessionRecordParts } from "./session_record.ts";
 
 /** A leased interpreter, and the slot that it takes. */
 export interface LeasedInterpreter {
@@ -52,7 +52,7 @@ export class SessionInterpreter implements AsyncDisposable {
   /** Why it could not hibernate since its last use. */
   #refusal: ServerError | undefined;
   /** The state for which there was no room then. */
-  #unfit: Pick<Checkpoint, "id" | "storedBytes"> | undefined;
+  #unfit: UnfitState | undefined;
   #reseeding: SessionRecord["reseeding"];
   /** Number of uses, which a checkpoint must not miss. */
   #uses = 0;
@@ -155,7 +155,7 @@ export class SessionInterpreter implements AsyncDisposable {
       const checkpoint = await transfers.capture(session, { owner, signal: endSignal, refuseLost: true });
       if (this.#uses !== uses) return false;
       const { id, storedBytes } = checkpoint;
-      this.#unfit = { id, storedBytes };
+      this.#unfit = { id, storedBytes, clientBytes: clientBytes(parts.describe()) };
       this.#storing = this.#store(checkpoint, parts);
       const state = await this.#storing;
       this.#unfit = undefined;

@@ -226,3 +226,18 @@ Deno.test("a session that hibernates takes memory for its client's tools, also w
     await using _third = await store.put("", await checkpointOf(10), withTools("c"));
   });
 });
+
+Deno.test("states that are kept at the same time all find room when older ones can move to the directory", async () => {
+  await withDirectory(async (directory) => {
+    const store = new HibernationStore({ bytes: 40_000, directory });
+    const states = await Promise.all(
+      ["a", "b", "c", "d"].map(async (digit, at) =>
+        await store.put("", await checkpointOf(20_000 + at), describe(digit))
+      ),
+    );
+    for (const [at, state] of states.entries()) {
+      assertEquals((await state.read()).storedBytes, 20_002 + at);
+      await state[Symbol.asyncDispose]();
+    }
+  });
+});
