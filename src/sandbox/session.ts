@@ -72,6 +72,8 @@ export class Session implements BranchingSession {
   #disposed = false;
   /** Names of the host tools of the last exec. */
   #tools: readonly string[] = [];
+  /** Size of the last state that was captured or restored. */
+  #stateBytes = 0;
 
   constructor(
     source: LinkSource,
@@ -185,7 +187,10 @@ export class Session implements BranchingSession {
     const { mode = "fresh", seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
-    await this.#enqueue(() => this.#interpreter.reset({ mode, seed }), signal);
+    await this.#enqueue(async () => {
+      this.#stateBytes = 0;
+      await this.#interpreter.reset({ mode, seed });
+    }, signal);
   }
 
   /** Returns the state of the session. See {@linkcode BranchingSession.checkpoint}. */
@@ -235,7 +240,9 @@ export class Session implements BranchingSession {
     const { maxBytes } = await this.#source.checkpointScope();
     return await this.#enqueue(async () => {
       const link = await this.#interpreter.ensure();
-      const { bytes, room } = await captureState(link, { maxBytes, memory, signal });
+      const earlierBytes = this.#stateBytes;
+      const { bytes, room } = await captureState(link, { maxBytes, memory, earlierBytes, signal });
+      this.#stateBytes = bytes.length;
       const state = { bytes, tools: this.#tools, [Symbol.dispose]: () => room?.[Symbol.dispose]() };
       if (!refuseLost || !this.#interpreter.hasUnreportedLoss) return state;
       state[Symbol.dispose]();
@@ -322,6 +329,7 @@ export class Session implements BranchingSession {
     const link = await this.#interpreter.ensure();
     await restoreState(bytes, { ...reseeding, link, replace: () => this.#interpreter.replace() });
     this.#interpreter.setState(bytes);
+    this.#stateBytes = bytes.length;
   }
 
   /** Throws the error of the caller's `onOutput` or the reason of its signal, which are not part of a result. */

@@ -62,7 +62,11 @@ export class Recovery implements Disposable {
     const { memory } = this.#options;
     try {
       const maxBytes = Math.min(await this.#parts.maxBytes(), memory?.availableBytes ?? Infinity);
-      const { bytes, room } = await captureState(link, { maxBytes, memory: memory?.states });
+      const { bytes, room } = await captureState(link, {
+        maxBytes,
+        memory: memory?.states,
+        earlierBytes: this.#state?.length,
+      });
       using _room = room;
       await this.#parts.store?.(bytes, { calls: this.#allCalls });
       this.#tryKeep(bytes);

@@ -19,6 +19,12 @@ export interface CaptureStateOptions {
   readonly maxBytes: number;
   /** Memory of the state. */
   readonly memory: StateMemory | undefined;
+  /**
+   * Size of an earlier state of the session: smaller rooms are not tried.
+   *
+   * @default 0
+   */
+  readonly earlierBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -36,9 +42,9 @@ export interface CapturedState {
  * @throws {SandboxError} if the interpreter is lost.
  */
 export async function captureState(link: GuestLink, options: CaptureStateOptions): Promise<CapturedState> {
-  const { maxBytes, memory, signal } = options;
+  const { maxBytes, memory, earlierBytes = 0, signal } = options;
   if (!memory) return { bytes: await receive(link, maxBytes), room: undefined };
-  for (const bytes of FIRST_BYTES.filter((bytes) => bytes < maxBytes)) {
+  for (const bytes of FIRST_BYTES.filter((bytes) => bytes >= earlierBytes && bytes < maxBytes)) {
     try {
       return await captureWithin(link, { maxBytes: bytes, memory, signal });
     } catch (error) {

@@ -66,6 +66,12 @@ Deno.test("a small state takes the memory of a small one, and a large one no mor
     await run(session, "import os; x = os.urandom(3 << 20)");
     using state = await session.captureState({ memory });
     assertEquals([memory.asked, memory.taken], [[MIB, MIB, 32 * MIB], state.bytes.length]);
+    using again = await session.captureState({ memory });
+    assertEquals(memory.asked, [MIB, MIB, 32 * MIB, 32 * MIB]);
+    assertEquals(memory.taken, state.bytes.length + again.bytes.length);
+    await session.reset();
+    using _fresh = await session.captureState({ memory });
+    assertEquals(memory.asked.slice(4), [MIB]);
   });
 });
 
