@@ -62,12 +62,6 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** A lease, and the session of the pool behind it. */
-interface PooledLease {
-  readonly lease: Lease;
-  readonly session: Session;
-}
-
 interface Process {
   readonly sandbox: Promise<Sandbox>;
   sessions: number;
@@ -111,8 +105,6 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   readonly #waiters: Waiter[] = [];
   readonly #busy = new Set<Promise<void>>();
   readonly #starts = new Semaphore(MAX_CONCURRENT_STARTS);
-  /** Forks that lease their sessions, one after the other. */
-  readonly #collecting = new SerialQueue();
   readonly #compressor = new CheckpointCompressor();
   /** Cancels starts when the pool is disposed. */
   readonly #disposal = new AbortController();
@@ -207,7 +199,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
 
   async #lease(
     { once, near, signal }: Pick<SandboxAcquireOptions, "once" | "near" | "signal">,
-  ): Promise<PooledLease> {
+  ): Promise<{ lease: Lease; session: Session }> {
     signal?.throwIfAborted();
     if (this.#disposed) throw new Error("Cannot acquire session as the pool is disposed");
     const session = this.#take(near) ?? await this.#wait(signal);
@@ -232,33 +224,14 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
         `Cannot fork session as 'count' must be < ${this.size}, the size of the pool: current value is ${count}`,
       );
     }
-    let copies: Promise<PooledLease[]> | undefined;
-    let next = 0;
     return await forkSession(count, {
       seed,
       capture: () => parent.captureState({ memory, signal }),
       copy: async ({ bytes }, reseeding) => {
-        copies ??= this.#leaseAll(count, signal);
-        const at = next++;
-        const { lease, session } = (await copies)[at] ?? await this.#lease({ signal });
+        const { lease, session } = await this.#lease({ signal });
         return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
       },
     });
-  }
-
-  /**
-   * Leases several sessions. Two callers would wait for each other if each held some and needed more, so one collects
-   * them at a time.
-   */
-  async #leaseAll(count: number, signal: AbortSignal | undefined): Promise<PooledLease[]> {
-    return await this.#collecting.run(async () => {
-      const leased = await Promise.allSettled(Array.from({ length: count }, () => this.#lease({ signal })));
-      const failed = leased.find((one) => one.status === "rejected");
-      const held = leased.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
-      if (!failed) return held;
-      for (const { lease } of held) await lease[Symbol.asyncDispose]();
-      throw failed.reason;
-    }, { signal });
   }
 
   #wait(signal: AbortSignal | undefined): Promise<Session> {

@@ -56,13 +56,13 @@ export const CHECKPOINTS: readonly ServerCase[] = [
     permittedPeakBytes: CHECKPOINT_BYTES,
     async play({ hostile, others, ...run }) {
       await Promise.all([hostile, ...others.slice(0, 2)].map(async (tenant) => {
-        const sessions = await openFilled(tenant, 2, run.signal);
-        await repeat(LARGE_LANES, run, async (lane) => {
-          const session = sessions[lane % sessions.length] ?? "";
+        const [session = ""] = await openFilled(tenant, 1, run.signal);
+        await repeat(LARGE_LANES, run, async () => {
           const { status, text } = await tenant.post(`${session}/checkpoint`, "", run);
           if (status !== 201) return status;
           const { id } = JSON.parse(text);
           const restored = tenant.post(`${session}/restore`, { checkpoint: id }, run);
+          await pauseMs(50, run.signal);
           await deleteCheckpoint(tenant, id, run.signal);
           return `restored ${(await restored).status}`;
         });

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { CheckpointError, loadProfile, SandboxPool } from "../../../mod/sandbox.ts";
+import { CheckpointError } from "../../../mod/sandbox.ts";
 import type { BranchingSession, StateMemory } from "../../../src/sandbox/exec.ts";
-import { HANG_MS } from "../../deadline.ts";
 import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
 
@@ -88,49 +87,4 @@ Deno.test("a state that is refused takes no memory, and the session goes on", as
     assert(full instanceof CheckpointError && full.message === "there is no room", String(full));
     assertEquals([memory.taken, await run(session, "len(x)")], [0, String(3 * MIB)]);
   });
-});
-
-Deno.test("a state of exactly the largest size is captured or refused, and its interpreter is not lost", async () => {
-  const profile = await loadProfile("python");
-  await using pool = new SandboxPool({ profile, size: 1 });
-  await using lease = await pool.acquire();
-  const { recovery, session } = lease;
-  await run(session, "x = 1");
-  let kept = 0;
-  recovery?.setRecovery({
-    every: "exec",
-    memory: {
-      get availableBytes() {
-        return kept;
-      },
-      resize: () => {},
-    },
-  });
-  for (let less = -8; less < 24; less++) {
-    kept = await sizeOf(session) - less;
-    const { restarted, stateKept } = await session.exec("y = 2");
-    assertEquals([less, restarted, stateKept, await run(session, "x")], [less, undefined, true, "1"]);
-  }
-});
-
-/** Returns the size of the session's state. */
-async function sizeOf(session: BranchingSession): Promise<number> {
-  return (await session.checkpoint()).stateBytes ?? 0;
-}
-
-Deno.test("two forks that need more sessions together than a pool has do not wait for each other", {
-  timeout: HANG_MS,
-}, async () => {
-  const profile = await loadProfile("python");
-  await using pool = new SandboxPool({ profile, size: 5, resetMode: "rewind" });
-  const parents = [await pool.acquire(), await pool.acquire()];
-  const others = [await pool.acquire(), await pool.acquire(), await pool.acquire()];
-  const forks = parents.map(async ({ session }) => {
-    const copies = await session.fork(2);
-    for (const copy of copies) await copy[Symbol.asyncDispose]();
-    return copies.length;
-  });
-  for (const other of others) await other[Symbol.asyncDispose]();
-  assertEquals(await Promise.all(forks), [2, 2]);
-  for (const parent of parents) await parent[Symbol.asyncDispose]();
 });

@@ -81,8 +81,7 @@ export class GuestCheckpoint {
     const tree = this.#tree.capture(openNodes(python.fs));
     const head = this.#describe(tree.image, captureOpenFiles(python.fs, tree.indexes));
     const bytes = textBytes(JSON.stringify(head));
-    const rawBytes = checkRuns(head.runs, head.heapBytes) + contentBytes(tree.image) + bytes.length +
-      LENGTH_BYTES;
+    const rawBytes = checkRuns(head.runs, head.heapBytes) + contentBytes(tree.image) + bytes.length;
     if (rawBytes > maxBytes) {
       throw new Error(`Cannot make checkpoint as it must have at most ${maxBytes} bytes: it has ${rawBytes}`);
     }
