@@ -135,9 +135,9 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
   /** {@inheritDoc BranchingPool.readCheckpoint} */
   async readCheckpoint(
     bytes: Uint8Array,
-    { owner = "", memory, signal }: CheckpointOptions = {},
+    { owner = "", states, signal }: CheckpointOptions = {},
   ): Promise<Checkpoint> {
-    using _room = await memory?.reserve(bytes.length, signal);
+    using _room = await states?.reserve(bytes.length, signal);
     const checkpoint = await readCheckpoint(bytes);
     const [node] = this.nodes;
     if (node === undefined) throw this.#queue.fullError("a checkpoint needs a node");

@@ -138,9 +138,9 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc BranchingSession.checkpoint} */
-  async checkpoint({ owner = "", memory, signal }: CheckpointOptions = {}): Promise<Checkpoint> {
+  async checkpoint({ owner = "", states, signal }: CheckpointOptions = {}): Promise<Checkpoint> {
     return await this.#queue.run(async () => {
-      using _room = await memory?.reserve(MAX_MESSAGE_BYTES, signal);
+      using _room = await states?.reserve(MAX_MESSAGE_BYTES, signal);
       const { parts } = await this.#callOrMove({ op: "checkpoint", scope: owner }, { signal });
       return await readCheckpoint(partAt(parts, 0));
     }, { signal });
@@ -148,10 +148,10 @@ export class NatsSession implements BranchingSession {
 
   /** {@inheritDoc BranchingSession.restore} */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
-    const { owner: scope = "", reseed, seed, memory, signal } = options;
+    const { owner: scope = "", reseed, seed, states, signal } = options;
     checkSeed(seed);
     await this.#queue.run(async () => {
-      using _room = await memory?.reserve(checkpoint.storedBytes, signal);
+      using _room = await states?.reserve(checkpoint.storedBytes, signal);
       const parts = [await checkpoint.toBytes()];
       const request = { op: "restore" as const, scope, ...withoutUndefined({ reseed, seed }) };
       await this.#callOrMove(request, { parts, signal });
@@ -159,15 +159,15 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc BranchingSession.fork} */
-  async fork(count: number, { seed, owner, memory, signal }: ForkOptions = {}): Promise<BranchingLease[]> {
+  async fork(count: number, { seed, owner, states, signal }: ForkOptions = {}): Promise<BranchingLease[]> {
     return await forkSession(count, {
       seed,
-      capture: () => this.checkpoint({ owner, memory, signal }),
+      capture: () => this.checkpoint({ owner, states, signal }),
       copy: async (from, reseeding) => {
         const lease = await this.#options.acquire(signal);
         return await disposeUnless(
           lease,
-          lease.session.restore(from, { ...reseeding, owner, memory, signal }),
+          lease.session.restore(from, { ...reseeding, owner, states, signal }),
         );
       },
     });

@@ -303,7 +303,7 @@ export interface CheckpointOptions {
    *
    * @default 128 MiB for each owner, and what is being captured
    */
-  memory?: StateMemory | undefined;
+  states?: StateMemory | undefined;
   signal?: AbortSignal | undefined;
 }
 

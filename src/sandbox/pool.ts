@@ -164,10 +164,10 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
 
   /** {@inheritDoc BranchingPool.readCheckpoint} */
   async readCheckpoint(bytes: Uint8Array, options: CheckpointOptions = {}): Promise<Checkpoint> {
-    const { owner, memory, signal } = options;
+    const { owner, states, signal } = options;
     const checkpoint = await readCheckpoint(bytes);
     const { stateBytes, expand } = await openCheckpoint(checkpoint, await this.#checkpointScope(), { owner });
-    using _room = await memory?.reserve(stateBytes, signal);
+    using _room = await states?.reserve(stateBytes, signal);
     await expand();
     return checkpoint;
   }
@@ -218,7 +218,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
 
   /** Leases sessions in the state of a leased one. */
   async #fork(parent: Session, count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
-    const { seed, memory, signal } = options;
+    const { seed, states, signal } = options;
     if (count >= this.size) {
       throw new ArgumentRangeError(
         `Cannot fork session as 'count' must be < ${this.size}, the size of the pool: current value is ${count}`,
@@ -226,7 +226,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     }
     return await forkSession(count, {
       seed,
-      capture: () => parent.captureState({ memory, signal }),
+      capture: () => parent.captureState({ states, signal }),
       copy: async ({ bytes }, reseeding) => {
         const { lease, session } = await this.#lease({ signal });
         return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));

@@ -197,14 +197,14 @@ export class Session implements BranchingSession {
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
     const { owner = "", refuseLost, signal } = options;
     const scope = await this.#source.checkpointScope();
-    const { memory = scope.compressor.memoryOf(owner) } = options;
-    using state = await this.captureState({ memory, refuseLost, signal });
+    const { states = scope.compressor.memoryOf(owner) } = options;
+    using state = await this.captureState({ states, refuseLost, signal });
     return await sealCheckpoint(state.bytes, scope, { owner, tools: state.tools });
   }
 
   /** Replaces the state by that of a checkpoint. See {@linkcode BranchingSession.restore}. */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
-    const { seed, reseed = seed !== undefined, memory, signal } = options;
+    const { seed, reseed = seed !== undefined, states, signal } = options;
     checkSeed(seed);
     const { stateBytes, expand } = await openCheckpoint(
       checkpoint,
@@ -212,17 +212,17 @@ export class Session implements BranchingSession {
       options,
     );
     await this.#enqueue(async () => {
-      using _room = await memory?.reserve(stateBytes, signal);
+      using _room = await states?.reserve(stateBytes, signal);
       await this.#restoreState(await expand(), { reseed, seed });
     }, signal);
   }
 
   /** Returns leases of copies of the session. See {@linkcode BranchingSession.fork}. */
   async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
-    const { seed, memory, signal } = options;
+    const { seed, states, signal } = options;
     return await forkSession(count, {
       seed,
-      capture: () => this.captureState({ memory, signal }),
+      capture: () => this.captureState({ states, signal }),
       copy: async ({ bytes }, reseeding) => {
         const { session, lease } = await this.#source.openCopy(signal);
         return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
@@ -235,13 +235,13 @@ export class Session implements BranchingSession {
    * used any more.
    */
   async captureState(
-    { memory, refuseLost, signal }: Pick<CaptureOptions, "memory" | "refuseLost" | "signal">,
+    { states, refuseLost, signal }: Pick<CaptureOptions, "states" | "refuseLost" | "signal">,
   ): Promise<SessionState> {
     const { maxBytes } = await this.#source.checkpointScope();
     return await this.#enqueue(async () => {
       const link = await this.#interpreter.ensure();
       const earlierBytes = this.#stateBytes;
-      const { bytes, room } = await captureState(link, { maxBytes, memory, earlierBytes, signal });
+      const { bytes, room } = await captureState(link, { maxBytes, states, earlierBytes, signal });
       this.#stateBytes = bytes.length;
       const state = { bytes, tools: this.#tools, [Symbol.dispose]: () => room?.[Symbol.dispose]() };
       if (!refuseLost || !this.#interpreter.hasUnreportedLoss) return state;

@@ -64,7 +64,7 @@ export class Recovery implements Disposable {
       const maxBytes = Math.min(await this.#parts.maxBytes(), memory?.availableBytes ?? Infinity);
       const { bytes, room } = await captureState(link, {
         maxBytes,
-        memory: memory?.states,
+        states: memory?.states,
         earlierBytes: this.#state?.length,
       });
       using _room = room;

@@ -18,7 +18,7 @@ export interface CaptureStateOptions {
   /** Maximum size of the state, in bytes. */
   readonly maxBytes: number;
   /** Memory of the state. */
-  readonly memory: StateMemory | undefined;
+  readonly states: StateMemory | undefined;
   /**
    * Size of an earlier state of the session: smaller rooms are not tried.
    *
@@ -42,23 +42,23 @@ export interface CapturedState {
  * @throws {SandboxError} if the interpreter is lost.
  */
 export async function captureState(link: GuestLink, options: CaptureStateOptions): Promise<CapturedState> {
-  const { maxBytes, memory, earlierBytes = 0, signal } = options;
-  if (!memory) return { bytes: await receive(link, maxBytes), room: undefined };
+  const { maxBytes, states, earlierBytes = 0, signal } = options;
+  if (!states) return { bytes: await receive(link, maxBytes), room: undefined };
   for (const bytes of FIRST_BYTES.filter((bytes) => bytes >= earlierBytes && bytes < maxBytes)) {
     try {
-      return await captureWithin(link, { maxBytes: bytes, memory, signal });
+      return await captureWithin(link, { maxBytes: bytes, states, signal });
     } catch (error) {
       if (!(error instanceof CheckpointError)) throw error; // the last attempt has the reason
     }
   }
-  return await captureWithin(link, { maxBytes, memory, signal });
+  return await captureWithin(link, { maxBytes, states, signal });
 }
 
 async function captureWithin(
   link: GuestLink,
-  { maxBytes, memory, signal }: CaptureStateOptions & { memory: StateMemory },
+  { maxBytes, states, signal }: CaptureStateOptions & { states: StateMemory },
 ): Promise<CapturedState> {
-  const room = await memory.reserve(maxBytes, signal);
+  const room = await states.reserve(maxBytes, signal);
   try {
     const bytes = await receive(link, maxBytes);
     room.shrink(bytes.length);

@@ -113,8 +113,8 @@ export class CheckpointTransfers {
     state: ReadableState,
     { owner, signal, ...random }: TransferOptions & Pick<RestoreOptions, "reseed" | "seed">,
   ): Promise<void> {
-    await this.run({ owner, signal }, async ({ memory, signal }) => {
-      using _room = await memory.reserve(state.transferBytes, signal);
+    await this.run({ owner, signal }, async ({ states, signal }) => {
+      using _room = await states.reserve(state.transferBytes, signal);
       await requireBranching(session).restore(await state.read(), { owner, signal, ...random });
     });
   }
@@ -122,11 +122,11 @@ export class CheckpointTransfers {
   /** Runs work on a state within a time, and with the memory of an owner. Throws only {@linkcode ServerError}. */
   async run<T>(
     { owner, signal }: TransferOptions,
-    work: (options: TransferOptions & { readonly memory: StateMemory }) => Promise<T>,
+    work: (options: TransferOptions & { readonly states: StateMemory }) => Promise<T>,
   ): Promise<T> {
     using deadline = new Deadline(this.#waitMs, { signal, reason: () => this.#timeout() });
     try {
-      return await work({ owner, memory: this.#memory.of(owner), signal: deadline.signal });
+      return await work({ owner, states: this.#memory.of(owner), signal: deadline.signal });
     } catch (error) {
       throw toPublicError(error);
     }

@@ -39,8 +39,8 @@ Deno.test("checkpoint() and restore() take no memory while a program of the sess
     let asked: number | undefined;
     const running = session.exec("print('begun', flush=True)\nimport time; time.sleep(0.1)", {
       onOutput: () => {
-        captured ??= session.checkpoint({ memory });
-        restored ??= session.restore(checkpoint, { memory });
+        captured ??= session.checkpoint({ states: memory });
+        restored ??= session.restore(checkpoint, { states: memory });
       },
     }).then(() => asked = memory.asked.length);
     let captured: Promise<unknown> | undefined;
@@ -59,17 +59,17 @@ Deno.test("a small state takes the memory of a small one, and a large one no mor
     await run(session, "x = 1");
     const memory = new NotedMemory();
     {
-      using state = await session.captureState({ memory });
+      using state = await session.captureState({ states: memory });
       assertEquals([memory.asked, memory.taken], [[MIB], state.bytes.length]);
     }
     await run(session, "import os; x = os.urandom(3 << 20)");
-    using state = await session.captureState({ memory });
+    using state = await session.captureState({ states: memory });
     assertEquals([memory.asked, memory.taken], [[MIB, MIB, 32 * MIB], state.bytes.length]);
-    using again = await session.captureState({ memory });
+    using again = await session.captureState({ states: memory });
     assertEquals(memory.asked, [MIB, MIB, 32 * MIB, 32 * MIB]);
     assertEquals(memory.taken, state.bytes.length + again.bytes.length);
     await session.reset();
-    using _fresh = await session.captureState({ memory });
+    using _fresh = await session.captureState({ states: memory });
     assertEquals(memory.asked.slice(4), [MIB]);
   });
 });
@@ -78,12 +78,12 @@ Deno.test("a state that is refused takes no memory, and the session goes on", as
   await withSession(async (session) => {
     await run(session, "import os; ends = os.pipe()");
     const memory = new NotedMemory();
-    const refused = await session.checkpoint({ memory }).catch((error) => error);
+    const refused = await session.checkpoint({ states: memory }).catch((error) => error);
     assert(refused instanceof CheckpointError && refused.message.includes("pipe"), String(refused));
     assertEquals(memory.taken, 0);
     await run(session, "[os.close(end) for end in ends]; x = os.urandom(3 << 20)");
     memory.mostBytes = 2 * MIB;
-    const full = await session.checkpoint({ memory }).catch((error) => error);
+    const full = await session.checkpoint({ states: memory }).catch((error) => error);
     assert(full instanceof CheckpointError && full.message === "there is no room", String(full));
     assertEquals([memory.taken, await run(session, "len(x)")], [0, String(3 * MIB)]);
   });
