@@ -4,6 +4,7 @@ import type {
   BranchingLease,
   BranchingPool,
   BranchingSession,
+  CaptureOptions,
   Checkpoint,
   ExecOptions,
   ExecResult,
@@ -137,8 +138,9 @@ class BranchingFakeSession extends FakeSession implements BranchingSession {
     this.#restores = restores;
   }
 
-  async checkpoint(): Promise<Checkpoint> {
-    return await readFakeCheckpoint(new TextEncoder().encode(JSON.stringify([...this.globals])));
+  async checkpoint({ memory = true }: CaptureOptions = {}): Promise<Checkpoint> {
+    const kept = memory ? [...this.globals] : [];
+    return await readFakeCheckpoint(new TextEncoder().encode(JSON.stringify(kept)));
   }
 
   restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {

@@ -102,7 +102,12 @@ const callSchemas = [
     mode: z.enum(["fresh", "rewind"]).optional(),
     seed: z.int().optional(),
   }),
-  z.strictObject({ op: z.literal("checkpoint"), ...inSession, scope: z.string().max(256).optional() }),
+  z.strictObject({
+    op: z.literal("checkpoint"),
+    ...inSession,
+    scope: z.string().max(256).optional(),
+    memory: z.boolean().optional(),
+  }),
   z.strictObject({
     op: z.literal("restore"),
     ...inSession,

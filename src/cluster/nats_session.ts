@@ -4,9 +4,9 @@ import { SandboxLostError } from "../errors.ts";
 import type {
   BranchingLease,
   BranchingSession,
+  CaptureOptions,
   Checkpoint,
   CheckpointEvery,
-  CheckpointOptions,
   ExecOptions,
   ExecResult,
   ForkOptions,
@@ -137,8 +137,9 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc BranchingSession.checkpoint} */
-  async checkpoint({ owner = "", signal }: CheckpointOptions = {}): Promise<Checkpoint> {
-    const { parts } = await this.#enqueue({ op: "checkpoint", scope: owner }, { signal });
+  async checkpoint({ owner = "", memory, signal }: CaptureOptions = {}): Promise<Checkpoint> {
+    const call = { op: "checkpoint" as const, scope: owner, ...withoutUndefined({ memory }) };
+    const { parts } = await this.#enqueue(call, { signal });
     return await readCheckpoint(partAt(parts, 0));
   }
 

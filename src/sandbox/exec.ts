@@ -284,6 +284,13 @@ export interface CheckpointOptions {
 /** Options of {@linkcode BranchingSession.checkpoint}. */
 export interface CaptureOptions extends CheckpointOptions {
   /**
+   * False to keep the files alone. A session that is restored then has a fresh interpreter and a fresh shell with these
+   * files. What runs in the session does not matter.
+   *
+   * @default true
+   */
+  memory?: boolean | undefined;
+  /**
    * True if there is no checkpoint when the interpreter was lost and no result has reported that yet.
    *
    * @default false

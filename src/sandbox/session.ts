@@ -190,12 +190,12 @@ export class Session implements BranchingSession {
 
   /** Returns the state of the session. See {@linkcode BranchingSession.checkpoint}. */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
-    const { owner = "", refuseLost = false, signal } = options;
+    const { owner = "", memory, refuseLost = false, signal } = options;
     const scope = await this.#source.checkpointScope();
     const { reservation, state: { bytes, tools } } = await this.#enqueue(async () => {
       const reservation = await scope.compressor.reserve(owner, signal);
       try {
-        const state = await this.#captureState(scope);
+        const state = await this.#captureState(scope, { memory });
         if (refuseLost) this.#requireKept();
         reservation.bytes = state.bytes.length;
         return { reservation, state };
@@ -307,8 +307,12 @@ export class Session implements BranchingSession {
     return await sealCheckpoint(state, scope, { owner, tools: this.#tools });
   }
 
-  async #captureState({ maxBytes }: CheckpointScope): Promise<SessionState> {
-    return { bytes: await captureState(await this.#interpreter.ensure(), { maxBytes }), tools: this.#tools };
+  async #captureState(
+    { maxBytes }: CheckpointScope,
+    { memory }: Pick<CaptureOptions, "memory"> = {},
+  ): Promise<SessionState> {
+    const link = await this.#interpreter.ensure();
+    return { bytes: await captureState(link, { maxBytes, memory }), tools: this.#tools };
   }
 
   #requireKept(): void {

@@ -37,7 +37,8 @@ export async function performSessionCall(session: NodeSession, options: SessionC
       await session.kept?.clear();
       break;
     case "checkpoint": {
-      const checkpoint = await python.checkpoint({ owner: call.scope ?? call.owner, signal });
+      const { scope = call.owner, memory } = call;
+      const checkpoint = await python.checkpoint({ owner: scope, memory, signal });
       return await run.reply({ kind: "bytes" }, [await checkpoint.toBytes()]);
     }
     case "restore":

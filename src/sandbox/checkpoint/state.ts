@@ -1,6 +1,6 @@
 import { CheckpointError, SandboxError } from "../../errors.ts";
 import { type GuestLink, GuestRefusal } from "../guest_link.ts";
-import { receiveState, type Reseeding, sendState } from "./transfer.ts";
+import { receiveState, type Reseeding, sendState, type StateRequest } from "./transfer.ts";
 
 /** The state of a session, as the guest sent it. */
 export interface SessionState {
@@ -17,10 +17,10 @@ export interface SessionState {
  */
 export async function captureState(
   link: GuestLink,
-  options: { maxBytes: number },
+  request: StateRequest,
 ): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    return await receiveState(link, options);
+    return await receiveState(link, request);
   } catch (cause) {
     throw toRefusal(cause);
   }

@@ -1,4 +1,5 @@
 import { DoneStatus, encodeResult, ExecFlag, FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
+import { BootId } from "./boot_id.ts";
 import type { Channel } from "./channel.ts";
 import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
@@ -22,6 +23,7 @@ const decoder = new TextDecoder();
 export class GuestSession {
   readonly #parts: SessionParts;
   readonly #files: SessionFiles;
+  readonly #bootId: BootId;
   readonly #snapshot: Rewind;
   readonly #shell: Shell | undefined;
   /** True if a rewind follows the last exec. */
@@ -32,6 +34,7 @@ export class GuestSession {
     this.#parts = parts;
     this.#shell = parts.startShell?.((request, route) => this.#runProgram(request, route));
     if (this.#shell) this.#attachCommands(this.#shell.commands);
+    this.#bootId = new BootId(parts.python.fs); // last, as checkpoints name earlier nodes by their numbers
     this.#snapshot = new Rewind(parts);
     this.#files = new SessionFiles(parts.python.fs, parts.home);
     this.#files.openStandard();
@@ -81,7 +84,10 @@ export class GuestSession {
 
   /** Seeds the session's randomness. Without a seed, it differs from that of all other sessions. */
   seed(seed: number | undefined): void {
-    this.#parts.entropy.seed(seed);
+    const { entropy } = this.#parts;
+    entropy.seed(seed);
+    this.#bootId.renew(entropy.fill(new Uint8Array(16)));
+    entropy.seed(seed); // whatever a program draws does not depend on the id
     this.#callRunner(encoder.encode(JSON.stringify({ seed })));
   }
 
@@ -162,12 +168,17 @@ export class GuestSession {
   }
 
   #rewind(seed: number | undefined): void {
+    this.#begin();
+    this.seed(seed);
+  }
+
+  /** Returns to the state at the start, in which random numbers are still to be seeded. */
+  #begin(): void {
     this.#snapshot.run();
     this.#parts.python.localTime.reset();
     this.#parts.signals.resetCpuTime();
     this.#files.openStandard();
     this.#shell?.reset();
-    this.seed(seed);
   }
 
   /** Receives a checkpoint, and returns what restores it. Bytes of the operating system are new ones then. */
@@ -180,8 +191,8 @@ export class GuestSession {
       at += piece.length;
     }
     return () => {
-      this.#checkpoint.restore(state);
-      if (entropy.reseed) this.seed(entropy.seed);
+      const hasMemory = this.#checkpoint.restore(state, () => this.#begin());
+      if (entropy.reseed || !hasMemory) this.seed(entropy.seed);
       else this.#parts.entropy.seed(undefined);
     };
   }

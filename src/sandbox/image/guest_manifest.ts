@@ -1,5 +1,6 @@
 // Written by `deno task guest-manifest`, which follows the imports of the files. Do not edit.
 import assets from "../guest/assets.ts" with { type: "text" };
+import bootId from "../guest/boot_id.ts" with { type: "text" };
 import build from "../guest/build.ts" with { type: "text" };
 import callGuard from "../guest/call_guard.ts" with { type: "text" };
 import channel from "../guest/channel.ts" with { type: "text" };
@@ -90,6 +91,7 @@ export const WORKER_FILES: GuestFiles = {
   devices,
   entropy,
   file_quota: fileQuota,
+  boot_id: bootId,
   parts,
   file_tree: fileTree,
   open_files: openFiles,

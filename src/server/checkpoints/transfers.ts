@@ -15,6 +15,11 @@ export interface ForkCopyOptions {
   readonly signal: AbortSignal;
 }
 
+/** Parts of a state that is captured, and the signal that ends its transfer. */
+export interface CaptureStateOptions extends Pick<CaptureOptions, "memory"> {
+  readonly signal: AbortSignal;
+}
+
 /** Owner of a state, and the signal that ends its transfer. */
 export interface TransferOptions {
   readonly owner: string;
@@ -52,9 +57,22 @@ export class CheckpointTransfers {
    *
    * @throws {ServerError} `conflict` if it has what no checkpoint has; `timeout` if it is in use for too long.
    */
-  async checkpoint(session: UsableSession, signal: AbortSignal): Promise<Checkpoint> {
+  async checkpoint(session: UsableSession, options: CaptureStateOptions): Promise<Checkpoint> {
     const { owner } = session;
-    return await session.use((inner) => this.capture(inner, { owner, signal }));
+    return await session.use((inner) => this.capture(inner, { ...options, owner }));
+  }
+
+  /**
+   * Gives a session the memory of a new one. Its files remain.
+   *
+   * @throws {ServerError} as {@linkcode CheckpointTransfers.checkpoint} does.
+   */
+  async forget(session: UsableSession, signal: AbortSignal): Promise<void> {
+    const { owner } = session;
+    await session.use(async (inner) => {
+      const files = await this.capture(inner, { owner, memory: false, signal });
+      await this.restoreIn(inner, () => Promise.resolve(files), { owner, signal });
+    });
   }
 
   /**

@@ -1,5 +1,5 @@
 import { CheckpointError } from "../../errors.ts";
-import type { Checkpoint, PythonSession, SessionLease } from "../../sandbox/exec.ts";
+import type { CaptureOptions, Checkpoint, PythonSession, SessionLease } from "../../sandbox/exec.ts";
 import type { CheckpointTransfers } from "../checkpoints/transfers.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
 import type { HibernatedState } from "./hibernated_state.ts";
@@ -99,13 +99,19 @@ export class SessionInterpreter implements AsyncDisposable {
     return await (this.#waking ??= this.#wake().finally(() => this.#waking = undefined));
   }
 
-  /** Leaves the interpreter. Returns false if the session is used, or has what no checkpoint has, or finds no room. */
-  async hibernate(): Promise<boolean> {
+  /**
+   * Leaves the interpreter, and without `memory` drops all but the files. Returns false if the session is used or hibernates in
+   * another way, or has what no checkpoint has, or finds no room.
+   */
+  async hibernate({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<boolean> {
     if (this.#isDisposed || !this.#parts) return false;
-    if (this.#leaving) return await this.#leaving;
-    if (!this.#leased) return !this.#waking;
+    if (this.#leaving) {
+      const hasLeft = await this.#leaving;
+      if (memory || hasLeft) return memory && hasLeft;
+    }
+    if (!this.#leased) return memory && !this.#waking;
     if (!this.canHibernate) return false;
-    return await (this.#leaving = this.#leave(this.#leased, this.#parts).finally(() =>
+    return await (this.#leaving = this.#leave(this.#leased, this.#parts, { memory }).finally(() =>
       this.#leaving = undefined
     ));
   }
@@ -137,13 +143,22 @@ export class SessionInterpreter implements AsyncDisposable {
     if (leased) await release(leased);
   }
 
-  async #leave(leased: LeasedInterpreter, parts: HibernationParts): Promise<boolean> {
+  async #leave(
+    leased: LeasedInterpreter,
+    parts: HibernationParts,
+    { memory }: Pick<CaptureOptions, "memory">,
+  ): Promise<boolean> {
     const { owner, transfers, endSignal } = parts;
     const uses = this.#uses;
     this.#refusal = this.#unfitBytes = undefined;
     try {
       const { session } = leased.lease;
-      const checkpoint = await transfers.capture(session, { owner, signal: endSignal, refuseLost: true });
+      const checkpoint = await transfers.capture(session, {
+        owner,
+        memory,
+        signal: endSignal,
+        refuseLost: true,
+      });
       if (this.#uses !== uses) return false;
       this.#unfitBytes = checkpoint.storedBytes;
       this.#storing = this.#store(checkpoint, parts);

@@ -4,6 +4,9 @@ import { checkpointEverySchema, checkpointIdSchema, sessionLimitsSchema } from "
 import { sessionToolsSchema } from "../../wire/v1_tools.ts";
 import type { SessionLimits } from "../sessions/session_limits.ts";
 
+/** True if a session pauses at the end of its time, instead of ending; `files` if it then keeps its files alone. */
+export type PausesAtEnd = boolean | "files";
+
 /** A session in a state directory: all that a server needs to go on with it, beside its checkpoint. */
 export interface SessionRecord {
   readonly format: 1;
@@ -22,7 +25,10 @@ export interface SessionRecord {
   /** Milliseconds without use after which it may end in favour of another session; absent for never. */
   readonly spareMs?: number | undefined;
   readonly isPaused: boolean;
-  readonly pausesAtEnd: boolean;
+  /** False if its checkpoint has the files alone; absent for true. */
+  readonly hasMemory?: false | undefined;
+  /** True if it pauses at the end of its life; `files` if it then keeps its files alone. */
+  readonly pausesAtEnd: PausesAtEnd;
   readonly limits?: SessionLimits | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly checkpointEvery?: CheckpointEvery | undefined;
@@ -57,7 +63,8 @@ const recordSchema = z.strictObject({
   idleMs: milliseconds,
   spareMs: milliseconds,
   isPaused: z.boolean(),
-  pausesAtEnd: z.boolean(),
+  hasMemory: z.literal(false).optional(),
+  pausesAtEnd: z.union([z.boolean(), z.literal("files")]),
   limits: sessionLimitsSchema.optional(),
   metadata: z.record(z.string(), z.string()).optional(),
   checkpointEvery: checkpointEverySchema.optional(),

@@ -25,7 +25,7 @@ export interface Attachment {
 }
 
 /** Options of {@linkcode LiveSession}. */
-export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" | "usedAt"> {
+export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" | "hasMemory" | "usedAt"> {
   /**
    * Unguessable id.
    *
@@ -122,7 +122,8 @@ export class LiveSession implements AsyncDisposable {
       use: (work) => this.#useFiles(work),
     });
     const usedAt = record && new Date(record.usedAt);
-    this.life = new SessionLife({ ...options, isPaused: record?.isPaused, usedAt }, () => this.describe());
+    const { isPaused, hasMemory } = record ?? {};
+    this.life = new SessionLife({ ...options, isPaused, hasMemory, usedAt }, () => this.describe());
     if (expiresAt) this.life.endAt(expiresAt);
     else if (ttlMs !== undefined) this.life.endAt(new Date(this.createdAt.getTime() + ttlMs));
   }
@@ -209,7 +210,7 @@ export class LiveSession implements AsyncDisposable {
   /** Returns its record for a state directory. */
   describe(): SessionRecordParts {
     const { id, owner, name, createdAt, execs, limits, metadata } = this;
-    const { usedAt, expiresAt, isPaused } = this.life;
+    const { usedAt, expiresAt, isPaused, hasMemory } = this.life;
     const { idleMs, spareMs, pausesAtEnd = false } = this.#options;
     return {
       format: 1,
@@ -223,6 +224,7 @@ export class LiveSession implements AsyncDisposable {
       idleMs: idleMs === Infinity ? undefined : idleMs,
       spareMs: spareMs === Infinity ? undefined : spareMs,
       isPaused,
+      hasMemory: hasMemory ? undefined : false,
       pausesAtEnd,
       limits,
       metadata: metadata && { ...metadata },

@@ -1,11 +1,12 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
-import type { PythonSession } from "../../sandbox/exec.ts";
+import type { CaptureOptions, PythonSession } from "../../sandbox/exec.ts";
 import type { HibernatedState } from "../hibernation/hibernated_state.ts";
 import {
   type HibernationParts,
   type LeasedInterpreter,
   SessionInterpreter,
 } from "../hibernation/session_interpreter.ts";
+import type { PausesAtEnd } from "../hibernation/session_record.ts";
 import { ServerError } from "../http/errors.ts";
 import { HIBERNATION_LIFE_MS, MAX_SESSION_WAITING } from "../limits.ts";
 import { IdleTimer } from "./idle_timer.ts";
@@ -30,17 +31,24 @@ export interface SessionLifeOptions {
    */
   readonly isPaused?: boolean | undefined;
   /**
+   * False if the state in which it hibernates has its files alone.
+   *
+   * @default true
+   */
+  readonly hasMemory?: boolean | undefined;
+  /**
    * End of its last use.
    *
    * @default now
    */
   readonly usedAt?: Date | undefined;
   /**
-   * True if it pauses at the end of {@linkcode SessionLife.endAfter}, instead of ending.
+   * True if it pauses at the end of {@linkcode SessionLife.endAfter}, instead of ending; `files` if it then keeps its
+   * files alone.
    *
    * @default false
    */
-  readonly pausesAtEnd?: boolean | undefined;
+  readonly pausesAtEnd?: PausesAtEnd | undefined;
   /** Milliseconds without use after which it ends; `Infinity` disables it. */
   readonly idleMs: number;
   /**
@@ -69,6 +77,7 @@ export class SessionLife implements AsyncDisposable {
   #expiresAt: Date | undefined;
   #wasUsed = false;
   #isPaused: boolean;
+  #hasMemory: boolean;
   /** True if its time was over while it was used, and it pauses when it is unused. */
   #pauseIsDue = false;
   #whenUnused: PromiseWithResolvers<void> | undefined;
@@ -76,9 +85,10 @@ export class SessionLife implements AsyncDisposable {
 
   /** @param describe returns the record of the session, with which it is saved */
   constructor(options: SessionLifeOptions, describe: HibernationParts["describe"]) {
-    const { owner, start, hibernation, isPaused = false, idleMs, usedAt, onError, onChange } = options;
+    const { owner, start, hibernation, idleMs, usedAt, onError, onChange } = options;
     this.#options = options;
-    this.#isPaused = isPaused;
+    this.#isPaused = options.isPaused ?? false;
+    this.#hasMemory = options.hasMemory ?? true;
     this.#interpreter = new SessionInterpreter(
       start,
       hibernation && {
@@ -121,6 +131,11 @@ export class SessionLife implements AsyncDisposable {
     return this.#isPaused;
   }
 
+  /** False while it hibernates with its files alone. It has a fresh interpreter when it wakes. */
+  get hasMemory(): boolean {
+    return this.#hasMemory;
+  }
+
   /** True while it leaves its interpreter. */
   get isLeaving(): boolean {
     return this.#interpreter.isLeaving;
@@ -160,13 +175,13 @@ export class SessionLife implements AsyncDisposable {
   }
 
   /**
-   * Hibernates until it is resumed, and no longer ends at its time.
+   * Hibernates until it is resumed, and no longer ends at its time. Without `memory`, it keeps its files alone.
    *
    * @throws {ServerError} `conflict` if it is used or paused, or has what no checkpoint has; `busy` without room.
    */
-  async pause(): Promise<void> {
+  async pause({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<void> {
     if (this.#isPaused) throw new ServerError("conflict", "The session is paused already");
-    const isHibernating = await this.#interpreter.hibernate();
+    const isHibernating = memory ? await this.#interpreter.hibernate() : await this.#forgetAndHibernate();
     if (!isHibernating || this.#idle.users > 0) { // a request may have woken it
       throw this.#interpreter.refusal ?? new ServerError("conflict", "The session is in use");
     }
@@ -230,7 +245,9 @@ export class SessionLife implements AsyncDisposable {
     }
     const use = this.#idle.use();
     try {
-      return await work(await this.#interpreter.session());
+      const session = await this.#interpreter.session();
+      this.#hasMemory = true;
+      return await work(session);
     } finally {
       use[Symbol.dispose]();
       this.#wasUsed = true;
@@ -258,6 +275,17 @@ export class SessionLife implements AsyncDisposable {
     if (this.#pauseIsDue) this.#whenExpired();
   }
 
+  /** Hibernates with its files alone. Returns false if it cannot. */
+  async #forgetAndHibernate(): Promise<boolean> {
+    await this.use(() => Promise.resolve()); // it may hibernate with its memory
+    this.#isPaused = true; // a request that came now would find a fresh interpreter
+    this.#hasMemory = false; // its record is saved with its state
+    const isHibernating = await this.#interpreter.hibernate({ memory: false });
+    this.#isPaused = isHibernating;
+    this.#hasMemory = !isHibernating;
+    return isHibernating;
+  }
+
   /** Hibernates after the first part of its idle time, and ends after all of it. */
   async #whenIdle(): Promise<void> {
     const { idleMs } = this.#options;
@@ -273,7 +301,7 @@ export class SessionLife implements AsyncDisposable {
   /** Ends it, or pauses it when it is unused. */
   #whenExpired(): void {
     const { pausesAtEnd, onError } = this.#options;
-    this.#pauseIsDue = pausesAtEnd === true && this.#idle.users > 0;
+    this.#pauseIsDue = Boolean(pausesAtEnd) && this.#idle.users > 0;
     if (this.#pauseIsDue) return;
     void (pausesAtEnd ? this.#pauseAtEnd() : this[Symbol.asyncDispose]()).catch(onError);
   }
@@ -281,7 +309,7 @@ export class SessionLife implements AsyncDisposable {
   async #pauseAtEnd(): Promise<void> {
     const { unusedMs, expiresAt } = this;
     try {
-      await this.pause();
+      await this.pause({ memory: this.#options.pausesAtEnd !== "files" });
     } catch {
       if (this.#expiresAt !== expiresAt) return; // it has more time, or is paused
       const wasUsed = this.#idle.users > 0 || this.unusedMs < unusedMs;

@@ -11,6 +11,7 @@ import type { RecoveryMemory } from "../checkpoints/recovery_memory.ts";
 import { CheckpointTransfers, type ForkCopyOptions } from "../checkpoints/transfers.ts";
 import type { HibernationStore } from "../hibernation/hibernation_store.ts";
 import type { LeasedInterpreter } from "../hibernation/session_interpreter.ts";
+import type { PausesAtEnd } from "../hibernation/session_record.ts";
 import type { SavedSession } from "../hibernation/state_directory.ts";
 import { HIBERNATE_AFTER_MS, IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS, SUSPEND_MS } from "../limits.ts";
 import { type Attachment, LiveSession, type LiveSessionOptions } from "./live_session.ts";
@@ -110,11 +111,11 @@ export interface OpenOptions
    */
   endsWithServer?: boolean | undefined;
   /**
-   * True if it pauses when its `ttlMs` are over, instead of ending.
+   * True if it pauses when its `ttlMs` are over, instead of ending; `files` if it then keeps its files alone.
    *
    * @default false
    */
-  pausesAtEnd?: boolean | undefined;
+  pausesAtEnd?: PausesAtEnd | undefined;
   /**
    * True if other servers over the same pool find the session by its id, where the pool can do that.
    *

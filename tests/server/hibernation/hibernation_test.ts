@@ -163,6 +163,52 @@ Deno.test("LiveSession.pause() keeps the state until resume(), and refuses reque
   assertEquals([pool.alive, session.life.isPaused, await valueOf(session)], [1, false, "3"]);
 });
 
+Deno.test("LiveSession.pause({ memory: false }) keeps the files alone, also of a session that hibernates", async () => {
+  const store = new HibernationStore();
+  await using sessions = service({ store });
+  const session = await sessions.create({ owner: "", signal });
+  for (const hibernates of [false, true]) {
+    await session.exec("2");
+    if (hibernates) await session.life.hibernate();
+    const pausing = session.life.pause({ memory: false });
+    await pausing;
+    assertEquals([session.life.isPaused, session.life.hasMemory], [true, false]);
+    assertEquals([session.describe().isPaused, session.describe().hasMemory], [true, false]);
+    await session.life.resume();
+    assertEquals([session.life.hasMemory, session.describe().hasMemory], [true, undefined]);
+    assertEquals(await valueOf(session), "1");
+    await session.exec("-1");
+  }
+});
+
+Deno.test("a session that is used or finds no room is not paused without its memory, which it keeps", async () => {
+  const running = Promise.withResolvers<ExecResult>();
+  const pool = new BranchingFakePool((code, globals, options) =>
+    code === "wait" ? running.promise : count(code, globals, options)
+  );
+  const store = new HibernationStore({ bytes: 1 });
+  await using sessions = service({ pool, store });
+  const session = await sessions.create({ owner: "", signal });
+  await session.exec("2");
+  const waiting = session.exec("wait");
+  const inUse = await assertRejects(() => session.life.pause({ memory: false }), ServerError);
+  running.resolve(ok());
+  await waiting;
+  const noRoom = await assertRejects(() => session.life.pause({ memory: false }), ServerError);
+  assertEquals([inUse.code, noRoom.code], ["conflict", "too_large"]);
+  assertEquals([session.life.isPaused, session.life.hasMemory], [false, true]);
+  assertEquals(await valueOf(session), "3");
+});
+
+Deno.test("a session with pausesAtEnd 'files' pauses without its memory", async () => {
+  await using sessions = service();
+  const session = await sessions.create({ owner: "", ttlMs: 20, pausesAtEnd: "files", signal });
+  await session.exec("2");
+  await until(() => session.life.isPaused);
+  await session.life.resume();
+  assertEquals(await valueOf(session), "1");
+});
+
 Deno.test("a session with pausesAtEnd pauses when its time is over and it is unused", async () => {
   const running = Promise.withResolvers<ExecResult>();
   const pool = new BranchingFakePool((code, globals, options) =>

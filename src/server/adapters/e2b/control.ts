@@ -11,7 +11,7 @@ import { type Page, pageOf, pageQuery } from "./pages.ts";
 import { connectionBody, infoBody, metricBody, stateOf } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 import type { E2bSnapshots } from "./snapshots.ts";
-import { DEFAULT_TIMEOUT, extend, NO_COPIES, NO_PAUSE, requirePause, timeout, toTtl } from "./states.ts";
+import { DEFAULT_TIMEOUT, extend, NO_COPIES, NO_PAUSE, timeout, toTtl } from "./states.ts";
 
 const [MAX_VARIABLES, MAX_VARIABLE_CHARACTERS] = [256, 64 * 1024];
 
@@ -36,7 +36,10 @@ export const createSandboxRequest = z.object({
   autoResume: z.object({ enabled: z.boolean() }).nullish(),
   volumeMounts: z.array(z.unknown()).nullish(),
   iam: z.unknown().optional(),
-});
+}).refine(
+  ({ autoPauseMemory, autoResume }) => autoPauseMemory !== false || !autoResume?.enabled,
+  "autoResume must not be enabled when autoPauseMemory is false: without memory, a sandbox is only resumed by a request",
+);
 
 /** Body of `/sandboxes/{id}/timeout`. */
 export const timeoutRequest = z.object({ timeout });
@@ -71,7 +74,8 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
   const app = new Hono<AppEnv>();
   app.on("POST", ["/sandboxes", "/v2/sandboxes"], async (c) => {
     const { templateID, timeout, metadata, envVars, ...rest } = await readCodeBody(c, createSandboxRequest);
-    if (rest.autoPause) requirePause(sandboxes, rest.autoPauseMemory);
+    const { autoPause, autoPauseMemory, autoResume } = rest;
+    if (autoPause && !sandboxes.canPause) throw new NotImplementedError(NO_PAUSE);
     if (rest.volumeMounts?.length) throw new NotImplementedError("Paddock has no volumes");
     if (rest.iam) throw new NotImplementedError("Paddock issues no workload tokens");
     const sandbox = await sandboxes.create({
@@ -80,8 +84,8 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
       ttlMs: toTtl(timeout),
       metadata: metadata ?? {},
       envVars: envVars ?? {},
-      pausesAtEnd: rest.autoPause ?? false,
-      resumesOnUse: rest.autoResume?.enabled ?? false,
+      pausesAtEnd: autoPause && autoPauseMemory === false ? "files" : autoPause ?? false,
+      resumesOnUse: autoResume?.enabled ?? false,
       from: snapshots?.find(c.get("owner"), templateID),
       signal: c.get("signal"),
     });

@@ -85,6 +85,11 @@ export class HomeSession {
   /** Resets the interpreter. */
   async reset(signal: AbortSignal): Promise<void> {
     await this.session.reset({ signal });
+    this.beginAnew();
+  }
+
+  /** Makes the home directory and sets the variables before the next program, as the interpreter is a fresh one then. */
+  beginAnew(): void {
     this.#isPrepared = false;
   }
 

@@ -4,6 +4,7 @@ import type { Checkpoint } from "../../../sandbox/exec.ts";
 import type { AppContext } from "../../http/context.ts";
 import { SANDBOX_HOST } from "../../http/access.ts";
 import { ServerError } from "../../http/errors.ts";
+import type { PausesAtEnd } from "../../hibernation/session_record.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
 import { SandboxGoneError } from "./errors.ts";
@@ -27,10 +28,18 @@ export type SandboxSettings = Omit<z.output<typeof stateSchema>, "system">;
 export interface CreateSandboxOptions extends SandboxSettings {
   readonly owner: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** True if it pauses at the end of its time, in place of ending. */
-  readonly pausesAtEnd: boolean;
+  /** True if it pauses at the end of its time, in place of ending; `files` if it then keeps its files alone. */
+  readonly pausesAtEnd: PausesAtEnd;
   /** State that it starts with. */
   readonly from?: Checkpoint | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Options of {@linkcode E2bSandboxes.resume}. */
+export interface ResumeOptions {
+  readonly ttlMs: number;
+  /** False to give it a fresh interpreter with its files. */
+  readonly memory: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -103,6 +112,21 @@ export class E2bSandboxes {
     });
   }
 
+  /**
+   * Resumes a sandbox.
+   *
+   * @throws {ServerError} `busy` or `timeout` if no session becomes free, after which it is still paused.
+   */
+  async resume({ home, session }: E2bSandbox, { ttlMs, memory, signal }: ResumeOptions): Promise<void> {
+    const { life } = session;
+    const hasMemory = memory && life.hasMemory;
+    if (!hasMemory) home.beginAnew(); // before a request finds it running
+    const forgets = life.hasMemory && !memory;
+    await life.resume();
+    life.endAfter(ttlMs);
+    if (forgets) await this.#sessions.transfers.forget(session, signal);
+  }
+
   /** True if sandboxes can be paused. */
   get canPause(): boolean {
     return this.#sessions.canHibernate;
@@ -148,7 +172,8 @@ export class E2bSandboxes {
     const id = c.req.header("e2b-sandbox-id") ?? SANDBOX_HOST.exec(c.req.header("host") ?? "")?.[1];
     if (id === undefined) return undefined;
     const sandbox = this.find(id.toLowerCase(), c.get("owner"));
-    if (sandbox?.session.life.isPaused && sandbox.settings.resumesOnUse) {
+    const { isPaused, hasMemory } = sandbox?.session.life ?? {};
+    if (sandbox && isPaused && hasMemory && sandbox.settings.resumesOnUse) {
       sandbox.session.life.endPause();
       sandbox.session.life.endAfter(sandbox.settings.ttlMs);
     }

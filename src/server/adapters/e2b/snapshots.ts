@@ -3,12 +3,12 @@ import * as z from "zod";
 import type { Checkpoint } from "../../../sandbox/exec.ts";
 import type { CheckpointService } from "../../checkpoints/checkpoint_service.ts";
 import type { StoredCheckpoint } from "../../checkpoints/checkpoint_store.ts";
+import type { CaptureStateOptions } from "../../checkpoints/transfers.ts";
 import type { AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
 import { readCodeBody } from "./errors.ts";
 import { pageOf, pageQuery } from "./pages.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
-import { requireMemory } from "./states.ts";
 
 /** Id of a snapshot: the SHA-256 of its contents. */
 const SNAPSHOT_ID = /^[0-9a-f]{64}$/;
@@ -53,10 +53,10 @@ export class E2bSnapshots {
    */
   async create(
     { id: sandboxId, session }: E2bSandbox,
-    { name, signal }: { name?: string | undefined; signal: AbortSignal },
+    { name, ...options }: CaptureStateOptions & { name?: string | undefined },
   ): Promise<Snapshot> {
     const { owner } = session;
-    const stored = await this.#checkpoints.create(session, signal);
+    const stored = await this.#checkpoints.create(session, options);
     const all = this.#originsOf(owner);
     const tagged = name === undefined ? all.get(stored.id)?.name : toTagged(name);
     for (const [id, origin] of all) if (origin.name === tagged) all.set(id, { ...origin, name: undefined });
@@ -115,8 +115,11 @@ export function snapshotRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots)
   app.post("/sandboxes/:id/snapshots", async (c) => {
     const sandbox = sandboxes.ofPath(c);
     const { name, memory } = await readCodeBody(c, snapshotRequest);
-    requireMemory(memory);
-    const snapshot = await snapshots.create(sandbox, { name: name ?? undefined, signal: c.get("signal") });
+    const snapshot = await snapshots.create(sandbox, {
+      name: name ?? undefined,
+      memory: memory ?? undefined,
+      signal: c.get("signal"),
+    });
     return c.json(snapshotBody(snapshot), 201);
   });
   app.get("/snapshots", (c) => {

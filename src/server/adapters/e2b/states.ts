@@ -2,11 +2,11 @@ import { Hono } from "hono";
 import * as z from "zod";
 import { abortable, Deadline } from "../../../async/abort.ts";
 import { MAX_TTL_SECONDS } from "../../../wire/limits.ts";
-import type { AppEnv } from "../../http/context.ts";
+import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
-import { NotImplementedError, readCodeBody } from "./errors.ts";
+import { readCodeBody } from "./errors.ts";
 import { connectionBody } from "./sandbox_bodies.ts";
-import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
+import type { E2bSandbox, E2bSandboxes, ResumeOptions } from "./sandboxes.ts";
 
 /** Seconds of life of a sandbox whose request states none. */
 export const DEFAULT_TIMEOUT = 15;
@@ -37,7 +37,7 @@ export function stateRoutes(sandboxes: E2bSandboxes, { canCopy }: { canCopy: boo
     const sandbox = sandboxes.ofPath(c);
     const { timeout, memory } = await readCodeBody(c, connectRequest);
     const { isPaused } = sandbox.session.life;
-    if (isPaused) await resume(sandbox, { timeout, memory });
+    if (isPaused) await sandboxes.resume(sandbox, resumption(c, { timeout, memory }));
     else extend(sandbox, timeout ?? 0);
     return c.json(connectionBody(c, sandbox), isPaused ? 201 : 200);
   });
@@ -50,15 +50,15 @@ function addPauseRoutes(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
   app.post("/sandboxes/:id/pause", async (c) => {
     const sandbox = sandboxes.ofPath(c);
     const { memory } = await readCodeBody(c, pauseRequest);
-    requirePause(sandboxes, memory);
-    await pause(sandbox, { waitMs: sandboxes.pauseWaitMs, signal: c.get("signal") });
+    const options = { waitMs: sandboxes.pauseWaitMs, memory: memory ?? true, signal: c.get("signal") };
+    await pause(sandbox, options);
     return c.body(null, 204);
   });
   app.post("/sandboxes/:id/resume", async (c) => {
     const sandbox = sandboxes.ofPath(c);
     const request = await readCodeBody(c, connectRequest);
     if (!sandbox.session.life.isPaused) throw new ServerError("conflict", "The sandbox is running already");
-    await resume(sandbox, request);
+    await sandboxes.resume(sandbox, resumption(c, request));
     return c.json(connectionBody(c, sandbox), 201);
   });
 }
@@ -77,16 +77,10 @@ function addForkRoute(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
   });
 }
 
-/** Throws if the server cannot keep the state of a sandbox in the way that a request states. */
-export function requirePause(sandboxes: E2bSandboxes, memory: boolean | null | undefined): void {
-  if (!sandboxes.canPause) throw new NotImplementedError(NO_PAUSE);
-  requireMemory(memory);
-}
-
-/** Throws if a request wants a state without memory. */
-export function requireMemory(memory: boolean | null | undefined): void {
-  if (memory !== false) return;
-  throw new NotImplementedError("Paddock keeps the memory of sandboxes with their files: set memory to true");
+/** Returns the options with which a request resumes a sandbox. */
+function resumption(c: AppContext, { timeout, memory }: z.output<typeof connectRequest>): ResumeOptions {
+  const ttlMs = toTtl(timeout ?? DEFAULT_TIMEOUT);
+  return { ttlMs, memory: memory ?? true, signal: c.get("signal") };
 }
 
 /**
@@ -98,7 +92,7 @@ export function requireMemory(memory: boolean | null | undefined): void {
  */
 async function pause(
   { home, session }: E2bSandbox,
-  { waitMs, signal }: { waitMs: number; signal: AbortSignal },
+  { waitMs, memory, signal }: { waitMs: number; memory: boolean; signal: AbortSignal },
 ): Promise<void> {
   using deadline = new Deadline(waitMs, { signal: AbortSignal.any([signal, session.life.endSignal]) });
   // when the time is up, the session itself states that it is in use
@@ -106,21 +100,11 @@ async function pause(
   if (session.ended) throw new ServerError("not_found", "The sandbox has ended");
   if (session.life.isPaused) throw new ServerError("conflict", "The sandbox is paused already");
   try {
-    await session.life.pause();
+    await session.life.pause({ memory });
   } catch (cause) {
     if (!(cause instanceof ServerError) || cause.code !== "conflict") throw cause;
     throw new ServerError("unavailable", `Cannot pause sandbox: ${cause.message}`, { cause });
   }
-}
-
-/** Resumes a sandbox for so many seconds. */
-async function resume(
-  { session }: E2bSandbox,
-  { timeout, memory }: z.output<typeof connectRequest>,
-): Promise<void> {
-  requireMemory(memory);
-  await session.life.resume();
-  session.life.endAfter(toTtl(timeout ?? DEFAULT_TIMEOUT));
 }
 
 /** Lets a sandbox live at least that many seconds from now. */

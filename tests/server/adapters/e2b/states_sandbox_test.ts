@@ -49,6 +49,33 @@ Deno.test("pause, fork and snapshots of E2B's sandboxes keep variables, files an
   }, { maxSessions: 4, hibernation });
 });
 
+Deno.test("without memory, E2B's sandboxes keep their files and get a fresh interpreter", async () => {
+  const hibernation = { store: new HibernationStore(), afterMs: 3_600_000 };
+  await withPython(async (server) => {
+    const id = await create(server, { envVars: { WHO: "ada" } });
+    const post = async (path: string, body: object) =>
+      (await server.send("POST", `/sandboxes/${id}/${path}`, body)).status;
+    const look = "'it' in globals(), open('kept').read(), os.environ['WHO'], os.getcwd()";
+    const fresh = "(False, 'x', 'ada', '/home/user')";
+    await run(server, id, `import os; os.mkdir('/tmp/d'); ${START}\nos.chdir('/tmp/d')`);
+    assertEquals([await post("pause", { memory: false }), await post("connect", { timeout: 600 })], [
+      204,
+      201,
+    ]);
+    assertEquals(await run(server, id, `import os; ${look}`), fresh);
+    await run(server, id, "it = 1; os.chdir('/tmp/d')");
+    assertEquals([await post("pause", {}), await post("resume", { memory: false })], [204, 201]);
+    assertEquals(await run(server, id, `import os; ${look}`), fresh);
+    await run(server, id, "it = 2; os.chdir('/tmp/d')");
+    const { body: { snapshotID } } = await server.send("POST", `/sandboxes/${id}/snapshots`, {
+      memory: false,
+    });
+    const later = await create(server, { templateID: snapshotID, envVars: { WHO: "ada" } });
+    assertEquals(await run(server, later, `import os; ${look}`), fresh);
+    assertEquals(await run(server, id, "it, os.getcwd()"), "(2, '/tmp/d')");
+  }, { maxSessions: 4, hibernation });
+});
+
 Deno.test("snapshots of E2B have names and sandboxes, and are listed in pages", async () => {
   await withPython(async (server) => {
     const id = await create(server);
