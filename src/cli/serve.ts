@@ -25,7 +25,7 @@ import {
   reportSuspended,
 } from "./serve/hibernation.ts";
 import { listenError, logError, waitForAbort } from "./serve/listening.ts";
-import { openRollouts, openRuns, type RolloutFlags } from "./serve/rollouts.ts";
+import { openRollouts, openRuns, type ServeRolloutFlags } from "./serve/rollouts.ts";
 import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import { ENV_KINDS } from "../wire/v1_envs.ts";
@@ -39,7 +39,7 @@ import {
   type SandboxFlags,
 } from "./sandbox_options.ts";
 
-interface ServeFlags extends SandboxFlags, TokenFlags, RolloutFlags, ClusterFlags, HibernationFlags {
+interface ServeFlags extends SandboxFlags, TokenFlags, ServeRolloutFlags, ClusterFlags, HibernationFlags {
   port: number;
   host: string;
   trustedProxy?: string[];

@@ -166,7 +166,7 @@ export const CALL_ERROR_CODES = [
 ] as const;
 
 /** A reply to a call. `started`, `output`, `display`, `tool` and `toolEnd` come before the last one. */
-export const replySchema = z.discriminatedUnion("kind", [
+export const callReplySchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("opened"),
     session: z.string().regex(SESSION_ID),
@@ -196,4 +196,4 @@ export const replySchema = z.discriminatedUnion("kind", [
   }),
 ]);
 /** A reply to a call. */
-export type Reply = z.output<typeof replySchema>;
+export type CallReply = z.output<typeof callReplySchema>;

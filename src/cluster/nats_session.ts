@@ -32,7 +32,7 @@ import { CallEvents, type FollowedOptions } from "./call_events.ts";
 import { type Answer, type Caller, type CallOptions, type Request, unexpected } from "./caller.ts";
 import type { NodeHome } from "./nodes_bucket.ts";
 import { SessionMoves, type SessionMovesOptions } from "./session_moves.ts";
-import type { SharedSessions } from "./shared_sessions.ts";
+import type { SharedSessionsBucket } from "./shared_sessions.ts";
 
 /** Options of {@linkcode NatsSession}. */
 export interface NatsSessionOptions {
@@ -173,7 +173,7 @@ export class NatsSession implements BranchingSession {
   }
 
   /** Lets other callers find the session. See {@linkcode SessionMoves.share}. */
-  async share(sessions: SharedSessions, settings: unknown): Promise<string> {
+  async share(sessions: SharedSessionsBucket, settings: unknown): Promise<string> {
     return await this.#moves.share(sessions, settings);
   }
 

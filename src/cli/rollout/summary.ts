@@ -213,7 +213,7 @@ const COLUMNS: readonly { readonly name: string; readonly isWord?: true }[] = [
 ];
 
 /** Table of the episodes of a short run, one line each. */
-export class EpisodeTable {
+export class SummaryTable {
   readonly #rows: string[][] = [];
   #episodes = 0;
 

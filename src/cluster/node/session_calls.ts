@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 import { readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
-import { partAt, toExecOptions, toResultReply } from "../call_codec.ts";
+import { fromExecCall, partAt, toResultReply } from "../call_codec.ts";
 import type { CallOf } from "../calls.ts";
 import type { NodeCall } from "./node_call.ts";
 import type { NodeSession } from "./node_session.ts";
@@ -53,7 +53,7 @@ async function exec(
 ): Promise<void> {
   const { follows = [], tools = [] } = call;
   const result = await session.lease.session.exec(call.code, {
-    ...toExecOptions(call, parts),
+    ...fromExecCall(call, parts),
     ...(call.last && rewinds && { then: "rewind" }),
     signal: run.signal,
     tools: run.toHostTools(tools),

@@ -79,7 +79,7 @@ export class TauBenchEnv implements ToolUserEnv {
   #episode: Episode | undefined;
   #disposed = false;
   /** Pending end of an episode, which uses the session exclusively. */
-  #ending: Promise<EpisodeEnd> | undefined;
+  #ending: Promise<DomainEpisodeEnd> | undefined;
 
   private constructor(
     options: TauBenchEnvOptions,
@@ -245,7 +245,7 @@ export class TauBenchEnv implements ToolUserEnv {
     return observation;
   }
 
-  async #end(episode: Episode): Promise<EpisodeEnd> {
+  async #end(episode: Episode): Promise<DomainEpisodeEnd> {
     const { domain, split } = this.#options;
     const { index, task } = episode;
     const changes = episode.changes = await this.#changes(episode);
@@ -295,7 +295,7 @@ function taskInfo({ user_id, instruction, actions, outputs }: DomainTask): Recor
 }
 
 /** End state of an episode. */
-export interface EpisodeEnd {
+export interface DomainEpisodeEnd {
   readonly task: DomainTask;
   readonly expected: ExpectedEnd;
   /** Changes of the episode's data, as a text to compare. */
@@ -310,7 +310,7 @@ export interface EpisodeReward extends RewardInfo {
 }
 
 /** Returns reward 1 if the data are as expected and all outputs were given to the user, else 0. */
-export function rewardOf({ task, expected: truth, changes, outputs }: EpisodeEnd): EpisodeReward {
+export function rewardOf({ task, expected: truth, changes, outputs }: DomainEpisodeEnd): EpisodeReward {
   const database = changes === truth.changes ? 1 : 0;
   const hasOutputs = task.outputs.length > 0;
   const allOutputs = task.outputs.every((output) => outputs[output] === true) ? 1 : 0;

@@ -9,7 +9,7 @@ import type { SignalSource } from "./python/signals.ts";
 import { GuestCheckpoint } from "./checkpoint/guest_checkpoint.ts";
 import type { MonotonicClock } from "./checkpoint/monotonic_clock.ts";
 import { Rewind } from "./rewind.ts";
-import { SessionFiles } from "./session_files.ts";
+import { HomeFiles } from "./home_files.ts";
 import type { Shell, ShellParts, ShellRequest } from "./shell/shell.ts";
 import type { ProgramRequest, ProgramResult } from "./shell/programs.ts";
 import type { Route } from "./shell/terminal.ts";
@@ -22,7 +22,7 @@ const decoder = new TextDecoder();
 /** Handles the frames of one session, one after the other, until it is closed or the interpreter fails. */
 export class GuestSession {
   readonly #parts: SessionParts;
-  readonly #files: SessionFiles;
+  readonly #files: HomeFiles;
   readonly #bootId: BootId;
   readonly #snapshot: Rewind;
   readonly #shell: Shell | undefined;
@@ -36,7 +36,7 @@ export class GuestSession {
     if (this.#shell) this.#attachCommands(this.#shell.commands);
     this.#bootId = new BootId(parts.python.fs); // last, as checkpoints name earlier nodes by their numbers
     this.#snapshot = new Rewind(parts);
-    this.#files = new SessionFiles(parts.python.fs, parts.home);
+    this.#files = new HomeFiles(parts.python.fs, parts.home);
     this.#files.openStandard();
     this.#checkpoint = new GuestCheckpoint({ ...parts, rewind: this.#snapshot, shell: this.#shell });
   }

@@ -3,7 +3,7 @@ import { defineGlobals, removeWasmConstructors, savedGlobals } from "./realm.ts"
 import createModule from "pyodide/pyodide.asm.mjs";
 import { encodeLost, FrameKind, HOME } from "../protocol.ts";
 import {
-  buildPlainImage,
+  buildPlainHeap,
   type BuiltImage,
   compileFiles,
   extendImage,
@@ -108,7 +108,7 @@ try {
     home: start.home ?? HOME,
   };
   const { plan, image, extension, compile } = start;
-  if (plan) sendImage(await buildPlainImage(assets, plan));
+  if (plan) sendImage(await buildPlainHeap(assets, plan));
   else if (image && compile) await sendByteCode(assets, image, compile);
   else if (image && extension) sendImage(await extendImage(assets, image, extension));
   else if (image) await serve(assets, image);

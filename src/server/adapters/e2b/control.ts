@@ -7,7 +7,7 @@ import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
 import { METHODS } from "../../http/request_limits.ts";
 import { NotImplementedError, readCodeBody } from "./errors.ts";
-import { type Page, pageOf, pageQuery } from "./pages.ts";
+import { type ListPage, pageOf, pageQuery } from "./pages.ts";
 import { connectionBody, infoBody, metricBody, stateOf } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 import type { E2bSnapshots } from "./snapshots.ts";
@@ -133,7 +133,7 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
   }
   return app;
 
-  function list(c: AppContext, defaultStates: readonly string[]): Page<E2bSandbox> {
+  function list(c: AppContext, defaultStates: readonly string[]): ListPage<E2bSandbox> {
     const parsed = listQuery.safeParse(c.req.query());
     if (!parsed.success) throw new ServerError("malformed", "The query is invalid");
     const { metadata, state, template, startedAfter, ...query } = parsed.data;

@@ -16,7 +16,7 @@ export interface PageKey {
 }
 
 /** A part of a list. */
-export interface Page<T> {
+export interface ListPage<T> {
   readonly items: readonly T[];
   /** Headers of its response, with the token of the next page if there is one. */
   readonly headers: Record<string, string>;
@@ -27,7 +27,7 @@ export function pageOf<T>(
   oldestFirst: readonly T[],
   query: z.output<typeof pageQuery>,
   keyOf: (item: T) => PageKey,
-): Page<T> {
+): ListPage<T> {
   const { order, nextToken, limit } = query;
   const all = order === "asc" ? oldestFirst : oldestFirst.toReversed();
   const start = nextToken === undefined ? 0 : startOf(all.map(keyOf), { nextToken, order });

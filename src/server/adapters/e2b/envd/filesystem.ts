@@ -21,10 +21,10 @@ const USER = "user";
 const TYPES = { file: FileType.FILE, directory: FileType.DIRECTORY, other: FileType.UNSPECIFIED } as const;
 const MAX_DATE_MS = Date.parse("9999-12-31T23:59:59Z");
 /** Milliseconds between two signs of life of a stream. */
-export const KEEP_ALIVE_MS = 50_000;
+export const STREAM_KEEP_ALIVE_MS = 50_000;
 
 /** A call of a client: its sandbox, and its memory for data that waits. */
-export interface Call {
+export interface EnvdCall {
   readonly sandbox: E2bSandbox;
   readonly memory: Account;
 }
@@ -95,7 +95,7 @@ async function* watch(sandbox: E2bSandbox, { signal, includeEntry, ...options }:
   yield create(WatchDirResponseSchema, { event: { case: "start", value: {} } });
   const ended = AbortSignal.any([signal, sandbox.session.life.endSignal]);
   while (!ended.aborted) {
-    const isChanged = await watcher.wait(AbortSignal.any([ended, AbortSignal.timeout(KEEP_ALIVE_MS)]));
+    const isChanged = await watcher.wait(AbortSignal.any([ended, AbortSignal.timeout(STREAM_KEEP_ALIVE_MS)]));
     if (ended.aborted) break;
     if (!isChanged) yield create(WatchDirResponseSchema, { event: { case: "keepalive", value: {} } });
     const changes = await watcher.take().catch((error) => Promise.reject(toConnectError(error)));

@@ -17,14 +17,14 @@ import { SandboxGoneError } from "../errors.ts";
 import type { E2bSandbox, E2bSandboxes } from "../sandboxes.ts";
 import { toConnectError } from "./connect_error.ts";
 import { Filesystem } from "./filesystem_pb.ts";
-import { type Call, filesystemService } from "./filesystem.ts";
+import { type EnvdCall, filesystemService } from "./filesystem.ts";
 import { Process } from "./process_pb.ts";
 import { processService } from "./process.ts";
 
 /** Bytes of one message of a client. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
-const callKey = createContextKey<Call | undefined>(undefined);
+const callKey = createContextKey<EnvdCall | undefined>(undefined);
 
 /** Serves the services `filesystem` and `process` of E2B's agent by the Connect protocol. */
 export function rpcRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
@@ -63,7 +63,7 @@ export function rpcRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
   return app;
 }
 
-function callOf(call: Call | undefined): Call {
+function callOf(call: EnvdCall | undefined): EnvdCall {
   if (call) return call;
   throw new ConnectError("the call has no sandbox", Code.Internal);
 }
