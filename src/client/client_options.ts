@@ -2,7 +2,8 @@ import type * as z from "zod";
 import type { AdvantagesOptions } from "../rollout/advantages.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { Checkpoint, HostToolContext } from "../sandbox/exec.ts";
+import type { Checkpoint } from "../sandbox/exec.ts";
+import type { HostToolContext } from "../sandbox/host_tool.ts";
 
 /** Sends a request, as the global `fetch` does. */
 export type Fetch = (request: Request) => Response | Promise<Response>;

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { errorMessage } from "../errors.ts";
-import type { ExecOptions, HostTool } from "../sandbox/exec.ts";
+import type { ExecOptions } from "../sandbox/exec.ts";
+import type { HostTool } from "../sandbox/host_tool.ts";
 import type { CallReply } from "./calls.ts";
 import type { SendControl } from "./caller.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { parseUntrustedJson } from "../../json.ts";
-import type { HostTool, HostToolContext } from "../../sandbox/exec.ts";
+import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
 import { STREAM_QUEUE_BYTES } from "../../server/limits.ts";
 import type { Call, CallOf, CallReply, Control } from "../calls.ts";
 import { encodeMessage } from "../nats/message.ts";
