@@ -1,11 +1,10 @@
-import { requireTimeout } from "../async/abort.ts";
+import { Deadline, requireTimeout } from "../async/abort.ts";
 import { attributeErrors, SandboxError } from "../errors.ts";
 import { checkpointSession } from "../envs/branching_env.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import { appendToolMessages, replyOfStep } from "../envs/tool_step.ts";
 import { type EpisodeCheckpoint, type EpisodeCheckpointOptions, seedOfCopy } from "../episode_checkpoint.ts";
 import { messageText } from "../message.ts";
-import { acquireWithin } from "../sandbox/pool.ts";
 import type {
   AcquireOptions,
   ExecResult,
@@ -194,9 +193,17 @@ export class PythonInterpreter implements Transform {
   }
 
   async #acquire({ seed, signal }: Pick<AcquireOptions, "seed" | "signal">): Promise<SessionLease> {
-    const { pool, acquireTimeoutMs: timeoutMs = ACQUIRE_TIMEOUT_MS } = this.#options;
+    const { pool, acquireTimeoutMs = ACQUIRE_TIMEOUT_MS } = this.#options;
+    using deadline = new Deadline(acquireTimeoutMs, {
+      signal,
+      reason: () =>
+        new SandboxError(
+          `Cannot acquire session as none was free within ${acquireTimeoutMs} ms: ` +
+            "the pool needs one for each running episode that has run code",
+        ),
+    });
     return await attributeErrors(
-      () => acquireWithin(pool, { timeoutMs, seed, signal }),
+      () => pool.acquire({ seed, signal: deadline.signal }),
       { error: SandboxError, failure: "Cannot acquire session", signal },
     );
   }
