@@ -38,11 +38,14 @@ const INDEX_KEY = "taskIndex";
  * or one that cannot be parsed, counts as text. The chat owns the env and disposes it.
  *
  * @example
- * ```ts ignore
- * await using chat = new ToolUserChat(await TauBenchEnv.open({ domain, split: "test", user }), {
- *   toolCalls: qwen25Calls(),
- * });
- * const observation = await chat.reset(toolUserTask({ name: "tau-bench" }, 0));
+ * ```ts
+ * import { ToolUserChat, type ToolUserEnv, toolUserTask } from "@paddock/paddock/tau-bench";
+ * import { qwen25Calls } from "@paddock/paddock/tools";
+ *
+ * async function startEpisode(env: ToolUserEnv) {
+ *   const chat = new ToolUserChat(env, { toolCalls: qwen25Calls() });
+ *   return { chat, observation: await chat.reset(toolUserTask(env, 0)) };
+ * }
  * ```
  */
 export class ToolUserChat implements BranchingEnv {

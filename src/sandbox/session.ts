@@ -115,11 +115,16 @@ export class Session implements BranchingSession {
    * Runs code in the session's namespace. What the guest code does is reported in the result and never rejects.
    *
    * @example State is kept from one exec to the next
-   * ```ts ignore
+   * ```ts
+   * import { assertEquals } from "@std/assert";
+   * import { loadProfile, Sandbox } from "@paddock/paddock/sandbox";
+   *
+   * await using sandbox = await Sandbox.start({ profile: await loadProfile("python") });
+   * const session = await sandbox.openSession();
    * await session.exec("x = 6");
-   * const result = await session.exec("x * 7", { timeoutMs: 1_000 });
-   * if (result.status === "ok") console.log(result.value); // 42
-   * else if (result.status === "error") console.log(result.error.traceback);
+   * const result = await session.exec("x * 7", { timeoutMs: 2_000 });
+   * if (result.status === "error") throw new Error(result.error.traceback);
+   * assertEquals(result.status === "ok" && result.value, "42");
    * ```
    *
    * @throws {ArgumentTypeError | ArgumentRangeError} if an argument is invalid; nothing has run then.

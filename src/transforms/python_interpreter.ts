@@ -91,14 +91,16 @@ const ACQUIRE_TIMEOUT_MS = 300_000;
  * that runs Python needs its own pool, because it runs before the episode ends.
  *
  * @example
- * ```ts ignore
- * import { ChatEnv, PythonInterpreter, replyAction, SandboxPool, TransformedEnv } from "@paddock/paddock";
+ * ```ts
+ * import { assertStringIncludes } from "@std/assert";
+ * import { ChatEnv, loadProfile, PythonInterpreter, replyAction } from "@paddock/paddock";
+ * import { SandboxPool, TransformedEnv } from "@paddock/paddock";
  *
- * await using pool = await SandboxPool.create();
+ * await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1 });
  * await using env = new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool })]);
  * await env.reset({ id: "1", query: "What is 2 ** 10?" });
- * const step = await env.step(replyAction("```python\nprint(2 ** 10)\n```"));
- * // The last message of step.history.prompt contains the output, 1024.
+ * const { toolResults } = await env.step(replyAction("~~~python\nprint(2 ** 10)\n~~~"));
+ * assertStringIncludes(toolResults[0]?.text ?? "", "1024");
  * ```
  */
 export class PythonInterpreter implements Transform {

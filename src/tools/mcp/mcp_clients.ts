@@ -28,6 +28,9 @@ const START_TIMEOUT_MS = 30_000;
  *
  * @example One server for many envs
  * ```ts ignore
+ * import { MCPToolTransform } from "@paddock/paddock";
+ * import { McpClients } from "@paddock/paddock/tools";
+ *
  * await using clients = new McpClients({
  *   servers: {
  *     files: {
