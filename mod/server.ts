@@ -4,6 +4,7 @@
  * @module
  */
 export type { AccessOptions } from "../src/server/http/access.ts";
+export type { RequestRecord } from "../src/server/http/access_log.ts";
 export type { RequestConnection } from "../src/server/http/context.ts";
 export { HttpServer, type HttpServerOptions } from "../src/server/http/http_server.ts";
 export {

@@ -91,8 +91,17 @@ export interface RemoteRolloutOptions {
   readonly policy: string;
   /** Name of the model, which a policy of chat completions needs. */
   readonly model?: string | undefined;
+  /**
+   * Sampling temperature.
+   *
+   * @default that of the model server
+   */
   readonly temperature?: number | undefined;
-  /** Maximum number of tokens of a reply. */
+  /**
+   * Maximum number of tokens of a reply.
+   *
+   * @default that of the model server
+   */
   readonly maxTokens?: number | undefined;
   readonly tasks: readonly RemoteTask[];
   /**
@@ -107,6 +116,7 @@ export interface RemoteRolloutOptions {
   readonly calls?: string | undefined;
   /** Grader of the server. Without it, episodes have no reward. */
   readonly grader?: string | undefined;
+  /** System message that is put before the query of each task. */
   readonly systemPrompt?: string | undefined;
   /**
    * Maximum number of replies of an episode.
@@ -132,6 +142,7 @@ export interface RemoteRolloutOptions {
    * @default 8
    */
   readonly concurrency?: number | undefined;
+  /** Base seed, from which each episode's own seed is derived. */
   readonly seed?: number | undefined;
   /** Version of the weights, which each turn records. */
   readonly weightVersion?: number | string | undefined;
@@ -153,7 +164,11 @@ export interface RemoteRolloutOptions {
    * @default 16 MiB
    */
   readonly maxWaitingBytes?: number | undefined;
-  /** Method of the advantages, GRPO by default. */
+  /**
+   * Method of the advantages of each group, and its options.
+   *
+   * @default { method: "grpo" }
+   */
   readonly advantages?: Omit<AdvantagesOptions, "groups"> | undefined;
   /**
    * True for rows with tokens, loss masks and log-probabilities in place of trajectories. The server needs a tokenizer.

@@ -15,9 +15,9 @@ export interface HiddenTestsOptions {
   pool: SessionPool;
   /**
    * Pool for the tests. Its profile needs `hostTools` and enough `hostToolCalls` for a test's calls of the
-   * candidate: a test that makes more calls fails. No model code may ever run in it. Without it, the tests
-   * use a second session of `pool`, which then needs two sessions in separate processes and makes two new
-   * interpreters for each grade. That is slower.
+   * candidate: a test that makes more calls fails. No model code may ever run in it.
+   * @default a second session of `pool`, which then needs two sessions in separate processes and makes two new
+   * interpreters for each grade, which is slower
    */
   testPool?: SessionPool | undefined;
   /**

@@ -13,15 +13,35 @@ const MIB = 1024 * 1024;
 
 /** Bounds of any request; an option of the server replaces each. */
 export interface RequestLimits {
-  /** Bytes of a body. */
+  /**
+   * Bytes of a body.
+   *
+   * @default 32 MiB
+   */
   bodyBytes: number;
-  /** Bytes of the headers, names and values together. */
+  /**
+   * Bytes of the headers, names and values together.
+   *
+   * @default 16 KiB
+   */
   headerBytes: number;
-  /** Depth of nested arrays and objects of JSON. */
+  /**
+   * Depth of nested arrays and objects of JSON.
+   *
+   * @default 64
+   */
   depth: number;
-  /** Values of JSON: elements of arrays and members of objects. */
+  /**
+   * Values of JSON: elements of arrays and members of objects.
+   *
+   * @default 100_000
+   */
   values: number;
-  /** Milliseconds until the whole body must have arrived. */
+  /**
+   * Milliseconds until the whole body must have arrived.
+   *
+   * @default 30_000
+   */
   bodyMs: number;
 }
 

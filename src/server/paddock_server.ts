@@ -102,11 +102,19 @@ export interface PaddockServerOptions extends AccessOptions {
   tools?: readonly Tool[] | undefined;
   /** Tokenizer of OpenEnv's chat env, which then replaces its coding env. */
   openEnvTokenizer?: Tokenizer | undefined;
-  /** Policies and envs that the rollouts of clients may use; none by default. */
+  /**
+   * Policies and envs that the rollouts of clients may use.
+   *
+   * @default there are no such rollouts
+   */
   rollouts?: RolloutOffer | undefined;
-  /** Pages of saved episodes at `/runs`; none by default. Every token opens them. */
+  /**
+   * Pages of saved episodes at `/runs`. Every token opens them.
+   *
+   * @default there are no such pages
+   */
   runs?: ViewerOptions | undefined;
-  /** Limits of a request. */
+  /** Limits of a request that differ from the defaults of {@linkcode RequestLimits}. */
   limits?: Partial<RequestLimits> | undefined;
   /**
    * Returns the metrics of the cluster behind the pool, in the text format of Prometheus. `/metrics` has them where it has
@@ -117,7 +125,11 @@ export interface PaddockServerOptions extends AccessOptions {
   formatClusterMetrics?: (() => string) | undefined;
   /** Called after each response, for a log. It must not throw. */
   onRequest?: ((record: RequestRecord) => void) | undefined;
-  /** Called with internal errors, which clients never see. */
+  /**
+   * Called with internal errors, which clients never see.
+   *
+   * @default they are dropped
+   */
   onError?: ((error: unknown) => void) | undefined;
 }
 

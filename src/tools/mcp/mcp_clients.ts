@@ -15,7 +15,10 @@ export interface McpClientsOptions {
    * @default 30_000
    */
   startTimeoutMs?: number | undefined;
-  /** Result of {@linkcode detectLayers} on this host, if the caller has it already. */
+  /**
+   * Result of {@linkcode detectLayers} on this host, if the caller has it already.
+   * @default the layers are detected
+   */
   detected?: readonly LayerReport[] | undefined;
 }
 
