@@ -149,7 +149,7 @@ export const controlSchema = z.discriminatedUnion("op", [
 export type Control = z.output<typeof controlSchema>;
 
 /** Codes of errors of calls. */
-export const CALL_ERROR_CODES = [
+const CALL_ERROR_CODES = [
   "aborted",
   "argument_range",
   "argument_type",

@@ -45,7 +45,7 @@ export function appendToolMessages(step: Step, answered: CallResponses): Step {
  * returned, `before` the number of messages before the step. Tool messages after the reply are skipped, and
  * replies of earlier steps are ignored.
  */
-export function latestReply(history: History, before: number): Message | undefined {
+function latestReply(history: History, before: number): Message | undefined {
   // A policy may return a shortened conversation; its last message is then the new one.
   const start = Math.min(before, history.length - 1);
   return [...history].findLast(({ role }, at) => at >= start && role === "assistant");

@@ -178,7 +178,7 @@ export interface ChosenAction {
  * The action is the first call of a known tool. Without such a call, the whole reply goes to the user. If the
  * arguments of that call are not an object, the text beside the calls goes to the user.
  */
-export function chooseAction(
+function chooseAction(
   { text, calls }: ParsedMessage,
   reply: Message,
   names: ReadonlySet<string>,
@@ -192,7 +192,7 @@ export function chooseAction(
 }
 
 /** Returns the records of the calls that were not run. */
-export function recordOtherCalls(
+function recordOtherCalls(
   { calls }: ParsedMessage,
   executed: number | undefined,
   names: ReadonlySet<string>,

@@ -148,7 +148,7 @@ interface Group {
 }
 
 /** Statistics of the groups of a run. A group is all episodes of one task. */
-export class GroupScores {
+class GroupScores {
   readonly #samples: number;
   readonly #isRight: (reward: number) => boolean;
   readonly #open = new Map<string, Group>();

@@ -60,7 +60,7 @@ export interface TaskRunOptions {
 }
 
 /** A run over the tasks of a file. */
-export class TaskRun {
+class TaskRun {
   readonly #options: TaskRunOptions;
   /** Rows of the finished episodes. */
   readonly table = new SummaryTable();

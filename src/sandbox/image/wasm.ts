@@ -89,7 +89,7 @@ export function encodeSigned(value: number | bigint): number[] {
 }
 
 /** Returns a section as pieces of bytes. */
-export function encodeSection({ id, body }: WasmSection): Uint8Array[] {
+function encodeSection({ id, body }: WasmSection): Uint8Array[] {
   return [new Uint8Array([id]), encodeNumber(body.length), body];
 }
 

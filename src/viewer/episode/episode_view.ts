@@ -87,7 +87,7 @@ export async function readEpisode(run: OpenRun, row: number): Promise<EpisodeVie
 }
 
 /** Reads the bytes of a row, or the first `length` of them. */
-export async function readRowBytes(
+async function readRowBytes(
   { table: { columns }, file }: OpenRun,
   row: number,
   options: { length?: number } = {},
@@ -102,7 +102,7 @@ export async function readRowBytes(
  *
  * @throws {SyntaxError} if it is no episode.
  */
-export function toEpisodeView(value: unknown): EpisodeView {
+function toEpisodeView(value: unknown): EpisodeView {
   const isTraining = typeof value === "object" && value !== null && "task_id" in value;
   return isTraining ? viewOfInteraction(parseInteraction(value)) : viewOfTrajectory(parseTrajectory(value));
 }

@@ -118,7 +118,7 @@ export class SubmissionCallee {
 }
 
 /** Folder of the submitted files in the evaluator's session, where they are only data. */
-export const SUBMISSION_FOLDER = ".submission";
+const SUBMISSION_FOLDER = ".submission";
 
 const MAX_FILES = 5_000;
 const MAX_BYTES = 32 * 1024 * 1024;

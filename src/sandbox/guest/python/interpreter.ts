@@ -161,7 +161,7 @@ export function createInstantiator(
  * Limits the growth of a heap below the maximum of its module. Emscripten grows it by more than a program needs, so
  * that both the request and the growth are bounded.
  */
-export class HeapLimit {
+class HeapLimit {
   readonly #exports: () => PythonExports;
   #bytes = Infinity;
   #resize: (bytes: number) => boolean = () => false;

@@ -232,7 +232,7 @@ const EMPTY_NAME = {
 };
 
 /** Returns a command whose name is split into words, as its arguments are. Example: `run='python -u'; $run a.py`. */
-export function splitCommandName<Node extends SimpleCommand>(node: Node): Node {
+function splitCommandName<Node extends SimpleCommand>(node: Node): Node {
   const { type, name, args = [] } = node;
   const [part, ...more] = name?.parts ?? [];
   if (type !== "SimpleCommand" || !name || !part || more.length > 0 || !EXPANSIONS.has(part.type)) {
@@ -245,7 +245,7 @@ export function splitCommandName<Node extends SimpleCommand>(node: Node): Node {
  * Makes a command fail if the file system refuses its redirection, such as one to a read-only file. Without this,
  * the error would end the engine and everything that runs in it.
  */
-export function reportRedirectErrors(interpreter: ScriptInterpreter): ScriptInterpreter {
+function reportRedirectErrors(interpreter: ScriptInterpreter): ScriptInterpreter {
   const command = interpreter.executeCommand.bind(interpreter);
   const guarded: ScriptInterpreter["executeCommand"] = async (...args) => {
     try {

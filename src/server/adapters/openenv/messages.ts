@@ -131,7 +131,7 @@ export function handleMcpText(text: string): object {
 }
 
 /** Handles a JSON-RPC request. Envs of this server have no MCP tools. */
-export function handleMcpMessage(message: unknown): object {
+function handleMcpMessage(message: unknown): object {
   const { success, data, error } = request.safeParse(message);
   if (!success) {
     const issues = error.issues.slice(0, 16).map(({ path, message }) => `${path.join(".")}: ${message}`);

@@ -172,7 +172,7 @@ const COPY_MS = 5_000;
  *
  * @throws {ServerError} `invalid` if a path leads outside the working directory.
  */
-export async function putRequestFiles(
+async function putRequestFiles(
   session: LiveSession,
   files: Readonly<Record<string, string | null>>,
 ): Promise<void> {
