@@ -1,3 +1,4 @@
+import { randomId } from "../../random_id.ts";
 import type {
   CheckpointEvery,
   ExecOptions,
@@ -106,7 +107,7 @@ export class LiveSession implements AsyncDisposable {
 
   constructor(options: LiveSessionOptions) {
     const { owner, record, ttlMs, expiresAt } = options;
-    this.id = options.id ?? record?.id ?? createSessionId();
+    this.id = options.id ?? record?.id ?? randomId();
     this.owner = owner;
     this.name = options.name;
     this.createdAt = options.createdAt ?? new Date(record?.createdAt ?? Date.now());
@@ -280,10 +281,6 @@ export class LiveSession implements AsyncDisposable {
       })
     );
   }
-}
-
-function createSessionId(): string {
-  return crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
 }
 
 function toAttachment(text: string | undefined): Attachment | undefined {
