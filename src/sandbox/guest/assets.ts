@@ -72,15 +72,23 @@ export interface BootPlan {
 export interface WorkerAssets {
   readonly module: WebAssembly.Module;
   readonly trees: readonly ReadOnlyTree[];
+  /** Absent if the profile's packages have no native libraries. */
   readonly native?: NativeCode;
   readonly image?: HeapImage;
   readonly plan?: PlainImagePlan;
   readonly extension?: ImageExtension;
+  /** Paths of Python files of which the byte code is to be sent. */
   readonly compile?: readonly string[];
+  /** URL of the shell's code. Absent if the profile has no shell. */
   readonly shellUrl?: string;
   /** True if Python must not load native libraries. */
   readonly ownModuleOnly?: true;
   readonly limits: BootPlan["limits"];
+  /**
+   * The session's home directory.
+   *
+   * @default "/home/pyodide"
+   */
   readonly home?: string;
 }
 

@@ -71,6 +71,11 @@ export function* wasmSections(wasm: Uint8Array): Generator<WasmSection> {
   }
 }
 
+/** Returns the body of the first section of a kind. If there is none, the body is that of one without entries. */
+export function sectionBody(sections: readonly WasmSection[], id: number): Uint8Array {
+  return sections.find((section) => section.id === id)?.body ?? new Uint8Array([0]);
+}
+
 /** Returns an unsigned number in LEB128. */
 export function encodeNumber(value: number): Uint8Array {
   const bytes: number[] = [];
