@@ -20,7 +20,7 @@ function otherToolNames(
   return new Set(names.filter((name) => !specs.some((spec) => spec.name === name)));
 }
 
-/** What the policy acted on and did in a step. */
+/** Observation and action of a step. */
 interface StepContext {
   readonly observation?: Observation;
   readonly action?: Action;

@@ -48,8 +48,8 @@ export interface PythonInterpreterOptions {
    */
   acquireTimeoutMs?: number | undefined;
   /**
-   * Limits of all blocks of one reply together. When one is reached, the remaining blocks do not run, and the model
-   * is told so.
+   * Limits of all blocks of one reply together. When one is reached, the remaining blocks do not run, and a message
+   * about them follows.
    */
   replyLimits?: Partial<ReplyLimits> | undefined;
 }

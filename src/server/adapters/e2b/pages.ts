@@ -9,7 +9,7 @@ export const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).default(MAX_PAGE).transform((limit) => Math.min(limit, MAX_PAGE)),
 });
 
-/** What a list is sorted by. */
+/** Key by which a list is sorted. */
 export interface PageKey {
   readonly createdAt: Date;
   readonly id: string;

@@ -26,7 +26,7 @@ export const snapshotRequest = z.object({
 /** Query of `/snapshots`. */
 const listQuery = pageQuery.extend({ sandboxID: z.string().optional(), name: z.string().optional() });
 
-/** Where a snapshot comes from. */
+/** Sandbox and name of a snapshot. */
 interface Origin {
   readonly sandboxId: string;
   /** Its name with its tag, if it has one. */
