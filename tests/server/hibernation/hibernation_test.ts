@@ -204,7 +204,7 @@ Deno.test("a session with pausesAtEnd 'files' pauses without its memory", async 
   await using sessions = service();
   const session = await sessions.create({ owner: "", ttlMs: 20, pausesAtEnd: "files", signal });
   await session.exec("2");
-  await until(() => session.life.isPaused);
+  await until(() => session.life.isPaused && session.life.expiresAt === undefined);
   await session.life.resume();
   assertEquals(await valueOf(session), "1");
 });
