@@ -82,7 +82,8 @@ export class GuestSession {
   /** Seeds the session's randomness. Without a seed, it differs from that of all other sessions. */
   seed(seed: number | undefined): void {
     this.#parts.entropy.seed(seed);
-    this.#callRunner(encoder.encode(JSON.stringify({ seed })));
+    // a tracer, a callback of the garbage collector or a replaced `numpy.random` of a forked program may run here
+    this.#parts.devices.runSilently(() => this.#callRunner(encoder.encode(JSON.stringify({ seed }))));
   }
 
   async #runShell(payload: Uint8Array): Promise<void> {
