@@ -128,6 +128,11 @@ const STATES: Record<string, [program: string, goesOn: string, value: string]> =
     "sum(len(f.read()) for f in files)",
     "10000",
   ],
+  "as many open files as there can be": [
+    "import os\nfds = []\ntry:\n    while True: fds.append(os.open('/dev/null', os.O_RDWR))\nexcept OSError: pass",
+    "len(fds) > 4000, sum(os.write(fd, b'x') for fd in fds) == len(fds), [os.close(fd) for fd in fds] and None",
+    "(True, True, None)",
+  ],
   "files with names that JavaScript's objects have": [
     "names = ['constructor', '__proto__', 'toString', 'a\\nb', '\\u00e9', '12', '.x', 'x' * 255]\nfor name in names: open(name, 'w').write(name)",
     "import os; (sorted(os.listdir('.')) == sorted(names), all(open(name).read() == name for name in names))",
