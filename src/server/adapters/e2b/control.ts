@@ -82,7 +82,7 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
       envVars: envVars ?? {},
       pausesAtEnd: rest.autoPause ?? false,
       resumesOnUse: rest.autoResume?.enabled ?? false,
-      from: snapshots?.find(c.get("owner"), templateID),
+      ...(snapshots?.find(c.get("owner"), templateID) ?? { continues: false }),
       signal: c.get("signal"),
     });
     return c.json(connectionBody(c, sandbox), 201);
