@@ -84,11 +84,12 @@ export class GuestSession {
 
   /** Seeds the session's randomness. Without a seed, it differs from that of all other sessions. */
   seed(seed: number | undefined): void {
-    const { entropy } = this.#parts;
+    const { entropy, devices } = this.#parts;
     entropy.seed(seed);
     this.#bootId.renew(entropy.fill(new Uint8Array(16)));
     entropy.seed(seed); // whatever a program draws does not depend on the id
-    this.#callRunner(encoder.encode(JSON.stringify({ seed })));
+    // a tracer, a callback of the garbage collector or a replaced `numpy.random` of a forked program may run here
+    devices.runSilently(() => this.#callRunner(encoder.encode(JSON.stringify({ seed }))));
   }
 
   async #runShell(payload: Uint8Array): Promise<void> {

@@ -66,6 +66,7 @@ Deno.test("limitStreams() removes pipes from the name table", () => {
   const fs = {
     MAX_OPEN_FDS: 8,
     ErrnoError: Error,
+    nextfd: () => 0,
     createStream: (stream: object) => stream,
     destroyNode: (node: unknown) => void destroyed.push(node),
   };

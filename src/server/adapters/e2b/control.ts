@@ -86,7 +86,7 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
       envVars: envVars ?? {},
       pausesAtEnd: autoPause && autoPauseMemory === false ? "files" : autoPause ?? false,
       resumesOnUse: autoResume?.enabled ?? false,
-      from: snapshots?.find(c.get("owner"), templateID),
+      ...(snapshots?.find(c.get("owner"), templateID) ?? { continues: false }),
       signal: c.get("signal"),
     });
     return c.json(connectionBody(c, sandbox), 201);

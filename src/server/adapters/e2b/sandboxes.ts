@@ -19,6 +19,7 @@ const stateSchema = z.strictObject({
   envVars: z.record(z.string(), z.string()),
   ttlMs: z.number().positive(),
   resumesOnUse: z.boolean(),
+  continues: z.boolean().default(false).describe("true if it started with the state of another sandbox"),
 });
 
 /** Settings of a sandbox beside its session. */
@@ -56,10 +57,10 @@ export class E2bSandbox {
   readonly fileMetadata = new Map<string, Readonly<Record<string, string>>>();
 
   constructor(session: LiveSession, settings: SandboxSettings, { isPrepared = false } = {}) {
-    const { templateId, envVars, ttlMs, resumesOnUse } = settings;
+    const { templateId, envVars, ttlMs, resumesOnUse, continues } = settings;
     this.id = toSandboxId(session.id);
-    this.settings = { templateId, envVars, ttlMs, resumesOnUse };
-    this.home = new HomeSession(session, envVars, { isPrepared });
+    this.settings = { templateId, envVars, ttlMs, resumesOnUse, continues };
+    this.home = new HomeSession(session, envVars, { isPrepared, continues });
     this.files = new GuestFiles(this.home);
     this.processes = new Processes(this.home);
     this.watchers = new Watchers(this.home, this.files);

@@ -31,6 +31,15 @@ interface Origin {
   readonly sandboxId: string;
   /** Its name with its tag, if it has one. */
   readonly name: string | undefined;
+  /** True if its memory is that of a sandbox with the home directory. */
+  readonly hasHome: boolean;
+}
+
+/** The state that a sandbox starts with. */
+interface StartState {
+  readonly from: Checkpoint;
+  /** True if it is that of a sandbox with the home directory. */
+  readonly continues: boolean;
 }
 
 /** A snapshot, as lists show it. */
@@ -52,15 +61,16 @@ export class E2bSnapshots {
    * @throws {ServerError} as {@linkcode CheckpointService.create} does.
    */
   async create(
-    { id: sandboxId, session }: E2bSandbox,
+    { id: sandboxId, session, home }: E2bSandbox,
     { name, ...options }: CaptureStateOptions & { name?: string | undefined },
   ): Promise<Snapshot> {
     const { owner } = session;
+    const hasHome = home.hasHome && options.memory !== false;
     const stored = await this.#checkpoints.create(session, options);
     const all = this.#originsOf(owner);
     const tagged = name === undefined ? all.get(stored.id)?.name : toTagged(name);
     for (const [id, origin] of all) if (origin.name === tagged) all.set(id, { ...origin, name: undefined });
-    all.set(stored.id, { sandboxId, name: tagged });
+    all.set(stored.id, { sandboxId, name: tagged, hasHome });
     return this.#describe(owner, stored);
   }
 
@@ -75,9 +85,11 @@ export class E2bSnapshots {
    *
    * @throws {ServerError} `not_found` if it is an id that none has.
    */
-  find(owner: string, idOrName: string): Checkpoint | undefined {
+  find(owner: string, idOrName: string): StartState | undefined {
     const id = this.#idOf(owner, idOrName);
-    return id === undefined ? undefined : this.#checkpoints.store.get(owner, id);
+    if (id === undefined) return undefined;
+    const { hasHome = false } = this.#origins.get(owner)?.get(id) ?? {};
+    return { from: this.#checkpoints.store.get(owner, id), continues: hasHome };
   }
 
   /** Deletes the owner's snapshot of an id or name. @throws {ServerError} `not_found`. */
