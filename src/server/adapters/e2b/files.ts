@@ -74,18 +74,27 @@ async function filesOf(c: AppContext): Promise<{ path: string; contents: Uint8Ar
   const form = await new Response(body, { headers: { "content-type": type } }).formData().catch((cause) => {
     throw new ServerError("malformed", "The body must be a form", { cause });
   });
-  const files = form.getAll("file").filter((value) => value instanceof File);
+  const files = form.getAll("file").map((value) => value instanceof File ? value : toUnnamedFile(value));
   if (files.length === 0 || files.length > MAX_FILES) {
     throw new ServerError("malformed", `The form must have 1 to ${MAX_FILES} files: found ${files.length}`);
   }
   if (path && files.length > 1) {
     throw new ServerError("malformed", `A form for one path must have 1 file: found ${files.length}`);
   }
+  if (!path && files.some(({ name }) => name === "")) {
+    throw new ServerError("malformed", "The query or the form must have the name of the file");
+  }
   const toPath = (name: string) => c.get("grant")?.isSigned ? toHomePath(name, user) : toUserPath(name, user);
   return await Promise.all(files.map(async (file) => ({
     path: path ? toUserPath(path, user) : toPath(file.name),
     contents: new Uint8Array(await file.arrayBuffer()),
   })));
+}
+
+/** Returns a field of a form that has no file name, and so is decoded as text. The URL must have its path. */
+function toUnnamedFile(text: string): File {
+  if (!text.includes("\ufffd")) return new File([text], "");
+  throw new ServerError("malformed", "A file of the form without a name must be UTF-8: give it a name");
 }
 
 /** Unpacks a body that is compressed. Its bytes count as waiting data, and are as many as a body may have. */
