@@ -81,8 +81,10 @@ export class SandboxAccess {
 
   /** Returns the id of the sandbox that has signed a URL which names none. A wrong signature costs the most. */
   async #search(check: SignatureCheck): Promise<string> {
-    const sandboxes = [...this.#sessions.all()].filter(({ attachment }) => attachment !== undefined);
-    let spentMs = 0;
+    const { result: sandboxes, ms } = this.#allowance.spend(() =>
+      [...this.#sessions.all()].filter(({ attachment }) => attachment !== undefined)
+    );
+    let spentMs = ms;
     for (let first = 0; first < sandboxes.length; first += CHECKS_AT_ONCE) {
       if (first > 0) await nextTask();
       const some = sandboxes.slice(first, first + CHECKS_AT_ONCE);

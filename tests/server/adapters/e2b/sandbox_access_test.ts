@@ -366,8 +366,8 @@ Deno.test("wrong signatures that name no sandbox take a bounded share of the tim
     attachment: { toText: () => "" },
   })) as unknown as LiveSession[];
   let time = 0;
-  // each of three parts of a search takes 50 ms
-  const now = () => time += 50;
+  // each of four parts of a search takes 30 ms
+  const now = () => time += 30;
   const access = new SandboxAccess({ all: () => sessions, peek: () => sessions[0] }, secret, { now });
   const id = toSandboxId(sessions[599]?.id ?? "");
   const right = sign(access.tokenOf(id), "read", "x");
