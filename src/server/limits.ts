@@ -105,6 +105,13 @@ export const TOKEN_DELAY_MS = 1_000;
 export const MAX_DELAYED_REFUSALS = 256;
 /** Addresses whose wrong tokens are counted. */
 export const MAX_FAILED_ADDRESSES = 1024;
+/**
+ * Share of the time of the serving thread in which wrong signatures that name no sandbox are compared with those of all
+ * sandboxes. Further ones are answered with 429.
+ */
+export const SIGNATURE_SEARCH_SHARE = 0.05;
+/** Milliseconds of such work at once, after a time without any. */
+export const SIGNATURE_SEARCH_MS = 250;
 
 // Sessions
 

@@ -193,7 +193,8 @@ export class PaddockServer implements AsyncDisposable {
     const envs = new EnvService({ ...shared, sessions });
     const rollouts = new RolloutService({ envs, metrics, offer, budgets });
     const openEnv = openEnvTokenizer && chatKind(openEnvTokenizer);
-    const app = paddockApp({ ...shared, sessions, checkpoints, envs, rollouts, openEnv });
+    const secret = limits?.directory?.secret;
+    const app = paddockApp({ ...shared, sessions, checkpoints, envs, rollouts, openEnv, secret });
     this.fetch = async (request, connection) => await app.fetch(request, connection);
     this.#sessions = sessions;
     this.#envs = envs;

@@ -1,4 +1,4 @@
-import { type Context, Hono } from "hono";
+import { Hono } from "hono";
 import * as z from "zod";
 import type { ExecResult, ShellResult } from "../../sandbox/exec.ts";
 import { MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
@@ -81,8 +81,8 @@ function toErrorResponse(thrown: Error): Response {
   return Response.json({ error: error.message }, { status: error.status, headers: toErrorHeaders(error) });
 }
 
-function isNemo(c: Context, body: unknown): boolean {
-  if (typeof body !== "object" || body === null) return false;
+function isNemo(c: AppContext, body: unknown): boolean {
+  if (typeof body !== "object" || body === null || c.get("grant") !== undefined) return false;
   return "generated_code" in body || (c.req.header(SESSION_HEADER) !== undefined && !("code" in body));
 }
 

@@ -32,6 +32,8 @@ const [RECORD, STATE, DRAFT] = [".session.json", ".checkpoint", ".draft"];
 /** Names of its files. Others in the folder are not those of sessions, and stay. */
 const FILE_NAME = /^[A-Za-z0-9_-]{32}\.(?:session\.json|checkpoint)(?:\.draft)?$/;
 const LOCK = "lock";
+/** Text from which the key makes the secret of the server. It is no record, as it is not JSON. */
+const SECRET = "secret of the server";
 /** Sessions that are saved at once. Each has its checkpoint in memory once more meanwhile. */
 const MAX_WRITES = 8;
 /** A record has at most tools of 64 Ki characters, and metadata. */
@@ -49,6 +51,8 @@ export class StateDirectory implements Disposable {
   readonly path: string;
   /** Sessions that it had when it was opened, least recently used first. */
   readonly sessions: readonly SavedSession[];
+  /** Secret of the servers that use the folder, one after the other. It is derived from the key in it. */
+  readonly secret: Uint8Array;
   readonly #key: CryptoKey;
   readonly #lock: Deno.FsFile;
   readonly #read: (bytes: Uint8Array) => Promise<Checkpoint>;
@@ -59,12 +63,14 @@ export class StateDirectory implements Disposable {
     parts: {
       key: CryptoKey;
       lock: Deno.FsFile;
+      secret: Uint8Array;
       sessions: SavedSession[];
       read: ((bytes: Uint8Array) => Promise<Checkpoint>) | undefined;
     },
   ) {
-    const { key, lock, sessions, read = readCheckpoint } = parts;
+    const { key, secret, lock, sessions, read = readCheckpoint } = parts;
     this.path = path;
+    this.secret = secret;
     this.#key = key;
     this.#lock = lock;
     this.#read = read;
@@ -88,7 +94,8 @@ export class StateDirectory implements Disposable {
       const sessions = all.filter(({ record: { owner } }) => owners === undefined || owners.has(owner));
       const others = all.length - sessions.length;
       if (others > 0) onWarning(`${others} sessions of other tokens stay in '${path}', and are not used`);
-      return new StateDirectory(path, { key, lock, sessions, read });
+      const secret = new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(SECRET)));
+      return new StateDirectory(path, { key, secret, lock, sessions, read });
     } catch (error) {
       lock.close();
       throw error;

@@ -411,6 +411,16 @@ export class SessionService implements AsyncDisposable {
     return session?.owner === owner ? session : undefined;
   }
 
+  /** Returns the session of an id, of any owner: for a request that has proved its access to it in another way. */
+  peek(id: string): LiveSession | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** The sessions of all owners that are found by their ids. */
+  all(): Iterable<LiveSession> {
+    return this.#byId.values();
+  }
+
   /** Returns the owner's sessions with this metadata, oldest first. */
   list(owner: string, metadata: Readonly<Record<string, string>> = {}): LiveSession[] {
     const wanted = Object.entries(metadata);

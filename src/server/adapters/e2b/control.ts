@@ -2,7 +2,6 @@ import { Hono } from "hono";
 import * as z from "zod";
 import { MAX_TTL_SECONDS } from "../../../wire/limits.ts";
 import { metadataSchema } from "../../../wire/v1_sessions.ts";
-import { tokenOf } from "../../http/access.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
 import { METHODS } from "../../http/request_limits.ts";
@@ -89,7 +88,7 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
       ...(snapshots?.find(c.get("owner"), templateID) ?? { continues: false }),
       signal: c.get("signal"),
     });
-    return c.json(connectionBody(c, sandbox), 201);
+    return c.json(connectionBody(sandbox), 201);
   });
   app.get("/sandboxes", (c) => {
     const { items } = list(c, ["running"]);
@@ -101,7 +100,7 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
   });
   app.get("/sandboxes/:id", (c) => {
     const sandbox = sandboxes.ofPath(c);
-    return c.json({ ...infoBody(sandbox), envdAccessToken: tokenOf(c.req.raw.headers) });
+    return c.json({ ...infoBody(sandbox), envdAccessToken: sandbox.accessToken });
   });
   app.delete("/sandboxes/:id", async (c) => {
     await sandboxes.ofPath(c).session[Symbol.asyncDispose]();

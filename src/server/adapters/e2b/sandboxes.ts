@@ -2,7 +2,6 @@ import * as z from "zod";
 import { parseUntrustedJson } from "../../../json.ts";
 import type { Checkpoint } from "../../../sandbox/exec.ts";
 import type { AppContext } from "../../http/context.ts";
-import { SANDBOX_HOST } from "../../http/access.ts";
 import { ServerError } from "../../http/errors.ts";
 import type { PausesAtEnd } from "../../hibernation/session_record.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
@@ -11,6 +10,7 @@ import { SandboxGoneError } from "./errors.ts";
 import { GuestFiles } from "./envd/guest_files.ts";
 import { HomeSession } from "./home_session.ts";
 import { Processes } from "./processes.ts";
+import { type SandboxAccess, sandboxIdOf, toSandboxId, toSessionId } from "./sandbox_access.ts";
 import { Watchers } from "./watchers.ts";
 
 const stateSchema = z.strictObject({
@@ -48,6 +48,8 @@ export interface ResumeOptions {
 export class E2bSandbox {
   readonly id: string;
   readonly settings: SandboxSettings;
+  /** Token with which clients reach it, and sign URLs of its files. */
+  readonly accessToken: string;
   /** Its first interpreter, whose files are those of the sandbox. */
   readonly home: HomeSession;
   readonly files: GuestFiles;
@@ -56,9 +58,14 @@ export class E2bSandbox {
   /** Texts by name that clients gave to files, by path. */
   readonly fileMetadata = new Map<string, Readonly<Record<string, string>>>();
 
-  constructor(session: LiveSession, settings: SandboxSettings, { isPrepared = false } = {}) {
+  constructor(
+    session: LiveSession,
+    settings: SandboxSettings,
+    { accessToken, isPrepared = false }: { accessToken: string; isPrepared?: boolean },
+  ) {
     const { templateId, envVars, ttlMs, resumesOnUse, continues } = settings;
     this.id = toSandboxId(session.id);
+    this.accessToken = accessToken;
     this.settings = { templateId, envVars, ttlMs, resumesOnUse, continues };
     this.home = new HomeSession(session, envVars, { isPrepared, continues });
     this.files = new GuestFiles(this.home);
@@ -83,10 +90,12 @@ export class E2bSandbox {
 /** The sandboxes of E2B's clients. Each is a session of the server, which counts and ends it. */
 export class E2bSandboxes {
   readonly #sessions: SessionService;
+  readonly #access: SandboxAccess;
   readonly #sandboxes = new WeakMap<LiveSession, E2bSandbox>();
 
-  constructor(sessions: SessionService) {
+  constructor(sessions: SessionService, access: SandboxAccess) {
     this.#sessions = sessions;
+    this.#access = access;
   }
 
   /** @throws {ServerError} `busy` or `timeout` if no session becomes free. */
@@ -157,22 +166,20 @@ export class E2bSandboxes {
 
   /** Returns the owner's sandbox of an id, if there is one. */
   find(id: string, owner: string): E2bSandbox | undefined {
-    if (!/^[0-9a-f]{48}$/.test(id)) return undefined;
-    const sessionId = Uint8Array.fromHex(id).toBase64({ alphabet: "base64url" });
-    const session = this.#sessions.get(sessionId, owner);
+    const session = this.#sessions.get(toSessionId(id), owner);
     return session && this.#of(session);
   }
 
   /**
-   * Returns the sandbox that a request names by the header `E2b-Sandbox-Id` or by its host name; `undefined` if it
-   * names none.
+   * Returns the sandbox that a request names by the header `E2b-Sandbox-Id`, by its host name or by a signature;
+   * `undefined` if it names none. With a grant, it is that of the grant.
    *
    * @throws {SandboxGoneError} if it does not exist, is paused, or belongs to another owner.
    */
   named(c: AppContext): E2bSandbox | undefined {
-    const id = c.req.header("e2b-sandbox-id") ?? SANDBOX_HOST.exec(c.req.header("host") ?? "")?.[1];
+    const id = c.get("grant")?.sandboxId ?? sandboxIdOf(c);
     if (id === undefined) return undefined;
-    const sandbox = this.find(id.toLowerCase(), c.get("owner"));
+    const sandbox = this.find(id, c.get("owner"));
     const { isPaused, hasMemory } = sandbox?.session.life ?? {};
     if (sandbox && isPaused && hasMemory && sandbox.settings.resumesOnUse) {
       sandbox.session.life.endPause();
@@ -191,7 +198,8 @@ export class E2bSandboxes {
   }
 
   #add(session: LiveSession, settings: SandboxSettings, options?: { isPrepared: boolean }): E2bSandbox {
-    const sandbox = new E2bSandbox(session, settings, options);
+    const accessToken = this.#access.tokenOf(toSandboxId(session.id));
+    const sandbox = new E2bSandbox(session, settings, { accessToken, ...options });
     this.#sandboxes.set(session, sandbox);
     return sandbox;
   }
@@ -203,9 +211,4 @@ function parseText(text: string): unknown {
   } catch {
     return undefined; // another adapter's
   }
-}
-
-/** Returns the id of a session's sandbox, which can be a part of a host name. */
-function toSandboxId(sessionId: string): string {
-  return Uint8Array.fromBase64(sessionId, { alphabet: "base64url" }).toHex();
 }

@@ -39,7 +39,7 @@ export function stateRoutes(sandboxes: E2bSandboxes, { canCopy }: { canCopy: boo
     const { isPaused } = sandbox.session.life;
     if (isPaused) await sandboxes.resume(sandbox, resumption(c, { timeout, memory }));
     else extend(sandbox, timeout ?? 0);
-    return c.json(connectionBody(c, sandbox), isPaused ? 201 : 200);
+    return c.json(connectionBody(sandbox), isPaused ? 201 : 200);
   });
   if (sandboxes.canPause) addPauseRoutes(app, sandboxes);
   if (canCopy) addForkRoute(app, sandboxes);
@@ -59,7 +59,7 @@ function addPauseRoutes(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
     const request = await readCodeBody(c, connectRequest);
     if (!sandbox.session.life.isPaused) throw new ServerError("conflict", "The sandbox is running already");
     await sandboxes.resume(sandbox, resumption(c, request));
-    return c.json(connectionBody(c, sandbox), 201);
+    return c.json(connectionBody(sandbox), 201);
   });
 }
 
@@ -73,7 +73,7 @@ function addForkRoute(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
     }
     const ttlMs = toTtl(timeout ?? DEFAULT_TIMEOUT);
     const copies = await sandboxes.fork(parent, { count: count ?? 1, ttlMs, signal: c.get("signal") });
-    return c.json(copies.map((sandbox) => ({ sandbox: connectionBody(c, sandbox) })), 201);
+    return c.json(copies.map((sandbox) => ({ sandbox: connectionBody(sandbox) })), 201);
   });
 }
 

@@ -10,6 +10,7 @@ import {
   universalServerResponseToFetch,
 } from "@connectrpc/connect/protocol";
 import { Hono } from "hono";
+import { basicCredentials } from "../../../http/access.ts";
 import type { AppEnv } from "../../../http/context.ts";
 import { ServerError } from "../../../http/errors.ts";
 import { isStream } from "../../../http/response_stream.ts";
@@ -41,7 +42,7 @@ export function rpcRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
       }
     }],
   });
-  router.service(Filesystem, filesystemService(({ values }) => callOf(values.get(callKey)).sandbox));
+  router.service(Filesystem, filesystemService(({ values }) => callOf(values.get(callKey))));
   router.service(Process, processService(({ values }) => callOf(values.get(callKey))));
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   const app = new Hono<AppEnv>();
@@ -52,11 +53,12 @@ export function rpcRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
     if (sandbox === undefined) throw new ServerError("malformed", "The header 'E2b-Sandbox-Id' is required");
     const { url, headers } = c.req.raw;
     const request = new Request(url, { method: "POST", headers, body: await c.req.arrayBuffer() });
+    const user = basicCredentials(headers)?.name ?? "";
     const ended = new AbortController();
     const response = await handler({
       ...universalServerRequestFromFetch(request, { httpVersion: "1.1" }),
       signal: AbortSignal.any([c.get("signal"), ended.signal]),
-      contextValues: createContextValues().set(callKey, { sandbox, memory: c.get("memory") }),
+      contextValues: createContextValues().set(callKey, { sandbox, user, memory: c.get("memory") }),
     });
     return toStreamed(universalServerResponseToFetch(response), { sandbox, onCancel: () => ended.abort() });
   });
