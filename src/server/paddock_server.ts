@@ -14,6 +14,7 @@ import { CheckpointStore } from "./checkpoints/checkpoint_store.ts";
 import { RecoveryMemory } from "./checkpoints/recovery_memory.ts";
 import { EnvService } from "./envs/env_service.ts";
 import { HibernationStore, type HibernationStoreOptions } from "./hibernation/hibernation_store.ts";
+import type { SuspendReport } from "./hibernation/suspend_report.ts";
 import { errorReporter } from "./http/errors.ts";
 import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
@@ -190,9 +191,9 @@ export class PaddockServer implements AsyncDisposable {
 
   /**
    * Saves the sessions that clients find by id in the state directory, and ends them. Programs are interrupted, and
-   * further requests are refused. Returns how many sessions were saved and how many could not be.
+   * further requests are refused. Returns how many sessions were saved, and why others could not be.
    */
-  async suspend(): Promise<{ saved: number; lost: number }> {
+  async suspend(): Promise<SuspendReport> {
     return await this.#sessions.suspend();
   }
 
@@ -228,5 +229,6 @@ function openHibernation(
     "Bytes of hibernating sessions in the state directory.",
     (owner) => store.bytes("directory", owner),
   );
-  return { afterMs, store, saved: limits.directory?.sessions };
+  const { sessions: saved, unreadable } = limits.directory ?? {};
+  return { afterMs, store, saved, unreadable };
 }

@@ -1,10 +1,10 @@
 import type { Checkpoint } from "../../sandbox/exec.ts";
 import { Budget, type BudgetLease } from "../budget.ts";
-import { ServerError } from "../http/errors.ts";
 import { HIBERNATION_BYTES, MAX_HIBERNATING, STATE_DIRECTORY_BYTES } from "../limits.ts";
 import { type HibernatedEntry as Entry, type HibernatedState, NEW_ENTRY } from "./hibernated_state.ts";
+import type { SavedSession } from "./saved_sessions.ts";
 import type { SessionRecordParts } from "./session_record.ts";
-import type { SavedSession, StateDirectory } from "./state_directory.ts";
+import type { StateDirectory } from "./state_directory.ts";
 
 /** Options of {@linkcode HibernationStore}. */
 export interface HibernationStoreOptions {
@@ -73,6 +73,7 @@ export class HibernationStore {
       owners,
       unit: "bytes of the state directory",
       advice: "end sessions that you do not need, or start the server with a larger --state-disk",
+      heldByOthers: directory && (() => directory.unused.bytes + ENTRY_BYTES * directory.unused.count),
     });
     this.#count = new Budget({
       total: count,
@@ -133,26 +134,23 @@ export class HibernationStore {
     }
   }
 
-  /**
-   * Takes a session that the directory had when it was opened.
-   *
-   * @throws {ServerError} `busy` if there is no room for it, as a limit is lower than before. Its files remain.
-   */
-  adopt({ record, bytes }: SavedSession, describe: () => SessionRecordParts): HibernatedState {
+  /** Takes a session that the directory had when it was opened, also if a limit is lower than before. */
+  adopt({ record, bytes, unusable }: SavedSession, describe: () => SessionRecordParts): HibernatedState {
     const { owner, id, checkpoint } = record;
     const size = ENTRY_BYTES + bytes;
-    const slot = this.#count.take(owner, 1);
-    try {
-      const file = { session: id, checkpoint, room: this.#files.take(owner, size) };
-      return this.#stateOf({ owner, describe, size, slot, ...NEW_ENTRY, file });
-    } catch (error) {
-      slot[Symbol.dispose]();
-      throw error;
-    }
+    const slot = this.#count.hold(owner, 1);
+    const file = { session: id, checkpoint, room: this.#files.hold(owner, size) };
+    const state = this.#stateOf({ owner, describe, size, slot, ...NEW_ENTRY, file });
+    if (unusable) state.setUnusable(unusable);
+    return state;
   }
 
   #stateOf(entry: Entry): HibernatedState {
     return {
+      get unusable() {
+        return entry.unusable;
+      },
+      setUnusable: (error) => void (entry.unusable = error),
       read: () => this.#read(entry),
       beginWake: () => this.#beginWake(entry),
       cancelWake: () => this.#cancelWake(entry),
@@ -188,8 +186,8 @@ export class HibernationStore {
     this.#leaveMemory(entry);
   }
 
-  async #update({ file, isDisposed, describe }: Entry): Promise<void> {
-    if (!file || isDisposed) return;
+  async #update({ file, isDisposed, unusable, describe }: Entry): Promise<void> {
+    if (!file || isDisposed || unusable) return;
     await this.#directory?.saveRecord({ ...describe(), checkpoint: file.checkpoint });
   }
 
@@ -221,15 +219,14 @@ export class HibernationStore {
     throw new TypeError("Cannot read state as it was disposed");
   }
 
-  async #suspend(entry: Entry): Promise<boolean> {
-    if (!this.#directory) return false;
+  async #suspend(entry: Entry): Promise<void> {
+    if (!this.#directory) throw new TypeError("Cannot suspend session as there is no state directory");
     entry.isSuspended = true; // its files remain, even if the time for this is over
     try {
       await this.#change(entry, () => entry.memory ? this.#move(entry) : this.#update(entry));
     } catch (error) {
-      if (!entry.file && !(error instanceof ServerError)) throw error;
+      if (!entry.file) throw error; // with an older record, it continues
     }
-    return entry.file !== undefined; // without room it has none; with an older record, it continues
   }
 
   #wakes(entry: Entry): boolean {
@@ -282,9 +279,12 @@ export class HibernationStore {
     entry.isDisposed = true;
     try {
       await this.#change(entry, () => entry.isSuspended ? Promise.resolve() : this.#removeFiles(entry));
+    } catch (error) {
+      if (entry.file) this.#directory?.removeLater(entry.file.session, entry.size - ENTRY_BYTES);
+      throw error;
     } finally {
       this.#leaveMemory(entry);
-      entry.file?.room[Symbol.dispose]();
+      if (!entry.isSuspended) entry.file?.room[Symbol.dispose](); // else its files take it
       entry.slot[Symbol.dispose]();
       this.#endWake(entry);
     }

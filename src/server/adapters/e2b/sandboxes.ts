@@ -130,7 +130,7 @@ export class E2bSandboxes {
     return this.#sessions.list(owner, metadata).flatMap((session) => this.#of(session) ?? []);
   }
 
-  /** Returns the owner's sandbox of an id, if there is one. */
+  /** Returns the owner's sandbox of an id, if there is one. Throws as {@linkcode SessionService.get} does. */
   find(id: string, owner: string): E2bSandbox | undefined {
     if (!/^[0-9a-f]{48}$/.test(id)) return undefined;
     const sessionId = Uint8Array.fromHex(id).toBase64({ alphabet: "base64url" });
