@@ -173,7 +173,8 @@ export class PaddockServer implements AsyncDisposable {
     const store = this.#checkpoints = new CheckpointStore({ bytes: options.checkpointBytes, owners });
     const recovery = new RecoveryMemory(store, { owners });
     const { pool } = options;
-    const hibernation = limits && openHibernation(pool, limits, { metrics, owners });
+    const { onError } = rest;
+    const hibernation = limits && openHibernation(pool, limits, { metrics, owners, onError });
     const sessions = new SessionService({ ...rest, metrics, owners, recovery, hibernation });
     const { transfers } = sessions;
     const checkpoints = isBranchingPool(pool)
@@ -210,14 +211,14 @@ export class PaddockServer implements AsyncDisposable {
 function openHibernation(
   pool: SessionPool,
   { afterMs, ...limits }: HibernationLimits,
-  { metrics, owners }: { metrics: Metrics; owners: number | undefined },
+  { metrics, ...rest }: Pick<HibernationStoreOptions, "owners" | "onError"> & { metrics: Metrics },
 ): HibernationSettings {
   if (!isBranchingPool(pool) || isSharedPool(pool)) {
     throw new TypeError(
       "Cannot let sessions hibernate as 'pool' must be one whose sessions have checkpoints, and not of a cluster",
     );
   }
-  const store = new HibernationStore({ ...limits, owners });
+  const store = new HibernationStore({ ...limits, ...rest });
   metrics.addGauge("paddock_hibernating_sessions", "Sessions that hibernate.", (owner) => store.count(owner));
   metrics.addGauge(
     "paddock_hibernating_memory_bytes",

@@ -48,7 +48,7 @@ export function addHibernationOptions(command: Command): Command {
     )
     .option(
       "--state-dir <dir>",
-      "folder for sessions that hibernate and find no memory; a later server with it continues all sessions",
+      "folder for sessions that hibernate, with which a later server continues them, and all sessions when this one stops",
     )
     .option("--state-disk <MiB>", "maximum size of the sessions in --state-dir", parseWholeNumber(1), 4096);
 }

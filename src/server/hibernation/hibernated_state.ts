@@ -50,9 +50,13 @@ export interface HibernatedEntry {
   describe: () => SessionRecordParts;
   readonly size: number;
   readonly slot: BudgetLease;
+  /** True if a later server continues its session. */
+  readonly outlivesServer: boolean;
+  /** Starts its copy, while it is in memory alone. */
+  copyTimer: ReturnType<typeof setTimeout> | undefined;
   /** The state and its room, while it is in memory. */
   memory: { readonly checkpoint: Checkpoint; readonly room: BudgetLease } | undefined;
-  /** Room of its files, while it has any. */
+  /** Room of its files, while it has any. They may be copies of the state in memory. */
   file: { readonly session: string; readonly checkpoint: string; readonly room: BudgetLease } | undefined;
   /** Resolves when the last change of its files has ended. */
   changed: Promise<void>;
@@ -66,6 +70,7 @@ export interface HibernatedEntry {
 
 /** What a new entry has. */
 export const NEW_ENTRY = {
+  copyTimer: undefined,
   memory: undefined,
   file: undefined,
   changed: Promise.resolve(),

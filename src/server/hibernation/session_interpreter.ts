@@ -29,8 +29,8 @@ export interface HibernationParts {
   onChange(isAwake: boolean): void;
   /** Called with what the host's log shows. */
   onError(thrown: unknown): void;
-  /** True if a state that cannot be restored stays, for a later server that can. Otherwise, its session ends. */
-  readonly keepsUnusable: boolean;
+  /** True if a later server continues the session. A state that cannot be restored stays then; else the session ends. */
+  readonly outlivesServer: boolean;
   /** Called when the state cannot be restored, and does not stay. */
   onLost(): void;
 }
@@ -187,10 +187,10 @@ export class SessionInterpreter implements AsyncDisposable {
   /** Stores a state. Returns `undefined` if the session was used or has ended meanwhile. */
   async #store(
     checkpoint: Checkpoint,
-    { owner, store, describe }: HibernationParts,
+    { owner, store, describe, outlivesServer }: HibernationParts,
   ): Promise<HibernatedState | undefined> {
     const uses = this.#uses;
-    const state = await store.put(owner, checkpoint, describe);
+    const state = await store.put(owner, checkpoint, { describe, outlivesServer });
     if (this.#uses === uses && !this.#isDisposed) return state;
     await state[Symbol.asyncDispose]();
     return undefined;
@@ -212,7 +212,7 @@ export class SessionInterpreter implements AsyncDisposable {
       await release(leased);
       if (!(error instanceof ServerError) || !(error.cause instanceof CheckpointError)) throw error;
       state.setUnusable(error.cause);
-      if (parts.keepsUnusable) throw toUnusableError(error.cause);
+      if (parts.outlivesServer) throw toUnusableError(error.cause);
       parts.onLost();
       throw error;
     }

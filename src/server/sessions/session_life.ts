@@ -13,7 +13,7 @@ import { IdleTimer } from "./idle_timer.ts";
 
 /** Hibernation of a session. */
 export interface HibernationOptions
-  extends Pick<HibernationParts, "store" | "transfers" | "acquire" | "keepsUnusable"> {
+  extends Pick<HibernationParts, "store" | "transfers" | "acquire" | "outlivesServer"> {
   /** Milliseconds without use after which it hibernates. */
   readonly afterMs: number;
 }

@@ -342,7 +342,7 @@ export class SessionService implements AsyncDisposable {
         ? {
           store: hibernation.store,
           transfers: this.transfers,
-          keepsUnusable: hibernation.store.isDurable && !endsWithServer,
+          outlivesServer: hibernation.store.isDurable && !endsWithServer,
           afterMs: hibernation.afterMs ?? HIBERNATE_AFTER_MS,
           acquire: (near) =>
             this.#lease({ owner, checkpointEvery, signal: session.life.endSignal }, {

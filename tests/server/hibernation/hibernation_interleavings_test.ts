@@ -123,7 +123,12 @@ class Trial {
   }
 
   #makeStore(): HibernationStore {
-    const limits = { bytes: STORE_BYTES, directoryBytes: DIRECTORY_BYTES, owners: OWNERS.length };
+    const limits = {
+      bytes: STORE_BYTES,
+      directoryBytes: DIRECTORY_BYTES,
+      owners: OWNERS.length,
+      copyAfterMs: 1,
+    };
     return new HibernationStore({ ...limits, directory: this.#directory });
   }
 

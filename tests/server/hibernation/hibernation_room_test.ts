@@ -72,8 +72,8 @@ Deno.test("several sessions wake at once when their store is full", async () => 
 Deno.test("a state that never fits in memory moves no other one to the directory", async () => {
   await withDirectory(async (directory) => {
     const store = new HibernationStore({ bytes: 20_000, directory });
-    await using _small = await store.put("", await checkpointOf(10), describe("a"));
-    await using _large = await store.put("", await checkpointOf(30_000), describe("b"));
+    await using _small = await store.put("", await checkpointOf(10), { describe: describe("a") });
+    await using _large = await store.put("", await checkpointOf(30_000), { describe: describe("b") });
     assertEquals(
       (await namesIn(directory.path)).filter((name) => name.endsWith(".checkpoint")),
       [`${"b".repeat(32)}.checkpoint`],
@@ -84,8 +84,8 @@ Deno.test("a state that never fits in memory moves no other one to the directory
 Deno.test("a state goes to the directory when an older one has no room there", async () => {
   await withDirectory(async (directory) => {
     const store = new HibernationStore({ bytes: 40_000, directory, directoryBytes: 20_000 });
-    await using _older = await store.put("", await checkpointOf(30_000), describe("a"));
-    await using _newer = await store.put("", await checkpointOf(10_000), describe("b"));
+    await using _older = await store.put("", await checkpointOf(30_000), { describe: describe("a") });
+    await using _newer = await store.put("", await checkpointOf(10_000), { describe: describe("b") });
     assertEquals([store.bytes("memory"), store.bytes("directory")].map((bytes) => bytes > 0), [true, true]);
   });
 });

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { delay } from "@std/async";
 import { join } from "node:path";
 import { childrenOf } from "../../../bench/processes.ts";
 import { Serving } from "../../../bench/serving.ts";
@@ -212,6 +213,25 @@ Deno.test("paddock serve --state-dir continues the sessions of an earlier server
       inUse && profiles.includes("serve")
     ),
   );
+});
+
+Deno.test("paddock serve --state-dir continues sessions that hibernated when an earlier server was killed", async () => {
+  await using folder = await TempFolder.of();
+  const state = join(folder.path, "state");
+  const args = ["--state-dir", state, "--hibernate-after", "1", "--token", ADA, "--max-sessions", "2"];
+  let id = "";
+  {
+    await using serving = await Serving.start(...args);
+    const headers = { authorization: `Bearer ${ADA}` };
+    id = (await (await fetch(`${serving.url}/v1/sessions`, { method: "POST", headers })).json()).id;
+    await post(serving, ADA, `/v1/sessions/${id}/exec`, { code: START });
+    const isSaved = async () =>
+      (await Array.fromAsync(Deno.readDir(state))).some(({ name }) => name === `${id}.session.json`);
+    while (!await isSaved()) await delay(50);
+    await serving.end("SIGKILL");
+  }
+  await using serving = await Serving.start(...args);
+  assertEquals((await post(serving, ADA, `/v1/sessions/${id}/exec`, { code: "next(it)" })).value, "1");
 });
 
 Deno.test("paddock serve --state-dir keeps the sessions of another profile or key until a server can continue them", async () => {
