@@ -205,7 +205,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
     signal,
   });
   const { pool, drain } = source;
-  const hibernation = await openHibernation(flags, { profile, tokens: address.tokens, stack });
+  const hibernation = await openHibernation(flags, { source, profile, tokens: address.tokens, stack });
   const paddock = stack.use(
     new PaddockServer({
       ...address,

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import type { CheckpointErrorCode } from "../errors.ts";
 import type { AdvantagesOptions } from "../rollout/advantages.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
@@ -247,6 +248,8 @@ export interface RemoteSessionInfo {
   readonly expiresAt?: string | undefined;
   readonly limits?: RemoteLimits | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** Why the server cannot continue it after a restart, if that is so. Its requests fail with this code. */
+  readonly unusable?: CheckpointErrorCode | undefined;
 }
 
 /** A checkpoint that a server keeps for the client's token. `toBytes()` exports it. */

@@ -156,6 +156,10 @@ export const HIBERNATE_AFTER_MS = 60_000;
 export const HIBERNATION_BYTES: number = 512 * MIB;
 /** Default size of a state directory, in bytes. */
 export const STATE_DIRECTORY_BYTES: number = 4096 * MIB;
+/** Time after which the state of a session that hibernates in memory is copied to a state directory, in milliseconds. */
+export const HIBERNATION_COPY_MS = 1_000;
+/** Interval at which a state directory removes sessions of other owners that have ended, in milliseconds. */
+export const STATE_SWEEP_MS = 3_600_000;
 /** Sessions that hibernate at once. */
 export const MAX_HIBERNATING = 10_000;
 /** Time after which a session that hibernates ends, in milliseconds. */

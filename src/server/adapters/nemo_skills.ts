@@ -55,15 +55,17 @@ export function nemoSkills(sessions: SessionService): AdapterRoutes {
     return c.json(await execute(c, sessions, parsed.data));
   });
   app.get("/sessions", (c) => {
-    const own = sessions.list(c.get("owner")).flatMap(({ name = "", createdAt, life: { usedAt } }) => {
-      const about = {
-        backend: "ipython",
-        created: unixSeconds(createdAt),
-        last_used: unixSeconds(usedAt),
-        alive: true,
-      };
-      return name.startsWith(PREFIX) ? [[name.slice(PREFIX.length), about]] : [];
-    });
+    const own = sessions.list(c.get("owner")).flatMap(
+      ({ name = "", createdAt, life: { usedAt, unusable } }) => {
+        const about = {
+          backend: "ipython",
+          created: unixSeconds(createdAt),
+          last_used: unixSeconds(usedAt),
+          alive: unusable === undefined,
+        };
+        return name.startsWith(PREFIX) ? [[name.slice(PREFIX.length), about]] : [];
+      },
+    );
     return c.json({ sessions: Object.fromEntries(own), backend: "ipython" });
   });
   app.delete("/sessions/:name", async (c) => {

@@ -1,10 +1,11 @@
 import type { Checkpoint } from "../../sandbox/exec.ts";
 import { Budget, type BudgetLease } from "../budget.ts";
-import { ServerError } from "../http/errors.ts";
-import { HIBERNATION_BYTES, MAX_HIBERNATING, STATE_DIRECTORY_BYTES } from "../limits.ts";
+import { HIBERNATION_BYTES, HIBERNATION_COPY_MS, MAX_HIBERNATING, STATE_DIRECTORY_BYTES } from "../limits.ts";
 import { type HibernatedEntry as Entry, type HibernatedState, NEW_ENTRY } from "./hibernated_state.ts";
+import type { SavedSession } from "./saved_sessions.ts";
 import type { SessionRecordParts } from "./session_record.ts";
-import type { SavedSession, StateDirectory } from "./state_directory.ts";
+import type { StateDirectory } from "./state_directory.ts";
+import { WakingStates } from "./waking_states.ts";
 
 /** Options of {@linkcode HibernationStore}. */
 export interface HibernationStoreOptions {
@@ -27,7 +28,8 @@ export interface HibernationStoreOptions {
    */
   readonly owners?: number | undefined;
   /**
-   * Folder of states for which the memory of their owner is full, and of all when the server stops.
+   * Folder of states for which the memory of their owner is full, of copies of the others, and of all when the server
+   * stops.
    *
    * @default none: a session that finds no room stays awake
    */
@@ -38,6 +40,26 @@ export interface HibernationStoreOptions {
    * @default 4 GiB
    */
   readonly directoryBytes?: number | undefined;
+  /**
+   * Milliseconds after which a state in memory is copied to the directory, if it is still there.
+   *
+   * @default 1000
+   */
+  readonly copyAfterMs?: number | undefined;
+  /** Called with the error of a copy. Further ones follow only after one that was made. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** A session whose state is taken. */
+export interface StoredSession {
+  /** Returns the record of the session, which is saved with the state. */
+  readonly describe: () => SessionRecordParts;
+  /**
+   * True if a later server continues it.
+   *
+   * @default true
+   */
+  readonly outlivesServer?: boolean | undefined;
 }
 
 /** Memory of an entry beside its bytes: the session and its timers. */
@@ -46,7 +68,8 @@ const ENTRY_BYTES = 4096;
 /**
  * The states of sessions that hibernate, in memory and in a state directory. Their bytes and their number are limited,
  * and each owner has a reserved share. If the memory of an owner is full, its least recently used states move to the
- * directory. No state is dropped for another one.
+ * directory. No state is dropped for another one. States that stay in memory are copied to the directory if that has
+ * room, as the server may be killed.
  */
 export class HibernationStore {
   readonly #directory: StateDirectory | undefined;
@@ -55,13 +78,17 @@ export class HibernationStore {
   readonly #count: Budget;
   /** States in memory, least recently used first. */
   readonly #entries = new Set<Entry>();
-  /** States that wake, by owner. The first of each owner is without room. */
-  readonly #waking = new Map<string, Set<Entry>>();
+  readonly #waking = new WakingStates();
+  readonly #copyAfterMs: number;
+  readonly #onError: (error: unknown) => void;
+  #hasCopyFailed = false;
 
   constructor(options: HibernationStoreOptions = {}) {
     const { bytes = HIBERNATION_BYTES, count = MAX_HIBERNATING, owners, directory } = options;
-    const { directoryBytes = STATE_DIRECTORY_BYTES } = options;
+    const { directoryBytes = STATE_DIRECTORY_BYTES, copyAfterMs = HIBERNATION_COPY_MS } = options;
     this.#directory = directory;
+    this.#copyAfterMs = copyAfterMs;
+    this.#onError = options.onError ?? (() => {});
     this.#memory = new Budget({
       total: bytes,
       owners,
@@ -73,6 +100,7 @@ export class HibernationStore {
       owners,
       unit: "bytes of the state directory",
       advice: "end sessions that you do not need, or start the server with a larger --state-disk",
+      heldByOthers: directory && (() => directory.unused.bytes + ENTRY_BYTES * directory.unused.count),
     });
     this.#count = new Budget({
       total: count,
@@ -107,22 +135,22 @@ export class HibernationStore {
   /**
    * Takes the state of a session.
    *
-   * @param describe Returns the record of the session, which is saved with the state.
    * @throws {ServerError} `busy` or `too_large` if there is no room.
    */
   async put(
     owner: string,
     checkpoint: Checkpoint,
-    describe: () => SessionRecordParts,
+    { describe, outlivesServer = true }: StoredSession,
   ): Promise<HibernatedState> {
     const size = ENTRY_BYTES + checkpoint.storedBytes;
     const slot = this.#count.take(owner, 1);
-    const entry: Entry = { owner, describe, size, slot, ...NEW_ENTRY };
+    const entry: Entry = { owner, describe, outlivesServer, size, slot, ...NEW_ENTRY };
     try {
       const room = await this.#takeMemory(owner, size);
       if (room) {
         entry.memory = { checkpoint, room };
         this.#entries.add(entry);
+        this.#copyLater(entry);
       } else {
         await this.#write(entry, checkpoint);
       }
@@ -133,29 +161,32 @@ export class HibernationStore {
     }
   }
 
-  /**
-   * Takes a session that the directory had when it was opened.
-   *
-   * @throws {ServerError} `busy` if there is no room for it, as a limit is lower than before. Its files remain.
-   */
-  adopt({ record, bytes }: SavedSession, describe: () => SessionRecordParts): HibernatedState {
+  /** Takes a session that the directory had when it was opened, also if a limit is lower than before. */
+  adopt({ record, bytes, unusable }: SavedSession, describe: () => SessionRecordParts): HibernatedState {
     const { owner, id, checkpoint } = record;
     const size = ENTRY_BYTES + bytes;
-    const slot = this.#count.take(owner, 1);
-    try {
-      const file = { session: id, checkpoint, room: this.#files.take(owner, size) };
-      return this.#stateOf({ owner, describe, size, slot, ...NEW_ENTRY, file });
-    } catch (error) {
-      slot[Symbol.dispose]();
-      throw error;
-    }
+    const slot = this.#count.hold(owner, 1);
+    const file = { session: id, checkpoint, room: this.#files.hold(owner, size) };
+    const state = this.#stateOf({ owner, describe, outlivesServer: true, size, slot, ...NEW_ENTRY, file });
+    if (unusable) state.setUnusable(unusable);
+    return state;
   }
 
   #stateOf(entry: Entry): HibernatedState {
     return {
+      get unusable() {
+        return entry.unusable;
+      },
+      setUnusable: (error) => void (entry.unusable = error),
       read: () => this.#read(entry),
-      beginWake: () => this.#beginWake(entry),
-      cancelWake: () => this.#cancelWake(entry),
+      beginWake: () => {
+        clearTimeout(entry.copyTimer);
+        this.#waking.begin(entry);
+      },
+      cancelWake: () => {
+        this.#waking.cancel(entry);
+        this.#copyLater(entry);
+      },
       update: () => this.#change(entry, () => this.#update(entry)),
       removeFiles: () => this.#change(entry, () => this.#removeFiles(entry)),
       suspend: () => this.#suspend(entry),
@@ -167,8 +198,10 @@ export class HibernationStore {
   async #takeMemory(owner: string, size: number): Promise<BudgetLease | undefined> {
     while (size > this.#memory.available(owner) && this.#directory) {
       if (size > this.#memory.available(owner) + this.#memory.used(owner)) return undefined; // no use to move them all
-      const oldest = this.#entries.values().find((entry) => entry.owner === owner && !this.#wakes(entry));
-      if (!oldest || oldest.size > this.#files.available(owner)) return undefined;
+      const oldest = this.#entries.values().find((entry) =>
+        entry.owner === owner && !this.#waking.has(entry)
+      );
+      if (!oldest || !oldest.file && oldest.size > this.#files.available(owner)) return undefined;
       await this.#change(oldest, () => this.#move(oldest));
     }
     return this.#memory.take(owner, size);
@@ -182,14 +215,33 @@ export class HibernationStore {
   }
 
   async #move(entry: Entry): Promise<void> {
-    const { memory, isDisposed } = entry;
+    const { memory, file, isDisposed } = entry;
     if (!memory || isDisposed) return;
-    await this.#write(entry, memory.checkpoint);
+    if (!file) await this.#write(entry, memory.checkpoint);
     this.#leaveMemory(entry);
   }
 
-  async #update({ file, isDisposed, describe }: Entry): Promise<void> {
-    if (!file || isDisposed) return;
+  #copyLater(entry: Entry): void {
+    if (!this.#directory || !entry.outlivesServer || entry.file) return;
+    entry.copyTimer = setTimeout(() => void this.#change(entry, () => this.#copy(entry)), this.#copyAfterMs);
+  }
+
+  /** Copies a state in memory to the directory. One that finds no room there is saved when the server stops. */
+  async #copy(entry: Entry): Promise<void> {
+    const { memory, file, isDisposed, owner, size } = entry;
+    const hasRoom = size <= this.#files.available(owner);
+    if (!memory || file || isDisposed || this.#waking.has(entry) || !hasRoom) return;
+    try {
+      await this.#write(entry, memory.checkpoint);
+      this.#hasCopyFailed = false;
+    } catch (error) {
+      if (!this.#hasCopyFailed) this.#onError(error);
+      this.#hasCopyFailed = true;
+    }
+  }
+
+  async #update({ file, isDisposed, unusable, describe }: Entry): Promise<void> {
+    if (!file || isDisposed || unusable) return;
     await this.#directory?.saveRecord({ ...describe(), checkpoint: file.checkpoint });
   }
 
@@ -221,54 +273,14 @@ export class HibernationStore {
     throw new TypeError("Cannot read state as it was disposed");
   }
 
-  async #suspend(entry: Entry): Promise<boolean> {
-    if (!this.#directory) return false;
+  async #suspend(entry: Entry): Promise<void> {
+    if (!this.#directory) throw new TypeError("Cannot suspend session as there is no state directory");
     entry.isSuspended = true; // its files remain, even if the time for this is over
     try {
-      await this.#change(entry, () => entry.memory ? this.#move(entry) : this.#update(entry));
+      await this.#change(entry, () => entry.file ? this.#update(entry) : this.#move(entry));
     } catch (error) {
-      if (!entry.file && !(error instanceof ServerError)) throw error;
+      if (!entry.file) throw error; // with an older record, it continues
     }
-    return entry.file !== undefined; // without room it has none; with an older record, it continues
-  }
-
-  #wakes(entry: Entry): boolean {
-    return this.#waking.get(entry.owner)?.has(entry) === true;
-  }
-
-  #beginWake(entry: Entry): void {
-    const { owner } = entry;
-    this.#waking.getOrInsertComputed(owner, () => new Set()).add(entry);
-    this.#freeFirst(owner);
-  }
-
-  #freeFirst(owner: string): void {
-    const [first] = this.#waking.get(owner) ?? [];
-    if (!first || first.isFree) return;
-    first.isFree = true;
-    (first.memory ?? first.file)?.room.resize(0);
-    first.slot.resize(0);
-  }
-
-  #cancelWake(entry: Entry): void {
-    const { memory, file, size, slot } = entry;
-    try {
-      slot.resize(1);
-      (memory ?? file)?.room.resize(size);
-    } catch {
-      slot.resize(0);
-      return; // others have its room: it is without until it wakes or ends
-    }
-    entry.isFree = false;
-    this.#endWake(entry);
-  }
-
-  #endWake(entry: Entry): void {
-    const { owner } = entry;
-    const waking = this.#waking.get(owner);
-    waking?.delete(entry);
-    if (waking?.size === 0) this.#waking.delete(owner);
-    this.#freeFirst(owner);
   }
 
   #leaveMemory(entry: Entry): void {
@@ -280,13 +292,17 @@ export class HibernationStore {
   async #drop(entry: Entry): Promise<void> {
     if (entry.isDisposed) return;
     entry.isDisposed = true;
+    clearTimeout(entry.copyTimer);
     try {
       await this.#change(entry, () => entry.isSuspended ? Promise.resolve() : this.#removeFiles(entry));
+    } catch (error) {
+      if (entry.file) this.#directory?.removeLater(entry.file.session, entry.size - ENTRY_BYTES);
+      throw error;
     } finally {
       this.#leaveMemory(entry);
-      entry.file?.room[Symbol.dispose]();
+      if (!entry.isSuspended) entry.file?.room[Symbol.dispose](); // else its files take it
       entry.slot[Symbol.dispose]();
-      this.#endWake(entry);
+      this.#waking.end(entry);
     }
   }
 }

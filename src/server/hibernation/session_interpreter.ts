@@ -2,7 +2,7 @@ import { CheckpointError } from "../../errors.ts";
 import type { CaptureOptions, Checkpoint, PythonSession, SessionLease } from "../../sandbox/exec.ts";
 import type { CheckpointTransfers } from "../checkpoints/transfers.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
-import type { HibernatedState } from "./hibernated_state.ts";
+import { type HibernatedState, toUnusableError } from "./hibernated_state.ts";
 import type { HibernationStore } from "./hibernation_store.ts";
 import type { SessionRecordParts } from "./session_record.ts";
 
@@ -29,7 +29,9 @@ export interface HibernationParts {
   onChange(isAwake: boolean): void;
   /** Called with what the host's log shows. */
   onError(thrown: unknown): void;
-  /** Called when the state cannot be restored. */
+  /** True if a later server continues the session. A state that cannot be restored stays then; else the session ends. */
+  readonly outlivesServer: boolean;
+  /** Called when the state cannot be restored, and does not stay. */
   onLost(): void;
 }
 
@@ -53,6 +55,7 @@ export class SessionInterpreter implements AsyncDisposable {
   #unfitBytes: number | undefined;
   /** Number of uses, which a checkpoint must not miss. */
   #uses = 0;
+  #isSuspending = false;
   #isDisposed = false;
 
   /** @param parts Without them, the session never hibernates. */
@@ -65,6 +68,11 @@ export class SessionInterpreter implements AsyncDisposable {
   /** True if the session has an interpreter. */
   get isAwake(): boolean {
     return this.#leased !== undefined;
+  }
+
+  /** Why this server cannot continue the session, if that is so. */
+  get unusable(): CheckpointError | undefined {
+    return this.#state?.unusable;
   }
 
   /** True if the session can leave its interpreter now. */
@@ -96,6 +104,7 @@ export class SessionInterpreter implements AsyncDisposable {
     await this.#storing?.catch(() => {}); // else a server that is killed now leaves an older state than clients have seen
     this.#refusal = this.#unfitBytes = undefined;
     if (this.#leased) return this.#leased.lease.session;
+    if (this.unusable) throw toUnusableError(this.unusable);
     return await (this.#waking ??= this.#wake().finally(() => this.#waking = undefined));
   }
 
@@ -116,11 +125,20 @@ export class SessionInterpreter implements AsyncDisposable {
     ));
   }
 
-  /** Hibernates so that a later server continues the session. Returns false if that is not possible. */
-  async suspend(): Promise<boolean> {
+  /**
+   * Hibernates so that a later server continues the session. The caller reports why that is not possible.
+   *
+   * @throws {ServerError} if it is used, or has what no checkpoint has, or finds no room.
+   */
+  async suspend(): Promise<void> {
+    this.#isSuspending = true;
     await this.#leaving; // it fails if the session was used meanwhile
     this.#refusal = undefined; // the reason may be over: it is tried once more
-    return await this.hibernate() && await this.#state?.suspend() === true;
+    const isHibernating = await this.hibernate();
+    if (!isHibernating || !this.#state) {
+      throw this.#refusal ?? new ServerError("conflict", "The session is in use");
+    }
+    await this.#state.suspend();
   }
 
   /** Saves the record of the session again if a directory has its state. */
@@ -171,7 +189,7 @@ export class SessionInterpreter implements AsyncDisposable {
     } catch (error) {
       if (!(error instanceof ServerError)) this.#unfitBytes = undefined; // the disk fails, however much room there is
       this.#refusal = toPublicError(error);
-      parts.onError(this.#refusal);
+      if (!this.#isSuspending) parts.onError(this.#refusal);
       return false;
     } finally {
       this.#storing = undefined;
@@ -184,10 +202,10 @@ export class SessionInterpreter implements AsyncDisposable {
   /** Stores a state. Returns `undefined` if the session was used or has ended meanwhile. */
   async #store(
     checkpoint: Checkpoint,
-    { owner, store, describe }: HibernationParts,
+    { owner, store, describe, outlivesServer }: HibernationParts,
   ): Promise<HibernatedState | undefined> {
     const uses = this.#uses;
-    const state = await store.put(owner, checkpoint, describe);
+    const state = await store.put(owner, checkpoint, { describe, outlivesServer });
     if (this.#uses === uses && !this.#isDisposed) return state;
     await state[Symbol.asyncDispose]();
     return undefined;
@@ -207,7 +225,10 @@ export class SessionInterpreter implements AsyncDisposable {
     } catch (error) {
       state.cancelWake();
       await release(leased);
-      if (error instanceof ServerError && error.cause instanceof CheckpointError) parts.onLost();
+      if (!(error instanceof ServerError) || !(error.cause instanceof CheckpointError)) throw error;
+      state.setUnusable(error.cause);
+      if (parts.outlivesServer) throw toUnusableError(error.cause);
+      parts.onLost();
       throw error;
     }
     this.#leased = leased;

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { CheckpointEvery } from "../../sandbox/exec.ts";
 import { checkpointEverySchema, checkpointIdSchema, sessionLimitsSchema } from "../../wire/v1_sessions.ts";
 import { sessionToolsSchema } from "../../wire/v1_tools.ts";
+import { HIBERNATION_LIFE_MS } from "../limits.ts";
 import type { SessionLimits } from "../sessions/session_limits.ts";
 
 /** True if a session pauses at the end of its time, instead of ending; `files` if it then keeps its files alone. */
@@ -36,22 +37,29 @@ export interface SessionRecord {
   readonly tools?: readonly unknown[] | undefined;
   /** State of the adapter of its client, in a form of its own. */
   readonly attachment?: string | undefined;
+  /** Name of its profile, for messages. */
+  readonly profile?: string | undefined;
 }
 
-/** A record without the id of the checkpoint, which is known when it is saved. */
-export type SessionRecordParts = Omit<SessionRecord, "checkpoint">;
+/** A record without the parts that are known when it is saved. */
+export type SessionRecordParts = Omit<SessionRecord, "checkpoint" | "profile">;
 
 const MAX_OWNER_CHARACTERS = 256;
 /** A name is that of a header. */
 const MAX_NAME_CHARACTERS = 32 * 1024;
 /** The variables of a sandbox of E2B have 64 Ki characters, each of which takes up to six in JSON. */
 const MAX_ATTACHMENT_CHARACTERS = 512 * 1024;
+/** A profile has the name of a file. */
+const MAX_PROFILE_CHARACTERS = 4096;
+
+/** Version of the format. */
+const FORMAT = 1;
 
 const time = z.iso.datetime();
 const milliseconds = z.number().nonnegative().optional();
 
 const recordSchema = z.strictObject({
-  format: z.literal(1),
+  format: z.literal(FORMAT),
   id: z.string().regex(/^[A-Za-z0-9_-]{32}$/),
   owner: z.string().max(MAX_OWNER_CHARACTERS),
   name: z.string().max(MAX_NAME_CHARACTERS).optional(),
@@ -70,6 +78,7 @@ const recordSchema = z.strictObject({
   checkpointEvery: checkpointEverySchema.optional(),
   tools: sessionToolsSchema.optional(),
   attachment: z.string().max(MAX_ATTACHMENT_CHARACTERS).optional(),
+  profile: z.string().max(MAX_PROFILE_CHARACTERS).optional(),
 });
 
 /**
@@ -79,4 +88,22 @@ const recordSchema = z.strictObject({
  */
 export function parseRecord(value: unknown): SessionRecord {
   return recordSchema.parse(value);
+}
+
+/** True if a record has another format. */
+export function isOtherFormat(value: unknown): boolean {
+  return !z.object({ format: z.literal(FORMAT) }).safeParse(value).success;
+}
+
+/** Returns the record of a session as it is at a time, in milliseconds since 1970: it may be paused since it was saved. */
+export function asOf(record: SessionRecord, now: number): SessionRecord {
+  const { expiresAt, pausesAtEnd } = record;
+  if (!pausesAtEnd || expiresAt === undefined || Date.parse(expiresAt) > now) return record;
+  return { ...record, isPaused: true, usedAt: expiresAt, expiresAt: undefined };
+}
+
+/** Returns when a session ends that no server has, in milliseconds since 1970: a paused one a day after its last use. */
+export function endOf({ usedAt, expiresAt, pausesAtEnd }: SessionRecord): number {
+  if (expiresAt === undefined) return Date.parse(usedAt) + HIBERNATION_LIFE_MS;
+  return Date.parse(expiresAt) + (pausesAtEnd ? HIBERNATION_LIFE_MS : 0);
 }

@@ -1,47 +1,58 @@
 import { join } from "node:path";
 import { Semaphore } from "../../async/semaphore.ts";
-import { CheckpointError, errorMessage, SandboxError } from "../../errors.ts";
-import { parseUntrustedJson } from "../../json.ts";
-import { readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
+import { type CheckpointError, errorMessage, SandboxError } from "../../errors.ts";
+import { type CheckpointOrigin, readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
 import { readHostKey } from "../../sandbox/checkpoint/host_key.ts";
 import type { Checkpoint } from "../../sandbox/exec.ts";
-import { parseRecord, type SessionRecord } from "./session_record.ts";
+import { STATE_SWEEP_MS } from "../limits.ts";
+import {
+  damaged,
+  DRAFT,
+  type OtherSession,
+  readSavedSessions,
+  readState,
+  RECORD,
+  removeFile,
+  type SavedSession,
+  type SavedSessions,
+  sealRecord,
+  STATE,
+  warningsOf,
+} from "./saved_sessions.ts";
+import type { SessionRecord } from "./session_record.ts";
 
 /** Options of {@linkcode StateDirectory.open}. */
 export interface StateDirectoryOptions {
   /**
-   * Owners whose sessions are used. Those of others stay in the folder for a later server, with a warning.
+   * Owners whose sessions are used. Those of others stay in the folder until they end, with a warning.
    *
    * @default all owners
    */
   readonly owners?: ReadonlySet<string> | undefined;
-  /** Called with a warning about each file that is not used. */
+  /**
+   * What checkpoints of the server's pool are bound to: its `checkpointOrigin()`. Sessions of another origin stay in the
+   * folder until they end, with a warning, and their requests get the reason.
+   *
+   * @default each is compared at its first use
+   */
+  readonly origin?: CheckpointOrigin | undefined;
+  /** Name of the server's profile, with which a warning of a server with another profile names it. */
+  readonly profile?: string | undefined;
+  /** Called with a warning about each kind of sessions that are not used. */
   readonly onWarning?: ((message: string) => void) | undefined;
+  /** Called with each error of removing sessions that have ended. */
+  readonly onError?: ((error: unknown) => void) | undefined;
   /** Reads a checkpoint. Default: one of this package. */
   readonly read?: ((bytes: Uint8Array) => Promise<Checkpoint>) | undefined;
 }
 
-/** A session of a state directory. */
-export interface SavedSession {
-  readonly record: SessionRecord;
-  /** Size of its checkpoint. */
-  readonly bytes: number;
-}
-
-const [RECORD, STATE, DRAFT] = [".session.json", ".checkpoint", ".draft"];
-/** Names of its files. Others in the folder are not those of sessions, and stay. */
-const FILE_NAME = /^[A-Za-z0-9_-]{32}\.(?:session\.json|checkpoint)(?:\.draft)?$/;
 const LOCK = "lock";
 /** Text from which the key makes the secret of the server. It is no record, as it is not JSON. */
 const SECRET = "secret of the server";
 /** Sessions that are saved at once. Each has its checkpoint in memory once more meanwhile. */
 const MAX_WRITES = 8;
-/** A record has at most tools of 64 Ki characters, and metadata. */
-const MAX_RECORD_BYTES = 1024 * 1024;
 /** Permission bits of the group and of others. */
 const SHARED_BITS = 0o077;
-
-const encoder = new TextEncoder();
 
 /**
  * Folder with sessions that hibernate, which a later server continues. Each has two files: its record, which is
@@ -53,28 +64,24 @@ export class StateDirectory implements Disposable {
   readonly sessions: readonly SavedSession[];
   /** Secret of the servers that use the folder, one after the other. It is derived from the key in it. */
   readonly secret: Uint8Array;
-  readonly #key: CryptoKey;
-  readonly #lock: Deno.FsFile;
-  readonly #read: (bytes: Uint8Array) => Promise<Checkpoint>;
+  /** Why sessions cannot be read, by their id. Their files stay. */
+  readonly unreadable: ReadonlyMap<string, CheckpointError>;
+  readonly #parts: DirectoryParts;
   readonly #writes = new Semaphore(MAX_WRITES);
+  readonly #sweepTimer = setInterval(() => void this.#sweep(), STATE_SWEEP_MS);
+  readonly #unreadableBytes: number;
+  /** Sessions of other owners, and ended ones whose files could not be removed, by id. */
+  readonly #others: Map<string, OtherSession>;
 
-  private constructor(
-    path: string,
-    parts: {
-      key: CryptoKey;
-      lock: Deno.FsFile;
-      secret: Uint8Array;
-      sessions: SavedSession[];
-      read: ((bytes: Uint8Array) => Promise<Checkpoint>) | undefined;
-    },
-  ) {
-    const { key, secret, lock, sessions, read = readCheckpoint } = parts;
+  private constructor(path: string, parts: DirectoryParts, { own, others, unreadable }: SavedSessions) {
     this.path = path;
-    this.secret = secret;
-    this.#key = key;
-    this.#lock = lock;
-    this.#read = read;
-    this.sessions = sessions.sort((one, other) => one.record.usedAt < other.record.usedAt ? -1 : 1);
+    this.secret = parts.secret;
+    this.#parts = parts;
+    this.sessions = own.toSorted((one, other) => one.record.usedAt < other.record.usedAt ? -1 : 1);
+    this.unreadable = new Map([...unreadable].map(([id, { error }]) => [id, error]));
+    this.#unreadableBytes = sumOf([...unreadable.values()]);
+    this.#others = new Map(others.map((session) => [session.id, session]));
+    Deno.unrefTimer(this.#sweepTimer);
   }
 
   /**
@@ -83,23 +90,30 @@ export class StateDirectory implements Disposable {
    * @throws {SandboxError} if it is no folder that only this user can use, or another server uses it.
    */
   static async open(path: string, options: StateDirectoryOptions = {}): Promise<StateDirectory> {
-    const { owners, onWarning = () => {}, read } = options;
+    const { owners, origin, profile, onWarning = () => {}, onError = () => {}, read } = options;
     const lock = await openPrivate(path);
     try {
       if (!await lock.tryLock(true)) {
         throw new SandboxError(`Cannot use state directory '${path}' as another server uses it`);
       }
       const key = await readHostKey(path);
-      const all = await readSessions(path, { key, onWarning });
-      const sessions = all.filter(({ record: { owner } }) => owners === undefined || owners.has(owner));
-      const others = all.length - sessions.length;
-      if (others > 0) onWarning(`${others} sessions of other tokens stay in '${path}', and are not used`);
-      const secret = new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(SECRET)));
-      return new StateDirectory(path, { key, secret, lock, sessions, read });
+      const secret = new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(SECRET)));
+      const saved = await readSavedSessions(path, { key, owners, origin });
+      const ended = await removeEnded(path, saved.others, onError);
+      const others = saved.others.filter(({ id }) => !ended.has(id));
+      for (const warning of warningsOf({ ...saved, others }, path)) onWarning(warning);
+      const parts = { key, secret, lock, profile, onError, read: read ?? readCheckpoint };
+      return new StateDirectory(path, parts, { ...saved, others });
     } catch (error) {
       lock.close();
       throw error;
     }
+  }
+
+  /** Number and size of the sessions that it has and that are not used: those of other owners, and unreadable ones. */
+  get unused(): { readonly count: number; readonly bytes: number } {
+    const count = this.#others.size + this.unreadable.size;
+    return { count, bytes: sumOf([...this.#others.values()]) + this.#unreadableBytes };
   }
 
   /** Saves a session, whose record is written last: without it, the checkpoint is not used. */
@@ -120,12 +134,6 @@ export class StateDirectory implements Disposable {
     await this.#writeRecord(record);
   }
 
-  async #writeRecord(record: SessionRecord): Promise<void> {
-    const json = JSON.stringify(record);
-    const mac = new Uint8Array(await crypto.subtle.sign("HMAC", this.#key, encoder.encode(json)));
-    await this.#write(`${record.id}${RECORD}`, encoder.encode(`${mac.toHex()}\n${json}\n`));
-  }
-
   /**
    * Reads the checkpoint of a saved session, whose id is in its record. It is authenticated when it is restored.
    *
@@ -133,35 +141,36 @@ export class StateDirectory implements Disposable {
    * @throws {CheckpointError} if the file is not that checkpoint, or not whole.
    */
   async read(session: string, id: string, size: number): Promise<Checkpoint> {
-    const checkpoint = await this.#read(await this.#readState(session, size));
+    const checkpoint = await this.#parts.read(await readState(this.path, session, size));
     if (checkpoint.id === id) return checkpoint;
     throw damaged("its file has another checkpoint");
   }
 
   /** Removes a session. */
   async remove(id: string): Promise<void> {
-    for (const name of [`${id}${RECORD}`, `${id}${STATE}`]) await removeFile(join(this.path, name));
+    await removeSession(this.path, id);
+  }
+
+  /** Removes a session that has ended and could not be removed now. It counts as unused until then. */
+  removeLater(id: string, bytes: number): void {
+    this.#others.set(id, { id, bytes, endsAt: 0, hasNoOwner: false });
   }
 
   /** Lets another server use the folder. */
   [Symbol.dispose](): void {
-    this.#lock.close();
+    clearInterval(this.#sweepTimer);
+    this.#parts.lock.close();
   }
 
-  async #readState(session: string, size: number): Promise<Uint8Array> {
-    const path = join(this.path, `${session}${STATE}`);
-    try {
-      const found = await Deno.lstat(path);
-      if (!found.isFile || found.size > size) { // a pipe would block, and a larger file fill the memory
-        throw damaged(
-          `its file must have at most ${size} bytes: ${found.isFile ? found.size : "it is no file"}`,
-        );
-      }
-      return await Deno.readFile(path);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) throw damaged("its file was removed");
-      throw error;
-    }
+  /** Removes unused sessions that have ended. */
+  async #sweep(): Promise<void> {
+    const ended = await removeEnded(this.path, [...this.#others.values()], this.#parts.onError);
+    for (const id of ended) this.#others.delete(id);
+  }
+
+  async #writeRecord(record: SessionRecord): Promise<void> {
+    const { key, profile } = this.#parts;
+    await this.#write(`${record.id}${RECORD}`, await sealRecord({ ...record, profile }, key));
   }
 
   async #write(name: string, contents: Uint8Array): Promise<void> {
@@ -176,79 +185,63 @@ export class StateDirectory implements Disposable {
   }
 }
 
+interface DirectoryParts {
+  readonly key: CryptoKey;
+  readonly secret: Uint8Array;
+  readonly lock: Deno.FsFile;
+  readonly profile: string | undefined;
+  readonly onError: (error: unknown) => void;
+  readonly read: (bytes: Uint8Array) => Promise<Checkpoint>;
+}
+
+/** Removes the sessions that have ended, and returns the ids of those that are removed. */
+async function removeEnded(
+  folder: string,
+  sessions: readonly OtherSession[],
+  onError: (error: unknown) => void,
+): Promise<ReadonlySet<string>> {
+  const removed = new Set<string>();
+  for (const { id } of sessions.filter(({ endsAt }) => endsAt <= Date.now())) {
+    try {
+      await removeSession(folder, id);
+      removed.add(id);
+    } catch (error) {
+      onError(error);
+    }
+  }
+  return removed;
+}
+
+function sumOf(sessions: readonly { readonly bytes: number }[]): number {
+  return sessions.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+async function removeSession(folder: string, id: string): Promise<void> {
+  for (const name of [`${id}${RECORD}`, `${id}${STATE}`]) await removeFile(join(folder, name));
+}
+
 /** Makes the folder if it does not exist, and opens its lock file. */
 async function openPrivate(path: string): Promise<Deno.FsFile> {
   try {
     await Deno.mkdir(path, { recursive: true, mode: 0o700 });
-    const { mode } = await Deno.stat(path);
-    if (mode === null || (mode & SHARED_BITS) === 0) {
-      return await Deno.open(join(path, LOCK), { create: true, write: true, mode: 0o600 });
+    const { mode, uid } = await Deno.stat(path);
+    if (mode !== null && (mode & SHARED_BITS) !== 0) {
+      const found = (mode & 0o7777).toString(8);
+      throw new SandboxError(
+        `Cannot use state directory '${path}' as only its owner may use it: its mode is ${found}; ` +
+          `run chmod 700 '${path}'`,
+      );
     }
-    throw new SandboxError(
-      `Cannot use state directory '${path}' as only its owner may use it: its mode is ${
-        (mode & 0o7777).toString(8)
-      }; run chmod 700 '${path}'`,
-    );
+    const user = Deno.uid();
+    if (uid !== user) {
+      throw new SandboxError(
+        `Cannot use state directory '${path}' as it must belong to the user of the server, ${user}: ` +
+          `it belongs to user ${uid}; run chown ${user} '${path}', or start the server as that user`,
+      );
+    }
+    return await Deno.open(join(path, LOCK), { create: true, write: true, mode: 0o600 });
   } catch (cause) {
     if (cause instanceof SandboxError) throw cause;
     throw new SandboxError(`Cannot use state directory '${path}': ${errorMessage(cause)}`, { cause });
-  }
-}
-
-/** Reads the sessions of a folder, and removes files of sessions that were not saved completely. */
-async function readSessions(
-  path: string,
-  { key, onWarning }: { key: CryptoKey; onWarning: (message: string) => void },
-): Promise<SavedSession[]> {
-  const names = new Set<string>();
-  for await (const { name, isFile } of Deno.readDir(path)) {
-    if (isFile && FILE_NAME.test(name)) names.add(name);
-  }
-  const sessions: SavedSession[] = [];
-  for (const name of names) {
-    const file = join(path, name);
-    if (name.endsWith(DRAFT)) await removeFile(file);
-    if (name.endsWith(STATE) && !names.has(`${name.slice(0, -STATE.length)}${RECORD}`)) {
-      await removeFile(file);
-    }
-    if (!name.endsWith(RECORD)) continue;
-    try {
-      const record = await readRecord(file, key);
-      if (`${record.id}${RECORD}` !== name) throw new SyntaxError("it is the record of another session");
-      const state = `${record.id}${STATE}`;
-      if (!names.has(state)) {
-        throw new SyntaxError(`its checkpoint '${state}' is missing, or no regular file`);
-      }
-      const { size: bytes } = await Deno.lstat(join(path, state));
-      sessions.push({ record, bytes });
-    } catch (error) {
-      onWarning(`'${file}' is not used: ${errorMessage(error)}`);
-    }
-  }
-  return sessions;
-}
-
-/** Reads a record. Throws if it was changed, or another version of Paddock wrote it. */
-async function readRecord(file: string, key: CryptoKey): Promise<SessionRecord> {
-  const { size } = await Deno.lstat(file);
-  if (size > MAX_RECORD_BYTES) {
-    throw new RangeError(`it must have at most ${MAX_RECORD_BYTES} bytes: it has ${size}`);
-  }
-  const [mac = "", json = ""] = (await Deno.readTextFile(file)).split("\n");
-  const isAuthentic = /^[0-9a-f]{64}$/.test(mac) &&
-    await crypto.subtle.verify("HMAC", key, Uint8Array.fromHex(mac), encoder.encode(json));
-  if (!isAuthentic) throw new SyntaxError("its contents were changed");
-  return parseRecord(parseUntrustedJson(json));
-}
-
-function damaged(reason: string): CheckpointError {
-  return new CheckpointError(`Cannot restore checkpoint as ${reason}`, { code: "checkpoint_damaged" });
-}
-
-async function removeFile(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
+import type { CheckpointError } from "../../errors.ts";
 import type { CaptureOptions, PythonSession } from "../../sandbox/exec.ts";
-import type { HibernatedState } from "../hibernation/hibernated_state.ts";
+import { type HibernatedState, toUnusableError } from "../hibernation/hibernated_state.ts";
 import {
   type HibernationParts,
   type LeasedInterpreter,
@@ -12,7 +13,8 @@ import { HIBERNATION_LIFE_MS, MAX_SESSION_WAITING } from "../limits.ts";
 import { IdleTimer } from "./idle_timer.ts";
 
 /** Hibernation of a session. */
-export interface HibernationOptions extends Pick<HibernationParts, "store" | "transfers" | "acquire"> {
+export interface HibernationOptions
+  extends Pick<HibernationParts, "store" | "transfers" | "acquire" | "outlivesServer"> {
   /** Milliseconds without use after which it hibernates. */
   readonly afterMs: number;
 }
@@ -103,7 +105,9 @@ export class SessionLife implements AsyncDisposable {
       },
     );
     const firstMs = Math.min(hibernation?.afterMs ?? Infinity, idleMs);
-    this.#idle = new IdleTimer(firstMs, () => void this.#whenIdle().catch(onError), usedAt);
+    const whenIdle = () => void this.#whenIdle().catch(onError);
+    this.#idle = new IdleTimer(firstMs, whenIdle, usedAt);
+    if (!("lease" in start)) whenIdle(); // its time may be over
   }
 
   /** End of its last use, by the clock of the host. */
@@ -136,13 +140,23 @@ export class SessionLife implements AsyncDisposable {
     return this.#hasMemory;
   }
 
+  /** Why this server cannot continue it, if that is so. Its state stays for a later server, until it ends. */
+  get unusable(): CheckpointError | undefined {
+    return this.#interpreter.unusable;
+  }
+
   /** True while it leaves its interpreter. */
   get isLeaving(): boolean {
     return this.#interpreter.isLeaving;
   }
 
-  /** Lets it end after so many milliseconds, used or not, instead of at its earlier time. */
+  /**
+   * Lets it end after so many milliseconds, used or not, instead of at its earlier time.
+   *
+   * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it.
+   */
   endAfter(ttlMs: number): void {
+    this.requireUsable();
     this.endAt(new Date(Date.now() + ttlMs));
     this.#saveRecord();
   }
@@ -175,13 +189,22 @@ export class SessionLife implements AsyncDisposable {
   }
 
   /**
-   * Hibernates until it is resumed, and no longer ends at its time. Without `memory`, it keeps its files alone.
+   * Hibernates until it is resumed, or for a day, and no longer ends at its time. Without `memory`, it keeps its files
+   * alone.
    *
-   * @throws {ServerError} `conflict` if it is used or paused, or has what no checkpoint has; `busy` without room.
+   * @throws {ServerError} `conflict` if it is used or paused, or has what no checkpoint has; `busy` without room; with
+   * the reason of a checkpoint, if this server cannot continue it.
    */
   async pause({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<void> {
+    this.requireUsable();
+    await this.#pause({ memory });
+  }
+
+  async #pause({ memory }: { memory: boolean }): Promise<void> {
     if (this.#isPaused) throw new ServerError("conflict", "The session is paused already");
-    const isHibernating = memory ? await this.#interpreter.hibernate() : await this.#forgetAndHibernate();
+    const isHibernating = memory || this.unusable
+      ? await this.#interpreter.hibernate()
+      : await this.#forgetAndHibernate();
     if (!isHibernating || this.#idle.users > 0) { // a request may have woken it
       throw this.#interpreter.refusal ?? new ServerError("conflict", "The session is in use");
     }
@@ -189,12 +212,23 @@ export class SessionLife implements AsyncDisposable {
     this.#pauseIsDue = false;
     clearTimeout(this.#ttlTimer);
     this.#expiresAt = undefined;
+    this.#idle.use()[Symbol.dispose](); // the day begins now
     this.#saveRecord();
   }
 
-  /** Lets requests use it after a pause. The first one wakes it. */
+  /**
+   * Lets requests use it after a pause. The first one wakes it.
+   *
+   * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it.
+   */
   endPause(): void {
+    this.requireUsable();
     this.#isPaused = false;
+  }
+
+  /** @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it. */
+  requireUsable(): void {
+    if (this.unusable) throw toUnusableError(this.unusable);
   }
 
   /**
@@ -214,15 +248,17 @@ export class SessionLife implements AsyncDisposable {
   }
 
   /**
-   * Saves it when it is unused, so that a later server continues it, and ends it. Returns false if it cannot be
-   * saved.
+   * Saves it when it is unused, so that a later server continues it, and ends it.
+   *
+   * @throws {ServerError} if it has what no checkpoint has, or finds no room.
    */
-  async suspend(): Promise<boolean> {
-    if (this.#ended) return false;
+  async suspend(): Promise<void> {
     if (this.#idle.users > 0) await (this.#whenUnused ??= Promise.withResolvers()).promise;
-    const isSaved = await this.#interpreter.suspend();
-    await this[Symbol.asyncDispose]();
-    return isSaved;
+    try {
+      await this.#interpreter.suspend();
+    } finally {
+      await this[Symbol.asyncDispose]();
+    }
   }
 
   /** True after it has ended. */
@@ -233,11 +269,13 @@ export class SessionLife implements AsyncDisposable {
   /**
    * Uses the session, which wakes if it hibernates.
    *
-   * @throws {ServerError} `conflict` if it has ended or is paused; `busy` if too many requests wait for it.
+   * @throws {ServerError} `conflict` if it has ended or is paused; `busy` if too many requests wait for it; with the
+   * reason of a checkpoint, if this server cannot continue it.
    */
   async use<T>(work: (session: PythonSession) => Promise<T>): Promise<T> {
     if (this.#ended) throw new ServerError("conflict", "The session has ended");
     if (this.#isPaused) throw new ServerError("conflict", "The session is paused: resume it first");
+    this.requireUsable(); // such a request is no use, which would let it live longer
     if (this.#idle.users >= MAX_SESSION_WAITING) {
       throw new ServerError("busy", `${MAX_SESSION_WAITING} requests are waiting for the session`, {
         retryAfter: 1,
@@ -292,7 +330,8 @@ export class SessionLife implements AsyncDisposable {
     const { unusedMs } = this;
     const isHibernating = await this.#interpreter.hibernate();
     if (this.#ended || this.#idle.users > 0 || this.unusedMs < unusedMs) return; // a use has started the timer
-    const lifeMs = isHibernating && idleMs < Infinity ? HIBERNATION_LIFE_MS : idleMs;
+    const livesOn = isHibernating && (idleMs < Infinity || this.#isPaused);
+    const lifeMs = livesOn ? HIBERNATION_LIFE_MS : idleMs;
     const leftMs = lifeMs - this.unusedMs;
     if (leftMs > 0) this.#idle.callAgain(leftMs);
     else await this[Symbol.asyncDispose]();
@@ -309,7 +348,7 @@ export class SessionLife implements AsyncDisposable {
   async #pauseAtEnd(): Promise<void> {
     const { unusedMs, expiresAt } = this;
     try {
-      await this.pause({ memory: this.#options.pausesAtEnd !== "files" });
+      await this.#pause({ memory: this.#options.pausesAtEnd !== "files" });
     } catch {
       if (this.#expiresAt !== expiresAt) return; // it has more time, or is paused
       const wasUsed = this.#idle.users > 0 || this.unusedMs < unusedMs;

@@ -18,6 +18,8 @@ const [INTERPRETERS, WAIT_MS, AFTER_MS] = [3, 60, 8];
 /** Memory for some four states; further ones are in the directory. */
 const STORE_BYTES = 32_000;
 /** Room for all, so that a server that stops saves each session. */
+/** Room of an entry beside its state. */
+const ENTRY_BYTES = 4096;
 const DIRECTORY_BYTES = 10_000_000;
 /** What a request may fail with, when nothing has run. */
 const REFUSALS: readonly string[] = ["busy", "timeout", "conflict", "unavailable"];
@@ -121,7 +123,12 @@ class Trial {
   }
 
   #makeStore(): HibernationStore {
-    const limits = { bytes: STORE_BYTES, directoryBytes: DIRECTORY_BYTES, owners: OWNERS.length };
+    const limits = {
+      bytes: STORE_BYTES,
+      directoryBytes: DIRECTORY_BYTES,
+      owners: OWNERS.length,
+      copyAfterMs: 1,
+    };
     return new HibernationStore({ ...limits, directory: this.#directory });
   }
 
@@ -183,7 +190,7 @@ class Trial {
     this.pool.isSteady = true;
     assertEquals((await this.sessions.suspend()).lost, 0);
     await this.sessions[Symbol.asyncDispose]();
-    this.checkNothingTaken();
+    await this.checkNothingTaken();
     this.#directory[Symbol.dispose]();
     this.#directory = await openDirectory(this.#folder);
     this.metrics = new Metrics();
@@ -204,16 +211,22 @@ class Trial {
       assertEquals(await valueOf(session), String(count + 1));
     }
     await Promise.all(this.alive.map(({ session }) => session[Symbol.asyncDispose]()));
-    this.checkNothingTaken();
+    await this.checkNothingTaken();
     const names = await Array.fromAsync(Deno.readDir(this.#directory.path), ({ name }) => name);
     assertEquals(names.toSorted(), ["checkpoint.key", "lock"]);
   }
 
-  checkNothingTaken(): void {
+  /** Checks that nothing is taken but the room of the files that the directory has. */
+  async checkNothingTaken(): Promise<void> {
     const { pool, store, metrics } = this;
+    let bytes = 0;
+    for await (const { name } of Deno.readDir(this.#directory.path)) {
+      if (!name.endsWith(".checkpoint")) continue;
+      bytes += ENTRY_BYTES + (await Deno.stat(join(this.#directory.path, name))).size;
+    }
     assertEquals(
       [pool.alive, store.count(), store.bytes("memory"), store.bytes("directory")],
-      [0, 0, 0, 0],
+      [0, 0, 0, bytes],
     );
     assert(metrics.format().includes("\npaddock_sessions 0\n"));
     assert(pool.most <= INTERPRETERS);

@@ -115,7 +115,7 @@ Deno.test("sessions of an owner without room stay awake, and those of other owne
   assertEquals(store.count("b"), 2);
 });
 
-Deno.test("a session whose state cannot be restored ends with the reason", async () => {
+Deno.test("a session whose state cannot be restored ends with the reason if no folder can keep it", async () => {
   class ForgetfulPool extends BranchingFakePool {
     override async acquire(options = {}) {
       const lease = await super.acquire(options);
@@ -294,7 +294,7 @@ Deno.test("sessions continue in a later server with the same directory, for thei
     const named = await sessions.openNamed("notebook", { owner: "ada", signal });
     await named.session.exec("9");
     await sessions.borrow({ owner: "ada", signal }); // no client finds it again
-    assertEquals(await sessions.suspend(), { saved: 2, lost: 0 });
+    assertEquals(await sessions.suspend(), { saved: 2, kept: 0, lost: 0, reasons: [] });
   }
   using directory = await open();
   const store = new HibernationStore({ directory });

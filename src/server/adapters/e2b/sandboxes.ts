@@ -164,7 +164,7 @@ export class E2bSandboxes {
     return this.#sessions.list(owner, metadata).flatMap((session) => this.#of(session) ?? []);
   }
 
-  /** Returns the owner's sandbox of an id, if there is one. */
+  /** Returns the owner's sandbox of an id, if there is one. Throws as {@linkcode SessionService.get} does. */
   find(id: string, owner: string): E2bSandbox | undefined {
     const session = this.#sessions.get(toSessionId(id), owner);
     return session && this.#of(session);

@@ -107,8 +107,13 @@ async function pause(
   }
 }
 
-/** Lets a sandbox live at least that many seconds from now. */
+/**
+ * Lets a sandbox live at least that many seconds from now.
+ *
+ * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it.
+ */
 export function extend({ session }: E2bSandbox, seconds: number): void {
+  session.life.requireUsable();
   const endsAt = session.life.expiresAt?.getTime() ?? 0;
   if (Date.now() + 1000 * seconds > endsAt) session.life.endAfter(toTtl(seconds));
 }

@@ -34,7 +34,7 @@ export interface EnvdCall {
 
 /** Returns envd's service `filesystem`. */
 export function filesystemService(
-  callOf: (context: HandlerContext) => Call,
+  callOf: (context: HandlerContext) => EnvdCall,
 ): ServiceImpl<typeof Filesystem> {
   const sandboxOf = (context: HandlerContext) => callOf(context).sandbox;
   const full = (path: string, context: HandlerContext) => toUserPath(path, callOf(context).user);

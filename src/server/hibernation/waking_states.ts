@@ -1,0 +1,54 @@
+import type { HibernatedEntry } from "./hibernated_state.ts";
+
+/**
+ * The states that wake. The first of each owner is without room, as another session of the owner may need that to give
+ * its interpreter up. Further ones follow when it is restored.
+ */
+export class WakingStates {
+  readonly #byOwner = new Map<string, Set<HibernatedEntry>>();
+
+  /** True if a state wakes. */
+  has(entry: HibernatedEntry): boolean {
+    return this.#byOwner.get(entry.owner)?.has(entry) === true;
+  }
+
+  /** Lets a state wake, and frees its room in its turn. */
+  begin(entry: HibernatedEntry): void {
+    const { owner } = entry;
+    this.#byOwner.getOrInsertComputed(owner, () => new Set()).add(entry);
+    this.#freeFirst(owner);
+  }
+
+  /** Gives a state that was not restored its room again. If others have it, the state is without until it wakes or ends. */
+  cancel(entry: HibernatedEntry): void {
+    try {
+      resizeRooms(entry, { isFree: false });
+    } catch {
+      resizeRooms(entry, { isFree: true });
+      return;
+    }
+    entry.isFree = false;
+    this.end(entry);
+  }
+
+  /** Forgets a state, and frees the room of the next one of its owner. */
+  end(entry: HibernatedEntry): void {
+    const { owner } = entry;
+    const waking = this.#byOwner.get(owner);
+    waking?.delete(entry);
+    if (waking?.size === 0) this.#byOwner.delete(owner);
+    this.#freeFirst(owner);
+  }
+
+  #freeFirst(owner: string): void {
+    const [first] = this.#byOwner.get(owner) ?? [];
+    if (!first || first.isFree) return;
+    first.isFree = true;
+    resizeRooms(first, { isFree: true });
+  }
+}
+
+function resizeRooms({ slot, memory, file, size }: HibernatedEntry, { isFree }: { isFree: boolean }): void {
+  slot.resize(isFree ? 0 : 1);
+  for (const place of [memory, file]) place?.room.resize(isFree ? 0 : size);
+}
