@@ -2,7 +2,7 @@ import type { ImageExtension, PlainImagePlan } from "./build.ts";
 import type { ConfinePlan } from "./supervisor/confine.ts";
 import type { HeapImage, ImageLayout } from "./heap_image.ts";
 import type { LinkInfo, NativeCode, SideModule } from "./python/side_module.ts";
-import type { ReadOnlyFile, ReadOnlyTree } from "./read_only_files.ts";
+import type { ReadOnlyFile, ReadOnlyTree } from "./files/read_only_files.ts";
 
 const WASM_PAGE_BYTES = 65_536;
 

@@ -8,7 +8,7 @@ import {
 } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import type { FileSystem, StreamOps } from "./emscripten.ts";
-import { STANDARD_DEVICES } from "./home_files.ts";
+import { STANDARD_DEVICES } from "./files/home_files.ts";
 
 /** A program is interrupted when it has written this many times its output limit. */
 const FLOOD_FACTOR = 64;

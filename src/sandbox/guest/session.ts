@@ -1,5 +1,5 @@
 import { DoneStatus, encodeResult, ExecFlag, FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
-import { BootId } from "./boot_id.ts";
+import { BootId } from "./files/boot_id.ts";
 import type { Channel } from "./channel.ts";
 import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
@@ -9,7 +9,7 @@ import type { SignalSource } from "./python/signals.ts";
 import { GuestCheckpoint } from "./checkpoint/guest_checkpoint.ts";
 import type { MonotonicClock } from "./checkpoint/monotonic_clock.ts";
 import { Rewind } from "./rewind.ts";
-import { HomeFiles } from "./home_files.ts";
+import { HomeFiles } from "./files/home_files.ts";
 import type { Shell, ShellParts, ShellRequest } from "./shell/shell.ts";
 import type { ProgramRequest, ProgramResult } from "./shell/programs.ts";
 import type { Route } from "./shell/terminal.ts";

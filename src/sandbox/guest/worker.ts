@@ -9,7 +9,7 @@ import { MonotonicClock } from "./checkpoint/monotonic_clock.ts";
 import { Devices, textBytes } from "./devices.ts";
 import type { FileSystem, ModuleFactory } from "./emscripten.ts";
 import { Entropy } from "./entropy.ts";
-import { limitFiles, limitStreams } from "./file_quota.ts";
+import { limitFiles, limitStreams } from "./files/file_quota.ts";
 import type { HeapImage } from "./heap_image.ts";
 import { type PythonAssets, restorePython } from "./python/interpreter.ts";
 import { GuestSession } from "./session.ts";

@@ -1,6 +1,5 @@
 // Written by `deno task guest-manifest`, which follows the imports of the files. Do not edit.
 import assets from "../guest/assets.ts" with { type: "text" };
-import bootId from "../guest/boot_id.ts" with { type: "text" };
 import build from "../guest/build.ts" with { type: "text" };
 import callGuard from "../guest/call_guard.ts" with { type: "text" };
 import channel from "../guest/channel.ts" with { type: "text" };
@@ -14,9 +13,11 @@ import denials from "../guest/denials.ts" with { type: "text" };
 import devices from "../guest/devices.ts" with { type: "text" };
 import entropy from "../guest/entropy.ts" with { type: "text" };
 import errno from "../guest/errno.ts" with { type: "text" };
-import fileQuota from "../guest/file_quota.ts" with { type: "text" };
+import bootId from "../guest/files/boot_id.ts" with { type: "text" };
+import fileQuota from "../guest/files/file_quota.ts" with { type: "text" };
+import homeFiles from "../guest/files/home_files.ts" with { type: "text" };
+import readOnlyFiles from "../guest/files/read_only_files.ts" with { type: "text" };
 import heapImage from "../guest/heap_image.ts" with { type: "text" };
-import homeFiles from "../guest/home_files.ts" with { type: "text" };
 import outbox from "../guest/outbox.ts" with { type: "text" };
 import interpreter from "../guest/python/interpreter.ts" with { type: "text" };
 import linker from "../guest/python/linker.ts" with { type: "text" };
@@ -27,7 +28,6 @@ import sideModule from "../guest/python/side_module.ts" with { type: "text" };
 import signals from "../guest/python/signals.ts" with { type: "text" };
 import stack from "../guest/python/stack.ts" with { type: "text" };
 import threads from "../guest/python/threads.ts" with { type: "text" };
-import readOnlyFiles from "../guest/read_only_files.ts" with { type: "text" };
 import realm from "../guest/realm.ts" with { type: "text" };
 import rewind from "../guest/rewind.ts" with { type: "text" };
 import ring from "../guest/ring.ts" with { type: "text" };

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { PythonSession } from "../../../src/sandbox/exec.ts";
 import { Closures, isForgedCall } from "../../../src/sandbox/guest/call_guard.ts";
 import type { FileSystem } from "../../../src/sandbox/guest/emscripten.ts";
-import { limitStreams } from "../../../src/sandbox/guest/file_quota.ts";
+import { limitStreams } from "../../../src/sandbox/guest/files/file_quota.ts";
 import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
 

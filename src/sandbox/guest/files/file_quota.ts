@@ -1,4 +1,4 @@
-import type { FileSystem, FsNode, FsStream } from "./emscripten.ts";
+import type { FileSystem, FsNode, FsStream } from "../emscripten.ts";
 
 const ENOSPC = 51;
 const EAGAIN = 6;

@@ -1,4 +1,4 @@
-import type { FileSystem, FsNode } from "./emscripten.ts";
+import type { FileSystem, FsNode } from "../emscripten.ts";
 
 const FOLDER = "/proc/sys/kernel/random";
 const FILE = `${FOLDER}/boot_id`;

@@ -1,4 +1,4 @@
-import type { FileSystem, FsNode } from "./emscripten.ts";
+import type { FileSystem, FsNode } from "../emscripten.ts";
 
 const O_RDWR = 2;
 
