@@ -81,7 +81,7 @@ const PREFIX_BYTES = MAGIC.length + 8;
 const MAX_HEADER_BYTES = 64 * 1024;
 const MAC_BYTES = 32;
 /** Bytes before the state of a checkpoint, at most. */
-export const MAX_HEAD_BYTES: number = PREFIX_BYTES + MAX_HEADER_BYTES + MAC_BYTES;
+export const CHECKPOINT_HEAD_BYTES: number = PREFIX_BYTES + MAX_HEADER_BYTES + MAC_BYTES;
 /** Limits of the names of host tools, with which a header is not too large. */
 const [MAX_TOOLS, MAX_TOOL_CHARACTERS, MAX_TOOLS_BYTES] = [1000, 256, MAX_HEADER_BYTES / 2];
 
@@ -281,7 +281,7 @@ export interface CheckpointHead {
 /**
  * Reads the bytes before the state of a checkpoint.
  *
- * @param bytes the first {@linkcode MAX_HEAD_BYTES} of the checkpoint, or all if it has fewer
+ * @param bytes the first {@linkcode CHECKPOINT_HEAD_BYTES} of the checkpoint, or all if it has fewer
  * @param size bytes of the whole checkpoint
  * @throws {CheckpointError} if the checkpoint is none of this format, or not a whole one.
  */

@@ -3,8 +3,8 @@ import { mapConcurrently } from "../../async/map_concurrently.ts";
 import { CheckpointError, type CheckpointErrorCode, errorMessage } from "../../errors.ts";
 import { parseUntrustedJson } from "../../json.ts";
 import {
+  CHECKPOINT_HEAD_BYTES,
   type CheckpointOrigin,
-  MAX_HEAD_BYTES,
   originError,
   readCheckpointHead,
 } from "../../sandbox/checkpoint/checkpoint.ts";
@@ -201,7 +201,7 @@ async function findUnusable(
 
 async function readStart(path: string): Promise<Uint8Array> {
   using file = await Deno.open(path);
-  const bytes = new Uint8Array(MAX_HEAD_BYTES);
+  const bytes = new Uint8Array(CHECKPOINT_HEAD_BYTES);
   let length = 0;
   for (let read: number | null = 0; read !== null && length < bytes.length; length += read ?? 0) {
     read = await file.read(bytes.subarray(length));

@@ -10,7 +10,7 @@ import {
   TOKEN_ERRORS,
   TOKEN_MEMORY_MS,
 } from "../limits.ts";
-import type { AppContext, AppEnv, Grant } from "./context.ts";
+import type { AppContext, AppEnv, SandboxGrant } from "./context.ts";
 import { ServerError } from "./errors.ts";
 
 /** Options of {@linkcode access}. */
@@ -34,7 +34,7 @@ export interface AccessOptions {
  *
  * @throws {ServerError} `unauthorized` if the request has a signature that is not accepted.
  */
-export type FindGrant = (c: AppContext, token: string) => Promise<Grant | undefined>;
+export type FindGrant = (c: AppContext, token: string) => Promise<SandboxGrant | undefined>;
 
 /** Health checks and the description of the API: they reveal nothing of an owner and need no token. */
 const OPEN_PATHS: ReadonlySet<string> = new Set([
@@ -109,7 +109,7 @@ export function access(options: AccessOptions, findGrant?: FindGrant): Middlewar
   };
 
   /** Returns the grant of a request. A wrong signature is delayed as a wrong token is. */
-  async function tryGrant(c: AppContext, token: string): Promise<Grant | undefined> {
+  async function tryGrant(c: AppContext, token: string): Promise<SandboxGrant | undefined> {
     try {
       return await findGrant?.(c, token);
     } catch (error) {

@@ -37,7 +37,7 @@ export type BodyReader = (
 ) => Promise<void>;
 
 /** Access of a request without a token of the server to one sandbox, by a secret of the sandbox. */
-export interface Grant {
+export interface SandboxGrant {
   /** Owner of the sandbox; the empty string if it has ended. */
   readonly owner: string;
   /** The only sandbox that the request may use. */
@@ -58,7 +58,7 @@ export interface AppEnv {
     /** True if the request has the operator's token, which opens `/metrics` only. */
     isOperator: boolean;
     /** Access to one sandbox; `undefined` for a request that may use all that its owner has. */
-    grant: Grant | undefined;
+    grant: SandboxGrant | undefined;
     /** Memory of the owner for data that waits. */
     memory: Account;
     /** True if the request has a valid token or needs none on any route. */

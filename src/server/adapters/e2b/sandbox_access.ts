@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "@std/crypto";
 import { createHmac } from "node:crypto";
 import { SANDBOX_HOST } from "../../http/access.ts";
-import type { AppContext, Grant } from "../../http/context.ts";
+import type { AppContext, SandboxGrant } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
 import { SIGNATURE_SEARCH_MS, SIGNATURE_SEARCH_SHARE } from "../../limits.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
@@ -58,7 +58,7 @@ export class SandboxAccess {
    * @throws {ServerError} `unauthorized` for a signature that is wrong or has expired; `busy` if too many of those that
    * name no sandbox were wrong.
    */
-  async findGrant(c: AppContext, token: string): Promise<Grant | undefined> {
+  async findGrant(c: AppContext, token: string): Promise<SandboxGrant | undefined> {
     if (!PATHS.test(c.req.path)) return undefined;
     if (token === "") return await this.#findBySignature(c);
     const id = sandboxIdOf(c);
@@ -67,7 +67,7 @@ export class SandboxAccess {
     return this.#grant(id, { isSigned: false });
   }
 
-  async #findBySignature(c: AppContext): Promise<Grant | undefined> {
+  async #findBySignature(c: AppContext): Promise<SandboxGrant | undefined> {
     const operation = OPERATIONS[c.req.method];
     if (c.req.path !== "/files" || operation === undefined) return undefined;
     const { signature, ...query } = fileQueryOf(c);
@@ -104,7 +104,7 @@ export class SandboxAccess {
     return check.matches(token);
   }
 
-  #grant(sandboxId: string, { isSigned }: { isSigned: boolean }): Grant {
+  #grant(sandboxId: string, { isSigned }: { isSigned: boolean }): SandboxGrant {
     const session = this.#sessions.peek(toSessionId(sandboxId));
     // the routes report that a sandbox has ended, of which clients with its token may learn
     return { owner: session?.owner ?? "", sandboxId, isSigned, isLive: session !== undefined };

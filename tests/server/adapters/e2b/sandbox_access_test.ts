@@ -9,7 +9,7 @@ import {
 } from "../../../../src/server/adapters/e2b/sandbox_access.ts";
 import { SignatureCheck, type SignedFile } from "../../../../src/server/adapters/e2b/signed_files.ts";
 import { HibernationStore } from "../../../../src/server/hibernation/hibernation_store.ts";
-import type { AppEnv, Grant } from "../../../../src/server/http/context.ts";
+import type { AppEnv, SandboxGrant } from "../../../../src/server/http/context.ts";
 import { ServerError } from "../../../../src/server/http/errors.ts";
 import type { LiveSession } from "../../../../src/server/sessions/live_session.ts";
 import { BranchingFakePool, ok } from "../../../fake_pool.ts";
@@ -348,8 +348,8 @@ Deno.test("an upload by a signed URL takes the memory of the sandbox's owner, an
 });
 
 /** Asks for the grant of a request. */
-async function findGrant(access: SandboxAccess, url: string): Promise<Grant | undefined> {
-  const found = Promise.withResolvers<Grant | undefined>();
+async function findGrant(access: SandboxAccess, url: string): Promise<SandboxGrant | undefined> {
+  const found = Promise.withResolvers<SandboxGrant | undefined>();
   const app = new Hono<AppEnv>();
   app.all("*", (c) => {
     access.findGrant(c, "").then(found.resolve, found.reject);
