@@ -63,16 +63,13 @@ export class CheckpointTransfers {
   }
 
   /**
-   * Gives a session the memory of a new one. Its files remain.
+   * Gives an interpreter the memory of a new one. Its files remain.
    *
    * @throws {ServerError} as {@linkcode CheckpointTransfers.checkpoint} does.
    */
-  async forget(session: UsableSession, signal: AbortSignal): Promise<void> {
-    const { owner } = session;
-    await session.use(async (inner) => {
-      const files = await this.capture(inner, { owner, memory: false, signal });
-      await this.restoreIn(inner, () => Promise.resolve(files), { owner, signal });
-    });
+  async forget(session: PythonSession, options: TransferOptions): Promise<void> {
+    const files = await this.capture(session, { ...options, memory: false });
+    await this.restoreIn(session, () => Promise.resolve(files), options);
   }
 
   /**

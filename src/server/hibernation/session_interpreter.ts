@@ -94,31 +94,29 @@ export class SessionInterpreter implements AsyncDisposable {
   }
 
   /**
-   * Returns the session, which has woken.
+   * Returns the session, which has woken. Without `memory`, it wakes with its files alone.
    *
    * @throws {ServerError} `busy` or `timeout` if no slot becomes free; with the `reason` of a checkpoint if its state
    * cannot be restored.
    */
-  async session(): Promise<PythonSession> {
+  async session({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<PythonSession> {
     this.#uses++;
     await this.#storing?.catch(() => {}); // else a server that is killed now leaves an older state than clients have seen
     this.#refusal = this.#unfitBytes = undefined;
     if (this.#leased) return this.#leased.lease.session;
     if (this.unusable) throw toUnusableError(this.unusable);
-    return await (this.#waking ??= this.#wake().finally(() => this.#waking = undefined));
+    return await (this.#waking ??= this.#wake({ memory }).finally(() => this.#waking = undefined));
   }
 
   /**
-   * Leaves the interpreter, and without `memory` drops all but the files. Returns false if the session is used or hibernates in
-   * another way, or has what no checkpoint has, or finds no room.
+   * Leaves the interpreter, without `memory` with the files alone. Returns false if the session is used, or has what no
+   * checkpoint has, or finds no room.
    */
   async hibernate({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<boolean> {
     if (this.#isDisposed || !this.#parts) return false;
-    if (this.#leaving) {
-      const hasLeft = await this.#leaving;
-      if (memory || hasLeft) return memory && hasLeft;
-    }
-    if (!this.#leased) return memory && !this.#waking;
+    if (this.#leaving) return await this.#leaving;
+    if (!this.#leased) return !this.#waking;
+    if (!memory) this.#refusal = undefined; // the reason may be what is not kept
     if (!this.canHibernate) return false;
     return await (this.#leaving = this.#leave(this.#leased, this.#parts, { memory }).finally(() =>
       this.#leaving = undefined
@@ -211,21 +209,26 @@ export class SessionInterpreter implements AsyncDisposable {
     return undefined;
   }
 
-  async #wake(): Promise<PythonSession> {
+  async #wake({ memory }: { memory: boolean }): Promise<PythonSession> {
     const [parts, state] = [this.#parts, this.#state];
     if (!parts || !state) throw new ServerError("conflict", "The session has ended");
     state.beginWake();
     const leased = await this.#acquire(parts, state);
+    let isRestored = false;
     try {
       const { session } = leased.lease;
       const { owner, transfers, endSignal: signal } = parts;
       await transfers.restoreIn(session, () => state.read(), { owner, signal });
+      isRestored = true;
+      if (!memory) await transfers.forget(session, { owner, signal });
       await state.removeFiles();
       if (this.#isDisposed) throw new ServerError("conflict", "The session has ended");
     } catch (error) {
       state.cancelWake();
       await release(leased);
-      if (!(error instanceof ServerError) || !(error.cause instanceof CheckpointError)) throw error;
+      if (isRestored || !(error instanceof ServerError) || !(error.cause instanceof CheckpointError)) {
+        throw error;
+      }
       state.setUnusable(error.cause);
       if (parts.outlivesServer) throw toUnusableError(error.cause);
       parts.onLost();

@@ -26,7 +26,7 @@ export interface SessionRecord {
   /** Milliseconds without use after which it may end in favour of another session; absent for never. */
   readonly spareMs?: number | undefined;
   readonly isPaused: boolean;
-  /** False if its checkpoint has the files alone; absent for true. */
+  /** False if it wakes with its files alone; absent for true. */
   readonly hasMemory?: false | undefined;
   /** True if it pauses at the end of its life; `files` if it then keeps its files alone. */
   readonly pausesAtEnd: PausesAtEnd;
@@ -99,7 +99,8 @@ export function isOtherFormat(value: unknown): boolean {
 export function asOf(record: SessionRecord, now: number): SessionRecord {
   const { expiresAt, pausesAtEnd } = record;
   if (!pausesAtEnd || expiresAt === undefined || Date.parse(expiresAt) > now) return record;
-  return { ...record, isPaused: true, usedAt: expiresAt, expiresAt: undefined };
+  const hasMemory = pausesAtEnd === "files" ? false : record.hasMemory;
+  return { ...record, isPaused: true, hasMemory, usedAt: expiresAt, expiresAt: undefined };
 }
 
 /** Returns when a session ends that no server has, in milliseconds since 1970: a paused one a day after its last use. */

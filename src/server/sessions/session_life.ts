@@ -33,7 +33,7 @@ export interface SessionLifeOptions {
    */
   readonly isPaused?: boolean | undefined;
   /**
-   * False if the state in which it hibernates has its files alone.
+   * False if it will have a fresh interpreter with its files when it wakes.
    *
    * @default true
    */
@@ -80,6 +80,8 @@ export class SessionLife implements AsyncDisposable {
   #wasUsed = false;
   #isPaused: boolean;
   #hasMemory: boolean;
+  /** Resolves when it has paused. */
+  #pausing: Promise<void> | undefined;
   /** True if its time was over while it was used, and it pauses when it is unused. */
   #pauseIsDue = false;
   #whenUnused: PromiseWithResolvers<void> | undefined;
@@ -135,7 +137,7 @@ export class SessionLife implements AsyncDisposable {
     return this.#isPaused;
   }
 
-  /** False while it hibernates with its files alone. It has a fresh interpreter when it wakes. */
+  /** False while it hibernates and will have a fresh interpreter with its files when it wakes. */
   get hasMemory(): boolean {
     return this.#hasMemory;
   }
@@ -200,12 +202,20 @@ export class SessionLife implements AsyncDisposable {
     await this.#pause({ memory });
   }
 
-  async #pause({ memory }: { memory: boolean }): Promise<void> {
+  async #pause(options: { memory: boolean }): Promise<void> {
+    await (this.#pausing = this.#tryPause(options).finally(() => this.#pausing = undefined));
+  }
+
+  async #tryPause({ memory }: { memory: boolean }): Promise<void> {
     if (this.#isPaused) throw new ServerError("conflict", "The session is paused already");
-    const isHibernating = memory || this.unusable
-      ? await this.#interpreter.hibernate()
-      : await this.#forgetAndHibernate();
+    if (!memory) {
+      this.#isPaused = true; // a request that came now would find a fresh interpreter
+      this.#hasMemory = false; // its record is saved with its state
+    }
+    const isHibernating = await this.#interpreter.hibernate({ memory });
     if (!isHibernating || this.#idle.users > 0) { // a request may have woken it
+      this.#isPaused = false;
+      this.#hasMemory = true;
       throw this.#interpreter.refusal ?? new ServerError("conflict", "The session is in use");
     }
     this.#isPaused = true;
@@ -232,17 +242,21 @@ export class SessionLife implements AsyncDisposable {
   }
 
   /**
-   * Wakes after a pause.
+   * Wakes after a pause. Without `memory`, it has a fresh interpreter with its files.
    *
    * @throws {ServerError} `busy` or `timeout` if no slot becomes free, after which it is still paused.
    */
-  async resume(): Promise<void> {
+  async resume({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<void> {
+    await this.#pausing?.catch(() => {}); // who pauses it gets the error
     if (!this.#isPaused) return;
     this.endPause();
+    const hadMemory = this.#hasMemory;
+    this.#hasMemory &&= memory;
     try {
       await this.use(() => Promise.resolve());
     } catch (error) {
       this.#isPaused = true;
+      this.#hasMemory = hadMemory;
       throw error;
     }
   }
@@ -283,7 +297,7 @@ export class SessionLife implements AsyncDisposable {
     }
     const use = this.#idle.use();
     try {
-      const session = await this.#interpreter.session();
+      const session = await this.#interpreter.session({ memory: this.#hasMemory });
       this.#hasMemory = true;
       return await work(session);
     } finally {
@@ -313,23 +327,12 @@ export class SessionLife implements AsyncDisposable {
     if (this.#pauseIsDue) this.#whenExpired();
   }
 
-  /** Hibernates with its files alone. Returns false if it cannot. */
-  async #forgetAndHibernate(): Promise<boolean> {
-    await this.use(() => Promise.resolve()); // it may hibernate with its memory
-    this.#isPaused = true; // a request that came now would find a fresh interpreter
-    this.#hasMemory = false; // its record is saved with its state
-    const isHibernating = await this.#interpreter.hibernate({ memory: false });
-    this.#isPaused = isHibernating;
-    this.#hasMemory = !isHibernating;
-    return isHibernating;
-  }
-
   /** Hibernates after the first part of its idle time, and ends after all of it. */
   async #whenIdle(): Promise<void> {
     const { idleMs } = this.#options;
-    const { unusedMs } = this;
+    const { uses } = this.#idle;
     const isHibernating = await this.#interpreter.hibernate();
-    if (this.#ended || this.#idle.users > 0 || this.unusedMs < unusedMs) return; // a use has started the timer
+    if (this.#ended || this.#idle.uses !== uses) return; // a use starts the timer when it ends
     const livesOn = isHibernating && (idleMs < Infinity || this.#isPaused);
     const lifeMs = livesOn ? HIBERNATION_LIFE_MS : idleMs;
     const leftMs = lifeMs - this.unusedMs;
@@ -346,13 +349,13 @@ export class SessionLife implements AsyncDisposable {
   }
 
   async #pauseAtEnd(): Promise<void> {
-    const { unusedMs, expiresAt } = this;
+    const { expiresAt } = this;
+    const { uses } = this.#idle;
     try {
       await this.#pause({ memory: this.#options.pausesAtEnd !== "files" });
     } catch {
       if (this.#expiresAt !== expiresAt) return; // it has more time, or is paused
-      const wasUsed = this.#idle.users > 0 || this.unusedMs < unusedMs;
-      if (wasUsed) this.#whenExpired();
+      if (this.#idle.uses !== uses) this.#whenExpired();
       else await this[Symbol.asyncDispose]();
     }
   }

@@ -19,10 +19,10 @@ class HeldPool extends BranchingFakePool {
     const lease = await super.acquire(options);
     const { session } = lease;
     const checkpoint = session.checkpoint.bind(session);
-    session.checkpoint = async () => {
+    session.checkpoint = async (options) => {
       this.captures++;
       await this.held;
-      return await checkpoint();
+      return await checkpoint(options);
     };
     return lease;
   }

@@ -170,10 +170,13 @@ Deno.test("LiveSession.pause({ memory: false }) keeps the files alone, also of a
   for (const hibernates of [false, true]) {
     await session.exec("2");
     if (hibernates) await session.life.hibernate();
-    const pausing = session.life.pause({ memory: false });
-    await pausing;
+    await session.life.pause({ memory: false });
     assertEquals([session.life.isPaused, session.life.hasMemory], [true, false]);
     assertEquals([session.describe().isPaused, session.describe().hasMemory], [true, false]);
+    assertEquals(
+      session.life.isPaused && (await assertRejects(() => session.exec("1"), ServerError)).code,
+      "conflict",
+    );
     await session.life.resume();
     assertEquals([session.life.hasMemory, session.describe().hasMemory], [true, undefined]);
     assertEquals(await valueOf(session), "1");
@@ -200,12 +203,54 @@ Deno.test("a session that is used or finds no room is not paused without its mem
   assertEquals(await valueOf(session), "3");
 });
 
-Deno.test("a session with pausesAtEnd 'files' pauses without its memory", async () => {
+Deno.test("LiveSession.resume() waits for a pause that has begun", async () => {
   await using sessions = service();
-  const session = await sessions.create({ owner: "", ttlMs: 20, pausesAtEnd: "files", signal });
+  const session = await sessions.create({ owner: "", signal });
+  for (const [memory, expected] of [[true, "3"], [false, "1"]] as const) {
+    await session.exec("2");
+    const pausing = session.life.pause({ memory });
+    await session.life.resume();
+    await pausing;
+    assertEquals([session.life.isPaused, await valueOf(session)], [false, expected]);
+    await session.exec(`-${expected}`);
+  }
+});
+
+Deno.test("a session with pausesAtEnd 'files' pauses without its memory, also while it hibernates", async () => {
+  for (const hibernates of [false, true]) {
+    await using sessions = service();
+    const session = await sessions.create({ owner: "", ttlMs: 20, pausesAtEnd: "files", signal });
+    await session.exec("2");
+    if (hibernates) await session.life.hibernate();
+    await until(() => session.life.isPaused);
+    await session.life.resume();
+    assertEquals(await valueOf(session), "1");
+  }
+});
+
+Deno.test("a session with pausesAtEnd 'files' that finds no room ends", async () => {
+  await using sessions = service({ store: new HibernationStore({ bytes: 1 }) });
+  const session = await sessions.create({ owner: "", ttlMs: 5, pausesAtEnd: "files", signal });
   await session.exec("2");
-  await until(() => session.life.isPaused && session.life.expiresAt === undefined);
-  await session.life.resume();
+  await until(() => session.ended);
+});
+
+Deno.test("LiveSession.resume({ memory: false }) keeps the files alone, and a failed one the memory", async () => {
+  const running = Promise.withResolvers<ExecResult>();
+  const pool = new BranchingFakePool((code, globals, options) =>
+    code === "wait" ? running.promise : count(code, globals, options)
+  );
+  await using sessions = service({ pool, waitMs: 20 });
+  const session = await sessions.create({ owner: "", signal });
+  await session.exec("2");
+  await session.life.pause();
+  const other = await sessions.create({ owner: "", signal });
+  const waiting = other.exec("wait");
+  await assertRejects(() => session.life.resume({ memory: false }), ServerError);
+  assertEquals([session.life.isPaused, session.life.hasMemory], [true, true]);
+  running.resolve(ok());
+  await waiting;
+  await session.life.resume({ memory: false });
   assertEquals(await valueOf(session), "1");
 });
 

@@ -36,14 +36,6 @@ export interface CreateSandboxOptions extends SandboxSettings {
   readonly signal: AbortSignal;
 }
 
-/** Options of {@linkcode E2bSandboxes.resume}. */
-export interface ResumeOptions {
-  readonly ttlMs: number;
-  /** False to give it a fresh interpreter with its files. */
-  readonly memory: boolean;
-  readonly signal: AbortSignal;
-}
-
 /** A sandbox of E2B: a session, and what its clients share. */
 export class E2bSandbox {
   readonly id: string;
@@ -120,21 +112,6 @@ export class E2bSandboxes {
       session.life.endAfter(ttlMs);
       return this.#add(session, { ...parent.settings, ttlMs }, { isPrepared });
     });
-  }
-
-  /**
-   * Resumes a sandbox.
-   *
-   * @throws {ServerError} `busy` or `timeout` if no session becomes free, after which it is still paused.
-   */
-  async resume({ home, session }: E2bSandbox, { ttlMs, memory, signal }: ResumeOptions): Promise<void> {
-    const { life } = session;
-    const hasMemory = memory && life.hasMemory;
-    if (!hasMemory) home.beginAnew(); // before a request finds it running
-    const forgets = life.hasMemory && !memory;
-    await life.resume();
-    life.endAfter(ttlMs);
-    if (forgets) await this.#sessions.transfers.forget(session, signal);
   }
 
   /** True if sandboxes can be paused. */

@@ -2,11 +2,11 @@ import { Hono } from "hono";
 import * as z from "zod";
 import { abortable, Deadline } from "../../../async/abort.ts";
 import { MAX_TTL_SECONDS } from "../../../wire/limits.ts";
-import type { AppContext, AppEnv } from "../../http/context.ts";
+import type { AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
 import { readCodeBody } from "./errors.ts";
 import { connectionBody } from "./sandbox_bodies.ts";
-import type { E2bSandbox, E2bSandboxes, ResumeOptions } from "./sandboxes.ts";
+import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 
 /** Seconds of life of a sandbox whose request states none. */
 export const DEFAULT_TIMEOUT = 15;
@@ -37,7 +37,7 @@ export function stateRoutes(sandboxes: E2bSandboxes, { canCopy }: { canCopy: boo
     const sandbox = sandboxes.ofPath(c);
     const { timeout, memory } = await readCodeBody(c, connectRequest);
     const { isPaused } = sandbox.session.life;
-    if (isPaused) await sandboxes.resume(sandbox, resumption(c, { timeout, memory }));
+    if (isPaused) await resume(sandbox, { timeout, memory });
     else extend(sandbox, timeout ?? 0);
     return c.json(connectionBody(sandbox), isPaused ? 201 : 200);
   });
@@ -58,7 +58,7 @@ function addPauseRoutes(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
     const sandbox = sandboxes.ofPath(c);
     const request = await readCodeBody(c, connectRequest);
     if (!sandbox.session.life.isPaused) throw new ServerError("conflict", "The sandbox is running already");
-    await sandboxes.resume(sandbox, resumption(c, request));
+    await resume(sandbox, request);
     return c.json(connectionBody(sandbox), 201);
   });
 }
@@ -75,12 +75,6 @@ function addForkRoute(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
     const copies = await sandboxes.fork(parent, { count: count ?? 1, ttlMs, signal: c.get("signal") });
     return c.json(copies.map((sandbox) => ({ sandbox: connectionBody(sandbox) })), 201);
   });
-}
-
-/** Returns the options with which a request resumes a sandbox. */
-function resumption(c: AppContext, { timeout, memory }: z.output<typeof connectRequest>): ResumeOptions {
-  const ttlMs = toTtl(timeout ?? DEFAULT_TIMEOUT);
-  return { ttlMs, memory: memory ?? true, signal: c.get("signal") };
 }
 
 /**
@@ -105,6 +99,16 @@ async function pause(
     if (!(cause instanceof ServerError) || cause.code !== "conflict") throw cause;
     throw new ServerError("unavailable", `Cannot pause sandbox: ${cause.message}`, { cause });
   }
+}
+
+/** Resumes a sandbox for so many seconds. */
+async function resume(
+  { home, session: { life } }: E2bSandbox,
+  { timeout, memory }: z.output<typeof connectRequest>,
+): Promise<void> {
+  if (memory === false || !life.hasMemory) home.beginAnew(); // before a request finds it running
+  await life.resume({ memory: memory ?? true });
+  life.endAfter(toTtl(timeout ?? DEFAULT_TIMEOUT));
 }
 
 /**
