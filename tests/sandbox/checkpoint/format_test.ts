@@ -89,10 +89,11 @@ Deno.test("a checkpoint is refused with another key, image, profile, owner or li
     assertEquals(await codeOf(bytes, { ...scope, maxBytes: 1000 }, "alice"), "checkpoint_too_large");
   }));
 
-Deno.test("a checkpoint is bound to the settings of a profile, and not to its name", async () => {
+Deno.test("a checkpoint is bound to a profile's settings and the name of its file, and not to its folder", async () => {
   const profile = await loadProfile("python");
   const scope = await profileScope(profile);
   assertEquals(await profileScope({ ...profile, name: "./copies/python.jsonc" }), scope);
+  assertNotEquals((await profileScope({ ...profile, name: "other.jsonc" })).profile, scope.profile);
   const limits = { ...profile.limits, timeoutMs: profile.limits.timeoutMs + 1 };
   assertNotEquals((await profileScope({ ...profile, limits })).profile, scope.profile);
 });
