@@ -4,6 +4,7 @@ import { parseUntrustedJson } from "../../json.ts";
 import * as z from "zod";
 import type { Checkpoint } from "../exec.ts";
 import { join } from "../protocol.ts";
+import { guestName } from "../profile/guest_name.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { CheckpointCompressor, Compressed } from "./compression.ts";
 
@@ -26,12 +27,11 @@ export interface CheckpointScope {
 /** Room for what a state has beside heap and files, such as names and modes of files. */
 const HEAD_BYTES = 64 * 1024 * 1024;
 
-/** Returns the part of a scope that a profile gives. The name of the profile is not a part of it. */
+/** Returns the part of a scope that a profile gives. The folder of the profile's file is not a part of it. */
 export async function profileScope(profile: Profile): Promise<Pick<CheckpointScope, "profile" | "maxBytes">> {
-  const { name: _, ...settings } = profile;
-  const { limits } = settings;
+  const { limits, name } = profile;
   return {
-    profile: await sha256(JSON.stringify(settings)),
+    profile: await sha256(JSON.stringify({ ...profile, name: guestName(name) })),
     maxBytes: limits.memoryBytes + limits.fileBytes + HEAD_BYTES,
   };
 }

@@ -52,7 +52,16 @@ export function captureInterval(): () => void {
   return () => callBack?.();
 }
 
-/** Waits until something is true. */
+/** Milliseconds after which nothing that is awaited comes any more. */
+const MAX_WAIT_MS = 60_000;
+
+/** Waits until something is true. Throws if it never becomes so. */
 export async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 1));
+  const startedAt = performance.now();
+  while (!isTrue()) {
+    if (performance.now() - startedAt > MAX_WAIT_MS) {
+      throw new Error(`Waited for ${MAX_WAIT_MS} ms: ${isTrue}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
 }

@@ -230,12 +230,24 @@ Deno.test("a server that stops reports why sessions cannot be saved as one reaso
 Deno.test("a server that stops saves no more than its directory has room for", async () => {
   await withDirectory(async (directory) => {
     const store = new HibernationStore({ directory, directoryBytes: 5000 });
-    await using sessions = service({ store, maxSessions: 4 });
-    for (let at = 0; at < 3; at++) await sessions.create({ owner: "", signal });
+    await using sessions = service({ store, maxSessions: 12 }); // four are saved at once
+    for (let at = 0; at < 12; at++) await sessions.create({ owner: "", signal });
     const { saved, lost, reasons } = await sessions.suspend();
-    assertEquals([saved, lost, reasons.map(({ count }) => count)], [1, 2, [2]]);
+    assertEquals([saved, lost, reasons.map(({ count }) => count)], [1, 11, [11]]);
     assertStringIncludes(reasons[0]?.message ?? "", "--state-disk");
     assertEquals((await namesIn(directory.path)).filter((name) => name.endsWith(".checkpoint")).length, 1);
+  });
+});
+
+Deno.test("a state that was saved for a later server takes its room after its session has ended", async () => {
+  await withDirectory(async (directory) => {
+    const store = new HibernationStore({ directory, directoryBytes: 5000 });
+    const first = await store.put("", await checkpointOf(10), { describe: describe("a") });
+    await first.suspend();
+    await first[Symbol.asyncDispose]();
+    assertEquals(store.bytes("directory") > 4096, true);
+    await using second = await store.put("", await checkpointOf(10), { describe: describe("b") });
+    assertEquals((await assertRejects(() => second.suspend(), ServerError)).code, "busy");
   });
 });
 

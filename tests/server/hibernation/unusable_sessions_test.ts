@@ -67,6 +67,8 @@ Deno.test("a session that the server cannot continue stays in the directory, and
     using directory = await openDirectory(folder);
     const before = await contentsOf(directory);
     const server = unable(directory);
+    const { life } = server.sessions.find(id, "");
+    const { usedAt } = life;
     const requests: [string, string, object?][] = [
       ["POST", `/v1/sessions/${id}/exec`, { code: "1" }],
       ["POST", `/v1/sessions/${id}/shell`, { command: "ls" }],
@@ -88,7 +90,7 @@ Deno.test("a session that the server cannot continue stays in the directory, and
     assertEquals(sessions.map(({ unusable }: { unusable?: string }) => unusable), [
       "checkpoint_other_profile",
     ]);
-    assertEquals(server.pool.ran, []);
+    assertEquals([server.pool.ran, life.usedAt], [[], usedAt], "it does not live longer");
     assertEquals(await server.sessions.suspend(), { saved: 0, kept: 2, lost: 0, reasons: [] });
     await server[Symbol.asyncDispose]();
     assertEquals(await contentsOf(directory), before);
