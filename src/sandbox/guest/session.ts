@@ -73,7 +73,10 @@ export class GuestSession {
       else if (kind === FrameKind.input) this.#parts.devices.inputs.push(payload);
       else if (kind === FrameKind.limit) this.#parts.python.heapLimit.set(limitOf(payload));
       else if (kind === FrameKind.checkpoint) {
-        this.#sendDone(() => this.#checkpoint.send(JSON.parse(decoder.decode(payload))));
+        const send = () => this.#sendDone(() => this.#checkpoint.send(JSON.parse(decoder.decode(payload))));
+        const ending = this.#shell?.commands.endKilled();
+        if (ending) return ending.then(send).then(() => this.#nextExec());
+        send();
       } else if (kind === FrameKind.rewind || kind === FrameKind.restore) {
         const work = kind === FrameKind.rewind ? this.#rewindTo(payload) : this.#receiveRestore(payload);
         const replacing = this.#replaceState(work);

@@ -98,6 +98,11 @@ const STATES: Record<string, [program: string, goesOn: string, value: string]> =
     "lock.locked(), local.x, out, t.is_alive(), event.is_set(), threading.active_count()",
     "(True, 1, [1], False, True, 1)",
   ],
+  "child processes that were killed": [
+    "import subprocess, sys\nslow = [sys.executable, '-c', 'try:\\n    while True: pass\\nfinally: open(\"end\", \"w\").close()']\ntry: subprocess.run(slow, timeout=0.1)\nexcept subprocess.TimeoutExpired: pass\np = subprocess.Popen(slow); p.kill()",
+    "p.wait(), subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout",
+    "(-9, b'1\\n')",
+  ],
   "order and hashes of sets, and interned text": [
     "import sys\ns = {'b', 'a', 'c', 'zz'}; order = list(s); i = sys.intern('hello world!')",
     "list(s) == order, list({'b', 'a', 'c', 'zz'}) == order, sys.intern('hello' + ' world!') is i",

@@ -113,6 +113,8 @@ def _run(request):
         if isinstance(error, MemoryError):
             bytes(SPARE_BYTES)  # raises if the program's objects leave no memory for the next block
         outcome = {"status": "error", "error": _errors.describe_type(error)}
+    if _sched.threads:
+        outcome = _outcome_of(_procs.end_killed) or outcome
     _state.active = False
     if outcome["status"] == "interrupted":
         _procs.end_all()
