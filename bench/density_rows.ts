@@ -1,6 +1,6 @@
 import { PaddockClient } from "../src/client/paddock_client.ts";
 import { loadProfile } from "../src/sandbox/profile/profile.ts";
-import { privateBytes, summarize } from "./measure.ts";
+import { summarize, treePrivateBytes } from "./measure.ts";
 import { childrenOf } from "./processes.ts";
 import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
@@ -86,11 +86,11 @@ export async function runDensity(options: DensityOptions): Promise<DensityReport
     return result?.status === "ok" && result.value === String(number * 2);
   });
   const children = await childrenOf(serving.child.pid);
-  const sizes = await Promise.all(children.map(privateBytes));
+  const sizes = await Promise.all(children.map(treePrivateBytes));
   return {
     right: right.filter(Boolean).length,
     processes: children.length,
-    privateBytes: sizes.reduce<number>((sum, size) => sum + (size ?? NaN), 0),
+    privateBytes: sizes.reduce((sum, size) => sum + size, 0),
     execMs,
     openSeconds,
   };

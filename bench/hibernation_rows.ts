@@ -5,8 +5,7 @@ import { StateDirectory } from "../src/server/hibernation/state_directory.ts";
 import { Metrics } from "../src/server/metrics.ts";
 import type { LiveSession } from "../src/server/sessions/live_session.ts";
 import { SessionService } from "../src/server/sessions/session_service.ts";
-import { privateBytes, quantile, summarize, timings } from "./measure.ts";
-import { childrenOf } from "./processes.ts";
+import { quantile, summarize, timings, treePrivateBytes } from "./measure.ts";
 import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
 import { Serving } from "./serving.ts";
@@ -102,7 +101,7 @@ async function manySessionsRows({ cacheDir, effort }: BenchSetup): Promise<Row[]
     "--hibernate-after",
     "10",
   ]);
-  const empty = await memoryOf(serving);
+  const empty = await treePrivateBytes(serving.child.pid);
   const ids = await openAll(serving);
   const execMs: number[] = [];
   let errors = 0;
@@ -116,7 +115,7 @@ async function manySessionsRows({ cacheDir, effort }: BenchSetup): Promise<Row[]
       if (result.value !== String(number + round)) errors++;
     }));
   }
-  const full = await memoryOf(serving);
+  const full = await treePrivateBytes(serving.child.pid);
   const extrapolated = empty + (full - empty) * MANY_SESSIONS / SESSIONS;
   const what = `${SESSIONS} sessions of ${INTERPRETERS} interpreters, an exec a minute each`;
   return [
@@ -150,12 +149,6 @@ async function openAll(serving: Serving): Promise<string[]> {
 
 async function exec(serving: Serving, id: string, code: string): Promise<{ value?: string }> {
   return await serving.ask(`/v1/sessions/${id}/exec`, { code }) as { value?: string };
-}
-
-/** Returns the private memory of a server and its sandboxes, in bytes. */
-async function memoryOf({ child: { pid } }: Serving): Promise<number> {
-  const sizes = await Promise.all([pid, ...await descendantsOf(pid)].map(privateBytes));
-  return sizes.reduce<number>((sum, size) => sum + (size ?? NaN), 0);
 }
 
 async function sleepUntil(time: number): Promise<void> {
@@ -215,12 +208,5 @@ export async function hibernationGrowthRows(setup: BenchSetup): Promise<Row[]> {
 async function ownMemory(): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   collectGarbage();
-  const sizes = await Promise.all([Deno.pid, ...await descendantsOf(Deno.pid)].map(privateBytes));
-  return sizes.reduce<number>((sum, size) => sum + (size ?? NaN), 0);
-}
-
-/** Returns the children of a process, and their children: a sandbox is below the program that confines it. */
-async function descendantsOf(pid: number): Promise<number[]> {
-  const children = await childrenOf(pid);
-  return [...children, ...(await Promise.all(children.map(descendantsOf))).flat()];
+  return await treePrivateBytes(Deno.pid);
 }

@@ -1,3 +1,5 @@
+import { processTree } from "./processes.ts";
+
 /** Returns the median, which a single slow run does not change much. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -85,4 +87,10 @@ export async function privateBytes(pid: number): Promise<number | undefined> {
   } catch {
     return undefined; // no such file on this host
   }
+}
+
+/** Returns the private memory of a process and all below it in bytes, NaN if the host does not tell. */
+export async function treePrivateBytes(pid: number): Promise<number> {
+  const sizes = await Promise.all((await processTree(pid)).map(privateBytes));
+  return sizes.reduce<number>((sum, size) => sum + (size ?? NaN), 0);
 }

@@ -17,6 +17,15 @@ export async function childrenOf(pid: number, mark = ""): Promise<number[]> {
   return marked;
 }
 
+/**
+ * Returns a process and all below it. As root, a sandbox is not a child of the process that started it: the program
+ * that confines it is between them.
+ */
+export async function processTree(pid: number): Promise<number[]> {
+  const children = await childrenOf(pid);
+  return [pid, ...(await Promise.all(children.map(processTree))).flat()];
+}
+
 /** Returns the command line of a process, empty if it has ended. */
 async function commandLine(pid: number): Promise<string> {
   return await Deno.readTextFile(`/proc/${pid}/cmdline`).catch(() => "");

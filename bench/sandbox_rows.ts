@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { hostTool } from "../src/sandbox/exec.ts";
+import { hostTool } from "../src/sandbox/host_tool.ts";
 import type { LayerReport } from "../src/sandbox/process/layers.ts";
 import { SandboxPool } from "../src/sandbox/pool.ts";
 import type { Profile } from "../src/sandbox/profile/profile.ts";

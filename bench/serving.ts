@@ -19,6 +19,8 @@ export interface ServingOptions {
 export class Serving implements AsyncDisposable {
   readonly child: Deno.ChildProcess;
   readonly url: string;
+  /** Its output until it served. */
+  readonly startLog: string;
   readonly #log: Promise<string>;
 
   /** Starts the server and waits until it serves. Where the system allows it, the server ends with this process. */
@@ -65,17 +67,24 @@ export class Serving implements AsyncDisposable {
     await child.stdin.close();
     await child.stdout.cancel();
     const lines = readLines(child.stderr, { maxBytes: 1 << 20 });
+    let startLog = "";
     for (;;) {
       const { done, value } = await lines.next();
       if (done) throw new Error("the server ended before it served");
-      const url = "text" in value ? value.text.match(/^Serving at (\S+) /)?.[1] : undefined;
-      if (url !== undefined) return new Serving(child, url, lines);
+      const text = "text" in value ? value.text : "";
+      const url = text.match(/^Serving at (\S+) /)?.[1];
+      if (url !== undefined) return new Serving(child, { url, startLog, lines });
+      startLog += `${text}\n`;
     }
   }
 
-  private constructor(child: Deno.ChildProcess, url: string, lines: ReturnType<typeof readLines>) {
+  private constructor(
+    child: Deno.ChildProcess,
+    { url, startLog, lines }: { url: string; startLog: string; lines: ReturnType<typeof readLines> },
+  ) {
     this.child = child;
     this.url = url;
+    this.startLog = startLog;
     this.#log = Array.fromAsync(lines, (line) => "text" in line ? line.text : "").then((all) =>
       all.join("\n")
     );

@@ -2,11 +2,10 @@
  * Chat templates, tokenizers and conversions between messages, text and token ids.
  *
  * @example Render a chat as text
- * ```ts ignore
- * import { History } from "@paddock/paddock";
+ * ```ts
  * import { renderChat } from "@paddock/paddock/chat";
  *
- * const text = renderChat([{ role: "user", content: "Hello" }], { addGenerationPrompt: true });
+ * const text = renderChat([{ role: "user", content: "Hello" }], { family: "chatml", addGenerationPrompt: true });
  * if (!text.includes("Hello")) throw new Error(text);
  * ```
  *

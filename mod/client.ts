@@ -27,4 +27,4 @@ export type {
   RemoteSessionInfo,
   RemoteTask,
 } from "../src/client/client_options.ts";
-export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/exec.ts";
+export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/host_tool.ts";

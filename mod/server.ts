@@ -4,6 +4,7 @@
  * @module
  */
 export type { AccessOptions } from "../src/server/http/access.ts";
+export type { RequestRecord } from "../src/server/http/access_log.ts";
 export type { RequestConnection } from "../src/server/http/context.ts";
 export { HttpServer, type HttpServerOptions } from "../src/server/http/http_server.ts";
 export {
@@ -12,5 +13,7 @@ export {
   type PaddockServerOptions,
 } from "../src/server/paddock_server.ts";
 export { StateDirectory, type StateDirectoryOptions } from "../src/server/hibernation/state_directory.ts";
+export type { SavedSession } from "../src/server/hibernation/saved_sessions.ts";
+export type { LossReason, SuspendReport } from "../src/server/hibernation/suspend_report.ts";
 export type { RequestLimits } from "../src/server/limits.ts";
 export type { RolloutOffer, RolloutPolicyOptions } from "../src/server/rollouts/rollout_service.ts";

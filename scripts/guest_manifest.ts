@@ -31,7 +31,7 @@ export function guestManifest(): string {
   return [
     ...importLines(paths, MANIFEST),
     "/** Texts of the guest's files by name, each after those that it imports. */",
-    "export type GuestFiles = Readonly<Record<string, string>>;",
+    "export type GuestSources = Readonly<Record<string, string>>;",
     "",
     ...declaration("SUPERVISOR_FILES", "Files of the process that holds the workers.", supervisor),
     "",
@@ -104,7 +104,7 @@ function specifierOf(path: string, manifest: string): string {
   return specifier.startsWith(".") ? specifier : `./${specifier}`;
 }
 
-function declaration(name: string, doc: string, paths: readonly string[], type = "GuestFiles"): string[] {
+function declaration(name: string, doc: string, paths: readonly string[], type = "GuestSources"): string[] {
   const entries = paths.map((path) => {
     const [key, value] = [nameOf(path), identifierOf(path)];
     return key === value ? `  ${key},` : `  ${key}: ${value},`;

@@ -144,8 +144,9 @@ class BranchingFakeSession extends FakeSession implements BranchingSession {
     this.#pool = pool;
   }
 
-  async checkpoint(_options?: CaptureOptions): Promise<Checkpoint> {
-    return await readFakeCheckpoint(new TextEncoder().encode(JSON.stringify([...this.globals])));
+  async checkpoint({ memory = true }: CaptureOptions = {}): Promise<Checkpoint> {
+    const kept = memory ? [...this.globals] : [];
+    return await readFakeCheckpoint(new TextEncoder().encode(JSON.stringify(kept)));
   }
 
   restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {

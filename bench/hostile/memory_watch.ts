@@ -1,4 +1,4 @@
-import { childrenOf, isAlive } from "../processes.ts";
+import { isAlive, processTree } from "../processes.ts";
 
 const SAMPLE_MS = 100;
 const KIB = 1024;
@@ -54,7 +54,7 @@ export class MemoryWatch implements Disposable {
   /** Returns the present memory. */
   async now(): Promise<ProcessMemory> {
     const [host = 0, ...others] = await Promise.all(
-      (await treeOf(this.#pid)).map((pid) => memoryOf(pid, "VmRSS")),
+      (await processTree(this.#pid)).map((pid) => memoryOf(pid, "VmRSS")),
     );
     return { host, tree: others.reduce((sum, bytes) => sum + bytes, host) };
   }
@@ -83,11 +83,6 @@ export class MemoryWatch implements Disposable {
     this.#wasKilled = true;
     Deno.kill(this.#pid, "SIGKILL");
   }
-}
-
-async function treeOf(pid: number): Promise<number[]> {
-  const children = await childrenOf(pid);
-  return [pid, ...(await Promise.all(children.map(treeOf))).flat()];
 }
 
 async function memoryOf(pid: number, field: "VmRSS" | "VmHWM"): Promise<number> {

@@ -3,7 +3,7 @@ import { TauBenchEnv } from "../../src/envs/tau_bench/tau_bench_env.ts";
 import { respondAction } from "../../src/envs/tool_user_env.ts";
 import { scriptedUser } from "../../src/users/scripted_user.ts";
 import { USER_STOP } from "../../src/users/user_simulator.ts";
-import { privateBytes } from "../measure.ts";
+import { treePrivateBytes } from "../measure.ts";
 import { childrenOf } from "../processes.ts";
 import type { Row } from "../row.ts";
 import { ownCalls } from "./own_calls.ts";
@@ -33,9 +33,9 @@ export async function memoryRows(
     await env.step(respondAction("That is all."));
     await play(number + 1);
   }));
-  const sizes = await Promise.all([Deno.pid, ...await childrenOf(Deno.pid)].map(privateBytes));
-  const bytes = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
-  if (bytes === 0) return [];
-  const what = `${domain.name}/${split}: memory of ${episodes} episodes at once, ${sizes.length} processes`;
+  const bytes = await treePrivateBytes(Deno.pid);
+  if (Number.isNaN(bytes)) return [];
+  const processes = 1 + (await childrenOf(Deno.pid)).length;
+  const what = `${domain.name}/${split}: memory of ${episodes} episodes at once, ${processes} processes`;
   return [{ what, value: bytes / MB, unit: "MB", bound: BOUND_MB }];
 }

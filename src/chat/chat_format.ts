@@ -215,7 +215,7 @@ const CALL = { id: "000000000", type: "function", function: { name: "-", argumen
  *
  * @throws {TypeError} if the template silently drops messages of both roles.
  */
-export function findDisplayRole(
+function findDisplayRole(
   role: string,
   template: JinjaTemplate,
   variables: Readonly<Record<string, unknown>>,

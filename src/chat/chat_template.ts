@@ -4,7 +4,9 @@ import type { Message } from "../message.ts";
 
 /** Special tokens of the tokenizer whose text an {@linkcode InverseParser} reads. */
 export interface InverseParserOptions {
+  /** Token at the start of the text, in place of that of the template's family. */
   readonly bosToken?: string | undefined;
+  /** Token that ends an assistant's turn, in place of that of the template's family. */
   readonly eosToken?: string | undefined;
 }
 

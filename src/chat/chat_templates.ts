@@ -115,7 +115,7 @@ const DEEPSEEK_BOUNDS = [
 const SPEAKERS = ["User", "Assistant", "Tool", "System"];
 
 /** The chatml template, used for unknown models. */
-export const CHATML: ChatTemplate = {
+const CHATML: ChatTemplate = {
   name: "chatml",
   source: chatml,
   controls: CHATML_CONTROLS,

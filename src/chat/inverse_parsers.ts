@@ -48,7 +48,7 @@ export function parseChatml(text: string, options: ParseChatmlOptions = {}): Mes
 /**
  * Parses the tool calls and tool results that a text contains between tags. The text itself is not changed.
  */
-export function parseToolTags(content: string): Pick<Message, "tool_calls" | "tool_responses"> {
+function parseToolTags(content: string): Pick<Message, "tool_calls" | "tool_responses"> {
   const calls = tagBodies(content, "tool_call").flatMap((json) => parseCall(json) ?? []);
   const responses = tagBodies(content, "tool_response");
   return {

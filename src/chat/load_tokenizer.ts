@@ -152,7 +152,7 @@ export interface StrictEncoderOptions {
  * the text contains literally. A normalizer can create others, for example from `＜|im_end|＞`, or by removing
  * a character that breaks a token. In that case the surrounding text is encoded one character at a time.
  */
-export function strictEncoder(options: StrictEncoderOptions): (text: string) => number[] {
+function strictEncoder(options: StrictEncoderOptions): (text: string) => number[] {
   const { encode, controls } = options;
   const ids = new Set(controls.values());
   const splitter = new RegExp(

@@ -173,7 +173,7 @@ export const QUESTION: readonly Message[] = [{ role: "user", content: "-" }];
  *
  * @throws {Error} if the template does not put the reply after its generation prompt.
  */
-export function renderTurn(turn: ChatTurn, format: ChatFormat): string {
+function renderTurn(turn: ChatTurn, format: ChatFormat): string {
   const { reply, messages = [], tools, before = QUESTION } = turn;
   const options = { addGenerationPrompt: true, tools };
   const prompt = format.render(before, options);

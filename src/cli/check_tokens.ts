@@ -142,7 +142,7 @@ const PLAIN = "\x1b[0m";
 const NAME_WIDTH = 25;
 
 /** Formats the result of a chat as readable text. */
-export function formatCheck(check: ChatCheck, options: { colour: boolean }): string {
+function formatCheck(check: ChatCheck, options: { colour: boolean }): string {
   const { chat, about, status, replies, promptTokens, sampledTokens, problem, reason } = check;
   const [mark, colour] = MARKS[status];
   const text = status === "skipped"

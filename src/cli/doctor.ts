@@ -256,7 +256,7 @@ async function medianMs(runs: number, work: () => Promise<void>): Promise<number
 }
 
 /** Returns the total size of the files in a directory and its subdirectories, in bytes. */
-export async function measureDirectoryBytes(directory: string): Promise<number> {
+async function measureDirectoryBytes(directory: string): Promise<number> {
   let bytes = 0;
   for await (const { name, isDirectory } of Deno.readDir(directory)) {
     const path = join(directory, name);

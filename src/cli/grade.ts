@@ -4,7 +4,7 @@ import type { Grader } from "../rewards/grader.ts";
 import { shortenTrajectory, toEpisodeRow } from "../rollout/episode_row.ts";
 import { gradeTrajectory } from "../rollout/grade_trajectory.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { EpisodeTable, Summary } from "./rollout/summary.ts";
+import { Summary, SummaryTable } from "./rollout/summary.ts";
 import { escapeJsonControls } from "../terminal_text.ts";
 import { EXIT, runCommand } from "./command.ts";
 import { GRADERS } from "../rewards/registry.ts";
@@ -102,10 +102,10 @@ async function gradeFile(
     stdout: TextSink | undefined;
     signal: AbortSignal;
   },
-): Promise<{ summary: Summary; table: EpisodeTable; damaged: number }> {
+): Promise<{ summary: Summary; table: SummaryTable; damaged: number }> {
   const { grader, concurrency, out, stdout, signal } = options;
   const summary = new Summary();
-  const table = new EpisodeTable();
+  const table = new SummaryTable();
   const grade = (trajectory: Trajectory, signal: AbortSignal) =>
     gradeTrajectory(trajectory, grader, { signal });
   let damaged = 0;

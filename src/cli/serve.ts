@@ -2,7 +2,6 @@ import { Command, Option } from "commander";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { HttpServer } from "../server/http/http_server.ts";
 import { GarbageCollector } from "../server/garbage.ts";
-import { MAX_CONNECTIONS } from "../server/limits.ts";
 import { PaddockServer } from "../server/paddock_server.ts";
 import { EXIT, runCommand } from "./command.ts";
 import { applyConfig, configOption } from "./config/config_file.ts";
@@ -15,6 +14,7 @@ import { resolveServeAddress, type ServeAddress } from "./serve/address.ts";
 import { openServedGraders } from "./rollout/graders.ts";
 import { openToolFiles } from "./rollout/tools.ts";
 import { checkOrigins, openAccessLog } from "./serve/access.ts";
+import { connectionsOf, defaultSessions, fileLimit, SPARE_SESSIONS } from "./serve/capacity.ts";
 import { addClusterOptions, type ClusterFlags, openSessionSource } from "./serve/cluster.ts";
 import {
   addHibernationOptions,
@@ -25,7 +25,7 @@ import {
   reportSuspended,
 } from "./serve/hibernation.ts";
 import { listenError, logError, waitForAbort } from "./serve/listening.ts";
-import { openRollouts, openRuns, type RolloutFlags } from "./serve/rollouts.ts";
+import { openRollouts, openRuns, type ServeRolloutFlags } from "./serve/rollouts.ts";
 import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import { ENV_KINDS } from "../wire/v1_envs.ts";
@@ -39,7 +39,7 @@ import {
   type SandboxFlags,
 } from "./sandbox_options.ts";
 
-interface ServeFlags extends SandboxFlags, TokenFlags, RolloutFlags, ClusterFlags, HibernationFlags {
+interface ServeFlags extends SandboxFlags, TokenFlags, ServeRolloutFlags, ClusterFlags, HibernationFlags {
   port: number;
   host: string;
   trustedProxy?: string[];
@@ -205,7 +205,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
     signal,
   });
   const { pool, drain } = source;
-  const hibernation = await openHibernation(flags, { profile, tokens: address.tokens, stack });
+  const hibernation = await openHibernation(flags, { source, profile, tokens: address.tokens, stack });
   const paddock = stack.use(
     new PaddockServer({
       ...address,
@@ -286,51 +286,6 @@ async function openEnvTokenizer({ openenv, tokenizer }: ServeFlags): Promise<Tok
     throw new UsageError("Cannot serve OpenEnv's coding env with a tokenizer: give --openenv chat");
   }
   return await resolveTokenizer(tokenizer);
-}
-
-/** Sessions of each token by default: half of them are reserved for it, one for a session and one for programs. */
-const SESSIONS_PER_TOKEN = 4;
-/** Sessions of a server with many tokens by default. */
-const MAX_DEFAULT_SESSIONS = 32;
-
-function defaultSessions(tokens: number): number {
-  const forTokens = Math.min(SESSIONS_PER_TOKEN * Math.max(1, tokens), MAX_DEFAULT_SESSIONS);
-  return Math.max(forTokens, navigator.hardwareConcurrency);
-}
-
-/** Interpreters beside those of sessions. One takes the place of a session that is reset or was lost. */
-const SPARE_SESSIONS = 1;
-
-/** Open files of a server without sessions and connections, with some that are open for a moment. */
-const OWN_FILES = 64;
-/** Open files of a session: the pipes of its process, also while another one replaces it. */
-const SESSION_FILES = 8;
-/** Connections that a server must have room for. */
-const MIN_CONNECTIONS = 32;
-
-/**
- * Returns the number of connections for which a process has files beside its sessions. A part remains for connections
- * that are accepted before others can be closed.
- *
- * @throws {Error} if the process may open too few files.
- */
-export function connectionsOf(maxSessions: number, openFiles: number): number {
-  const own = OWN_FILES + SESSION_FILES * maxSessions;
-  if (openFiles >= own + MIN_CONNECTIONS) {
-    return Math.min(MAX_CONNECTIONS, Math.floor(0.8 * (openFiles - own)));
-  }
-  throw new Error(
-    `Cannot serve ${maxSessions} sessions as the process must be allowed to open ${
-      own + MIN_CONNECTIONS
-    } files: ` +
-      `the limit is ${openFiles}. Raise it with \`ulimit -n\`, or give a smaller --max-sessions`,
-  );
-}
-
-/** Returns the number of files that this process may open. Only Linux shows it; elsewhere there is no limit. */
-async function fileLimit(): Promise<number> {
-  const limits = await Deno.readTextFile("/proc/self/limits").catch(() => "");
-  return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
 }
 
 /** Returns a signal that is aborted when stdin ends. What it contains is discarded. */

@@ -36,7 +36,8 @@ Each line on stdin is a request, each line on stdout its response, in the same o
   {"id":2,"reset":"rewind","seed":7}                            or "fresh"; "seed" is optional
   {"id":3,"put":{"data.txt":"aGk="}}                            write files, in base64
   {"id":4,"get":["data.txt"]}                                   read files; missing files are omitted
-  {"id":7,"checkpoint":true}                                    keep the state; the response has its id as "checkpoint"
+  {"id":7,"checkpoint":true}                                    keep the state; the response has its id as "checkpoint";
+      with "memory": false, the files alone
   {"id":8,"restore":"9f86…"}                                    return to a checkpoint, whose id this is
   {"id":9,"fork":2,"seed":7}                                    make copies; the response has their ids as "sessions"
   {"id":10,"session":"s1","code":"x"}                           every request can name a copy; without, the first session

@@ -64,17 +64,18 @@ export class SessionBranches implements AsyncDisposable {
   }
 
   /**
-   * Keeps the state of a session.
+   * Keeps the state of a session, or its files alone.
    *
    * @throws {ArgumentRangeError} if there is no room.
    * @throws {CheckpointError} if the session has what no checkpoint has.
    */
   async checkpoint(
     session: BranchingSession,
+    { memory }: { memory: boolean },
     signal: AbortSignal,
   ): Promise<{ checkpoint: string; bytes: number }> {
     this.#stored((store) => store.requireRoom(OWNER));
-    const made = await session.checkpoint({ owner: OWNER, signal });
+    const made = await session.checkpoint({ owner: OWNER, memory, signal });
     const { id, bytes } = this.#stored((store) => store.put(OWNER, made));
     return { checkpoint: id, bytes };
   }

@@ -12,7 +12,7 @@ export type RequestId = string | number | null;
 
 /** A request about the state of a session, its copies and its checkpoints. */
 type BranchRequest =
-  | { checkpoint: true }
+  | { checkpoint: true; memory: boolean }
   | { restore: string }
   | { forget: string }
   | { fork: number; seed?: number | undefined }
@@ -78,7 +78,7 @@ const schemas: Readonly<Record<string, z.core.$ZodType<SessionRequest>>> = {
   reset: z.strictObject({ ...common, reset: z.enum(["fresh", "rewind"]), seed: z.int().optional() }),
   put: z.strictObject({ ...common, put: filesInBase64 }),
   get: z.strictObject({ ...common, get: z.array(z.string()) }),
-  checkpoint: z.strictObject({ ...common, checkpoint: z.literal(true) }),
+  checkpoint: z.strictObject({ ...common, checkpoint: z.literal(true), memory: z.boolean().default(true) }),
   restore: z.strictObject({ ...common, restore: z.string() }),
   fork: z.strictObject({ ...common, fork: z.int().min(1).max(MAX_FORK_COUNT), seed: z.int().optional() }),
   forget: z.strictObject({ id, forget: z.string() }),
@@ -188,7 +188,9 @@ async function handleRequest(
   signal: AbortSignal,
 ): Promise<SessionResponse> {
   const session = branches.find(request.session);
-  if ("checkpoint" in request) return { status: "ok", ...await branches.checkpoint(session, signal) };
+  if ("checkpoint" in request) {
+    return { status: "ok", ...await branches.checkpoint(session, request, signal) };
+  }
   if ("fork" in request) {
     const { fork: count, seed } = request;
     return { status: "ok", sessions: await branches.fork(session, { count, seed, signal }) };

@@ -1,22 +1,31 @@
 import { Command, Option } from "commander";
 import type { Trajectory } from "../rollout/trajectory.ts";
+import { HttpServer } from "../server/http/http_server.ts";
+import { viewerServer } from "../server/viewer_server.ts";
+import { RunFolder } from "../viewer/run_folder.ts";
 import { EXIT, runCommand } from "./command.ts";
-import { requireReadable, toInputPath } from "./input.ts";
-import { flagsOf } from "./sandbox_options.ts";
-import { readSavedEpisodes } from "./rollout/trajectory_file.ts";
-import { wantsColour, writeText } from "./output.ts";
-import { formatTranscript } from "./transcript.ts";
-import { parseWholeNumber } from "./options.ts";
+import { UsageError } from "./errors.ts";
+import { requireReadable, resolveTokenizer, STDIN, toInputPath } from "./input.ts";
 import { currentIo } from "./io.ts";
-import { serveViewer, type WebFlags } from "./view/web.ts";
+import { parseWholeNumber } from "./options.ts";
+import { wantsColour, writeText } from "./output.ts";
+import { readSavedEpisodes } from "./rollout/trajectory_file.ts";
+import { flagsOf } from "./sandbox_options.ts";
+import { LOOPBACK_NAMES } from "./serve/address.ts";
+import { listenError, logError, waitForAbort } from "./serve/listening.ts";
+import { formatTranscript } from "./transcript.ts";
 
-interface ViewFlags extends WebFlags {
+interface ViewFlags {
+  port: number;
+  tokenizer?: string;
   id?: string;
   failed?: boolean;
   wrong?: boolean;
   limit?: number;
   web?: true;
 }
+
+const HOSTNAME = "127.0.0.1";
 
 const NOTES = `
 Examples:
@@ -68,4 +77,30 @@ function matchesFlags({ task, error, reward }: Trajectory, { id, failed, wrong }
   if (id !== undefined && task.id !== id) return false;
   if (failed && error === undefined) return false;
   return !wrong || (reward !== null && reward < 1);
+}
+
+/**
+ * Serves the pages of a folder of runs, or of one file, until the signal is aborted. Only programs of this machine can
+ * connect.
+ *
+ * @throws {UsageError} if the path is stdin or does not exist, or the tokenizer cannot be read.
+ */
+async function serveViewer(path: string, flags: ViewFlags, signal: AbortSignal): Promise<number> {
+  if (path === STDIN) throw new UsageError("Cannot show stdin in a browser: give a file or a folder");
+  await requireReadable(path, { mayBeFolder: true });
+  const folder = await RunFolder.open(path);
+  const tokenizer = await resolveTokenizer(flags.tokenizer);
+  const handler = viewerServer({ folder, tokenizer, signal, hosts: LOOPBACK_NAMES, onError: logError });
+  const { port } = flags;
+  const options = { hostname: HOSTNAME, port, onError: logError, onGraceOver: () => Promise.resolve() };
+  const listening = HttpServer.listen(handler, options);
+  await using server = await listening.catch((cause) => {
+    throw listenError(`http://${HOSTNAME}:${port}`, cause);
+  });
+  await writeText(
+    currentIo().stderr,
+    `Viewing at http://${HOSTNAME}:${server.port}/runs; press Ctrl-C to stop\n`,
+  );
+  await waitForAbort(signal);
+  return EXIT.ok;
 }

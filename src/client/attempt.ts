@@ -123,7 +123,7 @@ const SHOWN_CHARACTERS = 1_000;
 const INVALID: ErrorCode = "invalid";
 
 /** Reads the body of a response whose status is an error. */
-export function parseRefusal(status: number, text: string): Refusal {
+function parseRefusal(status: number, text: string): Refusal {
   const parsed = requestErrorSchema.safeParse(errorIn(text));
   if (parsed.success) return { status, ...parsed.data };
   return { status, type: "", message: text.trim().replace(/\s+/g, " ") };

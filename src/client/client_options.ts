@@ -1,8 +1,10 @@
 import type * as z from "zod";
+import type { CheckpointErrorCode } from "../errors.ts";
 import type { AdvantagesOptions } from "../rollout/advantages.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { Checkpoint, HostToolContext } from "../sandbox/exec.ts";
+import type { Checkpoint } from "../sandbox/exec.ts";
+import type { HostToolContext } from "../sandbox/host_tool.ts";
 
 /** Sends a request, as the global `fetch` does. */
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -90,8 +92,17 @@ export interface RemoteRolloutOptions {
   readonly policy: string;
   /** Name of the model, which a policy of chat completions needs. */
   readonly model?: string | undefined;
+  /**
+   * Sampling temperature.
+   *
+   * @default that of the model server
+   */
   readonly temperature?: number | undefined;
-  /** Maximum number of tokens of a reply. */
+  /**
+   * Maximum number of tokens of a reply.
+   *
+   * @default that of the model server
+   */
   readonly maxTokens?: number | undefined;
   readonly tasks: readonly RemoteTask[];
   /**
@@ -106,6 +117,7 @@ export interface RemoteRolloutOptions {
   readonly calls?: string | undefined;
   /** Grader of the server. Without it, episodes have no reward. */
   readonly grader?: string | undefined;
+  /** System message that is put before the query of each task. */
   readonly systemPrompt?: string | undefined;
   /**
    * Maximum number of replies of an episode.
@@ -131,6 +143,7 @@ export interface RemoteRolloutOptions {
    * @default 8
    */
   readonly concurrency?: number | undefined;
+  /** Base seed, from which each episode's own seed is derived. */
   readonly seed?: number | undefined;
   /** Version of the weights, which each turn records. */
   readonly weightVersion?: number | string | undefined;
@@ -152,7 +165,11 @@ export interface RemoteRolloutOptions {
    * @default 16 MiB
    */
   readonly maxWaitingBytes?: number | undefined;
-  /** Method of the advantages, GRPO by default. */
+  /**
+   * Method of the advantages of each group, and its options.
+   *
+   * @default { method: "grpo" }
+   */
   readonly advantages?: Omit<AdvantagesOptions, "groups"> | undefined;
   /**
    * True for rows with tokens, loss masks and log-probabilities in place of trajectories. The server needs a tokenizer.
@@ -231,6 +248,8 @@ export interface RemoteSessionInfo {
   readonly expiresAt?: string | undefined;
   readonly limits?: RemoteLimits | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** Why the server cannot continue it after a restart, if that is so. Its requests fail with this code. */
+  readonly unusable?: CheckpointErrorCode | undefined;
 }
 
 /** A checkpoint that a server keeps for the client's token. `toBytes()` exports it. */

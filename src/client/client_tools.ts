@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { errorMessage } from "../errors.ts";
-import type { HostToolContext } from "../sandbox/exec.ts";
+import type { HostToolContext } from "../sandbox/host_tool.ts";
 import { MAX_TOOL_ERROR_CHARACTERS } from "../wire/limits.ts";
 import type { CallAnswer, callEventSchema, sessionToolSchema } from "../wire/v1_tools.ts";
 import type { ClientTool } from "./client_options.ts";

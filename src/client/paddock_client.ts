@@ -47,12 +47,15 @@ export type PaddockClientOptions = ServerApiOptions;
 export interface RemoteExecOptions
   extends
     Pick<ExecOptions, "timeoutMs" | "stdin" | "inputs" | "files" | "fetchFiles" | "signal" | "onOutput"> {
+  /** Makes the program's randomness reproducible. */
   seed?: number | undefined;
+  /** Limits of the program, within those of the server. */
   limits?: RemoteLimits | undefined;
 }
 
 /** Options of {@linkcode PaddockClient.acquire}. */
 export interface AcquireOptions {
+  /** Makes the session's randomness reproducible. */
   seed?: number | undefined;
   /** Checkpoint of this server with whose state the session starts. */
   from?: Checkpoint | undefined;
@@ -111,6 +114,17 @@ export type BatchOutcome =
  *
  * Invalid responses, unreachable servers and ended sessions are reported as `SandboxError`. A session ends when it is
  * idle for too long or when the server restarts.
+ *
+ * @example Run a program on a server
+ * ```ts
+ * import { PaddockClient } from "@paddock/paddock/client";
+ *
+ * async function run(code: string, token: string) {
+ *   await using client = new PaddockClient({ url: "https://paddock.example.org", token });
+ *   await using lease = await client.acquire({ seed: 7 });
+ *   return await lease.session.exec(code, { timeoutMs: 2_000 });
+ * }
+ * ```
  */
 export class PaddockClient implements BranchingPool, AsyncDisposable {
   /** {@inheritDoc SessionPool.pairQueue} */

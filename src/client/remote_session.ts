@@ -4,6 +4,7 @@ import { ArgumentTypeError, SandboxError, SessionClosedError } from "../errors.t
 import type {
   BranchingLease,
   BranchingSession,
+  CaptureOptions,
   Checkpoint,
   CheckpointOptions,
   ExecOptions,
@@ -153,12 +154,13 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
   }
 
   /** {@inheritDoc BranchingSession.checkpoint} */
-  async checkpoint(options: CheckpointOptions = {}): Promise<Checkpoint> {
+  async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
+    const { memory, signal } = options;
     checkOwner(options);
     const request = { action: "make checkpoint", schema: checkpointResponse };
     const info = await this.#enqueue(
-      options.signal,
-      (signal) => this.#api.post(`${this.#path}/checkpoint`, {}, { ...request, signal }),
+      signal,
+      (signal) => this.#api.post(`${this.#path}/checkpoint`, { memory }, { ...request, signal }),
     );
     return toRemoteCheckpoint(this.#api, info);
   }

@@ -17,7 +17,7 @@ import { encodeInputs } from "../sandbox/exec_request.ts";
 import { parseUntrustedJson } from "../json.ts";
 import { ServerError } from "../server/http/errors.ts";
 import { execResponse } from "../client/responses.ts";
-import type { CallOf, Reply } from "./calls.ts";
+import type { CallOf, CallReply } from "./calls.ts";
 import { MessageError } from "./nats/message.ts";
 
 const encoder = new TextEncoder();
@@ -77,7 +77,7 @@ export function toExecCall(
  *
  * @throws {MessageError} if a part is missing or an input is invalid.
  */
-export function toExecOptions(call: CallOf<"exec" | "run">, parts: readonly Uint8Array[]): ExecOptions {
+export function fromExecCall(call: CallOf<"exec" | "run">, parts: readonly Uint8Array[]): ExecOptions {
   const { timeoutMs, memoryBytes, stdin, argv, inputs = [], files = [], fetchFiles, then } = call;
   return {
     timeoutMs,
@@ -113,14 +113,14 @@ function parseInput(contents: Uint8Array): unknown {
 /** Returns the reply with the result of a program, and its parts. */
 export function toResultReply(
   { files, ...result }: ExecResult,
-): { head: Reply & { kind: "result" }; parts: Uint8Array[] } {
+): { head: CallReply & { kind: "result" }; parts: Uint8Array[] } {
   if (files === undefined) return { head: { kind: "result", result }, parts: [] };
   return { head: { kind: "result", result, files: Object.keys(files) }, parts: Object.values(files) };
 }
 
 /** Returns the result of a program. */
 export function fromResultReply(
-  { result, files }: Reply & { kind: "result" },
+  { result, files }: CallReply & { kind: "result" },
   parts: readonly Uint8Array[],
 ): ExecResult {
   const parsed = z.parse(execResponse, result);
@@ -129,7 +129,7 @@ export function fromResultReply(
 }
 
 /** Returns the reply with an error. Messages of unexpected errors stay on the node. */
-export function toErrorReply(error: unknown): Reply & { kind: "error" } {
+export function toErrorReply(error: unknown): CallReply & { kind: "error" } {
   const message = errorMessage(error);
   if (error instanceof ArgumentRangeError) return { kind: "error", code: "argument_range", message };
   if (error instanceof ArgumentTypeError) return { kind: "error", code: "argument_type", message };
@@ -153,7 +153,7 @@ export function toErrorReply(error: unknown): Reply & { kind: "error" } {
 }
 
 /** Returns the error of a reply, as a session of this process would throw it. */
-export function fromErrorReply({ code, message, reason }: Reply & { kind: "error" }): Error {
+export function fromErrorReply({ code, message, reason }: CallReply & { kind: "error" }): Error {
   if (code === "no_slot") return new NoReceiverError(message);
   if (code === "in_use") return new SessionInUseError(message);
   if (code === "moved") return new NotDoneError(message);

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { errorMessage } from "../errors.ts";
-import type { ExecOptions, HostTool } from "../sandbox/exec.ts";
-import type { Reply } from "./calls.ts";
+import type { ExecOptions } from "../sandbox/exec.ts";
+import type { HostTool } from "../sandbox/host_tool.ts";
+import type { CallReply } from "./calls.ts";
 import type { SendControl } from "./caller.ts";
 
 /** Handlers of the events of a running call. */
@@ -28,7 +29,7 @@ export class CallEvents {
   }
 
   /** Takes a reply that comes before the last one. */
-  receive(reply: Reply, send: SendControl): void {
+  receive(reply: CallReply, send: SendControl): void {
     if (reply.kind === "output") {
       const { stream, text } = reply;
       this.#follow(() => this.#followed.onOutput?.(stream, text), text.length, send);
@@ -62,7 +63,7 @@ export class CallEvents {
     });
   }
 
-  async #callTool(reply: Reply & { kind: "tool" }, send: SendControl): Promise<void> {
+  async #callTool(reply: CallReply & { kind: "tool" }, send: SendControl): Promise<void> {
     const { toolCall, name, arguments: args } = reply;
     try {
       const tool = this.#followed.tools?.find((tool) => tool.name === name);

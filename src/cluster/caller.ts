@@ -1,7 +1,7 @@
 import { abortable, Deadline } from "../async/abort.ts";
 import { SandboxError, SandboxLostError } from "../errors.ts";
 import { fromErrorReply, NoReceiverError, NotDoneError, SessionInUseError } from "./call_codec.ts";
-import { type Call, type Control, type Reply, replySchema } from "./calls.ts";
+import { type Call, type CallReply, callReplySchema, type Control } from "./calls.ts";
 import { encodeMessage } from "./nats/message.ts";
 import { NodeDirectory } from "./node_directory.ts";
 import type { CallerBeat } from "./nodes_bucket.ts";
@@ -14,7 +14,7 @@ export type Request = Call extends infer One ? One extends Call ? Omit<One, "cal
 
 /** Last reply to a call. */
 export interface Answer {
-  readonly reply: Reply;
+  readonly reply: CallReply;
   readonly parts: readonly Uint8Array[];
 }
 
@@ -28,7 +28,7 @@ export interface CallOptions {
   readonly parts?: readonly Uint8Array[] | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Receives replies before the last one. */
-  readonly onEvent?: ((reply: Reply, send: SendControl) => void) | undefined;
+  readonly onEvent?: ((reply: CallReply, send: SendControl) => void) | undefined;
 }
 
 interface Pending {
@@ -182,7 +182,7 @@ export class Caller implements AsyncDisposable {
     node: string,
     request: Omit<Extract<Request, { op: "resume" }>, "op">,
     { signal }: { signal?: AbortSignal | undefined } = {},
-  ): Promise<Reply & { kind: "opened" }> {
+  ): Promise<CallReply & { kind: "opened" }> {
     const { reply } = await this.callNode(node, { op: "resume", ...request }, { signal });
     if (reply.kind !== "opened") throw unexpected(reply);
     this.#unconfirmed.set(reply.session, { owner: request.owner });
@@ -250,7 +250,7 @@ export class Caller implements AsyncDisposable {
       if (received === undefined) {
         return reject(new NoReceiverError("no member of the cluster received the call"));
       }
-      const parsed = replySchema.safeParse(received.head);
+      const parsed = callReplySchema.safeParse(received.head);
       if (!parsed.success) {
         return reject(new SandboxError("The node sent an invalid reply", { cause: parsed.error }));
       }
@@ -312,6 +312,6 @@ export class Caller implements AsyncDisposable {
 }
 
 /** Returns the error of a reply of another kind than the call has. */
-export function unexpected({ kind }: Reply): SandboxError {
+export function unexpected({ kind }: CallReply): SandboxError {
   return new SandboxError(`The node sent an unexpected reply: '${kind}'`);
 }

@@ -102,7 +102,12 @@ const callSchemas = [
     mode: z.enum(["fresh", "rewind"]).optional(),
     seed: z.int().optional(),
   }),
-  z.strictObject({ op: z.literal("checkpoint"), ...inSession, scope: z.string().max(256).optional() }),
+  z.strictObject({
+    op: z.literal("checkpoint"),
+    ...inSession,
+    scope: z.string().max(256).optional(),
+    memory: z.boolean().optional(),
+  }),
   z.strictObject({
     op: z.literal("restore"),
     ...inSession,
@@ -144,7 +149,7 @@ export const controlSchema = z.discriminatedUnion("op", [
 export type Control = z.output<typeof controlSchema>;
 
 /** Codes of errors of calls. */
-export const CALL_ERROR_CODES = [
+const CALL_ERROR_CODES = [
   "aborted",
   "argument_range",
   "argument_type",
@@ -161,7 +166,7 @@ export const CALL_ERROR_CODES = [
 ] as const;
 
 /** A reply to a call. `started`, `output`, `display`, `tool` and `toolEnd` come before the last one. */
-export const replySchema = z.discriminatedUnion("kind", [
+export const callReplySchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("opened"),
     session: z.string().regex(SESSION_ID),
@@ -191,4 +196,4 @@ export const replySchema = z.discriminatedUnion("kind", [
   }),
 ]);
 /** A reply to a call. */
-export type Reply = z.output<typeof replySchema>;
+export type CallReply = z.output<typeof callReplySchema>;

@@ -19,7 +19,7 @@ import type { PeerOptions } from "./nats/peer.ts";
 import { nodeOf } from "./nats/subjects.ts";
 import { OnceSession } from "./once_session.ts";
 import { SlotQueue } from "./slot_queue.ts";
-import { SharedSessions } from "./shared_sessions.ts";
+import { SharedSessionsBucket } from "./shared_sessions.ts";
 import type { SharedLease, SharedPool } from "../server/sessions/shared_pool.ts";
 
 /** Options of {@linkcode NatsPool}. */
@@ -45,7 +45,8 @@ export interface ClusterSessionsOptions extends PeerOptions {
 }
 
 /** Options of {@linkcode ClusterSessions.open}. */
-export interface OpenOptions extends Pick<SandboxAcquireOptions, "seed" | "checkpointEvery" | "signal"> {
+export interface ClusterOpenOptions
+  extends Pick<SandboxAcquireOptions, "seed" | "checkpointEvery" | "signal"> {
   /** Owner whose memory the messages of the session take: a SHA-256, or nothing. */
   readonly owner: string;
 }
@@ -61,14 +62,14 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
   readonly #caller: Caller;
   readonly #queue: SlotQueue;
   readonly #leases = new Map<SessionLease, NatsSession>();
-  readonly #shared: SharedSessions;
+  readonly #shared: SharedSessionsBucket;
   readonly #stop = new AbortController();
 
   private constructor(caller: Caller, options: ClusterSessionsOptions) {
     const { profile = "serve", maxWaiting = MAX_WAITING, waitMs = Infinity } = options;
     this.profile = profile;
     this.#caller = caller;
-    this.#shared = new SharedSessions(caller.peer);
+    this.#shared = new SharedSessionsBucket(caller.peer);
     this.#queue = new SlotQueue({ caller, profile, maxWaiting, waitMs, stop: this.#stop.signal });
   }
 
@@ -149,7 +150,7 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
   }
 
   /** Opens a session and returns its id. See {@linkcode ClusterSessions.acquire}. */
-  async open({ seed, owner, checkpointEvery: every, signal }: OpenOptions): Promise<string> {
+  async open({ seed, owner, checkpointEvery: every, signal }: ClusterOpenOptions): Promise<string> {
     const request = { owner, ...(seed !== undefined && { seed }), ...(every !== undefined && { every }) };
     return await this.#queue.run((signal) => this.#caller.open(this.profile, request, { signal }), {
       signal,

@@ -4,9 +4,9 @@ import { SandboxLostError } from "../errors.ts";
 import type {
   BranchingLease,
   BranchingSession,
+  CaptureOptions,
   Checkpoint,
   CheckpointEvery,
-  CheckpointOptions,
   ExecOptions,
   ExecResult,
   ForkOptions,
@@ -33,7 +33,7 @@ import { type Answer, type Caller, type CallOptions, type Request, unexpected } 
 import { MAX_MESSAGE_BYTES } from "./nats/message.ts";
 import type { NodeHome } from "./nodes_bucket.ts";
 import { SessionMoves, type SessionMovesOptions } from "./session_moves.ts";
-import type { SharedSessions } from "./shared_sessions.ts";
+import type { SharedSessionsBucket } from "./shared_sessions.ts";
 
 /** Options of {@linkcode NatsSession}. */
 export interface NatsSessionOptions {
@@ -138,10 +138,12 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc BranchingSession.checkpoint} */
-  async checkpoint({ owner = "", states, signal }: CheckpointOptions = {}): Promise<Checkpoint> {
+  async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
+    const { owner = "", memory, states, signal } = options;
+    const call = { op: "checkpoint" as const, scope: owner, ...withoutUndefined({ memory }) };
     return await this.#queue.run(async () => {
       using _room = await states?.reserve(MAX_MESSAGE_BYTES, signal);
-      const { parts } = await this.#callOrMove({ op: "checkpoint", scope: owner }, { signal });
+      const { parts } = await this.#callOrMove(call, { signal });
       return await readCheckpoint(partAt(parts, 0));
     }, { signal });
   }
@@ -183,7 +185,7 @@ export class NatsSession implements BranchingSession {
   }
 
   /** Lets other callers find the session. See {@linkcode SessionMoves.share}. */
-  async share(sessions: SharedSessions, settings: unknown): Promise<string> {
+  async share(sessions: SharedSessionsBucket, settings: unknown): Promise<string> {
     return await this.#moves.share(sessions, settings);
   }
 

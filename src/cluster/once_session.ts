@@ -1,8 +1,8 @@
 import type {
   BranchingLease,
   BranchingSession,
+  CaptureOptions,
   Checkpoint,
-  CheckpointOptions,
   ExecOptions,
   ExecResult,
   ForkOptions,
@@ -89,7 +89,7 @@ export class OnceSession implements BranchingSession {
   }
 
   /** {@inheritDoc BranchingSession.checkpoint} */
-  async checkpoint(options?: CheckpointOptions): Promise<Checkpoint> {
+  async checkpoint(options?: CaptureOptions): Promise<Checkpoint> {
     return await (await this.#open()).checkpoint(options);
   }
 

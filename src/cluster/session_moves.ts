@@ -3,11 +3,11 @@ import { Deadline } from "../async/abort.ts";
 import { PoolFullError, SandboxLostError, SessionClosedError } from "../errors.ts";
 import type { CheckpointEvery, ExecOutcome, RestoredFrom } from "../sandbox/exec.ts";
 import { NoReceiverError } from "./call_codec.ts";
-import type { Reply } from "./calls.ts";
+import type { CallReply } from "./calls.ts";
 import type { Caller } from "./caller.ts";
 import type { NodeHome } from "./nodes_bucket.ts";
 import { chooseNode } from "./placement.ts";
-import type { SharedEntry, SharedRecord, SharedSessions } from "./shared_sessions.ts";
+import type { SharedEntry, SharedRecord, SharedSessionsBucket } from "./shared_sessions.ts";
 
 /** Options of {@linkcode SessionMoves}. */
 export interface SessionMovesOptions {
@@ -20,7 +20,7 @@ export interface SessionMovesOptions {
   /** When it takes checkpoints; without it, it cannot move. */
   readonly every?: CheckpointEvery | undefined;
   /** Place at which other callers find it, and its id there. */
-  readonly shared?: { readonly sessions: SharedSessions; readonly id: string } | undefined;
+  readonly shared?: { readonly sessions: SharedSessionsBucket; readonly id: string } | undefined;
 }
 
 /** Milliseconds within which a node must have a slot for a session that continues. */
@@ -41,7 +41,7 @@ export class SessionMoves {
   #calls = 0;
   #restoredFrom: RestoredFrom | undefined;
   #isFresh = false;
-  #shared: { readonly sessions: SharedSessions; readonly id: string } | undefined;
+  #shared: { readonly sessions: SharedSessionsBucket; readonly id: string } | undefined;
 
   constructor(options: SessionMovesOptions) {
     this.#options = options;
@@ -65,7 +65,7 @@ export class SessionMoves {
    *
    * @throws {SandboxError} if NATS or the node cannot be reached, or the settings are too large.
    */
-  async share(sessions: SharedSessions, settings: unknown): Promise<string> {
+  async share(sessions: SharedSessionsBucket, settings: unknown): Promise<string> {
     const { caller, owner, every, home: { profile, image, key } } = this.#options;
     const home = { profile, image, key };
     const session = this.#id;
@@ -180,7 +180,7 @@ export class SessionMoves {
     return await sessions.replace(id, { ...entry, record: { ...entry.record, ...change } });
   }
 
-  async #shareSeed({ sessions, id }: { sessions: SharedSessions; id: string }): Promise<void> {
+  async #shareSeed({ sessions, id }: { sessions: SharedSessionsBucket; id: string }): Promise<void> {
     const entry = await sessions.read(id, this.#options.owner);
     if (entry) await this.#replace(entry, { seed: this.#seed });
   }
@@ -219,7 +219,7 @@ interface ResumeOptions {
 async function resumeSession(
   caller: Caller,
   { session, owner, every, seed, shared, home, signal }: ResumeOptions,
-): Promise<Reply & { kind: "opened" }> {
+): Promise<CallReply & { kind: "opened" }> {
   const request = { session, owner, every, ...(seed !== undefined && { seed }), ...(shared && { shared }) };
   const tried = new Set<string>();
   using deadline = new Deadline(RESUME_MS, { signal, reason: () => noNode(caller, home) });

@@ -43,7 +43,7 @@ const RECORD_TTL_MS = 7 * 24 * 3_600_000;
 const MAX_RECORD_BYTES = 768 * 1024;
 
 /** The shared sessions of a cluster, in a bucket of NATS: any caller finds a session there by its id. */
-export class SharedSessions {
+export class SharedSessionsBucket {
   readonly #peer: Peer;
   #bucket: Promise<NatsBucket> | undefined;
 

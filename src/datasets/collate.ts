@@ -91,7 +91,7 @@ export type Collate = (rows: readonly Row[]) => readonly Row[] | Promise<readonl
 /**
  * Renames the field `text` to `query` in rows without a `query`. The default {@linkcode Collate} function.
  */
-export function renameTextToQuery(rows: readonly Row[]): readonly Row[] {
+function renameTextToQuery(rows: readonly Row[]): readonly Row[] {
   return rows.map((row) => {
     if (!("text" in row) || "query" in row) return row;
     const { text, ...others } = row;

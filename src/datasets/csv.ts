@@ -49,7 +49,7 @@ function csvRow(
  *
  * @throws {SyntaxError} if the file is not UTF-8, or not valid CSV, such as one with an unclosed quote.
  */
-export async function* readCsvRecords(path: string): AsyncGenerator<readonly string[]> {
+async function* readCsvRecords(path: string): AsyncGenerator<readonly string[]> {
   let number = 1;
   const location = () => `${path}:${number}`;
   const text = new TrackedText(normalizeLineEnds(readTextChunks(path, location), location));

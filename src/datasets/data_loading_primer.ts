@@ -179,7 +179,7 @@ export interface EndlessTasksOptions extends CollateOptions {
  * Reads the tasks of a data loader one by one, and starts over at its end. It holds at most one batch in
  * memory. Calls must not overlap.
  */
-export class EndlessTasks {
+class EndlessTasks {
   readonly #open: (pass: number) => Rows;
   readonly #options: CollateOptions;
   readonly #batchSize: number;

@@ -50,7 +50,7 @@ const humanevalRow = z.object({
  * Rows of HumanEval: `{ task_id, prompt, entry_point, canonical_solution, test }`. Tests and solution go to
  * the task's `fields`, which no policy sees. So does the prompt, since a grader may run the program after it.
  */
-export const humanevalShape: RowShape = {
+const humanevalShape: RowShape = {
   matches: (row) => hasFields(row, ["task_id", "prompt", "entry_point", "test"]),
   queryKey: "prompt",
   task(row, location) {
@@ -69,7 +69,7 @@ const ifevalRow = z.object({
 /**
  * Rows of IFEval: `{ key, prompt, instruction_id_list, kwargs }`. The instructions go to the task's `fields`.
  */
-export const ifevalShape: RowShape = {
+const ifevalShape: RowShape = {
   matches: (row) => hasFields(row, ["prompt", "instruction_id_list", "kwargs"]),
   queryKey: "prompt",
   task(row, location) {
@@ -84,7 +84,7 @@ const mbppRow = z.object({ task_id: textField, text: z.string().min(1), test_lis
  * Rows of MBPP: `{ task_id, text, code, test_list, test_setup_code }`. Tests and solution go to the task's
  * `fields`, which no policy sees.
  */
-export const mbppShape: RowShape = {
+const mbppShape: RowShape = {
   matches: (row) => hasFields(row, ["task_id", "text", "test_list"]),
   queryKey: "text",
   task(row, location) {
@@ -104,7 +104,7 @@ const mathRow = z.object({
  * Rows of MATH: `{ problem, solution }`. The solution ends in `\boxed{…}`, which graders search for. It is
  * the task's answer, unless the row has a field `answer`.
  */
-export const mathShape: RowShape = {
+const mathShape: RowShape = {
   matches: (row) => hasFields(row, ["problem", "solution"]),
   queryKey: "problem",
   task(row, location) {
@@ -137,7 +137,7 @@ function unknownFields(names: readonly string[]): string {
 }
 
 /** True if a row has only the fields of a task. */
-export function isNativeRow(row: object): boolean {
+function isNativeRow(row: object): boolean {
   return "query" in row && Object.keys(row).every((key) => key in taskRowSchema.shape);
 }
 
@@ -168,7 +168,7 @@ const answerRow = z.looseObject({ answer: textField.nullish() });
  *
  * @throws {SyntaxError} if there is no query, or the answer is neither a string nor a number.
  */
-export function genericTask(row: Row, options: { location: string; dataKey: string }): RowTask {
+function genericTask(row: Row, options: { location: string; dataKey: string }): RowTask {
   const { location, dataKey } = options;
   if (!(dataKey in row)) {
     const keys = Object.keys(row).join(", ");

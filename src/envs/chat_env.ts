@@ -173,10 +173,10 @@ export interface ChatMode {
 }
 
 /** Messages only. */
-export const historyMode: ChatMode = { start: () => ({}), next: () => ({ view: {} }) };
+const historyMode: ChatMode = { start: () => ({}), next: () => ({ view: {} }) };
 
 /** Returns the text mode: the response is appended to the prompt, without the header of the next turn. */
-export function textMode(format: ChatFormat): ChatMode {
+function textMode(format: ChatFormat): ChatMode {
   return {
     start: (prompt) => ({ text: { prompt: format.render(prompt, { addGenerationPrompt: true }) } }),
     next: (before, action) => {
@@ -193,7 +193,7 @@ export function textMode(format: ChatFormat): ChatMode {
 }
 
 /** Returns the tokens mode: sampled ids are appended to the prompt and never tokenised again. */
-export function tokensMode(format: ChatFormat, tokenizer: Tokenizer): ChatMode {
+function tokensMode(format: ChatFormat, tokenizer: Tokenizer): ChatMode {
   return {
     start: (prompt) => {
       const text = format.render(prompt, { addGenerationPrompt: true });
@@ -245,7 +245,7 @@ export interface QueryMessagesOptions {
  *
  * @throws {TypeError} if the query is missing, empty, or neither text nor messages.
  */
-export function messagesOfQuery(task: Task, options: QueryMessagesOptions): History {
+function messagesOfQuery(task: Task, options: QueryMessagesOptions): History {
   const { dataKey, userRole } = options;
   const query = queryOf(task, dataKey);
   const prefix = `Cannot reset env as '${dataKey}' of task '${task.id}'`;

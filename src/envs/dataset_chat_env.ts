@@ -32,7 +32,11 @@ export interface DatasetBatchOptions extends ChatEnvOptions, CollateOptions {
    * @default false
    */
   groupSamples?: boolean | undefined;
-  /** Number of rows that are loaded, and passed to `collate`, at once. */
+  /**
+   * Number of rows that are loaded, and passed to `collate`, at once.
+   *
+   * @default 1
+   */
   batchSizeDl?: number | undefined;
   /**
    * Makes the env of an element, such as a `TransformedEnv` around a `ChatEnv` with these options.

@@ -1,6 +1,6 @@
 import type { History } from "../history.ts";
 import type { Message, ToolSpec } from "../message.ts";
-import type { CallResponses } from "../tools/tool_caller.ts";
+import type { CallContext, CallResponses, ToolCaller } from "../tools/tool_caller.ts";
 import type { Action } from "./action.ts";
 import type { Observation, Step } from "./env.ts";
 
@@ -12,7 +12,7 @@ export function offerTools<T extends Observation>(observation: T, specs: readonl
 }
 
 /** Returns the names of the offered tools, without these. */
-export function otherToolNames(
+function otherToolNames(
   observation: Observation | undefined,
   specs: readonly ToolSpec[],
 ): ReadonlySet<string> {
@@ -20,10 +20,42 @@ export function otherToolNames(
   return new Set(names.filter((name) => !specs.some((spec) => spec.name === name)));
 }
 
+/** Observation and action of a step. */
+interface StepContext {
+  readonly observation?: Observation;
+  readonly action?: Action;
+}
+
+/** Options of {@linkcode answerCalls}. */
+export interface AnswerCallsOptions extends Pick<CallContext, "idPrefix" | "state"> {
+  readonly caller: ToolCaller;
+  /** Tools of the caller. The calls of other tools are left to their transforms. */
+  readonly specs: readonly ToolSpec[];
+}
+
+/** Runs the calls of the assistant's message of a step, appends their results, and offers the tools. */
+export async function answerCalls(
+  step: Step,
+  context: StepContext & Pick<CallContext, "signal">,
+  { caller, specs, idPrefix, state }: AnswerCallsOptions,
+): Promise<Step> {
+  const offered = offerTools(step, specs);
+  const reply = replyOfStep(step, context);
+  if (reply === undefined) return offered;
+  const answered = await caller.answer(reply, {
+    idPrefix,
+    state,
+    foreignTools: otherToolNames(context.observation, specs),
+    earlierResults: step.toolResults,
+    signal: context.signal,
+  });
+  return answered === null ? offered : appendToolMessages(offered, answered);
+}
+
 /** Returns the assistant's message of a step; `undefined` if the env skipped the step. */
 export function replyOfStep(
   step: Step,
-  { observation, action }: { readonly observation?: Observation; readonly action?: Action },
+  { observation, action }: StepContext,
 ): Message | undefined {
   if (action?.skip) return undefined;
   const history = action?.history?.full ?? step.history.prompt;
@@ -45,7 +77,7 @@ export function appendToolMessages(step: Step, answered: CallResponses): Step {
  * returned, `before` the number of messages before the step. Tool messages after the reply are skipped, and
  * replies of earlier steps are ignored.
  */
-export function latestReply(history: History, before: number): Message | undefined {
+function latestReply(history: History, before: number): Message | undefined {
   // A policy may return a shortened conversation; its last message is then the new one.
   const start = Math.min(before, history.length - 1);
   return [...history].findLast(({ role }, at) => at >= start && role === "assistant");

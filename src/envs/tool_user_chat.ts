@@ -38,11 +38,14 @@ const INDEX_KEY = "taskIndex";
  * or one that cannot be parsed, counts as text. The chat owns the env and disposes it.
  *
  * @example
- * ```ts ignore
- * await using chat = new ToolUserChat(await TauBenchEnv.open({ domain, split: "test", user }), {
- *   toolCalls: qwen25Calls(),
- * });
- * const observation = await chat.reset(toolUserTask({ name: "tau-bench" }, 0));
+ * ```ts
+ * import { ToolUserChat, type ToolUserEnv, toolUserTask } from "@paddock/paddock/tau-bench";
+ * import { qwen25Calls } from "@paddock/paddock/tools";
+ *
+ * async function startEpisode(env: ToolUserEnv) {
+ *   const chat = new ToolUserChat(env, { toolCalls: qwen25Calls() });
+ *   return { chat, observation: await chat.reset(toolUserTask(env, 0)) };
+ * }
  * ```
  */
 export class ToolUserChat implements BranchingEnv {
@@ -175,7 +178,7 @@ export interface ChosenAction {
  * The action is the first call of a known tool. Without such a call, the whole reply goes to the user. If the
  * arguments of that call are not an object, the text beside the calls goes to the user.
  */
-export function chooseAction(
+function chooseAction(
   { text, calls }: ParsedMessage,
   reply: Message,
   names: ReadonlySet<string>,
@@ -189,7 +192,7 @@ export function chooseAction(
 }
 
 /** Returns the records of the calls that were not run. */
-export function recordOtherCalls(
+function recordOtherCalls(
   { calls }: ParsedMessage,
   executed: number | undefined,
   names: ReadonlySet<string>,

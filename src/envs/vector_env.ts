@@ -189,7 +189,7 @@ function throwFirst(results: readonly PromiseSettledResult<unknown>[]): void {
 }
 
 /** One element of a batch: its env and the state of its episode. Failures are data; an abort rejects. */
-export class VectorElement implements AsyncDisposable {
+class VectorElement implements AsyncDisposable {
   readonly #index: number;
   readonly #makeEnv: (index: number) => Env | Promise<Env>;
   #making: Promise<Env> | undefined;

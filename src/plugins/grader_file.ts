@@ -47,9 +47,14 @@ const NEEDS = `a number, null, or { score, parts?, reason? } with at most ${MAX_
  * call starts a new process. A file that blocks is killed, and the other calls that it runs then fail as well.
  *
  * @example
- * ```ts ignore
- * await using grader = await graderFile("./my_grader.ts", { permissions: { read: ["/srv/words.txt"] } });
- * const graded = await gradeTrajectory(trajectory, grader);
+ * ```ts
+ * import { gradeTrajectory, type Trajectory } from "@paddock/paddock";
+ * import { graderFile } from "@paddock/paddock/rewards";
+ *
+ * async function regrade(trajectory: Trajectory) {
+ *   await using grader = await graderFile("./my_grader.ts", { permissions: { read: ["/srv/words.txt"] } });
+ *   return await gradeTrajectory(trajectory, grader);
+ * }
  * ```
  *
  * @throws {TypeError} when a permission cannot be granted.

@@ -16,7 +16,10 @@ export interface PluginFileOptions extends ModuleProgram {
    * @default the `name` of the definition, or the file name without its extension
    */
   name?: string | undefined;
-  /** Maximum duration of a call, in milliseconds. */
+  /**
+   * Maximum duration of a call, in milliseconds.
+   * @default 60_000 for a grader, 300_000 for a policy, 10_000 for a transform
+   */
   timeoutMs?: number | undefined;
 }
 

@@ -80,9 +80,14 @@ const NEEDS = "a string or { message: { role: 'assistant', content, … }, token
  * `PolicyError` that names the file. Nothing is retried. The next call starts a new process.
  *
  * @example
- * ```ts ignore
- * await using policy = await policyFile("./my_policy.ts", { permissions: { net: ["localhost:8000"] } });
- * const trajectory = await rollout(env, policy, task);
+ * ```ts
+ * import { type Env, rollout, type Task } from "@paddock/paddock";
+ * import { policyFile } from "@paddock/paddock/rollout";
+ *
+ * async function play(env: Env, task: Task) {
+ *   await using policy = await policyFile("./my_policy.ts", { permissions: { net: ["localhost:8000"] } });
+ *   return await rollout(env, policy, task);
+ * }
  * ```
  *
  * @throws {TypeError} when a permission cannot be granted.

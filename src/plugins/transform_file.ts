@@ -67,11 +67,15 @@ const rewardSchema = z.union([
  * episode. The next call starts a new process.
  *
  * @example
- * ```ts ignore
- * await using shorten = await transformFile("./shorten.ts");
- * const { step, reward } = shorten.makeTransforms();
- * const transforms = [tools, step, new EndOnFinalReply(), new GradeEpisode({ grader }), reward];
- * await using env = new TransformedEnv(new ChatEnv(), transforms);
+ * ```ts
+ * import { ChatEnv, EndOnFinalReply, GradeEpisode, gsm8k, TransformedEnv } from "@paddock/paddock";
+ * import { type TransformFile } from "@paddock/paddock/transforms";
+ *
+ * function makeEnv(shorten: TransformFile) {
+ *   const { step, reward } = shorten.makeTransforms();
+ *   const grade = new GradeEpisode({ grader: gsm8k() });
+ *   return new TransformedEnv(new ChatEnv(), [step, new EndOnFinalReply(), grade, reward]);
+ * }
  * ```
  *
  * @throws {TypeError} when a permission cannot be granted.

@@ -223,7 +223,7 @@ type GenerateResponse = z.output<typeof responseSchema>;
  *
  * @throws {TypeError} if it is not such a response; the message contains only the issues.
  */
-export function parseSglangReply(response: unknown, options: { endOfTurn: string }): Reply {
+function parseSglangReply(response: unknown, options: { endOfTurn: string }): Reply {
   const parsed = responseSchema.safeParse(response);
   if (!parsed.success) {
     throw new TypeError(

@@ -15,9 +15,9 @@ export interface HiddenTestsOptions {
   pool: SessionPool;
   /**
    * Pool for the tests. Its profile needs `hostTools` and enough `hostToolCalls` for a test's calls of the
-   * candidate: a test that makes more calls fails. No model code may ever run in it. Without it, the tests
-   * use a second session of `pool`, which then needs two sessions in separate processes and makes two new
-   * interpreters for each grade. That is slower.
+   * candidate: a test that makes more calls fails. No model code may ever run in it.
+   * @default a second session of `pool`, which then needs two sessions in separate processes and makes two new
+   * interpreters for each grade, which is slower
    */
   testPool?: SessionPool | undefined;
   /**
@@ -52,15 +52,19 @@ export interface HiddenTestsOptions {
  * are checked for this. The error names the line. {@linkcode checkHiddenTests} does only this.
  *
  * @example
- * ```ts ignore
- * await using pool = await SandboxPool.create({ size: 2 });
- * const grader = hiddenTests({ pool, timeoutMs: 5_000 });
- * const task = {
- *   id: "1",
- *   query: "Write a function add(a, b).",
- *   fields: { tests: ["assert add(1, 2) == 3"] },
- * };
- * const score = await grader.grade({ task, history });
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { hiddenTests, History, loadProfile, SandboxPool } from "@paddock/paddock";
+ *
+ * await using pool = new SandboxPool({ profile: await loadProfile("tools"), size: 2 });
+ * const grader = hiddenTests({ pool, timeoutMs: 10_000 });
+ * const history = History.fromChats([
+ *   { role: "user", content: "Write a function add(a, b)." },
+ *   { role: "assistant", content: "~~~python\ndef add(a, b):\n    return a + b\n~~~" },
+ * ]);
+ * const fields = { tests: ["assert add(1, 2) == 3", "assert add(1, 1) == 3"] };
+ * const score = await grader.grade({ task: { id: "1", query: "Write add(a, b).", fields }, history });
+ * assertEquals(score, { score: 0, parts: { tests_passed: 0.5 } });
  * ```
  *
  * @throws {RangeError} when the time limit is out of range, or when a pool for both has fewer than two

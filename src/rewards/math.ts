@@ -69,9 +69,13 @@ export interface MathOptions extends TieredScoreOptions {
  * ```
  *
  * @example Compare by math-verify
- * ```ts ignore
- * await using grader = math({ verifier: "math-verify" });
- * const score = await grader.grade({ task, history });
+ * ```ts
+ * import { type GradeContext, math } from "@paddock/paddock";
+ *
+ * async function gradeByLibrary(context: GradeContext) {
+ *   await using grader = math({ verifier: "math-verify" });
+ *   return await grader.grade(context);
+ * }
  * ```
  *
  * @throws {RangeError} when a reward is not a finite number.

@@ -16,6 +16,10 @@ export interface RubricItem {
 
 /** Options of {@linkcode rubric}. */
 export interface RubricOptions {
+  /**
+   * Name of the grader.
+   * @default "rubric"
+   */
   name?: string | undefined;
   /**
    * Result when a grader with a weight returns `null`: `null` as well, or the weighted mean of the others

@@ -45,7 +45,11 @@ export interface StreamRolloutsOptions
    * and after it is taken. If it throws, the rollout rejects with its error.
    */
   onWaiting?: ((bytes: number) => void) | undefined;
-  /** Method of the advantages. */
+  /**
+   * Method of the advantages of each group, and its options.
+   *
+   * @default { method: "grpo" }
+   */
   advantages?: Omit<AdvantagesOptions, "groups"> | undefined;
 }
 

@@ -91,7 +91,7 @@ function guestResult(result: GuestResult, base: ExecOutcome, limits: Limits): Ex
 }
 
 /** Returns the error of a block or a command that exceeded a time limit. */
-export function limitError(
+function limitError(
   what: "block" | "command",
   reason: StopReason,
   { timeoutMs, silenceMs, limits }: { timeoutMs: number; silenceMs?: number | undefined; limits: Limits },
@@ -105,7 +105,7 @@ export function limitError(
 }
 
 /** Returns the error of a block or a command that exceeded its output limit by far. */
-export function floodError(what: "block" | "command", limits: Limits): GuestError {
+function floodError(what: "block" | "command", limits: Limits): GuestError {
   return hostError(
     "OutputLimit",
     `the ${what} wrote more than 64 times its limit of ${limits.outputBytes} bytes`,
@@ -113,7 +113,7 @@ export function floodError(what: "block" | "command", limits: Limits): GuestErro
 }
 
 /** Returns the result of a block or a command whose interpreter was terminated. */
-export function terminationResult<Outcome extends ExecOutcome>(
+function terminationResult<Outcome extends ExecOutcome>(
   termination: Termination,
   outcome: Outcome,
 ): Outcome & { error: GuestError } & ({ status: "memory" } | { status: "timeout" } | { status: "crashed" }) {

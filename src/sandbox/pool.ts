@@ -1,5 +1,5 @@
 import { Semaphore, SerialQueue } from "../async/semaphore.ts";
-import { ArgumentRangeError, ArgumentTypeError, SandboxError } from "../errors.ts";
+import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
 import {
   type CheckpointOrigin,
   checkpointOrigin,
@@ -364,34 +364,4 @@ function checkCount(name: "size" | "spare", count: number, least: number): void 
   throw new RangeError(
     `Cannot create pool as '${name}' must be from ${least} to ${MAX_SIZE}: current value is ${count}`,
   );
-}
-
-/** Options of {@linkcode acquireWithin}. */
-export interface AcquireWithinOptions {
-  /** Maximum wait, in milliseconds. */
-  timeoutMs: number;
-  /** Makes the session's randomness reproducible. */
-  seed?: number | undefined;
-  signal?: AbortSignal | undefined;
-}
-
-/**
- * Leases a session from a pool, with a maximum wait.
- *
- * @throws {SandboxError} if no session is free within `timeoutMs`.
- */
-export async function acquireWithin(pool: SessionPool, options: AcquireWithinOptions): Promise<SessionLease> {
-  const { timeoutMs, seed, signal } = options;
-  const timeout = new AbortController();
-  const error = new SandboxError(
-    `Cannot acquire session as none was free within ${timeoutMs} ms: ` +
-      "the pool needs one for each running episode that has run code",
-  );
-  const timer = setTimeout(() => timeout.abort(error), timeoutMs);
-  try {
-    const combined = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
-    return await pool.acquire({ seed, signal: combined });
-  } finally {
-    clearTimeout(timer);
-  }
 }

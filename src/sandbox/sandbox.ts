@@ -1,20 +1,10 @@
 import { join, resolve } from "node:path";
 import { SandboxError } from "../errors.ts";
-import {
-  COLLATERAL_KILL,
-  DAMAGED_IMAGE,
-  DamagedImageError,
-  GuestLink,
-  isRetryable,
-  startError,
-  type Termination,
-  terminationOf,
-} from "./guest_link.ts";
+import { DamagedImageError, type GuestLink, isRetryable } from "./guest_link.ts";
 import { dropBaseImage, ensureBaseImage, isUnchanged } from "./image/base_image.ts";
 import { defaultCacheDir } from "./image/cache_dir.ts";
 import { SUPERVISOR } from "./image/build_child.ts";
 import type { BaseImage } from "./image/image_build.ts";
-import { Child, PendingCloses } from "./process/child.ts";
 import {
   childCommand,
   type ChildCommandOptions,
@@ -25,10 +15,10 @@ import {
 import { isRoot } from "./process/layer_probes.ts";
 import { activeLayers, detectLayers, type Layer, type LayerReport } from "./process/layers.ts";
 import { delegatedGroup, MemoryGroup } from "./process/memory_cgroup.ts";
+import { SandboxProcess } from "./process/sandbox_process.ts";
 import { innermostProcess } from "./process/watchdog.ts";
 import { bootMounts } from "./profile/mounts.ts";
 import type { Profile } from "./profile/profile.ts";
-import { type Frame, FrameKind } from "./protocol.ts";
 import { type CheckpointScope, profileScope } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
 import { importKey, readHostKey } from "./checkpoint/host_key.ts";
@@ -76,27 +66,7 @@ interface SharedOptions extends SandboxOptions {
   readonly compressor?: CheckpointCompressor;
 }
 
-/** A running process and its sessions. */
-interface Running {
-  readonly child: Child;
-  readonly links: Map<number, GuestLink>;
-  readonly pendingCloses: PendingCloses;
-  /** True if the process has reported that it read its assets. It reports so once. */
-  booted: boolean;
-  /** Number of interpreters that were started in the process. */
-  started: number;
-}
-
-const START_TIMEOUT_MS = 30_000;
-/** Milliseconds that an idle session may take to close. On a busy machine its thread waits for the CPU. */
-const CLOSE_TIMEOUT_MS = 5_000;
 const OPEN_ATTEMPTS = 3;
-
-const OUT_OF_GROUP_MEMORY: Termination = {
-  reason: "memory",
-  signal: "SIGKILL",
-  message: "the process exceeded the memory of its control group",
-};
 
 /**
  * A process with restricted permissions, in which sessions run. If the process ends because of a limit or its
@@ -121,12 +91,11 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   readonly #sessions = new Set<Session>();
   #image: BaseImage;
   /** The process that was started last, if it runs. */
-  #running: Running | undefined;
-  readonly #processes = new Set<Running>();
+  #latest: SandboxProcess | undefined;
+  readonly #processes = new Set<SandboxProcess>();
   #ended: Promise<unknown> = Promise.resolve();
   /** Processes of copies of its sessions. */
   readonly #copies = new Set<Sandbox>();
-  #lastSession = 0;
   #key: Promise<CryptoKey> | undefined;
   readonly #compressor: CheckpointCompressor;
   #disposed = false;
@@ -154,13 +123,13 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     const layers = activeLayers(options.profile, options.detected ?? await detectLayers());
     const image = await ensureBaseImage(options.profile, { cacheDir, onBuild, signal });
     const sandbox = new Sandbox({ ...options, cacheDir }, { image, layers });
-    sandbox.#process();
+    sandbox.#processWithRoom();
     return sandbox;
   }
 
   /** Id of the process that was started last, if it runs. It may be a child of the process that was started. */
   get pid(): number | undefined {
-    return this.#running && innermostProcess(this.#running.child.pid);
+    return this.#latest && innermostProcess(this.#latest.pid);
   }
 
   /**
@@ -242,10 +211,10 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   /** Kills the process, disposes its sessions, and waits until the process has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true;
-    for (const { child } of this.#processes) child.kill();
+    for (const process of this.#processes) process.kill();
     if (this.#compressor !== this.#options.compressor) await this.#compressor[Symbol.asyncDispose]();
     await Promise.all([...this.#sessions, ...this.#copies].map((each) => each[Symbol.asyncDispose]()));
-    await Promise.all([...this.#processes].map(({ child }) => child.ended));
+    await Promise.all([...this.#processes].map(({ ended }) => ended));
     await this.#ended;
   }
 
@@ -255,72 +224,45 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   }
 
   async #openOnce(seed: number | undefined): Promise<GuestLink> {
-    await Promise.all([...this.#processes].map(({ pendingCloses }) => pendingCloses.settled));
-    if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
-    const running = this.#process();
-    const number = this.#lastSession = this.#lastSession % 65535 + 1;
-    const link = new GuestLink(running.child, number, {
-      kill: (termination) => this.#end(running, number, termination),
-      thread: this.profile.sessionsPerProcess > 1 ? `worker-${++running.started}` : undefined,
-    });
-    running.links.set(number, link);
-    link.send(FrameKind.open, JSON.stringify({ seed }));
-    const timer = setTimeout(
-      () => link.fail({ reason: "crashed", message: `not ready after ${START_TIMEOUT_MS} ms` }),
-      START_TIMEOUT_MS,
-    );
+    await Promise.all([...this.#processes].map(({ closesSettled }) => closesSettled));
+    this.#requireUsable();
     try {
-      await link.opened;
-      return link;
-    } catch (cause) {
-      const end = this.#processes.has(running) ? undefined : await running.child.ended;
-      if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
-      const { termination } = link;
-      if (termination === undefined) throw cause;
-      throw startError(termination, { cause, stderr: end?.stderr });
-    } finally {
-      clearTimeout(timer);
+      return await this.#processWithRoom().openLink(seed);
+    } catch (error) {
+      this.#requireUsable(); // its disposal killed the process
+      throw error;
     }
   }
 
+  #requireUsable(): void {
+    if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
+  }
+
   /** Returns a process with room for a session; starts one if there is none. */
-  #process(): Running {
-    const { sessionsPerProcess } = this.profile;
-    for (const running of this.#processes) if (running.links.size < sessionsPerProcess) return running;
-    const links = new Map<number, GuestLink>();
+  #processWithRoom(): SandboxProcess {
+    for (const process of this.#processes) if (process.hasRoom) return process;
+    const { sessionsPerProcess, limits, home, mounts } = this.profile;
     const options = this.#commandOptions();
     const group = this.#memoryGroup();
     const command = childCommand(this.profile, options);
-    const program = { ...group?.enter(command) ?? command, env: childEnvironment() };
-    const child = new Child(program, (frame) => this.#route(running, frame));
-    const pendingCloses = new PendingCloses();
-    const running: Running = { child, links, pendingCloses, booted: false, started: 0 };
-    const { manifest } = this.#image;
-    const { limits, home } = this.profile;
-    const mounts = bootMounts(this.profile.mounts);
-    const confine = confinePlan(this.profile, options);
-    child.send(
-      FrameKind.boot,
-      0,
-      JSON.stringify({
-        ...manifest,
-        isUnchanged: isUnchanged(this.#image),
-        mounts,
-        limits,
-        home,
-        sessionsPerProcess,
-        confine,
-      }),
-    );
-    child.ended.then((end) => {
-      this.#forget(running);
-      pendingCloses.takeAll();
-      const termination = group?.wasExceeded ? OUT_OF_GROUP_MEMORY : terminationOf(end);
-      for (const link of links.values()) link.fail(termination);
-      group?.[Symbol.dispose]();
+    const boot = {
+      ...this.#image.manifest,
+      isUnchanged: isUnchanged(this.#image),
+      mounts: bootMounts(mounts),
+      limits,
+      home,
+      sessionsPerProcess,
+      confine: confinePlan(this.profile, options),
+    };
+    const process = new SandboxProcess({
+      program: { ...group?.enter(command) ?? command, env: childEnvironment() },
+      boot: JSON.stringify(boot),
+      maxInterpreters: sessionsPerProcess,
+      group,
+      onRetired: () => this.#forget(process),
     });
-    this.#processes.add(running);
-    return this.#running = running;
+    this.#processes.add(process);
+    return this.#latest = process;
   }
 
   #memoryGroup(): MemoryGroup | undefined {
@@ -340,47 +282,9 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     };
   }
 
-  #route(running: Running, frame: Frame): void {
-    if (frame.kind === FrameKind.booted && !running.booted) return void (running.booted = true);
-    if (frame.kind === FrameKind.closed && running.pendingCloses.take(frame.session)) return;
-    const link = running.links.get(frame.session);
-    if (link) return link.receive(frame);
-    if (running.pendingCloses.has(frame.session)) return;
-    const isDamaged = frame.kind === FrameKind.damaged && frame.session === 0;
-    if (isDamaged) return this.#kill(running, DAMAGED_IMAGE);
-    const message = `the child sent frame ${frame.kind} for no session`;
-    this.#kill(running, { reason: "protocol", message });
-  }
-
-  /**
-   * Ends one interpreter. If its process has other interpreters and this one still responds, it is asked to close.
-   * Otherwise the process is killed with all its interpreters, as nothing else stops a thread for certain.
-   */
-  #end(running: Running, number: number, termination: Termination): void {
-    running.links.delete(number);
-    const shared = this.profile.sessionsPerProcess > 1 && this.#processes.has(running);
-    if (shared && termination.ended) return;
-    if (!shared || termination.reason !== "closed") return this.#kill(running, COLLATERAL_KILL);
-    running.pendingCloses.add(number, {
-      graceMs: CLOSE_TIMEOUT_MS,
-      onStuck: () => this.#kill(running, COLLATERAL_KILL),
-    });
-    running.child.send(FrameKind.interrupt, number);
-    running.child.send(FrameKind.close, number);
-  }
-
-  /** Kills a process with all its interpreters. */
-  #kill(running: Running, termination: Termination): void {
-    const terminated = [...running.links.values()];
-    running.links.clear();
-    this.#forget(running);
-    running.child.kill();
-    for (const link of terminated) link.fail(termination);
-  }
-
-  #forget(running: Running): void {
-    if (!this.#processes.delete(running)) return;
-    if (this.#running === running) this.#running = undefined;
-    this.#ended = Promise.all([this.#ended, running.child.ended]);
+  #forget(process: SandboxProcess): void {
+    this.#processes.delete(process);
+    if (this.#latest === process) this.#latest = undefined;
+    this.#ended = Promise.all([this.#ended, process.ended]);
   }
 }

@@ -72,7 +72,7 @@ export class Session implements BranchingSession {
   #disposed = false;
   /** Names of the host tools of the last exec. */
   #tools: readonly string[] = [];
-  /** Size of the last state that was captured or restored. */
+  /** Size of the last state, with its memory, that was captured, or of the last one that was restored. */
   #stateBytes = 0;
 
   constructor(
@@ -117,11 +117,16 @@ export class Session implements BranchingSession {
    * Runs code in the session's namespace. What the guest code does is reported in the result and never rejects.
    *
    * @example State is kept from one exec to the next
-   * ```ts ignore
+   * ```ts
+   * import { assertEquals } from "@std/assert";
+   * import { loadProfile, Sandbox } from "@paddock/paddock/sandbox";
+   *
+   * await using sandbox = await Sandbox.start({ profile: await loadProfile("python") });
+   * const session = await sandbox.openSession();
    * await session.exec("x = 6");
-   * const result = await session.exec("x * 7", { timeoutMs: 1_000 });
-   * if (result.status === "ok") console.log(result.value); // 42
-   * else if (result.status === "error") console.log(result.error.traceback);
+   * const result = await session.exec("x * 7", { timeoutMs: 2_000 });
+   * if (result.status === "error") throw new Error(result.error.traceback);
+   * assertEquals(result.status === "ok" && result.value, "42");
    * ```
    *
    * @throws {ArgumentTypeError | ArgumentRangeError} if an argument is invalid; nothing has run then.
@@ -195,10 +200,10 @@ export class Session implements BranchingSession {
 
   /** Returns the state of the session. See {@linkcode BranchingSession.checkpoint}. */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
-    const { owner = "", refuseLost, signal } = options;
+    const { owner = "", memory, refuseLost, signal } = options;
     const scope = await this.#source.checkpointScope();
     const { states = scope.compressor.memoryOf(owner) } = options;
-    using state = await this.captureState({ states, refuseLost, signal });
+    using state = await this.captureState({ memory, states, refuseLost, signal });
     return await sealCheckpoint(state.bytes, scope, { owner, tools: state.tools });
   }
 
@@ -235,14 +240,14 @@ export class Session implements BranchingSession {
    * used any more.
    */
   async captureState(
-    { states, refuseLost, signal }: Pick<CaptureOptions, "states" | "refuseLost" | "signal">,
+    { memory = true, states, refuseLost, signal }: Omit<CaptureOptions, "owner">,
   ): Promise<SessionState> {
     const { maxBytes } = await this.#source.checkpointScope();
     return await this.#enqueue(async () => {
       const link = await this.#interpreter.ensure();
-      const earlierBytes = this.#stateBytes;
-      const { bytes, room } = await captureState(link, { maxBytes, states, earlierBytes, signal });
-      this.#stateBytes = bytes.length;
+      const earlierBytes = memory ? this.#stateBytes : 0;
+      const { bytes, room } = await captureState(link, { maxBytes, memory, states, earlierBytes, signal });
+      if (memory) this.#stateBytes = bytes.length;
       const state = { bytes, tools: this.#tools, [Symbol.dispose]: () => room?.[Symbol.dispose]() };
       if (!refuseLost || !this.#interpreter.hasUnreportedLoss) return state;
       state[Symbol.dispose]();

@@ -1,5 +1,5 @@
 import { errorMessage } from "../errors.ts";
-import type { HostTool } from "./exec.ts";
+import type { HostTool } from "./host_tool.ts";
 import { isDeeperThan, MAX_CALL, parseCall } from "./guest_frames.ts";
 
 /** Maximum nesting of arguments; no real tool needs more. */

@@ -3,6 +3,7 @@ import { matchedRoutes } from "hono/route";
 import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import type { AdapterRoutes } from "./adapters/adapter.ts";
 import { ADAPTERS } from "./adapters/adapters.ts";
+import { SandboxAccess } from "./adapters/e2b/sandbox_access.ts";
 import { codingKind } from "./adapters/openenv/coding_env.ts";
 import type { OpenEnvKind } from "./adapters/openenv/env_kind.ts";
 import type { CheckpointService } from "./checkpoints/checkpoint_service.ts";
@@ -81,6 +82,12 @@ export interface PaddockAppOptions extends AccessOptions {
    */
   openEnv?: OpenEnvKind | undefined;
   limits?: Partial<RequestLimits> | undefined;
+  /**
+   * Secret from which the tokens of sandboxes are derived. A server that continues them needs that of the earlier one.
+   *
+   * @default 32 random bytes
+   */
+  secret?: Uint8Array | undefined;
   /** Returns the metrics of the cluster behind the server, for `/metrics`. */
   formatClusterMetrics?: (() => string) | undefined;
   /** Called after each response, for a log. It must not throw. */
@@ -128,9 +135,11 @@ export function paddockApp(options: PaddockAppOptions): Api {
     unit: "bytes of requests without a token",
     advice: "send fewer at once",
   });
+  const { secret = crypto.getRandomValues(new Uint8Array(32)) } = options;
+  const sandboxAccess = new SandboxAccess(sessions, secret);
   app.use(
     watchDisconnect(),
-    access(options),
+    access(options, (c, token) => sandboxAccess.findGrant(c, token)),
     requestLimits({ ...REQUEST_LIMITS, ...options.limits }, budgets.waiting, { open }),
   );
   const requests = new IdempotencyCache(budgets);
@@ -162,7 +171,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
   app.on([...METHODS], "/mcp", mcpRoute({ sessions, budgets, checkpoints: mcpCheckpoints }));
   const openEnv = options.openEnv ?? codingKind(sessions);
   for (const adapter of ADAPTERS) {
-    for (const made of [adapter(sessions, { openEnv, budgets, checkpoints })].flat()) {
+    for (const made of [adapter(sessions, { openEnv, budgets, checkpoints, sandboxAccess })].flat()) {
       app.route("/", made.routes.onError(made.toErrorResponse));
       for (const { path } of made.routes.routes) adapterErrors.getOrInsert(path, made);
     }

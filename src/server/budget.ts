@@ -21,6 +21,12 @@ export interface BudgetOptions {
    * @default 1
    */
   readonly retryAfter?: number | undefined;
+  /**
+   * Returns the amount that others than the owners hold.
+   *
+   * @default none
+   */
+  readonly heldByOthers?: (() => number) | undefined;
 }
 
 /** A part of a budget that is taken until it is disposed. */
@@ -74,15 +80,16 @@ export class Budget {
     return total - Math.min(this.share * (this.#owners - 1), Math.floor(total / 2));
   }
 
-  /** Returns the amount that an owner holds, or all owners together. */
+  /** Returns the amount that an owner holds, or all together. */
   used(owner?: string): number {
-    return owner === undefined ? this.#used : this.#held.get(owner) ?? 0;
+    if (owner !== undefined) return this.#held.get(owner) ?? 0;
+    return this.#used + (this.#options.heldByOthers?.() ?? 0);
   }
 
   /** Returns the amount that an owner can take now. */
   available(owner: string): number {
     const { total } = this.#options;
-    const free = total - this.#used;
+    const free = total - this.used();
     const ownShare = Math.max(0, this.share - this.used(owner));
     const ofOthers = Math.max(0, Math.min(this.#reserved - ownShare, Math.floor(total / 2)));
     return Math.max(free - ofOthers, Math.min(free, ownShare), 0);
@@ -99,7 +106,19 @@ export class Budget {
    * @throws {ServerError} `busy` if there is no room now; `too_large` if there never is.
    */
   take(owner: string, amount: number): BudgetLease {
-    let taken = 0;
+    const lease = this.#lease(owner, 0);
+    lease.resize(amount);
+    return lease;
+  }
+
+  /** Takes an amount that an owner has already, also if there is no room for it. */
+  hold(owner: string, amount: number): BudgetLease {
+    this.#add(owner, amount);
+    return this.#lease(owner, amount);
+  }
+
+  #lease(owner: string, amount: number): BudgetLease {
+    let taken = amount;
     let isDisposed = false;
     const resize = (next: number) => {
       if (isDisposed) return;
@@ -107,7 +126,6 @@ export class Budget {
       this.#add(owner, next - taken);
       taken = next;
     };
-    resize(amount);
     return {
       resize,
       grow: (more) => resize(taken + more),

@@ -74,5 +74,6 @@ class WorkerRuntime implements GradingRuntime {
   }
 }
 
+/** The server without a token, for `deno serve` and other runtimes that take a default export. */
 const app: EdgeApp = edgeApp();
 export default app;

@@ -13,15 +13,35 @@ const MIB = 1024 * 1024;
 
 /** Bounds of any request; an option of the server replaces each. */
 export interface RequestLimits {
-  /** Bytes of a body. */
+  /**
+   * Bytes of a body.
+   *
+   * @default 32 MiB
+   */
   bodyBytes: number;
-  /** Bytes of the headers, names and values together. */
+  /**
+   * Bytes of the headers, names and values together.
+   *
+   * @default 16 KiB
+   */
   headerBytes: number;
-  /** Depth of nested arrays and objects of JSON. */
+  /**
+   * Depth of nested arrays and objects of JSON.
+   *
+   * @default 64
+   */
   depth: number;
-  /** Values of JSON: elements of arrays and members of objects. */
+  /**
+   * Values of JSON: elements of arrays and members of objects.
+   *
+   * @default 100_000
+   */
   values: number;
-  /** Milliseconds until the whole body must have arrived. */
+  /**
+   * Milliseconds until the whole body must have arrived.
+   *
+   * @default 30_000
+   */
   bodyMs: number;
 }
 
@@ -85,6 +105,13 @@ export const TOKEN_DELAY_MS = 1_000;
 export const MAX_DELAYED_REFUSALS = 256;
 /** Addresses whose wrong tokens are counted. */
 export const MAX_FAILED_ADDRESSES = 1024;
+/**
+ * Share of the time of the serving thread in which wrong signatures that name no sandbox are compared with those of all
+ * sandboxes. Further ones are answered with 429.
+ */
+export const SIGNATURE_SEARCH_SHARE = 0.05;
+/** Milliseconds of such work at once, after a time without any. */
+export const SIGNATURE_SEARCH_MS = 250;
 
 // Sessions
 
@@ -129,6 +156,10 @@ export const HIBERNATE_AFTER_MS = 60_000;
 export const HIBERNATION_BYTES: number = 512 * MIB;
 /** Default size of a state directory, in bytes. */
 export const STATE_DIRECTORY_BYTES: number = 4096 * MIB;
+/** Time after which the state of a session that hibernates in memory is copied to a state directory, in milliseconds. */
+export const HIBERNATION_COPY_MS = 1_000;
+/** Interval at which a state directory removes sessions of other owners that have ended, in milliseconds. */
+export const STATE_SWEEP_MS = 3_600_000;
 /** Sessions that hibernate at once. */
 export const MAX_HIBERNATING = 10_000;
 /** Time after which a session that hibernates ends, in milliseconds. */

@@ -14,6 +14,7 @@ import { CheckpointStore } from "./checkpoints/checkpoint_store.ts";
 import { RecoveryMemory } from "./checkpoints/recovery_memory.ts";
 import { EnvService } from "./envs/env_service.ts";
 import { HibernationStore, type HibernationStoreOptions } from "./hibernation/hibernation_store.ts";
+import type { SuspendReport } from "./hibernation/suspend_report.ts";
 import { errorReporter } from "./http/errors.ts";
 import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
@@ -102,11 +103,19 @@ export interface PaddockServerOptions extends AccessOptions {
   tools?: readonly Tool[] | undefined;
   /** Tokenizer of OpenEnv's chat env, which then replaces its coding env. */
   openEnvTokenizer?: Tokenizer | undefined;
-  /** Policies and envs that the rollouts of clients may use; none by default. */
+  /**
+   * Policies and envs that the rollouts of clients may use.
+   *
+   * @default there are no such rollouts
+   */
   rollouts?: RolloutOffer | undefined;
-  /** Pages of saved episodes at `/runs`; none by default. Every token opens them. */
+  /**
+   * Pages of saved episodes at `/runs`. Every token opens them.
+   *
+   * @default there are no such pages
+   */
   runs?: ViewerOptions | undefined;
-  /** Limits of a request. */
+  /** Limits of a request that differ from the defaults of {@linkcode RequestLimits}. */
   limits?: Partial<RequestLimits> | undefined;
   /**
    * Returns the metrics of the cluster behind the pool, in the text format of Prometheus. `/metrics` has them where it has
@@ -117,7 +126,11 @@ export interface PaddockServerOptions extends AccessOptions {
   formatClusterMetrics?: (() => string) | undefined;
   /** Called after each response, for a log. It must not throw. */
   onRequest?: ((record: RequestRecord) => void) | undefined;
-  /** Called with internal errors, which clients never see. */
+  /**
+   * Called with internal errors, which clients never see.
+   *
+   * @default they are dropped
+   */
   onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -172,7 +185,8 @@ export class PaddockServer implements AsyncDisposable {
     const store = this.#checkpoints = new CheckpointStore({ bytes: options.checkpointBytes, owners });
     const recovery = new RecoveryMemory(store, { owners });
     const { pool } = options;
-    const hibernation = limits && openHibernation(pool, limits, { metrics, owners });
+    const { onError } = rest;
+    const hibernation = limits && openHibernation(pool, limits, { metrics, owners, onError });
     const sessions = new SessionService({ ...rest, metrics, owners, recovery, hibernation });
     const { transfers } = sessions;
     const checkpoints = isBranchingPool(pool)
@@ -181,7 +195,8 @@ export class PaddockServer implements AsyncDisposable {
     const envs = new EnvService({ ...shared, sessions });
     const rollouts = new RolloutService({ envs, metrics, offer, budgets });
     const openEnv = openEnvTokenizer && chatKind(openEnvTokenizer);
-    const app = paddockApp({ ...shared, sessions, checkpoints, envs, rollouts, openEnv });
+    const secret = limits?.directory?.secret;
+    const app = paddockApp({ ...shared, sessions, checkpoints, envs, rollouts, openEnv, secret });
     this.fetch = async (request, connection) => await app.fetch(request, connection);
     this.#sessions = sessions;
     this.#envs = envs;
@@ -190,9 +205,9 @@ export class PaddockServer implements AsyncDisposable {
 
   /**
    * Saves the sessions that clients find by id in the state directory, and ends them. Programs are interrupted, and
-   * further requests are refused. Returns how many sessions were saved and how many could not be.
+   * further requests are refused. Returns how many sessions were saved, and why others could not be.
    */
-  async suspend(): Promise<{ saved: number; lost: number }> {
+  async suspend(): Promise<SuspendReport> {
     return await this.#sessions.suspend();
   }
 
@@ -209,14 +224,14 @@ export class PaddockServer implements AsyncDisposable {
 function openHibernation(
   pool: SessionPool,
   { afterMs, ...limits }: HibernationLimits,
-  { metrics, owners }: { metrics: Metrics; owners: number | undefined },
+  { metrics, ...rest }: Pick<HibernationStoreOptions, "owners" | "onError"> & { metrics: Metrics },
 ): HibernationSettings {
   if (!isBranchingPool(pool) || isSharedPool(pool)) {
     throw new TypeError(
       "Cannot let sessions hibernate as 'pool' must be one whose sessions have checkpoints, and not of a cluster",
     );
   }
-  const store = new HibernationStore({ ...limits, owners });
+  const store = new HibernationStore({ ...limits, ...rest });
   metrics.addGauge("paddock_hibernating_sessions", "Sessions that hibernate.", (owner) => store.count(owner));
   metrics.addGauge(
     "paddock_hibernating_memory_bytes",
@@ -228,5 +243,6 @@ function openHibernation(
     "Bytes of hibernating sessions in the state directory.",
     (owner) => store.bytes("directory", owner),
   );
-  return { afterMs, store, saved: limits.directory?.sessions };
+  const { sessions: saved, unreadable } = limits.directory ?? {};
+  return { afterMs, store, saved, unreadable };
 }

@@ -95,7 +95,7 @@ function codeBetween(lines: readonly string[], first: number, closing: Closing, 
 }
 
 /** Value of `open` when no triple-quoted string is open. */
-export const NO_OPEN_STRING = "";
+const NO_OPEN_STRING = "";
 
 /** Result of {@linkcode findFence}. */
 export interface ScannedLine {
@@ -109,7 +109,7 @@ export interface ScannedLine {
  * Finds a fence of backticks, `mark` or longer, in a line of Python. Python code has no backticks outside of
  * strings and comments. `open` is the triple-quoted string in which the line starts.
  */
-export function findFence(line: string, open: string, mark: string): ScannedLine {
+function findFence(line: string, open: string, mark: string): ScannedLine {
   let at = open === NO_OPEN_STRING ? 0 : stringEnd(line, 0, open);
   while (at !== null && at < line.length && line.charAt(at) !== "#") {
     if (line.startsWith(mark, at)) return { column: at, open: NO_OPEN_STRING };

@@ -24,7 +24,7 @@ const TIMEOUT_MS = 30_000;
  * Makes a tool that runs commands in a session's shell. The text of the result reports failures.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * import { loadProfile, Sandbox } from "@paddock/paddock/sandbox";
  * import { shellTool } from "@paddock/paddock/tools";
  *

@@ -69,7 +69,7 @@ export class ToolParts {
 }
 
 /** Returns the text of a part, or a description of other content. */
-export function describePart(part: ContentPart): string {
+function describePart(part: ContentPart): string {
   if (part.type === "text") return part.text ?? "";
   const bytes = part.size ?? (part.data === undefined ? undefined : base64Bytes(part.data));
   const details = [part.mime_type, part.name, part.url, bytes === undefined ? undefined : `${bytes} bytes`];

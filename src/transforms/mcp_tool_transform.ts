@@ -1,5 +1,5 @@
 import type { Observation, Step } from "../envs/env.ts";
-import { appendToolMessages, offerTools, otherToolNames, replyOfStep } from "../envs/tool_step.ts";
+import { answerCalls, offerTools } from "../envs/tool_step.ts";
 import { refuseCheckpoint } from "../episode_checkpoint.ts";
 import type { ToolSpec } from "../message.ts";
 import { mcpFaultMessage } from "../tools/parsers/fault_messages.ts";
@@ -62,17 +62,12 @@ export class MCPToolTransform implements Transform {
   }
 
   async step(step: Step, context: TransformContext): Promise<Step> {
-    const offered = offerTools(step, this.#specs);
-    const reply = replyOfStep(step, context);
-    if (reply === undefined) return offered;
-    const answered = await this.#caller.answer(reply, {
+    return await answerCalls(step, context, {
+      caller: this.#caller,
+      specs: this.#specs,
       idPrefix: `mcp-${context.turn}`,
       state: this.#state,
-      foreignTools: otherToolNames(context.observation, this.#specs),
-      earlierResults: step.toolResults,
-      signal: context.signal,
     });
-    return answered === null ? offered : appendToolMessages(offered, answered);
   }
 
   /** @throws {CheckpointError} always, since the state of MCP servers cannot be copied. */

@@ -25,9 +25,19 @@ export interface PenalizeDenialsOptions {
  * without a reward stays so. Append it after the transform that grades.
  *
  * @example
- * ```ts ignore
- * const transforms = [new PythonInterpreter({ pool }), new EndOnAnswer(), new GradeEpisode({ grader: gsm8k() })];
- * await using env = new TransformedEnv(new ChatEnv(), [...transforms, new PenalizeDenials({ perAttempt: 0.2 })]);
+ * ```ts
+ * import { ChatEnv, EndOnAnswer, GradeEpisode, gsm8k, PythonInterpreter } from "@paddock/paddock";
+ * import { type SessionPool, TransformedEnv } from "@paddock/paddock";
+ * import { PenalizeDenials } from "@paddock/paddock/transforms";
+ *
+ * function makeEnv(pool: SessionPool) {
+ *   return new TransformedEnv(new ChatEnv(), [
+ *     new PythonInterpreter({ pool }),
+ *     new EndOnAnswer(),
+ *     new GradeEpisode({ grader: gsm8k() }),
+ *     new PenalizeDenials({ perAttempt: 0.2 }),
+ *   ]);
+ * }
  * ```
  */
 export class PenalizeDenials implements Transform {

@@ -1,11 +1,10 @@
-import { requireTimeout } from "../async/abort.ts";
+import { Deadline, requireTimeout } from "../async/abort.ts";
 import { attributeErrors, SandboxError } from "../errors.ts";
 import { checkpointSession } from "../envs/branching_env.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import { appendToolMessages, replyOfStep } from "../envs/tool_step.ts";
 import { type EpisodeCheckpoint, type EpisodeCheckpointOptions, seedOfCopy } from "../episode_checkpoint.ts";
 import { messageText } from "../message.ts";
-import { acquireWithin } from "../sandbox/pool.ts";
 import type {
   AcquireOptions,
   ExecResult,
@@ -49,8 +48,8 @@ export interface PythonInterpreterOptions {
    */
   acquireTimeoutMs?: number | undefined;
   /**
-   * Limits of all blocks of one reply together. When one is reached, the remaining blocks do not run, and the model
-   * is told so.
+   * Limits of all blocks of one reply together. When one is reached, the remaining blocks do not run, and a message
+   * about them follows.
    */
   replyLimits?: Partial<ReplyLimits> | undefined;
 }
@@ -92,14 +91,16 @@ const ACQUIRE_TIMEOUT_MS = 300_000;
  * that runs Python needs its own pool, because it runs before the episode ends.
  *
  * @example
- * ```ts ignore
- * import { ChatEnv, PythonInterpreter, replyAction, SandboxPool, TransformedEnv } from "@paddock/paddock";
+ * ```ts
+ * import { assertStringIncludes } from "@std/assert";
+ * import { ChatEnv, loadProfile, PythonInterpreter, replyAction } from "@paddock/paddock";
+ * import { SandboxPool, TransformedEnv } from "@paddock/paddock";
  *
- * await using pool = await SandboxPool.create();
+ * await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1 });
  * await using env = new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool })]);
  * await env.reset({ id: "1", query: "What is 2 ** 10?" });
- * const step = await env.step(replyAction("```python\nprint(2 ** 10)\n```"));
- * // The last message of step.history.prompt contains the output, 1024.
+ * const { toolResults } = await env.step(replyAction("~~~python\nprint(2 ** 10)\n~~~"));
+ * assertStringIncludes(toolResults[0]?.text ?? "", "1024");
  * ```
  */
 export class PythonInterpreter implements Transform {
@@ -194,9 +195,17 @@ export class PythonInterpreter implements Transform {
   }
 
   async #acquire({ seed, signal }: Pick<AcquireOptions, "seed" | "signal">): Promise<SessionLease> {
-    const { pool, acquireTimeoutMs: timeoutMs = ACQUIRE_TIMEOUT_MS } = this.#options;
+    const { pool, acquireTimeoutMs = ACQUIRE_TIMEOUT_MS } = this.#options;
+    using deadline = new Deadline(acquireTimeoutMs, {
+      signal,
+      reason: () =>
+        new SandboxError(
+          `Cannot acquire session as none was free within ${acquireTimeoutMs} ms: ` +
+            "the pool needs one for each running episode that has run code",
+        ),
+    });
     return await attributeErrors(
-      () => acquireWithin(pool, { timeoutMs, seed, signal }),
+      () => pool.acquire({ seed, signal: deadline.signal }),
       { error: SandboxError, failure: "Cannot acquire session", signal },
     );
   }

@@ -1,4 +1,4 @@
-import { appendToolMessages, offerTools, otherToolNames, replyOfStep } from "../envs/tool_step.ts";
+import { answerCalls, offerTools } from "../envs/tool_step.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import { copyPlainData, type EpisodeCheckpoint } from "../episode_checkpoint.ts";
 import type { ToolSpec } from "../message.ts";
@@ -66,17 +66,12 @@ export class ToolTransform implements Transform {
   }
 
   async step(step: Step, context: TransformContext): Promise<Step> {
-    const offered = offerTools(step, this.#specs);
-    const reply = replyOfStep(step, context);
-    if (reply === undefined) return offered;
-    const answered = await this.#caller.answer(reply, {
+    return await answerCalls(step, context, {
+      caller: this.#caller,
+      specs: this.#specs,
       idPrefix: `call-${context.turn}`,
       state: this.#state,
-      foreignTools: otherToolNames(context.observation, this.#specs),
-      earlierResults: step.toolResults,
-      signal: context.signal,
     });
-    return answered === null ? offered : appendToolMessages(offered, answered);
   }
 
   /**

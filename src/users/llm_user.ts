@@ -180,7 +180,7 @@ const STRATEGIES: Readonly<Record<UserStrategyName, UserStrategy>> = {
  *
  * @throws {RangeError} if there is no such strategy.
  */
-export function findUserStrategy(name: UserStrategyName = "llm"): UserStrategy {
+function findUserStrategy(name: UserStrategyName = "llm"): UserStrategy {
   if (Object.hasOwn(STRATEGIES, name)) return STRATEGIES[name];
   const names = Object.keys(STRATEGIES).join(", ");
   throw new RangeError(

@@ -1,5 +1,5 @@
 import type { EpisodeTable } from "./index/episode_table.ts";
-import { readBytes } from "./index/run_index.ts";
+import { readFileRange } from "./index/run_index.ts";
 import type { OpenRun } from "./run_store.ts";
 
 /** Bytes that are read at once. */
@@ -21,7 +21,7 @@ async function* readLines(path: string, table: EpisodeTable, rows: Uint32Array):
     const start = table.columns.offset[row] ?? 0;
     const end = start + (table.columns.length[row] ?? 0);
     for (let offset = start; offset < end; offset += PART_BYTES) {
-      yield await readBytes(file, { offset, length: Math.min(PART_BYTES, end - offset) });
+      yield await readFileRange(file, { offset, length: Math.min(PART_BYTES, end - offset) });
     }
     yield newline;
   }

@@ -10,7 +10,7 @@ export interface ListedRun {
 }
 
 /** Orders of runs, by their names in addresses. */
-export const RUN_SORTS = ["changed", "name", "episodes", "reward", "errors", "tokens", "size"] as const;
+const RUN_SORTS = ["changed", "name", "episodes", "reward", "errors", "tokens", "size"] as const;
 
 /** Name of an order of runs. */
 export type RunSort = typeof RUN_SORTS[number];

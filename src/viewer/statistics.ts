@@ -42,7 +42,7 @@ export function meanInterval(values: ArrayLike<number>): MeanInterval | undefine
 }
 
 /** Returns a quantile of sorted values, linear between two of them; `NaN` without values. */
-export function quantileOf(sorted: ArrayLike<number>, share: number): number {
+function quantileOf(sorted: ArrayLike<number>, share: number): number {
   const position = share * (sorted.length - 1);
   const below = Math.floor(position);
   const low = sorted[below] ?? NaN;

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { EpisodeTable } from "./index/episode_table.ts";
-import { readBytes } from "./index/run_index.ts";
+import { readFileRange } from "./index/run_index.ts";
 
 /** Options of {@linkcode searchRows}. */
 export interface SearchOptions {
@@ -38,7 +38,9 @@ export async function searchRows(path: string, options: SearchOptions): Promise<
     if (endOf(next - 1) - start > BLOCK_BYTES) {
       if (await isInRange(file, { start, end: endOf(first), needle })) found.push(rows[first] ?? 0);
     } else {
-      const block = toByteString(await readBytes(file, { offset: start, length: endOf(next - 1) - start }));
+      const block = toByteString(
+        await readFileRange(file, { offset: start, length: endOf(next - 1) - start }),
+      );
       let at = first;
       let from = 0;
       while (at < next) {
@@ -65,7 +67,7 @@ async function isInRange(
 ): Promise<boolean> {
   for (let offset = start; offset < end; offset += BLOCK_BYTES) {
     const length = Math.min(BLOCK_BYTES + needle.length - 1, end - offset);
-    const part = await readBytes(file, { offset, length });
+    const part = await readFileRange(file, { offset, length });
     if (toByteString(part).includes(needle)) return true;
   }
   return false;

@@ -87,7 +87,7 @@ export const mimeBundleSchema = z.record(z.string(), z.unknown() as z.core.$ZodT
   );
 
 /** A checkpoint to which a session returned by itself. */
-export const restoredFromSchema = z.object({
+const restoredFromSchema = z.object({
   lostCalls: z.int().nonnegative()
     .describe(
       "programs, commands and written files that had ended after the checkpoint, whose effects are lost",

@@ -17,6 +17,13 @@ export const checkpointInfoSchema = z.object({
   expiresAt: z.string().describe("time at which it is deleted unless it is used before"),
 }).meta({ id: "Checkpoint" });
 
+/** Which parts of the state of a session are kept. */
+export const checkpointRequestSchema = z.strictObject({
+  memory: z.boolean().default(true).describe(
+    "false to keep the files alone; a session that is restored then has a fresh interpreter with these files",
+  ),
+}).meta({ id: "CheckpointSession" });
+
 /** A list of checkpoints. */
 export const checkpointListSchema = z.object({ checkpoints: z.array(checkpointInfoSchema) });
 

@@ -4,6 +4,7 @@
  * @module
  */
 import * as z from "zod";
+import { CHECKPOINT_ERROR_CODES } from "../errors.ts";
 import { MAX_EVERY_SECONDS } from "../sandbox/exec_check.ts";
 import {
   MAX_METADATA_BYTES,
@@ -72,6 +73,9 @@ export const sessionInfoSchema = z.object({
     "when it takes checkpoints by itself, if it does",
   ),
   tools: optionalKey(z.array(z.string())).describe("names of the client's tools, if it offers any"),
+  unusable: optionalKey(z.enum(CHECKPOINT_ERROR_CODES)).describe(
+    "why the server cannot continue it after a restart, if that is so: the reason of the error of its requests",
+  ),
 }).meta({ id: "Session" });
 
 /** A list of sessions. */

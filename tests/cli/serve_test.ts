@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { connectionsOf } from "../../src/cli/serve.ts";
+import { connectionsOf } from "../../src/cli/serve/capacity.ts";
 import { resolveServeAddress } from "../../src/cli/serve/address.ts";
 import { UsageError } from "../../src/cli/errors.ts";
 

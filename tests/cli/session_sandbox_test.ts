@@ -96,6 +96,14 @@ Deno.test("paddock session keeps and restores its state, and addresses copies by
   assertEquals((await driver.ask({ session: "s1", fork: 1 })).sessions, ["s3"]);
   assertObjectMatch(await driver.ask({ session: "s3", restore: checkpoint }), { status: "ok" });
   assertObjectMatch(await driver.ask({ session: "s3", code: "next(steps)" }), { value: "'b'" });
+  const { checkpoint: files } = await driver.ask({ session: "s2", checkpoint: true, memory: false });
+  assertObjectMatch(await driver.ask({ session: "s3", restore: files }), { status: "ok" });
+  assertObjectMatch(
+    await driver.ask({ session: "s3", code: "import os; 'steps' in globals(), os.listdir()" }),
+    {
+      value: "(False, ['only-here'])",
+    },
+  );
   assertEquals(await driver.ask({ id: 4, session: "s1", end: true }), { id: 4, status: "ok" });
   assertObjectMatch(await driver.ask({ session: "s1", code: "1" }), { status: "invalid" });
   assertEquals(await driver.ask({ id: 5, forget: checkpoint }), { id: 5, status: "ok" });

@@ -233,6 +233,15 @@ export const BRANCHING_POOL_CONTRACT: Readonly<Record<string, BranchingCase>> = 
     assertEquals(value(await other.session.exec("next(steps)")), "'b'");
     await assertRejects(() => pool.acquire({ from: checkpoint, seed: 1 }), TypeError, "seed");
   },
+  "checkpoint({ memory: false }) keeps the files alone": async (pool) => {
+    await using lease = await pool.acquire();
+    await lease.session.exec("x = 1; open('notes', 'w').write('y')");
+    const checkpoint = await lease.session.checkpoint({ memory: false });
+    await using other = await pool.acquire({ from: checkpoint });
+    const look = "'x' in globals(), open('notes').read()";
+    assertEquals(value(await other.session.exec(look)), "(False, 'y')");
+    assertEquals(value(await lease.session.exec(look)), "(True, 'y')");
+  },
   "fork() leases copies that do not see each other": async (pool) => {
     await using lease = await pool.acquire();
     await lease.session.exec("x = [1]");

@@ -38,6 +38,12 @@ with client.session(tools=[look_up]) as session:
     check("a session is restored", session.exec("next(steps)").value == "2")
     with client.session(checkpoint=kept.id) as other:
         check("a session starts with a checkpoint", other.exec("next(steps)").value == "2")
+    session.exec("open('notes', 'w').write('x')")
+    files = session.checkpoint(memory=False)
+    with client.session(checkpoint=files) as other:
+        look = other.exec("'steps' in globals(), open('notes').read()").value
+        check("a checkpoint without memory has the files alone", look == "(False, 'x')")
+    client.delete_checkpoint(files)
     copies = session.fork(2, seed=7)
     values = [copy.exec("import random; random.random()").value for copy in copies]
     check("copies have other random numbers", values[0] != values[1])

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { z } from "zod";
-import { hostTool } from "../../src/sandbox/exec.ts";
+import { hostTool } from "../../src/sandbox/host_tool.ts";
 import { withSession } from "./shared_session.ts";
 
 Deno.test("Session.exec() interrupts a program that prints without end", () =>

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { z } from "zod";
-import { type HostTool, hostTool } from "../../src/sandbox/exec.ts";
+import { type HostTool, hostTool } from "../../src/sandbox/host_tool.ts";
 import { ToolCalls } from "../../src/sandbox/tool_calls.ts";
 
 const encoder = new TextEncoder();

@@ -43,6 +43,12 @@ Deno.test("paddock.tools calls the host", async (t) => {
       "and awaits",
       async () => assertEquals(value(await exec("await tools.add.call_async(a=1, b=2)")), "3"),
     );
+    await t.step("when the program has replaced a function that json uses", async () => {
+      const code =
+        "import builtins; length = len; builtins.len = lambda value: length(value) + 1\ntools.add(1, 2)";
+      assertEquals(value(await exec(code)), "3");
+      assertEquals(value(await exec("builtins.len = length\ntools.add(2, 2)")), "4");
+    });
     await t.step("with concurrent calls", async () => {
       const code =
         "import asyncio\nawait asyncio.gather(*(tools.add.call_async(i, i) for i in range(50))) == [2 * i for i in range(50)]";

@@ -35,6 +35,25 @@ Deno.test("Budget.take() gives back what a lease held, once", () => {
   assertEquals([budget.used(), budget.available("a"), budget.available("b")], [0, 75, 75]);
 });
 
+Deno.test("Budget.hold() takes what an owner has already, and leaves no room for others", () => {
+  const budget = new Budget({ ...options, total: 100, owners: 2 });
+  using lease = budget.hold("a", 120);
+  assertEquals([budget.used(), budget.available("a"), budget.available("b")], [120, 0, 0]);
+  assertEquals(assertThrows(() => budget.take("b", 1), ServerError).code, "busy");
+  lease.resize(10);
+  assertEquals([budget.available("a"), budget.available("b")], [65, 75]);
+});
+
+Deno.test("Budget.take() leaves the amount that others hold, and no share is reserved for them", () => {
+  let held = 30;
+  const budget = new Budget({ ...options, total: 100, owners: 2, heldByOthers: () => held });
+  assertEquals([budget.used(), budget.used("a"), budget.available("a")], [30, 0, 45]);
+  using _lease = budget.take("a", 45);
+  assertEquals(budget.available("b"), 25);
+  held = 0;
+  assertEquals([budget.used(), budget.available("b")], [45, 55]);
+});
+
 Deno.test("Budget.take() shares a few places among more owners, and never gives one owner all", () => {
   const budget = new Budget({ ...options, total: 4, owners: 8 });
   const taken = ["a", "b", "c"].map((owner) => {

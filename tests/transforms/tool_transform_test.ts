@@ -4,7 +4,7 @@ import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/action.ts";
 import { ToolError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
-import { hostTool } from "../../src/sandbox/exec.ts";
+import { hostTool } from "../../src/sandbox/host_tool.ts";
 import { openaiCalls } from "../../src/tools/parsers/openai_calls.ts";
 import { RateLimiter } from "../../src/tools/rate_limiter.ts";
 import { stopTool, tool, type ToolContext } from "../../src/tools/tool.ts";

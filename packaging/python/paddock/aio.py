@@ -396,10 +396,10 @@ class AsyncSession:
         async with self._lock:
             await self._client._post(f"{self._path}/reset", {"mode": mode, "seed": seed})
 
-    async def checkpoint(self) -> Checkpoint:
+    async def checkpoint(self, memory: bool = True) -> Checkpoint:
         """Keeps the state of the session on the server, as ``Session.checkpoint``."""
         async with self._lock:
-            return core._checkpoint(await self._client._post(f"{self._path}/checkpoint", {}))
+            return core._checkpoint(await self._client._post(f"{self._path}/checkpoint", {"memory": memory}))
 
     async def restore(self, checkpoint: Union[Checkpoint, str]) -> None:
         """Returns the session to a checkpoint, or its id. No code runs again."""

@@ -520,10 +520,13 @@ class Session:
         with self._lock:
             self._client._post(f"{self._path}/reset", {"mode": mode, "seed": seed})
 
-    def checkpoint(self) -> Checkpoint:
-        """Keeps the state of the session on the server: variables, files and shell. The session goes on."""
+    def checkpoint(self, memory: bool = True) -> Checkpoint:
+        """Keeps the state of the session on the server: variables, files and shell. The session goes on.
+
+        Without ``memory``, it keeps the files alone: a session that is restored then has a fresh interpreter.
+        """
         with self._lock:
-            return _checkpoint(self._client._post(f"{self._path}/checkpoint", {}))
+            return _checkpoint(self._client._post(f"{self._path}/checkpoint", {"memory": memory}))
 
     def restore(self, checkpoint: Union[Checkpoint, str]) -> None:
         """Returns the session to a checkpoint, or its id. No code runs again."""

@@ -2,7 +2,7 @@ import { Argument, Command } from "commander";
 import { EXIT, runCommand } from "../command.ts";
 import { currentIo } from "../io.ts";
 import { writeText } from "../output.ts";
-import { completionScript, type Shell, SHELLS } from "./scripts.ts";
+import { completionScript, type CompletionShell, SHELLS } from "./scripts.ts";
 import { commandWords } from "./tree.ts";
 
 const NOTES = `
@@ -23,7 +23,7 @@ export function completionCommand(): Command {
     .description("Print a script that completes commands and options in a shell")
     .addArgument(new Argument("<shell>", "shell").choices(SHELLS))
     .addHelpText("after", NOTES)
-    .action(async (shell: Shell, _: object, self: Command) => {
+    .action(async (shell: CompletionShell, _: object, self: Command) => {
       await runCommand(async () => {
         const words = commandWords(self.parent ?? self);
         await writeText(currentIo().stdout, completionScript(shell, words));

@@ -4,13 +4,13 @@ import type { CommandWords, Values } from "./tree.ts";
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 
 /** Shell with a completion script. */
-export type Shell = typeof SHELLS[number];
+export type CompletionShell = typeof SHELLS[number];
 
 /**
  * Returns the script that completes `paddock` in a shell. It holds the words itself: a program that is called for each
  * Tab takes a second to start.
  */
-export function completionScript(shell: Shell, commands: readonly CommandWords[]): string {
+export function completionScript(shell: CompletionShell, commands: readonly CommandWords[]): string {
   return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](commands);
 }
 

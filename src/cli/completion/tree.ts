@@ -8,7 +8,7 @@ export interface Values {
 }
 
 /** An option or a subcommand, with the text that shells show beside it. */
-export interface Candidate {
+export interface Completion {
   readonly word: string;
   readonly about: string;
 }
@@ -17,8 +17,8 @@ export interface Candidate {
 export interface CommandWords {
   /** Words of the command, such as `packages add`; empty for `paddock` itself. */
   readonly path: string;
-  readonly options: readonly Candidate[];
-  readonly subcommands: readonly Candidate[];
+  readonly options: readonly Completion[];
+  readonly subcommands: readonly Completion[];
   /** Values of each option that takes one, by each of its names. */
   readonly valuesOf: ReadonlyMap<string, Values>;
   /** Values of the arguments. */

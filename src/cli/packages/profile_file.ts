@@ -36,7 +36,7 @@ export async function userProfileNames(): Promise<string[]> {
 }
 
 /** True if `--profile` has a name and not a path. */
-export function isProfileName(profile: string): boolean {
+function isProfileName(profile: string): boolean {
   return !/\/|\.jsonc?$/.test(profile);
 }
 

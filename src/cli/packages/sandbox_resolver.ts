@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as z from "zod";
 import { sha256 } from "../../hash.ts";
-import { type HostTool, hostTool } from "../../sandbox/exec.ts";
+import { type HostTool, hostTool } from "../../sandbox/host_tool.ts";
 import { isIntact, storeFile } from "../../sandbox/image/package_store.ts";
 import type { DistributionLock } from "../../sandbox/image/pyodide.ts";
 import type { PackageFile } from "../../sandbox/profile/packages.ts";

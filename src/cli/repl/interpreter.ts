@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { type HostTool, hostTool, type PythonSession } from "../../sandbox/exec.ts";
+import type { PythonSession } from "../../sandbox/exec.ts";
+import { type HostTool, hostTool } from "../../sandbox/host_tool.ts";
 
 /** Name of the host tool that `input()` calls. */
 const INPUT_TOOL = "paddock_input";

@@ -241,7 +241,7 @@ const SET_BY_WORKSPACE_FILES = [
  *
  * @throws {UsageError} for the first unsupported option.
  */
-export function checkEnvOptions(command: Command, { env }: { env: string }): void {
+function checkEnvOptions(command: Command, { env }: { env: string }): void {
   for (const option of command.options) {
     const name = option.attributeName();
     if (!isSet(command, name)) continue;

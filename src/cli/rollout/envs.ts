@@ -112,7 +112,7 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
 };
 
 /** Maximum replies of an episode if its env has no default. */
-export const MAX_TURNS = 8;
+export const DEFAULT_MAX_TURNS = 8;
 
 /** Opens a conversation with a user, which ends when the user ends it or at the maximum number of turns. */
 async function openToolUserEnv(

@@ -73,7 +73,7 @@ export abstract class EpisodeFile<T> implements Disposable {
 export async function openEpisodeFile<T>(
   path: string,
   kind: EpisodeKind<T>,
-  options: Omit<EpisodeFileOptions<T>, "onKept"> & ResumeOptions<T>,
+  options: Omit<EpisodeFileOptions<T>, "onKept"> & ResumeCallbacks<T>,
 ): Promise<Deno.FsFile> {
   const { resume = false, force = false, mayResume = false, source } = options;
   return await rethrowAsUsageError(async () => {
@@ -127,7 +127,7 @@ export interface EpisodeKind<T> extends EpisodeRowOptions<T> {
 }
 
 /** Callbacks that receive the episodes of a file before it is changed. If one throws, the file is unchanged. */
-export interface ResumeOptions<T> {
+export interface ResumeCallbacks<T> {
   /** Called with each episode that is kept. */
   onKeep: (episode: T) => void;
   /** Called with each episode that is dropped. */
@@ -154,7 +154,7 @@ const MAX_DESCRIBED = 10;
 export async function prepareResume<T>(
   path: string,
   kind: EpisodeKind<T>,
-  { onKeep: onKept, onDrop: onDropped, onRead }: ResumeOptions<T>,
+  { onKeep: onKept, onDrop: onDropped, onRead }: ResumeCallbacks<T>,
 ): Promise<void> {
   let isWhole = true;
   let isKnown = false;

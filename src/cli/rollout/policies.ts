@@ -204,7 +204,7 @@ function requireServerUrl(scheme: string, text: string, flag: string): void {
  * Returns a function that renders a conversation and the start of the assistant's reply, for a server that takes
  * text. It uses the tokenizer's template; without a tokenizer ChatML, or Qwen's template if there are tools.
  */
-export function createChatRenderer(
+function createChatRenderer(
   tokenizer: Tokenizer | undefined,
 ): (history: History, tools: readonly ToolSpec[]) => string {
   const format = (family: string) => new ChatFormat(tokenizer === undefined ? { family } : { tokenizer });

@@ -9,7 +9,7 @@ import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { requireReadable, resolveTokenizer, toInputPath } from "../input.ts";
 import { type BranchFlags, resolveBranches } from "./branches.ts";
-import { ENVS, MAX_TURNS } from "./envs.ts";
+import { DEFAULT_MAX_TURNS, ENVS } from "./envs.ts";
 import { openTransforms, type TransformFlags } from "./plugins.ts";
 import { openTools, type ToolFlags } from "./tools.ts";
 import { chooseGrader, type GraderFlags, openGrader } from "./graders.ts";
@@ -89,7 +89,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
   const kind = lookUp(ENVS, flags.env, "env");
   if (flags.calls !== undefined) lookUp(CALL_STYLES, flags.calls, "call style");
-  const maxTurns = flags.maxTurns ?? kind.maxTurns ?? MAX_TURNS;
+  const maxTurns = flags.maxTurns ?? kind.maxTurns ?? DEFAULT_MAX_TURNS;
   const maxReplies = kind.maxReplies?.(maxTurns) ?? maxTurns;
   const branch = resolveBranches(flags, { maxTurns: maxReplies });
   const graderChoice = chooseGrader(flags.grader, flags);

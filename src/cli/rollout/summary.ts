@@ -148,7 +148,7 @@ interface Group {
 }
 
 /** Statistics of the groups of a run. A group is all episodes of one task. */
-export class GroupScores {
+class GroupScores {
   readonly #samples: number;
   readonly #isRight: (reward: number) => boolean;
   readonly #open = new Map<string, Group>();
@@ -213,7 +213,7 @@ const COLUMNS: readonly { readonly name: string; readonly isWord?: true }[] = [
 ];
 
 /** Table of the episodes of a short run, one line each. */
-export class EpisodeTable {
+export class SummaryTable {
   readonly #rows: string[][] = [];
   #episodes = 0;
 

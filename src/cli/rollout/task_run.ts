@@ -18,7 +18,7 @@ import type { MakeEnv } from "./envs.ts";
 import { UnwrittenError, UsageError } from "../errors.ts";
 import { RemainingEpisodes } from "./finished_episodes.ts";
 import { Progress } from "./progress.ts";
-import { EpisodeTable, type Summary } from "./summary.ts";
+import { type Summary, SummaryTable } from "./summary.ts";
 import type { TrainingRun } from "./training_file.ts";
 import type { TrajectoryFile } from "./trajectory_file.ts";
 
@@ -60,10 +60,10 @@ export interface TaskRunOptions {
 }
 
 /** A run over the tasks of a file. */
-export class TaskRun {
+class TaskRun {
   readonly #options: TaskRunOptions;
   /** Rows of the finished episodes. */
-  readonly table = new EpisodeTable();
+  readonly table = new SummaryTable();
   readonly #unfinished: RemainingEpisodes;
   /** Finished episodes that are not printed yet. */
   readonly #ended = new Set<Trajectory>();

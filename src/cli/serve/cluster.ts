@@ -6,6 +6,7 @@ import { shareImage } from "../../cluster/shared_image.ts";
 import { ClusterNode } from "../../cluster/node/cluster_node.ts";
 import { ClusterMetrics } from "../../cluster/cluster_metrics.ts";
 import { ClusterSessions } from "../../cluster/cluster_sessions.ts";
+import type { CheckpointOrigin } from "../../sandbox/checkpoint/checkpoint.ts";
 import type { BranchingPool } from "../../sandbox/exec.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
 import { SESSION_WAIT_MS } from "../../server/limits.ts";
@@ -35,6 +36,8 @@ export interface SessionSource {
   readonly pool: BranchingPool;
   /** Number of its sessions. */
   readonly sessions: number;
+  /** Returns what the checkpoints of its sessions are bound to, if they are those of this process. */
+  readonly checkpointOrigin?: () => Promise<CheckpointOrigin>;
   /** Takes no new sessions of the cluster, and waits for those it has. */
   readonly drain: () => Promise<void>;
   /** Returns the metrics of its cluster. */
@@ -103,7 +106,8 @@ export async function openSessionSource(
     ? await useSharedImage(peer, { ...options, key: checkpointKey })
     : options.cacheDir;
   const pool = createLazyPool({ ...options, cacheDir, checkpointKey })();
-  if (peer === undefined) return { pool, sessions: size, drain: () => Promise.resolve() };
+  const checkpointOrigin = () => pool.checkpointOrigin();
+  if (peer === undefined) return { pool, sessions: size, checkpointOrigin, drain: () => Promise.resolve() };
   const starting = ClusterNode.start({
     ...peer,
     pool,
@@ -119,7 +123,7 @@ export async function openSessionSource(
     currentIo().stderr,
     `Node ${node.id} of cluster '${peer.cluster}' offers ${size} sessions of profile '${node.properties.profile.name}'\n`,
   );
-  return { pool: node.localPool, sessions: size, drain: () => node.drain() };
+  return { pool: node.localPool, sessions: size, checkpointOrigin, drain: () => node.drain() };
 }
 
 /** Returns the cache folder of the base image that all nodes use. Without it sessions cannot move between hosts. */

@@ -4,12 +4,16 @@ import { baseImageName } from "../../sandbox/image/base_image.ts";
 import { sha256 } from "../../hash.ts";
 import { pinImage } from "../../sandbox/image/image_pins.ts";
 import { StateDirectory } from "../../server/hibernation/state_directory.ts";
+import { countSessions } from "../../server/hibernation/saved_sessions.ts";
+import { formatSuspendReport, type SuspendReport } from "../../server/hibernation/suspend_report.ts";
 import type { HibernationLimits } from "../../server/paddock_server.ts";
 import { UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
 import { parseWholeNumber } from "../options.ts";
 import { toSinkText, writeText } from "../output.ts";
 import { cacheDirectory } from "../sandbox_options.ts";
+import type { SessionSource } from "./cluster.ts";
+import { logError } from "./listening.ts";
 
 /** Options of sessions that hibernate. */
 export interface HibernationFlags {
@@ -44,7 +48,7 @@ export function addHibernationOptions(command: Command): Command {
     )
     .option(
       "--state-dir <dir>",
-      "folder for sessions that hibernate and find no memory; a later server with it continues all sessions",
+      "folder for sessions that hibernate, with which a later server continues them, and all sessions when this one stops",
     )
     .option("--state-disk <MiB>", "maximum size of the sessions in --state-dir", parseWholeNumber(1), 4096);
 }
@@ -71,7 +75,8 @@ export function checkHibernation({ hibernateMemory, stateDir, cluster }: Hiberna
  */
 export async function openHibernation(
   flags: HibernationFlags,
-  { profile, tokens, stack }: {
+  { source, profile, tokens, stack }: {
+    source: SessionSource;
     profile: Profile;
     tokens: readonly string[];
     stack: AsyncDisposableStack;
@@ -83,10 +88,19 @@ export async function openHibernation(
   if (stateDir === undefined) return limits;
   const onWarning = (message: string) => void print(`Warning: ${message}`);
   const owners = new Set(tokens.length > 0 ? await Promise.all(tokens.map(sha256)) : [""]);
-  const directory = stack.use(await StateDirectory.open(stateDir, { owners, onWarning }));
+  const origin = await source.checkpointOrigin?.();
+  const directory = stack.use(
+    await StateDirectory.open(stateDir, {
+      owners,
+      origin,
+      profile: profile.name,
+      onWarning,
+      onError: logError,
+    }),
+  );
   await pinImage(cacheDirectory(flags.cacheDir), await baseImageName(profile), stateDir);
-  const { length } = directory.sessions;
-  if (length > 0) await print(`${length} sessions continue from ${stateDir}`);
+  const { length } = directory.sessions.filter(({ unusable }) => unusable === undefined);
+  if (length > 0) await print(`${countSessions(length)} continue from ${stateDir}`);
   return { ...limits, directory, directoryBytes: stateDisk * MIB };
 }
 
@@ -100,11 +114,10 @@ export async function announceSuspend(stateDir: string | undefined): Promise<voi
 /** Prints what a server that stops has saved. */
 export async function reportSuspended(
   stateDir: string | undefined,
-  { saved, lost }: { saved: number; lost: number },
+  report: SuspendReport,
 ): Promise<void> {
-  if (stateDir === undefined || saved + lost === 0) return;
-  const rest = lost === 0 ? "" : `; ${lost} could not be saved and have ended`;
-  await print(`Saved ${saved} sessions in ${stateDir}${rest}`);
+  if (stateDir === undefined || report.saved + report.kept + report.lost === 0) return;
+  await print(formatSuspendReport(report, stateDir)).catch(() => {}); // stderr is closed
 }
 
 async function print(line: string): Promise<void> {

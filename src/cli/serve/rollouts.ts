@@ -10,7 +10,7 @@ import { currentIo } from "../io.ts";
 import { resolvePolicy } from "../rollout/policies.ts";
 
 /** Options of rollouts. */
-export interface RolloutFlags {
+export interface ServeRolloutFlags {
   readonly rolloutPolicy?: readonly string[];
   readonly rolloutEnv?: readonly (typeof ENV_KINDS)[number][];
   readonly rolloutTokenizer?: string;
@@ -26,7 +26,7 @@ const FLAG_NAMES = { policy: "--rollout-policy", model: "the option 'model' of a
  *
  * @throws {UsageError} if a policy is no server, its address is wrong, or an option lacks another one.
  */
-export async function openRollouts(flags: RolloutFlags): Promise<RolloutOffer | undefined> {
+export async function openRollouts(flags: ServeRolloutFlags): Promise<RolloutOffer | undefined> {
   const { rolloutPolicy: names = [], rolloutEnv: envs = [], rolloutTokenizer } = flags;
   if (names.length === 0 && envs.length === 0 && rolloutTokenizer === undefined) return undefined;
   if (names.length === 0) {
@@ -62,7 +62,7 @@ export async function openRollouts(flags: RolloutFlags): Promise<RolloutOffer | 
  * @throws {UsageError} if the folder cannot be used, or several tokens would see the runs of each other.
  */
 export async function openRuns(
-  { runs }: RolloutFlags,
+  { runs }: ServeRolloutFlags,
   { tokens, rollouts, signal }: {
     tokens: readonly string[];
     rollouts: RolloutOffer | undefined;

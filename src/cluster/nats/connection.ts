@@ -9,6 +9,7 @@ export interface NatsOptions {
   credentials?: Uint8Array | undefined;
   /** Seed of an NKey. */
   nkeySeed?: Uint8Array | undefined;
+  /** Token of the connection, if the servers require one. */
   token?: string | undefined;
   /** Certificates in PEM: of the authorities that are trusted, and the client's own. */
   tls?: { ca?: string | undefined; cert?: string | undefined; key?: string | undefined } | undefined;

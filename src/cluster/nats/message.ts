@@ -22,7 +22,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 const sizesSchema = z.array(z.int().nonnegative()).max(MAX_PARTS);
 
 /** A message that was received. Its head is not checked yet. */
-export interface Message {
+export interface ReceivedMessage {
   readonly head: Readonly<Record<string, unknown>>;
   readonly parts: readonly Uint8Array[];
 }
@@ -55,7 +55,7 @@ export function encodeMessage(head: object, parts: readonly Uint8Array[] = []): 
  *
  * @throws {MessageError} if the bytes are no message.
  */
-export function decodeMessage(bytes: Uint8Array): Message {
+export function decodeMessage(bytes: Uint8Array): ReceivedMessage {
   if (bytes.length < 4) throw new MessageError(`a message must have at least 4 bytes: found ${bytes.length}`);
   const headBytes = new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(0, true);
   let at = 4 + headBytes;

@@ -3,7 +3,7 @@ import { Semaphore } from "../../async/semaphore.ts";
 import { SandboxError } from "../../errors.ts";
 import { Budget } from "../../server/budget.ts";
 import { connectNats, type NatsOptions } from "./connection.ts";
-import { decodeMessage, encodeMessage, type Message } from "./message.ts";
+import { decodeMessage, encodeMessage, type ReceivedMessage } from "./message.ts";
 import type { NatsConnection, NatsMessage, NatsSubscription, NatsSubscriptionOptions } from "./client.ts";
 import { createPeerId, Subjects } from "./subjects.ts";
 import {
@@ -54,7 +54,7 @@ export interface ReceiveOptions extends Omit<NatsSubscriptionOptions, "callback"
 }
 
 /** A message that was received. */
-export interface Received extends Message {
+export interface Received extends ReceivedMessage {
   /** Size, in bytes. */
   readonly bytes: number;
 }

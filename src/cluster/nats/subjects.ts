@@ -1,4 +1,5 @@
 import { ArgumentTypeError } from "../../errors.ts";
+import { randomId } from "../../random_id.ts";
 
 /** Name of a cluster, and of a profile in a subject: one token of a NATS subject without wildcards. */
 export const TOKEN: RegExp = /^[A-Za-z0-9_-]{1,64}$/;
@@ -20,8 +21,7 @@ export function createPeerId(): string {
 
 /** Returns a new id of a session, which carries its node. */
 export function createSessionId(node: string): string {
-  const random = crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
-  return node + random.slice(0, 30);
+  return node + randomId().slice(0, 30);
 }
 
 /** Returns the node of a session. */

@@ -46,7 +46,11 @@ export interface ClusterNodeOptions extends PeerOptions {
    * @default 1 GiB
    */
   checkpointBytes?: number | undefined;
-  /** Called with errors of the node, which callers never see. */
+  /**
+   * Called with errors of the node, which callers never see.
+   *
+   * @default they are dropped
+   */
   onError?: ((error: unknown) => void) | undefined;
 }
 

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { parseUntrustedJson } from "../../json.ts";
-import type { HostTool, HostToolContext } from "../../sandbox/exec.ts";
+import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
 import { STREAM_QUEUE_BYTES } from "../../server/limits.ts";
-import type { Call, CallOf, Control, Reply } from "../calls.ts";
+import type { Call, CallOf, CallReply, Control } from "../calls.ts";
 import { encodeMessage } from "../nats/message.ts";
 import type { Peer } from "../nats/peer.ts";
 
@@ -56,7 +56,7 @@ export class NodeCall {
   }
 
   /** Sends a reply, in chunks if it is large. A caller that is lost gets none. */
-  async reply(head: Reply, parts: readonly Uint8Array[] = []): Promise<void> {
+  async reply(head: CallReply, parts: readonly Uint8Array[] = []): Promise<void> {
     clearTimeout(this.#started?.timer);
     await this.#peer.send(this.#inbox, encodeMessage(head, parts)).catch(() => {}); // the caller is lost
   }
@@ -71,7 +71,7 @@ export class NodeCall {
   }
 
   /** Sends what a program shows. */
-  async display(bundle: Extract<Reply, { kind: "display" }>["bundle"]): Promise<void> {
+  async display(bundle: Extract<CallReply, { kind: "display" }>["bundle"]): Promise<void> {
     this.#announce();
     const message = encodeMessage({ kind: "display", bundle });
     await this.#peer.send(this.#inbox, message).catch(() => {}); // the caller is lost
@@ -110,7 +110,7 @@ export class NodeCall {
     };
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      const head: Reply = { kind: "tool", toolCall, name, arguments: args };
+      const head: CallReply = { kind: "tool", toolCall, name, arguments: args };
       await this.#peer.send(this.#inbox, encodeMessage(head), { signal });
       const { error, value } = await answered.promise;
       if (error !== undefined) throw new Error(error);
@@ -126,7 +126,7 @@ export class NodeCall {
     const { node, timer } = this.#started;
     clearTimeout(timer);
     this.#started = undefined;
-    this.#peer.post(this.#inbox, { kind: "started", node } satisfies Reply);
+    this.#peer.post(this.#inbox, { kind: "started", node } satisfies CallReply);
   }
 
   #hold(characters: number): Promise<void> | undefined {

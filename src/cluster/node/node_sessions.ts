@@ -5,7 +5,7 @@ import type { BranchingPool } from "../../sandbox/exec.ts";
 import { ServerError } from "../../server/http/errors.ts";
 import { MAX_SESSION_WAITING, MEMORY_PER_BYTE } from "../../server/limits.ts";
 import { NoSlotError, NotDoneError, SessionInUseError, toErrorReply } from "../call_codec.ts";
-import { type Call, type CallOf, callSchema, controlSchema, type Reply } from "../calls.ts";
+import { type Call, type CallOf, type CallReply, callSchema, controlSchema } from "../calls.ts";
 import { Callers } from "./callers.ts";
 import { NodeCall } from "./node_call.ts";
 import { NodeSession } from "./node_session.ts";
@@ -287,7 +287,7 @@ export class NodeSessions implements AsyncDisposable {
   async #restore(
     session: NodeSession,
     { call, run: { signal } }: { call: CallOf<"resume">; run: NodeCall },
-  ): Promise<(Reply & { kind: "opened" })["restored"]> {
+  ): Promise<(CallReply & { kind: "opened" })["restored"]> {
     const { owner } = call;
     try {
       const state = await this.#options.states.read(call.session, { owner, signal });

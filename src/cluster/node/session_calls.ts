@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 import { readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
-import { partAt, toExecOptions, toResultReply } from "../call_codec.ts";
+import { fromExecCall, partAt, toResultReply } from "../call_codec.ts";
 import type { CallOf } from "../calls.ts";
 import type { NodeCall } from "./node_call.ts";
 import type { NodeSession } from "./node_session.ts";
@@ -37,7 +37,8 @@ export async function performSessionCall(session: NodeSession, options: SessionC
       await session.kept?.clear();
       break;
     case "checkpoint": {
-      const checkpoint = await python.checkpoint({ owner: call.scope ?? call.owner, signal });
+      const { scope = call.owner, memory } = call;
+      const checkpoint = await python.checkpoint({ owner: scope, memory, signal });
       return await run.reply({ kind: "bytes" }, [await checkpoint.toBytes()]);
     }
     case "restore":
@@ -52,7 +53,7 @@ async function exec(
 ): Promise<void> {
   const { follows = [], tools = [] } = call;
   const result = await session.lease.session.exec(call.code, {
-    ...toExecOptions(call, parts),
+    ...fromExecCall(call, parts),
     ...(call.last && rewinds && { then: "rewind" }),
     signal: run.signal,
     tools: run.toHostTools(tools),

@@ -19,7 +19,7 @@ export interface StateTime {
 }
 
 /** The last checkpoint of a session. */
-export interface SessionState extends StateTime {
+export interface LastCheckpoint extends StateTime {
   readonly checkpoint: Checkpoint;
 }
 
@@ -89,7 +89,7 @@ export class SessionStates {
   async read(
     session: string,
     { owner, signal }: { owner: string; signal: AbortSignal },
-  ): Promise<SessionState | undefined> {
+  ): Promise<LastCheckpoint | undefined> {
     const found = await this.#bucket.get(session, {
       maxBytes: MAX_MESSAGE_BYTES,
       reserve: (bytes) => this.#peer.memory.take(owner, bytes),
@@ -150,7 +150,7 @@ export class KeptState implements AsyncDisposable {
    *
    * @throws {SandboxError} if it cannot be stored.
    */
-  async adopt(state: SessionState): Promise<void> {
+  async adopt(state: LastCheckpoint): Promise<void> {
     await this.#put(state);
     this.#earlierCalls = state.calls;
   }
@@ -193,7 +193,7 @@ export class KeptState implements AsyncDisposable {
   }
 
   /** Stores a checkpoint in place of the earlier one, which remains if that fails. */
-  async #put({ checkpoint, calls, takenAt }: SessionState): Promise<void> {
+  async #put({ checkpoint, calls, takenAt }: LastCheckpoint): Promise<void> {
     const { bucket, session, onError } = this.#options;
     await this.#queue.run(async () => {
       try {

@@ -170,7 +170,7 @@ function describeFailure(result: ExecResult): string {
 }
 
 /** Name of the Python module that runs the domain in a session. */
-export const DOMAIN_MODULE = "tau_domain";
+const DOMAIN_MODULE = "tau_domain";
 
 const MIB = 1024 * 1024;
 

@@ -3,7 +3,6 @@ import { ArgumentRangeError, SandboxError } from "../../errors.ts";
 import { checkpointUser, USER_STOP, type UserSimulator } from "../../users/user_simulator.ts";
 import {
   RESPOND,
-  type RewardInfo,
   type ToolInfo,
   type ToolUserAction,
   type ToolUserEnv,
@@ -21,7 +20,8 @@ import {
   type LeasedDomain,
   toArgumentsText,
 } from "./domain_session.ts";
-import type { ExpectedEnd, TauBenchDomain } from "./tau_bench_domain.ts";
+import { type DomainEpisodeEnd, rewardOf } from "./reward.ts";
+import type { TauBenchDomain } from "./tau_bench_domain.ts";
 
 /** Options of {@linkcode TauBenchEnv.open}. */
 export interface TauBenchEnvOptions {
@@ -79,7 +79,7 @@ export class TauBenchEnv implements ToolUserEnv {
   #episode: Episode | undefined;
   #disposed = false;
   /** Pending end of an episode, which uses the session exclusively. */
-  #ending: Promise<EpisodeEnd> | undefined;
+  #ending: Promise<DomainEpisodeEnd> | undefined;
 
   private constructor(
     options: TauBenchEnvOptions,
@@ -245,13 +245,13 @@ export class TauBenchEnv implements ToolUserEnv {
     return observation;
   }
 
-  async #end(episode: Episode): Promise<EpisodeEnd> {
+  async #end(episode: Episode): Promise<DomainEpisodeEnd> {
     const { domain, split } = this.#options;
     const { index, task } = episode;
     const changes = episode.changes = await this.#changes(episode);
     const outputs = await this.#session.outputs({ split, index }, episode.messages);
-    const truth = await domain.expectedEnd({ split, index }, this.#session);
-    return { task, expected: truth, outputs, changes: textOfChanges(changes) };
+    const expected = await domain.expectedEnd({ split, index }, this.#session);
+    return { task, expected, outputs, changes: textOfChanges(changes) };
   }
 
   async #changes(episode: Episode): Promise<DomainRecords> {
@@ -292,40 +292,4 @@ function notStarted(): never {
 
 function taskInfo({ user_id, instruction, actions, outputs }: DomainTask): Record<string, unknown> {
   return { user_id, actions: actions.map(({ name, kwargs }) => ({ name, kwargs })), instruction, outputs };
-}
-
-/** End state of an episode. */
-export interface EpisodeEnd {
-  readonly task: DomainTask;
-  readonly expected: ExpectedEnd;
-  /** Changes of the episode's data, as a text to compare. */
-  readonly changes: string;
-  /** For each of the task's outputs, true if the agent's messages contain it. */
-  readonly outputs: Readonly<Record<string, boolean>>;
-}
-
-/** tau-bench's reward with both of its parts; `outputs` is `null` for a task without outputs. */
-export interface EpisodeReward extends RewardInfo {
-  readonly rewardParts: { readonly database: number; readonly outputs: number | null };
-}
-
-/** Returns reward 1 if the data are as expected and all outputs were given to the user, else 0. */
-export function rewardOf({ task, expected: truth, changes, outputs }: EpisodeEnd): EpisodeReward {
-  const database = changes === truth.changes ? 1 : 0;
-  const hasOutputs = task.outputs.length > 0;
-  const allOutputs = task.outputs.every((output) => outputs[output] === true) ? 1 : 0;
-  return {
-    reward: database * allOutputs,
-    rewardParts: { database, outputs: hasOutputs ? allOutputs : null },
-    info: {
-      r_actions: database,
-      gt_data_hash: truth.dataHash,
-      ...(hasOutputs && { r_outputs: allOutputs, outputs }),
-    },
-    actions: task.actions.filter(({ name }) => name !== RESPOND).map(({ name, kwargs }) => ({
-      name,
-      kwargs,
-    })),
-    trivial: truth.changesNothing && !hasOutputs,
-  };
 }

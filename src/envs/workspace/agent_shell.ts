@@ -148,7 +148,7 @@ export interface CommandTimeouts {
 }
 
 /** Returns the result of a command as the agent sees it. */
-export function toObservedResult(
+function toObservedResult(
   printed: string,
   result: ShellResult,
   limits: CommandTimeouts,
@@ -199,7 +199,7 @@ function seconds(ms: number): string {
 }
 
 /** Quotes a text as one word of a command line. NUL characters are removed. */
-export function quoteShellWord(text: string): string {
+function quoteShellWord(text: string): string {
   return `'${text.replaceAll("\0", "").replaceAll("'", `'\\''`)}'`;
 }
 
@@ -208,7 +208,7 @@ export function quoteShellWord(text: string): string {
  *
  * @throws {SyntaxError} if the name is not a valid variable name.
  */
-export function shellAssignment(name: string, value: string | number): string {
+function shellAssignment(name: string, value: string | number): string {
   if (!/^[A-Za-z_]\w*$/.test(name)) {
     throw new SyntaxError(
       `Cannot set shell variable as its name must be letters, digits and '_': current value is '${name}'`,

@@ -216,7 +216,7 @@ export function hasMark(output: string, mark: Mark): boolean {
 const NO_BASELINE = "NA (no baseline was there)";
 
 /** Returns the message for the agent about a validation, in MLGym's format, which its tools parse. */
-export function textOfValidation(outcome: EvaluationOutcome, baseline: Scores | null): string {
+function textOfValidation(outcome: EvaluationOutcome, baseline: Scores | null): string {
   switch (outcome.status) {
     case "scored":
       return [
@@ -234,7 +234,7 @@ export function textOfValidation(outcome: EvaluationOutcome, baseline: Scores | 
 }
 
 /** Returns MLGym's exit status of an episode that `action` ended with an evaluation. */
-export function exitStatusOf(action: string, { status }: EvaluationOutcome): string {
+function exitStatusOf(action: string, { status }: EvaluationOutcome): string {
   switch (status) {
     case "scored":
       return action === "submit" ? "submitted" : `autosubmission (${action})`;

@@ -80,9 +80,9 @@ const NO_OUTPUT = "(The command printed nothing.)";
  * each further one is the output of a command.
  *
  * @example
- * ```ts ignore
- * import { loadAgentConfig, loadWorkspaceTask } from "@paddock/paddock/mlgym";
+ * ```ts
  * import { replyAction } from "@paddock/paddock";
+ * import { loadAgentConfig, loadWorkspaceTask } from "@paddock/paddock/mlgym";
  * import { WorkspaceEnv, workspaceEnvTask, Workspaces } from "@paddock/paddock/mlgym";
  *
  * const task = await loadWorkspaceTask("examples/workspace/bug_fixing");

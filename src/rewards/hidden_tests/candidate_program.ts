@@ -77,7 +77,7 @@ function unlabeledBlocks(reply: string): string[] {
 }
 
 /** Returns true if a program defines the entry point, or if there is no entry point. */
-export function definesEntryPoint(program: string, entryPoint: string | undefined): boolean {
+function definesEntryPoint(program: string, entryPoint: string | undefined): boolean {
   if (entryPoint === undefined) return true;
   const [name] = /^[\p{L}\p{M}\p{N}_]+/u.exec(entryPoint) ?? [];
   return program.matchAll(BINDING).some(([, defined, assigned]) => (defined ?? assigned) === name);

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { type ExecResult, hostTool, type PythonSession } from "../../sandbox/exec.ts";
+import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
+import { hostTool } from "../../sandbox/host_tool.ts";
 import { Callee, type CalleeReply, moduleCall, moduleDefinitions } from "../../sandbox/isolated/callee.ts";
 import candidateSource from "./candidate.py" with { type: "text" };
 import channel from "./channel.py" with { type: "text" };

@@ -18,7 +18,7 @@ import { countCapitalWords, countSentences, countWords, isLowerCase, isUpperCase
 const keyword = z.string().trim().min(1).max(MAX_WORD_CHARACTERS);
 
 /** Instructions about words and letters, which ignore case. */
-export const KEYWORD_CHECKERS: Checkers = {
+const KEYWORD_CHECKERS: Checkers = {
   "keywords:existence": makeChecker(
     () => ({ keywords: z.array(keyword).min(1) }),
     (response, { keywords }) => keywords.every((word) => countOccurrences(response, word) > 0),
@@ -54,7 +54,7 @@ const DIVIDER = /\s?\*\*\*\s?/;
 const END_OF_FIRST_WORD = /[.,?!'"]/;
 
 /** Instructions about the length of a response. */
-export const LENGTH_CHECKERS: Checkers = {
+const LENGTH_CHECKERS: Checkers = {
   "length_constraints:number_sentences": makeChecker(
     () => ({ num_sentences: count, relation }),
     (response, { num_sentences, relation }) =>
@@ -93,7 +93,7 @@ function firstWord(paragraph: string): string {
 }
 
 /** Instructions about required content. */
-export const CONTENT_CHECKERS: Checkers = {
+const CONTENT_CHECKERS: Checkers = {
   "detectable_content:number_placeholders": makeChecker(
     () => ({ num_placeholders: count }),
     (response, { num_placeholders }) => countPlaceholders(response) >= num_placeholders,
@@ -123,7 +123,7 @@ function postscriptPattern(marker: string): RegExp {
 }
 
 /** Instructions about responses with several parts. */
-export const COMBINATION_CHECKERS: Checkers = {
+const COMBINATION_CHECKERS: Checkers = {
   "combination:two_responses": makeChecker(() => ({}), (response) => {
     const parts = response.split("******").map((part) => part.trim());
     const [first, second, ...others] = parts.filter((part) => part !== "");
@@ -138,7 +138,7 @@ export const COMBINATION_CHECKERS: Checkers = {
 };
 
 /** Instructions about the beginning and end of a response. */
-export const START_END_CHECKERS: Checkers = {
+const START_END_CHECKERS: Checkers = {
   "startend:end_checker": makeChecker(
     () => ({ end_phrase: z.string().trim().min(1) }),
     (response, { end_phrase }) => stripQuotes(response).toLowerCase().endsWith(end_phrase.toLowerCase()),
@@ -158,7 +158,7 @@ function stripQuotes(response: string): string {
 }
 
 /** Instructions about upper and lower case. */
-export const CASE_CHECKERS: Checkers = {
+const CASE_CHECKERS: Checkers = {
   "change_case:capital_word_frequency": makeChecker(
     () => ({ capital_frequency: count, capital_relation: relation }),
     (response, { capital_frequency, capital_relation }) =>
@@ -179,7 +179,7 @@ function isEnglish(response: string): boolean {
 }
 
 /** Instructions about punctuation. */
-export const PUNCTUATION_CHECKERS: Checkers = {
+const PUNCTUATION_CHECKERS: Checkers = {
   "punctuation:no_comma": makeChecker(() => ({}), (response) => !response.includes(",")),
 };
 

@@ -199,7 +199,7 @@ function negateIfParsed(inner: Expression | null): Expression | null {
 }
 
 /** Functions of one number, by name. Their results are never exact. */
-export const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
+const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
   sin: Math.sin,
   cos: Math.cos,
   tan: Math.tan,
@@ -217,7 +217,7 @@ export const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
 };
 
 /** Returns a root; it is exact if it is an integer or a fraction of integers. */
-export function takeRoot(value: Exact, degree: Exact): Exact {
+function takeRoot(value: Exact, degree: Exact): Exact {
   const [x, n] = [floatOf(value), floatOf(degree)];
   const isOdd = Math.abs(n % 2) === 1;
   const [size, share] = [x < 0 && isOdd ? negate(value) : value, invert(degree)];

@@ -41,7 +41,7 @@ const RANGES: readonly Range[] = [
 ];
 
 /** Points at which each variable has its own value, independent of other points. */
-export const POINTS: readonly Point[] = RANGES.map((range, at) => (variable) =>
+const POINTS: readonly Point[] = RANGES.map((range, at) => (variable) =>
   valueOf(range, hash(`${at} ${variable}`))
 );
 

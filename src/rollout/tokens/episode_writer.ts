@@ -33,7 +33,11 @@ export interface TokenOptions extends TokenFormatOptions {
   onRewrite?: "error" | "keep" | undefined;
   /** Edits each complete prompt of the template before it is encoded. */
   editPrompt?: ((text: string) => string) | undefined;
-  /** Format made from these options, to share it between episodes. */
+  /**
+   * Format made from these options, to share it between episodes.
+   *
+   * @default a new one
+   */
   format?: TokenFormat | undefined;
 }
 

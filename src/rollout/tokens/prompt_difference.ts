@@ -38,7 +38,7 @@ export class PromptDifferenceError extends TokenError {
 const TOKENS_AROUND = 6;
 
 /** Returns the first difference between the ids that a server reports for a prompt and the recorded ids, if any. */
-export function findPromptDifference(
+function findPromptDifference(
   { server, recorded }: { server: readonly number[]; recorded: readonly number[] },
   tokenizer?: Tokenizer,
 ): PromptDifference | undefined {

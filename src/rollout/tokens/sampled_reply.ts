@@ -96,7 +96,7 @@ export interface DecodedReply {
  * True if a reply's ids match its message: their text must start with the message, and only the end of a reply may
  * follow. If the server returns the thought or the calls separately, these may stand before or after the message.
  */
-export function idsMatchMessage(
+function idsMatchMessage(
   { reply, ids, text }: DecodedReply,
   format: ChatFormat,
   tokenizer: Tokenizer,
@@ -148,7 +148,7 @@ export function textsEquivalent(one: string, other: string, specialTokens: reado
 }
 
 /** Normalizes a text for {@linkcode textsEquivalent}. */
-export function normalizeText(text: string): string {
+function normalizeText(text: string): string {
   return text.toWellFormed().normalize("NFC");
 }
 

@@ -129,7 +129,7 @@ function adviceFor(format: TurnFormat, { mode, onRewrite = "error" }: WritingMod
  * If the template may rewrite earlier turns, it renders the whole chat in each turn and checks that the earlier text is
  * unchanged. With `onRewrite: "keep"` there is no check, and the earlier tokens stay as sampled and shown.
  */
-export class AppendWriter implements TurnWriter {
+class AppendWriter implements TurnWriter {
   readonly #turns: TurnFormat;
   readonly #format: ChatFormat;
   readonly #tools: readonly ToolSpec[];
@@ -175,7 +175,7 @@ export class AppendWriter implements TurnWriter {
  * that a template puts between a generation prompt and a reply, such as an empty thought, is left out, because the
  * reply was sampled without it. A generation prompt of white space, such as dialogpt's, stays before its reply. The cost of a turn grows with the length of the chat.
  */
-export class RerenderWriter implements TurnWriter {
+class RerenderWriter implements TurnWriter {
   readonly #format: ChatFormat;
   readonly #tools: readonly ToolSpec[];
 

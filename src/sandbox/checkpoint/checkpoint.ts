@@ -4,6 +4,7 @@ import { parseUntrustedJson } from "../../json.ts";
 import * as z from "zod";
 import type { Checkpoint } from "../exec.ts";
 import { join } from "../protocol.ts";
+import { guestName } from "../profile/guest_name.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { CheckpointCompressor, Compressed } from "./compression.ts";
 
@@ -26,11 +27,11 @@ export interface CheckpointScope {
 /** Room for what a state has beside heap and files, such as names and modes of files. */
 const HEAD_BYTES = 64 * 1024 * 1024;
 
-/** Returns the part of a scope that a profile gives. */
+/** Returns the part of a scope that a profile gives. The folder of the profile's file is not a part of it. */
 export async function profileScope(profile: Profile): Promise<Pick<CheckpointScope, "profile" | "maxBytes">> {
-  const { limits } = profile;
+  const { limits, name } = profile;
   return {
-    profile: await sha256(JSON.stringify(profile)),
+    profile: await sha256(JSON.stringify({ ...profile, name: guestName(name) })),
     maxBytes: limits.memoryBytes + limits.fileBytes + HEAD_BYTES,
   };
 }
@@ -50,6 +51,22 @@ export async function checkpointOrigin({ key, image, profile }: CheckpointScope)
   return { key: await keyId(key), image, profile };
 }
 
+/**
+ * Returns why a checkpoint of an origin cannot be restored where another one is needed. Returns `undefined` if it can.
+ */
+export function originError(found: CheckpointOrigin, needed: CheckpointOrigin): CheckpointError | undefined {
+  if (found.key !== needed.key) {
+    return refuse("checkpoint_foreign", "another host made it, or its key was replaced");
+  }
+  if (found.profile !== needed.profile) {
+    return refuse("checkpoint_other_profile", "its session had another profile");
+  }
+  if (found.image !== needed.image) {
+    return refuse("checkpoint_other_image", "its session had another base image");
+  }
+  return undefined;
+}
+
 /** Options of {@linkcode sealCheckpoint} and {@linkcode openCheckpoint}. */
 export interface OwnerOptions {
   /** Identifies who may use the checkpoint, such as the hash of a token. */
@@ -65,6 +82,8 @@ const MAX_HEADER_BYTES = 64 * 1024;
 const MAC_BYTES = 32;
 /** Bytes that are copied at once. */
 const COPY_BYTES = 256 * 1024;
+/** Bytes before the state of a checkpoint, at most. */
+export const CHECKPOINT_HEAD_BYTES: number = PREFIX_BYTES + MAX_HEADER_BYTES + MAC_BYTES;
 /** Limits of the names of host tools, with which a header is not too large. */
 const [MAX_TOOLS, MAX_TOOL_CHARACTERS, MAX_TOOLS_BYTES] = [1000, 256, MAX_HEADER_BYTES / 2];
 
@@ -155,20 +174,16 @@ export class SealedCheckpoint implements Checkpoint {
    * @throws {CheckpointError} with the reason.
    */
   async authenticate(scope: CheckpointScope, { owner = "" }: OwnerOptions): Promise<void> {
-    const { key, image, profile, stateBytes, owner: sealedOwner } = this.#header;
-    if (key !== await keyId(scope.key)) {
-      throw refuse("checkpoint_foreign", "another host made it, or its key was replaced");
-    }
+    const { stateBytes, owner: sealedOwner } = this.#header;
+    const otherOrigin = originError(this.#header, await checkpointOrigin(scope));
+    if (otherOrigin?.code === "checkpoint_foreign") throw otherOrigin;
     const [signed, mac] = [this.#head.subarray(0, -MAC_BYTES), this.#head.subarray(-MAC_BYTES)];
     const isAuthentic = await crypto.subtle.verify("HMAC", scope.key, mac, signed);
     if (!isAuthentic) throw refuse("checkpoint_damaged", "its header was changed");
     if (sealedOwner !== await sha256(owner)) {
       throw refuse("checkpoint_other_owner", "it belongs to another owner");
     }
-    if (profile !== scope.profile) {
-      throw refuse("checkpoint_other_profile", "its session had another profile");
-    }
-    if (image !== scope.image) throw refuse("checkpoint_other_image", "its session had another base image");
+    if (otherOrigin) throw otherOrigin;
     if (stateBytes > scope.maxBytes) {
       throw refuse(
         "checkpoint_too_large",
@@ -282,7 +297,27 @@ export async function readCheckpoint(bytes: Uint8Array): Promise<Checkpoint> {
   return await SealedCheckpoint.read(bytes);
 }
 
-function parse(bytes: Uint8Array): { header: Header; stateAt: number } {
+/** What the bytes before the state of a checkpoint contain. They are authenticated when it is restored. */
+export interface CheckpointHead {
+  /** Id of the checkpoint. */
+  readonly id: string;
+  readonly origin: CheckpointOrigin;
+}
+
+/**
+ * Reads the bytes before the state of a checkpoint.
+ *
+ * @param bytes the first {@linkcode CHECKPOINT_HEAD_BYTES} of the checkpoint, or all if it has fewer
+ * @param size bytes of the whole checkpoint
+ * @throws {CheckpointError} if the checkpoint is none of this format, or not a whole one.
+ */
+export async function readCheckpointHead(bytes: Uint8Array, size: number): Promise<CheckpointHead> {
+  const { header: { key, image, profile }, stateAt } = parse(bytes, size);
+  const id = await sha256(bytes.slice(0, stateAt - MAC_BYTES));
+  return { id, origin: { key, image, profile } };
+}
+
+function parse(bytes: Uint8Array, size: number = bytes.length): { header: Header; stateAt: number } {
   const magic = bytes.subarray(0, MAGIC.length);
   if (magic.some((byte, index) => byte !== MAGIC[index])) {
     throw refuse("checkpoint_damaged", "it does not begin as a checkpoint does");
@@ -304,9 +339,9 @@ function parse(bytes: Uint8Array): { header: Header; stateAt: number } {
   if (bytes.length < stateAt) throw truncated(stateAt, bytes.length);
   const header = parseHeader(bytes.subarray(PREFIX_BYTES, stateAt - MAC_BYTES));
   const expected = stateAt + header.compressedBytes;
-  if (bytes.length < expected) throw truncated(expected, bytes.length);
-  if (bytes.length > expected) {
-    throw refuse("checkpoint_damaged", `it must have ${expected} bytes: found ${bytes.length}`);
+  if (size < expected) throw truncated(expected, size);
+  if (size > expected) {
+    throw refuse("checkpoint_damaged", `it must have ${expected} bytes: found ${size}`);
   }
   return { header, stateAt };
 }

@@ -1,7 +1,7 @@
 import { CheckpointError, SandboxError } from "../../errors.ts";
 import type { StateMemory, StateRoom } from "../exec.ts";
 import { type GuestLink, GuestRefusal } from "../guest_link.ts";
-import { receiveState, type Reseeding, sendState } from "./transfer.ts";
+import { receiveState, type Reseeding, sendState, type StateRequest } from "./transfer.ts";
 
 /** The state of a session, as the guest sent it. */
 export interface SessionState extends Disposable {
@@ -14,9 +14,7 @@ export interface SessionState extends Disposable {
 const FIRST_BYTES = [1024 * 1024, 32 * 1024 * 1024];
 
 /** Options of {@linkcode captureState}. */
-export interface CaptureStateOptions {
-  /** Maximum size of the state, in bytes. */
-  readonly maxBytes: number;
+export interface CaptureStateOptions extends StateRequest {
   /** Memory of the state. */
   readonly states: StateMemory | undefined;
   /**
@@ -42,25 +40,25 @@ export interface CapturedState {
  * @throws {SandboxError} if the interpreter is lost.
  */
 export async function captureState(link: GuestLink, options: CaptureStateOptions): Promise<CapturedState> {
-  const { maxBytes, states, earlierBytes = 0, signal } = options;
-  if (!states) return { bytes: await receive(link, maxBytes), room: undefined };
+  const { maxBytes, memory, states, earlierBytes = 0, signal } = options;
+  if (!states) return { bytes: await receive(link, { maxBytes, memory }), room: undefined };
   for (const bytes of FIRST_BYTES.filter((bytes) => bytes >= earlierBytes && bytes < maxBytes)) {
     try {
-      return await captureWithin(link, { maxBytes: bytes, states, signal });
+      return await captureWithin(link, { maxBytes: bytes, memory, states, signal });
     } catch (error) {
       if (!(error instanceof CheckpointError)) throw error; // the last attempt has the reason
     }
   }
-  return await captureWithin(link, { maxBytes, states, signal });
+  return await captureWithin(link, { maxBytes, memory, states, signal });
 }
 
 async function captureWithin(
   link: GuestLink,
-  { maxBytes, states, signal }: CaptureStateOptions & { states: StateMemory },
+  { maxBytes, memory, states, signal }: CaptureStateOptions & { states: StateMemory },
 ): Promise<CapturedState> {
   const room = await states.reserve(maxBytes, signal);
   try {
-    const bytes = await receive(link, maxBytes);
+    const bytes = await receive(link, { maxBytes, memory });
     room.shrink(bytes.length);
     return { bytes, room };
   } catch (error) {
@@ -69,9 +67,9 @@ async function captureWithin(
   }
 }
 
-async function receive(link: GuestLink, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+async function receive(link: GuestLink, request: StateRequest): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    return await receiveState(link, { maxBytes });
+    return await receiveState(link, request);
   } catch (cause) {
     throw toRefusal(cause);
   }

@@ -12,6 +12,17 @@ const MAX_MESSAGE_BYTES = 4096;
 
 const decoder = new TextDecoder();
 
+/** Request for the state of a session. */
+export interface StateRequest {
+  readonly maxBytes: number;
+  /**
+   * False for a state that has the files alone.
+   *
+   * @default true
+   */
+  readonly memory?: boolean | undefined;
+}
+
 /**
  * Receives the state of a session. The bytes are the guest's, and this host does not read them.
  *
@@ -20,19 +31,19 @@ const decoder = new TextDecoder();
  */
 export async function receiveState(
   link: GuestLink,
-  options: { maxBytes: number },
+  { maxBytes, memory = true }: StateRequest,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   await request(link, {
-    send: () => link.send(FrameKind.checkpoint, JSON.stringify(options)),
+    send: () => link.send(FrameKind.checkpoint, JSON.stringify({ maxBytes, memory })),
     onPart(payload) {
       if (bytes % PART_BYTES !== 0 || payload.length === 0) {
         throw new SyntaxError("a part of a checkpoint has another size");
       }
       bytes += payload.length;
-      if (bytes > options.maxBytes) {
-        throw new SyntaxError(`a checkpoint has more than ${options.maxBytes} bytes`);
+      if (bytes > maxBytes) {
+        throw new SyntaxError(`a checkpoint has more than ${maxBytes} bytes`);
       }
       pieces.push(payload);
     },

@@ -2,7 +2,7 @@ import type { ImageExtension, PlainImagePlan } from "./build.ts";
 import type { ConfinePlan } from "./supervisor/confine.ts";
 import type { HeapImage, ImageLayout } from "./heap_image.ts";
 import type { LinkInfo, NativeCode, SideModule } from "./python/side_module.ts";
-import type { ReadOnlyFile, ReadOnlyTree } from "./read_only_files.ts";
+import type { ReadOnlyFile, ReadOnlyTree } from "./files/read_only_files.ts";
 
 const WASM_PAGE_BYTES = 65_536;
 
@@ -72,15 +72,23 @@ export interface BootPlan {
 export interface WorkerAssets {
   readonly module: WebAssembly.Module;
   readonly trees: readonly ReadOnlyTree[];
+  /** Absent if the profile's packages have no native libraries. */
   readonly native?: NativeCode;
   readonly image?: HeapImage;
   readonly plan?: PlainImagePlan;
   readonly extension?: ImageExtension;
+  /** Paths of Python files of which the byte code is to be sent. */
   readonly compile?: readonly string[];
+  /** URL of the shell's code. Absent if the profile has no shell. */
   readonly shellUrl?: string;
   /** True if Python must not load native libraries. */
   readonly ownModuleOnly?: true;
   readonly limits: BootPlan["limits"];
+  /**
+   * The session's home directory.
+   *
+   * @default "/home/pyodide"
+   */
   readonly home?: string;
 }
 

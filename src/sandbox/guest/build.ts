@@ -32,7 +32,7 @@ export interface ImageExtension {
 }
 
 /** Starts Pyodide with its own loader, prepares it, and returns its heap. */
-export async function buildPlainImage(assets: PythonAssets, plan: PlainImagePlan): Promise<BuiltImage> {
+export async function buildPlainHeap(assets: PythonAssets, plan: PlainImagePlan): Promise<BuiltImage> {
   const wasm = createInstantiator(assets, {
     heapBytes: 0,
     cStackBytes: plan.cStackBytes,

@@ -8,7 +8,7 @@ import {
 } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import type { FileSystem, StreamOps } from "./emscripten.ts";
-import { STANDARD_DEVICES } from "./session_files.ts";
+import { STANDARD_DEVICES } from "./files/home_files.ts";
 
 /** A program is interrupted when it has written this many times its output limit. */
 const FLOOD_FACTOR = 64;
@@ -64,6 +64,7 @@ export class Devices {
   #lastKind: FrameKind | undefined;
   #stderrKind: FrameKind = FrameKind.stderr;
   #captured: { [kind: number]: Uint8Array[] } | undefined;
+  #isSilent = false;
   readonly #replies: Uint8Array[] = [];
   #reply: Uint8Array = new Uint8Array(0);
   #memory: Uint8Array = EMPTY;
@@ -155,6 +156,16 @@ export class Devices {
     }
   }
 
+  /** Runs `work`, which belongs to no exec: its output is dropped, and its requests to the host fail. */
+  runSilently(work: () => void): void {
+    this.#isSilent = true;
+    try {
+      work();
+    } finally {
+      this.#isSilent = false;
+    }
+  }
+
   /** Sends text as output of the exec. */
   print(kind: "stdout" | "stderr", text: string): void {
     const bytes = textBytes(text);
@@ -169,6 +180,7 @@ export class Devices {
   }
 
   #print(kind: FrameKind, buffer: Int8Array, offset: number, length: number): number {
+    if (this.#isSilent) return length;
     const bytes = this.#memoryOf(buffer);
     const start = buffer.byteOffset + offset;
     if (this.#captured) this.#capturePiece(this.#captured[kind], bytes.subarray(start, start + length));
@@ -211,6 +223,7 @@ export class Devices {
 
   /** Handles a request of `bridge.py`. Returns a number of bytes or a negative error code. */
   #handleRequest(buffer: Int8Array, offset: number, length: number): number {
+    if (this.#isSilent) return -EBADF;
     const bytes = new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, length).slice();
     const operation = String.fromCharCode(bytes[0] ?? 0);
     if (operation === "C") this.#channel.send(FrameKind.call, bytes.subarray(1));

@@ -66,6 +66,8 @@ export interface FileSystem {
   ignorePermissions: boolean;
   streams: (FsStream | null)[];
   readonly MAX_OPEN_FDS: number;
+  /** Returns the lowest number that no stream has, which may be `MAX_OPEN_FDS`. */
+  nextfd(): number;
   nodes: unknown;
   /** Number of the next new node. */
   nextInode: number;

@@ -1,4 +1,5 @@
 import { DoneStatus, encodeResult, ExecFlag, FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
+import { BootId } from "./files/boot_id.ts";
 import type { Channel } from "./channel.ts";
 import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
@@ -8,7 +9,7 @@ import type { SignalSource } from "./python/signals.ts";
 import { GuestCheckpoint } from "./checkpoint/guest_checkpoint.ts";
 import type { MonotonicClock } from "./checkpoint/monotonic_clock.ts";
 import { Rewind } from "./rewind.ts";
-import { SessionFiles } from "./session_files.ts";
+import { HomeFiles } from "./files/home_files.ts";
 import type { Shell, ShellParts, ShellRequest } from "./shell/shell.ts";
 import type { ProgramRequest, ProgramResult } from "./shell/programs.ts";
 import type { Route } from "./shell/terminal.ts";
@@ -21,7 +22,8 @@ const decoder = new TextDecoder();
 /** Handles the frames of one session, one after the other, until it is closed or the interpreter fails. */
 export class GuestSession {
   readonly #parts: SessionParts;
-  readonly #files: SessionFiles;
+  readonly #files: HomeFiles;
+  readonly #bootId: BootId;
   readonly #snapshot: Rewind;
   readonly #shell: Shell | undefined;
   /** True if a rewind follows the last exec. */
@@ -32,8 +34,9 @@ export class GuestSession {
     this.#parts = parts;
     this.#shell = parts.startShell?.((request, route) => this.#runProgram(request, route));
     if (this.#shell) this.#attachCommands(this.#shell.commands);
+    this.#bootId = new BootId(parts.python.fs); // last, as checkpoints name earlier nodes by their numbers
     this.#snapshot = new Rewind(parts);
-    this.#files = new SessionFiles(parts.python.fs, parts.home);
+    this.#files = new HomeFiles(parts.python.fs, parts.home);
     this.#files.openStandard();
     this.#checkpoint = new GuestCheckpoint({ ...parts, rewind: this.#snapshot, shell: this.#shell });
   }
@@ -70,7 +73,10 @@ export class GuestSession {
       else if (kind === FrameKind.input) this.#parts.devices.inputs.push(payload);
       else if (kind === FrameKind.limit) this.#parts.python.heapLimit.set(limitOf(payload));
       else if (kind === FrameKind.checkpoint) {
-        this.#sendDone(() => this.#checkpoint.send(JSON.parse(decoder.decode(payload))));
+        const send = () => this.#sendDone(() => this.#checkpoint.send(JSON.parse(decoder.decode(payload))));
+        const ending = this.#shell?.commands.endKilled();
+        if (ending) return ending.then(send).then(() => this.#nextExec());
+        send();
       } else if (kind === FrameKind.rewind || kind === FrameKind.restore) {
         const work = kind === FrameKind.rewind ? this.#rewindTo(payload) : this.#receiveRestore(payload);
         const replacing = this.#replaceState(work);
@@ -81,8 +87,12 @@ export class GuestSession {
 
   /** Seeds the session's randomness. Without a seed, it differs from that of all other sessions. */
   seed(seed: number | undefined): void {
-    this.#parts.entropy.seed(seed);
-    this.#callRunner(encoder.encode(JSON.stringify({ seed })));
+    const { entropy, devices } = this.#parts;
+    entropy.seed(seed);
+    this.#bootId.renew(entropy.fill(new Uint8Array(16)));
+    entropy.seed(seed); // whatever a program draws does not depend on the id
+    // a tracer, a callback of the garbage collector or a replaced `numpy.random` of a forked program may run here
+    devices.runSilently(() => this.#callRunner(encoder.encode(JSON.stringify({ seed }))));
   }
 
   async #runShell(payload: Uint8Array): Promise<void> {
@@ -162,12 +172,17 @@ export class GuestSession {
   }
 
   #rewind(seed: number | undefined): void {
+    this.#begin();
+    this.seed(seed);
+  }
+
+  /** Returns to the state at the start, in which random numbers are still to be seeded. */
+  #begin(): void {
     this.#snapshot.run();
     this.#parts.python.localTime.reset();
     this.#parts.signals.resetCpuTime();
     this.#files.openStandard();
     this.#shell?.reset();
-    this.seed(seed);
   }
 
   /** Receives a checkpoint, and returns what restores it. Bytes of the operating system are new ones then. */
@@ -180,8 +195,8 @@ export class GuestSession {
       at += piece.length;
     }
     return () => {
-      this.#checkpoint.restore(state);
-      if (entropy.reseed) this.seed(entropy.seed);
+      const hasMemory = this.#checkpoint.restore(state, () => this.#begin());
+      if (entropy.reseed || !hasMemory) this.seed(entropy.seed);
       else this.#parts.entropy.seed(undefined);
     };
   }

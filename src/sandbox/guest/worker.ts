@@ -2,55 +2,27 @@
 import { defineGlobals, removeWasmConstructors, savedGlobals } from "./realm.ts";
 import createModule from "pyodide/pyodide.asm.mjs";
 import { encodeLost, FrameKind, HOME } from "../protocol.ts";
-import {
-  buildPlainImage,
-  type BuiltImage,
-  compileFiles,
-  extendImage,
-  type ImageExtension,
-  type PlainImagePlan,
-} from "./build.ts";
+import type { WorkerAssets } from "./assets.ts";
+import { buildPlainHeap, type BuiltImage, compileFiles, extendImage } from "./build.ts";
 import { Channel } from "./channel.ts";
 import { MonotonicClock } from "./checkpoint/monotonic_clock.ts";
 import { Devices, textBytes } from "./devices.ts";
 import type { FileSystem, ModuleFactory } from "./emscripten.ts";
 import { Entropy } from "./entropy.ts";
-import { limitFiles, limitStreams } from "./file_quota.ts";
+import { limitFiles, limitStreams } from "./files/file_quota.ts";
 import type { HeapImage } from "./heap_image.ts";
 import { type PythonAssets, restorePython } from "./python/interpreter.ts";
-import type { NativeCode } from "./python/side_module.ts";
-import type { ReadOnlyTree } from "./read_only_files.ts";
 import { GuestSession } from "./session.ts";
 import type { Shell, ShellParts } from "./shell/shell.ts";
 import { exitCodeOf, thrownText } from "./errno.ts";
 
 /** The only message that a worker receives. */
-export interface WorkerStart {
+export interface WorkerStart extends WorkerAssets {
   readonly incoming: SharedArrayBuffer;
   readonly outbox: SharedArrayBuffer;
   readonly interrupt: SharedArrayBuffer;
   /** Number of the session, if this worker writes its frames to the host itself. */
   readonly directSession?: number;
-  readonly module: WebAssembly.Module;
-  readonly trees: readonly ReadOnlyTree[];
-  /** Absent if the profile's packages have no native libraries. */
-  readonly native?: NativeCode;
-  readonly image?: HeapImage;
-  readonly plan?: PlainImagePlan;
-  readonly extension?: ImageExtension;
-  /** Paths of Python files of which the byte code is to be sent. */
-  readonly compile?: readonly string[];
-  /** URL of the shell's code. Absent if the profile has no shell. */
-  readonly shellUrl?: string;
-  /** True if Python must not load native libraries. */
-  readonly ownModuleOnly?: true;
-  readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
-  /**
-   * The session's home directory.
-   *
-   * @default "/home/pyodide"
-   */
-  readonly home?: string;
   readonly seed?: number;
 }
 
@@ -108,7 +80,7 @@ try {
     home: start.home ?? HOME,
   };
   const { plan, image, extension, compile } = start;
-  if (plan) sendImage(await buildPlainImage(assets, plan));
+  if (plan) sendImage(await buildPlainHeap(assets, plan));
   else if (image && compile) await sendByteCode(assets, image, compile);
   else if (image && extension) sendImage(await extendImage(assets, image, extension));
   else if (image) await serve(assets, image);

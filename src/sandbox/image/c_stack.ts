@@ -11,6 +11,7 @@ import {
   IMPORT,
   readExports,
   readImports,
+  sectionBody,
   WASM_HEADER_BYTES,
   WasmReader,
   type WasmSection,
@@ -43,16 +44,15 @@ const [CONST, GET_LOCAL, GET_GLOBAL, SET_GLOBAL, SUBTRACT] = [0x41, 0x20, 0x23, 
  */
 export function widenCStack(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
   const sections = [...wasmSections(wasm)];
-  const bodyOf = (id: number) => sections.find((section) => section.id === id)?.body ?? new Uint8Array([0]);
-  const { functions, globals } = readExports(bodyOf(EXPORT));
+  const { functions, globals } = readExports(sectionBody(sections, EXPORT));
   const [free, stackPointer] = [functions.get(FREE), globals.get(STACK_POINTER)];
   if (free === undefined || stackPointer === undefined) {
     throw new SyntaxError(
       `Cannot widen C stack of module as it must export '${FREE}' and '${STACK_POINTER}'`,
     );
   }
-  const { functions: imported, globals: importedGlobals } = readImports(bodyOf(IMPORT));
-  const end = constantOf(bodyOf(GLOBAL), stackPointer - importedGlobals);
+  const { functions: imported, globals: importedGlobals } = readImports(sectionBody(sections, IMPORT));
+  const end = constantOf(sectionBody(sections, GLOBAL), stackPointer - importedGlobals);
   const newEnd = end + FULL_C_STACK_BYTES - PYODIDE_C_STACK_BYTES;
   const move = (body: Uint8Array) => replaceAll(body, constant(end), constant(newEnd));
   const change = ({ id, body }: WasmSection): WasmSection => {

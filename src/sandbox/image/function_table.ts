@@ -8,6 +8,7 @@ import {
   encodeSigned,
   EXPORT,
   readExports,
+  sectionBody,
   TABLE,
   WASM_HEADER_BYTES,
   WasmReader,
@@ -41,9 +42,8 @@ export function addToTable(
   { names, withheld, isRestored }: AddToTableOptions,
 ): Uint8Array<ArrayBuffer> {
   const sections = [...wasmSections(wasm)];
-  const bodyOf = (id: number) => sections.find((section) => section.id === id)?.body ?? new Uint8Array();
-  const { functions } = readExports(bodyOf(EXPORT));
-  const { limit, slots } = readTable(bodyOf(TABLE), bodyOf(ELEMENT));
+  const { functions } = readExports(sectionBody(sections, EXPORT));
+  const { limit, slots } = readTable(sectionBody(sections, TABLE), sectionBody(sections, ELEMENT));
   const added: number[] = [];
   const slotByName: Record<string, number> = {};
   for (const [name, index] of functions) {

@@ -13,7 +13,10 @@ import denials from "../guest/denials.ts" with { type: "text" };
 import devices from "../guest/devices.ts" with { type: "text" };
 import entropy from "../guest/entropy.ts" with { type: "text" };
 import errno from "../guest/errno.ts" with { type: "text" };
-import fileQuota from "../guest/file_quota.ts" with { type: "text" };
+import bootId from "../guest/files/boot_id.ts" with { type: "text" };
+import fileQuota from "../guest/files/file_quota.ts" with { type: "text" };
+import homeFiles from "../guest/files/home_files.ts" with { type: "text" };
+import readOnlyFiles from "../guest/files/read_only_files.ts" with { type: "text" };
 import heapImage from "../guest/heap_image.ts" with { type: "text" };
 import outbox from "../guest/outbox.ts" with { type: "text" };
 import interpreter from "../guest/python/interpreter.ts" with { type: "text" };
@@ -25,12 +28,10 @@ import sideModule from "../guest/python/side_module.ts" with { type: "text" };
 import signals from "../guest/python/signals.ts" with { type: "text" };
 import stack from "../guest/python/stack.ts" with { type: "text" };
 import threads from "../guest/python/threads.ts" with { type: "text" };
-import readOnlyFiles from "../guest/read_only_files.ts" with { type: "text" };
 import realm from "../guest/realm.ts" with { type: "text" };
 import rewind from "../guest/rewind.ts" with { type: "text" };
 import ring from "../guest/ring.ts" with { type: "text" };
 import session from "../guest/session.ts" with { type: "text" };
-import sessionFiles from "../guest/session_files.ts" with { type: "text" };
 import clock from "../guest/shell/clock.ts" with { type: "text" };
 import commands from "../guest/shell/commands.ts" with { type: "text" };
 import engine from "../guest/shell/engine.ts" with { type: "text" };
@@ -50,10 +51,10 @@ import workerLink from "../guest/worker_link.ts" with { type: "text" };
 import protocol from "../protocol.ts" with { type: "text" };
 
 /** Texts of the guest's files by name, each after those that it imports. */
-export type GuestFiles = Readonly<Record<string, string>>;
+export type GuestSources = Readonly<Record<string, string>>;
 
 /** Files of the process that holds the workers. */
-export const SUPERVISOR_FILES: GuestFiles = {
+export const SUPERVISOR_FILES: GuestSources = {
   protocol,
   assets,
   denied_calls: deniedCalls,
@@ -65,7 +66,7 @@ export const SUPERVISOR_FILES: GuestFiles = {
 };
 
 /** Files of an interpreter's worker. */
-export const WORKER_FILES: GuestFiles = {
+export const WORKER_FILES: GuestSources = {
   realm,
   protocol,
   call_guard: callGuard,
@@ -86,10 +87,11 @@ export const WORKER_FILES: GuestFiles = {
   outbox,
   channel,
   monotonic_clock: monotonicClock,
-  session_files: sessionFiles,
+  home_files: homeFiles,
   devices,
   entropy,
   file_quota: fileQuota,
+  boot_id: bootId,
   parts,
   file_tree: fileTree,
   open_files: openFiles,
@@ -102,7 +104,7 @@ export const WORKER_FILES: GuestFiles = {
 };
 
 /** Files of the shell that the worker has not. */
-export const SHELL_FILES: GuestFiles = {
+export const SHELL_FILES: GuestSources = {
   clock,
   files,
   shell_image: shellImage,
@@ -115,7 +117,7 @@ export const SHELL_FILES: GuestFiles = {
 };
 
 /** Files that are bundled into the shell's engine. */
-export const SHELL_ENGINE_FILES: GuestFiles = {
+export const SHELL_ENGINE_FILES: GuestSources = {
   engine,
   zlib,
 };

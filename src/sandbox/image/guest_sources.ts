@@ -27,6 +27,7 @@ import timers from "../guest/python/timers.py" with { type: "text" };
 import tools from "../guest/python/tools.py" with { type: "text" };
 import values from "../guest/python/values.py" with { type: "text" };
 import display from "../guest/python/display.py" with { type: "text" };
+import { guestName } from "../profile/guest_name.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
 import { widenCStack } from "./c_stack.ts";
@@ -142,11 +143,6 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
   const extension = { sources, preimports, profile: guestName(name) };
   if (!preload) return extension;
   return { ...extension, preload: { module: preload.module, source: preload.source } };
-}
-
-/** Returns the name of a profile as programs see it: without the host's path if it is that of a file. */
-function guestName(name: string): string {
-  return name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1).replace(/\.jsonc?$/, "");
 }
 
 function guestModules(modules: Readonly<Record<string, string>>): GuestModule[] {

@@ -9,6 +9,7 @@ import {
   IMPORT,
   readExports,
   readImports,
+  sectionBody,
   WASM_HEADER_BYTES,
   WasmReader,
   type WasmSection,
@@ -30,13 +31,12 @@ const INT_TYPE = "PyLong_Type";
  */
 export function acceptMaxSize(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
   const sections = [...wasmSections(wasm)];
-  const bodyOf = (id: number) => sections.find((section) => section.id === id)?.body ?? new Uint8Array([0]);
-  const { functions, globals } = readExports(bodyOf(EXPORT));
+  const { functions, globals } = readExports(sectionBody(sections, EXPORT));
   const [convert, intType] = [functions.get(CONVERT), globals.get(INT_TYPE)];
   if (convert === undefined || intType === undefined) {
     throw new SyntaxError(`Cannot change sizes of module as it must export '${CONVERT}' and '${INT_TYPE}'`);
   }
-  const index = convert - readImports(bodyOf(IMPORT)).functions.length;
+  const index = convert - readImports(sectionBody(sections, IMPORT)).functions.length;
   const added = maxSizeCode(intType);
   return encodeModule(
     wasm.subarray(0, WASM_HEADER_BYTES),

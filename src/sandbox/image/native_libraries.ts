@@ -12,6 +12,7 @@ import {
   IMPORT,
   readExports,
   readImports,
+  sectionBody,
   TABLE,
   TYPE,
   WASM_HEADER_BYTES,
@@ -68,7 +69,7 @@ const [MAX_TABLE_SLOTS, MAX_ALIGNMENT_BITS] = [1 << 20, 16];
  * @throws {TypeError} if one needs a symbol or a library that nothing provides; the message has its name.
  */
 export function linkLibraries(files: readonly LibraryFile[], main: Uint8Array): NativeLibrary[] {
-  const mainExports = readExports(bodyOf([...wasmSections(main)], EXPORT)).names;
+  const mainExports = readExports(sectionBody([...wasmSections(main)], EXPORT)).names;
   const modules = files.map(readModule);
   return modules.map((module) => {
     const needed = module.link.libraries.map((name) => findLibrary(module, modules, name));
@@ -104,14 +105,14 @@ function readModule({ path, contents }: LibraryFile): LibraryModule {
     const header = contents.subarray(0, WASM_HEADER_BYTES);
     if (header.toHex() !== WASM_HEADER) throw new SyntaxError("it has another magic number or version");
     const sections = [...wasmSections(contents)];
-    requireActiveData(bodyOf(sections, DATA));
+    requireActiveData(sectionBody(sections, DATA));
     return {
       guestPath: `/lib${path}`,
       header,
       sections,
       link: readLinkInfo(sections),
-      imports: readImports(bodyOf(sections, IMPORT)).entries,
-      exports: readExports(bodyOf(sections, EXPORT)).names,
+      imports: readImports(sectionBody(sections, IMPORT)).entries,
+      exports: readExports(sectionBody(sections, EXPORT)).names,
     };
   });
 }
@@ -132,18 +133,12 @@ function linkError(path: string, reason: string): TypeError {
   );
 }
 
-const EMPTY_SECTION = new Uint8Array([0]);
-
-function bodyOf(sections: readonly WasmSection[], id: number): Uint8Array {
-  return sections.find((section) => section.id === id)?.body ?? EMPTY_SECTION;
-}
-
 const [MEMORY_INFO, NEEDED, IMPORT_INFO] = [1, 2, 4];
 const [BINDING_MASK, WEAK] = [3, 1];
 
 /** Reads the section `dylink.0`, which is the first of a side module. */
-function readLinkInfo([first]: readonly WasmSection[]): LinkInfo {
-  const reader = new WasmReader(first?.id === CUSTOM ? first.body : EMPTY_SECTION);
+function readLinkInfo(sections: readonly WasmSection[]): LinkInfo {
+  const reader = new WasmReader(sectionBody(sections.slice(0, 1), CUSTOM));
   if (reader.text() !== "dylink.0") throw new SyntaxError("it has no section 'dylink.0'");
   const libraries: string[] = [];
   const weak: string[] = [];
@@ -230,7 +225,7 @@ function trampolineModule(
     kind === "function" && !mainExports.has(name) && exports.has(name)
   );
   if (calls.length === 0) return undefined;
-  const typeSection = bodyOf(sections, TYPE);
+  const typeSection = sectionBody(sections, TYPE);
   const parameters = readParameterCounts(typeSection);
   const codes = calls.map(({ type }, index) => {
     const count = parameters[type];

@@ -71,6 +71,11 @@ export function* wasmSections(wasm: Uint8Array): Generator<WasmSection> {
   }
 }
 
+/** Returns the body of the first section of a kind. If there is none, the body is that of one without entries. */
+export function sectionBody(sections: readonly WasmSection[], id: number): Uint8Array {
+  return sections.find((section) => section.id === id)?.body ?? new Uint8Array([0]);
+}
+
 /** Returns an unsigned number in LEB128. */
 export function encodeNumber(value: number): Uint8Array {
   const bytes: number[] = [];
@@ -89,7 +94,7 @@ export function encodeSigned(value: number | bigint): number[] {
 }
 
 /** Returns a section as pieces of bytes. */
-export function encodeSection({ id, body }: WasmSection): Uint8Array[] {
+function encodeSection({ id, body }: WasmSection): Uint8Array[] {
   return [new Uint8Array([id]), encodeNumber(body.length), body];
 }
 

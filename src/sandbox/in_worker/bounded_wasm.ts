@@ -114,7 +114,7 @@ const BULK_NUMBERS = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
  *
  * @throws {SyntaxError} if an instruction is unknown.
  */
-export function* loopStarts(code: Uint8Array): Generator<number> {
+function* loopStarts(code: Uint8Array): Generator<number> {
   const reader = new WasmReader(code);
   for (let groups = reader.number(); groups > 0; groups--) reader.skipNumbers(2);
   while (!reader.atEnd) {

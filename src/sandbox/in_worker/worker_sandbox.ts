@@ -213,7 +213,7 @@ const decoder = new TextDecoder();
  *
  * @throws {SandboxError} if that worker fails; the message has the reason.
  */
-export async function buildWorkerAssets(profile: Profile): Promise<Assets> {
+async function buildWorkerAssets(profile: Profile): Promise<Assets> {
   const pyodide = await importEmbeddedPyodide();
   const { factory, stdlib, loader } = pyodide;
   const urls = new Map([["pyodide.asm.mjs", toBlobUrl(factory)]]);

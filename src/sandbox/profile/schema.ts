@@ -52,7 +52,7 @@ export const LAYERS: readonly Layer[] = [
 ];
 
 /** Every {@linkcode LayerMode}, strictest first. */
-export const LAYER_MODES: readonly LayerMode[] = ["required", "installed", "optional", "off"];
+const LAYER_MODES: readonly LayerMode[] = ["required", "installed", "optional", "off"];
 
 /**
  * Program or file that each layer needs. The paths are fixed: a search through PATH would run any program that the
@@ -175,7 +175,7 @@ const REASONS: Readonly<Record<PermissionName, string>> = {
 };
 
 /** Schema of permissions in the form of Deno's permission sets. All must be denied; an omitted one is. */
-export const permissionsSchema: z.core.$ZodType<Permissions> = closedObject({
+const permissionsSchema: z.core.$ZodType<Permissions> = closedObject({
   read: denied("read"),
   write: denied("write"),
   net: denied("net"),

@@ -12,6 +12,7 @@ import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { AppEnv } from "../http/context.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";
+import type { SandboxAccess } from "./e2b/sandbox_access.ts";
 import type { OpenEnvKind } from "./openenv/env_kind.ts";
 
 /** Makes the routes of an adapter. */
@@ -40,6 +41,8 @@ export interface AdapterOptions {
   readonly budgets: Budgets;
   /** Checkpoints of sessions, if the pool has them. */
   readonly checkpoints: CheckpointService | undefined;
+  /** Tokens of E2B's sandboxes. */
+  readonly sandboxAccess: SandboxAccess;
 }
 
 /** Name of a program that came without one. */

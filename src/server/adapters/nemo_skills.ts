@@ -1,4 +1,4 @@
-import { type Context, Hono } from "hono";
+import { Hono } from "hono";
 import * as z from "zod";
 import type { ExecResult, ShellResult } from "../../sandbox/exec.ts";
 import { MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
@@ -55,15 +55,17 @@ export function nemoSkills(sessions: SessionService): AdapterRoutes {
     return c.json(await execute(c, sessions, parsed.data));
   });
   app.get("/sessions", (c) => {
-    const own = sessions.list(c.get("owner")).flatMap(({ name = "", createdAt, life: { usedAt } }) => {
-      const about = {
-        backend: "ipython",
-        created: unixSeconds(createdAt),
-        last_used: unixSeconds(usedAt),
-        alive: true,
-      };
-      return name.startsWith(PREFIX) ? [[name.slice(PREFIX.length), about]] : [];
-    });
+    const own = sessions.list(c.get("owner")).flatMap(
+      ({ name = "", createdAt, life: { usedAt, unusable } }) => {
+        const about = {
+          backend: "ipython",
+          created: unixSeconds(createdAt),
+          last_used: unixSeconds(usedAt),
+          alive: unusable === undefined,
+        };
+        return name.startsWith(PREFIX) ? [[name.slice(PREFIX.length), about]] : [];
+      },
+    );
     return c.json({ sessions: Object.fromEntries(own), backend: "ipython" });
   });
   app.delete("/sessions/:name", async (c) => {
@@ -81,8 +83,8 @@ function toErrorResponse(thrown: Error): Response {
   return Response.json({ error: error.message }, { status: error.status, headers: toErrorHeaders(error) });
 }
 
-function isNemo(c: Context, body: unknown): boolean {
-  if (typeof body !== "object" || body === null) return false;
+function isNemo(c: AppContext, body: unknown): boolean {
+  if (typeof body !== "object" || body === null || c.get("grant") !== undefined) return false;
   return "generated_code" in body || (c.req.header(SESSION_HEADER) !== undefined && !("code" in body));
 }
 
@@ -193,14 +195,14 @@ const MARKS = /^\s*[~^]+\s*$/;
 const HEAD = "Traceback (most recent call last):";
 
 /** Returns a traceback in IPython's mode `Plain`: lines of code without their locations. */
-export function toPlainTraceback(traceback: string): string {
+function toPlainTraceback(traceback: string): string {
   const lines = traceback.split("\n").filter((line) => !PLACE.test(line));
   if (traceback.includes(HEAD)) return lines.filter((line) => !MARKS.test(line)).join("\n");
   return lines.some((line) => MARKS.test(line)) ? lines.join("\n") : addCaret(lines).join("\n");
 }
 
 /** Returns a traceback as `python -c` writes it: without lines of code, except for a SyntaxError. */
-export function toCommandTraceback(stderr: string): string {
+function toCommandTraceback(stderr: string): string {
   let inFrame = false;
   return stderr.split("\n").map((line) => PLACE.test(line) ? line.replace(/"[^"]*"/, '"<string>"') : line)
     .filter((line) => {

@@ -131,7 +131,7 @@ const encoding = z.enum(ENCODINGS).catch("utf8");
  *
  * @throws {ServerError} `malformed` with Piston's message.
  */
-export function parsePistonRequest(body: unknown): PistonRequest {
+function parsePistonRequest(body: unknown): PistonRequest {
   const fields = object.safeParse(body).data ?? {};
   const language = requireValid(text, fields.language, "language is required as a string");
   const version = requireValid(text, fields.version, "version is required as a string");

@@ -2,7 +2,7 @@ import type { BranchingPool } from "../../sandbox/exec.ts";
 import type { Metrics } from "../metrics.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { CheckpointStore, HeldCheckpoint, StoredCheckpoint } from "./checkpoint_store.ts";
-import type { CheckpointTransfers } from "./transfers.ts";
+import type { CaptureStateOptions, CheckpointTransfers } from "./transfers.ts";
 
 /** Options of {@linkcode CheckpointService}. */
 export interface CheckpointServiceOptions {
@@ -36,10 +36,10 @@ export class CheckpointService {
    *
    * @throws {ServerError} `conflict` if there is no room, or the session has what no checkpoint has.
    */
-  async create(session: LiveSession, signal: AbortSignal): Promise<StoredCheckpoint> {
+  async create(session: LiveSession, options: CaptureStateOptions): Promise<StoredCheckpoint> {
     const { owner } = session;
     this.store.requireRoom(owner);
-    return this.store.put(owner, await this.#transfers.checkpoint(session, signal));
+    return this.store.put(owner, await this.#transfers.checkpoint(session, options));
   }
 
   /**
@@ -60,7 +60,7 @@ export class CheckpointService {
   async hold(session: LiveSession, signal: AbortSignal): Promise<HeldCheckpoint> {
     const { owner } = session;
     this.store.requireRoom(owner);
-    const checkpoint = await this.#transfers.checkpoint(session, signal);
+    const checkpoint = await this.#transfers.checkpoint(session, { signal });
     return { checkpoint, ...this.store.reserve(owner, checkpoint) };
   }
 

@@ -29,11 +29,19 @@ export interface ForkCopyOptions {
   readonly signal: AbortSignal;
 }
 
+/** Parts of a state that is captured, and the signal that ends its transfer. */
+export interface CaptureStateOptions extends Pick<CaptureOptions, "memory"> {
+  readonly signal: AbortSignal;
+}
+
 /** Owner of a state, and the signal that ends its transfer. */
 export interface TransferOptions {
   readonly owner: string;
   readonly signal: AbortSignal;
 }
+
+/** Owner of a state, its random numbers in the session, and the signal that ends its transfer. */
+export interface RestoreStateOptions extends TransferOptions, Pick<RestoreOptions, "reseed" | "seed"> {}
 
 /** A state that is read before it is restored. */
 export interface ReadableState {
@@ -66,9 +74,21 @@ export class CheckpointTransfers {
    *
    * @throws {ServerError} `conflict` if it has what no checkpoint has; `timeout` if it is in use for too long.
    */
-  async checkpoint(session: UsableSession, signal: AbortSignal): Promise<Checkpoint> {
+  async checkpoint(session: UsableSession, options: CaptureStateOptions): Promise<Checkpoint> {
     const { owner } = session;
-    return await session.use((inner) => this.capture(inner, { owner, signal }));
+    return await session.use((inner) => this.capture(inner, { ...options, owner }));
+  }
+
+  /**
+   * Gives an interpreter the memory of a new one. Its files remain.
+   *
+   * @throws {ServerError} as {@linkcode CheckpointTransfers.checkpoint} does.
+   */
+  async forget(session: PythonSession, options: RestoreStateOptions): Promise<void> {
+    const { owner, signal } = options;
+    const files = await this.capture(session, { owner, signal, memory: false });
+    const transferBytes = files.stateBytes ?? Infinity;
+    await this.restoreIn(session, { transferBytes, read: () => Promise.resolve(files) }, options);
   }
 
   /**
@@ -99,11 +119,11 @@ export class CheckpointTransfers {
   /** Returns the state of an interpreter, as {@linkcode CheckpointTransfers.checkpoint} does. */
   async capture(
     session: PythonSession,
-    { owner, signal, refuseLost }: TransferOptions & Pick<CaptureOptions, "refuseLost">,
+    { owner, signal, memory, refuseLost }: TransferOptions & Pick<CaptureOptions, "memory" | "refuseLost">,
   ): Promise<Checkpoint> {
     return await this.run(
       { owner, signal },
-      (options) => requireBranching(session).checkpoint({ ...options, refuseLost }),
+      (options) => requireBranching(session).checkpoint({ ...options, memory, refuseLost }),
     );
   }
 
@@ -111,7 +131,7 @@ export class CheckpointTransfers {
   async restoreIn(
     session: PythonSession,
     state: ReadableState,
-    { owner, signal, ...random }: TransferOptions & Pick<RestoreOptions, "reseed" | "seed">,
+    { owner, signal, ...random }: RestoreStateOptions,
   ): Promise<void> {
     await this.run({ owner, signal }, async ({ states, signal }) => {
       using _room = await states.reserve(state.transferBytes, signal);

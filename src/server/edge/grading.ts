@@ -1,3 +1,4 @@
+import { Deadline } from "../../async/abort.ts";
 import type { Grader } from "../../rewards/grader.ts";
 import { REPLY_GRADERS } from "../../rewards/reply_graders.ts";
 import { AdmissionQueue } from "../sessions/admission.ts";
@@ -70,10 +71,16 @@ export class Grading implements AsyncDisposable {
       if (refusal !== undefined) throw new ServerError("invalid", refusal);
       throw new ServerError("invalid", `grader must be one of ${this.names.join(", ")}`);
     }
-    using time = new GradeTime(signal);
-    const context = { task, history, signal: time.signal };
+    using deadline = new Deadline(GRADE_MS, {
+      signal,
+      reason: () => new ServerError("timeout", `The grade took more than ${GRADE_MS} ms`),
+    });
+    const context = { task, history, signal: deadline.signal };
     if (direct) return scoreOf(await gradeOrThrow(direct, context));
-    const { result: sandboxed, slot } = await this.#admission.run(() => this.#sandboxedGrader(name), time);
+    const { result: sandboxed, slot } = await this.#admission.run(
+      () => this.#sandboxedGrader(name),
+      deadline,
+    );
     using _slot = slot;
     return { ...scoreOf(await gradeOrThrow(sandboxed, context)), isolation: "worker" };
   }
@@ -92,21 +99,4 @@ export class Grading implements AsyncDisposable {
 
 function scoreOf({ score, parts, reason }: Awaited<ReturnType<typeof gradeOrThrow>>): EdgeScore {
   return { score, ...(parts && { parts }), ...(reason !== undefined && { reason }) };
-}
-
-/** Signal that aborts when a grade takes too long or the client disconnects. */
-class GradeTime implements Disposable {
-  readonly signal: AbortSignal;
-  readonly #timer: ReturnType<typeof setTimeout>;
-
-  constructor(disconnected: AbortSignal) {
-    const timeout = new AbortController();
-    const error = new ServerError("timeout", `The grade took more than ${GRADE_MS} ms`);
-    this.#timer = setTimeout(() => timeout.abort(error), GRADE_MS);
-    this.signal = AbortSignal.any([timeout.signal, disconnected]);
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
-  }
 }

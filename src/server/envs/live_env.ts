@@ -4,6 +4,7 @@ import { errorMessage } from "../../errors.ts";
 import { jsonLength } from "../../json.ts";
 import { History } from "../../history.ts";
 import { type Message, messageText } from "../../message.ts";
+import { randomId } from "../../random_id.ts";
 import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
 import { pythonBlocks } from "../../tools/python_blocks.ts";
@@ -66,7 +67,7 @@ export interface LiveResetOptions {
 /** A remotely driven env; it ends on dispose or after its idle time. */
 export class LiveEnv implements AsyncDisposable {
   /** Unguessable id. */
-  readonly id: string = crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
+  readonly id: string = randomId();
   readonly owner: string;
   readonly config: EnvConfig;
   readonly createdAt: Date = new Date();

@@ -1,4 +1,6 @@
+import type { CheckpointError } from "../../errors.ts";
 import type { Checkpoint } from "../../sandbox/exec.ts";
+import { ServerError, toPublicError } from "../http/errors.ts";
 import type { SessionRecordParts } from "./session_record.ts";
 import type { Room, RoomedState, StateRoom } from "./state_rooms.ts";
 
@@ -6,6 +8,10 @@ import type { Room, RoomedState, StateRoom } from "./state_rooms.ts";
 export interface HibernatedState extends AsyncDisposable {
   /** Memory that it takes while it is read and restored, in bytes; `Infinity` if that is not known. */
   readonly transferBytes: number;
+  /** Why this server cannot restore it. It stays for a server that can, until its session ends. */
+  readonly unusable: CheckpointError | undefined;
+  /** Keeps it as one that this server cannot restore. */
+  setUnusable(error: CheckpointError): void;
   /**
    * Returns the state.
    *
@@ -19,16 +25,24 @@ export interface HibernatedState extends AsyncDisposable {
   beginWake(): void;
   /** Takes its room again, as it was not restored. */
   cancelWake(): void;
-  /** Saves its record again if it is in the directory, as the session has changed. */
+  /** Saves its record again if it is in the directory and usable, as the session has changed. */
   update(): Promise<void>;
   /** Removes its files after it was restored, as a later server must not return to them. Throws if that fails. */
   removeFiles(): Promise<void>;
   /**
    * Saves it, so that a later server continues its session. It is in the directory after its disposal, too.
    *
-   * @returns false if there is no directory, or no room in it.
+   * @throws {ServerError} `busy` or `too_large` if there is no room for it in the directory.
    */
-  suspend(): Promise<boolean>;
+  suspend(): Promise<void>;
+}
+
+/** Returns the error of the requests of a session that this server cannot continue. */
+export function toUnusableError(cause: CheckpointError): ServerError {
+  const { code } = toPublicError(cause);
+  const message =
+    "The session cannot continue in this server, which keeps its state until the session ends. ";
+  return new ServerError(code, message + cause.message, { cause, reason: cause.code });
 }
 
 /** What the store knows of a state. */
@@ -39,12 +53,17 @@ export interface HibernatedEntry extends RoomedState {
   readonly stateBytes: number | undefined;
   /** Room of its session: one of their number, and what its client has given to it. */
   readonly session: Room;
+  /** True if a later server continues its session. */
+  readonly outlivesServer: boolean;
+  /** Starts its copy, while it is in memory alone. */
+  copyTimer: ReturnType<typeof setTimeout> | undefined;
   /** The state and its room, while it is in memory. */
   memory: StateRoom<Checkpoint> | undefined;
-  /** Room of its files, while it has any. */
+  /** Room of its files, while it has any. They may be copies of the state in memory. */
   file: { readonly session: string; readonly room: StateRoom<undefined> } | undefined;
   /** Resolves when the last change of its files has ended. */
   changed: Promise<void>;
+  unusable: CheckpointError | undefined;
   /** True if its room is free, as it wakes. */
   isFree: boolean;
   isDisposed: boolean;
@@ -54,9 +73,11 @@ export interface HibernatedEntry extends RoomedState {
 
 /** What a new entry has. */
 export const NEW_ENTRY = {
+  copyTimer: undefined,
   memory: undefined,
   file: undefined,
   changed: Promise.resolve(),
+  unusable: undefined,
   isFree: false,
   isDisposed: false,
   isSuspended: false,

@@ -1,12 +1,14 @@
+import type { CheckpointError } from "../../errors.ts";
 import type { Checkpoint } from "../../sandbox/exec.ts";
 import { Budget } from "../budget.ts";
 import { ServerError } from "../http/errors.ts";
-import { HIBERNATION_BYTES, MAX_HIBERNATING, STATE_DIRECTORY_BYTES } from "../limits.ts";
+import { HIBERNATION_BYTES, HIBERNATION_COPY_MS, MAX_HIBERNATING, STATE_DIRECTORY_BYTES } from "../limits.ts";
 import { type HibernatedEntry as Entry, type HibernatedState, NEW_ENTRY } from "./hibernated_state.ts";
+import type { SavedSession } from "./saved_sessions.ts";
 import { clientBytes, type SessionRecord, type SessionRecordParts } from "./session_record.ts";
-import { type Room, StateRooms, takeRoom } from "./state_rooms.ts";
-import { WakingEntries } from "./waking_entries.ts";
-import type { SavedSession, StateDirectory } from "./state_directory.ts";
+import type { StateDirectory } from "./state_directory.ts";
+import { ENTRY_BYTES, holdRoom, type Room, type RoomPart, StateRooms, takeRoom } from "./state_rooms.ts";
+import { WakingStates } from "./waking_states.ts";
 
 /** Options of {@linkcode HibernationStore}. */
 export interface HibernationStoreOptions {
@@ -29,7 +31,8 @@ export interface HibernationStoreOptions {
    */
   readonly owners?: number | undefined;
   /**
-   * Folder of states for which the memory of their owner is full, and of all when the server stops.
+   * Folder of states for which the memory of their owner is full, of copies of the others, and of all when the server
+   * stops.
    *
    * @default none: a session that finds no room stays awake
    */
@@ -40,6 +43,26 @@ export interface HibernationStoreOptions {
    * @default 4 GiB
    */
   readonly directoryBytes?: number | undefined;
+  /**
+   * Milliseconds after which a state in memory is copied to the directory, if it is still there.
+   *
+   * @default 1000
+   */
+  readonly copyAfterMs?: number | undefined;
+  /** Called with the error of a copy. Further ones follow only after one that was made. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** A session whose state is taken. */
+export interface StoredSession {
+  /** Returns the record of the session, which is saved with the state. */
+  readonly describe: () => SessionRecordParts;
+  /**
+   * True if a later server continues it.
+   *
+   * @default true
+   */
+  readonly outlivesServer?: boolean | undefined;
 }
 
 /** A state for which there was no room. */
@@ -54,7 +77,8 @@ export type PlaceCopy = (describe: () => SessionRecordParts) => HibernatedState;
 /**
  * The states of sessions that hibernate, in memory and in a state directory. Their bytes and their number are limited,
  * and each owner has a reserved share. If the memory of an owner is full, its least recently used states move to the
- * directory. No state is dropped for another one. Equal states of an owner are kept once.
+ * directory. No state is dropped for another one. Equal states of an owner are kept once. States that stay in memory are
+ * copied to the directory if that has room, as the server may be killed.
  */
 export class HibernationStore {
   readonly #directory: StateDirectory | undefined;
@@ -65,12 +89,17 @@ export class HibernationStore {
   readonly #fileRooms: StateRooms<undefined>;
   /** States in memory, least recently used first. */
   readonly #entries = new Set<Entry>();
-  readonly #waking = new WakingEntries();
+  readonly #waking = new WakingStates();
+  readonly #copyAfterMs: number;
+  readonly #onError: (error: unknown) => void;
+  #hasCopyFailed = false;
 
   constructor(options: HibernationStoreOptions = {}) {
     const { bytes = HIBERNATION_BYTES, count = MAX_HIBERNATING, owners, directory } = options;
-    const { directoryBytes = STATE_DIRECTORY_BYTES } = options;
+    const { directoryBytes = STATE_DIRECTORY_BYTES, copyAfterMs = HIBERNATION_COPY_MS } = options;
     this.#directory = directory;
+    this.#copyAfterMs = copyAfterMs;
+    this.#onError = options.onError ?? (() => {});
     this.#memory = new Budget({
       total: bytes,
       owners,
@@ -82,6 +111,7 @@ export class HibernationStore {
       owners,
       unit: "bytes of the state directory",
       advice: "end sessions that you do not need, or start the server with a larger --state-disk",
+      heldByOthers: directory && (() => directory.unused.bytes + ENTRY_BYTES * directory.unused.count),
     });
     this.#count = new Budget({
       total: count,
@@ -120,20 +150,18 @@ export class HibernationStore {
   /**
    * Takes the state of a session.
    *
-   * @param describe Returns the record of the session, which is saved with the state.
    * @throws {ServerError} `busy` or `too_large` if there is no room.
    */
   async put(
     owner: string,
     checkpoint: Checkpoint,
-    describe: () => SessionRecordParts,
+    { describe, outlivesServer = true }: StoredSession,
   ): Promise<HibernatedState> {
-    const entry = this.#newEntry(checkpoint, await this.#takeSession(owner, clientBytes(describe())), {
-      owner,
-      describe,
-    });
+    const session = await this.#takeSession(owner, clientBytes(describe()));
+    const entry = this.#newEntry(checkpoint, session, { owner, describe, outlivesServer });
     try {
-      if (!await this.#keep([entry], checkpoint)) await this.#write(entry, checkpoint);
+      if (await this.#keep([entry], checkpoint)) this.#copyLater(entry);
+      else await this.#write(entry, checkpoint);
       return this.#stateOf(entry);
     } catch (error) {
       entry.session[Symbol.dispose]();
@@ -142,8 +170,8 @@ export class HibernationStore {
   }
 
   /**
-   * Takes room in memory for copies of a session in one state, which is kept once. Returns what makes the state of each;
-   * all of them must be called.
+   * Takes room in memory for copies of a session in one state, which is kept once. A later server continues the copies.
+   * Returns what makes the state of each; all of them must be called.
    *
    * @param parent record of the session
    *
@@ -153,7 +181,9 @@ export class HibernationStore {
     const { owner } = parent;
     const entries: Entry[] = [];
     const add = (session: Room) =>
-      entries.push(this.#newEntry(checkpoint, session, { owner, describe: notDescribed }));
+      entries.push(
+        this.#newEntry(checkpoint, session, { owner, describe: notDescribed, outlivesServer: true }),
+      );
     try {
       const bytes = clientBytes(parent);
       for (let copy = 0; copy < count; copy++) add(await this.#takeSession(owner, bytes));
@@ -169,43 +199,36 @@ export class HibernationStore {
     }
     return entries.map((entry) => (describe) => {
       entry.describe = describe;
+      this.#copyLater(entry);
       return this.#stateOf(entry);
     });
   }
 
-  /**
-   * Takes a session that the directory had when it was opened.
-   *
-   * @throws {ServerError} `busy` if there is no room for it, as a limit is lower than before. Its files remain.
-   */
-  adopt({ record, bytes }: SavedSession, describe: () => SessionRecordParts): HibernatedState {
+  /** Takes a session that the directory had when it was opened, also if a limit is lower than before. */
+  adopt({ record, bytes, unusable }: SavedSession, describe: () => SessionRecordParts): HibernatedState {
     const { owner, checkpoint: id, stateBytes } = record;
-    const session = this.#sessionRoom(owner, clientBytes(record));
-    try {
-      const file = { session: record.id, room: this.#fileRooms.take({ owner, id, bytes }, undefined) };
-      return this.#stateOf({ owner, id, bytes, stateBytes, describe, session, ...NEW_ENTRY, file });
-    } catch (error) {
-      session[Symbol.dispose]();
-      throw error;
-    }
+    const session = holdRoom(owner, this.#sessionParts(clientBytes(record)));
+    const file = { session: record.id, room: this.#fileRooms.hold({ owner, id, bytes }, undefined) };
+    const parts = { owner, id, bytes, stateBytes, describe, outlivesServer: true, session };
+    return this.#stateOf({ ...parts, ...NEW_ENTRY, file, unusable });
   }
 
   #newEntry(
     { id, storedBytes: bytes, stateBytes }: Checkpoint,
     session: Room,
-    parts: Pick<Entry, "owner" | "describe">,
+    parts: Pick<Entry, "owner" | "describe" | "outlivesServer">,
   ): Entry {
     return { ...parts, id, bytes, stateBytes, session, ...NEW_ENTRY };
   }
 
   /** Takes the room of a session, for which older states may move. @throws {ServerError} `busy` if there is none. */
   async #takeSession(owner: string, bytes: number): Promise<Room> {
-    const take = () => this.#sessionRoom(owner, bytes);
+    const take = () => takeRoom(owner, this.#sessionParts(bytes));
     return await this.#takeMemory(owner, { needed: () => bytes, take }) ?? take();
   }
 
-  #sessionRoom(owner: string, bytes: number): Room {
-    return takeRoom(owner, [{ budget: this.#count, amount: 1 }, { budget: this.#memory, amount: bytes }]);
+  #sessionParts(bytes: number): RoomPart[] {
+    return [{ budget: this.#count, amount: 1 }, { budget: this.#memory, amount: bytes }];
   }
 
   #stateOf(entry: Entry): HibernatedState {
@@ -213,14 +236,29 @@ export class HibernationStore {
       get transferBytes() {
         return (entry.stateBytes ?? Infinity) + (entry.memory ? 0 : entry.bytes);
       },
+      get unusable() {
+        return entry.unusable;
+      },
+      setUnusable: (error) => this.#setUnusable(entry, error),
       read: () => this.#read(entry),
-      beginWake: () => this.#waking.begin(entry),
-      cancelWake: () => this.#waking.cancel(entry),
+      beginWake: () => {
+        clearTimeout(entry.copyTimer);
+        this.#waking.begin(entry);
+      },
+      cancelWake: () => {
+        this.#waking.cancel(entry);
+        this.#copyLater(entry);
+      },
       update: () => this.#change(entry, () => this.#update(entry)),
       removeFiles: () => this.#change(entry, () => this.#removeFiles(entry)),
       suspend: () => this.#suspend(entry),
       [Symbol.asyncDispose]: () => this.#drop(entry),
     };
+  }
+
+  #setUnusable(entry: Entry, error: CheckpointError): void {
+    entry.unusable = error;
+    if (entry.file) this.#directory?.distrust(entry.file.session);
   }
 
   /**
@@ -236,7 +274,7 @@ export class HibernationStore {
     while (needed() > this.#memory.available(owner) && this.#directory) {
       if (needed() > this.#memory.available(owner) + this.#memory.used(owner)) return undefined; // no use to move all
       const oldest = this.#entries.values().find((entry) => this.#canMove(entry, owner));
-      if (!oldest || this.#fileRooms.needed(oldest) > this.#files.available(owner)) return undefined;
+      if (!oldest || !oldest.file && !this.#hasFileRoom(oldest)) return undefined;
       await this.#change(oldest, () => this.#move(oldest));
     }
     return take();
@@ -267,14 +305,36 @@ export class HibernationStore {
   }
 
   async #move(entry: Entry): Promise<void> {
-    const { memory, isDisposed } = entry;
+    const { memory, file, isDisposed } = entry;
     if (!memory || isDisposed) return;
-    await this.#write(entry, memory.value);
+    if (!file) await this.#write(entry, memory.value);
     this.#leaveMemory(entry);
   }
 
+  #copyLater(entry: Entry): void {
+    if (!this.#directory || !entry.outlivesServer || entry.file || entry.isDisposed) return;
+    entry.copyTimer = setTimeout(() => void this.#change(entry, () => this.#copy(entry)), this.#copyAfterMs);
+  }
+
+  /** Copies a state in memory to the directory. One that finds no room there is saved when the server stops. */
+  async #copy(entry: Entry): Promise<void> {
+    const { memory, file, isDisposed } = entry;
+    if (!memory || file || isDisposed || this.#waking.has(entry) || !this.#hasFileRoom(entry)) return;
+    try {
+      await this.#write(entry, memory.value);
+      this.#hasCopyFailed = false;
+    } catch (error) {
+      if (!this.#hasCopyFailed) this.#onError(error);
+      this.#hasCopyFailed = true;
+    }
+  }
+
+  #hasFileRoom(entry: Entry): boolean {
+    return this.#fileRooms.needed(entry) <= this.#files.available(entry.owner);
+  }
+
   async #update(entry: Entry): Promise<void> {
-    if (!entry.file || entry.isDisposed) return;
+    if (!entry.file || entry.isDisposed || entry.unusable) return;
     await this.#directory?.saveRecord(recordOf(entry));
   }
 
@@ -304,15 +364,15 @@ export class HibernationStore {
     throw new TypeError("Cannot read state as it was disposed");
   }
 
-  async #suspend(entry: Entry): Promise<boolean> {
-    if (!this.#directory) return false;
+  async #suspend(entry: Entry): Promise<void> {
+    if (!this.#directory) throw new TypeError("Cannot suspend session as there is no state directory");
+    clearTimeout(entry.copyTimer);
     entry.isSuspended = true; // its files remain, even if the time for this is over
     try {
-      await this.#change(entry, () => entry.memory ? this.#move(entry) : this.#update(entry));
+      await this.#change(entry, () => entry.file ? this.#update(entry) : this.#move(entry));
     } catch (error) {
-      if (!entry.file && !(error instanceof ServerError)) throw error;
+      if (!entry.file) throw error; // with an older record, it continues
     }
-    return entry.file !== undefined; // without room it has none; with an older record, it continues
   }
 
   #canMove(entry: Entry, owner: string): boolean {
@@ -328,11 +388,15 @@ export class HibernationStore {
   async #drop(entry: Entry): Promise<void> {
     if (entry.isDisposed) return;
     entry.isDisposed = true;
+    clearTimeout(entry.copyTimer);
     try {
       await this.#change(entry, () => entry.isSuspended ? Promise.resolve() : this.#removeFiles(entry));
+    } catch (error) {
+      if (entry.file) this.#directory?.removeLater(entry.file.session, entry.bytes);
+      throw error;
     } finally {
       this.#leaveMemory(entry);
-      entry.file?.room[Symbol.dispose]();
+      if (!entry.isSuspended) entry.file?.room[Symbol.dispose](); // else its files take it
       entry.session[Symbol.dispose]();
       this.#waking.end(entry);
     }

@@ -1,8 +1,8 @@
 import { CheckpointError } from "../../errors.ts";
-import type { Checkpoint, PythonSession, SessionLease } from "../../sandbox/exec.ts";
+import type { CaptureOptions, Checkpoint, PythonSession, SessionLease } from "../../sandbox/exec.ts";
 import type { CheckpointTransfers } from "../checkpoints/transfers.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
-import type { HibernatedState } from "./hibernated_state.ts";
+import { type HibernatedState, toUnusableError } from "./hibernated_state.ts";
 import type { HibernationStore, UnfitState } from "./hibernation_store.ts";
 import { clientBytes, type SessionRecord, type SessionRecordParts } from "./session_record.ts";
 
@@ -31,7 +31,9 @@ export interface HibernationParts {
   onChange(isAwake: boolean): void;
   /** Called with what the host's log shows. */
   onError(thrown: unknown): void;
-  /** Called when the state cannot be restored. */
+  /** True if a later server continues the session. A state that cannot be restored stays then; else the session ends. */
+  readonly outlivesServer: boolean;
+  /** Called when the state cannot be restored, and does not stay. */
   onLost(): void;
 }
 
@@ -56,6 +58,7 @@ export class SessionInterpreter implements AsyncDisposable {
   #reseeding: SessionRecord["reseeding"];
   /** Number of uses, which a checkpoint must not miss. */
   #uses = 0;
+  #isSuspending = false;
   #isDisposed = false;
 
   /** @param parts Without them, the session never hibernates. */
@@ -69,6 +72,11 @@ export class SessionInterpreter implements AsyncDisposable {
   /** True if the session has an interpreter. */
   get isAwake(): boolean {
     return this.#leased !== undefined;
+  }
+
+  /** Why this server cannot continue the session, if that is so. */
+  get unusable(): CheckpointError | undefined {
+    return this.#state?.unusable;
   }
 
   /** True if the session can leave its interpreter now. */
@@ -95,35 +103,49 @@ export class SessionInterpreter implements AsyncDisposable {
   }
 
   /**
-   * Returns the session, which has woken.
+   * Returns the session, which has woken. Without `memory`, it wakes with its files alone.
    *
    * @throws {ServerError} `busy` or `timeout` if no slot becomes free; with the `reason` of a checkpoint if its state
    * cannot be restored.
    */
-  async session(): Promise<PythonSession> {
+  async session({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<PythonSession> {
     this.#uses++;
     await this.#storing?.catch(() => {}); // else a server that is killed now leaves an older state than clients have seen
     this.#refusal = this.#unfit = undefined;
     if (this.#leased) return this.#leased.lease.session;
-    return await (this.#waking ??= this.#wake().finally(() => this.#waking = undefined));
+    if (this.unusable) throw toUnusableError(this.unusable);
+    return await (this.#waking ??= this.#wake({ memory }).finally(() => this.#waking = undefined));
   }
 
-  /** Leaves the interpreter. Returns false if the session is used, or has what no checkpoint has, or finds no room. */
-  async hibernate(): Promise<boolean> {
+  /**
+   * Leaves the interpreter, without `memory` with the files alone. Returns false if the session is used, or has what no
+   * checkpoint has, or finds no room.
+   */
+  async hibernate({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<boolean> {
     if (this.#isDisposed || !this.#parts) return false;
     if (this.#leaving) return await this.#leaving;
     if (!this.#leased) return !this.#waking;
+    if (!memory) this.#refusal = undefined; // the reason may be what is not kept
     if (!this.canHibernate) return false;
-    return await (this.#leaving = this.#leave(this.#leased, this.#parts).finally(() =>
+    return await (this.#leaving = this.#leave(this.#leased, this.#parts, { memory }).finally(() =>
       this.#leaving = undefined
     ));
   }
 
-  /** Hibernates so that a later server continues the session. Returns false if that is not possible. */
-  async suspend(): Promise<boolean> {
+  /**
+   * Hibernates so that a later server continues the session. The caller reports why that is not possible.
+   *
+   * @throws {ServerError} if it is used, or has what no checkpoint has, or finds no room.
+   */
+  async suspend(): Promise<void> {
+    this.#isSuspending = true;
     await this.#leaving; // it fails if the session was used meanwhile
     this.#refusal = undefined; // the reason may be over: it is tried once more
-    return await this.hibernate() && await this.#state?.suspend() === true;
+    const isHibernating = await this.hibernate();
+    if (!isHibernating || !this.#state) {
+      throw this.#refusal ?? new ServerError("conflict", "The session is in use");
+    }
+    await this.#state.suspend();
   }
 
   /** Saves the record of the session again if a directory has its state. */
@@ -146,13 +168,22 @@ export class SessionInterpreter implements AsyncDisposable {
     if (leased) await release(leased);
   }
 
-  async #leave(leased: LeasedInterpreter, parts: HibernationParts): Promise<boolean> {
+  async #leave(
+    leased: LeasedInterpreter,
+    parts: HibernationParts,
+    { memory }: Pick<CaptureOptions, "memory">,
+  ): Promise<boolean> {
     const { owner, transfers, endSignal } = parts;
     const uses = this.#uses;
     this.#refusal = this.#unfit = undefined;
     try {
       const { session } = leased.lease;
-      const checkpoint = await transfers.capture(session, { owner, signal: endSignal, refuseLost: true });
+      const checkpoint = await transfers.capture(session, {
+        owner,
+        memory,
+        signal: endSignal,
+        refuseLost: true,
+      });
       if (this.#uses !== uses) return false;
       const { id, storedBytes } = checkpoint;
       this.#unfit = { id, storedBytes, clientBytes: clientBytes(parts.describe()) };
@@ -166,7 +197,7 @@ export class SessionInterpreter implements AsyncDisposable {
     } catch (error) {
       if (!(error instanceof ServerError)) this.#unfit = undefined; // the disk fails, however much room there is
       this.#refusal = toPublicError(error);
-      parts.onError(this.#refusal);
+      if (!this.#isSuspending) parts.onError(this.#refusal);
       return false;
     } finally {
       this.#storing = undefined;
@@ -179,31 +210,39 @@ export class SessionInterpreter implements AsyncDisposable {
   /** Stores a state. Returns `undefined` if the session was used or has ended meanwhile. */
   async #store(
     checkpoint: Checkpoint,
-    { owner, store, describe }: HibernationParts,
+    { owner, store, describe, outlivesServer }: HibernationParts,
   ): Promise<HibernatedState | undefined> {
     const uses = this.#uses;
-    const state = await store.put(owner, checkpoint, describe);
+    const state = await store.put(owner, checkpoint, { describe, outlivesServer });
     if (this.#uses === uses && !this.#isDisposed) return state;
     await state[Symbol.asyncDispose]();
     return undefined;
   }
 
-  async #wake(): Promise<PythonSession> {
+  async #wake({ memory }: { memory: boolean }): Promise<PythonSession> {
     const [parts, state] = [this.#parts, this.#state];
     if (!parts || !state) throw new ServerError("conflict", "The session has ended");
     state.beginWake();
     const leased = await this.#acquire(parts, state);
+    let isRestored = false;
     try {
       const { session } = leased.lease;
       const { owner, transfers, endSignal: signal } = parts;
       const random = this.#reseeding && { reseed: true, ...this.#reseeding };
       await transfers.restoreIn(session, state, { owner, signal, ...random });
+      isRestored = true;
+      if (!memory) await transfers.forget(session, { owner, signal, ...random });
       await state.removeFiles();
       if (this.#isDisposed) throw new ServerError("conflict", "The session has ended");
     } catch (error) {
       state.cancelWake();
       await release(leased);
-      if (error instanceof ServerError && error.cause instanceof CheckpointError) parts.onLost();
+      if (isRestored || !(error instanceof ServerError) || !(error.cause instanceof CheckpointError)) {
+        throw error;
+      }
+      state.setUnusable(error.cause);
+      if (parts.outlivesServer) throw toUnusableError(error.cause);
+      parts.onLost();
       throw error;
     }
     this.#leased = leased;

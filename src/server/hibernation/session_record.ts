@@ -3,8 +3,11 @@ import type { CheckpointEvery } from "../../sandbox/exec.ts";
 import { checkpointEverySchema, checkpointIdSchema, sessionLimitsSchema } from "../../wire/v1_sessions.ts";
 import { sessionToolsSchema } from "../../wire/v1_tools.ts";
 import { jsonLength } from "../../json.ts";
-import { MEMORY_PER_CHARACTER } from "../limits.ts";
+import { HIBERNATION_LIFE_MS, MEMORY_PER_CHARACTER } from "../limits.ts";
 import type { SessionLimits } from "../sessions/session_limits.ts";
+
+/** True if a session pauses at the end of its time, instead of ending; `files` if it then keeps its files alone. */
+export type PausesAtEnd = boolean | "files";
 
 /** A session in a state directory: all that a server needs to go on with it, beside its checkpoint. */
 export interface SessionRecord {
@@ -28,7 +31,10 @@ export interface SessionRecord {
   /** Milliseconds without use after which it may end in favour of another session; absent for never. */
   readonly spareMs?: number | undefined;
   readonly isPaused: boolean;
-  readonly pausesAtEnd: boolean;
+  /** False if it wakes with its files alone; absent for true. */
+  readonly hasMemory?: false | undefined;
+  /** True if it pauses at the end of its life; `files` if it then keeps its files alone. */
+  readonly pausesAtEnd: PausesAtEnd;
   readonly limits?: SessionLimits | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly checkpointEvery?: CheckpointEvery | undefined;
@@ -36,10 +42,12 @@ export interface SessionRecord {
   readonly tools?: readonly unknown[] | undefined;
   /** State of the adapter of its client, in a form of its own. */
   readonly attachment?: string | undefined;
+  /** Name of its profile, for messages. */
+  readonly profile?: string | undefined;
 }
 
-/** A record without what is known of the checkpoint when it is saved. */
-export type SessionRecordParts = Omit<SessionRecord, "checkpoint" | "stateBytes">;
+/** A record without the parts that are known when it is saved. */
+export type SessionRecordParts = Omit<SessionRecord, "checkpoint" | "stateBytes" | "profile">;
 
 /** Characters that each value of a record counts as, beside its own: tools are kept with their checked schemas. */
 const CHARACTERS_PER_VALUE = 160;
@@ -58,12 +66,17 @@ const MAX_OWNER_CHARACTERS = 256;
 const MAX_NAME_CHARACTERS = 32 * 1024;
 /** The variables of a sandbox of E2B have 64 Ki characters, each of which takes up to six in JSON. */
 const MAX_ATTACHMENT_CHARACTERS = 512 * 1024;
+/** A profile has the name of a file. */
+const MAX_PROFILE_CHARACTERS = 4096;
+
+/** Version of the format. */
+const FORMAT = 1;
 
 const time = z.iso.datetime();
 const milliseconds = z.number().nonnegative().optional();
 
 const recordSchema = z.strictObject({
-  format: z.literal(1),
+  format: z.literal(FORMAT),
   id: z.string().regex(/^[A-Za-z0-9_-]{32}$/),
   owner: z.string().max(MAX_OWNER_CHARACTERS),
   name: z.string().max(MAX_NAME_CHARACTERS).optional(),
@@ -77,12 +90,14 @@ const recordSchema = z.strictObject({
   idleMs: milliseconds,
   spareMs: milliseconds,
   isPaused: z.boolean(),
-  pausesAtEnd: z.boolean(),
+  hasMemory: z.literal(false).optional(),
+  pausesAtEnd: z.union([z.boolean(), z.literal("files")]),
   limits: sessionLimitsSchema.optional(),
   metadata: z.record(z.string(), z.string()).optional(),
   checkpointEvery: checkpointEverySchema.optional(),
   tools: sessionToolsSchema.optional(),
   attachment: z.string().max(MAX_ATTACHMENT_CHARACTERS).optional(),
+  profile: z.string().max(MAX_PROFILE_CHARACTERS).optional(),
 });
 
 /**
@@ -92,4 +107,23 @@ const recordSchema = z.strictObject({
  */
 export function parseRecord(value: unknown): SessionRecord {
   return recordSchema.parse(value);
+}
+
+/** True if a record has another format. */
+export function isOtherFormat(value: unknown): boolean {
+  return !z.object({ format: z.literal(FORMAT) }).safeParse(value).success;
+}
+
+/** Returns the record of a session as it is at a time, in milliseconds since 1970: it may be paused since it was saved. */
+export function asOf(record: SessionRecord, now: number): SessionRecord {
+  const { expiresAt, pausesAtEnd } = record;
+  if (!pausesAtEnd || expiresAt === undefined || Date.parse(expiresAt) > now) return record;
+  const hasMemory = pausesAtEnd === "files" ? false : record.hasMemory;
+  return { ...record, isPaused: true, hasMemory, usedAt: expiresAt, expiresAt: undefined };
+}
+
+/** Returns when a session ends that no server has, in milliseconds since 1970: a paused one a day after its last use. */
+export function endOf({ usedAt, expiresAt, pausesAtEnd }: SessionRecord): number {
+  if (expiresAt === undefined) return Date.parse(usedAt) + HIBERNATION_LIFE_MS;
+  return Date.parse(expiresAt) + (pausesAtEnd ? HIBERNATION_LIFE_MS : 0);
 }

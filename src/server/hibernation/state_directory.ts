@@ -1,45 +1,60 @@
 import { join } from "node:path";
 import { Semaphore } from "../../async/semaphore.ts";
-import { CheckpointError, errorMessage, SandboxError } from "../../errors.ts";
-import { parseUntrustedJson } from "../../json.ts";
-import { piecesOf, readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
+import { type CheckpointError, errorMessage, SandboxError } from "../../errors.ts";
+import { type CheckpointOrigin, piecesOf, readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
 import { readHostKey } from "../../sandbox/checkpoint/host_key.ts";
 import type { Checkpoint } from "../../sandbox/exec.ts";
-import { parseRecord, type SessionRecord } from "./session_record.ts";
+import { STATE_SWEEP_MS } from "../limits.ts";
+import {
+  damaged,
+  DRAFT,
+  type OtherSession,
+  readSavedSessions,
+  readState,
+  RECORD,
+  removeFile,
+  type SavedSession,
+  type SavedSessions,
+  sealRecord,
+  STATE,
+  type UnreadableSession,
+  warningsOf,
+} from "./saved_sessions.ts";
+import type { SessionRecord } from "./session_record.ts";
+import { canLinkIn, StateLinks } from "./state_links.ts";
 
 /** Options of {@linkcode StateDirectory.open}. */
 export interface StateDirectoryOptions {
   /**
-   * Owners whose sessions are used. Those of others stay in the folder for a later server, with a warning.
+   * Owners whose sessions are used. Those of others stay in the folder until they end, with a warning.
    *
    * @default all owners
    */
   readonly owners?: ReadonlySet<string> | undefined;
-  /** Called with a warning about each file that is not used. */
+  /**
+   * What checkpoints of the server's pool are bound to: its `checkpointOrigin()`. Sessions of another origin stay in the
+   * folder until they end, with a warning, and their requests get the reason.
+   *
+   * @default each is compared at its first use
+   */
+  readonly origin?: CheckpointOrigin | undefined;
+  /** Name of the server's profile, with which a warning of a server with another profile names it. */
+  readonly profile?: string | undefined;
+  /** Called with a warning about each kind of sessions that are not used. */
   readonly onWarning?: ((message: string) => void) | undefined;
+  /** Called with each error of removing sessions that have ended. */
+  readonly onError?: ((error: unknown) => void) | undefined;
   /** Reads a checkpoint. Default: one of this package. */
   readonly read?: ((bytes: Uint8Array) => Promise<Checkpoint>) | undefined;
 }
 
-/** A session of a state directory. */
-export interface SavedSession {
-  readonly record: SessionRecord;
-  /** Size of its checkpoint. */
-  readonly bytes: number;
-}
-
-const [RECORD, STATE, DRAFT] = [".session.json", ".checkpoint", ".draft"];
-/** Names of its files. Others in the folder are not those of sessions, and stay. */
-const FILE_NAME = /^[A-Za-z0-9_-]{32}\.(?:session\.json|checkpoint)(?:\.draft)?$/;
 const LOCK = "lock";
-/** Sessions that are saved at once. Each has its checkpoint in memory once more meanwhile. */
+/** Text from which the key makes the secret of the server. It is no record, as it is not JSON. */
+const SECRET = "secret of the server";
+/** Sessions that are saved at once. */
 const MAX_WRITES = 8;
-/** A record has at most tools of 64 Ki characters, and metadata. */
-const MAX_RECORD_BYTES = 1024 * 1024;
 /** Permission bits of the group and of others. */
 const SHARED_BITS = 0o077;
-
-const encoder = new TextEncoder();
 
 /**
  * Folder with sessions that hibernate, which a later server continues. Each has two files: its record, which is
@@ -49,35 +64,31 @@ export class StateDirectory implements Disposable {
   readonly path: string;
   /** Sessions that it had when it was opened, least recently used first. */
   readonly sessions: readonly SavedSession[];
-  readonly #key: CryptoKey;
-  readonly #lock: Deno.FsFile;
-  readonly #read: (bytes: Uint8Array) => Promise<Checkpoint>;
+  /** Secret of the servers that use the folder, one after the other. It is derived from the key in it. */
+  readonly secret: Uint8Array;
+  /** Why sessions cannot be read, by their id. Their files stay. */
+  readonly unreadable: ReadonlyMap<string, CheckpointError>;
+  readonly #parts: DirectoryParts;
   readonly #writes = new Semaphore(MAX_WRITES);
-  /** Sessions whose file has a checkpoint, by its id. */
-  readonly #saved = new Map<string, Set<string>>();
-  /** Ids of the checkpoints in the files of sessions. */
-  readonly #checkpointOf = new Map<string, string>();
-  /** True if equal checkpoints take their place once, as files can have several names. */
-  readonly canLink: boolean;
+  readonly #links: StateLinks;
+  readonly #sweepTimer = setInterval(() => void this.#sweep(), STATE_SWEEP_MS);
+  readonly #unreadable: readonly UnreadableSession[];
+  /** Sessions of other owners, and ended ones whose files could not be removed, by id. */
+  readonly #others: Map<string, OtherSession>;
+  /** Absent after {@linkcode StateDirectory.unused} has changed. */
+  #unused: UnusedSessions | undefined;
 
-  private constructor(
-    path: string,
-    parts: {
-      key: CryptoKey;
-      lock: Deno.FsFile;
-      canLink: boolean;
-      sessions: SavedSession[];
-      read: ((bytes: Uint8Array) => Promise<Checkpoint>) | undefined;
-    },
-  ) {
-    const { key, lock, canLink, sessions, read = readCheckpoint } = parts;
+  private constructor(path: string, parts: DirectoryParts, { own, others, unreadable }: SavedSessions) {
     this.path = path;
-    this.#key = key;
-    this.#lock = lock;
-    this.canLink = canLink;
-    this.#read = read;
-    this.sessions = sessions.sort((one, other) => one.record.usedAt < other.record.usedAt ? -1 : 1);
-    for (const { record } of sessions) this.#note(record);
+    this.secret = parts.secret;
+    this.#parts = parts;
+    this.#links = new StateLinks(path, parts);
+    this.sessions = own.toSorted((one, other) => one.record.usedAt < other.record.usedAt ? -1 : 1);
+    this.unreadable = new Map([...unreadable].map(([id, { error }]) => [id, error]));
+    this.#unreadable = [...unreadable.values()];
+    this.#others = new Map(others.map((session) => [session.id, session]));
+    for (const { record, unusable } of own) if (!unusable) this.#links.add(record);
+    Deno.unrefTimer(this.#sweepTimer);
   }
 
   /**
@@ -86,30 +97,51 @@ export class StateDirectory implements Disposable {
    * @throws {SandboxError} if it is no folder that only this user can use, or another server uses it.
    */
   static async open(path: string, options: StateDirectoryOptions = {}): Promise<StateDirectory> {
-    const { owners, onWarning = () => {}, read } = options;
+    const { owners, origin, profile, onWarning = () => {}, onError = () => {}, read } = options;
     const lock = await openPrivate(path);
     try {
       if (!await lock.tryLock(true)) {
         throw new SandboxError(`Cannot use state directory '${path}' as another server uses it`);
       }
       const key = await readHostKey(path);
-      const all = await readSessions(path, { key, onWarning });
-      const sessions = all.filter(({ record: { owner } }) => owners === undefined || owners.has(owner));
-      const others = all.length - sessions.length;
-      if (others > 0) onWarning(`${others} sessions of other tokens stay in '${path}', and are not used`);
-      return new StateDirectory(path, { key, lock, sessions, read, canLink: await canLinkIn(path) });
+      const secret = new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(SECRET)));
+      const saved = await readSavedSessions(path, { key, owners, origin });
+      const ended = await removeEnded(path, saved.others, onError);
+      const others = saved.others.filter(({ id }) => !ended.has(id));
+      for (const warning of warningsOf({ ...saved, others }, path)) onWarning(warning);
+      const canLink = await canLinkIn(path, LOCK);
+      const parts = { key, secret, lock, canLink, profile, onError, read: read ?? readCheckpoint };
+      return new StateDirectory(path, parts, { ...saved, others });
     } catch (error) {
       lock.close();
       throw error;
     }
   }
 
+  /** True if equal checkpoints of an owner take their place once. */
+  get canLink(): boolean {
+    return this.#links.canLink;
+  }
+
+  /** Number and size of the sessions that it has and that are not used: those of other owners, and unreadable ones. */
+  get unused(): UnusedSessions {
+    return this.#unused ??= this.#countUnused();
+  }
+
+  #countUnused(): UnusedSessions {
+    const sessions = [...this.#others.values(), ...this.#unreadable];
+    return { count: sessions.length, bytes: sizeOf(sessions) };
+  }
+
   /** Saves a session, whose record is written last: without it, the checkpoint is not used. */
   async save(record: SessionRecord, checkpoint: Checkpoint): Promise<void> {
     using _turn = await this.#writes.acquire();
     try {
-      if (!await this.#linkState(record)) await this.#write(`${record.id}${STATE}`, piecesOf(checkpoint));
-      this.#note(record);
+      await this.#links.save(
+        record,
+        checkpoint.storedBytes,
+        () => this.#write(`${record.id}${STATE}`, piecesOf(checkpoint)),
+      );
       await this.#writeRecord(record);
     } catch (error) {
       await this.remove(record.id).catch(() => {}); // the disk fails: a later server removes what remains
@@ -123,12 +155,6 @@ export class StateDirectory implements Disposable {
     await this.#writeRecord(record);
   }
 
-  async #writeRecord(record: SessionRecord): Promise<void> {
-    const json = JSON.stringify(record);
-    const mac = new Uint8Array(await crypto.subtle.sign("HMAC", this.#key, encoder.encode(json)));
-    await this.#write(`${record.id}${RECORD}`, [encoder.encode(`${mac.toHex()}\n${json}\n`)]);
-  }
-
   /**
    * Reads the checkpoint of a saved session, whose id is in its record. It is authenticated when it is restored.
    *
@@ -136,58 +162,44 @@ export class StateDirectory implements Disposable {
    * @throws {CheckpointError} if the file is not that checkpoint, or not whole.
    */
   async read(session: string, id: string, size: number): Promise<Checkpoint> {
-    const checkpoint = await this.#read(await this.#readState(session, size));
+    const checkpoint = await this.#parts.read(await readState(this.path, session, size));
     if (checkpoint.id === id) return checkpoint;
     throw damaged("its file has another checkpoint");
   }
 
   /** Removes a session. */
   async remove(id: string): Promise<void> {
-    const checkpoint = this.#checkpointOf.get(id) ?? "";
-    const sessions = this.#saved.get(checkpoint);
-    sessions?.delete(id);
-    if (sessions?.size === 0) this.#saved.delete(checkpoint);
-    this.#checkpointOf.delete(id);
-    for (const name of [`${id}${RECORD}`, `${id}${STATE}`]) await removeFile(join(this.path, name));
+    this.#links.remove(id);
+    await removeSession(this.path, id);
+  }
+
+  /** Lets no equal state have the file of a session, as its state cannot be restored. */
+  distrust(id: string): void {
+    this.#links.remove(id);
+  }
+
+  /** Removes a session that has ended and could not be removed now. It counts as unused until then. */
+  removeLater(id: string, bytes: number): void {
+    this.#others.set(id, { id, bytes, endsAt: 0, hasNoOwner: false });
+    this.#unused = undefined;
   }
 
   /** Lets another server use the folder. */
   [Symbol.dispose](): void {
-    this.#lock.close();
+    clearInterval(this.#sweepTimer);
+    this.#parts.lock.close();
   }
 
-  async #readState(session: string, size: number): Promise<Uint8Array> {
-    const path = join(this.path, `${session}${STATE}`);
-    try {
-      const found = await Deno.lstat(path);
-      if (!found.isFile || found.size > size) { // a pipe would block, and a larger file fill the memory
-        throw damaged(
-          `its file must have at most ${size} bytes: ${found.isFile ? found.size : "it is no file"}`,
-        );
-      }
-      return await Deno.readFile(path);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) throw damaged("its file was removed");
-      throw error;
-    }
+  /** Removes unused sessions that have ended. */
+  async #sweep(): Promise<void> {
+    const ended = await removeEnded(this.path, [...this.#others.values()], this.#parts.onError);
+    for (const id of ended) this.#others.delete(id);
+    this.#unused = undefined;
   }
 
-  #note({ id, checkpoint }: SessionRecord): void {
-    this.#saved.getOrInsertComputed(checkpoint, () => new Set()).add(id);
-    this.#checkpointOf.set(id, checkpoint);
-  }
-
-  /** Gives the file of another session in the same state a second name. Returns false if there is none. */
-  async #linkState({ id, checkpoint }: SessionRecord): Promise<boolean> {
-    const [equal] = this.canLink ? this.#saved.get(checkpoint) ?? [] : [];
-    if (equal === undefined) return false;
-    try {
-      await Deno.link(join(this.path, `${equal}${STATE}`), join(this.path, `${id}${STATE}`));
-      return true;
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return false; // that session has just woken
-      throw error;
-    }
+  async #writeRecord(record: SessionRecord): Promise<void> {
+    const { key, profile } = this.#parts;
+    await this.#write(`${record.id}${RECORD}`, [await sealRecord({ ...record, profile }, key)]);
   }
 
   async #write(name: string, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
@@ -202,92 +214,77 @@ export class StateDirectory implements Disposable {
   }
 }
 
-/** True if a file of the folder can have two names. */
-async function canLinkIn(path: string): Promise<boolean> {
-  const other = join(path, `${LOCK}${DRAFT}`);
-  try {
-    await removeFile(other);
-    await Deno.link(join(path, LOCK), other);
-    await removeFile(other);
-    return true;
-  } catch {
-    return false; // its file system cannot do that, and each session has a file of its own
+/** Sessions of a folder that are not used. */
+interface UnusedSessions {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+interface DirectoryParts {
+  readonly key: CryptoKey;
+  readonly secret: Uint8Array;
+  readonly lock: Deno.FsFile;
+  readonly canLink: boolean;
+  readonly profile: string | undefined;
+  readonly onError: (error: unknown) => void;
+  readonly read: (bytes: Uint8Array) => Promise<Checkpoint>;
+}
+
+/** Removes the sessions that have ended, and returns the ids of those that are removed. */
+async function removeEnded(
+  folder: string,
+  sessions: readonly OtherSession[],
+  onError: (error: unknown) => void,
+): Promise<ReadonlySet<string>> {
+  const removed = new Set<string>();
+  for (const { id } of sessions.filter(({ endsAt }) => endsAt <= Date.now())) {
+    try {
+      await removeSession(folder, id);
+      removed.add(id);
+    } catch (error) {
+      onError(error);
+    }
   }
+  return removed;
+}
+
+/** Returns the size of the checkpoints of sessions. A file with several names counts once. */
+function sizeOf(sessions: readonly (OtherSession | UnreadableSession)[]): number {
+  const files = new Set<number>();
+  return sessions.reduce((sum, { bytes, file }) => {
+    if (file === undefined) return sum + bytes;
+    if (files.has(file)) return sum;
+    files.add(file);
+    return sum + bytes;
+  }, 0);
+}
+
+async function removeSession(folder: string, id: string): Promise<void> {
+  for (const name of [`${id}${RECORD}`, `${id}${STATE}`]) await removeFile(join(folder, name));
 }
 
 /** Makes the folder if it does not exist, and opens its lock file. */
 async function openPrivate(path: string): Promise<Deno.FsFile> {
   try {
     await Deno.mkdir(path, { recursive: true, mode: 0o700 });
-    const { mode } = await Deno.stat(path);
-    if (mode === null || (mode & SHARED_BITS) === 0) {
-      return await Deno.open(join(path, LOCK), { create: true, write: true, mode: 0o600 });
+    const { mode, uid } = await Deno.stat(path);
+    if (mode !== null && (mode & SHARED_BITS) !== 0) {
+      const found = (mode & 0o7777).toString(8);
+      throw new SandboxError(
+        `Cannot use state directory '${path}' as only its owner may use it: its mode is ${found}; ` +
+          `run chmod 700 '${path}'`,
+      );
     }
-    throw new SandboxError(
-      `Cannot use state directory '${path}' as only its owner may use it: its mode is ${
-        (mode & 0o7777).toString(8)
-      }; run chmod 700 '${path}'`,
-    );
+    const user = Deno.uid();
+    if (uid !== user) {
+      throw new SandboxError(
+        `Cannot use state directory '${path}' as it must belong to the user of the server, ${user}: ` +
+          `it belongs to user ${uid}; run chown ${user} '${path}', or start the server as that user`,
+      );
+    }
+    return await Deno.open(join(path, LOCK), { create: true, write: true, mode: 0o600 });
   } catch (cause) {
     if (cause instanceof SandboxError) throw cause;
     throw new SandboxError(`Cannot use state directory '${path}': ${errorMessage(cause)}`, { cause });
-  }
-}
-
-/** Reads the sessions of a folder, and removes files of sessions that were not saved completely. */
-async function readSessions(
-  path: string,
-  { key, onWarning }: { key: CryptoKey; onWarning: (message: string) => void },
-): Promise<SavedSession[]> {
-  const names = new Set<string>();
-  for await (const { name, isFile } of Deno.readDir(path)) {
-    if (isFile && FILE_NAME.test(name)) names.add(name);
-  }
-  const sessions: SavedSession[] = [];
-  for (const name of names) {
-    const file = join(path, name);
-    if (name.endsWith(DRAFT)) await removeFile(file);
-    if (name.endsWith(STATE) && !names.has(`${name.slice(0, -STATE.length)}${RECORD}`)) {
-      await removeFile(file);
-    }
-    if (!name.endsWith(RECORD)) continue;
-    try {
-      const record = await readRecord(file, key);
-      if (`${record.id}${RECORD}` !== name) throw new SyntaxError("it is the record of another session");
-      const state = `${record.id}${STATE}`;
-      if (!names.has(state)) {
-        throw new SyntaxError(`its checkpoint '${state}' is missing, or no regular file`);
-      }
-      const { size: bytes } = await Deno.lstat(join(path, state));
-      sessions.push({ record, bytes });
-    } catch (error) {
-      onWarning(`'${file}' is not used: ${errorMessage(error)}`);
-    }
-  }
-  return sessions;
-}
-
-/** Reads a record. Throws if it was changed, or another version of Paddock wrote it. */
-async function readRecord(file: string, key: CryptoKey): Promise<SessionRecord> {
-  const { size } = await Deno.lstat(file);
-  if (size > MAX_RECORD_BYTES) {
-    throw new RangeError(`it must have at most ${MAX_RECORD_BYTES} bytes: it has ${size}`);
-  }
-  const [mac = "", json = ""] = (await Deno.readTextFile(file)).split("\n");
-  const isAuthentic = /^[0-9a-f]{64}$/.test(mac) &&
-    await crypto.subtle.verify("HMAC", key, Uint8Array.fromHex(mac), encoder.encode(json));
-  if (!isAuthentic) throw new SyntaxError("its contents were changed");
-  return parseRecord(parseUntrustedJson(json));
-}
-
-function damaged(reason: string): CheckpointError {
-  return new CheckpointError(`Cannot restore checkpoint as ${reason}`, { code: "checkpoint_damaged" });
-}
-
-async function removeFile(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }

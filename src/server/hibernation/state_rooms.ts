@@ -1,7 +1,7 @@
 import type { Budget, BudgetLease } from "../budget.ts";
 
-/** Memory of a session that hibernates, beside its state: the session and its timers. */
-const ENTRY_BYTES = 4096;
+/** Bytes of a session that hibernates, beside its state: the session and its timers, or its record. */
+export const ENTRY_BYTES = 4096;
 
 /** A state whose room is taken. */
 export interface RoomedState {
@@ -26,13 +26,29 @@ export interface StateRoom<Value> extends Room {
   readonly value: Value;
 }
 
+/** An amount of a budget. */
+export interface RoomPart {
+  readonly budget: Budget;
+  readonly amount: number;
+}
+
 /**
- * Takes room in two budgets.
+ * Takes room in several budgets.
  *
  * @throws {ServerError} `busy` or `too_large` if there is none in one of them.
  */
-export function takeRoom(owner: string, parts: readonly { budget: Budget; amount: number }[]): Room {
-  const leases = parts.map(({ budget, amount }) => ({ amount, lease: budget.take(owner, 0) }));
+export function takeRoom(owner: string, parts: readonly RoomPart[]): Room {
+  const room = roomOf(parts.map(({ budget, amount }) => ({ amount, lease: budget.take(owner, 0) })));
+  room.retake();
+  return room;
+}
+
+/** Takes room that an owner has already, also if there is none. */
+export function holdRoom(owner: string, parts: readonly RoomPart[]): Room {
+  return roomOf(parts.map(({ budget, amount }) => ({ amount, lease: budget.hold(owner, amount) })));
+}
+
+function roomOf(leases: readonly { lease: BudgetLease; amount: number }[]): Room {
   const free = () => leases.forEach(({ lease }) => lease.resize(0));
   const retake = () => {
     try {
@@ -42,14 +58,22 @@ export function takeRoom(owner: string, parts: readonly { budget: Budget; amount
       throw error;
     }
   };
-  retake();
   return { free, retake, [Symbol.dispose]: free };
 }
 
+/** Equal states of an owner. */
 interface Group<Value> {
   readonly value: Value;
+  /** Room of the bytes. */
   readonly lease: BudgetLease;
   sessions: number;
+}
+
+/** A session in a group. */
+interface Member<Value> {
+  readonly group: Group<Value>;
+  /** Room of the session. */
+  readonly lease: BudgetLease;
 }
 
 /** Room of the states of sessions. Sessions of one owner in equal states share the room of its bytes. */
@@ -66,7 +90,7 @@ export class StateRooms<Value> {
 
   /** Returns the bytes that so many more sessions in a state take. */
   needed(state: RoomedState, sessions = 1): number {
-    if (!this.#isShared) return sizeOf(1, state) * sessions;
+    if (!this.#isShared) return sessions * (ENTRY_BYTES + state.bytes);
     return sessions * ENTRY_BYTES + (this.#groups.has(keyOf(state)) ? 0 : state.bytes);
   }
 
@@ -76,35 +100,50 @@ export class StateRooms<Value> {
    * @throws {ServerError} `busy` or `too_large` if there is none.
    */
   take(state: RoomedState, value: Value): StateRoom<Value> {
-    let group: Group<Value> | undefined;
-    const free = () => {
-      if (group) this.#leave(group, state);
-      group = undefined;
-    };
-    const retake = () => group ??= this.#join(state, value);
-    return { value: retake().value, free, retake, [Symbol.dispose]: free };
+    return this.#roomOf(state, this.#join(state, value));
   }
 
-  #join(state: RoomedState, value: Value): Group<Value> {
+  /** Takes the room of one more session in a state, which its owner has already, also if there is none. */
+  hold(state: RoomedState, value: Value): StateRoom<Value> {
+    const lease = this.#budget.hold(state.owner, ENTRY_BYTES);
+    return this.#roomOf(state, { lease, group: this.#enter(state, value) });
+  }
+
+  #roomOf(state: RoomedState, joined: Member<Value>): StateRoom<Value> {
+    const { value } = joined.group;
+    let member: Member<Value> | undefined = joined;
+    const free = () => {
+      if (member) this.#leave(member, state);
+      member = undefined;
+    };
+    const retake = () => void (member ??= this.#join(state, value));
+    return { value, free, retake, [Symbol.dispose]: free };
+  }
+
+  #join(state: RoomedState, value: Value): Member<Value> {
+    const lease = this.#budget.take(state.owner, this.needed(state));
+    lease.resize(ENTRY_BYTES); // the rest is that of the group
+    return { lease, group: this.#enter(state, value) };
+  }
+
+  /** Adds a session to the group of its state. The caller has the room for a new one. */
+  #enter(state: RoomedState, value: Value): Group<Value> {
     const found = this.#isShared ? this.#groups.get(keyOf(state)) : undefined;
-    const group = found ?? { value, lease: this.#budget.take(state.owner, 0), sessions: 0 };
-    group.lease.resize(sizeOf(group.sessions + 1, state));
+    const group = found ?? { value, lease: this.#budget.hold(state.owner, state.bytes), sessions: 0 };
     group.sessions++;
     if (this.#isShared) this.#groups.set(keyOf(state), group);
     return group;
   }
 
-  #leave(group: Group<Value>, state: RoomedState): void {
-    group.sessions--;
-    group.lease.resize(sizeOf(group.sessions, state));
-    if (group.sessions === 0) this.#groups.delete(keyOf(state));
+  #leave({ group, lease }: Member<Value>, state: RoomedState): void {
+    lease[Symbol.dispose]();
+    if (--group.sessions > 0) return;
+    group.lease[Symbol.dispose]();
+    if (this.#isShared) this.#groups.delete(keyOf(state));
   }
 }
 
-function sizeOf(sessions: number, { bytes }: RoomedState): number {
-  return sessions === 0 ? 0 : sessions * ENTRY_BYTES + bytes;
-}
-
-function keyOf({ owner, id }: RoomedState): string {
-  return JSON.stringify([owner, id]);
+/** The size is a part of it, as the file of an equal state may be damaged. */
+function keyOf({ owner, id, bytes }: RoomedState): string {
+  return JSON.stringify([owner, id, bytes]);
 }

@@ -10,7 +10,7 @@ import {
   TOKEN_ERRORS,
   TOKEN_MEMORY_MS,
 } from "../limits.ts";
-import type { AppEnv } from "./context.ts";
+import type { AppContext, AppEnv, SandboxGrant } from "./context.ts";
 import { ServerError } from "./errors.ts";
 
 /** Options of {@linkcode access}. */
@@ -28,6 +28,13 @@ export interface AccessOptions {
   /** Accepted host names, without ports. Without this option, any name is accepted. */
   hosts?: readonly string[] | undefined;
 }
+
+/**
+ * Finds what a request without a token of the server may use. Only routes that keep to the grant may be reached with one.
+ *
+ * @throws {ServerError} `unauthorized` if the request has a signature that is not accepted.
+ */
+export type FindGrant = (c: AppContext, token: string) => Promise<SandboxGrant | undefined>;
 
 /** Health checks and the description of the API: they reveal nothing of an owner and need no token. */
 const OPEN_PATHS: ReadonlySet<string> = new Set([
@@ -50,7 +57,7 @@ const encoder = new TextEncoder();
  * Checks the token, the host name and the origin of each request. The origin check keeps pages of other sites from
  * reaching a server on the loopback interface through a browser.
  */
-export function access(options: AccessOptions): MiddlewareHandler<AppEnv> {
+export function access(options: AccessOptions, findGrant?: FindGrant): MiddlewareHandler<AppEnv> {
   const { tokens = [], metricsToken, corsOrigins = [], hosts } = options;
   const wrongTokens = new WrongTokens();
   let owners: Promise<string[]> | undefined;
@@ -70,6 +77,14 @@ export function access(options: AccessOptions): MiddlewareHandler<AppEnv> {
     const isPage = c.req.path === "/runs" || c.req.path.startsWith("/runs/");
     const sent = tokenOf(c.req.raw.headers) || (isPage ? passwordOf(c.req.raw.headers) : "");
     const token = isOpen && !isMetrics ? "" : sent;
+    const grant = isPublic ? undefined : await tryGrant(c, token);
+    if (grant) {
+      c.set("isOperator", false);
+      c.set("owner", grant.owner);
+      c.set("grant", grant);
+      c.set("isAuthenticated", grant.isLive || tokens.length === 0);
+      return await next();
+    }
     const hash = token && await sha256(token);
     const isOperator = isMetrics && isEqual(hash, await operator);
     const owner = isOpen || isOperator
@@ -92,6 +107,18 @@ export function access(options: AccessOptions): MiddlewareHandler<AppEnv> {
     c.set("isAuthenticated", !isPublic || tokens.length === 0);
     await next();
   };
+
+  /** Returns the grant of a request. A wrong signature is delayed as a wrong token is. */
+  async function tryGrant(c: AppContext, token: string): Promise<SandboxGrant | undefined> {
+    try {
+      return await findGrant?.(c, token);
+    } catch (error) {
+      if (error instanceof ServerError && error.code === "unauthorized") {
+        await wrongTokens.delay(c.env?.address ?? "", c.get("signal"));
+      }
+      throw error;
+    }
+  }
 }
 
 /** True if a request names a sandbox of E2B, by its header or in its host name. */
@@ -101,9 +128,11 @@ function hasSandbox(headers: Headers, host: string): boolean {
 
 /** Host name of a port of a sandbox of E2B: the port, and the id of the sandbox. */
 export const SANDBOX_HOST: RegExp = /^\d{1,5}-([0-9a-f]{48})(?=[.:]|$)/i;
+/** The part of such a name before that of the server. */
+const SANDBOX_LABEL = /^\d{1,5}-[0-9a-f]{48}\./i;
 
 function checkHost(host: string, hosts: readonly string[] | undefined): void {
-  const name = host.replace(/:\d*$/, "").toLowerCase();
+  const name = host.replace(SANDBOX_LABEL, "").replace(/:\d*$/, "").toLowerCase();
   if (hosts === undefined || hosts.includes(name)) return;
   throw new ServerError("forbidden", "The server does not accept this host name");
 }
@@ -126,10 +155,16 @@ const ASK_IN_BROWSER = 'Basic realm="Paddock runs", charset="UTF-8"';
 
 /** Returns the password of a browser. Only pages that are read accept it, as browsers send it by themselves. */
 function passwordOf(headers: Headers): string {
+  return basicCredentials(headers)?.password ?? "";
+}
+
+/** Returns the name and the password of a request, if it has them. */
+export function basicCredentials(headers: Headers): { name: string; password: string } | undefined {
   const encoded = headers.get("authorization")?.match(/^Basic ([A-Za-z0-9+/]+={0,2})$/i)?.[1];
-  if (encoded === undefined || encoded.length % 4 !== 0) return "";
+  if (encoded === undefined || encoded.length % 4 !== 0) return undefined;
   const text = new TextDecoder().decode(fromBase64(encoded));
-  return text.slice(text.indexOf(":") + 1);
+  const end = text.indexOf(":");
+  return { name: text.slice(0, Math.max(0, end)), password: text.slice(end + 1) };
 }
 
 /** Returns the owner whose hash equals the given one, in constant time. */

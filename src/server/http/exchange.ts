@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { DISCARD_MS, MAX_DISCARDED_BYTES } from "../limits.ts";
 import type { BodyReader } from "./context.ts";
-import { AT_ONCE_BYTES, CHUNK_BYTES, isStream } from "./response_stream.ts";
+import { AT_ONCE_BYTES, isStream, RESPONSE_CHUNK_BYTES } from "./response_stream.ts";
 
 /** Base of URLs. The header `Host` is not part of it, since a client can write any text there. */
 const ORIGIN = "http://localhost";
@@ -162,8 +162,8 @@ async function writeStream(
   if (outgoing.destroyed) onClose();
   outgoing.flushHeaders();
   for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-    for (let start = 0; start < piece.value.length && !outgoing.destroyed; start += CHUNK_BYTES) {
-      const drained = outgoing.write(piece.value.subarray(start, start + CHUNK_BYTES));
+    for (let start = 0; start < piece.value.length && !outgoing.destroyed; start += RESPONSE_CHUNK_BYTES) {
+      const drained = outgoing.write(piece.value.subarray(start, start + RESPONSE_CHUNK_BYTES));
       if (!drained) await untilEvent(outgoing, "drain", readMs);
     }
   }

@@ -15,10 +15,15 @@ export type RequestHandler = (
 
 /** Options of {@linkcode HttpServer}. Above a limit, the connection that has been quiet for longest is closed. */
 export interface HttpServerOptions extends ConnectionLimits {
+  /** Name or address of the interface to listen on, such as `127.0.0.1`. */
   hostname: string;
   /** Port; 0 selects a free one. */
   port: number;
-  /** Called when a connection is closed because there are too many, or a request handler threw. */
+  /**
+   * Called when a connection is closed because there are too many, or a request handler threw.
+   *
+   * @default such errors are dropped
+   */
   onError?: ((error: unknown) => void) | undefined;
   /**
    * Milliseconds until the head of a request must have arrived; then its connection is closed.

@@ -2,7 +2,7 @@ import type { Account, BudgetLease } from "../budget.ts";
 import { STREAM_QUEUE_BYTES } from "../limits.ts";
 
 /** Bytes that a client must read within the read timeout. */
-export const CHUNK_BYTES: number = 256 * 1024;
+export const RESPONSE_CHUNK_BYTES: number = 256 * 1024;
 /** Bytes of a response above which it is sent as the client reads it, and counted until then. */
 export const AT_ONCE_BYTES: number = 64 * 1024;
 /** Content types of streamed responses; all others are sent as a whole. */
@@ -50,7 +50,9 @@ export async function toHeldResponse(
 }
 
 function* chunksOf(bytes: Uint8Array<ArrayBuffer>): Generator<Uint8Array<ArrayBuffer>> {
-  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.slice(at, at + CHUNK_BYTES);
+  for (let at = 0; at < bytes.length; at += RESPONSE_CHUNK_BYTES) {
+    yield bytes.slice(at, at + RESPONSE_CHUNK_BYTES);
+  }
 }
 
 /** True if a response is sent as it is written, not as a whole. */
@@ -174,7 +176,7 @@ class TextQueue implements BodyWriter, Disposable {
       this.#changed = Promise.withResolvers();
     }
     const text = this.#pieces.join("");
-    const end = cutAt(text, CHUNK_BYTES);
+    const end = cutAt(text, RESPONSE_CHUNK_BYTES);
     const rest = text.slice(end);
     this.#pieces = rest === "" ? [] : [rest];
     this.#shrink(rest === "" ? 0 : CHARACTER_BYTES * rest.length + PIECE_BYTES);

@@ -2,6 +2,7 @@ import { abortable } from "../../async/abort.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Env } from "../../envs/env.ts";
 import type { Policy } from "../../policy/policy.ts";
+import { randomId } from "../../random_id.ts";
 import type { AdvantagesOptions } from "../../rollout/advantages.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { Episode } from "../../rollout/rollout_all.ts";
@@ -54,7 +55,7 @@ export interface LiveRolloutOptions {
 /** A rollout that a client reads. It ends after its last item, when it is stopped, or with the server. */
 export class LiveRollout implements AsyncDisposable {
   /** Unguessable id. */
-  readonly id: string = crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
+  readonly id: string = randomId();
   readonly owner: string;
   readonly config: RolloutConfig;
   readonly createdAt: Date = new Date();

@@ -11,7 +11,9 @@ import { SavedRollout } from "./saved_rollout.ts";
 
 /** Options of a policy that a client may set. */
 export interface RolloutPolicyOptions {
+  /** Name of the model, if the client gave one. */
   readonly model?: string | undefined;
+  /** Sampling temperature, if the client gave one. */
   readonly temperature?: number | undefined;
   /** Maximum number of tokens of a reply. */
   readonly maxTokens?: number | undefined;

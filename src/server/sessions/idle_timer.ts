@@ -7,6 +7,7 @@ export class IdleTimer implements Disposable {
   #usedAt: Date;
   #idleSince: number;
   #users = 0;
+  #uses = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
@@ -38,10 +39,16 @@ export class IdleTimer implements Disposable {
     return this.#users;
   }
 
+  /** Number of all uses, which tells whether there was one meanwhile. */
+  get uses(): number {
+    return this.#uses;
+  }
+
   /** Begins a use, which ends when the returned object is disposed. */
   use(): Disposable {
     clearTimeout(this.#timer);
     this.#users++;
+    this.#uses++;
     return {
       [Symbol.dispose]: () => {
         this.#users--;

@@ -1,3 +1,4 @@
+import { randomId } from "../../random_id.ts";
 import type {
   CheckpointEvery,
   ExecOptions,
@@ -25,7 +26,7 @@ export interface Attachment {
 }
 
 /** Options of {@linkcode LiveSession}. */
-export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" | "usedAt"> {
+export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" | "hasMemory" | "usedAt"> {
   /**
    * Unguessable id.
    *
@@ -106,7 +107,7 @@ export class LiveSession implements AsyncDisposable {
 
   constructor(options: LiveSessionOptions) {
     const { owner, record, ttlMs, expiresAt } = options;
-    this.id = options.id ?? record?.id ?? createSessionId();
+    this.id = options.id ?? record?.id ?? randomId();
     this.owner = owner;
     this.name = options.name;
     this.createdAt = options.createdAt ?? new Date(record?.createdAt ?? Date.now());
@@ -122,7 +123,8 @@ export class LiveSession implements AsyncDisposable {
       use: (work) => this.#useFiles(work),
     });
     const usedAt = record && new Date(record.usedAt);
-    this.life = new SessionLife({ ...options, isPaused: record?.isPaused, usedAt }, () => this.describe());
+    const { isPaused, hasMemory } = record ?? {};
+    this.life = new SessionLife({ ...options, isPaused, hasMemory, usedAt }, () => this.describe());
     if (expiresAt) this.life.endAt(expiresAt);
     else if (ttlMs !== undefined) this.life.endAt(new Date(this.createdAt.getTime() + ttlMs));
   }
@@ -209,7 +211,7 @@ export class LiveSession implements AsyncDisposable {
   /** Returns its record for a state directory. */
   describe(): SessionRecordParts {
     const { id, owner, name, createdAt, execs, limits, metadata } = this;
-    const { usedAt, expiresAt, isPaused } = this.life;
+    const { usedAt, expiresAt, isPaused, hasMemory } = this.life;
     const { idleMs, spareMs, pausesAtEnd = false } = this.#options;
     return {
       format: 1,
@@ -223,6 +225,7 @@ export class LiveSession implements AsyncDisposable {
       idleMs: idleMs === Infinity ? undefined : idleMs,
       spareMs: spareMs === Infinity ? undefined : spareMs,
       isPaused,
+      hasMemory: hasMemory ? undefined : false,
       pausesAtEnd,
       reseeding: this.life.reseeding,
       limits,
@@ -279,10 +282,6 @@ export class LiveSession implements AsyncDisposable {
       })
     );
   }
-}
-
-function createSessionId(): string {
-  return crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
 }
 
 function toAttachment(text: string | undefined): Attachment | undefined {

@@ -75,7 +75,7 @@ export class SessionForks {
     const { parent, seed, settings } = fork;
     const { transfers, store, add } = this.#parts;
     if (!store) return undefined;
-    const checkpoint = await transfers.checkpoint(parent, settings.signal);
+    const checkpoint = await transfers.checkpoint(parent, { signal: settings.signal });
     const places = await ignoreFull(store.putCopies(checkpoint, fork.count, parent.describe()));
     return places?.map((place: PlaceCopy, index) => {
       const start = place(() => copy.describe());

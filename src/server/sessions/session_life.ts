@@ -1,17 +1,20 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
-import type { PythonSession } from "../../sandbox/exec.ts";
-import type { HibernatedState } from "../hibernation/hibernated_state.ts";
+import type { CheckpointError } from "../../errors.ts";
+import type { CaptureOptions, PythonSession } from "../../sandbox/exec.ts";
+import { type HibernatedState, toUnusableError } from "../hibernation/hibernated_state.ts";
 import {
   type HibernationParts,
   type LeasedInterpreter,
   SessionInterpreter,
 } from "../hibernation/session_interpreter.ts";
+import type { PausesAtEnd } from "../hibernation/session_record.ts";
 import { ServerError } from "../http/errors.ts";
 import { HIBERNATION_LIFE_MS, MAX_SESSION_WAITING } from "../limits.ts";
 import { IdleTimer } from "./idle_timer.ts";
 
 /** Hibernation of a session. */
-export interface HibernationOptions extends Pick<HibernationParts, "store" | "transfers" | "acquire"> {
+export interface HibernationOptions
+  extends Pick<HibernationParts, "store" | "transfers" | "acquire" | "outlivesServer"> {
   /** Milliseconds without use after which it hibernates. */
   readonly afterMs: number;
 }
@@ -32,17 +35,24 @@ export interface SessionLifeOptions {
    */
   readonly isPaused?: boolean | undefined;
   /**
+   * False if it will have a fresh interpreter with its files when it wakes.
+   *
+   * @default true
+   */
+  readonly hasMemory?: boolean | undefined;
+  /**
    * End of its last use.
    *
    * @default now
    */
   readonly usedAt?: Date | undefined;
   /**
-   * True if it pauses at the end of {@linkcode SessionLife.endAfter}, instead of ending.
+   * True if it pauses at the end of {@linkcode SessionLife.endAfter}, instead of ending; `files` if it then keeps its
+   * files alone.
    *
    * @default false
    */
-  readonly pausesAtEnd?: boolean | undefined;
+  readonly pausesAtEnd?: PausesAtEnd | undefined;
   /** Milliseconds without use after which it ends; `Infinity` disables it. */
   readonly idleMs: number;
   /**
@@ -71,6 +81,9 @@ export class SessionLife implements AsyncDisposable {
   #expiresAt: Date | undefined;
   #wasUsed = false;
   #isPaused: boolean;
+  #hasMemory: boolean;
+  /** Resolves when it has paused. */
+  #pausing: Promise<void> | undefined;
   /** True if its time was over while it was used, and it pauses when it is unused. */
   #pauseIsDue = false;
   #whenUnused: PromiseWithResolvers<void> | undefined;
@@ -78,10 +91,10 @@ export class SessionLife implements AsyncDisposable {
 
   /** @param describe returns the record of the session, with which it is saved */
   constructor(options: SessionLifeOptions, describe: HibernationParts["describe"]) {
-    const { owner, start, hibernation, reseeding, isPaused = false, idleMs, usedAt, onError, onChange } =
-      options;
+    const { owner, start, hibernation, reseeding, idleMs, usedAt, onError, onChange } = options;
     this.#options = options;
-    this.#isPaused = isPaused;
+    this.#isPaused = options.isPaused ?? false;
+    this.#hasMemory = options.hasMemory ?? true;
     this.#interpreter = new SessionInterpreter(
       start,
       hibernation && {
@@ -97,7 +110,9 @@ export class SessionLife implements AsyncDisposable {
       },
     );
     const firstMs = Math.min(hibernation?.afterMs ?? Infinity, idleMs);
-    this.#idle = new IdleTimer(firstMs, () => void this.#whenIdle().catch(onError), usedAt);
+    const whenIdle = () => void this.#whenIdle().catch(onError);
+    this.#idle = new IdleTimer(firstMs, whenIdle, usedAt);
+    if (!("lease" in start)) whenIdle(); // its time may be over
   }
 
   /** End of its last use, by the clock of the host. */
@@ -130,13 +145,28 @@ export class SessionLife implements AsyncDisposable {
     return this.#interpreter.reseeding;
   }
 
+  /** False while it hibernates and will have a fresh interpreter with its files when it wakes. */
+  get hasMemory(): boolean {
+    return this.#hasMemory;
+  }
+
+  /** Why this server cannot continue it, if that is so. Its state stays for a later server, until it ends. */
+  get unusable(): CheckpointError | undefined {
+    return this.#interpreter.unusable;
+  }
+
   /** True while it leaves its interpreter. */
   get isLeaving(): boolean {
     return this.#interpreter.isLeaving;
   }
 
-  /** Lets it end after so many milliseconds, used or not, instead of at its earlier time. */
+  /**
+   * Lets it end after so many milliseconds, used or not, instead of at its earlier time.
+   *
+   * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it.
+   */
   endAfter(ttlMs: number): void {
+    this.requireUsable();
     this.endAt(new Date(Date.now() + ttlMs));
     this.#saveRecord();
   }
@@ -169,54 +199,88 @@ export class SessionLife implements AsyncDisposable {
   }
 
   /**
-   * Hibernates until it is resumed, and no longer ends at its time.
+   * Hibernates until it is resumed, or for a day, and no longer ends at its time. Without `memory`, it keeps its files
+   * alone.
    *
-   * @throws {ServerError} `conflict` if it is used or paused, or has what no checkpoint has; `busy` without room.
+   * @throws {ServerError} `conflict` if it is used or paused, or has what no checkpoint has; `busy` without room; with
+   * the reason of a checkpoint, if this server cannot continue it.
    */
-  async pause(): Promise<void> {
+  async pause({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<void> {
+    this.requireUsable();
+    await this.#pause({ memory });
+  }
+
+  async #pause(options: { memory: boolean }): Promise<void> {
+    await (this.#pausing = this.#tryPause(options).finally(() => this.#pausing = undefined));
+  }
+
+  async #tryPause({ memory }: { memory: boolean }): Promise<void> {
     if (this.#isPaused) throw new ServerError("conflict", "The session is paused already");
-    const isHibernating = await this.#interpreter.hibernate();
+    if (!memory) {
+      this.#isPaused = true; // a request that came now would find a fresh interpreter
+      this.#hasMemory = false; // its record is saved with its state
+    }
+    const isHibernating = await this.#interpreter.hibernate({ memory });
     if (!isHibernating || this.#idle.users > 0) { // a request may have woken it
+      this.#isPaused = false;
+      this.#hasMemory = true;
       throw this.#interpreter.refusal ?? new ServerError("conflict", "The session is in use");
     }
     this.#isPaused = true;
     this.#pauseIsDue = false;
     clearTimeout(this.#ttlTimer);
     this.#expiresAt = undefined;
+    this.#idle.use()[Symbol.dispose](); // the day begins now
     this.#saveRecord();
   }
 
-  /** Lets requests use it after a pause. The first one wakes it. */
+  /**
+   * Lets requests use it after a pause. The first one wakes it.
+   *
+   * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it.
+   */
   endPause(): void {
+    this.requireUsable();
     this.#isPaused = false;
   }
 
+  /** @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it. */
+  requireUsable(): void {
+    if (this.unusable) throw toUnusableError(this.unusable);
+  }
+
   /**
-   * Wakes after a pause.
+   * Wakes after a pause. Without `memory`, it has a fresh interpreter with its files.
    *
    * @throws {ServerError} `busy` or `timeout` if no slot becomes free, after which it is still paused.
    */
-  async resume(): Promise<void> {
+  async resume({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<void> {
+    await this.#pausing?.catch(() => {}); // who pauses it gets the error
     if (!this.#isPaused) return;
     this.endPause();
+    const hadMemory = this.#hasMemory;
+    this.#hasMemory &&= memory;
     try {
       await this.use(() => Promise.resolve());
     } catch (error) {
       this.#isPaused = true;
+      this.#hasMemory = hadMemory;
       throw error;
     }
   }
 
   /**
-   * Saves it when it is unused, so that a later server continues it, and ends it. Returns false if it cannot be
-   * saved.
+   * Saves it when it is unused, so that a later server continues it, and ends it.
+   *
+   * @throws {ServerError} if it has what no checkpoint has, or finds no room.
    */
-  async suspend(): Promise<boolean> {
-    if (this.#ended) return false;
+  async suspend(): Promise<void> {
     if (this.#idle.users > 0) await (this.#whenUnused ??= Promise.withResolvers()).promise;
-    const isSaved = await this.#interpreter.suspend();
-    await this[Symbol.asyncDispose]();
-    return isSaved;
+    try {
+      await this.#interpreter.suspend();
+    } finally {
+      await this[Symbol.asyncDispose]();
+    }
   }
 
   /** True after it has ended. */
@@ -227,11 +291,13 @@ export class SessionLife implements AsyncDisposable {
   /**
    * Uses the session, which wakes if it hibernates.
    *
-   * @throws {ServerError} `conflict` if it has ended or is paused; `busy` if too many requests wait for it.
+   * @throws {ServerError} `conflict` if it has ended or is paused; `busy` if too many requests wait for it; with the
+   * reason of a checkpoint, if this server cannot continue it.
    */
   async use<T>(work: (session: PythonSession) => Promise<T>): Promise<T> {
     if (this.#ended) throw new ServerError("conflict", "The session has ended");
     if (this.#isPaused) throw new ServerError("conflict", "The session is paused: resume it first");
+    this.requireUsable(); // such a request is no use, which would let it live longer
     if (this.#idle.users >= MAX_SESSION_WAITING) {
       throw new ServerError("busy", `${MAX_SESSION_WAITING} requests are waiting for the session`, {
         retryAfter: 1,
@@ -239,7 +305,9 @@ export class SessionLife implements AsyncDisposable {
     }
     const use = this.#idle.use();
     try {
-      return await work(await this.#interpreter.session());
+      const session = await this.#interpreter.session({ memory: this.#hasMemory });
+      this.#hasMemory = true;
+      return await work(session);
     } finally {
       use[Symbol.dispose]();
       this.#wasUsed = true;
@@ -270,10 +338,11 @@ export class SessionLife implements AsyncDisposable {
   /** Hibernates after the first part of its idle time, and ends after all of it. */
   async #whenIdle(): Promise<void> {
     const { idleMs } = this.#options;
-    const { unusedMs } = this;
+    const { uses } = this.#idle;
     const isHibernating = await this.#interpreter.hibernate();
-    if (this.#ended || this.#idle.users > 0 || this.unusedMs < unusedMs) return; // a use has started the timer
-    const lifeMs = isHibernating && idleMs < Infinity ? HIBERNATION_LIFE_MS : idleMs;
+    if (this.#ended || this.#idle.uses !== uses) return; // a use starts the timer when it ends
+    const livesOn = isHibernating && (idleMs < Infinity || this.#isPaused);
+    const lifeMs = livesOn ? HIBERNATION_LIFE_MS : idleMs;
     const leftMs = lifeMs - this.unusedMs;
     if (leftMs > 0) this.#idle.callAgain(leftMs);
     else await this[Symbol.asyncDispose]();
@@ -282,19 +351,19 @@ export class SessionLife implements AsyncDisposable {
   /** Ends it, or pauses it when it is unused. */
   #whenExpired(): void {
     const { pausesAtEnd, onError } = this.#options;
-    this.#pauseIsDue = pausesAtEnd === true && this.#idle.users > 0;
+    this.#pauseIsDue = Boolean(pausesAtEnd) && this.#idle.users > 0;
     if (this.#pauseIsDue) return;
     void (pausesAtEnd ? this.#pauseAtEnd() : this[Symbol.asyncDispose]()).catch(onError);
   }
 
   async #pauseAtEnd(): Promise<void> {
-    const { unusedMs, expiresAt } = this;
+    const { expiresAt } = this;
+    const { uses } = this.#idle;
     try {
-      await this.pause();
+      await this.#pause({ memory: this.#options.pausesAtEnd !== "files" });
     } catch {
       if (this.#expiresAt !== expiresAt) return; // it has more time, or is paused
-      const wasUsed = this.#idle.users > 0 || this.unusedMs < unusedMs;
-      if (wasUsed) this.#whenExpired();
+      if (this.#idle.uses !== uses) this.#whenExpired();
       else await this[Symbol.asyncDispose]();
     }
   }

@@ -1,4 +1,5 @@
 import { abortable, Deadline } from "../../async/abort.ts";
+import type { CheckpointError } from "../../errors.ts";
 import {
   type Checkpoint,
   isBranchingPool,
@@ -11,9 +12,11 @@ import type { RecoveryMemory } from "../checkpoints/recovery_memory.ts";
 import { TransferMemory } from "../checkpoints/transfer_memory.ts";
 import { CheckpointTransfers, type ForkCopyOptions } from "../checkpoints/transfers.ts";
 import type { HibernationStore } from "../hibernation/hibernation_store.ts";
-import type { HibernatedState } from "../hibernation/hibernated_state.ts";
+import { type HibernatedState, toUnusableError } from "../hibernation/hibernated_state.ts";
 import type { LeasedInterpreter } from "../hibernation/session_interpreter.ts";
-import type { SavedSession } from "../hibernation/state_directory.ts";
+import type { SavedSession } from "../hibernation/saved_sessions.ts";
+import { asOf, type PausesAtEnd } from "../hibernation/session_record.ts";
+import { type SuspendReport, toSuspendReport } from "../hibernation/suspend_report.ts";
 import { HIBERNATE_AFTER_MS, IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS, SUSPEND_MS } from "../limits.ts";
 import { type Attachment, LiveSession, type LiveSessionOptions } from "./live_session.ts";
 import { checkSessionLimits } from "./session_limits.ts";
@@ -38,6 +41,8 @@ export interface HibernationSettings {
   readonly store: HibernationStore;
   /** Sessions of an earlier server, which continue. */
   readonly saved?: readonly SavedSession[] | undefined;
+  /** Why sessions of an earlier server cannot be read, by their id. */
+  readonly unreadable?: ReadonlyMap<string, CheckpointError> | undefined;
 }
 
 /** Options of {@linkcode SessionService}. */
@@ -113,11 +118,11 @@ export interface OpenOptions
    */
   endsWithServer?: boolean | undefined;
   /**
-   * True if it pauses when its `ttlMs` are over, instead of ending.
+   * True if it pauses when its `ttlMs` are over, instead of ending; `files` if it then keeps its files alone.
    *
    * @default false
    */
-  pausesAtEnd?: boolean | undefined;
+  pausesAtEnd?: PausesAtEnd | undefined;
   /**
    * True if other servers over the same pool find the session by its id, where the pool can do that.
    *
@@ -179,7 +184,7 @@ export class SessionService implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #shared: SharedSessions;
   readonly #forks: SessionForks;
-  #suspended: Promise<{ saved: number; lost: number }> | undefined;
+  #suspended: Promise<SuspendReport> | undefined;
 
   /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: SessionServiceOptions) {
@@ -243,7 +248,8 @@ export class SessionService implements AsyncDisposable {
    * {@linkcode SessionForks.fork}.
    */
   async fork(parent: LiveSession, count: number, options: ForkCopyOptions): Promise<LiveSession[]> {
-    const copies = await this.#forks.fork(parent, count, options);
+    const signal = AbortSignal.any([options.signal, this.#stop.signal]);
+    const copies = await this.#forks.fork(parent, count, { ...options, signal });
     for (const copy of copies) this.#byId.set(copy.id, copy);
     return copies;
   }
@@ -300,7 +306,7 @@ export class SessionService implements AsyncDisposable {
     return session;
   }
 
-  /** Continues a session of an earlier server. If there is no room for it, its files remain. */
+  /** Continues a session of an earlier server. If that fails, its files remain. */
   #tryContinue(saved: SavedSession, settings: HibernationSettings): void {
     try {
       this.#continue(saved, settings);
@@ -310,7 +316,7 @@ export class SessionService implements AsyncDisposable {
   }
 
   #continue(saved: SavedSession, { store }: HibernationSettings): void {
-    const { record } = saved;
+    const record = asOf(saved.record, Date.now());
     const { idleMs = Infinity } = record;
     const expiresAt = record.expiresAt === undefined ? undefined : new Date(record.expiresAt);
     const tools = record.tools && new SessionTools(sessionToolsSchema.parse(record.tools));
@@ -324,7 +330,7 @@ export class SessionService implements AsyncDisposable {
   #make(
     options: Omit<LiveSessionOptions, (typeof OWN_PARTS)[number]> & Pick<OpenOptions, "once">,
   ): LiveSession {
-    const { owner, once = false, checkpointEvery } = options;
+    const { owner, once = false, checkpointEvery, endsWithServer = false } = options;
     const { pool, metrics, hibernation, onError } = this.#options;
     const session: LiveSession = new LiveSession({
       ...options,
@@ -332,6 +338,7 @@ export class SessionService implements AsyncDisposable {
         ? {
           store: hibernation.store,
           transfers: this.transfers,
+          outlivesServer: hibernation.store.isDurable && !endsWithServer,
           afterMs: hibernation.afterMs ?? HIBERNATE_AFTER_MS,
           acquire: (near) =>
             this.#lease({ owner, checkpointEvery, signal: session.life.endSignal }, {
@@ -370,7 +377,7 @@ export class SessionService implements AsyncDisposable {
   /**
    * Returns the session of an id. Other owners' sessions are reported as not found.
    *
-   * @throws {ServerError} `not_found`.
+   * @throws {ServerError} `not_found`, or as {@linkcode SessionService.get} does.
    */
   find(id: string, owner: string): LiveSession {
     const session = this.get(id, owner);
@@ -400,10 +407,26 @@ export class SessionService implements AsyncDisposable {
     await session[Symbol.asyncDispose]();
   }
 
-  /** Returns the session of an id, if it is one of the owner's. */
+  /**
+   * Returns the session of an id, if it is one of the owner's.
+   *
+   * @throws {ServerError} with the reason of a checkpoint, if an earlier server had it and its record cannot be read.
+   */
   get(id: string, owner: string): LiveSession | undefined {
+    const unreadable = this.#options.hibernation?.unreadable?.get(id);
+    if (unreadable) throw toUnusableError(unreadable);
     const session = this.#byId.get(id);
     return session?.owner === owner ? session : undefined;
+  }
+
+  /** Returns the session of an id, of any owner: for a request that has proved its access to it in another way. */
+  peek(id: string): LiveSession | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** The sessions of all owners that are found by their ids. */
+  all(): Iterable<LiveSession> {
+    return this.#byId.values();
   }
 
   /** Returns the owner's sessions with this metadata, oldest first. */
@@ -416,9 +439,9 @@ export class SessionService implements AsyncDisposable {
 
   /**
    * Saves the sessions that clients find by id, and ends them, so that a later server continues them. Programs are
-   * interrupted. Returns how many were saved and how many could not be.
+   * interrupted. Returns how many were saved, and why others could not be.
    */
-  suspend(): Promise<{ saved: number; lost: number }> {
+  suspend(): Promise<SuspendReport> {
     return this.#suspended ??= this.#suspend();
   }
 
@@ -428,19 +451,19 @@ export class SessionService implements AsyncDisposable {
     await Promise.all([...this.#open].map((session) => session[Symbol.asyncDispose]()));
   }
 
-  async #suspend(): Promise<{ saved: number; lost: number }> {
+  async #suspend(): Promise<SuspendReport> {
     this.#stop.abort(new ServerError("unavailable", "The server is stopping"));
-    if (!this.#options.hibernation?.store.isDurable) return { saved: 0, lost: 0 };
+    if (!this.#options.hibernation?.store.isDurable) {
+      return toSuspendReport({ saved: 0, kept: 0, errors: [] });
+    }
     using deadline = new Deadline(SUSPEND_MS);
     const sessions = [...this.#byId.values()].filter(({ endsWithServer }) => !endsWithServer);
+    const kept = sessions.filter(({ life }) => life.unusable !== undefined).length;
     const results = await Promise.allSettled(
       sessions.map((session) => abortable(session.life.suspend(), deadline.signal)),
     );
-    for (const result of results) {
-      if (result.status === "rejected" && !deadline.isExpired) this.#options.onError(result.reason);
-    }
-    const saved = results.filter((result) => result.status === "fulfilled" && result.value).length;
-    return { saved, lost: sessions.length - saved };
+    const errors = results.flatMap((result) => result.status === "rejected" ? [result.reason] : []);
+    return toSuspendReport({ saved: sessions.length - kept - errors.length, kept, errors });
   }
 
   #forget(session: LiveSession): void {

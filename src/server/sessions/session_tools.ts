@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { CallTimeoutError, runWithTimeout } from "../../async/abort.ts";
 import { checkJsonLimits, JSON_LIMITS, JsonLimitError } from "../../json.ts";
-import type { HostTool, HostToolContext } from "../../sandbox/exec.ts";
+import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
 import { checkArguments } from "../../tools/tool_arguments.ts";
 import { MAX_SESSION_TOOLS_CHARACTERS } from "../../wire/limits.ts";
 import {

@@ -3,6 +3,7 @@ import * as z from "zod";
 import {
   checkpointInfoSchema,
   checkpointListSchema,
+  checkpointRequestSchema,
   forkRequestSchema,
   forkResponseSchema,
   restoreRequestSchema,
@@ -29,7 +30,7 @@ const create = createRoute({
   path: "/v1/sessions/{id}/checkpoint",
   tags,
   summary: "Keep the state of a session; after the running program, if there is one",
-  request: { params: idParams },
+  request: { params: idParams, body: optionalJsonBody(checkpointRequestSchema, { memory: true }) },
   responses: {
     201: jsonResponse(checkpointInfoSchema, "The checkpoint", { example: CHECKPOINT }),
     ...running,
@@ -114,7 +115,9 @@ export interface CheckpointRouteOptions {
 /** Adds the routes of checkpoints: create, restore, fork, list, import, export, delete. */
 export function addCheckpointRoutes(app: Api, { sessions, checkpoints }: CheckpointRouteOptions): void {
   app.openapi(create, async (c) => {
-    const checkpoint = await checkpoints.create(await findSession(sessions, c), c.get("signal"));
+    const { memory } = c.req.valid("json");
+    const session = await findSession(sessions, c);
+    const checkpoint = await checkpoints.create(session, { memory, signal: c.get("signal") });
     return c.json(toCheckpointBody(checkpoint), 201);
   });
   app.openapi(restore, async (c) => {

@@ -200,13 +200,13 @@ export function toEpisodeTask(body: z.output<typeof taskBodySchema>, id = "task"
 }
 
 /** Returns the reply of a policy as a message. */
-export function toReplyMessage(body: z.output<typeof replySchema>): Omit<Message, "role"> {
+function toReplyMessage(body: z.output<typeof replySchema>): Omit<Message, "role"> {
   // The env validates messages.
   return (typeof body === "string" ? { content: body } : body) as Omit<Message, "role">;
 }
 
 /** Returns an env as JSON. */
-export function toEnvBody(
+function toEnvBody(
   { id, config, createdAt, usedAt, episode }: LiveEnv,
 ): z.output<typeof envInfoSchema> {
   return {
@@ -220,7 +220,7 @@ export function toEnvBody(
 }
 
 /** Returns an observation as JSON. */
-export function toObservationBody(
+function toObservationBody(
   { task, history, tools, stepCount = 0 }: Observation,
 ): z.output<typeof observationSchema> {
   return {
@@ -232,7 +232,7 @@ export function toObservationBody(
 }
 
 /** Returns a step as JSON. */
-export function toStepBody(step: Step): z.output<typeof stepResultSchema> {
+function toStepBody(step: Step): z.output<typeof stepResultSchema> {
   const { reward, rewardParts, unscored, terminated, truncated, toolResults, stepCount = 0 } = step;
   return {
     observation: toObservationBody(step),

@@ -206,7 +206,7 @@ export function toExecBody({ files, ...result }: ExecResult): z.output<typeof ex
 export function toSessionBody(
   { id, createdAt, life, execs, limits, metadata, checkpointEvery, tools }: LiveSession,
 ): z.output<typeof sessionInfoSchema> {
-  const { usedAt, expiresAt } = life;
+  const { usedAt, expiresAt, unusable } = life;
   return {
     id,
     execs,
@@ -217,5 +217,6 @@ export function toSessionBody(
     ...(metadata && { metadata }),
     ...(checkpointEvery !== undefined && { checkpointEvery }),
     ...(tools && { tools: tools.names }),
+    ...(unusable && { unusable: unusable.code }),
   };
 }

@@ -61,9 +61,13 @@ const ANYTHING = { type: "object" };
  * }
  * ```
  *
- * ```ts ignore
- * await using search = await toolFile("./search.ts", { permissions: { read: ["/srv/notes.txt"] } });
- * const tools = new ToolTransform({ tools: [search] });
+ * ```ts
+ * import { toolFile, ToolTransform } from "@paddock/paddock";
+ *
+ * async function searchTools() {
+ *   const search = await toolFile("./search.ts", { permissions: { read: ["/srv/notes.txt"] } });
+ *   return new ToolTransform({ tools: [search] });
+ * }
  * ```
  *
  * @throws {TypeError} when a permission cannot be granted or the name is not a valid tool name.

@@ -147,7 +147,7 @@ function isRepeatable(tool: McpTool | undefined): boolean {
 }
 
 /** Makes the transport to a server. Fetches the imports of a module first. */
-export async function createMcpTransport(
+async function createMcpTransport(
   server: McpServer,
   options: { layers: ReadonlySet<Layer>; signal?: AbortSignal | undefined },
 ): Promise<Transport> {
@@ -183,7 +183,7 @@ function moduleProgram({ module, ...rest }: McpModule, layers: ReadonlySet<Layer
  * Returns the text that a model reads for a tool result: text as it is, and a description of all other
  * content.
  */
-export function mcpResultText({ content = [], structuredContent }: Partial<CallToolResult>): string {
+function mcpResultText({ content = [], structuredContent }: Partial<CallToolResult>): string {
   if (content.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
   return content.map(blockText).join("\n");
 }

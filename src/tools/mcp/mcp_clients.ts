@@ -15,7 +15,10 @@ export interface McpClientsOptions {
    * @default 30_000
    */
   startTimeoutMs?: number | undefined;
-  /** Result of {@linkcode detectLayers} on this host, if the caller has it already. */
+  /**
+   * Result of {@linkcode detectLayers} on this host, if the caller has it already.
+   * @default the layers are detected
+   */
   detected?: readonly LayerReport[] | undefined;
 }
 
@@ -28,6 +31,9 @@ const START_TIMEOUT_MS = 30_000;
  *
  * @example One server for many envs
  * ```ts ignore
+ * import { MCPToolTransform } from "@paddock/paddock";
+ * import { McpClients } from "@paddock/paddock/tools";
+ *
  * await using clients = new McpClients({
  *   servers: {
  *     files: {

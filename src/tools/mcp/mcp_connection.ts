@@ -7,7 +7,7 @@ import {
   type Tool as McpTool,
   type Transport,
 } from "./sdk.ts";
-import { MAX_TIMER_MS } from "../../async/abort.ts";
+import { Deadline, MAX_TIMER_MS } from "../../async/abort.ts";
 import { errorMessage, McpError } from "../../errors.ts";
 import { ChildTransport } from "./child_transport.ts";
 import { HttpTransport } from "./http_transport.ts";
@@ -58,10 +58,8 @@ export class McpConnection implements AsyncDisposable {
     client.onclose = () => closed = true;
     client.onerror = () => {}; // the transport counts invalid messages itself
     const timeoutError = new Error(`the server did not answer within ${startTimeoutMs} ms`);
-    const stop = new AbortController();
-    const timer = setTimeout(() => stop.abort(timeoutError), startTimeoutMs);
-    const startSignal = signal ? AbortSignal.any([stop.signal, signal]) : stop.signal;
-    const limits = { timeout: NO_TIMEOUT_MS, signal: startSignal };
+    using deadline = new Deadline(startTimeoutMs, { signal, reason: () => timeoutError });
+    const limits = { timeout: NO_TIMEOUT_MS, signal: deadline.signal };
     try {
       await client.connect(transport, limits);
       const { tools } = await client.listTools(undefined, limits);
@@ -73,10 +71,8 @@ export class McpConnection implements AsyncDisposable {
       await client.close().catch(() => {}); // the first failure is the one to report
       await transport.close().catch(() => {});
       signal?.throwIfAborted();
-      const reason = failureText(stop.signal.aborted ? timeoutError : cause, transport);
+      const reason = failureText(deadline.isExpired ? timeoutError : cause, transport);
       throw new McpError(`MCP server '${name}' not connected: ${reason}`, { cause });
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -70,7 +70,7 @@ const CODES: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
  *
  * @throws {SyntaxError} when there is no valid list, with the error and its position, counted from `start`.
  */
-export function scanPythonCalls(text: string, start = 0): ScannedCalls {
+function scanPythonCalls(text: string, start = 0): ScannedCalls {
   return new PythonScanner(text, start).scan();
 }
 

@@ -1,5 +1,5 @@
 import { type Message, messageText } from "../../message.ts";
-import { parseRow, readBytes } from "../index/run_index.ts";
+import { parseRowBytes, readFileRange } from "../index/run_index.ts";
 import type { OpenRun } from "../run_store.ts";
 
 /** Beginnings of the texts of an episode, for a list. */
@@ -28,7 +28,7 @@ export async function previewRows(
     const length = columns.length[row] ?? 0;
     if (bytes + length > MAX_BYTES) continue;
     bytes += length;
-    const preview = toPreview(await readBytes(open, { offset: columns.offset[row] ?? 0, length }));
+    const preview = toPreview(await readFileRange(open, { offset: columns.offset[row] ?? 0, length }));
     if (preview !== undefined) previews.set(row, preview);
   }
   return previews;
@@ -36,7 +36,7 @@ export async function previewRows(
 
 function toPreview(bytes: Uint8Array): EpisodePreview | undefined {
   try {
-    const { messages, task } = parseRow(bytes) as {
+    const { messages, task } = parseRowBytes(bytes) as {
       messages: readonly Message[];
       task?: { answer?: unknown };
     };

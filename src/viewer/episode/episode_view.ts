@@ -4,7 +4,7 @@ import type { TokenUsage } from "../../policy/policy.ts";
 import { type InteractionResult, parseInteraction } from "../../rollout/interaction_result.ts";
 import type { ToolRecord, Trajectory } from "../../rollout/trajectory.ts";
 import { parseTrajectory } from "../../rollout/trajectory_schema.ts";
-import { MAX_PARSED_BYTES, parseRow, readBytes } from "../index/run_index.ts";
+import { MAX_PARSED_BYTES, parseRowBytes, readFileRange } from "../index/run_index.ts";
 import type { OpenRun } from "../run_store.ts";
 
 /** One turn of an episode. */
@@ -79,7 +79,7 @@ export async function readEpisode(run: OpenRun, row: number): Promise<EpisodeVie
         `a row must have at most ${MAX_PARSED_BYTES} bytes to be shown: it has ${length}`,
       );
     }
-    return toEpisodeView(parseRow(bytes));
+    return toEpisodeView(parseRowBytes(bytes));
   } catch (error) {
     const beginning = new TextDecoder().decode(bytes.subarray(0, BEGINNING_BYTES));
     return { fault: errorMessage(error), beginning };
@@ -87,14 +87,14 @@ export async function readEpisode(run: OpenRun, row: number): Promise<EpisodeVie
 }
 
 /** Reads the bytes of a row, or the first `length` of them. */
-export async function readRowBytes(
+async function readRowBytes(
   { table: { columns }, file }: OpenRun,
   row: number,
   options: { length?: number } = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
   using open = await Deno.open(file.path);
   const { length = columns.length[row] ?? 0 } = options;
-  return await readBytes(open, { offset: columns.offset[row] ?? 0, length });
+  return await readFileRange(open, { offset: columns.offset[row] ?? 0, length });
 }
 
 /**
@@ -102,7 +102,7 @@ export async function readRowBytes(
  *
  * @throws {SyntaxError} if it is no episode.
  */
-export function toEpisodeView(value: unknown): EpisodeView {
+function toEpisodeView(value: unknown): EpisodeView {
   const isTraining = typeof value === "object" && value !== null && "task_id" in value;
   return isTraining ? viewOfInteraction(parseInteraction(value)) : viewOfTrajectory(parseTrajectory(value));
 }

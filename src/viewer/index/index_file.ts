@@ -13,7 +13,7 @@ const PREFIX_BYTES = MAGIC.length + 8;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 /** State of the file that an index describes. */
-export const fileStateSchema = z.object({
+const fileStateSchema = z.object({
   /** Size of the file in bytes. */
   size: z.number(),
   /** Time of the last change, in milliseconds. */

@@ -71,7 +71,7 @@ export async function openIndex(path: string, options: OpenIndexOptions = {}): P
 
 function readFacts(bytes: Uint8Array): ReturnType<typeof factsOf> {
   try {
-    return factsOf(parseRow(bytes));
+    return factsOf(parseRowBytes(bytes));
   } catch {
     return undefined; // no JSON: the row is listed as damaged
   }
@@ -83,7 +83,7 @@ function readFacts(bytes: Uint8Array): ReturnType<typeof factsOf> {
  * @throws {SyntaxError} if they are not JSON, or too large.
  * @throws {TypeError} if they are not UTF-8.
  */
-export function parseRow(bytes: Uint8Array): unknown {
+export function parseRowBytes(bytes: Uint8Array): unknown {
   if (bytes.length > CHECKED_BYTES) checkJsonLimits(bytes, ROW_LIMITS);
   return JSON.parse(decoder.decode(bytes));
 }
@@ -164,14 +164,14 @@ async function fingerprintOf(file: Deno.FsFile, indexedBytes: number): Promise<s
   const hash = createHash("sha256").update(`${indexedBytes}\n`);
   for (const offset of [0, Math.max(0, indexedBytes - FINGERPRINT_BYTES)]) {
     hash.update(
-      await readBytes(file, { offset, length: Math.min(FINGERPRINT_BYTES, indexedBytes - offset) }),
+      await readFileRange(file, { offset, length: Math.min(FINGERPRINT_BYTES, indexedBytes - offset) }),
     );
   }
   return hash.digest("base64url");
 }
 
 /** Reads a part of a file. The result is shorter if the file is. */
-export async function readBytes(
+export async function readFileRange(
   file: Deno.FsFile,
   { offset, length }: { offset: number; length: number },
 ): Promise<Uint8Array<ArrayBuffer>> {

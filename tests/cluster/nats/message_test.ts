@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { decodeMessage, encodeMessage, MessageError } from "../../../src/cluster/nats/message.ts";
-import { callSchema, controlSchema, replySchema } from "../../../src/cluster/calls.ts";
+import { callReplySchema, callSchema, controlSchema } from "../../../src/cluster/calls.ts";
 
 Deno.test("decodeMessage() reads what encodeMessage() wrote", () => {
   const head = fc.dictionary(
@@ -72,5 +72,5 @@ Deno.test("a call with an unknown key, a foreign inbox or a path that is too lon
     controlSchema.safeParse({ op: "credit", caller: from.caller, call: "1", characters: -1 }).success,
     false,
   );
-  assertEquals(replySchema.safeParse({ kind: "opened", session: "elsewhere" }).success, false);
+  assertEquals(callReplySchema.safeParse({ kind: "opened", session: "elsewhere" }).success, false);
 });

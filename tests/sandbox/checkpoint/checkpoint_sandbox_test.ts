@@ -145,6 +145,61 @@ Deno.test("checkpoint() keeps the variables, functions and directory of the shel
   }, { profile });
 });
 
+/** Prints what a session has, and last what differs between two starts. */
+const LOOK = `
+import json, os, random
+print(json.dumps([
+    [name for name in ("x", "f", "t") if name in globals()], os.getcwd(), os.environ.get("X"),
+    os.listdir("/proc/self/fd"), open("/home/pyodide/d/kept").read(), oct(os.stat("/home/pyodide/d/kept").st_mode),
+    os.path.exists("/tmp"), open("/proc/sys/kernel/random/boot_id").read(), random.random(),
+]))`;
+const USE = `
+import os, threading, time
+os.mkdir("d"); os.chdir("d"); os.rmdir("/tmp"); os.environ["X"] = "python"
+f = open("kept", "w"); f.write("x"); f.flush(); os.chmod("kept", 0o640)
+x = bytearray(20_000_000)
+t = threading.Thread(target=time.sleep, args=(60,), daemon=True); t.start()`;
+
+Deno.test("checkpoint({ memory: false }) keeps the files alone, whatever runs in the session", async () => {
+  const profile = await loadProfile("workspace");
+  await using pool = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
+  await withSession(async (session) => {
+    const look = async (at: BranchingSession) => JSON.parse((await at.exec(LOOK)).stdout);
+    await session.shell("A=1; export X=shell");
+    await run(session, USE);
+    const used = await look(session);
+    const checkpoint = await session.checkpoint({ memory: false });
+    assert(checkpoint.storedBytes < 20_000, `${checkpoint.storedBytes}`);
+    assertEquals(used.slice(0, 3), [["x", "f", "t"], "/home/pyodide/d", "python"], "the session goes on");
+    await session.restore(checkpoint);
+    await using lease = await pool.acquire({ from: await readCheckpoint(await checkpoint.toBytes()) });
+    const [own, other] = [await look(session), await look(lease.session)];
+    const descriptors = ["0", "1", "2", "3", "4"]; // the last one is that of the listing
+    for (const state of [own, other]) {
+      assertEquals(state.slice(0, 7), [[], "/home/pyodide", null, descriptors, "x", "0o100640", false]);
+      assertNotEquals(state[7], used[7]);
+    }
+    assertNotEquals(own[7], other[7]);
+    assertNotEquals(own[8], other[8]);
+    assertEquals((await session.shell("pwd; echo $A$X")).stdout, "/home/pyodide\n\n");
+  }, { profile });
+});
+
+Deno.test("a checkpoint with memory keeps the id of the start, and a reset renews it", async () => {
+  const read = "open('/proc/sys/kernel/random/boot_id').read()";
+  await withSession(async (session) => {
+    const first = await run(session, read);
+    assert(/^'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\n'$/.test(first ?? ""), first);
+    await session.restore(await session.checkpoint());
+    assertEquals(await run(session, read), first);
+    await session.reset({ mode: "rewind", seed: 1 });
+    const seeded = await run(session, read);
+    assertNotEquals(seeded, first);
+    await session.reset({ mode: "rewind", seed: 1 });
+    assertEquals(await run(session, read), seeded);
+  });
+});
+
 /** Programs after which no checkpoint can be made. */
 const REFUSED: Record<string, string> = {
   "a thread": "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()",

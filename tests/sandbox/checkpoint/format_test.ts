@@ -1,13 +1,15 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { CheckpointError, type CheckpointErrorCode } from "../../../src/errors.ts";
 import {
   type CheckpointScope,
   openCheckpoint,
+  profileScope,
   readCheckpoint,
   sealCheckpoint,
 } from "../../../src/sandbox/checkpoint/checkpoint.ts";
 import { createKey } from "../../../src/sandbox/checkpoint/host_key.ts";
 import { CheckpointCompressor } from "../../../src/sandbox/checkpoint/compression.ts";
+import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
 
 const IMAGE = "a".repeat(64);
 const OTHER = "b".repeat(64);
@@ -87,6 +89,15 @@ Deno.test("a checkpoint is refused with another key, image, profile, owner or li
     assertEquals(await codeOf(bytes, scope), "checkpoint_other_owner");
     assertEquals(await codeOf(bytes, { ...scope, maxBytes: 1000 }, "alice"), "checkpoint_too_large");
   }));
+
+Deno.test("a checkpoint is bound to a profile's settings and the name of its file, and not to its folder", async () => {
+  const profile = await loadProfile("python");
+  const scope = await profileScope(profile);
+  assertEquals(await profileScope({ ...profile, name: "./copies/python.jsonc" }), scope);
+  assertNotEquals((await profileScope({ ...profile, name: "other.jsonc" })).profile, scope.profile);
+  const limits = { ...profile.limits, timeoutMs: profile.limits.timeoutMs + 1 };
+  assertNotEquals((await profileScope({ ...profile, limits })).profile, scope.profile);
+});
 
 Deno.test("headers and states of two checkpoints cannot be swapped", () =>
   withScope(async (scope) => {

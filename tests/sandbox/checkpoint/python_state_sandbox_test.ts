@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { CheckpointError, loadProfile, SandboxPool } from "../../../mod/sandbox.ts";
 import type { ExecResult } from "../../../src/sandbox/exec.ts";
 
@@ -98,6 +98,11 @@ const STATES: Record<string, [program: string, goesOn: string, value: string]> =
     "lock.locked(), local.x, out, t.is_alive(), event.is_set(), threading.active_count()",
     "(True, 1, [1], False, True, 1)",
   ],
+  "child processes that were killed": [
+    "import subprocess, sys\nslow = [sys.executable, '-c', 'try:\\n    while True: pass\\nfinally: open(\"end\", \"w\").close()']\ntry: subprocess.run(slow, timeout=0.1)\nexcept subprocess.TimeoutExpired: pass\np = subprocess.Popen(slow); p.kill()",
+    "p.wait(), subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout",
+    "(-9, b'1\\n')",
+  ],
   "order and hashes of sets, and interned text": [
     "import sys\ns = {'b', 'a', 'c', 'zz'}; order = list(s); i = sys.intern('hello world!')",
     "list(s) == order, list({'b', 'a', 'c', 'zz'}) == order, sys.intern('hello' + ' world!') is i",
@@ -127,6 +132,11 @@ const STATES: Record<string, [program: string, goesOn: string, value: string]> =
     "files = [open(f'f{i}', 'w+') for i in range(200)]\nfor i, f in enumerate(files): f.write('x' * i); f.seek(i // 2)",
     "sum(len(f.read()) for f in files)",
     "10000",
+  ],
+  "as many open files as there can be": [
+    "import os\nfds = []\ntry:\n    while True: fds.append(os.open('/dev/null', os.O_RDWR))\nexcept OSError: pass",
+    "len(fds) > 4000, sum(os.write(fd, b'x') for fd in fds) == len(fds), [os.close(fd) for fd in fds] and None",
+    "(True, True, None)",
   ],
   "files with names that JavaScript's objects have": [
     "names = ['constructor', '__proto__', 'toString', 'a\\nb', '\\u00e9', '12', '.x', 'x' * 255]\nfor name in names: open(name, 'w').write(name)",
@@ -201,6 +211,48 @@ Deno.test("a checkpoint is refused with the reason while the session has what no
       assertStringIncludes(message, reason);
       const next = await lease.session.exec("kept");
       assertEquals(next.status === "ok" && next.value, "1");
+    });
+  }
+});
+
+const NUMPY = `
+import sys, types
+def seed(value): %
+numpy = types.ModuleType('numpy.random'); numpy.seed = seed; sys.modules['numpy.random'] = numpy
+`;
+
+/** What a program may have replaced when its session is forked, which gives the random numbers of the copy a seed. */
+const REPLACED: Record<string, string> = {
+  "len": "import builtins; length = len; builtins.len = lambda value: length(value) + 1",
+  "functions of json": "import json\nfor name in ('loads', '_default_decoder'): setattr(json, name, None)",
+  "functions of random": "random.Random.seed = random.seed = None",
+  "a tracer that prints":
+    "import sys; sys.settrace(lambda frame, event, _: print(frame.f_code.co_name, event))",
+  "a callback of the garbage collector that prints":
+    "import gc; gc.callbacks.append(print); gc.set_threshold(1)",
+  "a numpy.random that prints": NUMPY.replace("%", "print('seed' * 99_999)"),
+  "a numpy.random that exits": NUMPY.replace("%", "raise SystemExit(3)"),
+};
+
+Deno.test("fork() seeds copies whatever the program has replaced, and shows none of its output", async (t) => {
+  await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 2, resetMode: "rewind" });
+  for (const [name, program] of Object.entries(REPLACED)) {
+    await t.step(name, async () => {
+      await using lease = await pool.acquire();
+      await lease.session.exec(`import random\n${program}`);
+      const drawn = [];
+      for (const seed of [7, 7, 8]) {
+        const [copy] = await lease.session.fork(1, { seed });
+        assert(copy);
+        const result = await copy.session.exec("import sys; sys.settrace(None); random.random()");
+        drawn.push(result.status === "ok" ? result.value : JSON.stringify(result));
+        assert(!result.stdout.includes("_seed") && result.stdout.length < 9_999, result.stdout);
+        await copy[Symbol.asyncDispose]();
+      }
+      const [first, second, other] = drawn;
+      assertEquals(first, "0.32383276483316237");
+      assertEquals(second, first);
+      assertNotEquals(other, first);
     });
   }
 });

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { PythonSession } from "../../../src/sandbox/exec.ts";
 import { Closures, isForgedCall } from "../../../src/sandbox/guest/call_guard.ts";
 import type { FileSystem } from "../../../src/sandbox/guest/emscripten.ts";
-import { limitStreams } from "../../../src/sandbox/guest/file_quota.ts";
+import { limitStreams } from "../../../src/sandbox/guest/files/file_quota.ts";
 import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
 
@@ -66,6 +66,7 @@ Deno.test("limitStreams() removes pipes from the name table", () => {
   const fs = {
     MAX_OPEN_FDS: 8,
     ErrnoError: Error,
+    nextfd: () => 0,
     createStream: (stream: object) => stream,
     destroyNode: (node: unknown) => void destroyed.push(node),
   };

@@ -1,5 +1,5 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
-import { loadProfile, type Session } from "../../../mod/sandbox.ts";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { CheckpointError, loadProfile, type Session } from "../../../mod/sandbox.ts";
 import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
 
@@ -281,3 +281,23 @@ children = [subprocess.Popen(["sleep", "0.01"]) for _ in range(50)]
 {child.wait() for child in children}`;
   assertEquals(value(await session.exec(code, { timeoutMs: TIMEOUT_MS })), "{0}");
 });
+
+commandsTest(
+  "a checkpoint is made after a command of the shell was killed, and none while it runs",
+  async (session) => {
+    const code = `
+import subprocess
+try: subprocess.run("echo begun; sleep 1000; echo x > left", shell=True, timeout=0.2)
+except subprocess.TimeoutExpired: pass`;
+    assertEquals((await session.exec(code)).status, "ok");
+    const checkpoint = await session.checkpoint();
+    const look = "import os; os.path.exists('left'), subprocess.check_output(['echo', 'next'])";
+    assertEquals(value(await session.exec(look)), "(False, b'next\\n')");
+    await session.restore(checkpoint);
+    assertEquals(value(await session.exec(look)), "(False, b'next\\n')");
+    await session.exec("running = subprocess.Popen(['sleep', '1000'])\nimport time; time.sleep(0.1)");
+    await assertRejects(() => session.checkpoint(), CheckpointError);
+    await session.exec("running.kill()");
+    await session.checkpoint();
+  },
+);

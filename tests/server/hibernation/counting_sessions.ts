@@ -40,7 +40,28 @@ export async function valueOf(session: LiveSession, code = "1"): Promise<string 
   return result.status === "ok" ? result.value : undefined;
 }
 
-/** Waits until something is true. */
+/** Captures the next interval that is started here, and returns a function that calls back as if its time were over. */
+export function captureInterval(): () => void {
+  const original = globalThis.setInterval;
+  let callBack: (() => void) | undefined;
+  globalThis.setInterval = ((onTime: () => void, ms: number) => {
+    globalThis.setInterval = original;
+    callBack = onTime;
+    return original(onTime, ms);
+  }) as typeof setInterval;
+  return () => callBack?.();
+}
+
+/** Milliseconds after which nothing that is awaited comes any more. */
+const MAX_WAIT_MS = 60_000;
+
+/** Waits until something is true. Throws if it never becomes so. */
 export async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 1));
+  const startedAt = performance.now();
+  while (!isTrue()) {
+    if (performance.now() - startedAt > MAX_WAIT_MS) {
+      throw new Error(`Waited for ${MAX_WAIT_MS} ms: ${isTrue}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
 }

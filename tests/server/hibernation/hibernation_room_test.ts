@@ -8,7 +8,8 @@ import { ServerError } from "../../../src/server/http/errors.ts";
 import { Metrics } from "../../../src/server/metrics.ts";
 import { BranchingFakePool, readFakeCheckpoint } from "../../fake_pool.ts";
 import { TempFolder } from "../../temp_folder.ts";
-import { count, service, signal, until, valueOf } from "./counting_sessions.ts";
+import { captureInterval, count, service, signal, until, valueOf } from "./counting_sessions.ts";
+import { formatSuspendReport } from "../../../src/server/hibernation/suspend_report.ts";
 
 /** Returns a checkpoint that takes at least so many bytes. */
 async function checkpointOf(bytes: number): Promise<Checkpoint> {
@@ -71,8 +72,8 @@ Deno.test("several sessions wake at once when their store is full", async () => 
 Deno.test("a state that never fits in memory moves no other one to the directory", async () => {
   await withDirectory(async (directory) => {
     const store = new HibernationStore({ bytes: 20_000, directory });
-    await using _small = await store.put("", await checkpointOf(10), describe("a"));
-    await using _large = await store.put("", await checkpointOf(30_000), describe("b"));
+    await using _small = await store.put("", await checkpointOf(10), { describe: describe("a") });
+    await using _large = await store.put("", await checkpointOf(30_000), { describe: describe("b") });
     assertEquals(
       (await namesIn(directory.path)).filter((name) => name.endsWith(".checkpoint")),
       [`${"b".repeat(32)}.checkpoint`],
@@ -83,8 +84,8 @@ Deno.test("a state that never fits in memory moves no other one to the directory
 Deno.test("a state goes to the directory when an older one has no room there", async () => {
   await withDirectory(async (directory) => {
     const store = new HibernationStore({ bytes: 40_000, directory, directoryBytes: 20_000 });
-    await using _older = await store.put("", await checkpointOf(30_000), describe("a"));
-    await using _newer = await store.put("", await checkpointOf(10_000), describe("b"));
+    await using _older = await store.put("", await checkpointOf(30_000), { describe: describe("a") });
+    await using _newer = await store.put("", await checkpointOf(10_000), { describe: describe("b") });
     assertEquals([store.bytes("memory"), store.bytes("directory")].map((bytes) => bytes > 0), [true, true]);
   });
 });
@@ -136,16 +137,27 @@ Deno.test("a session does not wake while its files cannot be removed, as a later
   });
 });
 
-Deno.test("a session that ends leaves no room taken when its files cannot be removed", async () => {
+Deno.test("a session that ends takes its room in the directory until its files can be removed", async () => {
   await withDirectory(async (directory) => {
-    const store = new HibernationStore({ bytes: 0, directory });
+    const sweep = captureInterval();
+    using other = await StateDirectory.open(`${directory.path}-2`, { read: readFakeCheckpoint });
+    const store = new HibernationStore({ bytes: 0, directory: other });
     const errors: unknown[] = [];
     await using sessions = service({ store, onError: (error) => errors.push(error) });
     const session = await sessions.create({ owner: "", signal });
     assertEquals(await session.life.hibernate(), true);
-    directory.remove = () => Promise.reject(new Deno.errors.PermissionDenied("read-only"));
+    const bytes = store.bytes("directory");
+    other.remove = () => Promise.reject(new Deno.errors.PermissionDenied("read-only"));
     await session[Symbol.asyncDispose]();
-    assertEquals([errors.length, store.count(), store.bytes("directory")], [1, 0, 0]);
+    assertEquals([errors.length, store.count(), store.bytes("directory"), store.bytes("directory", "")], [
+      1,
+      0,
+      bytes,
+      0,
+    ]);
+    sweep();
+    await until(() => store.bytes("directory") === 0);
+    assertEquals(await namesIn(other.path), ["checkpoint.key", "lock"]);
   });
 });
 
@@ -156,7 +168,7 @@ Deno.test("a session that the directory has stays there when its record cannot b
     const session = await sessions.create({ owner: "", signal });
     assertEquals(await session.life.hibernate(), true);
     directory.saveRecord = () => Promise.reject(new Error("no space left"));
-    assertEquals(await sessions.suspend(), { saved: 1, lost: 0 });
+    assertEquals(await sessions.suspend(), { saved: 1, kept: 0, lost: 0, reasons: [] });
     assertEquals(
       await namesIn(directory.path),
       [
@@ -200,15 +212,75 @@ Deno.test("a session that ends while the interpreter of its wake starts is not c
   assertEquals([pool.alive, store.count()], [0, 0]);
 });
 
-Deno.test("a server that stops reports why a session cannot be saved", async () => {
+Deno.test("a server that stops reports why sessions cannot be saved as one reason when the disk is full", async () => {
   await withDirectory(async (directory) => {
-    directory.save = () => Promise.reject(new Deno.errors.NotCapable("no space left"));
+    const full = () => Object.assign(new Error("No space left on device"), { code: "ENOSPC" });
+    directory.save = () => Promise.reject(full());
     const errors: unknown[] = [];
     const onError = (error: unknown) => errors.push(error);
-    await using sessions = service({ store: new HibernationStore({ directory }), onError });
-    await sessions.create({ owner: "", signal });
-    assertEquals(await sessions.suspend(), { saved: 0, lost: 1 });
-    assertEquals(errors.map((error) => error instanceof Deno.errors.NotCapable), [true]);
+    const store = new HibernationStore({ directory });
+    await using sessions = service({ store, onError, maxSessions: 4 });
+    for (let at = 0; at < 3; at++) await sessions.create({ owner: "", signal });
+    const reasons = [{ count: 3, message: "No space left on device" }];
+    assertEquals(await sessions.suspend(), { saved: 0, kept: 0, lost: 3, reasons });
+    assertEquals(errors, [], "the report has them");
+  });
+});
+
+Deno.test("a server that stops saves no more than its directory has room for", async () => {
+  await withDirectory(async (directory) => {
+    const store = new HibernationStore({ directory, directoryBytes: 5000 });
+    await using sessions = service({ store, maxSessions: 12 }); // four are saved at once
+    for (let at = 0; at < 12; at++) await sessions.create({ owner: "", signal });
+    const { saved, lost, reasons } = await sessions.suspend();
+    assertEquals([saved, lost, reasons.map(({ count }) => count)], [1, 11, [11]]);
+    assertStringIncludes(reasons[0]?.message ?? "", "--state-disk");
+    assertEquals((await namesIn(directory.path)).filter((name) => name.endsWith(".checkpoint")).length, 1);
+  });
+});
+
+Deno.test("a state that was saved for a later server takes its room after its session has ended", async () => {
+  await withDirectory(async (directory) => {
+    const store = new HibernationStore({ directory, directoryBytes: 5000 });
+    const first = await store.put("", await checkpointOf(10), { describe: describe("a") });
+    await first.suspend();
+    await first[Symbol.asyncDispose]();
+    assertEquals(store.bytes("directory") > 4096, true);
+    await using second = await store.put("", await checkpointOf(10), { describe: describe("b") });
+    assertEquals((await assertRejects(() => second.suspend(), ServerError)).code, "busy");
+  });
+});
+
+Deno.test("formatSuspendReport() tells what was saved, what stays and what is lost with the reasons", () => {
+  const none = { saved: 2, kept: 0, lost: 0, reasons: [] };
+  assertEquals(formatSuspendReport(none, "D"), "Saved 2 sessions in D");
+  assertEquals(
+    formatSuspendReport(
+      { ...none, saved: 1, kept: 3, lost: 1, reasons: [{ count: 1, message: "no space" }] },
+      "D",
+    ),
+    "Saved 1 session in D, beside 3 sessions that this server could not continue; " +
+      "lost 1 session that could not be saved (no space)",
+  );
+  const reasons = [{ count: 2, message: "no space" }, { count: 1, message: "a thread" }];
+  assertStringIncludes(formatSuspendReport({ ...none, lost: 3, reasons }, "D"), "(2: no space; 1: a thread)");
+});
+
+Deno.test("HibernationStore.adopt() takes sessions of the directory above a limit, which leaves no room for others", async () => {
+  await withDirectory(async (directory) => {
+    const checkpoint = await checkpointOf(3000);
+    const record = { ...describe("a")(), checkpoint: checkpoint.id };
+    await directory.save(record, checkpoint);
+    const store = new HibernationStore({ bytes: 0, directory, directoryBytes: 5000, count: 1 });
+    const saved = { record, bytes: checkpoint.storedBytes };
+    await using state = store.adopt(saved, describe("a"));
+    await using second = store.adopt({ ...saved, record: { ...record, id: "b".repeat(32) } }, describe("b"));
+    const hasRoom = store.hasRoom("", { id: "other", storedBytes: 1, clientBytes: 0 });
+    assertEquals([store.count(), store.bytes("directory") > 5000, hasRoom], [2, true, false]);
+    assertEquals((await state.read()).id, checkpoint.id);
+    await second[Symbol.asyncDispose]();
+    await state[Symbol.asyncDispose]();
+    assertEquals([store.count(), store.bytes("directory")], [0, 0]);
   });
 });
 
@@ -218,12 +290,15 @@ Deno.test("a session that hibernates takes memory for its client's tools, also w
     const tools = [{ name: "search", description: "", parameters: { type: "object", properties } }];
     const withTools = (digit: string) => () => ({ ...describe(digit)(), tools });
     const store = new HibernationStore({ bytes: 3_000_000, directory });
-    const state = await store.put("", await checkpointOf(2_500_000), withTools("a"));
+    const state = await store.put("", await checkpointOf(2_500_000), { describe: withTools("a") });
     assertEquals([store.bytes("memory") > 1_000_000, store.bytes("directory") > 2_500_000], [true, true]);
-    await using _second = await store.put("", await checkpointOf(10), withTools("b"));
-    await assertRejects(async () => await store.put("", await checkpointOf(10), withTools("c")), ServerError);
+    await using _second = await store.put("", await checkpointOf(10), { describe: withTools("b") });
+    await assertRejects(
+      async () => await store.put("", await checkpointOf(10), { describe: withTools("c") }),
+      ServerError,
+    );
     await state[Symbol.asyncDispose]();
-    await using _third = await store.put("", await checkpointOf(10), withTools("c"));
+    await using _third = await store.put("", await checkpointOf(10), { describe: withTools("c") });
   });
 });
 
@@ -232,7 +307,7 @@ Deno.test("states that are kept at the same time all find room when older ones c
     const store = new HibernationStore({ bytes: 40_000, directory });
     const states = await Promise.all(
       ["a", "b", "c", "d"].map(async (digit, at) =>
-        await store.put("", await checkpointOf(20_000 + at), describe(digit))
+        await store.put("", await checkpointOf(20_000 + at), { describe: describe(digit) })
       ),
     );
     for (const [at, state] of states.entries()) {

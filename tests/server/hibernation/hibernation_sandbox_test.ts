@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { delay } from "@std/async";
 import { join } from "node:path";
 import { childrenOf } from "../../../bench/processes.ts";
 import { Serving } from "../../../bench/serving.ts";
@@ -149,7 +150,8 @@ Deno.test("a session whose files hibernate in a directory wakes from them", asyn
     await Deno.writeFile(join(directory.path, `${id}.checkpoint`), new Uint8Array(100));
     const { status, body } = await server.send("POST", `/v1/sessions/${id}/exec`, { code: "1" });
     assertEquals([status, body.error.reason], [422, "checkpoint_damaged"]);
-    assertEquals((await server.send("GET", `/v1/sessions/${id}`)).status, 404);
+    assertEquals((await server.send("GET", `/v1/sessions/${id}`)).body.unusable, "checkpoint_damaged");
+    assertEquals((await server.send("DELETE", `/v1/sessions/${id}`)).status, 204);
     assertEquals((await exec(server, other, "1")).value, "1");
   }, { maxSessions: 1, hibernation: { store, afterMs: NEVER } });
 });
@@ -211,6 +213,73 @@ Deno.test("paddock serve --state-dir continues the sessions of an earlier server
       inUse && profiles.includes("serve")
     ),
   );
+});
+
+Deno.test("paddock serve --state-dir continues sessions that hibernated when an earlier server was killed", async () => {
+  await using folder = await TempFolder.of();
+  const state = join(folder.path, "state");
+  const args = ["--state-dir", state, "--hibernate-after", "1", "--token", ADA, "--max-sessions", "2"];
+  let id = "";
+  {
+    await using serving = await Serving.start(...args);
+    const headers = { authorization: `Bearer ${ADA}` };
+    id = (await (await fetch(`${serving.url}/v1/sessions`, { method: "POST", headers })).json()).id;
+    await post(serving, ADA, `/v1/sessions/${id}/exec`, { code: START });
+    const isSaved = async () =>
+      (await Array.fromAsync(Deno.readDir(state))).some(({ name }) => name === `${id}.session.json`);
+    while (!await isSaved()) await delay(50);
+    await serving.end("SIGKILL");
+  }
+  await using serving = await Serving.start(...args);
+  assertEquals((await post(serving, ADA, `/v1/sessions/${id}/exec`, { code: "next(it)" })).value, "1");
+});
+
+Deno.test("paddock serve --state-dir keeps the sessions of another profile or key until a server can continue them", async () => {
+  await using folder = await TempFolder.of();
+  const [state, key] = [join(folder.path, "state"), join(folder.path, "key")];
+  await Deno.writeFile(key, crypto.getRandomValues(new Uint8Array(32)), { mode: 0o600 });
+  const args = ["--state-dir", state, "--token", ADA, "--max-sessions", "2"];
+  let [id, paused] = ["", ""];
+  {
+    await using serving = await Serving.start(...args);
+    const headers = { authorization: `Bearer ${ADA}` };
+    id = (await (await fetch(`${serving.url}/v1/sessions`, { method: "POST", headers })).json()).id;
+    await post(serving, ADA, `/v1/sessions/${id}/exec`, { code: START });
+    paused = (await post(serving, ADA, "/v2/sandboxes", { timeout: 600 })).sandboxID;
+    await fetch(`${serving.url}/sandboxes/${paused}/pause`, { method: "POST", headers });
+    await serving.end("SIGTERM");
+  }
+  const others: [string, string[], string][] = [
+    [
+      "checkpoint_other_profile",
+      ["--profile", "python"],
+      "had profile 'serve': start the server with the --profile",
+    ],
+    [
+      "checkpoint_foreign",
+      ["--checkpoint-key-file", key],
+      "start the server with the --cache-dir or --checkpoint-key-file",
+    ],
+  ];
+  for (const [reason, options, remedy] of others) {
+    await using serving = await Serving.start(...args, ...options);
+    assertStringIncludes(
+      serving.startLog,
+      `This server cannot continue 2 sessions of '${state}' (2 with ${reason}`,
+    );
+    assertStringIncludes(serving.startLog, remedy);
+    const { error } = await post(serving, ADA, `/v1/sessions/${id}/exec`, { code: "1" });
+    assertEquals(error.reason, reason);
+    const { log } = await serving.end("SIGTERM");
+    assertStringIncludes(
+      log,
+      `Saved 0 sessions in ${state}, beside 2 sessions that this server could not continue`,
+    );
+  }
+  await using serving = await Serving.start(...args);
+  assertStringIncludes(serving.startLog, `2 sessions continue from ${state}`);
+  assertEquals((await post(serving, ADA, `/v1/sessions/${id}/exec`, { code: "next(it)" })).value, "1");
+  assertEquals((await post(serving, ADA, `/sandboxes/${paused}/connect`, {})).sandboxID, paused);
 });
 
 // deno-lint-ignore no-explicit-any

@@ -115,7 +115,7 @@ Deno.test("sessions of an owner without room stay awake, and those of other owne
   assertEquals(store.count("b"), 2);
 });
 
-Deno.test("a session whose state cannot be restored ends with the reason", async () => {
+Deno.test("a session whose state cannot be restored ends with the reason if no folder can keep it", async () => {
   class ForgetfulPool extends BranchingFakePool {
     override async acquire(options = {}) {
       const lease = await super.acquire(options);
@@ -161,6 +161,97 @@ Deno.test("LiveSession.pause() keeps the state until resume(), and refuses reque
   assertEquals((await assertRejects(() => session.life.pause(), ServerError)).code, "conflict");
   await session.life.resume();
   assertEquals([pool.alive, session.life.isPaused, await valueOf(session)], [1, false, "3"]);
+});
+
+Deno.test("LiveSession.pause({ memory: false }) keeps the files alone, also of a session that hibernates", async () => {
+  const store = new HibernationStore();
+  await using sessions = service({ store });
+  const session = await sessions.create({ owner: "", signal });
+  for (const hibernates of [false, true]) {
+    await session.exec("2");
+    if (hibernates) await session.life.hibernate();
+    await session.life.pause({ memory: false });
+    assertEquals([session.life.isPaused, session.life.hasMemory], [true, false]);
+    assertEquals([session.describe().isPaused, session.describe().hasMemory], [true, false]);
+    assertEquals(
+      session.life.isPaused && (await assertRejects(() => session.exec("1"), ServerError)).code,
+      "conflict",
+    );
+    await session.life.resume();
+    assertEquals([session.life.hasMemory, session.describe().hasMemory], [true, undefined]);
+    assertEquals(await valueOf(session), "1");
+    await session.exec("-1");
+  }
+});
+
+Deno.test("a session that is used or finds no room is not paused without its memory, which it keeps", async () => {
+  const running = Promise.withResolvers<ExecResult>();
+  const pool = new BranchingFakePool((code, globals, options) =>
+    code === "wait" ? running.promise : count(code, globals, options)
+  );
+  const store = new HibernationStore({ bytes: 1 });
+  await using sessions = service({ pool, store });
+  const session = await sessions.create({ owner: "", signal });
+  await session.exec("2");
+  const waiting = session.exec("wait");
+  const inUse = await assertRejects(() => session.life.pause({ memory: false }), ServerError);
+  running.resolve(ok());
+  await waiting;
+  const noRoom = await assertRejects(() => session.life.pause({ memory: false }), ServerError);
+  assertEquals([inUse.code, noRoom.code], ["conflict", "too_large"]);
+  assertEquals([session.life.isPaused, session.life.hasMemory], [false, true]);
+  assertEquals(await valueOf(session), "3");
+});
+
+Deno.test("LiveSession.resume() waits for a pause that has begun", async () => {
+  await using sessions = service();
+  const session = await sessions.create({ owner: "", signal });
+  for (const [memory, expected] of [[true, "3"], [false, "1"]] as const) {
+    await session.exec("2");
+    const pausing = session.life.pause({ memory });
+    await session.life.resume();
+    await pausing;
+    assertEquals([session.life.isPaused, await valueOf(session)], [false, expected]);
+    await session.exec(`-${expected}`);
+  }
+});
+
+Deno.test("a session with pausesAtEnd 'files' pauses without its memory, also while it hibernates", async () => {
+  for (const hibernates of [false, true]) {
+    await using sessions = service();
+    const session = await sessions.create({ owner: "", ttlMs: 20, pausesAtEnd: "files", signal });
+    await session.exec("2");
+    if (hibernates) await session.life.hibernate();
+    await until(() => session.life.isPaused);
+    await session.life.resume();
+    assertEquals(await valueOf(session), "1");
+  }
+});
+
+Deno.test("a session with pausesAtEnd 'files' that finds no room ends", async () => {
+  await using sessions = service({ store: new HibernationStore({ bytes: 1 }) });
+  const session = await sessions.create({ owner: "", ttlMs: 5, pausesAtEnd: "files", signal });
+  await session.exec("2");
+  await until(() => session.ended);
+});
+
+Deno.test("LiveSession.resume({ memory: false }) keeps the files alone, and a failed one the memory", async () => {
+  const running = Promise.withResolvers<ExecResult>();
+  const pool = new BranchingFakePool((code, globals, options) =>
+    code === "wait" ? running.promise : count(code, globals, options)
+  );
+  await using sessions = service({ pool, waitMs: 20 });
+  const session = await sessions.create({ owner: "", signal });
+  await session.exec("2");
+  await session.life.pause();
+  const other = await sessions.create({ owner: "", signal });
+  const waiting = other.exec("wait");
+  await assertRejects(() => session.life.resume({ memory: false }), ServerError);
+  assertEquals([session.life.isPaused, session.life.hasMemory], [true, true]);
+  running.resolve(ok());
+  await waiting;
+  await session.life.resume({ memory: false });
+  assertEquals(await valueOf(session), "1");
 });
 
 Deno.test("a session with pausesAtEnd pauses when its time is over and it is unused", async () => {
@@ -248,7 +339,7 @@ Deno.test("sessions continue in a later server with the same directory, for thei
     const named = await sessions.openNamed("notebook", { owner: "ada", signal });
     await named.session.exec("9");
     await sessions.borrow({ owner: "ada", signal }); // no client finds it again
-    assertEquals(await sessions.suspend(), { saved: 2, lost: 0 });
+    assertEquals(await sessions.suspend(), { saved: 2, kept: 0, lost: 0, reasons: [] });
   }
   using directory = await open();
   const store = new HibernationStore({ directory });

@@ -1,57 +1,12 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { CheckpointError, SandboxError } from "../../../src/errors.ts";
-import type { Checkpoint } from "../../../src/sandbox/exec.ts";
+import { readHostKey } from "../../../src/sandbox/checkpoint/host_key.ts";
+import { sealRecord } from "../../../src/server/hibernation/saved_sessions.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
-import type { SessionRecord } from "../../../src/server/hibernation/session_record.ts";
 import { readFakeCheckpoint } from "../../fake_pool.ts";
 import { TempFolder } from "../../temp_folder.ts";
-
-async function checkpointOf(count: number): Promise<Checkpoint> {
-  return await readFakeCheckpoint(new TextEncoder().encode(JSON.stringify([["count", count]])));
-}
-
-const [ID, OTHER_ID] = ["a".repeat(32), "b".repeat(32)];
-
-function recordOf(id: string, checkpoint: Checkpoint, more: Partial<SessionRecord> = {}): SessionRecord {
-  const time = "2026-01-01T00:00:00.000Z";
-  return {
-    format: 1,
-    id,
-    owner: "ada",
-    checkpoint: checkpoint.id,
-    createdAt: time,
-    usedAt: time,
-    execs: 1,
-    isPaused: false,
-    pausesAtEnd: false,
-    ...more,
-  };
-}
-
-/** Saves the sessions `ID` and `OTHER_ID` of two owners, changes the files, and opens the directory again. */
-async function reopenAfter(
-  change: (folder: string) => Promise<unknown>,
-  check: (directory: StateDirectory, warnings: string[]) => Promise<void> | void,
-): Promise<void> {
-  await using folder = await TempFolder.of();
-  const path = join(folder.path, "state");
-  {
-    using directory = await StateDirectory.open(path, { read: readFakeCheckpoint });
-    const [one, two] = [await checkpointOf(1), await checkpointOf(2)];
-    await directory.save(recordOf(ID, one), one);
-    await directory.save(recordOf(OTHER_ID, two, { owner: "eve" }), two);
-  }
-  await change(path);
-  const warnings: string[] = [];
-  const onWarning = (message: string) => warnings.push(message);
-  using directory = await StateDirectory.open(path, { read: readFakeCheckpoint, onWarning });
-  await check(directory, warnings);
-}
-
-function idsOf({ sessions }: StateDirectory): string[] {
-  return sessions.map(({ record: { id } }) => id).toSorted();
-}
+import { checkpointOf, ID, idsOf, namesOf, OTHER_ID, recordOf, reopenAfter } from "./saved_states.ts";
 
 Deno.test("StateDirectory.open() finds what was saved", async () => {
   await reopenAfter(async () => {}, async (directory, warnings) => {
@@ -78,22 +33,73 @@ Deno.test("StateDirectory.open() does not use records that were changed, swapped
     "half of it": async (folder) => await Deno.truncate(record(folder), 100),
     "nothing": (folder) => Deno.writeTextFile(record(folder), ""),
     "two megabytes": (folder) => Deno.writeTextFile(record(folder), "x".repeat(2 ** 21)),
-    "the checkpoint is missing": (folder) => Deno.remove(join(folder, `${ID}.checkpoint`)),
+    "a link": async (folder) => {
+      await Deno.remove(record(folder));
+      await Deno.symlink(record(folder, OTHER_ID), record(folder));
+    },
+    "a folder": async (folder) => {
+      await Deno.remove(record(folder));
+      await Deno.mkdir(record(folder));
+    },
   };
   for (const [name, change] of Object.entries(changes)) {
     await t.step(name, async () => {
-      await reopenAfter(change, (directory, warnings) => {
+      await reopenAfter(change, async (directory, warnings) => {
         assertEquals(idsOf(directory), [OTHER_ID]);
-        assertStringIncludes(warnings.join(), `${ID}.session.json' is not used`);
+        assertEquals(directory.unreadable.get(ID)?.code, "checkpoint_damaged");
+        assertEquals(warnings.length, 1);
+        const text = `This server cannot read 1 session of '${directory.path}' ('${ID}.session.json': `;
+        assertStringIncludes(warnings.join(), text);
+        assertEquals(
+          (await namesOf(directory)).filter((name) => name.startsWith(ID)).length,
+          2,
+          "its files stay",
+        );
+        assertEquals(directory.unused, { count: 1, bytes: (await checkpointOf(1)).storedBytes });
       });
     });
   }
   await t.step("another key", async () => {
     await reopenAfter(
       (folder) => Deno.writeFile(join(folder, "checkpoint.key"), new Uint8Array(32)),
-      (directory, warnings) => assertEquals([idsOf(directory), warnings.length], [[], 2]),
+      (directory, warnings) => {
+        assertEquals([idsOf(directory), directory.unreadable.size, warnings.length], [[], 2, 1]);
+        assertStringIncludes(warnings.join(), "the key of its folder was replaced");
+      },
     );
   });
+});
+
+Deno.test("StateDirectory.open() keeps a record of another version of Paddock, and says so", async () => {
+  const record = (folder: string) => join(folder, `${ID}.session.json`);
+  const key = async (folder: string) => await readHostKey(folder);
+  for (const change of [{ format: 2 }, { unknownPart: 1 }]) {
+    await reopenAfter(async (folder) => {
+      const [, json = ""] = (await Deno.readTextFile(record(folder))).split("\n");
+      await Deno.writeFile(
+        record(folder),
+        await sealRecord({ ...JSON.parse(json), ...change }, await key(folder)),
+      );
+    }, (directory, warnings) => {
+      assertEquals([idsOf(directory), directory.unreadable.get(ID)?.code], [
+        [OTHER_ID],
+        "checkpoint_other_format",
+      ]);
+      assertStringIncludes(warnings.join(), "another version of Paddock wrote the record");
+    });
+  }
+});
+
+Deno.test("StateDirectory.open() reads records without the name of a profile, and names that of the server", async () => {
+  await using folder = await TempFolder.of();
+  const path = join(folder.path, "state");
+  const one = await checkpointOf(1);
+  for (const profile of [undefined, "serve"]) {
+    using directory = await StateDirectory.open(path, { profile, read: readFakeCheckpoint });
+    await directory.save(recordOf(ID, one), one);
+  }
+  using directory = await StateDirectory.open(path, { read: readFakeCheckpoint });
+  assertEquals(directory.sessions.map(({ record }) => record.profile), ["serve"]);
 });
 
 Deno.test("StateDirectory.read() refuses the checkpoint of another session, and one that is missing", async (t) => {
@@ -150,23 +156,27 @@ Deno.test("StateDirectory.open() refuses a folder that other users can use, and 
   await assertRejects(() => StateDirectory.open(file), SandboxError);
 });
 
-Deno.test("StateDirectory.open() does not use a checkpoint that is a link or a pipe", async (t) => {
+Deno.test("StateDirectory.open() does not use a checkpoint that is missing, a link or a pipe", async (t) => {
   const state = (folder: string, id = ID) => join(folder, `${id}.checkpoint`);
-  await t.step("link", async () => {
-    await reopenAfter(async (folder) => {
-      await Deno.remove(state(folder));
-      await Deno.symlink(state(folder, OTHER_ID), state(folder));
-    }, (directory, warnings) => {
-      assertEquals(idsOf(directory), [OTHER_ID]);
-      assertStringIncludes(warnings.join(), `${ID}.session.json' is not used`);
+  const changes: Record<string, (folder: string) => Promise<unknown>> = {
+    "nothing": () => Promise.resolve(),
+    "a link": (folder) => Deno.symlink(state(folder, OTHER_ID), state(folder)),
+    "a pipe": (folder) => new Deno.Command("mkfifo", { args: [state(folder)] }).output(),
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    await t.step(name, async () => {
+      await reopenAfter(async (folder) => {
+        await Deno.remove(state(folder));
+        await change(folder);
+      }, async (directory, warnings) => {
+        assertEquals(idsOf(directory), [OTHER_ID]);
+        const damaged = directory.sessions.find(({ record }) => record.id === ID);
+        assertEquals(damaged?.unusable?.code, "checkpoint_damaged");
+        assertStringIncludes(warnings.join(), "1 with checkpoint_damaged: only a copy of their files");
+        assert((await namesOf(directory)).includes(`${ID}.session.json`));
+      });
     });
-  });
-  await t.step("pipe", async () => {
-    await reopenAfter(async (folder) => {
-      await Deno.remove(state(folder));
-      await new Deno.Command("mkfifo", { args: [state(folder)] }).output();
-    }, (directory) => assertEquals(idsOf(directory), [OTHER_ID]));
-  });
+  }
 });
 
 Deno.test("StateDirectory.read() does not wait for a pipe, and reads no file that has grown", async (t) => {
@@ -217,13 +227,14 @@ Deno.test("StateDirectory.open() finds a session with the longest name and varia
   assertEquals(directory.sessions.map(({ record }) => record.attachment === attachment), [true]);
 });
 
-Deno.test("StateDirectory.open() leaves the sessions of other owners for a later server", async () => {
-  await reopenAfter(async (path) => {
-    const warnings: string[] = [];
-    const onWarning = (message: string) => warnings.push(message);
-    const options = { owners: new Set(["ada"]), read: readFakeCheckpoint, onWarning };
-    using directory = await StateDirectory.open(path, options);
-    assertEquals(idsOf(directory), [ID]);
-    assertEquals(warnings, [`1 sessions of other tokens stay in '${path}', and are not used`]);
-  }, (directory) => assertEquals(idsOf(directory), [ID, OTHER_ID]));
+Deno.test({
+  name: "StateDirectory.open() refuses a folder of another user",
+  ignore: Deno.uid() !== 0, // only root can give a folder away
+  async fn() {
+    await using folder = await TempFolder.of();
+    await Deno.chmod(folder.path, 0o700);
+    await Deno.chown(folder.path, 1000, 1000);
+    const error = await assertRejects(() => StateDirectory.open(folder.path), SandboxError);
+    assertStringIncludes(error.message, "it belongs to user 1000; run chown 0");
+  },
 });

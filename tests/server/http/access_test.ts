@@ -84,6 +84,11 @@ Deno.test("a server refuses other host names and pages of other origins", async 
   assertEquals(await status({ host: "LOCALHOST" }), 200);
   assertEquals(await status({ host: "evil.example:8471" }), 403);
   assertEquals(await status({ host: "localhost.evil.example" }), 403);
+  const sandbox = `49983-${"0".repeat(48)}`;
+  assertEquals(await status({ host: `${sandbox}.localhost:8471` }), 200);
+  for (const host of [sandbox, `${sandbox}:8471`, `${sandbox}.evil.example`, `x.${sandbox}.localhost`]) {
+    assertEquals(await status({ host }), 403, host);
+  }
   assertEquals(await status({ host: "localhost:8471", origin: "http://localhost:8471" }), 200);
   assertEquals(await status({ host: "localhost:8471", origin: "http://localhost:9" }), 403);
   assertEquals(await status({ host: "localhost:8471", origin: "null" }), 403);

@@ -40,7 +40,7 @@ export class CheckoutPaths {
 }
 
 /** True if a path is the folder itself or inside it. */
-export function isInside(folder: string, path: string): boolean {
+function isInside(folder: string, path: string): boolean {
   const relativePath = relative(folder, path);
   return relativePath === "" || (relativePath.split("/")[0] !== ".." && !relativePath.startsWith("/"));
 }

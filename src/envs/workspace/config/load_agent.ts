@@ -189,7 +189,7 @@ const toolsSchema = z.strictObject({
 }, { error: "must be keys and values" });
 
 /** Schema of an agent YAML, with MLGym's keys. */
-export const agentSchema = z.strictObject({
+const agentSchema = z.strictObject({
   system_template: text,
   task_template: text,
   next_step_template: text.nullish(),
@@ -214,7 +214,7 @@ export const agentSchema = z.strictObject({
 export type AgentYaml = z.output<typeof agentSchema>;
 
 /** Returns the number of observations that a history processor of MLGym keeps at full length; `undefined` for all. */
-export function lastObservationsOf(
+function lastObservationsOf(
   processor: string | null | undefined,
   args: { readonly n?: number | undefined } | null | undefined,
 ): number | undefined | "unknown" {

@@ -139,7 +139,7 @@ async function commandFilesOf(task: TaskFile): Promise<CommandFile[]> {
 }
 
 /** Task YAML that is being read. */
-export class TaskFile {
+class TaskFile {
   readonly yaml: TaskYaml;
   /** Reasons why the task cannot be played. */
   readonly faults: string[] = [];
@@ -212,7 +212,7 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
 const KNOWN = ["PythonSubmissionTasks", "CSVSubmissionTasks", ...Object.keys(UNSUPPORTED)];
 
 /** Returns the reason why a task of this kind cannot be scored; `undefined` if it can. */
-export function findKindFault(yaml: TaskYaml): string | undefined {
+function findKindFault(yaml: TaskYaml): string | undefined {
   if (yaml.evaluation?.module) return undefined;
   const hasScript = yaml.evaluation_paths.length > 0;
   const kind = yaml.task_entrypoint ?? (hasScript ? "CSVSubmissionTasks" : undefined);

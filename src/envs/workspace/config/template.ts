@@ -110,7 +110,7 @@ const SPEC = /^(?:([\s\S])?([<>=^]))?([-+ ])?(#)?(0)?(\d+)?([,_])?(?:\.(\d+))?([
 const MAX_WIDTH = 100_000;
 
 /** Formats a value as Python's `format` does. */
-export function formatValue(value: unknown, { field, spec: text, conversion }: ValueFormat): string {
+function formatValue(value: unknown, { field, spec: text, conversion }: ValueFormat): string {
   const converted = conversion === undefined ? value : convertValue(value, conversion);
   if (text === "") return pythonStr(converted);
   const spec = parseSpec(text, field);

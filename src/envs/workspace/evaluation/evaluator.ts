@@ -161,7 +161,7 @@ export function parseScores(text: string): Scores | undefined {
  *
  * @throws {Error} if a file cannot be read.
  */
-export async function readEvaluationFiles(plan: EvaluationPlan): Promise<Record<string, Uint8Array>> {
+async function readEvaluationFiles(plan: EvaluationPlan): Promise<Record<string, Uint8Array>> {
   const files: Record<string, Uint8Array> = {};
   for (const { path, hostPath } of [...plan.files, plan.script]) {
     for (const part of await listStarterFiles(hostPath)) {

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { type ExecResult, type HostTool, hostTool, type PythonSession } from "../../../sandbox/exec.ts";
+import type { ExecResult, PythonSession } from "../../../sandbox/exec.ts";
+import { type HostTool, hostTool } from "../../../sandbox/host_tool.ts";
 import { checkPath } from "../../../sandbox/exec_check.ts";
 import { Callee, type CalleeReply, moduleCall, moduleDefinitions } from "../../../sandbox/isolated/callee.ts";
 import type { Submission } from "../evaluation.ts";
@@ -117,7 +118,7 @@ export class SubmissionCallee {
 }
 
 /** Folder of the submitted files in the evaluator's session, where they are only data. */
-export const SUBMISSION_FOLDER = ".submission";
+const SUBMISSION_FOLDER = ".submission";
 
 const MAX_FILES = 5_000;
 const MAX_BYTES = 32 * 1024 * 1024;

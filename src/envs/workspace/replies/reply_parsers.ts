@@ -75,7 +75,7 @@ interface Fence {
  * Parses the last complete top-level block of a reply as the action, and the rest as the thought. A fence with a word
  * after it opens a block; a bare fence closes an open block.
  */
-export function parseFencedReply(reply: string): ParsedReply {
+function parseFencedReply(reply: string): ParsedReply {
   const open: Fence[] = [];
   let block: { start: Fence; end: Fence } | undefined;
   for (const match of reply.matchAll(FENCE)) {
@@ -95,12 +95,12 @@ export function parseFencedReply(reply: string): ParsedReply {
 }
 
 /** True if the reply has more than one pair of fences. */
-export function hasSeveralBlocks(reply: string): boolean {
+function hasSeveralBlocks(reply: string): boolean {
   return reply.split("```").length > 4;
 }
 
 /** Parses a reply of the form `{ "thought": …, "command": { "name": …, "arguments": { … } } }`. */
-export function parseJsonReply(reply: string, commands: readonly ReplyCommand[]): ParsedReply {
+function parseJsonReply(reply: string, commands: readonly ReplyCommand[]): ParsedReply {
   let value: unknown;
   try {
     value = parseUntrustedJson(reply);

@@ -1,6 +1,7 @@
 import { FrameKind, PART_BYTES } from "../../protocol.ts";
 import type { Channel } from "../channel.ts";
 import { textBytes } from "../devices.ts";
+import type { FsNode } from "../emscripten.ts";
 import { PAGE_BYTES } from "../heap_image.ts";
 import type { Python } from "../python/interpreter.ts";
 import type { LinkImage } from "../python/linker.ts";
@@ -8,7 +9,7 @@ import type { SignalSource } from "../python/signals.ts";
 import type { FreeStack } from "../python/threads.ts";
 import type { Rewind } from "../rewind.ts";
 import type { Shell, ShellImage } from "../shell/shell.ts";
-import { contentBytes, FileTree, parseTree, type TreeImage } from "./file_tree.ts";
+import { contentBytes, FileTree, parseTree, type TreeImage, type WorkingFileSystem } from "./file_tree.ts";
 import { checkRuns, type PageRun } from "./heap_delta.ts";
 import type { MonotonicClock } from "./monotonic_clock.ts";
 import {
@@ -30,10 +31,17 @@ const decoder = new TextDecoder();
  * Head of a checkpoint: all that it has of a session beside bytes. The bytes come first: the packed differences between the heap's
  * pages and those of the image, then the contents of the files. The length of this part follows it.
  */
-interface CheckpointHead {
+type CheckpointHead = FilesHead | FilesHead & MemoryHead;
+
+/** Head of a checkpoint without memory. */
+interface FilesHead {
+  readonly files: TreeImage;
+}
+
+/** What the head of a checkpoint with memory has beside the files. */
+interface MemoryHead {
   readonly heapBytes: number;
   readonly runs: readonly PageRun[];
-  readonly files: TreeImage;
   readonly open: readonly OpenFile[];
   /** Absent if the profile has no native libraries. */
   readonly links?: LinkImage;
@@ -44,6 +52,13 @@ interface CheckpointHead {
   readonly clockMs: number;
   /** Absent if the profile has no shell. */
   readonly shell?: ShellImage;
+}
+
+/** Request of the host for a checkpoint. */
+export interface CheckpointRequest {
+  readonly maxBytes: number;
+  /** False for one that has the files alone. */
+  readonly memory: boolean;
 }
 
 /** The parts of a session that a checkpoint has. */
@@ -62,12 +77,15 @@ export class GuestCheckpoint {
   readonly #tree: FileTree;
   /** Lowest address of the C stack. */
   readonly #stackEnd: number;
+  /** Working directory at the start. */
+  readonly #firstFolder: string;
 
   /** Records the files and the bounds of the stack at the start. */
   constructor(parts: CheckpointParts) {
     this.#parts = parts;
     this.#tree = new FileTree(parts.python.fs);
     this.#stackEnd = parts.python.exports.emscripten_stack_get_end() >>> 0;
+    this.#firstFolder = (parts.python.fs as WorkingFileSystem).currentPath;
   }
 
   /**
@@ -75,32 +93,45 @@ export class GuestCheckpoint {
    *
    * @throws {Error} with the reason, if a part of the state cannot be in a checkpoint. Nothing was sent then.
    */
-  send({ maxBytes }: { maxBytes: number }): void {
+  send({ maxBytes, memory }: CheckpointRequest): void {
     const { python, channel } = this.#parts;
-    this.#requireIdle();
-    const tree = this.#tree.capture(openNodes(python.fs));
-    const head = this.#describe(tree.image, captureOpenFiles(python.fs, tree.indexes));
+    if (memory) this.#requireIdle();
+    const tree = this.#tree.capture(memory ? openNodes(python.fs) : []);
+    const head: CheckpointHead = memory
+      ? { files: tree.image, ...this.#describeMemory(captureOpenFiles(python.fs, tree.indexes)) }
+      : { files: { ...tree.image, workingFolder: this.#firstFolder } };
     const bytes = textBytes(JSON.stringify(head));
-    const rawBytes = checkRuns(head.runs, head.heapBytes) + contentBytes(tree.image) + bytes.length;
+    const rawBytes = packedBytes(head) + contentBytes(tree.image) + bytes.length;
     if (rawBytes > maxBytes) {
       throw new Error(`Cannot make checkpoint as it must have at most ${maxBytes} bytes: it has ${rawBytes}`);
     }
     const length = new Uint8Array(LENGTH_BYTES);
     new DataView(length.buffer).setUint32(0, bytes.length, true);
     const sender = new PartSender(channel);
-    python.heapDelta.pack((packed) => sender.add(packed));
+    if (memory) python.heapDelta.pack((packed) => sender.add(packed));
     for (const contents of [...tree.contents, bytes, length]) sender.add(contents);
     sender.flush();
   }
 
   /**
-   * Replaces the state by that of a checkpoint.
+   * Replaces the state by that of a checkpoint. Calls `begin` first if it has no memory, to begin as a new session does.
+   * Returns true if it has memory.
    *
    * @throws {Error} if it cannot be restored here. The state is undefined then.
    */
-  restore(bytes: Uint8Array): void {
-    const { python, rewind, signals, clock, shell } = this.#parts;
+  restore(bytes: Uint8Array, begin: () => void): boolean {
+    const { python } = this.#parts;
     const { head, packed, contents } = parseState(bytes, python.fs.MAX_OPEN_FDS);
+    const memory = "runs" in head ? head : undefined;
+    if (memory) this.#restoreHeap(memory, packed);
+    else begin();
+    const nodes = this.#tree.restore(head.files, (size) => contents.take(size));
+    if (memory) this.#restoreParts(memory, nodes);
+    return memory !== undefined;
+  }
+
+  #restoreHeap(head: MemoryHead, packed: Uint8Array): void {
+    const { python, rewind, shell } = this.#parts;
     if (Boolean(head.shell) !== Boolean(shell)) {
       throw new Error("Cannot restore checkpoint as only one of it and the session has a shell");
     }
@@ -109,7 +140,11 @@ export class GuestCheckpoint {
       if (head.links) python.linker.adopt(head.links);
     });
     python.heapDelta.unpack(head.runs, packed);
-    const nodes = this.#tree.restore(head.files, (size) => contents.take(size));
+  }
+
+  /** Restores what is neither in the heap nor in the tree of files. */
+  #restoreParts(head: MemoryHead, nodes: readonly FsNode[]): void {
+    const { python, signals, clock, shell } = this.#parts;
     restoreOpenFiles(python.fs, head.open, nodes);
     python.threads.freeStacks = head.freeStacks;
     if (head.zone === undefined) python.localTime.reset();
@@ -145,14 +180,13 @@ export class GuestCheckpoint {
     return heapDelta.find(free, Math.max(free, pointer - pointer % PAGE_BYTES));
   }
 
-  #describe(files: TreeImage, open: readonly OpenFile[]): CheckpointHead {
+  #describeMemory(open: readonly OpenFile[]): MemoryHead {
     const { python, signals, clock, shell } = this.#parts;
     const links = python.linker.capture();
     const zone = python.localTime.encoded;
     return {
       heapBytes: python.exports.memory.buffer.byteLength,
       runs: this.#findRuns(),
-      files,
       open,
       ...(links && { links }),
       freeStacks: python.threads.freeStacks,
@@ -211,10 +245,11 @@ function parseState(state: Uint8Array, maxFds: number): State {
 
 function parseHead(bytes: Uint8Array, maxFds: number): CheckpointHead {
   const head = JSON.parse(decoder.decode(bytes)) as CheckpointHead;
+  const files = parseTree(head.files);
+  if (!("runs" in head)) return head;
   requireCount(head.heapBytes, MAX_HEAP_BYTES);
   requireItems(head.runs).forEach((run) => requireItems(run, 2));
   checkRuns(head.runs, head.heapBytes);
-  const files = parseTree(head.files);
   parseOpenFiles(head.open, files.nodes.length, maxFds);
   for (const { address, bytes } of requireItems(head.freeStacks) as readonly FreeStack[]) {
     requireCount(address, head.heapBytes);
@@ -222,6 +257,11 @@ function parseHead(bytes: Uint8Array, maxFds: number): CheckpointHead {
   }
   [head.cpuMs, head.clockMs].forEach(requireTime);
   return head;
+}
+
+/** Returns the size of the pages that differ. */
+function packedBytes(head: CheckpointHead): number {
+  return "runs" in head ? checkRuns(head.runs, head.heapBytes) : 0;
 }
 
 /** Reads bytes one part after the other. */

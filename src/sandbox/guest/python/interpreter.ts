@@ -1,7 +1,7 @@
 import { Closures, limitCalls, rejectMissing, stripJsBridge } from "../call_guard.ts";
 import type { EmscriptenModule, FileSystem, ModuleFactory, PythonExports } from "../emscripten.ts";
 import { throwIfKilled } from "../ring.ts";
-import { mountReadOnly, type ReadOnlyTree } from "../read_only_files.ts";
+import { mountReadOnly, type ReadOnlyTree } from "../files/read_only_files.ts";
 import { Denials } from "../denials.ts";
 import { Linker } from "./linker.ts";
 import { LocalTime } from "./local_time.ts";
@@ -161,7 +161,7 @@ export function createInstantiator(
  * Limits the growth of a heap below the maximum of its module. Emscripten grows it by more than a program needs, so
  * that both the request and the growth are bounded.
  */
-export class HeapLimit {
+class HeapLimit {
   readonly #exports: () => PythonExports;
   #bytes = Infinity;
   #resize: (bytes: number) => boolean = () => false;

@@ -14,6 +14,8 @@ MAX_PROCESSES = 128
 MAX_LEAVES = 64
 """A process that ends is unwound by exceptions. After so many that its code caught, its threads are abandoned."""
 
+KILLED_TURNS = 8
+
 STACK_UNITS, FEW_PROCESSES = 4, 8
 """Size of the C stack of a process, and of how many."""
 
@@ -180,6 +182,23 @@ def leave(thread):
     raise ProcessEnded
 
 
+def end_killed():
+    """
+    Lets the threads of processes end that were killed. It waits for none: after some turns, one whose code goes on is
+    left to the scheduler.
+    """
+    for _ in range(KILLED_TURNS):
+        killed = [thread for thread in _sched.threads.values() if thread.process.ended]
+        if not killed:
+            return
+        for thread in killed:
+            _sched.hurry(thread)
+        try:
+            _sched.run_urgent()
+        except _sched.SwitchError:
+            return
+
+
 def end_all():
     """Ends all processes but the main one, at the end of a program or when it is interrupted."""
     for process in list(table.values()):
@@ -229,6 +248,7 @@ def waitpid(pid, options, /):
     ended = find_ended() if options & os.WNOHANG else wait_until(find_ended, children, what)
     if ended is None:
         return 0, 0
+    end_killed()
     table.pop(ended.pid, None)
     return ended.pid, -ended.status if ended.status < 0 else (ended.status & 0xFF) << 8
 

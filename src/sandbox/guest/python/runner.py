@@ -38,13 +38,15 @@ SIGINT = signal.SIGINT
 _signal = _signals.set_c_handler
 _getcwd = os.getcwd
 _join, _normpath = os.path.join, os.path.normpath
-_dumps, _loads = json.dumps, json.loads
+_dumps, _scan = json.dumps, json._default_decoder.scan_once
+"""The scanner is written in C: functions of `json` use names of `builtins` and of `json` that a program can replace."""
 _TextIOWrapper = io.TextIOWrapper
 _get_c_handler, _set_running_loop = _signals.get_c_handler, asyncio._set_running_loop
 _main = sys.modules["__main__"]
 _modules = sys.modules
-_seed_random = random.seed
-"""Saved, as the program of a session that is forked may have replaced it."""
+_random = random._inst
+_seed_random = super(random.Random, _random).seed
+"""Written in C, and saved, as the program of a session that is forked may have replaced what `random.seed` uses."""
 _excepthook = sys.__excepthook__
 _state = types.SimpleNamespace(block=0, name="", active=False, stopped=False, loop=None, no_input=None)
 
@@ -71,13 +73,19 @@ def handle(request):
     return b"{}"
 
 
+def _loads(data):
+    """Returns the value that is encoded as JSON in bytes of the host."""
+    return _scan(data.decode("utf-8", "surrogatepass"), 0)[0]
+
+
 def _seed(seed):
     _seed_random(seed)
+    _random.gauss_next = None
     numpy_random = _modules.get("numpy.random")  # the state of one in the image would be that of every session
     if numpy_random is not None:
         try:
             numpy_random.seed(seed if seed is None else seed % 2**32)
-        except Exception:
+        except BaseException:
             pass  # a program whose session is forked has replaced it
 
 
@@ -105,6 +113,8 @@ def _run(request):
         if isinstance(error, MemoryError):
             bytes(SPARE_BYTES)  # raises if the program's objects leave no memory for the next block
         outcome = {"status": "error", "error": _errors.describe_type(error)}
+    if _sched.threads:
+        outcome = _outcome_of(_procs.end_killed) or outcome
     _state.active = False
     if outcome["status"] == "interrupted":
         _procs.end_all()

@@ -11,8 +11,8 @@ MAX_BYTES = 16 * 2**20 - 1024
 SCALARS = frozenset((str, int, float, bool, type(None)))
 
 _encode = json.JSONEncoder(allow_nan=False).encode
-_decode = json.JSONDecoder().decode
-"""Saved, as `json.dumps` and `json.loads` make a new encoder or look for the encoding at each call."""
+_scan = json.JSONDecoder().scan_once
+"""Saved: `json.dumps` makes a new encoder at each call, and `json.loads` uses names that a program can replace."""
 
 
 class ToolError(Exception):
@@ -132,7 +132,7 @@ def _collect(ms):
     """Waits for a reply, for at most `ms`, and delivers it. The worker takes one in each wait."""
     if not _bridge.wait(ms):
         return
-    reply = _decode(_bridge.take_reply().decode("utf-8", "surrogatepass"))
+    reply, _ = _scan(_bridge.take_reply().decode("utf-8", "surrogatepass"), 0)
     future = _waiting.get(reply["call"])
     if future is None:
         _replies[reply["call"]] = reply

@@ -84,6 +84,12 @@ export class ShellCommands {
     clock.stopTimer(timer);
   }
 
+  /** Lets commands end that were killed. Returns `undefined` if there are none, or if another one runs. */
+  endKilled(): Promise<void> | undefined {
+    const commands = [...this.#commands.values()];
+    return commands.length > 0 && commands.every(({ isKilled }) => isKilled) ? this.endAll() : undefined;
+  }
+
   /** Ends all commands. None of them changes anything afterwards. */
   async endAll(): Promise<void> {
     const commands = [...this.#commands.values()];

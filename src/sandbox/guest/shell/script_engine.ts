@@ -4,7 +4,7 @@ import { Bash } from "./engine.ts";
 import type { ShellFiles } from "./files.ts";
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
-import type { CommandOutput, Interpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
+import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
 
 /** Values, between two commands, of those parts of the engine's state that an aborted command leaves wrong. */
 const IDLE_STATE = {
@@ -50,7 +50,7 @@ interface PatchedBash extends Pick<Bash, "exec"> {
   readonly limits: ShellLimits;
   readonly logResult: TerminalParts["toText"];
   /** Called when a script starts. Returns the interpreter that runs it. */
-  onStart: (interpreter: Interpreter, state: State) => Interpreter;
+  onStart: (interpreter: ScriptInterpreter, state: State) => ScriptInterpreter;
 }
 
 /** Options of a script, as the engine takes them. */
@@ -167,7 +167,7 @@ function programState(state: State, env: ScriptEngineParts["env"]): State {
 }
 
 /** Calls a function before each command, and waits for it. */
-function delayCommands(interpreter: Interpreter, before: () => Promise<void> | undefined): void {
+function delayCommands(interpreter: ScriptInterpreter, before: () => Promise<void> | undefined): void {
   const command = interpreter.executeCommand.bind(interpreter);
   interpreter.executeCommand = interpreter.ctx.executeCommand = async (...args) => {
     await before();
@@ -175,7 +175,7 @@ function delayCommands(interpreter: Interpreter, before: () => Promise<void> | u
   };
 }
 
-function enableNameSplitting(interpreter: Interpreter): void {
+function enableNameSplitting(interpreter: ScriptInterpreter): void {
   const command = interpreter.executeCommand.bind(interpreter);
   interpreter.executeCommand = interpreter.ctx.executeCommand = (node, ...rest) => {
     return command(splitCommandName(node), ...rest);
@@ -232,7 +232,7 @@ const EMPTY_NAME = {
 };
 
 /** Returns a command whose name is split into words, as its arguments are. Example: `run='python -u'; $run a.py`. */
-export function splitCommandName<Node extends SimpleCommand>(node: Node): Node {
+function splitCommandName<Node extends SimpleCommand>(node: Node): Node {
   const { type, name, args = [] } = node;
   const [part, ...more] = name?.parts ?? [];
   if (type !== "SimpleCommand" || !name || !part || more.length > 0 || !EXPANSIONS.has(part.type)) {
@@ -245,9 +245,9 @@ export function splitCommandName<Node extends SimpleCommand>(node: Node): Node {
  * Makes a command fail if the file system refuses its redirection, such as one to a read-only file. Without this,
  * the error would end the engine and everything that runs in it.
  */
-export function reportRedirectErrors(interpreter: Interpreter): Interpreter {
+function reportRedirectErrors(interpreter: ScriptInterpreter): ScriptInterpreter {
   const command = interpreter.executeCommand.bind(interpreter);
-  const guarded: Interpreter["executeCommand"] = async (...args) => {
+  const guarded: ScriptInterpreter["executeCommand"] = async (...args) => {
     try {
       return await command(...args);
     } catch (error) {

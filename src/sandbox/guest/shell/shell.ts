@@ -1,5 +1,5 @@
 import type { FileSystem } from "../emscripten.ts";
-import { createReadOnlyFileSystem } from "../read_only_files.ts";
+import { createReadOnlyFileSystem } from "../files/read_only_files.ts";
 import {
   clock,
   INTERRUPTIBLE_LIMITS,

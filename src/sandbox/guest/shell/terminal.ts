@@ -27,12 +27,12 @@ interface CommandNode {
 type Step = (...args: never[]) => Promise<CommandOutput>;
 
 /** The engine's interpreter of one script. Each of its methods may be replaced. */
-export interface Interpreter {
+export interface ScriptInterpreter {
   executePipeline(pipeline: { readonly commands: readonly CommandNode[] }): Promise<CommandOutput>;
   executeCommand(node: CommandNode, ...rest: unknown[]): Promise<CommandOutput>;
   readonly ctx: {
     executeScript: Step;
-    executeCommand: Interpreter["executeCommand"];
+    executeCommand: ScriptInterpreter["executeCommand"];
     /** Redirections by `exec > file`, which hold for all later commands. */
     readonly state: { readonly fileDescriptors?: ReadonlyMap<number, unknown> | undefined };
   };
@@ -69,7 +69,7 @@ export class ShellTerminal {
   #buffer: { readonly stream: Route["stderr"]; text: string }[] = [];
   #timer: number | undefined;
   #route: Route | undefined;
-  #interpreter: Interpreter | undefined;
+  #interpreter: ScriptInterpreter | undefined;
 
   constructor(parts: TerminalParts) {
     this.#parts = parts;
@@ -82,7 +82,7 @@ export class ShellTerminal {
   }
 
   /** Prints output of `interpreter` to the terminal, unless something takes it. */
-  attach(interpreter: Interpreter): Interpreter {
+  attach(interpreter: ScriptInterpreter): ScriptInterpreter {
     this.#route = SEPARATE_STREAMS;
     this.#interpreter = interpreter;
     const { ctx } = interpreter;

@@ -260,7 +260,7 @@ function requirePython(language: string | null | undefined): void {
  * Returns Python code that sets environment variables and sets them back to those of the sandbox, or `undefined` without
  * any.
  */
-export function toEnvironmentCode(
+function toEnvironmentCode(
   variables: Readonly<Record<string, string>>,
   sandbox: Readonly<Record<string, string>> = {},
 ): { set: string; unset: string } | undefined {

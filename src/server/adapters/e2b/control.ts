@@ -2,16 +2,15 @@ import { Hono } from "hono";
 import * as z from "zod";
 import { MAX_TTL_SECONDS } from "../../../wire/limits.ts";
 import { metadataSchema } from "../../../wire/v1_sessions.ts";
-import { tokenOf } from "../../http/access.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
 import { METHODS } from "../../http/request_limits.ts";
 import { NotImplementedError, readCodeBody } from "./errors.ts";
-import { type Page, pageOf, pageQuery } from "./pages.ts";
+import { type ListPage, pageOf, pageQuery } from "./pages.ts";
 import { connectionBody, infoBody, metricBody, stateOf } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 import type { E2bSnapshots } from "./snapshots.ts";
-import { DEFAULT_TIMEOUT, extend, NO_COPIES, NO_PAUSE, requirePause, timeout, toTtl } from "./states.ts";
+import { DEFAULT_TIMEOUT, extend, NO_COPIES, NO_PAUSE, timeout, toTtl } from "./states.ts";
 
 const [MAX_VARIABLES, MAX_VARIABLE_CHARACTERS] = [256, 64 * 1024];
 
@@ -36,7 +35,10 @@ export const createSandboxRequest = z.object({
   autoResume: z.object({ enabled: z.boolean() }).nullish(),
   volumeMounts: z.array(z.unknown()).nullish(),
   iam: z.unknown().optional(),
-});
+}).refine(
+  ({ autoPauseMemory, autoResume }) => autoPauseMemory !== false || !autoResume?.enabled,
+  "autoResume must not be enabled when autoPauseMemory is false: without memory, a sandbox is only resumed by a request",
+);
 
 /** Body of `/sandboxes/{id}/timeout`. */
 export const timeoutRequest = z.object({ timeout });
@@ -71,7 +73,8 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
   const app = new Hono<AppEnv>();
   app.on("POST", ["/sandboxes", "/v2/sandboxes"], async (c) => {
     const { templateID, timeout, metadata, envVars, ...rest } = await readCodeBody(c, createSandboxRequest);
-    if (rest.autoPause) requirePause(sandboxes, rest.autoPauseMemory);
+    const { autoPause, autoPauseMemory, autoResume } = rest;
+    if (autoPause && !sandboxes.canPause) throw new NotImplementedError(NO_PAUSE);
     if (rest.volumeMounts?.length) throw new NotImplementedError("Paddock has no volumes");
     if (rest.iam) throw new NotImplementedError("Paddock issues no workload tokens");
     using snapshot = snapshots?.hold(c.get("owner"), templateID);
@@ -81,12 +84,13 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
       ttlMs: toTtl(timeout),
       metadata: metadata ?? {},
       envVars: envVars ?? {},
-      pausesAtEnd: rest.autoPause ?? false,
-      resumesOnUse: rest.autoResume?.enabled ?? false,
+      pausesAtEnd: autoPause && autoPauseMemory === false ? "files" : autoPause ?? false,
+      resumesOnUse: autoResume?.enabled ?? false,
       from: snapshot?.checkpoint,
+      continues: snapshot?.continues ?? false,
       signal: c.get("signal"),
     });
-    return c.json(connectionBody(c, sandbox), 201);
+    return c.json(connectionBody(sandbox), 201);
   });
   app.get("/sandboxes", (c) => {
     const { items } = list(c, ["running"]);
@@ -98,7 +102,7 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
   });
   app.get("/sandboxes/:id", (c) => {
     const sandbox = sandboxes.ofPath(c);
-    return c.json({ ...infoBody(sandbox), envdAccessToken: tokenOf(c.req.raw.headers) });
+    return c.json({ ...infoBody(sandbox), envdAccessToken: sandbox.accessToken });
   });
   app.delete("/sandboxes/:id", async (c) => {
     await sandboxes.ofPath(c).session[Symbol.asyncDispose]();
@@ -130,7 +134,7 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
   }
   return app;
 
-  function list(c: AppContext, defaultStates: readonly string[]): Page<E2bSandbox> {
+  function list(c: AppContext, defaultStates: readonly string[]): ListPage<E2bSandbox> {
     const parsed = listQuery.safeParse(c.req.query());
     if (!parsed.success) throw new ServerError("malformed", "The query is invalid");
     const { metadata, state, template, startedAfter, ...query } = parsed.data;

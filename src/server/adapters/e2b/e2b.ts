@@ -13,13 +13,13 @@ import { stateRoutes } from "./states.ts";
 
 /**
  * Serves the SDKs of E2B: the API of sandboxes, the agent in each sandbox (`envd`) and the code interpreter. A request
- * names its sandbox by the header `E2b-Sandbox-Id` or by its host name.
+ * names its sandbox by the header `E2b-Sandbox-Id`, by its host name, or by the signature of its URL.
  */
 export function e2b(
   sessions: SessionService,
-  { checkpoints }: Pick<AdapterOptions, "checkpoints">,
+  { checkpoints, sandboxAccess }: Pick<AdapterOptions, "checkpoints" | "sandboxAccess">,
 ): AdapterRoutes[] {
-  const sandboxes = new E2bSandboxes(sessions);
+  const sandboxes = new E2bSandboxes(sessions, sandboxAccess);
   const health = new Hono<AppEnv>();
   health.get("/health", async (c, next) => {
     if (sandboxes.named(c) === undefined) return await next(); // another system's health

@@ -7,6 +7,7 @@ import { REQUEST_LIMITS } from "../../limits.ts";
 import { MAX_FILES } from "../../../wire/limits.ts";
 import type { GuestEntry } from "./envd/guest_files.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
+import { fileQueryOf, toHomePath, toUserPath } from "./signed_files.ts";
 
 /** Bytes of the names and values of a file's metadata, each name with the prefix of its attribute. */
 const MAX_METADATA_BYTES = 4096;
@@ -15,13 +16,17 @@ const ATTRIBUTE = "user.e2b.";
 /** Files with metadata of one sandbox. */
 const MAX_FILES_WITH_METADATA = 1024;
 
-/** Serves `/files` of E2B's agent: reads a file, and writes files of a form or one of a body. */
+/**
+ * Serves `/files` of E2B's agent: reads a file, and writes files of a form or one of a body. A request with a signature has
+ * the operation and the path that were signed.
+ */
 export function fileRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   app.get("/files", async (c) => {
     const sandbox = target(c);
-    const contents = await sandbox.files.read(c.req.query("path") ?? "").catch(throwFileError);
-    const headers = { "content-type": "application/octet-stream", "content-disposition": "attachment" };
+    const { path, user } = fileQueryOf(c);
+    const contents = await sandbox.files.read(toUserPath(path, user)).catch(throwFileError);
+    const headers = { "content-type": "application/octet-stream", "content-disposition": attachment(path) };
     const body = new Uint8Array(contents);
     const accepted = c.req.header("accept-encoding")?.split(",").map((one) => one.trim().toLowerCase()) ?? [];
     if (!accepted.includes("gzip") || accepted.length > 1) return c.body(body, 200, headers);
@@ -38,12 +43,6 @@ export function fileRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
   return app;
 
   function target(c: AppContext): E2bSandbox {
-    if (c.req.query("signature") !== undefined) {
-      throw new ServerError(
-        "unauthorized",
-        "Signed URLs are not supported: send the header 'X-Access-Token'",
-      );
-    }
     const sandbox = sandboxes.named(c);
     if (sandbox) return sandbox;
     throw new ServerError(
@@ -53,26 +52,49 @@ export function fileRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
   }
 }
 
+/** Returns the header by which a browser saves a file under its name, in the form of RFC 6266. */
+function attachment(path: string): string {
+  const name = path.split("/").at(-1) ?? "";
+  const encoded = encodeURIComponent(name).replace(
+    /['()*]/g,
+    (mark) => `%${mark.charCodeAt(0).toString(16)}`,
+  );
+  return `attachment; filename*=UTF-8''${encoded}`;
+}
+
 /** Returns the files of a body: those of a form, or one as it is. */
 async function filesOf(c: AppContext): Promise<{ path: string; contents: Uint8Array }[]> {
-  const path = c.req.query("path");
+  const { path, user } = fileQueryOf(c);
   const type = c.req.header("content-type") ?? "";
   const body = await unpack(c, await c.req.arrayBuffer());
   if (!/^multipart\/form-data/i.test(type)) {
     if (!path) throw new ServerError("malformed", "The query must have the path of the file");
-    return [{ path, contents: body }];
+    return [{ path: toUserPath(path, user), contents: body }];
   }
   const form = await new Response(body, { headers: { "content-type": type } }).formData().catch((cause) => {
     throw new ServerError("malformed", "The body must be a form", { cause });
   });
-  const files = form.getAll("file").filter((value) => value instanceof File);
+  const files = form.getAll("file").map((value) => value instanceof File ? value : toUnnamedFile(value));
   if (files.length === 0 || files.length > MAX_FILES) {
     throw new ServerError("malformed", `The form must have 1 to ${MAX_FILES} files: found ${files.length}`);
   }
+  if (path && files.length > 1) {
+    throw new ServerError("malformed", `A form for one path must have 1 file: found ${files.length}`);
+  }
+  if (!path && files.some(({ name }) => name === "")) {
+    throw new ServerError("malformed", "The query or the form must have the name of the file");
+  }
+  const toPath = (name: string) => c.get("grant")?.isSigned ? toHomePath(name, user) : toUserPath(name, user);
   return await Promise.all(files.map(async (file) => ({
-    path: files.length === 1 && path ? path : file.name,
+    path: path ? toUserPath(path, user) : toPath(file.name),
     contents: new Uint8Array(await file.arrayBuffer()),
   })));
+}
+
+/** Returns a field of a form that has no file name, and so is decoded as text. The URL must have its path. */
+function toUnnamedFile(text: string): File {
+  if (!text.includes("\ufffd")) return new File([text], "");
+  throw new ServerError("malformed", "A file of the form without a name must be UTF-8: give it a name");
 }
 
 /** Unpacks a body that is compressed. Its bytes count as waiting data, and are as many as a body may have. */

@@ -10,30 +10,40 @@ export class HomeSession {
   readonly session: LiveSession;
   /** Environment variables of the sandbox. */
   readonly envVars: Readonly<Record<string, string>>;
+  /** Program that makes the home directory and sets the variables. */
   readonly #prepare: string;
+  /** Program that the interpreter still needs. */
+  #missing: string | undefined;
   readonly #listeners = new Set<() => void>();
   readonly #running = new Set<Promise<unknown>>();
-  #isPrepared: boolean;
   #busyMs = 0;
 
-  /** @param options.isPrepared true if an earlier server has made the home directory */
+  /**
+   * @param options.isPrepared true if the interpreter has the home directory and the variables, as that of an earlier
+   * server
+   * @param options.continues true if the interpreter has the state of another sandbox, which needs only the variables
+   */
   constructor(
     session: LiveSession,
     envVars: Readonly<Record<string, string>>,
-    { cwd = E2B_HOME, isPrepared = false }: { cwd?: string; isPrepared?: boolean } = {},
+    { cwd = E2B_HOME, isPrepared = false, continues = false }: {
+      cwd?: string;
+      isPrepared?: boolean;
+      continues?: boolean;
+    } = {},
   ) {
-    this.#isPrepared = isPrepared;
     this.session = session;
     this.envVars = envVars;
-    const environ = pythonStr({ HOME: E2B_HOME, ...envVars });
+    const setVariables = (variables: Readonly<Record<string, string>>) =>
+      `${os}.environ.update(${pythonStr(variables)})\nNone`;
     const [os, folders] = [`__import__("os")`, [E2B_HOME, cwd]];
     this.#prepare = [
       `${os}.umask(0o22)`,
       `[${os}.makedirs(folder, 0o755, True) for folder in ${pythonStr(folders)}]`,
       `${os}.chdir(*${pythonStr([cwd])})`,
-      `${os}.environ.update(${environ})`,
-      "None",
-    ].join("; ");
+      setVariables({ HOME: E2B_HOME, ...envVars }),
+    ].join("\n");
+    if (!isPrepared) this.#missing = continues ? setVariables(envVars) : this.#prepare;
   }
 
   /**
@@ -52,7 +62,12 @@ export class HomeSession {
 
   /** True if the interpreter has the home directory and the variables. */
   get isPrepared(): boolean {
-    return this.#isPrepared;
+    return this.#missing === undefined;
+  }
+
+  /** True if the interpreter has the home directory. */
+  get hasHome(): boolean {
+    return this.#missing !== this.#prepare;
   }
 
   /** Resolves when none of its programs and commands runs. */
@@ -62,9 +77,10 @@ export class HomeSession {
 
   /** Makes the home directory and sets the variables, if a new interpreter needs it. */
   async prepare(): Promise<ExecResult | undefined> {
-    if (this.#isPrepared) return undefined;
-    this.#isPrepared = true;
-    return await this.session.exec(this.#prepare, { timeoutMs: 10_000 });
+    const missing = this.#missing;
+    if (missing === undefined) return undefined;
+    this.#missing = undefined;
+    return await this.session.exec(missing, { timeoutMs: 10_000 });
   }
 
   /** Runs a program, as {@linkcode LiveSession.exec} does. */
@@ -85,7 +101,12 @@ export class HomeSession {
   /** Resets the interpreter. */
   async reset(signal: AbortSignal): Promise<void> {
     await this.session.reset({ signal });
-    this.#isPrepared = false;
+    this.beginAnew();
+  }
+
+  /** Makes the home directory and sets the variables before the next program, as the interpreter is a fresh one then. */
+  beginAnew(): void {
+    this.#missing = this.#prepare;
   }
 
   async #run<Result extends ExecResult | ShellResult>(
@@ -105,7 +126,7 @@ export class HomeSession {
   async #runPrepared<Result extends ExecResult | ShellResult>(run: () => Promise<Result>): Promise<Result> {
     await this.prepare();
     const result = await run();
-    if (!result.stateKept) this.#isPrepared = false;
+    if (!result.stateKept) this.#missing = this.#prepare;
     this.#busyMs += result.durationMs;
     return result;
   }

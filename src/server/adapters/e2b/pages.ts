@@ -9,14 +9,14 @@ export const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).default(MAX_PAGE).transform((limit) => Math.min(limit, MAX_PAGE)),
 });
 
-/** What a list is sorted by. */
+/** Key by which a list is sorted. */
 export interface PageKey {
   readonly createdAt: Date;
   readonly id: string;
 }
 
 /** A part of a list. */
-export interface Page<T> {
+export interface ListPage<T> {
   readonly items: readonly T[];
   /** Headers of its response, with the token of the next page if there is one. */
   readonly headers: Record<string, string>;
@@ -27,7 +27,7 @@ export function pageOf<T>(
   oldestFirst: readonly T[],
   query: z.output<typeof pageQuery>,
   keyOf: (item: T) => PageKey,
-): Page<T> {
+): ListPage<T> {
   const { order, nextToken, limit } = query;
   const all = order === "asc" ? oldestFirst : oldestFirst.toReversed();
   const start = nextToken === undefined ? 0 : startOf(all.map(keyOf), { nextToken, order });

@@ -1,18 +1,17 @@
-import { tokenOf } from "../../http/access.ts";
-import type { AppContext } from "../../http/context.ts";
 import type { E2bSandbox } from "./sandboxes.ts";
 
 /** Version of E2B's agent in sandboxes whose features Paddock has. Clients choose their requests by it. */
 const ENVD_VERSION = "0.6.4";
 const CLIENT_ID = "paddock";
 
-/** Returns what a client needs to reach a sandbox: its tokens are the one that the request has. */
-export function connectionBody(c: AppContext, sandbox: E2bSandbox): Record<string, unknown> {
-  const token = tokenOf(c.req.raw.headers);
+/** Returns what a client needs to reach a sandbox. Its token opens the agent in it and its code interpreter. */
+export function connectionBody(sandbox: E2bSandbox): Record<string, unknown> {
+  const { accessToken } = sandbox;
   return {
     ...identityBody(sandbox),
     domain: null,
-    ...(token !== "" && { envdAccessToken: token, trafficAccessToken: token }),
+    envdAccessToken: accessToken,
+    trafficAccessToken: accessToken,
   };
 }
 

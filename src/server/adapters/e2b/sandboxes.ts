@@ -2,14 +2,15 @@ import * as z from "zod";
 import { parseUntrustedJson } from "../../../json.ts";
 import type { Checkpoint } from "../../../sandbox/exec.ts";
 import type { AppContext } from "../../http/context.ts";
-import { SANDBOX_HOST } from "../../http/access.ts";
 import { ServerError } from "../../http/errors.ts";
+import type { PausesAtEnd } from "../../hibernation/session_record.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
 import { SandboxGoneError } from "./errors.ts";
 import { GuestFiles } from "./envd/guest_files.ts";
 import { HomeSession } from "./home_session.ts";
 import { Processes } from "./processes.ts";
+import { type SandboxAccess, sandboxIdOf, toSandboxId, toSessionId } from "./sandbox_access.ts";
 import { Watchers } from "./watchers.ts";
 
 const stateSchema = z.strictObject({
@@ -18,6 +19,7 @@ const stateSchema = z.strictObject({
   envVars: z.record(z.string(), z.string()),
   ttlMs: z.number().positive(),
   resumesOnUse: z.boolean(),
+  continues: z.boolean().default(false).describe("true if it started with the state of another sandbox"),
 });
 
 /** Settings of a sandbox beside its session. */
@@ -27,8 +29,8 @@ export type SandboxSettings = Omit<z.output<typeof stateSchema>, "system">;
 export interface CreateSandboxOptions extends SandboxSettings {
   readonly owner: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** True if it pauses at the end of its time, in place of ending. */
-  readonly pausesAtEnd: boolean;
+  /** True if it pauses at the end of its time, in place of ending; `files` if it then keeps its files alone. */
+  readonly pausesAtEnd: PausesAtEnd;
   /** State that it starts with. */
   readonly from?: Checkpoint | undefined;
   readonly signal: AbortSignal;
@@ -38,6 +40,8 @@ export interface CreateSandboxOptions extends SandboxSettings {
 export class E2bSandbox {
   readonly id: string;
   readonly settings: SandboxSettings;
+  /** Token with which clients reach it, and sign URLs of its files. */
+  readonly accessToken: string;
   /** Its first interpreter, whose files are those of the sandbox. */
   readonly home: HomeSession;
   readonly files: GuestFiles;
@@ -46,11 +50,16 @@ export class E2bSandbox {
   /** Texts by name that clients gave to files, by path. */
   readonly fileMetadata = new Map<string, Readonly<Record<string, string>>>();
 
-  constructor(session: LiveSession, settings: SandboxSettings, { isPrepared = false } = {}) {
-    const { templateId, envVars, ttlMs, resumesOnUse } = settings;
+  constructor(
+    session: LiveSession,
+    settings: SandboxSettings,
+    { accessToken, isPrepared = false }: { accessToken: string; isPrepared?: boolean },
+  ) {
+    const { templateId, envVars, ttlMs, resumesOnUse, continues } = settings;
     this.id = toSandboxId(session.id);
-    this.settings = { templateId, envVars, ttlMs, resumesOnUse };
-    this.home = new HomeSession(session, envVars, { isPrepared });
+    this.accessToken = accessToken;
+    this.settings = { templateId, envVars, ttlMs, resumesOnUse, continues };
+    this.home = new HomeSession(session, envVars, { isPrepared, continues });
     this.files = new GuestFiles(this.home);
     this.processes = new Processes(this.home);
     this.watchers = new Watchers(this.home, this.files);
@@ -73,10 +82,12 @@ export class E2bSandbox {
 /** The sandboxes of E2B's clients. Each is a session of the server, which counts and ends it. */
 export class E2bSandboxes {
   readonly #sessions: SessionService;
+  readonly #access: SandboxAccess;
   readonly #sandboxes = new WeakMap<LiveSession, E2bSandbox>();
 
-  constructor(sessions: SessionService) {
+  constructor(sessions: SessionService, access: SandboxAccess) {
     this.#sessions = sessions;
+    this.#access = access;
   }
 
   /** @throws {ServerError} `busy` or `timeout` if no session becomes free. */
@@ -130,25 +141,24 @@ export class E2bSandboxes {
     return this.#sessions.list(owner, metadata).flatMap((session) => this.#of(session) ?? []);
   }
 
-  /** Returns the owner's sandbox of an id, if there is one. */
+  /** Returns the owner's sandbox of an id, if there is one. Throws as {@linkcode SessionService.get} does. */
   find(id: string, owner: string): E2bSandbox | undefined {
-    if (!/^[0-9a-f]{48}$/.test(id)) return undefined;
-    const sessionId = Uint8Array.fromHex(id).toBase64({ alphabet: "base64url" });
-    const session = this.#sessions.get(sessionId, owner);
+    const session = this.#sessions.get(toSessionId(id), owner);
     return session && this.#of(session);
   }
 
   /**
-   * Returns the sandbox that a request names by the header `E2b-Sandbox-Id` or by its host name; `undefined` if it
-   * names none.
+   * Returns the sandbox that a request names by the header `E2b-Sandbox-Id`, by its host name or by a signature;
+   * `undefined` if it names none. With a grant, it is that of the grant.
    *
    * @throws {SandboxGoneError} if it does not exist, is paused, or belongs to another owner.
    */
   named(c: AppContext): E2bSandbox | undefined {
-    const id = c.req.header("e2b-sandbox-id") ?? SANDBOX_HOST.exec(c.req.header("host") ?? "")?.[1];
+    const id = c.get("grant")?.sandboxId ?? sandboxIdOf(c);
     if (id === undefined) return undefined;
-    const sandbox = this.find(id.toLowerCase(), c.get("owner"));
-    if (sandbox?.session.life.isPaused && sandbox.settings.resumesOnUse) {
+    const sandbox = this.find(id, c.get("owner"));
+    const { isPaused, hasMemory } = sandbox?.session.life ?? {};
+    if (sandbox && isPaused && hasMemory && sandbox.settings.resumesOnUse) {
       sandbox.session.life.endPause();
       sandbox.session.life.endAfter(sandbox.settings.ttlMs);
     }
@@ -165,7 +175,8 @@ export class E2bSandboxes {
   }
 
   #add(session: LiveSession, settings: SandboxSettings, options?: { isPrepared: boolean }): E2bSandbox {
-    const sandbox = new E2bSandbox(session, settings, options);
+    const accessToken = this.#access.tokenOf(toSandboxId(session.id));
+    const sandbox = new E2bSandbox(session, settings, { accessToken, ...options });
     this.#sandboxes.set(session, sandbox);
     return sandbox;
   }
@@ -177,9 +188,4 @@ function parseText(text: string): unknown {
   } catch {
     return undefined; // another adapter's
   }
-}
-
-/** Returns the id of a session's sandbox, which can be a part of a host name. */
-function toSandboxId(sessionId: string): string {
-  return Uint8Array.fromBase64(sessionId, { alphabet: "base64url" }).toHex();
 }

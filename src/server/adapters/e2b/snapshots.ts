@@ -2,12 +2,12 @@ import { Hono } from "hono";
 import * as z from "zod";
 import type { CheckpointService } from "../../checkpoints/checkpoint_service.ts";
 import type { HeldCheckpoint, StoredCheckpoint } from "../../checkpoints/checkpoint_store.ts";
+import type { CaptureStateOptions } from "../../checkpoints/transfers.ts";
 import type { AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
 import { readCodeBody } from "./errors.ts";
 import { pageOf, pageQuery } from "./pages.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
-import { requireMemory } from "./states.ts";
 
 /** Id of a snapshot: the SHA-256 of its contents. */
 const SNAPSHOT_ID = /^[0-9a-f]{64}$/;
@@ -25,11 +25,19 @@ export const snapshotRequest = z.object({
 /** Query of `/snapshots`. */
 const listQuery = pageQuery.extend({ sandboxID: z.string().optional(), name: z.string().optional() });
 
-/** Where a snapshot comes from. */
+/** Sandbox and name of a snapshot. */
 interface Origin {
   readonly sandboxId: string;
   /** Its name with its tag, if it has one. */
   readonly name: string | undefined;
+  /** True if its memory is that of a sandbox with the home directory. */
+  readonly hasHome: boolean;
+}
+
+/** The state that a sandbox starts with. */
+interface HeldSnapshot extends HeldCheckpoint {
+  /** True if it is that of a sandbox with the home directory. */
+  readonly continues: boolean;
 }
 
 /** A snapshot, as lists show it. */
@@ -51,15 +59,16 @@ export class E2bSnapshots {
    * @throws {ServerError} as {@linkcode CheckpointService.create} does.
    */
   async create(
-    { id: sandboxId, session }: E2bSandbox,
-    { name, signal }: { name?: string | undefined; signal: AbortSignal },
+    { id: sandboxId, session, home }: E2bSandbox,
+    { name, ...options }: CaptureStateOptions & { name?: string | undefined },
   ): Promise<Snapshot> {
     const { owner } = session;
-    const stored = await this.#checkpoints.create(session, signal);
+    const hasHome = home.hasHome && options.memory !== false;
+    const stored = await this.#checkpoints.create(session, options);
     const all = this.#originsOf(owner);
     const tagged = name === undefined ? all.get(stored.id)?.name : toTagged(name);
     for (const [id, origin] of all) if (origin.name === tagged) all.set(id, { ...origin, name: undefined });
-    all.set(stored.id, { sandboxId, name: tagged });
+    all.set(stored.id, { sandboxId, name: tagged, hasHome });
     return this.#describe(owner, stored);
   }
 
@@ -74,9 +83,11 @@ export class E2bSnapshots {
    *
    * @throws {ServerError} `not_found` if it is an id that none has.
    */
-  hold(owner: string, idOrName: string): HeldCheckpoint | undefined {
+  hold(owner: string, idOrName: string): HeldSnapshot | undefined {
     const id = this.#idOf(owner, idOrName);
-    return id === undefined ? undefined : this.#checkpoints.store.hold(owner, id);
+    if (id === undefined) return undefined;
+    const { hasHome = false } = this.#origins.get(owner)?.get(id) ?? {};
+    return { ...this.#checkpoints.store.hold(owner, id), continues: hasHome };
   }
 
   /** Deletes the owner's snapshot of an id or name. @throws {ServerError} `not_found`. */
@@ -114,8 +125,11 @@ export function snapshotRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots)
   app.post("/sandboxes/:id/snapshots", async (c) => {
     const sandbox = sandboxes.ofPath(c);
     const { name, memory } = await readCodeBody(c, snapshotRequest);
-    requireMemory(memory);
-    const snapshot = await snapshots.create(sandbox, { name: name ?? undefined, signal: c.get("signal") });
+    const snapshot = await snapshots.create(sandbox, {
+      name: name ?? undefined,
+      memory: memory ?? undefined,
+      signal: c.get("signal"),
+    });
     return c.json(snapshotBody(snapshot), 201);
   });
   app.get("/snapshots", (c) => {

@@ -4,7 +4,7 @@ import { abortable, Deadline } from "../../../async/abort.ts";
 import { MAX_TTL_SECONDS } from "../../../wire/limits.ts";
 import type { AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
-import { NotImplementedError, readCodeBody } from "./errors.ts";
+import { readCodeBody } from "./errors.ts";
 import { connectionBody } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 
@@ -39,7 +39,7 @@ export function stateRoutes(sandboxes: E2bSandboxes, { canCopy }: { canCopy: boo
     const { isPaused } = sandbox.session.life;
     if (isPaused) await resume(sandbox, { timeout, memory });
     else extend(sandbox, timeout ?? 0);
-    return c.json(connectionBody(c, sandbox), isPaused ? 201 : 200);
+    return c.json(connectionBody(sandbox), isPaused ? 201 : 200);
   });
   if (sandboxes.canPause) addPauseRoutes(app, sandboxes);
   if (canCopy) addForkRoute(app, sandboxes);
@@ -50,8 +50,8 @@ function addPauseRoutes(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
   app.post("/sandboxes/:id/pause", async (c) => {
     const sandbox = sandboxes.ofPath(c);
     const { memory } = await readCodeBody(c, pauseRequest);
-    requirePause(sandboxes, memory);
-    await pause(sandbox, { waitMs: sandboxes.pauseWaitMs, signal: c.get("signal") });
+    const options = { waitMs: sandboxes.pauseWaitMs, memory: memory ?? true, signal: c.get("signal") };
+    await pause(sandbox, options);
     return c.body(null, 204);
   });
   app.post("/sandboxes/:id/resume", async (c) => {
@@ -59,7 +59,7 @@ function addPauseRoutes(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
     const request = await readCodeBody(c, connectRequest);
     if (!sandbox.session.life.isPaused) throw new ServerError("conflict", "The sandbox is running already");
     await resume(sandbox, request);
-    return c.json(connectionBody(c, sandbox), 201);
+    return c.json(connectionBody(sandbox), 201);
   });
 }
 
@@ -73,20 +73,8 @@ function addForkRoute(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
     }
     const ttlMs = toTtl(timeout ?? DEFAULT_TIMEOUT);
     const copies = await sandboxes.fork(parent, { count: count ?? 1, ttlMs, signal: c.get("signal") });
-    return c.json(copies.map((sandbox) => ({ sandbox: connectionBody(c, sandbox) })), 201);
+    return c.json(copies.map((sandbox) => ({ sandbox: connectionBody(sandbox) })), 201);
   });
-}
-
-/** Throws if the server cannot keep the state of a sandbox in the way that a request states. */
-export function requirePause(sandboxes: E2bSandboxes, memory: boolean | null | undefined): void {
-  if (!sandboxes.canPause) throw new NotImplementedError(NO_PAUSE);
-  requireMemory(memory);
-}
-
-/** Throws if a request wants a state without memory. */
-export function requireMemory(memory: boolean | null | undefined): void {
-  if (memory !== false) return;
-  throw new NotImplementedError("Paddock keeps the memory of sandboxes with their files: set memory to true");
 }
 
 /**
@@ -98,7 +86,7 @@ export function requireMemory(memory: boolean | null | undefined): void {
  */
 async function pause(
   { home, session }: E2bSandbox,
-  { waitMs, signal }: { waitMs: number; signal: AbortSignal },
+  { waitMs, memory, signal }: { waitMs: number; memory: boolean; signal: AbortSignal },
 ): Promise<void> {
   using deadline = new Deadline(waitMs, { signal: AbortSignal.any([signal, session.life.endSignal]) });
   // when the time is up, the session itself states that it is in use
@@ -106,7 +94,7 @@ async function pause(
   if (session.ended) throw new ServerError("not_found", "The sandbox has ended");
   if (session.life.isPaused) throw new ServerError("conflict", "The sandbox is paused already");
   try {
-    await session.life.pause();
+    await session.life.pause({ memory });
   } catch (cause) {
     if (!(cause instanceof ServerError) || cause.code !== "conflict") throw cause;
     throw new ServerError("unavailable", `Cannot pause sandbox: ${cause.message}`, { cause });
@@ -115,16 +103,21 @@ async function pause(
 
 /** Resumes a sandbox for so many seconds. */
 async function resume(
-  { session }: E2bSandbox,
+  { home, session: { life } }: E2bSandbox,
   { timeout, memory }: z.output<typeof connectRequest>,
 ): Promise<void> {
-  requireMemory(memory);
-  await session.life.resume();
-  session.life.endAfter(toTtl(timeout ?? DEFAULT_TIMEOUT));
+  if (memory === false || !life.hasMemory) home.beginAnew(); // before a request finds it running
+  await life.resume({ memory: memory ?? true });
+  life.endAfter(toTtl(timeout ?? DEFAULT_TIMEOUT));
 }
 
-/** Lets a sandbox live at least that many seconds from now. */
+/**
+ * Lets a sandbox live at least that many seconds from now.
+ *
+ * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it.
+ */
 export function extend({ session }: E2bSandbox, seconds: number): void {
+  session.life.requireUsable();
   const endsAt = session.life.expiresAt?.getTime() ?? 0;
   if (Date.now() + 1000 * seconds > endsAt) session.life.endAfter(toTtl(seconds));
 }

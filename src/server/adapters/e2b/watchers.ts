@@ -30,7 +30,7 @@ type Snapshot = ReadonlyMap<string, SnapshotEntry>;
  * A watched folder. Files change only while a program, a command or a request runs in the session, so it compares what
  * was there before and after each.
  */
-export class Watcher implements Disposable {
+class Watcher implements Disposable {
   readonly #files: GuestFiles;
   readonly #path: string;
   readonly #recursive: boolean;

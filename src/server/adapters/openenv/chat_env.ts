@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Tokenizer } from "../../../chat/tokenizer.ts";
 import { MAX_EPISODE_TOKENS } from "../../limits.ts";
 import { ServerError } from "../../http/errors.ts";
-import type { EnvResponse, EpisodeEnv, OpenEnvKind, resetData } from "./env_kind.ts";
+import type { EnvResponse, OpenEnv, OpenEnvKind, resetData } from "./env_kind.ts";
 
 const ids = z.array(z.int().nonnegative());
 
@@ -43,7 +43,7 @@ export function chatKind(tokenizer: Tokenizer): OpenEnvKind<ChatAction> {
 }
 
 /** A conversation of assistant messages. Sampled tokens are appended and never tokenised again. */
-class ChatEpisode implements EpisodeEnv<ChatAction> {
+class ChatEpisode implements OpenEnv<ChatAction> {
   readonly #tokenizer: Tokenizer;
   readonly #special: ReadonlySet<number>;
   readonly #turns: { readonly content: string; readonly tokens: readonly number[] }[] = [];

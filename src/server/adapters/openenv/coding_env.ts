@@ -3,7 +3,7 @@ import type { ExecResult } from "../../../sandbox/exec.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
 import { toScriptOutcome } from "../adapter.ts";
-import type { EnvResponse, EpisodeEnv, EpisodeOptions, OpenEnvKind, resetData } from "./env_kind.ts";
+import type { EnvResponse, EpisodeOptions, OpenEnv, OpenEnvKind, resetData } from "./env_kind.ts";
 
 /** Action: a program. */
 const codeAction = z.strictObject({
@@ -46,7 +46,7 @@ export function codingKind(sessions: SessionService): OpenEnvKind<z.output<typeo
 }
 
 /** An env that runs programs in one interpreter per episode. */
-export class CodingEnv implements EpisodeEnv<z.output<typeof codeAction>> {
+class CodingEnv implements OpenEnv<z.output<typeof codeAction>> {
   readonly #sessions: SessionService;
   readonly #owner: string;
   readonly #signal: AbortSignal;
@@ -120,7 +120,7 @@ const CONCISE_CHARACTERS = 100;
 const UNREADABLE = -0.2;
 
 /** Returns the reward of OpenEnv's coding env, which depends on the text of a program and not on its result. */
-export function computeCodingReward(code: string, result: ExecResult): number {
+function computeCodingReward(code: string, result: ExecResult): number {
   const isDangerous = DANGEROUS.some((pattern) => pattern.test(code));
   const isConcise = [...code.trim()].length <= CONCISE_CHARACTERS;
   const isUnreadable = result.status === "error" && SYNTAX_ERRORS.has(result.error.type);

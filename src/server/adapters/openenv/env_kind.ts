@@ -14,7 +14,7 @@ export interface EnvResponse {
 }
 
 /** An env with OpenEnv's interface. */
-export interface EpisodeEnv<Action> extends AsyncDisposable {
+export interface OpenEnv<Action> extends AsyncDisposable {
   /** Starts an episode. */
   reset(data?: z.output<typeof resetData>): Promise<EnvResponse>;
   /** Steps within `seconds`. Without a reset before, it starts an episode. */
@@ -39,5 +39,5 @@ export interface OpenEnvKind<Action = unknown> {
   readonly state: z.ZodType;
   /** Examples of its messages, for the description of the API. */
   readonly examples: { readonly action: object; readonly observation: object; readonly state: object };
-  open(options: EpisodeOptions): EpisodeEnv<Action>;
+  open(options: EpisodeOptions): OpenEnv<Action>;
 }

@@ -3,7 +3,7 @@ import { parseUntrustedJson } from "../../../json.ts";
 import type { ErrorCode } from "../../../wire/error_codes.ts";
 import { type ServerError, toServerError } from "../../http/errors.ts";
 import { toPydanticIssues } from "../detail_error.ts";
-import { type EpisodeEnv, type OpenEnvKind, resetData } from "./env_kind.ts";
+import { type OpenEnv, type OpenEnvKind, resetData } from "./env_kind.ts";
 
 /** Error code of a message. */
 export type EnvErrorCode =
@@ -38,7 +38,7 @@ const messages = {
 
 /** An env driven by messages, and the schema of its actions. */
 export interface DrivenEnv<Action> {
-  readonly env: EpisodeEnv<Action>;
+  readonly env: OpenEnv<Action>;
   readonly action: OpenEnvKind<Action>["action"];
 }
 
@@ -131,7 +131,7 @@ export function handleMcpText(text: string): object {
 }
 
 /** Handles a JSON-RPC request. Envs of this server have no MCP tools. */
-export function handleMcpMessage(message: unknown): object {
+function handleMcpMessage(message: unknown): object {
   const { success, data, error } = request.safeParse(message);
   if (!success) {
     const issues = error.issues.slice(0, 16).map(({ path, message }) => `${path.join(".")}: ${message}`);

@@ -45,7 +45,7 @@ export async function runProgram(
   if (!isKnown(language)) {
     return toRefusal(`language '${language}' is not available here: it must be python, pytest or bash`);
   }
-  await putFiles(session, request.files);
+  await putRequestFiles(session, request.files);
   const { run_timeout: seconds, memory_limit_MB: mebibytes } = request;
   const memoryBytes = mebibytes > 0 ? mebibytes * MIB : undefined;
   const options = { timeoutMs: seconds * 1000, memoryBytes, stdin: stdin ?? undefined, signal };
@@ -104,7 +104,7 @@ export async function runCells(
   if (request.kernel !== "python3") {
     return toCellsRefusal(`kernel '${request.kernel}' is not available here: it must be python3`);
   }
-  await putFiles(session, request.files);
+  await putRequestFiles(session, request.files);
   const cells: CellResult[] = [];
   const startedAt = performance.now();
   let isTimeout = false;
@@ -172,7 +172,7 @@ const COPY_MS = 5_000;
  *
  * @throws {ServerError} `invalid` if a path leads outside the working directory.
  */
-export async function putFiles(
+async function putRequestFiles(
   session: LiveSession,
   files: Readonly<Record<string, string | null>>,
 ): Promise<void> {

@@ -26,8 +26,8 @@ const identity = z.object({
 });
 const connection = identity.extend({
   domain: z.null(),
-  envdAccessToken: z.string().optional(),
-  trafficAccessToken: z.string().optional(),
+  envdAccessToken: z.string(),
+  trafficAccessToken: z.string(),
 }).meta({ id: "E2bSandbox" });
 const info = identity.extend({
   startedAt: z.string(),
@@ -41,7 +41,8 @@ const info = identity.extend({
 }).meta({ id: "E2bSandboxInfo" });
 
 const SANDBOX = { sandboxID: ID, templateID: "base", clientID: "paddock", envdVersion: "0.6.4" };
-const CONNECTION = { ...SANDBOX, domain: null };
+const TOKEN = `sbx_${"0123456789abcdef".repeat(4)}`;
+const CONNECTION = { ...SANDBOX, domain: null, envdAccessToken: TOKEN, trafficAccessToken: TOKEN };
 const INFO = {
   ...SANDBOX,
   startedAt: STARTED,
@@ -277,7 +278,16 @@ function sandboxOperations(): RouteConfig[] {
   ];
 }
 
-const fileQuery = z.object({ path: z.string().optional().meta({ example: "data.txt" }) });
+const fileQuery = z.object({
+  path: z.string().optional().meta({ example: "data.txt" }),
+  username: z.string().optional().meta({ description: "`root`, whose home directory is `/root`, or `user`" }),
+  signature: z.string().optional().meta({
+    description: "Signature of the URL by a client of the sandbox, in place of a token",
+  }),
+  signature_expiration: z.int().optional().meta({
+    description: "Seconds since 1970 after which the signature is void",
+  }),
+});
 const sandboxHeader = z.object({ "e2b-sandbox-id": z.string().optional().meta({ example: ID }) });
 
 function fileOperations(): RouteConfig[] {

@@ -44,6 +44,21 @@ Deno.test("/files writes and reads files of a sandbox, as a form, as they are an
       ["/tmp/one.txt", { author: "ada" }],
       ["/home/user/two.txt", { author: "ada" }],
     ]);
+    const field = new FormData();
+    field.append("file", "text\r\nü");
+    await send(server, "/files?path=field", { id, method: "POST", body: field });
+    assertEquals(await (await send(server, "/files?path=field", { id })).text(), "text\r\nü");
+    assertEquals((await send(server, "/files", { id, method: "POST", body: field })).status, 400);
+    const boundary = { "content-type": "multipart/form-data; boundary=b" };
+    const start = new TextEncoder().encode('--b\r\ncontent-disposition: form-data; name="file"\r\n\r\n');
+    const binary = new Blob([start, Uint8Array.of(0xff, 0xfe), "\r\n--b--\r\n"]);
+    const lossy = await send(server, "/files?path=field", {
+      id,
+      method: "POST",
+      headers: boundary,
+      body: await binary.arrayBuffer(),
+    });
+    assertEquals(lossy.status, 400);
     const packed = await new Response(
       new Blob(["packed"]).stream().pipeThrough(new CompressionStream("gzip")),
     )

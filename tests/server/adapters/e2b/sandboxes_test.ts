@@ -11,22 +11,22 @@ async function create(server: Served, body: object = {}, key = KEY) {
   return sandbox;
 }
 
-Deno.test("POST /sandboxes returns a sandbox in E2B's format, whose tokens are the one of the request", async () => {
+Deno.test("POST /sandboxes returns a sandbox in E2B's format, whose tokens are its own", async () => {
   await using server = served({ tokens: [KEY, OTHER] });
   for (const path of ["/sandboxes", "/v2/sandboxes"]) {
     const { status, body } = await server.send("POST", path, { templateID: "base", timeout: 60 }, {
       "x-api-key": KEY,
     });
     assertEquals(status, 201);
-    const { sandboxID, ...rest } = body;
+    const { sandboxID, envdAccessToken, trafficAccessToken, ...rest } = body;
     assertMatch(sandboxID, /^[0-9a-f]{48}$/);
+    assertMatch(envdAccessToken, /^sbx_[0-9a-f]{64}$/);
+    assertEquals(trafficAccessToken, envdAccessToken);
     assertEquals(rest, {
       templateID: "base",
       clientID: "paddock",
       envdVersion: "0.6.4",
       domain: null,
-      envdAccessToken: KEY,
-      trafficAccessToken: KEY,
     });
     await server.send("DELETE", `/sandboxes/${sandboxID}`, undefined, { "x-api-key": KEY });
   }

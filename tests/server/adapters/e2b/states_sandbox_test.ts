@@ -17,8 +17,10 @@ async function run(server: Served, id: string, code: string): Promise<string | u
 }
 
 const START =
-  "import os\ndef numbers(): yield from range(9)\nit = numbers(); next(it)\nopen('kept', 'w').write('x')";
-const LOOK = "next(it), open('/home/user/kept').read(), os.environ.get('WHO')";
+  "import os\ndef numbers(): yield from range(9)\nit = numbers(); next(it)\nopen('kept', 'w').write('x')\nos.umask(0o77); os.chdir('/tmp'); os.environ['HOME'] = '/tmp'";
+const LOOK =
+  "next(it), open('/home/user/kept').read(), os.environ.get('WHO'), os.umask(0o77), os.getcwd(), os.environ['HOME']";
+const PLACE = "63, '/tmp', '/tmp'";
 
 Deno.test("pause, fork and snapshots of E2B's sandboxes keep variables, files and generators", async () => {
   const hibernation = { store: new HibernationStore(), afterMs: 3_600_000 };
@@ -28,24 +30,51 @@ Deno.test("pause, fork and snapshots of E2B's sandboxes keep variables, files an
     const other = await create(server);
     assertEquals((await server.send("POST", `/sandboxes/${id}/pause`)).status, 204);
     assertEquals((await server.send("POST", `/sandboxes/${id}/resume`, { timeout: 600 })).status, 201);
-    assertEquals(await run(server, id, LOOK), "(1, 'x', 'ada')");
+    assertEquals(await run(server, id, LOOK), `(1, 'x', 'ada', ${PLACE})`);
     const forked = await server.send("POST", `/sandboxes/${id}/fork`, { count: 2, timeout: 600 });
     const copies: string[] = forked.body.map(({ sandbox }: { sandbox: { sandboxID: string } }) =>
       sandbox.sandboxID
     );
     assertEquals(new Set([id, other, ...copies]).size, 4);
-    for (const copy of copies) assertEquals(await run(server, copy, LOOK), "(2, 'x', 'ada')");
+    for (const copy of copies) assertEquals(await run(server, copy, LOOK), `(2, 'x', 'ada', ${PLACE})`);
     const { body: { snapshotID } } = await server.send("POST", `/sandboxes/${id}/snapshots`);
     assertEquals((await server.send("GET", "/snapshots")).body, [{ snapshotID, names: [] }]);
     await run(server, id, "list(it)");
     const later = await create(server, { templateID: snapshotID, envVars: { WHO: "eve" } });
-    assertEquals(await run(server, later, LOOK), "(2, 'x', 'eve')");
+    assertEquals(await run(server, later, LOOK), `(2, 'x', 'eve', ${PLACE})`);
     assertEquals((await server.send("DELETE", `/templates/${snapshotID}`)).status, 204);
     assertEquals((await server.send("DELETE", `/templates/${snapshotID}`)).status, 404);
     assertEquals((await server.send("POST", "/v2/sandboxes", { templateID: snapshotID })).status, 404);
     for (const sandbox of [id, other, later, ...copies]) {
       assertEquals((await server.send("DELETE", `/sandboxes/${sandbox}`)).status, 204);
     }
+  }, { maxSessions: 4, hibernation });
+});
+
+Deno.test("without memory, E2B's sandboxes keep their files and get a fresh interpreter", async () => {
+  const hibernation = { store: new HibernationStore(), afterMs: 3_600_000 };
+  await withPython(async (server) => {
+    const id = await create(server, { envVars: { WHO: "ada" } });
+    const post = async (path: string, body: object) =>
+      (await server.send("POST", `/sandboxes/${id}/${path}`, body)).status;
+    const look = "'it' in globals(), open('kept').read(), os.environ['WHO'], os.getcwd()";
+    const fresh = "(False, 'x', 'ada', '/home/user')";
+    await run(server, id, `import os; os.mkdir('/tmp/d'); ${START}\nos.chdir('/tmp/d')`);
+    assertEquals([await post("pause", { memory: false }), await post("connect", { timeout: 600 })], [
+      204,
+      201,
+    ]);
+    assertEquals(await run(server, id, `import os; ${look}`), fresh);
+    await run(server, id, "it = 1; os.chdir('/tmp/d')");
+    assertEquals([await post("pause", {}), await post("resume", { memory: false })], [204, 201]);
+    assertEquals(await run(server, id, `import os; ${look}`), fresh);
+    await run(server, id, "it = 2; os.chdir('/tmp/d')");
+    const { body: { snapshotID } } = await server.send("POST", `/sandboxes/${id}/snapshots`, {
+      memory: false,
+    });
+    const later = await create(server, { templateID: snapshotID, envVars: { WHO: "ada" } });
+    assertEquals(await run(server, later, `import os; ${look}`), fresh);
+    assertEquals(await run(server, id, "it, os.getcwd()"), "(2, '/tmp/d')");
   }, { maxSessions: 4, hibernation });
 });
 

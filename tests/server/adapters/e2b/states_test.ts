@@ -138,6 +138,28 @@ Deno.test("a sandbox with autoPause pauses at the end of its time, and with auto
   assertEquals([await execute(id), await execute(waking)], [502, 200]);
 });
 
+Deno.test("a sandbox that pauses without its memory wakes only by a request that resumes it", async () => {
+  await using server = pausable();
+  const settings = { timeout: 0.05, autoPause: true, autoPauseMemory: false };
+  const refused = await server.send("POST", "/v2/sandboxes", { ...settings, autoResume: { enabled: true } });
+  assertEquals(refused.status, 400);
+  const { sandboxID: id } = await create(server, settings);
+  const { sandboxID: waking } = await create(server, {
+    timeout: 60,
+    autoPause: true,
+    autoResume: { enabled: true },
+  });
+  await until(async () => (await server.send("GET", `/sandboxes/${id}`)).body.state === "paused");
+  assertEquals((await server.send("POST", `/sandboxes/${waking}/pause`, { memory: false })).status, 204);
+  const execute = async (sandbox: string) =>
+    (await server.send("POST", "/execute", { code: "1" }, { "e2b-sandbox-id": sandbox })).status;
+  for (const sandbox of [id, waking]) {
+    assertEquals(await execute(sandbox), 502);
+    assertEquals((await server.send("POST", `/sandboxes/${sandbox}/connect`, { timeout: 60 })).status, 201);
+    assertEquals(await execute(sandbox), 200);
+  }
+});
+
 Deno.test("what Paddock lacks of E2B's API has status 501 and says why", async () => {
   await using server = served();
   const { sandboxID: id } = await create(server);
@@ -153,14 +175,7 @@ Deno.test("what Paddock lacks of E2B's API has status 501 and says why", async (
     assertStringIncludes(body.message, "Paddock");
   }
   await using pausing = pausable();
-  for (const body of [{ autoPause: true, autoPauseMemory: false }, { volumeMounts: [{}] }]) {
-    assertEquals((await pausing.send("POST", "/v2/sandboxes", body)).status, 501);
-  }
-  const { sandboxID: other } = await create(pausing);
-  for (const path of ["pause", "snapshots"]) {
-    const { status } = await pausing.send("POST", `/sandboxes/${other}/${path}`, { memory: false });
-    assertEquals(status, 501);
-  }
+  assertEquals((await pausing.send("POST", "/v2/sandboxes", { volumeMounts: [{}] })).status, 501);
   for (const body of [{ autoPause: true }, { volumeMounts: [{}] }, { iam: { tokens: {} } }]) {
     assertEquals((await server.send("POST", "/v2/sandboxes", body)).status, 501);
   }

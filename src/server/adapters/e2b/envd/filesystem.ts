@@ -3,6 +3,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import type { Account } from "../../../budget.ts";
 import type { E2bSandbox } from "../sandboxes.ts";
+import { toUserPath } from "../signed_files.ts";
 import type { FileEvent } from "../watchers.ts";
 import { toConnectError } from "./connect_error.ts";
 import {
@@ -21,36 +22,39 @@ const USER = "user";
 const TYPES = { file: FileType.FILE, directory: FileType.DIRECTORY, other: FileType.UNSPECIFIED } as const;
 const MAX_DATE_MS = Date.parse("9999-12-31T23:59:59Z");
 /** Milliseconds between two signs of life of a stream. */
-export const KEEP_ALIVE_MS = 50_000;
+export const STREAM_KEEP_ALIVE_MS = 50_000;
 
 /** A call of a client: its sandbox, and its memory for data that waits. */
-export interface Call {
+export interface EnvdCall {
   readonly sandbox: E2bSandbox;
+  /** User for whom it is; empty for the default one. */
+  readonly user: string;
   readonly memory: Account;
 }
 
-/** Returns the sandbox of a call. */
-export type SandboxOf = (context: HandlerContext) => E2bSandbox;
-
 /** Returns envd's service `filesystem`. */
-export function filesystemService(sandboxOf: SandboxOf): ServiceImpl<typeof Filesystem> {
+export function filesystemService(
+  callOf: (context: HandlerContext) => EnvdCall,
+): ServiceImpl<typeof Filesystem> {
+  const sandboxOf = (context: HandlerContext) => callOf(context).sandbox;
+  const full = (path: string, context: HandlerContext) => toUserPath(path, callOf(context).user);
   return {
     async stat({ path }, context) {
       const sandbox = sandboxOf(context);
-      return { entry: toEntryInfo(sandbox, await sandbox.files.stat(path)) };
+      return { entry: toEntryInfo(sandbox, await sandbox.files.stat(full(path, context))) };
     },
     async listDir({ path, depth }, context) {
       const sandbox = sandboxOf(context);
-      const entries = await sandbox.files.list(path, depth);
+      const entries = await sandbox.files.list(full(path, context), depth);
       return { entries: entries.map((entry) => toEntryInfo(sandbox, entry)) };
     },
     async makeDir({ path }, context) {
       const sandbox = sandboxOf(context);
-      return { entry: toEntryInfo(sandbox, await sandbox.files.makeDir(path)) };
+      return { entry: toEntryInfo(sandbox, await sandbox.files.makeDir(full(path, context))) };
     },
     async move({ source, destination }, context) {
       const sandbox = sandboxOf(context);
-      const { entry, from } = await sandbox.files.move(source, destination);
+      const { entry, from } = await sandbox.files.move(full(source, context), full(destination, context));
       const metadata = sandbox.fileMetadata.get(from);
       sandbox.fileMetadata.delete(from);
       sandbox.fileMetadata.delete(entry.path);
@@ -58,15 +62,20 @@ export function filesystemService(sandboxOf: SandboxOf): ServiceImpl<typeof File
       return { entry: toEntryInfo(sandbox, entry) };
     },
     async remove({ path }, context) {
-      await sandboxOf(context).files.remove(path);
+      await sandboxOf(context).files.remove(full(path, context));
       return {};
     },
     watchDir: ({ path, recursive, includeEntry }, context) => {
-      return watch(sandboxOf(context), { path, recursive, includeEntry, signal: context.signal });
+      return watch(sandboxOf(context), {
+        path: full(path, context),
+        recursive,
+        includeEntry,
+        signal: context.signal,
+      });
     },
     async createWatcher({ path, recursive, includeEntry }, context) {
       const sandbox = sandboxOf(context);
-      const watcherId = await sandbox.watchers.create({ path, recursive });
+      const watcherId = await sandbox.watchers.create({ path: full(path, context), recursive });
       sandbox.watchers.find(watcherId).includeEntry = includeEntry;
       return { watcherId };
     },
@@ -95,7 +104,7 @@ async function* watch(sandbox: E2bSandbox, { signal, includeEntry, ...options }:
   yield create(WatchDirResponseSchema, { event: { case: "start", value: {} } });
   const ended = AbortSignal.any([signal, sandbox.session.life.endSignal]);
   while (!ended.aborted) {
-    const isChanged = await watcher.wait(AbortSignal.any([ended, AbortSignal.timeout(KEEP_ALIVE_MS)]));
+    const isChanged = await watcher.wait(AbortSignal.any([ended, AbortSignal.timeout(STREAM_KEEP_ALIVE_MS)]));
     if (ended.aborted) break;
     if (!isChanged) yield create(WatchDirResponseSchema, { event: { case: "keepalive", value: {} } });
     const changes = await watcher.take().catch((error) => Promise.reject(toConnectError(error)));

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import type { EventQueue, ProcessOutput } from "../event_queue.ts";
 import type { ShellProcess } from "../processes.ts";
-import { type Call, KEEP_ALIVE_MS } from "./filesystem.ts";
+import { type EnvdCall, STREAM_KEEP_ALIVE_MS } from "./filesystem.ts";
 import {
   type Process,
   type ProcessEvent,
@@ -13,7 +13,7 @@ import {
 } from "./process_pb.ts";
 
 /** Returns envd's service `process`: commands of the session's shell. */
-export function processService(callOf: (context: HandlerContext) => Call): ServiceImpl<typeof Process> {
+export function processService(callOf: (context: HandlerContext) => EnvdCall): ServiceImpl<typeof Process> {
   const find = (selector: ProcessSelector | undefined, context: HandlerContext) =>
     findProcess(callOf(context), selector);
   return {
@@ -77,7 +77,7 @@ export function processService(callOf: (context: HandlerContext) => Call): Servi
   };
 }
 
-function findProcess({ sandbox }: Call, selector: ProcessSelector | undefined): ShellProcess {
+function findProcess({ sandbox }: EnvdCall, selector: ProcessSelector | undefined): ShellProcess {
   const chosen = selector?.selector;
   if (chosen?.case === "pid") return sandbox.processes.find({ pid: chosen.value });
   if (chosen?.case === "tag") return sandbox.processes.find({ tag: chosen.value });
@@ -106,7 +106,7 @@ async function* eventsOf(
 ): AsyncGenerator<ProcessEvent> {
   yield create(ProcessEventSchema, { event: { case: "start", value: { pid: process.pid } } });
   while (true) {
-    const outputs = await queue.read(AbortSignal.any([signal, AbortSignal.timeout(KEEP_ALIVE_MS)]));
+    const outputs = await queue.read(AbortSignal.any([signal, AbortSignal.timeout(STREAM_KEEP_ALIVE_MS)]));
     if (outputs.length === 0) {
       signal.throwIfAborted();
       yield create(ProcessEventSchema, { event: { case: "keepalive", value: {} } });

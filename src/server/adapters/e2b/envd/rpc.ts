@@ -10,6 +10,7 @@ import {
   universalServerResponseToFetch,
 } from "@connectrpc/connect/protocol";
 import { Hono } from "hono";
+import { basicCredentials } from "../../../http/access.ts";
 import type { AppEnv } from "../../../http/context.ts";
 import { ServerError } from "../../../http/errors.ts";
 import { isStream } from "../../../http/response_stream.ts";
@@ -17,14 +18,14 @@ import { SandboxGoneError } from "../errors.ts";
 import type { E2bSandbox, E2bSandboxes } from "../sandboxes.ts";
 import { toConnectError } from "./connect_error.ts";
 import { Filesystem } from "./filesystem_pb.ts";
-import { type Call, filesystemService } from "./filesystem.ts";
+import { type EnvdCall, filesystemService } from "./filesystem.ts";
 import { Process } from "./process_pb.ts";
 import { processService } from "./process.ts";
 
 /** Bytes of one message of a client. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
-const callKey = createContextKey<Call | undefined>(undefined);
+const callKey = createContextKey<EnvdCall | undefined>(undefined);
 
 /** Serves the services `filesystem` and `process` of E2B's agent by the Connect protocol. */
 export function rpcRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
@@ -41,7 +42,7 @@ export function rpcRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
       }
     }],
   });
-  router.service(Filesystem, filesystemService(({ values }) => callOf(values.get(callKey)).sandbox));
+  router.service(Filesystem, filesystemService(({ values }) => callOf(values.get(callKey))));
   router.service(Process, processService(({ values }) => callOf(values.get(callKey))));
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   const app = new Hono<AppEnv>();
@@ -52,18 +53,19 @@ export function rpcRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
     if (sandbox === undefined) throw new ServerError("malformed", "The header 'E2b-Sandbox-Id' is required");
     const { url, headers } = c.req.raw;
     const request = new Request(url, { method: "POST", headers, body: await c.req.arrayBuffer() });
+    const user = basicCredentials(headers)?.name ?? "";
     const ended = new AbortController();
     const response = await handler({
       ...universalServerRequestFromFetch(request, { httpVersion: "1.1" }),
       signal: AbortSignal.any([c.get("signal"), ended.signal]),
-      contextValues: createContextValues().set(callKey, { sandbox, memory: c.get("memory") }),
+      contextValues: createContextValues().set(callKey, { sandbox, user, memory: c.get("memory") }),
     });
     return toStreamed(universalServerResponseToFetch(response), { sandbox, onCancel: () => ended.abort() });
   });
   return app;
 }
 
-function callOf(call: Call | undefined): Call {
+function callOf(call: EnvdCall | undefined): EnvdCall {
   if (call) return call;
   throw new ConnectError("the call has no sandbox", Code.Internal);
 }

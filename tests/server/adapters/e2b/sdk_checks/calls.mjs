@@ -1,4 +1,4 @@
-// Calls the JavaScript SDKs of E2B, and prints a line of JSON for each of 38 calls: its name and its error, if any.
+// Calls the JavaScript SDKs of E2B, and prints a line of JSON for each of 40 calls: its name and its error, if any.
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -70,6 +70,20 @@ const calls = {
   "files.list": async () => assert.deepEqual((await files.list("dir")).map(({ name }) => name), ["a.txt"]),
   "files.exists": async () => assert(await files.exists("b") && !(await files.exists("missing"))),
   "files.get_info": async () => assert.equal((await files.getInfo("dir/a.txt")).size, 5),
+  "download_url": async () => {
+    const url = await sandbox.downloadUrl("dir/a.txt", { useSignatureExpiration: 60 });
+    assert.equal(await (await fetch(url)).text(), "hello");
+    assert.equal((await fetch(await other.downloadUrl("dir/a.txt"))).status, 404);
+  },
+  "upload_url": async () => {
+    const url = await sandbox.uploadUrl("dir/up.txt", { user: "root", useSignatureExpiration: 60 });
+    const body = new FormData();
+    body.append("file", "up");
+    const [{ path }] = await (await fetch(url, { method: "POST", body })).json();
+    assert.equal(path, "/root/dir/up.txt");
+    assert.equal(await files.read("dir/up.txt", { user: "root" }), "up");
+    assert.equal(await files.exists("dir/up.txt"), false);
+  },
   "files.make_dir": async () => assert(await files.makeDir("made") && !(await files.makeDir("made"))),
   "files.rename": async () => assert.equal((await files.rename("b", "made/b")).path, "/home/user/made/b"),
   "files.remove": async () => {

@@ -1,7 +1,9 @@
-"""Calls the Python SDKs of E2B, and prints a line of JSON for each of 38 calls: its name and its error, if any."""
+"""Calls the Python SDKs of E2B, and prints a line of JSON for each of 40 calls: its name and its error, if any."""
 
 import json
 import time
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 from e2b_code_interpreter import Sandbox
 from e2b import SandboxQuery, SandboxState, TimeoutException
@@ -40,6 +42,21 @@ def main():
         check(sandbox.run_code("y", context=context).error.name == "NameError")
         sandbox.remove_code_context(context)
         check(context.id not in [one.id for one in sandbox.list_code_contexts()])
+
+    def download_url():
+        with urlopen(sandbox.download_url("dir/a.txt", use_signature_expiration=60)) as response:
+            check(response.read() == b"hello")
+        try:
+            urlopen(other.download_url("dir/a.txt"))
+        except HTTPError as error:
+            return check(error.code == 404)
+        check(False)
+
+    def upload_url():
+        url = sandbox.upload_url("dir/up.txt", user="root", use_signature_expiration=60)
+        request = Request(url, b"up", {"content-type": "application/octet-stream"})
+        check(json.load(urlopen(request))[0]["path"] == "/root/dir/up.txt")
+        check(files.read("dir/up.txt", user="root") == "up" and not files.exists("dir/up.txt"))
 
     def watch():
         handle = files.watch_dir("dir")
@@ -154,6 +171,8 @@ def main():
         "files.list": lambda: check([entry.name for entry in files.list("dir")] == ["a.txt"]),
         "files.exists": lambda: check(files.exists("b") and not files.exists("missing")),
         "files.get_info": lambda: check(files.get_info("dir/a.txt").size == 5),
+        "download_url": download_url,
+        "upload_url": upload_url,
         "files.make_dir": lambda: check(files.make_dir("made") and not files.make_dir("made")),
         "files.rename": lambda: check(files.rename("b", "made/b").path == "/home/user/made/b"),
         "files.remove": lambda: check(files.remove("made") is None and not files.exists("made")),

@@ -1,8 +1,9 @@
-import type { FileSystem, FsNode, FsStream } from "./emscripten.ts";
+import type { FileSystem, FsNode, FsStream } from "../emscripten.ts";
 
 const ENOSPC = 51;
 const EAGAIN = 6;
 const EINVAL = 28;
+const EMFILE = 33;
 /** Capacity of a pipe, as on Linux. */
 const PIPE_BYTES = 65_536;
 const NODE_BYTES = 4096;
@@ -56,7 +57,8 @@ export function limitStreams(fs: FileSystem): void {
   const limited = new Set<PipeOps>();
   const createStream = fs.createStream.bind(fs);
   fs.createStream = (stream, fd = -1) => {
-    if (fd >= fs.MAX_OPEN_FDS) throw new fs.ErrnoError(EINVAL);
+    const number = fd < 0 ? fs.nextfd() : fd;
+    if (number >= fs.MAX_OPEN_FDS) throw new fs.ErrnoError(fd < 0 ? EMFILE : EINVAL);
     const { node, stream_ops: ops } = stream as PipeStream;
     if (node.pipe) fs.destroyNode(node); // a pipe is never looked up by name, and the name table would keep it alive
     if (node.pipe && !limited.has(ops)) {
@@ -69,7 +71,7 @@ export function limitStreams(fs: FileSystem): void {
       };
       limited.add(ops);
     }
-    return createStream(stream, fd);
+    return createStream(stream, number);
   };
 }
 

@@ -1,4 +1,4 @@
-import type { FileSystem, FsMount, FsNode, FsStream, StreamOps } from "./emscripten.ts";
+import type { FileSystem, FsMount, FsNode, FsStream, StreamOps } from "../emscripten.ts";
 
 /** A file that every session has from its start and that none can change. */
 export interface ReadOnlyFile {

@@ -1,9 +1,9 @@
-import type { FileSystem, FsNode } from "./emscripten.ts";
+import type { FileSystem, FsNode } from "../emscripten.ts";
 
 const O_RDWR = 2;
 
 /** Reads and writes files under a session's home, and opens its standard streams. */
-export class SessionFiles {
+export class HomeFiles {
   readonly #fs: FileSystem;
   readonly #home: string;
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { EpisodeTable } from "../../../src/cli/rollout/summary.ts";
+import { SummaryTable } from "../../../src/cli/rollout/summary.ts";
 import { emptyTrajectory, type Trajectory, withFailure } from "../../../src/rollout/trajectory.ts";
 
 function episode(id: string, sample = 1): Trajectory {
@@ -13,8 +13,8 @@ function episode(id: string, sample = 1): Trajectory {
   };
 }
 
-Deno.test("EpisodeTable.text() has a line for each episode of a short run", () => {
-  const table = new EpisodeTable();
+Deno.test("SummaryTable.text() has a line for each episode of a short run", () => {
+  const table = new SummaryTable();
   table.add(episode("paint"));
   table.add(withFailure({ ...episode("\x1b[2J\nx", 2), reward: null }, new Error("no")));
   assertEquals(
@@ -27,8 +27,8 @@ paint              2     0.3  1235  timeout, ok
   );
 });
 
-Deno.test("EpisodeTable.text() is empty for a long run, and for none", () => {
-  const table = new EpisodeTable();
+Deno.test("SummaryTable.text() is empty for a long run, and for none", () => {
+  const table = new SummaryTable();
   assertEquals(table.format(), "");
   for (let count = 0; count < 25; count++) table.add(episode("a"));
   assertEquals(table.format(), "");

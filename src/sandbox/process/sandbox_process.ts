@@ -1,0 +1,168 @@
+import {
+  COLLATERAL_KILL,
+  DAMAGED_IMAGE,
+  GuestLink,
+  startError,
+  type Termination,
+  terminationOf,
+} from "../guest_link.ts";
+import { type Frame, FrameKind } from "../protocol.ts";
+import { Child, type ChildProgram, PendingCloses } from "./child.ts";
+import type { MemoryGroup } from "./memory_cgroup.ts";
+
+/** Options of {@linkcode SandboxProcess}. */
+export interface SandboxProcessOptions {
+  readonly program: ChildProgram;
+  /** Settings of the supervisor, as JSON. */
+  readonly boot: string;
+  /** Maximum number of interpreters at a time. */
+  readonly maxInterpreters: number;
+  /** Control group of the process, which is removed at its end. */
+  readonly group: MemoryGroup | undefined;
+  /** Called once, when the process has ended or is being killed. */
+  readonly onRetired: () => void;
+}
+
+const START_TIMEOUT_MS = 30_000;
+/** Milliseconds that an idle session may take to close. On a busy machine its thread waits for the CPU. */
+const CLOSE_TIMEOUT_MS = 5_000;
+/** Numbers of interpreters have 16 bits, and 0 is the process itself. */
+const MAX_NUMBER = 65_535;
+
+const OUT_OF_GROUP_MEMORY: Termination = {
+  reason: "memory",
+  signal: "SIGKILL",
+  message: "the process exceeded the memory of its control group",
+};
+
+/** A process in which interpreters run. It routes their frames, and ends them one by one or with the process. */
+export class SandboxProcess {
+  /** Resolves when the process has ended. Never rejects. */
+  readonly ended: Promise<void>;
+  readonly #options: SandboxProcessOptions;
+  readonly #child: Child;
+  readonly #links = new Map<number, GuestLink>();
+  readonly #pendingCloses = new PendingCloses();
+  /** True if the process has reported that it read its assets. It reports so once. */
+  #booted = false;
+  #retired = false;
+  #stderr = "";
+  #lastNumber = 0;
+  /** Number of interpreters that were started in the process. */
+  #started = 0;
+
+  constructor(options: SandboxProcessOptions) {
+    this.#options = options;
+    this.#child = new Child(options.program, (frame) => this.#route(frame));
+    this.#child.send(FrameKind.boot, 0, options.boot);
+    this.ended = this.#watch();
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** True if a further interpreter may start. */
+  get hasRoom(): boolean {
+    return !this.#retired && this.#links.size < this.#options.maxInterpreters;
+  }
+
+  /** Resolves when every interpreter that was asked to close has closed. */
+  get closesSettled(): Promise<unknown> {
+    return this.#pendingCloses.settled;
+  }
+
+  /**
+   * Starts an interpreter, and returns its link once it accepts execs.
+   *
+   * @throws {SandboxError} if the interpreter is terminated before, or does not start in time.
+   */
+  async openLink(seed: number | undefined): Promise<GuestLink> {
+    const number = this.#lastNumber = this.#lastNumber % MAX_NUMBER + 1;
+    const link = new GuestLink(this.#child, number, {
+      kill: (termination) => this.#end(number, termination),
+      thread: this.#isShared ? `worker-${++this.#started}` : undefined,
+    });
+    this.#links.set(number, link);
+    link.send(FrameKind.open, JSON.stringify({ seed }));
+    const timer = setTimeout(
+      () => link.fail({ reason: "crashed", message: `not ready after ${START_TIMEOUT_MS} ms` }),
+      START_TIMEOUT_MS,
+    );
+    try {
+      await link.opened;
+      return link;
+    } catch (cause) {
+      if (this.#retired) await this.ended;
+      const { termination } = link;
+      if (termination === undefined) throw cause;
+      throw startError(termination, { cause, stderr: this.#retired ? this.#stderr : undefined });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Kills the process. Its interpreters are terminated when it has ended. */
+  kill(): void {
+    this.#child.kill();
+  }
+
+  get #isShared(): boolean {
+    return this.#options.maxInterpreters > 1;
+  }
+
+  async #watch(): Promise<void> {
+    const end = await this.#child.ended;
+    const { group } = this.#options;
+    this.#stderr = end.stderr;
+    this.#retire();
+    this.#pendingCloses.takeAll();
+    const termination = group?.wasExceeded ? OUT_OF_GROUP_MEMORY : terminationOf(end);
+    for (const link of this.#links.values()) link.fail(termination);
+    group?.[Symbol.dispose]();
+  }
+
+  #route(frame: Frame): void {
+    if (frame.kind === FrameKind.booted && !this.#booted) return void (this.#booted = true);
+    if (frame.kind === FrameKind.closed && this.#pendingCloses.take(frame.session)) return;
+    const link = this.#links.get(frame.session);
+    if (link) return link.receive(frame);
+    if (this.#pendingCloses.has(frame.session)) return;
+    const isDamaged = frame.kind === FrameKind.damaged && frame.session === 0;
+    if (isDamaged) return this.#killAll(DAMAGED_IMAGE);
+    const message = `the child sent frame ${frame.kind} for no session`;
+    this.#killAll({ reason: "protocol", message });
+  }
+
+  /**
+   * Ends one interpreter. If the process has other interpreters and this one still responds, it is asked to close.
+   * Otherwise the process is killed with all its interpreters, as nothing else stops a thread for certain.
+   */
+  #end(number: number, termination: Termination): void {
+    this.#links.delete(number);
+    const isShared = this.#isShared && !this.#retired;
+    if (isShared && termination.ended) return;
+    if (!isShared || termination.reason !== "closed") return this.#killAll(COLLATERAL_KILL);
+    this.#pendingCloses.add(number, {
+      graceMs: CLOSE_TIMEOUT_MS,
+      onStuck: () => this.#killAll(COLLATERAL_KILL),
+    });
+    this.#child.send(FrameKind.interrupt, number);
+    this.#child.send(FrameKind.close, number);
+  }
+
+  /** Kills the process with all its interpreters, which are terminated at once. */
+  #killAll(termination: Termination): void {
+    const terminated = [...this.#links.values()];
+    this.#links.clear();
+    this.#retire();
+    this.#child.kill();
+    for (const link of terminated) link.fail(termination);
+  }
+
+  #retire(): void {
+    if (this.#retired) return;
+    this.#retired = true;
+    this.#options.onRetired();
+  }
+}

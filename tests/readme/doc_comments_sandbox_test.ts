@@ -1,0 +1,34 @@
+import { assert, assertEquals } from "@std/assert";
+import { glob } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { TempFolder } from "../temp_folder.ts";
+import { ROOT } from "./pages.ts";
+
+/** Its example imports the package for other runtimes, whose tests run it. */
+const TESTED_ELSEWHERE = "src/server/edge/portable.ts";
+
+/** Returns the examples of doc comments that need a server or files, so that `deno test --doc` ignores them. */
+async function ignoredExamples(): Promise<Record<string, string>> {
+  const examples: Record<string, string> = {};
+  for await (const path of glob("{mod,src}/**/*.{ts,tsx}", { cwd: fileURLToPath(ROOT) })) {
+    if (path === TESTED_ELSEWHERE) continue;
+    const text = await Deno.readTextFile(new URL(path, ROOT));
+    for (const [, body = ""] of text.matchAll(/^ *\* ```ts ignore\n(.*?)^ *\* ```$/gms)) {
+      const name = `${path.replaceAll(/\W/g, "_")}_${Object.keys(examples).length}.ts`;
+      examples[name] = `${body.replaceAll(/^ *\* ?/gm, "")}\nexport {};\n`;
+    }
+  }
+  return examples;
+}
+
+Deno.test("examples of doc comments that are not run have the right types", async () => {
+  const examples = await ignoredExamples();
+  assert(Object.keys(examples).length > 0);
+  await using folder = await TempFolder.of(examples);
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["check", "--config", fileURLToPath(new URL("deno.json", ROOT)), folder.path],
+    env: { NO_COLOR: "1" },
+  }).output();
+  const errors = new TextDecoder().decode(stderr).split("\n").filter((line) => !line.startsWith("Check "));
+  assertEquals([success, errors.join("\n").trim()], [true, ""]);
+});
