@@ -1,5 +1,7 @@
 import { ArgumentTypeError, GuestFileError } from "../src/errors.ts";
 import { sha256 } from "../src/hash.ts";
+import { forkSession } from "../src/sandbox/checkpoint/fork.ts";
+import { disposeUnless } from "../src/sandbox/lease.ts";
 import type {
   BranchingLease,
   BranchingPool,
@@ -8,6 +10,7 @@ import type {
   Checkpoint,
   ExecOptions,
   ExecResult,
+  ForkOptions,
   PythonSession,
   ResetOptions,
   RestoreOptions,
@@ -156,11 +159,15 @@ class BranchingFakeSession extends FakeSession implements BranchingSession {
     return Promise.resolve();
   }
 
-  async fork(count: number): Promise<BranchingLease[]> {
-    const checkpoint = await this.checkpoint();
-    const leases = await Promise.all(Array.from({ length: count }, () => this.#pool.acquire()));
-    for (const { session } of leases) await session.restore(checkpoint);
-    return leases;
+  async fork(count: number, { seed }: ForkOptions = {}): Promise<BranchingLease[]> {
+    return await forkSession(count, {
+      seed,
+      capture: () => this.checkpoint(),
+      copy: async (state, reseeding) => {
+        const lease = await this.#pool.acquire();
+        return await disposeUnless(lease, lease.session.restore(state, reseeding));
+      },
+    });
   }
 }
 

@@ -369,10 +369,17 @@ export class HibernationStore {
     clearTimeout(entry.copyTimer);
     entry.isSuspended = true; // its files remain, even if the time for this is over
     try {
-      await this.#change(entry, () => entry.file ? this.#update(entry) : this.#move(entry));
+      await this.#change(entry, () => entry.file ? this.#keepFile(entry, entry.file) : this.#move(entry));
     } catch (error) {
       if (!entry.file) throw error; // with an older record, it continues
     }
+  }
+
+  /** Lets a file take its room, also if others have had that since its session could not wake. */
+  async #keepFile(entry: Entry, { session, room }: NonNullable<Entry["file"]>): Promise<void> {
+    room[Symbol.dispose]();
+    entry.file = { session, room: this.#fileRooms.hold(entry, undefined) };
+    await this.#update(entry);
   }
 
   #canMove(entry: Entry, owner: string): boolean {

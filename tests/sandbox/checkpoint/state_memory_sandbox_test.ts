@@ -74,6 +74,24 @@ Deno.test("a small state takes the memory of a small one, and a large one no mor
   });
 });
 
+Deno.test("a state without memory takes the room of its files, and that of the next one is not smaller", async () => {
+  await withSession(async (session) => {
+    await run(session, "import os; x = os.urandom(3 << 20)");
+    const memory = new NotedMemory();
+    {
+      using _whole = await session.captureState({ states: memory });
+      using files = await session.captureState({ memory: false, states: memory });
+      assert(files.bytes.length < MIB, String(files.bytes.length));
+      using _again = await session.captureState({ states: memory });
+      assertEquals(memory.asked, [MIB, 32 * MIB, MIB, 32 * MIB]);
+    }
+    assertEquals(memory.taken, 0);
+    const checkpoint = await session.checkpoint({ memory: false, states: memory });
+    await session.restore(checkpoint, { states: memory });
+    assertEquals([memory.taken, await run(session, "'x' in globals()")], [0, "False"]);
+  });
+});
+
 Deno.test("a state that is refused takes no memory, and the session goes on", async () => {
   await withSession(async (session) => {
     await run(session, "import os; ends = os.pipe()");

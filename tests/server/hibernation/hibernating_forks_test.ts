@@ -142,6 +142,33 @@ Deno.test("two forks that need more interpreters together than there are take th
   assertEquals(await Promise.all(forks), [3, 3]);
 });
 
+Deno.test("a copy that is resumed without memory has random numbers of its own, too", async () => {
+  const pool = new BranchingFakePool(count);
+  await using sessions = service({ pool });
+  const parent = await sessions.create({ owner: "", signal });
+  await parent.exec("5");
+  const [copy] = await sessions.fork(parent, 1, { seed: 7, signal });
+  if (!copy) throw new Error("there is no copy");
+  assertEquals(copy.life.hasMemory, true);
+  await copy.life.pause();
+  await copy.life.resume({ memory: false });
+  assertEquals([await valueOf(copy), randomOf(pool)], ["1", [7, 7]]);
+});
+
+Deno.test("a fork fails while the server stops, and leaves no copies", async () => {
+  const store = new HibernationStore();
+  await using sessions = service({ store });
+  const parent = await sessions.create({ owner: "", signal });
+  const putCopies = store.putCopies.bind(store);
+  store.putCopies = async (...options) => {
+    const places = await putCopies(...options);
+    void sessions.suspend();
+    return places;
+  };
+  const { code } = await assertRejects(() => sessions.fork(parent, 3, { signal }), ServerError);
+  assertEquals([code, store.count()], ["unavailable", 0]);
+});
+
 Deno.test("copies whose client has disconnected end", async () => {
   const store = new HibernationStore();
   const abort = new AbortController();

@@ -76,7 +76,7 @@ Deno.test("StateDirectory removes sessions of other owners when they end", async
   }
   const sweep = captureInterval();
   using directory = await StateDirectory.open(path, { owners: new Set(["ada"]) });
-  assertEquals(directory.unused.count, 2);
+  assertEquals(directory.unused, { count: 2, bytes: one.storedBytes }, "equal states are one file");
   const now = Date.now;
   try {
     Date.now = () => now() + 2 * HOUR_MS;
