@@ -2,16 +2,16 @@ import type { CheckpointError } from "../../errors.ts";
 import type { Checkpoint } from "../../sandbox/exec.ts";
 import { Budget } from "../budget.ts";
 import { ServerError } from "../http/errors.ts";
-import { HIBERNATION_BYTES, HIBERNATION_COPY_MS, MAX_HIBERNATING, STATE_DIRECTORY_BYTES } from "../limits.ts";
+import { HIBERNATION_BYTES, MAX_HIBERNATING } from "../limits.ts";
 import { type HibernatedEntry as Entry, type HibernatedState, NEW_ENTRY } from "./hibernated_state.ts";
 import type { SavedSession } from "./saved_sessions.ts";
-import { clientBytes, type SessionRecord, type SessionRecordParts } from "./session_record.ts";
-import type { StateDirectory } from "./state_directory.ts";
-import { ENTRY_BYTES, holdRoom, type Room, type RoomPart, StateRooms, takeRoom } from "./state_rooms.ts";
+import { clientBytes, type SessionRecordParts } from "./session_record.ts";
+import { StateFiles, type StateFilesOptions } from "./state_files.ts";
+import { holdRoom, type Room, type RoomPart, StateRooms, takeRoom } from "./state_rooms.ts";
 import { WakingStates } from "./waking_states.ts";
 
 /** Options of {@linkcode HibernationStore}. */
-export interface HibernationStoreOptions {
+export interface HibernationStoreOptions extends StateFilesOptions {
   /**
    * Memory of the states, in bytes.
    *
@@ -24,33 +24,6 @@ export interface HibernationStoreOptions {
    * @default 10_000
    */
   readonly count?: number | undefined;
-  /**
-   * Number of owners. Half of each limit is divided among them and reserved.
-   *
-   * @default 1
-   */
-  readonly owners?: number | undefined;
-  /**
-   * Folder of states for which the memory of their owner is full, of copies of the others, and of all when the server
-   * stops.
-   *
-   * @default none: a session that finds no room stays awake
-   */
-  readonly directory?: StateDirectory | undefined;
-  /**
-   * Size of the checkpoints in the directory, in bytes.
-   *
-   * @default 4 GiB
-   */
-  readonly directoryBytes?: number | undefined;
-  /**
-   * Milliseconds after which a state in memory is copied to the directory, if it is still there.
-   *
-   * @default 1000
-   */
-  readonly copyAfterMs?: number | undefined;
-  /** Called with the error of a copy. Further ones follow only after one that was made. */
-  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /** A session whose state is taken. */
@@ -81,37 +54,22 @@ export type PlaceCopy = (describe: () => SessionRecordParts) => HibernatedState;
  * copied to the directory if that has room, as the server may be killed.
  */
 export class HibernationStore {
-  readonly #directory: StateDirectory | undefined;
   readonly #memory: Budget;
-  readonly #files: Budget;
   readonly #count: Budget;
   readonly #memoryRooms: StateRooms<Checkpoint>;
-  readonly #fileRooms: StateRooms<undefined>;
   /** States in memory, least recently used first. */
   readonly #entries = new Set<Entry>();
   readonly #waking = new WakingStates();
-  readonly #copyAfterMs: number;
-  readonly #onError: (error: unknown) => void;
-  #hasCopyFailed = false;
+  readonly #files: StateFiles;
 
   constructor(options: HibernationStoreOptions = {}) {
-    const { bytes = HIBERNATION_BYTES, count = MAX_HIBERNATING, owners, directory } = options;
-    const { directoryBytes = STATE_DIRECTORY_BYTES, copyAfterMs = HIBERNATION_COPY_MS } = options;
-    this.#directory = directory;
-    this.#copyAfterMs = copyAfterMs;
-    this.#onError = options.onError ?? (() => {});
+    const { bytes = HIBERNATION_BYTES, count = MAX_HIBERNATING, owners } = options;
+    this.#files = new StateFiles(options, (entry) => this.#waking.has(entry));
     this.#memory = new Budget({
       total: bytes,
       owners,
       unit: "bytes of hibernating sessions",
       advice: "end sessions that you do not need, or start the server with a larger --hibernate-memory",
-    });
-    this.#files = new Budget({
-      total: directoryBytes,
-      owners,
-      unit: "bytes of the state directory",
-      advice: "end sessions that you do not need, or start the server with a larger --state-disk",
-      heldByOthers: directory && (() => directory.unused.bytes + ENTRY_BYTES * directory.unused.count),
     });
     this.#count = new Budget({
       total: count,
@@ -120,12 +78,11 @@ export class HibernationStore {
       advice: "end sessions that you do not need",
     });
     this.#memoryRooms = new StateRooms(this.#memory);
-    this.#fileRooms = new StateRooms(this.#files, { isShared: directory?.canLink ?? false });
   }
 
   /** True if sessions continue in a later server. */
   get isDurable(): boolean {
-    return this.#directory !== undefined;
+    return this.#files.isDurable;
   }
 
   /** Returns the number of states of one owner, or of all. */
@@ -135,7 +92,7 @@ export class HibernationStore {
 
   /** Returns the bytes of the states of one owner, or of all, in memory or in the directory. */
   bytes(place: "memory" | "directory", owner?: string): number {
-    return (place === "memory" ? this.#memory : this.#files).used(owner);
+    return place === "memory" ? this.#memory.used(owner) : this.#files.bytes(owner);
   }
 
   /** True if an owner has room for a session now, for whose client it takes so many bytes beside its state. */
@@ -143,8 +100,7 @@ export class HibernationStore {
     const left = this.#memory.available(owner) - clientBytes;
     if (this.#count.available(owner) <= 0 || left < 0) return false;
     const state = { owner, id, bytes };
-    return left >= this.#memoryRooms.needed(state) ||
-      this.#directory !== undefined && this.#files.available(owner) >= this.#fileRooms.needed(state);
+    return left >= this.#memoryRooms.needed(state) || this.#files.hasRoom(state);
   }
 
   /**
@@ -160,8 +116,8 @@ export class HibernationStore {
     const session = await this.#takeSession(owner, clientBytes(describe()));
     const entry = this.#newEntry(checkpoint, session, { owner, describe, outlivesServer });
     try {
-      if (await this.#keep([entry], checkpoint)) this.#copyLater(entry);
-      else await this.#write(entry, checkpoint);
+      if (await this.#keep([entry], checkpoint)) this.#files.copyLater(entry);
+      else await this.#files.write(entry, checkpoint);
       return this.#stateOf(entry);
     } catch (error) {
       entry.session[Symbol.dispose]();
@@ -199,7 +155,7 @@ export class HibernationStore {
     }
     return entries.map((entry) => (describe) => {
       entry.describe = describe;
-      this.#copyLater(entry);
+      this.#files.copyLater(entry);
       return this.#stateOf(entry);
     });
   }
@@ -208,7 +164,7 @@ export class HibernationStore {
   adopt({ record, bytes, unusable }: SavedSession, describe: () => SessionRecordParts): HibernatedState {
     const { owner, checkpoint: id, stateBytes } = record;
     const session = holdRoom(owner, this.#sessionParts(clientBytes(record)));
-    const file = { session: record.id, room: this.#fileRooms.hold({ owner, id, bytes }, undefined) };
+    const file = this.#files.hold({ owner, id, bytes }, record.id);
     const parts = { owner, id, bytes, stateBytes, describe, outlivesServer: true, session };
     return this.#stateOf({ ...parts, ...NEW_ENTRY, file, unusable });
   }
@@ -240,17 +196,17 @@ export class HibernationStore {
         return entry.unusable;
       },
       setUnusable: (error) => this.#setUnusable(entry, error),
-      read: () => this.#read(entry),
+      read: async () => entry.memory?.value ?? await this.#files.read(entry),
       beginWake: () => {
         clearTimeout(entry.copyTimer);
         this.#waking.begin(entry);
       },
       cancelWake: () => {
         this.#waking.cancel(entry);
-        this.#copyLater(entry);
+        this.#files.copyLater(entry);
       },
-      update: () => this.#change(entry, () => this.#update(entry)),
-      removeFiles: () => this.#change(entry, () => this.#removeFiles(entry)),
+      update: () => this.#files.change(entry, () => this.#files.update(entry)),
+      removeFiles: () => this.#files.change(entry, () => this.#files.remove(entry)),
       suspend: () => this.#suspend(entry),
       [Symbol.asyncDispose]: () => this.#drop(entry),
     };
@@ -258,7 +214,7 @@ export class HibernationStore {
 
   #setUnusable(entry: Entry, error: CheckpointError): void {
     entry.unusable = error;
-    if (entry.file) this.#directory?.distrust(entry.file.session);
+    this.#files.distrust(entry);
   }
 
   /**
@@ -271,11 +227,11 @@ export class HibernationStore {
     owner: string,
     { needed, take }: { needed: () => number; take: () => T },
   ): Promise<T | undefined> {
-    while (needed() > this.#memory.available(owner) && this.#directory) {
+    while (needed() > this.#memory.available(owner) && this.isDurable) {
       if (needed() > this.#memory.available(owner) + this.#memory.used(owner)) return undefined; // no use to move all
       const oldest = this.#entries.values().find((entry) => this.#canMove(entry, owner));
-      if (!oldest || !oldest.file && !this.#hasFileRoom(oldest)) return undefined;
-      await this.#change(oldest, () => this.#move(oldest));
+      if (!oldest || !oldest.file && !this.#files.hasRoom(oldest)) return undefined;
+      await this.#files.change(oldest, () => this.#move(oldest));
     }
     return take();
   }
@@ -297,89 +253,22 @@ export class HibernationStore {
     return kept === true;
   }
 
-  /** Changes the files of a state after earlier changes. */
-  #change(entry: Entry, change: () => Promise<void>): Promise<void> {
-    const changed = entry.changed.then(change);
-    entry.changed = changed.catch(() => {}); // the caller gets the error
-    return changed;
-  }
-
   async #move(entry: Entry): Promise<void> {
     const { memory, file, isDisposed } = entry;
     if (!memory || isDisposed) return;
-    if (!file) await this.#write(entry, memory.value);
+    if (!file) await this.#files.write(entry, memory.value);
     this.#leaveMemory(entry);
   }
 
-  #copyLater(entry: Entry): void {
-    if (!this.#directory || !entry.outlivesServer || entry.file || entry.isDisposed) return;
-    entry.copyTimer = setTimeout(() => void this.#change(entry, () => this.#copy(entry)), this.#copyAfterMs);
-  }
-
-  /** Copies a state in memory to the directory. One that finds no room there is saved when the server stops. */
-  async #copy(entry: Entry): Promise<void> {
-    const { memory, file, isDisposed } = entry;
-    if (!memory || file || isDisposed || this.#waking.has(entry) || !this.#hasFileRoom(entry)) return;
-    try {
-      await this.#write(entry, memory.value);
-      this.#hasCopyFailed = false;
-    } catch (error) {
-      if (!this.#hasCopyFailed) this.#onError(error);
-      this.#hasCopyFailed = true;
-    }
-  }
-
-  #hasFileRoom(entry: Entry): boolean {
-    return this.#fileRooms.needed(entry) <= this.#files.available(entry.owner);
-  }
-
-  async #update(entry: Entry): Promise<void> {
-    if (!entry.file || entry.isDisposed || entry.unusable) return;
-    await this.#directory?.saveRecord(recordOf(entry));
-  }
-
-  async #removeFiles(entry: Entry): Promise<void> {
-    const { file } = entry;
-    if (!file) return;
-    await this.#directory?.remove(file.session);
-    file.room[Symbol.dispose]();
-    entry.file = undefined;
-  }
-
-  async #write(entry: Entry, checkpoint: Checkpoint): Promise<void> {
-    const record = recordOf(entry);
-    const room = this.#fileRooms.take(entry, undefined);
-    try {
-      await this.#directory?.save(record, checkpoint);
-      entry.file = { session: record.id, room };
-    } catch (error) {
-      room[Symbol.dispose]();
-      throw error;
-    }
-  }
-
-  async #read({ id, bytes, memory, file }: Entry): Promise<Checkpoint> {
-    if (memory) return memory.value;
-    if (file && this.#directory) return await this.#directory.read(file.session, id, bytes);
-    throw new TypeError("Cannot read state as it was disposed");
-  }
-
   async #suspend(entry: Entry): Promise<void> {
-    if (!this.#directory) throw new TypeError("Cannot suspend session as there is no state directory");
+    if (!this.isDurable) throw new TypeError("Cannot suspend session as there is no state directory");
     clearTimeout(entry.copyTimer);
     entry.isSuspended = true; // its files remain, even if the time for this is over
     try {
-      await this.#change(entry, () => entry.file ? this.#keepFile(entry, entry.file) : this.#move(entry));
+      await this.#files.change(entry, () => entry.file ? this.#files.keep(entry) : this.#move(entry));
     } catch (error) {
       if (!entry.file) throw error; // with an older record, it continues
     }
-  }
-
-  /** Lets a file take its room, also if others have had that since its session could not wake. */
-  async #keepFile(entry: Entry, { session, room }: NonNullable<Entry["file"]>): Promise<void> {
-    room[Symbol.dispose]();
-    entry.file = { session, room: this.#fileRooms.hold(entry, undefined) };
-    await this.#update(entry);
   }
 
   #canMove(entry: Entry, owner: string): boolean {
@@ -397,9 +286,12 @@ export class HibernationStore {
     entry.isDisposed = true;
     clearTimeout(entry.copyTimer);
     try {
-      await this.#change(entry, () => entry.isSuspended ? Promise.resolve() : this.#removeFiles(entry));
+      await this.#files.change(
+        entry,
+        () => entry.isSuspended ? Promise.resolve() : this.#files.remove(entry),
+      );
     } catch (error) {
-      if (entry.file) this.#directory?.removeLater(entry.file.session, entry.bytes);
+      this.#files.removeLater(entry);
       throw error;
     } finally {
       this.#leaveMemory(entry);
@@ -408,10 +300,6 @@ export class HibernationStore {
       this.#waking.end(entry);
     }
   }
-}
-
-function recordOf({ id, stateBytes, describe }: Entry): SessionRecord {
-  return { ...describe(), checkpoint: id, stateBytes };
 }
 
 function notDescribed(): never {
