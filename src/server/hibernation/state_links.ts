@@ -61,11 +61,19 @@ export class StateLinks {
     }
   }
 
-  /** Returns false if no session has a whole file of the state. */
+  /** Returns false if no other session has a whole file of the state. */
   async #link(state: SavedState, size: number): Promise<boolean> {
-    const { id } = state;
-    const [equal] = this.canLink ? this.#sessions.get(keyOf(state)) ?? [] : [];
-    if (equal === undefined || equal === id) return false;
+    const tried = new Set([state.id]);
+    for (;;) {
+      const equal = this.canLink ? this.#sessions.get(keyOf(state)) : undefined;
+      const id = equal?.values().find((id) => !tried.has(id));
+      if (id === undefined) return false;
+      tried.add(id);
+      if (await this.#linkTo(id, state, size)) return true;
+    }
+  }
+
+  async #linkTo(equal: string, { id }: SavedState, size: number): Promise<boolean> {
     const path = join(this.#folder, `${equal}${STATE}`);
     try {
       const found = await Deno.lstat(path);

@@ -175,6 +175,9 @@ Deno.test("a state is not kept in the file of an equal one that was changed, or 
       (await Deno.stat(fileOf(id))).nlink
     );
     assertEquals(await Promise.all(links), [1, 1, 2, 2, 1]);
+    await Deno.remove(fileOf(idOf("c")));
+    await directory.save(recordOf(idOf("f"), checkpoint), checkpoint);
+    assertEquals((await Deno.stat(fileOf(idOf("d")))).nlink, 2, "another file of the state is found");
   });
 });
 
