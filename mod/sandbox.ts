@@ -53,6 +53,8 @@ export {
   type ShellDeadline,
   type ShellOptions,
   type ShellResult,
+  type StateMemory,
+  type StateRoom,
 } from "../src/sandbox/exec.ts";
 export type { Grant, Grants } from "../src/sandbox/process/grants.ts";
 export { activeLayers, detectLayers, type Layer, type LayerReport } from "../src/sandbox/process/layers.ts";
