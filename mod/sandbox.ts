@@ -52,6 +52,8 @@ export type {
   ShellDeadline,
   ShellOptions,
   ShellResult,
+  StateMemory,
+  StateRoom,
 } from "../src/sandbox/exec.ts";
 export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/host_tool.ts";
 export type { Grant, Grants } from "../src/sandbox/process/grants.ts";

@@ -6,6 +6,7 @@ import { ServerError } from "../../../src/server/http/errors.ts";
 import type { LiveSession } from "../../../src/server/sessions/live_session.ts";
 import { BranchingFakePool, readFakeCheckpoint } from "../../fake_pool.ts";
 import { TempFolder } from "../../temp_folder.ts";
+import { served } from "../served.ts";
 import { count, service, signal, valueOf } from "./counting_sessions.ts";
 
 /** Random numbers of all restores of a pool, in order. */
@@ -183,4 +184,16 @@ Deno.test("copies whose client has disconnected end", async () => {
   };
   await assertRejects(() => sessions.fork(parent, 3, { signal: abort.signal }), ServerError);
   assertEquals([store.count(), sessions.list("").length], [0, 1]);
+});
+
+Deno.test("a fork with a request id that is sent again, also at the same time, makes its copies once", async () => {
+  const store = new HibernationStore();
+  const hibernation = { store, afterMs: 3_600_000 };
+  await using server = served({ pool: new BranchingFakePool(count), maxSessions: 1, hibernation });
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {});
+  const headers = { "x-request-id": "fork" };
+  const fork = () => server.send("POST", `/v1/sessions/${id}/fork`, { count: 3 }, headers);
+  const [first, ...others] = [...await Promise.all([fork(), fork()]), await fork()];
+  assertEquals(others.map(({ body }) => body), [first?.body, first?.body]);
+  assertEquals([first?.body.sessions.length, store.count()], [3, 3]);
 });
