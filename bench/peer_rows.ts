@@ -15,6 +15,9 @@ const WARM = "1+1";
 /** A program that all peers can run. */
 const PROGRAM = "total = 0\nfor i in range(100):\n    total = total + i * i % 7\ntotal";
 
+/** Runs before the measured ones: as many as in the row of one session alone, and fewer of fresh programs, which are slow. */
+const [WARMUP, FRESH_WARMUP] = [1_000, 20];
+
 interface Request {
   readonly code: string;
   readonly fresh: boolean;
@@ -36,9 +39,14 @@ export async function missingForPeers(): Promise<string | undefined> {
  */
 export async function peerRows(setup: BenchSetup): Promise<Row[]> {
   if (await missingForPeers() !== undefined) return [];
-  await using pool = new SandboxPool({ ...setup, size: 1, resetMode: "rewind" });
+  await using pool = new SandboxPool({ ...setup, size: 2, resetMode: "rewind" });
   await using stack = new AsyncDisposableStack();
-  const runners = new Map<string, Runner>([["Paddock", (request) => runInPool(pool, request)]]);
+  const { session } = stack.use(await pool.acquire()); // each peer keeps one for warm execs, too
+  const runners = new Map<string, Runner>([[
+    "Paddock",
+    async ({ code, fresh, runs }) =>
+      await timings(fresh ? () => runFresh(pool, code) : () => session.exec(code), { runs }),
+  ]]);
   const { python } = setup;
   if (python) {
     runners.set(
@@ -70,24 +78,19 @@ async function timesInTurn(
   { fresh, rounds }: { fresh: boolean; rounds: number },
 ): Promise<Map<string, number[]>> {
   const times = new Map([...runners.keys()].map((name) => [name, [] as number[]]));
-  for (let round = -1; round < rounds; round++) {
+  const program = { code: fresh ? PROGRAM : WARM, fresh };
+  for (const run of runners.values()) await run({ ...program, runs: fresh ? FRESH_WARMUP : WARMUP });
+  for (let round = 0; round < rounds; round++) {
     for (const [name, run] of runners) {
-      const found = await run({ code: fresh ? PROGRAM : WARM, fresh, runs: fresh ? 2 : 20 });
-      if (round >= 0) times.get(name)?.push(...found); // the first round warms up
+      times.get(name)?.push(...await run({ ...program, runs: fresh ? 2 : 20 }));
     }
   }
   return times;
 }
 
-async function runInPool(pool: SandboxPool, { code, fresh, runs }: Request): Promise<number[]> {
-  if (!fresh) {
-    await using lease = await pool.acquire();
-    return await timings(() => lease.session.exec(code), { runs });
-  }
-  return await timings(async () => {
-    await using lease = await pool.acquire();
-    await lease.session.exec(code);
-  }, { runs });
+async function runFresh(pool: SandboxPool, code: string): Promise<void> {
+  await using lease = await pool.acquire();
+  await lease.session.exec(code);
 }
 
 /** A child that times another system. */

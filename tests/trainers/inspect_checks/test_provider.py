@@ -175,7 +175,7 @@ async def test_a_cancelled_command_ends_and_a_cancelled_open_leaves_no_session()
     assert scope.cancelled_caught
     assert (await opened.exec(["echo", "usable"], timeout=30)).stdout == "usable\n"
     await opened.close()
-    with serve("--profile", "workspace", "--max-sessions", "1") as url:
+    with serve("--profile", "workspace", "--max-sessions", "1", "--hibernate-memory", "0") as url:
         holder = await PaddockSandbox.open(PaddockConfig(url=url))
         with anyio.move_on_after(1) as scope:
             await PaddockSandbox.open(PaddockConfig(url=url))

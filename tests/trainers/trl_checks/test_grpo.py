@@ -123,14 +123,14 @@ def test_a_session_that_has_ended_is_opened_again_at_reset() -> None:
 
 
 def test_reset_fails_after_its_wait_and_says_how_many_sessions_to_allow(tmp_path: Path) -> None:
-    with serve("--max-sessions", "3") as url:
+    with serve("--max-sessions", "3", "--hibernate-memory", "0") as url:
         environment = functools.partial(PaddockEnv, url=url, wait=5)
         with pytest.raises(PaddockError, match=r"--max-sessions \d+ or more, times the number of processes"):
             train(tmp_path, environment, 1, 4)
 
 
 def test_reset_waits_until_a_session_is_free() -> None:
-    with serve("--max-sessions", "1") as url:
+    with serve("--max-sessions", "1", "--hibernate-memory", "0") as url:
         first, second = PaddockEnv(url), PaddockEnv(url, wait=60)
         first.reset()
         threading.Timer(3, first._sessions[0].close).start()
