@@ -187,6 +187,7 @@ export class StateDirectory implements Disposable {
   /** Lets another server use the folder. */
   [Symbol.dispose](): void {
     clearInterval(this.#sweepTimer);
+    this.#parts.lock.unlockSync(); // a process that is just being started has a copy of the descriptor
     this.#parts.lock.close();
   }
 

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { CheckpointError } from "../../../mod/sandbox.ts";
+import { z } from "zod";
+import { CheckpointError, hostTool, loadProfile } from "../../../mod/sandbox.ts";
 import type { BranchingSession, StateMemory } from "../../../src/sandbox/exec.ts";
 import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
@@ -36,22 +37,28 @@ Deno.test("checkpoint() and restore() take no memory while a program of the sess
   await withSession(async (session) => {
     const checkpoint = await session.checkpoint();
     const memory = new NotedMemory();
-    let asked: number | undefined;
-    const running = session.exec("print('begun', flush=True)\nimport time; time.sleep(0.1)", {
-      onOutput: () => {
-        captured ??= session.checkpoint({ states: memory });
-        restored ??= session.restore(checkpoint, { states: memory });
+    let transfers: Promise<unknown> | undefined;
+    const tool = hostTool({
+      name: "transfer",
+      description: "",
+      parameters: z.object({}),
+      async run() {
+        transfers = Promise.all([
+          session.checkpoint({ states: memory }),
+          session.restore(checkpoint, { states: memory }),
+        ]);
+        await new Promise((resolve) => setTimeout(resolve, 20)); // the program waits for it
+        return memory.asked.length;
       },
-    }).then(() => asked = memory.asked.length);
-    let captured: Promise<unknown> | undefined;
-    let restored: Promise<void> | undefined;
-    await running;
-    assertEquals(asked, 0);
-    assert(captured && restored);
-    await Promise.all([captured, restored]);
+    });
+    assertEquals(
+      value(await session.exec("from paddock import tools\ntools.transfer()", { tools: [tool] })),
+      "0",
+    );
+    await transfers;
     assert(memory.asked.length > 1, String(memory.asked));
     assertEquals(memory.taken, 0);
-  });
+  }, { profile: await loadProfile("tools") });
 });
 
 Deno.test("a small state takes the memory of a small one, and a large one no more than its size once that is known", async () => {
