@@ -10,8 +10,11 @@ export interface SessionState extends Disposable {
   readonly tools: readonly string[];
 }
 
-/** Room for which a capture asks first, before it is known that the state needs more. Most states have some 100 kB. */
-const FIRST_BYTES = [1024 * 1024, 32 * 1024 * 1024];
+/**
+ * Room for which a capture asks first, before it is known that the state needs more. The guest counts whole pages that
+ * differ, some MiB in most sessions, of which it sends a part.
+ */
+const FIRST_BYTES = [8 * 1024 * 1024, 64 * 1024 * 1024];
 
 /** Options of {@linkcode captureState}. */
 export interface CaptureStateOptions extends StateRequest {

@@ -6,6 +6,8 @@ import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
 
 const MIB = 1 << 20;
+/** Sizes of the rooms that are tried before the largest one. */
+const [SMALL, LARGE] = [8 * MIB, 64 * MIB];
 
 /** Memory that notes for which sizes room was taken, and how much is taken now. */
 class NotedMemory implements StateMemory {
@@ -67,30 +69,30 @@ Deno.test("a small state takes the memory of a small one, and a large one no mor
     const memory = new NotedMemory();
     {
       using state = await session.captureState({ states: memory });
-      assertEquals([memory.asked, memory.taken], [[MIB], state.bytes.length]);
+      assertEquals([memory.asked, memory.taken], [[SMALL], state.bytes.length]);
     }
-    await run(session, "import os; x = os.urandom(3 << 20)");
+    await run(session, "import os; x = os.urandom(9 << 20)");
     using state = await session.captureState({ states: memory });
-    assertEquals([memory.asked, memory.taken], [[MIB, MIB, 32 * MIB], state.bytes.length]);
+    assertEquals([memory.asked, memory.taken], [[SMALL, SMALL, LARGE], state.bytes.length]);
     using again = await session.captureState({ states: memory });
-    assertEquals(memory.asked, [MIB, MIB, 32 * MIB, 32 * MIB]);
+    assertEquals(memory.asked, [SMALL, SMALL, LARGE, LARGE]);
     assertEquals(memory.taken, state.bytes.length + again.bytes.length);
     await session.reset();
     using _fresh = await session.captureState({ states: memory });
-    assertEquals(memory.asked.slice(4), [MIB]);
+    assertEquals(memory.asked.slice(4), [SMALL]);
   });
 });
 
 Deno.test("a state without memory takes the room of its files, and that of the next one is not smaller", async () => {
   await withSession(async (session) => {
-    await run(session, "import os; x = os.urandom(3 << 20)");
+    await run(session, "import os; x = os.urandom(9 << 20)");
     const memory = new NotedMemory();
     {
       using _whole = await session.captureState({ states: memory });
       using files = await session.captureState({ memory: false, states: memory });
-      assert(files.bytes.length < MIB, String(files.bytes.length));
+      assert(files.bytes.length < SMALL, String(files.bytes.length));
       using _again = await session.captureState({ states: memory });
-      assertEquals(memory.asked, [MIB, 32 * MIB, MIB, 32 * MIB]);
+      assertEquals(memory.asked, [SMALL, LARGE, SMALL, LARGE]);
     }
     assertEquals(memory.taken, 0);
     const checkpoint = await session.checkpoint({ memory: false, states: memory });
@@ -106,10 +108,10 @@ Deno.test("a state that is refused takes no memory, and the session goes on", as
     const refused = await session.checkpoint({ states: memory }).catch((error) => error);
     assert(refused instanceof CheckpointError && refused.message.includes("pipe"), String(refused));
     assertEquals(memory.taken, 0);
-    await run(session, "[os.close(end) for end in ends]; x = os.urandom(3 << 20)");
-    memory.mostBytes = 2 * MIB;
+    await run(session, "[os.close(end) for end in ends]; x = os.urandom(9 << 20)");
+    memory.mostBytes = 2 * SMALL;
     const full = await session.checkpoint({ states: memory }).catch((error) => error);
     assert(full instanceof CheckpointError && full.message === "there is no room", String(full));
-    assertEquals([memory.taken, await run(session, "len(x)")], [0, String(3 * MIB)]);
+    assertEquals([memory.taken, await run(session, "len(x)")], [0, String(9 * MIB)]);
   });
 });
