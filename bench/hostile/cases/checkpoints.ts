@@ -39,7 +39,7 @@ export const CHECKPOINTS: readonly ServerCase[] = [
         await repeat(
           BUSY_LANES,
           run,
-          async () => (await tenant.post(`${session}/checkpoint`, "", run)).status,
+          async () => (await tenant.post(`${session}/checkpoint`, {}, run)).status,
         );
         await endless;
       }));
@@ -60,7 +60,7 @@ export const CHECKPOINTS: readonly ServerCase[] = [
       await Promise.all([hostile, ...others.slice(0, 2)].map(async (tenant) => {
         const [session = ""] = await openFilled(tenant, 1, run.signal);
         await repeat(LARGE_LANES, run, async () => {
-          const { status, text } = await tenant.post(`${session}/checkpoint`, "", run);
+          const { status, text } = await tenant.post(`${session}/checkpoint`, {}, run);
           if (status !== 201) return status;
           const { id } = JSON.parse(text);
           const restored = tenant.post(`${session}/restore`, { checkpoint: id }, run);
@@ -87,7 +87,7 @@ export const CHECKPOINTS: readonly ServerCase[] = [
       let number = 0;
       await repeat(1, run, async () => {
         await hostile.post(`${filled}/exec`, { code: `y = ${number++}` }, run);
-        const { status, text } = await hostile.post(`${filled}/checkpoint`, "", run);
+        const { status, text } = await hostile.post(`${filled}/checkpoint`, {}, run);
         if (status !== 201) return status;
         const { id } = JSON.parse(text);
         waiting.push(hostile.post(`${busy}/restore`, { checkpoint: id }, run).catch(() => {}));
@@ -111,7 +111,7 @@ export const CHECKPOINTS: readonly ServerCase[] = [
       let number = 0;
       await repeat(1, run, async () => {
         await hostile.post(`${filled}/exec`, { code: `y = ${number++}` }, run);
-        const { status, text } = await hostile.post(`${filled}/checkpoint`, "", run);
+        const { status, text } = await hostile.post(`${filled}/checkpoint`, {}, run);
         if (status !== 201) return status;
         const { id } = JSON.parse(text);
         for (let times = 0; times < 8; times++) {
