@@ -10,6 +10,8 @@ import type { Served } from "../../served.ts";
 import { withPython } from "../../with_python.ts";
 
 const KEY = "e2b_0123456789abcdef";
+/** Home directory of E2B's user `root` in a sandbox. */
+const ROOT_HOME = "/root";
 const key = { "x-api-key": KEY };
 
 /** Signs a URL as the SDKs of E2B do. */
@@ -51,7 +53,7 @@ Deno.test("signed URLs of a sandbox read and write the files that were signed, a
     assertEquals(response.headers.get("content-disposition"), "attachment; filename*=UTF-8''a%20b.txt");
     assertEquals((await server.app.request(write)).status, 401);
     const root = sign(token, "write", "hello.txt", "root");
-    assertEquals(await upload(server, root, ["x", "of root"]), ["/root/hello.txt"]);
+    assertEquals(await upload(server, root, ["x", "of root"]), [`${ROOT_HOME}/hello.txt`]);
     assertEquals(await read(server, sign(token, "read", "hello.txt", "root")), "of root");
     const as = (user: string) => ({
       "e2b-sandbox-id": id,
@@ -60,7 +62,7 @@ Deno.test("signed URLs of a sandbox read and write the files that were signed, a
     });
     const stat = async (user: string) =>
       (await server.send("POST", "/filesystem.Filesystem/Stat", { path: "hello.txt" }, as(user))).body;
-    assertEquals((await stat("root")).entry.path, "/root/hello.txt");
+    assertEquals((await stat("root")).entry.path, `${ROOT_HOME}/hello.txt`);
     assertEquals((await stat("user")).code, "not_found");
   }, { tokens: [KEY] });
 });

@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 
+/** Home directory of E2B's user `root` in a sandbox. */
+const ROOT_HOME = "/root";
+
 const SDK = "@e2b/code-interpreter"; // a package of the checks, not of the project
 const { Sandbox } = await import(SDK);
 
@@ -80,7 +83,7 @@ const calls = {
     const body = new FormData();
     body.append("file", "up");
     const [{ path }] = await (await fetch(url, { method: "POST", body })).json();
-    assert.equal(path, "/root/dir/up.txt");
+    assert.equal(path, `${ROOT_HOME}/dir/up.txt`);
     assert.equal(await files.read("dir/up.txt", { user: "root" }), "up");
     assert.equal(await files.exists("dir/up.txt"), false);
   },

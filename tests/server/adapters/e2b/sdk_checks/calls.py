@@ -8,6 +8,9 @@ from urllib.request import Request, urlopen
 from e2b_code_interpreter import Sandbox
 from e2b import SandboxQuery, SandboxState, TimeoutException
 
+# Home directory of the user `root` in a sandbox.
+ROOT_HOME = "/root"
+
 
 def main():
     sandbox = Sandbox.create(metadata={"user": "ada"}, envs={"FOO": "bar"}, timeout=120)
@@ -55,7 +58,7 @@ def main():
     def upload_url():
         url = sandbox.upload_url("dir/up.txt", user="root", use_signature_expiration=60)
         request = Request(url, b"up", {"content-type": "application/octet-stream"})
-        check(json.load(urlopen(request))[0]["path"] == "/root/dir/up.txt")
+        check(json.load(urlopen(request))[0]["path"] == f"{ROOT_HOME}/dir/up.txt")
         check(files.read("dir/up.txt", user="root") == "up" and not files.exists("dir/up.txt"))
 
     def watch():
