@@ -158,15 +158,24 @@ export const ExecFlag = { extras: 1, rewind: 2, stdin: 4 } as const;
 
 /** Returns text as UTF-8. An unpaired surrogate becomes three bytes, as with Python's `surrogatepass`. */
 export function encodeText(text: string): Uint8Array<ArrayBuffer> {
-  if (text.isWellFormed()) return encoder.encode(text);
-  const pieces = text.split(/(\p{Surrogate})/u).map((piece) => {
-    const unit = piece.charCodeAt(0);
-    const isUnpaired = piece.length === 1 && unit >= 0xd800 && unit < 0xe000;
-    return isUnpaired
-      ? new Uint8Array([0xe0 | unit >> 12, 0x80 | unit >> 6 & 0x3f, 0x80 | unit & 0x3f])
-      : encoder.encode(piece);
-  });
-  return join(pieces);
+  const bytes = encoder.encode(text); // an unpaired surrogate is U+FFFD here, which has three bytes, too
+  if (text.isWellFormed()) return bytes;
+  let at = 0;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x80) at++;
+    else if (unit < 0x800) at += 2;
+    else if ((text.codePointAt(index) ?? 0) > 0xffff) {
+      at += 4;
+      index++;
+    } else {
+      if (unit >= 0xd800 && unit < 0xe000) {
+        bytes.set([0xe0 | unit >> 12, 0x80 | unit >> 6 & 0x3f, 0x80 | unit & 0x3f], at);
+      }
+      at += 3;
+    }
+  }
+  return bytes;
 }
 
 /** Statuses of an exec's outcome. The first byte of an outcome is an index. */
