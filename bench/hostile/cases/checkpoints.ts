@@ -86,10 +86,8 @@ export const CHECKPOINTS: readonly ServerCase[] = [
       const waiting: Promise<unknown>[] = [endless.catch(() => {})];
       let number = 0;
       await repeat(1, run, async () => {
-        await hostile.post(`${filled}/exec`, { code: `y = ${number++}` }, run);
-        const { status, text } = await hostile.post(`${filled}/checkpoint`, {}, run);
-        if (status !== 201) return status;
-        const { id } = JSON.parse(text);
+        const { status, id } = await keepAnother(hostile, filled, { number: number++, run });
+        if (id === undefined) return status;
         waiting.push(hostile.post(`${busy}/restore`, { checkpoint: id }, run).catch(() => {}));
         await pauseMs(50, run.signal);
         await deleteCheckpoint(hostile, id, run.signal);
@@ -110,10 +108,8 @@ export const CHECKPOINTS: readonly ServerCase[] = [
       const [filled = ""] = await openFilled(hostile, 1, run.signal);
       let number = 0;
       await repeat(1, run, async () => {
-        await hostile.post(`${filled}/exec`, { code: `y = ${number++}` }, run);
-        const { status, text } = await hostile.post(`${filled}/checkpoint`, {}, run);
-        if (status !== 201) return status;
-        const { id } = JSON.parse(text);
+        const { status, id } = await keepAnother(hostile, filled, { number: number++, run });
+        if (id === undefined) return status;
         for (let times = 0; times < 8; times++) {
           const connection = await hostile.connect(run.signal);
           await connection.write(new TextEncoder().encode(hostile.head(`GET /v1/checkpoints/${id}`)));
@@ -198,6 +194,17 @@ async function openFilled(tenant: Tenant, count: number, signal: AbortSignal): P
     if (status !== "ok") throw new Error(`Cannot fill a heap with ${FILLED_BYTES} bytes: ${status}`);
     return session;
   }));
+}
+
+/** Changes the state of a session and keeps it. Returns no id if it was refused. */
+async function keepAnother(
+  tenant: Tenant,
+  session: string,
+  { number, run }: { number: number; run: Pick<Attack, "signal" | "tally"> },
+): Promise<{ status: number; id?: string }> {
+  await tenant.post(`${session}/exec`, { code: `y = ${number}` }, run);
+  const { status, text } = await tenant.post(`${session}/checkpoint`, {}, run);
+  return status === 201 ? { status, id: JSON.parse(text).id } : { status };
 }
 
 async function deleteCheckpoint(tenant: Tenant, id: string, signal: AbortSignal): Promise<Reply> {
