@@ -200,7 +200,7 @@ async function openFilled(tenant: Tenant, count: number, signal: AbortSignal): P
 async function keepAnother(
   tenant: Tenant,
   session: string,
-  { number, run }: { number: number; run: Pick<Attack, "signal" | "tally"> },
+  { number, run }: { number: number; run: Pick<Attack, "signal"> },
 ): Promise<{ status: number; id?: string }> {
   await tenant.post(`${session}/exec`, { code: `y = ${number}` }, run);
   const { status, text } = await tenant.post(`${session}/checkpoint`, {}, run);
