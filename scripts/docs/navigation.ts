@@ -50,6 +50,7 @@ export const SECTIONS: readonly Section[] = [
       page("Edge", "edge"),
       page("Viewer", "viewer"),
       page("Python", "python"),
+      page("Truth", "truth"),
     ],
   },
   {

@@ -30,6 +30,7 @@ export const PAGES = [
   "server",
   "start",
   "trainers",
+  "truth",
   "viewer",
 ]
   .map((name) => `docs/${name}.md`);
