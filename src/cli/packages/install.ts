@@ -10,6 +10,7 @@ import { requirementName } from "./requirement.ts";
 import {
   type Failure,
   type PackageResolver,
+  requireFileNames,
   requireNotYanked,
   ResolutionError,
   type ResolvedPackage,
@@ -45,6 +46,7 @@ export async function resolvePackages(wanted: WantedPackages, options: Installat
   if (roots.size === 0) return [];
   const { lock = readDistributionLock } = options;
   const resolved = await chooseVersions([...roots.values()], { ...options, ...wanted, lock });
+  requireFileNames(resolved);
   requireNotYanked(resolved);
   return toPackageFiles(resolved, roots, await lock());
 }

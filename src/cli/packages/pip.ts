@@ -39,20 +39,28 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
 export class PipResolver implements PackageResolver {
   readonly #python: readonly string[];
   readonly #index: string | undefined;
+  readonly #env: Readonly<Record<string, string>>;
 
-  private constructor(python: readonly string[], index: string | undefined) {
+  private constructor(
+    python: readonly string[],
+    { index, env = {} }: { index?: string | undefined; env?: Readonly<Record<string, string>> | undefined },
+  ) {
     this.#python = python;
     this.#index = index;
+    this.#env = env;
   }
 
   /**
    * Returns a resolver, or `undefined` if the host has neither Python with pip nor uv.
    *
    * @param options.index Address of a package index in place of the configured one.
+   * @param options.env Variables that pip has beside those of this process.
    */
-  static async find(options: { index?: string | undefined }): Promise<PipResolver | undefined> {
+  static async find(
+    options: { index?: string | undefined; env?: Readonly<Record<string, string>> },
+  ): Promise<PipResolver | undefined> {
     for (const python of PYTHONS) {
-      if (await hasPip(python)) return new PipResolver(python, options.index);
+      if (await hasPip(python)) return new PipResolver(python, options);
     }
     return undefined;
   }
@@ -113,7 +121,7 @@ export class PipResolver implements PackageResolver {
     const child = new Deno.Command(program, {
       args: [...args, "-c", script],
       cwd: folder,
-      env: { PIP_REQUIRE_VIRTUALENV: "0", PIP_USER: "0", PYTHONUTF8: "1" },
+      env: { ...this.#env, PIP_REQUIRE_VIRTUALENV: "0", PIP_USER: "0", PYTHONUTF8: "1" },
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",

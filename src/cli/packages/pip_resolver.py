@@ -1,7 +1,12 @@
 """Runs pip for another platform than the host's. Reads a request from stdin and writes lines of JSON to stdout.
 
-pip takes the tags of wheels from its options, but evaluates environment markers for the interpreter that runs it. Here
-they are those of the request. pip's own output is dropped: its errors are objects, which become failures here.
+pip takes the tags of wheels from its options, but evaluates environment markers for the interpreter that runs it. This
+script gives pip the markers of the request. The script drops pip's own output: pip's errors are objects, which become
+failures here.
+
+Nothing of a package runs on the host. Three walls hold independently: a dependency that names an address is refused when
+pip reads the metadata; pip cannot prepare a source distribution; and this process can start no program but `keyring`,
+from which pip may read the user's credentials.
 """
 
 import json
@@ -21,6 +26,19 @@ os.dup2(null, 2)
 def write(**line):
     output.write(json.dumps(line) + "\n")
     output.flush()
+
+
+STARTS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.startfile", "os.system"}
+
+
+def refuse_programs(event, arguments):
+    if event in STARTS or event == "subprocess.Popen" and not is_keyring(*arguments[:2]):
+        raise PermissionError(f"{event} is refused: nothing of a package runs on the host")
+
+
+def is_keyring(executable, command):
+    program = executable or (command if isinstance(command, (str, bytes, os.PathLike)) else command[0])
+    return os.path.splitext(os.path.basename(os.fsdecode(program)))[0] == "keyring"
 
 
 from pip._vendor.packaging import markers
@@ -48,6 +66,45 @@ def watch(name, level, path, line, text, args, exc_info, func=None, *rest, **mor
 
 logging.setLogRecordFactory(watch)
 
+
+class AddressRefused(Exception):
+    """A package needs another one from an address, which could name a source that pip would build on the host."""
+
+    def __init__(self, parent, requirement):
+        super().__init__(f"{parent} needs {requirement}")
+        self.parent, self.requirement = parent, requirement
+
+
+class BuildRefused(Exception):
+    """pip was about to build a source distribution on the host."""
+
+
+from pip._internal.distributions.sdist import SourceDistribution
+from pip._internal.metadata import importlib as importlib_metadata
+from pip._internal.metadata import pkg_resources as pkg_resources_metadata
+
+
+def refuse_addresses(distribution):
+    read = distribution.iter_dependencies
+
+    def iter_dependencies(self, *args, **options):
+        for requirement in read(self, *args, **options):
+            if requirement.url is not None:
+                raise AddressRefused(f"{canonicalize_name(self.raw_name)} {self.version}", requirement)
+            yield requirement
+
+    distribution.iter_dependencies = iter_dependencies
+
+
+refuse_addresses(importlib_metadata.Distribution)
+refuse_addresses(pkg_resources_metadata.Distribution)
+
+
+def refuse_build(self, *_, **__):
+    raise BuildRefused(f"{self.req} is a source distribution")
+
+
+SourceDistribution.prepare_distribution_metadata = refuse_build
 
 def report_progress(*, size=None, **_):
     def count(chunks):
@@ -177,6 +234,15 @@ def download():
 def failure():
     """Returns the reason for which the last command of pip failed."""
     error = errors[-1] if errors else None
+    if isinstance(error, AddressRefused):
+        requirement = error.requirement
+        return {
+            "kind": "address",
+            "requirement": f"{requirement.name} @ {requirement.url}",
+            "package": canonicalize_name(requirement.name),
+            "neededBy": error.parent,
+            "found": None,
+        }
     if isinstance(error, (HashError, HashErrors)):
         wrong = [item.req for item in getattr(error, "errors", [error]) if item.req is not None]
         return {"kind": "hash", "package": canonicalize_name(wrong[0].name) if wrong else None}
@@ -209,6 +275,7 @@ def describe(cause):
     }
 
 
+sys.addaudithook(refuse_programs)
 try:
     {"resolve": resolve, "download": download}[request["command"]]()
 except Exception as error:  # another pip than this script knows

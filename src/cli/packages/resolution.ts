@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { PLATFORM } from "../../sandbox/image/native_libraries.ts";
 import type { DistributionLock } from "../../sandbox/image/pyodide.ts";
+import { isPackageFileName } from "../../sandbox/profile/packages.ts";
 import { UsageError } from "../errors.ts";
 
 /** A package that a resolver has chosen. */
@@ -73,6 +74,8 @@ export interface FailedRequirement {
 /** Reason why packages cannot be resolved or downloaded, as resolvers state it. */
 export type Failure =
   | { readonly kind: "missing" } & FailedRequirement
+  /** The requirement names an address in place of versions. */
+  | { readonly kind: "address" } & FailedRequirement
   | { readonly kind: "conflict"; readonly causes: readonly FailedRequirement[] }
   | { readonly kind: "offline"; readonly address: string | null }
   | { readonly kind: "hash"; readonly package: string | null }
@@ -98,6 +101,7 @@ const failedSchema = z.object({
 /** Schema of a {@linkcode Failure}. */
 export const resolutionFailureSchema: z.core.$ZodType<Failure> = z.discriminatedUnion("kind", [
   failedSchema.extend({ kind: z.literal("missing") }),
+  failedSchema.extend({ kind: z.literal("address") }),
   z.object({ kind: z.literal("conflict"), causes: z.array(failedSchema) }),
   z.object({ kind: z.literal("offline"), address: z.string().nullable() }),
   z.object({ kind: z.literal("hash"), package: z.string().nullable() }),
@@ -122,6 +126,11 @@ function failureText(failure: Failure, lock?: DistributionLock): string {
   switch (failure.kind) {
     case "missing":
       return `Cannot add '${failure.package}'${neededByText(failure)} as ${missingReason(failure, lock)}`;
+    case "address":
+      return `Cannot add '${failure.package}'${
+        neededByText(failure)
+      } as packages come from the index only, and ` +
+        `the requirement names an address: ${failure.requirement}`;
     case "conflict":
       return `Cannot add the packages as their requirements exclude each other: ${
         failure.causes.map(({ requirement, neededBy }) =>
@@ -153,6 +162,21 @@ function missingReason(failure: FailedRequirement, lock?: DistributionLock): str
   }
   const needs = `'${requirement}' needs a pure wheel or one for ${PLATFORM}`;
   return found === null ? `${needs}: the index has none` : `${needs}: found '${found}'`;
+}
+
+/**
+ * Checks that the name of each package's file is a plain name. An index states the names, and files are stored and read
+ * by them.
+ *
+ * @throws {ResolutionError} if the name of a file could name a path, or another kind of file.
+ */
+export function requireFileNames(packages: readonly ResolvedPackage[]): void {
+  const wrong = packages.find(({ file }) => !isPackageFileName(file));
+  if (wrong === undefined) return;
+  const message =
+    `the file of ${wrong.name} ${wrong.version} must have a name of letters, digits and . _ + ! - ` +
+    `that ends in .whl or .zip: the index names it ${JSON.stringify(wrong.file.slice(0, 200))}`;
+  throw new ResolutionError({ kind: "other", message });
 }
 
 /**

@@ -54,6 +54,14 @@ class Candidate:
         return f"{self.name} {self.version}"
 
 
+class AddressRefused(Exception):
+    """A package needs another one from an address. The host downloads files of the index only."""
+
+    def __init__(self, parent, requirement):
+        super().__init__(f"{parent} needs {requirement}")
+        self.parent, self.requirement = parent, requirement
+
+
 class Provider(AbstractProvider):
     def __init__(self, request):
         self.links = request["links"]
@@ -98,6 +106,8 @@ class Provider(AbstractProvider):
             yield Requirement(f"{candidate.name}=={candidate.version}")
         for requirement in self.read_requirements(candidate):
             if any(is_needed(requirement, extra) for extra in candidate.extras or ("",)):
+                if requirement.url is not None:
+                    raise AddressRefused(candidate, requirement)
                 yield requirement
 
     def read_requirements(self, candidate):
@@ -121,7 +131,7 @@ class Provider(AbstractProvider):
         for link in links:
             try:
                 project, version, build, tags = parse_wheel_filename(link["file"])
-                if project != name:
+                if project != name or "/" in link["file"]:
                     continue
                 fits_python = SpecifierSet(link.get("python", "")).contains(PYTHON)
             except (InvalidWheelFilename, InvalidVersion, InvalidSpecifier):
@@ -146,6 +156,14 @@ def resolve(request):
         result = Resolver(provider, BaseReporter()).resolve(roots, max_rounds=MAX_ROUNDS)
     except ResolutionImpossible as error:
         return {"failure": describe_failure(provider, error.causes)}
+    except AddressRefused as error:
+        return {"failure": {
+            "kind": "address",
+            "requirement": f"{error.requirement.name} @ {error.requirement.url}",
+            "package": canonicalize_name(error.requirement.name),
+            "neededBy": str(error.parent),
+            "found": None,
+        }}
     except ResolutionTooDeep:
         return {"failure": {"kind": "other", "message": f"there is no solution in {MAX_ROUNDS} rounds"}}
     packages = {}

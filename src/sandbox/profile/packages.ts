@@ -34,7 +34,7 @@ const packageName = string("the name of a package", (name) => PACKAGE_NAME.test(
 const packageSchema = closedObject({
   wheel: string("the path of a .whl file", (path) => /^[^\0]+\.whl$/.test(path)).optional(),
   lock: string("the path of a .json file", (path) => /^[^\0]+\.json$/.test(path)).optional(),
-  file: string("the name of a .whl or .zip file", (name) => /^[\w.+!-]+\.(whl|zip)$/.test(name)).optional(),
+  file: string("the name of a .whl or .zip file", isPackageFileName).optional(),
   version: string("a version", (version) => /^[\w.+!-]+$/.test(version)).optional(),
   sha256: string("64 hexadecimal digits", (digest) => /^[0-9A-Fa-f]{64}$/.test(digest)),
   source: oneOf<PackageSource>(["index", "pyodide"]).optional(),
@@ -76,6 +76,11 @@ export const packagesSchema: z.core.$ZodType<readonly PackageFile[]> = z.record(
 
 function duplicateMessage(other: string): string {
   return `must have a unique name: '${other}' is the same`;
+}
+
+/** Returns whether a text is a plain name of a package's file, which cannot leave a folder. */
+export function isPackageFileName(name: string): boolean {
+  return /^[\w.+!-]+\.(whl|zip)$/.test(name);
 }
 
 /** Returns the normalized spelling of a package name, as installers compare names. */

@@ -18,6 +18,18 @@ export interface TestWheel {
   readonly statedSha256?: string;
 }
 
+/** Further properties of a {@linkcode PackageIndex}. */
+export interface IndexOptions {
+  /** Files under `/mirror/`. */
+  readonly mirrored?: readonly ServedFile[];
+  /** Links of pages that the index has beside those of its wheels, by project. */
+  readonly links?: Readonly<Record<string, string>>;
+  /** Value of the header `authorization` that each request must have. */
+  readonly authorization?: string;
+  /** Certificate and key, in the form of PEM. The index then speaks HTTPS. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
 /** A file of an index or a mirror. */
 export interface ServedFile {
   readonly file: string;
@@ -61,33 +73,37 @@ export class PackageIndex implements AsyncDisposable {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
   readonly #pages: ReadonlyMap<string, string>;
+  readonly #scheme: "http" | "https";
   /** Paths that were requested. */
   readonly requests: string[] = [];
 
   private constructor(
     files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
     pages: ReadonlyMap<string, string>,
+    { authorization, tls }: IndexOptions,
   ) {
     this.#files = files;
     this.#pages = pages;
-    this.#server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
+    this.#scheme = tls === undefined ? "http" : "https";
+    const options = { hostname: "127.0.0.1", port: 0, onListen: () => {}, ...tls };
+    this.#server = Deno.serve(options, (request) => {
       const { pathname } = new URL(request.url);
       this.requests.push(pathname);
+      if (authorization !== undefined && request.headers.get("authorization") !== authorization) {
+        const headers = { "www-authenticate": 'Basic realm="index"' };
+        return new Response("a user and a password are needed", { status: 401, headers });
+      }
       return this.#respond(decodeURIComponent(pathname));
     });
   }
 
   /**
    * Serves wheels that a test makes, and the two libraries of the resolver.
-   *
-   * @param mirrored Files under `/mirror/`.
    */
-  static async serve(
-    wheels: readonly TestWheel[],
-    mirrored: readonly ServedFile[] = [],
-  ): Promise<PackageIndex> {
+  static async serve(wheels: readonly TestWheel[], options: IndexOptions = {}): Promise<PackageIndex> {
+    const { mirrored = [], links: further = {} } = options;
     const files = new Map(mirrored.map(({ file, bytes }) => [`/mirror/${file}`, bytes]));
-    const links = new Map<string, string[]>();
+    const links = new Map(Object.entries(further).map(([name, link]) => [name, [link]]));
     for (const wheel of wheels) {
       const { file, bytes, sha256 } = await makeWheel(wheel);
       files.set(`/files/${file}`, bytes);
@@ -104,11 +120,11 @@ export class PackageIndex implements AsyncDisposable {
     const pages = [...links].map(([name, lines]) =>
       [`/simple/${name}/`, `<!DOCTYPE html><html><body>${lines.join("\n")}</body></html>`] as const
     );
-    return new PackageIndex(files, new Map(pages));
+    return new PackageIndex(files, new Map(pages), options);
   }
 
   get #origin(): string {
-    return `http://127.0.0.1:${this.#server.addr.port}`;
+    return `${this.#scheme}://127.0.0.1:${this.#server.addr.port}`;
   }
 
   get url(): string {

@@ -34,6 +34,14 @@ const WHEELS: readonly TestWheel[] = [
   { name: "old", version: "1.0", yanked: true },
   { name: "old", version: "0.9" },
   { name: "forged", version: "1.0", statedSha256: "a".repeat(64) },
+  { name: "outer", version: "1.0", requires: ["linked"] },
+  { name: "linked", version: "1.0", requires: ["source @ http://127.0.0.1:9/source-1.0.tar.gz"] },
+  { name: "cloned", version: "1.0", requires: ["source @ git+http://127.0.0.1:9/source.git"] },
+  {
+    name: "elsewhere-only",
+    version: "1.0",
+    requires: ["source @ http://127.0.0.1:9/s-1.0.tar.gz ; sys_platform == 'win32'"],
+  },
   { name: "first", version: "1.0", requires: ["base<1.2"] },
   { name: "second", version: "1.0", requires: ["base>=1.3"] },
 ];
@@ -51,7 +59,7 @@ const RESOLVERS = pip === undefined ? ["sandbox"] as const : ["pip", "sandbox"] 
 
 for (const kind of RESOLVERS) {
   Deno.test(`packages are resolved by ${kind}`, async (t) => {
-    await using index = await PackageIndex.serve(WHEELS);
+    await using index = await PackageIndex.serve(WHEELS, { links: await slashedLink() });
     await using folder = await TempFolder.of();
     if (kind === "sandbox") await copyPlainImage(folder.path);
     const installation = installationOf(kind, folder.path, index.url);
@@ -132,6 +140,27 @@ for (const kind of RESOLVERS) {
       assertEquals(error.failure.kind, "hash");
     });
 
+    await t.step(
+      "and a package that needs an address is refused, wherever it stands in the tree",
+      async () => {
+        const error = await assertRejects(() => resolve("outer"), ResolutionError);
+        assertEquals(error.failure.kind, "address");
+        assertEquals(
+          error.message,
+          "Cannot add 'source', which linked 1.0 needs, as packages come from the index only, and the requirement " +
+            "names an address: source @ http://127.0.0.1:9/source-1.0.tar.gz",
+        );
+        const repository = await assertRejects(() => resolve("cloned"), ResolutionError);
+        assertEquals(repository.failure.kind, "address");
+        assertEquals(await resolve("elsewhere-only"), ["elsewhere-only 1.0 index"]); // another platform needs the address
+      },
+    );
+
+    await t.step("and the name of a file that could name a path is refused", async () => {
+      const error = await assertRejects(() => resolve("slashed"), ResolutionError);
+      assertEquals(error.failure.kind, "missing");
+    });
+
     await t.step("and downloads are checked and stored by their hash", async () => {
       const packages = await resolvePackages({ requirements: ["app"], pinned: [] }, installation);
       assertEquals((await downloadPackages(packages, installation)).length, 3);
@@ -158,7 +187,7 @@ for (const kind of RESOLVERS) {
 
     await t.step("and packages of a distribution bring their shared libraries", async () => {
       const { lock, files } = await makeDistribution();
-      await using mirror = await PackageIndex.serve(WHEELS, files);
+      await using mirror = await PackageIndex.serve(WHEELS, { mirrored: files });
       const options = {
         ...installationOf(kind, folder.path, mirror.url),
         lock: () => Promise.resolve(lock),
@@ -193,6 +222,13 @@ function installationOf(
       (kind === "pip" ? await PipResolver.find({ index }) : undefined) ??
         new SandboxResolver({ index, cacheDir }),
   };
+}
+
+/** Returns a link to a wheel whose decoded name has separators. */
+async function slashedLink(): Promise<Record<string, string>> {
+  const { sha256 } = await makeWheel({ name: "slashed", version: "1.0" });
+  const file = "slashed-1.0-1%2F..%2F..%2Fslashed-py3-none-any.whl";
+  return { slashed: `<a href="/files/${file}#sha256=${sha256}">slashed</a>` };
 }
 
 /** A small distribution whose packages depend on each other as those of numpy, scipy and matplotlib do. */
