@@ -69,10 +69,15 @@ export function neededSharedLibraries(
   return [...users].map(([entry, names]) => ({ entry, neededBy: [...names].sort() }));
 }
 
+/** Maximum size of a file that is downloaded, in bytes: what the packages of a profile may expand to. */
+const MAX_FILE_BYTES = 512 * 1024 * 1024;
+/** Maximum size of a page of an index, in bytes. Those of packages with thousands of files have some 10 MB. */
+const MAX_PAGE_BYTES = 64 * 1024 * 1024;
+
 /**
  * Downloads a file.
  *
- * @throws {UsageError} if the server cannot be reached or has no such file.
+ * @throws {UsageError} if the server cannot be reached or has no such file, or the file has more than 512 MiB.
  */
 export async function fetchFile(
   url: string,
@@ -80,12 +85,30 @@ export async function fetchFile(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const response = await fetchResponse(url, signal);
   const total = Number(response.headers.get("content-length")) || undefined;
+  return await readBody(response, {
+    maxBytes: MAX_FILE_BYTES,
+    onBytes: (done) => onProgress({ done, total }),
+  });
+}
+
+/** Reads a body, whatever size the server states. */
+async function readBody(
+  response: Response,
+  { maxBytes, onBytes }: { maxBytes: number; onBytes?: (done: number) => void },
+): Promise<Uint8Array<ArrayBuffer>> {
   let done = 0;
   const counted = response.body?.pipeThrough(
     new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
       transform(chunk, controller) {
         done += chunk.length;
-        onProgress({ done, total });
+        if (done > maxBytes) {
+          const error = new UsageError(
+            `Cannot download '${response.url}' as it must have at most ${maxBytes} bytes: it has more`,
+          );
+          controller.error(error);
+          throw error;
+        }
+        onBytes?.(done);
         controller.enqueue(chunk);
       },
     }),
@@ -97,6 +120,7 @@ export async function fetchFile(
  * Returns the page of a package index, which is empty if the index does not have it.
  *
  * @throws {ResolutionError} if the index cannot be reached.
+ * @throws {UsageError} if its response is an error, or has more than 64 MiB.
  */
 export async function fetchPage(url: string, signal: AbortSignal): Promise<{ html: string; url: string }> {
   const headers = { accept: "application/vnd.pypi.simple.v1+html, text/html;q=0.5" };
@@ -107,7 +131,7 @@ export async function fetchPage(url: string, signal: AbortSignal): Promise<{ htm
     signal.throwIfAborted();
     throw new ResolutionError({ kind: "offline", address: url });
   }
-  const html = await response.text();
+  const html = new TextDecoder().decode(await readBody(response, { maxBytes: MAX_PAGE_BYTES }));
   if (response.ok) return { html, url: response.url };
   if (response.status === 404) return { html: "", url };
   throw new UsageError(

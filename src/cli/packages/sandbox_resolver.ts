@@ -54,6 +54,9 @@ const PROFILE = JSON.stringify({
   limits: { timeoutMs: 300_000, cpuSeconds: 300, hostToolCalls: 100_000, outputBytes: 16 * 1024 * 1024 },
 });
 
+/** Maximum size of a wheel's metadata. Those of large packages have some 100 kB. */
+const MAX_METADATA_BYTES = 16 * 1024 * 1024;
+
 const resultSchema = z.union([
   z.object({ packages: resolvedPackagesSchema }),
   z.object({ failure: resolutionFailureSchema }),
@@ -207,10 +210,15 @@ export class SandboxResolver implements PackageResolver {
       throw new ResolutionError({ kind: "hash", package: name });
     }
     this.#wheels.set(url, bytes);
-    const files = unzipSync(bytes, { filter: (file) => /^[^/]+\.dist-info\/METADATA$/.test(file.name) });
+    const files = unzipSync(bytes, {
+      filter: (file) =>
+        /^[^/]+\.dist-info\/METADATA$/.test(file.name) && file.originalSize <= MAX_METADATA_BYTES,
+    });
     const [metadata] = Object.values(files);
     if (metadata !== undefined) return decode(metadata);
-    throw new UsageError(`Cannot read '${name}' as a wheel must have metadata: it has no file METADATA`);
+    throw new UsageError(
+      `Cannot read '${name}' as a wheel must have a file METADATA of at most ${MAX_METADATA_BYTES} bytes: it has none`,
+    );
   }
 }
 

@@ -4,9 +4,16 @@ import { SandboxError } from "../../errors.ts";
 import type { BootPlan } from "../guest/assets.ts";
 import { DamagedImageError } from "../guest_link.ts";
 import { Child } from "../process/child.ts";
-import { childCommand, type ChildCommandOptions, childEnvironment, confinePlan } from "../process/command.ts";
+import {
+  childCommand,
+  type ChildCommandOptions,
+  childEnvironment,
+  confinePlan,
+  maxResidentBytes,
+} from "../process/command.ts";
 import { isRoot } from "../process/layer_probes.ts";
 import { activeLayers, detectLayers } from "../process/layers.ts";
+import { watchProcess } from "../process/watchdog.ts";
 import type { Profile } from "../profile/profile.ts";
 import { decodeLost, type Frame, FrameKind, join } from "../protocol.ts";
 
@@ -16,6 +23,11 @@ export const SUPERVISOR = "supervisor.js";
 /** Timeout of a build, and what each module adds that is compiled; both take far less. */
 const [BUILD_TIMEOUT_MS, MODULE_TIMEOUT_MS] = [120_000, 200];
 const BUILD_SESSION = 1;
+
+/** CPU time of a build, in seconds, for each second of its timeout: its threads run on several cores. */
+const BUILD_CORES = 4;
+/** Resident memory that a build may have beside what its sandboxes may: files of packages, and images that it writes. */
+const BUILD_BYTES = 2 * 1024 * 1024 * 1024;
 
 /** Runs the child of a build, and returns what it sends: the pieces of `data`, then its description. */
 export async function runBuild<Metadata>(
@@ -40,6 +52,12 @@ export async function runBuild<Metadata>(
   const timeoutMs = BUILD_TIMEOUT_MS + MODULE_TIMEOUT_MS * (plan.compile?.length ?? 0);
   const timer = setTimeout(() => fail(`not done after ${timeoutMs} ms`), timeoutMs);
   child.ended.then(({ code, stderr }) => fail(`its process ended with code ${code}: ${stderr.trim()}`));
+  await using _watch = commandOptions.layers.has("watchdog")
+    ? watchProcess(child.pid, {
+      memoryBytes: maxResidentBytes(profile) + BUILD_BYTES,
+      cpuSeconds: BUILD_CORES * timeoutMs / 1000,
+    }, (breach) => fail(`its process used more ${breach === "cpu" ? "CPU time" : "memory"} than a build may`))
+    : undefined;
   child.send(FrameKind.boot, 0, JSON.stringify({ ...plan, confine: confinePlan(profile, commandOptions) }));
   child.send(FrameKind.open, BUILD_SESSION, "{}");
   try {

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Mount } from "../profile/mounts.ts";
 import type { PackageFile } from "../profile/packages.ts";
 import { sha256 } from "../../hash.ts";
+import { ArchiveReader, ArchiveSizeError } from "./archive.ts";
 import { isNativeLibrary, isNativeWheel, type LibraryFile, PLATFORM } from "./native_libraries.ts";
 import { storePath } from "./package_store.ts";
 
@@ -14,7 +15,7 @@ const SITE_PACKAGES = "/python3.14/site-packages";
  *
  * @param cacheDir Cache folder with the package store.
  * @throws {PackageError} if a file is missing, does not match its hash, is not a wheel, or contains native code of another
- * platform.
+ * platform, or if the packages expand to more than 512 MiB or 20,000 files.
  */
 export async function readPackageFiles(
   packages: readonly PackageFile[],
@@ -23,8 +24,10 @@ export async function readPackageFiles(
   const wheels = await Promise.all(
     packages.map((file) => file.kind === "lock" ? lockedWheels(file) : [toWheel(file, cacheDir)]),
   );
-  const files = await Promise.all(wheels.flat().map(unpack));
-  return files.flat();
+  const archives = new ArchiveReader();
+  const files: LibraryFile[] = [];
+  for (const wheel of wheels.flat()) files.push(...await unpack(wheel, archives));
+  return files;
 }
 
 /** A file of a package. */
@@ -45,12 +48,12 @@ function toWheel({ name, kind, path, sha256 }: PackageFile, cacheDir = ""): Whee
 /** Wheels of other operating systems, by the platform that ends their name. */
 const OTHER_PLATFORM = /-[^-]*(?:linux|macosx|win32|win_|android|ios_)[^-]*\.whl$/;
 
-async function unpack(file: Wheel): Promise<LibraryFile[]> {
+async function unpack(file: Wheel, archives: ArchiveReader): Promise<LibraryFile[]> {
   const { name, fileName } = file;
   if (OTHER_PLATFORM.test(fileName)) {
     throw new PackageError(name, `it must be for any platform or for ${PLATFORM}: its file is '${fileName}'`);
   }
-  const entries = await unzip(name, await readChecked(file));
+  const entries = await unzip(name, await readChecked(file), archives);
   const files = Object.entries(entries).filter(([path]) => !path.endsWith("/"));
   if (fileName.endsWith(".zip")) return sharedLibraries(name, files);
   const isOfPlatform = isNativeWheel(fileName);
@@ -93,11 +96,15 @@ function sharedLibraries(name: string, files: readonly [string, Uint8Array][]): 
     .map(([path, contents]) => ({ path: `${SITE_PACKAGES}/${name}.libs/${basename(path)}`, contents }));
 }
 
-async function unzip(name: string, bytes: Uint8Array): Promise<Record<string, Uint8Array>> {
-  const { unzipSync } = await import("fflate"); // only profiles with packages need it
+async function unzip(
+  name: string,
+  bytes: Uint8Array,
+  archives: ArchiveReader,
+): Promise<Record<string, Uint8Array>> {
   try {
-    return unzipSync(bytes);
+    return await archives.expand(bytes);
   } catch (cause) {
+    if (cause instanceof ArchiveSizeError) throw new PackageError(name, cause.message, { cause });
     throw new PackageError(name, "it is not a wheel", { cause });
   }
 }
