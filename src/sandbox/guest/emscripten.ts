@@ -112,6 +112,12 @@ export interface MemoryFileSystem {
   ops_table: unknown;
 }
 
+/** A file system whose nodes have names with a number, such as Emscripten's pipes. */
+export interface NumberedFileSystem {
+  /** The number of the next name. Absent until the first name is given. */
+  readonly nextname: { current?: number };
+}
+
 /** Names of the exports that the guest uses. See {@linkcode PythonExports}. */
 export const CALLED_BY_GUEST: readonly string[] = [
   "memory",
@@ -180,6 +186,7 @@ export const MODULE_PROPERTIES: readonly string[] = [
   "HEAP8",
   "ENV",
   "API",
+  "PIPEFS",
   "Py_EmscriptenSignalBuffer",
 ];
 
@@ -188,6 +195,7 @@ export interface EmscriptenModule {
   FS: FileSystem;
   HEAP8: Int8Array;
   ENV: Record<string, string>;
+  PIPEFS: NumberedFileSystem;
   Py_EmscriptenSignalBuffer: Uint8Array;
   _Py_EMSCRIPTEN_SIGNAL_HANDLING: Pointer;
   [name: string]: unknown;

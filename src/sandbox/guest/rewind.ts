@@ -1,4 +1,4 @@
-import type { FileSystem, FsNode } from "./emscripten.ts";
+import type { FileSystem, FsNode, NumberedFileSystem } from "./emscripten.ts";
 import type { HeapImage } from "./heap_image.ts";
 import type { Python } from "./python/interpreter.ts";
 import { resetGlobals } from "./python/module_state.ts";
@@ -27,7 +27,7 @@ export class Rewind {
   constructor({ python, image, home }: RewindParts) {
     this.#python = python;
     this.#image = image;
-    this.#files = new FileSnapshot(python.fs, home);
+    this.#files = new FileSnapshot({ fs: python.fs, pipes: python.module.PIPEFS, home });
     resetGlobals(python.exports); // in a restored interpreter the bounds of the stack are not set
     this.#stackPointer = Number(python.exports.__stack_pointer.value);
   }
@@ -57,12 +57,14 @@ export class Rewind {
 /** The state of the file system when a session started. */
 class FileSnapshot {
   readonly #fs: FileSystem;
+  readonly #pipes: NumberedFileSystem;
   readonly #home: string;
   readonly #start: StartNode;
   readonly #firstInode: number;
 
-  constructor(fs: FileSystem, home: string) {
+  constructor({ fs, pipes, home }: { fs: FileSystem; pipes: NumberedFileSystem; home: string }) {
     this.#fs = fs;
+    this.#pipes = pipes;
     this.#home = home;
     this.#start = this.#record(fs.root);
     this.#firstInode = fs.nextInode;
@@ -75,6 +77,7 @@ class FileSnapshot {
     for (const stream of this.#fs.streams) if (stream) closeQuietly(this.#fs, stream.fd);
     this.#restoreFolder("", this.#fs.root, this.#start);
     this.#fs.nextInode = this.#firstInode;
+    delete this.#pipes.nextname.current;
     this.#fs.chdir(this.#home);
     this.#fs.ignorePermissions = false;
   }

@@ -197,6 +197,10 @@ const REFUSED: Record<string, [program: string, reason: string]> = {
     "no child process",
   ],
   "a pipe": ["import os; ends = os.pipe()", "is a pipe"],
+  "a position that no file can have": [
+    "import os; fd = os.open('x', os.O_CREAT | os.O_RDWR); at = os.lseek(fd, 2**53, 0)",
+    "no session could restore it",
+  ],
   "a callback of C": ["import ctypes; f = ctypes.CFUNCTYPE(None)(print)", "callbacks of ctypes"],
 };
 

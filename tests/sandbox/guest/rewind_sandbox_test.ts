@@ -91,6 +91,10 @@ const CHANGES: Record<string, [string, string]> = {
     "import asyncio\nawait asyncio.sleep(0)\nasyncio.get_event_loop_policy = None",
     "await __import__('asyncio').sleep(0, True)",
   ],
+  "names of pipes": [
+    "import os\nfor _ in range(20):\n    for fd in os.pipe(): os.close(fd)",
+    "(lambda os, fds: [os.readlink(f'/proc/self/fd/{fd}') for fd in fds])(__import__('os'), __import__('os').pipe()) == ['pipe[0]', 'pipe[1]']",
+  ],
   "numbers of blocks": ["1", "__import__('sys')._getframe().f_code.co_filename == '<block 1>'"],
 };
 

@@ -101,6 +101,7 @@ export class GuestCheckpoint {
       ? { files: tree.image, ...this.#describeMemory(captureOpenFiles(python.fs, tree.indexes)) }
       : { files: { ...tree.image, workingFolder: this.#firstFolder } };
     const bytes = textBytes(JSON.stringify(head));
+    requireRestorable(bytes, python.fs.MAX_OPEN_FDS);
     const rawBytes = packedBytes(head) + contentBytes(tree.image) + bytes.length;
     if (rawBytes > maxBytes) {
       throw new Error(`Cannot make checkpoint as it must have at most ${maxBytes} bytes: it has ${rawBytes}`);
@@ -257,6 +258,16 @@ function parseHead(bytes: Uint8Array, maxFds: number): CheckpointHead {
   }
   [head.cpuMs, head.clockMs].forEach(requireTime);
   return head;
+}
+
+/** Parses the head of a state before the state is sent: what no session could restore is no checkpoint. */
+function requireRestorable(head: Uint8Array, maxFds: number): void {
+  try {
+    parseHead(head, maxFds);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`Cannot make checkpoint as no session could restore it: ${reason}`, { cause });
+  }
 }
 
 /** Returns the size of the pages that differ. */
