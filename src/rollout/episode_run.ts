@@ -1,9 +1,9 @@
 import { attributeErrors, EnvError, ParserError, PolicyError } from "../errors.ts";
 import type { Action } from "../envs/action.ts";
-import type { Env, Observation, Step } from "../envs/env.ts";
+import { type Env, type Observation, type Step, truncateEnv } from "../envs/env.ts";
 import { History } from "../history.ts";
 import { parseMessage } from "../parse_message.ts";
-import { type Policy, type Reply, toReply } from "../policy/policy.ts";
+import { isAborted, isCutOff, type Policy, type Reply, toReply } from "../policy/policy.ts";
 import { type PublicTask, type Task, withoutAnswer } from "../task.ts";
 import {
   emptyTrajectory,
@@ -15,11 +15,17 @@ import {
   type Trajectory,
   type TurnRecord,
 } from "./trajectory.ts";
+import type { EpisodeCut } from "./interaction.ts";
 import type { EpisodeWriter } from "./tokens/episode_writer.ts";
 import { requireSamePrompt } from "./tokens/prompt_difference.ts";
 
+/** How an episode is scored that a limit of tokens cut off: by its grader, or not at all. */
+export type CutScore = "grade" | "none";
+
 /** Options of an episode. */
 export interface EpisodeRunOptions extends Omit<EpisodeStart, "policy"> {
+  /** @default "grade" */
+  cutScore?: CutScore | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -111,7 +117,14 @@ export class EpisodeRun {
   }
 
   async #playTurn(observation: Observation, maxTurns: number): Promise<Observation> {
-    const reply = await this.#requestReply(observation, withoutAnswer(this.#task));
+    let reply: Reply;
+    try {
+      reply = await this.#requestReply(observation, withoutAnswer(this.#task));
+    } catch (error) {
+      if (!(error instanceof PolicyError && error.fault === "context_overflow")) throw error;
+      await this.#cutByContext(observation, error);
+      return observation;
+    }
     const action = actionOf(reply);
     try {
       this.#extendHistory(observation.history.prompt.extend(action.history?.response ?? []));
@@ -120,11 +133,39 @@ export class EpisodeRun {
       throw error;
     }
     const step = await this.#step(action, observation);
-    this.#record(step, maxTurns);
+    this.#record(step, { maxTurns, isCut: isCutOff(reply) });
     this.#writer?.step(step.history.prompt);
     this.#extendHistory(step.history.prompt);
     this.#ids = step.tokens?.prompt;
     return step;
+  }
+
+  /** Ends the episode because the model cannot hold its next prompt. Without a reply there is nothing to grade. */
+  async #cutByContext(observation: Observation, { message: unscored }: PolicyError): Promise<void> {
+    if (this.#trajectory.turns === 0) {
+      this.#trajectory = { ...this.#trajectory, ...CUT_BY_CONTEXT, unscored };
+      return;
+    }
+    const { signal } = this.#options;
+    const start = performance.now();
+    try {
+      const step = await truncateEnv(this.#env, observation, { signal });
+      if (step.reward !== null) {
+        this.#updateLastStep({ reward: (this.#steps.at(-1)?.reward ?? 0) + step.reward });
+      }
+      this.#recordInfo(step);
+      this.#trajectory = this.#withCutScore({ ...this.#withReward(step), ...CUT_BY_CONTEXT });
+    } finally {
+      this.#envMs += performance.now() - start;
+    }
+  }
+
+  /** Removes the score of an episode that was cut off, if such episodes are not scored. */
+  #withCutScore(ended: Trajectory): Trajectory {
+    const { cut, rewardParts } = ended;
+    if (cut === undefined || this.#options.cutScore !== "none") return ended;
+    const parts = rewardParts && Object.fromEntries(Object.keys(rewardParts).map((name) => [name, null]));
+    return { ...ended, reward: null, ...(parts && { rewardParts: parts }), unscored: CUT_REASONS[cut] };
   }
 
   #elapsedMs(): number {
@@ -137,8 +178,9 @@ export class EpisodeRun {
 
   /** Returns the record of the episode so far. */
   trajectory(): Trajectory {
-    const tokens = this.#writer?.tokens() ?? tokensOfEpisode(this.#ids, this.#steps);
-    const { terminated, truncated, reward } = this.#trajectory;
+    const { terminated, truncated, reward, cut } = this.#trajectory;
+    const endsInReply = cut === "length" && this.#history?.last?.role === "assistant";
+    const tokens = this.#writer?.tokens() ?? tokensOfEpisode(this.#ids, this.#steps, { endsInReply });
     return {
       ...this.#trajectory,
       // the rewards so far are not the reward of an episode that was stopped or failed before its end
@@ -232,22 +274,34 @@ export class EpisodeRun {
     }
   }
 
-  #record(step: Step, maxTurns: number): void {
-    const { reward, toolResults, rewardParts } = this.#trajectory;
+  /** Records a step. An env that ends with a reply that was cut off has not reached its natural end. */
+  #record(step: Step, { maxTurns, isCut }: { maxTurns: number; isCut: boolean }): void {
+    const { toolResults } = this.#trajectory;
     const turns = this.#trajectory.turns + 1;
-    const { terminated, policyVersion, unscored } = step;
+    const { policyVersion } = step;
+    const terminated = step.terminated && !isCut;
+    const truncated = step.truncated || (!terminated && (step.terminated || turns >= maxTurns));
     this.#updateLastStep({ reward: step.reward });
     this.#recordInfo(step);
-    this.#trajectory = {
-      ...this.#trajectory,
+    this.#trajectory = this.#withCutScore({
+      ...this.#withReward(step),
       turns,
       terminated,
-      truncated: step.truncated || (!terminated && turns >= maxTurns),
-      reward: step.reward === null ? reward : (reward ?? 0) + step.reward,
-      ...(step.rewardParts && { rewardParts: { ...rewardParts, ...step.rewardParts } }),
-      ...(unscored !== undefined && { unscored }),
+      truncated,
+      ...(truncated && isCut && { cut: "length" }),
       ...(policyVersion !== undefined && { policyVersion }),
       toolResults: [...toolResults, ...step.toolResults.map((result) => toToolRecord(turns, result))],
+    });
+  }
+
+  /** Returns the trajectory with the reward of a step added. */
+  #withReward({ reward, rewardParts, unscored }: Step): Trajectory {
+    const before = this.#trajectory;
+    return {
+      ...before,
+      reward: reward === null ? before.reward : (before.reward ?? 0) + reward,
+      ...(rewardParts && { rewardParts: { ...before.rewardParts, ...rewardParts } }),
+      ...(unscored !== undefined && { unscored }),
     };
   }
 
@@ -258,9 +312,22 @@ export class EpisodeRun {
   }
 }
 
-/** Checks that the episode can continue with a reply. */
+const CUT_BY_CONTEXT = { truncated: true, cut: "context" } as const;
+
+const CUT_REASONS: Readonly<Record<EpisodeCut, string>> = {
+  length: "the last reply was cut off at its maximum number of tokens",
+  context: "the next prompt exceeds the context of the model",
+};
+
+/** Checks that the episode can continue with a reply. A message that was cut off says so. */
 function checkReply(reply: Reply): Reply {
-  if (reply.finishReason !== "abort") return { ...reply, message: parseMessage(reply.message, 0) };
+  if (!isAborted(reply)) {
+    const { message } = reply;
+    return {
+      ...reply,
+      message: parseMessage(isCutOff(reply) ? { ...message, is_complete: false } : message, 0),
+    };
+  }
   const detail = reply.finishMessage === undefined ? "" : `: ${reply.finishMessage}`;
   throw new PolicyError(`Cannot continue as the server aborted its reply${detail}`, { fault: "aborted" });
 }

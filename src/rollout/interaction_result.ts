@@ -12,6 +12,7 @@ import { branchOrigin, chatSchema, describeIssues } from "./trajectory_schema.ts
 export const INTERACTION_FORMAT = 1;
 
 export type {
+  EpisodeCut,
   InteractionCall,
   InteractionResult,
   InteractionStatus,
@@ -25,7 +26,7 @@ export type {
  */
 export function toInteractionResult(trajectory: Trajectory): InteractionResult {
   const { tokens, reward, messages, info = {}, rewardParts = {}, error, times } = trajectory;
-  const { task, versions: { weights } } = trajectory;
+  const { task, cut, versions: { weights } } = trajectory;
   if (tokens?.promptLength === undefined || tokens.promptText === undefined) {
     throw new TypeError(
       "Cannot convert trajectory to an interaction result as it has no tokens: set the option 'tokens' of rollout()",
@@ -42,6 +43,7 @@ export function toInteractionResult(trajectory: Trajectory): InteractionResult {
     loss_mask: lossMask.slice(promptLength),
     tokens: ids,
     status: statusOf(trajectory),
+    ...(cut !== undefined && { cut }),
     response_length: ids.length - promptLength,
     format: INTERACTION_FORMAT,
     log_probs: logProbs?.slice(promptLength) ?? null,
@@ -121,6 +123,7 @@ export const interactionSchema: z.core.$ZodType = z.looseObject({
   loss_mask: z.array(z.union([z.literal(0), z.literal(1)])),
   tokens: z.array(z.int()),
   status: z.enum(["completed", "truncated", "aborted"]),
+  cut: z.string().optional(),
   response_length: count,
   format: formatVersion(INTERACTION_FORMAT),
   log_probs: z.array(z.number()).nullable(),

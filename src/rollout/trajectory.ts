@@ -6,6 +6,7 @@ import type { DeniedAttempts, ExecResult, MimeBundle } from "../sandbox/exec.ts"
 import type { Task } from "../task.ts";
 import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
 import { PADDOCK_VERSION } from "../version.ts";
+import type { EpisodeCut } from "./interaction.ts";
 
 /** Version of the format of {@linkcode Trajectory}. It rises when older readers cannot read newer lines. */
 export const TRAJECTORY_FORMAT = 1;
@@ -96,8 +97,12 @@ export interface Trajectory {
   /** Version of the policy, if the env tracks it. */
   readonly policyVersion?: number | string;
   readonly turns: number;
+  /** True if the episode reached its natural end, with a whole reply. */
   readonly terminated: boolean;
+  /** True if a limit cut the episode off: of turns, of the env, or of tokens. */
   readonly truncated: boolean;
+  /** Limit of tokens that cut the episode off, if one did. */
+  readonly cut?: EpisodeCut;
   /** Failure that ended the episode, if any. */
   readonly error?: EpisodeFailure;
   /** Tokens for a trainer, if env and policy use tokens; `null` if the env did not keep the sampled tokens. */
@@ -263,7 +268,8 @@ export interface EpisodeTokens {
 }
 
 /**
- * Returns the tokens of an episode with their loss mask. `ids` are the env's tokens at the end.
+ * Returns the tokens of an episode with their loss mask. `ids` are the env's tokens at the end. With `endsInReply` the
+ * last sampled token is the last one: nothing ended the reply, and no reply follows.
  *
  * Returns `undefined` if a turn has no token ids, and `null` if sampled tokens are no longer at their position: an env
  * that tokenises again gives no tokens for a loss.
@@ -271,6 +277,7 @@ export interface EpisodeTokens {
 export function tokensOfEpisode(
   ids: readonly number[] | undefined,
   steps: readonly TurnRecord[],
+  { endsInReply = false }: { endsInReply?: boolean } = {},
 ): EpisodeTokens | null | undefined {
   if (ids === undefined || steps.length === 0) return undefined;
   const lossMask = Array<0 | 1>(ids.length).fill(0);
@@ -280,5 +287,6 @@ export function tokensOfEpisode(
     if (tokens.ids.some((id, at) => ids[start + at] !== id)) return null;
     lossMask.fill(1, start, start + tokens.ids.length);
   }
-  return { ids, lossMask };
+  const length = endsInReply ? lossMask.lastIndexOf(1) + 1 : ids.length;
+  return { ids: ids.slice(0, length), lossMask: lossMask.slice(0, length) };
 }

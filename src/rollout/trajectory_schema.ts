@@ -70,6 +70,7 @@ export const trajectorySchema: z.core.$ZodType = z.looseObject({
   turns: count.default(0),
   terminated: z.boolean().default(false),
   truncated: z.boolean().default(false),
+  cut: z.string().optional(),
   error: error.optional(),
   tokens: z.looseObject({ ids: z.array(z.int()), lossMask: z.array(z.union([z.literal(0), z.literal(1)])) })
     .nullish(),
