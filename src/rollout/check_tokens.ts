@@ -1,7 +1,7 @@
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { type Action, historyAfter } from "../envs/action.ts";
 import type { Env, Observation, Step } from "../envs/env.ts";
-import { errorMessage } from "../errors.ts";
+import { errorMessage, PolicyError } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Policy, type Reply, toReply } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
@@ -41,7 +41,7 @@ export interface CheckTokensOptions extends Omit<TokenOptions, "tokenizer"> {
 export interface ChatCheck {
   readonly chat: string;
   readonly about: string;
-  /** `skipped` if the template rejects the chat. */
+  /** `skipped` if the template rejects the chat, or the context of the model cannot hold it. */
   readonly status: "ok" | "failed" | "skipped";
   /** Number of replies that were checked. */
   readonly replies: number;
@@ -54,7 +54,7 @@ export interface ChatCheck {
 
 /** Result of {@linkcode checkTokens}. Plain data. */
 export interface TokenReport {
-  /** True if all chats were played that the template accepts, and no token differs. */
+  /** True if all chats were played that the template accepts and the context holds, and no token differs. */
   readonly ok: boolean;
   /** Name of the policy. */
   readonly policy: string | null;
@@ -110,7 +110,10 @@ export async function checkTokens(
   }
   const played = checks.filter(({ status }) => status !== "skipped");
   if (played.length === 0) {
-    failure = `Cannot check tokens as template '${format.chat.template.name}' rejects all chats`;
+    const reasons = new Set(checks.map(({ reason }) => reason));
+    failure =
+      `Cannot check tokens as template '${format.chat.template.name}' and the model's context must allow one ` +
+      `of the chats: they allow none (${[...reasons].join("; ")})`;
   }
   return {
     ok: failure === null && played.every(({ status }) => status === "ok"),
@@ -149,12 +152,15 @@ async function checkChat(chat: CheckChat, policy: Policy, setup: CheckSetup): Pr
   });
   const failed = await episode.play(Infinity).then(() => [], (error: unknown) => [error]);
   signal?.throwIfAborted();
-  const problem = failed.length > 0
-    ? findTokenProblem(failed[0], observed, setup.tokenizer)
+  const [error] = failed;
+  const overflows = error instanceof PolicyError && error.fault === "context_overflow";
+  const problem = failed.length > 0 && !overflows
+    ? findTokenProblem(error, observed, setup.tokenizer)
     : findLogProbProblem(observed.replies);
   return {
     ...empty,
-    status: problem === undefined ? "ok" : "failed",
+    status: problem !== undefined ? "failed" : overflows ? "skipped" : "ok",
+    ...(overflows && { reason: error.message }),
     replies: failed.length > 0 ? observed.requests - 1 : observed.requests,
     promptTokens: observed.replies.reduce((sum, { promptIds = [] }) => sum + promptIds.length, 0),
     sampledTokens: observed.replies.reduce((sum, { tokens }) => sum + (tokens?.ids.length ?? 0), 0),

@@ -6,6 +6,7 @@ import { parseMessage } from "../parse_message.ts";
 import { isAborted, isCutOff, type Policy, type Reply, toReply } from "../policy/policy.ts";
 import { type PublicTask, type Task, withoutAnswer } from "../task.ts";
 import {
+  describeCut,
   emptyTrajectory,
   type EpisodeStart,
   identityOf,
@@ -15,7 +16,6 @@ import {
   type Trajectory,
   type TurnRecord,
 } from "./trajectory.ts";
-import type { EpisodeCut } from "./interaction.ts";
 import type { EpisodeWriter } from "./tokens/episode_writer.ts";
 import { requireSamePrompt } from "./tokens/prompt_difference.ts";
 
@@ -165,7 +165,12 @@ export class EpisodeRun {
     const { cut, rewardParts } = ended;
     if (cut === undefined || this.#options.cutScore !== "none") return ended;
     const parts = rewardParts && Object.fromEntries(Object.keys(rewardParts).map((name) => [name, null]));
-    return { ...ended, reward: null, ...(parts && { rewardParts: parts }), unscored: CUT_REASONS[cut] };
+    return {
+      ...ended,
+      reward: null,
+      ...(parts && { rewardParts: parts }),
+      unscored: `the episode was cut off ${describeCut(cut)}`,
+    };
   }
 
   #elapsedMs(): number {
@@ -313,11 +318,6 @@ export class EpisodeRun {
 }
 
 const CUT_BY_CONTEXT = { truncated: true, cut: "context" } as const;
-
-const CUT_REASONS: Readonly<Record<EpisodeCut, string>> = {
-  length: "the last reply was cut off at its maximum number of tokens",
-  context: "the next prompt exceeds the context of the model",
-};
 
 /** Checks that the episode can continue with a reply. A message that was cut off says so. */
 function checkReply(reply: Reply): Reply {

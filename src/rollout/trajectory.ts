@@ -161,6 +161,11 @@ export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajector
   };
 }
 
+/** Returns how a limit of tokens cut an episode off: `by the length of the last reply`. */
+export function describeCut(cut: EpisodeCut): string {
+  return cut === "length" ? "by the length of the last reply" : `by the ${cut} of the model`;
+}
+
 /** Returns the trajectory with a failure recorded. An earlier failure stays. */
 export function withFailure(trajectory: Trajectory, cause: unknown): Trajectory {
   if (trajectory.error !== undefined) return trajectory;

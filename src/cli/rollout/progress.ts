@@ -81,7 +81,7 @@ const WIDTH = 24;
 /** Figures of a run that its progress shows. */
 export type ProgressFigures = Pick<
   Summary,
-  "episodes" | "running" | "failed" | "meanReward" | "episodesPerSecond"
+  "episodes" | "running" | "failed" | "cut" | "meanReward" | "episodesPerSecond"
 >;
 
 /** Options of {@linkcode formatProgressBar}. */
@@ -134,9 +134,9 @@ function numbers(summary: Summary): string {
 }
 
 function parts(summary: ProgressFigures): { counts: string[]; reward: string; rate: string } {
-  const { running, failed, meanReward, episodesPerSecond } = summary;
+  const { running, failed, cut, meanReward, episodesPerSecond } = summary;
   return {
-    counts: [`${running} running`, `${failed} failed`],
+    counts: [`${running} running`, `${failed} failed`, ...(cut === 0 ? [] : [`${cut} cut off`])],
     reward: `reward ${meanReward?.toFixed(3) ?? "-"}`,
     rate: `${episodesPerSecond.toFixed(1)}/s`,
   };

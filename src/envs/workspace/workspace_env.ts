@@ -70,6 +70,7 @@ interface Running {
 /** Key of a task's `fields` that names the workspace. */
 const WORKSPACE_FIELD = "workspace";
 const NO_OUTPUT = "(The command printed nothing.)";
+const NOT_RUN = "Nothing was run, as the reply was cut off at its maximum number of tokens.";
 
 /**
  * Runs the commands of an agent in a sandboxed shell, on files that it may change. The episode terminates when the
@@ -126,7 +127,7 @@ export class WorkspaceEnv implements BranchingEnv {
     return observation;
   }
 
-  /** Runs `action.command`, or the text of the reply. */
+  /** Runs `action.command`, or the text of the reply, unless it was cut off. */
   async step(action: Action, options: StepOptions = {}): Promise<WorkspaceStep> {
     if (this.#disposed) throw new Error("Cannot step as the env is disposed");
     const running = this.#running;
@@ -135,7 +136,10 @@ export class WorkspaceEnv implements BranchingEnv {
     const { episode, observation: before } = running;
     const { prompt } = before.history;
     const history = action.history ? historyAfter(prompt, action) : prompt;
-    const view = await episode.step(commandOf(action, history), options);
+    const isCut = action.command === undefined && history.last?.is_complete === false;
+    const view = isCut
+      ? { ...before.workspace, output: NOT_RUN }
+      : await episode.step(commandOf(action, history), options);
     return await this.#advance(running, { before, history, view });
   }
 
