@@ -48,6 +48,8 @@ export interface ChatCheck {
   readonly promptTokens: number;
   readonly sampledTokens: number;
   readonly problem?: TokenProblem;
+  /** What the chat was skipped by. */
+  readonly skippedBy?: "template" | "context";
   /** Reason why the chat was skipped. */
   readonly reason?: string;
 }
@@ -110,10 +112,10 @@ export async function checkTokens(
   }
   const played = checks.filter(({ status }) => status !== "skipped");
   if (played.length === 0) {
-    const reasons = new Set(checks.map(({ reason }) => reason));
-    failure =
-      `Cannot check tokens as template '${format.chat.template.name}' and the model's context must allow one ` +
-      `of the chats: they allow none (${[...reasons].join("; ")})`;
+    const byTemplate = checks.every(({ skippedBy }) => skippedBy === "template");
+    failure = byTemplate
+      ? `Cannot check tokens as template '${format.chat.template.name}' rejects all chats`
+      : "Cannot check tokens as the context of the model must hold a chat that the template accepts: it holds none";
   }
   return {
     ok: failure === null && played.every(({ status }) => status === "ok"),
@@ -140,7 +142,7 @@ async function checkChat(chat: CheckChat, policy: Policy, setup: CheckSetup): Pr
   const { name, about, lengthFactor = 1 } = chat;
   const empty = { chat: name, about, replies: 0, promptTokens: 0, sampledTokens: 0 };
   const reason = rejectionOf(chat, format);
-  if (reason !== undefined) return { ...empty, status: "skipped", reason };
+  if (reason !== undefined) return { ...empty, status: "skipped", skippedBy: "template", reason };
   const observed = new ObservedPolicy(policy, Math.max(2, Math.round(maxTokens * lengthFactor)));
   const writer = new EpisodeWriter(setup);
   const task = { id: name, query: about };
@@ -160,7 +162,7 @@ async function checkChat(chat: CheckChat, policy: Policy, setup: CheckSetup): Pr
   return {
     ...empty,
     status: problem !== undefined ? "failed" : overflows ? "skipped" : "ok",
-    ...(overflows && { reason: error.message }),
+    ...(overflows && { skippedBy: "context" as const, reason: error.message }),
     replies: failed.length > 0 ? observed.requests - 1 : observed.requests,
     promptTokens: observed.replies.reduce((sum, { promptIds = [] }) => sum + promptIds.length, 0),
     sampledTokens: observed.replies.reduce((sum, { tokens }) => sum + (tokens?.ids.length ?? 0), 0),

@@ -111,6 +111,10 @@ export class EpisodeRun {
     const observation = await this.#inEnv(() => this.#env.reset(this.#task, { seed, signal }));
     this.#extendHistory(observation.history.prompt);
     this.#recordInfo(observation);
+    const { group } = observation.task;
+    if (group !== this.#task.group) {
+      this.#trajectory = { ...this.#trajectory, ...(group !== undefined && { group }) };
+    }
     this.#writer?.start(observation);
     if (maxTurns < 1) this.#trajectory = { ...this.#trajectory, truncated: true };
     return observation;

@@ -3,9 +3,9 @@ import * as z from "zod";
 import { formatVersion } from "../format_version.ts";
 import { toWellFormedJson } from "../json.ts";
 import { type Message, messageText } from "../message.ts";
-import { groupOf, type Task } from "../task.ts";
+import type { Task } from "../task.ts";
 import type { InteractionResult, InteractionStatus, InteractionTurn } from "./interaction.ts";
-import { identityOf, type Trajectory } from "./trajectory.ts";
+import { groupOfEpisode, identityOf, type Trajectory } from "./trajectory.ts";
 import { branchOrigin, chatSchema, describeIssues } from "./trajectory_schema.ts";
 
 /** Version of the format of {@linkcode InteractionResult}. It rises when older readers cannot read newer lines. */
@@ -52,7 +52,7 @@ export function toInteractionResult(trajectory: Trajectory): InteractionResult {
     errors: error === undefined ? [] : [error],
     task_id: task.id,
     task_hash: hashTask(task),
-    group: groupOf(task),
+    group: groupOfEpisode(trajectory),
     ...identityOf(trajectory),
     turns: trajectory.steps.map((step) => turnOf(step, ids.length)),
     tool_calls: trajectory.toolResults.map(callOf),

@@ -3,7 +3,7 @@ import { jsonLength } from "../json.ts";
 import type { Message } from "../message.ts";
 import type { Reply, TokenUsage } from "../policy/policy.ts";
 import type { DeniedAttempts, ExecResult, MimeBundle } from "../sandbox/exec.ts";
-import type { Task } from "../task.ts";
+import { groupOf, type Task } from "../task.ts";
 import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
 import { PADDOCK_VERSION } from "../version.ts";
 import type { EpisodeCut } from "./interaction.ts";
@@ -75,6 +75,8 @@ export interface Trajectory {
   readonly format?: number;
   /** Number of the episode among those of its task, from 1. The episodes of a tree have the same number. */
   readonly sample: number;
+  /** Group of the episode, if the env has chosen what to play: another one than that of `task`. */
+  readonly group?: string;
   /** Seed of the episode's randomness; of a branch, from its first turn on. */
   readonly seed?: number;
   /** Id of the episode, if it belongs to a tree. */
@@ -159,6 +161,11 @@ export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajector
     toolResults: [],
     times: { totalMs: 0, policyMs: 0, envMs: 0 },
   };
+}
+
+/** Returns the group whose rewards the episode is compared with: the one that the env has chosen, or that of its task. */
+export function groupOfEpisode({ group, task }: Pick<Trajectory, "group" | "task">): string {
+  return group ?? groupOf(task);
 }
 
 /** Returns how a limit of tokens cut an episode off: `by the length of the last reply`. */

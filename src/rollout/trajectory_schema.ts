@@ -57,6 +57,7 @@ const toolRecord = z.looseObject({
 export const trajectorySchema: z.core.$ZodType = z.looseObject({
   task,
   format: formatVersion(TRAJECTORY_FORMAT),
+  group: z.string().optional(),
   sample: z.int().min(1).default(1),
   id: z.string().optional(),
   parent: z.optional(branchOrigin),

@@ -151,7 +151,7 @@ function viewOfTrajectory(trajectory: Trajectory): EpisodeView {
         "Cut off by": trajectory.cut,
         "Policy version": policyVersion,
         Seed: seed,
-        Group: task.group,
+        Group: trajectory.group ?? task.group,
       }),
     },
   };

@@ -65,7 +65,7 @@ function trajectoryFacts(row: Fields, task: Fields): EpisodeFacts {
   const error = fieldsOf(row.error);
   const calls = listOf(row.toolResults);
   return {
-    ...sharedFacts(row, textOf(task.id), textOf(task.group)),
+    ...sharedFacts(row, textOf(task.id), textOf(row.group) || textOf(task.group)),
     parts: partsOf(row.rewardParts),
     turns: numberOf(row.turns),
     tokens: tokensOf(row),
