@@ -31,6 +31,10 @@ const TEXTS: readonly RegExp[] = [
   /`inputs` (?:must have less than \d+ tokens|tokens \+ `max_new_tokens` must be)/, // text-generation-inference
   /exceeded max context length/i, // Ollama
   /prompt is too long/i, // Anthropic
+  /exceeds the context window/i, // OpenAI's and Azure's text, for gateways that drop the code
+  /maximum prompt length is \d+/i, // xAI
+  /input token count \(?\d+\)? exceeds/i, // Google
+  /reduce the length of the (?:input )?(?:messages|prompt)/i, // Groq; others end with this
 ];
 
 /** Statuses of servers that refuse a prompt. 413 is the answer of OpenAI-compatible services to a too large request. */

@@ -79,10 +79,9 @@ export class Progress implements AsyncDisposable {
 const WIDTH = 24;
 
 /** Figures of a run that its progress shows. */
-export type ProgressFigures = Pick<
-  Summary,
-  "episodes" | "running" | "failed" | "cut" | "meanReward" | "episodesPerSecond"
->;
+export type ProgressFigures =
+  & Pick<Summary, "episodes" | "running" | "failed" | "meanReward" | "episodesPerSecond">
+  & Partial<Pick<Summary, "cut">>;
 
 /** Options of {@linkcode formatProgressBar}. */
 export interface ProgressBarOptions {
@@ -134,7 +133,7 @@ function numbers(summary: Summary): string {
 }
 
 function parts(summary: ProgressFigures): { counts: string[]; reward: string; rate: string } {
-  const { running, failed, cut, meanReward, episodesPerSecond } = summary;
+  const { running, failed, cut = 0, meanReward, episodesPerSecond } = summary;
   return {
     counts: [`${running} running`, `${failed} failed`, ...(cut === 0 ? [] : [`${cut} cut off`])],
     reward: `reward ${meanReward?.toFixed(3) ?? "-"}`,
