@@ -29,7 +29,9 @@ export function openaiCalls(): ToolCallParser {
 }
 
 function parse(message: Message): ParsedMessage {
-  return nativeCalls(message) ?? parseText(messageText(message), isCutOff(message) ? CLOSED : CLOSING);
+  const native = nativeCalls(message);
+  if (native !== undefined) return native;
+  return withoutCutCall(parseText(messageText(message), isCutOff(message) ? CLOSED : CLOSING), message);
 }
 
 function parseText(text: string, closing: RegExp): ParsedMessage {

@@ -1,5 +1,5 @@
 import { type Message, messageText } from "../../message.ts";
-import { isCutOff } from "./cut_calls.ts";
+import { isCutOff, withoutCutCall } from "./cut_calls.ts";
 import { simpleFaultMessage } from "./fault_messages.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
 import { parseArguments } from "./call_arguments.ts";
@@ -66,7 +66,7 @@ function parse(message: Message): ParsedMessage {
     rest += text.slice(at, tag.start);
     at = end;
   }
-  return { text: (rest + text.slice(at)).trim(), calls };
+  return withoutCutCall({ text: (rest + text.slice(at)).trim(), calls }, message);
 }
 
 function readTag(
