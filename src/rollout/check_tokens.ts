@@ -154,16 +154,15 @@ async function checkChat(chat: CheckChat, policy: Policy, setup: CheckSetup): Pr
   });
   const failed = await episode.play(Infinity).then(() => [], (error: unknown) => [error]);
   signal?.throwIfAborted();
-  const [error] = failed;
-  const overflows = error instanceof PolicyError && error.fault === "context_overflow";
-  const problem = failed.length > 0 && !overflows
-    ? findTokenProblem(error, observed, setup.tokenizer)
+  const { overflow } = observed;
+  const problem = failed.length > 0
+    ? findTokenProblem(failed[0], observed, setup.tokenizer)
     : findLogProbProblem(observed.replies);
   return {
     ...empty,
-    status: problem !== undefined ? "failed" : overflows ? "skipped" : "ok",
-    ...(overflows && { skippedBy: "context" as const, reason: error.message }),
-    replies: failed.length > 0 ? observed.requests - 1 : observed.requests,
+    status: problem !== undefined ? "failed" : overflow ? "skipped" : "ok",
+    ...(overflow && { skippedBy: "context" as const, reason: overflow.message }),
+    replies: failed.length > 0 || overflow ? observed.requests - 1 : observed.requests,
     promptTokens: observed.replies.reduce((sum, { promptIds = [] }) => sum + promptIds.length, 0),
     sampledTokens: observed.replies.reduce((sum, { tokens }) => sum + (tokens?.ids.length ?? 0), 0),
     ...(problem && { problem }),
@@ -187,6 +186,8 @@ class ObservedPolicy implements Policy {
   readonly name?: string;
   readonly replies: Reply[] = [];
   requests = 0;
+  /** Error of a prompt that exceeds the context of the model. */
+  overflow: PolicyError | undefined;
   readonly #policy: Policy;
   readonly #maxTokens: number;
 
@@ -199,9 +200,14 @@ class ObservedPolicy implements Policy {
   async reply(...[history, context]: Parameters<Policy["reply"]>): Promise<Reply> {
     this.requests++;
     const request = { ...context, maxTokens: this.#maxTokens, verifiesPrompt: true };
-    const reply = toReply(await this.#policy.reply(history, request));
-    this.replies.push(reply);
-    return reply;
+    try {
+      const reply = toReply(await this.#policy.reply(history, request));
+      this.replies.push(reply);
+      return reply;
+    } catch (error) {
+      if (error instanceof PolicyError && error.fault === "context_overflow") this.overflow = error;
+      throw error;
+    }
   }
 }
 

@@ -203,10 +203,14 @@ const NAMED_TASKS = [
   (name: string) => `examples/workspace/${name}`,
 ];
 
+/** True if a path may also be the short name of a task. */
+function isName(path: string): boolean {
+  return /^\w[\w-]*$/.test(path);
+}
+
 /** Returns the path of a task that is named by its path or its short name. */
 async function findTask(path: string): Promise<string> {
-  const isName = /^\w[\w-]*$/.test(path);
-  for (const candidate of isName ? [path, ...NAMED_TASKS.map((pathOf) => pathOf(path))] : []) {
+  for (const candidate of isName(path) ? [path, ...NAMED_TASKS.map((pathOf) => pathOf(path))] : []) {
     if (await Deno.stat(candidate).then(() => true, () => false)) return candidate;
   }
   return path; // a missing file is reported when it is read
@@ -215,9 +219,10 @@ async function findTask(path: string): Promise<string> {
 async function isFolder(path: string): Promise<boolean> {
   const found = await Deno.stat(path).catch((cause) => {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
-    const places = NAMED_TASKS.map((pathOf) => `'${pathOf("NAME")}'`).join(" and ");
+    const places = NAMED_TASKS.map((pathOf) => `'${pathOf(path)}'`).join(" and ");
+    const named = isName(path) ? `, nor ${places}` : "";
     throw new Deno.errors.NotFound(
-      `Cannot read task at '${path}': there is no such file or folder, and no task of this name in ${places}`,
+      `Cannot read task at '${path}': there is no such file or folder${named}`,
       { cause },
     );
   });
