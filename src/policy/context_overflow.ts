@@ -14,13 +14,13 @@ const CODES: ReadonlySet<unknown> = new Set([
   "prompt_too_long",
 ]);
 
-/** Values of `param` by which vLLM says that the prompt is what is too long (since 0.15). */
+/** Values of `param` by which vLLM says that the prompt is what is too long, since the beginning of 2026. */
 const PARAMS: ReadonlySet<unknown> = new Set(["input_tokens", "input_text"]);
 
 /** Texts of servers that give no code of their own. */
 const TEXTS: readonly RegExp[] = [
   /maximum context length/i, // vLLM, SGLang (prompt and reply together), OpenAI, Mistral
-  /the model's context length/i, // SGLang's tokenizer manager, vLLM 0.15, Together
+  /the model's context length/i, // SGLang's tokenizer manager, vLLM, Together
   /longer than the maximum model length/i, // vLLM's V1 engine
   /\bmax_tokens must be at least 1, got -\d/, // vLLM before 0.6: the tokens that are left for the reply
   /^Input length \(\d+ tokens\) exceeds the maximum allowed length/, // SGLang's scheduler
