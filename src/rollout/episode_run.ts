@@ -6,7 +6,6 @@ import { parseMessage } from "../parse_message.ts";
 import { isAborted, isCutOff, type Policy, type Reply, toReply } from "../policy/policy.ts";
 import { type PublicTask, type Task, withoutAnswer } from "../task.ts";
 import {
-  describeCut,
   emptyTrajectory,
   type EpisodeStart,
   identityOf,
@@ -16,11 +15,9 @@ import {
   type Trajectory,
   type TurnRecord,
 } from "./trajectory.ts";
+import { type CutScore, withCutScore, withReward } from "./episode_score.ts";
 import type { EpisodeWriter } from "./tokens/episode_writer.ts";
 import { requireSamePrompt } from "./tokens/prompt_difference.ts";
-
-/** How an episode is scored that a limit of tokens cut off: by its grader, or not at all. */
-export type CutScore = "grade" | "none";
 
 /** Options of an episode. */
 export interface EpisodeRunOptions extends Omit<EpisodeStart, "policy"> {
@@ -158,23 +155,11 @@ export class EpisodeRun {
         this.#updateLastStep({ reward: (this.#steps.at(-1)?.reward ?? 0) + step.reward });
       }
       this.#recordInfo(step);
-      this.#trajectory = this.#withCutScore({ ...this.#withReward(step), ...CUT_BY_CONTEXT });
+      const ended = { ...withReward(this.#trajectory, step), ...CUT_BY_CONTEXT };
+      this.#trajectory = withCutScore(ended, this.#options.cutScore);
     } finally {
       this.#envMs += performance.now() - start;
     }
-  }
-
-  /** Removes the score of an episode that was cut off, if such episodes are not scored. */
-  #withCutScore(ended: Trajectory): Trajectory {
-    const { cut, rewardParts } = ended;
-    if (cut === undefined || this.#options.cutScore !== "none") return ended;
-    const parts = rewardParts && Object.fromEntries(Object.keys(rewardParts).map((name) => [name, null]));
-    return {
-      ...ended,
-      reward: null,
-      ...(parts && { rewardParts: parts }),
-      unscored: `the episode was cut off ${describeCut(cut)}`,
-    };
   }
 
   #elapsedMs(): number {
@@ -292,26 +277,16 @@ export class EpisodeRun {
     const truncated = step.truncated || (!terminated && (step.terminated || turns >= maxTurns));
     this.#updateLastStep({ reward: step.reward });
     this.#recordInfo(step);
-    this.#trajectory = this.#withCutScore({
-      ...this.#withReward(step),
+    const recorded: Trajectory = {
+      ...withReward(this.#trajectory, step),
       turns,
       terminated,
       truncated,
       ...(truncated && isCut && { cut: "length" }),
       ...(policyVersion !== undefined && { policyVersion }),
       toolResults: [...toolResults, ...step.toolResults.map((result) => toToolRecord(turns, result))],
-    });
-  }
-
-  /** Returns the trajectory with the reward of a step added. */
-  #withReward({ reward, rewardParts, unscored }: Step): Trajectory {
-    const before = this.#trajectory;
-    return {
-      ...before,
-      reward: reward === null ? before.reward : (before.reward ?? 0) + reward,
-      ...(rewardParts && { rewardParts: { ...before.rewardParts, ...rewardParts } }),
-      ...(unscored !== undefined && { unscored }),
     };
+    this.#trajectory = withCutScore(recorded, this.#options.cutScore);
   }
 
   /** Updates the record of the last turn. */

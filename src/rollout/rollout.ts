@@ -1,7 +1,8 @@
 import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
-import { type CutScore, EpisodeRun } from "./episode_run.ts";
+import { EpisodeRun } from "./episode_run.ts";
+import type { CutScore } from "./episode_score.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
 import { TokenFormat } from "./tokens/token_format.ts";

@@ -1,7 +1,7 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { findDatasetFiles } from "../../datasets/files.ts";
 import { readTasks } from "../../datasets/read_tasks.ts";
-import type { CutScore } from "../../rollout/episode_run.ts";
+import type { CutScore } from "../../rollout/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { TokenOptions } from "../../rollout/tokens/episode_writer.ts";
 import { requireTrainable, type RequireTrainableOptions } from "../../rollout/tokens/require_trainable.ts";

@@ -2,7 +2,7 @@ import { readTasks } from "../../datasets/read_tasks.ts";
 import type { Env } from "../../envs/env.ts";
 import { DatasetError } from "../../errors.ts";
 import type { Policy } from "../../policy/policy.ts";
-import type { CutScore } from "../../rollout/episode_run.ts";
+import type { CutScore } from "../../rollout/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
 import { rolloutAll } from "../../rollout/rollout_all.ts";
