@@ -36,6 +36,7 @@ export {
   type StreamRolloutsOptions,
 } from "../src/rollout/stream_rollouts.ts";
 export {
+  type EpisodeCut,
   type InteractionCall,
   type InteractionResult,
   type InteractionStatus,
@@ -60,6 +61,7 @@ export {
 } from "../src/rollout/training_rollout.ts";
 export { resumedPolicy, type ResumedPolicyOptions } from "../src/rollout/resumed_policy.ts";
 export { rollout, type RolloutOptions } from "../src/rollout/rollout.ts";
+export type { CutScore } from "../src/rollout/episode_score.ts";
 export { type BranchPoint, rolloutTree, type RolloutTreeOptions } from "../src/rollout/rollout_tree.ts";
 export type { TokenOptions } from "../src/rollout/tokens/episode_writer.ts";
 export type { TokenMode } from "../src/rollout/tokens/turn_writers.ts";

@@ -34,6 +34,7 @@ export {
 export { TauBenchDomain, type TauBenchDomainOptions } from "../src/envs/tau_bench/tau_bench_domain.ts";
 export { TauBenchEnv, type TauBenchEnvOptions } from "../src/envs/tau_bench/tau_bench_env.ts";
 export {
+  type EpisodeCut,
   type InteractionCall,
   type InteractionResult,
   type InteractionStatus,

@@ -50,9 +50,16 @@ export class ToolError extends EpisodeError {
 /**
  * The reason a policy could not reply: its server `refused` the request, was `unreachable`, was `unavailable`
  * (overloaded or failing), exceeded the `timeout`, sent a malformed response (`bad_answer`), or `aborted` its
- * reply.
+ * reply; or the prompt exceeds the context of the model (`context_overflow`).
  */
-export type PolicyFault = "refused" | "unreachable" | "unavailable" | "timeout" | "bad_answer" | "aborted";
+export type PolicyFault =
+  | "refused"
+  | "unreachable"
+  | "unavailable"
+  | "timeout"
+  | "bad_answer"
+  | "aborted"
+  | "context_overflow";
 
 /** The error of a policy that could not reply. */
 export class PolicyError extends EpisodeError {

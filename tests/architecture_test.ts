@@ -6,6 +6,7 @@ import { messageBranches } from "./message_branches.ts";
 /** Functions that may branch on a message, and the reason why they have nothing else to go by. */
 const EXEMPT: Readonly<Record<string, string>> = {
   failedToConnect: "Deno's `fetch` gives no class and no code to a connection that could not be made",
+  isContextOverflow: "vLLM and SGLang give no code of its own to a prompt that exceeds the context",
 };
 
 Deno.test("no code branches on the text of an error message", async () => {

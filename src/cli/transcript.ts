@@ -1,5 +1,5 @@
 import type { ContentPart, Message, ToolCall } from "../message.ts";
-import type { ToolRecord, Trajectory } from "../rollout/trajectory.ts";
+import { describeCut, type ToolRecord, type Trajectory } from "../rollout/trajectory.ts";
 import type { MimeBundle } from "../sandbox/exec.ts";
 import { escapeControls, escapeLine } from "../terminal_text.ts";
 import { base64Bytes } from "../tools/tool_result.ts";
@@ -70,8 +70,9 @@ function indentLines(text: string): string {
 }
 
 function formatEnding(trajectory: Trajectory, paint: Paint): string {
-  const { reward, times, error, turns, terminated } = trajectory;
-  const outcome = `${terminated ? "ended" : "cut off"} after ${turns} ${turns === 1 ? "turn" : "turns"}`;
+  const { reward, times, error, turns, terminated, cut } = trajectory;
+  const outcome = `${terminated ? "ended" : "cut off"} after ${turns} ${turns === 1 ? "turn" : "turns"}` +
+    (cut === undefined ? "" : ` ${escapeLine(describeCut(cut))}`);
   const end = error === undefined
     ? outcome
     : paint(escapeControls(`failed at ${error.boundary}: ${error.message}`), FAILURE_COLOUR);

@@ -21,6 +21,7 @@ interface ViewFlags {
   id?: string;
   failed?: boolean;
   wrong?: boolean;
+  cut?: boolean;
   limit?: number;
   web?: true;
 }
@@ -43,10 +44,11 @@ export function viewCommand(): Command {
     .option("--id <id>", "show only episodes of this task")
     .option("--failed", "show only episodes that failed at a boundary")
     .option("--wrong", "show only episodes with a reward below 1")
+    .option("--cut", "show only episodes that a limit of tokens cut off")
     .option("--limit <n>", "show only the first n matching episodes", parseWholeNumber(1))
     .addOption(
       new Option("--web", "serve pages for a browser on this machine until Ctrl-C")
-        .conflicts(["id", "failed", "wrong", "limit"]),
+        .conflicts(["id", "failed", "wrong", "cut", "limit"]),
     )
     .option("--port <n>", "port of --web; 0 chooses a free one", parseWholeNumber(0), 8472)
     .option("--tokenizer <dir>", "folder with the tokenizer of the model, for --web to show tokens as text")
@@ -73,8 +75,10 @@ async function runView(file: string, flags: ViewFlags, signal: AbortSignal): Pro
   return shown === 0 ? EXIT.error : EXIT.ok;
 }
 
-function matchesFlags({ task, error, reward }: Trajectory, { id, failed, wrong }: ViewFlags): boolean {
+function matchesFlags(trajectory: Trajectory, { id, failed, wrong, cut }: ViewFlags): boolean {
+  const { task, error, reward } = trajectory;
   if (id !== undefined && task.id !== id) return false;
+  if (cut && trajectory.cut === undefined) return false;
   if (failed && error === undefined) return false;
   return !wrong || (reward !== null && reward < 1);
 }

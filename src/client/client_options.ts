@@ -166,6 +166,12 @@ export interface RemoteRolloutOptions {
    */
   readonly maxWaitingBytes?: number | undefined;
   /**
+   * Score of an episode that a limit of tokens cut off: by its grader, or `null`.
+   *
+   * @default "grade"
+   */
+  readonly cutScore?: "grade" | "none" | undefined;
+  /**
    * Method of the advantages of each group, and its options.
    *
    * @default { method: "grpo" }

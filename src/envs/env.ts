@@ -57,4 +57,17 @@ export interface StepOptions {
 export interface Env extends AsyncDisposable {
   reset(task: Task, options?: EnvResetOptions): Promise<Observation>;
   step(action: Action, options?: StepOptions): Promise<Step>;
+  /**
+   * Ends the episode at a limit outside of the env, such as the context of the model, and returns its last step, which
+   * is truncated and has the reward for the work so far. Without this method, the episode gets no further reward.
+   *
+   * @param observation What the env returned last, with the changes of those that wrap the env.
+   */
+  truncate?(observation: Observation, options?: StepOptions): Promise<Step>;
+}
+
+/** Ends the episode of an env at a limit outside of it. */
+export async function truncateEnv(env: Env, observation: Observation, options?: StepOptions): Promise<Step> {
+  const outcome = { reward: null, terminated: false, truncated: true, toolResults: [] };
+  return await env.truncate?.(observation, options) ?? { ...observation, ...outcome };
 }

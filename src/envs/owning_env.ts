@@ -7,7 +7,14 @@ import {
 import type { Task } from "../task.ts";
 import type { Action } from "./action.ts";
 import { type BranchingEnv, checkpointEnv, type EnvCheckpoint } from "./branching_env.ts";
-import type { Env, EnvResetOptions, Observation, Step, StepOptions } from "./env.ts";
+import {
+  type Env,
+  type EnvResetOptions,
+  type Observation,
+  type Step,
+  type StepOptions,
+  truncateEnv,
+} from "./env.ts";
 
 /** Env that also disposes a resource that was opened for it, after the env itself and all of its copies. */
 export class OwningEnv implements BranchingEnv {
@@ -29,6 +36,11 @@ export class OwningEnv implements BranchingEnv {
   /** {@inheritDoc Env.step} */
   step(action: Action, options?: StepOptions): Promise<Step> {
     return this.#env.step(action, options);
+  }
+
+  /** {@inheritDoc Env.truncate} */
+  truncate(observation: Observation, options?: StepOptions): Promise<Step> {
+    return truncateEnv(this.#env, observation, options);
   }
 
   /** {@inheritDoc BranchingEnv.checkpoint} */

@@ -151,6 +151,8 @@ export type PostedJson =
     readonly cause?: unknown;
     /** Delay that the server asks for, in milliseconds. */
     readonly retryAfterMs?: number | undefined;
+    /** The response with another status than 2xx. Its body is a JSON value, or the text if it is not JSON. */
+    readonly answer?: { readonly status: number; readonly body: unknown };
   };
 
 /** Maximum size of a response. */
@@ -181,10 +183,11 @@ function parseResponse(response: Response, text: string | null, limits: JsonLimi
     return { fault: "bad_answer", reason: `sent a response of more than ${MAX_RESPONSE_BYTES} bytes` };
   }
   if (!ok) {
-    const reason = `answered ${`${status} ${statusText}`.trim()}${explanation(text)}`;
-    if (status < 500 && !RETRYABLE_STATUSES.includes(status)) return { fault: "refused", reason };
+    const answer = { status, body: parseErrorBody(text) };
+    const reason = `answered ${`${status} ${statusText}`.trim()}${explanation(answer.body)}`;
+    if (!isRetryable(status)) return { fault: "refused", reason, answer };
     const retryAfterMs = parseRetryAfter(headers.get("retry-after"), new Date());
-    return { fault: "unavailable", reason, retryAfterMs };
+    return { fault: "unavailable", reason, retryAfterMs, answer };
   }
   try {
     return { response: parseUntrustedJson(text, limits) };
@@ -197,20 +200,28 @@ function parseResponse(response: Response, text: string | null, limits: JsonLimi
   }
 }
 
-/** Returns a server's own explanation of an error, from the JSON shapes that servers use. */
-function explanation(text: string): string {
-  const message = messageIn(text) ?? text;
-  return message.trim() === "" ? "" : `: ${shortened(message)}`;
+/** Returns whether another attempt may succeed after a response with this status. */
+export function isRetryable(status: number): boolean {
+  return status >= 500 || RETRYABLE_STATUSES.includes(status);
 }
 
-function messageIn(text: string): string | undefined {
+function parseErrorBody(text: string): unknown {
   try {
-    const { error, message, detail } = Object(parseUntrustedJson(text));
-    const found = [error?.message, error, message, detail].find((value) => typeof value === "string");
-    return found === undefined ? undefined : String(found);
+    return parseUntrustedJson(text);
   } catch {
-    return undefined; // it is not JSON: the text itself is shown
+    return text; // it is not JSON: the text itself is shown
   }
+}
+
+/**
+ * Returns a server's own explanation of an error, shortened and after `: `; the empty text if it gives none. The body has
+ * one of the JSON shapes that servers use.
+ */
+export function explanation(body: unknown): string {
+  const { error, message, detail } = Object(body);
+  const found = [error?.message, error, message, detail, body].find((value) => typeof value === "string");
+  const text = found ?? JSON.stringify(body);
+  return text.trim() === "" ? "" : `: ${shortened(text)}`;
 }
 
 function shortened(text: string): string {

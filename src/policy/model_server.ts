@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { Semaphore } from "../async/semaphore.ts";
-import { PolicyError } from "../errors.ts";
-import { type PostedJson, postJson, requireAtLeast } from "../http/request.ts";
+import { PolicyError, type PolicyFault } from "../errors.ts";
+import { explanation, isRetryable, type PostedJson, postJson, requireAtLeast } from "../http/request.ts";
 import { retry, retryDelayMs } from "../http/retry.ts";
+import { isContextOverflow } from "./context_overflow.ts";
 
 /** Options for the requests of a policy to its model server. */
 export interface ModelServerOptions {
@@ -80,7 +81,7 @@ export function listOf<Item>(item: z.core.$ZodType<Item>): z.core.$ZodType<Item[
   });
 }
 
-type Failed = Exclude<PostedJson, { response: unknown }>;
+type Failed = Omit<Exclude<PostedJson, { response: unknown }>, "fault"> & { readonly fault: PolicyFault };
 
 /**
  * A client of a model server that accepts and returns JSON. Failures are `PolicyError`s with a `fault`.
@@ -138,19 +139,31 @@ export class ModelServer {
     }, { signal });
   }
 
-  async #send(text: string, { signal, onAborted, maxValues }: ModelRequestOptions): Promise<PostedJson> {
+  async #send(
+    text: string,
+    { signal, onAborted, maxValues }: ModelRequestOptions,
+  ): Promise<{ readonly response: unknown } | Failed> {
     const timeoutMs = this.#timeoutMs;
     try {
-      return await postJson(this.#url, text, { headers: this.#headers, timeoutMs, signal, maxValues });
+      const posted = await postJson(this.#url, text, {
+        headers: this.#headers,
+        timeoutMs,
+        signal,
+        maxValues,
+      });
+      const failed = "fault" in posted ? posted : errorInResponse(posted.response);
+      if (failed === undefined) return posted;
+      const overflows = failed.answer !== undefined && isContextOverflow(failed.answer);
+      return overflows ? { ...failed, fault: "context_overflow" } : failed;
     } catch (error) {
       await onAborted?.();
       throw error;
     }
   }
 
-  /** Creates the error of a JSON response with unexpected content. */
-  badResponseError(reason: string): PolicyError {
-    return this.#error({ fault: "bad_answer", reason }, 1);
+  /** Creates the error of a JSON response whose content is unexpected, or of another kind of fault. */
+  badResponseError(reason: string, fault: PolicyFault = "bad_answer"): PolicyError {
+    return this.#error({ fault, reason }, 1);
   }
 
   #delayMs({ fault, retryAfterMs }: Failed, attempt: number): number | null {
@@ -170,4 +183,15 @@ export class ModelServer {
     const redacted = this.#apiKey ? message.replaceAll(this.#apiKey, "[key]") : message;
     return new PolicyError(redacted, { cause, fault });
   }
+}
+
+/** Returns the failure that a response with the status 200 describes: gateways send an `error` in place of a reply. */
+function errorInResponse(response: unknown): Exclude<PostedJson, { response: unknown }> | undefined {
+  const { error, choices } = Object(response);
+  if (!error || (Array.isArray(choices) && choices.length > 0)) return undefined;
+  const code = Number(Object(error).code);
+  const status = Number.isInteger(code) && code >= 400 && code <= 599 ? code : 200;
+  const reason = `answered 200 with an error${explanation(response)}`;
+  const fault = status === 200 ? "bad_answer" : isRetryable(status) ? "unavailable" : "refused";
+  return { fault, reason, answer: { status, body: response } };
 }

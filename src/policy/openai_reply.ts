@@ -1,17 +1,11 @@
 import * as z from "zod";
-import { parseMessage } from "../parse_message.ts";
+import { explanation } from "../http/request.ts";
+import { completionMessage, toAssistantMessage } from "./completion_message.ts";
 import { listOf } from "./model_server.ts";
-import type { Reply } from "./policy.ts";
+import { isLengthReason, type Reply } from "./policy.ts";
 
 /** Maximum number of issues that an error describes. */
 const MAX_ISSUES = 10;
-
-const call = z.looseObject({ id: z.string().nullish() });
-
-const textParts = z.pipe(
-  listOf(z.object({ type: z.literal("text"), text: z.string() })),
-  z.transform((parts) => parts.map(({ text }) => text).join("")),
-);
 
 const ids = z.nullish(listOf(z.int()));
 /** Data that only training needs, and that evaluation must not fail on. */
@@ -19,7 +13,9 @@ const promptIds = ids.catch(null);
 
 /** Fields of both APIs. */
 const choice = {
-  finish_reason: z.string().nullish(),
+  finish_reason: z.string().nullish().catch(null),
+  /** In gateways, beside the finish reason `error`. */
+  error: z.unknown().optional(),
   /** The stop text or token id that ended the reply: `stop_reason` in vLLM, `matched_stop` in SGLang. */
   stop_reason: z.unknown().optional(),
   matched_stop: z.unknown().optional(),
@@ -31,14 +27,7 @@ const choice = {
 
 const chatChoice = z.object({
   ...choice,
-  message: z.object({
-    content: z.union([z.string(), textParts]).nullish(),
-    /** Set by vLLM, SGLang, DeepSeek and others; newer versions use `reasoning`. */
-    reasoning_content: z.string().nullish(),
-    reasoning: z.string().nullish(),
-    refusal: z.string().nullish(),
-    tool_calls: z.nullish(listOf(call)),
-  }),
+  message: completionMessage,
   logprobs: z.object({ content: z.nullish(listOf(z.object({ logprob: z.number().nullable() }))) }).nullish(),
   /** Set by SGLang, if the request has `return_meta_info`. */
   meta_info: z.object({
@@ -48,7 +37,7 @@ const chatChoice = z.object({
 
 const textChoice = z.object({
   ...choice,
-  text: z.string(),
+  text: z.string().nullable(),
   logprobs: z.object({ token_logprobs: z.nullish(listOf(z.number().nullable())) }).nullish(),
 });
 
@@ -56,7 +45,8 @@ const textChoice = z.object({
 const response = {
   /** In vLLM's chat completions. */
   prompt_token_ids: promptIds,
-  usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).nullish(),
+  /** Evaluation does not need the counts, and some servers send only a part of them. */
+  usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).nullish().catch(null),
   /** Set by SGLang. */
   metadata: z.object({ weight_version: z.union([z.string(), z.number().transform(String)]).nullish() })
     .nullish().catch(null),
@@ -66,12 +56,12 @@ const chatResponse = z.object({ ...response, choices: z.tuple([chatChoice]) });
 const textResponse = z.object({ ...response, choices: z.tuple([textChoice]) });
 
 type Response = z.output<typeof chatResponse> | z.output<typeof textResponse>;
-type ChatChoice = z.output<typeof chatChoice>;
 
 /**
  * Parses a chat completions response. `turn` is used to create ids for calls without one.
  *
- * @throws {TypeError} if it is not a chat completion; the message contains only the issues.
+ * @throws {TypeError} if it is not a chat completion; the message contains only the issues, or the error that the server
+ * sent in its place.
  */
 export function parseOpenaiReply(response: unknown, turn: number): Reply {
   const parsed = parseResponse(chatResponse, response);
@@ -80,7 +70,9 @@ export function parseOpenaiReply(response: unknown, turn: number): Reply {
   const ids = choice.token_ids ?? sampled?.map(([, id]) => id);
   const logProbs = choice.logprobs?.content?.map(({ logprob }) => logprob) ??
     sampled?.map(([logProb]) => logProb);
-  return { message: assistantMessage(choice, turn), ...replyData(parsed, { ids, logProbs }) };
+  const data = replyData(parsed, { ids, logProbs });
+  const isCut = isLengthReason(choice.finish_reason);
+  return { message: toAssistantMessage(choice.message, { turn, isCut }), ...data };
 }
 
 /**
@@ -90,13 +82,14 @@ export function parseOpenaiReply(response: unknown, turn: number): Reply {
  */
 export function parseCompletionReply(response: unknown, options: { endOfTurn: string }): Reply {
   const parsed = parseResponse(textResponse, response);
-  const { choices: [{ text, token_ids: ids, logprobs, finish_reason: finishReason }] } = parsed;
+  const { choices: [{ text, token_ids: ids, logprobs }] } = parsed;
+  const data = replyData(parsed, { ids, logProbs: logprobs?.token_logprobs });
   const message = {
     role: "assistant",
-    content: withoutEnd(text, options.endOfTurn),
-    ...(finishReason === "length" && { is_complete: false }),
+    content: withoutEnd(text ?? "", options.endOfTurn),
+    ...(isLengthReason(data.finishReason) && { is_complete: false }),
   };
-  return { message, ...replyData(parsed, { ids, logProbs: logprobs?.token_logprobs }) };
+  return { message, ...data };
 }
 
 /** Removes one end of a turn from the end of a text. */
@@ -113,7 +106,7 @@ function replyData(
   { choices: [choice], usage, prompt_token_ids, metadata }: Response,
   { ids, logProbs }: SampledData,
 ): Omit<Reply, "message"> {
-  const { finish_reason: finishReason, stop_reason, matched_stop } = choice;
+  const { finish_reason: finishReason, stop_reason, matched_stop, error } = choice;
   const stops = [stop_reason, matched_stop];
   const stopText = stops.find((stop) => typeof stop === "string");
   const stopId = stops.find((stop) => typeof stop === "number");
@@ -122,6 +115,7 @@ function replyData(
   const weightVersion = metadata?.weight_version;
   return {
     ...(finishReason && { finishReason }),
+    ...(error !== undefined && error !== null && { finishMessage: explanation({ error }).slice(2) }),
     ...(stopText && { stopText }),
     ...(stopId !== undefined && { stopId }),
     ...(usage && { usage: { promptTokens: usage.prompt_tokens, replyTokens: usage.completion_tokens } }),
@@ -132,7 +126,9 @@ function replyData(
 }
 
 function parseResponse<T>(schema: z.core.$ZodType<T>, response: unknown): T {
-  const { choices, usage, prompt_token_ids, metadata } = Object(response);
+  const { choices, usage, prompt_token_ids, metadata, error } = Object(response);
+  const isEmpty = !Array.isArray(choices) || choices.length === 0;
+  if (isEmpty && error) throw new TypeError(`it is an error${explanation(response)}`);
   // the choices after the first one are not validated
   const first = Array.isArray(choices) ? choices.slice(0, 1) : choices;
   const parsed = z.safeParse(schema, { choices: first, usage, prompt_token_ids, metadata });
@@ -141,21 +137,4 @@ function parseResponse<T>(schema: z.core.$ZodType<T>, response: unknown): T {
     parsed.error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => `${path.join(".")}: ${message}`)
       .join("; "),
   );
-}
-
-function assistantMessage(
-  { message, finish_reason: finishReason }: ChatChoice,
-  turn: number,
-): Reply["message"] {
-  const { content, refusal, reasoning_content, reasoning, tool_calls: calls } = message;
-  const reasoningText = reasoning_content || reasoning;
-  const callsWithIds = calls?.map((call, index) => ({ ...call, id: call.id || `call_${turn}_${index}` }));
-  const assistant = {
-    role: "assistant",
-    content: content ?? refusal ?? "",
-    ...(reasoningText && { reasoning_content: reasoningText }),
-    ...(finishReason === "length" && { is_complete: false }),
-    ...(callsWithIds && callsWithIds.length > 0 && { tool_calls: callsWithIds }),
-  };
-  return parseMessage(assistant, turn);
 }

@@ -54,7 +54,10 @@ export interface Reply {
    * with the recorded prompt and never adopted.
    */
   readonly promptIds?: readonly number[];
-  /** The reason why sampling ended, if a server sampled the reply: `stop`, `length`, `tool_calls`, `abort`, or another one of the server. */
+  /**
+   * The reason why sampling ended, if a server sampled the reply: `stop`, `length`, `tool_calls`, `abort`, or another one
+   * of the server.
+   */
   readonly finishReason?: string;
   /** The server's message about the finish reason, such as the cause of an abort. */
   readonly finishMessage?: string;
@@ -87,6 +90,27 @@ export interface Policy {
 /** Converts a reply to the object form. */
 export function toReply(reply: Reply | string): Reply {
   return typeof reply === "string" ? { message: { role: "assistant", content: reply } } : reply;
+}
+
+/** Reasons of servers for a reply that a limit of tokens cut off: OpenAI's, Anthropic's, and Mistral's of a full context. */
+const LENGTH_REASONS: readonly string[] = ["length", "max_tokens", "model_length"];
+
+/** True if the finish reason says that a limit of tokens cut the reply off. */
+export function isLengthReason(finishReason: string | null | undefined): boolean {
+  return LENGTH_REASONS.includes(finishReason?.toLowerCase() ?? "");
+}
+
+/** True if a limit of tokens cut the reply off before its end. */
+export function isCutOff({ finishReason, message }: Pick<Reply, "finishReason" | "message">): boolean {
+  return message.is_complete === false || isLengthReason(finishReason);
+}
+
+/** Reasons of servers that gave up a reply: of vLLM and SGLang, of gateways and Mistral, and of DeepSeek. */
+const ABORT_REASONS: readonly string[] = ["abort", "error", "insufficient_system_resource"];
+
+/** True if the server gave up the reply, which is then no reply of the model. */
+export function isAborted({ finishReason = "" }: Pick<Reply, "finishReason">): boolean {
+  return ABORT_REASONS.includes(finishReason);
 }
 
 /** Returns the number of assistant messages. */

@@ -4,8 +4,9 @@ import { postJson, serverUrl } from "../http/request.ts";
 import type { ToolSpec } from "../message.ts";
 import { listOf, MAX_TOKEN_VALUES, ModelServer, type ModelServerOptions } from "./model_server.ts";
 import { TokenError } from "../errors.ts";
+import { isContextOverflow } from "./context_overflow.ts";
 import { withoutEnd } from "./openai_reply.ts";
-import type { Policy, Reply, ReplyContext } from "./policy.ts";
+import { isAborted, isLengthReason, type Policy, type Reply, type ReplyContext } from "./policy.ts";
 import { cacheProbes, requireTokenData } from "./token_data.ts";
 
 /** Options of {@linkcode sglangPolicy}. */
@@ -85,6 +86,7 @@ export function sglangPolicy(options: SglangPolicyOptions): Policy {
     };
     const response = await postCancellable(server, { endpoint, request, signal, options });
     const reply = parseReply(response, { server, endOfTurn });
+    requireFits(reply, server);
     if (recordedChat === undefined || prompt.input_ids === undefined) return reply;
     // the server uses ids unchanged, and may count tokens of the reply that it discards
     const recordable = verifiesPrompt
@@ -109,6 +111,18 @@ function parseReply(
     if (!(error instanceof TypeError)) throw error;
     throw server.badResponseError(`sent a response unlike that of /generate: ${error.message}`);
   }
+}
+
+/**
+ * Checks that the server did not give up the reply because the prompt is too long: its scheduler answers 200 then, with
+ * the reason `abort`.
+ *
+ * @throws {PolicyError} if it did.
+ */
+function requireFits(reply: Reply, server: ModelServer): void {
+  const { finishMessage = "" } = reply;
+  if (!isAborted(reply) || !isContextOverflow({ status: 200, body: finishMessage })) return;
+  throw server.badResponseError(`aborted its reply: ${finishMessage}`, "context_overflow");
 }
 
 const listedPromptSchema = z.object({
@@ -202,9 +216,9 @@ const responseSchema = z.object({
   text: z.string(),
   output_ids: z.nullish(listOf(z.int())),
   meta_info: z.object({
-    finish_reason: finishSchema.nullish(),
-    prompt_tokens: z.int().nullish(),
-    completion_tokens: z.int().nullish(),
+    finish_reason: finishSchema.nullish().catch(null),
+    prompt_tokens: z.int().nullish().catch(null),
+    completion_tokens: z.int().nullish().catch(null),
     output_token_logprobs: z.nullish(listOf(z.tuple([z.number().nullable(), z.int()], z.unknown()))),
     weight_version: z.union([z.string(), z.number().transform(String)]).nullish(),
   }),
@@ -243,7 +257,7 @@ function parseSglangReply(response: unknown, options: { endOfTurn: string }): Re
     message: {
       role: "assistant",
       content: withoutEnd(text, options.endOfTurn),
-      ...(finishReason === "length" && { is_complete: false }),
+      ...(isLengthReason(finishReason) && { is_complete: false }),
     },
     ...(finishReason && { finishReason }),
     ...(typeof finish?.message === "string" &&

@@ -1,7 +1,7 @@
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { type Action, historyAfter } from "../envs/action.ts";
 import type { Env, Observation, Step } from "../envs/env.ts";
-import { errorMessage } from "../errors.ts";
+import { errorMessage, PolicyError } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Policy, type Reply, toReply } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
@@ -41,20 +41,22 @@ export interface CheckTokensOptions extends Omit<TokenOptions, "tokenizer"> {
 export interface ChatCheck {
   readonly chat: string;
   readonly about: string;
-  /** `skipped` if the template rejects the chat. */
+  /** `skipped` if the template rejects the chat, or the context of the model cannot hold it. */
   readonly status: "ok" | "failed" | "skipped";
   /** Number of replies that were checked. */
   readonly replies: number;
   readonly promptTokens: number;
   readonly sampledTokens: number;
   readonly problem?: TokenProblem;
+  /** What the chat was skipped by. */
+  readonly skippedBy?: "template" | "context";
   /** Reason why the chat was skipped. */
   readonly reason?: string;
 }
 
 /** Result of {@linkcode checkTokens}. Plain data. */
 export interface TokenReport {
-  /** True if all chats were played that the template accepts, and no token differs. */
+  /** True if all chats were played that the template accepts and the context holds, and no token differs. */
   readonly ok: boolean;
   /** Name of the policy. */
   readonly policy: string | null;
@@ -110,7 +112,10 @@ export async function checkTokens(
   }
   const played = checks.filter(({ status }) => status !== "skipped");
   if (played.length === 0) {
-    failure = `Cannot check tokens as template '${format.chat.template.name}' rejects all chats`;
+    const byTemplate = checks.every(({ skippedBy }) => skippedBy === "template");
+    failure = byTemplate
+      ? `Cannot check tokens as template '${format.chat.template.name}' rejects all chats`
+      : "Cannot check tokens as the context of the model must hold a chat that the template accepts: it holds none";
   }
   return {
     ok: failure === null && played.every(({ status }) => status === "ok"),
@@ -137,7 +142,7 @@ async function checkChat(chat: CheckChat, policy: Policy, setup: CheckSetup): Pr
   const { name, about, lengthFactor = 1 } = chat;
   const empty = { chat: name, about, replies: 0, promptTokens: 0, sampledTokens: 0 };
   const reason = rejectionOf(chat, format);
-  if (reason !== undefined) return { ...empty, status: "skipped", reason };
+  if (reason !== undefined) return { ...empty, status: "skipped", skippedBy: "template", reason };
   const observed = new ObservedPolicy(policy, Math.max(2, Math.round(maxTokens * lengthFactor)));
   const writer = new EpisodeWriter(setup);
   const task = { id: name, query: about };
@@ -149,13 +154,15 @@ async function checkChat(chat: CheckChat, policy: Policy, setup: CheckSetup): Pr
   });
   const failed = await episode.play(Infinity).then(() => [], (error: unknown) => [error]);
   signal?.throwIfAborted();
+  const { overflow } = observed;
   const problem = failed.length > 0
     ? findTokenProblem(failed[0], observed, setup.tokenizer)
     : findLogProbProblem(observed.replies);
   return {
     ...empty,
-    status: problem === undefined ? "ok" : "failed",
-    replies: failed.length > 0 ? observed.requests - 1 : observed.requests,
+    status: problem !== undefined ? "failed" : overflow ? "skipped" : "ok",
+    ...(overflow && { skippedBy: "context" as const, reason: overflow.message }),
+    replies: failed.length > 0 || overflow ? observed.requests - 1 : observed.requests,
     promptTokens: observed.replies.reduce((sum, { promptIds = [] }) => sum + promptIds.length, 0),
     sampledTokens: observed.replies.reduce((sum, { tokens }) => sum + (tokens?.ids.length ?? 0), 0),
     ...(problem && { problem }),
@@ -179,6 +186,8 @@ class ObservedPolicy implements Policy {
   readonly name?: string;
   readonly replies: Reply[] = [];
   requests = 0;
+  /** Error of a prompt that exceeds the context of the model. */
+  overflow: PolicyError | undefined;
   readonly #policy: Policy;
   readonly #maxTokens: number;
 
@@ -191,9 +200,14 @@ class ObservedPolicy implements Policy {
   async reply(...[history, context]: Parameters<Policy["reply"]>): Promise<Reply> {
     this.requests++;
     const request = { ...context, maxTokens: this.#maxTokens, verifiesPrompt: true };
-    const reply = toReply(await this.#policy.reply(history, request));
-    this.replies.push(reply);
-    return reply;
+    try {
+      const reply = toReply(await this.#policy.reply(history, request));
+      this.replies.push(reply);
+      return reply;
+    } catch (error) {
+      if (error instanceof PolicyError && error.fault === "context_overflow") this.overflow = error;
+      throw error;
+    }
   }
 }
 

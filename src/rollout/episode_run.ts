@@ -1,9 +1,9 @@
 import { attributeErrors, EnvError, ParserError, PolicyError } from "../errors.ts";
 import type { Action } from "../envs/action.ts";
-import type { Env, Observation, Step } from "../envs/env.ts";
+import { type Env, type Observation, type Step, truncateEnv } from "../envs/env.ts";
 import { History } from "../history.ts";
 import { parseMessage } from "../parse_message.ts";
-import { type Policy, type Reply, toReply } from "../policy/policy.ts";
+import { isAborted, isCutOff, type Policy, type Reply, toReply } from "../policy/policy.ts";
 import { type PublicTask, type Task, withoutAnswer } from "../task.ts";
 import {
   emptyTrajectory,
@@ -15,11 +15,14 @@ import {
   type Trajectory,
   type TurnRecord,
 } from "./trajectory.ts";
+import { type CutScore, withCutScore, withReward } from "./episode_score.ts";
 import type { EpisodeWriter } from "./tokens/episode_writer.ts";
 import { requireSamePrompt } from "./tokens/prompt_difference.ts";
 
 /** Options of an episode. */
 export interface EpisodeRunOptions extends Omit<EpisodeStart, "policy"> {
+  /** @default "grade" */
+  cutScore?: CutScore | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -105,13 +108,24 @@ export class EpisodeRun {
     const observation = await this.#inEnv(() => this.#env.reset(this.#task, { seed, signal }));
     this.#extendHistory(observation.history.prompt);
     this.#recordInfo(observation);
+    const { group } = observation.task;
+    if (group !== this.#task.group) {
+      this.#trajectory = { ...this.#trajectory, ...(group !== undefined && { group }) };
+    }
     this.#writer?.start(observation);
     if (maxTurns < 1) this.#trajectory = { ...this.#trajectory, truncated: true };
     return observation;
   }
 
   async #playTurn(observation: Observation, maxTurns: number): Promise<Observation> {
-    const reply = await this.#requestReply(observation, withoutAnswer(this.#task));
+    let reply: Reply;
+    try {
+      reply = await this.#requestReply(observation, withoutAnswer(this.#task));
+    } catch (error) {
+      if (!(error instanceof PolicyError && error.fault === "context_overflow")) throw error;
+      await this.#cutByContext(observation, error);
+      return observation;
+    }
     const action = actionOf(reply);
     try {
       this.#extendHistory(observation.history.prompt.extend(action.history?.response ?? []));
@@ -120,11 +134,32 @@ export class EpisodeRun {
       throw error;
     }
     const step = await this.#step(action, observation);
-    this.#record(step, maxTurns);
+    this.#record(step, { maxTurns, isCut: isCutOff(reply) });
     this.#writer?.step(step.history.prompt);
     this.#extendHistory(step.history.prompt);
     this.#ids = step.tokens?.prompt;
     return step;
+  }
+
+  /** Ends the episode because the model cannot hold its next prompt. Without a reply there is nothing to grade. */
+  async #cutByContext(observation: Observation, { message: unscored }: PolicyError): Promise<void> {
+    if (this.#trajectory.turns === 0) {
+      this.#trajectory = { ...this.#trajectory, ...CUT_BY_CONTEXT, unscored };
+      return;
+    }
+    const { signal } = this.#options;
+    const start = performance.now();
+    try {
+      const step = await truncateEnv(this.#env, observation, { signal });
+      if (step.reward !== null) {
+        this.#updateLastStep({ reward: (this.#steps.at(-1)?.reward ?? 0) + step.reward });
+      }
+      this.#recordInfo(step);
+      const ended = { ...withReward(this.#trajectory, step), ...CUT_BY_CONTEXT };
+      this.#trajectory = withCutScore(ended, this.#options.cutScore);
+    } finally {
+      this.#envMs += performance.now() - start;
+    }
   }
 
   #elapsedMs(): number {
@@ -137,8 +172,9 @@ export class EpisodeRun {
 
   /** Returns the record of the episode so far. */
   trajectory(): Trajectory {
-    const tokens = this.#writer?.tokens() ?? tokensOfEpisode(this.#ids, this.#steps);
-    const { terminated, truncated, reward } = this.#trajectory;
+    const { terminated, truncated, reward, cut } = this.#trajectory;
+    const endsInReply = cut === "length" && this.#history?.last?.role === "assistant";
+    const tokens = this.#writer?.tokens() ?? tokensOfEpisode(this.#ids, this.#steps, { endsInReply });
     return {
       ...this.#trajectory,
       // the rewards so far are not the reward of an episode that was stopped or failed before its end
@@ -232,23 +268,25 @@ export class EpisodeRun {
     }
   }
 
-  #record(step: Step, maxTurns: number): void {
-    const { reward, toolResults, rewardParts } = this.#trajectory;
+  /** Records a step. An env that ends with a reply that was cut off has not reached its natural end. */
+  #record(step: Step, { maxTurns, isCut }: { maxTurns: number; isCut: boolean }): void {
+    const { toolResults } = this.#trajectory;
     const turns = this.#trajectory.turns + 1;
-    const { terminated, policyVersion, unscored } = step;
+    const { policyVersion } = step;
+    const terminated = step.terminated && !isCut;
+    const truncated = step.truncated || (!terminated && (step.terminated || turns >= maxTurns));
     this.#updateLastStep({ reward: step.reward });
     this.#recordInfo(step);
-    this.#trajectory = {
-      ...this.#trajectory,
+    const recorded: Trajectory = {
+      ...withReward(this.#trajectory, step),
       turns,
       terminated,
-      truncated: step.truncated || (!terminated && turns >= maxTurns),
-      reward: step.reward === null ? reward : (reward ?? 0) + step.reward,
-      ...(step.rewardParts && { rewardParts: { ...rewardParts, ...step.rewardParts } }),
-      ...(unscored !== undefined && { unscored }),
+      truncated,
+      ...(truncated && isCut && { cut: "length" }),
       ...(policyVersion !== undefined && { policyVersion }),
       toolResults: [...toolResults, ...step.toolResults.map((result) => toToolRecord(turns, result))],
     };
+    this.#trajectory = withCutScore(recorded, this.#options.cutScore);
   }
 
   /** Updates the record of the last turn. */
@@ -258,9 +296,17 @@ export class EpisodeRun {
   }
 }
 
-/** Checks that the episode can continue with a reply. */
+const CUT_BY_CONTEXT = { truncated: true, cut: "context" } as const;
+
+/** Checks that the episode can continue with a reply. A message that was cut off says so. */
 function checkReply(reply: Reply): Reply {
-  if (reply.finishReason !== "abort") return { ...reply, message: parseMessage(reply.message, 0) };
+  if (!isAborted(reply)) {
+    const { message } = reply;
+    return {
+      ...reply,
+      message: parseMessage(isCutOff(reply) ? { ...message, is_complete: false } : message, 0),
+    };
+  }
   const detail = reply.finishMessage === undefined ? "" : `: ${reply.finishMessage}`;
   throw new PolicyError(`Cannot continue as the server aborted its reply${detail}`, { fault: "aborted" });
 }

@@ -11,8 +11,8 @@ export interface GradeTrajectoryOptions {
 /**
  * Grades a finished episode without an env. The score replaces its reward and reward parts.
  *
- * A failed episode stays unscored, because it was not played to its end. If only a grader had failed, the episode is
- * graded again. A failure of the grader is recorded on the episode. Rejects only if it is aborted.
+ * A failed episode stays unscored, because it was not played to its end, and so does one without a reply, whose first
+ * prompt exceeds the context of the model. If only a grader had failed, the episode is graded again. A failure of the grader is recorded on the episode. Rejects only if it is aborted.
  */
 export async function gradeTrajectory(
   trajectory: Trajectory,
@@ -21,6 +21,7 @@ export async function gradeTrajectory(
 ): Promise<Trajectory> {
   const { error, rewardParts: _parts, unscored: _reason, ...played } = { ...trajectory, reward: null };
   if (error !== undefined && error.boundary !== "grader") return { ...played, error };
+  if (trajectory.cut === "context" && trajectory.turns === 0) return trajectory;
   const { signal } = options;
   const history = History.fromChats(trajectory.messages);
   try {

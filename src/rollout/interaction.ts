@@ -9,13 +9,19 @@ import type { ToolStatus } from "../tools/tool_result.ts";
  */
 export type InteractionStatus = "completed" | "truncated" | "aborted";
 
+/**
+ * Limit of tokens that cut an episode off: the maximum `length` of its last reply, or the `context` of the model, which
+ * could not hold the next prompt.
+ */
+export type EpisodeCut = "length" | "context";
+
 /** One reply of an episode, with details that a trainer does not need. */
 export interface InteractionTurn {
   /** Number of the turn, from 1. */
   readonly turn: number;
   /** Position of the sampled tokens in `tokens`; left out if unknown. */
   readonly sampled?: { readonly start: number; readonly length: number };
-  /** Reason why the server stopped: `stop`, `length`, …. A reply that was cut off by `length` is used as it is. */
+  /** Reason why the server stopped: `stop`, `length`, …. */
   readonly finish_reason?: string;
   /** Stop text that ended the reply. The sampled tokens may contain it although the message does not. */
   readonly stop_text?: string;
@@ -62,6 +68,8 @@ export interface InteractionResult {
   /** Token ids of the prompt and the response. */
   readonly tokens: readonly number[];
   readonly status: InteractionStatus;
+  /** Limit of tokens that cut the episode off. Its status is then `truncated`, and no token ends its last reply. */
+  readonly cut?: EpisodeCut;
   /** Number of tokens after the prompt. */
   readonly response_length: number;
   /**

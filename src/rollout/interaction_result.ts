@@ -3,15 +3,16 @@ import * as z from "zod";
 import { formatVersion } from "../format_version.ts";
 import { toWellFormedJson } from "../json.ts";
 import { type Message, messageText } from "../message.ts";
-import { groupOf, type Task } from "../task.ts";
+import type { Task } from "../task.ts";
 import type { InteractionResult, InteractionStatus, InteractionTurn } from "./interaction.ts";
-import { identityOf, type Trajectory } from "./trajectory.ts";
+import { groupOfEpisode, identityOf, type Trajectory } from "./trajectory.ts";
 import { branchOrigin, chatSchema, describeIssues } from "./trajectory_schema.ts";
 
 /** Version of the format of {@linkcode InteractionResult}. It rises when older readers cannot read newer lines. */
 export const INTERACTION_FORMAT = 1;
 
 export type {
+  EpisodeCut,
   InteractionCall,
   InteractionResult,
   InteractionStatus,
@@ -25,7 +26,7 @@ export type {
  */
 export function toInteractionResult(trajectory: Trajectory): InteractionResult {
   const { tokens, reward, messages, info = {}, rewardParts = {}, error, times } = trajectory;
-  const { task, versions: { weights } } = trajectory;
+  const { task, cut, versions: { weights } } = trajectory;
   if (tokens?.promptLength === undefined || tokens.promptText === undefined) {
     throw new TypeError(
       "Cannot convert trajectory to an interaction result as it has no tokens: set the option 'tokens' of rollout()",
@@ -42,6 +43,7 @@ export function toInteractionResult(trajectory: Trajectory): InteractionResult {
     loss_mask: lossMask.slice(promptLength),
     tokens: ids,
     status: statusOf(trajectory),
+    ...(cut !== undefined && { cut }),
     response_length: ids.length - promptLength,
     format: INTERACTION_FORMAT,
     log_probs: logProbs?.slice(promptLength) ?? null,
@@ -50,7 +52,7 @@ export function toInteractionResult(trajectory: Trajectory): InteractionResult {
     errors: error === undefined ? [] : [error],
     task_id: task.id,
     task_hash: hashTask(task),
-    group: groupOf(task),
+    group: groupOfEpisode(trajectory),
     ...identityOf(trajectory),
     turns: trajectory.steps.map((step) => turnOf(step, ids.length)),
     tool_calls: trajectory.toolResults.map(callOf),
@@ -121,6 +123,7 @@ export const interactionSchema: z.core.$ZodType = z.looseObject({
   loss_mask: z.array(z.union([z.literal(0), z.literal(1)])),
   tokens: z.array(z.int()),
   status: z.enum(["completed", "truncated", "aborted"]),
+  cut: z.string().optional(),
   response_length: count,
   format: formatVersion(INTERACTION_FORMAT),
   log_probs: z.array(z.number()).nullable(),

@@ -1,6 +1,6 @@
 import { groupOf, type Task } from "../task.ts";
 import type { Episode } from "./rollout_all.ts";
-import type { Trajectory } from "./trajectory.ts";
+import { groupOfEpisode, type Trajectory } from "./trajectory.ts";
 
 /** Episode of a group. */
 export interface GroupedEpisode {
@@ -11,11 +11,16 @@ export interface GroupedEpisode {
   readonly reward: number | null;
 }
 
+/** Episode with the name of its group, which an env may have chosen. */
+interface NamedEpisode extends GroupedEpisode {
+  readonly group: string;
+}
+
 /** Group of which episodes may still start or run. */
 interface OpenGroup {
   readonly id: string;
   /** Episodes in the order of their starts. */
-  readonly episodes: GroupedEpisode[];
+  readonly episodes: NamedEpisode[];
   running: number;
   /** True if no further episode starts. */
   isClosed: boolean;
@@ -27,7 +32,10 @@ interface Place {
   readonly positions: Map<number, number>;
 }
 
-/** Groups whose episodes have not all ended. Calls `onComplete` with each group when its last episode has ended. */
+/**
+ * Groups whose episodes have not all ended. Calls `onComplete` with each group when its last episode has ended; with
+ * several if the env has chosen what the episodes play.
+ */
 export class OpenGroups {
   readonly #onComplete: (group: string, episodes: readonly GroupedEpisode[]) => void;
   /** Group of the last task that was read. */
@@ -60,16 +68,18 @@ export class OpenGroups {
     const place = this.#places.get(task);
     if (place === undefined) return;
     place.positions.set(sample, place.group.episodes.length);
-    place.group.episodes.push({ taskId: task.id, sample, reward: null });
+    place.group.episodes.push({ taskId: task.id, sample, reward: null, group: place.group.id });
     place.group.running++;
   }
 
-  end({ task, sample, reward }: Trajectory): void {
+  end(trajectory: Trajectory): void {
+    const { task, sample, reward } = trajectory;
     const { group, positions } = this.#places.get(task) ?? {};
     const position = positions?.get(sample);
     if (group === undefined || position === undefined) return;
     const isScored = reward !== null && Number.isFinite(reward);
-    group.episodes[position] = { taskId: task.id, sample, reward: isScored ? reward : null };
+    const named = { taskId: task.id, sample, group: groupOfEpisode(trajectory) };
+    group.episodes[position] = { ...named, reward: isScored ? reward : null };
     group.running--;
     this.#completeIfOver(group);
   }
@@ -82,7 +92,10 @@ export class OpenGroups {
     this.#completeIfOver(group);
   }
 
-  #completeIfOver({ id, episodes, running, isClosed }: OpenGroup): void {
-    if (isClosed && running === 0 && episodes.length > 0) this.#onComplete(id, episodes);
+  #completeIfOver({ episodes, running, isClosed }: OpenGroup): void {
+    if (!isClosed || running > 0) return;
+    for (const [name, named] of Map.groupBy(episodes, ({ group }) => group)) {
+      this.#onComplete(name, named.map(({ group: _group, ...episode }) => episode));
+    }
   }
 }

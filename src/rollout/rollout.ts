@@ -2,6 +2,7 @@ import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
 import { EpisodeRun } from "./episode_run.ts";
+import type { CutScore } from "./episode_score.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
 import { TokenFormat } from "./tokens/token_format.ts";
@@ -26,6 +27,13 @@ export interface RolloutOptions {
    * @default 64
    */
   maxTurns?: number | undefined;
+  /**
+   * Score of an episode that a limit of tokens cut off: at the maximum length of its last reply, or because the next
+   * prompt exceeds the context of the model. With `none` its reward is `null`.
+   *
+   * @default "grade"
+   */
+  cutScore?: CutScore | undefined;
   /**
    * Writes the episode's tokens, and gives the policy its prompts as text and ids. Without it, the env's own tokens are
    * used, if any. `toInteractionResult` converts the trajectory for a trainer.

@@ -4,6 +4,7 @@ import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
 import type { InteractionResult } from "./interaction_result.ts";
+import type { CutScore } from "./episode_score.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
 import { requireMaxTurns, rollout } from "./rollout.ts";
 import { checkBranchPoints, requireBranching, rolloutTree, type RolloutTreeOptions } from "./rollout_tree.ts";
@@ -52,6 +53,12 @@ export interface RolloutAllOptions extends EpisodesOptions {
    * @default 64
    */
   maxTurns?: number | undefined;
+  /**
+   * Score of an episode that a limit of tokens cut off, as for {@linkcode rollout}.
+   *
+   * @default "grade"
+   */
+  cutScore?: CutScore | undefined;
   /** Called when an episode starts. */
   onStart?: ((episode: Episode) => void) | undefined;
   /**
@@ -127,7 +134,7 @@ async function playTree(
   { task, sample, seed }: Episode,
   options: PlayOptions & Pick<RolloutTreeOptions, "branch">,
 ): Promise<Trajectory[]> {
-  const { makeEnv, policy, envName, branch, maxTurns, tokens, onAborted, signal } = options;
+  const { makeEnv, policy, envName, branch, maxTurns, cutScore, tokens, onAborted, signal } = options;
   let tree = [emptyTrajectory(task, { sample, seed, policy: policy.name, envName })];
   try {
     await using env = await makeEnv(task);
@@ -137,6 +144,7 @@ async function playTree(
       seed,
       envName,
       maxTurns,
+      cutScore,
       tokens,
       onAborted,
       signal,
@@ -162,7 +170,7 @@ async function playEpisode(episode: Episode, options: PlayOptions): Promise<Traj
 
 async function playFrom(
   { task, sample, seed }: Episode,
-  { makeEnv, policy, envName, maxTurns, tokens, onAborted, signal }: PlayOptions,
+  { makeEnv, policy, envName, maxTurns, cutScore, tokens, onAborted, signal }: PlayOptions,
   resumed?: InteractionResult,
 ): Promise<Trajectory> {
   let trajectory = emptyTrajectory(task, { sample, seed, policy: policy.name, envName });
@@ -173,6 +181,7 @@ async function playFrom(
       seed,
       envName,
       maxTurns,
+      cutScore,
       tokens,
       onAborted,
       signal,

@@ -2,14 +2,14 @@ import { abortable } from "../async/abort.ts";
 import type { Env } from "../envs/env.ts";
 import { jsonLength } from "../json.ts";
 import type { Policy } from "../policy/policy.ts";
-import { groupOf, type Task } from "../task.ts";
+import type { Task } from "../task.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
 import { advantages, type AdvantagesOptions } from "./advantages.ts";
 import type { InteractionTurn } from "./interaction_result.ts";
 import { rolloutAll, type RolloutAllOptions } from "./rollout_all.ts";
 import { type GroupedEpisode, OpenGroups } from "./open_groups.ts";
-import type { Trajectory } from "./trajectory.ts";
+import { groupOfEpisode, type Trajectory } from "./trajectory.ts";
 
 /** Options of {@linkcode streamRollouts}. */
 export interface StreamRolloutsOptions
@@ -69,7 +69,8 @@ export interface StreamedAdvantage extends GroupedEpisode {
 /**
  * Plays the episodes of tasks ahead of a trainer, and yields them in the order of their ends. After the last episode of
  * a group it yields the group with its advantages. A group consists of the samples of a task, or of the adjacent tasks
- * with the same `group`.
+ * with the same `group`. If the env chooses what the episodes play, as `makeMLGym` with several tasks does, a group for
+ * each choice among them is yielded.
  *
  * Episodes are played while the trainer works on earlier ones, until `maxWaiting` or `maxWaitingBytes` is reached. If
  * the consumer stops, running episodes are stopped and their envs disposed. An episode that fails is yielded with its
@@ -130,13 +131,13 @@ export async function* streamRollouts(
         options.onStart?.(episode);
       },
       onTrajectory: async (trajectory) => {
-        queue.add({ kind: "episode", group: groupOf(trajectory.task), trajectory });
+        queue.add({ kind: "episode", group: groupOfEpisode(trajectory), trajectory });
         groups.end(trajectory);
         await queue.room(signal);
       },
       onAborted: (trajectory) => {
         if (!partial || trajectory.turns === 0) return;
-        queue.add({ kind: "partial", group: groupOf(trajectory.task), trajectory });
+        queue.add({ kind: "partial", group: groupOfEpisode(trajectory), trajectory });
       },
     });
     for await (const _ of episodes);

@@ -7,6 +7,7 @@ import type { Task } from "../task.ts";
 import { qwen25Calls } from "../tools/parsers/qwen25_calls.ts";
 import type { ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
 import { EpisodeRun } from "./episode_run.ts";
+import type { CutScore } from "./episode_score.ts";
 import { type InteractionResult, toInteractionResult } from "./interaction_result.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
@@ -53,6 +54,12 @@ export interface TrainingRolloutOptions extends Omit<TokenOptions, "tokenizer" |
    * @default 1
    */
   sample?: number | undefined;
+  /**
+   * Score of an episode that a limit of tokens cut off, as for {@linkcode rollout}.
+   *
+   * @default "grade"
+   */
+  cutScore?: CutScore | undefined;
   /** Ends the episode. The partial result is returned with the status `aborted`. */
   signal?: AbortSignal | undefined;
 }

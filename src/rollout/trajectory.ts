@@ -3,9 +3,10 @@ import { jsonLength } from "../json.ts";
 import type { Message } from "../message.ts";
 import type { Reply, TokenUsage } from "../policy/policy.ts";
 import type { DeniedAttempts, ExecResult, MimeBundle } from "../sandbox/exec.ts";
-import type { Task } from "../task.ts";
+import { groupOf, type Task } from "../task.ts";
 import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
 import { PADDOCK_VERSION } from "../version.ts";
+import type { EpisodeCut } from "./interaction.ts";
 
 /** Version of the format of {@linkcode Trajectory}. It rises when older readers cannot read newer lines. */
 export const TRAJECTORY_FORMAT = 1;
@@ -74,6 +75,8 @@ export interface Trajectory {
   readonly format?: number;
   /** Number of the episode among those of its task, from 1. The episodes of a tree have the same number. */
   readonly sample: number;
+  /** Group of the episode, if the env has chosen what to play: another one than that of `task`. */
+  readonly group?: string;
   /** Seed of the episode's randomness; of a branch, from its first turn on. */
   readonly seed?: number;
   /** Id of the episode, if it belongs to a tree. */
@@ -96,8 +99,12 @@ export interface Trajectory {
   /** Version of the policy, if the env tracks it. */
   readonly policyVersion?: number | string;
   readonly turns: number;
+  /** True if the episode reached its natural end, with a whole reply. */
   readonly terminated: boolean;
+  /** True if a limit cut the episode off: of turns, of the env, or of tokens. */
   readonly truncated: boolean;
+  /** Limit of tokens that cut the episode off, if one did. */
+  readonly cut?: EpisodeCut;
   /** Failure that ended the episode, if any. */
   readonly error?: EpisodeFailure;
   /** Tokens for a trainer, if env and policy use tokens; `null` if the env did not keep the sampled tokens. */
@@ -154,6 +161,16 @@ export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajector
     toolResults: [],
     times: { totalMs: 0, policyMs: 0, envMs: 0 },
   };
+}
+
+/** Returns the group whose rewards the episode is compared with: the one that the env has chosen, or that of its task. */
+export function groupOfEpisode({ group, task }: Pick<Trajectory, "group" | "task">): string {
+  return group ?? groupOf(task);
+}
+
+/** Returns how a limit of tokens cut an episode off: `by the length of the last reply`. */
+export function describeCut(cut: EpisodeCut): string {
+  return cut === "length" ? "by the length of the last reply" : `by the ${cut} of the model`;
 }
 
 /** Returns the trajectory with a failure recorded. An earlier failure stays. */
@@ -263,7 +280,8 @@ export interface EpisodeTokens {
 }
 
 /**
- * Returns the tokens of an episode with their loss mask. `ids` are the env's tokens at the end.
+ * Returns the tokens of an episode with their loss mask. `ids` are the env's tokens at the end. With `endsInReply` the
+ * last sampled token is the last one: nothing ended the reply, and no reply follows.
  *
  * Returns `undefined` if a turn has no token ids, and `null` if sampled tokens are no longer at their position: an env
  * that tokenises again gives no tokens for a loss.
@@ -271,6 +289,7 @@ export interface EpisodeTokens {
 export function tokensOfEpisode(
   ids: readonly number[] | undefined,
   steps: readonly TurnRecord[],
+  { endsInReply = false }: { endsInReply?: boolean } = {},
 ): EpisodeTokens | null | undefined {
   if (ids === undefined || steps.length === 0) return undefined;
   const lossMask = Array<0 | 1>(ids.length).fill(0);
@@ -280,5 +299,6 @@ export function tokensOfEpisode(
     if (tokens.ids.some((id, at) => ids[start + at] !== id)) return null;
     lossMask.fill(1, start, start + tokens.ids.length);
   }
-  return { ids, lossMask };
+  const length = endsInReply ? lossMask.lastIndexOf(1) + 1 : ids.length;
+  return { ids: ids.slice(0, length), lossMask: lossMask.slice(0, length) };
 }

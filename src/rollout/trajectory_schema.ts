@@ -57,6 +57,7 @@ const toolRecord = z.looseObject({
 export const trajectorySchema: z.core.$ZodType = z.looseObject({
   task,
   format: formatVersion(TRAJECTORY_FORMAT),
+  group: z.string().optional(),
   sample: z.int().min(1).default(1),
   id: z.string().optional(),
   parent: z.optional(branchOrigin),
@@ -70,6 +71,7 @@ export const trajectorySchema: z.core.$ZodType = z.looseObject({
   turns: count.default(0),
   terminated: z.boolean().default(false),
   truncated: z.boolean().default(false),
+  cut: z.string().optional(),
   error: error.optional(),
   tokens: z.looseObject({ ids: z.array(z.int()), lossMask: z.array(z.union([z.literal(0), z.literal(1)])) })
     .nullish(),

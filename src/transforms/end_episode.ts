@@ -3,7 +3,8 @@ import { finalReplyOf, parseTaggedReply } from "../rewards/final_reply.ts";
 import type { Transform } from "./transform.ts";
 
 /**
- * Terminates an episode when the last message is the assistant's, that is when no earlier transform answered it.
+ * Terminates an episode when the last message is the assistant's, that is when no earlier transform answered it. If a
+ * limit of tokens cut that message off (`is_complete: false`), the episode is truncated instead.
  *
  * Append it after the tools.
  *
@@ -20,7 +21,9 @@ import type { Transform } from "./transform.ts";
  */
 export class EndOnFinalReply implements Transform {
   step(step: Step): Step {
-    return step.history.prompt.last?.role === "assistant" ? { ...step, terminated: true } : step;
+    const { last } = step.history.prompt;
+    if (last?.role !== "assistant") return step;
+    return last.is_complete === false ? { ...step, truncated: true } : { ...step, terminated: true };
   }
 }
 

@@ -4,7 +4,7 @@ import { checkpointSession } from "../envs/branching_env.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import { appendToolMessages, replyOfStep } from "../envs/tool_step.ts";
 import { type EpisodeCheckpoint, type EpisodeCheckpointOptions, seedOfCopy } from "../episode_checkpoint.ts";
-import { messageText } from "../message.ts";
+import { type Message, messageText } from "../message.ts";
 import type {
   AcquireOptions,
   ExecResult,
@@ -79,7 +79,8 @@ const ACQUIRE_TIMEOUT_MS = 300_000;
 /**
  * Runs the Python blocks of the assistant's newest message in order and appends one message for each block.
  *
- * Only blocks of the assistant run; a block in a query or in a tool's output does not. The step's
+ * Only blocks of the assistant run; a block in a query or in a tool's output does not. A last block without a closing
+ * fence runs, unless a limit of tokens cut the reply off (`is_complete: false`). The step's
  * `toolResults` contain the results as data.
  *
  * An episode acquires an interpreter at its first block and releases it when the episode ends, at the next
@@ -129,7 +130,7 @@ export class PythonInterpreter implements Transform {
 
   async step(step: Step, context: TransformContext): Promise<Step> {
     const reply = replyOfStep(step, context);
-    const blocks = reply === undefined ? [] : pythonBlocks(messageText(reply));
+    const blocks = reply === undefined ? [] : blocksOf(reply);
     if (blocks.length === 0) return step;
     const { toolName: role = "tool", persistent = true } = this.#options;
     try {
@@ -263,6 +264,17 @@ export class PythonInterpreter implements Transform {
     const reported = persistent ? exec : { ...exec, stateKept: true };
     return format === "json" ? resultRecord(call, reported) : resultText(call, reported);
   }
+}
+
+/** Line that shows whether a block is open: it then becomes the block's last line. */
+const FURTHER_LINE = "\n# \ue000";
+
+/** Returns the programs of a reply. If it was cut off, a last one without a closing fence is left out. */
+function blocksOf(reply: Message): string[] {
+  const text = messageText(reply);
+  if (reply.is_complete !== false) return pythonBlocks(text);
+  const continued = pythonBlocks(text + FURTHER_LINE);
+  return continued.at(-1)?.endsWith(FURTHER_LINE.trim()) ? continued.slice(0, -1) : continued;
 }
 
 function requireReplyLimits(limits: ReplyLimits): void {

@@ -1,6 +1,13 @@
 import { type Action, historyAfter, requireAction } from "../envs/action.ts";
 import { type BranchingEnv, checkpointEnv, type EnvCheckpoint } from "../envs/branching_env.ts";
-import type { Env, EnvResetOptions, Observation, Step, StepOptions } from "../envs/env.ts";
+import {
+  type Env,
+  type EnvResetOptions,
+  type Observation,
+  type Step,
+  type StepOptions,
+  truncateEnv,
+} from "../envs/env.ts";
 import {
   type EpisodeCheckpoint,
   type EpisodeCheckpointOptions,
@@ -78,6 +85,12 @@ export class TransformedEnv implements BranchingEnv {
     return await this.#run(() => this.#step(action, options));
   }
 
+  /** Ends the episode as {@linkcode Env.truncate} does. Transforms see a skipped action, and may grade the step. */
+  async truncate(observation: Observation, options: StepOptions = {}): Promise<Step> {
+    this.#refuseDisposed("truncate");
+    return await this.#run(() => this.#truncate(observation, options));
+  }
+
   /** {@inheritDoc BranchingEnv.checkpoint} */
   async checkpoint(options: EpisodeCheckpointOptions = {}): Promise<EnvCheckpoint> {
     this.#refuseDisposed("checkpoint");
@@ -148,10 +161,38 @@ export class TransformedEnv implements BranchingEnv {
     this.#turn++;
     let step = action.skip ? skippedStep(before) : await this.#base.step(fullAction, options);
     const stepContext: TransformContext = { ...context, action: fullAction };
-    for (const transform of this.#transforms) step = await transform.step?.(step, stepContext) ?? step;
+    step = await this.#transformStep(step, stepContext);
     if (!step.terminated && !step.truncated) this.#observation = step;
-    else for (const transform of this.#transforms) await transform.end?.(step, stepContext);
+    else await this.#end(step, stepContext);
     return step;
+  }
+
+  async #truncate({ history }: Observation, options: StepOptions): Promise<Step> {
+    if (this.#observation === undefined) {
+      throw new Error("Cannot truncate as no episode is running: reset the env first");
+    }
+    const before = { ...this.#observation, history };
+    this.#observation = undefined;
+    const context: TransformContext = {
+      task: before.task,
+      observation: before,
+      action: { skip: true },
+      turn: this.#turn,
+      seed: this.#seed,
+      signal: options.signal,
+    };
+    const step = await this.#transformStep(await truncateEnv(this.#base, before, options), context);
+    await this.#end(step, context);
+    return step;
+  }
+
+  async #transformStep(step: Step, context: TransformContext): Promise<Step> {
+    for (const transform of this.#transforms) step = await transform.step?.(step, context) ?? step;
+    return step;
+  }
+
+  async #end(step: Step, context: TransformContext): Promise<void> {
+    for (const transform of this.#transforms) await transform.end?.(step, context);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

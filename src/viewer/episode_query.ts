@@ -16,11 +16,15 @@ export type SortName = keyof typeof SORT_COLUMNS;
 /** Choice by the reward. */
 export const REWARD_CHOICES = ["right", "wrong", "partial", "zero", "unscored"] as const;
 
+/** Choice by the end. `truncated` has the episodes of `cut` as well. */
+export const END_CHOICES = ["terminated", "truncated", "cut", "stopped", "failed"] as const;
+
 /** Which episodes are shown, and in which order. */
 export interface EpisodeQuery {
   readonly reward?: typeof REWARD_CHOICES[number] | undefined;
   readonly minReward?: number | undefined;
   readonly maxReward?: number | undefined;
+  readonly end?: typeof END_CHOICES[number] | undefined;
   /** Boundary of the failure; `any` for every failure, `none` for none. */
   readonly error?: string | undefined;
   /** Status of one of the tool calls. */
@@ -56,6 +60,7 @@ export function parseQuery(parameters: URLSearchParams): EpisodeQuery {
     reward: REWARD_CHOICES.find((choice) => choice === textOf("reward")),
     minReward: numberOf("min"),
     maxReward: numberOf("max"),
+    end: END_CHOICES.find((choice) => choice === textOf("end")),
     error: textOf("error"),
     tool: textOf("tool"),
     env: textOf("env"),

@@ -66,9 +66,10 @@ export class LiveEvents {
         if ("version" in run && run.version !== version) {
           version = run.version;
           quietMs = 0;
-          const { episodes, reward, failed } = this.#store.summaryOf(run);
+          const { episodes, reward, failed, cut } = this.#store.summaryOf(run);
           const mean = reward ? `, mean reward ${formatNumber(reward.mean)}` : "";
-          const text = `${formatNumber(episodes)} episodes${mean}, ${formatNumber(failed)} errors`;
+          const text = `${formatNumber(episodes)} episodes${mean}, ${formatNumber(failed)} errors` +
+            (cut === 0 ? "" : `, ${formatNumber(cut)} cut off`);
           const data = { episodes, text };
           yield `event: progress\ndata: ${JSON.stringify(data)}\n\n`;
         } else if ((quietMs += POLL_MS) >= COMMENT_MS) {

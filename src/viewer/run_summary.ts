@@ -29,6 +29,8 @@ export interface RunSummary {
   readonly unscored: number;
   /** Episodes that failed at a boundary. */
   readonly failed: number;
+  /** Episodes that a limit of tokens cut off. */
+  readonly cut: number;
   /** Lines that are no episodes. */
   readonly damaged: number;
   readonly tokens: number;
@@ -55,6 +57,7 @@ export interface RunDetails extends RunSummary {
 
 const FAILED = EPISODE_ENDS.indexOf("failed");
 const DAMAGED = EPISODE_ENDS.indexOf("damaged");
+const CUT = EPISODE_ENDS.indexOf("cut");
 const CURVE_POINTS = 80;
 const BINS = 24;
 const REWARD_BINS = 10;
@@ -67,12 +70,13 @@ export function summarize(
 ): RunSummary {
   const { reward, end, tokens } = table.columns;
   const { policies, envs, statuses, boundaries } = table.shortNames;
-  const counts = { unscored: 0, failed: 0, damaged: 0, tokens: 0 };
+  const counts = { unscored: 0, failed: 0, cut: 0, damaged: 0, tokens: 0 };
   for (let at = 0; at < rows.length; at++) {
     const row = rows[at] ?? 0;
     if (end[row] === DAMAGED) counts.damaged++;
     else if (Number.isNaN(reward[row])) counts.unscored++;
     if (end[row] === FAILED) counts.failed++;
+    if (end[row] === CUT) counts.cut++;
     counts.tokens += tokens[row] ?? 0;
   }
   const named = (names: readonly string[]) => names.filter((name) => name !== "");

@@ -1,4 +1,4 @@
-import { EPISODE_ENDS } from "./index/episode_facts.ts";
+import { EPISODE_ENDS, type EpisodeEnd } from "./index/episode_facts.ts";
 import { allRows, type EpisodeTable } from "./index/episode_table.ts";
 import { type EpisodeQuery, isFiltered, SORT_COLUMNS } from "./episode_query.ts";
 import type { OpenRun, RunStore } from "./run_store.ts";
@@ -24,7 +24,7 @@ export async function selectRows(
 function matcherOf(table: EpisodeTable, query: EpisodeQuery): (row: number) => boolean {
   const { columns: { reward, task, group, boundary, statuses, end, env }, names, shortNames } = table;
   const tests: ((row: number) => boolean)[] = [];
-  const { reward: choice, minReward, maxReward, error, tool } = query;
+  const { reward: choice, minReward, maxReward, end: ending, error, tool } = query;
   const { env: envName, task: taskName, group: groupName } = query;
   const rewardOf = (row: number) => reward[row] ?? NaN;
   if (choice === "right") tests.push((row) => rewardOf(row) >= 1);
@@ -34,6 +34,10 @@ function matcherOf(table: EpisodeTable, query: EpisodeQuery): (row: number) => b
   if (choice === "unscored") tests.push((row) => Number.isNaN(rewardOf(row)));
   if (minReward !== undefined) tests.push((row) => rewardOf(row) >= minReward);
   if (maxReward !== undefined) tests.push((row) => rewardOf(row) <= maxReward);
+  if (ending !== undefined) {
+    const numbers = ENDS_OF[ending].map((name) => EPISODE_ENDS.indexOf(name));
+    tests.push((row) => numbers.includes(end[row] ?? 0));
+  }
   if (error === "any") tests.push((row) => (end[row] ?? 0) >= FAILED);
   else if (error === "none") tests.push((row) => (end[row] ?? 0) < FAILED);
   else if (error !== undefined) {
@@ -58,6 +62,15 @@ function matcherOf(table: EpisodeTable, query: EpisodeQuery): (row: number) => b
   }
   return (row) => tests.every((test) => test(row));
 }
+
+/** Ends that a choice selects. */
+const ENDS_OF: Readonly<Record<EpisodeQuery["end"] & string, readonly EpisodeEnd[]>> = {
+  terminated: ["terminated"],
+  truncated: ["truncated", "cut"],
+  cut: ["cut"],
+  stopped: ["stopped"],
+  failed: ["failed"],
+};
 
 /** Number of the first end that is a failure. */
 const FAILED = EPISODE_ENDS.indexOf("failed");

@@ -47,6 +47,8 @@ export const rolloutRequestSchema = createEnvRequestSchema.extend({
     epsilon: z.number().min(0).optional(),
     nullReward: z.number().optional(),
   }).optional(),
+  cutScore: z.enum(["grade", "none"]).default("grade")
+    .describe("score of an episode that a limit of tokens cut off; 'none' leaves it unscored"),
   tokens: z.boolean().default(false)
     .describe("whether episodes are rows for a trainer, with tokens, masks and log-probabilities"),
   resumed: z.array(z.record(z.string(), z.unknown())).max(MAX_WAITING_EPISODES).default([])

@@ -118,3 +118,12 @@ Deno.test("parseTrajectory() refuses shown objects that are no objects", () => {
     assertThrows(() => parse(wrong), SyntaxError, "display");
   }
 });
+
+Deno.test("formatTranscript() says which limit of tokens cut an episode off", () => {
+  const cut = { ...EPISODE, terminated: false, truncated: true };
+  assertStringIncludes(formatTranscript(cut), "\ncut off after 1 turn, reward");
+  const length = formatTranscript({ ...cut, cut: "length" });
+  assertStringIncludes(length, "\ncut off after 1 turn by the length of the last reply, reward");
+  const context = formatTranscript({ ...cut, cut: "context" });
+  assertStringIncludes(context, "\ncut off after 1 turn by the context of the model, reward");
+});

@@ -1,4 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
 import { TempFolder } from "../temp_folder.ts";
 import { runOf } from "../viewer/saved_rows.ts";
 import { runPaddock, startPaddock } from "./run_paddock.ts";
@@ -37,4 +38,12 @@ Deno.test("paddock serve refuses --runs with several tokens", async () => {
   const { code, stderr } = await runPaddock(["serve", "--runs", "/nonexistent/runs", ...tokens]);
   assertEquals(code, 2);
   assertStringIncludes(stderr, "at most one token");
+});
+
+Deno.test("paddock view --cut shows only the episodes that a limit of tokens cut off", async () => {
+  const rows = runOf(3, (at) => at === 1 ? { terminated: false, truncated: true, cut: "length" } : {});
+  await using folder = await TempFolder.of({ "a.jsonl": rows });
+  const { code, stdout } = await runPaddock(["view", join(folder.path, "a.jsonl"), "--cut"]);
+  assertEquals([code, stdout.match(/^── .*/gm)], [0, ["── task-0, sample 2 ──"]]);
+  assertStringIncludes(stdout, "cut off after 1 turn by the length of the last reply");
 });

@@ -46,6 +46,8 @@ export interface FakeVllmOptions {
   editMessages?: ((messages: WireMessage[]) => WireMessage[]) | undefined;
   /** Changes the ids of a prompt before the model gets them: a server that encodes again, or truncates. */
   editPrompt?: ((ids: number[]) => number[]) | undefined;
+  /** Returns the response to a prompt that the server refuses. */
+  refuse?: ((promptIds: readonly number[]) => Response | undefined) | undefined;
   /** Changes a response before it is sent. `request` is its number, from 1. */
   // deno-lint-ignore no-explicit-any -- each test knows the response that it changes
   lie?: ((response: any, request: number) => unknown) | undefined;
@@ -82,6 +84,8 @@ export class FakeVllm implements AsyncDisposable {
     const endpoint = ENDPOINTS[path];
     if (endpoint === undefined) return Response.json({ error: { message: "Not Found" } }, { status: 404 });
     const prompt = this.#promptOf(path, body);
+    const refusal = this.#options.refuse?.(prompt);
+    if (refusal !== undefined) return refusal;
     const tokens = this.#sample(prompt, endpoint.maxTokensOf(body));
     this.served.push({ ...request, ...tokens });
     const response = endpoint.respond(tokens, body, this.#options);

@@ -136,7 +136,7 @@ Deno.test("openaiPolicy() returns vLLM's token ids with their log-probabilities"
 Deno.test("openaiPolicy() rejects a response that is not a chat completion", async () => {
   const answers: [unknown, string][] = [
     [{ choices: [] }, "choices"],
-    [{ error: { message: "oops" } }, "choices"],
+    [{ error: { message: "oops" } }, "answered 200 with an error: oops"],
     [[], "sent a response that is no chat completion"],
     [{ choices: [{ message: { content: 3 } }] }, "choices.0.message.content"],
     [{ choices: [{ message: { tool_calls: [{ id: "a" }] } }] }, "tool_calls"],

@@ -299,3 +299,30 @@ Deno.test("checkTokens() refuses a token mode that the template does not allow",
   const options = { family: "dialogpt", onRewrite: "error" } as const;
   await assertRejects(() => checkTokens(policy, tokenizer, options), TypeError, "dialogpt");
 });
+
+Deno.test("checkTokens() skips chats that the server cannot hold, and fails if it holds none", async () => {
+  const holding = async (maxTokens: number) => {
+    await using server = new FakeVllm({
+      tokenizer,
+      sample,
+      wire: "vllm",
+      refuse: (promptIds) =>
+        promptIds.length <= maxTokens ? undefined : Response.json({
+          error: {
+            code: 400,
+            message: "request exceeds the available context size",
+            type: "exceed_context_size_error",
+          },
+        }, { status: 400 }),
+    });
+    return await checkTokens(POLICIES.completions(server.url), tokenizer);
+  };
+  const some = await holding(2_000);
+  const skipped = some.chats.filter(({ status }) => status === "skipped");
+  assertEquals([some.ok, skipped.map(({ chat }) => chat)], [true, ["long"]]);
+  assertEquals(skipped[0]?.skippedBy, "context");
+  assertStringIncludes(skipped[0]?.reason ?? "", "exceeds the available context size");
+  const none = await holding(0);
+  assertEquals([none.ok, none.chats.every(({ status }) => status === "skipped")], [false, true]);
+  assertStringIncludes(none.failure ?? "", "the context of the model must hold a chat");
+});

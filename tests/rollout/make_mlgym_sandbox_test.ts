@@ -3,12 +3,15 @@ import { join } from "node:path";
 import { loadAgentConfig } from "../../src/envs/workspace/config/load_agent.ts";
 import { loadWorkspaceTask } from "../../src/envs/workspace/config/load_task.ts";
 import { Workspaces } from "../../src/envs/workspace/workspaces.ts";
+import { PolicyError } from "../../src/errors.ts";
 import { messageText } from "../../src/message.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
 import { makeMLGym, mlgymEnv } from "../../src/rollout/make_mlgym.ts";
 import type { History } from "../../src/history.ts";
 import { countAssistantTurns } from "../../src/policy/policy.ts";
+import { toInteractionResult } from "../../src/rollout/interaction_result.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
+import type { Task } from "../../src/task.ts";
 import { rolloutTree } from "../../src/rollout/rollout_tree.ts";
 import { numberTask, saying, SUBMIT, VALIDATE } from "../envs/workspace/number_task.ts";
 import { TempFolder } from "../temp_folder.ts";
@@ -43,6 +46,41 @@ Deno.test("makeMLGym() evaluates the current work when no steps are left", async
   const replies = [saying("echo 3 > answer.txt"), saying("echo 5 > answer.txt")];
   const played = await rollout(env, scriptedPolicy({ replies: () => replies }), TASK);
   assertEquals([played.error, played.terminated, played.reward], [undefined, true, 2]);
+});
+
+Deno.test("makeMLGym() evaluates the work of an episode that the context of the model ends", async () => {
+  await using folder = await TempFolder.of(numberTask());
+  await using env = await makeMLGym({ task: folder.path });
+  const script = (history: History) => {
+    if (countAssistantTurns(history) === 0) return saying("echo 3 > answer.txt");
+    throw new PolicyError("the prompt is too long", { fault: "context_overflow" });
+  };
+  const played = await rollout(env, scriptedPolicy({ script }), TASK);
+  assertEquals([played.error, played.terminated, played.truncated], [undefined, false, true]);
+  assertEquals([played.cut, played.reward, played.turns], ["context", 2, 1]);
+  assertEquals(played.info, { exitStatus: "autosubmission (exit_context)", scores: { Size: 3 } });
+});
+
+Deno.test("makeMLGym() names the task of a sampled episode, whose row has its group", async () => {
+  const number = (id: string) =>
+    under(id, {
+      ...numberTask(),
+      "task.yaml": numberTask()["task.yaml"]?.replace("id: number", `id: ${id}`) ?? "",
+    });
+  await using folder = await TempFolder.of({ ...number("one"), ...number("two") });
+  await using env = await makeMLGym({ tasks: ["one", "two"].map((id) => join(folder.path, id)) });
+  const tokens = { tokenizer: await tinyTokenizer(), family: "chatml" };
+  const play = async (task: Task, seed: number) => {
+    const played = await rollout(env, scriptedPolicy({ replies: () => [saying(SUBMIT)] }), task, {
+      seed,
+      tokens,
+    });
+    const { group, task_id, info } = toInteractionResult(played);
+    return [task_id, group, info.task];
+  };
+  const asked = await play({ id: "asked", query: "" }, 5);
+  assertEquals([asked[0], ["one", "two"].includes(`${asked[1]}`), asked[2]], ["asked", true, asked[1]]);
+  for (const id of ["one", "two"]) assertEquals(await play({ id, query: "" }, 5), [id, id, id]);
 });
 
 Deno.test("makeMLGym() plays trees, whose episodes have their own files, prompts and rewards", async () => {

@@ -250,3 +250,34 @@ Deno.test("streamRollouts() rejects wrong options before anything starts", async
   }
   assertEquals(count.made, 0);
 });
+
+Deno.test("streamRollouts() compares the episodes of what the env has chosen, not of the task that asked", async () => {
+  const chosen = ["a", "b", "a", "b"];
+  let made = 0;
+  const makeEnv = () => {
+    const group = chosen[made++] ?? "";
+    const choose: Transform = {
+      task: (task) => ({ ...task, group }),
+      step: (step) => ({ ...step, reward: group === "a" ? made : 10 * made }),
+    };
+    return new TransformedEnv(new ChatEnv(), [choose, new StepCounter({ maxSteps: 1 })]);
+  };
+  const policy: Policy = { reply: () => Promise.resolve("hm") };
+  const items = await Array.fromAsync(
+    streamRollouts(makeEnv, policy, [{ id: "asked", query: "q" }], { samples: 4, concurrency: 1 }),
+  );
+  const episodes = items.filter((item) => item.kind === "episode");
+  assertEquals(episodes.map(({ group }) => group), chosen);
+  const groups = items.filter((item) => item.kind === "group");
+  assertEquals(
+    groups.map(({ group, episodes }) => [group, episodes.map(({ sample, reward }) => [sample, reward])]),
+    [
+      ["a", [[1, 1], [3, 3]]],
+      ["b", [[2, 20], [4, 40]]],
+    ],
+  );
+  assertEquals(groups.map(({ episodes }) => episodes.map(({ advantage }) => Math.sign(advantage ?? 0))), [
+    [-1, 1],
+    [-1, 1],
+  ]);
+});

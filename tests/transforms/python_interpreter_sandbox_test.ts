@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertObjectMatch, assertStringIncludes } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/action.ts";
 import type { Step } from "../../src/envs/env.ts";
@@ -224,4 +224,49 @@ Deno.test("PythonInterpreter runs the blocks of a message in order, and those of
   }
   assertEquals(counted.most, envs.length);
   await Promise.all(envs.map((env) => env[Symbol.asyncDispose]()));
+});
+
+/** Programs that end well or badly, and the text that a model reads, in the formats `compat` and `json`. */
+const ENDS: readonly { code: string; text: string; record: Record<string, unknown> }[] = [
+  {
+    code: "import warnings\nwarnings.warn('old')\nprint(4)",
+    text: "Code block 1 executed successfully:\n4\n",
+    record: { status: "ok", stdout: "4\n" },
+  },
+  {
+    code: "import sys\nprint('half done', file=sys.stderr)\nprint(4)",
+    text: "Code block 1 executed successfully:\n4\n",
+    record: { status: "ok", stdout: "4\n", stderr: "half done\n" },
+  },
+  {
+    code: "import logging\nlogging.error('odd')\nprint(4)",
+    text: "Code block 1 executed successfully:\n4\n",
+    record: { status: "ok", stdout: "4\n", stderr: "ERROR:root:odd\n" },
+  },
+  {
+    code: "print(4)\nexit(1)",
+    text: "Code block 1 failed:\n4\nCode exited with exit code 1",
+    record: { status: "exited", stdout: "4\n", exit_code: 1 },
+  },
+  {
+    code: "print(4)\nraise SystemExit('no more')",
+    text: "Code block 1 failed:\n4\nno more\nCode exited with exit code 1",
+    record: { status: "exited", stdout: "4\n", stderr: "no more\n", exit_code: 1 },
+  },
+  {
+    code: "print(4)\nexit(0)",
+    text: "Code block 1 executed successfully:\n4\n",
+    record: { status: "ok", stdout: "4\n" },
+  },
+];
+
+Deno.test("PythonInterpreter decides by the end of a program, not by what it wrote to stderr", async () => {
+  for (const { code, text, record } of ENDS) {
+    const [shown, next] = await play(pool, [block(`a = 3\n${code}`), block("print(a)")]);
+    assertEquals([shown, next], [text, "Code block 1 executed successfully:\n3\n"], code);
+    const [json = ""] = await play(pool, [block(code)], { format: "json" });
+    assertObjectMatch(JSON.parse(json), record, code);
+  }
+  const [json = ""] = await play(pool, [block(ENDS[0]?.code ?? "")], { format: "json" });
+  assertStringIncludes(JSON.parse(json).stderr, "UserWarning: old");
 });

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { RunFolder } from "../../src/viewer/run_folder.ts";
 import { viewerApp } from "../../src/viewer/viewer_app.tsx";
@@ -232,3 +232,25 @@ Deno.test("plots of numbers of any size have only finite coordinates", async () 
 function assertFalse(value: boolean, message?: string): void {
   assertEquals(value, false, message);
 }
+
+Deno.test("the page of a run counts and selects the episodes that a limit of tokens cut off", async () => {
+  const ends: Record<string, unknown>[] = [
+    {},
+    { terminated: false, truncated: true, cut: "length" },
+    { terminated: false, truncated: true, cut: "context" },
+    { terminated: false, truncated: true },
+    { terminated: false, error: { boundary: "policy", name: "PolicyError", message: "no" } },
+    { terminated: false },
+  ];
+  await using folder = await TempFolder.of({ "a.jsonl": runOf(ends.length, (at) => ends[at] ?? {}) });
+  const viewer = await openViewer(folder);
+  const rowsOf = async (query: string) => listed((await readPage(viewer, `/runs/a.jsonl${query}`)).text);
+  const { text } = await readPage(viewer, "/runs/a.jsonl");
+  assertMatch(text, /<dt>Cut off<\/dt>\s*<dd>2<\/dd>/);
+  assertEquals(await rowsOf("?end=cut"), [2, 3]);
+  assertEquals(await rowsOf("?end=truncated"), [2, 3, 4]);
+  assertEquals(await rowsOf("?end=terminated"), [1]);
+  assertEquals(await rowsOf("?end=failed"), [5]);
+  assertEquals(await rowsOf("?end=stopped"), [6]);
+  assertEquals(await rowsOf("?error=any"), [5]);
+});

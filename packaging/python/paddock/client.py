@@ -332,8 +332,8 @@ class Client:
         the work on each item: the first returns the version of the weights, which turns that begin later record; the
         second whether to stop, which ends the rollout, with ``partial=True`` after the running episodes. ``timeout`` is
         that of a block or a call, in seconds. The other options are those of ``POST /v1/rollouts`` in snake case:
-        ``env``, ``model``, ``grader``, ``samples``, ``concurrency``, ``max_turns``, ``max_waiting``, ``resumed`` and
-        others.
+        ``env``, ``model``, ``grader``, ``samples``, ``concurrency``, ``max_turns``, ``cut_score``, ``max_waiting``,
+        ``resumed`` and others.
         """
         reading = _Rollout(weight_version, stop)
         body = reading.body(policy, tasks, timeout, options)

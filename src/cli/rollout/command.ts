@@ -88,6 +88,10 @@ export function rolloutCommand(): Command {
     )
     .optionsGroup("Reward:")
     .addOption(
+      new Option("--cut-score <how>", "score of an episode that a limit of tokens cut off")
+        .choices(["grade", "none"]).default("grade"),
+    )
+    .addOption(
       nameOption("--grader <name>", "grader, none for no scores, or a file like ./my_grader.ts", [
         ...Object.keys(GRADERS),
         "none",

@@ -79,10 +79,9 @@ export class Progress implements AsyncDisposable {
 const WIDTH = 24;
 
 /** Figures of a run that its progress shows. */
-export type ProgressFigures = Pick<
-  Summary,
-  "episodes" | "running" | "failed" | "meanReward" | "episodesPerSecond"
->;
+export type ProgressFigures =
+  & Pick<Summary, "episodes" | "running" | "failed" | "meanReward" | "episodesPerSecond">
+  & Partial<Pick<Summary, "cut">>;
 
 /** Options of {@linkcode formatProgressBar}. */
 export interface ProgressBarOptions {
@@ -134,9 +133,9 @@ function numbers(summary: Summary): string {
 }
 
 function parts(summary: ProgressFigures): { counts: string[]; reward: string; rate: string } {
-  const { running, failed, meanReward, episodesPerSecond } = summary;
+  const { running, failed, cut = 0, meanReward, episodesPerSecond } = summary;
   return {
-    counts: [`${running} running`, `${failed} failed`],
+    counts: [`${running} running`, `${failed} failed`, ...(cut === 0 ? [] : [`${cut} cut off`])],
     reward: `reward ${meanReward?.toFixed(3) ?? "-"}`,
     rate: `${episodesPerSecond.toFixed(1)}/s`,
   };

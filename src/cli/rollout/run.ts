@@ -1,6 +1,7 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { findDatasetFiles } from "../../datasets/files.ts";
 import { readTasks } from "../../datasets/read_tasks.ts";
+import type { CutScore } from "../../rollout/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { TokenOptions } from "../../rollout/tokens/episode_writer.ts";
 import { requireTrainable, type RequireTrainableOptions } from "../../rollout/tokens/require_trainable.ts";
@@ -43,6 +44,7 @@ export interface RolloutFlags
   /** Permissions of the file of a policy. */
   policyAllow?: readonly string[];
   grader: string;
+  cutScore: CutScore;
   model?: string;
   temperature?: number;
   maxTokens?: number;
@@ -150,6 +152,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     : ignoreBrokenPipe(currentIo().stdout);
   return await playTasks({
     maxTurns: maxReplies,
+    cutScore: flags.cutScore,
     branch,
     tasks,
     split,

@@ -1,5 +1,6 @@
 import type { EpisodeFailure } from "../../errors.ts";
-import type { Trajectory } from "../../rollout/trajectory.ts";
+import type { EpisodeCut } from "../../rollout/interaction.ts";
+import { describeCut, type Trajectory } from "../../rollout/trajectory.ts";
 import { escapeControls, escapeLine } from "../../terminal_text.ts";
 
 /** Options of {@linkcode Summary}. */
@@ -25,6 +26,7 @@ export class Summary {
   #right = 0;
   #rewards = 0;
   #failed = 0;
+  readonly #cuts = new Map<EpisodeCut, number>();
   #firstFailure: EpisodeFailure | undefined;
   #firstUnscored: string | undefined;
 
@@ -53,6 +55,11 @@ export class Summary {
   /** Number of episodes that ended because something failed. */
   get failed(): number {
     return this.#failed;
+  }
+
+  /** Number of episodes that a limit of tokens cut off. */
+  get cut(): number {
+    return this.#cuts.values().reduce((sum, count) => sum + count, 0);
   }
 
   /** Mean of the rewards; `null` without rewards. */
@@ -84,10 +91,11 @@ export class Summary {
 
   /** Adds a finished episode. */
   add(trajectory: Trajectory): void {
-    const { reward, error, unscored, toolResults } = trajectory;
+    const { reward, error, unscored, cut, toolResults } = trajectory;
     this.#episodes++;
     this.#groups.add(trajectory);
     if (error !== undefined) this.#failed++;
+    if (cut !== undefined) this.#cuts.set(cut, (this.#cuts.get(cut) ?? 0) + 1);
     this.#firstFailure ??= error;
     this.#firstUnscored ??= unscored;
     if (reward !== null) {
@@ -113,6 +121,7 @@ export class Summary {
       [wrong, `${this.#episodes - this.#unscored - this.#right}`],
       ["unscored", `${this.#unscored}${reason}`],
       ...(this.#samples > 1 ? this.#groups.rows() : []),
+      ...(this.cut === 0 ? [] : [["cut off", this.#cutTexts()] as const]),
       ["errors", `${this.#failed}`],
       ...(failure === undefined ? [] : [["first error", failureText(failure)] as const]),
       ["tool calls", this.#callTexts()],
@@ -123,6 +132,11 @@ export class Summary {
 
   #isRight(reward: number): boolean {
     return this.#rewardsGain ? reward > 0 : reward >= 1;
+  }
+
+  #cutTexts(): string {
+    const texts = [...this.#cuts].map(([cut, count]) => `${count} ${describeCut(cut)}`);
+    return `${this.cut} (${texts.join(", ")})`;
   }
 
   #callTexts(): string {
@@ -242,15 +256,15 @@ function aligned(cell: string, column: number, width: number): string {
 }
 
 function rowOf(trajectory: Trajectory): string[] {
-  const { task, sample, id, parent, turns, reward, times, error, toolResults } = trajectory;
+  const { task, sample, id, parent, turns, reward, times, error, cut, toolResults } = trajectory;
   const branch = parent === undefined ? "" : ` ${id?.split(".").at(-1)}@${parent.turn}`;
   const name = (sample > 1 ? `${task.id} #${sample}` : task.id) + branch;
-  const tools = toolResults.map(({ status }) => status).join(", ");
+  const tools = [...toolResults.map(({ status }) => status), ...cut === undefined ? [] : [`cut off: ${cut}`]];
   return [
     escapeLine(name).slice(0, MAX_NAME),
     `${turns}`,
     reward === null ? "-" : `${Math.round(reward * 1e4) / 1e4}`,
     times.totalMs.toFixed(0),
-    error === undefined ? tools : `failed: ${error.boundary}`,
+    error === undefined ? tools.join(", ") : `failed: ${error.boundary}`,
   ];
 }

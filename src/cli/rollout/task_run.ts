@@ -2,6 +2,7 @@ import { readTasks } from "../../datasets/read_tasks.ts";
 import type { Env } from "../../envs/env.ts";
 import { DatasetError } from "../../errors.ts";
 import type { Policy } from "../../policy/policy.ts";
+import type { CutScore } from "../../rollout/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
 import { rolloutAll } from "../../rollout/rollout_all.ts";
@@ -40,6 +41,8 @@ export interface TaskRunOptions {
   seed?: number | undefined;
   concurrency: number;
   maxTurns: number;
+  /** Score of an episode that a limit of tokens cut off. */
+  cutScore?: CutScore | undefined;
   /** Points at which each episode branches. */
   branch?: readonly BranchPoint[] | undefined;
   /** Statistics of the run. They may include those of an earlier run. */
@@ -138,6 +141,7 @@ class TaskRun {
   #trajectories(): AsyncGenerator<Trajectory> {
     const { policy, envName, samples, seed, concurrency, show, maxTurns, branch, summary, training, signal } =
       this.#options;
+    const { cutScore } = this.#options;
     return rolloutAll(this.#tasks(), {
       policy,
       envName,
@@ -145,6 +149,7 @@ class TaskRun {
       seed,
       concurrency,
       maxTurns,
+      cutScore,
       branch,
       signal,
       makeEnv: (task, resumed) => this.#makeEnv(task, resumed),
@@ -249,19 +254,24 @@ export async function playTasks(options: TaskRunOptions): Promise<number> {
 /** Number of failed first episodes after which the run is unlikely to succeed. */
 const FAILURES_BEFORE_WARNING = 8;
 
-/** Warns if the first episodes of a run all fail because the server is unreachable or refuses the requests. */
+/**
+ * Warns if the first episodes of a run all fail because the server is unreachable or refuses the requests, or all end
+ * before a reply because their first prompts exceed the context of the model.
+ */
 export class StartupFailureWarning {
   #failures = 0;
   #isDone = false;
 
   /** Adds an episode. Returns the warning when it is due, once. */
-  add({ error }: Trajectory): string | undefined {
+  add({ error, turns, cut, unscored = "" }: Trajectory): string | undefined {
     if (this.#isDone) return undefined;
     const isServerFailure = error?.fault === "unreachable" || error?.fault === "refused";
-    this.#isDone = !isServerFailure || ++this.#failures >= FAILURES_BEFORE_WARNING;
-    if (!isServerFailure || !this.#isDone) return undefined;
-    return `warning: the first ${FAILURES_BEFORE_WARNING} episodes all failed: ${
-      escapeLine(error.message)
+    const isTooLong = cut === "context" && turns === 0;
+    this.#isDone = !(isServerFailure || isTooLong) || ++this.#failures >= FAILURES_BEFORE_WARNING;
+    if (!(isServerFailure || isTooLong) || !this.#isDone) return undefined;
+    const what = isTooLong ? "ended without a reply" : "failed";
+    return `warning: the first ${FAILURES_BEFORE_WARNING} episodes all ${what}: ${
+      escapeLine(error?.message ?? unscored)
     }. Ctrl-C ends the run.\n`;
   }
 }

@@ -164,8 +164,8 @@ export function requireSameTokens(
 }
 
 /** Returns the grader of an episode; `undefined` if unknown, for example when its env scored it. */
-function graderOf({ reward, rewardParts }: Trajectory, wanted: string): string | undefined {
-  if (rewardParts === undefined) return reward === null ? "none" : undefined;
+function graderOf({ reward, rewardParts, cut }: Trajectory, wanted: string): string | undefined {
+  if (rewardParts === undefined) return reward === null && cut === undefined ? "none" : undefined;
   const graders = Object.keys(rewardParts).filter((name) => Object.hasOwn(GRADERS, name));
   return graders.includes(wanted) ? wanted : graders[0];
 }

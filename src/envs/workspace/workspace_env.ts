@@ -10,7 +10,7 @@ import type { SessionLease } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
 import { type Action, historyAfter, requireAction } from "../action.ts";
 import { type BranchingEnv, checkpointSession, type EnvCheckpoint } from "../branching_env.ts";
-import type { EnvResetOptions, StepOptions } from "../env.ts";
+import type { EnvResetOptions, Observation, StepOptions } from "../env.ts";
 import {
   computeGain,
   type WorkspaceObservation,
@@ -70,6 +70,7 @@ interface Running {
 /** Key of a task's `fields` that names the workspace. */
 const WORKSPACE_FIELD = "workspace";
 const NO_OUTPUT = "(The command printed nothing.)";
+const NOT_RUN = "Nothing was run, as the reply was cut off at its maximum number of tokens.";
 
 /**
  * Runs the commands of an agent in a sandboxed shell, on files that it may change. The episode terminates when the
@@ -126,7 +127,7 @@ export class WorkspaceEnv implements BranchingEnv {
     return observation;
   }
 
-  /** Runs `action.command`, or the text of the reply. */
+  /** Runs `action.command`, or the text of the reply, unless it was cut off. */
   async step(action: Action, options: StepOptions = {}): Promise<WorkspaceStep> {
     if (this.#disposed) throw new Error("Cannot step as the env is disposed");
     const running = this.#running;
@@ -135,10 +136,31 @@ export class WorkspaceEnv implements BranchingEnv {
     const { episode, observation: before } = running;
     const { prompt } = before.history;
     const history = action.history ? historyAfter(prompt, action) : prompt;
-    const view = await episode.step(commandOf(action, history), options);
+    const isCut = action.command === undefined && history.last?.is_complete === false;
+    const view = isCut
+      ? { ...before.workspace, output: NOT_RUN }
+      : await episode.step(commandOf(action, history), options);
+    return await this.#advance(running, { before, history, view });
+  }
+
+  /** Ends the episode as a full context ends it in MLGym (`exit_context`): the current work is evaluated. */
+  async truncate({ history: { prompt } }: Observation, options: StepOptions = {}): Promise<WorkspaceStep> {
+    const running = this.#running;
+    if (running === undefined) throw noEpisodeError();
+    const { episode, observation: before } = running;
+    const view = await episode.step("exit_context", options);
+    const step = await this.#advance(running, { before, history: prompt, view });
+    return { ...step, terminated: false, truncated: true };
+  }
+
+  async #advance(
+    running: Running,
+    { before, history, view }: { before: WorkspaceObservation; history: History; view: WorkspaceView },
+  ): Promise<WorkspaceStep> {
     if (this.#running !== running) throw noEpisodeError();
     const next = history.append({ role: "user", content: view.output || NO_OUTPUT });
     const observation = { ...before, history: { prompt: next }, workspace: view };
+    const { episode } = running;
     this.#running = view.exitStatus === undefined ? { episode, observation } : undefined;
     if (this.#running === undefined) await this.#release();
     return this.#stepOf(observation, view);

@@ -182,7 +182,10 @@ export class EpisodeWriter {
     this.#setNextPrompt(prompt);
   }
 
-  /** Returns the tokens of the episode so far, up to the end of its last message. */
+  /**
+   * Returns the tokens of the episode so far, up to the end of its last message. A last reply that was cut off has no end:
+   * the tokens are then only those that were sampled.
+   */
   tokens(): EpisodeTokens {
     const { ids, lossMask, logProbs, hasLogProbs } = this.#endedBuffer();
     return {
@@ -201,7 +204,8 @@ export class EpisodeWriter {
       if (open === undefined) continue;
       const buffer = this.#buffer.copyTo(open.mark);
       try {
-        buffer.addTurn(open.sampled, this.#write(open.turn, { addGenerationPrompt: false }));
+        const isCut = open.turn.reply.is_complete === false && open.turn.messages.length === 0;
+        buffer.addTurn(open.sampled, isCut ? "" : this.#write(open.turn, { addGenerationPrompt: false }));
         return buffer;
       } catch (error) {
         if (!(error instanceof TokenError)) throw error; // the turn that failed is left out

@@ -75,6 +75,7 @@ function promptOf(
 
 /** True if every episode would fail: the server lacks data, or does not accept such requests. */
 function isRefusal(error: unknown): boolean {
-  if (error instanceof PolicyError) return error.fault === "refused" || error.fault === "bad_answer";
-  return error instanceof TokenError;
+  if (!(error instanceof PolicyError)) return error instanceof TokenError;
+  const { fault } = error;
+  return fault === "refused" || fault === "bad_answer" || fault === "context_overflow";
 }

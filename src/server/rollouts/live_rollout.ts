@@ -5,6 +5,7 @@ import type { Policy } from "../../policy/policy.ts";
 import { randomId } from "../../random_id.ts";
 import type { AdvantagesOptions } from "../../rollout/advantages.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
+import type { CutScore } from "../../rollout/episode_score.ts";
 import type { Episode } from "../../rollout/rollout_all.ts";
 import { type StreamedRollout, streamRollouts } from "../../rollout/stream_rollouts.ts";
 import type { BudgetLease } from "../budget.ts";
@@ -28,6 +29,7 @@ export interface RolloutConfig extends EnvConfig {
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
   readonly advantages?: Omit<AdvantagesOptions, "groups"> | undefined;
+  readonly cutScore: CutScore;
   /** True if the tokens of the episodes are recorded. */
   readonly tokens: boolean;
   /** Partial episodes of an earlier rollout. */
@@ -148,7 +150,18 @@ export class LiveRollout implements AsyncDisposable {
 
   #stream(signal: AbortSignal): AsyncGenerator<StreamedRollout> {
     const { config, policy, tokenizer, memory, maxSessions, makeEnv } = this.#options;
-    const { env, tasks, samples, seed, partial, maxTurns, maxWaiting, maxWaitingBytes, advantages } = config;
+    const {
+      env,
+      tasks,
+      samples,
+      seed,
+      partial,
+      maxTurns,
+      maxWaiting,
+      maxWaitingBytes,
+      advantages,
+      cutScore,
+    } = config;
     const version = this.#weightVersion;
     const resumed = new Map(config.resumed.map((row) => [keyOf(row.task_id, row.sample), row]));
     return streamRollouts(makeEnv, policy, tasks, {
@@ -160,6 +173,7 @@ export class LiveRollout implements AsyncDisposable {
       maxWaiting,
       maxWaitingBytes,
       advantages,
+      cutScore,
       concurrency: env === "python" ? Math.min(config.concurrency, maxSessions) : config.concurrency,
       weightVersion: version === undefined ? undefined : () => this.#weightVersion ?? version,
       onWaiting: (bytes) => memory.resize(Math.max(bytes, maxWaitingBytes)),

@@ -1,4 +1,5 @@
 import { type Message, messageText } from "../../message.ts";
+import { withoutCutCall } from "./cut_calls.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { scanJson } from "./json_scan.ts";
@@ -25,7 +26,7 @@ export function mistralCalls(): ToolCallParser {
 }
 
 function parse(message: Message): ParsedMessage {
-  return nativeCalls(message) ?? parseText(messageText(message));
+  return nativeCalls(message) ?? withoutCutCall(parseText(messageText(message)), message);
 }
 
 function parseText(text: string): ParsedMessage {

@@ -1,5 +1,6 @@
 import { type Message, messageText, type ToolCall } from "../../message.ts";
 import { callOfValue, invalidCall, parseArguments } from "./call_arguments.ts";
+import { isCutOff, withoutCutCall } from "./cut_calls.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
 import {
@@ -13,6 +14,7 @@ import {
 const OPEN = "<tool_call>";
 const CLOSE = "</tool_call>";
 const CLOSING = /\s*(?:<\/tool_call>|$)/y;
+const CLOSED = /\s*<\/tool_call>/y;
 
 /**
  * Returns a parser for a message's `tool_calls`, as OpenAI's API has them, or else for calls in its text:
@@ -20,24 +22,26 @@ const CLOSING = /\s*(?:<\/tool_call>|$)/y;
  * answered by a message with its `tool_call_id`.
  *
  * A call that is not JSON gives an error that the model reads. A last call without a closing tag counts if
- * its JSON is complete.
+ * its JSON is complete, unless the message was cut off.
  */
 export function openaiCalls(): ToolCallParser {
   return { parse, faultText: agenticFaultMessage, render: renderByCallId };
 }
 
 function parse(message: Message): ParsedMessage {
-  return nativeCalls(message) ?? parseText(messageText(message));
+  const native = nativeCalls(message);
+  if (native !== undefined) return native;
+  return withoutCutCall(parseText(messageText(message), isCutOff(message) ? CLOSED : CLOSING), message);
 }
 
-function parseText(text: string): ParsedMessage {
+function parseText(text: string, closing: RegExp): ParsedMessage {
   const calls: ParsedCall[] = [];
   let rest = "";
   let at = 0;
   for (let start = text.indexOf(OPEN); start >= 0; start = text.indexOf(OPEN, at)) {
     if (calls.length >= MAX_PARSED_CALLS) break;
     const body = start + OPEN.length;
-    const { call, end } = textCall(text, body);
+    const { call, end } = textCall(text, body, closing);
     rest += text.slice(at, start);
     at = end;
     if (call !== undefined) calls.push(call);
@@ -46,10 +50,10 @@ function parseText(text: string): ParsedMessage {
   return { text: (rest + text.slice(at)).trim(), calls };
 }
 
-function textCall(text: string, body: number): { call?: ParsedCall; end: number } {
+function textCall(text: string, body: number, pattern: RegExp): { call?: ParsedCall; end: number } {
   try {
     const { value, end } = scanJson(text, body);
-    const closing = stickyMatch(CLOSING, text, end);
+    const closing = stickyMatch(pattern, text, end);
     if (closing !== undefined) {
       return { call: callOfValue(value, text.slice(body, end)), end: end + closing.length };
     }
@@ -63,12 +67,18 @@ function textCall(text: string, body: number): { call?: ParsedCall; end: number 
   return { call: invalidCall(fault), end: close + CLOSE.length };
 }
 
-/** Returns the calls in a message's `tool_calls`, or `undefined` if it has none. */
+/**
+ * Returns the calls in a message's `tool_calls`, or `undefined` if it has none. A message that was cut off may have lost
+ * the arguments of its last call, which is then left out.
+ */
 export function nativeCalls(message: Message): ParsedMessage | undefined {
   const { tool_calls: calls = [] } = message;
-  return calls.length > 0
-    ? { text: messageText(message), calls: calls.slice(0, MAX_PARSED_CALLS).map(nativeCall) }
-    : undefined;
+  const last = calls.at(-1);
+  if (last === undefined) return undefined;
+  const isLost = isCutOff(message) && typeof last.arguments === "string" && last.arguments.trim() === "";
+  const read = (isLost ? calls.slice(0, -1) : calls).slice(0, MAX_PARSED_CALLS).map(nativeCall);
+  const parsed = { text: messageText(message), calls: read };
+  return isLost ? parsed : withoutCutCall(parsed, message);
 }
 
 function nativeCall({ id, name, arguments: args, arguments_text: text }: ToolCall): ParsedCall {

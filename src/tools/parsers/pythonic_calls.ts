@@ -3,6 +3,7 @@ import { rawNumber } from "../../json.ts";
 import { invalidCall, parseArguments } from "./call_arguments.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { stickyMatch } from "./json_scan.ts";
+import { withoutCutCall } from "./cut_calls.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
 import {
   MAX_PARSED_CALLS,
@@ -24,7 +25,7 @@ export function pythonicCalls(): ToolCallParser {
 }
 
 function parse(message: Message): ParsedMessage {
-  return nativeCalls(message) ?? parseText(messageText(message));
+  return nativeCalls(message) ?? withoutCutCall(parseText(messageText(message)), message);
 }
 
 function parseText(reply: string): ParsedMessage {

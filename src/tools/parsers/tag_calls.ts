@@ -1,4 +1,5 @@
 import { type Message, messageText } from "../../message.ts";
+import { isCutOff, withoutCutCall } from "./cut_calls.ts";
 import { simpleFaultMessage } from "./fault_messages.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
 import { parseArguments } from "./call_arguments.ts";
@@ -22,6 +23,7 @@ export interface TagCallsOptions {
 const OPEN = "<tool>";
 const CLOSE = "</tool>";
 const CLOSING = /\s*(?:<\/tool>|$)/y;
+const CLOSED = /\s*<\/tool>/y;
 /** Maximum length of a tool name. */
 const MAX_NAME = 256;
 
@@ -34,8 +36,8 @@ interface Tag extends ParsedCall {
  * Returns a parser for calls of TorchRL's simple tools: `<tool>name`, a line end, JSON arguments, `</tool>`.
  *
  * Spaces around the name are removed. A `</tool>` inside a JSON string does not close a call. A last call
- * without a closing tag counts if its arguments are complete, because many servers cut a reply there. Each
- * call is answered by its own message.
+ * without a closing tag counts if its arguments are complete, because many servers cut a reply there, unless a limit of
+ * tokens cut the message off. Each call is answered by its own message.
  */
 export function tagCalls(options: TagCallsOptions = {}): ToolCallParser {
   const { faultText = simpleFaultMessage } = options;
@@ -50,23 +52,28 @@ function parse(message: Message): ParsedMessage {
   const text = messageText(message);
   const calls: ParsedCall[] = [];
   const lastClose = text.lastIndexOf(CLOSE);
+  const closing = isCutOff(message) ? CLOSED : CLOSING;
   let rest = "";
   let at = 0;
   let tried = 0;
   for (let start = text.indexOf(OPEN); start >= 0; start = text.indexOf(OPEN, start + OPEN.length)) {
     if (start < at) continue;
     if (++tried > MAX_PARSED_CALLS) break;
-    const tag = readTag(text, start, lastClose);
+    const tag = readTag(text, start, { lastClose, closing });
     if (tag === undefined) continue;
     const { start: _start, end, ...call } = tag;
     calls.push(call);
     rest += text.slice(at, tag.start);
     at = end;
   }
-  return { text: (rest + text.slice(at)).trim(), calls };
+  return withoutCutCall({ text: (rest + text.slice(at)).trim(), calls }, message);
 }
 
-function readTag(text: string, start: number, lastClose: number): Tag | undefined {
+function readTag(
+  text: string,
+  start: number,
+  { lastClose, closing: pattern }: { lastClose: number; closing: RegExp },
+): Tag | undefined {
   const misplaced = callOnOneLine(text, start);
   if (misplaced !== undefined) return misplaced;
   const [head = "", rawName = ""] = /^<tool>([^\n<]*)(?:\n|(?=<\/tool>))/.exec(
@@ -76,7 +83,7 @@ function readTag(text: string, start: number, lastClose: number): Tag | undefine
   if (name === "") return undefined;
   const body = start + head.length;
   const end = jsonEnd(text, body);
-  const closing = end === undefined ? undefined : stickyMatch(CLOSING, text, end);
+  const closing = end === undefined ? undefined : stickyMatch(pattern, text, end);
   if (end !== undefined && closing !== undefined) {
     return { name, ...parseArguments(text.slice(body, end)), start, end: end + closing.length };
   }

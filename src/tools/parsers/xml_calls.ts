@@ -1,6 +1,7 @@
 import { type Message, messageText } from "../../message.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
 import { parseArguments } from "./call_arguments.ts";
+import { withoutCutCall } from "./cut_calls.ts";
 import { registryStyle, type RegistryStyleOptions } from "./registry_style.ts";
 import {
   MAX_PARSED_CALLS,
@@ -49,7 +50,7 @@ function parse(message: Message): ParsedMessage {
     rest += text.slice(at, index);
     at = close + CLOSE.length;
   }
-  return { text: (rest + text.slice(at)).trim(), calls };
+  return withoutCutCall({ text: (rest + text.slice(at)).trim(), calls }, message);
 }
 
 function readAttributes(text: string): Record<string, string> {

@@ -4,7 +4,7 @@ import { withTaskCommands } from "../../envs/workspace/config/agent_tools.ts";
 import { REPLY_PARSERS } from "../../envs/workspace/replies/reply_parsers.ts";
 import type { ParsedReply, ReplyParser } from "../../envs/workspace/agent_config.ts";
 import type { EpisodeCheckpoint } from "../../episode_checkpoint.ts";
-import { messageText } from "../../message.ts";
+import { type Message, messageText } from "../../message.ts";
 import type { Task } from "../../task.ts";
 import type { Transform, TransformContext } from "../transform.ts";
 import { addToMLGymAction, addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
@@ -26,6 +26,9 @@ export interface IsolateCodeBlockOptions extends MLGymTasks {
 
 /** Command that ends an episode whose policy does not follow the format. */
 const EXIT_FORMAT = "exit_format";
+
+/** Fault of a reply that is a command as a whole, and was cut off: the rest of the command is missing. */
+const CUT_OFF = "The model response was cut off at its maximum number of tokens.";
 
 /**
  * Extracts the command from a reply into `command`, which the env runs. A reply without a command is not
@@ -69,7 +72,11 @@ export class IsolateCodeBlock implements Transform {
   }
 
   action(action: Action, { task }: TransformContext): Action {
-    const parsed = this.#parse(mlgymRecordOf(action).textResponse ?? replyText(action), task);
+    const reply = lastReply(action);
+    const text = mlgymRecordOf(action).textResponse ?? replyText(action);
+    const found = this.#parse(text, task);
+    const isWholeReply = "action" in found && found.action === text;
+    const parsed = reply?.is_complete === false && isWholeReply ? { fault: CUT_OFF } : found;
     if ("action" in parsed) {
       this.#consecutiveFaults = 0;
       const command = parsed.action;
@@ -113,7 +120,11 @@ export class IsolateCodeBlock implements Transform {
   }
 }
 
-function replyText({ history, text }: Action): string {
-  const last = history?.response?.last ?? history?.full?.last;
-  return last === undefined ? text?.response ?? "" : messageText(last);
+function lastReply({ history }: Action): Message | undefined {
+  return history?.response?.last ?? history?.full?.last;
+}
+
+function replyText(action: Action): string {
+  const last = lastReply(action);
+  return last === undefined ? action.text?.response ?? "" : messageText(last);
 }

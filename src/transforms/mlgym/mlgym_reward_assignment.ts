@@ -53,8 +53,9 @@ export class MLGymRewardAssignment implements Transform {
   }
 
   step(step: Step, { action }: TransformContext): Step {
-    const evaluation = action?.skip ? undefined : workspaceViewOf(step)?.evaluation;
     const isEnd = step.terminated || step.truncated;
+    // a skipped step that goes on has the view of the step before
+    const evaluation = action?.skip && !isEnd ? undefined : workspaceViewOf(step)?.evaluation;
     const gain = evaluation === undefined ? null : gainOf(evaluation);
     const reward = gain === null ? undefined : this.#rewardOf(gain, isEnd);
     const isMissing = this.#rewardAt === "end" ? gain === null : gain === null && this.#best === undefined;

@@ -16,7 +16,9 @@ export interface TaskSamplerOptions {
 }
 
 /**
- * Picks one of several tasks for each episode, with equal probability, and adds its name to the observation.
+ * Picks one of several tasks for each episode, with equal probability, unless the episode's task names one: in its field
+ * `workspace`, or by its id. The name is added to the observation, to its `info` as `task`, and is the group of the task
+ * if that has none, so that episodes of the same workspace are compared with each other.
  */
 export class TaskSampler implements Transform {
   readonly #tasks: readonly string[];
@@ -35,12 +37,15 @@ export class TaskSampler implements Transform {
 
   task(task: Task, { seed }: EnvResetOptions): Task {
     const random = seed === undefined ? this.#random : seededRandom(deriveSeed(seed, 0));
-    const workspace = this.#tasks[Math.floor(random() * this.#tasks.length)];
-    return { ...task, fields: { ...task.fields, workspace } };
+    const sampled = this.#tasks[Math.floor(random() * this.#tasks.length)];
+    const workspace = this.#tasks.find((name) => name === (task.fields?.workspace ?? task.id)) ?? sampled;
+    const group = task.group ?? workspace;
+    return { ...task, fields: { ...task.fields, workspace }, ...(group !== undefined && { group }) };
   }
 
   reset(observation: Observation, context: TransformContext): Observation {
-    return withTaskName(observation, context);
+    const named = withTaskName(observation, context);
+    return { ...named, info: { ...named.info, task: String(context.task.fields?.workspace) } };
   }
 
   step<T extends Observation>(step: T, context: TransformContext): T {

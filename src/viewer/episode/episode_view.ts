@@ -147,7 +147,12 @@ function viewOfTrajectory(trajectory: Trajectory): EpisodeView {
         Weights: versions.weights,
         Paddock: versions.paddock,
       }),
-      ...textFacts({ "Policy version": policyVersion, Seed: seed, Group: task.group }),
+      ...textFacts({
+        "Cut off by": trajectory.cut,
+        "Policy version": policyVersion,
+        Seed: seed,
+        Group: trajectory.group ?? task.group,
+      }),
     },
   };
 }
@@ -197,6 +202,7 @@ function viewOfInteraction(row: InteractionResult): EpisodeView {
     },
     facts: textFacts({
       Status: row.status,
+      "Cut off by": row.cut,
       Weights: row.weight_version,
       Seed: row.seed,
       Group: row.group,

@@ -28,13 +28,14 @@ export interface EpisodeFacts {
   readonly branchTurn: number;
 }
 
-/** End of an episode. `damaged` is a line that is no episode. */
-export type EpisodeEnd = "terminated" | "truncated" | "stopped" | "failed" | "damaged";
+/** End of an episode: `cut` by a limit of tokens, `truncated` by another one. `damaged` is a line that is no episode. */
+export type EpisodeEnd = "terminated" | "truncated" | "cut" | "stopped" | "failed" | "damaged";
 
 /** Names of the ends, by the number that the index stores. */
 export const EPISODE_ENDS: readonly EpisodeEnd[] = [
   "terminated",
   "truncated",
+  "cut",
   "stopped",
   "failed",
   "damaged",
@@ -64,7 +65,7 @@ function trajectoryFacts(row: Fields, task: Fields): EpisodeFacts {
   const error = fieldsOf(row.error);
   const calls = listOf(row.toolResults);
   return {
-    ...sharedFacts(row, textOf(task.id), textOf(task.group)),
+    ...sharedFacts(row, textOf(task.id), textOf(row.group) || textOf(task.group)),
     parts: partsOf(row.rewardParts),
     turns: numberOf(row.turns),
     tokens: tokensOf(row),
@@ -73,6 +74,8 @@ function trajectoryFacts(row: Fields, task: Fields): EpisodeFacts {
     statuses: statusesOf(calls),
     end: error
       ? "failed"
+      : typeof row.cut === "string"
+      ? "cut"
       : row.terminated === true
       ? "terminated"
       : row.truncated === true
@@ -97,6 +100,8 @@ function interactionFacts(row: Fields): EpisodeFacts {
     statuses: statusesOf(calls),
     end: error
       ? "failed"
+      : typeof row.cut === "string"
+      ? "cut"
       : row.status === "completed"
       ? "terminated"
       : row.status === "truncated"

@@ -7,7 +7,7 @@ import { NameTable } from "./name_table.ts";
 /** Suffix of the index beside a file of episodes. */
 export const INDEX_SUFFIX = ".paddock-index";
 
-const MAGIC = "paddock-index-3\n";
+const MAGIC = "paddock-index-4\n";
 /** Bytes of the magic text and the length of the header. */
 const PREFIX_BYTES = MAGIC.length + 8;
 const MAX_HEADER_BYTES = 1024 * 1024;

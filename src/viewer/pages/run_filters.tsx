@@ -1,5 +1,6 @@
 import type { FC } from "hono/jsx";
 import {
+  END_CHOICES,
   type EpisodeQuery,
   isFiltered,
   REWARD_CHOICES,
@@ -16,6 +17,14 @@ const CHOICE_NAMES: Readonly<Record<typeof REWARD_CHOICES[number], string>> = {
   partial: "between 0 and 1",
   zero: "0 or less",
   unscored: "not scored",
+};
+
+const END_NAMES: Readonly<Record<typeof END_CHOICES[number], string>> = {
+  terminated: "reached the end",
+  truncated: "cut off by any limit",
+  cut: "cut off by a limit of tokens",
+  stopped: "stopped",
+  failed: "failed",
 };
 
 const Select: FC<
@@ -55,6 +64,12 @@ export const Filters: FC<{ name: string; query: EpisodeQuery; details: RunDetail
       Reward to
       <input name="max" value={textOf(query.maxReward)} inputmode="decimal" size={5} autocomplete="off" />
     </label>
+    <Select
+      name="end"
+      label="End"
+      value={query.end}
+      options={END_CHOICES.map((choice) => [choice, END_NAMES[choice]])}
+    />
     <Select
       name="error"
       label="Error"

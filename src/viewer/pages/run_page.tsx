@@ -85,6 +85,7 @@ const Figures: FC<RunPageProps> = ({ run: { file }, query, details }) => {
         <Figure name={isFiltered(query) ? "Episodes that match" : "Episodes"} value={details.episodes} />
         <Figure name="Mean reward" value={mean} />
         <Figure name="Unscored" value={details.unscored} />
+        <Figure name="Cut off" value={details.cut} />
         <Figure name="Errors" value={details.failed} />
         <Figure name="Damaged lines" value={details.damaged} />
         <Figure name="Tokens" value={formatKnown(details.tokens)} />

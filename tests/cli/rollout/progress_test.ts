@@ -99,3 +99,10 @@ Deno.test("Progress ignores a closed stderr", async () => {
   await progress.pauseWhile(() => Promise.resolve(void (written = true)));
   assertEquals(written, true);
 });
+
+Deno.test("formatProgressBar() shows how many episodes a limit of tokens cut off, if there are any", () => {
+  const summary = summaryOf({ done: 2, running: 1 });
+  assertEquals(formatProgressBar(summary).includes("cut off"), false);
+  summary.end({ ...emptyTrajectory({ id: "a", query: "q" }), truncated: true, cut: "context" });
+  assertMatch(formatProgressBar(summary, { total: 5 }), / {2}0 running {2}1 failed {2}1 cut off {2}reward /);
+});

@@ -62,3 +62,17 @@ Deno.test("Summary writes a server's error on one line without control character
   summary.add(withFailure(episode("a", null), new Error("busy\n\x1b[2J now")));
   assertStringIncludes(summary.formatTable(), "\nfirst error   env: busy \\x1b[2J now\n");
 });
+
+Deno.test("Summary counts the episodes that a limit of tokens cut off, if there are any", () => {
+  const summary = new Summary();
+  summary.add(episode("a", 1));
+  assertEquals([summary.cut, summary.formatTable().includes("cut off")], [0, false]);
+  for (const cut of ["length", "context", "length"] as const) {
+    summary.add({ ...episode("b", 0), truncated: true, cut });
+  }
+  assertEquals(summary.cut, 3);
+  assertStringIncludes(
+    summary.formatTable(),
+    "\ncut off       3 (2 by the length of the last reply, 1 by the context of the model)\nerrors        0\n",
+  );
+});

@@ -49,3 +49,16 @@ Deno.test("StartupFailureWarning.add() does not warn after a success, or another
   assertEquals(warnings([PLAYED, ...down]), []);
   assertEquals(warnings([...down.slice(0, 7), failed("timeout"), ...down]), []);
 });
+
+Deno.test("StartupFailureWarning.add() warns when no first prompt fits the context of the model", () => {
+  const full: Trajectory = {
+    ...PLAYED,
+    truncated: true,
+    cut: "context",
+    unscored: "the prompt\nis too long",
+  };
+  assertEquals(warnings(Array.from({ length: 20 }, () => full)), [
+    "warning: the first 8 episodes all ended without a reply: the prompt\\nis too long. Ctrl-C ends the run.\n",
+  ]);
+  assertEquals(warnings(Array.from({ length: 20 }, () => ({ ...full, turns: 1 }))), []);
+});

@@ -217,6 +217,7 @@ Deno.test("requireSameRun() accepts the same policy and grader, and a file that 
   require({ reward: 1, rewardParts: { judge: 1, math: 0 } }, "math");
   require({}, "none");
   require({ reward: 1, rewardParts: { of_its_env: 1 } }, "math");
+  require({ reward: null, cut: "context" }, "math");
   require({ reward: 1, versions: { paddock: "1" } }, "math");
 });
 

@@ -308,3 +308,26 @@ Deno.test("the server's end ends its rollouts", async () => {
     503,
   );
 });
+
+Deno.test("an episode of a rollout that a limit of tokens cut off is graded, or not with 'cutScore'", async () => {
+  const message = { role: "assistant" as const, content: "42" };
+  const reply = () => Promise.resolve({ message, finishReason: "length" });
+  await using server = served({ graders, offer: offerOf({ reply }) });
+  const rewardsOf = async (options: object) => {
+    const events = await readAll(
+      await start(server, { grader: "number_match", tasks: TASKS.slice(0, 1), ...options }),
+    );
+    return events.filter(({ name }) => name === "episode").map(({ data }) => {
+      const { reward, cut, truncated, unscored } = data.trajectory as Record<string, unknown>;
+      return [reward, cut, truncated, unscored !== undefined];
+    });
+  };
+  assertEquals(await rewardsOf({}), [[1, "length", true, false]]);
+  assertEquals(await rewardsOf({ cutScore: "none" }), [[null, "length", true, true]]);
+  const refused = await server.app.request("/v1/rollouts", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ policy: "test", env: "chat", tasks: TASKS, cutScore: "half" }),
+  });
+  assertEquals(refused.status, 422);
+});

@@ -10,6 +10,7 @@ import {
 } from "../../../src/transforms/mlgym/mlgym_reward_assignment.ts";
 import { TaskSampler } from "../../../src/transforms/mlgym/task_sampler.ts";
 import { TemplateTransform } from "../../../src/transforms/mlgym/template_transform.ts";
+import type { Task } from "../../../src/task.ts";
 import { TransformedEnv } from "../../../src/transforms/transformed_env.ts";
 import { type FakeAnswer, FakeWorkspaceEnv, scored } from "./fake_workspace_env.ts";
 
@@ -123,3 +124,24 @@ function missing(action: string): WorkspaceEvaluation {
   const outcome = { status: "missing", message: "there is no submission" } as const;
   return { action, outcome, baseline: { Score: 1 }, directions: {} };
 }
+
+Deno.test("TaskSampler plays the task that an episode names, and samples for others", async () => {
+  await using env = new TransformedEnv(new FakeWorkspaceEnv(), [
+    new TaskSampler({ tasks: ["a", "b"], seed: 1 }),
+  ]);
+  const playedOf = async (task: Task, seed: number) => {
+    const { task: { fields, group }, info } = await env.reset(task, { seed });
+    return [fields?.workspace, group, info?.task];
+  };
+  for (let seed = 0; seed < 8; seed++) {
+    assertEquals(await playedOf({ id: "b", query: "" }, seed), ["b", "b", "b"]);
+    assertEquals(await playedOf({ id: "x", query: "", fields: { workspace: "a" } }, seed), ["a", "a", "a"]);
+    assertEquals((await playedOf({ id: "x", query: "", group: "mine" }, seed))[1], "mine");
+  }
+  const sampled = await Array.fromAsync(
+    Array(16).keys(),
+    async (seed) => await playedOf({ id: "x", query: "" }, seed),
+  );
+  assertEquals(new Set(sampled.map(([workspace]) => workspace)), new Set(["a", "b"]));
+  assertEquals(sampled.every(([workspace, group, task]) => workspace === group && group === task), true);
+});

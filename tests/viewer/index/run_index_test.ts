@@ -167,3 +167,22 @@ Deno.test("openIndex() adds rows to an index that was saved without any", async 
   const { table } = await openIndex(path);
   assertEquals([0, 1].map((row) => table.nameOf("task", row)), ["large", "second"]);
 });
+
+Deno.test("openIndex() lists a group that the env has chosen, and rows for a trainer that were cut off", async () => {
+  const row = {
+    task_id: "one",
+    messages: [],
+    tokens: [],
+    status: "truncated",
+    cut: "context",
+    errors: [],
+    turns: [],
+  };
+  const rows = `${rowOf({ id: "asked", group: "blotto", truncated: true, cut: "length" })}\n${
+    JSON.stringify(row)
+  }\n`;
+  await using folder = await TempFolder.of({ "a.jsonl": rows });
+  const { table } = await openIndex(folder.file("a.jsonl").hostPath);
+  assertEquals([table.nameOf("task", 0), table.nameOf("group", 0)], ["asked", "blotto"]);
+  assertEquals([table.endOf(0), table.endOf(1)], ["cut", "cut"]);
+});

@@ -11,7 +11,9 @@ import { formatTemplate } from "./template.ts";
 import { YamlFile } from "./yaml_file.ts";
 
 /**
- * Reads a task: a YAML file with MLGym's or Paddock's keys, or a folder with a `task.yaml`.
+ * Reads a task: a YAML file with MLGym's or Paddock's keys, a folder with a `task.yaml`, or the short name of one of
+ * these, such as `blotto`: `configs/tasks/blotto.yaml` or `examples/workspace/blotto` of the current folder, as the
+ * checkouts of MLGym and Paddock have them.
  *
  * Files are searched in the YAML's folder, then in its parent folders up to its checkout. A task that names a missing
  * file, or needs something that a sandbox lacks, still loads. Its `faults` say why it cannot be played, and
@@ -159,7 +161,8 @@ class TaskFile {
    * @throws {SyntaxError} if it is not a valid task; the message has the line.
    */
   static async read(path: string): Promise<TaskFile> {
-    const yamlPath = await isFolder(path) ? join(path, "task.yaml") : path;
+    const found = await findTask(path);
+    const yamlPath = await isFolder(found) ? join(found, "task.yaml") : found;
     return new TaskFile(await YamlFile.read(yamlPath, "task"), await CheckoutPaths.of(yamlPath));
   }
 
@@ -194,12 +197,34 @@ class TaskFile {
   }
 }
 
+/** Places of tasks in the current folder, by a short name. */
+const NAMED_TASKS = [
+  (name: string) => `configs/tasks/${name}.yaml`,
+  (name: string) => `examples/workspace/${name}`,
+];
+
+/** True if a path may also be the short name of a task. */
+function isName(path: string): boolean {
+  return /^\w[\w-]*$/.test(path);
+}
+
+/** Returns the path of a task that is named by its path or its short name. */
+async function findTask(path: string): Promise<string> {
+  for (const candidate of isName(path) ? [path, ...NAMED_TASKS.map((pathOf) => pathOf(path))] : []) {
+    if (await Deno.stat(candidate).then(() => true, () => false)) return candidate;
+  }
+  return path; // a missing file is reported when it is read
+}
+
 async function isFolder(path: string): Promise<boolean> {
   const found = await Deno.stat(path).catch((cause) => {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
-    throw new Deno.errors.NotFound(`Cannot read task at '${path}': there is no such file or folder`, {
-      cause,
-    });
+    const places = NAMED_TASKS.map((pathOf) => `'${pathOf(path)}'`).join(" and ");
+    const named = isName(path) ? `, nor ${places}` : "";
+    throw new Deno.errors.NotFound(
+      `Cannot read task at '${path}': there is no such file or folder${named}`,
+      { cause },
+    );
   });
   return found.isDirectory;
 }

@@ -167,3 +167,14 @@ Deno.test("loadWorkspaceTask() reads nothing outside of the checkout", async () 
     paths.length,
   );
 });
+
+Deno.test("loadWorkspaceTask() finds a task by its short name in the current folder", async () => {
+  assertEquals((await loadWorkspaceTask("blotto")).name, "Colonel Blotto");
+  const { id } = await loadWorkspaceTask("examples/workspace/bug_fixing");
+  assertEquals((await loadWorkspaceTask(id)).id, "bug_fixing");
+  await assertRejects(
+    () => loadWorkspaceTask("chess"),
+    Deno.errors.NotFound,
+    "there is no such file or folder, nor 'configs/tasks/chess.yaml' and 'examples/workspace/chess'",
+  );
+});
