@@ -158,6 +158,8 @@ export const HIBERNATION_BYTES: number = 512 * MIB;
 export const STATE_DIRECTORY_BYTES: number = 4096 * MIB;
 /** Time after which the state of a session that hibernates in memory is copied to a state directory, in milliseconds. */
 export const HIBERNATION_COPY_MS = 1_000;
+/** Time after which a state directory that could not be written is tried again, in milliseconds. */
+export const STATE_RETRY_MS = 5_000;
 /** Interval at which a state directory removes sessions of other owners that have ended, in milliseconds. */
 export const STATE_SWEEP_MS = 3_600_000;
 /** Sessions that hibernate at once. */

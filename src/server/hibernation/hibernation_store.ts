@@ -227,11 +227,19 @@ export class HibernationStore {
     owner: string,
     { needed, take }: { needed: () => number; take: () => T },
   ): Promise<T | undefined> {
+    let canWrite = true;
     while (needed() > this.#memory.available(owner) && this.isDurable) {
       if (needed() > this.#memory.available(owner) + this.#memory.used(owner)) return undefined; // no use to move all
-      const oldest = this.#entries.values().find((entry) => this.#canMove(entry, owner));
-      if (!oldest || !oldest.file && !this.#files.hasRoom(oldest)) return undefined;
-      await this.#files.change(oldest, () => this.#move(oldest));
+      const oldest = this.#entries.values().find((entry) =>
+        this.#canMove(entry, owner) && (canWrite || entry.file)
+      );
+      if (!oldest) return undefined;
+      try {
+        await this.#files.change(oldest, () => this.#move(oldest));
+      } catch (error) {
+        if (error instanceof ServerError) throw error;
+        canWrite = false; // the disk has refused the state, which stays: those that the directory has can leave memory
+      }
     }
     return take();
   }
@@ -271,8 +279,10 @@ export class HibernationStore {
     }
   }
 
+  /** True if a state can leave memory: the directory has it, or has room for it. */
   #canMove(entry: Entry, owner: string): boolean {
-    return entry.owner === owner && !this.#waking.has(entry) && entry.describe !== notDescribed;
+    if (entry.owner !== owner || this.#waking.has(entry) || entry.describe === notDescribed) return false;
+    return entry.file !== undefined || this.#files.hasRoom(entry);
   }
 
   #leaveMemory(entry: Entry): void {

@@ -53,7 +53,7 @@ export class SessionInterpreter implements AsyncDisposable {
   #storing: Promise<HibernatedState | undefined> | undefined;
   /** Why it could not hibernate since its last use. */
   #refusal: ServerError | undefined;
-  /** The state for which there was no room then. */
+  /** The state for which there was no room then, in memory or on the disk. */
   #unfit: UnfitState | undefined;
   #reseeding: SessionRecord["reseeding"];
   /** Number of uses, which a checkpoint must not miss. */
@@ -175,6 +175,7 @@ export class SessionInterpreter implements AsyncDisposable {
   ): Promise<boolean> {
     const { owner, transfers, endSignal } = parts;
     const uses = this.#uses;
+    const isFirst = this.#refusal === undefined;
     this.#refusal = this.#unfit = undefined;
     try {
       const { session } = leased.lease;
@@ -195,9 +196,8 @@ export class SessionInterpreter implements AsyncDisposable {
       this.#state = state;
       this.#left = leased.lease;
     } catch (error) {
-      if (!(error instanceof ServerError)) this.#unfit = undefined; // the disk fails, however much room there is
       this.#refusal = toPublicError(error);
-      if (!this.#isSuspending) parts.onError(this.#refusal);
+      if (isFirst && !this.#isSuspending) parts.onError(this.#refusal);
       return false;
     } finally {
       this.#storing = undefined;

@@ -1,6 +1,6 @@
 import type { Checkpoint } from "../../sandbox/exec.ts";
 import { Budget } from "../budget.ts";
-import { HIBERNATION_COPY_MS, STATE_DIRECTORY_BYTES } from "../limits.ts";
+import { HIBERNATION_COPY_MS, STATE_DIRECTORY_BYTES, STATE_RETRY_MS } from "../limits.ts";
 import type { HibernatedEntry as Entry } from "./hibernated_state.ts";
 import type { SessionRecord } from "./session_record.ts";
 import type { StateDirectory } from "./state_directory.ts";
@@ -33,6 +33,13 @@ export interface StateFilesOptions {
    * @default 1000
    */
   readonly copyAfterMs?: number | undefined;
+  /**
+   * Milliseconds after which states are written again after the disk has refused one. Until then, only smaller states
+   * are written.
+   *
+   * @default 5000
+   */
+  readonly retryAfterMs?: number | undefined;
   /** Called with the error of a copy. Further ones follow only after one that was made. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -46,14 +53,17 @@ export class StateFiles {
   readonly #budget: Budget;
   readonly #rooms: StateRooms<undefined>;
   readonly #copyAfterMs: number;
+  readonly #retryAfterMs: number;
   readonly #onError: (error: unknown) => void;
   readonly #isWaking: (entry: Entry) => boolean;
   #hasCopyFailed = false;
+  /** The smallest state that the disk has refused, and the time until which no larger one is tried. */
+  #refused: { readonly bytes: number; readonly until: number } | undefined;
 
   /** @param isWaking returns true for a state of which no copy is made, as its session wakes */
   constructor(options: StateFilesOptions, isWaking: (entry: Entry) => boolean) {
     const { directory, directoryBytes = STATE_DIRECTORY_BYTES, owners } = options;
-    const { copyAfterMs = HIBERNATION_COPY_MS, onError = () => {} } = options;
+    const { copyAfterMs = HIBERNATION_COPY_MS, retryAfterMs = STATE_RETRY_MS, onError = () => {} } = options;
     this.#directory = directory;
     this.#budget = new Budget({
       total: directoryBytes,
@@ -64,6 +74,7 @@ export class StateFiles {
     });
     this.#rooms = new StateRooms(this.#budget, { isShared: directory?.canLink ?? false });
     this.#copyAfterMs = copyAfterMs;
+    this.#retryAfterMs = retryAfterMs;
     this.#onError = onError;
     this.#isWaking = isWaking;
   }
@@ -78,9 +89,15 @@ export class StateFiles {
     return this.#budget.used(owner);
   }
 
-  /** True if the directory has room for a state now. */
+  /** True if the directory has room for a state now, and its disk has not just refused one that is no larger. */
   hasRoom(state: RoomedState): boolean {
-    return this.isDurable && this.#rooms.needed(state) <= this.#budget.available(state.owner);
+    return this.isDurable && !this.#isRefused(state) &&
+      this.#rooms.needed(state) <= this.#budget.available(state.owner);
+  }
+
+  #isRefused({ bytes }: RoomedState): boolean {
+    const refused = this.#refused;
+    return refused !== undefined && bytes >= refused.bytes && performance.now() < refused.until;
   }
 
   /** Returns the files of a session that the directory has, also if there is no room for them. */
@@ -96,21 +113,26 @@ export class StateFiles {
   }
 
   /** Copies a state in memory to the directory, if it stays there. */
-  copyLater(entry: Entry): void {
+  copyLater(entry: Entry, afterMs = this.#copyAfterMs): void {
     if (!this.#directory || !entry.outlivesServer || entry.file || entry.isDisposed) return;
-    entry.copyTimer = setTimeout(() => void this.change(entry, () => this.#copy(entry)), this.#copyAfterMs);
+    entry.copyTimer = setTimeout(() => void this.change(entry, () => this.#copy(entry)), afterMs);
   }
 
-  /** Copies a state. One that finds no room is saved when the server stops. */
+  /** Copies a state. One that finds no room is saved when the server stops; one that the disk refuses is tried again. */
   async #copy(entry: Entry): Promise<void> {
     const { memory, file, isDisposed } = entry;
-    if (!memory || file || isDisposed || this.#isWaking(entry) || !this.hasRoom(entry)) return;
+    if (!memory || file || isDisposed || this.#isWaking(entry)) return;
+    if (!this.hasRoom(entry)) {
+      if (this.#isRefused(entry)) this.copyLater(entry, this.#retryAfterMs);
+      return;
+    }
     try {
       await this.write(entry, memory.value);
       this.#hasCopyFailed = false;
     } catch (error) {
       if (!this.#hasCopyFailed) this.#onError(error);
       this.#hasCopyFailed = true;
+      this.copyLater(entry, this.#retryAfterMs);
     }
   }
 
@@ -125,7 +147,10 @@ export class StateFiles {
     try {
       await this.#directory?.save(record, checkpoint);
       entry.file = { session: record.id, room };
+      if (this.#refused && entry.bytes >= this.#refused.bytes) this.#refused = undefined;
     } catch (error) {
+      const bytes = Math.min(entry.bytes, this.#refused?.bytes ?? Infinity);
+      this.#refused = { bytes, until: performance.now() + this.#retryAfterMs };
       room[Symbol.dispose]();
       throw error;
     }
