@@ -164,7 +164,13 @@ export function paddockApp(options: PaddockAppOptions): Api {
     addEnvBatchRoutes(app, envs);
   }
   if (rollouts) addRolloutRoutes(app, rollouts);
-  if (options.runs) app.route("/", viewerApp(options.runs));
+  if (options.runs) {
+    app.use("/runs/:run/episodes/:episode/raw", async (c, next) => {
+      c.set("isCounted", true); // it is read from its file as the client reads it
+      await next();
+    });
+    app.route("/", viewerApp(options.runs));
+  }
   const { formatClusterMetrics } = options;
   addAboutRoutes(app, { metrics, tokens: options.tokens?.length ?? 0, formatClusterMetrics });
   const mcpCheckpoints = options.mcpCheckpoints ? requireCheckpoints(checkpoints) : undefined;

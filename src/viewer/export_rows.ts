@@ -9,9 +9,17 @@ const CSV_ROWS = 1_000;
 
 const encoder = new TextEncoder();
 
-/** Streams the lines of rows as they are in the file. */
-export function exportJsonLines({ table, file }: OpenRun, rows: Uint32Array): ReadableStream<Uint8Array> {
-  return ReadableStream.from(readLines(file.path, table, rows));
+/** An export. It is streamed, as it may be larger than the memory. */
+export interface Export {
+  readonly body: ReadableStream<Uint8Array>;
+  /** Size in bytes, if it is known. */
+  readonly bytes?: number;
+}
+
+/** Exports the lines of rows as they are in the file. */
+export function exportJsonLines({ table, file }: OpenRun, rows: Uint32Array): Export {
+  const bytes = rows.reduce((sum, row) => sum + (table.columns.length[row] ?? 0) + 1, 0);
+  return { body: ReadableStream.from(readLines(file.path, table, rows)), bytes };
 }
 
 async function* readLines(path: string, table: EpisodeTable, rows: Uint32Array): AsyncGenerator<Uint8Array> {
@@ -42,9 +50,9 @@ const CSV_COLUMNS = [
   "error_boundary",
 ];
 
-/** Streams the facts of rows, with the parts of their rewards, as CSV (RFC 4180). */
-export function exportCsv({ table }: OpenRun, rows: Uint32Array): ReadableStream<Uint8Array> {
-  return ReadableStream.from(csvParts(table, rows));
+/** Exports the facts of rows, with the parts of their rewards, as CSV (RFC 4180). */
+export function exportCsv({ table }: OpenRun, rows: Uint32Array): Export {
+  return { body: ReadableStream.from(csvParts(table, rows)) };
 }
 
 function* csvParts(table: EpisodeTable, rows: Uint32Array): Generator<Uint8Array> {

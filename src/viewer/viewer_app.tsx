@@ -12,7 +12,7 @@ import { type EpisodeQuery, filtersOf, pageOfRows, parseQuery, toSearch } from "
 import { parsePlace } from "./episode/episode_place.ts";
 import { previewRows } from "./episode/episode_preview.ts";
 import { readEpisode } from "./episode/episode_view.ts";
-import { exportCsv, exportJsonLines } from "./export_rows.ts";
+import { type Export, exportCsv, exportJsonLines } from "./export_rows.ts";
 import { isLive, LiveEvents } from "./live_events.ts";
 import { CHANGES, ComparePage } from "./pages/compare_page.tsx";
 import { type ComparedRun, CompareTaskPage } from "./pages/compare_task_page.tsx";
@@ -107,10 +107,9 @@ export function viewerApp({ folder, tokenizer, signal }: ViewerOptions): Hono {
     app.get(`${BASE}/:run/export.${ending}`, (c) =>
       withRun(c, store, async (run) => {
         const rows = await selectRows(store, run, parseQuery(parametersOf(c)));
-        return c.body(write(run, rows), 200, {
+        return sendExport(c, write(run, rows), {
           "content-type": `${type}; charset=utf-8`,
           "content-disposition": `attachment; filename="episodes.${ending}"`,
-          ...DATA_HEADERS,
         });
       }, EXPORT_WAIT_MS));
   }
@@ -136,11 +135,14 @@ export function viewerApp({ folder, tokenizer, signal }: ViewerOptions): Hono {
       );
       return c.html(renderPage(page));
     }));
-  app.get(`${BASE}/:run/episodes/:episode/raw`, (c) =>
-    withRow(c, store, (run, row) => {
-      const bytes = exportJsonLines(run, Uint32Array.of(row));
-      return c.body(bytes, 200, { "content-type": "text/plain; charset=utf-8", ...DATA_HEADERS });
-    }));
+  app.get(
+    `${BASE}/:run/episodes/:episode/raw`,
+    (c) =>
+      withRow(c, store, (run, row) =>
+        sendExport(c, exportJsonLines(run, Uint32Array.of(row)), {
+          "content-type": "text/plain; charset=utf-8",
+        })),
+  );
   app.notFound((c) => notFound(c, "There is no such page."));
   return app;
 }
@@ -149,6 +151,11 @@ const EXPORTS = {
   jsonl: { type: "application/jsonl", write: exportJsonLines },
   csv: { type: "text/csv", write: exportCsv },
 } as const;
+
+function sendExport(c: Context, { body, bytes }: Export, headers: Record<string, string>): Response {
+  const length = bytes === undefined ? undefined : { "content-length": `${bytes}` };
+  return c.body(body, 200, { ...headers, ...length, ...DATA_HEADERS });
+}
 
 const NO_RUN = "The folder has no such run.";
 

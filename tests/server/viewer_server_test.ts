@@ -1,9 +1,10 @@
 import { assertEquals } from "@std/assert";
+import { Budgets } from "../../src/server/budget.ts";
 import { viewerServer } from "../../src/server/viewer_server.ts";
 import { RunFolder } from "../../src/viewer/run_folder.ts";
 import { served } from "./served.ts";
 import { TempFolder } from "../temp_folder.ts";
-import { runOf } from "../viewer/saved_rows.ts";
+import { rowOf, runOf } from "../viewer/saved_rows.ts";
 
 const address = "127.0.0.1";
 const CONNECTION = { address } as Parameters<ReturnType<typeof viewerServer>>[1];
@@ -58,4 +59,21 @@ Deno.test("/runs of a server needs its token, which a browser sends as a passwor
 Deno.test("a server without a folder of runs has no /runs", async () => {
   await using server = served();
   assertEquals((await server.send("GET", "/runs")).status, 404);
+});
+
+Deno.test("exports of /runs take no memory of their size, and state their size where it is known", async () => {
+  const row = rowOf({ messages: [{ role: "user", content: "x".repeat(100_000) }] });
+  await using folder = await TempFolder.of({ "a.jsonl": `${row}\n`.repeat(3) });
+  const budgets = new Budgets({ bytes: 100_000 });
+  await using server = served({ budgets, runs: { folder: await RunFolder.open(folder.path) } });
+  const headersOf = async (path: string) => {
+    const response = await server.app.request(path);
+    assertEquals(response.status, 200, path);
+    const bytes = (await response.bytes()).length;
+    return [bytes, response.headers.get("content-length")];
+  };
+  const size = row.length + 1;
+  assertEquals(await headersOf("/runs/a.jsonl/episodes/2/raw"), [size, `${size}`]);
+  assertEquals(await headersOf("/runs/a.jsonl/export.jsonl"), [3 * size, `${3 * size}`]);
+  assertEquals((await headersOf("/runs/a.jsonl/export.csv"))[1], null);
 });

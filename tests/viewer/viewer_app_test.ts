@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { RunFolder } from "../../src/viewer/run_folder.ts";
 import { viewerApp } from "../../src/viewer/viewer_app.tsx";
 import { TempFolder } from "../temp_folder.ts";
-import { openViewer, readPage } from "./read_page.ts";
+import { openViewer, readIndexedPage, readPage } from "./read_page.ts";
 import { rowOf, runOf } from "./saved_rows.ts";
 
 /** Returns the numbers of the episodes that a page of a run lists. */
@@ -253,4 +253,22 @@ Deno.test("the page of a run counts and selects the episodes that a limit of tok
   assertEquals(await rowsOf("?end=failed"), [5]);
   assertEquals(await rowsOf("?end=stopped"), [6]);
   assertEquals(await rowsOf("?error=any"), [5]);
+});
+
+Deno.test("an episode that is too large is listed with its size, and its page has its beginning", async () => {
+  await using folder = await TempFolder.of({ "a.jsonl": `${rowOf()}\n{"messages":[` });
+  {
+    using file = await Deno.open(join(folder.path, "a.jsonl"), { append: true });
+    const part = new Uint8Array(1024 * 1024).fill(32);
+    for (let at = 0; at < 65; at++) await file.write(part);
+    await file.write(new TextEncoder().encode(`]}\n${rowOf()}\n`));
+  }
+  const viewer = await openViewer(folder);
+  const { text: list } = await readIndexedPage(viewer, "/runs/a.jsonl");
+  assertEquals(listed(list), [1, 2, 3]);
+  assertStringIncludes(list, "too large (65 MiB)");
+  const { status, text } = await readPage(viewer, "/runs/a.jsonl/episodes/2");
+  assertEquals(status, 200);
+  assertStringIncludes(text, "it is too large, as at most 64 MiB are shown: it has 65 MiB");
+  assertEquals(text.length < 100_000, true, "the page has the beginning alone");
 });

@@ -6,7 +6,7 @@ export const RESPONSE_CHUNK_BYTES: number = 256 * 1024;
 /** Bytes of a response above which it is sent as the client reads it, and counted until then. */
 export const AT_ONCE_BYTES: number = 64 * 1024;
 /** Content types of streamed responses; all others are sent as a whole. */
-const STREAMED = /^(text\/event-stream|application\/(x-ndjson|connect\+(proto|json)))/;
+const STREAMED = /^(text\/(event-stream|csv)|application\/(x-ndjson|jsonl|connect\+(proto|json)))/;
 
 /** Options of {@linkcode toHeldResponse}. */
 export interface HeldResponseOptions {

@@ -5,6 +5,7 @@ import { type InteractionResult, parseInteraction } from "../../rollout/interact
 import type { ToolRecord, Trajectory } from "../../rollout/trajectory.ts";
 import { parseTrajectory } from "../../rollout/trajectory_schema.ts";
 import { MAX_PARSED_BYTES, parseRowBytes, readFileRange } from "../index/run_index.ts";
+import { formatBytes } from "../pages/format.ts";
 import type { OpenRun } from "../run_store.ts";
 
 /** One turn of an episode. */
@@ -71,13 +72,13 @@ const BEGINNING_BYTES = 4_000;
 
 /** Reads the row of an episode. */
 export async function readEpisode(run: OpenRun, row: number): Promise<EpisodeView | DamagedRow> {
-  const length = run.table.columns.length[row] ?? 0;
-  const bytes = await readRowBytes(run, row, { length: Math.min(length, MAX_PARSED_BYTES) });
+  const size = run.table.columns.length[row] ?? 0;
+  const isTooLarge = size > MAX_PARSED_BYTES;
+  const bytes = await readRowBytes(run, row, isTooLarge ? BEGINNING_BYTES : size);
   try {
-    if (length > MAX_PARSED_BYTES) {
-      throw new SyntaxError(
-        `a row must have at most ${MAX_PARSED_BYTES} bytes to be shown: it has ${length}`,
-      );
+    if (isTooLarge) {
+      const [most, found] = [MAX_PARSED_BYTES, size].map(formatBytes);
+      throw new SyntaxError(`it is too large, as at most ${most} are shown: it has ${found}`);
     }
     return toEpisodeView(parseRowBytes(bytes));
   } catch (error) {
@@ -86,14 +87,13 @@ export async function readEpisode(run: OpenRun, row: number): Promise<EpisodeVie
   }
 }
 
-/** Reads the bytes of a row, or the first `length` of them. */
+/** Reads the first bytes of a row. */
 async function readRowBytes(
   { table: { columns }, file }: OpenRun,
   row: number,
-  options: { length?: number } = {},
+  length: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   using open = await Deno.open(file.path);
-  const { length = columns.length[row] ?? 0 } = options;
   return await readFileRange(open, { offset: columns.offset[row] ?? 0, length });
 }
 

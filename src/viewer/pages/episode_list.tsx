@@ -2,8 +2,9 @@ import type { FC } from "hono/jsx";
 import type { EpisodePreview } from "../episode/episode_preview.ts";
 import { type EpisodeQuery, type SortName, toSearch } from "../episode_query.ts";
 import type { EpisodeTable } from "../index/episode_table.ts";
+import { MAX_PARSED_BYTES } from "../index/run_index.ts";
 import type { OpenRun } from "../run_store.ts";
-import { formatKnown, formatMs, formatNumber } from "./format.ts";
+import { formatBytes, formatKnown, formatMs, formatNumber } from "./format.ts";
 import { episodeHref, Pager, Reward, runHref } from "./layout.tsx";
 import { MarkedText, SafeText } from "./safe_text.tsx";
 
@@ -97,7 +98,9 @@ const EpisodeRow: FC<{ table: EpisodeTable; row: number; href: string }> = ({ ta
         {branchTurn > 0 && <span class="interval">{`branch of turn ${formatNumber(branchTurn)}`}</span>}
       </td>
       <td>
-        {table.endOf(row)}
+        {(columns.length[row] ?? 0) > MAX_PARSED_BYTES
+          ? `too large (${formatBytes(columns.length[row] ?? 0)})`
+          : table.endOf(row)}
         {boundary !== "" && (
           <>
             {" at "}
