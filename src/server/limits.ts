@@ -58,6 +58,8 @@ export const MAX_CONNECTIONS = 8192;
 export const HEAD_MS = 30_000;
 /** Bytes of a head, above which it is no longer read. A smaller one that is too large has a full error response. */
 export const MAX_HEAD_BYTES: number = 64 * 1024;
+/** Headers of a request. */
+export const MAX_HEADERS = 256;
 /** Milliseconds until a connection without a request is closed after a response. */
 export const KEEP_ALIVE_MS = 600_000;
 /** Requests of one connection that may wait for the response to an earlier one. */

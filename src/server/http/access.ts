@@ -64,8 +64,8 @@ export function access(options: AccessOptions, findGrant?: FindGrant): Middlewar
   const operator = metricsToken === undefined ? undefined : sha256(metricsToken);
   return async (c, next) => {
     const given = c.req.header("host");
-    if (given === undefined && c.env?.address !== undefined) {
-      throw new ServerError("malformed", "A request must have the header 'Host'");
+    if (!given && (given === "" || c.env?.address !== undefined)) {
+      throw new ServerError("malformed", "A request must have the header 'Host', which must not be empty");
     }
     const host = given ?? new URL(c.req.url).host; // a request without a socket may have none
     checkHost(host, hosts);

@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { DISCARD_MS, MAX_DISCARDED_BYTES } from "../limits.ts";
+import { DISCARD_MS, MAX_DISCARDED_BYTES, MAX_HEADERS } from "../limits.ts";
 import type { BodyReader } from "./context.ts";
+import { ServerError } from "./errors.ts";
 import { AT_ONCE_BYTES, isStream, RESPONSE_CHUNK_BYTES } from "./response_stream.ts";
 
 /** Base of URLs. The header `Host` is not part of it, since a client can write any text there. */
@@ -73,6 +74,20 @@ function toUrl(target: string): string {
   if (target.startsWith("/")) return ORIGIN + target;
   const { pathname, search } = URL.parse(target) ?? { pathname: "/", search: "" };
   return ORIGIN + pathname + search;
+}
+
+/**
+ * Returns the reason why the headers of a request are refused: there are too many (`headers_too_large`), or several are
+ * `Host` (`malformed`, RFC 9112). The handler cannot see either, since `node:http` drops such headers.
+ */
+export function findHeaderFault({ rawHeaders }: IncomingMessage): ServerError | undefined {
+  const names = rawHeaders.filter((_, at) => at % 2 === 0);
+  if (names.length > MAX_HEADERS) {
+    return new ServerError("headers_too_large", `A request must have at most ${MAX_HEADERS} headers`);
+  }
+  const hosts = names.filter((name) => name.toLowerCase() === "host").length;
+  if (hosts <= 1) return undefined;
+  return new ServerError("malformed", `A request must have one header 'Host': found ${hosts}`);
 }
 
 /** True if a request has a body, which may be empty. */

@@ -4,7 +4,7 @@ import { HEAD_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, MAX_HEAD_BYTES, MAX_PIPELINED 
 import { type Connection, type ConnectionLimits, Connections } from "./connections.ts";
 import type { RequestConnection } from "./context.ts";
 import { errorResponse, ServerError } from "./errors.ts";
-import { bodyReader, discardBody, hasBody, sendResponse, toRequest } from "./exchange.ts";
+import { bodyReader, discardBody, findHeaderFault, hasBody, sendResponse, toRequest } from "./exchange.ts";
 import { WebSockets } from "./web_sockets.ts";
 
 /** Handles a request. */
@@ -217,8 +217,7 @@ export class HttpServer implements AsyncDisposable {
     if (!readBody) this.#connections.begin(connection);
     const { address } = connection;
     try {
-      const request = toRequest(incoming, disconnected);
-      const response = await this.#respond(request, {
+      const response = await this.#respond(incoming, {
         disconnected,
         address,
         accept,
@@ -243,10 +242,15 @@ export class HttpServer implements AsyncDisposable {
     }
   }
 
-  /** Returns the response of the handler; one with 503 if it throws, as it does when no file descriptor is left. */
-  async #respond(request: Request, connection: RequestConnection): Promise<Response> {
+  /**
+   * Returns the response of the handler, or the refusal of headers that it never gets. The response has 503 if the
+   * handler throws, as it does when no file descriptor is left.
+   */
+  async #respond(incoming: IncomingMessage, connection: RequestConnection): Promise<Response> {
+    const fault = findHeaderFault(incoming);
+    if (fault) return errorResponse(fault);
     try {
-      return await this.#handler(request, connection);
+      return await this.#handler(toRequest(incoming, connection.disconnected), connection);
     } catch (error) {
       this.#options.onError?.(error);
       return errorResponse(

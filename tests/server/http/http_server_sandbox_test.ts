@@ -274,16 +274,79 @@ Deno.test("HttpServer responds with 503 and a retry time when its handler throws
   assertEquals(errors, [failure]);
 });
 
-Deno.test("HttpServer refuses requests without the header Host", async () => {
+Deno.test("HttpServer refuses requests without the header Host, with an empty one and with several", async () => {
   await using paddock = served();
   await using server = await serve(async (request, connection) =>
     await paddock.app.fetch(request, connection)
   );
-  using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
-  await connection.write(new TextEncoder().encode("GET /v1/health HTTP/1.1\r\n\r\n"));
-  const response = new Uint8Array(4096);
-  const bytes = await connection.read(response) ?? 0;
-  const text = new TextDecoder().decode(response.subarray(0, bytes));
-  assertStringIncludes(text, "400 Bad Request");
-  assertStringIncludes(text, "cross-origin-resource-policy: same-origin");
+  const respond = async (headers: string) => {
+    const [connection] = await openMany(server, 1);
+    using _connection = connection;
+    await writeAll(
+      connection,
+      encoder.encode(`GET /v1/health HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`),
+    );
+    return await readAll(connection);
+  };
+  const missing = await respond("");
+  assertStringIncludes(missing, "400 Bad Request");
+  assertStringIncludes(missing, "cross-origin-resource-policy: same-origin");
+  for (
+    const headers of [
+      "Host:\r\n",
+      "Host:  \r\n",
+      "Host: localhost\r\nHost: localhost\r\n",
+      "Host: localhost\r\nX-Other: a\r\nhOsT: evil.example\r\n",
+      "Host:\r\nHost: localhost\r\n",
+    ]
+  ) {
+    assertStringIncludes(await respond(headers), "400 Bad Request", headers);
+  }
+  assertStringIncludes(await respond("Host: localhost\r\n"), "200 OK");
+});
+
+Deno.test("HttpServer refuses a request with many headers before its handler gets it", async () => {
+  let handled = 0;
+  await using server = await serve(() => {
+    handled++;
+    return new Response("ok");
+  });
+  const statusOf = async (count: number) => {
+    const [connection] = await openMany(server, 1);
+    using _connection = connection;
+    const headers = Array.from({ length: count - 2 }, (_, at) => `a${at}: b\r\n`).join("");
+    const head = `GET / HTTP/1.1\r\n${headers}Host: localhost\r\nConnection: close\r\n\r\n`;
+    await writeAll(connection, encoder.encode(head));
+    return (await readAll(connection)).split(" ")[1];
+  };
+  const statuses = [];
+  for (const count of [256, 257, 1_001, 2_000]) statuses.push(await statusOf(count));
+  assertEquals([statuses, handled], [["200", "431", "431", "431"], 1]);
+});
+
+Deno.test("HttpServer sends tables, JSON lines and long responses of known length as their client reads them", async () => {
+  const pieces = 64;
+  const types: Record<string, string>[] = [
+    { "content-type": "text/csv; charset=utf-8" },
+    { "content-type": "application/jsonl" },
+    { "content-type": "text/plain", "content-length": `${pieces << 20}` },
+  ];
+  let read = 0;
+  await using server = await serve(({ url }) => {
+    read = 0;
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      pull(controller) {
+        if (read++ < pieces) controller.enqueue(new Uint8Array(1 << 20));
+        else controller.close();
+      },
+    }, { highWaterMark: 0 });
+    return new Response(body, { headers: types[Number(url.at(-1))] ?? {} });
+  });
+  for (const at of types.keys()) {
+    const [connection] = await openMany(server, 1);
+    using _connection = connection;
+    await writeAll(connection, encoder.encode(`GET /${at} HTTP/1.1\r\nHost: localhost\r\n\r\n`));
+    assertStringIncludes(await readText(connection), "200 OK");
+    assertEquals(read < pieces, true, `${JSON.stringify(types[at])}: ${read} of ${pieces} pieces`);
+  }
 });
