@@ -1,9 +1,9 @@
-import { unzipSync } from "fflate";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as z from "zod";
 import { sha256 } from "../../hash.ts";
 import { type HostTool, hostTool } from "../../sandbox/host_tool.ts";
+import { expandFirst } from "../../sandbox/image/archive.ts";
 import { isIntact, storeFile } from "../../sandbox/image/package_store.ts";
 import type { DistributionLock } from "../../sandbox/image/pyodide.ts";
 import type { PackageFile } from "../../sandbox/profile/packages.ts";
@@ -210,11 +210,8 @@ export class SandboxResolver implements PackageResolver {
       throw new ResolutionError({ kind: "hash", package: name });
     }
     this.#wheels.set(url, bytes);
-    const files = unzipSync(bytes, {
-      filter: (file) =>
-        /^[^/]+\.dist-info\/METADATA$/.test(file.name) && file.originalSize <= MAX_METADATA_BYTES,
-    });
-    const [metadata] = Object.values(files);
+    const path = /^[^/]+\.dist-info\/METADATA$/;
+    const metadata = await expandFirst(bytes, { path, maxBytes: MAX_METADATA_BYTES });
     if (metadata !== undefined) return decode(metadata);
     throw new UsageError(
       `Cannot read '${name}' as a wheel must have a file METADATA of at most ${MAX_METADATA_BYTES} bytes: it has none`,

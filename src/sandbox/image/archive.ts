@@ -18,7 +18,8 @@ export class ArchiveSizeError extends RangeError {
 
 /**
  * Expands ZIP archives within limits that they share. An archive states the size of each file; the sizes and the number
- * of files are summed before anything is expanded, and a file cannot expand to more than its stated size.
+ * of files are summed before anything is expanded, a file cannot expand to more than its stated size, and no bytes belong
+ * to several files.
  */
 export class ArchiveReader {
   readonly #maxBytes: number;
@@ -39,14 +40,25 @@ export class ArchiveReader {
    */
   async expand(bytes: Uint8Array): Promise<Record<string, Uint8Array>> {
     const { unzipSync } = await import("fflate"); // only profiles with packages need it
-    unzipSync(bytes, { filter: (file) => this.#count(file) });
+    let packedBytes = 0;
+    unzipSync(bytes, {
+      filter: (file) => {
+        packedBytes += file.size;
+        if (packedBytes > bytes.length) {
+          throw new ArchiveSizeError(
+            `its files must not overlap: they have ${packedBytes} packed bytes of ${bytes.length} bytes`,
+          );
+        }
+        return this.#count(file);
+      },
+    });
     return unzipSync(bytes);
   }
 
-  /** Counts a file, and returns false, so that the file is not expanded. */
-  #count({ originalSize }: UnzipFileInfo): false {
+  /** Counts a file, and returns false, so that the file is not expanded. A file that is not packed states any size. */
+  #count({ originalSize, size, compression }: UnzipFileInfo): false {
     this.#files++;
-    this.#bytes += originalSize;
+    this.#bytes += compression === 0 ? size : originalSize;
     if (this.#files > this.#maxFiles) {
       throw new ArchiveSizeError(`it must have at most ${this.#maxFiles} files with the other packages`);
     }
@@ -55,4 +67,26 @@ export class ArchiveReader {
     }
     return false;
   }
+}
+
+/**
+ * Returns the first file of a ZIP archive whose path matches and that has at most `maxBytes`; `undefined` if there is
+ * none. No other file is expanded.
+ *
+ * @throws {Error} if the bytes are no ZIP archive.
+ */
+export async function expandFirst(
+  bytes: Uint8Array,
+  { path, maxBytes }: { path: RegExp; maxBytes: number },
+): Promise<Uint8Array | undefined> {
+  const { unzipSync } = await import("fflate");
+  let isFound = false;
+  const files = unzipSync(bytes, {
+    filter: ({ name, size, originalSize }) => {
+      const isFirst = !isFound && path.test(name) && Math.max(size, originalSize) <= maxBytes;
+      isFound ||= isFirst;
+      return isFirst;
+    },
+  });
+  return Object.values(files)[0];
 }
