@@ -149,7 +149,7 @@ export class AdmissionQueue {
         `Cannot admit request as 'slots' must be at most ${this.slotsPerOwner}: current value is ${slots}`,
       );
     }
-    using wait = new Deadline(waitMs, { signal, reason: () => this.#waitTimeout(waitMs) });
+    using wait = new Deadline(waitMs, { signal, reason: () => this.#waitTimeout(owner, { slots, waitMs }) });
     const slot = await this.#acquire(owner, { slots, signal: wait.signal, isCounted });
     try {
       return { result: await start(wait.signal), slot };
@@ -242,7 +242,7 @@ export class AdmissionQueue {
 
   /** When the queue is full, evicts the newest request of the owner with most waiting, unless that is the caller. */
   #evict(owner: string): void {
-    const { slots, queue = Infinity, name = NAME, advice = ADVICE } = this.#options;
+    const { queue = Infinity, name = NAME, advice = ADVICE } = this.#options;
     const counted = [...this.#waiting].map(([owner, requests]) => ({
       owner,
       requests: [...requests].filter(({ isCounted }) => isCounted),
@@ -250,7 +250,7 @@ export class AdmissionQueue {
     if (counted.reduce((sum, { requests }) => sum + requests.length, 0) < queue) return;
     const full = new ServerError(
       "busy",
-      `All ${slots} ${name}s are in use and ${queue} requests wait: ${advice}`,
+      `No ${name} is free as ${this.#shortage(owner, 1)}, and ${queue} requests wait: ${advice}`,
       { retryAfter: 1 },
     );
     const [most] = counted.toSorted((one, other) => other.requests.length - one.requests.length);
@@ -261,12 +261,25 @@ export class AdmissionQueue {
     last.reject(full);
   }
 
-  #waitTimeout(waitMs: number): ServerError {
-    const { slots, name = NAME, advice = ADVICE } = this.#options;
+  #waitTimeout(owner: string, { slots, waitMs }: { slots: number; waitMs: number }): ServerError {
+    const { name = NAME, advice = ADVICE } = this.#options;
     return new ServerError(
       "timeout",
-      `No ${name} was free within ${waitMs} ms as all ${slots} were in use: ${advice}`,
+      `No ${name} was free within ${waitMs} ms as ${this.#shortage(owner, slots)}: ${advice}`,
       { retryAfter: 1 },
     );
+  }
+
+  /** Returns why an owner cannot have so many slots now. It tells nothing of how many others hold. */
+  #shortage(owner: string, slots: number): string {
+    const { slots: total } = this.#options;
+    if (total - this.#slots.used() < slots) return `all ${total} are in use`;
+    if (this.#slots.used(owner) + slots > this.slotsPerOwner) {
+      const others = this.slotsPerOwner < this.#slots.most
+        ? ""
+        : ", and the others are reserved for other tokens";
+      return `a token may hold ${this.slotsPerOwner} of ${total}${others}`;
+    }
+    return `all ${total} are in use or reserved for other tokens`;
   }
 }

@@ -105,3 +105,38 @@ Deno.test("a queue that keeps order lets small requests pass a large one only in
     await beyond;
   }
 });
+
+Deno.test("AdmissionQueue.run() rejects with what keeps the owner waiting: use, reservations or its own limit", async () => {
+  const reasonOf = async (options: Partial<AdmissionQueueOptions>, held: readonly string[], slots = 1) => {
+    const queue = new AdmissionQueue({ slots: 2, waitMs: 60_000, ...options });
+    const signal = new AbortController().signal;
+    const start = () => Promise.resolve();
+    for (const owner of held) await queue.run(start, { owner, signal });
+    const error = await assertRejects(
+      () => queue.run(start, { owner: "a", slots, waitMs: 1, signal }),
+      ServerError,
+    );
+    assertEquals(error.code, "timeout");
+    return error.message;
+  };
+  const share = "a token may hold 1 of 2, and the others are reserved for other tokens";
+  const start = "No slot was free within 1 ms as ";
+  assertEquals(await reasonOf({}, ["a", "b"]), `${start}all 2 are in use: retry later`);
+  assertEquals(await reasonOf({ owners: 2 }, ["a"]), `${start}${share}: retry later`);
+  const reserved = `${start}all 4 are in use or reserved for other tokens: retry later`;
+  assertEquals(await reasonOf({ slots: 4, owners: 4 }, ["b", "b"], 2), reserved);
+  const own = `${start}a token may hold 1 of 3: retry later`;
+  assertEquals(await reasonOf({ slots: 3, slotsPerOwner: 1 }, ["a"]), own);
+});
+
+Deno.test("AdmissionQueue.run() rejects with reservations when the queue is full", async () => {
+  const queue = new AdmissionQueue({ slots: 2, owners: 2, queue: 0, waitMs: 60_000 });
+  const signal = new AbortController().signal;
+  const run = () => queue.run(() => Promise.resolve(), { owner: "a", signal });
+  await run();
+  const error = await assertRejects(run, ServerError);
+  assertEquals([error.code, error.message], [
+    "busy",
+    "No slot is free as a token may hold 1 of 2, and the others are reserved for other tokens, and 0 requests wait: retry later",
+  ]);
+});

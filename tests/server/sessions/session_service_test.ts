@@ -87,7 +87,7 @@ Deno.test("SessionService.borrow() rejects after the request's own wait time and
   await using _first = await sessions.create({ owner: "", signal });
   const error = await assertRejects(() => sessions.borrow({ owner: "", waitMs: 20, signal }), ServerError);
   assertEquals([error.code, error.retryAfter], ["timeout", 1]);
-  assertStringIncludes(error.message, "No session was free within 20 ms as all 1 were in use");
+  assertStringIncludes(error.message, "No session was free within 20 ms as all 1 are in use");
   assertStringIncludes(error.message, "--max-sessions");
 });
 

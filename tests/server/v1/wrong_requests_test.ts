@@ -116,7 +116,7 @@ const WRONG: readonly WrongRequest[] = [
     send: post("/v1/sessions", {}),
     status: 429,
     type: "busy",
-    message: "All 2 sessions are in use and 0 requests wait",
+    message: "No session is free as all 2 are in use, and 0 requests wait",
   },
   {
     name: "an ended session",
