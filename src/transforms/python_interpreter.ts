@@ -62,8 +62,9 @@ export interface ReplyLimits {
    */
   readonly blocks: number;
   /**
-   * Total run time in milliseconds after which no further block starts.
-   * @default 300_000
+   * Total run time in milliseconds. The last block has what is left of it, if that is less than `timeoutMs`; without
+   * `timeoutMs`, it has the limit of the profile.
+   * @default six times `timeoutMs`; 60_000 without it
    */
   readonly runMs: number;
   /**
@@ -73,7 +74,9 @@ export interface ReplyLimits {
   readonly outputCharacters: number;
 }
 
-const REPLY_LIMITS: ReplyLimits = { blocks: 64, runMs: 300_000, outputCharacters: 4 * 1024 * 1024 };
+const REPLY_LIMITS: ReplyLimits = { blocks: 64, runMs: 60_000, outputCharacters: 4 * 1024 * 1024 };
+/** Blocks of a reply that may use their whole time limit. */
+const LONG_BLOCKS = 6;
 const ACQUIRE_TIMEOUT_MS = 300_000;
 
 /**
@@ -114,11 +117,12 @@ export class PythonInterpreter implements Transform {
    * @throws {RangeError} if a limit is out of range.
    */
   constructor(options: PythonInterpreterOptions) {
-    const { timeoutMs = 1, acquireTimeoutMs = 1 } = options;
-    requireTimeout(timeoutMs, "run Python");
+    const { timeoutMs, acquireTimeoutMs = 1 } = options;
+    requireTimeout(timeoutMs ?? 1, "run Python");
     requireTimeout(acquireTimeoutMs, "wait for an interpreter");
     this.#options = options;
-    this.#limits = { ...REPLY_LIMITS, ...options.replyLimits };
+    const runMs = timeoutMs === undefined ? REPLY_LIMITS.runMs : LONG_BLOCKS * timeoutMs;
+    this.#limits = { ...REPLY_LIMITS, runMs, ...options.replyLimits };
     requireReplyLimits(this.#limits);
   }
 
@@ -184,7 +188,8 @@ export class PythonInterpreter implements Transform {
         break;
       }
       if (!persistent && results.length > 0) await this.#wipe(session, context.signal);
-      const exec = await this.#exec(session, code, context.signal);
+      const leftMs = this.#limits.runMs - runTimeOf(results);
+      const exec = await this.#exec(session, code, { leftMs, signal: context.signal });
       results.push(this.#result(results.length + 1, code, { exec, turn: context.turn }));
     }
     return results;
@@ -220,8 +225,14 @@ export class PythonInterpreter implements Transform {
     });
   }
 
-  async #exec(session: PythonSession, code: string, signal: AbortSignal | undefined): Promise<ExecResult> {
-    return await attributeErrors(() => session.exec(code, { timeoutMs: this.#options.timeoutMs, signal }), {
+  async #exec(
+    session: PythonSession,
+    code: string,
+    { leftMs, signal }: { leftMs: number; signal: AbortSignal | undefined },
+  ): Promise<ExecResult> {
+    const blockMs = this.#options.timeoutMs;
+    const timeoutMs = blockMs === undefined ? undefined : Math.min(blockMs, Math.ceil(leftMs));
+    return await attributeErrors(() => session.exec(code, { timeoutMs, signal }), {
       error: SandboxError,
       failure: "Cannot run code",
       signal,
@@ -287,13 +298,17 @@ function requireReplyLimits(limits: ReplyLimits): void {
 /** Returns the limit that the results of a reply have reached; `undefined` if none. */
 function reachedLimit(results: readonly ToolResult[], limits: ReplyLimits): string | undefined {
   if (results.length >= limits.blocks) return `a reply may run ${limits.blocks} blocks`;
-  const runMs = results.reduce((sum, { durationMs }) => sum + durationMs, 0);
-  if (runMs >= limits.runMs) {
+  if (runTimeOf(results) >= limits.runMs) {
     return `the blocks of a reply may run for ${limits.runMs / 1000} seconds together`;
   }
   const characters = results.reduce((sum, { text }) => sum + text.length, 0);
   if (characters < limits.outputCharacters) return undefined;
   return `the blocks of a reply may print ${limits.outputCharacters} characters together`;
+}
+
+/** Returns the run time of the blocks of a reply, in milliseconds. */
+function runTimeOf(results: readonly ToolResult[]): number {
+  return results.reduce((sum, { durationMs }) => sum + durationMs, 0);
 }
 
 function describeBlocks(first: number, last: number): string {

@@ -3,7 +3,7 @@ import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/action.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
-import type { SessionPool } from "../../src/sandbox/exec.ts";
+import type { SessionLease, SessionPool } from "../../src/sandbox/exec.ts";
 import {
   PythonInterpreter,
   type PythonInterpreterOptions,
@@ -201,6 +201,40 @@ Deno.test("PythonInterpreter limits the blocks, the run time and the output of a
     RangeError,
     "'replyLimits.blocks'",
   );
+});
+
+/** A pool that notes the time limits of its execs, each of which runs for 2 seconds unless that is longer. */
+class TimedPool extends FakePool {
+  readonly timeouts: (number | undefined)[] = [];
+
+  override async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<SessionLease> {
+    const lease = await super.acquire(options);
+    lease.session.exec = (_code, { timeoutMs } = {}) => {
+      this.timeouts.push(timeoutMs);
+      return Promise.resolve(ok("", { durationMs: Math.min(2_000, timeoutMs ?? 2_000) }));
+    };
+    return lease;
+  }
+}
+
+Deno.test("PythonInterpreter gives the blocks of a reply six times the limit of a block together, and the last one what is left", async () => {
+  const reply = replyAction("```python\n1\n```\n".repeat(40));
+  const limitsOf = async (options: Partial<PythonInterpreterOptions>) => {
+    const pool = new TimedPool();
+    await using env = pythonEnv({ pool, ...options });
+    await env.reset(task);
+    const { history } = await env.step(reply);
+    return { limits: pool.timeouts, text: history.prompt.last?.content };
+  };
+  const long = await limitsOf({ timeoutMs: 2_000 });
+  assertEquals(long, {
+    limits: Array(6).fill(2_000),
+    text: "Code blocks 7 to 40 were not run: the blocks of a reply may run for 12 seconds together",
+  });
+  assertEquals((await limitsOf({ timeoutMs: 3_000 })).limits, Array(9).fill(3_000).with(8, 2_000));
+  const given = await limitsOf({ timeoutMs: 60_000, replyLimits: { runMs: 5_000 } });
+  assertEquals(given.limits, [5_000, 3_000, 1_000]);
+  assertEquals((await limitsOf({})).limits, Array(30).fill(undefined), "the profile's limit and 60 seconds");
 });
 
 Deno.test("PythonInterpreter refuses time limits that are out of range", () => {

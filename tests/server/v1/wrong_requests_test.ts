@@ -116,7 +116,7 @@ const WRONG: readonly WrongRequest[] = [
     send: post("/v1/sessions", {}),
     status: 429,
     type: "busy",
-    message: "No session is free as all 2 are in use, and 0 requests wait",
+    message: "No session is free as a token may hold 1 of 2",
   },
   {
     name: "an ended session",
