@@ -176,10 +176,10 @@ export class PluginHost implements AsyncDisposable {
 function mainOf(kind: Pick<PluginKind, "helper" | "hooks" | "needsResult">): string {
   return `import { serveDefinition } from "./serve_definition.js";
 import "./definitions.js";
-const [file, folder] = Deno.args;
+const [file, ...imported] = Deno.args;
 const revoke = Deno.permissions.revokeSync.bind(Deno.permissions);
 const module = await import(file);
-if (folder !== undefined) revoke({ name: "read", path: folder });
+for (const path of imported) revoke({ name: "read", path });
 await serveDefinition(module, ${JSON.stringify(kind)});
 `;
 }

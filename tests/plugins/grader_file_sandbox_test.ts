@@ -127,6 +127,23 @@ Deno.test("graderFile() grants exactly the named permissions", async () => {
   await assertRejects(() => grade(grader, "Deno.env.get('HOME')"), GraderError, "Requires env access");
 });
 
+Deno.test("graderFile() lets a file read what it imports, and no other file of its folder while it is loaded", async () => {
+  const reading = (path: string) =>
+    `import { word } from "./word.ts";
+const other = Deno.readTextFileSync(${JSON.stringify(path)});
+export default { grade: () => ({ score: 1, reason: word + other }) };`;
+  await using folder = await TempFolder.of({ "word.ts": "export const word = 'a';", "other.txt": "b" });
+  const path = join(folder.path, "g.ts");
+  await Deno.writeTextFile(path, reading(join(folder.path, "other.txt")));
+  await assertRejects(() => graderFile(path, { detected }), SandboxError, "Requires read access to");
+  await Deno.writeTextFile(
+    path,
+    "import { word } from './word.ts';\nexport default { grade: () => word.length };",
+  );
+  await using grader = await graderFile(path, { detected });
+  assertEquals(await grade(grader, ""), 1);
+});
+
 const NOT_GRADERS: Readonly<Record<string, readonly [source: string, reason: string]>> = {
   "no default": [
     "export const grade = () => 1;",

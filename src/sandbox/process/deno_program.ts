@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { SandboxError } from "../../errors.ts";
 import { type Layer, LAYER_PROGRAMS } from "../profile/schema.ts";
 import { type Rlimits, rlimitScript } from "./command.ts";
@@ -150,30 +150,30 @@ function rlimitPrefix(memoryBytes: number, writes: boolean): string[] {
 
 /** The part of `deno info --json` that is used. */
 interface ModuleGraph {
-  readonly modules: readonly { readonly specifier: string }[];
+  readonly modules: readonly {
+    readonly specifier: string;
+    readonly dependencies?: readonly {
+      readonly code?: { readonly specifier?: string };
+      readonly isDynamic?: boolean;
+    }[];
+  }[];
 }
 
 /** Flags with which `deno info` fetches nothing. */
 const NO_FETCH = ["--no-remote", "--no-npm"];
 
-/**
- * Refuses a program that imports a file outside its own directory and outside the paths that it may read. Deno
- * itself needs no permission for a static import, so a program could import the code of another program, or any
- * text file.
- *
- * @throws {SandboxError} if there is such a file; the message names the first one.
- */
-export async function requireOwnModules(
-  { module, permissions = {} }: DenoProgram,
-  signal?: AbortSignal,
-): Promise<void> {
-  if (/^(?!file:)[a-z]+:/.test(module)) return; // for packages and URLs Deno checks the permissions
-  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+/** Returns the modules of a program; `undefined` if Deno cannot list them. */
+async function readGraph(
+  { module, permissions = {}, importMap }: DenoProgram,
+  signal: AbortSignal | undefined,
+): Promise<ModuleGraph | undefined> {
+  const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     args: [
       "info",
       "--json",
       "--no-config",
       "--no-lock",
+      ...importMapFlags({ importMap }),
       ...(grantsAny(permissions.import) ? [] : NO_FETCH),
       module,
     ],
@@ -182,14 +182,47 @@ export async function requireOwnModules(
     ...(signal && { signal }),
   }).output();
   signal?.throwIfAborted();
-  if (code !== 0) {
+  return success ? JSON.parse(new TextDecoder().decode(stdout)) as ModuleGraph : undefined;
+}
+
+/**
+ * Returns the path of a program and of the files of its folder that it imports statically. Those of dynamic imports are
+ * left out, since `import("./" + name)` stands for all modules of the folder. The program's module is a path.
+ */
+export async function listStaticImports(program: DenoProgram, signal?: AbortSignal): Promise<string[]> {
+  const { module } = program;
+  const { modules = [] } = await readGraph(program, signal) ?? {};
+  const dependencies = new Map(modules.map(({ specifier, dependencies = [] }) => [specifier, dependencies]));
+  const found = new Set([pathToFileURL(module).href]);
+  for (const specifier of found) {
+    for (const { code, isDynamic } of dependencies.get(specifier) ?? []) {
+      if (code?.specifier !== undefined && !isDynamic) found.add(code.specifier);
+    }
+  }
+  return toPaths(found).filter((path) => isWithin(path, dirname(module)));
+}
+
+function toPaths(specifiers: Iterable<string>): string[] {
+  return [...specifiers].filter((specifier) => specifier.startsWith("file:"))
+    .map((specifier) => fileURLToPath(specifier));
+}
+
+/**
+ * Refuses a program that imports a file outside its own directory and outside the paths that it may read. Deno
+ * itself needs no permission for a static import, so a program could import the code of another program, or any
+ * text file.
+ *
+ * @throws {SandboxError} if there is such a file; the message names the first one.
+ */
+export async function requireOwnModules(program: DenoProgram, signal?: AbortSignal): Promise<void> {
+  const { module, permissions = {} } = program;
+  if (/^(?!file:)[a-z]+:/.test(module)) return; // for packages and URLs Deno checks the permissions
+  const graph = await readGraph(program, signal);
+  if (graph === undefined) {
     throw new SandboxError(`Cannot start '${module}': 'deno info' cannot list its imports`);
   }
-  const { modules } = JSON.parse(new TextDecoder().decode(stdout)) as ModuleGraph;
   const directory = dirname(module.startsWith("file:") ? fileURLToPath(module) : resolve(module));
-  const foreign = modules.map(({ specifier }) => specifier)
-    .filter((specifier) => specifier.startsWith("file:"))
-    .map((specifier) => fileURLToPath(specifier))
+  const foreign = toPaths(graph.modules.map(({ specifier }) => specifier))
     .find((path) => !isWithin(path, directory) && !mayRead(permissions.read, path));
   if (foreign === undefined) return;
   throw new SandboxError(

@@ -52,11 +52,11 @@ export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(SEPARATOR) ? folder : `${folder}${SEPARATOR}`);
 }
 
-/** Returns permissions with the additional permission to read a directory. */
-export function withReadAccess(grants: Grants | undefined, folder: string): Grants {
+/** Returns permissions with the additional permission to read some paths. */
+export function withReadAccess(grants: Grants | undefined, paths: readonly string[]): Grants {
   const { read = false } = grants ?? {};
   const { allow = false, deny = false } = isScope(read) ? { allow: read } : read;
-  return { ...grants, read: { allow: [...(typeof allow === "boolean" ? [] : allow), folder], deny } };
+  return { ...grants, read: { allow: [...(typeof allow === "boolean" ? [] : allow), ...paths], deny } };
 }
 
 function flag(verb: "allow" | "deny", name: string, scope: boolean | readonly string[]): string[] {

@@ -1,8 +1,13 @@
 import { stripTypeScriptTypes } from "node:module";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { errorMessage, SandboxError } from "../../errors.ts";
-import { denoCommand, type DenoProgram, fetchModules } from "../../sandbox/process/deno_program.ts";
+import {
+  denoCommand,
+  type DenoProgram,
+  fetchModules,
+  listStaticImports,
+} from "../../sandbox/process/deno_program.ts";
 import { grantFlags, type Grants, mayRead, withReadAccess } from "../../sandbox/process/grants.ts";
 import { detectLayers, type LayerReport } from "../../sandbox/process/layers.ts";
 import protocol from "../../sandbox/protocol.ts" with { type: "text" };
@@ -37,8 +42,9 @@ export interface ModuleHostOptions<Metadata> extends ModuleProgram {
   /** Sources of the modules beside `main.js`, by name without extension. */
   readonly sources: Readonly<Record<string, string>>;
   /**
-   * Source of the program. Its arguments are the file's URL and, if the file may read its folder only while it is
-   * loaded, that folder.
+   * Source of the program. Its arguments are the file's URL and the paths that may be read only while the file is
+   * loaded: those of the file and of what it imports
+   * statically.
    */
   readonly main: string;
   /** Import map for the file: modules of `sources` by the specifiers that it may import. */
@@ -146,18 +152,20 @@ class ProcessStarter<Metadata> implements AsyncDisposable {
     const detected = options.detected ?? await detectLayers({ signal });
     const layers = new Set(detected.filter(({ works }) => works).map(({ layer }) => layer));
     const modules = await writeModules(options);
-    const folder = mayRead(permissions?.read, dirname(path)) ? undefined : dirname(path);
-    const program = {
-      module: join(modules.directory, "main.js"),
-      args: [pathToFileURL(path).href, ...(folder === undefined ? [] : [folder])],
-      permissions: folder === undefined ? permissions : withReadAccess(permissions, folder),
-      importMap: options.imports && join(modules.directory, IMPORT_MAP),
-      env,
-      memoryBytes,
-      layers,
-    };
+    const importMap = options.imports && join(modules.directory, IMPORT_MAP);
+    const file = { module: path, permissions, importMap, env, layers };
     try {
-      await fetchModules({ ...program, module: path }, signal);
+      await fetchModules(file, signal);
+      const imported = (await listStaticImports(file, signal)).filter((path) =>
+        !mayRead(permissions?.read, path)
+      );
+      const program = {
+        ...file,
+        module: join(modules.directory, "main.js"),
+        args: [pathToFileURL(path).href, ...imported],
+        permissions: imported.length === 0 ? permissions : withReadAccess(permissions, imported),
+        memoryBytes,
+      };
       return new ProcessStarter(path, { kind, program, modules });
     } catch (error) {
       await modules[Symbol.asyncDispose]();

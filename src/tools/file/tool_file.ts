@@ -35,8 +35,8 @@ const ANYTHING = { type: "object" };
  *
  * The file exports `run` (or a default function). It receives the arguments and `{ signal, callId }` and
  * returns a JSON value. The file also exports `parameters`, a JSON Schema or a zod object, and optionally
- * `description` and `name`. It can import from its own folder and from folders where `read` is granted. It
- * can read its own folder only while it is loaded.
+ * `description` and `name`. It can import statically from its own folder, and in any way from folders where `read` is
+ * granted. It can read no other file of its own folder.
  *
  * One process runs all calls, so every episode that shares the tool sees the same module state. When a call
  * is cancelled, the process gets SIGKILL after its other calls have ended, or at once if it does not
@@ -104,10 +104,10 @@ const TOOL: ModuleKind<ToolMetadata> = {
 };
 /** `serve.js` is imported first, because it must take over stdout before the tool can. */
 const MAIN = `import { serve } from "./serve.js";
-const [file, folder] = Deno.args;
+const [file, ...imported] = Deno.args;
 const revoke = Deno.permissions.revokeSync.bind(Deno.permissions);
 const tool = await import(file);
-if (folder !== undefined) revoke({ name: "read", path: folder });
+for (const path of imported) revoke({ name: "read", path });
 await serve(tool);
 `;
 

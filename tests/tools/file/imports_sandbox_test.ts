@@ -99,6 +99,49 @@ Deno.test("toolFile() allows imports from the file's folder but no reads of it a
     assertStringIncludes(String(text), "Requires read access to");
   }));
 
+/** Sources of tool files that try to read a file of their folder without an import of it. */
+const OWN_READS: Readonly<Record<string, (folder: string) => string>> = {
+  "by name": (folder) =>
+    `const it = await Deno.readTextFile("${folder}/beside.json");\n${runReturning("it")}`,
+  "in the list of the folder": (folder) =>
+    `const it = [...Deno.readDirSync("${folder}")].map(({ name }) => name).join();\n${runReturning("it")}`,
+  "by a computed import": () =>
+    `const name = ["beside", "ts"].join(".");\nconst it = (await import("./" + name)).default;\n${
+      runReturning("it")
+    }`,
+  "by a dynamic import": () =>
+    `const it = (await import("./beside.json", { with: { type: "json" } })).default;\n${runReturning("it")}`,
+};
+
+for (const [what, source] of Object.entries(OWN_READS)) {
+  Deno.test(`toolFile() denies a file of its own folder ${what} while it is loaded`, () =>
+    withFolder(async (path) => {
+      await Deno.writeTextFile(path, source(dirname(path)));
+      await assertRejects(() => toolFile(path, { detected }), SandboxError, "Requires read access to");
+      await using granted = await toolFile(path, { detected, permissions: { read: [dirname(path)] } });
+      assertEquals(granted.name, "tool");
+    }));
+}
+
+Deno.test("toolFile() allows static imports of code, JSON, text and further folders from its folder", () =>
+  withFolder(async (path) => {
+    const folder = dirname(path);
+    await Deno.mkdir(join(folder, "deep"));
+    await Deno.writeTextFile(join(folder, "deep/words.txt"), "words");
+    await Deno.writeTextFile(
+      join(folder, "deep/more.ts"),
+      "export { default as words } from './words.txt' with { type: 'text' };",
+    );
+    const imports = `import json from "./beside.json" with { type: "json" };
+import code from "./beside.ts";
+import { words } from "./deep/more.ts";`;
+    const value = `[json, code, words, (await import("./deep/more.ts")).words].join()`; // loaded already
+    await Deno.writeTextFile(path, `${imports}\nconst all = ${value};\n${runReturning("all")}`);
+    await using tool = await toolFile(path, { detected });
+    const [text = ""] = await answersTo("<tool>tool\n{}</tool>", [tool], { timeoutMs: 30_000 });
+    assertStringIncludes(String(text), "mine,mine,words,words");
+  }));
+
 Deno.test("MCPToolTransform does not start a module that imports from a folder that it may not read", () =>
   withFolder(async (path, outside) => {
     for (const what of ["a text", "JSON", "code", "a dynamic import", "an import of a data URL"]) {
