@@ -1,14 +1,14 @@
 // deno-lint-ignore no-control-regex
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
- * Escapes control characters and those that change the text direction. Keeps newlines and tabs. Untrusted text is
+ * Escapes control characters, and those that break a line or change the text direction. Keeps newlines and tabs. Untrusted text is
  * escaped before it reaches a terminal or a log: it could otherwise move the cursor, hide text or set the clipboard.
  */
 export function escapeControls(text: string): string {
   return text.replace(CONTROLS, (character) => {
     const code = character.charCodeAt(0).toString(16);
-    return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, "0")}`;
+    return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
   });
 }
 
