@@ -18,6 +18,7 @@ import { Sandbox } from "../sandbox/sandbox.ts";
 import { DENO_NEEDED, DENO_VERSION, PADDOCK_VERSION } from "../version.ts";
 import { EXIT, runCommand } from "./command.ts";
 import { type DoctorAttempt, runAttempts, toAttemptProfile } from "./doctor_attempts.ts";
+import { type HostSetting, inspectHost } from "./doctor_host.ts";
 import { currentIo } from "./io.ts";
 import { wantsColour, writeText } from "./output.ts";
 import {
@@ -73,6 +74,7 @@ async function createReport(profile: Profile, cacheDir: string, signal: AbortSig
     signal.throwIfAborted();
     return { failure: errorMessage(error) };
   });
+  const host = await inspectHost();
   const outcome = { image: null, attempts: [], times: null, failure: null, ...checked };
   const layers = layerStates(profile, detected);
   return {
@@ -82,6 +84,7 @@ async function createReport(profile: Profile, cacheDir: string, signal: AbortSig
     pyodide: PYODIDE_VERSION,
     profile: profile.name,
     layers,
+    host,
     ...outcome,
     fixes: findFixes({ deno, layers, ...outcome }),
   };
@@ -130,6 +133,8 @@ export interface DoctorReport {
   readonly attempts: readonly DoctorAttempt[];
   /** Walls around the process of a sandbox, as the host sees them, if one was started. */
   readonly walls?: readonly WallCheck[];
+  /** Settings of the host that sandboxes depend on. They are no failures. */
+  readonly host?: readonly HostSetting[];
   readonly times: Times | null;
   /** Reason why no sandbox could be checked; `null` if one was. */
   readonly failure: string | null;
@@ -183,7 +188,7 @@ export function formatReport(report: DoctorReport, options: { colour: boolean })
     const row = `${isGood ? "✓" : "✗"} ${text}`;
     return options.colour ? `${isGood ? GREEN : RED}${row}${PLAIN}` : row;
   };
-  const { deno, pyodide, layers, attempts, walls = [] } = report;
+  const { deno, pyodide, layers, attempts, walls = [], host = [] } = report;
   const nameWidth = Math.max(14, ...layers.map(({ layer }) => layer.length + 2));
   return [
     `Paddock ${report.paddock}, profile ${report.profile}`,
@@ -206,6 +211,15 @@ export function formatReport(report: DoctorReport, options: { colour: boolean })
     ...(walls.length === 0 ? [] : ["Walls around its process, seen from the host"]),
     ...walls.map(({ name, holds, seen }) => line(holds, `${name.padEnd(42)}${seen}`)),
     "",
+    ...(host.length === 0 ? [] : ["The host, which Paddock does not change"]),
+    ...host.flatMap((setting) =>
+      setting.isOn
+        ? [`- ${formatSetting(setting)}`, `${" ".repeat(8)}${setting.advice}`]
+        : setting.isOn === null
+        ? [`- ${formatSetting(setting)}`]
+        : [line(true, formatSetting(setting))]
+    ),
+    "",
     ...formatFigures(report),
   ].join("\n").replace(/\n{2,}/g, "\n\n").trimEnd() + "\n";
 }
@@ -213,6 +227,10 @@ export function formatReport(report: DoctorReport, options: { colour: boolean })
 function formatLayer({ layer, mode, active, works, why }: LayerState, nameWidth: number): string {
   const state = active ? "active" : works ? "works, not used" : `does not work: ${why}`;
   return `${layer.padEnd(nameWidth)}${mode.padEnd(11)}${state}`;
+}
+
+function formatSetting({ name, seen }: HostSetting): string {
+  return `${name.padEnd(6)}${seen}`;
 }
 
 function formatFixes({ fixes }: DoctorReport): string[] {

@@ -112,3 +112,17 @@ Deno.test("isAtLeast() compares versions numerically", () => {
   ];
   for (const [version, expected] of cases) assertEquals(isAtLeast(version, "2.9.4"), expected, version);
 });
+
+Deno.test("formatReport() shows settings of the host with advice for those that are on, and fails for none", () => {
+  const host = [
+    { name: "SMT", isOn: true, seen: "on", advice: "boot with nosmt" },
+    { name: "KSM", isOn: false, seen: "off", advice: "no advice" },
+    { name: "swap", isOn: null, seen: "unknown", advice: "no advice" },
+  ] as const;
+  const text = formatReport({ ...report, host }, { colour: false });
+  assertStringIncludes(
+    text,
+    "The host, which Paddock does not change\n- SMT   on\n        boot with nosmt\n✓ KSM   off\n- swap  unknown\n",
+  );
+  assertEquals(findFixes({ ...found, host }), findFixes(found));
+});
