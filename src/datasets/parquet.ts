@@ -7,7 +7,7 @@ import {
 } from "hyparquet";
 import { compressors as plainCompressors } from "hyparquet-compressors";
 import { errorMessage } from "../errors.ts";
-import { withStoredTypes } from "./parquet_schema.ts";
+import { requireColumns, withStoredTypes } from "./parquet_schema.ts";
 import { decodeText, type ToData, toDataOf } from "./parquet_values.ts";
 import { RawRow } from "./row.ts";
 
@@ -57,7 +57,7 @@ interface Slice {
  */
 export async function* readParquet(path: string): AsyncGenerator<RawRow> {
   using file = await Deno.open(path);
-  const buffer = toAsyncBuffer(file, (await file.stat()).size);
+  await using buffer = toAsyncBuffer(file, (await file.stat()).size);
   const metadata = await parseParquet(path, async () => {
     const metadata = await parquetMetadataAsync(buffer);
     requireRows(metadata, buffer.byteLength);
@@ -65,6 +65,7 @@ export async function* readParquet(path: string): AsyncGenerator<RawRow> {
   });
   const { stored, toRow } = await parseParquet(path, () => {
     requireNames(metadata);
+    requireColumns(metadata);
     return { stored: withStoredTypes(metadata), toRow: toDataOf(parquetSchema(metadata)) };
   });
   for (const slice of slices(metadata)) {
@@ -132,10 +133,16 @@ function* slices({ row_groups }: FileMetaData): Generator<Slice> {
   }
 }
 
-/** Wraps a file for random access. Reads run one after the other, since they share the file's position. */
-function toAsyncBuffer(file: Deno.FsFile, byteLength: number): AsyncBuffer {
+/**
+ * Wraps a file for random access. Reads run one after the other, since they share the file's position. Disposal waits
+ * for them, as the library leaves reads behind when a column is damaged.
+ */
+function toAsyncBuffer(file: Deno.FsFile, byteLength: number): AsyncBuffer & AsyncDisposable {
   let queue: Promise<unknown> = Promise.resolve();
   return {
+    async [Symbol.asyncDispose]() {
+      await queue;
+    },
     byteLength,
     slice(start, end = byteLength) {
       const bytes = queue.then(() => readAt(file, start, Math.max(0, Math.min(end, byteLength) - start)));

@@ -66,3 +66,22 @@ export function isText({ type, converted_type, logical_type }: Element): boolean
   return type === "BYTE_ARRAY" && (["UTF8", "ENUM", "JSON"].includes(converted_type ?? "") ||
     ["STRING", "ENUM", "JSON"].includes(logical_type?.type ?? ""));
 }
+
+/**
+ * Checks that the columns of each row group are in the schema. Otherwise the library throws while it reads others, and
+ * the process would end by an error of theirs that nothing handles (hyparquet 1.31.5).
+ *
+ * @throws {TypeError} if a column is not in the schema, or has no description or another file.
+ */
+export function requireColumns(metadata: FileMetaData): void {
+  const known = new Set(pathsOf(parquetSchema(metadata)));
+  for (const { meta_data, file_path } of metadata.row_groups.flatMap(({ columns }) => columns)) {
+    const path = meta_data?.path_in_schema;
+    if (path !== undefined && known.has(JSON.stringify(path)) && !file_path) continue;
+    throw new TypeError(`the columns must be in the file and its schema: found [${path?.join(", ") ?? ""}]`);
+  }
+}
+
+function pathsOf({ path, children }: ParquetNode): string[] {
+  return children.length === 0 ? [JSON.stringify(path)] : children.flatMap(pathsOf);
+}

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { readDataset } from "../../src/datasets/read_dataset.ts";
 import { readRows } from "../../src/datasets/read_rows.ts";
+import { withFiles } from "./temp_files.ts";
 import { intervalText, timestampText, timeText } from "../../src/datasets/parquet_times.ts";
 
 // `parquet/small_files.py` writes the files.
@@ -154,6 +155,22 @@ Deno.test("readRows() throws only for the rows whose text is not UTF-8 or not JS
       else await assertRejects(read, SyntaxError, `${name}.parquet:${number} as ${text}`);
     }
   }
+});
+
+Deno.test("readRows() throws for a column that is not in the schema, and leaves no read behind", async () => {
+  const bytes = await Deno.readFile(new URL("nulls.parquet", FILES));
+  const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  // The last occurrence of the name is the path of the last column: the library has begun to read the others by then.
+  bytes.set(new TextEncoder().encode("EMPTY"), text.lastIndexOf("empty"));
+  await withFiles({ "other.parquet": bytes }, async (folder) => {
+    for (let count = 0; count < 20; count++) {
+      await assertRejects(
+        () => Array.fromAsync(readRows(`${folder}/other.parquet`)),
+        SyntaxError,
+        "the columns must be in the file and its schema: found [EMPTY]",
+      );
+    }
+  });
 });
 
 Deno.test("readRows() refuses a field __proto__, which would be a prototype", async () => {
