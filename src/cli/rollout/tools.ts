@@ -1,7 +1,7 @@
-import { parse } from "@std/jsonc";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { McpError } from "../../errors.ts";
+import { parseJsonc } from "../../jsonc.ts";
 import type { McpServer } from "../../tools/mcp/mcp_server.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -86,20 +86,17 @@ const MAX_BYTES = 1024 * 1024;
  * Reads the MCP servers of a JSONC file in the common format `{ "mcpServers": { name: server } }`. Relative paths are
  * resolved from the folder of the file, which is also the working directory of the servers.
  *
- * @throws {UsageError} if the file cannot be read or has no servers.
+ * @throws {UsageError} if the file cannot be read, is not valid, or has no servers. The message has the line and the
+ * column of a key that is there twice.
  */
 export async function readMcpFile(path: string): Promise<Record<string, McpServer>> {
   const text = await readText(path, { maxBytes: MAX_BYTES });
-  const servers = serversOf(await parseJsonc(text, path));
+  const servers = serversOf(await rethrowAsUsageError(() => parseJsonc(text, `'${path}'`)));
   if (servers === undefined) {
     throw new UsageError(`Cannot read '${path}' as it must have an object 'mcpServers': it has none`);
   }
   const folder = dirname(resolve(path));
   return Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, placed(server, folder)]));
-}
-
-async function parseJsonc(text: string, path: string): Promise<unknown> {
-  return await rethrowAsUsageError(() => parse(text), { prefix: `Cannot read '${path}' as it must be JSON` });
 }
 
 function serversOf(value: unknown): Record<string, unknown> | undefined {

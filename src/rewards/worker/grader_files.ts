@@ -1,4 +1,5 @@
 // Written by `deno task guest-manifest`, which follows the imports of the files. Do not edit.
+import decimal from "../../decimal.ts" with { type: "text" };
 import errors from "../../errors.ts" with { type: "text" };
 import message from "../../message.ts" with { type: "text" };
 import arithmetic from "../../policy/arithmetic.ts" with { type: "text" };
@@ -32,6 +33,7 @@ import cacheDir from "../../sandbox/image/cache_dir.ts" with { type: "text" };
 /** Texts of the files of a grader worker by name, each after those that it imports. */
 export const GRADER_FILES: Readonly<Record<string, string>> = {
   arithmetic,
+  decimal,
   plain_number: plainNumber,
   extract_answer: extractAnswer,
   message,
