@@ -1,13 +1,25 @@
-import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
 import type { Next } from "hono";
 import type { Budgets } from "../budget.ts";
 import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { AppContext } from "../http/context.ts";
-import { MAX_MCP_CLIENTS, MCP_IDLE_MS, MCP_SPARE_MS, REQUEST_LIMITS } from "../limits.ts";
+import {
+  MAX_MCP_CLIENTS,
+  MCP_HANDLE_SPARE_MS,
+  MCP_IDLE_MS,
+  MCP_SPARE_MS,
+  REQUEST_LIMITS,
+} from "../limits.ts";
 import { streamBody } from "../http/response_stream.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import { ClientSession } from "./client_session.ts";
 import { createPythonServer } from "./python_server.ts";
+import { SessionHandles } from "./session_handles.ts";
+import { onlySession } from "./tool_sessions.ts";
 
 const HEADER = "mcp-session-id";
 
@@ -31,8 +43,9 @@ export interface McpRouteOptions {
 }
 
 /**
- * Serves the Model Context Protocol over HTTP. Each client that sends `initialize` has its own session. Requests of
- * other protocols on the same path go to the next route.
+ * Serves the Model Context Protocol over HTTP. Each client that sends `initialize` has its own session. In the protocol
+ * of 2026-07-28, which has no connections, calls name their session by a handle. Requests of other protocols on the same
+ * path go to the next route.
  */
 export function mcpRoute(
   { sessions, budgets, checkpoints }: McpRouteOptions,
@@ -45,6 +58,19 @@ export function mcpRoute(
     retryAfter: 60,
   });
 
+  const { signal } = new AbortController(); // a session outlives the request that opens it
+  const makeClient = (owner: string, spareMs: number) =>
+    new ClientSession(() => sessions.create({ owner, signal, spareMs, endsWithServer: true }), checkpoints);
+  const handles = new SessionHandles({
+    open: (owner) => makeClient(owner, MCP_HANDLE_SPARE_MS),
+    count,
+    hasCheckpoints: checkpoints !== undefined,
+  });
+  const modern = createMcpHandler(
+    ({ authInfo }) => createPythonServer(handles.of(authInfo?.clientId ?? "")),
+    { legacy: "reject", maxRequestBodySize: REQUEST_LIMITS.bodyBytes },
+  );
+
   async function end(id: string): Promise<void> {
     const connection = connections.get(id);
     connections.delete(id);
@@ -55,10 +81,9 @@ export function mcpRoute(
 
   async function connect(owner: string): Promise<Pick<Connection, "transport" | "slot">> {
     for (const [id, { usedAt }] of connections) if (performance.now() - usedAt > MCP_IDLE_MS) await end(id);
-    const slot = count.take(owner, 1);
-    const { signal } = new AbortController(); // a session outlives the request that opens it
-    const open = () => sessions.create({ owner, signal, spareMs: MCP_SPARE_MS, endsWithServer: true });
-    const client = new ClientSession(open, checkpoints);
+    await handles.endIdle();
+    const slot = await handles.takeSlot(owner);
+    const client = makeClient(owner, MCP_SPARE_MS);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
       onsessioninitialized(id) {
@@ -67,23 +92,28 @@ export function mcpRoute(
       onsessionclosed: end,
       maxRequestBodySize: REQUEST_LIMITS.bodyBytes,
     });
-    await createPythonServer(client).connect(transport);
+    await createPythonServer(onlySession(client)).connect(transport);
     return { transport, slot };
   }
 
   return async (c, next) => {
     if (await isForeign(c)) return await next();
     const owner = c.get("owner");
+    const request = await toWebRequest(c);
+    if (!await isLegacyRequest(request)) {
+      const authInfo = { token: "", clientId: owner, scopes: [] };
+      return boundStream(await modern.fetch(request, { authInfo }), c);
+    }
     const id = c.req.header(HEADER);
     if (id !== undefined) {
       const connection = connections.get(id);
       if (connection?.owner !== owner) return unknownSession();
       connection.usedAt = performance.now();
-      return boundStream(await connection.transport.handleRequest(await toWebRequest(c)), c);
+      return boundStream(await connection.transport.handleRequest(request), c);
     }
     const { transport, slot } = await connect(owner);
     try {
-      return boundStream(await transport.handleRequest(await toWebRequest(c)), c);
+      return boundStream(await transport.handleRequest(request), c);
     } finally {
       if (transport.sessionId === undefined) { // no `initialize` was sent
         slot[Symbol.dispose]();
@@ -111,11 +141,12 @@ function boundStream(response: Response, c: AppContext): Response {
   return new Response(body, { status, headers });
 }
 
-/** True if a request is not of this protocol: it accepts no events and is no `initialize`. */
+/** True if a request is not of this protocol: it accepts no events, has none of its headers and is no `initialize`. */
 async function isForeign(c: AppContext): Promise<boolean> {
   const { method } = c.req;
   const acceptsEvents = c.req.header("accept")?.includes("text/event-stream") ?? false;
-  if (method !== "POST" || acceptsEvents || c.req.header(HEADER) !== undefined) return false;
+  const isMcp = [HEADER, "mcp-protocol-version"].some((name) => c.req.header(name) !== undefined);
+  if (method !== "POST" || acceptsEvents || isMcp) return false;
   const message = await c.req.json().catch(() => null);
   return message?.method !== "initialize";
 }
