@@ -18,10 +18,13 @@ import { streamBody } from "../http/response_stream.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import { ClientSession } from "./client_session.ts";
 import { createPythonServer } from "./python_server.ts";
-import { SessionHandles } from "./session_handles.ts";
-import { onlySession } from "./tool_sessions.ts";
+import { isSessionName, SessionHandles } from "./session_handles.ts";
+import { onlySession, type ToolSessions } from "./tool_sessions.ts";
 
 const HEADER = "mcp-session-id";
+/** Query parameter by which a client names a session for all of its calls. */
+const SESSION = "session";
+const WRONG_NAME = "Cannot use session as its name must be 1 to 64 letters, digits, '.', '_' and '-'";
 
 /** Connected client. */
 interface Connection {
@@ -62,14 +65,16 @@ export function mcpRoute(
   const makeClient = (owner: string, spareMs: number) =>
     new ClientSession(() => sessions.create({ owner, signal, spareMs, endsWithServer: true }), checkpoints);
   const handles = new SessionHandles({
-    open: (owner) => makeClient(owner, MCP_HANDLE_SPARE_MS),
+    open: (owner, isNamed) => makeClient(owner, isNamed ? MCP_SPARE_MS : MCP_HANDLE_SPARE_MS),
     count,
     hasCheckpoints: checkpoints !== undefined,
   });
-  const modern = createMcpHandler(
-    ({ authInfo }) => createPythonServer(handles.of(authInfo?.clientId ?? "")),
-    { legacy: "reject", maxRequestBodySize: REQUEST_LIMITS.bodyBytes },
-  );
+  const toolSessions = new WeakMap<Request, ToolSessions>();
+  const modern = createMcpHandler(({ requestInfo }) => {
+    const sessions = requestInfo && toolSessions.get(requestInfo);
+    if (sessions === undefined) throw new TypeError("Cannot serve MCP without the request");
+    return createPythonServer(sessions);
+  }, { legacy: "reject", maxRequestBodySize: REQUEST_LIMITS.bodyBytes });
 
   async function end(id: string): Promise<void> {
     const connection = connections.get(id);
@@ -81,7 +86,6 @@ export function mcpRoute(
 
   async function connect(owner: string): Promise<Pick<Connection, "transport" | "slot">> {
     for (const [id, { usedAt }] of connections) if (performance.now() - usedAt > MCP_IDLE_MS) await end(id);
-    await handles.endIdle();
     const slot = await handles.takeSlot(owner);
     const client = makeClient(owner, MCP_SPARE_MS);
     const transport = new WebStandardStreamableHTTPServerTransport({
@@ -101,13 +105,16 @@ export function mcpRoute(
     const owner = c.get("owner");
     const request = await toWebRequest(c);
     if (!await isLegacyRequest(request)) {
-      const authInfo = { token: "", clientId: owner, scopes: [] };
-      return boundStream(await modern.fetch(request, { authInfo }), c);
+      const name = c.req.query(SESSION);
+      if (name !== undefined && !isSessionName(name)) return rpcError(400, -32602, WRONG_NAME);
+      toolSessions.set(request, handles.of(owner, name));
+      return boundStream(await modern.fetch(request), c);
     }
     const id = c.req.header(HEADER);
     if (id !== undefined) {
       const connection = connections.get(id);
-      if (connection?.owner !== owner) return unknownSession();
+      // the client sends `initialize` again
+      if (connection?.owner !== owner) return rpcError(404, -32001, "Session not found");
       connection.usedAt = performance.now();
       return boundStream(await connection.transport.handleRequest(request), c);
     }
@@ -151,8 +158,6 @@ async function isForeign(c: AppContext): Promise<boolean> {
   return message?.method !== "initialize";
 }
 
-/** Returns the response that makes a client send `initialize` again. */
-function unknownSession(): Response {
-  const error = { code: -32001, message: "Session not found" };
-  return Response.json({ jsonrpc: "2.0", error, id: null }, { status: 404 });
+function rpcError(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: "2.0", error: { code, message }, id: null }, { status });
 }

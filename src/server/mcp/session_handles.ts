@@ -5,7 +5,7 @@ import { MCP_IDLE_MS } from "../limits.ts";
 import type { ClientSession } from "./client_session.ts";
 import type { ToolSessions } from "./tool_sessions.ts";
 
-/** A session that calls name by its handle. */
+/** A session that calls, or the URL of a client, name. */
 interface HandledSession {
   readonly owner: string;
   readonly client: ClientSession;
@@ -21,8 +21,8 @@ interface HandledSession {
 
 /** Options of {@linkcode SessionHandles}. */
 export interface SessionHandlesOptions {
-  /** Makes a session of an owner. */
-  readonly open: (owner: string) => ClientSession;
+  /** Makes a session of an owner; `isNamed` is true for the session of a URL. */
+  readonly open: (owner: string, isNamed: boolean) => ClientSession;
   /** Counts sessions with handles and connections together. */
   readonly count: Budget;
   readonly hasCheckpoints: boolean;
@@ -35,11 +35,13 @@ export interface SessionHandlesOptions {
 }
 
 const MAX_SHOWN = 40;
+const ADVICE = "pass it as `session` to later calls to keep its variables and files";
 
 /**
  * Sessions of clients whose protocol has no connection. A call without a handle opens a session, and its result states
- * the handle. Only the owner of a session can name it. A session ends after an hour without use; an owner without room
- * for another one loses the longest unused one, first among those that no later call has named.
+ * the handle; the URL of a client can name a session for all of its calls. Only the owner of a session can name the
+ * session. A session ends after an hour without use; an owner without room for another one loses the longest unused
+ * one, first among those that no later call has named.
  */
 export class SessionHandles {
   readonly #options: SessionHandlesOptions;
@@ -51,9 +53,22 @@ export class SessionHandles {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Returns the sessions of an owner for its tools. */
-  of(owner: string): ToolSessions {
+  /**
+   * Returns the sessions of an owner for its tools.
+   *
+   * @param name session that the client's URL names, which all its calls use: see {@linkcode isSessionName}
+   */
+  of(owner: string, name?: string): ToolSessions {
     const { hasCheckpoints } = this.#options;
+    if (name !== undefined) {
+      const key = `${name} of ${owner}`; // no handle has a space
+      return {
+        hasCheckpoints,
+        hasHandles: false,
+        use: async (_, work) =>
+          await this.#use(this.#sessions.get(key) ?? await this.#openNamed(key, owner), work),
+      };
+    }
     return {
       hasCheckpoints,
       hasHandles: true,
@@ -97,6 +112,14 @@ export class SessionHandles {
     }
   }
 
+  async #openNamed(key: string, owner: string): Promise<HandledSession> {
+    const slot = await this.takeSlot(owner);
+    const opened = this.#sessions.get(key); // another call may have opened the session
+    if (opened === undefined) return this.#add(key, { owner, slot, isKept: true });
+    slot[Symbol.dispose]();
+    return opened;
+  }
+
   #find(owner: string, handle: string): HandledSession {
     const session = this.#sessions.get(handle);
     if (session?.owner !== owner) {
@@ -113,21 +136,26 @@ export class SessionHandles {
   }
 
   async #open(owner: string): Promise<[handle: string, session: HandledSession]> {
-    await this.endIdle();
     const slot = await this.takeSlot(owner);
-    const client = this.#options.open(owner);
-    const session = { owner, client, slot, users: 0, isKept: false, usedAt: this.#now() };
     const handle = crypto.getRandomValues(new Uint8Array(8)).toHex();
-    this.#sessions.set(handle, session);
-    return [handle, session];
+    return [handle, this.#add(handle, { owner, slot, isKept: false })];
+  }
+
+  #add(key: string, settings: Pick<HandledSession, "owner" | "slot" | "isKept">): HandledSession {
+    const client = this.#options.open(settings.owner, settings.isKept);
+    const session = { ...settings, client, users: 0, usedAt: this.#now() };
+    this.#sessions.set(key, session);
+    return session;
   }
 
   /**
-   * Takes a place among the owner's clients. Without room, the longest unused session ends.
+   * Takes a place among the owner's clients. Sessions that were not used for an hour end, and without room the longest
+   * unused one.
    *
    * @throws {ServerError} `busy` if there is no room.
    */
   async takeSlot(owner: string): Promise<Disposable> {
+    await this.endIdle();
     while (true) {
       try {
         return this.#options.count.take(owner, 1);
@@ -161,10 +189,15 @@ export class SessionHandles {
 /** Returns a result that states the handle, for the model as text and for programs in `_meta`. */
 function withHandle(handle: string, result: CallToolResult): CallToolResult {
   const [first, ...others] = result.content;
-  const text = { type: "text" as const, text: `session: ${handle}` };
+  const text = { type: "text" as const, text: `session: ${handle} (new: ${ADVICE})` };
   return {
     ...result,
     content: [...(first === undefined ? [] : [first]), text, ...others],
     _meta: { ...result._meta, "paddock/session": handle },
   };
+}
+
+/** True if a text can name a session: 1 to 64 letters, digits, `.`, `_` and `-`. */
+export function isSessionName(name: string): boolean {
+  return /^[\w.-]{1,64}$/.test(name);
 }

@@ -6,9 +6,16 @@ import { call, connect, textOf } from "./sdk_client.ts";
 const PIN = { pin: "2026-07-28" };
 const MODES: readonly VersionNegotiationMode[] = ["legacy", "auto", PIN];
 
+const META = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
 /** Returns the handle that a result states. */
 function handleOf({ content, _meta }: CallToolResult): string {
-  const [, handle = ""] = JSON.stringify(content).match(/session: ([0-9a-f]{16})"/) ?? [];
+  const [, handle = ""] =
+    JSON.stringify(content).match(/"session: ([0-9a-f]{16}) \(new: pass it as `session`/) ?? [];
   assertEquals(_meta?.["paddock/session"], handle);
   return handle;
 }
@@ -91,6 +98,40 @@ Deno.test("/mcp gives a handle to its owner only, and names one that has ended",
   }, { tokens: ["a-token", "b-token"] });
 });
 
+Deno.test("/mcp keeps one session for a URL that names one, as for a connection", async () => {
+  await withPython(async (server) => {
+    const http = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      (request) => server.app.fetch(request),
+    );
+    const url = (name: string) => `http://127.0.0.1:${http.addr.port}/mcp?session=${name}`;
+    {
+      await using mine = await connect(server, { mode: PIN, token: "a-token", url: url("agent-1") });
+      await using same = await connect(server, { mode: "auto", token: "a-token", url: url("agent-1") });
+      await using theirs = await connect(server, { mode: PIN, token: "b-token", url: url("agent-1") });
+      const { tools: [tool] } = await mine.listTools();
+      assertEquals("session" in (tool?.inputSchema.properties ?? {}), false);
+      const [first] = await Promise.all([run(mine, "x = 1"), run(mine, "y = 2")]);
+      assertEquals(first.content.length, 1);
+      assertStringIncludes(textOf(await run(same, "x + y")), "<return_value>\n3\n");
+      assertStringIncludes(textOf(await run(theirs, "x")), "NameError");
+    }
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: META } };
+    for (const name of ["", "a b", "x".repeat(65)]) {
+      const headers = {
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/list",
+        authorization: "Bearer a-token",
+      };
+      const path = `/mcp?session=${encodeURIComponent(name)}`;
+      const refused = await server.send("POST", path, body, headers);
+      assertEquals(refused.status, 400, JSON.stringify(refused.body));
+      assertStringIncludes(JSON.stringify(refused.body), "its name must be 1 to 64");
+    }
+    await http.shutdown();
+  }, { tokens: ["a-token", "b-token"], maxSessions: 2 });
+});
+
 Deno.test("/mcp makes and restores checkpoints by handle", async () => {
   await withPython(async (server) => {
     await using client = await connect(server, { mode: PIN });
@@ -106,11 +147,7 @@ Deno.test("/mcp makes and restores checkpoints by handle", async () => {
 Deno.test("/mcp answers requests of 2026-07-28 without a client, and refuses other revisions", async () => {
   await withPython(async (server) => {
     const post = async (method: string, revision: string, headers: Record<string, string> = {}) => {
-      const _meta = {
-        "io.modelcontextprotocol/protocolVersion": revision,
-        "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
-      };
+      const _meta = { ...META, "io.modelcontextprotocol/protocolVersion": revision };
       const body = { jsonrpc: "2.0", id: 7, method, params: { _meta } };
       return await server.send("POST", "/mcp", body, {
         "mcp-protocol-version": revision,
