@@ -13,6 +13,8 @@ from typing import Any
 import fastmcp
 import mcp
 import pytest
+from recipes import block
+from scripted_openai import scripted_openai
 
 URL = f"{os.environ['PADDOCK_URL']}/mcp"
 HERE = Path(__file__).parent
@@ -74,6 +76,18 @@ def test_fastmcp() -> None:
             assert "42" in text_of(await run(client, "x * 7", first.meta["paddock/session"]))
 
     asyncio.run(use())
+
+
+def test_the_recipe_of_the_openai_agents_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_AGENTS_DISABLE_TRACING", "1")
+    names: dict[str, Any] = {"__name__": "recipe"}
+    calls = [{"name": "run_python_code", "arguments": {"python_code": code}} for code in ("x = 6", "x * 7")]
+    with scripted_openai([*calls, "The answer is 42."]) as (url, requests):
+        exec(block("OpenAI Agents SDK", "python", page="agents").replace("http://127.0.0.1:8000/v1", url), names)
+        assert asyncio.run(names["main"]()) == "The answer is 42."
+    results = [str(message["content"]) for message in requests[-1]["messages"] if message["role"] == "tool"]
+    assert len(results) == 2 and "42" in results[1], results
 
 
 def test_paddock_gives_the_model_results_that_other_clients_refuse() -> None:
