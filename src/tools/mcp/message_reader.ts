@@ -70,13 +70,16 @@ function isResponse(value: Readonly<Record<string, unknown>>): boolean {
 
 function toError(error: unknown): { code: number; message: string; data?: unknown } {
   const { code, message, data } = Object(error);
-  const hasText = typeof message === "string" && message.trim() !== "";
   const details = data ?? (isJsonObject(error) ? undefined : error);
   return {
     code: Number.isSafeInteger(code) ? code : INTERNAL_ERROR,
-    message: hasText ? message : describeError(code, details),
+    message: hasText(message) ? message : describeError(code, details),
     ...(data !== undefined && { data }),
   };
+}
+
+function hasText(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
 }
 
 function describeError(code: unknown, details: unknown): string {

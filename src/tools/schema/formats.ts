@@ -15,10 +15,12 @@ const ACCEPTED: Readonly<Record<string, (text: string) => boolean>> = {
   email: (text) => EMAIL.test(text),
   ipv6: (text) => STANDARD.ipv6?.(text.replace(/%[\w.-]+$/, "")) === true,
   uri: (text) => URL.canParse(text),
-  regex: (text) => tryJsPattern(text) !== undefined,
+  regex: (text) => text.length > MAX_PATTERN || tryJsPattern(text) !== undefined,
 };
 
 const PREFIX = "paddock:";
+/** Length of a pattern in an argument up to which it is read: V8 takes 0.4 ms for a class of Unicode. */
+const MAX_PATTERN = 256;
 
 for (const [name, accepts] of Object.entries(ACCEPTED)) {
   // Names of its own: other users of the library keep the standard formats.
@@ -41,7 +43,7 @@ const CLOCK = String.raw`(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?`;
 const TIME = new RegExp(`^${CLOCK}${ZONE}?$`);
 const MIDNIGHT = new RegExp(String.raw`^00:00(?::00(?:[.,]0+)?)?${ZONE}?$`);
 const DATE = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt _](.+))?$/;
-const TIMESTAMP = new RegExp(String.raw`^${SIGN}?(?:\d+\.?\d*|\.\d+)$`);
+const TIMESTAMP = new RegExp(String.raw`^${SIGN}?(?:\d+(?:\.\d*)?|\.\d+)$`);
 /** A number of seconds above this one is a number of milliseconds. */
 const MAX_SECONDS = 2e10;
 const [FIRST_SECOND, LAST_SECOND] = [-62_167_219_200, 253_402_300_799];

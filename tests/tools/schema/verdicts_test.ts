@@ -127,3 +127,15 @@ Deno.test({ name: "toJsPattern() reads deep patterns, and refuses long ones", ti
     }
   }
 });
+
+Deno.test({ name: "checkArguments() checks formats of long texts in linear time", timeout: HANG_MS }, () => {
+  const digits = "1".repeat(1_000_000);
+  const formats = ["date-time", "date", "time", "duration", "uuid", "email", "uri", "ipv6", "regex"];
+  for (const format of formats) {
+    for (
+      const text of [`${digits}x`, `P${digits}`, `P${"1D".repeat(500_000)}x`, `a@${"a.".repeat(500_000)}`]
+    ) {
+      assert(!("broken" in check({ type: "string", format }, text)));
+    }
+  }
+});
