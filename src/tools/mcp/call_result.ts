@@ -29,17 +29,21 @@ export function readCallResult(result: Readonly<Record<string, unknown>>): CallR
 }
 
 /**
- * Returns true if text blocks have the data. Servers written in Python wrap a value that is no object as
+ * Returns true if text blocks have the data. Servers write a text also as the only member of an object
+ * (`{"content": text}` of server-filesystem); those written in Python wrap any value that is no object as
  * `{"result": value}`, and write a list as one block for each item.
  */
 function hasSameData(blocks: readonly unknown[], data: unknown): boolean {
   const texts = blocks.map((block) => Object(block).text).filter((text) => typeof text === "string");
   if (texts.some((text) => isJsonOf(text, data))) return true;
-  if (!isJsonObject(data) || Object.keys(data).join() !== "result") return false;
-  const { result } = data;
-  if (texts.some((text) => isTextOf(text, result))) return true;
-  return Array.isArray(result) && result.length === texts.length && result.length === blocks.length &&
-    result.every((item, at) => isTextOf(texts[at] ?? "", item));
+  const [member, ...others] = isJsonObject(data) ? Object.entries(data) : [];
+  if (member === undefined || others.length > 0) return false;
+  const [name, value] = member;
+  if (typeof value === "string" && texts.includes(value)) return true;
+  if (name !== "result") return false;
+  return texts.some((text) => isTextOf(text, value)) ||
+    Array.isArray(value) && value.length === texts.length && value.length === blocks.length &&
+      value.every((item, at) => isTextOf(texts[at] ?? "", item));
 }
 
 function isTextOf(text: string, value: unknown): boolean {
