@@ -2,6 +2,7 @@ import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { McpError } from "../../errors.ts";
 import { parseJsonc } from "../../jsonc.ts";
+import { escapeLine } from "../../terminal_text.ts";
 import type { McpServer } from "../../tools/mcp/mcp_server.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -9,7 +10,9 @@ import { ToolTransform } from "../../transforms/tool_transform.ts";
 import type { Transform } from "../../transforms/transform.ts";
 import { checkUsage, rethrowAsUsageError, UsageError } from "../errors.ts";
 import { readText } from "../input.ts";
+import { currentIo } from "../io.ts";
 import { lookUp } from "../options.ts";
+import { writeText } from "../output.ts";
 
 /** Flags that select tools. */
 export interface ToolFlags {
@@ -74,7 +77,13 @@ async function openServers(
   const { McpClients } = await import("../../tools/mcp/mcp_clients.ts");
   const { MCPToolTransform } = await import("../../transforms/mcp_tool_transform.ts");
   return await rethrowAsUsageError(async () => {
-    const clients = stack.use(new McpClients({ servers }));
+    const onWarning = (warning: string) =>
+      void writeText(
+        currentIo().stderr,
+        `warning: ${escapeLine(warning)}
+`,
+      ).catch(() => {});
+    const clients = stack.use(new McpClients({ servers, onWarning }));
     await clients.tools(signal);
     return () => new MCPToolTransform({ ...calls, clients });
   }, { kinds: [TypeError, McpError] });
