@@ -235,8 +235,8 @@ export class EpisodeRun {
   #record(step: Step, maxTurns: number): void {
     const { reward, toolResults, rewardParts } = this.#trajectory;
     const turns = this.#trajectory.turns + 1;
-    const { terminated, policyVersion, unscored } = step;
-    this.#updateLastStep({ reward: step.reward });
+    const { terminated, policyVersion, unscored, blocksNotRun } = step;
+    this.#updateLastStep({ reward: step.reward, ...(blocksNotRun && { blocksNotRun }) });
     this.#recordInfo(step);
     this.#trajectory = {
       ...this.#trajectory,

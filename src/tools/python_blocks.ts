@@ -1,3 +1,4 @@
+import { BlockCounter, type BlocksNotRun, type NotRunReason } from "./code_blocks/blocks_not_run.ts";
 import { type CodeBlock, codeBlocks } from "./code_blocks/code_blocks.ts";
 
 /**
@@ -15,8 +16,8 @@ export function pythonBlocks(text: string): string[] {
     .map(({ code }) => code);
 }
 
-/** Options of {@linkcode findPrograms}. */
-export interface FindProgramsOptions {
+/** Which blocks of a reply are programs, beside blocks of Python outside of thoughts. */
+export interface RunnableBlocks {
   /**
    * If true, blocks without a tag, and `<code>`, are programs.
    * @default false
@@ -27,34 +28,15 @@ export interface FindProgramsOptions {
    * @default false
    */
   runThoughts?: boolean | undefined;
+}
+
+/** Options of {@linkcode findPrograms}. */
+export interface FindProgramsOptions extends RunnableBlocks {
   /**
    * If true, a block without an end is no program: a limit has cut the reply inside the block.
    * @default false
    */
   skipUnclosed?: boolean | undefined;
-}
-
-/**
- * Why a block was not run: its tag is another language (`language`) or it has none (`unlabeled`), it is a transcript of
- * an interactive session (`transcript`), it stands inside another block (`block`), a quote (`quote`), results of tools
- * (`output`) or a thought (`thought`), or a limit cut the reply inside it (`unclosed`).
- */
-export type NotRunReason =
-  | "language"
-  | "unlabeled"
-  | "transcript"
-  | "block"
-  | "quote"
-  | "output"
-  | "thought"
-  | "unclosed";
-
-/** Blocks of one reply that were not run, with the same tag and reason. */
-export interface BlocksNotRun {
-  readonly reason: NotRunReason;
-  /** Tag as written, in lower case; empty if there is none. */
-  readonly tag: string;
-  readonly count: number;
 }
 
 /** Programs of a reply, and its blocks that do not run. */
@@ -64,23 +46,19 @@ export interface FoundPrograms {
   readonly notRun: readonly BlocksNotRun[];
 }
 
-const MAX_NOT_RUN = 16;
-/** Tag of the blocks whose own tags would exceed the limit. */
-const FURTHER_TAGS = "…";
-
 /**
  * Returns the programs of a reply that an interpreter runs, and the blocks that it does not run with the reasons. Blocks
  * of Python outside of other blocks, quotes, results of tools and thoughts are programs.
  */
 export function findPrograms(text: string, options: FindProgramsOptions = {}): FoundPrograms {
   const programs: string[] = [];
-  const notRun = new Map<string, BlocksNotRun>();
+  const notRun = new BlockCounter();
   for (const block of codeBlocks(text)) {
     const reason = reasonNotToRun(block, options);
     if (reason === undefined) programs.push(block.code);
-    else count(notRun, { reason, tag: block.tag.toLowerCase() });
+    else notRun.add(reason, block.tag.toLowerCase());
   }
-  return { programs, notRun: [...notRun.values()] };
+  return { programs, notRun: notRun.counts };
 }
 
 function reasonNotToRun(block: CodeBlock, options: FindProgramsOptions): NotRunReason | undefined {
@@ -92,11 +70,4 @@ function reasonNotToRun(block: CodeBlock, options: FindProgramsOptions): NotRunR
   if (language === "unlabeled" && !runUnlabeled) return language;
   if (inThought && !runThoughts) return "thought";
   return skipUnclosed && !isClosed ? "unclosed" : undefined;
-}
-
-function count(counted: Map<string, BlocksNotRun>, { reason, tag }: Omit<BlocksNotRun, "count">): void {
-  const key = `${reason} ${tag}`;
-  const kept = counted.has(key) || counted.size < MAX_NOT_RUN - 1 ? tag : FURTHER_TAGS;
-  const found = kept === tag ? key : FURTHER_TAGS;
-  counted.set(found, { reason, tag: kept, count: (counted.get(found)?.count ?? 0) + 1 });
 }

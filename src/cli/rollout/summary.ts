@@ -1,6 +1,7 @@
 import type { EpisodeFailure } from "../../errors.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import { escapeControls, escapeLine } from "../../terminal_text.ts";
+import { describeBlocksNotRun, NotRunSummary } from "../../tools/code_blocks/blocks_not_run.ts";
 
 /** Options of {@linkcode Summary}. */
 export interface SummaryOptions {
@@ -17,6 +18,8 @@ export class Summary {
   readonly #rewardsGain: boolean;
   readonly #groups: GroupScores;
   readonly #calls = new Map<string, number>();
+  readonly #notRun = new NotRunSummary();
+  #repliesWithNotRun = 0;
   #episodes = 0;
   #earlier = 0;
   #running = 0;
@@ -84,7 +87,7 @@ export class Summary {
 
   /** Adds a finished episode. */
   add(trajectory: Trajectory): void {
-    const { reward, error, unscored, toolResults } = trajectory;
+    const { reward, error, unscored, toolResults, steps } = trajectory;
     this.#episodes++;
     this.#groups.add(trajectory);
     if (error !== undefined) this.#failed++;
@@ -96,6 +99,10 @@ export class Summary {
     }
     if (reward === null || unscored !== undefined) this.#unscored++;
     else if (this.#isRight(reward)) this.#right++;
+    for (const { blocksNotRun = [] } of steps) {
+      if (blocksNotRun.length > 0) this.#repliesWithNotRun++;
+      this.#notRun.add(blocksNotRun);
+    }
     for (const { status } of toolResults) this.#calls.set(status, (this.#calls.get(status) ?? 0) + 1);
   }
 
@@ -116,6 +123,7 @@ export class Summary {
       ["errors", `${this.#failed}`],
       ...(failure === undefined ? [] : [["first error", failureText(failure)] as const]),
       ["tool calls", this.#callTexts()],
+      ...(this.#notRun.total === 0 ? [] : [["not run", this.#notRunText()] as const]),
       ["episodes/s", this.episodesPerSecond.toFixed(1)],
     ];
     return rows.map(([name, value]) => `${name.padEnd(14)}${value}\n`).join("");
@@ -123,6 +131,11 @@ export class Summary {
 
   #isRight(reward: number): boolean {
     return this.#rewardsGain ? reward > 0 : reward >= 1;
+  }
+
+  #notRunText(): string {
+    const replies = `${this.#repliesWithNotRun} ${this.#repliesWithNotRun === 1 ? "reply" : "replies"}`;
+    return `${toLine(this.#notRun.describe())} code blocks, in ${replies}`;
   }
 
   #callTexts(): string {
@@ -245,7 +258,11 @@ function rowOf(trajectory: Trajectory): string[] {
   const { task, sample, id, parent, turns, reward, times, error, toolResults } = trajectory;
   const branch = parent === undefined ? "" : ` ${id?.split(".").at(-1)}@${parent.turn}`;
   const name = (sample > 1 ? `${task.id} #${sample}` : task.id) + branch;
-  const tools = toolResults.map(({ status }) => status).join(", ");
+  const notRun = describeBlocksNotRun(trajectory.steps.map(({ blocksNotRun }) => blocksNotRun));
+  const tools = [
+    ...toolResults.map(({ status }) => status),
+    ...(notRun === undefined ? [] : [`not run: ${toLine(notRun)}`]),
+  ].join(", ");
   return [
     escapeLine(name).slice(0, MAX_NAME),
     `${turns}`,
