@@ -78,7 +78,9 @@ function readTag(text: string, start: number, lastClose: number): Tag | undefine
   const end = jsonEnd(text, body);
   const closing = end === undefined ? undefined : stickyMatch(CLOSING, text, end);
   if (end !== undefined && closing !== undefined) {
-    return { name, ...parseArguments(text.slice(body, end)), start, end: end + closing.length };
+    const isClosed = closing.endsWith(CLOSE);
+    const call = { name, ...parseArguments(text.slice(body, end)), start, end: end + closing.length };
+    return isClosed ? call : { ...call, isClosed };
   }
   if (body > lastClose) return undefined;
   const close = text.indexOf(CLOSE, body);
