@@ -106,5 +106,5 @@ function isAssistant({ role }: Message): boolean {
 }
 
 function containsEntryPoint(reply: string, entryPoint: string): boolean {
-  return [reply, ...pythonBlocks(reply)].some((code) => definesEntryPoint(code, entryPoint));
+  return [reply, ...candidateBlocks(reply)].some((code) => definesEntryPoint(code, entryPoint));
 }
