@@ -235,7 +235,8 @@ function toObservationBody(
 
 /** Returns a step as JSON. */
 function toStepBody(step: Step): z.output<typeof stepResultSchema> {
-  const { reward, rewardParts, unscored, terminated, truncated, toolResults, stepCount = 0 } = step;
+  const { reward, rewardParts, unscored, terminated, truncated, toolResults, blocksNotRun, stepCount = 0 } =
+    step;
   return {
     observation: toObservationBody(step),
     reward,
@@ -244,5 +245,6 @@ function toStepBody(step: Step): z.output<typeof stepResultSchema> {
     ...(rewardParts && { rewardParts: { ...rewardParts } }),
     ...(unscored !== undefined && { unscored }),
     toolResults: toolResults.map((result) => ({ ...toToolRecord(stepCount, result) })),
+    ...(blocksNotRun && { blocksNotRun: blocksNotRun.map((counted) => ({ ...counted })) }),
   };
 }
