@@ -2,9 +2,12 @@ import { SessionPair } from "../sandbox/isolated/session_pair.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Task } from "../task.ts";
 import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
-import { Candidate, TestRun } from "./hidden_tests/test_run.ts";
 import { extractProgram, findProgramReply, visibleReplies } from "./hidden_tests/candidate_program.ts";
-import { readTestProblem, type TestProblem } from "./hidden_tests/test_problem.ts";
+import { Checker } from "./hidden_tests/checker.ts";
+import { isSameOutput } from "./hidden_tests/output_comparison.ts";
+import { completeProgram, ProgramRun } from "./hidden_tests/program_run.ts";
+import { countTests, readTestProblem, type TestProblem } from "./hidden_tests/test_problem.ts";
+import { Candidate, TestRun } from "./hidden_tests/test_run.ts";
 
 /** Options of {@linkcode hiddenTests}. */
 export interface HiddenTestsOptions {
@@ -101,6 +104,8 @@ export async function checkHiddenTests(
     const problem = readTestProblem(task);
     if (problem === null) continue;
     await using lease = await pool.acquire({ signal });
+    const { checker: source } = problem.programOptions;
+    if (source !== undefined) await new Checker(lease.session, { source, timeoutMs, signal }).compile();
     await new TestRun(lease.session, { problem, timeoutMs, signal }).prepare();
   }
 }
@@ -118,8 +123,12 @@ async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number
       `too large: the replies without their thoughts must have at most ${MAX_CHARACTERS} characters`,
     );
   }
+  const tooLong = findTooLongOutput(problem, pair.outputBytes);
+  if (tooLong !== undefined) return unscored(tooLong);
   const program = extractProgram(findProgramReply(replies, problem.entryPoint), problem);
   if (program === "") return scoreOf(0, problem);
+  const ofPrograms = await runProgramTests({ problem, program, pair, timeoutMs, signal });
+  if (problem.codeTests.length === 0) return scoreOf(ofPrograms, problem);
   await using leases = new AsyncDisposableStack();
   const { forCallee, forCaller } = await pair.acquire(leases, { signal });
   // The tests need time for themselves and for the transfer of calls, beside the candidate's time.
@@ -127,16 +136,66 @@ async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number
   await run.prepare();
   const candidate = new Candidate(forCallee.session, { timeoutMs, signal });
   await candidate.load(problem, program);
-  if (candidate.isLost) return scoreOf(0, problem);
+  if (candidate.isLost) return scoreOf(ofPrograms, problem);
   let passed = 0;
-  for (const index of problem.tests.keys()) {
-    if (await run.runTest(index, candidate)) passed++;
+  for (const index of problem.codeTests.keys()) {
+    const verdict = await run.runTest(index, candidate);
+    if (verdict.verdict === "unscored") return unscored(verdict.reason);
+    if (verdict.verdict === "passed") passed++;
     if (candidate.isLost) break;
   }
-  if (candidate.calls > 0) return scoreOf(passed, problem);
+  const score = scoreOf(ofPrograms + passed, problem);
+  if (candidate.calls > 0) return score;
+  // Without a call, the tests are broken, unless the program has nothing that they could call.
+  const isOfProgram = passed < problem.codeTests.length || await run.lacksNames();
+  if (isOfProgram && await run.usesCandidate()) return score;
   throw new Error(`Cannot test task '${task.id}' as its tests must call the candidate: found no call`);
 }
 
-function scoreOf(passed: number, { tests }: TestProblem): Score {
-  return { score: passed === tests.length ? 1 : 0, parts: { tests_passed: passed / tests.length } };
+/** Returns the number of passed tests that run the whole program. */
+async function runProgramTests(
+  { problem, program, pair, timeoutMs, signal }: {
+    problem: TestProblem;
+    program: string;
+    pair: SessionPair;
+    timeoutMs: number;
+    signal: AbortSignal | undefined;
+  },
+): Promise<number> {
+  const { programTests, programOptions } = problem;
+  if (programTests.length === 0) return 0;
+  const { checker: source, comparison } = programOptions;
+  await using leases = new AsyncDisposableStack();
+  const { forCallee, forCaller } = source === undefined
+    ? { forCallee: await pair.acquireCallee(leases, { signal }), forCaller: undefined }
+    : await pair.acquire(leases, { signal });
+  const checker = forCaller && source !== undefined
+    ? new Checker(forCaller.session, { source, timeoutMs, signal })
+    : undefined;
+  await checker?.compile();
+  const whole = await completeProgram(forCallee.session, { problem, program, signal });
+  const run = new ProgramRun(forCallee.session, { program: whole, timeoutMs, signal });
+  let passed = 0;
+  for (const test of programTests) {
+    const output = await run.outputOf(test, programOptions);
+    if (output === undefined) continue;
+    const isRight = await checker?.accepts(output, test) ?? isSameOutput(output, test.output, comparison);
+    if (isRight) passed++;
+  }
+  return passed;
+}
+
+/** Returns why an expected output cannot be compared; `undefined` if each one can. */
+function findTooLongOutput({ programTests, programOptions }: TestProblem, limit: number): string | undefined {
+  if (programOptions.checker !== undefined) return undefined;
+  const lengths = programTests.map(({ output }) => new TextEncoder().encode(output).length);
+  const index = lengths.findIndex((length) => length > limit);
+  if (index < 0) return undefined;
+  return `the expected output of test ${index + 1} must have at most ${limit} bytes ('outputBytes' of the ` +
+    `profile): it has ${lengths[index]}`;
+}
+
+function scoreOf(passed: number, problem: TestProblem): Score {
+  const count = countTests(problem);
+  return { score: passed === count ? 1 : 0, parts: { tests_passed: passed / count } };
 }

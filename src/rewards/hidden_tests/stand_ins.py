@@ -8,7 +8,7 @@ import math
 import os
 import random
 
-from paddock_channel import CandidateError, Ended, not_judged, request, send
+from paddock_channel import CandidateError, Ended, is_data, not_judged, request, send
 from paddock_decoys import decoys_of
 
 options = {"is_linked": True}
@@ -80,7 +80,7 @@ class StandIn(metaclass=ClassStandIn):
         known, base = type(self)._paddock_known, type(self)._paddock_base
         if base is not None:
             return request("data", self) == other
-        return _equals_data(self, other) if known else NotImplemented
+        return _equals_data(self, other) if known and is_data(other) else NotImplemented
 
     def __ne__(self, other):
         result = self.__eq__(other)
@@ -139,7 +139,7 @@ def _equals_data(stand_in, other):
 def _compares(left, right, name):
     if isinstance(right, StandIn):
         return request(name, left, right) is True
-    if not type(left)._paddock_known:
+    if not type(left)._paddock_known or not is_data(right):
         return NotImplemented
     answers = request("order", left, right)
     less, at_most, more, at_least = answers
@@ -178,7 +178,7 @@ def _calculated(stand_in, other, operation):
     """
     if isinstance(other, (StandIn, ClassStandIn)):
         return request(*operation(other))
-    if not type(stand_in)._paddock_known:
+    if not type(stand_in)._paddock_known or not is_data(other):
         return NotImplemented
     result = request(*operation(other))
     if not _is_number(result) or not _is_number(other):

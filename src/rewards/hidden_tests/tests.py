@@ -3,16 +3,18 @@
 import ast
 import asyncio
 import builtins
-import contextlib
 import dataclasses
-import io
+import json
 import random
 import sys
 
-from paddock_channel import CandidateError, refusals, request, send
+from paddock_ahead import ahead, described_call, with_batches
+from paddock_callee import Answer
+from paddock_channel import CandidateError, TooLarge, TooManyCalls, Unjudged, refusals, request, send
 from paddock_crossing import make_known
 from paddock_prompt import compiled_prompt
 from paddock_stand_ins import ClassStandIn, StandIn
+from paddock_taint import Taint
 from paddock_test_check import CANDIDATE_MODULES, check, without_runner
 
 _space = {"__name__": "hidden_tests"}
@@ -21,6 +23,12 @@ _deferred = []
 """The setup, if it uses names of the candidate. It then runs before the first test."""
 
 _names = []
+_known = set()
+"""Names that the tests take from the candidate, and `candidate`."""
+
+_trees = []
+_lacking = []
+"""Names of the candidate that are no functions, classes or other objects to which the tests could send a request."""
 
 
 def prepare(prompt, setup, tests, names):
@@ -46,9 +54,15 @@ def prepare(prompt, setup, tests, names):
     first = sorted(unknown, key=lambda name: name not in called)
     found = names or first or (list(called) if len(called) == 1 else [])
     _names.extend(dict.fromkeys([*found, *imported, *unknown]))
+    _known.update(_names, ["candidate"])
     for place, tree in trees.items():
-        check(place, tree, {*_names, "candidate"})
-    codes = [compile(_InPlace().visit(without_runner(tree)), f"<{place.split()[0]}>", "exec") for place, tree in trees.items()]
+        check(place, tree, _known)
+    _trees.extend(_InPlace().visit(without_runner(tree)) for tree in trees.values())
+    try:
+        with_batches(_trees, _known)
+    except RecursionError:
+        pass  # the tests have an expression that is nested very deep
+    codes = [compile(tree, f"<{place.split()[0]}>", "exec") for place, tree in zip(trees, _trees)]
     _tests.extend(codes[1:])
     used = {node.id for node in _top_level(trees["setup"]) if isinstance(node, ast.Name)}
     if used & {*_names, "candidate"}:
@@ -58,7 +72,12 @@ def prepare(prompt, setup, tests, names):
 
 
 def run(index):
-    """Runs a test. It fails if a request was refused, even if the test ignores that."""
+    """
+    Runs a test. Returns its verdict and a reason: `passed`, `failed`, `unjudged` if the test requires something that
+    cannot be judged, or the limit that it reaches, if the candidate is not the cause.
+
+    What is raised decides by its identity: the candidate's exceptions may have any class name.
+    """
     refusals.clear()
     _bind()
     before = dict(_space)
@@ -68,9 +87,48 @@ def run(index):
         _deferred.clear()
         exec(_tests[index], _space)
         _run_defined(before)
-    finally:
-        if refusals:
-            raise refusals[0]
+        verdict = "passed"
+    except Exception as error:
+        verdict = "failed"
+        if isinstance(error, MemoryError):
+            raise
+    if not refusals:
+        return Answer(json.dumps([verdict, ""]))
+    kind, reason = type(refusals[0]), str(refusals[0])
+    if kind is Unjudged:
+        return Answer(json.dumps(["unjudged", reason]))
+    if kind is TooManyCalls and is_bounded(index):
+        return Answer(json.dumps(["too many calls", reason]))
+    if kind is TooLarge and _has_own_arguments(index):
+        return Answer(json.dumps(["too large", reason]))
+    return Answer(json.dumps(["failed", reason]))
+
+
+def is_bounded(index):
+    """Returns whether the candidate cannot influence how often the loops of a test run."""
+    return _holds(index, lambda taint, tree: taint.bounds_loops(tree))
+
+
+def uses_candidate():
+    """Returns whether the tests use a name of the candidate."""
+    return any(isinstance(node, ast.Name) and node.id in _known for tree in _trees for node in ast.walk(tree))
+
+
+def lacks_names():
+    """Returns whether a name that the tests take from the candidate is none that can be called."""
+    return len(_lacking) > 0
+
+
+def _has_own_arguments(index):
+    return _holds(index, lambda taint, tree: not taint.has_arguments(tree))
+
+
+def _holds(index, condition):
+    try:
+        taint = Taint(_trees, _known)
+        return all(condition(taint, tree) for tree in (_trees[0], _trees[index + 1]))
+    except RecursionError:
+        return False  # the tests have an expression that is nested very deep
 
 
 def _bind():
@@ -87,6 +145,8 @@ def _bind():
     for name in _names:
         _space[name] = found[name] if name in found else _stub(name)
         make_known(name, _space[name])
+        if name.isidentifier() and not isinstance(found.get(name), (StandIn, ClassStandIn)):
+            _lacking.append(name)
     _space["candidate"] = _space[_names[0]]
     _names.clear()
     for seed in _seeds:
@@ -99,6 +159,7 @@ def _stub(name):
     def candidate(*args, **kwargs):
         return send("call", name, args, kwargs)
 
+    candidate._paddock_target = name
     return candidate
 
 
@@ -175,22 +236,6 @@ def _in_place(function, /, *args, **kwargs):
     return result
 
 
-def _run_program(text):
-    """Runs the candidate as a program with an input. Returns the lines of its output."""
-    given, output = io.StringIO(text), io.StringIO()
-    replaced, sys.stdin = sys.stdin, given
-    try:
-        with contextlib.redirect_stdout(output):
-            request("program", None)
-    finally:
-        sys.stdin = replaced
-    return _output_lines(output.getvalue())
-
-
-def _output_lines(text):
-    return [line.rstrip() for line in text.strip().splitlines()]
-
-
 def _seed_both(seed=None, version=2):
     """Seeds the random numbers of the tests and, once it is loaded, those of the candidate."""
     _seed(seed, version)
@@ -217,4 +262,4 @@ def _of_stand_ins(name):
 
 for _name in ("asdict", "astuple", "fields", "is_dataclass", "replace"):
     setattr(dataclasses, _name, _of_stand_ins(_name))
-_space.update({"__in_place__": _in_place, "run_program": _run_program, "output_lines": _output_lines})
+_space.update({"__in_place__": _in_place, "__ahead__": ahead, "__call__": described_call})

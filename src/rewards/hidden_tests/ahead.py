@@ -1,0 +1,178 @@
+"""
+Calls of a loop, requested together. Each crossing to the candidate's session costs more than a small call: a loop
+whose calls depend on nothing that the candidate has returned gets their results in batches.
+"""
+
+import ast
+from itertools import islice
+
+from paddock_channel import forget_ahead, send_ahead
+from paddock_stand_ins import ClassStandIn, StandIn
+from paddock_taint import PURE, Taint, root_of
+
+MAX_BATCH = 256
+GROWTH = 4
+"""The first batch is one call, as most wrong programs fail at the first, and each further one is so much larger."""
+
+MAX_LOOPS = 20
+"""Maximum number of loops that are examined in the tests of a task."""
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
+_CONSUMERS = frozenset("frozenset list max min set sorted sum tuple".split())
+"""Functions that take each item of a generator."""
+
+_ENDS = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Try, ast.With, ast.For, ast.While)
+_NEW_SCOPES = (ast.Lambda, ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith)
+_PURE_NODES = (
+    *(ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred, ast.keyword, ast.Subscript, ast.Slice),
+    *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.operator, ast.unaryop, ast.cmpop, ast.expr_context, ast.Name),
+    *(ast.JoinedStr, ast.FormattedValue),
+)
+_VIEWS = frozenset(("items", "keys", "values"))
+
+
+def with_batches(trees, names):
+    """Changes the loops of tests whose calls can be requested ahead. `names` are those of the candidate."""
+    loops = [found for tree in trees for found in _loops(tree)][:MAX_LOOPS]
+    sources = Taint(trees, names).names if loops else names
+    for node, generator, body in loops:
+        call = _only_call(body, sources)
+        if call is not None and _is_independent(generator, body, call, Taint(trees, names, call)):
+            generator.iter = _call("__ahead__", generator.iter, _arguments_of(generator.target, call))
+            ast.fix_missing_locations(node)
+
+
+def ahead(items, call_of):
+    """Yields items, and requests the calls that the test makes for them, before it makes them."""
+    iterator, size, is_plain = iter(items), 1, True
+    try:
+        while batch := list(islice(iterator, size)):
+            if is_plain:
+                is_plain = _request(batch, call_of)
+                size = min(size * GROWTH, MAX_BATCH)
+            yield from batch
+    finally:
+        forget_ahead()
+
+
+def _request(batch, call_of):
+    try:
+        calls = [call_of(item) for item in batch]
+    except Exception:
+        return False  # the test raises it too
+    targets = [_target_of(function) for function, _, _ in calls]
+    if any(target is None for target in targets):
+        return False
+    return send_ahead([(target, args, kwargs) for target, (_, args, kwargs) in zip(targets, calls)])
+
+
+def _target_of(function):
+    if isinstance(function, (StandIn, ClassStandIn)):
+        return function
+    return getattr(function, "_paddock_target", None)
+
+
+def described_call(function, /, *args, **kwargs):
+    """Returns the parts of a call."""
+    return function, args, kwargs
+
+
+def _loops(tree):
+    """Returns the loops of a tree, with what iterates and the nodes that run once for each item."""
+    guarded = {inner for node in ast.walk(tree) if isinstance(node, ast.Try) for inner in ast.walk(node)}
+    consumed = {node for call in ast.walk(tree) for node in _consumed(call)}
+    for node in ast.walk(tree):
+        if node in guarded:
+            continue
+        if isinstance(node, ast.For) and not node.orelse:
+            yield node, node, node.body
+        elif isinstance(node, _COMPREHENSIONS) and len(node.generators) == 1:
+            [generator] = node.generators
+            is_whole = node in consumed or not isinstance(node, ast.GeneratorExp)
+            if is_whole and not generator.ifs and not generator.is_async:
+                yield node, generator, [node.elt]
+
+
+def _consumed(node):
+    """Returns the generators of which a call takes each item, or all but those after a failure of the test."""
+    if isinstance(node, ast.Assert) and _is_call_of(node.test, {"all"}):
+        return node.test.args
+    return node.args if _is_call_of(node, _CONSUMERS) and len(node.args) == 1 else []
+
+
+def _is_call_of(node, names):
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+
+
+def _only_call(body, sources):
+    """Returns the only call of the candidate by name in a body, if it runs for each item."""
+    nodes = [node for part in body for node in ast.walk(part)]
+    if any(isinstance(node, (*_ENDS, *_NEW_SCOPES)) for node in nodes):
+        return None
+    calls = [node for node in nodes if _is_call_of(node, sources)]
+    always = {node for part in body for node in _always(part)}
+    return calls[0] if len(calls) == 1 and calls[0] in always else None
+
+
+def _always(node):
+    """Returns the nodes that are evaluated whenever a node is."""
+    found = [node]
+    for child in ast.iter_child_nodes(node):
+        is_first = not isinstance(node, ast.BoolOp) or child is node.values[0]
+        is_test = not isinstance(node, (ast.If, ast.IfExp)) or child is node.test
+        is_compared = not isinstance(node, ast.Compare) or child is node.left or child is node.comparators[0]
+        is_asserted = not isinstance(node, ast.Assert) or child is node.test
+        if is_first and is_test and is_compared and is_asserted and not isinstance(child, ast.comprehension):
+            found.extend(_always(child))
+    return found
+
+
+def _is_independent(generator, body, call, taint):
+    """Returns whether nothing but the call uses the candidate, and nothing that the body does changes later calls."""
+    inside = {*ast.walk(call.func)}
+    nodes = [node for part in body for node in ast.walk(part) if node not in inside]
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    if any(map(taint.reaches, names)) or taint.has(generator.iter):
+        return False
+    arguments = [*call.args, *call.keywords]
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    changed = stored | {root_of(node) for node in nodes if isinstance(node, (ast.Attribute, ast.Subscript)) and _changes(node)}
+    changed |= {
+        root_of(argument)
+        for node in nodes
+        if isinstance(node, ast.Call) and node is not call and not _is_call_of(node, PURE)
+        for argument in node.args
+    }
+    targets = {node.id for node in ast.walk(generator.target) if isinstance(node, ast.Name)}
+    used = {node.id for part in arguments for node in ast.walk(part) if isinstance(node, ast.Name)}
+    iterated = {node.id for node in ast.walk(generator.iter) if isinstance(node, ast.Name)}
+    is_kept = not changed & (used - targets | iterated) and not stored & targets
+    return is_kept and all(map(_is_pure, [generator.target, generator.iter, *arguments]))
+
+
+def _changes(node):
+    """Returns whether what an expression reaches can be changed: by a method, or by an assignment."""
+    return isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load)
+
+
+def _is_pure(node):
+    """Returns whether an expression can be evaluated twice, as it only computes a value."""
+    if isinstance(node, ast.Call):
+        is_view = isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS and _is_pure(node.func.value)
+        return (is_view or _is_call_of(node, PURE)) and all(map(_is_pure, [*node.args, *node.keywords]))
+    return isinstance(node, _PURE_NODES) and all(map(_is_pure, ast.iter_child_nodes(node)))
+
+
+def _arguments_of(target, call):
+    """Returns code of a function from an item to the target and the arguments of its call."""
+    described = _call("__call__", call.func, *call.args)
+    described.keywords = call.keywords
+    item = ast.Tuple([ast.Name("__item__", ast.Load())], ast.Load())
+    generator = ast.comprehension(target, item, [], 0)
+    value = ast.Subscript(ast.ListComp(described, [generator]), ast.Constant(0), ast.Load())
+    parameters = ast.arguments([], [ast.arg("__item__")], None, [], [], None, [])
+    return ast.Lambda(parameters, value)
+
+
+def _call(name, *args):
+    return ast.Call(ast.Name(name, ast.Load()), list(args), [])
