@@ -4,6 +4,7 @@ whose calls depend on nothing that the candidate has returned gets their results
 """
 
 import ast
+from functools import partial
 from itertools import islice
 
 from paddock_channel import forget_ahead, send_ahead
@@ -16,6 +17,12 @@ GROWTH = 4
 
 MAX_LOOPS = 20
 """Maximum number of loops that are examined in the tests of a task."""
+
+MIN_ASSERTIONS = 4
+"""Minimum number of assertions in a row whose calls are requested together."""
+
+_stopped = []
+"""The place in a block from which calls are not requested ahead, as one before returned no plain data."""
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
 _CONSUMERS = frozenset("frozenset list max min set sorted sum tuple".split())
@@ -32,14 +39,27 @@ _VIEWS = frozenset(("items", "keys", "values"))
 
 
 def with_batches(trees, names):
-    """Changes the loops of tests whose calls can be requested ahead. `names` are those of the candidate."""
+    """Changes tests so that calls are requested ahead where that is possible. `names` are those of the candidate."""
     loops = [found for tree in trees for found in _loops(tree)][:MAX_LOOPS]
-    sources = Taint(trees, names).names if loops else names
+    blocks = [found for tree in trees for found in _blocks(tree)]
+    maps = [node for tree in trees for node in ast.walk(tree) if _is_call_of(node, {"map"})]
+    if not loops and not blocks and not maps:
+        return
+    taint = Taint(trees, names)
     for node, generator, body in loops:
-        call = _only_call(body, sources)
+        call = _only_call(body, taint.names)
         if call is not None and _is_independent(generator, body, call, Taint(trees, names, call)):
             generator.iter = _call("__ahead__", generator.iter, _arguments_of(generator.target, call))
             ast.fix_missing_locations(node)
+    consumed = {node for tree in trees for call in ast.walk(tree) for node in _consumed(call)}
+    for node in [node for node in maps if node in consumed and _maps_own_items(node, taint)]:
+        item = ast.Name("__item__", ast.Store())
+        described = ast.Call(node.args[0], [ast.Name("__item__", ast.Load())], [])
+        node.args[1] = _call("__ahead__", node.args[1], _arguments_of(item, described))
+        ast.fix_missing_locations(node)
+    for node, block in blocks:
+        block[:] = _with_plans(block, taint)
+        ast.fix_missing_locations(node)
 
 
 def ahead(items, call_of):
@@ -48,22 +68,30 @@ def ahead(items, call_of):
     try:
         while batch := list(islice(iterator, size)):
             if is_plain:
-                is_plain = _request(batch, call_of)
+                is_plain = _request([partial(call_of, item) for item in batch])
                 size = min(size * GROWTH, MAX_BATCH)
             yield from batch
     finally:
         forget_ahead()
 
 
-def _request(batch, call_of):
+def plan(calls, place):
+    """Requests the calls of the next statements. `place` is the number of statements of the block before them."""
+    if place == 0:
+        _stopped.clear()
+    if not _stopped and not _request(calls):
+        _stopped.append(place)
+
+
+def _request(calls):
     try:
-        calls = [call_of(item) for item in batch]
+        described = [describe() for describe in calls]
     except Exception:
         return False  # the test raises it too
-    targets = [_target_of(function) for function, _, _ in calls]
+    targets = [_target_of(function) for _, function, _, _ in described]
     if any(target is None for target in targets):
         return False
-    return send_ahead([(target, args, kwargs) for target, (_, args, kwargs) in zip(targets, calls)])
+    return send_ahead([(name, target, args, kwargs) for target, (name, _, args, kwargs) in zip(targets, described)])
 
 
 def _target_of(function):
@@ -72,9 +100,62 @@ def _target_of(function):
     return getattr(function, "_paddock_target", None)
 
 
-def described_call(function, /, *args, **kwargs):
-    """Returns the parts of a call."""
-    return function, args, kwargs
+def described_call(name, function, /, *args, **kwargs):
+    """Returns the parts of a call, of which the first is the request that makes the call."""
+    return name, function, args, kwargs
+
+
+def _blocks(tree):
+    """Returns lists of statements that have several assertions in a row."""
+    guarded = {inner for node in ast.walk(tree) if isinstance(node, ast.Try) for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        is_block = isinstance(node, (ast.Module, ast.FunctionDef)) and node not in guarded
+        if is_block and sum(isinstance(part, ast.Assert) for part in body) >= MIN_ASSERTIONS:
+            yield node, body
+
+
+def _with_plans(block, taint):
+    """Returns the statements of a block, with requests of calls before rows of assertions that only need these calls."""
+    changed, row = [], []
+    for statement in [*block, None]:
+        call = _call_of_assertion(statement, taint)
+        if call is not None:
+            row.append((statement, call))
+            continue
+        changed.extend(_planned(row))
+        row = []
+        if statement is not None:
+            changed.append(statement)
+    return changed
+
+
+def _planned(row):
+    if len(row) < MIN_ASSERTIONS:
+        return [statement for statement, _ in row]
+    planned, place, size = [], 0, 1
+    while place < len(row):
+        part = row[place : place + size]
+        calls = ast.List([ast.Lambda(_no_parameters(), _described(call)) for _, call in part], ast.Load())
+        request = ast.copy_location(ast.Expr(_call("__plan__", calls, ast.Constant(place))), part[0][0])
+        planned += [request, *(statement for statement, _ in part)]
+        place, size = place + len(part), min(size * GROWTH, MAX_BATCH)
+    return planned
+
+
+def _call_of_assertion(statement, taint):
+    """Returns the call of an assertion that does nothing else with the candidate."""
+    if not isinstance(statement, ast.Assert):
+        return None
+    call = _only_call([statement], taint.names)
+    if call is None or not all(map(_is_pure, [*call.args, *call.keywords])):
+        return None
+    names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and node is not call.func}
+    return None if any(map(taint.reaches, names)) or _stores(statement) else call
+
+
+def _stores(node):
+    return any(not isinstance(getattr(inner, "ctx", ast.Load()), ast.Load) for inner in ast.walk(node))
 
 
 def _loops(tree):
@@ -104,14 +185,28 @@ def _is_call_of(node, names):
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
 
 
+def _maps_own_items(node, taint):
+    """Returns whether `map` calls a function of the candidate for each item of the tests."""
+    if len(node.args) != 2 or node.keywords:
+        return False
+    function, items = node.args
+    is_candidate = isinstance(function, ast.Name) and function.id in taint.names
+    return is_candidate and not taint.has(items) and _is_pure(items)
+
+
 def _only_call(body, sources):
     """Returns the only call of the candidate by name in a body, if it runs for each item."""
     nodes = [node for part in body for node in ast.walk(part)]
     if any(isinstance(node, (*_ENDS, *_NEW_SCOPES)) for node in nodes):
         return None
-    calls = [node for node in nodes if _is_call_of(node, sources)]
+    calls = [node for node in nodes if _is_call_of(node, sources) or _is_in_place(node, sources)]
     always = {node for part in body for node in _always(part)}
     return calls[0] if len(calls) == 1 and calls[0] in always else None
+
+
+def _is_in_place(node, sources):
+    """Returns whether a call may change its arguments, as its result is discarded."""
+    return _is_call_of(node, {"__in_place__"}) and isinstance(node.args[0], ast.Name) and node.args[0].id in sources
 
 
 def _always(node):
@@ -129,12 +224,13 @@ def _always(node):
 
 def _is_independent(generator, body, call, taint):
     """Returns whether nothing but the call uses the candidate, and nothing that the body does changes later calls."""
-    inside = {*ast.walk(call.func)}
+    is_in_place = _is_call_of(call, {"__in_place__"})
+    inside = {call.func, *(call.args[:1] if is_in_place else [])}
     nodes = [node for part in body for node in ast.walk(part) if node not in inside]
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     if any(map(taint.reaches, names)) or taint.has(generator.iter):
         return False
-    arguments = [*call.args, *call.keywords]
+    arguments = [*(call.args[1:] if is_in_place else call.args), *call.keywords]
     stored = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     changed = stored | {root_of(node) for node in nodes if isinstance(node, (ast.Attribute, ast.Subscript)) and _changes(node)}
     changed |= {
@@ -146,6 +242,8 @@ def _is_independent(generator, body, call, taint):
     targets = {node.id for node in ast.walk(generator.target) if isinstance(node, ast.Name)}
     used = {node.id for part in arguments for node in ast.walk(part) if isinstance(node, ast.Name)}
     iterated = {node.id for node in ast.walk(generator.iter) if isinstance(node, ast.Name)}
+    if is_in_place:
+        changed |= used - targets
     is_kept = not changed & (used - targets | iterated) and not stored & targets
     return is_kept and all(map(_is_pure, [generator.target, generator.iter, *arguments]))
 
@@ -163,15 +261,28 @@ def _is_pure(node):
     return isinstance(node, _PURE_NODES) and all(map(_is_pure, ast.iter_child_nodes(node)))
 
 
-def _arguments_of(target, call):
-    """Returns code of a function from an item to the target and the arguments of its call."""
-    described = _call("__call__", call.func, *call.args)
+def _described(call):
+    """Returns code that describes a call instead of making it."""
+    is_in_place = _is_call_of(call, {"__in_place__"})
+    parts = call.args if is_in_place else [call.func, *call.args]
+    described = _call("__call__", ast.Constant("call_in_place" if is_in_place else "call"), *parts)
     described.keywords = call.keywords
+    return described
+
+
+def _arguments_of(target, call):
+    """Returns code of a function from an item to the description of its call."""
+    described = _described(call)
     item = ast.Tuple([ast.Name("__item__", ast.Load())], ast.Load())
     generator = ast.comprehension(target, item, [], 0)
     value = ast.Subscript(ast.ListComp(described, [generator]), ast.Constant(0), ast.Load())
-    parameters = ast.arguments([], [ast.arg("__item__")], None, [], [], None, [])
+    parameters = _no_parameters()
+    parameters.args.append(ast.arg("__item__"))
     return ast.Lambda(parameters, value)
+
+
+def _no_parameters():
+    return ast.arguments([], [], None, [], [], None, [])
 
 
 def _call(name, *args):

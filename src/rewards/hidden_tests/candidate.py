@@ -58,8 +58,8 @@ def calls(arguments):
     data, as the tests could do something else then.
     """
     outcomes, size = [], 0
-    for payload in _loads(arguments):
-        outcome, is_plain = _outcome("call", payload, 0)
+    for name, payload in _loads(arguments):
+        outcome, is_plain = _outcome(name, payload, 0)
         outcomes.append(outcome)
         size += len(outcome)
         if size > MAX_BATCH or not is_plain:
@@ -79,6 +79,7 @@ def _outcome(name, payload, characters):
     finally:
         sys.stdout, sys.stderr, sys.stdin = streams
     read = characters - _unread(given) if characters > 0 else 0
+    _keep_input()
     texts = _dumps([output.text(), errors.text()])
     is_plain = not refer.has_referred and ended.startswith('"returned"')
     return f'["list", {ended}, {texts[1:-1]}, ["int", "{hex(max(read, 0))}"]]', is_plain
@@ -111,11 +112,23 @@ def _unread(stream):
     """Returns the number of characters of the standard input that are left."""
     try:
         return len(stream.read())
-    except (OSError, ValueError):  # the program has closed or detached the stream
-        rest = b""
+    except (OSError, ValueError):
+        pass  # the program has closed or detached the stream
+    rest = b""
+    try:
         while piece := os.read(0, 65536):
             rest += piece
-        return len(rest.decode("utf-8", "surrogateescape"))
+    except OSError:
+        pass  # the program has closed the descriptor
+    return len(rest.decode("utf-8", "surrogateescape"))
+
+
+def _keep_input():
+    """Opens the descriptor 0 again for the next call, if a program has closed it, as `open(0).read()` does."""
+    try:
+        os.fstat(0)
+    except OSError:
+        os.open("/dev/stdin", os.O_RDONLY)
 
 
 def _raised(error):

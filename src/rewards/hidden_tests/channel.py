@@ -36,6 +36,10 @@ class TooLarge(Exception):
     """The arguments of a call are too long or nested too deep."""
 
 
+class ExpectedTooLong(Exception):
+    """A test expects a value that is too long to be transferred."""
+
+
 class Ended(Exception):
     """An iterator of the candidate has ended, with a result."""
 
@@ -51,7 +55,7 @@ class TooLong:
 
     def __eq__(self, other):
         if _length(other) > MAX_CHARACTERS:
-            refusals.append(Unjudged(f"{_line()}the expected value has more than {MAX_CHARACTERS} characters"))
+            refusals.append(ExpectedTooLong(f"{_line()}the expected value has more than {MAX_CHARACTERS} characters"))
         return False
 
     def __getattr__(self, name):
@@ -83,20 +87,21 @@ def send(name, target, args, kwargs):
 
 def send_ahead(calls):
     """
-    Makes calls that the test needs next, in this order: pairs of a target and arguments. Returns whether all of them
-    returned plain data, so that no request can come between two of them.
+    Makes calls that the test needs next, in this order: the request, its target and its arguments. Returns whether all
+    of them returned plain data, so that no request can come between two of them.
     """
     if _input() is not None:
         return False
     try:
-        payloads = [encode([target, args, kwargs], 2 * MAX_DEPTH, hooks["refer"]) for target, args, kwargs in calls]
+        payloads = [encode([*call], 2 * MAX_DEPTH, hooks["refer"]) for _, *call in calls]
     except PlainDataError:
         return False  # the call itself reports the argument
     _ahead.clear()
-    outcomes = _decoded(_sent("calls", f"[{', '.join(payloads)}]", None))
+    requests = [f'["{name}", {payload}]' for (name, *_), payload in zip(calls, payloads)]
+    outcomes = _decoded(_sent("calls", f"[{', '.join(requests)}]", None))
     if type(outcomes) is not list:
         raise CandidateError("the candidate's reply is not a list of replies")
-    _ahead.extend(("call", payload, outcome) for payload, outcome in zip(payloads, outcomes))
+    _ahead.extend((name, payload, outcome) for (name, *_), payload, outcome in zip(calls, payloads, outcomes))
     return len(outcomes) == len(payloads)
 
 

@@ -11,6 +11,9 @@ PURE = frozenset(
 )
 """Built-in functions that only compute a value."""
 
+EFFECTS = frozenset("environ mock os patch random seed stdin sys".split())
+"""Names by which tests can change what a call of the candidate depends on beside its arguments."""
+
 _LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -50,13 +53,13 @@ class Taint:
         return any(map(self.has, self._inner[node]))
 
     def reaches(self, name):
-        """Returns whether a name is the candidate's, or a function of the tests that may use it beyond its arguments."""
+        """Returns whether the use of a name can reach the candidate: by a function of the tests beyond its arguments."""
         function = self._functions.get(name)
         if function is None:
-            return name in self.names
+            return name in self.names or name in EFFECTS
         own = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)} | {name}
         used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)} - own
-        return any(other in self._functions or other in self.names for other in used)
+        return any(other in self._functions or other in self.names or other in EFFECTS for other in used)
 
     def bounds_loops(self, tree):
         """Returns whether the candidate cannot influence how often loops of a tree run."""

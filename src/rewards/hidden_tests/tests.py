@@ -8,9 +8,10 @@ import json
 import random
 import sys
 
-from paddock_ahead import ahead, described_call, with_batches
+from paddock_ahead import ahead, described_call, plan, with_batches
 from paddock_callee import Answer
-from paddock_channel import CandidateError, TooLarge, TooManyCalls, Unjudged, refusals, request, send
+from paddock_channel import CandidateError, ExpectedTooLong, TooLarge, TooManyCalls, Unjudged
+from paddock_channel import forget_ahead, refusals, request, send
 from paddock_crossing import make_known
 from paddock_prompt import compiled_prompt
 from paddock_stand_ins import ClassStandIn, StandIn
@@ -79,6 +80,7 @@ def run(index):
     What is raised decides by its identity: the candidate's exceptions may have any class name.
     """
     refusals.clear()
+    forget_ahead()
     _bind()
     before = dict(_space)
     try:
@@ -99,7 +101,7 @@ def run(index):
         return Answer(json.dumps(["unjudged", reason]))
     if kind is TooManyCalls and is_bounded(index):
         return Answer(json.dumps(["too many calls", reason]))
-    if kind is TooLarge and _has_own_arguments(index):
+    if kind is ExpectedTooLong or kind is TooLarge and _has_own_arguments(index):
         return Answer(json.dumps(["too large", reason]))
     return Answer(json.dumps(["failed", reason]))
 
@@ -262,4 +264,4 @@ def _of_stand_ins(name):
 
 for _name in ("asdict", "astuple", "fields", "is_dataclass", "replace"):
     setattr(dataclasses, _name, _of_stand_ins(_name))
-_space.update({"__in_place__": _in_place, "__ahead__": ahead, "__call__": described_call})
+_space.update({"__in_place__": _in_place, "__ahead__": ahead, "__call__": described_call, "__plan__": plan})
