@@ -7,7 +7,7 @@ import { Checker } from "./hidden_tests/checker.ts";
 import { isSameOutput } from "./hidden_tests/output_comparison.ts";
 import { completeProgram, ProgramRun } from "./hidden_tests/program_run.ts";
 import { countTests, readTestProblem, type TestProblem } from "./hidden_tests/test_problem.ts";
-import { Candidate, TestRun } from "./hidden_tests/test_run.ts";
+import { Candidate, TestModules, TestRun } from "./hidden_tests/test_run.ts";
 
 /** Options of {@linkcode hiddenTests}. */
 export interface HiddenTestsOptions {
@@ -85,8 +85,8 @@ export function hiddenTests(options: HiddenTestsOptions): Grader {
       `Cannot grade by hidden tests as 'pool' must have 2 sessions without a 'testPool': it has ${pool.size}`,
     );
   }
-  const pair = new SessionPair(pool, testPool);
-  return { name: "hidden_tests", grade: (context) => grade(context, pair, timeoutMs) };
+  const setting = { pair: new SessionPair(pool, testPool), modules: new TestModules(), timeoutMs };
+  return { name: "hidden_tests", grade: (context) => grade(context, setting) };
 }
 
 /**
@@ -100,20 +100,28 @@ export async function checkHiddenTests(
   options: { pool: SessionPool; timeoutMs?: number; signal?: AbortSignal },
 ): Promise<void> {
   const { pool, timeoutMs = 10_000, signal } = options;
+  const modules = new TestModules();
   for (const task of tasks) {
     const problem = readTestProblem(task);
     if (problem === null) continue;
     await using lease = await pool.acquire({ signal });
     const { checker: source } = problem.programOptions;
     if (source !== undefined) await new Checker(lease.session, { source, timeoutMs, signal }).compile();
-    await new TestRun(lease.session, { problem, timeoutMs, signal }).prepare();
+    await new TestRun(lease.session, { problem, modules, timeoutMs, signal }).prepare();
   }
 }
 
 /** Characters in which the program is searched, on this thread. No honest episode has more outside of thoughts. */
 const MAX_CHARACTERS = 256 * 1024;
 
-async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number): Promise<Score> {
+/** What the grades of a grader share. */
+interface Setting {
+  readonly pair: SessionPair;
+  readonly modules: TestModules;
+  readonly timeoutMs: number;
+}
+
+async function grade(context: GradeContext, { pair, modules, timeoutMs }: Setting): Promise<Score> {
   const { task, history, signal } = context;
   const problem = readTestProblem(task);
   if (problem === null) return unscored("the task has no tests");
@@ -132,9 +140,9 @@ async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number
   await using leases = new AsyncDisposableStack();
   const { forCallee, forCaller } = await pair.acquire(leases, { signal });
   // The tests need time for themselves and for the transfer of calls, beside the candidate's time.
-  const run = new TestRun(forCaller.session, { problem, timeoutMs: 2 * timeoutMs + 5_000, signal });
+  const run = new TestRun(forCaller.session, { problem, modules, timeoutMs: 2 * timeoutMs + 5_000, signal });
   await run.prepare();
-  const candidate = new Candidate(forCallee.session, { timeoutMs, signal });
+  const candidate = new Candidate(forCallee.session, { modules, timeoutMs, signal });
   await candidate.load(problem, program);
   if (candidate.isLost) return scoreOf(ofPrograms, problem);
   let passed = 0;

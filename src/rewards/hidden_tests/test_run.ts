@@ -1,7 +1,8 @@
 import * as z from "zod";
 import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import { hostTool } from "../../sandbox/host_tool.ts";
-import { Callee, type CalleeReply, moduleCall, moduleDefinitions } from "../../sandbox/isolated/callee.ts";
+import { Callee, type CalleeReply, moduleCall } from "../../sandbox/isolated/callee.ts";
+import { CompiledModules } from "../../sandbox/isolated/compiled_modules.ts";
 import ahead from "./ahead.py" with { type: "text" };
 import candidateSource from "./candidate.py" with { type: "text" };
 import channel from "./channel.py" with { type: "text" };
@@ -19,6 +20,7 @@ import testsSource from "./tests.py" with { type: "text" };
 /** Options of a {@linkcode TestRun}. */
 export interface TestRunOptions {
   readonly problem: TestProblem;
+  readonly modules: TestModules;
   /** Maximum run time of one test, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -26,7 +28,7 @@ export interface TestRunOptions {
 
 const MODULE = "paddock_hidden_tests";
 /** Modules of the tests' session, in dependency order. */
-const TEST_MODULES = {
+const TEST_SOURCES = {
   paddock_prompt: prompt,
   paddock_channel: channel,
   paddock_decoys: decoys,
@@ -35,7 +37,23 @@ const TEST_MODULES = {
   paddock_taint: taint,
   paddock_ahead: ahead,
   paddock_test_check: testCheck,
+  [MODULE]: testsSource,
 };
+
+const CANDIDATE_MODULE = "paddock_candidate";
+/** Modules of the candidate's session, in dependency order. */
+const CANDIDATE_SOURCES = {
+  paddock_prompt: prompt,
+  paddock_references: references,
+  paddock_operations: operations,
+  [CANDIDATE_MODULE]: candidateSource,
+};
+
+/** The modules of both sessions. A grader compiles them once. */
+export class TestModules {
+  readonly ofTests: CompiledModules = new CompiledModules(TEST_SOURCES);
+  readonly ofCandidate: CompiledModules = new CompiledModules(CANDIDATE_SOURCES);
+}
 
 /** End of a test. `unscored`: the test itself reached a limit, so that there is no verdict. */
 export type TestVerdict =
@@ -67,8 +85,13 @@ export class TestRun {
     const { problem, timeoutMs, signal } = this.#options;
     const { setup, codeTests, entryPoint } = problem;
     const names = entryPoint === undefined ? [] : [entryPoint];
-    const defining = moduleDefinitions({ ...TEST_MODULES, [MODULE]: testsSource });
-    const code = `${defining}\n${moduleCall(MODULE, "prepare", [problem.prompt, setup, codeTests, names])}`;
+    const { ofTests, ofCandidate } = this.#options.modules;
+    for (const modules of [ofTests, ofCandidate]) {
+      await modules.compileIn(this.#session, { timeoutMs, signal });
+    }
+    const code = `${ofTests.definitions}\n${
+      moduleCall(MODULE, "prepare", [problem.prompt, setup, codeTests, names])
+    }`;
     const result = await this.#session.exec(code, { timeoutMs, signal });
     if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${errorOf(result)}`);
   }
@@ -161,22 +184,19 @@ const CALLS = new Set(["call", "call_in_place", "calls"]);
 /** Time after which a test that makes no request is busy with something else, in milliseconds. */
 const IDLE_MS = 1_000;
 
-const CANDIDATE_MODULE = "paddock_candidate";
-/** Modules of the candidate's session, in dependency order. */
-const CANDIDATE_MODULES = {
-  paddock_prompt: prompt,
-  paddock_references: references,
-  paddock_operations: operations,
-};
-
 /** A candidate's program in its own session. */
 export class Candidate {
   readonly #callee: Callee;
+  readonly #modules: TestModules;
   #lookups = 0;
   /** Requests of the running test. */
   #requests = { calls: 0, others: 0, lastAt: -Infinity };
 
-  constructor(session: PythonSession, options: { timeoutMs: number; signal: AbortSignal | undefined }) {
+  constructor(
+    session: PythonSession,
+    { modules, ...options }: { modules: TestModules; timeoutMs: number; signal: AbortSignal | undefined },
+  ) {
+    this.#modules = modules;
     this.#callee = new Callee(session, { ...options, name: "candidate" });
   }
 
@@ -207,9 +227,9 @@ export class Candidate {
 
   /** Runs the program as a module. Afterwards it can be called, unless it is lost. */
   async load({ prompt: beginning }: TestProblem, program: string): Promise<void> {
-    const defining = moduleDefinitions({ ...CANDIDATE_MODULES, [CANDIDATE_MODULE]: candidateSource });
+    const { definitions } = this.#modules.ofCandidate;
     await this.#callee.load(
-      `${defining}\n${moduleCall(CANDIDATE_MODULE, "load", [beginning, program])}`,
+      `${definitions}\n${moduleCall(CANDIDATE_MODULE, "load", [beginning, program])}`,
     );
   }
 

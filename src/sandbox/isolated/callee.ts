@@ -243,11 +243,14 @@ function allMatch(texts: readonly unknown[], count: number, form: RegExp): reado
 export type PythonArgument = string | number | readonly string[];
 
 /** Modules that all defined modules may import, in dependency order. */
-const SHARED = { paddock_plain_data: plainData, paddock_callee: callee };
+export const SHARED_MODULES: Readonly<Record<string, string>> = {
+  paddock_plain_data: plainData,
+  paddock_callee: callee,
+};
 
 /** Returns code that defines modules in a session: first the shared ones, then `sources`, by name. */
 export function moduleDefinitions(sources: Readonly<Record<string, string>>): string {
-  const defined = Object.entries({ ...SHARED, ...sources }).map(([name, source]) =>
+  const defined = Object.entries({ ...SHARED_MODULES, ...sources }).map(([name, source]) =>
     `_module = sys.modules["${name}"] = types.ModuleType("${name}")\n` +
     `exec(compile(${pythonString(source)}, "<${name}>", "exec"), _module.__dict__)`
   );
