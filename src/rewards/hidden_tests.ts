@@ -17,14 +17,15 @@ export interface HiddenTestsOptions {
    */
   pool: SessionPool;
   /**
-   * Pool for the tests. Its profile needs `hostTools` and enough `hostToolCalls` for a test's calls of the
-   * candidate: a test that makes more calls fails. No model code may ever run in it.
+   * Pool for the tests and checkers. Its profile needs `hostTools` and enough `hostToolCalls` for a test's calls of the
+   * candidate: a task whose tests make more calls has no score. No model code may ever run in it.
    * @default a second session of `pool`, which then needs two sessions in separate processes and makes two new
    * interpreters for each grade, which is slower
    */
   testPool?: SessionPool | undefined;
   /**
-   * Maximum total run time of a candidate's program, in milliseconds.
+   * Maximum total run time of a candidate's program, in milliseconds. The way of its calls between the sessions does not
+   * count.
    * @default 10_000
    */
   timeoutMs?: number | undefined;
@@ -36,7 +37,9 @@ export interface HiddenTestsOptions {
  * passed tests.
  *
  * The tests have the fields of HumanEval (`prompt`, `entry_point`, `test`) or are a list (`tests`, or MBPP's
- * `test_list`). A test is Python code, or `{ input, output }` of the whole program. `unittest.TestCase` classes and
+ * `test_list`). A test is Python code, or `{ input, output }` of the whole program, which runs as a process does. The
+ * fields `output_comparison` (`lines`, `livecodebench` or `apps`), `check_exit_code` and `checker` say how output is
+ * judged. `unittest.TestCase` classes and
  * functions whose name begins with `test_` are run. Without a `prompt`, the query is used. Tests may use each name
  * that they do not define, such as functions, classes and constants of the program.
  *
@@ -48,7 +51,8 @@ export interface HiddenTestsOptions {
  * always compared in the tests' session: a value of a subclass compares as its base class. A test can see that an
  * argument was changed in place only after a call whose result it discards. An instance has operators with data only
  * if the tests name its class, and they must not hold for other data. A call that ends the interpreter or exceeds
- * the time limit fails this test and all further ones.
+ * the time limit fails this test and all further ones. The score is `null`, with the reason, if the tests make too many
+ * calls, or expect or pass values that are too long; a program that does that scores 0.
  *
  * Grading throws, so that there is no score, if the tests cannot run, never call the candidate, or require something
  * that cannot be judged, such as a function of the tests that the program calls. Before a program runs, the tests

@@ -319,6 +319,7 @@ Deno.test("hiddenTests() runs tests in a new interpreter of a shared pool and re
     "acquire 1",
     "acquire 2",
     "fresh 2",
+    "tests 2", // compiles the modules
     "tests 2",
     "program 1",
     "fresh 2",

@@ -8,8 +8,8 @@ export const COMPARISONS = ["lines", "livecodebench", "apps"] as const;
  * - `livecodebench`: as `grade_stdio` of LiveCodeBench. Lines are compared without white space at both of their ends.
  *   Two lines of numbers are equal if their numbers are, exactly: `1.50 2` equals `1.5 2.0`.
  * - `apps`: near numbers are equal, as in the `testing_util` of APPS and TACO, and blank lines do not count. If each
- *   line is one number, numbers are near within a relative 1e-5 and an absolute 1e-8; else if they are equal when
- *   rounded to three places. APPS then also ignores the order of lines and words, which pays wrong programs: here the
+ *   line is one number, numbers are near within a relative 1e-5 and an absolute 1e-8; if all words are numbers, also if
+ *   they are equal when rounded to three places. APPS then also ignores the order of lines and words, which pays wrong programs: here the
  *   order counts.
  */
 export type OutputComparison = (typeof COMPARISONS)[number];
@@ -78,13 +78,15 @@ const RELATIVE = 1e-5;
 const ABSOLUTE = 1e-8;
 
 function isSameInApps(lines: readonly string[], wanted: readonly string[]): boolean {
-  return hasEqualItems(lines, wanted, (line, wantedLine) => line === wantedLine) ||
-    hasEqualItems(lines, wanted, (line, wantedLine) => isNear(numberOf(line), numberOf(wantedLine))) ||
+  const isSame = (isSameWord: (word: string, wantedWord: string) => boolean) =>
     hasEqualItems(
       lines,
       wanted,
-      (line, wantedLine) => hasEqualItems(wordsOf(line), wordsOf(wantedLine), isSameRounded),
+      (line, wantedLine) => hasEqualItems(wordsOf(line), wordsOf(wantedLine), isSameWord),
     );
+  return isSame((word, wantedWord) => word === wantedWord) ||
+    hasEqualItems(lines, wanted, (line, wantedLine) => isNear(numberOf(line), numberOf(wantedLine))) ||
+    isSame((word, wantedWord) => isSameRounded(numberOf(word), numberOf(wantedWord)));
 }
 
 /** Compares as `numpy.allclose` does. */
@@ -92,9 +94,8 @@ function isNear(found: number, wanted: number): boolean {
   return found === wanted || Math.abs(found - wanted) <= ABSOLUTE + RELATIVE * Math.abs(wanted);
 }
 
-function isSameRounded(word: string, wanted: string): boolean {
-  return word === wanted ||
-    numberOf(word).toFixed(3) === numberOf(wanted).toFixed(3) && decimalOf(wanted) !== undefined;
+function isSameRounded(found: number, wanted: number): boolean {
+  return !Number.isNaN(wanted) && found.toFixed(3) === wanted.toFixed(3);
 }
 
 /** Returns the value of a number as Python writes it; NaN for any other word. */

@@ -86,9 +86,7 @@ export class TestRun {
     const { setup, codeTests, entryPoint } = problem;
     const names = entryPoint === undefined ? [] : [entryPoint];
     const { ofTests, ofCandidate } = this.#options.modules;
-    for (const modules of [ofTests, ofCandidate]) {
-      await modules.compileIn(this.#session, { timeoutMs, signal });
-    }
+    await CompiledModules.compileIn(this.#session, [ofTests, ofCandidate], { timeoutMs, signal });
     const code = `${ofTests.definitions}\n${
       moduleCall(MODULE, "prepare", [problem.prompt, setup, codeTests, names])
     }`;

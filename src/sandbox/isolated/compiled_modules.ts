@@ -21,21 +21,33 @@ export class CompiledModules {
   }
 
   /**
-   * Compiles the modules in a session, unless that has been done. Other sessions run the result, so that no untrusted
+   * Compiles modules in a session, unless that has been done. Other sessions run the result, so that no untrusted
    * program may have run in this one. If it fails, each session compiles the modules itself.
    */
-  async compileIn(session: PythonSession, options: Pick<ExecOptions, "signal" | "timeoutMs">): Promise<void> {
-    if (this.#compiled !== undefined) return;
-    const sources = Object.entries({ ...SHARED_MODULES, ...this.#sources }).map(([name, source]) =>
-      `compile(${pythonString(source)}, "<${name}>", "exec")`
-    );
-    const packed = `base64.b64encode(zlib.compress(marshal.dumps([${sources.join(", ")}]), 1)).decode()`;
+  static async compileIn(
+    session: PythonSession,
+    modules: readonly CompiledModules[],
+    options: Pick<ExecOptions, "signal" | "timeoutMs">,
+  ): Promise<void> {
+    const missing = modules.filter((each) => each.#compiled === undefined);
+    if (missing.length === 0) return;
+    const packed = missing.map((each) => each.#packed).join(", ");
     const code = `import base64, marshal, sys, zlib\n[sys.version, ${packed}]`;
     const result = await session.exec(code, options);
     const value = result.status === "ok" ? result.valueJson : undefined;
-    if (!Array.isArray(value)) return;
-    const [version, base64] = value;
-    if (typeof version === "string" && typeof base64 === "string") this.#compiled = { version, base64 };
+    const [version, ...texts] = Array.isArray(value) ? value : [];
+    for (const [index, each] of missing.entries()) {
+      const base64 = texts[index];
+      if (typeof version === "string" && typeof base64 === "string") each.#compiled = { version, base64 };
+    }
+  }
+
+  /** An expression of Python that compiles the modules. */
+  get #packed(): string {
+    const sources = Object.entries({ ...SHARED_MODULES, ...this.#sources }).map(([name, source]) =>
+      `compile(${pythonString(source)}, "<${name}>", "exec")`
+    );
+    return `base64.b64encode(zlib.compress(marshal.dumps([${sources.join(", ")}]), 1)).decode()`;
   }
 
   /** Code that defines the modules in a session. A session of another version of Python compiles them itself. */

@@ -1,0 +1,111 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { loadProfile, SandboxPool, type SessionPool } from "../../../mod.ts";
+import { History } from "../../../src/history.ts";
+import { type Grader, type Score, toScore } from "../../../src/rewards/grader.ts";
+import { checkHiddenTests, hiddenTests } from "../../../src/rewards/hidden_tests.ts";
+import { testProfile } from "../../../src/rewards/registry.ts";
+
+/** A program, the tests that judge it, and its score: `null` if the tests reach a limit. */
+interface JudgedProgram {
+  /** The kind of the case, a slash, and its name. */
+  readonly id: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly program: string;
+  readonly score: number | null;
+}
+
+const text = await Deno.readTextFile(new URL("verdicts.jsonl", import.meta.url));
+const programs: JudgedProgram[] = text.trim().split("\n").map((line) => JSON.parse(line));
+
+async function score(grader: Grader, program: string, fields: Record<string, unknown>): Promise<Score> {
+  const history = History.fromChats([{ role: "assistant", content: `\`\`\`python\n${program}\n\`\`\`` }]);
+  return toScore(await grader.grade({ task: { id: "t", query: "q", fields }, history }));
+}
+
+/** A pool whose sessions count their execs. */
+function countingPool(pool: SessionPool, counts: { execs: number }): SessionPool {
+  return {
+    async acquire(options) {
+      const lease = await pool.acquire(options);
+      const { session } = lease;
+      const counting = new Proxy(session, {
+        get(target, name) {
+          if (name === "exec") counts.execs++;
+          const value: unknown = Reflect.get(target, name, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+      return { session: counting, [Symbol.asyncDispose]: () => lease[Symbol.asyncDispose]() };
+    },
+  };
+}
+
+Deno.test("hiddenTests() gives each program the score of its kind", async (t) => {
+  await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1, resetMode: "rewind" });
+  const profile = testProfile(await loadProfile("tools"));
+  await using testPool = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
+  const grader = hiddenTests({ pool, testPool, timeoutMs: 60_000 });
+  for (const [kind, cases] of Map.groupBy(programs, ({ id }) => id.split("/", 1)[0] ?? "")) {
+    await t.step(`${kind}: ${cases.length} programs`, async () => {
+      const surprises: string[] = [];
+      for (const { id, program, fields, score: expected } of cases) {
+        const { score: found, reason } = await score(grader, program, fields).catch(toFailure);
+        const isExpected = found === expected && (found === null) === (reason !== undefined);
+        if (!isExpected) surprises.push(`${id}: ${found} ${reason}`);
+      }
+      assertEquals(surprises, []);
+    });
+  }
+  await t.step("output may be as long as a profile allows", async () => {
+    const expect = (output: string) => ({ tests: [{ input: "", output }] });
+    const print = (length: number) => `print('1' * ${length})`;
+    const long = "1".repeat(900_000);
+    assertEquals((await score(grader, print(900_000), expect(long))).score, 1);
+    assertEquals((await score(grader, print(900_001), expect(long))).score, 0);
+    assertEquals((await score(grader, print(9_000_000), expect(long))).score, 0);
+    const limit = "must have at most 1048576 bytes ('outputBytes' of the profile): it has 1500000";
+    assertEquals(await score(grader, print(1), expect("1".repeat(1_500_000))), {
+      score: null,
+      reason: `the expected output of test 1 ${limit}`,
+    });
+  });
+  await t.step("calls whose arguments the tests know cross in batches", async () => {
+    const lines = Array.from({ length: 2_000 }, (_, i) => `assert f(${i}) == ${i * 2}`).join("\n");
+    for (const test of ["for i in range(20000): assert f(i) == i * 2", lines]) {
+      const counts = { execs: 0 };
+      const counting = hiddenTests({ pool: countingPool(pool, counts), testPool, timeoutMs: 60_000 });
+      assertEquals((await score(counting, "def f(n): return n * 2", { tests: [test] })).score, 1);
+      assertEquals(counts.execs < 150, true, `${counts.execs} execs`);
+    }
+  });
+  await t.step("a wrong program is found at its first call", async () => {
+    const counts = { execs: 0 };
+    const counting = hiddenTests({ pool: countingPool(pool, counts), testPool });
+    const program = "n = 0\ndef f(i):\n    global n\n    n += 1\n    return n if i < 0 else 0";
+    const tests = ["for i in range(1, 300): assert f(i) == i", "assert f(-1) == 2"];
+    assertEquals(await score(counting, program, { tests }), { score: 0, parts: { tests_passed: 0.5 } });
+  });
+  await t.step("a broken checker has no score, and is found without a program", async () => {
+    const fields = {
+      tests: [{ input: "1", output: "1" }],
+      checker: "def check(input, output, answer):\n    return x",
+    };
+    await assertRejects(
+      () => score(grader, "print(1)", fields),
+      Error,
+      "Cannot check output as the checker raised NameError: name 'x' is not defined",
+    );
+    const broken = { ...fields, checker: "def check(" };
+    await assertRejects(() => score(grader, "print(1)", broken), Error, "the checker raised SyntaxError");
+    const tasks = [{ id: "t", query: "q", fields: broken }];
+    await assertRejects(
+      () => checkHiddenTests(tasks, { pool: testPool }),
+      Error,
+      "the checker raised SyntaxError",
+    );
+  });
+});
+
+function toFailure(error: unknown): Score {
+  return { score: NaN, reason: String(error) };
+}
