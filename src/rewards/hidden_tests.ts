@@ -40,8 +40,8 @@ export interface HiddenTestsOptions {
  * `test_list`). A test is Python code, or `{ input, output }` of the whole program, which runs as a process does. The
  * fields `output_comparison` (`lines`, `livecodebench` or `apps`), `check_exit_code` and `checker` say how output is
  * judged. `unittest.TestCase` classes and
- * functions whose name begins with `test_` are run. Without a `prompt`, the query is used. Tests may use each name
- * that they do not define, such as functions, classes and constants of the program.
+ * functions whose name begins with `test_` are run. Without a `prompt`, the query is used. Tests may use names that they
+ * do not define: functions and classes of the program, and those of the library, which the program cannot replace.
  *
  * The program runs in one session and the tests in another one that it cannot reach. Arguments are passed as copies,
  * and results come back as data: numbers, fractions, decimals, dates and times, strings, bytes, and the containers of
@@ -93,26 +93,37 @@ export function hiddenTests(options: HiddenTestsOptions): Grader {
   return { name: "hidden_tests", grade: (context) => grade(context, setting) };
 }
 
+/** Names of a task that its tests take from the program. */
+export interface CandidateNames {
+  /** The task's id. */
+  readonly id: string;
+  /** Names beside the entry point. A program decides what the tests do with them. */
+  readonly names: readonly string[];
+}
+
 /**
  * Checks the tests of tasks without a program, as {@linkcode hiddenTests} does before each grade. Tasks without tests
- * are valid.
+ * are valid. Returns the tasks whose tests use names that come from the program, beside its entry point.
  *
  * @throws {Error} when tests are broken or require something that cannot be judged. The error names the line.
  */
 export async function checkHiddenTests(
   tasks: Iterable<Task>,
   options: { pool: SessionPool; timeoutMs?: number; signal?: AbortSignal },
-): Promise<void> {
+): Promise<CandidateNames[]> {
   const { pool, timeoutMs = 10_000, signal } = options;
   const modules = new TestModules();
+  const found: CandidateNames[] = [];
   for (const task of tasks) {
     const problem = readTestProblem(task);
     if (problem === null) continue;
     await using lease = await pool.acquire({ signal });
     const { checker: source } = problem.programOptions;
     if (source !== undefined) await new Checker(lease.session, { source, timeoutMs, signal }).compile();
-    await new TestRun(lease.session, { problem, modules, timeoutMs, signal }).prepare();
+    const names = await new TestRun(lease.session, { problem, modules, timeoutMs, signal }).prepare();
+    if (names.length > 0) found.push({ id: task.id, names });
   }
+  return found;
 }
 
 /** Characters in which the program is searched, on this thread. No honest episode has more outside of thoughts. */

@@ -40,6 +40,10 @@ class ExpectedTooLong(Exception):
     """A test expects a value that is too long to be transferred."""
 
 
+class ForeignName(Exception):
+    """A test uses a name that it must define itself, and that only the program defines."""
+
+
 class Ended(Exception):
     """An iterator of the candidate has ended, with a result."""
 
@@ -157,6 +161,12 @@ def not_judged(reason):
     error = Unjudged(f"{_line()}{reason}")
     refusals.append(error)
     return error
+
+
+def foreign_name(name):
+    """Returns an exception. The test fails, even if it catches the exception."""
+    refusals.append(ForeignName(f"{_line()}the tests do not define {name!r}"))
+    return refusals[-1]
 
 
 def is_data(value):

@@ -8,7 +8,7 @@ import math
 import os
 import random
 
-from paddock_channel import CandidateError, Ended, is_data, not_judged, request, send
+from paddock_channel import CandidateError, Ended, foreign_name, is_data, not_judged, request, send
 from paddock_decoys import decoys_of
 
 options = {"is_linked": True}
@@ -123,6 +123,27 @@ class StandIn(metaclass=ClassStandIn):
 
     def __ge__(self, other):
         return _compares(self, other, "ge")
+
+
+class Foreign:
+    """
+    A name that the tests must define themselves, and do not. The tests do not use what the program defines under this
+    name: they fail. If the program does not define it either, the tests cannot be judged.
+    """
+
+    __hash__ = None
+
+    def __init__(self, name, is_of_program):
+        object.__setattr__(self, "_paddock_refusal", (name, is_of_program))
+
+    def _refuse(self, *args, **kwargs):
+        name, is_of_program = object.__getattribute__(self, "_paddock_refusal")
+        if is_of_program:
+            raise foreign_name(name)
+        raise not_judged(f"the tests do not define {name!r}, and no session has it")
+
+    __getattr__ = __call__ = __eq__ = __ne__ = __bool__ = __iter__ = __len__ = __getitem__ = __contains__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
 
 
 def _equals_data(stand_in, other):

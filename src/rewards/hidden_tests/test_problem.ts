@@ -49,6 +49,7 @@ const fieldsSchema = z.object({
   tests: z.array(z.union([z.string().min(1), programTestSchema])).min(1).nullish(),
   test_list: z.array(z.string().min(1)).min(1).nullish(),
   test_setup_code: z.string().nullish(),
+  test_imports: z.array(z.string()).nullish(),
   output_comparison: z.enum(COMPARISONS).nullish(),
   check_exit_code: z.boolean().nullish(),
   checker: z.string().min(1).nullish(),
@@ -56,7 +57,8 @@ const fieldsSchema = z.object({
 
 /**
  * Reads the problem from a task's fields: those of HumanEval (`prompt`, `entry_point`, `test`), or a list of
- * tests (`tests`, or MBPP's `test_list` with `test_setup_code`). A test is code, or the `input` and `output` of the
+ * tests (`tests`, or MBPP's `test_list` with `test_setup_code`
+ * and `test_imports`). A test is code, or the `input` and `output` of the
  * whole program. `output_comparison`, `check_exit_code` and `checker` say how output is judged. Without a `prompt`,
  * the query is used.
  * Returns `null` if the task has no tests.
@@ -71,12 +73,12 @@ export function readTestProblem({ id, query, fields = {} }: Task): TestProblem |
       `Cannot test task '${id}' as its fields are invalid: ${faults.join("; ")}`,
     );
   }
-  const { prompt, entry_point, test, tests, test_list, test_setup_code } = parsed.data;
+  const { prompt, entry_point, test, tests, test_list, test_setup_code, test_imports } = parsed.data;
   const question = typeof query === "string" ? query : "";
   const common = {
     prompt: prompt ?? question,
     entryPoint: entry_point ?? undefined,
-    setup: test_setup_code ?? "",
+    setup: [...test_imports ?? [], test_setup_code ?? ""].join("\n"),
     programTests: tests?.filter((entry) => typeof entry !== "string") ?? [],
     programOptions: {
       comparison: parsed.data.output_comparison ?? "lines",
@@ -89,7 +91,9 @@ export function readTestProblem({ id, query, fields = {} }: Task): TestProblem |
   if (!test) return null;
   const isCalledFor = /^def check\b/m.test(test) && !/^check\(/m.test(test);
   if (!isCalledFor) return { ...common, codeTests: [test] };
-  if (common.entryPoint !== undefined) return { ...common, setup: test, codeTests: ["check(candidate)"] };
+  if (common.entryPoint !== undefined) {
+    return { ...common, setup: [...test_imports ?? [], test].join("\n"), codeTests: ["check(candidate)"] };
+  }
   throw new TypeError(`Cannot test task '${id}' as its fields must have an 'entry_point': found none`);
 }
 

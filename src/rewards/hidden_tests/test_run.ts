@@ -8,6 +8,7 @@ import candidateSource from "./candidate.py" with { type: "text" };
 import channel from "./channel.py" with { type: "text" };
 import crossing from "./crossing.py" with { type: "text" };
 import decoys from "./decoys.py" with { type: "text" };
+import names from "./names.py" with { type: "text" };
 import operations from "./operations.py" with { type: "text" };
 import prompt from "./prompt.py" with { type: "text" };
 import references from "./references.py" with { type: "text" };
@@ -37,6 +38,7 @@ const TEST_SOURCES = {
   paddock_taint: taint,
   paddock_ahead: ahead,
   paddock_test_check: testCheck,
+  paddock_names: names,
   [MODULE]: testsSource,
 };
 
@@ -77,21 +79,22 @@ export class TestRun {
   }
 
   /**
-   * Runs the setup code.
+   * Runs the setup code. Returns the names that the tests take from the candidate beside its entry point.
    *
    * @throws {Error} when the setup fails, which means that the problem itself is broken.
    */
-  async prepare(): Promise<void> {
+  async prepare(): Promise<readonly string[]> {
     const { problem, timeoutMs, signal } = this.#options;
     const { setup, codeTests, entryPoint } = problem;
-    const names = entryPoint === undefined ? [] : [entryPoint];
+    const given = entryPoint === undefined ? [] : [entryPoint];
     const { ofTests, ofCandidate } = this.#options.modules;
     await CompiledModules.compileIn(this.#session, [ofTests, ofCandidate], { timeoutMs, signal });
     const code = `${ofTests.definitions}\n${
-      moduleCall(MODULE, "prepare", [problem.prompt, setup, codeTests, names])
+      moduleCall(MODULE, "prepare", [problem.prompt, setup, codeTests, given])
     }`;
     const result = await this.#session.exec(code, { timeoutMs, signal });
     if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${errorOf(result)}`);
+    return z.array(z.string()).parse(JSON.parse(result.value ?? "[]"));
   }
 
   /**

@@ -2,9 +2,10 @@
 
 import ast
 import asyncio
-import builtins
 import dataclasses
 import json
+import math
+import operator
 import random
 import sys
 
@@ -13,10 +14,11 @@ from paddock_callee import Answer
 from paddock_channel import CandidateError, ExpectedTooLong, TooLarge, TooManyCalls, Unjudged
 from paddock_channel import forget_ahead, refusals, request, send
 from paddock_crossing import make_known
+from paddock_names import Names
 from paddock_prompt import compiled_prompt
-from paddock_stand_ins import ClassStandIn, StandIn
+from paddock_stand_ins import ClassStandIn, Foreign, StandIn
 from paddock_taint import Taint
-from paddock_test_check import CANDIDATE_MODULES, check, without_runner
+from paddock_test_check import check, without_runner
 
 _space = {"__name__": "hidden_tests"}
 _tests = []
@@ -27,6 +29,9 @@ _names = []
 _known = set()
 """Names that the tests take from the candidate, and `candidate`."""
 
+_foreign = set()
+"""Names that the tests must define themselves, and do not."""
+
 _trees = []
 _lacking = []
 """Names of the candidate that are no functions, classes or other objects to which the tests could send a request."""
@@ -34,7 +39,8 @@ _lacking = []
 
 def prepare(prompt, setup, tests, names):
     """
-    Checks and compiles the tests, and runs the setup, so that an error in them shows before any call.
+    Checks and compiles the tests, and runs the setup, so that an error in them shows before any call. Returns the names
+    that come from the candidate beside its entry point.
 
     The program cannot influence which names the tests take from it: it could replace what they compare with.
     """
@@ -44,21 +50,14 @@ def prepare(prompt, setup, tests, names):
     classes = {name for name, value in _space.items() if _is_of_tests(value, type)}
     trees = {"setup": ast.parse(setup, "<setup>")}
     trees |= {f"test {index + 1}": ast.parse(source, "<test>") for index, source in enumerate(tests)}
-    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
-    defined = {name for node in nodes for name in _defined_names(node)}
-    loaded = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name))
-    imported = [alias.name for node in nodes if _is_of_candidate(node) for alias in node.names]
-    open_names = [name for name in loaded if name not in {*_space, *defined} or name in classes]
-    unknown = [name for name in open_names if not hasattr(builtins, name) and name != "candidate"]
-    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
-    called = {func.id for func in calls if isinstance(func, ast.Name)} & set(open_names)
-    first = sorted(unknown, key=lambda name: name not in called)
-    found = names or first or (list(called) if len(called) == 1 else [])
-    _names.extend(dict.fromkeys([*found, *imported, *unknown]))
+    found = Names(list(trees.values()), prompt, names, {*_space}, classes)
+    _names.extend(found.candidate)
+    _foreign.update(found.foreign)
+    _space.update(found.library)
     _known.update(_names, ["candidate"])
     for place, tree in trees.items():
         check(place, tree, _known)
-    _trees.extend(_InPlace().visit(without_runner(tree)) for tree in trees.values())
+    _trees.extend(_Negations().visit(_InPlace().visit(without_runner(tree))) for tree in trees.values())
     try:
         with_batches(_trees, _known)
     except RecursionError:
@@ -66,10 +65,11 @@ def prepare(prompt, setup, tests, names):
     codes = [compile(tree, f"<{place.split()[0]}>", "exec") for place, tree in zip(trees, _trees)]
     _tests.extend(codes[1:])
     used = {node.id for node in _top_level(trees["setup"]) if isinstance(node, ast.Name)}
-    if used & {*_names, "candidate"}:
+    if used & {*_known, *_foreign}:
         _deferred.append(codes[0])
     else:
         exec(codes[0], _space)
+    return Answer(json.dumps(_names[1:]))
 
 
 def run(index):
@@ -137,7 +137,7 @@ def _bind():
     """Takes the names of the tests from the candidate, which is loaded by now."""
     if not _names:
         return
-    simple = [name for name in _names if name.isidentifier()]
+    simple = [name for name in [*_names, *_foreign] if name.isidentifier()]
     try:
         found = request("name", simple)
     except CandidateError:
@@ -150,6 +150,7 @@ def _bind():
         if name.isidentifier() and not isinstance(found.get(name), (StandIn, ClassStandIn)):
             _lacking.append(name)
     _space["candidate"] = _space[_names[0]]
+    _space.update({name: Foreign(name, name in found) for name in _foreign})
     _names.clear()
     for seed in _seeds:
         request("seed", seed)
@@ -189,18 +190,6 @@ def _is_of_tests(value, kind):
     return isinstance(value, kind) and getattr(value, "__module__", None) == "hidden_tests"
 
 
-def _is_of_candidate(node):
-    return isinstance(node, ast.ImportFrom) and node.module in CANDIDATE_MODULES
-
-
-def _defined_names(node):
-    if isinstance(node, ast.alias):
-        return [(node.asname or node.name).split(".")[0]]
-    if isinstance(node, ast.Name):
-        return [node.id] if isinstance(node.ctx, ast.Store) else []
-    return [name for name in (getattr(node, "name", None), getattr(node, "arg", None)) if type(name) is str]
-
-
 def _top_level(tree):
     """Returns the nodes that are evaluated when the code runs, outside of functions."""
     waiting, found = list(tree.body), []
@@ -223,6 +212,28 @@ class _InPlace(ast.NodeTransformer):
             call.func = ast.copy_location(ast.Name("__in_place__", ast.Load()), call)
             ast.fix_missing_locations(node)
         return node
+
+
+_ORDERS = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
+
+
+class _Negations(ast.NodeTransformer):
+    """Lets `not a > b` be false if one of the two is not a number, which would pass each negated comparison."""
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        compared = node.operand
+        is_order = isinstance(compared, ast.Compare) and len(compared.ops) == 1 and type(compared.ops[0]) in _ORDERS
+        if not isinstance(node.op, ast.Not) or not is_order:
+            return node
+        name = ast.Constant(_ORDERS[type(compared.ops[0])].__name__)
+        call = ast.Call(ast.Name("__is_not__", ast.Load()), [name, compared.left, compared.comparators[0]], [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
+
+
+def _is_not(order, left, right):
+    is_number = not any(isinstance(side, float) and math.isnan(side) for side in (left, right))
+    return is_number and not getattr(operator, order)(left, right)
 
 
 def _in_place(function, /, *args, **kwargs):
@@ -264,4 +275,4 @@ def _of_stand_ins(name):
 
 for _name in ("asdict", "astuple", "fields", "is_dataclass", "replace"):
     setattr(dataclasses, _name, _of_stand_ins(_name))
-_space.update({"__in_place__": _in_place, "__ahead__": ahead, "__call__": described_call, "__plan__": plan})
+_space.update({"__in_place__": _in_place, "__is_not__": _is_not, "__ahead__": ahead, "__call__": described_call, "__plan__": plan})

@@ -40,6 +40,10 @@ function countingPool(pool: SessionPool, counts: { execs: number }): SessionPool
   };
 }
 
+/**
+ * The kinds of the cases: `program` and `streams` read and write like contest code, `scored` try to have no score,
+ * `limits` and `calls` are long or many, `compared` replace what the tests compare with.
+ */
 Deno.test("hiddenTests() gives each program the score of its kind", async (t) => {
   await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1, resetMode: "rewind" });
   const profile = testProfile(await loadProfile("tools"));
@@ -104,6 +108,26 @@ Deno.test("hiddenTests() gives each program the score of its kind", async (t) =>
       "the checker raised SyntaxError",
     );
   });
+});
+
+Deno.test("checkHiddenTests() returns the names that tests take from the program beside its entry point", async () => {
+  await using pool = new SandboxPool({ profile: await loadProfile("tools"), size: 1, resetMode: "rewind" });
+  const task = (id: string, test: string, fields = {}) => ({
+    id,
+    query: "q",
+    fields: { tests: [test], ...fields },
+  });
+  const tasks = [
+    task("one function", "assert f(1) == 2"),
+    task("library", "assert math.isclose(f(1), 2) and Counter(f(2)) == Counter([1])"),
+    task("a class and a function", "assert value(Node(3)) == 3"),
+    task("given", "assert gcd(f(1), 2) == LIMIT.value", { entry_point: "f" }),
+    task("imports", "assert isclose(f(1), 2)", { test_imports: ["from math import isclose"] }),
+  ];
+  assertEquals(await checkHiddenTests(tasks, { pool }), [
+    { id: "a class and a function", names: ["value"] },
+    { id: "given", names: ["LIMIT"] },
+  ]);
 });
 
 function toFailure(error: unknown): Score {
