@@ -9,6 +9,7 @@ from itertools import islice
 
 from paddock_channel import forget_ahead, send_ahead
 from paddock_stand_ins import ClassStandIn, StandIn
+from paddock_syntax import children, walk
 from paddock_taint import PURE, Taint, root_of
 
 MAX_BATCH = 256
@@ -42,7 +43,7 @@ def with_batches(trees, names):
     """Changes tests so that calls are requested ahead where that is possible. `names` are those of the candidate."""
     loops = [found for tree in trees for found in _loops(tree)][:MAX_LOOPS]
     blocks = [found for tree in trees for found in _blocks(tree)]
-    maps = [node for tree in trees for node in ast.walk(tree) if _is_call_of(node, {"map"})]
+    maps = [node for tree in trees for node in walk(tree) if _is_call_of(node, {"map"})]
     if not loops and not blocks and not maps:
         return
     taint = Taint(trees, names)
@@ -51,7 +52,7 @@ def with_batches(trees, names):
         if call is not None and _is_independent(generator, body, call, Taint(trees, names, call)):
             generator.iter = _call("__ahead__", generator.iter, _arguments_of(generator.target, call))
             ast.fix_missing_locations(node)
-    consumed = {node for tree in trees for call in ast.walk(tree) for node in _consumed(call)}
+    consumed = {node for tree in trees for call in walk(tree) for node in _consumed(call)}
     for node in [node for node in maps if node in consumed and _maps_own_items(node, taint)]:
         item = ast.Name("__item__", ast.Store())
         described = ast.Call(node.args[0], [ast.Name("__item__", ast.Load())], [])
@@ -107,8 +108,8 @@ def described_call(name, function, /, *args, **kwargs):
 
 def _blocks(tree):
     """Returns lists of statements that have several assertions in a row."""
-    guarded = {inner for node in ast.walk(tree) if isinstance(node, ast.Try) for inner in ast.walk(node)}
-    for node in ast.walk(tree):
+    guarded = {inner for node in walk(tree) if isinstance(node, ast.Try) for inner in walk(node)}
+    for node in walk(tree):
         body = getattr(node, "body", None)
         is_block = isinstance(node, (ast.Module, ast.FunctionDef)) and node not in guarded
         if is_block and sum(isinstance(part, ast.Assert) for part in body) >= MIN_ASSERTIONS:
@@ -150,19 +151,19 @@ def _call_of_assertion(statement, taint):
     call = _only_call([statement], taint.names)
     if call is None or not all(map(_is_pure, [*call.args, *call.keywords])):
         return None
-    names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and node is not call.func}
+    names = {node.id for node in walk(statement) if isinstance(node, ast.Name) and node is not call.func}
     return None if any(map(taint.reaches, names)) or _stores(statement) else call
 
 
 def _stores(node):
-    return any(not isinstance(getattr(inner, "ctx", ast.Load()), ast.Load) for inner in ast.walk(node))
+    return any(not isinstance(getattr(inner, "ctx", ast.Load()), ast.Load) for inner in walk(node))
 
 
 def _loops(tree):
     """Returns the loops of a tree, with what iterates and the nodes that run once for each item."""
-    guarded = {inner for node in ast.walk(tree) if isinstance(node, ast.Try) for inner in ast.walk(node)}
-    consumed = {node for call in ast.walk(tree) for node in _consumed(call)}
-    for node in ast.walk(tree):
+    guarded = {inner for node in walk(tree) if isinstance(node, ast.Try) for inner in walk(node)}
+    consumed = {node for call in walk(tree) for node in _consumed(call)}
+    for node in walk(tree):
         if node in guarded:
             continue
         if isinstance(node, ast.For) and not node.orelse:
@@ -196,7 +197,7 @@ def _maps_own_items(node, taint):
 
 def _only_call(body, sources):
     """Returns the only call of the candidate by name in a body, if it runs for each item."""
-    nodes = [node for part in body for node in ast.walk(part)]
+    nodes = [node for part in body for node in walk(part)]
     if any(isinstance(node, (*_ENDS, *_NEW_SCOPES)) for node in nodes):
         return None
     calls = [node for node in nodes if _is_call_of(node, sources) or _is_in_place(node, sources)]
@@ -212,7 +213,7 @@ def _is_in_place(node, sources):
 def _always(node):
     """Returns the nodes that are evaluated whenever a node is."""
     found = [node]
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         is_first = not isinstance(node, ast.BoolOp) or child is node.values[0]
         is_test = not isinstance(node, (ast.If, ast.IfExp)) or child is node.test
         is_compared = not isinstance(node, ast.Compare) or child is node.left or child is node.comparators[0]
@@ -226,7 +227,7 @@ def _is_independent(generator, body, call, taint):
     """Returns whether nothing but the call uses the candidate, and nothing that the body does changes later calls."""
     is_in_place = _is_call_of(call, {"__in_place__"})
     inside = {call.func, *(call.args[:1] if is_in_place else [])}
-    nodes = [node for part in body for node in ast.walk(part) if node not in inside]
+    nodes = [node for part in body for node in walk(part) if node not in inside]
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     if any(map(taint.reaches, names)) or taint.has(generator.iter):
         return False
@@ -239,9 +240,9 @@ def _is_independent(generator, body, call, taint):
         if isinstance(node, ast.Call) and node is not call and not _is_call_of(node, PURE)
         for argument in node.args
     }
-    targets = {node.id for node in ast.walk(generator.target) if isinstance(node, ast.Name)}
-    used = {node.id for part in arguments for node in ast.walk(part) if isinstance(node, ast.Name)}
-    iterated = {node.id for node in ast.walk(generator.iter) if isinstance(node, ast.Name)}
+    targets = {node.id for node in walk(generator.target) if isinstance(node, ast.Name)}
+    used = {node.id for part in arguments for node in walk(part) if isinstance(node, ast.Name)}
+    iterated = {node.id for node in walk(generator.iter) if isinstance(node, ast.Name)}
     if is_in_place:
         changed |= used - targets
     is_kept = not changed & (used - targets | iterated) and not stored & targets
@@ -258,7 +259,7 @@ def _is_pure(node):
     if isinstance(node, ast.Call):
         is_view = isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS and _is_pure(node.func.value)
         return (is_view or _is_call_of(node, PURE)) and all(map(_is_pure, [*node.args, *node.keywords]))
-    return isinstance(node, _PURE_NODES) and all(map(_is_pure, ast.iter_child_nodes(node)))
+    return isinstance(node, _PURE_NODES) and all(map(_is_pure, children(node)))
 
 
 def _described(call):

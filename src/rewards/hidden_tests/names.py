@@ -8,6 +8,7 @@ import builtins
 import importlib
 import re
 
+from paddock_syntax import walk
 from paddock_test_check import CANDIDATE_MODULES
 
 ALIASES = {"np": "numpy", "pd": "pandas", "sp": "scipy", "plt": "matplotlib.pyplot", "nx": "networkx", "tf": "tensorflow"}
@@ -44,7 +45,7 @@ class Names:
     """
 
     def __init__(self, trees, prompt, entry_points, known, classes):
-        nodes = [node for tree in trees for node in ast.walk(tree)]
+        nodes = [node for tree in trees for node in walk(tree)]
         defined = {name for node in nodes for name in _defined_names(node)}
         loaded = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name))
         imported = [alias.name for node in nodes if is_of_candidate(node) for alias in node.names]
@@ -93,31 +94,35 @@ def _entry_points(trees, unknown, own):
     that which most tests call; of several, that which is called for the arguments of another. If there is none, the only
     built-in function that they call.
     """
-    called = [[name for name in own if _calls(tree, name)] for tree in trees]
+    called = [{*own} & _called(tree) for tree in trees]
     candidates = [name for name in unknown if any(name in names for names in called)] or unknown
     if not candidates:
         others = {name for names in called for name in names}
         return [*others] if len(others) == 1 else []
-    inner = {name for name in candidates for tree in trees if _is_argument(tree, name, candidates)}
-    outer = [name for name in candidates if name not in inner]
+    if len(candidates) == 1:
+        return candidates
+    inner = {name for tree in trees for name in _called_for_arguments(tree, {*candidates})}
     rank = {
-        name: (name in _HOMES, -sum(name in names for names in called), bool(inner) and name in outer)
+        name: (name in _HOMES, -sum(name in names for names in called), bool(inner) and name not in inner)
         for name in candidates
     }
     return [min(candidates, key=rank.get)]
 
 
-def _calls(tree, name):
-    return any(isinstance(node, ast.Call) and _is_name(node.func, name) for node in ast.walk(tree))
+def _called(node):
+    """Returns the names that are called in a tree."""
+    calls = [inner.func for inner in walk(node) if isinstance(inner, ast.Call)]
+    return {func.id for func in calls if isinstance(func, ast.Name)}
 
 
-def _is_argument(tree, name, candidates):
-    """Returns whether a call of the name stands inside the arguments of a call of another candidate."""
-    for node in ast.walk(tree):
+def _called_for_arguments(tree, candidates):
+    """Returns the candidates that are called inside the arguments of a call of another candidate."""
+    found = set()
+    for node in walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in candidates:
-            if node.func.id != name and any(_calls(part, name) for part in [*node.args, *node.keywords]):
-                return True
-    return False
+            inner = {name for part in [*node.args, *node.keywords] for name in _called(part)}
+            found |= inner & candidates - {node.func.id}
+    return found
 
 
 def _judging(nodes, names, candidates):
@@ -125,11 +130,13 @@ def _judging(nodes, names, candidates):
     Returns the names, of those that nothing asks the program for, which would let the program judge itself: a function
     whose truth about another result is asserted, and a value with which a result is compared.
     """
+    if not names:
+        return set()
     results = {name for node in nodes if isinstance(node, ast.Assign) for name in _assigned(node, candidates)}
 
     def has_result(node, besides=""):
-        used = any(isinstance(part, ast.Name) and part.id in results for part in ast.walk(node))
-        return used or any(_calls(node, name) for name in candidates if name != besides)
+        used = any(isinstance(part, ast.Name) and part.id in results for part in walk(node))
+        return used or not _called(node).isdisjoint(candidates - {besides})
 
     found = set()
     for node in nodes:
@@ -143,7 +150,7 @@ def _judging(nodes, names, candidates):
 
 def _assigned(node, candidates):
     """Returns the names that an assignment gives a result of the candidate."""
-    is_result = any(_calls(node.value, name) for name in candidates)
+    is_result = not _called(node.value).isdisjoint(candidates)
     return [target.id for target in node.targets if isinstance(target, ast.Name)] if is_result else []
 
 

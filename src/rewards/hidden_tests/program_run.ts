@@ -1,4 +1,5 @@
-import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
+import { ArgumentTypeError } from "../../errors.ts";
+import type { ExecOptions, ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import { moduleCall, moduleDefinitions } from "../../sandbox/isolated/callee.ts";
 import prompt from "./prompt.py" with { type: "text" };
 import type { ProgramTest, TestProblem } from "./test_problem.ts";
@@ -14,6 +15,9 @@ export interface ProgramRunOptions {
 
 /** Path of the program in its session. */
 const FILE = "main.py";
+/** Code that runs the file of the program, where a session cannot do that itself. */
+const AS_FILE =
+  `import runpy, sys; sys.argv[:] = ["${FILE}"]; runpy.run_path("${FILE}", run_name="__main__"); None`;
 
 /**
  * Runs a candidate as `python main.py < input`, each time in an interpreter without a trace of the run before. What
@@ -36,11 +40,23 @@ export class ProgramRun {
    */
   async outputOf(test: ProgramTest, options: { checksExitCode: boolean }): Promise<string | undefined> {
     if (this.#leftMs <= 0) return undefined;
-    const { program, signal } = this.#options;
-    const given = { argv: [FILE], stdin: test.input, timeoutMs: this.#leftMs, signal } as const;
-    const result = await this.#session.exec(program, { ...given, then: "rewind" });
+    const { signal } = this.#options;
+    const result = await this.#run({ stdin: test.input, timeoutMs: this.#leftMs, signal });
     this.#leftMs -= result.durationMs;
     return hasEnded(result, options) && !result.truncated ? result.stdout : undefined;
+  }
+
+  async #run(given: Pick<ExecOptions, "stdin" | "timeoutMs" | "signal">): Promise<ExecResult> {
+    const { program, signal } = this.#options;
+    try {
+      return await this.#session.exec(program, { ...given, argv: [FILE], then: "rewind" });
+    } catch (error) {
+      if (!(error instanceof ArgumentTypeError)) throw error;
+    }
+    // A session of a server takes no arguments and does not rewind with an exec.
+    const result = await this.#session.exec(AS_FILE, { ...given, files: { [FILE]: program } });
+    await this.#session.reset({ mode: "rewind", signal });
+    return result;
   }
 }
 

@@ -5,6 +5,8 @@ their scopes, and every doubt counts as dependence on the candidate.
 
 import ast
 
+from paddock_syntax import children, walk
+
 PURE = frozenset(
     "abs all any bool bytes chr dict divmod enumerate float frozenset int len list max min ord pow range repr reversed "
     "round set sorted str sum tuple zip".split()
@@ -39,7 +41,7 @@ class Taint:
 
     def _keep_named(self, node):
         """Keeps the nodes that contain a name. Tests have long lists of numbers, which are no concern here."""
-        kept = [child for child in ast.iter_child_nodes(node) if self._keep_named(child)]
+        kept = [child for child in children(node) if self._keep_named(child)]
         if kept or isinstance(node, (ast.Name, ast.Return, *_FUNCTIONS)):
             self._inner[node] = kept
         return node in self._inner
@@ -57,26 +59,26 @@ class Taint:
         function = self._functions.get(name)
         if function is None:
             return name in self.names or name in EFFECTS
-        own = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)} | {name}
-        used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)} - own
+        own = {arg.arg for arg in walk(function.args) if isinstance(arg, ast.arg)} | {name}
+        used = {node.id for node in walk(function) if isinstance(node, ast.Name)} - own
         return any(other in self._functions or other in self.names or other in EFFECTS for other in used)
 
     def bounds_loops(self, tree):
         """Returns whether the candidate cannot influence how often loops of a tree run."""
-        return not any(self._is_unbounded(node) for node in ast.walk(tree))
+        return not any(self._is_unbounded(node) for node in walk(tree))
 
     def has_arguments(self, tree):
         """Returns whether a call of the candidate gets a value that comes from the candidate."""
         return any(
             isinstance(node, ast.Call) and self.has(node.func) and any(map(self.has, _arguments(node)))
-            for node in ast.walk(tree)
+            for node in walk(tree)
         )
 
     def _is_unbounded(self, node):
         if isinstance(node, ast.While):
             return isinstance(node.test, ast.Constant) or self.has(node.test)
         if isinstance(node, _FUNCTIONS):
-            calls = [call.func for call in ast.walk(node) if isinstance(call, ast.Call)]
+            calls = [call.func for call in walk(node) if isinstance(call, ast.Call)]
             return any(isinstance(func, ast.Name) and func.id == node.name for func in calls)
         return isinstance(node, _LOOPS) and self.has(node.iter)
 
@@ -103,7 +105,7 @@ class Taint:
         name = call.func.id if isinstance(call.func, ast.Name) else ""
         function = self._functions.get(name)
         if function is not None:
-            self.names.update(arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg))
+            self.names.update(arg.arg for arg in walk(function.args) if isinstance(arg, ast.arg))
         elif name not in PURE:
             is_assertion = isinstance(call.func, ast.Attribute) and call.func.attr.startswith("assert")
             self._add(*_arguments(call), *([] if is_assertion or name else [call.func]))
@@ -122,7 +124,7 @@ class Taint:
 
 def _results(function):
     """Returns the expressions whose values a function returns or yields."""
-    return [node.value for node in ast.walk(function) if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom))]
+    return [node.value for node in walk(function) if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom))]
 
 
 def _arguments(call):

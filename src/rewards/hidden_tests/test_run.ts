@@ -13,6 +13,7 @@ import operations from "./operations.py" with { type: "text" };
 import prompt from "./prompt.py" with { type: "text" };
 import references from "./references.py" with { type: "text" };
 import standIns from "./stand_ins.py" with { type: "text" };
+import syntax from "./syntax.py" with { type: "text" };
 import taint from "./taint.py" with { type: "text" };
 import testCheck from "./test_check.py" with { type: "text" };
 import type { TestProblem } from "./test_problem.ts";
@@ -35,6 +36,7 @@ const TEST_SOURCES = {
   paddock_decoys: decoys,
   paddock_stand_ins: standIns,
   paddock_crossing: crossing,
+  paddock_syntax: syntax,
   paddock_taint: taint,
   paddock_ahead: ahead,
   paddock_test_check: testCheck,

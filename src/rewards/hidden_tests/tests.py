@@ -17,6 +17,7 @@ from paddock_crossing import make_known
 from paddock_names import Names
 from paddock_prompt import compiled_prompt
 from paddock_stand_ins import ClassStandIn, Foreign, StandIn
+from paddock_syntax import children, walk
 from paddock_taint import Taint
 from paddock_test_check import check, without_runner
 
@@ -57,7 +58,7 @@ def prepare(prompt, setup, tests, names):
     _known.update(_names, ["candidate"])
     for place, tree in trees.items():
         check(place, tree, _known)
-    _trees.extend(_Negations().visit(_InPlace().visit(without_runner(tree))) for tree in trees.values())
+    _trees.extend(_Changes().visit(without_runner(tree)) for tree in trees.values())
     try:
         with_batches(_trees, _known)
     except RecursionError:
@@ -113,7 +114,7 @@ def is_bounded(index):
 
 def uses_candidate():
     """Returns whether the tests use a name of the candidate."""
-    return any(isinstance(node, ast.Name) and node.id in _known for tree in _trees for node in ast.walk(tree))
+    return any(isinstance(node, ast.Name) and node.id in _known for tree in _trees for node in walk(tree))
 
 
 def lacks_names():
@@ -197,12 +198,24 @@ def _top_level(tree):
         node = waiting.pop()
         found.append(node)
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            waiting.extend(ast.iter_child_nodes(node))
+            waiting.extend(children(node))
     return found
 
 
-class _InPlace(ast.NodeTransformer):
-    """Lets a call whose result is discarded change its arguments: it can only serve that purpose."""
+_ORDERS = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
+
+
+class _Changes(ast.NodeTransformer):
+    """
+    Changes tests in two ways. A call whose result is discarded changes its arguments, as it can only serve that purpose.
+    And `not a > b` is false if one of the two is not a number, which would pass each negated comparison.
+    """
+
+    def visit_Constant(self, node):
+        return node
+
+    def visit_List(self, node):
+        return self.generic_visit(node) if children(node) else node
 
     def visit_Expr(self, node):
         self.generic_visit(node)
@@ -212,13 +225,6 @@ class _InPlace(ast.NodeTransformer):
             call.func = ast.copy_location(ast.Name("__in_place__", ast.Load()), call)
             ast.fix_missing_locations(node)
         return node
-
-
-_ORDERS = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
-
-
-class _Negations(ast.NodeTransformer):
-    """Lets `not a > b` be false if one of the two is not a number, which would pass each negated comparison."""
 
     def visit_UnaryOp(self, node):
         self.generic_visit(node)

@@ -1,5 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { loadProfile, SandboxPool, type SessionPool } from "../../../mod.ts";
+import type { ExecOptions, PythonSession } from "../../../src/sandbox/exec.ts";
+import { ArgumentTypeError } from "../../../src/errors.ts";
 import { History } from "../../../src/history.ts";
 import { type Grader, type Score, toScore } from "../../../src/rewards/grader.ts";
 import { checkHiddenTests, hiddenTests } from "../../../src/rewards/hidden_tests.ts";
@@ -22,22 +24,38 @@ async function score(grader: Grader, program: string, fields: Record<string, unk
   return toScore(await grader.grade({ task: { id: "t", query: "q", fields }, history }));
 }
 
-/** A pool whose sessions count their execs. */
-function countingPool(pool: SessionPool, counts: { execs: number }): SessionPool {
+/** A pool whose sessions call `onExec` before each exec. */
+function watchedPool(pool: SessionPool, onExec: (options: ExecOptions) => void): SessionPool {
   return {
     async acquire(options) {
       const lease = await pool.acquire(options);
       const { session } = lease;
-      const counting = new Proxy(session, {
-        get(target, name) {
-          if (name === "exec") counts.execs++;
-          const value: unknown = Reflect.get(target, name, target);
-          return typeof value === "function" ? value.bind(target) : value;
+      const watched: PythonSession = {
+        // deno-lint-ignore require-await
+        async exec(code, options = {}) {
+          onExec(options);
+          return session.exec(code, options);
         },
-      });
-      return { session: counting, [Symbol.asyncDispose]: () => lease[Symbol.asyncDispose]() };
+        shell: (command, options) => session.shell(command, options),
+        writeFile: (path, contents) => session.writeFile(path, contents),
+        readFile: (path) => session.readFile(path),
+        reset: (options) => session.reset(options),
+        [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+      };
+      return { session: watched, [Symbol.asyncDispose]: () => lease[Symbol.asyncDispose]() };
     },
   };
+}
+
+function countingPool(pool: SessionPool, counts: { execs: number }): SessionPool {
+  return watchedPool(pool, () => counts.execs++);
+}
+
+/** A pool like that of a client, whose sessions refuse `argv`. */
+function poolWithoutArguments(pool: SessionPool): SessionPool {
+  return watchedPool(pool, ({ argv }) => {
+    if (argv !== undefined) throw new ArgumentTypeError("Cannot exec as 'argv' is not supported");
+  });
 }
 
 /**
@@ -81,6 +99,13 @@ Deno.test("hiddenTests() gives each program the score of its kind", async (t) =>
       assertEquals((await score(counting, "def f(n): return n * 2", { tests: [test] })).score, 1);
       assertEquals(counts.execs < 150, true, `${counts.execs} execs`);
     }
+  });
+  await t.step("sessions that take no arguments run programs all the same", async () => {
+    const remote = hiddenTests({ pool: poolWithoutArguments(pool), testPool });
+    const program = "import os, sys\nassert sys.argv == ['main.py']\nprint(int(os.read(0, 9)) * 2)";
+    const tests = [{ input: "1", output: "2" }, { input: "21", output: "42" }];
+    assertEquals((await score(remote, program, { tests })).score, 1);
+    assertEquals((await score(remote, "print(2)\nseen = 1", { tests })).parts, { tests_passed: 0.5 });
   });
   await t.step("a wrong program is found at its first call", async () => {
     const counts = { execs: 0 };
