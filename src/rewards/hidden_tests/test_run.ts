@@ -4,6 +4,7 @@ import { hostTool } from "../../sandbox/host_tool.ts";
 import { Callee, type CalleeReply, moduleCall } from "../../sandbox/isolated/callee.ts";
 import { CompiledModules } from "../../sandbox/isolated/compiled_modules.ts";
 import ahead from "./ahead.py" with { type: "text" };
+import batches from "./batches.py" with { type: "text" };
 import candidateSource from "./candidate.py" with { type: "text" };
 import channel from "./channel.py" with { type: "text" };
 import crossing from "./crossing.py" with { type: "text" };
@@ -39,6 +40,7 @@ const TEST_SOURCES = {
   paddock_syntax: syntax,
   paddock_taint: taint,
   paddock_ahead: ahead,
+  paddock_batches: batches,
   paddock_test_check: testCheck,
   paddock_names: names,
   [MODULE]: testsSource,

@@ -9,7 +9,8 @@ import operator
 import random
 import sys
 
-from paddock_ahead import ahead, described_call, plan, with_batches
+from paddock_ahead import ahead, described_call, plan
+from paddock_batches import with_batches
 from paddock_callee import Answer
 from paddock_channel import CandidateError, ExpectedTooLong, TooLarge, TooManyCalls, Unjudged
 from paddock_channel import forget_ahead, refusals, request, send
