@@ -36,6 +36,9 @@ const ANSWER = ["answer", "Answer", "ANSWER"];
 const DENIAL = /(?<!\\)\b(?:not|never|neither|nor|wrong|incorrect|except|unless|cannot)\b|n['’]t\b/i;
 /** Words that name an answer as one of several, or as uncertain. */
 const HEDGE = /\b(?:or|either|between|maybe|perhaps|possibly|might)\b/i;
+/** `less than` and the like before a number, which is then no answer. */
+const BOUND =
+  /(?<![a-z])(?:less|fewer|smaller|lower|more|greater|larger|bigger|higher) than[\s$*({\\]{0,9}[-\d.,]{0,30}$/i;
 /** A sentence that takes back the answer before it. */
 const RETRACTION =
   /^\W{0,20}(?:no|wrong|incorrect)\b|\b(?:that|this|it)(?: is|['’]s| was) (?:wrong|incorrect|not (?:right|correct|true|it))\b/im;
@@ -65,8 +68,8 @@ export function extractAnswer(text: string, extractions: readonly Extraction[]):
 
 /** Finders by extraction. Each returns `undefined` if nothing was found, and `""` if the answer is denied. */
 const FINDERS: Readonly<Record<Extraction, (text: string) => string | undefined>> = {
-  box: findLastBoxed,
-  boxes: findJoinedBoxes,
+  box: (text) => isCut(text) ? "" : findLastBoxed(text),
+  boxes: (text) => isCut(text) ? "" : findJoinedBoxes(text),
   stated: findStated,
   display: (text) => findAtEnd(text, "$$", "$$") ?? findAtEnd(text, "\\[", "\\]"),
   bold: (text) => findAtEnd(text, "**", "**"),
@@ -139,11 +142,11 @@ function findAtEnd(text: string, opening: string, closing: string): string | und
   if (/(?<![a-z])[a-z]{3,} [a-z]{2}/.test(answer) && !/^\s?\\text\s?\{[^{}]{0,200}\}\s?$/.test(answer)) {
     return undefined;
   }
-  return isDenied(lastSentenceOf(before)) || HEDGE.test(lastSentenceOf(before)) ? "" : plain(answer);
+  return isUncertain(lastSentenceOf(before)) ? "" : plain(answer);
 }
 
 const INLINE =
-  /\$((?:\\\$|[^$\n]){1,500})\$|\\\(((?:[^\\\n]|\\[^)]){1,500})\\\)|(?<![\w./$])(-?\d{1,15}\/\d{1,15})(?![\w/])/g;
+  /\$((?:\\\$|[^$\n]){1,500})\$|\\\(((?:[^\\\n]|\\[^)]){1,500})\\\)|(?<![\w./$])(-?(?:\d{1,4} )?\d{1,15}\/\d{1,15})(?![\w/])/g;
 
 /** Returns the last mathematics or fraction of the last line that has any, unless a number follows it. */
 function findInline(text: string): string | undefined {
@@ -156,8 +159,17 @@ function findInline(text: string): string | undefined {
   const answer = last[1] ?? last[2] ?? last[3] ?? "";
   const before = lastSentenceOf(line.slice(0, last.index));
   if (/\d/.test(after) || PROSE.test(answer)) return undefined;
-  const isUncertain = isDenied(before) || HEDGE.test(before) || isDenied(after) || /\bor\b/i.test(after);
-  return isUncertain || RETRACTION.test(after) ? "" : plain(answer);
+  return isUncertain(before) || isTakenBack(after) ? "" : plain(answer);
+}
+
+/** Returns true if the words before an answer deny it, name others, or make it a bound. */
+function isUncertain(before: string): boolean {
+  return isDenied(before) || HEDGE.test(before) || BOUND.test(before);
+}
+
+/** Returns true if the words after an answer deny it or name others. */
+function isTakenBack(after: string): boolean {
+  return isDenied(after) || /\bor\b/i.test(after) || RETRACTION.test(after);
 }
 
 /** Maximum length of a number, in characters. */
@@ -176,8 +188,7 @@ function findLastNumber(text: string): string | undefined {
   const written = NUMBER_AT_END.exec(end.slice(Math.max(0, digit + 1 - MAX_NUMBER), digit + 1))?.[0] ?? "";
   const number = findNumbers(written.replace(/\{,\}|,\\!/g, ",")).at(-1);
   if (number === undefined) return undefined;
-  const isUncertain = isDenied(before) || HEDGE.test(before) || isDenied(after) || /\bor\b/i.test(after);
-  return isUncertain || RETRACTION.test(after) ? "" : number;
+  return isUncertain(before) || isTakenBack(after) ? "" : number;
 }
 
 /** Returns the only number of a sentence that has other words and denies nothing; `undefined` for any other text. */
@@ -207,6 +218,7 @@ const BOX = /\\(?:boxed|fbox)\s*\{/y;
 const BARE =
   /\\(?:boxed|fbox)(?![a-zA-Z])\s*(?![a-zA-Z]{2})((?:(?!\\(?:boxed|fbox))\\[a-zA-Z]+|[^\s$\\{}]|\{[^{}]*\}){1,200})/y;
 const BEGINNING = /\\(?:boxed|fbox)(?![a-zA-Z])/;
+const BEGINNING_AT = /\\(?:boxed|fbox)(?![a-zA-Z])\s*(\{)?/y;
 
 /** Returns true if a text has a box, including one that cannot be read. */
 export function hasBox(text: string): boolean {
@@ -246,6 +258,27 @@ export function findJoinedBoxes(text: string): string | undefined {
     if (between.length > MAX_JOINT || !JOINT.test(between)) break;
   }
   return [...new Set(boxes.slice(first).map(({ start, end }) => text.slice(start, end).trim()))].join(", ");
+}
+
+/**
+ * Returns true if the last box of a text is not closed, as in a reply that a limit has cut: `\boxed{5` may be the beginning of
+ * `\boxed{57}`.
+ */
+function isCut(text: string): boolean {
+  const last = Math.max(text.lastIndexOf("\\boxed"), text.lastIndexOf("\\fbox"));
+  if (last < 0) return false;
+  BEGINNING_AT.lastIndex = last;
+  const opened = BEGINNING_AT.exec(text);
+  if (opened === null) return false;
+  const start = BEGINNING_AT.lastIndex;
+  if (opened[1] === undefined) return start === text.length;
+  let open = 1;
+  for (let at = start; at < text.length && open > 0; at++) {
+    if (text[at] === "\\") at++;
+    else if (text[at] === "{") open++;
+    else if (text[at] === "}") open--;
+  }
+  return open > 0;
 }
 
 /** Returns the balanced boxes of a text that are in no other box, in order. */

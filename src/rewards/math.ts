@@ -10,6 +10,9 @@ import {
 import { parseTaggedReply } from "./final_reply.ts";
 import { type Grader, unscored } from "./grader.ts";
 import { isSameAnswer } from "./math/same_answer.ts";
+import { singleBackslashes } from "./math/latex.ts";
+import { foldUnicode } from "./math/unicode.ts";
+import { foldNumberWords, hasOtherMeaning } from "./math/words.ts";
 import {
   type MathVerifyGrader,
   type MathVerifyOptions,
@@ -90,12 +93,14 @@ export function math(options: MathOptions | MathVerifyOptions = {}): Grader {
     name: "math",
     origin: { file: "math", factory: "math", options },
     gradeReply(reply, task) {
-      const truth = truthOf(task.answer?.trim() ?? "");
+      const truth = truthOf(singleBackslashes(task.answer?.trim() ?? ""));
       if (truth === undefined || truth === "") return null;
       if (truth.length > MAX_CHARACTERS) {
         return unscored(`the task's answer has more than ${MAX_CHARACTERS} characters`);
       }
-      const { thoughts, answers: [answer], visibleText: spoken } = parseTaggedReply(reply);
+      const { thoughts, answers: [answer], visibleText: spoken } = parseTaggedReply(
+        foldUnicode(singleBackslashes(reply)),
+      );
       const given = answer === undefined
         ? extractAnswer(spoken, MATHS_EXTRACTION)
         : extractAnswer(answer, ["boxes", "stated"]) ?? plain(answer);
@@ -110,7 +115,7 @@ export function math(options: MathOptions | MathVerifyOptions = {}): Grader {
 
 function isRight(given: string, truth: string): boolean {
   if (isSameAnswer(given, truth)) return true;
-  const number = onlyNumberOf(given);
+  const number = hasOtherMeaning(given, truth) ? undefined : onlyNumberOf(foldNumberWords(given));
   return number !== undefined && /^-?[\d.,]{1,30}$/.test(truth.replace(/\$/g, "")) &&
     isSameAnswer(number, truth);
 }

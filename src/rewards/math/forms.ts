@@ -1,3 +1,6 @@
+import { parseExpression } from "./expression.ts";
+import { variablesOf } from "./points.ts";
+
 type Rewrite = readonly [pattern: RegExp, by: string];
 
 /** Rewrites of LaTeX that few answers have. Each pattern is linear in the length of the text. */
@@ -43,10 +46,11 @@ const SCALED_MATRIX =
   /^([^&\\]{1,50}|[^&]{0,50}\\frac\{[^{}&]{1,50}\}\{[^{}&]{1,50}\}[^&]{0,50}?)\*?\s?(\\begin\{[pb]matrix\})(.*)(\\end\{[pb]matrix\})$/s;
 
 /** `AB =`, `|AB| =`, `V_1:V_2 =` and other names of lengths, areas and ratios. */
-const NAMED_SIZE = /^(?:[A-Z|: ]|_\{?\w{1,8}\}?|\\frac\s?\{[A-Z]{1,3}\}\s?\{[A-Z]{1,3}\}){1,20}=([^=]+)$/;
+const NAMED_SIZE =
+  /^(?:[A-Z|: ]|\\angle |_\{?\w{1,8}\}?|\\frac\s?\{[A-Z]{1,3}\}\s?\{[A-Z]{1,3}\}){1,20}=([^=]+)$/;
 const BRACED = /^\{([^{}]*,[^{}]*)\}$/;
 
-/** Rewrites a cleaned answer to the form that `truth`, the expected answer, has. */
+/** Rewrites a cleaned answer to the form that another one, `truth`, has. */
 export function rewriteTowards(answer: string, truth: string): string {
   const size = truth.includes("=") ? undefined : NAMED_SIZE.exec(answer)?.[1]?.trim();
   const text = size ?? MATRIX_IN_BRACKETS.exec(answer)?.[1] ?? BRACED.exec(answer)?.[1] ?? answer;
@@ -54,8 +58,15 @@ export function rewriteTowards(answer: string, truth: string): string {
   if (number !== undefined && !/[a-zA-Z]/.test(truth) && unit.split("/").every((word) => UNITS.has(word))) {
     return number;
   }
-  if (DECIMAL_COMMA.test(text) && !truth.includes(",")) return text.replace(",", ".");
   return scaleMatrix(text);
+}
+
+/**
+ * Returns a number of a reply with a decimal point for its decimal comma, if the expected answer is no list. An expected answer
+ * with a comma is a list.
+ */
+export function readDecimalComma(given: string, truth: string): string {
+  return DECIMAL_COMMA.test(given) && !truth.includes(",") ? given.replace(",", ".") : given;
 }
 
 /** Multiplies the entries of a matrix by the number before it. */
@@ -85,6 +96,31 @@ function readInequality(text: string): Inequality | undefined {
     : undefined;
 }
 
+/** Returns true for `x = 5`, `5 > x` and `-x < -5`: a variable on one side, and no variable on the other. */
+export function isSolved(text: string): boolean {
+  const sides = text.split(/=|<|>|\\(?:le|ge|ne)(?![a-zA-Z])/).map((side) =>
+    side.trim().replace(/^-\s?/, "")
+  );
+  const isNumber = (side = "") => {
+    const parsed = parseExpression(side);
+    return parsed !== null && variablesOf(parsed).size === 0;
+  };
+  const [left = "", right = ""] = sides;
+  return sides.length === 2 &&
+    ((VARIABLE.test(left) && isNumber(right)) || (VARIABLE.test(right) && isNumber(left)));
+}
+
+/** Returns the value of `a + b = 12`, an equation that names a quantity of several variables; `undefined` for any other text. */
+export function namedQuantity(text: string): string | undefined {
+  const [left = "", right = "", ...others] = text.split("=");
+  if (right === "" || others.length > 0) return undefined;
+  if (FUNCTION_VALUE.test(left.trim())) return right.trim();
+  const [name, value] = [parseExpression(left), parseExpression(right)];
+  if (/[\d^]/.test(left.replace(/_\{?\d\}?/g, ""))) return undefined; // the equation of a line or a curve
+  if (name === null || value === null) return undefined;
+  return variablesOf(name).size > 1 && variablesOf(value).size === 0 ? right.trim() : undefined;
+}
+
 /** Returns an inequality with its lower side first: the difference of its sides is below 0, at most 0, or not 0. */
 export function lowerFirst(
   text: string,
@@ -99,6 +135,8 @@ export function lowerFirst(
 }
 
 const NONE: Inequality = { sides: [], signs: [] };
+/** `f(3)`, `P(A)`. */
+const FUNCTION_VALUE = /^[a-zA-Z]\([^()=<>]{1,30}\)$/;
 const VARIABLE = /^(?:[a-zA-Z](?:_\{?\w\}?)?|[a-zA-Z]\([a-zA-Z]\)|\\[a-z]{2,7})$/;
 
 /** Returns the interval of `2 \le x < 5`, `x > 3` or `x < 1, x > 2`; `undefined` for any other text. */
