@@ -48,61 +48,72 @@ export function isSameAnswer(given: string, truth: string): boolean {
     isSameContent(first, second);
 }
 
+/** An answer as the comparisons read it. */
+interface Reading {
+  /** The answer without per cent signs. */
+  readonly written: string;
+  /** The answer without typesetting, units and words. */
+  readonly cleaned: string;
+  readonly hasPercent: boolean;
+  readonly isDenied: boolean;
+}
+
+function readAnswer(answer: string): Reading {
+  const written = answer.replace(PERCENT, "");
+  const cleaned = orderTuple(cleanLatex(written));
+  return { written, cleaned, hasPercent: answer.includes("%"), isDenied: isDenied(answer) };
+}
+
 function isSameContent(given: string, truth: string): boolean {
   if (hasOtherMeaning(given, truth)) return false;
   const unit = unitOf(given);
   const expected = unit && unitOf(truth);
-  if (unit !== undefined && expected !== undefined) {
-    if (!isSameDimension(unit, expected)) return false;
-    if (unit.dimension === expected.dimension && unit.factor !== expected.factor) {
-      return isSamePlain(
-        `(${cleanLatex(given)})*(${unit.factor})`,
-        `(${cleanLatex(truth)})*(${expected.factor})`,
-      );
-    }
+  if (unit !== undefined && expected !== undefined && !isSameDimension(unit, expected)) return false;
+  const [first, second] = [readAnswer(given), readAnswer(truth)];
+  if (unit !== undefined && unit.dimension === expected?.dimension && unit.factor !== expected.factor) {
+    return isSamePlain(`(${first.cleaned})*(${unit.factor})`, `(${second.cleaned})*(${expected.factor})`);
   }
-  if (isSameAsWritten(given, truth)) return true;
-  return (isRewritable(given) || isRewritable(truth)) && !isDenied(given) && !isDenied(truth) &&
-    isSameRewritten(given, truth);
+  if (first.cleaned === "" || first.isDenied !== second.isDenied) return false;
+  if (isSameAsWritten(first, second)) return true;
+  return (isRewritable(given) || isRewritable(truth)) && !first.isDenied &&
+    first.hasPercent === second.hasPercent &&
+    isSameRewritten(first, second);
 }
 
-function isSameAsWritten(given: string, truth: string): boolean {
-  const [first, second] = [given, truth].map((text) => orderTuple(cleanLatex(text.replace(PERCENT, ""))));
-  if (first === undefined || second === undefined || first === "") return false;
-  if (compact(first) === compact(second)) return isDenied(given) === isDenied(truth);
-  if (isDenied(given) !== isDenied(truth)) return false;
+function isSameAsWritten(given: Reading, truth: Reading): boolean {
+  const [first, second] = [given.cleaned, truth.cleaned];
   if (isSamePlain(first, second)) return true;
-  const [name, otherName] = [nameOf(first), nameOf(second)];
-  if (name !== undefined && otherName !== undefined && name !== otherName) return false;
+  if (hasOtherName(first, second)) return false;
   if (isSameShape(shapeOf(first), shapeOf(second)) || isResultOfChain(first, second)) return true;
-  const [hasPercent, shouldHave] = [given.includes("%"), truth.includes("%")];
-  if (hasPercent === shouldHave) return false;
-  return hasPercent ? isSamePlain(`(${first})/100`, second) : isSamePlain(first, `(${second})/100`);
+  if (given.hasPercent === truth.hasPercent) return false;
+  return given.hasPercent ? isSamePlain(`(${first})/100`, second) : isSamePlain(first, `(${second})/100`);
+}
+
+/** Returns true for `x = 2` and `y = 2`. */
+function hasOtherName(first: string, second: string): boolean {
+  const [name, otherName] = [nameOf(first), nameOf(second)];
+  return name !== undefined && otherName !== undefined && name !== otherName;
 }
 
 /** Returns true if two answers are equal after rewrites of forms that few answers have. */
-function isSameRewritten(given: string, truth: string): boolean {
-  const [written, expected] = [given, truth].map((text) =>
-    orderTuple(cleanLatex(rewriteLatex(text.replace(PERCENT, ""))))
-  );
-  if (
-    written === undefined || expected === undefined || written === "" ||
-    given.includes("%") !== truth.includes("%")
-  ) {
-    return false;
-  }
+function isSameRewritten(given: Reading, truth: Reading): boolean {
+  const [written, expected] = [rewritten(given), rewritten(truth)];
   const [first, second] = [
     readDecimalComma(rewriteTowards(written, expected), expected),
     rewriteTowards(expected, written),
   ];
-  const [name, otherName] = [nameOf(first), nameOf(second)];
-  if (name !== undefined && otherName !== undefined && name !== otherName) return false;
+  if (written === "" || hasOtherName(first, second)) return false;
   const quantity = namedQuantity(first);
   return isSameShape(shapeOf(first), shapeOf(second)) || isRoundedTo(first, second) ||
     isRoundedTo(second, first) || (quantity !== undefined && isSamePlain(quantity, second)) ||
     isSameInequality(first, second) || isSameRange(first, second) ||
-    isSameNamed(first, { text: second, isOrdered: isOrdered(expected, truth) }) ||
-    isSameNamed(second, { text: first, isOrdered: isOrdered(written, given) });
+    isSameNamed(first, { text: second, isOrdered: isOrdered(expected, truth.written) }) ||
+    isSameNamed(second, { text: first, isOrdered: isOrdered(written, given.written) });
+}
+
+function rewritten({ written, cleaned }: Reading): string {
+  const text = rewriteLatex(written);
+  return text === written ? cleaned : orderTuple(cleanLatex(text));
 }
 
 /** Returns true unless an answer is a set in braces, or names alternatives by `or`. */

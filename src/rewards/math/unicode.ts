@@ -1,5 +1,5 @@
 /** Whether a text has a character that {@linkcode foldUnicode} may replace. */
-const BEYOND_ASCII = /[^\x00-\x7f]/;
+const BEYOND_ASCII = /\P{ASCII}/u;
 /** `½`, `⅓` and other fractions in one character, after the whole part of a mixed number. */
 const VULGAR = /(\d\s?)?([¼-¾⅐-⅞↉])/g;
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁱⁿˣʸᵃᵇᶜᵈᵉᵏᵐᵖᵗ";
@@ -13,7 +13,7 @@ const SUBSCRIPT = new RegExp(`[${SUBSCRIPTS}]+`, "g");
  * mathematics (U+1D400 to U+1D7FF). Other compatibility forms, such as `①` and `ℝ`, have a meaning of their own.
  */
 const COMPATIBLE = /[\uff01-\uff5e\u{1d400}-\u{1d7ff}⁄]/gu;
-const DIGIT = /[^\x00-\x7f]/gu;
+const DIGIT = /\P{ASCII}/gu;
 const SIGNS: readonly (readonly [pattern: RegExp, by: string])[] = [
   [/[\u200b-\u200d\u2060\ufeff\u00ad]/g, ""],
   [/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g, " "],
