@@ -38,7 +38,7 @@ const DENIAL = /(?<!\\)\b(?:not|never|neither|nor|wrong|incorrect|except|unless|
 const HEDGE = /\b(?:or|either|between|maybe|perhaps|possibly|might)\b/i;
 /** `less than` and the like before a number, which is then no answer. */
 const BOUND =
-  /(?<![a-z])(?:less|fewer|smaller|lower|more|greater|larger|bigger|higher) than[\s$*({\\]{0,9}[-\d.,]{0,30}$/i;
+  /(?<![a-z])(?:(?:less|fewer|smaller|lower|more|greater|larger|bigger|higher) than|over|under|above|below|exceeds)[\s$*({\\]{1,9}[-\d.,]{0,30}$/i;
 /** A sentence that takes back the answer before it. */
 const RETRACTION =
   /^\W{0,20}(?:no|wrong|incorrect)\b|\b(?:that|this|it)(?: is|['’]s| was) (?:wrong|incorrect|not (?:right|correct|true|it))\b/im;
@@ -177,8 +177,11 @@ const MAX_NUMBER = 400;
 const LAST_DIGIT = /\d(?=\D*$)/;
 /** The characters of a number, with those before it that decide whether it is one. */
 const NUMBER_AT_END = /[^\s]{0,400}$/;
+/** A ratio or a time, as `3:2` and `5:30`, of which the last number is only a part. */
+const RATIO_AT_END = /\d{1,15}(?:\.\d{1,15})?(?::\d{1,15}(?:\.\d{1,15})?){1,3}$/;
+const HALF_OF_DAY = /^\s?[ap]\.?m(?![a-z])/i;
 
-/** Returns the last number, unless its sentence denies it or names several answers. */
+/** Returns the last number, ratio or time, unless its sentence denies it or names several answers. */
 function findLastNumber(text: string): string | undefined {
   const end = text.slice(-MAX_END).trimEnd();
   const digit = end.search(LAST_DIGIT);
@@ -186,7 +189,10 @@ function findLastNumber(text: string): string | undefined {
   const before = lastSentenceOf(end.slice(end.lastIndexOf("\n", digit) + 1, digit));
   const after = end.slice(digit + 1);
   const written = NUMBER_AT_END.exec(end.slice(Math.max(0, digit + 1 - MAX_NUMBER), digit + 1))?.[0] ?? "";
-  const number = findNumbers(written.replace(/\{,\}|,\\!/g, ",")).at(-1);
+  const [ratio] = RATIO_AT_END.exec(written) ?? [];
+  const number = ratio === undefined
+    ? findNumbers(written.replace(/\{,\}|,\\!/g, ",")).at(-1)
+    : `${ratio}${HALF_OF_DAY.exec(after)?.[0] ?? ""}`;
   if (number === undefined) return undefined;
   return isUncertain(before) || isTakenBack(after) ? "" : number;
 }

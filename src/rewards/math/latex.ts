@@ -61,8 +61,9 @@ const ANGLE = /(\d+(?:\.\d+)?)\s?(?:\^\s?\{\s?\\circ\s?\}|\^\s?\\circ(?![a-zA-Z]
 const OF_ANGLES = /(?:sin|cos|tan|cot|sec|csc)(?![a-z])/;
 /** `or 7`, which names another answer. */
 const NUMBERED_ALTERNATIVE = /\b(?:or|and)\b.*\d/i;
-/** The halves of the day are a part of a time, and no unit. */
-const HALF_OF_DAY = /^\s?[ap]\.?\s?m\.?\s?$/i;
+/** The halves of the day and the months are a part of a time, and no units. */
+const OF_TIME =
+  /^\s?(?:[ap]\.?\s?m\.?|January|February|March|April|May|June|July|August|September|October|November|December),?\s?$/i;
 const CONJUNCTION = /^\s*(?:or|and|,)\s*$/i;
 /** A number or expression with words after it. */
 const NUMBER_WITH_WORDS = /^(.*[\d})])(\s*)([a-zA-Z][a-zA-Z ./]*)(?:\^\{?\d\}?)?$/;
@@ -104,7 +105,7 @@ function replaceAllOf(replacements: readonly Replacement[], text: string): strin
 function removeTexts(text: string): string {
   const parted = text.replace(TEXT, (whole, words: string) => {
     if (CONJUNCTION.test(words)) return ",";
-    if (HALF_OF_DAY.test(words)) return ` ${words}`;
+    if (OF_TIME.test(words)) return ` ${words} `;
     return NUMBERED_ALTERNATIVE.test(words) ? words.replace(/\b(?:or|and)\b/gi, ",") : whole;
   });
   const rest = parted.replace(TEXT, (whole, _words: string, at: number) => {

@@ -82,7 +82,7 @@ function isSameContent(given: string, truth: string): boolean {
 
 function isSameAsWritten(given: Reading, truth: Reading): boolean {
   const [first, second] = [given.cleaned, truth.cleaned];
-  if (isSamePlain(first, second)) return true;
+  if (compact(given.written) === compact(truth.written) || isSamePlain(first, second)) return true;
   if (hasOtherName(first, second)) return false;
   if (isSameShape(shapeOf(first), shapeOf(second)) || isResultOfChain(first, second)) return true;
   if (given.hasPercent === truth.hasPercent) return false;
@@ -196,7 +196,7 @@ function isResultOfChain(given: string, truth: string): boolean {
   if (sides.length < 2 || sides.length > MAX_SIDES || !isSamePlain(result, truth)) return false;
   const isNumber = /^[^a-zA-Z\\]*$/;
   return sides.every((side, at) =>
-    (at === 0 && side.trim() === "") || (isNumber.test(side) && isSamePlain(side, result))
+    (at === 0 && /^[a-zA-Z]?$/.test(side.trim())) || (isNumber.test(side) && isSamePlain(side, result))
   );
 }
 

@@ -13,7 +13,7 @@ const SUBSCRIPT = new RegExp(`[${SUBSCRIPTS}]+`, "g");
  * mathematics (U+1D400 to U+1D7FF). Other compatibility forms, such as `①` and `ℝ`, have a meaning of their own.
  */
 const COMPATIBLE = /[\uff01-\uff5e\u{1d400}-\u{1d7ff}⁄]/gu;
-const DIGIT = /\P{ASCII}/gu;
+const DIGIT = /(?!\p{ASCII})\p{Nd}/gu;
 const SIGNS: readonly (readonly [pattern: RegExp, by: string])[] = [
   [/[\u200b-\u200d\u2060\ufeff\u00ad]/g, ""],
   [/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g, " "],
@@ -76,7 +76,6 @@ function mapLetters(run: string, from: string, to: string): string {
 
 /** Returns the value of a decimal digit of any script. The ten digits of a script follow each other. */
 function asciiDigit(letter: string): string {
-  if (!/\p{Nd}/u.test(letter)) return letter;
   const code = letter.codePointAt(0) ?? 0;
   let zero = code;
   while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--;

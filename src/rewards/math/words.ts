@@ -57,7 +57,7 @@ const KINDS: readonly Kind[] = [
     meanings: {
       below: beforeNumber("(?:less|fewer|smaller|lower|shorter|earlier) than|under|below|nearly|almost"),
       above: beforeNumber(
-        "(?:more|greater|larger|bigger|higher|longer|later) than|over|above|exceeding|beyond",
+        "(?:more|greater|larger|bigger|higher|longer|later) than|over|above|exceeding|exceeds|beyond",
       ),
       "at most": words(
         "or (?:less|fewer|below|lower|under)|and (?:below|under)|at (?:the )?most|up to|maximum of",
