@@ -96,18 +96,20 @@ function readInequality(text: string): Inequality | undefined {
     : undefined;
 }
 
+/** Returns true if a text is an expression without variables. */
+export function isConstant(text: string): boolean {
+  const parsed = parseExpression(text);
+  return parsed !== null && variablesOf(parsed).size === 0;
+}
+
 /** Returns true for `x = 5`, `5 > x` and `-x < -5`: a variable on one side, and no variable on the other. */
 export function isSolved(text: string): boolean {
   const sides = text.split(/=|<|>|\\(?:le|ge|ne)(?![a-zA-Z])/).map((side) =>
     side.trim().replace(/^-\s?/, "")
   );
-  const isNumber = (side = "") => {
-    const parsed = parseExpression(side);
-    return parsed !== null && variablesOf(parsed).size === 0;
-  };
   const [left = "", right = ""] = sides;
   return sides.length === 2 &&
-    ((VARIABLE.test(left) && isNumber(right)) || (VARIABLE.test(right) && isNumber(left)));
+    ((VARIABLE.test(left) && isConstant(right)) || (VARIABLE.test(right) && isConstant(left)));
 }
 
 /** Returns the value of `a + b = 12`, an equation that names a quantity of several variables; `undefined` for any other text. */
@@ -115,10 +117,9 @@ export function namedQuantity(text: string): string | undefined {
   const [left = "", right = "", ...others] = text.split("=");
   if (right === "" || others.length > 0) return undefined;
   if (FUNCTION_VALUE.test(left.trim())) return right.trim();
-  const [name, value] = [parseExpression(left), parseExpression(right)];
   if (/[\d^]/.test(left.replace(/_\{?\d\}?/g, ""))) return undefined; // the equation of a line or a curve
-  if (name === null || value === null) return undefined;
-  return variablesOf(name).size > 1 && variablesOf(value).size === 0 ? right.trim() : undefined;
+  const name = parseExpression(left);
+  return name !== null && variablesOf(name).size > 1 && isConstant(right) ? right.trim() : undefined;
 }
 
 /** Returns an inequality with its lower side first: the difference of its sides is below 0, at most 0, or not 0. */

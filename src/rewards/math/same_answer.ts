@@ -6,6 +6,7 @@ import { type Expression, parseExpression } from "./expression.ts";
 import {
   countDecimals,
   intervalOf,
+  isConstant,
   isRewritable,
   isSolved,
   lowerFirst,
@@ -189,14 +190,13 @@ function pointsOf(values: readonly NamedValue[]): Shape[] | undefined {
   });
 }
 
-/** Returns true if an answer is a chain of equal numbers, as `4*7 = 28`, that ends in the right one. */
+/** Returns true if an answer is a chain of equal numbers, as `4*7 = 28` and `x = 4*7 = 28`, that ends in the right one. */
 function isResultOfChain(given: string, truth: string): boolean {
-  const sides = given.split(/=|\\approx(?![a-zA-Z])/);
+  const sides = given.split(/=|\\approx(?![a-zA-Z])/).map((side) => side.trim());
   const result = sides.at(-1) ?? "";
   if (sides.length < 2 || sides.length > MAX_SIDES || !isSamePlain(result, truth)) return false;
-  const isNumber = /^[^a-zA-Z\\]*$/;
   return sides.every((side, at) =>
-    (at === 0 && /^[a-zA-Z]?$/.test(side.trim())) || (isNumber.test(side) && isSamePlain(side, result))
+    (at === 0 && /^[a-zA-Z]?$/.test(side)) || (isConstant(side) && isSamePlain(side, result))
   );
 }
 

@@ -69,7 +69,10 @@ const KINDS: readonly Kind[] = [
       twice: beforeNumber("twice|double"),
     },
   },
-  { isRequired: true, meanings: byName(MONTHS.split(" "), words) },
+  {
+    isRequired: true,
+    meanings: byName(MONTHS.split(" "), (month) => new RegExp(`(?<![A-Za-z])${month}(?![a-z])`)),
+  },
   { isRequired: true, meanings: { BC: /\d[\s}]{1,3}(?:BCE?|B\.C\.)(?![a-zA-Z])/ } },
   { isRequired: false, meanings: byName(WAYS.split(" "), words) },
   {
