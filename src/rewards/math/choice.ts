@@ -15,7 +15,11 @@ const SPACES = /^(?:\s|\\[ ,;:]|\\q?quad(?![a-zA-Z])|~|:)+/;
 /** An operator after `(C)`, which is then a name in a formula. */
 const OPERATOR =
   /^(?:[+*/^=<>&|,!]|-\s|\\(?:cup|cap|cdot|times|div|pm|setminus|subset|le|ge|ne|lt|gt|to|in)(?![a-zA-Z]))/;
-const ANOTHER = /\([A-J]\)/;
+/** Words after a letter that say something about it, as `(C) is wrong`. */
+const PREDICATE = /^(?:is|isn['’]t|was|wasn['’]t|are|cannot|can['’]t|not|or|and)(?![a-zA-Z])/i;
+/** Another letter, as in `(C) 12 or (D) 13`. */
+const ANOTHER =
+  /(?<![A-Za-z])(?:\([A-J]\)|[A-J][).:])|(?:(?<![a-z])(?:or|and)|,)[\s$\\{(a-z]{0,12}[A-J](?![A-Za-z])/;
 
 /** Returns the choice of an answer; `undefined` if it has no letter, or nothing after the letter. */
 export function choiceOf(answer: string): Choice | undefined {
@@ -31,7 +35,9 @@ function plainChoice(text: string): Choice | undefined {
   const [, inBrackets, bare, rest = ""] = PLAIN.exec(text) ?? [];
   const letter = inBrackets ?? bare;
   const content = rest.replace(SPACES, "");
-  return letter === undefined || OPERATOR.test(content) ? undefined : choiceWith(letter, rest);
+  return letter === undefined || OPERATOR.test(content) || PREDICATE.test(content)
+    ? undefined
+    : choiceWith(letter, rest);
 }
 
 function choiceWith(letter: string, rest: string): Choice | undefined {

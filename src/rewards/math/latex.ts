@@ -69,7 +69,9 @@ const CONJUNCTION = /^\s*(?:or|and|,)\s*$/i;
 const NUMBER_WITH_WORDS = /^(.*[\d})])(\s*)([a-zA-Z][a-zA-Z ./]*)(?:\^\{?\d\}?)?$/;
 /** Units that could be read as products of letters. */
 const SHORT_UNITS = new Set("cm mm km kg mg ml cl ft mi yd lb oz hr in sq cu min sec deg mph rad".split(" "));
-const THOUSANDS = /^-?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$/;
+/** A number with commas between its thousands, alone or after `x =`. */
+const THOUSANDS =
+  /^(?:(?:[a-zA-Z](?:_\{?\w\}?)?\s?)?=\s?|\\approx\s?)?-?\s?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$/;
 /** Groups of three digits with spaces between them, the only spaces that a number can have. */
 const GROUPS = /(?<![\w.,}])[1-9]\d{0,2}(?: \d{3})+(?![\d/])/g;
 

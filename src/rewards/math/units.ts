@@ -72,8 +72,8 @@ const SPEEDS: Readonly<Record<string, string>> = {
 const WRAPPED = /\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|mathit|textnormal)\s?\{([^{}]*)\}/g;
 const SPACE = /\\[ ,;:]|~|\\q?quad(?![a-zA-Z])/g;
 const DEGREE = /\^\s?\{?\s?\\circ(?![a-zA-Z])\s?\}?|\\degree(?![a-zA-Z])/g;
-/** Letters or signs after a number or an expression. */
-const MEASURE = /[\d})\]](\s*)([a-zA-Z°%¢€£$][a-zA-Z°%¢ ./^{}\d-]*)$/;
+/** Letters or signs after a number, a bracket or pi. */
+const MEASURE = /(?:[\d})\]]|\\pi)(\s*)([a-zA-Z°%¢€£$][a-zA-Z°%¢ ./^{}\d-]*)$/;
 
 /** The unit of words that name none, as of `5 apples`. */
 const NOUN: Unit = { dimension: "noun", factor: "1" };
