@@ -174,6 +174,8 @@ function isTakenBack(after: string): boolean {
 
 /** Maximum length of a number, in characters. */
 const MAX_NUMBER = 400;
+/** The exponent of a unit or a variable, which is no answer: `25 cm^2`. */
+const EXPONENT = /(?<=[a-zA-Z])\s?\^\s?\{?\s?[23]\s?\}?/g;
 const LAST_DIGIT = /\d(?=\D*$)/;
 /** The characters of a number, with those before it that decide whether it is one. */
 const NUMBER_AT_END = /[^\s]{0,400}$/;
@@ -183,7 +185,7 @@ const HALF_OF_DAY = /^\s?[ap]\.?m(?![a-z])/i;
 
 /** Returns the last number, ratio or time, unless its sentence denies it or names several answers. */
 function findLastNumber(text: string): string | undefined {
-  const end = text.slice(-MAX_END).trimEnd();
+  const end = text.slice(-MAX_END).replace(EXPONENT, "").trimEnd();
   const digit = end.search(LAST_DIGIT);
   if (digit < 0) return undefined;
   const before = lastSentenceOf(end.slice(end.lastIndexOf("\n", digit) + 1, digit));
