@@ -174,16 +174,20 @@ function isTakenBack(after: string): boolean {
 
 /** Maximum length of a number, in characters. */
 const MAX_NUMBER = 400;
+const MAX_GROUPS = 25;
 /** The exponent of a unit or a variable, which is no answer: `25 cm^2`. */
 const EXPONENT = /(?<=[a-zA-Z])\s?\^\s?\{?\s?[23]\s?\}?/g;
 const LAST_DIGIT = /\d(?=\D*$)/;
 /** The characters of a number, with those before it that decide whether it is one. */
 const NUMBER_AT_END = /[^\s]{0,400}$/;
-/** A ratio or a time, as `3:2` and `5:30`, of which the last number is only a part. */
-const RATIO_AT_END = /\d{1,15}(?:\.\d{1,15})?(?::\d{1,15}(?:\.\d{1,15})?){1,3}$/;
+/** A ratio, a time or a power, as `3:2`, `5:30` and `2^10`, of which the last number is only a part. */
+const COMPOUND_AT_END =
+  /(?:\d{1,15}(?:\.\d{1,15})?(?::\d{1,15}(?:\.\d{1,15})?){1,3}|\d{1,15}(?:\.\d{1,15})?\^\{?-?\d{1,15})$/;
+/** A number with spaces between its thousands. */
+const GROUPS_AT_END = /(?<![\d.,])[1-9]\d{0,2}(?: \d{3}){1,5}$/;
 const HALF_OF_DAY = /^\s?[ap]\.?m(?![a-z])/i;
 
-/** Returns the last number, ratio or time, unless its sentence denies it or names several answers. */
+/** Returns the last number, ratio, time or power, unless its sentence denies it or names several answers. */
 function findLastNumber(text: string): string | undefined {
   const end = text.slice(-MAX_END).replace(EXPONENT, "").trimEnd();
   const digit = end.search(LAST_DIGIT);
@@ -191,10 +195,11 @@ function findLastNumber(text: string): string | undefined {
   const before = lastSentenceOf(end.slice(end.lastIndexOf("\n", digit) + 1, digit));
   const after = end.slice(digit + 1);
   const written = NUMBER_AT_END.exec(end.slice(Math.max(0, digit + 1 - MAX_NUMBER), digit + 1))?.[0] ?? "";
-  const [ratio] = RATIO_AT_END.exec(written) ?? [];
-  const number = ratio === undefined
-    ? findNumbers(written.replace(/\{,\}|,\\!/g, ",")).at(-1)
-    : `${ratio}${HALF_OF_DAY.exec(after)?.[0] ?? ""}`;
+  const [compound] = COMPOUND_AT_END.exec(written) ?? [];
+  const [groups] = GROUPS_AT_END.exec(end.slice(Math.max(0, digit - MAX_GROUPS), digit + 1)) ?? [];
+  const number = compound === undefined
+    ? groups?.replaceAll(" ", "") ?? findNumbers(written.replace(/\{,\}|,\\!/g, ",")).at(-1)
+    : `${compound}${compound.includes("{") ? "}" : HALF_OF_DAY.exec(after)?.[0] ?? ""}`;
   if (number === undefined) return undefined;
   return isUncertain(before) || isTakenBack(after) ? "" : number;
 }

@@ -24,6 +24,10 @@ const REWRITES: readonly Rewrite[] = [
   [/(?<=[\d)}$])\s{0,3},?\s{0,3}(?:and|or)\s{0,3}(?=[-\d(\\$a-zA-Z])/g, ", "],
 ];
 
+/** A system of equations, which is a list of them. The cases of a function have more columns. */
+const SYSTEM =
+  /^[\s$]*(?:\\left\s?\\\{)?\s?\\begin\{(?:cases|aligned)\}([^&]{0,500}(?:&=[^&]{0,500}){0,9})\\end\{(?:cases|aligned)\}\s?(?:\\right\.)?[\s$]*$/;
+
 const REWRITABLE =
   /[=<>≤≥≠;,{ℝ^]|\\(?:[lgn][et]|over|bar|text|math|approx|begin|R\b| )|\.\d{5}|\d[eE][-+\d]|\d ?[a-zA-Z]/;
 
@@ -34,7 +38,9 @@ export function isRewritable(answer: string): boolean {
 
 /** Rewrites an answer in LaTeX, where the first reading has found no equal one. */
 export function rewriteLatex(answer: string): string {
-  return REWRITES.reduce((text, [pattern, by]) => text.replace(pattern, by), answer);
+  const system = SYSTEM.exec(answer)?.[1];
+  const listed = system?.replaceAll("&", "").replace(/,?\s{0,9}\\\\/g, ", ") ?? answer;
+  return REWRITES.reduce((text, [pattern, by]) => text.replace(pattern, by), listed);
 }
 
 /** A number with a unit of one letter, or a quotient of units, after a space: `84 m`, `13 km/h`. */
@@ -137,7 +143,7 @@ export function lowerFirst(
 
 const NONE: Inequality = { sides: [], signs: [] };
 /** `f(3)`, `P(A)`. */
-const FUNCTION_VALUE = /^[a-zA-Z]\([^()=<>]{1,30}\)$/;
+const FUNCTION_VALUE = /^[a-zA-Z](?:\^\{?-1\}?)?\([^()=<>]{1,30}\)$/;
 const VARIABLE = /^(?:[a-zA-Z](?:_\{?\w\}?)?|[a-zA-Z]\([a-zA-Z]\)|\\[a-z]{2,7})$/;
 
 /** Returns the interval of `2 \le x < 5`, `x > 3` or `x < 1, x > 2`; `undefined` for any other text. */
