@@ -1,12 +1,5 @@
-import {
-  extractAnswer,
-  findJoinedBoxes,
-  findLastBoxed,
-  hasBox,
-  MATHS_EXTRACTION,
-  onlyNumberOf,
-  plain,
-} from "./extract_answer.ts";
+import { findJoinedBoxes, findLastBoxed, hasBox } from "./boxes.ts";
+import { extractAnswer, MATHS_EXTRACTION, onlyNumberOf, plain } from "./extract_answer.ts";
 import { parseTaggedReply } from "./final_reply.ts";
 import { type Grader, unscored } from "./grader.ts";
 import { isSameAnswer } from "./math/same_answer.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { toScore } from "../../src/rewards/grader.ts";
-import { findLastBoxed } from "../../src/rewards/extract_answer.ts";
+import { findLastBoxed } from "../../src/rewards/boxes.ts";
 import { math } from "../../src/rewards/math.ts";
 import { isSameAnswer } from "../../src/rewards/math/same_answer.ts";
 import { replyContext } from "./replies.ts";

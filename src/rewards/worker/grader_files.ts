@@ -2,6 +2,7 @@
 import errors from "../../errors.ts" with { type: "text" };
 import message from "../../message.ts" with { type: "text" };
 import arithmetic from "../../policy/arithmetic.ts" with { type: "text" };
+import boxes from "../boxes.ts" with { type: "text" };
 import countdown from "../countdown.ts" with { type: "text" };
 import extractAnswer from "../extract_answer.ts" with { type: "text" };
 import finalReply from "../final_reply.ts" with { type: "text" };
@@ -39,6 +40,7 @@ import cacheDir from "../../sandbox/image/cache_dir.ts" with { type: "text" };
 /** Texts of the files of a grader worker by name, each after those that it imports. */
 export const GRADER_FILES: Readonly<Record<string, string>> = {
   arithmetic,
+  boxes,
   plain_number: plainNumber,
   extract_answer: extractAnswer,
   message,
