@@ -4,13 +4,13 @@ export interface Choice {
   readonly text: string;
 }
 
-const TYPE = String.raw`\\(?:text|textbf|textrm|textit|mathrm|mathbf|mbox)\s?\{`;
 /** `\textbf{(C)}\ 12`, `\text{C.} 12`. */
-const SET_APART = new RegExp(String.raw`^${TYPE}\s?(?:\(\s?([A-J])\s?\)|([A-J])[).:])[.:]?\s?\}(.*)$`, "s");
+const SET_APART =
+  /^\\(?:text|textbf|textrm|textit|mathrm|mathbf|mbox)\s?\{\s?(?:\(\s?([A-J])\s?\)|([A-J])[).:])[.:]?\s?\}(.*)$/s;
 /** `(C) 12`, `C. 12`, `C) 12`, where the text begins like a number, a formula or a word. */
 const PLAIN = /^(?:\(([A-J])\)|([A-J])(?:[.)]|:(?=\s)))(?=\s|\\[ a-z,;]|~)(.*)$/s;
 /** `\text{(C) 12}`. */
-const WRAPPED = new RegExp(String.raw`^${TYPE}([^{}]*)\}$`);
+const WRAPPED = /^\\(?:text|textbf|textrm|textit|mathrm|mathbf|mbox)\s?\{([^{}]*)\}$/;
 const SPACES = /^(?:\s|\\[ ,;:]|\\q?quad(?![a-zA-Z])|~|:)+/;
 /** An operator after `(C)`, which is then a name in a formula. */
 const OPERATOR =
