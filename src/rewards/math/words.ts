@@ -48,6 +48,20 @@ function beforeNumber(pattern: string): RegExp {
   return new RegExp(String.raw`(?<![a-z\\])(?:${pattern})${NUMBER}`, "i");
 }
 
+/** Returns the pattern of a bound before or after a number: `at least 5`, `5 or more`. */
+function bound(leading: string, trailing: string): RegExp {
+  const after = String.raw`\d[\d\s}),\]$]{0,9}(?:[a-z]{1,20} ){0,2}(?:${trailing})(?![a-z]| [a-z])`;
+  return new RegExp(`${beforeNumber(leading).source}|${after}`, "i");
+}
+
+/** Returns the pattern of a day of a month: `March 5`, `5th of March`. */
+function dateIn(month: string): RegExp {
+  return new RegExp(
+    String
+      .raw`(?<![A-Za-z])${month}[\s}]{0,3}\d{1,2}(?!\d)|(?<!\d)\d{1,2}(?:st|nd|rd|th)?(?: of)?[\s}]{0,3}${month}(?![a-z])`,
+  );
+}
+
 const MONTHS = "January February March April May June July August September October November December";
 const WAYS = "north south east west left right up down clockwise counterclockwise";
 
@@ -59,11 +73,13 @@ const KINDS: readonly Kind[] = [
       above: beforeNumber(
         "(?:more|greater|larger|bigger|higher|longer|later) than|over|above|exceeding|exceeds|beyond",
       ),
-      "at most": words(
-        "or (?:less|fewer|below|lower|under)|and (?:below|under)|at (?:the )?most|up to|maximum of",
+      "at most": bound(
+        "at (?:the )?most|up to|maximum of",
+        "or (?:less|fewer|below|lower|under)|and (?:below|under)|at (?:the )?most",
       ),
-      "at least": words(
-        "or (?:more|greater|above|higher|over)|and (?:above|over|up)|at (?:the )?least|minimum of",
+      "at least": bound(
+        "at (?:the )?least|minimum of",
+        "or (?:more|greater|above|higher|over)|and (?:above|over|up)|at (?:the )?least",
       ),
       half: beforeNumber("half(?: of)?"),
       twice: beforeNumber("twice|double"),
@@ -71,7 +87,7 @@ const KINDS: readonly Kind[] = [
   },
   {
     isRequired: true,
-    meanings: byName(MONTHS.split(" "), (month) => new RegExp(`(?<![A-Za-z])${month}(?![a-z])`)),
+    meanings: byName(MONTHS.split(" "), dateIn),
   },
   { isRequired: true, meanings: { BC: /\d[\s}]{1,3}(?:BCE?|B\.C\.)(?![a-zA-Z])/ } },
   { isRequired: false, meanings: byName(WAYS.split(" "), words) },
