@@ -70,10 +70,23 @@ class Parser {
     while (left !== null) {
       const divides = this.#take("/");
       if (!divides && !this.#take("*") && !this.#startsOperand()) return left;
-      const right = this.#take("-") ? negateIfParsed(this.#power(depth)) : this.#power(depth);
+      const factor = () =>
+        divides && this.#startsFunctionValue() ? this.#functionValue(depth) : this.#power(depth);
+      const right = this.#take("-") ? negateIfParsed(factor()) : factor();
       left = right && combine(multiply, left, divides ? mapExpression(invert, right) : right);
     }
     return null;
+  }
+
+  /** Returns true for `f(x)`, all of which a `/` before it divides by. */
+  #startsFunctionValue(): boolean {
+    return /^[fgh]$/i.test(this.#next ?? "") && this.#tokens[this.#at + 1] === "(";
+  }
+
+  #functionValue(depth: number): Expression | null {
+    const name = this.#operand(depth);
+    const argument = name && this.#group(depth);
+    return name && argument && combine(multiply, name, argument);
   }
 
   /** Returns true if an implicit product follows. Digits after digits are not one. */
