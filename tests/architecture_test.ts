@@ -122,6 +122,8 @@ const BUILT_PATTERNS: Readonly<Record<string, readonly [times: number, from: str
   "src/envs/workspace/replies/evaluation_output.ts": [1, "constants"],
   "src/rewards/ifeval/detectable_format.ts": [1, "escaped text of bounded length"],
   "src/rewards/ifeval/instructions.ts": [3, "escaped text of bounded length"],
+  "src/rewards/math/unicode.ts": [3, "constants"],
+  "src/rewards/math/words.ts": [7, "constants"],
   "src/rewards/text_match.ts": [1, "the operator's own pattern, under the deadline of a GraderPool"],
   "src/rollout/tokens/sampled_reply.ts": [1, "escaped tokens of the operator's tokenizer"],
   "src/server/mcp/python_server.ts": [1, "constants"],
