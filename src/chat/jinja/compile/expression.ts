@@ -250,7 +250,7 @@ export function compileFilter(
 ): Evaluate {
   const { name } = node;
   const args = compileArguments(node, scope);
-  const reason = UNSUPPORTED_FILTERS[name];
+  const reason = UNSUPPORTED_FILTERS.get(name);
   if (reason !== undefined) scope.fail(`the filter '${name}' is not supported, as ${reason}`, node.at);
   const apply = REGISTRY.filters.get(name);
   if (apply === undefined) return compileUnknown("filter", node, scope);

@@ -21,12 +21,12 @@ import { type Filter, filter, TEXT_FILTERS } from "./text_filters.ts";
 import { Float, stringOf, typeName, Undefined, type Value } from "../values/values.ts";
 
 /** Filters of Jinja2 that are not here, and why. A template that names one is refused. */
-export const UNSUPPORTED_FILTERS: Readonly<Record<string, string>> = {
-  pprint: "its line breaks are not reproduced",
-  random: "a prompt must be the same each time",
-  urlize: "it is for web pages",
-  wordwrap: "its line breaks are not reproduced",
-};
+export const UNSUPPORTED_FILTERS: ReadonlyMap<string, string> = new Map([
+  ["pprint", "its line breaks are not reproduced"],
+  ["random", "a prompt must be the same each time"],
+  ["urlize", "it is for web pages"],
+  ["wordwrap", "its line breaks are not reproduced"],
+]);
 
 function absolute(value: Value): Value {
   if (value instanceof Float) return new Float(Math.abs(value.value));
@@ -130,7 +130,7 @@ function makeRegistry(): FilterRegistry {
     "reject",
     "selectattr",
     "rejectattr",
-    ...Object.keys(UNSUPPORTED_FILTERS),
+    ...UNSUPPORTED_FILTERS.keys(),
   ]);
   const registry = { filters, tests: makeTests(names) };
   for (const [name, calling] of Object.entries(makeCallingFilters(registry))) filters.set(name, calling);

@@ -67,7 +67,7 @@ function sortBy(
   const keyed = items.map((item) => ({ item, key: key(item) }));
   run.step(keyed.length * Math.ceil(Math.log2(keyed.length + 2)));
   const sorted = keyed.sort((a, b) => {
-    const sign = isSame(a.key, b.key, run) ? 0 : order(a.key, b.key, "<", run) ?? 0;
+    const sign = order(a.key, b.key, "<", run) ?? 0;
     return reverse ? -sign : sign;
   });
   return sorted.map(({ item }) => item);
@@ -93,7 +93,9 @@ function extreme(value: Value, key: Getter, { sign, run }: { sign: number; run: 
       (order(candidate.key, best.key, sign > 0 ? ">" : "<", run) ?? 0) * sign > 0;
     if (isBetter) best = candidate;
   }
-  return best?.item ?? new Undefined("there is no smallest or largest item, as the sequence is empty");
+  return best !== undefined
+    ? best.item
+    : new Undefined("there is no smallest or largest item, as the sequence is empty");
 }
 
 function* slices(value: Value, count: number, fill: Value, run: Run): Generator<Value> {
@@ -164,17 +166,15 @@ function reverse(value: Value, run: Run): Value {
     const reversed = charsOf(text).toReversed().join("");
     return value instanceof Markup ? new Markup(reversed) : reversed;
   }
-  if (value instanceof Undefined) value.fail();
   const items = toList(value, run).reverse();
   if (isList(value)) return new Lazy(items[Symbol.iterator](), "list_reverseiterator");
   const isReversible = value instanceof Tuple || value instanceof Dict || value instanceof View ||
-    value instanceof Range;
+    value instanceof Range || value instanceof Undefined;
   return isReversible ? new Lazy(items[Symbol.iterator](), "reversed") : items;
 }
 
 /** The last item of what Python can reverse. */
 function last(value: Value, run: Run): Value {
-  if (value instanceof Undefined) value.fail();
   if (value instanceof Lazy) throw new PythonTypeError("a generator must not be reversed");
   requireSize(value);
   const items = value instanceof Range ? undefined : toList(value, run);

@@ -1,7 +1,6 @@
 import { bindArguments } from "../values/arguments.ts";
 import { hasCase } from "../values/character_case.ts";
-import { isEqual, isOrdered } from "../values/compare.ts";
-import { PythonTypeError } from "../errors.ts";
+import { isEqual, isOrdered, requireKey } from "../values/compare.ts";
 import { intOf, isInt } from "../values/numbers.ts";
 import { applyBinary } from "../values/operators.ts";
 import type { Run } from "../run.ts";
@@ -96,11 +95,8 @@ export function makeTests(filters: ReadonlySet<string>): ReadonlyMap<string, Tes
 }
 
 function nameOf(value: Value): string {
-  const name = stringOf(value);
-  if (name === undefined && (Array.isArray(value) || value instanceof Dict)) {
-    throw new PythonTypeError("the name of a filter or test must be a string");
-  }
-  return name ?? "";
+  requireKey(value); // Python looks the name up in a dict
+  return stringOf(value) ?? "";
 }
 
 /** Jinja2 takes what has a length and items by position or key. Undefined values have both. */

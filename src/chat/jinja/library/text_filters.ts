@@ -7,7 +7,7 @@ import { floatText, numberOf, parseDouble, truncate } from "../values/numbers.ts
 import { add } from "../values/operators.ts";
 import { formatPercent } from "../values/percent_format.ts";
 import type { Run } from "../run.ts";
-import { isTrue, itemsOf, iterate } from "../values/sequences.ts";
+import { isTrue, itemsOf, iterate, requireSize } from "../values/sequences.ts";
 import { callStringMethod, center, replaceText, splitLines, strip } from "../values/string_methods.ts";
 import { charsOf, escapeHtml, lengthOf, strOf } from "../values/text.ts";
 import {
@@ -87,7 +87,6 @@ function truncateText(
   [length = 255, killwords = false, end = "...", leeway]: readonly (Value | undefined)[],
   run: Run,
 ): Value {
-  const chars = charsOf(requireText(value));
   const tail = requireText(end);
   const [most, slack] = [
     requireIndex(length),
@@ -96,7 +95,8 @@ function truncateText(
   if (most < lengthOf(tail) || slack < 0) {
     throw new PythonValueError("'length' must be at least the length of 'end'");
   }
-  if (chars.length <= most + slack) return value;
+  if (requireSize(value) <= most + slack) return value;
+  const chars = charsOf(requireText(value));
   const start = chars.slice(0, most - lengthOf(tail)).join("");
   const cut = isTrue(killwords) || !start.includes(" ") ? start : start.slice(0, start.lastIndexOf(" "));
   return add(value instanceof Markup ? new Markup(cut) : cut, end, run);

@@ -74,7 +74,10 @@ function attributeOf(object: Value, name: string): Value | undefined {
 
 /** Returns `object.name` of a template: an attribute, otherwise an item, otherwise an undefined value. */
 export function getAttribute(object: Value, name: string): Value {
-  return attributeOf(object, name) ?? itemAt(object, name) ?? missing(object, name);
+  const attribute = attributeOf(object, name);
+  if (attribute !== undefined) return attribute;
+  const item = itemAt(object, name);
+  return item === undefined ? missing(object, name) : item;
 }
 
 /** Returns `object[index]` of a template: an item, otherwise an attribute, otherwise an undefined value. */
@@ -83,7 +86,8 @@ export function getItem(object: Value, index: Value): Value {
   const item = itemAt(object, index);
   if (item !== undefined) return item;
   const name = stringOf(index);
-  return (name === undefined ? undefined : attributeOf(object, name)) ?? missing(object, name ?? "item");
+  const attribute = name === undefined ? undefined : attributeOf(object, name);
+  return attribute === undefined ? missing(object, name ?? "item") : attribute;
 }
 
 const FIELDS = { attribute: getAttribute, item: getItem };
@@ -116,7 +120,8 @@ function dictMethod(dict: Dict, name: string): Method | undefined {
           required: 1,
           positionalOnly: 2,
         });
-        return dict.get(requireKey(key as Value)) ?? otherwise;
+        const value = dict.get(requireKey(key as Value));
+        return value === undefined ? otherwise : value;
       };
     case "items":
     case "keys":

@@ -16,7 +16,18 @@ import {
 } from "./numbers.ts";
 import type { Run } from "../run.ts";
 import { escapeHtml, strOf } from "./text.ts";
-import { Dict, Float, isList, Markup, stringOf, Tuple, typeName, Undefined, type Value } from "./values.ts";
+import {
+  Dict,
+  Float,
+  isList,
+  Markup,
+  stringOf,
+  Tuple,
+  typeName,
+  Undefined,
+  type Value,
+  View,
+} from "./values.ts";
 
 /** Applies an operator of arithmetic as Python does. */
 export function applyBinary(operator: BinaryOperator, a: Value, b: Value, run: Run): Value {
@@ -157,6 +168,9 @@ export function concat(values: readonly Value[], run: Run): string {
 }
 
 function refuse(operator: string, a: Value, b: Value): never {
+  if (operator === "-" && (a instanceof View || b instanceof View)) {
+    throw new UnsupportedError("sets are not supported");
+  }
   throw new PythonTypeError(`'${operator}' must not be between ${typeName(a)} and ${typeName(b)}`);
 }
 

@@ -89,7 +89,7 @@ function splitAtBlanks(text: string, cuts: number): string[] {
     parts.push(rest.slice(0, blank.index));
     rest = rest.slice(blank.index + blank[0].length);
   }
-  return rest === "" ? parts : [...parts, stripTrailing(rest)];
+  return rest === "" ? parts : [...parts, parts.length < cuts ? stripTrailing(rest) : rest];
 }
 
 function splitRight(text: string, separator: Value | undefined, most: Value | undefined, run: Run): string[] {
@@ -112,7 +112,6 @@ function splitRight(text: string, separator: Value | undefined, most: Value | un
     parts.unshift(rest.slice(start));
     rest = stripTrailing(rest.slice(0, start));
   }
-  rest = rest.replace(LEADING, "");
   return rest === "" ? parts : [rest, ...parts];
 }
 

@@ -1,0 +1,599 @@
+import { type Random, seededRandom } from "../../../src/seeded_random.ts";
+
+/** A template with its variables, as JSON texts that Python and Paddock read. */
+export interface RandomCase {
+  readonly template: string;
+  /** JSON text, which keeps 1.0 apart from 1. */
+  readonly variables: string;
+}
+
+/** Variables that random templates read. */
+const VARIABLES = JSON.stringify({
+  s: "Hello, World",
+  pad: "  \tx y \n",
+  uni: "Straße ﬁ Ǆ é😀漢\u2028ς ΑΣ",
+  num: "12",
+  empty: "",
+  i: 7,
+  neg: -13,
+  f: 2.5,
+  t: true,
+  none: null,
+  xs: [3, 1, 2],
+  words: ["pear", "Apple", "fig", "apple"],
+  rows: [{ name: "b", n: 2, tags: ["x"] }, { name: "a", n: 1, tags: [] }, { name: "B", n: 2 }],
+  d: { b: 1, a: [1, 2], items: "it", c: { d: null } },
+  nested: [[1, [2, 3]], [], ["z"]],
+}).replace('"f":2.5', '"f":2.5,"one":1.0,"tiny":1e-7,"big":12345678901234567890,"huge":1e22');
+
+const ATOMS = [
+  ...[
+    "s",
+    "pad",
+    "uni",
+    "num",
+    "empty",
+    "i",
+    "neg",
+    "f",
+    "one",
+    "tiny",
+    "big",
+    "huge",
+    "t",
+    "none",
+    "xs",
+    "words",
+  ],
+  ...["rows", "d", "nested", "nothing", "i", "xs", "s", "d", "rows"],
+  ...[
+    "0",
+    "1",
+    "2",
+    "3",
+    "10",
+    "-1",
+    "1.5",
+    "2.0",
+    "0.1",
+    "1e3",
+    "1_000",
+    "0x1f",
+    "true",
+    "false",
+    "none",
+    "True",
+  ],
+  ...[
+    "'a'",
+    "'b c'",
+    "'x,y,,z'",
+    "''",
+    "'  pad '",
+    "'12'",
+    "'-3.7'",
+    "'1e5'",
+    "'inf'",
+    "'ab\\ncd'",
+    "'%s'",
+    "'{}'",
+  ],
+  ..."'it''s'|\"q'\"|'é😀'|'\\u00e9\\x41\\q'|'A' 'b'|'tEsT iNg'|'<b>&\"'".split("|"),
+  ..."[]|[1, 2]|['a', 'B']|{}|{'k': 1}|(1,)|(1, 'x')|()|[[1, 2], [0]]|[1, 'a', none, 1.0, true]|{'a': {'b': [1]}}"
+    .split("|"),
+  "{1: 'i', 'x': none, none: 2.5}",
+  "range(4)",
+  "range(5, 0, -2)",
+  "dict(a=1, b='x')",
+  "namespace(q=1)",
+];
+
+const BINARY = [
+  "+",
+  "+",
+  "-",
+  "*",
+  "/",
+  "//",
+  "%",
+  "**",
+  "~",
+  "~",
+  "and",
+  "or",
+  "==",
+  "!=",
+  "<",
+  "<=",
+  ">",
+  ">=",
+  "in",
+  "not in",
+];
+const UNARY = ["-", "+", "not "];
+const TESTS = [
+  ..."defined undefined none boolean integer float number string mapping sequence iterable callable odd even lower upper"
+    .split(" "),
+  ..."true false escaped".split(" "),
+  ..."divisibleby(3)|divisibleby 2|eq(1)|equalto 'a'|ne 1|lt 3|gt(1)|le 2|ge 2|in [1, 'a']|sameas none|filter|test|== 2"
+    .split("|").filter((test) => !test.startsWith("==")),
+];
+
+/** Filters; `$` is a random expression, `#` a small integer. */
+const FILTERS = [
+  ..."abs capitalize count d(1) default('x',true) first last length list lower upper title trim string int float"
+    .split(" "),
+  ..."join join(',') reverse sort unique sum min max e escape safe tojson items dictsort wordcount round round(1)"
+    .split(" "),
+  "int($)",
+  "int(0, 16)",
+  "int(base=8)",
+  "float($)",
+  "default($)",
+  "default($, $)",
+  "join($)",
+  "join('-', attribute='name')",
+  "map('upper')",
+  "map('length')",
+  "map(attribute='name')",
+  "map(attribute='n', default=0)",
+  "map('default', 'z')",
+  "select",
+  "select('odd')",
+  "select('gt', 1)",
+  "reject('none')",
+  "reject",
+  "selectattr('tags')",
+  "selectattr('n', 'eq', 2)",
+  "rejectattr('name', 'in', ['a'])",
+  "rejectattr('tags', 'defined')",
+  "sort(attribute='name')",
+  "sort(attribute='n,name')",
+  "sort(reverse=true)",
+  "sort(case_sensitive=true)",
+  "groupby('n')",
+  "groupby('name', case_sensitive=true)",
+  "groupby(0)",
+  "unique(attribute='name')",
+  "unique(true)",
+  "min(attribute='n')",
+  "max(case_sensitive=true)",
+  "sum(attribute='n')",
+  "sum(start=$)",
+  "batch(#)",
+  "batch(2, 'x')",
+  "slice(#)",
+  "slice(2, 'f')",
+  "replace('a', 'X')",
+  "replace($, $)",
+  "replace('l', '', 1)",
+  "indent",
+  "indent(2, true)",
+  "indent('> ', blank=true)",
+  "truncate(#)",
+  "truncate(5, true, '')",
+  "truncate(6, leeway=0)",
+  "center(#)",
+  "trim('xH')",
+  "trim($)",
+  "round(#, 'floor')",
+  "round(2, 'ceil')",
+  "round(-1)",
+  "format($)",
+  "format(1, 'a')",
+  "tojson(indent=2)",
+  "tojson(ensure_ascii=true)",
+  "tojson(sort_keys=true)",
+  "tojson(separators=(',', ':'))",
+  "dictsort(by='value')",
+  "dictsort(true, reverse=true)",
+  "attr('name')",
+  "attr('upper')",
+  "filesizeformat",
+  "filesizeformat(true)",
+  "urlencode",
+  "striptags",
+  "forceescape",
+  "xmlattr",
+  "first|upper",
+  "list|length",
+];
+
+const METHODS = [
+  ..."upper() lower() title() capitalize() swapcase() casefold() strip() lstrip() rstrip() split() rsplit() splitlines()"
+    .split(" "),
+  ..."isdigit() isalpha() isalnum() isspace() isupper() islower() istitle() isnumeric() isdecimal() isascii()"
+    .split(" "),
+  ..."isidentifier() isprintable() items() keys() values() copy()".split(" "),
+  "strip('lH')",
+  "lstrip($)",
+  "rstrip(' \\n')",
+  "split(',')",
+  "split(' ', 1)",
+  "split($, #)",
+  "rsplit(',', 1)",
+  "rsplit(maxsplit=1)",
+  "split(maxsplit=#)",
+  "splitlines(true)",
+  "partition(',')",
+  "rpartition(' ')",
+  "replace('l', 'L')",
+  "replace('', '-', 3)",
+  "replace($, 'r')",
+  "startswith('H')",
+  "endswith(('d', 'y'))",
+  "startswith($)",
+  "startswith('e', 1)",
+  "find('l')",
+  "find('o', 5)",
+  "rfind('o')",
+  "find($, #)",
+  "index('l')",
+  "index($)",
+  "count('l')",
+  "count($)",
+  "count('', 1, #)",
+  "join(words)",
+  "join($)",
+  "center(#)",
+  "center(11, '*')",
+  "ljust(8, '.')",
+  "rjust(#)",
+  "zfill(6)",
+  "expandtabs(4)",
+  "removeprefix('He')",
+  "removesuffix('x')",
+  "format(1, 2)",
+  "format($)",
+  "format(k=1, x='y')",
+  "get('a')",
+  "get($)",
+  "get('zz', $)",
+  "append(1)",
+  "pop()",
+  "update({})",
+  "bit_length()",
+  "is_integer()",
+];
+
+const FORMATS = [
+  ..."%s %d %5.2f %-8s| %08.3f %e %g %x %r %% %+d %c %i %05d %.3s %#x %.0f %10s %G".split(" "),
+  ..."{} {0} {:>8} {:<5}| {:^7} {:05d} {:.2f} {:,} {!r} {:e} {:g} {:%} {:x} {:+} {:*^9} {k} {0[0]} {:10} {:.3} {:s} {:d}"
+    .split(" "),
+];
+
+/** What an expression is likely to be. */
+type Kind = "text" | "number" | "list" | "dict";
+const KINDS: readonly Kind[] = ["text", "text", "number", "list", "dict"];
+
+const LIST_ATOMS = [
+  "xs",
+  "words",
+  "rows",
+  "nested",
+  "(1, 'x')",
+  "[1, 2]",
+  "['a', 'B']",
+  "range(4)",
+  "[]",
+  "d.items()",
+  "s.split(' ')",
+  "(3, 1, 2)",
+];
+const ATOMS_OF: Readonly<Record<Kind, readonly string[]>> = {
+  text: [
+    "s",
+    "pad",
+    "uni",
+    "num",
+    "empty",
+    "s",
+    ...ATOMS.filter((atom) => /^'/.test(atom)),
+    ...ATOMS.filter((atom) => /^'/.test(atom)),
+  ],
+  number: [
+    "i",
+    "neg",
+    "f",
+    "one",
+    "tiny",
+    "big",
+    "huge",
+    "t",
+    ...ATOMS.filter((atom) => /^[-\d]/.test(atom)),
+  ],
+  list: LIST_ATOMS,
+  dict: [
+    "d",
+    "{'k': 1}",
+    "{1: 'i', 'x': none, none: 2.5}",
+    "dict(a=1, b='x')",
+    "{'a': {'b': [1]}}",
+    "rows[0]",
+    "d.c",
+  ],
+};
+const OPERATORS_OF: Readonly<Record<Kind, readonly string[]>> = {
+  text: ["+", "~", "in", "==", "<", "and", "or", "not in", "!=", ">=", "%", "*"],
+  number: ["+", "-", "*", "/", "//", "%", "**", "==", "<", ">=", "~", "and"],
+  list: ["+", "==", "<", "in", "or", "~", "and", ">"],
+  dict: ["==", "!=", "and", "or", "~", "in"],
+};
+const ANY = /^(?:default|string|tojson|first|last|length|count|list|d\(|e$|escape|forceescape|safe)/;
+const OF_LISTS =
+  /^(?:join|reverse|sort|unique|sum|min|max|map|select|reject|groupby|batch|slice|list|items|dictsort|urlencode)/;
+const OF_DICTS = /^(?:items|dictsort|xmlattr|attr|list|urlencode|map\('|sort\b|join|min|max)/;
+const OF_NUMBERS = /^(?:abs|int|float|round|filesizeformat|string|default|format)/;
+const FILTERS_OF: Readonly<Record<Kind, readonly string[]>> = {
+  text: FILTERS.filter((name) => !/attr|groupby|dictsort|xmlattr|^items|^abs|^round|attribute/.test(name)),
+  number: FILTERS.filter((name) => OF_NUMBERS.test(name) || ANY.test(name)),
+  list: FILTERS.filter((name) => OF_LISTS.test(name) && !/^(?:items|dictsort)/.test(name) || ANY.test(name)),
+  dict: FILTERS.filter((name) => OF_DICTS.test(name) || ANY.test(name)),
+};
+const OF_DICT = /^(?:items|keys|values|copy|get|pop|update)/;
+const OF_LIST = /^(?:copy|append|pop|count\(\$|index\(\$)/;
+const METHODS_OF: Readonly<Record<Kind, readonly string[]>> = {
+  text: METHODS.filter((name) => !OF_DICT.test(name) && !/^(?:append|bit|is_int)/.test(name)),
+  number: METHODS.filter((name) => /^(?:bit_length|is_integer)/.test(name)),
+  list: METHODS.filter((name) => OF_LIST.test(name)),
+  dict: METHODS.filter((name) => OF_DICT.test(name)),
+};
+/** Slices are of variables, as Jinja2 gives a wrong slice of a constant another meaning. */
+const SLICED = [
+  "s",
+  "pad",
+  "uni",
+  "xs",
+  "words",
+  "rows",
+  "nested",
+  "(xs|list)",
+  "s.split(' ')",
+  "range(9)",
+  "i",
+  "d",
+  "nothing",
+];
+const ATTRIBUTES = ["name", "a", "b", "items", "c.d", "0", "q", "_x", "__class__", "real", "keys"];
+
+/** Makes random templates from a seed. The same seed gives the same templates. */
+export class TemplateGenerator {
+  readonly #random: Random;
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed);
+  }
+
+  next(): RandomCase {
+    const template = this.#chance(0.55) ? this.#printed() : this.#body(3);
+    return { template, variables: VARIABLES };
+  }
+
+  /** A list around the value shows its type: '1' differs from 1. */
+  #printed(): string {
+    const value = this.#expression(3);
+    return this.#pick(["{{ [$] }}", "{{ $ }}", "{{ [$, 1] }}", "{{- ($) -}}", "{{ ($)|string }}"]).replace(
+      "$",
+      () => value,
+    );
+  }
+
+  /** Most expressions have operands of a type that suits them, as those that fail show little. */
+  #expression(depth: number, kind: Kind = this.#pick(KINDS)): string {
+    if (depth === 0 || this.#chance(0.12)) return this.#pick(this.#chance(0.9) ? ATOMS_OF[kind] : ATOMS);
+    const wanted = this.#chance(0.9) ? kind : this.#pick(KINDS);
+    const of = (other: Kind) => this.#operand(depth, other);
+    const inner = () => this.#expression(depth - 1);
+    switch (this.#below(10)) {
+      case 0:
+        return `${of(kind)} ${this.#pick(OPERATORS_OF[wanted])} ${of(kind)}`;
+      case 1:
+      case 2:
+        return `${of(kind)}|${this.#fill(this.#pick(FILTERS_OF[wanted]), depth)}`;
+      case 3:
+      case 4:
+        if (METHODS_OF[wanted].length === 0) return `${this.#pick(UNARY)}${of(kind)}`;
+        return `${of(kind)}.${this.#fill(this.#pick(METHODS_OF[wanted]), depth)}`;
+      case 5:
+        return `${of(kind)} is ${this.#chance(0.2) ? "not " : ""}${this.#pick(TESTS)}`;
+      case 6:
+        return this.#chance(0.5)
+          ? `${this.#operand(depth, this.#chance(0.8) ? this.#pick(["text", "list", "dict"]) : kind)}[${
+            this.#key(depth)
+          }]`
+          : `${this.#pick(SLICED)}[${this.#slice()}]`;
+      case 7:
+        return this.#chance(0.5)
+          ? `${of(kind)} if ${inner()}${this.#chance(0.8) ? ` else ${inner()}` : ""}`
+          : `${this.#chance(0.8) ? this.#pick(["d", "rows[1]", "d", "dict(a=1, b='x')"]) : of(kind)}.${
+            this.#pick(ATTRIBUTES)
+          }`;
+      case 8:
+        return this.#pick([
+          `[${inner()}, ${inner()}]`,
+          `(${inner()}, ${inner()})`,
+          `{'k': ${inner()}}`,
+          `not ${of(kind)}`,
+        ]);
+      default:
+        return this.#chance(0.3)
+          ? `${of(kind)} ${this.#pick(BINARY)} ${of(this.#pick(KINDS))}`
+          : this.#format(depth);
+    }
+  }
+
+  #format(depth: number): string {
+    const format = this.#pick(FORMATS);
+    if (format.startsWith("%")) return `'${format}' % ${this.#operand(depth)}`;
+    return `'${format}'.format(${this.#expression(depth - 1)}${this.#chance(0.3) ? ", k=2" : ""})`;
+  }
+
+  #operand(depth: number, kind?: Kind): string {
+    const value = this.#expression(depth - 1, kind);
+    return /^[\w]+$|^'[^']*'$|^\[[^[\]]*\]$/.test(value) || this.#chance(0.15) ? value : `(${value})`;
+  }
+
+  #key(depth: number): string {
+    return this.#chance(0.8)
+      ? this.#pick(["0", "-1", "1", "'a'", "'items'", "'name'", "i", "none", "5", "true", "1.0"])
+      : this.#expression(depth - 1);
+  }
+
+  #slice(): string {
+    const bound = () =>
+      this.#chance(0.5) ? "" : this.#chance(0.9) ? `${this.#below(7) - 3}` : this.#pick(ATOMS);
+    return this.#chance(0.5) ? `${bound()}:${bound()}` : `${bound()}:${bound()}:${bound()}`;
+  }
+
+  #fill(text: string, depth: number): string {
+    return text.replace(/\$/g, () => this.#expression(Math.max(0, depth - 2))).replace(
+      /#/g,
+      () => `${this.#below(6)}`,
+    );
+  }
+
+  #body(depth: number): string {
+    return Array.from({ length: 1 + this.#below(4) }, () => this.#statement(depth)).join("");
+  }
+
+  #statement(depth: number): string {
+    if (depth === 0) return this.#chance(0.5) ? this.#data() : `{{ ${this.#expression(1)} }}`;
+    const [open, close] = this.#tags();
+    const tag = (text: string) => `${open} ${text} ${close}`;
+    const body = () => this.#body(depth - 1);
+    const value = () => {
+      const expression = this.#expression(1);
+      return expression.includes(" if ") ? `(${expression})` : expression;
+    };
+    const name = () => this.#pick(["x", "y", "i", "s", "k", "loop"].slice(0, this.#chance(0.02) ? 6 : 5));
+    switch (this.#below(22)) {
+      case 0:
+      case 1:
+        return tag(`if ${value()}`) + body() + (this.#chance(0.3) ? tag(`elif ${value()}`) + body() : "") +
+          (this.#chance(0.4) ? tag("else") + body() : "") + tag("endif");
+      case 2:
+      case 3:
+      case 4:
+        return this.#loop(depth, tag);
+      case 5:
+      case 6:
+        return tag(`set ${name()} = ${value()}`);
+      case 7:
+        return tag(`set ${name()}, ${name()} = ${value()}`);
+      case 8:
+        return tag(`set ${name()}${this.#chance(0.3) ? "|upper" : ""}`) + body() + tag("endset");
+      case 9:
+        return tag("set ns = namespace(n=0)") + tag(`for x in ${value()}`) + tag("set ns.n = ns.n + 1") +
+          body() +
+          tag("endfor") + "{{ ns.n }}{{ ns }}";
+      case 10:
+      case 11:
+        return this.#macro(depth, tag);
+      case 12:
+        return tag(
+          `filter ${this.#pick(["upper", "trim", "replace('a', 'b')", "length", "indent(2)|upper"])}`,
+        ) + body() +
+          tag("endfilter");
+      case 13:
+        return tag(`with x = ${value()}, y = x`) + body() + tag("endwith");
+      case 14:
+        return tag("generation") + body() + tag("endgeneration");
+      case 15:
+        return `{# ${this.#pick(["note", "{{ x }}", "a\nb"])} ${this.#pick(["#}", "-#}", "+#}"])}`;
+      case 16:
+        return `{% raw ${this.#pick(["%}", "-%}"])}{{ x }} {% if %}\n{% endraw ${this.#pick(["%}", "-%}"])}`;
+      case 17:
+        return this.#data();
+      default:
+        return `{{${this.#pick(["", "-"])} ${this.#expression(2)} ${this.#pick(["", "-"])}}}`;
+    }
+  }
+
+  #loop(depth: number, tag: (text: string) => string): string {
+    const items = this.#pick([
+      "xs",
+      "words",
+      "rows",
+      "d",
+      "nested",
+      "s",
+      "range(3)",
+      "d.items()",
+      "[]",
+      "xs|select('odd')",
+      "nothing",
+    ]);
+    const target = this.#pick(["x", "x", "x", "k, v", "i"]);
+    const isRecursive = this.#chance(0.15);
+    const test = this.#chance(0.2) ? ` if ${this.#expression(1)}` : "";
+    const control = this.#chance(0.25)
+      ? tag(`if ${this.#pick(["x == 2", "loop.index == 2", "loop.last", this.#expression(1)])}`) + "~" +
+        tag(this.#pick(["break", "continue"])) + tag("endif")
+      : "";
+    const shown = this.#chance(0.5) ? `{{ x }}${this.#pick(LOOP_TEXTS)}` : "";
+    const recursion = isRecursive
+      ? "{% if x is iterable and x is not string %}({{ loop(x) }}){% endif %}"
+      : "";
+    return tag(`for ${target} in ${items}${test}${isRecursive ? " recursive" : ""}`) + shown + control +
+      recursion +
+      this.#body(depth - 1) + (this.#chance(0.3) ? tag("else") + "none" : "") + tag("endfor");
+  }
+
+  #macro(depth: number, tag: (text: string) => string): string {
+    const signature = this.#pick(["a", "a, b=2", "a, b=a", "a='d', x=i", "", "a, caller=none"]);
+    const extra = this.#pick([
+      "",
+      "{{ varargs }}",
+      "{{ kwargs }}",
+      "{{ caller() }}",
+      "{{ a }}{{ b }}",
+      "{{ x }}",
+    ]);
+    const call = this.#pick([
+      "m()",
+      "m(1)",
+      "m(1, 2)",
+      "m(1, b=3)",
+      "m(1, 2, 3)",
+      "m(a=5, z=6)",
+      "m(*[1, 2])",
+      "m(**{'a': 1})",
+    ]);
+    const use = this.#chance(0.3)
+      ? tag(`call${this.#chance(0.3) ? "(q)" : ""} ${call}`) + this.#data() + tag("endcall")
+      : `{{ ${call} }}`;
+    return tag(`macro m(${signature})`) + extra + this.#body(depth - 1) + tag("endmacro") + use +
+      (this.#chance(0.2) ? "{{ m.name }}{{ m }}" : "");
+  }
+
+  #tags(): [string, string] {
+    return [this.#pick(["{%", "{%", "{%", "{%-", "{%+"]), this.#pick(["%}", "%}", "%}", "-%}", "+%}"])];
+  }
+
+  #data(): string {
+    return this.#pick(["text", " a ", "\n", "  \n  ", "\t", "x\r\ny", "é😀", "\n\n", "{ }", " \u3000", "-"]);
+  }
+
+  #pick<Item>(items: readonly Item[]): Item {
+    return items[this.#below(items.length)] as Item;
+  }
+
+  #below(limit: number): number {
+    return Math.floor(this.#random() * limit);
+  }
+
+  #chance(probability: number): boolean {
+    return this.#random() < probability;
+  }
+}
+
+const LOOP_TEXTS = [
+  "{{ loop.index }}{{ loop.revindex }}",
+  "{{ loop.first }}{{ loop.last }}",
+  "{{ loop.previtem }}<{{ loop.nextitem }}",
+  "{{ loop.cycle('a', 'b', 'c') }}",
+  "{{ loop.changed(x) }}",
+  "{{ loop.length }}{{ loop.depth }}{{ loop }}",
+  "{{ loop.index0 }}{{ loop.revindex0 }}{{ loop.depth0 }}",
+  "",
+];
