@@ -1,5 +1,6 @@
 import { errorMessage } from "../errors.ts";
 import type { Message } from "../message.ts";
+import { ContentForms } from "./content_form.ts";
 import type { GenerationMarks } from "./jinja/run.ts";
 import { Template } from "./jinja/template.ts";
 
@@ -41,10 +42,12 @@ export interface ChatTemplate {
 export class JinjaTemplate {
   readonly name: string;
   readonly #template: Template;
+  readonly #contents: ContentForms;
 
   /** @throws {SyntaxError} if the source is not valid Jinja, or uses what Paddock does not know. */
   constructor({ name, source }: Pick<ChatTemplate, "name" | "source">) {
     this.name = name;
+    this.#contents = new ContentForms(source);
     try {
       this.#template = new Template(source);
     } catch (cause) {
@@ -59,13 +62,21 @@ export class JinjaTemplate {
   }
 
   /**
-   * Renders the template with variables, which are data of JSON. See {@linkcode Template.render}.
+   * Renders the template with variables, which are data of JSON. The texts of `messages` are given as parts where the
+   * template shows them only so. See {@linkcode Template.render}.
    *
    * @throws {Error} if the template raises an error.
    */
   render(variables: Readonly<Record<string, unknown>>, marks?: GenerationMarks): string {
     try {
-      return this.#template.render(variables, { marks });
+      const { messages } = variables;
+      if (!Array.isArray(messages)) return this.#template.render(variables, { marks });
+      const contents = this.#contents.apply(
+        messages,
+        (chat) =>
+          this.#template.render({ ...variables, tools: null, add_generation_prompt: false, messages: chat }),
+      );
+      return this.#template.render({ ...variables, messages: contents }, { marks });
     } catch (cause) {
       const reason = errorMessage(cause);
       throw new Error(`Cannot render chat as template '${this.name}' fails: ${reason}`, { cause });
