@@ -1,9 +1,9 @@
 import { TemplateLimitError } from "./errors.ts";
 
 /** Most steps of a rendering: iterations, calls, and values that a filter makes. */
-const MAX_STEPS = 20_000_000;
+const MAX_STEPS = 5_000_000;
 /** Most characters that a rendering writes or builds. */
-const MAX_CHARACTERS = 1 << 29;
+const MAX_CHARACTERS = 1 << 28;
 /** Most calls inside each other. Python's limit of 1,000 frames allows some 190 macros. */
 const MAX_DEPTH = 190;
 

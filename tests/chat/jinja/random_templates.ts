@@ -1,14 +1,7 @@
 import { type Random, seededRandom } from "../../../src/seeded_random.ts";
 
-/** A template with its variables, as JSON texts that Python and Paddock read. */
-export interface RandomCase {
-  readonly template: string;
-  /** JSON text, which keeps 1.0 apart from 1. */
-  readonly variables: string;
-}
-
-/** Variables that random templates read. */
-const VARIABLES = JSON.stringify({
+/** Variables that random templates read, as a JSON text, which keeps 1.0 apart from 1. */
+export const RANDOM_VARIABLES: string = JSON.stringify({
   s: "Hello, World",
   pad: "  \tx y \n",
   uni: "Straße ﬁ Ǆ é😀漢\u2028ς ΑΣ",
@@ -364,9 +357,9 @@ export class TemplateGenerator {
     this.#random = seededRandom(seed);
   }
 
-  next(): RandomCase {
-    const template = this.#chance(0.55) ? this.#printed() : this.#body(3);
-    return { template, variables: VARIABLES };
+  /** Returns the next template. */
+  next(): string {
+    return this.#chance(0.55) ? this.#printed() : this.#body(3);
   }
 
   /** A list around the value shows its type: '1' differs from 1. */

@@ -121,10 +121,8 @@ class Lexer {
     const end = kind === "block" ? END_BLOCK : END_PRINT;
     const open: string[] = [];
     while (true) {
-      if (open.length === 0 && this.#match(end) !== undefined) {
-        this.#push(`${kind}_end`, "");
-        return;
-      }
+      const at = this.#at;
+      if (open.length === 0 && this.#match(end) !== undefined) return this.#push(`${kind}_end`, "", at);
       if (this.#at >= this.source.length) {
         this.#fail(`a tag must end with '${kind === "block" ? "%}" : "}}"}'`, start);
       }

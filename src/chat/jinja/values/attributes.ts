@@ -50,9 +50,9 @@ type Method = (run: Run, args: Args) => Value;
 
 /** Returns an attribute as Python's `getattr` in the sandbox, or `undefined` if there is none. */
 function attributeOf(object: Value, name: string): Value | undefined {
-  if (object instanceof Undefined) object.fail();
   const type = typeName(object);
   if (PRIVATE.test(name)) return new Undefined(`access to attribute '${name}' of a ${type} is unsafe`);
+  if (object instanceof Undefined) object.fail();
   if (CHANGING[type]?.has(name)) {
     return new Undefined(`the method '${name}' of a ${type} would change it, which is unsafe`);
   }

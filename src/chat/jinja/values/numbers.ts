@@ -81,7 +81,7 @@ export function divideInts(a: Int, b: Int): { quotient: Int; rest: Int } {
 /** Returns the quotient of two integers as the nearest float. */
 export function trueDivideInts(a: Int, b: Int): number {
   if (b === 0) throw new PythonValueError("division by zero");
-  if (typeof a === "number" && typeof b === "number") return a / b + 0;
+  if (typeof a === "number" && typeof b === "number") return a / b;
   const [x, y] = [BigInt(a), BigInt(b)];
   const isNegative = (x < 0n) !== (y < 0n);
   const [top, bottom] = [x < 0n ? -x : x, y < 0n ? -y : y];

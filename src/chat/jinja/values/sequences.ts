@@ -34,9 +34,7 @@ export function itemsOf(value: Value): Iterable<Value> | undefined {
   if (value instanceof Undefined) return [];
   if (value instanceof Lazy) return { [Symbol.iterator]: () => value.items };
   const text = stringOf(value);
-  if (text !== undefined) {
-    return value instanceof Markup ? charsOf(text).map((char) => new Markup(char)) : charsOf(text);
-  }
+  if (text !== undefined) return charsOf(text);
   if (value instanceof PyObject && "iterate" in value) {
     return { [Symbol.iterator]: () => (value as IterableObject).iterate() };
   }
