@@ -134,7 +134,6 @@ Deno.test(
       const error = assertThrows(() => render(source), TemplateError);
       assert(error instanceof TemplateLimitError || error instanceof UnsupportedError, `${source}: ${error}`);
     }
-    assertThrows(() => render("{{ 9 ** 9 ** 9 }}"), UnsupportedError);
     assertThrows(
       () => new Template(`{{ ${"(".repeat(100_000)}1${")".repeat(100_000)} }}`),
       TemplateSyntaxError,

@@ -87,7 +87,7 @@ export function getItem(object: Value, index: Value): Value {
   if (item !== undefined) return item;
   const name = stringOf(index);
   const attribute = name === undefined ? undefined : attributeOf(object, name);
-  return attribute === undefined ? missing(object, name ?? "item") : attribute;
+  return attribute === undefined ? missing(object, name ?? itemName(index)) : attribute;
 }
 
 const FIELDS = { attribute: getAttribute, item: getItem };
@@ -95,6 +95,10 @@ const FIELDS = { attribute: getAttribute, item: getItem };
 /** Returns whether Python's `hasattr` holds. */
 export function hasAttribute(object: Value, name: string): boolean {
   return attributeOf(object, name) !== undefined;
+}
+
+function itemName(index: Value): string {
+  return typeof index === "number" ? `[${index}]` : typeName(index);
 }
 
 function missing(object: Value, name: string): Undefined {
