@@ -1,4 +1,22 @@
 import { type Random, seededRandom } from "../../../src/seeded_random.ts";
+import words from "./random_words.txt" with { type: "text" };
+
+/** Returns the words of a section, one a line. `$` is a random expression, and `#` a small number. */
+function section(name: string): readonly string[] {
+  const [, text = ""] = words.split(`# ${name}\n`);
+  return (text.split(/\n\n/)[0] ?? "").split("\n").filter((line) => line !== "");
+}
+
+const ATOMS = section("atoms");
+const LIST_ATOMS = section("lists");
+/** Slices are of variables, as Jinja2 gives a wrong slice of a constant another meaning. */
+const SLICED = section("sliced");
+const ATTRIBUTES = section("attributes");
+const TESTS = section("tests");
+const FILTERS = section("filters");
+const METHODS = section("methods");
+const FORMATS = section("formats");
+const LOOP_TEXTS = ["", ...section("loops")];
 
 /** Variables that random templates read, as a JSON text, which keeps 1.0 apart from 1. */
 export const RANDOM_VARIABLES: string = JSON.stringify({
@@ -19,260 +37,13 @@ export const RANDOM_VARIABLES: string = JSON.stringify({
   nested: [[1, [2, 3]], [], ["z"]],
 }).replace('"f":2.5', '"f":2.5,"one":1.0,"tiny":1e-7,"big":12345678901234567890,"huge":1e22');
 
-const ATOMS = [
-  ...[
-    "s",
-    "pad",
-    "uni",
-    "num",
-    "empty",
-    "i",
-    "neg",
-    "f",
-    "one",
-    "tiny",
-    "big",
-    "huge",
-    "t",
-    "none",
-    "xs",
-    "words",
-  ],
-  ...["rows", "d", "nested", "nothing", "i", "xs", "s", "d", "rows"],
-  ...[
-    "0",
-    "1",
-    "2",
-    "3",
-    "10",
-    "-1",
-    "1.5",
-    "2.0",
-    "0.1",
-    "1e3",
-    "1_000",
-    "0x1f",
-    "true",
-    "false",
-    "none",
-    "True",
-  ],
-  ...[
-    "'a'",
-    "'b c'",
-    "'x,y,,z'",
-    "''",
-    "'  pad '",
-    "'12'",
-    "'-3.7'",
-    "'1e5'",
-    "'inf'",
-    "'ab\\ncd'",
-    "'%s'",
-    "'{}'",
-  ],
-  ..."'it''s'|\"q'\"|'é😀'|'\\u00e9\\x41\\q'|'A' 'b'|'tEsT iNg'|'<b>&\"'".split("|"),
-  ..."[]|[1, 2]|['a', 'B']|{}|{'k': 1}|(1,)|(1, 'x')|()|[[1, 2], [0]]|[1, 'a', none, 1.0, true]|{'a': {'b': [1]}}"
-    .split("|"),
-  "{1: 'i', 'x': none, none: 2.5}",
-  "range(4)",
-  "range(5, 0, -2)",
-  "dict(a=1, b='x')",
-  "namespace(q=1)",
-];
-
-const BINARY = [
-  "+",
-  "+",
-  "-",
-  "*",
-  "/",
-  "//",
-  "%",
-  "**",
-  "~",
-  "~",
-  "and",
-  "or",
-  "==",
-  "!=",
-  "<",
-  "<=",
-  ">",
-  ">=",
-  "in",
-  "not in",
-];
+const BINARY = "+|+|-|*|/|//|%|**|~|~|and|or|==|!=|<|<=|>|>=|in|not in".split("|");
 const UNARY = ["-", "+", "not "];
-const TESTS = [
-  ..."defined undefined none boolean integer float number string mapping sequence iterable callable odd even lower upper"
-    .split(" "),
-  ..."true false escaped".split(" "),
-  ..."divisibleby(3)|divisibleby 2|eq(1)|equalto 'a'|ne 1|lt 3|gt(1)|le 2|ge 2|in [1, 'a']|sameas none|filter|test|== 2"
-    .split("|").filter((test) => !test.startsWith("==")),
-];
-
-/** Filters; `$` is a random expression, `#` a small integer. */
-const FILTERS = [
-  ..."abs capitalize count d(1) default('x',true) first last length list lower upper title trim string int float"
-    .split(" "),
-  ..."join join(',') reverse sort unique sum min max e escape safe tojson items dictsort wordcount round round(1)"
-    .split(" "),
-  "int($)",
-  "int(0, 16)",
-  "int(base=8)",
-  "float($)",
-  "default($)",
-  "default($, $)",
-  "join($)",
-  "join('-', attribute='name')",
-  "map('upper')",
-  "map('length')",
-  "map(attribute='name')",
-  "map(attribute='n', default=0)",
-  "map('default', 'z')",
-  "select",
-  "select('odd')",
-  "select('gt', 1)",
-  "reject('none')",
-  "reject",
-  "selectattr('tags')",
-  "selectattr('n', 'eq', 2)",
-  "rejectattr('name', 'in', ['a'])",
-  "rejectattr('tags', 'defined')",
-  "sort(attribute='name')",
-  "sort(attribute='n,name')",
-  "sort(reverse=true)",
-  "sort(case_sensitive=true)",
-  "groupby('n')",
-  "groupby('name', case_sensitive=true)",
-  "groupby(0)",
-  "unique(attribute='name')",
-  "unique(true)",
-  "min(attribute='n')",
-  "max(case_sensitive=true)",
-  "sum(attribute='n')",
-  "sum(start=$)",
-  "batch(#)",
-  "batch(2, 'x')",
-  "slice(#)",
-  "slice(2, 'f')",
-  "replace('a', 'X')",
-  "replace($, $)",
-  "replace('l', '', 1)",
-  "indent",
-  "indent(2, true)",
-  "indent('> ', blank=true)",
-  "truncate(#)",
-  "truncate(5, true, '')",
-  "truncate(6, leeway=0)",
-  "center(#)",
-  "trim('xH')",
-  "trim($)",
-  "round(#, 'floor')",
-  "round(2, 'ceil')",
-  "round(-1)",
-  "format($)",
-  "format(1, 'a')",
-  "tojson(indent=2)",
-  "tojson(ensure_ascii=true)",
-  "tojson(sort_keys=true)",
-  "tojson(separators=(',', ':'))",
-  "dictsort(by='value')",
-  "dictsort(true, reverse=true)",
-  "attr('name')",
-  "attr('upper')",
-  "filesizeformat",
-  "filesizeformat(true)",
-  "urlencode",
-  "striptags",
-  "forceescape",
-  "xmlattr",
-  "first|upper",
-  "list|length",
-];
-
-const METHODS = [
-  ..."upper() lower() title() capitalize() swapcase() casefold() strip() lstrip() rstrip() split() rsplit() splitlines()"
-    .split(" "),
-  ..."isdigit() isalpha() isalnum() isspace() isupper() islower() istitle() isnumeric() isdecimal() isascii()"
-    .split(" "),
-  ..."isidentifier() isprintable() items() keys() values() copy()".split(" "),
-  "strip('lH')",
-  "lstrip($)",
-  "rstrip(' \\n')",
-  "split(',')",
-  "split(' ', 1)",
-  "split($, #)",
-  "rsplit(',', 1)",
-  "rsplit(maxsplit=1)",
-  "split(maxsplit=#)",
-  "splitlines(true)",
-  "partition(',')",
-  "rpartition(' ')",
-  "replace('l', 'L')",
-  "replace('', '-', 3)",
-  "replace($, 'r')",
-  "startswith('H')",
-  "endswith(('d', 'y'))",
-  "startswith($)",
-  "startswith('e', 1)",
-  "find('l')",
-  "find('o', 5)",
-  "rfind('o')",
-  "find($, #)",
-  "index('l')",
-  "index($)",
-  "count('l')",
-  "count($)",
-  "count('', 1, #)",
-  "join(words)",
-  "join($)",
-  "center(#)",
-  "center(11, '*')",
-  "ljust(8, '.')",
-  "rjust(#)",
-  "zfill(6)",
-  "expandtabs(4)",
-  "removeprefix('He')",
-  "removesuffix('x')",
-  "format(1, 2)",
-  "format($)",
-  "format(k=1, x='y')",
-  "get('a')",
-  "get($)",
-  "get('zz', $)",
-  "append(1)",
-  "pop()",
-  "update({})",
-  "bit_length()",
-  "is_integer()",
-];
-
-const FORMATS = [
-  ..."%s %d %5.2f %-8s| %08.3f %e %g %x %r %% %+d %c %i %05d %.3s %#x %.0f %10s %G".split(" "),
-  ..."{} {0} {:>8} {:<5}| {:^7} {:05d} {:.2f} {:,} {!r} {:e} {:g} {:%} {:x} {:+} {:*^9} {k} {0[0]} {:10} {:.3} {:s} {:d}"
-    .split(" "),
-];
 
 /** What an expression is likely to be. */
 type Kind = "text" | "number" | "list" | "dict";
 const KINDS: readonly Kind[] = ["text", "text", "number", "list", "dict"];
 
-const LIST_ATOMS = [
-  "xs",
-  "words",
-  "rows",
-  "nested",
-  "(1, 'x')",
-  "[1, 2]",
-  "['a', 'B']",
-  "range(4)",
-  "[]",
-  "d.items()",
-  "s.split(' ')",
-  "(3, 1, 2)",
-];
 const ATOMS_OF: Readonly<Record<Kind, readonly string[]>> = {
   text: [
     "s",
@@ -307,10 +78,10 @@ const ATOMS_OF: Readonly<Record<Kind, readonly string[]>> = {
   ],
 };
 const OPERATORS_OF: Readonly<Record<Kind, readonly string[]>> = {
-  text: ["+", "~", "in", "==", "<", "and", "or", "not in", "!=", ">=", "%", "*"],
-  number: ["+", "-", "*", "/", "//", "%", "**", "==", "<", ">=", "~", "and"],
-  list: ["+", "==", "<", "in", "or", "~", "and", ">"],
-  dict: ["==", "!=", "and", "or", "~", "in"],
+  text: "+|~|in|==|<|and|or|not in|!=|>=|%|*".split("|"),
+  number: "+|-|*|/|//|%|**|==|<|>=|~|and".split("|"),
+  list: "+|==|<|in|or|~|and|>".split("|"),
+  dict: "==|!=|and|or|~|in".split("|"),
 };
 const ANY = /^(?:default|string|tojson|first|last|length|count|list|d\(|e$|escape|forceescape|safe)/;
 const OF_LISTS =
@@ -331,23 +102,6 @@ const METHODS_OF: Readonly<Record<Kind, readonly string[]>> = {
   list: METHODS.filter((name) => OF_LIST.test(name)),
   dict: METHODS.filter((name) => OF_DICT.test(name)),
 };
-/** Slices are of variables, as Jinja2 gives a wrong slice of a constant another meaning. */
-const SLICED = [
-  "s",
-  "pad",
-  "uni",
-  "xs",
-  "words",
-  "rows",
-  "nested",
-  "(xs|list)",
-  "s.split(' ')",
-  "range(9)",
-  "i",
-  "d",
-  "nothing",
-];
-const ATTRIBUTES = ["name", "a", "b", "items", "c.d", "0", "q", "_x", "__class__", "real", "keys"];
 
 /** Makes random templates from a seed. The same seed gives the same templates. */
 export class TemplateGenerator {
@@ -373,8 +127,8 @@ export class TemplateGenerator {
 
   /** Most expressions have operands of a type that suits them, as those that fail show little. */
   #expression(depth: number, kind: Kind = this.#pick(KINDS)): string {
-    if (depth === 0 || this.#chance(0.12)) return this.#pick(this.#chance(0.9) ? ATOMS_OF[kind] : ATOMS);
-    const wanted = this.#chance(0.9) ? kind : this.#pick(KINDS);
+    if (depth === 0 || this.#chance(0.12)) return this.#pick(this.#chance(0.95) ? ATOMS_OF[kind] : ATOMS);
+    const wanted = this.#chance(0.96) ? kind : this.#pick(KINDS);
     const of = (other: Kind) => this.#operand(depth, other);
     const inner = () => this.#expression(depth - 1);
     switch (this.#below(10)) {
@@ -472,7 +226,7 @@ export class TemplateGenerator {
       case 6:
         return tag(`set ${name()} = ${value()}`);
       case 7:
-        return tag(`set ${name()}, ${name()} = ${value()}`);
+        return tag(`set ${name()}, ${name()} = ${this.#chance(0.8) ? `(${value()}, ${value()})` : value()}`);
       case 8:
         return tag(`set ${name()}${this.#chance(0.3) ? "|upper" : ""}`) + body() + tag("endset");
       case 9:
@@ -516,7 +270,8 @@ export class TemplateGenerator {
       "xs|select('odd')",
       "nothing",
     ]);
-    const target = this.#pick(["x", "x", "x", "k, v", "i"]);
+    const isOfPairs = items === "d.items()";
+    const target = this.#chance(0.9) ? (isOfPairs ? "k, v" : "x") : this.#pick(["k, v", "i"]);
     const isRecursive = this.#chance(0.15);
     const test = this.#chance(0.2) ? ` if ${this.#expression(1)}` : "";
     const control = this.#chance(0.25)
@@ -579,14 +334,3 @@ export class TemplateGenerator {
     return this.#random() < probability;
   }
 }
-
-const LOOP_TEXTS = [
-  "{{ loop.index }}{{ loop.revindex }}",
-  "{{ loop.first }}{{ loop.last }}",
-  "{{ loop.previtem }}<{{ loop.nextitem }}",
-  "{{ loop.cycle('a', 'b', 'c') }}",
-  "{{ loop.changed(x) }}",
-  "{{ loop.length }}{{ loop.depth }}{{ loop }}",
-  "{{ loop.index0 }}{{ loop.revindex0 }}{{ loop.depth0 }}",
-  "",
-];

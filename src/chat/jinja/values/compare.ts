@@ -132,7 +132,8 @@ export function normalKey(key: Value): unknown {
   if (key instanceof Markup) return normalKey(key.text);
   if (key instanceof Tuple) return tupleKey(key);
   if (key instanceof Undefined) return "\0u";
-  return isList(key) || key instanceof Dict ? undefined : key;
+  const isUnhashable = isList(key) || key instanceof Dict || (key instanceof View && key.kind !== "values");
+  return isUnhashable ? undefined : key;
 }
 
 function floatKey(key: Float): unknown {

@@ -3,7 +3,18 @@ import { formatDouble, pad } from "./number_format.ts";
 import { intOf, intText, numberOf, truncate } from "./numbers.ts";
 import type { Run } from "../run.ts";
 import { charsOf, escapeHtml, lengthOf, reprOf, requireString, strOf } from "./text.ts";
-import { Dict, Float, isList, Markup, stringOf, Tuple, typeName, Undefined, type Value } from "./values.ts";
+import {
+  Dict,
+  Float,
+  isList,
+  Markup,
+  Range,
+  stringOf,
+  Tuple,
+  typeName,
+  Undefined,
+  type Value,
+} from "./values.ts";
 
 const SPECIFIER = /%(?:\(((?:[^()]|\([^()]*\))*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?[hlL]?([^]?)/gu;
 
@@ -35,7 +46,7 @@ class PercentFormatter {
         this.#specifier({ name, flags, width, precision, kind, hasPoint: _all.includes(".") }),
     );
     const { values } = this;
-    const isMapping = values instanceof Dict || isList(values); // Python takes what has items and is no tuple or string
+    const isMapping = values instanceof Dict || isList(values) || values instanceof Range; // Python takes what has items and is no tuple or string
     if (!this.#usedNames && this.#next < this.#args.length && !isMapping && !(values instanceof Undefined)) {
       throw new PythonTypeError("not all arguments were converted by a format");
     }
