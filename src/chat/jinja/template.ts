@@ -1,4 +1,5 @@
-import { compileBody, type Execute } from "./compile/statement.ts";
+import { compileBody } from "./compile/statement.ts";
+import type { Execute } from "./compile/signal.ts";
 import { toValue } from "./values/convert.ts";
 import { TemplateLimitError, TemplateSyntaxError } from "./errors.ts";
 import type { Body } from "./syntax/nodes.ts";

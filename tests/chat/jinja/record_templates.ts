@@ -5,7 +5,8 @@
 import { parseArgs } from "node:util";
 import { renderByTransformers } from "../../../src/cli/templates/transformers_oracle.ts";
 import { installOracle } from "./oracle.ts";
-import { RANDOM_VARIABLES, TemplateGenerator } from "./random_templates.ts";
+import { TemplateGenerator } from "./random_templates.ts";
+import { RANDOM_VARIABLES } from "./random_vocabulary.ts";
 import { parseNumbersExactly, type Recording } from "./recorded.ts";
 
 /** Longest template and text to keep. */

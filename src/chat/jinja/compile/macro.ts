@@ -1,8 +1,9 @@
 import { compileExpression } from "./expression.ts";
 import { PythonTypeError } from "../errors.ts";
-import type { Body, CallBlockNode, MacroNode } from "../syntax/nodes.ts";
+import type { CallBlockNode, MacroNode } from "../syntax/nodes.ts";
 import type { Run } from "../run.ts";
 import type { Frame, Scope } from "./scope.ts";
+import type { CompileBody } from "./signal.ts";
 import { reprOf } from "../values/text.ts";
 import { findFreeNames, functionSymbols } from "./symbols.ts";
 import { type Args, Callable, Dict, Tuple, Undefined, type Value } from "../values/values.ts";
@@ -80,7 +81,7 @@ function bindMacro(args: Args, info: MacroInfo): (Value | undefined)[] {
 export function compileMacro(
   node: MacroNode | CallBlockNode,
   outer: Scope,
-  compileBody: (body: Body, scope: Scope) => (frame: Frame) => unknown,
+  compileBody: CompileBody,
 ): (frame: Frame) => Macro {
   const scope = outer.function();
   functionSymbols(node, scope.symbols);

@@ -14,8 +14,9 @@ import {
   truncate,
 } from "../values/numbers.ts";
 import { isTrue } from "../values/sequences.ts";
-import { type FilterRegistry, makeCallingFilters, SEQUENCE_FILTERS } from "./sequence_filters.ts";
-import { strip } from "../values/string_methods.ts";
+import { type FilterRegistry, makeCallingFilters } from "./calling_filters.ts";
+import { SEQUENCE_FILTERS } from "./sequence_filters.ts";
+import { strip } from "../values/string_parts.ts";
 import { makeTests } from "./tests.ts";
 import { type Filter, filter, TEXT_FILTERS } from "./text_filters.ts";
 import { Float, stringOf, typeName, Undefined, type Value } from "../values/values.ts";

@@ -1,5 +1,5 @@
-import { bindArguments, requireIndex } from "../values/arguments.ts";
-import { getItem } from "../values/attributes.ts";
+import { requireIndex } from "../values/arguments.ts";
+import { attributeGetter, type Getter } from "./attribute_getter.ts";
 import { isSame, order, requireKey } from "../values/compare.ts";
 import { PythonTypeError, PythonValueError } from "../errors.ts";
 import { add } from "../values/operators.ts";
@@ -7,9 +7,7 @@ import type { Run } from "../run.ts";
 import { isTrue, iterate, iteratorOf, requireSize, toList } from "../values/sequences.ts";
 import { charsOf, strOf } from "../values/text.ts";
 import { type Filter, filter } from "./text_filters.ts";
-import type { Test } from "./tests.ts";
 import {
-  type Args,
   Dict,
   Group,
   isList,
@@ -23,40 +21,6 @@ import {
   type Value,
   View,
 } from "../values/values.ts";
-
-/** Filters and tests by name, for the filters that call another by its name. */
-export interface FilterRegistry {
-  readonly filters: ReadonlyMap<string, Filter>;
-  readonly tests: ReadonlyMap<string, Test>;
-}
-
-type Getter = (item: Value) => Value;
-
-function ignoreCase(value: Value): Value {
-  const text = stringOf(value);
-  return text === undefined ? value : text.toLowerCase();
-}
-
-/** Returns a function that reads an attribute such as `a.b` or `0` of an item, as Jinja2 does. */
-function attributeGetter(
-  attribute: Value,
-  { caseSensitive = true, otherwise }: { caseSensitive?: boolean; otherwise?: Value | undefined } = {},
-): Getter {
-  const path = stringOf(attribute);
-  const parts: Value[] = attribute === null
-    ? []
-    : path === undefined
-    ? [attribute]
-    : path.split(".").map((part) => /^\d+$/.test(part) ? Number(part) : part);
-  return (item) => {
-    let value = item;
-    for (const part of parts) {
-      value = getItem(value, part);
-      if (value instanceof Undefined && otherwise !== undefined && otherwise !== null) value = otherwise;
-    }
-    return caseSensitive ? value : ignoreCase(value);
-  };
-}
 
 /** Sorts items by their keys. It is stable, also in reverse. */
 function sortBy(
@@ -286,76 +250,3 @@ export const SEQUENCE_FILTERS: Readonly<Record<string, Filter>> = {
     (value, [cased, attribute], run) => new Lazy(unique(value, keyOf(cased, attribute), run)),
   ),
 };
-
-/** Returns the filters that call another filter or a test for each item. */
-export function makeCallingFilters(registry: FilterRegistry): Readonly<Record<string, Filter>> {
-  return {
-    map: (value, args, run) => new Lazy(mapItems(value, args, { registry, run })),
-    select: (value, args, run) =>
-      new Lazy(selectItems(value, args, { registry, run, wanted: true, byAttribute: false })),
-    reject: (value, args, run) =>
-      new Lazy(selectItems(value, args, { registry, run, wanted: false, byAttribute: false })),
-    selectattr: (value, args, run) =>
-      new Lazy(selectItems(value, args, { registry, run, wanted: true, byAttribute: true })),
-    rejectattr: (value, args, run) =>
-      new Lazy(selectItems(value, args, { registry, run, wanted: false, byAttribute: true })),
-  };
-}
-
-function* mapItems(
-  value: Value,
-  args: Args,
-  { registry, run }: { registry: FilterRegistry; run: Run },
-): Generator<Value> {
-  if (!isTrue(value)) return;
-  const apply = mapperOf(args, registry);
-  for (const item of iterate(value)) {
-    run.step();
-    yield apply(item, run);
-  }
-}
-
-function mapperOf(
-  { positional, keywords }: Args,
-  { filters }: FilterRegistry,
-): (item: Value, run: Run) => Value {
-  const attribute = keywords.get("attribute");
-  if (positional.length === 0 && attribute !== undefined) {
-    const [, otherwise] = bindArguments({ positional: [], keywords }, { names: ["attribute", "default"] });
-    return attributeGetter(attribute, { otherwise });
-  }
-  const [name, ...rest] = positional;
-  const apply = filters.get(stringOf(name ?? null) ?? "");
-  if (apply === undefined) {
-    throw new PythonValueError("the filter 'map' needs the name of a filter, or 'attribute'");
-  }
-  return (item, run) => apply(item, { positional: rest, keywords }, run);
-}
-
-function* selectItems(
-  value: Value,
-  { positional, keywords }: Args,
-  { registry, run, wanted, byAttribute }: {
-    registry: FilterRegistry;
-    run: Run;
-    wanted: boolean;
-    byAttribute: boolean;
-  },
-): Generator<Value> {
-  if (!isTrue(value)) return;
-  const [attribute, ...others] = byAttribute ? positional : [null, ...positional];
-  if (attribute === undefined) throw new PythonValueError("the filter needs the name of an attribute");
-  const get = attributeGetter(attribute);
-  const [name, ...rest] = others;
-  const test = name === undefined ? undefined : registry.tests.get(stringOf(name) ?? "");
-  if (name !== undefined && test === undefined) {
-    throw new PythonValueError("the filter needs the name of a test");
-  }
-  for (const item of iterate(value)) {
-    run.step();
-    const holds = test === undefined
-      ? isTrue(get(item))
-      : test(get(item), { positional: rest, keywords }, run);
-    if (holds === wanted) yield item;
-  }
-}

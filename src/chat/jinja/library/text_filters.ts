@@ -8,7 +8,8 @@ import { add } from "../values/operators.ts";
 import { formatPercent } from "../values/percent_format.ts";
 import type { Run } from "../run.ts";
 import { isTrue, itemsOf, iterate, requireSize } from "../values/sequences.ts";
-import { callStringMethod, center, replaceText, splitLines, strip } from "../values/string_methods.ts";
+import { callStringMethod, center } from "../values/string_methods.ts";
+import { replaceText, splitLines, strip } from "../values/string_parts.ts";
 import { charsOf, escapeHtml, lengthOf, strOf } from "../values/text.ts";
 import {
   type Args,
