@@ -230,10 +230,10 @@ export function compileCall(node: CallNode, scope: Scope, caller?: (frame: Frame
   return (frame) => {
     const value = callee(frame);
     const { positional, keywords } = args(frame);
-    return callIn(frame.run, value, {
-      positional,
-      keywords: new Map([...keywords, ["caller", caller(frame)]]),
-    });
+    const named = [...keywords].slice(0, node.keywords.length);
+    const others = [...keywords].slice(node.keywords.length);
+    const all = new Map<string, Value>([...named, ["caller", caller(frame)], ...others]); // in the order of Jinja2
+    return callIn(frame.run, value, { positional, keywords: all });
   };
 }
 
