@@ -155,7 +155,7 @@ export abstract class OperandParser {
     const keywords: { name: string; value: Expression }[] = [];
     let rest: Expression | undefined;
     let keywordRest: Expression | undefined;
-    const require = (condition: boolean) => {
+    const check = (condition: boolean) => {
       if (!condition) {
         tokens.fail("the arguments of a call must be values, then names with values, '*' and '**'", at);
       }
@@ -164,13 +164,13 @@ export abstract class OperandParser {
       if (!isFirst) tokens.expect(",");
       if (tokens.is(")")) break;
       if (tokens.skipIf("*")) {
-        require(rest === undefined && keywordRest === undefined);
+        check(rest === undefined && keywordRest === undefined);
         rest = this.parseExpression();
       } else if (tokens.skipIf("**")) {
-        require(keywordRest === undefined);
+        check(keywordRest === undefined);
         keywordRest = this.parseExpression();
       } else if (tokens.is("name") && tokens.following.type === "=") {
-        require(keywordRest === undefined);
+        check(keywordRest === undefined);
         const name = tokens.next().value as string;
         tokens.next();
         if (keywords.some((other) => other.name === name)) {
@@ -178,7 +178,7 @@ export abstract class OperandParser {
         }
         keywords.push({ name, value: this.parseExpression() });
       } else {
-        require(rest === undefined && keywordRest === undefined && keywords.length === 0);
+        check(rest === undefined && keywordRest === undefined && keywords.length === 0);
         args.push(this.parseExpression());
       }
     }
