@@ -18,6 +18,17 @@ export const GRADES: Readonly<Record<string, object>> = {
     `${REPLY}it is \\boxed{\\frac{2\\sqrt{2}}{3}}.`,
     "\\boxed{\\frac{\\sqrt{8}}{3}}",
   ),
+  "hidden_tests of stdin": {
+    grader: "hidden_tests",
+    task: {
+      query: "Read n, and n integers. Print their sum.",
+      fields: { tests: [1, 2, 3, 4, 5].map((n) => ({ input: `2\n${n} 7\n`, output: `${n + 7}\n` })) },
+    },
+    messages: [{
+      role: "assistant",
+      content: "```python\ninput()\nprint(sum(map(int, input().split())))\n```",
+    }],
+  },
 };
 
 function gradeRequest(grader: string, content: string, answer: string): object {

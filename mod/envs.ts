@@ -5,13 +5,15 @@
  */
 export type { BatchShape, BatchTask, BatchTasks } from "../src/envs/batch.ts";
 export type { BranchingEnv, EnvCheckpoint } from "../src/envs/branching_env.ts";
-export { ChatEnv, type ChatEnvOptions } from "../src/envs/chat_env.ts";
 export {
+  ChatEnv,
+  type ChatEnvOptions,
   type DatasetBatchOptions,
   DatasetChatEnv,
   type DatasetChatEnvOptions,
   type FromDataloaderOptions,
-} from "../src/envs/dataset_chat_env.ts";
+} from "../src/envs/chat_env.ts";
+export { DatasetBatch, type DatasetSourceOptions, type SamplingOptions } from "../src/envs/dataset_batch.ts";
 export {
   type Action,
   type ActionBase,

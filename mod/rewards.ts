@@ -23,7 +23,12 @@ export {
   type PatternMatchOptions,
 } from "../src/rewards/text_match.ts";
 export { gsm8k, type Gsm8kOptions } from "../src/rewards/gsm8k.ts";
-export { checkHiddenTests, hiddenTests, type HiddenTestsOptions } from "../src/rewards/hidden_tests.ts";
+export {
+  type CandidateNames,
+  checkHiddenTests,
+  hiddenTests,
+  type HiddenTestsOptions,
+} from "../src/rewards/hidden_tests.ts";
 export { ifeval, type IfevalOptions } from "../src/rewards/ifeval.ts";
 export { judge, type JudgeOptions } from "../src/rewards/judge.ts";
 export { GraderPool, type GraderPoolOptions, type GuardOptions } from "../src/rewards/worker/grader_pool.ts";

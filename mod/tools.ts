@@ -14,7 +14,16 @@ export { mistralCalls } from "../src/tools/parsers/mistral_calls.ts";
 export { openaiCalls } from "../src/tools/parsers/openai_calls.ts";
 export { pythonicCalls } from "../src/tools/parsers/pythonic_calls.ts";
 export { qwen25Calls } from "../src/tools/parsers/qwen25_calls.ts";
-export { pythonBlocks } from "../src/tools/python_blocks.ts";
+export type { BlockLanguage } from "../src/tools/code_blocks/block_tags.ts";
+export type { BlocksNotRun, NotRunReason } from "../src/tools/code_blocks/blocks_not_run.ts";
+export { type BlockPlace, type CodeBlock, codeBlocks } from "../src/tools/code_blocks/code_blocks.ts";
+export {
+  findPrograms,
+  type FindProgramsOptions,
+  type FoundPrograms,
+  pythonBlocks,
+  type RunnableBlocks,
+} from "../src/tools/python_blocks.ts";
 export { RateLimiter, type RateLimiterOptions } from "../src/tools/rate_limiter.ts";
 export type { RegistryStyleOptions } from "../src/tools/parsers/registry_style.ts";
 export { resultText } from "../src/tools/result_text.ts";

@@ -17,6 +17,7 @@ import { rolloutCommand } from "./cli/rollout/command.ts";
 import { replayCommand } from "./cli/replay/command.ts";
 import { serveCommand } from "./cli/serve.ts";
 import { sessionCommand } from "./cli/session.ts";
+import { templatesCommand } from "./cli/templates/command.ts";
 import { viewCommand } from "./cli/view.ts";
 import { escapeControls } from "./terminal_text.ts";
 import { DENO_VERSION, PADDOCK_VERSION } from "./version.ts";
@@ -57,6 +58,7 @@ export function paddockCommand(): Command {
     ["Play and score episodes:", [
       rolloutCommand(),
       checkTokensCommand(),
+      templatesCommand(),
       gradeCommand(),
       viewCommand(),
       replayCommand(),

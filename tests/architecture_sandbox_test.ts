@@ -32,6 +32,7 @@ const LAYERS = [
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   transforms: ["transform.ts"],
   rewards: [
+    "boxes.ts",
     "extract_answer.ts",
     "grader.ts",
     "reply_grader.ts",

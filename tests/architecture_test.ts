@@ -122,9 +122,17 @@ const BUILT_PATTERNS: Readonly<Record<string, readonly [times: number, from: str
   "src/envs/workspace/replies/evaluation_output.ts": [1, "constants"],
   "src/rewards/ifeval/detectable_format.ts": [1, "escaped text of bounded length"],
   "src/rewards/ifeval/instructions.ts": [3, "escaped text of bounded length"],
+  "src/rewards/math/unicode.ts": [3, "constants"],
+  "src/rewards/math/words.ts": [7, "constants"],
   "src/rewards/text_match.ts": [1, "the operator's own pattern, under the deadline of a GraderPool"],
   "src/rollout/tokens/sampled_reply.ts": [1, "escaped tokens of the operator's tokenizer"],
   "src/server/mcp/python_server.ts": [1, "constants"],
+  "src/tools/schema/formats.ts": [7, "constants"],
+  "src/tools/schema/pattern_class.ts": [2, "constants, and the name of a property of Unicode"],
+  "src/tools/schema/python_pattern.ts": [
+    1,
+    "a schema of the operator's own tools, and a short argument, not run",
+  ],
 };
 
 Deno.test("no regular expression is built from a request, a data set or a reply", async () => {

@@ -35,6 +35,7 @@ export const SECTIONS: readonly Section[] = [
     pages: [
       page("Trainers", "trainers"),
       page("Rollouts", "rollouts"),
+      page("Chat templates", "templates"),
       page("Agents and MCP", "agents"),
       page("E2B", "e2b"),
       page("Environments", "envs"),

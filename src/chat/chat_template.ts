@@ -1,6 +1,10 @@
-import { parse, Template, tokenize } from "@huggingface/jinja";
 import { errorMessage } from "../errors.ts";
 import type { Message } from "../message.ts";
+import { ContentForms } from "./content_form.ts";
+import type { GenerationMarks } from "./jinja/run.ts";
+import { Template } from "./jinja/template.ts";
+
+export type { GenerationMarks };
 
 /** Special tokens of the tokenizer whose text an {@linkcode InverseParser} reads. */
 export interface InverseParserOptions {
@@ -34,60 +38,48 @@ export interface ChatTemplate {
   readonly inverseParser?: InverseParser | undefined;
 }
 
-/** Texts that mark the assistant's parts of a rendered chat. */
-export interface GenerationMarks {
-  readonly start: string;
-  readonly end: string;
-}
-
-const NO_MARKS: GenerationMarks = { start: "", end: "" };
-const TAG = /(\s*)\{%(-?)\s*(end)?generation\s*(-?)%\}(\s*)/g;
-
-/** A parsed chat template. */
+/** A chat template that has been parsed. */
 export class JinjaTemplate {
   readonly name: string;
-  /** True if the template marks the assistant's part with `{% generation %}`. */
-  readonly hasGenerationTags: boolean;
-  readonly #template = new Template("");
+  readonly #template: Template;
+  readonly #contents: ContentForms;
 
-  /** @throws {SyntaxError} if the source is not valid Jinja. */
+  /** @throws {SyntaxError} if the source is not valid Jinja, or uses what Paddock does not know. */
   constructor({ name, source }: Pick<ChatTemplate, "name" | "source">) {
     this.name = name;
-    this.hasGenerationTags = source.search(TAG) !== -1;
+    this.#contents = new ContentForms(source);
     try {
-      this.#template.parsed = parse(tokenize(replaceGenerationTags(source)));
+      this.#template = new Template(source);
     } catch (cause) {
       const reason = errorMessage(cause);
       throw new SyntaxError(`Cannot use chat template '${name}' as it must be Jinja: ${reason}`, { cause });
     }
   }
 
+  /** True if the template marks the assistant's part with `{% generation %}`. */
+  get hasGenerationTags(): boolean {
+    return this.#template.hasGeneration;
+  }
+
   /**
-   * Renders the template.
+   * Renders the template with variables, which are data of JSON. The texts of `messages` are given as parts where the
+   * template shows them only so. See {@linkcode Template.render}.
    *
    * @throws {Error} if the template raises an error.
    */
-  render(variables: Readonly<Record<string, unknown>>, marks: GenerationMarks = NO_MARKS): string {
+  render(variables: Readonly<Record<string, unknown>>, marks?: GenerationMarks): string {
     try {
-      const { start, end } = marks;
-      return this.#template.render({ ...variables, _generation_start: start, _generation_end: end });
+      const { messages } = variables;
+      if (!Array.isArray(messages)) return this.#template.render(variables, { marks });
+      const contents = this.#contents.apply(
+        messages,
+        (chat) =>
+          this.#template.render({ ...variables, tools: null, add_generation_prompt: false, messages: chat }),
+      );
+      return this.#template.render({ ...variables, messages: contents }, { marks });
     } catch (cause) {
       const reason = errorMessage(cause);
       throw new Error(`Cannot render chat as template '${this.name}' fails: ${reason}`, { cause });
     }
   }
-}
-
-/**
- * Replaces the generation tags by variables, since the library drops these tags. The library's own trimming
- * of block lines is applied first, in the same order.
- */
-function replaceGenerationTags(source: string): string {
-  return source
-    .replace(/^[ \t]*(\{[#%-])/gm, "$1")
-    .replace(/([#%-]\})\n/g, "$1")
-    .replace(TAG, (_tag, before, left, end, right, after) => {
-      const mark = `{{ _generation_${end ? "end" : "start"} }}`;
-      return (left ? "" : before) + mark + (right ? "" : after);
-    });
 }

@@ -6,6 +6,7 @@ import { CheckpointStore } from "../server/checkpoints/checkpoint_store.ts";
 import { ClientSession } from "../server/mcp/client_session.ts";
 import { LineTransport } from "../server/mcp/line_transport.ts";
 import { createPythonServer } from "../server/mcp/python_server.ts";
+import { onlySession } from "../server/mcp/tool_sessions.ts";
 import { Metrics } from "../server/metrics.ts";
 import { SessionService } from "../server/sessions/session_service.ts";
 import { DENO_VERSION } from "../version.ts";
@@ -67,7 +68,7 @@ async function runMcp(flags: McpFlags, interrupted: AbortSignal): Promise<number
   await printHint(
     "Waiting for a Model Context Protocol client on stdin; --help shows the client configuration",
   );
-  serveStdio(() => createPythonServer(client), { transport });
+  serveStdio(() => createPythonServer(onlySession(client)), { transport });
   await abortable(transport.ended, interrupted);
   return EXIT.ok;
 }

@@ -2,6 +2,7 @@ import type { ContentPart, Message, ToolCall } from "../message.ts";
 import { describeCut, type ToolRecord, type Trajectory } from "../rollout/trajectory.ts";
 import type { MimeBundle } from "../sandbox/exec.ts";
 import { escapeControls, escapeLine } from "../terminal_text.ts";
+import { describeBlocksNotRun } from "../tools/code_blocks/blocks_not_run.ts";
 import { base64Bytes } from "../tools/tool_result.ts";
 
 const ROLE_COLOURS: Readonly<Record<string, string>> = { system: "35", user: "34", assistant: "32" };
@@ -81,6 +82,7 @@ function formatEnding(trajectory: Trajectory, paint: Paint): string {
     end,
     score + formatRewardParts(trajectory),
     ...formatToolCounts(trajectory),
+    ...formatBlocksNotRun(trajectory),
     `${Math.round(times.totalMs)} ms`,
   ].join(", ");
 }
@@ -98,4 +100,9 @@ function formatToolCounts({ toolResults }: Trajectory): string[] {
   for (const { status } of toolResults) counts.set(status, (counts.get(status) ?? 0) + 1);
   if (counts.size === 0) return [];
   return [`tools ${[...counts].map(([status, count]) => `${count} ${escapeControls(status)}`).join(" + ")}`];
+}
+
+function formatBlocksNotRun({ steps }: Trajectory): string[] {
+  const described = describeBlocksNotRun(steps.map(({ blocksNotRun }) => blocksNotRun));
+  return described === undefined ? [] : [`code blocks not run: ${escapeLine(described)}`];
 }

@@ -132,6 +132,18 @@ export interface RemoteRolloutOptions {
    */
   readonly timeoutMs?: number | undefined;
   /**
+   * True to run blocks without a tag in the env `python`.
+   *
+   * @default false
+   */
+  readonly runUnlabeled?: boolean | undefined;
+  /**
+   * True to run blocks inside `<think>` in the env `python`.
+   *
+   * @default false
+   */
+  readonly runThoughts?: boolean | undefined;
+  /**
    * Episodes of each task.
    *
    * @default 1

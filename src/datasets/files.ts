@@ -20,12 +20,13 @@ const READABLE = /\.(?:(?:jsonl|ndjson|csv)(?:\.gz)?|parquet)$/i;
  * of a folder that belong to the split. Names that start with a dot and links to folders are skipped.
  *
  * @throws {DatasetError} if no file matches.
- * @throws {Deno.errors.NotFound} if the path does not exist.
+ * @throws {Deno.errors.NotFound} if the path does not exist. For a name of a hub, such as `openai/gsm8k`, the message
+ * tells how to get its files: no data set is fetched.
  */
 export async function findDatasetFiles(path: string, options: DatasetFilesOptions = {}): Promise<string[]> {
   const { name, split } = options;
   const root = name === undefined ? path : `${path}/${name}`;
-  const { isDirectory } = await Deno.stat(root);
+  const { isDirectory } = await statOf(root, path);
   const files = isDirectory ? await filesUnder(root) : [root];
   const filesOf = (split: string) =>
     files.filter((file) => isInSplit(isDirectory ? file.slice(root.length) : file, split));
@@ -37,6 +38,27 @@ export async function findDatasetFiles(path: string, options: DatasetFilesOption
   throw new DatasetError(
     `Cannot open dataset as '${root}' must ${requirement}: its files are [${files.join(", ")}]`,
   );
+}
+
+/** Name of a data set on a hub: `owner/name`, perhaps behind a scheme or the address of Hugging Face. */
+const HUB_NAME =
+  /^(?:hf:\/\/(?:datasets\/)?|https:\/\/huggingface\.co\/datasets\/)?([\w-][\w.-]*\/[\w-][\w.-]*?)\/?$/;
+
+async function statOf(root: string, path: string): Promise<Deno.FileInfo> {
+  try {
+    return await Deno.stat(root);
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.NotFound)) throw cause;
+    const [, name] = HUB_NAME.exec(path) ?? [];
+    const hint = name === undefined || READABLE.test(name)
+      ? ""
+      : `. Data sets are local files: get one of a hub first, such as by 'hf download ${name} --repo-type dataset ` +
+        `--local-dir ${name.split("/").at(-1)}', and give its folder`;
+    throw new Deno.errors.NotFound(
+      `Cannot open dataset as '${root}' must be a file or folder: ${cause.message}${hint}`,
+      { cause },
+    );
+  }
 }
 
 function orAll(selected: string[], files: string[]): string[] {

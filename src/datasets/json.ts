@@ -1,4 +1,4 @@
-import { parseUntrustedJson } from "../json.ts";
+import { parseDataJson, parseUntrustedDataJson } from "../data_json.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import { readFileChunks, readTextChunks } from "./files.ts";
 import { RawRow } from "./row.ts";
@@ -46,7 +46,7 @@ async function readText(path: string): Promise<string> {
 
 function parseList(text: string, path: string): readonly unknown[] {
   try {
-    return Array.from<unknown>(JSON.parse(text));
+    return Array.from(parseDataJson(text) as unknown[]);
   } catch (cause) {
     throw new SyntaxError(`Cannot read tasks at ${path} as it must be a JSON list: ${String(cause)}`, {
       cause,
@@ -86,7 +86,7 @@ function parseLine(line: Line, location: string): unknown {
 
 function parseJson(line: string, location: string): unknown {
   try {
-    return parseUntrustedJson(line);
+    return parseUntrustedDataJson(line);
   } catch (cause) {
     throw new SyntaxError(`Cannot read task at ${location} as it must be JSON: ${String(cause)}`, { cause });
   }

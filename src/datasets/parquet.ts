@@ -1,6 +1,14 @@
-import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
+import {
+  type AsyncBuffer,
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetReadObjects,
+  parquetSchema,
+} from "hyparquet";
 import { compressors as plainCompressors } from "hyparquet-compressors";
 import { errorMessage } from "../errors.ts";
+import { requireColumns, withStoredTypes } from "./parquet_schema.ts";
+import { decodeText, type ToData, toDataOf } from "./parquet_values.ts";
 import { RawRow } from "./row.ts";
 
 /** Approximate size of a slice that is decompressed at once, in bytes. */
@@ -22,10 +30,17 @@ const compressors: Compressors = Object.fromEntries(
     codec,
     (page, length) => {
       requireAtMost(length, MAX_PAGE_BYTES, "bytes in a page");
-      return decompress(page, length);
+      // A page of nulls has no values. The decompressors of LZ4 throw for nothing.
+      return length === 0 ? new Uint8Array(0) : decompress(page, length);
     },
   ]),
 );
+
+/** Leaves bytes that are no text, and times of 96 bits, to {@linkcode toDataOf}. */
+const parsers = {
+  stringFromBytes: (bytes: Uint8Array): unknown => decodeText(bytes) ?? bytes,
+  timestampFromNanoseconds: (nanos: bigint): unknown => nanos,
+};
 
 /** A range of rows that are read together; `rowEnd` is exclusive. */
 interface Slice {
@@ -35,24 +50,45 @@ interface Slice {
 
 /**
  * Reads the rows of a Parquet file with any compression. Row groups are read one after the other, large ones
- * in slices of about 16 MiB. Memory holds one compressed group and one decompressed slice. 64-bit integers
- * become numbers if they are safe integers, else strings.
+ * in slices of about 16 MiB. Memory holds one compressed group and one decompressed slice. Values become JSON data as
+ * {@linkcode toDataOf} says; a value that cannot be read throws when its row's value is read.
  *
  * @throws {SyntaxError} if the file is not Parquet, or damaged.
  */
 export async function* readParquet(path: string): AsyncGenerator<RawRow> {
   using file = await Deno.open(path);
-  const buffer = toAsyncBuffer(file, (await file.stat()).size);
+  await using buffer = toAsyncBuffer(file, (await file.stat()).size);
   const metadata = await parseParquet(path, async () => {
     const metadata = await parquetMetadataAsync(buffer);
     requireRows(metadata, buffer.byteLength);
     return metadata;
   });
+  const { stored, toRow } = await parseParquet(path, () => {
+    requireNames(metadata);
+    requireColumns(metadata);
+    return { stored: withStoredTypes(metadata), toRow: toDataOf(parquetSchema(metadata)) };
+  });
   for (const slice of slices(metadata)) {
-    const rows = await parseParquet(path, () => readSlice(slice, buffer, metadata));
+    const rows = await parseParquet(path, () => readSlice(slice, buffer, stored));
     for (const [index, row] of rows.entries()) {
-      yield RawRow.inFile(path, slice.rowStart + index + 1, () => toJsonValue(row));
+      const number = slice.rowStart + index + 1;
+      yield RawRow.inFile(path, number, () => readRow(row, toRow, `${path}:${number}`));
     }
+  }
+}
+
+function readRow(row: unknown, toRow: ToData, location: string): unknown {
+  try {
+    return toRow(row);
+  } catch (cause) {
+    throw new SyntaxError(`Cannot read task at ${location} as ${errorMessage(cause)}`, { cause });
+  }
+}
+
+/** Refuses a name that the library would assign as a prototype. */
+function requireNames({ schema }: FileMetaData): void {
+  if (schema.some(({ name }) => name === "__proto__")) {
+    throw new TypeError("no column or field may be called '__proto__': found one");
   }
 }
 
@@ -71,7 +107,15 @@ function readSlice(
   file: AsyncBuffer,
   metadata: FileMetaData,
 ): Promise<Record<string, unknown>[]> {
-  return parquetReadObjects({ ...slice, file, metadata, compressors, useOffsetIndex: true });
+  return parquetReadObjects({
+    ...slice,
+    file,
+    metadata,
+    compressors,
+    parsers,
+    utf8: false,
+    useOffsetIndex: true,
+  });
 }
 
 function* slices({ row_groups }: FileMetaData): Generator<Slice> {
@@ -89,10 +133,16 @@ function* slices({ row_groups }: FileMetaData): Generator<Slice> {
   }
 }
 
-/** Wraps a file for random access. Reads run one after the other, since they share the file's position. */
-function toAsyncBuffer(file: Deno.FsFile, byteLength: number): AsyncBuffer {
+/**
+ * Wraps a file for random access. Reads run one after the other, since they share the file's position. Disposal waits
+ * for them, as the library leaves reads behind when a column is damaged.
+ */
+function toAsyncBuffer(file: Deno.FsFile, byteLength: number): AsyncBuffer & AsyncDisposable {
   let queue: Promise<unknown> = Promise.resolve();
   return {
+    async [Symbol.asyncDispose]() {
+      await queue;
+    },
     byteLength,
     slice(start, end = byteLength) {
       const bytes = queue.then(() => readAt(file, start, Math.max(0, Math.min(end, byteLength) - start)));
@@ -114,21 +164,11 @@ async function readAt(file: Deno.FsFile, start: number, size: number): Promise<A
   return bytes.buffer;
 }
 
-async function parseParquet<T>(path: string, read: () => Promise<T>): Promise<T> {
+async function parseParquet<T>(path: string, read: () => T | Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (cause) {
     const reason = errorMessage(cause);
     throw new SyntaxError(`Cannot read tasks at ${path} as it must be Parquet: ${reason}`, { cause });
   }
-}
-
-/** Converts a Parquet value to JSON data. */
-function toJsonValue(value: unknown): unknown {
-  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
-  if (value instanceof Date) return value.toISOString();
-  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, toJsonValue);
-  if (Array.isArray(value)) return value.map(toJsonValue);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, toJsonValue(field)]));
 }

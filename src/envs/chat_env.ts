@@ -1,17 +1,19 @@
 import { ChatFormat, type ChatFormatOptions } from "../chat/chat_format.ts";
-import { requireTokenIds, type Tokenizer } from "../chat/tokenizer.ts";
+import type { Rows } from "../datasets/read_rows.ts";
 import {
   type EpisodeCheckpointOptions,
   type EpisodeForkOptions,
   forkEpisode,
 } from "../episode_checkpoint.ts";
-import { ArgumentTypeError } from "../errors.ts";
-import { History } from "../history.ts";
-import { type Message, messageText } from "../message.ts";
+import type { History } from "../history.ts";
+import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
-import { type Action, describeAction, historyAfter, requireAction } from "./action.ts";
+import { type Action, historyAfter, requireAction } from "./action.ts";
 import type { BranchingEnv, EnvCheckpoint } from "./branching_env.ts";
-import type { Observation, Step } from "./env.ts";
+import { type ChatMode, chatMode } from "./chat_mode.ts";
+import { DatasetBatch, type DatasetSourceOptions, type SamplingOptions } from "./dataset_batch.ts";
+import type { Env, Observation, Step } from "./env.ts";
+import { messagesOfQuery } from "./query_messages.ts";
 
 /** Options of {@linkcode ChatEnv}. */
 export interface ChatEnvOptions extends ChatFormatOptions {
@@ -88,6 +90,30 @@ export class ChatEnv implements BranchingEnv {
     this.#mode = chatMode(inputMode, this.#format);
   }
 
+  /**
+   * Creates a batch of chats over rows from any loader, in the order of the loader and without end, as TorchRL's
+   * `ChatEnv.from_dataloader` does.
+   *
+   * @example
+   * ```ts
+   * import { assertEquals } from "@std/assert";
+   * import { ChatEnv } from "@paddock/paddock";
+   *
+   * const rows = [{ query: "What is 2 + 2?", answer: "4" }, { query: "What is 3 + 3?", answer: "6" }];
+   * await using env = ChatEnv.fromDataloader(rows, { batchSize: 2, systemPrompt: "Answer briefly." });
+   * const outcomes = await env.reset();
+   * assertEquals(outcomes.map(({ observation }) => observation?.task.answer), ["4", "6"]);
+   * ```
+   *
+   * @throws {RangeError} if `batchSize`, `samples` or `batchSizeDl` is out of range.
+   */
+  static fromDataloader(
+    dataloader: Rows | ((pass: number) => Rows),
+    options: FromDataloaderOptions = {},
+  ): DatasetChatEnv {
+    return DatasetChatEnv.fromDataloader(dataloader, options);
+  }
+
   // deno-lint-ignore require-await
   async reset(task: Task): Promise<Observation> {
     if (this.#disposed) throw new Error("Cannot reset env as it is disposed");
@@ -141,140 +167,102 @@ export class ChatEnv implements BranchingEnv {
   }
 }
 
-function chatMode(inputMode: string, format: ChatFormat | undefined): ChatMode {
-  if (inputMode === "history") return historyMode;
-  if (format === undefined) throw new RangeError(`Invalid input mode: ${inputMode}`);
-  if (inputMode === "text") return textMode(format);
-  if (format.tokenizer !== undefined) return tokensMode(format, format.tokenizer);
-  throw new TypeError(
-    "Cannot create ChatEnv with inputMode 'tokens' as 'tokenizer' is required: it is missing",
-  );
-}
-
 function prependMessage(query: History, role: string, content: string): History {
   return query.slice(0, 0).append({ role, content }).extend(query);
 }
 
-/** Prompt of an observation in addition to the history: none, as text, or as tokens. */
-export type ChatView = Pick<Observation, "text" | "tokens">;
-
-/** Result of {@linkcode ChatMode.next}. */
-export interface ModeStep {
-  readonly view: ChatView;
-  /** Response as text, with the token that ends its turn. Left out in history mode. */
-  readonly response?: string;
+/** Options of {@linkcode DatasetChatEnv} that do not concern the dataset. */
+export interface DatasetBatchOptions extends ChatEnvOptions, SamplingOptions {
+  /**
+   * Makes the env of an element, such as a `TransformedEnv` around a `ChatEnv` with these options.
+   *
+   * @default a `ChatEnv` with these options
+   */
+  makeEnv?: ((index: number, options: ChatEnvOptions) => Env | Promise<Env>) | undefined;
 }
 
-/** Form in which an env shows its conversation and takes responses. */
-export interface ChatMode {
-  start(prompt: History): ChatView;
-  /** @throws {TypeError} if the action has no response, or changes the prompt. */
-  next(before: Observation, action: Action): ModeStep;
-}
+/** Options of {@linkcode DatasetChatEnv}. */
+export interface DatasetChatEnvOptions extends DatasetBatchOptions, DatasetSourceOptions {}
 
-/** Messages only. */
-const historyMode: ChatMode = { start: () => ({}), next: () => ({ view: {} }) };
-
-/** Returns the text mode: the response is appended to the prompt, without the header of the next turn. */
-function textMode(format: ChatFormat): ChatMode {
-  return {
-    start: (prompt) => ({ text: { prompt: format.render(prompt, { addGenerationPrompt: true }) } }),
-    next: (before, action) => {
-      const prompt = before.text?.prompt ?? "";
-      const { full, response } = action.text ?? {};
-      if (full === undefined) {
-        const text = response ?? responseInHistory("text", before, action);
-        return { view: { text: { prompt: prompt + text } }, response: text };
-      }
-      if (!full.startsWith(prompt)) throw changedPrompt("text.full");
-      return { view: { text: { prompt: full } }, response: full.slice(prompt.length) };
-    },
-  };
-}
-
-/** Returns the tokens mode: sampled ids are appended to the prompt and never tokenised again. */
-function tokensMode(format: ChatFormat, tokenizer: Tokenizer): ChatMode {
-  return {
-    start: (prompt) => {
-      const text = format.render(prompt, { addGenerationPrompt: true });
-      return { tokens: { prompt: tokenizer.encode(text) } };
-    },
-    next: (before, action) => {
-      const prompt = before.tokens?.prompt ?? [];
-      const { full, response } = action.tokens ?? {};
-      if (full === undefined) {
-        const ids = response ?? tokenizer.encode(responseInHistory("tokens", before, action));
-        requireTokenIds(ids, tokenizer, "tokens.response");
-        return { view: { tokens: { prompt: prompt.concat(ids) } }, response: tokenizer.decode(ids) };
-      }
-      if (prompt.some((id, at) => id !== full[at])) throw changedPrompt("tokens.full");
-      requireTokenIds(full, tokenizer, "tokens.full");
-      return { view: { tokens: { prompt: full } }, response: tokenizer.decode(full.slice(prompt.length)) };
-    },
-  };
-}
-
-/** Returns the response of a policy that gives messages only, which works in every mode. */
-function responseInHistory(mode: "text" | "tokens", before: Observation, action: Action): string {
-  const { full, response } = action.history ?? {};
-  if (full === undefined && response === undefined) {
-    throw new ArgumentTypeError(
-      `Cannot step as the action must have '${mode}.full' or '${mode}.response': ${describeAction(action)}`,
-    );
-  }
-  const { prompt } = before.history;
-  return [...historyAfter(prompt, action).slice(prompt.length)].map(messageText).join("");
-}
-
-function changedPrompt(key: string): TypeError {
-  return new ArgumentTypeError(
-    `Cannot step as '${key}' must start with the prompt: found a different beginning`,
-  );
-}
-
-/** Options of {@linkcode messagesOfQuery}. */
-export interface QueryMessagesOptions {
-  /** Key of the query: `query`, or a key of the task's `fields`. */
-  dataKey: string;
-  /** Role of a query that is text. */
-  userRole: string;
+/** Options of {@linkcode ChatEnv.fromDataloader}. */
+export interface FromDataloaderOptions extends DatasetBatchOptions {
+  /**
+   * Number of elements, or the length of each axis of the batch.
+   *
+   * @default 1
+   */
+  batchSize?: number | readonly number[] | undefined;
 }
 
 /**
- * Returns the first messages of an episode: a text query becomes one message, a conversation is used as it is.
+ * A batch of chats whose queries come from a dataset, in order and without end.
  *
- * @throws {TypeError} if the query is missing, empty, or neither text nor messages.
+ * With `groupSamples`, neighbouring elements play the same task, and `task.group` names their group for
+ * `advantages()`.
+ *
+ * An invalid row fails only the element that takes it. That element continues when it is reset, or stepped by
+ * {@linkcode DatasetChatEnv.stepAndMaybeReset}.
+ *
+ * @example A batch of two tasks
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { DatasetChatEnv } from "@paddock/paddock";
+ *
+ * const dataset = [{ query: "What is 2 + 2?", answer: "4" }, { query: "What is 3 + 3?", answer: "6" }];
+ * await using env = new DatasetChatEnv({ dataset, numEnvs: 2, shuffle: false });
+ * const [first] = await env.reset();
+ * assertEquals(first?.observation?.task.query, "What is 2 + 2?");
+ * ```
+ *
+ * @example Groups of two episodes of each task, and their advantages
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { advantages, ChatEnv, DatasetChatEnv, GradeEpisode, groupOf, numberMatch } from "@paddock/paddock";
+ * import { EndOnFinalReply, replyAction, TransformedEnv } from "@paddock/paddock";
+ *
+ * await using env = new DatasetChatEnv({
+ *   dataset: [{ query: "What is 2 + 2?", answer: "4" }],
+ *   samples: 2,
+ *   groupSamples: true,
+ *   makeEnv: (_index, options) =>
+ *     new TransformedEnv(new ChatEnv(options), [
+ *       new EndOnFinalReply(),
+ *       new GradeEpisode({ grader: numberMatch() }),
+ *     ]),
+ * });
+ * await env.reset();
+ * const outcomes = await env.step([replyAction("It is 4."), replyAction("It is 5.")]);
+ * const steps = outcomes.flatMap((outcome) => outcome?.step ?? []);
+ * const rewards = steps.map(({ reward }) => reward);
+ * const groups = steps.map(({ task }) => groupOf(task));
+ * assertEquals(rewards, [1, 0]);
+ * assertEquals(groups[0], groups[1]);
+ * assertEquals(advantages(rewards, { groups, method: "rloo" }), [1, -1]);
+ * ```
  */
-function messagesOfQuery(task: Task, options: QueryMessagesOptions): History {
-  const { dataKey, userRole } = options;
-  const query = queryOf(task, dataKey);
-  const prefix = `Cannot reset env as '${dataKey}' of task '${task.id}'`;
-  if (query === null || query === undefined) {
-    throw new ArgumentTypeError(
-      `${prefix} must be text or messages: it is ${query === null ? "null" : "missing"}`,
+export class DatasetChatEnv extends DatasetBatch {
+  /** Default system prompt; for subclasses that represent one dataset. */
+  static readonly SYSTEM_PROMPT: string | undefined = undefined;
+
+  /** @throws {RangeError} if `numEnvs`, `samples` or `batchSizeDl` is out of range. */
+  constructor(options: DatasetChatEnvOptions) {
+    const { dataset, shuffle, name, split, seed, numEnvs, ...rest } = options;
+    const { collate, dataKey, samples, groupSamples, batchSizeDl, makeEnv, ...chat } = rest;
+    const chatOptions = { ...chat, systemPrompt: chat.systemPrompt ?? new.target.SYSTEM_PROMPT };
+    const source = { dataset, shuffle, name, split, seed, numEnvs };
+    const sampling = { collate, dataKey, samples, groupSamples, batchSizeDl };
+    super(
+      { ...source, ...sampling },
+      (index) => makeEnv?.(index, chatOptions) ?? new ChatEnv(chatOptions),
     );
   }
-  if (typeof query === "string") {
-    if (query === "") throw new ArgumentTypeError(`${prefix} is empty`);
-    return History.fromChats([{ role: userRole, content: query }]);
-  }
-  if (typeof query !== "object" || !(Symbol.iterator in query)) {
-    throw new ArgumentTypeError(`${prefix} must be text or messages: it is ${typeof query}`);
-  }
-  const messages = History.fromChats(query as Iterable<Message>);
-  if (messages.length === 0) throw new ArgumentTypeError(`${prefix} is empty`);
-  return messages;
-}
 
-function queryOf(task: Task, dataKey: string): unknown {
-  if (task === null || typeof task !== "object") {
-    throw new ArgumentTypeError(`Cannot reset env as it must be given a task: it is given ${task}`);
+  /** Creates a batch of chats over rows from any loader, in the order of the loader. */
+  static fromDataloader(
+    dataloader: Rows | ((pass: number) => Rows),
+    options: FromDataloaderOptions = {},
+  ): DatasetChatEnv {
+    const { batchSize, ...rest } = options;
+    return new this({ ...rest, dataset: dataloader, shuffle: false, numEnvs: batchSize });
   }
-  if (dataKey === "query" && task.query !== undefined) return task.query;
-  const { fields = {} } = task;
-  if (Object.hasOwn(fields, dataKey)) return fields[dataKey];
-  const keys = [...Object.keys(task), ...Object.keys(fields)];
-  throw new ArgumentTypeError(
-    `Cannot reset env as the task must have a '${dataKey}' key: it has ${keys.join(", ")}`,
-  );
 }

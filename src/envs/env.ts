@@ -1,6 +1,7 @@
 import type { History } from "../history.ts";
 import type { ToolSpec } from "../message.ts";
 import type { Task } from "../task.ts";
+import type { BlocksNotRun } from "../tools/code_blocks/blocks_not_run.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
 import type { Action } from "./action.ts";
 
@@ -39,6 +40,8 @@ export interface Step extends Observation {
   readonly truncated: boolean;
   /** Tool results of this step, in the order of their messages. */
   readonly toolResults: readonly ToolResult[];
+  /** Code blocks of the reply that an interpreter did not run; absent if there are none. */
+  readonly blocksNotRun?: readonly BlocksNotRun[];
 }
 
 /** Options of {@linkcode Env.reset}. */

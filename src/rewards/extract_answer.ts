@@ -1,3 +1,4 @@
+import { findJoinedBoxes, findLastBoxed, isCut } from "./boxes.ts";
 import { findNumbers } from "./plain_number.ts";
 
 /**
@@ -36,6 +37,9 @@ const ANSWER = ["answer", "Answer", "ANSWER"];
 const DENIAL = /(?<!\\)\b(?:not|never|neither|nor|wrong|incorrect|except|unless|cannot)\b|n['’]t\b/i;
 /** Words that name an answer as one of several, or as uncertain. */
 const HEDGE = /\b(?:or|either|between|maybe|perhaps|possibly|might)\b/i;
+/** `less than` and the like before a number, which is then no answer. */
+const BOUND =
+  /(?<![a-z])(?:(?:less|fewer|smaller|lower|more|greater|larger|bigger|higher) than|over|under|above|below|exceeds)[\s$*({\\]{1,9}[-\d.,]{0,30}$/i;
 /** A sentence that takes back the answer before it. */
 const RETRACTION =
   /^\W{0,20}(?:no|wrong|incorrect)\b|\b(?:that|this|it)(?: is|['’]s| was) (?:wrong|incorrect|not (?:right|correct|true|it))\b/im;
@@ -65,8 +69,8 @@ export function extractAnswer(text: string, extractions: readonly Extraction[]):
 
 /** Finders by extraction. Each returns `undefined` if nothing was found, and `""` if the answer is denied. */
 const FINDERS: Readonly<Record<Extraction, (text: string) => string | undefined>> = {
-  box: findLastBoxed,
-  boxes: findJoinedBoxes,
+  box: (text) => isCut(text) ? "" : findLastBoxed(text),
+  boxes: (text) => isCut(text) ? "" : findJoinedBoxes(text),
   stated: findStated,
   display: (text) => findAtEnd(text, "$$", "$$") ?? findAtEnd(text, "\\[", "\\]"),
   bold: (text) => findAtEnd(text, "**", "**"),
@@ -139,11 +143,11 @@ function findAtEnd(text: string, opening: string, closing: string): string | und
   if (/(?<![a-z])[a-z]{3,} [a-z]{2}/.test(answer) && !/^\s?\\text\s?\{[^{}]{0,200}\}\s?$/.test(answer)) {
     return undefined;
   }
-  return isDenied(lastSentenceOf(before)) || HEDGE.test(lastSentenceOf(before)) ? "" : plain(answer);
+  return isUncertain(lastSentenceOf(before)) ? "" : plain(answer);
 }
 
 const INLINE =
-  /\$((?:\\\$|[^$\n]){1,500})\$|\\\(((?:[^\\\n]|\\[^)]){1,500})\\\)|(?<![\w./$])(-?\d{1,15}\/\d{1,15})(?![\w/])/g;
+  /\$((?:\\\$|[^$\n]){1,500})\$|\\\(((?:[^\\\n]|\\[^)]){1,500})\\\)|(?<![\w./$])(-?(?:\d{1,4} )?\d{1,15}\/\d{1,15})(?![\w/])/g;
 
 /** Returns the last mathematics or fraction of the last line that has any, unless a number follows it. */
 function findInline(text: string): string | undefined {
@@ -156,28 +160,49 @@ function findInline(text: string): string | undefined {
   const answer = last[1] ?? last[2] ?? last[3] ?? "";
   const before = lastSentenceOf(line.slice(0, last.index));
   if (/\d/.test(after) || PROSE.test(answer)) return undefined;
-  const isUncertain = isDenied(before) || HEDGE.test(before) || isDenied(after) || /\bor\b/i.test(after);
-  return isUncertain || RETRACTION.test(after) ? "" : plain(answer);
+  return isUncertain(before) || isTakenBack(after) ? "" : plain(answer);
+}
+
+/** Returns true if the words before an answer deny it, name others, or make it a bound. */
+function isUncertain(before: string): boolean {
+  return isDenied(before) || HEDGE.test(before) || BOUND.test(before);
+}
+
+/** Returns true if the words after an answer deny it or name others. */
+function isTakenBack(after: string): boolean {
+  return isDenied(after) || /\bor\b/i.test(after) || RETRACTION.test(after);
 }
 
 /** Maximum length of a number, in characters. */
 const MAX_NUMBER = 400;
+const MAX_GROUPS = 25;
+/** The exponent of a unit or a variable, which is no answer: `25 cm^2`. */
+const EXPONENT = /(?<=[a-zA-Z])\s?\^\s?\{?\s?[23]\s?\}?/g;
 const LAST_DIGIT = /\d(?=\D*$)/;
 /** The characters of a number, with those before it that decide whether it is one. */
 const NUMBER_AT_END = /[^\s]{0,400}$/;
+/** A ratio, a time or a power, as `3:2`, `5:30` and `2^10`, of which the last number is only a part. */
+const COMPOUND_AT_END =
+  /(?:\d{1,15}(?:\.\d{1,15})?(?::\d{1,15}(?:\.\d{1,15})?){1,3}|\d{1,15}(?:\.\d{1,15})?\^\{?-?\d{1,15})$/;
+/** A number with spaces between its thousands. */
+const GROUPS_AT_END = /(?<![\d.,])[1-9]\d{0,2}(?: \d{3}){1,5}$/;
+const HALF_OF_DAY = /^\s?[ap]\.?m(?![a-z])/i;
 
-/** Returns the last number, unless its sentence denies it or names several answers. */
+/** Returns the last number, ratio, time or power, unless its sentence denies it or names several answers. */
 function findLastNumber(text: string): string | undefined {
-  const end = text.slice(-MAX_END).trimEnd();
+  const end = text.slice(-MAX_END).replace(EXPONENT, "").trimEnd();
   const digit = end.search(LAST_DIGIT);
   if (digit < 0) return undefined;
   const before = lastSentenceOf(end.slice(end.lastIndexOf("\n", digit) + 1, digit));
   const after = end.slice(digit + 1);
   const written = NUMBER_AT_END.exec(end.slice(Math.max(0, digit + 1 - MAX_NUMBER), digit + 1))?.[0] ?? "";
-  const number = findNumbers(written.replace(/\{,\}|,\\!/g, ",")).at(-1);
+  const [compound] = COMPOUND_AT_END.exec(written) ?? [];
+  const [groups] = GROUPS_AT_END.exec(end.slice(Math.max(0, digit - MAX_GROUPS), digit + 1)) ?? [];
+  const number = compound === undefined
+    ? groups?.replaceAll(" ", "") ?? findNumbers(written.replace(/\{,\}|,\\!/g, ",")).at(-1)
+    : `${compound}${compound.includes("{") ? "}" : HALF_OF_DAY.exec(after)?.[0] ?? ""}`;
   if (number === undefined) return undefined;
-  const isUncertain = isDenied(before) || HEDGE.test(before) || isDenied(after) || /\bor\b/i.test(after);
-  return isUncertain || RETRACTION.test(after) ? "" : number;
+  return isUncertain(before) || isTakenBack(after) ? "" : number;
 }
 
 /** Returns the only number of a sentence that has other words and denies nothing; `undefined` for any other text. */
@@ -200,86 +225,4 @@ export function plain(answer: string): string {
   const text = answer.trim();
   const strong = /^(\*{1,3})([^*]+)\1/.exec(text)?.[2];
   return strong?.trim() ?? text.replace(/^\*+|(?<!\*)\*+\.?$/g, "").trim();
-}
-
-const BOX = /\\(?:boxed|fbox)\s*\{/y;
-/** A box without braces, up to the next white space. A word after `\boxed` is prose about boxes. */
-const BARE =
-  /\\(?:boxed|fbox)(?![a-zA-Z])\s*(?![a-zA-Z]{2})((?:(?!\\(?:boxed|fbox))\\[a-zA-Z]+|[^\s$\\{}]|\{[^{}]*\}){1,200})/y;
-const BEGINNING = /\\(?:boxed|fbox)(?![a-zA-Z])/;
-
-/** Returns true if a text has a box, including one that cannot be read. */
-export function hasBox(text: string): boolean {
-  return BEGINNING.test(text);
-}
-
-interface Box {
-  /** Range of its content. */
-  readonly start: number;
-  readonly end: number;
-}
-
-/**
- * Returns the content of the last balanced `\boxed{…}` of a text, or of a later `\boxed 2`; `undefined` if
- * there is none.
- */
-export function findLastBoxed(text: string): string | undefined {
-  const last = findBoxes(text).at(-1);
-  return last && text.slice(last.start, last.end).trim();
-}
-
-/** Text between two boxes that belong together. */
-const JOINT =
-  /^\}?[\s$]{0,5}(?:[a-z]{2,20}\s(?=and|or))?(?:\\[)\]\s(]|\\q?quad|\\text\s?\{[^{}]{0,40}\}|,|and|or|[\s$]){0,9}(?:[a-zA-Z](?:_\{?\w\}?)?\s?=\s?)?\\(?:boxed|fbox)\s?\{?$/;
-/** Maximum length of such a text, in characters. */
-const MAX_JOINT = 100;
-const FINAL_ANSWER = /final answer is/i;
-
-/** Returns the contents of the last boxes that are joined by `,`, `and` or the like, with commas. */
-export function findJoinedBoxes(text: string): string | undefined {
-  const boxes = findBoxes(text);
-  let first = boxes.length - 1;
-  const last = boxes[first];
-  if (last === undefined || FINAL_ANSWER.test(text.slice(last.end))) return undefined;
-  for (; first > 0; first--) {
-    const between = text.slice(boxes[first - 1]?.end, boxes[first]?.start);
-    if (between.length > MAX_JOINT || !JOINT.test(between)) break;
-  }
-  return [...new Set(boxes.slice(first).map(({ start, end }) => text.slice(start, end).trim()))].join(", ");
-}
-
-/** Returns the balanced boxes of a text that are in no other box, in order. */
-function findBoxes(text: string): Box[] {
-  const open: { readonly start: number; readonly isBox: boolean }[] = [];
-  const found: Box[] = [];
-  for (let at = startOfBoxes(text); at < text.length; at++) {
-    const mayBegin = text[at] === "\\" &&
-      (text.startsWith("boxed", at + 1) || text.startsWith("fbox", at + 1));
-    BOX.lastIndex = at;
-    const box = mayBegin ? BOX.exec(text) : null;
-    if (box !== null) at = BOX.lastIndex - 1;
-    BARE.lastIndex = at;
-    const bare = mayBegin && box === null ? BARE.exec(text) : null;
-    if (bare !== null) found.push({ start: BARE.lastIndex - (bare[1]?.length ?? 0), end: BARE.lastIndex });
-    if (box !== null || text[at] === "{") {
-      open.push({ start: at + 1, isBox: box !== null });
-    } else if (text[at] === "\\") {
-      at++; // `\{` and `\}` are literal braces
-    } else if (text[at] === "}") {
-      const closed = open.pop();
-      if (closed?.isBox && closed.start > (found.at(-1)?.start ?? -1)) {
-        found.push({ start: closed.start, end: at });
-      }
-    }
-  }
-  return found;
-}
-
-/** Returns the index of the first box, or of the backslashes before it, one of which may escape the next. */
-function startOfBoxes(text: string): number {
-  const starts = [text.indexOf("\\boxed"), text.indexOf("\\fbox")].filter((start) => start >= 0);
-  if (starts.length === 0) return text.length;
-  let at = Math.min(...starts);
-  while (text[at - 1] === "\\") at--;
-  return at;
 }

@@ -2,9 +2,12 @@ import { SessionPair } from "../sandbox/isolated/session_pair.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Task } from "../task.ts";
 import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
-import { Candidate, TestRun } from "./hidden_tests/test_run.ts";
 import { extractProgram, findProgramReply, visibleReplies } from "./hidden_tests/candidate_program.ts";
-import { readTestProblem, type TestProblem } from "./hidden_tests/test_problem.ts";
+import { Checker } from "./hidden_tests/checker.ts";
+import { isSameOutput } from "./hidden_tests/output_comparison.ts";
+import { completeProgram, ProgramRun } from "./hidden_tests/program_run.ts";
+import { countTests, readTestProblem, type TestProblem } from "./hidden_tests/test_problem.ts";
+import { Candidate, TestModules, TestRun } from "./hidden_tests/test_run.ts";
 
 /** Options of {@linkcode hiddenTests}. */
 export interface HiddenTestsOptions {
@@ -14,14 +17,15 @@ export interface HiddenTestsOptions {
    */
   pool: SessionPool;
   /**
-   * Pool for the tests. Its profile needs `hostTools` and enough `hostToolCalls` for a test's calls of the
-   * candidate: a test that makes more calls fails. No model code may ever run in it.
+   * Pool for the tests and checkers. Its profile needs `hostTools` and enough `hostToolCalls` for a test's calls of the
+   * candidate: a task whose tests make more calls has no score. No model code may ever run in it.
    * @default a second session of `pool`, which then needs two sessions in separate processes and makes two new
    * interpreters for each grade, which is slower
    */
   testPool?: SessionPool | undefined;
   /**
-   * Maximum total run time of a candidate's program, in milliseconds.
+   * Maximum total run time of a candidate's program, in milliseconds. The way of its calls between the sessions does not
+   * count.
    * @default 10_000
    */
   timeoutMs?: number | undefined;
@@ -33,9 +37,11 @@ export interface HiddenTestsOptions {
  * passed tests.
  *
  * The tests have the fields of HumanEval (`prompt`, `entry_point`, `test`) or are a list (`tests`, or MBPP's
- * `test_list`). A test is Python code, or `{ input, output }` of the whole program. `unittest.TestCase` classes and
- * functions whose name begins with `test_` are run. Without a `prompt`, the query is used. Tests may use each name
- * that they do not define, such as functions, classes and constants of the program.
+ * `test_list`). A test is Python code, or `{ input, output }` of the whole program, which runs as a process does. The
+ * fields `output_comparison` (`lines`, `livecodebench` or `apps`), `check_exit_code` and `checker` say how output is
+ * judged. `unittest.TestCase` classes and
+ * functions whose name begins with `test_` are run. Without a `prompt`, the query is used. Tests may use names that they
+ * do not define: functions and classes of the program, and those of the library, which the program cannot replace.
  *
  * The program runs in one session and the tests in another one that it cannot reach. Arguments are passed as copies,
  * and results come back as data: numbers, fractions, decimals, dates and times, strings, bytes, and the containers of
@@ -45,7 +51,8 @@ export interface HiddenTestsOptions {
  * always compared in the tests' session: a value of a subclass compares as its base class. A test can see that an
  * argument was changed in place only after a call whose result it discards. An instance has operators with data only
  * if the tests name its class, and they must not hold for other data. A call that ends the interpreter or exceeds
- * the time limit fails this test and all further ones.
+ * the time limit fails this test and all further ones. The score is `null`, with the reason, if the tests make too many
+ * calls, or expect or pass values that are too long; a program that does that scores 0.
  *
  * Grading throws, so that there is no score, if the tests cannot run, never call the candidate, or require something
  * that cannot be judged, such as a function of the tests that the program calls. Before a program runs, the tests
@@ -82,33 +89,54 @@ export function hiddenTests(options: HiddenTestsOptions): Grader {
       `Cannot grade by hidden tests as 'pool' must have 2 sessions without a 'testPool': it has ${pool.size}`,
     );
   }
-  const pair = new SessionPair(pool, testPool);
-  return { name: "hidden_tests", grade: (context) => grade(context, pair, timeoutMs) };
+  const setting = { pair: new SessionPair(pool, testPool), modules: new TestModules(), timeoutMs };
+  return { name: "hidden_tests", grade: (context) => grade(context, setting) };
+}
+
+/** Names of a task that its tests take from the program. */
+export interface CandidateNames {
+  /** The task's id. */
+  readonly id: string;
+  /** Names beside the entry point. A program decides what the tests do with them. */
+  readonly names: readonly string[];
 }
 
 /**
  * Checks the tests of tasks without a program, as {@linkcode hiddenTests} does before each grade. Tasks without tests
- * are valid.
+ * are valid. Returns the tasks whose tests use names that come from the program, beside its entry point.
  *
  * @throws {Error} when tests are broken or require something that cannot be judged. The error names the line.
  */
 export async function checkHiddenTests(
   tasks: Iterable<Task>,
   options: { pool: SessionPool; timeoutMs?: number; signal?: AbortSignal },
-): Promise<void> {
+): Promise<CandidateNames[]> {
   const { pool, timeoutMs = 10_000, signal } = options;
+  const modules = new TestModules();
+  const found: CandidateNames[] = [];
   for (const task of tasks) {
     const problem = readTestProblem(task);
     if (problem === null) continue;
     await using lease = await pool.acquire({ signal });
-    await new TestRun(lease.session, { problem, timeoutMs, signal }).prepare();
+    const { checker: source } = problem.programOptions;
+    if (source !== undefined) await new Checker(lease.session, { source, timeoutMs, signal }).compile();
+    const names = await new TestRun(lease.session, { problem, modules, timeoutMs, signal }).prepare();
+    if (names.length > 0) found.push({ id: task.id, names });
   }
+  return found;
 }
 
 /** Characters in which the program is searched, on this thread. No honest episode has more outside of thoughts. */
 const MAX_CHARACTERS = 256 * 1024;
 
-async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number): Promise<Score> {
+/** What the grades of a grader share. */
+interface Setting {
+  readonly pair: SessionPair;
+  readonly modules: TestModules;
+  readonly timeoutMs: number;
+}
+
+async function grade(context: GradeContext, { pair, modules, timeoutMs }: Setting): Promise<Score> {
   const { task, history, signal } = context;
   const problem = readTestProblem(task);
   if (problem === null) return unscored("the task has no tests");
@@ -118,25 +146,79 @@ async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number
       `too large: the replies without their thoughts must have at most ${MAX_CHARACTERS} characters`,
     );
   }
+  const tooLong = findTooLongOutput(problem, pair.outputBytes);
+  if (tooLong !== undefined) return unscored(tooLong);
   const program = extractProgram(findProgramReply(replies, problem.entryPoint), problem);
   if (program === "") return scoreOf(0, problem);
+  const ofPrograms = await runProgramTests({ problem, program, pair, timeoutMs, signal });
+  if (problem.codeTests.length === 0) return scoreOf(ofPrograms, problem);
   await using leases = new AsyncDisposableStack();
   const { forCallee, forCaller } = await pair.acquire(leases, { signal });
   // The tests need time for themselves and for the transfer of calls, beside the candidate's time.
-  const run = new TestRun(forCaller.session, { problem, timeoutMs: 2 * timeoutMs + 5_000, signal });
+  const run = new TestRun(forCaller.session, { problem, modules, timeoutMs: 2 * timeoutMs + 5_000, signal });
   await run.prepare();
-  const candidate = new Candidate(forCallee.session, { timeoutMs, signal });
+  const candidate = new Candidate(forCallee.session, { modules, timeoutMs, signal });
   await candidate.load(problem, program);
-  if (candidate.isLost) return scoreOf(0, problem);
+  if (candidate.isLost) return scoreOf(ofPrograms, problem);
   let passed = 0;
-  for (const index of problem.tests.keys()) {
-    if (await run.runTest(index, candidate)) passed++;
+  for (const index of problem.codeTests.keys()) {
+    const verdict = await run.runTest(index, candidate);
+    if (verdict.verdict === "unscored") return unscored(verdict.reason);
+    if (verdict.verdict === "passed") passed++;
     if (candidate.isLost) break;
   }
-  if (candidate.calls > 0) return scoreOf(passed, problem);
+  const score = scoreOf(ofPrograms + passed, problem);
+  if (candidate.calls > 0) return score;
+  // Without a call, the tests are broken, unless the program has nothing that they could call.
+  const isOfProgram = passed < problem.codeTests.length || await run.lacksNames();
+  if (isOfProgram && await run.usesCandidate()) return score;
   throw new Error(`Cannot test task '${task.id}' as its tests must call the candidate: found no call`);
 }
 
-function scoreOf(passed: number, { tests }: TestProblem): Score {
-  return { score: passed === tests.length ? 1 : 0, parts: { tests_passed: passed / tests.length } };
+/** Returns the number of passed tests that run the whole program. */
+async function runProgramTests(
+  { problem, program, pair, timeoutMs, signal }: {
+    problem: TestProblem;
+    program: string;
+    pair: SessionPair;
+    timeoutMs: number;
+    signal: AbortSignal | undefined;
+  },
+): Promise<number> {
+  const { programTests, programOptions } = problem;
+  if (programTests.length === 0) return 0;
+  const { checker: source, comparison } = programOptions;
+  await using leases = new AsyncDisposableStack();
+  const { forCallee, forCaller } = source === undefined
+    ? { forCallee: await pair.acquireCallee(leases, { signal }), forCaller: undefined }
+    : await pair.acquire(leases, { signal });
+  const checker = forCaller && source !== undefined
+    ? new Checker(forCaller.session, { source, timeoutMs, signal })
+    : undefined;
+  await checker?.compile();
+  const whole = await completeProgram(forCallee.session, { problem, program, signal });
+  const run = new ProgramRun(forCallee.session, { program: whole, timeoutMs, signal });
+  let passed = 0;
+  for (const test of programTests) {
+    const output = await run.outputOf(test, programOptions);
+    if (output === undefined) continue;
+    const isRight = await checker?.accepts(output, test) ?? isSameOutput(output, test.output, comparison);
+    if (isRight) passed++;
+  }
+  return passed;
+}
+
+/** Returns why an expected output cannot be compared; `undefined` if each one can. */
+function findTooLongOutput({ programTests, programOptions }: TestProblem, limit: number): string | undefined {
+  if (programOptions.checker !== undefined) return undefined;
+  const lengths = programTests.map(({ output }) => new TextEncoder().encode(output).length);
+  const index = lengths.findIndex((length) => length > limit);
+  if (index < 0) return undefined;
+  return `the expected output of test ${index + 1} must have at most ${limit} bytes ('outputBytes' of the ` +
+    `profile): it has ${lengths[index]}`;
+}
+
+function scoreOf(passed: number, problem: TestProblem): Score {
+  const count = countTests(problem);
+  return { score: passed === count ? 1 : 0, parts: { tests_passed: passed / count } };
 }

@@ -1,15 +1,11 @@
-import {
-  extractAnswer,
-  findJoinedBoxes,
-  findLastBoxed,
-  hasBox,
-  MATHS_EXTRACTION,
-  onlyNumberOf,
-  plain,
-} from "./extract_answer.ts";
+import { findJoinedBoxes, findLastBoxed, hasBox } from "./boxes.ts";
+import { extractAnswer, MATHS_EXTRACTION, onlyNumberOf, plain } from "./extract_answer.ts";
 import { parseTaggedReply } from "./final_reply.ts";
 import { type Grader, unscored } from "./grader.ts";
 import { isSameAnswer } from "./math/same_answer.ts";
+import { singleBackslashes } from "./math/latex.ts";
+import { foldUnicode } from "./math/unicode.ts";
+import { foldNumberWords, hasOtherMeaning } from "./math/words.ts";
 import {
   type MathVerifyGrader,
   type MathVerifyOptions,
@@ -41,11 +37,14 @@ export interface MathOptions extends TieredScoreOptions {
  *
  * Numbers and expressions are compared by value, exactly if they are fractions: `\frac12`, `0.5` and `1/2`
  * are equal, and so are `\sqrt{8}` and `2\sqrt2`, `x(x+1)` and `x^2+x`. Expressions with variables are
- * compared at many points, some of them negative; points where one has no value are skipped. Sets and
- * several answers may come in any order; tuples, intervals and matrices may not. Currency, degrees, per
- * cent, units and `x =` are ignored. Equations and inequalities may be multiplied and have their sides swapped;
- * `2 \le x < 5` is `[2,5)`. A number with five decimals or more is an exact value that it rounds. Anything else,
- * such as a word, is compared as text without spaces. Nothing is executed.
+ * compared at many points, some of them negative; points where one has no value are skipped. `\tan^{-1} x` is the
+ * inverse function. Sets and several answers may come in any order; tuples, intervals and matrices may not. `x = 1, y = 2` is
+ * the point `(1, 2)`, by the usual order of names. Currency, degrees, per cent, units and `x =` may be missing; two known units
+ * must agree. Equations and inequalities may be multiplied and have their sides swapped, but an unsolved one is wrong for
+ * `x = 5`; `2 \le x < 5` is `[2,5)`. A number with five decimals or more is an exact value that it rounds. A choice with a
+ * text is right for its letter and for its text. Bounds such as `less than 5` are no numbers, and AM and PM no units. Anything
+ * else, such as a word, is compared as text without spaces. A reply that ends inside its last box has no answer. Nothing is
+ * executed.
  *
  * With `verifier: "math-verify"`, the library math-verify 0.9.0 finds and compares the answers, with its
  * defaults, in sandboxes of the grader's own: its verdicts decide between the tiers. It reads the first answer
@@ -90,12 +89,14 @@ export function math(options: MathOptions | MathVerifyOptions = {}): Grader {
     name: "math",
     origin: { file: "math", factory: "math", options },
     gradeReply(reply, task) {
-      const truth = truthOf(task.answer?.trim() ?? "");
+      const truth = truthOf(singleBackslashes(task.answer?.trim() ?? ""));
       if (truth === undefined || truth === "") return null;
       if (truth.length > MAX_CHARACTERS) {
         return unscored(`the task's answer has more than ${MAX_CHARACTERS} characters`);
       }
-      const { thoughts, answers: [answer], visibleText: spoken } = parseTaggedReply(reply);
+      const { thoughts, answers: [answer], visibleText: spoken } = parseTaggedReply(
+        foldUnicode(singleBackslashes(reply)),
+      );
       const given = answer === undefined
         ? extractAnswer(spoken, MATHS_EXTRACTION)
         : extractAnswer(answer, ["boxes", "stated"]) ?? plain(answer);
@@ -110,7 +111,7 @@ export function math(options: MathOptions | MathVerifyOptions = {}): Grader {
 
 function isRight(given: string, truth: string): boolean {
   if (isSameAnswer(given, truth)) return true;
-  const number = onlyNumberOf(given);
+  const number = hasOtherMeaning(given, truth) ? undefined : onlyNumberOf(foldNumberWords(given));
   return number !== undefined && /^-?[\d.,]{1,30}$/.test(truth.replace(/\$/g, "")) &&
     isSameAnswer(number, truth);
 }

@@ -1,10 +1,11 @@
+import { normalDecimal } from "../decimal.ts";
+
 const NUMBER =
   /(?<![\w.])[-+\u2212]?\$?[-+\u2212]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?/gi;
 const STATEMENT = /####|\banswer is\b/gi;
 /** Tolerance for rounding errors, relative to the number, and its absolute maximum. */
 const ROUNDING = 1e-12;
 const MAX_ROUNDING = 1e-6;
-const DECIMAL = /^(-?)(\d*)\.?(\d*)(?:e([-+]?\d{1,9}))?$/;
 
 /** Returns the numbers of a text in plain notation: without `$`, `,`, `+` and superfluous zeros. */
 export function findNumbers(text: string): string[] {
@@ -23,26 +24,11 @@ export function findStatedNumber(text: string): string | undefined {
 
 /** Returns true if two numbers in plain notation are equal, up to rounding errors. */
 export function isEqualNumber(actual: string, expected: string): boolean {
-  const [first, second] = [decimalOf(actual), decimalOf(expected)];
+  const [first, second] = [normalDecimal(actual), normalDecimal(expected)];
   if (first !== undefined && first === second) return true;
   const isWhole = /^-?\d+$/;
   if (isWhole.test(actual) && isWhole.test(expected)) return false;
   const [value, truth] = [Number(actual), Number(expected)];
   if (!Number.isFinite(value) || !Number.isFinite(truth)) return false;
   return Math.abs(value - truth) <= Math.min(ROUNDING * Math.abs(truth), MAX_ROUNDING);
-}
-
-/**
- * Returns digits and exponent of a number, the same for each notation; `undefined` if the exponent is too
- * large.
- */
-function decimalOf(number: string): string | undefined {
-  const [matched, sign, whole = "", decimals = "", exponent = "0"] = DECIMAL.exec(number) ?? [];
-  if (matched === undefined) return undefined;
-  const digits = `${whole}${decimals}`.replace(/^0+/, "");
-  let length = digits.length;
-  while (digits[length - 1] === "0") length--;
-  return length === 0
-    ? "0"
-    : `${sign}${digits.slice(0, length)}e${Number(exponent) - decimals.length + digits.length - length}`;
 }

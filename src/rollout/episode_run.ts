@@ -272,10 +272,10 @@ export class EpisodeRun {
   #record(step: Step, { maxTurns, isCut }: { maxTurns: number; isCut: boolean }): void {
     const { toolResults } = this.#trajectory;
     const turns = this.#trajectory.turns + 1;
-    const { policyVersion } = step;
+    const { policyVersion, blocksNotRun } = step;
     const terminated = step.terminated && !isCut;
     const truncated = step.truncated || (!terminated && (step.terminated || turns >= maxTurns));
-    this.#updateLastStep({ reward: step.reward });
+    this.#updateLastStep({ reward: step.reward, ...(blocksNotRun && { blocksNotRun }) });
     this.#recordInfo(step);
     const recorded: Trajectory = {
       ...withReward(this.#trajectory, step),

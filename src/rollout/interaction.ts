@@ -1,5 +1,6 @@
 import type { EpisodeFailure } from "../errors.ts";
 import type { Message } from "../message.ts";
+import type { BlocksNotRun } from "../tools/code_blocks/blocks_not_run.ts";
 import type { ToolStatus } from "../tools/tool_result.ts";
 
 // Types only, so that a program with the client is checked without the schemas of the rows.
@@ -30,6 +31,8 @@ export interface InteractionTurn {
   /** Version of the policy when the reply was requested, if the env tracks it. */
   readonly policy_version?: number | string;
   readonly reward: number | null;
+  /** Code blocks of the reply that the interpreter did not run; left out if there are none. */
+  readonly blocks_not_run?: readonly BlocksNotRun[];
   /** Milliseconds of waiting for the policy. */
   readonly policy_ms: number;
   /** Milliseconds in the env; `null` if the env did not respond. */

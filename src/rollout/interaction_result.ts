@@ -6,7 +6,7 @@ import { type Message, messageText } from "../message.ts";
 import type { Task } from "../task.ts";
 import type { InteractionResult, InteractionStatus, InteractionTurn } from "./interaction.ts";
 import { groupOfEpisode, identityOf, type Trajectory } from "./trajectory.ts";
-import { branchOrigin, chatSchema, describeIssues } from "./trajectory_schema.ts";
+import { blocksNotRunSchema, branchOrigin, chatSchema, describeIssues } from "./trajectory_schema.ts";
 
 /** Version of the format of {@linkcode InteractionResult}. It rises when older readers cannot read newer lines. */
 export const INTERACTION_FORMAT = 1;
@@ -73,7 +73,7 @@ function assistantText(messages: readonly Message[]): string {
 /** Converts a turn of an episode with `length` tokens. The tokens of a dropped reply are not among them. */
 function turnOf(step: Trajectory["steps"][number], length: number): InteractionTurn {
   const { turn, tokens, finishReason, stopText, weightVersion, policyVersion } = step;
-  const { reward, policyMs, envMs } = step;
+  const { reward, policyMs, envMs, blocksNotRun } = step;
   const { start = Infinity, ids = [] } = tokens ?? {};
   return {
     turn,
@@ -83,6 +83,7 @@ function turnOf(step: Trajectory["steps"][number], length: number): InteractionT
     ...(weightVersion !== undefined && { weight_version: weightVersion }),
     ...(policyVersion !== undefined && { policy_version: policyVersion }),
     reward,
+    ...(blocksNotRun && { blocks_not_run: blocksNotRun }),
     policy_ms: policyMs,
     env_ms: envMs,
   };
@@ -109,6 +110,7 @@ const turn = z.looseObject({
   sampled: z.object({ start: count, length: count }).optional(),
   finish_reason: z.string().optional(),
   stop_text: z.string().optional(),
+  blocks_not_run: z.optional(blocksNotRunSchema),
   weight_version: z.string().optional(),
   reward: z.number().nullable(),
 });

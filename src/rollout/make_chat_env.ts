@@ -3,11 +3,10 @@ import { ChatEnv } from "../envs/chat_env.ts";
 import type { Env } from "../envs/env.ts";
 import type { Grader } from "../rewards/grader.ts";
 import type { FileTransforms } from "../plugins/transform_file.ts";
-import type { SessionPool } from "../sandbox/exec.ts";
 import { EndOnFinalReply } from "../transforms/end_episode.ts";
 import { GradeEpisode } from "../transforms/grade_episode.ts";
 import { IncrementalTokenizer } from "../transforms/incremental_tokenizer.ts";
-import { PythonInterpreter } from "../transforms/python_interpreter.ts";
+import { PythonInterpreter, type PythonInterpreterOptions } from "../transforms/python_interpreter.ts";
 import { StepCounter } from "../transforms/step_counter.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
@@ -20,7 +19,7 @@ export interface MakeChatEnvOptions {
   /** Transforms that run the tool calls of a reply. */
   tools?: readonly Transform[] | undefined;
   /** Interpreters for the Python blocks of a reply. Without it none is run. */
-  python?: { readonly pool: SessionPool; readonly timeoutMs: number } | undefined;
+  python?: PythonInterpreterOptions & { readonly timeoutMs: number } | undefined;
   /** Gives each prompt as token ids too. */
   tokenizer?: Tokenizer | undefined;
   /** Transforms of files: each has one for steps and one for the reward. */

@@ -4,6 +4,7 @@ import type { Message } from "../message.ts";
 import type { Reply, TokenUsage } from "../policy/policy.ts";
 import type { DeniedAttempts, ExecResult, MimeBundle } from "../sandbox/exec.ts";
 import { groupOf, type Task } from "../task.ts";
+import type { BlocksNotRun } from "../tools/code_blocks/blocks_not_run.ts";
 import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
 import { PADDOCK_VERSION } from "../version.ts";
 import type { EpisodeCut } from "./interaction.ts";
@@ -218,6 +219,8 @@ export interface TurnRecord {
   readonly envMs: number | null;
   /** Reward of the step; `null` if it was not scored. */
   readonly reward: number | null;
+  /** Code blocks of the reply that the interpreter did not run; left out if there are none. */
+  readonly blocksNotRun?: readonly BlocksNotRun[];
   readonly finishReason?: string;
   /** Stop text that ended the reply, if the server reports it. */
   readonly stopText?: string;

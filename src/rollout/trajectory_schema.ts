@@ -53,6 +53,11 @@ const toolRecord = z.looseObject({
   droppedDisplays: count.optional(),
 });
 
+/** Schema of the blocks of a reply that were not run. Reasons of newer versions are accepted. */
+export const blocksNotRunSchema: z.core.$ZodType<{ reason: string; tag: string; count: number }[]> = z.array(
+  z.object({ reason: z.string(), tag: z.string(), count: z.int().min(0) }),
+);
+
 /** Schema of an episode. Only the task and the messages are required; the rest has defaults. */
 export const trajectorySchema: z.core.$ZodType = z.looseObject({
   task,
@@ -75,7 +80,7 @@ export const trajectorySchema: z.core.$ZodType = z.looseObject({
   error: error.optional(),
   tokens: z.looseObject({ ids: z.array(z.int()), lossMask: z.array(z.union([z.literal(0), z.literal(1)])) })
     .nullish(),
-  steps: z.array(z.looseObject({ turn: count })).default([]),
+  steps: z.array(z.looseObject({ turn: count, blocksNotRun: z.optional(blocksNotRunSchema) })).default([]),
   toolResults: z.array(toolRecord).default([]),
   times: times.default({ totalMs: 0, policyMs: 0, envMs: 0 }),
 });

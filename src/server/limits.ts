@@ -196,7 +196,7 @@ export const ROLLOUT_READ_MS = 3_600_000;
 
 // Clients of the Model Context Protocol
 
-/** Clients at once. */
+/** Connected clients and sessions with handles at once. */
 export const MAX_MCP_CLIENTS = 1024;
 /** Time after which an idle client is taken to have disconnected, in milliseconds. */
 export const MCP_IDLE_MS = 3_600_000;
@@ -205,6 +205,11 @@ export const MCP_IDLE_MS = 3_600_000;
  * without notice.
  */
 export const MCP_SPARE_MS = 60_000;
+/**
+ * Time after which an unused session that calls name by a handle may make room for another, in milliseconds. It is less
+ * than a request waits for a session, as clients that use no handle leave a session behind with each call.
+ */
+export const MCP_HANDLE_SPARE_MS = 10_000;
 /** Checkpoints of a client at once. */
 export const MAX_MCP_CHECKPOINTS = 32;
 

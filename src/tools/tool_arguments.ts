@@ -1,8 +1,8 @@
-import { Validator } from "@cfworker/json-schema";
 import * as z from "zod";
 import { errorMessage } from "../errors.ts";
 import { isDeeperThan } from "../sandbox/guest_frames.ts";
 import type { ToolSpec } from "../message.ts";
+import { checkSchema } from "./schema/checked_schema.ts";
 import type { JsonSchema, Tool } from "./tool.ts";
 
 /** Arguments that match the tool's schema, or the reason why they do not. */
@@ -29,7 +29,7 @@ export function checkArguments(tool: Tool, args: Readonly<Record<string, unknown
       ? checkByZod(tool.parameters, args)
       : checkByJsonSchema(tool.parameters, args);
   } catch (error) {
-    // A self-reference overflows the stack and a pattern may be invalid. The validator throws for both.
+    // A self-reference overflows the stack.
     const reason = errorMessage(error);
     return { broken: `the schema of '${tool.name}' cannot be checked: ${reason}` };
   }
@@ -71,16 +71,12 @@ function checkByZod(schema: z.ZodObject, args: Readonly<Record<string, unknown>>
 }
 
 function checkByJsonSchema(schema: JsonSchema, args: Readonly<Record<string, unknown>>): CheckedArguments {
-  const { valid, errors } = new Validator(schema, "2020-12", false).validate(args);
-  if (valid) return { arguments: { ...args } };
+  const errors = checkSchema(schema, args);
+  if (errors.length === 0) return { arguments: { ...args } };
   // The validator reports errors from the outermost level to the innermost; the innermost name the cause.
   const deepest = errors.filter(({ keyword }) => !OUTER.has(keyword));
   const shown = deepest.length > 0 ? deepest : errors;
-  return {
-    wrong: joinFaults(
-      shown.map(({ instanceLocation, error }) => `${locationPrefix(instanceLocation)}${error}`),
-    ),
-  };
+  return { wrong: joinFaults(shown.map(({ location, message }) => `${locationPrefix(location)}${message}`)) };
 }
 
 /** Keywords whose error only repeats an inner error. */

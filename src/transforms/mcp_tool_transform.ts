@@ -1,5 +1,6 @@
 import type { Observation, Step } from "../envs/env.ts";
 import { answerCalls, offerTools } from "../envs/tool_step.ts";
+import { ArgumentTypeError } from "../errors.ts";
 import { refuseCheckpoint } from "../episode_checkpoint.ts";
 import type { ToolSpec } from "../message.ts";
 import { mcpFaultMessage } from "../tools/parsers/fault_messages.ts";
@@ -45,10 +46,11 @@ export class MCPToolTransform implements Transform {
   /**
    * Checks the options. Servers start at the first reset.
    *
-   * @throws {TypeError} when the definition of a server is invalid.
+   * @throws {TypeError} when there are no servers, or the definition of one is invalid.
    * @throws {RangeError} when a limit is out of range.
    */
   constructor(options: MCPToolTransformOptions) {
+    requireServers(options);
     const parser = options.parser ?? tagCalls({ faultText: mcpFaultMessage });
     this.#owned = options.clients === undefined;
     this.#clients = options.clients ?? new McpClients(options);
@@ -78,4 +80,17 @@ export class MCPToolTransform implements Transform {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#owned) await this.#clients[Symbol.asyncDispose]();
   }
+}
+
+/** Refuses options without servers, such as functions as `tools`, which TorchRL's `MCPToolTransform` takes. */
+function requireServers(options: unknown): void {
+  const { clients, servers, ...others } = Object(options);
+  if (clients !== undefined || servers !== undefined) return;
+  const found = Object.keys(others).join(", ");
+  const remedy = "tools" in others
+    ? ". Functions are the 'tools' of ToolTransform: describe each with tool({ name, description, parameters, run })"
+    : "";
+  throw new ArgumentTypeError(
+    `Cannot create MCPToolTransform as it must have 'servers' or 'clients': found [${found}]${remedy}`,
+  );
 }

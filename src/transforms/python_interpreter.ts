@@ -4,7 +4,7 @@ import { checkpointSession } from "../envs/branching_env.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import { appendToolMessages, replyOfStep } from "../envs/tool_step.ts";
 import { type EpisodeCheckpoint, type EpisodeCheckpointOptions, seedOfCopy } from "../episode_checkpoint.ts";
-import { type Message, messageText } from "../message.ts";
+import { messageText } from "../message.ts";
 import type {
   AcquireOptions,
   ExecResult,
@@ -12,13 +12,13 @@ import type {
   SessionLease,
   SessionPool,
 } from "../sandbox/exec.ts";
-import { pythonBlocks } from "../tools/python_blocks.ts";
+import { findPrograms, type RunnableBlocks } from "../tools/python_blocks.ts";
 import { resultRecord, resultText } from "../tools/result_text.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /** Options of {@linkcode PythonInterpreter}. */
-export interface PythonInterpreterOptions {
+export interface PythonInterpreterOptions extends RunnableBlocks {
   /** Pool of interpreters. The caller disposes it. */
   pool: SessionPool;
   /**
@@ -82,9 +82,9 @@ const ACQUIRE_TIMEOUT_MS = 300_000;
 /**
  * Runs the Python blocks of the assistant's newest message in order and appends one message for each block.
  *
- * Only blocks of the assistant run; a block in a query or in a tool's output does not. A last block without a closing
- * fence runs, unless a limit of tokens cut the reply off (`is_complete: false`). The step's
- * `toolResults` contain the results as data.
+ * Only blocks of the assistant run; a block in a query or in a tool's output does not. {@linkcode findPrograms} says
+ * which blocks of a reply are programs. The step's `toolResults` contain the results as data, and `blocksNotRun` the
+ * blocks that are no programs.
  *
  * An episode acquires an interpreter at its first block and releases it when the episode ends, at the next
  * reset, or on dispose. Globals cannot move to another interpreter, so the pool must have one for each
@@ -134,13 +134,20 @@ export class PythonInterpreter implements Transform {
 
   async step(step: Step, context: TransformContext): Promise<Step> {
     const reply = replyOfStep(step, context);
-    const blocks = reply === undefined ? [] : blocksOf(reply);
-    if (blocks.length === 0) return step;
-    const { toolName: role = "tool", persistent = true } = this.#options;
+    if (reply === undefined) return step;
+    const { toolName: role = "tool", persistent = true, runUnlabeled, runThoughts } = this.#options;
+    const skipUnclosed = reply.is_complete === false;
+    const { programs, notRun } = findPrograms(messageText(reply), {
+      runUnlabeled,
+      runThoughts,
+      skipUnclosed,
+    });
+    const recorded = notRun.length === 0 ? step : { ...step, blocksNotRun: notRun };
+    if (programs.length === 0) return recorded;
     try {
-      const toolResults = await this.#run(blocks, context);
+      const toolResults = await this.#run(programs, context);
       const messages = toolResults.map(({ text }) => ({ role, content: text }));
-      return appendToolMessages(step, { messages, toolResults, endsEpisode: false });
+      return appendToolMessages(recorded, { messages, toolResults, endsEpisode: false });
     } finally {
       if (!persistent) await this[Symbol.asyncDispose]();
     }
@@ -275,17 +282,6 @@ export class PythonInterpreter implements Transform {
     const reported = persistent ? exec : { ...exec, stateKept: true };
     return format === "json" ? resultRecord(call, reported) : resultText(call, reported);
   }
-}
-
-/** Line that shows whether a block is open: it then becomes the block's last line. */
-const FURTHER_LINE = "\n# \ue000";
-
-/** Returns the programs of a reply. If it was cut off, a last one without a closing fence is left out. */
-function blocksOf(reply: Message): string[] {
-  const text = messageText(reply);
-  if (reply.is_complete !== false) return pythonBlocks(text);
-  const continued = pythonBlocks(text + FURTHER_LINE);
-  return continued.at(-1)?.endsWith(FURTHER_LINE.trim()) ? continued.slice(0, -1) : continued;
 }
 
 function requireReplyLimits(limits: ReplyLimits): void {

@@ -34,6 +34,12 @@ export const taskBodySchema = z.strictObject({
     .describe("input of graders, such as a program's tests; not part of observations"),
 }).meta({ id: "Task" });
 
+/** Options of which blocks of a reply run in the env `python`. */
+export const runnableBlocksShape = {
+  runUnlabeled: z.boolean().optional().describe("true: blocks without a tag run; default: false"),
+  runThoughts: z.boolean().optional().describe("true: blocks inside <think> run; default: false"),
+};
+
 /** Options of a new env. */
 export const createEnvRequestSchema = z.strictObject({
   env: z.enum(ENV_KINDS).default("python")
@@ -50,6 +56,7 @@ export const createEnvRequestSchema = z.strictObject({
   maxTurns: z.int().min(1).max(MAX_TURNS).default(8).describe("maximum number of replies of an episode"),
   timeoutMs: z.number().positive().max(MAX_ENV_CALL_MS).default(10_000)
     .describe("timeout of a block or a call, in milliseconds"),
+  ...runnableBlocksShape,
   tasks: z.array(taskBodySchema).max(MAX_TASKS).default([])
     .describe("tasks of resets without a task, in a cycle"),
 }).meta({ id: "CreateEnv" });
@@ -129,6 +136,8 @@ export const stepResultSchema = z.object({
     ),
     denied: deniedAttemptsSchema.optional(),
   })),
+  blocksNotRun: z.array(z.object({ reason: z.string(), tag: z.string(), count: z.int() })).optional()
+    .describe("code blocks of the reply that were not run, by reason and tag"),
 }).meta({ id: "StepResult" });
 
 /** Steps of many envs in one request. */

@@ -125,7 +125,7 @@ Deno.test("renderChat() gives a tokenizer's own template the variables of transf
   assertEquals(
     renderChat(chat, { tokenizer, templateKwargs: { mood: "!" } }),
     '<s>{"role": "assistant", "content": "", "tool_calls": [{"id": "1", "type": "function", "function": ' +
-      '{"name": "f", "arguments": {"x": 1}}}]}{"role": "tool", "content": "o", "tool_call_id": "1"}null!false',
+      '{"name": "f", "arguments": {"x": 1}}}]}{"role": "tool", "content": "o", "tool_call_id": "1"}null!False',
   );
 });
 

@@ -1,6 +1,12 @@
-import { assertEquals, assertNotEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { DatasetChatEnv, type DatasetChatEnvOptions } from "../../src/envs/dataset_chat_env.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { ChatEnv, DatasetChatEnv, type DatasetChatEnvOptions } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/action.ts";
 import type { ResetOutcome } from "../../src/envs/vector_env.ts";
 import { EndOnFinalReply } from "../../src/transforms/end_episode.ts";
@@ -187,6 +193,54 @@ Deno.test("DatasetChatEnv.fromDataloader() plays the items of any loader in thei
   assertEquals(queriesOf(await env.reset()), ["a", "a", "b", "b"]);
   await using made = DatasetChatEnv.fromDataloader((pass) => [{ query: `pass ${pass}` }]);
   assertEquals([queriesOf(await made.reset()), queriesOf(await made.reset())], [["pass 0"], ["pass 1"]]);
+});
+
+Deno.test("ChatEnv.fromDataloader() makes a batch of chats over any loader, in its order and without end", async () => {
+  const rows = Array.from({ length: 5 }, (_, index) => ({ query: `q${index}`, answer: index }));
+  await using env = ChatEnv.fromDataloader(rows, { batchSize: [2], systemPrompt: "Be brief." });
+  assert(env instanceof DatasetChatEnv);
+  const passes = [];
+  for (let reset = 0; reset < 4; reset++) passes.push(queriesOf(await env.reset()));
+  assertEquals(passes, [["q0", "q1"], ["q2", "q3"], ["q4", "q0"], ["q1", "q2"]]);
+  const [first] = await env.reset();
+  assertEquals(first?.observation?.history.prompt.toChats()[0], { role: "system", content: "Be brief." });
+  assertEquals(first?.observation?.task.answer, "3");
+  assertEquals(queriesOf(await env.resetDataloader().reset()), ["q0", "q1"]);
+});
+
+Deno.test("ChatEnv.fromDataloader() repeats each task, together or one after the other", async () => {
+  const rows = [{ query: "a" }, { query: "b" }];
+  await using serial = ChatEnv.fromDataloader(rows, { samples: 2 });
+  const queries = [];
+  for (let reset = 0; reset < 4; reset++) queries.push(...queriesOf(await serial.reset()));
+  assertEquals(queries, ["a", "a", "b", "b"]);
+  await using grouped = ChatEnv.fromDataloader(rows, { batchSize: 2, samples: 2, groupSamples: true });
+  assertEquals([grouped.size, queriesOf(await grouped.reset())], [4, ["a", "a", "b", "b"]]);
+  assertThrows(() => ChatEnv.fromDataloader(rows, { batchSize: 0 }), RangeError, "'batchSize'");
+  await using key = ChatEnv.fromDataloader([{ question: "x", answer: "1" }], { dataKey: "question" });
+  assertEquals(queriesOf(await key.reset()), ["x"]);
+});
+
+Deno.test("DatasetChatEnv says for a hub's name that data sets are local files, and how to get one", async () => {
+  const errorOf = async (dataset: string) => {
+    await using env = new DatasetChatEnv({ dataset, shuffle: false });
+    const [outcome] = await env.reset();
+    return String(outcome?.error?.message);
+  };
+  for (const prefix of ["", "hf://datasets/", "https://huggingface.co/datasets/"]) {
+    const message = await errorOf(`${prefix}openai/gsm8k`);
+    assertStringIncludes(message, `Cannot open dataset as '${prefix}openai/gsm8k' must be a file or folder`);
+    assertStringIncludes(
+      message,
+      ". Data sets are local files: get one of a hub first, such as by 'hf download openai/gsm8k --repo-type dataset " +
+        "--local-dir gsm8k', and give its folder",
+    );
+  }
+  for (const path of ["./none/here", "/none/here", "none/here.jsonl", "none"]) {
+    const message = await errorOf(path);
+    assertMatch(message, /must be a file or folder: No such file/);
+    assert(!message.includes("hub"), message);
+  }
 });
 
 Deno.test("DatasetChatEnv rejects numbers out of range", () => {

@@ -1,4 +1,4 @@
-import { Template } from "@huggingface/jinja";
+import { Template } from "../../src/chat/jinja/template.ts";
 import type { Tokenizer } from "../../src/chat/tokenizer.ts";
 import { FakeServer, type SeenRequest } from "./fake_server.ts";
 

@@ -29,6 +29,7 @@ export const PAGES = [
   "security",
   "server",
   "start",
+  "templates",
   "trainers",
   "truth",
   "viewer",

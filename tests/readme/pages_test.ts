@@ -102,6 +102,7 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "Packages: sh",
     "A server: sh",
     "A server: sh",
+    "Check a template: sh", // tests/cli/templates/check_test.ts
     "Before you begin: sh",
     "Before you begin: sh",
     "verl: sh",

@@ -261,16 +261,20 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
     const quickly = gradeWith(hiddenTests({ pool, testPool, timeoutMs: 300 }));
     assertEquals(await quickly(code(slow), { tests }), passed(0));
   });
+  await t.step("fails a test that calls the candidate without end", async () => {
+    const never = code("def add(a, b):\n    return False");
+    const loop = "n = 0\nwhile not add(n, 0):\n    n += 1";
+    assertEquals(await grade(never, { tests: [loop, "assert not add(1, 2)"] }), passed(1 / 2));
+    const nested =
+      "value = 0\nfor _ in range(19):\n    value = [[[[[[add(value, [])]]]]]]\n    if value == 1:\n        break";
+    assertEquals(await grade(code("def add(a, b):\n    return a"), { tests: [nested] }), passed(0));
+  });
   await t.step(
-    "fails a test that calls the candidate without end, even if the test catches that",
+    "has no score for a test that makes too many calls itself, even if it catches that",
     async () => {
-      const tests = [
-        "n = 0\nwhile not add(n, 0):\n    n += 1",
-        "for n in range(30):\n    try:\n        add(n, n)\n    except Exception:\n        pass",
-        "value = 0\nfor _ in range(19):\n    if add(value, []):\n        break\n    value = [[[[[[value]]]]]]",
-        "assert not add(1, 2)",
-      ];
-      assertEquals(await grade(code("def add(a, b):\n    return False"), { tests }), passed(1 / 4));
+      const test = "for n in range(30):\n    try:\n        add(n, n)\n    except Exception:\n        pass";
+      const reason = "test 1: line 3 of test: the budget of 20 host tool calls in one block is used up";
+      assertEquals(await grade(code(add), { tests: [test] }), { score: null, reason });
     },
   );
   await t.step("throws for broken tests", async () => {
@@ -285,7 +289,7 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
     await assertRejects(
       () => grade(code(add), { tests: ["assert add(object(), 1)"] }),
       Error,
-      "Cannot run test 1: PlainDataError: line 1 of test: a value of type 'object' is not plain data",
+      "Cannot run test 1: line 1 of test: a value of type 'object' is not plain data",
     );
   });
 });
@@ -315,6 +319,7 @@ Deno.test("hiddenTests() runs tests in a new interpreter of a shared pool and re
     "acquire 1",
     "acquire 2",
     "fresh 2",
+    "tests 2", // compiles the modules
     "tests 2",
     "program 1",
     "fresh 2",
@@ -400,7 +405,14 @@ Deno.test("hiddenTests() stops when it is aborted", async () => {
 Deno.test(
   { name: "candidateProgram() reads long lines in linear time", timeout: HANG_MS },
   () => {
-    const problem = { prompt: "", entryPoint: "f", setup: "", tests: [], isModule: true };
+    const problem = {
+      prompt: "",
+      entryPoint: "f",
+      setup: "",
+      codeTests: [],
+      programTests: [],
+      programOptions: { comparison: "lines" as const, checksExitCode: false },
+    };
     const long = "a".repeat(1_000_000);
     for (
       const line of [

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { toScore } from "../../src/rewards/grader.ts";
-import { findLastBoxed } from "../../src/rewards/extract_answer.ts";
+import { findLastBoxed } from "../../src/rewards/boxes.ts";
 import { math } from "../../src/rewards/math.ts";
 import { isSameAnswer } from "../../src/rewards/math/same_answer.ts";
 import { replyContext } from "./replies.ts";
@@ -343,6 +343,28 @@ const BOMBS = [
   "1/0+(" + "(x/7)^{150}+".repeat(75) + "1)",
   "x/0+(" + "(x/7)^{300}y^{300}+".repeat(45) + "1)",
   "\\boxed{" + "{".repeat(100_000) + "}".repeat(100_001),
+  `5 ${"a".repeat(1_900)}`,
+  `5 ${"a ".repeat(900)}!`,
+  "1a".repeat(900),
+  "½".repeat(1_900),
+  `x${"²".repeat(1_900)}`,
+  "٤".repeat(1_900),
+  "less than ".repeat(190),
+  "5 million ".repeat(190),
+  "\\text{(C)} ".repeat(150),
+  "(C) ".repeat(450),
+  "1:".repeat(900) + "10",
+  "1 000 ".repeat(300),
+  "\\sin ".repeat(380),
+  "\\sin^{-1} ".repeat(170),
+  "\\sin x ".repeat(270),
+  "f^{-1}(".repeat(270),
+  "x=1,y=2,".repeat(230),
+  "a+".repeat(900) + "b=5",
+  "\\\\frac".repeat(300),
+  "٤".repeat(300_000),
+  "½".repeat(300_000),
+  "\\\\boxed".repeat(60_000),
 ];
 
 for (const [index, bomb] of BOMBS.entries()) {

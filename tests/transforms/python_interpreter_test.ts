@@ -2,6 +2,7 @@ import { assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/action.ts";
 import { SandboxError } from "../../src/errors.ts";
+import type { Message } from "../../src/message.ts";
 import { History } from "../../src/history.ts";
 import type { SessionLease, SessionPool } from "../../src/sandbox/exec.ts";
 import {
@@ -271,4 +272,46 @@ Deno.test("PythonInterpreter throws a SandboxError when the sandbox fails and re
   await env.reset(task);
   await assertRejects(() => env.step(replyAction("```python\nx\n```"), { signal }), TypeError, "cancelled");
   assertEquals(pool.alive, 0);
+});
+
+Deno.test("PythonInterpreter does not run blocks in thoughts, quotes and other blocks, and says so", async () => {
+  const pool = new FakePool((code) => ok(code));
+  await using env = pythonEnv({ pool });
+  await env.reset(task);
+  const reply =
+    "<think>\n```python\ndraft\n```\n</think>\n> ```python\n> quoted\n> ```\n```bash\nls\n```\n```\nx\n```\n" +
+    "````md\n```python\nshown\n```\n````\n```python\nprogram\n```";
+  const { toolResults, blocksNotRun } = await env.step(replyAction(reply));
+  assertEquals(pool.ran, ["program"]);
+  assertEquals(toolResults.length, 1);
+  assertEquals(blocksNotRun?.map(({ reason, tag, count }) => `${reason} ${tag} ${count}`), [
+    "thought python 1",
+    "quote python 1",
+    "language bash 1",
+    "unlabeled  1",
+    "language md 1",
+    "block python 1",
+  ]);
+  const { terminated, blocksNotRun: none } = await env.step(replyAction("```python\nall\n```"));
+  assertEquals([terminated, none], [false, undefined]);
+});
+
+Deno.test("PythonInterpreter runs thoughts and blocks without a tag if its options say so", async () => {
+  const pool = new FakePool((code) => ok(code));
+  await using env = pythonEnv({ pool, runThoughts: true, runUnlabeled: true });
+  await env.reset(task);
+  const { blocksNotRun } = await env.step(replyAction("<think>\n```python\na\n```\n</think>\n```\nb\n```"));
+  assertEquals([pool.ran, blocksNotRun], [["a", "b"], undefined]);
+});
+
+Deno.test("PythonInterpreter does not run a block in which a limit cut the reply", async () => {
+  const pool = new FakePool((code) => ok(code));
+  await using env = pythonEnv({ pool });
+  const content = "```python\na\n```\n```python\nb";
+  const response = (message: Message) => ({ history: { response: History.fromChats([message]) } });
+  await env.reset(task);
+  const cut = await env.step(response({ role: "assistant", content, is_complete: false }));
+  assertEquals([pool.ran, cut.blocksNotRun], [["a"], [{ reason: "unclosed", tag: "python", count: 1 }]]);
+  await env.step(response({ role: "assistant", content })); // a stop text may be the missing fence
+  assertEquals(pool.ran, ["a", "a", "b"]);
 });

@@ -4,7 +4,7 @@ import type { RunSummary } from "../../src/viewer/run_summary.ts";
 
 function listedRun(name: string, size: number, summary?: Partial<RunSummary>): ListedRun {
   const file = { name, path: `/${name}`, size, changedAt: new Date(size) };
-  const empty = { episodes: 0, reward: undefined, unscored: 0, failed: 0, damaged: 0, tokens: 0 };
+  const empty = { episodes: 0, reward: undefined, unscored: 0, failed: 0, cut: 0, damaged: 0, tokens: 0 };
   const names = { policies: [], envs: [], statuses: [], boundaries: [] };
   return { file, ...summary && { summary: { ...empty, ...names, ...summary } } };
 }

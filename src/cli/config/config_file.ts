@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import { closest } from "fastest-levenshtein";
-import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { dirname, resolve } from "node:path";
-import { UsageError } from "../errors.ts";
+import { JsoncFile, type JsoncNode } from "../../jsonc.ts";
+import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { readText } from "../input.ts";
 import { describeRange, isInRange } from "../options.ts";
 import { type ConfigKey, configKeys, type TextMeaning } from "./config_keys.ts";
@@ -33,7 +33,8 @@ export function isSet(command: Command, name: string): boolean {
 export async function applyConfig(command: Command): Promise<void> {
   const { config: path } = command.opts<{ config?: string }>();
   if (path === undefined) return;
-  const file = new ConfigFile(path, await readText(path, { maxBytes: MAX_BYTES }));
+  const text = await readText(path, { maxBytes: MAX_BYTES });
+  const file = await rethrowAsUsageError(() => new ConfigFile(path, text));
   const keys = configKeys(command);
   const values = file.readSection(command.name(), keys);
   for (const [key, { node }] of values) refuseConflict(key, { node, values, file });
@@ -48,12 +49,12 @@ function areInConflict(one: ConfigKey, other: ConfigKey): boolean {
   return one.conflicts.includes(other.name) || other.conflicts.includes(one.name);
 }
 
-type Values = Map<ConfigKey, { readonly value: unknown; readonly node: Node }>;
+type Values = Map<ConfigKey, { readonly value: unknown; readonly node: JsoncNode }>;
 
 /** Refuses two keys of the file that cannot be used together. `false` counts as absent. */
 function refuseConflict(
   key: ConfigKey,
-  { node, values, file }: { node: Node; values: Values; file: ConfigFile },
+  { node, values, file }: { node: JsoncNode; values: Values; file: ConfigFile },
 ): void {
   if (node.value === false) return;
   for (const [other, { node: otherNode }] of values) {
@@ -64,20 +65,21 @@ function refuseConflict(
 
 /** A configuration file: JSON with comments and trailing commas. */
 class ConfigFile {
-  readonly #path: string;
-  readonly #text: string;
+  readonly #file: JsoncFile;
   readonly #folder: string;
 
+  /** @throws {JsoncError} if the text is not valid. */
   constructor(path: string, text: string) {
-    this.#path = path;
-    this.#text = text.replace(/^\ufeff/, " ");
+    this.#file = new JsoncFile(text, `'${path}'`);
     this.#folder = dirname(resolve(path));
   }
 
   /** Returns the values of a section. Other sections are checked to be objects only. */
   readSection(command: string, keys: ReadonlyMap<string, ConfigKey>): Values {
     const values: Values = new Map();
-    for (const [name, { key, value }] of this.#members(this.#parse())) {
+    const { root } = this.#file;
+    if (root.type !== "object") throw this.error(root, "as it must be an object: found something else");
+    for (const [name, { key, value }] of this.#file.members(root)) {
       if (name === "$schema") {
         if (value.type !== "string") throw this.#wrongType(value, { name, needs: "a string" });
         continue;
@@ -88,7 +90,7 @@ class ConfigFile {
       }
       if (value.type !== "object") throw this.#wrongType(value, { name, needs: "an object" });
       if (name !== command) continue;
-      for (const [option, member] of this.#members(value)) {
+      for (const [option, member] of this.#file.members(value)) {
         const found = keys.get(option);
         if (found === undefined) {
           throw this.error(
@@ -103,50 +105,18 @@ class ConfigFile {
   }
 
   /** Returns the error for a place in the file. `reason` starts with `as`. */
-  error({ offset }: Pick<Node, "offset">, reason: string): UsageError {
-    const lines = this.#text.slice(0, offset).split("\n");
-    const column = (lines.at(-1) ?? "").length + 1;
-    return new UsageError(`Cannot read '${this.#path}' at line ${lines.length}, column ${column} ${reason}`);
+  error(place: JsoncNode, reason: string): UsageError {
+    const error = this.#file.error(place, reason);
+    return new UsageError(error.message, { cause: error });
   }
 
-  #parse(): Node {
-    const errors: ParseError[] = [];
-    const root = this.#parseTree(errors);
-    const [error] = errors;
-    if (error !== undefined) {
-      throw this.error(error, `as it must be JSON with comments: found ${printParseErrorCode(error.error)}`);
-    }
-    if (root?.type === "object") return root;
-    throw this.error(root ?? { offset: 0 }, "as it must be an object: found something else");
-  }
-
-  #parseTree(errors: ParseError[]): Node | undefined {
-    try {
-      return parseTree(this.#text, errors, { allowTrailingComma: true });
-    } catch (cause) { // the parser is recursive
-      throw new UsageError(`Cannot read '${this.#path}' as it is nested too deeply`, { cause });
-    }
-  }
-
-  #members(node: Node): Map<string, { key: Node; value: Node }> {
-    const members = new Map<string, { key: Node; value: Node }>();
-    for (const { children: [key, value] = [] } of node.children ?? []) {
-      if (key === undefined || value === undefined) continue; // a syntax error, which is reported before
-      if (members.has(key.value)) {
-        throw this.error(key, `as '${key.value}' is there twice: remove one of them`);
-      }
-      members.set(key.value, { key, value });
-    }
-    return members;
-  }
-
-  #valueOf(node: Node, key: ConfigKey): unknown {
+  #valueOf(node: JsoncNode, key: ConfigKey): unknown {
     if (!key.isList) return this.#scalarOf(node, key);
     const items = node.type === "array" ? node.children ?? [] : [node];
     return items.map((item) => this.#scalarOf(item, key));
   }
 
-  #scalarOf(node: Node, { name, type, meaning, isList }: ConfigKey): unknown {
+  #scalarOf(node: JsoncNode, { name, type, meaning, isList }: ConfigKey): unknown {
     const { value } = node;
     const list = isList ? ", or a list of these" : "";
     switch (type.kind) {
@@ -165,9 +135,8 @@ class ConfigFile {
     }
   }
 
-  #wrongType(node: Node, { name, needs }: { name: string; needs: string }): UsageError {
-    const { offset, length } = node;
-    const text = this.#text.slice(offset, offset + length);
+  #wrongType(node: JsoncNode, { name, needs }: { name: string; needs: string }): UsageError {
+    const text = this.#file.textOf(node);
     const found = node.type === "object" || node.type === "array" ? `an ${node.type}` : text.slice(0, 40);
     return this.error(node, `as '${name}' must be ${needs}: found ${found}`);
   }

@@ -5,6 +5,7 @@ import { makeChatEnv } from "../../rollout/make_chat_env.ts";
 import { rollout } from "../../rollout/rollout.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
+import type { RunnableBlocks } from "../../tools/python_blocks.ts";
 import { escapeJsonControls, escapeLine } from "../../terminal_text.ts";
 import { EXIT, runCommand } from "../command.ts";
 import { UsageError } from "../errors.ts";
@@ -30,7 +31,7 @@ import {
   repliesOf,
 } from "./compare.ts";
 
-interface ReplayFlags extends SandboxFlags, ToolFlags {
+interface ReplayFlags extends SandboxFlags, ToolFlags, RunnableBlocks {
   json?: boolean;
 }
 
@@ -39,8 +40,8 @@ ROW is a file of rollout --out, FILE for all of its rows, or FILE:N for its Nth 
 again in a fresh interpreter for each row, with the row's seed, and each tool result is compared with the recorded one:
 its status, and the text that the model reads. Not compared: ${NORMALIZED}.
 
-Give the --profile, --tool, --mcp, --calls and --timeout-ms of the rollout. Rows of the envs python, tools and chat can be
-replayed, and those of tau-bench and workspaces cannot.
+Give the --profile, --tool, --mcp, --calls, --timeout-ms, --run-unlabeled and --run-thoughts of the rollout. Rows of the
+envs python, tools and chat can be replayed, and those of tau-bench and workspaces cannot.
 
 Examples:
   paddock replay runs/a.jsonl:3
@@ -66,6 +67,8 @@ export function replayCommand(): Command {
       parseWholeNumber(1),
       2000,
     )
+    .option("--run-unlabeled", "run code blocks without a language too")
+    .option("--run-thoughts", "run code blocks inside <think> too")
     .optionsGroup("Output:")
     .option("--json", "print one JSON line per row")
     .addHelpText("after", NOTES)
@@ -76,7 +79,7 @@ export function replayCommand(): Command {
 
 async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): Promise<number> {
   const { path, number } = await parseRow(row);
-  const { json, cacheDir } = flags;
+  const { json, cacheDir, timeoutMs, runUnlabeled, runThoughts } = flags;
   const profile = await resolveProfile(flags, signal);
   await requireReadable(path);
   await using stack = new AsyncDisposableStack();
@@ -95,7 +98,9 @@ async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): 
       makeChatEnv({
         maxTurns: trajectory.turns,
         tools: tools?.(),
-        python: runsPython(trajectory, tools) ? { pool: pool(), timeoutMs: flags.timeoutMs } : undefined,
+        python: runsPython(trajectory, tools)
+          ? { pool: pool(), timeoutMs, runUnlabeled, runThoughts }
+          : undefined,
       });
     const differences = await replay(trajectory, makeEnv, signal);
     if (differences.length > 0) different++;

@@ -158,6 +158,8 @@ export function rolloutCommand(): Command {
       parseWholeNumber(1),
       2000,
     )
+    .option("--run-unlabeled", "run code blocks without a language too")
+    .option("--run-thoughts", "run code blocks inside <think> too, as TorchRL does")
     .option(
       "--concurrency <n>",
       "concurrent episodes (default: 8 with a server, else one per core)",
@@ -224,6 +226,8 @@ const ENV_OF_OPTION: Readonly<Record<string, string>> = {
   agent: WORKSPACE_ENV,
   rewardAt: WORKSPACE_ENV,
   wrongFormatReward: WORKSPACE_ENV,
+  runUnlabeled: "python",
+  runThoughts: "python",
 };
 /** Options of envs that are chats of `ChatEnv`. */
 const CHAT_OPTIONS = ["transform", "transformAllow"];

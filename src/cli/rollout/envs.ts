@@ -11,11 +11,12 @@ import { limitToOneCall } from "../../rollout/training_rollout.ts";
 import type { TauBenchRun } from "./tau_bench.ts";
 import { UsageError } from "../errors.ts";
 import { WORKSPACE_ENV, type WorkspaceRun } from "./workspace.ts";
+import type { RunnableBlocks } from "../../tools/python_blocks.ts";
 import { TransformedEnv } from "../../transforms/transformed_env.ts";
 import { StepCounter } from "../../transforms/step_counter.ts";
 
 /** Parts from which the envs of a run are made. */
-export interface EnvSetup {
+export interface EnvSetup extends RunnableBlocks {
   /** Returns the run's pool of interpreters, which opens at the first call. */
   readonly pool: () => SessionPool;
   /** Owns the resources that all episodes share. */
@@ -69,9 +70,9 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     about: "a chat in which the Python blocks of a reply run (the default)",
     runsPython: true,
     open(setup) {
-      const { tools, pool, timeoutMs } = setup;
-      return () =>
-        makeChatEnv({ ...chatOptions(setup), tools: tools?.(), python: { pool: pool(), timeoutMs } });
+      const { tools, pool, timeoutMs, runUnlabeled, runThoughts } = setup;
+      const python = () => ({ pool: pool(), timeoutMs, runUnlabeled, runThoughts });
+      return () => makeChatEnv({ ...chatOptions(setup), tools: tools?.(), python: python() });
     },
   },
   tools: {

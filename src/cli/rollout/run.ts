@@ -57,6 +57,8 @@ export interface RolloutFlags
   poolSize?: number;
   reset: "rewind" | "fresh";
   maxTurns?: number;
+  runUnlabeled?: boolean;
+  runThoughts?: boolean;
   json?: boolean;
   out?: string;
   trainOut?: string;
@@ -87,7 +89,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
       "Cannot write episodes for a trainer as their tokens need a tokenizer: give --tokenizer DIR",
     );
   }
-  const { split, limit, samples, seed, timeoutMs, json } = flags;
+  const { split, limit, samples, seed, timeoutMs, json, runUnlabeled, runThoughts } = flags;
   const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
   const kind = lookUp(ENVS, flags.env, "env");
   if (flags.calls !== undefined) lookUp(CALL_STYLES, flags.calls, "call style");
@@ -136,6 +138,8 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     tauBench,
     workspace,
     timeoutMs,
+    runUnlabeled,
+    runThoughts,
     maxTurns,
   });
   if (kind.runsPython) await prepareImage(profile, { cacheDir, signal });

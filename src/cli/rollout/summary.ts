@@ -2,6 +2,7 @@ import type { EpisodeFailure } from "../../errors.ts";
 import type { EpisodeCut } from "../../rollout/interaction.ts";
 import { describeCut, type Trajectory } from "../../rollout/trajectory.ts";
 import { escapeControls, escapeLine } from "../../terminal_text.ts";
+import { describeBlocksNotRun, NotRunSummary } from "../../tools/code_blocks/blocks_not_run.ts";
 
 /** Options of {@linkcode Summary}. */
 export interface SummaryOptions {
@@ -18,6 +19,8 @@ export class Summary {
   readonly #rewardsGain: boolean;
   readonly #groups: GroupScores;
   readonly #calls = new Map<string, number>();
+  readonly #notRun = new NotRunSummary();
+  #repliesWithNotRun = 0;
   #episodes = 0;
   #earlier = 0;
   #running = 0;
@@ -91,7 +94,7 @@ export class Summary {
 
   /** Adds a finished episode. */
   add(trajectory: Trajectory): void {
-    const { reward, error, unscored, cut, toolResults } = trajectory;
+    const { reward, error, unscored, cut, toolResults, steps } = trajectory;
     this.#episodes++;
     this.#groups.add(trajectory);
     if (error !== undefined) this.#failed++;
@@ -104,6 +107,10 @@ export class Summary {
     }
     if (reward === null || unscored !== undefined) this.#unscored++;
     else if (this.#isRight(reward)) this.#right++;
+    for (const { blocksNotRun = [] } of steps) {
+      if (blocksNotRun.length > 0) this.#repliesWithNotRun++;
+      this.#notRun.add(blocksNotRun);
+    }
     for (const { status } of toolResults) this.#calls.set(status, (this.#calls.get(status) ?? 0) + 1);
   }
 
@@ -125,6 +132,7 @@ export class Summary {
       ["errors", `${this.#failed}`],
       ...(failure === undefined ? [] : [["first error", failureText(failure)] as const]),
       ["tool calls", this.#callTexts()],
+      ...(this.#notRun.total === 0 ? [] : [["not run", this.#notRunText()] as const]),
       ["episodes/s", this.episodesPerSecond.toFixed(1)],
     ];
     return rows.map(([name, value]) => `${name.padEnd(14)}${value}\n`).join("");
@@ -137,6 +145,11 @@ export class Summary {
   #cutTexts(): string {
     const texts = [...this.#cuts].map(([cut, count]) => `${count} ${describeCut(cut)}`);
     return `${this.cut} (${texts.join(", ")})`;
+  }
+
+  #notRunText(): string {
+    const replies = `${this.#repliesWithNotRun} ${this.#repliesWithNotRun === 1 ? "reply" : "replies"}`;
+    return `${toLine(this.#notRun.describe())} code blocks, in ${replies}`;
   }
 
   #callTexts(): string {
@@ -259,7 +272,12 @@ function rowOf(trajectory: Trajectory): string[] {
   const { task, sample, id, parent, turns, reward, times, error, cut, toolResults } = trajectory;
   const branch = parent === undefined ? "" : ` ${id?.split(".").at(-1)}@${parent.turn}`;
   const name = (sample > 1 ? `${task.id} #${sample}` : task.id) + branch;
-  const tools = [...toolResults.map(({ status }) => status), ...cut === undefined ? [] : [`cut off: ${cut}`]];
+  const notRun = describeBlocksNotRun(trajectory.steps.map(({ blocksNotRun }) => blocksNotRun));
+  const tools = [
+    ...toolResults.map(({ status }) => status),
+    ...(cut === undefined ? [] : [`cut off: ${cut}`]),
+    ...(notRun === undefined ? [] : [`not run: ${toLine(notRun)}`]),
+  ];
   return [
     escapeLine(name).slice(0, MAX_NAME),
     `${turns}`,

@@ -1,7 +1,8 @@
-import { parse } from "@std/jsonc";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { McpError } from "../../errors.ts";
+import { parseJsonc } from "../../jsonc.ts";
+import { escapeLine } from "../../terminal_text.ts";
 import type { McpServer } from "../../tools/mcp/mcp_server.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -9,7 +10,9 @@ import { ToolTransform } from "../../transforms/tool_transform.ts";
 import type { Transform } from "../../transforms/transform.ts";
 import { checkUsage, rethrowAsUsageError, UsageError } from "../errors.ts";
 import { readText } from "../input.ts";
+import { currentIo } from "../io.ts";
 import { lookUp } from "../options.ts";
+import { writeText } from "../output.ts";
 
 /** Flags that select tools. */
 export interface ToolFlags {
@@ -74,7 +77,13 @@ async function openServers(
   const { McpClients } = await import("../../tools/mcp/mcp_clients.ts");
   const { MCPToolTransform } = await import("../../transforms/mcp_tool_transform.ts");
   return await rethrowAsUsageError(async () => {
-    const clients = stack.use(new McpClients({ servers }));
+    const onWarning = (warning: string) =>
+      void writeText(
+        currentIo().stderr,
+        `warning: ${escapeLine(warning)}
+`,
+      ).catch(() => {});
+    const clients = stack.use(new McpClients({ servers, onWarning }));
     await clients.tools(signal);
     return () => new MCPToolTransform({ ...calls, clients });
   }, { kinds: [TypeError, McpError] });
@@ -86,20 +95,17 @@ const MAX_BYTES = 1024 * 1024;
  * Reads the MCP servers of a JSONC file in the common format `{ "mcpServers": { name: server } }`. Relative paths are
  * resolved from the folder of the file, which is also the working directory of the servers.
  *
- * @throws {UsageError} if the file cannot be read or has no servers.
+ * @throws {UsageError} if the file cannot be read, is not valid, or has no servers. The message has the line and the
+ * column of a key that is there twice.
  */
 export async function readMcpFile(path: string): Promise<Record<string, McpServer>> {
   const text = await readText(path, { maxBytes: MAX_BYTES });
-  const servers = serversOf(await parseJsonc(text, path));
+  const servers = serversOf(await rethrowAsUsageError(() => parseJsonc(text, `'${path}'`)));
   if (servers === undefined) {
     throw new UsageError(`Cannot read '${path}' as it must have an object 'mcpServers': it has none`);
   }
   const folder = dirname(resolve(path));
   return Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, placed(server, folder)]));
-}
-
-async function parseJsonc(text: string, path: string): Promise<unknown> {
-  return await rethrowAsUsageError(() => parse(text), { prefix: `Cannot read '${path}' as it must be JSON` });
 }
 
 function serversOf(value: unknown): Record<string, unknown> | undefined {

@@ -4,6 +4,7 @@ import { errorMessage, SandboxError } from "../../errors.ts";
 import type { ExecResult, PythonSession, SessionLease } from "../../sandbox/exec.ts";
 import { isDeeperThan } from "../../sandbox/guest_frames.ts";
 import { parseProfile, type Profile } from "../../sandbox/profile/profile.ts";
+import { parseJson } from "../../tools/parsers/json_scan.ts";
 import { checkpointSession, type SessionCheckpointOptions } from "../branching_env.ts";
 import type { ToolUserAction } from "../tool_user_env.ts";
 import type { CheckoutDomain } from "./checkout.ts";
@@ -222,7 +223,7 @@ const MAX_DEPTH = 64;
 /** Returns the arguments of a call as JSON text, or the reason why they are invalid. */
 export function toArgumentsText({ name, kwargs, kwargsText }: ToolUserAction): string | { fault: string } {
   try {
-    const value: unknown = kwargsText === undefined ? kwargs : JSON.parse(kwargsText);
+    const value: unknown = kwargsText === undefined ? kwargs : parseJson(kwargsText);
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       return {
         fault: `the arguments of ${name} must be an object: current value is ${JSON.stringify(value)}`,

@@ -21,6 +21,7 @@ import {
   toArgumentsText,
 } from "./domain_session.ts";
 import { type DomainEpisodeEnd, rewardOf } from "./reward.ts";
+import { parseJson } from "../../tools/parsers/json_scan.ts";
 import type { TauBenchDomain } from "./tau_bench_domain.ts";
 
 /** Options of {@linkcode TauBenchEnv.open}. */
@@ -220,7 +221,7 @@ export class TauBenchEnv implements ToolUserEnv {
   async #respond(episode: Episode, action: ToolUserAction, options: ToolUserStepOptions): Promise<string> {
     const kwargs = toArgumentsText(action);
     if (typeof kwargs !== "string") return `Error: ${kwargs.fault}`;
-    const { content } = JSON.parse(kwargs);
+    const { content } = parseJson(kwargs) as { readonly content?: unknown };
     if (typeof content !== "string") {
       return `Error: ${RESPOND} must be given 'content', a text: current value is ${typeof content}`;
     }

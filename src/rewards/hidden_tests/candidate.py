@@ -7,18 +7,22 @@ import builtins
 import importlib
 import io
 import json
+import os
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 
-from paddock_callee import Answer
+from paddock_callee import Answer, answer_of
 from paddock_operations import End, operation
 from paddock_plain_data import BUILDERS, MAX_DEPTH, decode, encode, encode_base
 from paddock_prompt import compiled_prompt
 from paddock_references import LINKABLE, MAPPINGS, describe, how_to_refer
 
-MAX_OUTPUT = 256 * 1024
-"""Maximum length of the text that one request prints and the tests receive, in characters."""
+MAX_OUTPUT = 4 * 1024 * 1024
+"""Maximum size of the text that one request prints to a stream and the tests receive, in bytes."""
+
+MAX_BATCH = 256 * 1024
+"""Length of the results of a batch of calls, in characters, from which the batch makes no further call."""
 
 MAX_LINKS = 1000
 """Maximum number of containers in one reply that the tests can change in place."""
@@ -28,36 +32,60 @@ _loads, _dumps = json.loads, json.dumps
 _objects = []
 _numbers = {}
 _named = set()
-_programs = []
 
 
-def load(prompt, program, is_module):
-    """Runs the prompt, if it is code, and then the program, in their own module; later, if it is not a module."""
+def load(prompt, program):
+    """Runs the prompt, if it is code, and then the program, in their own module."""
     sys.modules["candidate"] = _module
     codes = [compiled_prompt(prompt), compile(program, "<candidate>", "exec")]
-    _programs.extend(code for code in codes if code is not None)
-    for code in _programs if is_module else ():
-        exec(code, _module.__dict__)
+    for code in codes:
+        if code is not None:
+            exec(code, _module.__dict__)
     return Answer("loaded")
 
 
-def call(name, arguments):
-    """Carries out a request. Its value is a list: how it ended, its result, its output, and the input that it read."""
-    target, args, kwargs, stdin = decode(_loads(arguments))
-    streams = sys.stdout, sys.stderr, sys.stdin
-    given = streams[2] if stdin is None else io.StringIO(stdin)
-    sys.stdout, sys.stderr, sys.stdin = output, errors, _ = _Output(streams[0]), _Output(streams[1]), given
+def call(name, arguments, characters):
+    """
+    Carries out a request. Its value is a list: how it ended, its result, its output, and how much it has read of a
+    standard input of so many characters, 0 if the tests do not give one.
+    """
+    return answer_of(f'{{"value": {_outcome(name, _loads(arguments), characters)[0]}}}')
+
+
+def calls(arguments):
+    """
+    Makes calls that the tests need one after another. It stops after one that raises, or whose result is not plain
+    data, as the tests could do something else then.
+    """
+    outcomes, size = [], 0
+    for name, payload in _loads(arguments):
+        outcome, is_plain = _outcome(name, payload, 0)
+        outcomes.append(outcome)
+        size += len(outcome)
+        if size > MAX_BATCH or not is_plain:
+            break
+    return answer_of(f'{{"value": ["list", {", ".join(outcomes)}]}}')
+
+
+def _outcome(name, payload, characters):
+    """Returns the outcome of a request as JSON, and whether the request has returned plain data."""
+    target, args, kwargs = decode(payload)
+    streams, given = (sys.stdout, sys.stderr, sys.stdin), sys.stdin
+    output, errors = _Capture(streams[0]), _Capture(streams[1])
+    sys.stdout, sys.stderr = output.stream, errors.stream
+    refer = _Referrer(MAX_LINKS if name == "get_linked" else 0)
     try:
-        ended = _ended(name, target, args, kwargs)
+        ended = _ended(name, target, args, kwargs, refer)
     finally:
         sys.stdout, sys.stderr, sys.stdin = streams
-    read = 0 if stdin is None or given.closed else given.tell()
-    texts = _dumps([output.getvalue(), errors.getvalue()])
-    return Answer(f'{{"value": ["list", {ended}, {texts[1:-1]}, ["int", "{hex(read)}"]]}}')
+    read = characters - _unread(given) if characters > 0 else 0
+    _keep_input()
+    texts = _dumps([output.text(), errors.text()])
+    is_plain = not refer.has_referred and ended.startswith('"returned"')
+    return f'["list", {ended}, {texts[1:-1]}, ["int", "{hex(max(read, 0))}"]]', is_plain
 
 
-def _ended(name, target, args, kwargs):
-    refer = _Referrer(MAX_LINKS if name == "get_linked" else 0)
+def _ended(name, target, args, kwargs, refer):
     try:
         if name == "name":
             result = _resolve(target)
@@ -67,8 +95,6 @@ def _ended(name, target, args, kwargs):
             result = result if name == "call" else [result, args]
         elif name == "exception":
             result = _exception_parts(target)
-        elif name == "program":
-            result = _run_program()
         elif name == "data":
             return f'"returned", {_dumps(encode_base(target, MAX_DEPTH, _Referrer(0)))}'
         elif name == "describe":
@@ -80,6 +106,29 @@ def _ended(name, target, args, kwargs):
         return f'"ended", {encode(end.result, refer=refer)}'
     except Exception as error:
         return f'"raised", {_raised(error)}'
+
+
+def _unread(stream):
+    """Returns the number of characters of the standard input that are left."""
+    try:
+        return len(stream.read())
+    except (OSError, ValueError):
+        pass  # the program has closed or detached the stream
+    rest = b""
+    try:
+        while piece := os.read(0, 65536):
+            rest += piece
+    except OSError:
+        pass  # the program has closed the descriptor
+    return len(rest.decode("utf-8", "surrogateescape"))
+
+
+def _keep_input():
+    """Opens the descriptor 0 again for the next call, if a program has closed it, as `open(0).read()` does."""
+    try:
+        os.fstat(0)
+    except OSError:
+        os.open("/dev/stdin", os.O_RDONLY)
 
 
 def _raised(error):
@@ -109,27 +158,28 @@ def _resolve(names):
     return found
 
 
-def _run_program():
-    main = types.ModuleType("__main__")
-    replaced, sys.modules["__main__"] = sys.modules.get("__main__"), main
-    try:
-        for code in _programs:
-            exec(code, main.__dict__)
-    except SystemExit:
-        pass  # a program may end this way
-    finally:
-        sys.modules["__main__"] = replaced
+class _Capture(io.BytesIO):
+    """
+    Bytes that a program prints. What exceeds the limit goes to the real stream, which has a limit of its own. Like the
+    real ones, `stream` has a `buffer`.
+    """
 
-
-class _Output(io.StringIO):
-    """Text that a program prints. What exceeds the limit goes to the stream itself, which has limits of its own."""
-
-    def __init__(self, stream):
+    def __init__(self, real):
         super().__init__()
-        self._stream = stream
+        self._real = real
+        self.stream = io.TextIOWrapper(self, "utf-8", "surrogatepass", newline="\n", write_through=True)
 
-    def write(self, text):
-        return self._stream.write(text) if self.tell() + len(text) > MAX_OUTPUT else super().write(text)
+    def write(self, data):
+        if self.tell() + len(data) <= MAX_OUTPUT:
+            return super().write(data)
+        self._real.write(bytes(data).decode("utf-8", "replace"))
+        return len(data)
+
+    def close(self):
+        """Keeps the bytes, which a program that closes its output has printed all the same."""
+
+    def text(self):
+        return self.getvalue().decode("utf-8", "replace")
 
 
 class _Referrer:
@@ -137,11 +187,13 @@ class _Referrer:
 
     def __init__(self, links):
         self._links = links
+        self.has_referred = False
 
     def __call__(self, value, depth):
         kind = type(value)
         if kind in LINKABLE and self._links > 0:
             self._links -= 1
+            self.has_referred = True
             data = self._mapping(value, depth) if kind in MAPPINGS else encode_base(value, depth, self)
             return ["linked", _number(value), data]
         if kind in MAPPINGS:
@@ -149,6 +201,7 @@ class _Referrer:
         how = how_to_refer(value, _is_known(kind))
         if how == "plain":
             return None
+        self.has_referred = True
         if how == "value":
             return ["value", _number(value), _number(kind), encode_base(value, depth, self)]
         return [how, _number(value), *([_number(kind)] if how == "object" else [])]

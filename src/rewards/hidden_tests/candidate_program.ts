@@ -1,6 +1,7 @@
 import type { History } from "../../history.ts";
 import { type Message, messageText } from "../../message.ts";
 import type { Task } from "../../task.ts";
+import { type CodeBlock, codeBlocks } from "../../tools/code_blocks/code_blocks.ts";
 import { pythonBlocks } from "../../tools/python_blocks.ts";
 import { parseTaggedReply } from "../final_reply.ts";
 import type { TestProblem } from "./test_problem.ts";
@@ -20,8 +21,7 @@ const USED = /(?<![.\w])[a-zA-Z_]\w*/g;
  * point is appended to the prompt.
  */
 export function extractProgram(reply: string, { prompt, entryPoint }: TestProblem): string {
-  const [unlabeled, python] = [unlabeledBlocks(reply), pythonBlocks(reply)];
-  const blocks = [...unlabeled, ...python];
+  const blocks = candidateBlocks(reply);
   const defining = blocks.findLastIndex((block) => definesEntryPoint(block, entryPoint));
   const chosen = defining < 0 ? blocks.length - 1 : defining;
   const block = blocks[chosen] ?? reply;
@@ -58,22 +58,21 @@ function importedName(part: string): string {
   return name.split(".", 1)[0] ?? "";
 }
 
-/** Returns the fenced blocks without a language. */
-function unlabeledBlocks(reply: string): string[] {
-  const blocks: string[] = [];
-  let open: { readonly language: string; readonly lines: string[] } | undefined;
-  for (const line of reply.split(/\r?\n/)) {
-    const fence = line.includes("```") ? /^\s{0,3}```+([^`]*)$/.exec(line) : null;
-    if (open === undefined && fence !== null) {
-      open = { language: fence[1]?.trim() ?? "", lines: [] };
-    } else if (open !== undefined && fence !== null) {
-      if (open.language === "") blocks.push(open.lines.join("\n"));
-      open = undefined;
-    } else {
-      open?.lines.push(line);
-    }
-  }
-  return blocks;
+/**
+ * Returns the blocks that may be the program, the likeliest last: those that a line such as `Output:` announces, blocks
+ * of Python inside of other blocks, blocks without a language, blocks of Python.
+ */
+function candidateBlocks(reply: string): string[] {
+  const blocks = codeBlocks(reply);
+  const code = (isCandidate: (block: CodeBlock) => boolean) =>
+    blocks.filter(isCandidate).map(({ code }) => code);
+  const ofReply = (place: CodeBlock["place"]) => place === undefined || place === "quote";
+  return [
+    ...code(({ language, place }) => language === "unlabeled" && place === "output"),
+    ...code(({ language, place }) => language === "python" && place === "block"),
+    ...code(({ language, place }) => language === "unlabeled" && ofReply(place)),
+    ...code(({ language, place }) => language === "python" && ofReply(place)),
+  ];
 }
 
 /** Returns true if a program defines the entry point, or if there is no entry point. */
@@ -107,5 +106,5 @@ function isAssistant({ role }: Message): boolean {
 }
 
 function containsEntryPoint(reply: string, entryPoint: string): boolean {
-  return [reply, ...pythonBlocks(reply)].some((code) => definesEntryPoint(code, entryPoint));
+  return [reply, ...candidateBlocks(reply)].some((code) => definesEntryPoint(code, entryPoint));
 }

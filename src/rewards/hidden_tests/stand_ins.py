@@ -8,7 +8,7 @@ import math
 import os
 import random
 
-from paddock_channel import CandidateError, Ended, not_judged, request, send
+from paddock_channel import CandidateError, Ended, foreign_name, is_data, not_judged, request, send
 from paddock_decoys import decoys_of
 
 options = {"is_linked": True}
@@ -80,7 +80,7 @@ class StandIn(metaclass=ClassStandIn):
         known, base = type(self)._paddock_known, type(self)._paddock_base
         if base is not None:
             return request("data", self) == other
-        return _equals_data(self, other) if known else NotImplemented
+        return _equals_data(self, other) if known and is_data(other) else NotImplemented
 
     def __ne__(self, other):
         result = self.__eq__(other)
@@ -125,6 +125,27 @@ class StandIn(metaclass=ClassStandIn):
         return _compares(self, other, "ge")
 
 
+class Foreign:
+    """
+    A name that the tests must define themselves, and do not. The tests do not use what the program defines under this
+    name: they fail. If the program does not define it either, the tests cannot be judged.
+    """
+
+    __hash__ = None
+
+    def __init__(self, name, is_of_program):
+        object.__setattr__(self, "_paddock_refusal", (name, is_of_program))
+
+    def _refuse(self, *args, **kwargs):
+        name, is_of_program = object.__getattribute__(self, "_paddock_refusal")
+        if is_of_program:
+            raise foreign_name(name)
+        raise not_judged(f"the tests do not define {name!r}, and no session has it")
+
+    __getattr__ = __call__ = __eq__ = __ne__ = __bool__ = __iter__ = __len__ = __getitem__ = __contains__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+
+
 def _equals_data(stand_in, other):
     """
     Compares an instance with data by its own `__eq__`. The candidate is asked about other data too, in random
@@ -139,7 +160,7 @@ def _equals_data(stand_in, other):
 def _compares(left, right, name):
     if isinstance(right, StandIn):
         return request(name, left, right) is True
-    if not type(left)._paddock_known:
+    if not type(left)._paddock_known or not is_data(right):
         return NotImplemented
     answers = request("order", left, right)
     less, at_most, more, at_least = answers
@@ -178,7 +199,7 @@ def _calculated(stand_in, other, operation):
     """
     if isinstance(other, (StandIn, ClassStandIn)):
         return request(*operation(other))
-    if not type(stand_in)._paddock_known:
+    if not type(stand_in)._paddock_known or not is_data(other):
         return NotImplemented
     result = request(*operation(other))
     if not _is_number(result) or not _is_number(other):

@@ -3,6 +3,8 @@
 import ast
 import importlib.util
 
+from paddock_syntax import walk
+
 CANDIDATE_MODULES = {"solution", "candidate", "main"}
 """Modules from which tests may import names of the candidate."""
 
@@ -19,8 +21,8 @@ class InvalidTestError(Exception):
 
 def check(place, tree, names):
     """Raises an InvalidTestError that names the line. `names` are those that the tests take from the candidate."""
-    functions = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
-    for node in ast.walk(tree):
+    functions = {node.name for node in walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    for node in walk(tree):
         reason = _reason(node, names, functions)
         if reason is not None:
             raise InvalidTestError(f"line {node.lineno} of {place}: {reason}")

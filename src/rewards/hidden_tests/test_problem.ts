@@ -1,6 +1,14 @@
 import * as z from "zod";
-import { pythonString } from "../../sandbox/isolated/callee.ts";
 import type { Task } from "../../task.ts";
+import { COMPARISONS, type OutputComparison } from "./output_comparison.ts";
+
+/** A test that runs the whole program. */
+export interface ProgramTest {
+  /** Text of the program's stdin. */
+  readonly input: string;
+  /** Expected text of the program's stdout, or what a checker needs as the answer. */
+  readonly output: string;
+}
 
 /** A problem with tests for its solution. */
 export interface TestProblem {
@@ -11,32 +19,48 @@ export interface TestProblem {
    * there is none, the only built-in that they call.
    */
   readonly entryPoint?: string | undefined;
-  /** Code that runs before the tests. */
+  /** Code that runs before the code tests. */
   readonly setup: string;
-  readonly tests: readonly string[];
-  /** False if all tests run the whole program, so that it must not run as a module before. */
-  readonly isModule: boolean;
+  /** Tests that are Python code. The program runs as a module before the first of them. */
+  readonly codeTests: readonly string[];
+  readonly programTests: readonly ProgramTest[];
+  readonly programOptions: ProgramTestOptions;
+}
+
+/** How the program tests of a task are judged. */
+export interface ProgramTestOptions {
+  readonly comparison: OutputComparison;
+  /** True if a program that calls `sys.exit` or `os._exit` with another code than 0 fails. */
+  readonly checksExitCode: boolean;
+  /** Source of a program that judges the output instead of the comparison. */
+  readonly checker?: string | undefined;
 }
 
 /** Maximum length of an entry point, in characters. */
 const MAX_NAME_CHARACTERS = 1_000;
 
-const ioTestSchema = z.object({ input: z.string(), output: z.string() });
+const programTestSchema = z.object({ input: z.string(), output: z.string() });
 
 const fieldsSchema = z.object({
   prompt: z.string().nullish(),
   entry_point: z.string().max(MAX_NAME_CHARACTERS).regex(/^[\p{L}_]/u, "must begin with a Python name")
     .nullish(),
   test: z.string().min(1).nullish(),
-  tests: z.array(z.union([z.string().min(1), ioTestSchema])).min(1).nullish(),
+  tests: z.array(z.union([z.string().min(1), programTestSchema])).min(1).nullish(),
   test_list: z.array(z.string().min(1)).min(1).nullish(),
   test_setup_code: z.string().nullish(),
+  test_imports: z.array(z.string()).nullish(),
+  output_comparison: z.enum(COMPARISONS).nullish(),
+  check_exit_code: z.boolean().nullish(),
+  checker: z.string().min(1).nullish(),
 });
 
 /**
  * Reads the problem from a task's fields: those of HumanEval (`prompt`, `entry_point`, `test`), or a list of
- * tests (`tests`, or MBPP's `test_list` with `test_setup_code`). A test is code, or the `input` and `output` of the
- * whole program. Without a `prompt`, the query is used.
+ * tests (`tests`, or MBPP's `test_list` with `test_setup_code`
+ * and `test_imports`). A test is code, or the `input` and `output` of the
+ * whole program. `output_comparison`, `check_exit_code` and `checker` say how output is judged. Without a `prompt`,
+ * the query is used.
  * Returns `null` if the task has no tests.
  *
  * @throws {TypeError} when a field has the wrong type, or HumanEval's `check` has no `entry_point`.
@@ -49,22 +73,31 @@ export function readTestProblem({ id, query, fields = {} }: Task): TestProblem |
       `Cannot test task '${id}' as its fields are invalid: ${faults.join("; ")}`,
     );
   }
-  const { prompt, entry_point, test, tests, test_list, test_setup_code } = parsed.data;
+  const { prompt, entry_point, test, tests, test_list, test_setup_code, test_imports } = parsed.data;
   const question = typeof query === "string" ? query : "";
-  const common = { prompt: prompt ?? question, entryPoint: entry_point ?? undefined };
-  const isModule = tests?.some((entry) => typeof entry === "string") ?? true;
-  const list = tests?.map((entry) => typeof entry === "string" ? entry : programTest(entry)) ?? test_list;
-  if (list) return { ...common, setup: test_setup_code ?? "", tests: list, isModule };
+  const common = {
+    prompt: prompt ?? question,
+    entryPoint: entry_point ?? undefined,
+    setup: [...test_imports ?? [], test_setup_code ?? ""].join("\n"),
+    programTests: tests?.filter((entry) => typeof entry !== "string") ?? [],
+    programOptions: {
+      comparison: parsed.data.output_comparison ?? "lines",
+      checksExitCode: parsed.data.check_exit_code ?? false,
+      checker: parsed.data.checker ?? undefined,
+    },
+  };
+  const codeTests = tests?.filter((entry) => typeof entry === "string") ?? test_list;
+  if (codeTests) return { ...common, codeTests };
   if (!test) return null;
   const isCalledFor = /^def check\b/m.test(test) && !/^check\(/m.test(test);
-  if (!isCalledFor) return { ...common, setup: test_setup_code ?? "", tests: [test], isModule };
+  if (!isCalledFor) return { ...common, codeTests: [test] };
   if (common.entryPoint !== undefined) {
-    return { ...common, setup: test, tests: ["check(candidate)"], isModule };
+    return { ...common, setup: [...test_imports ?? [], test].join("\n"), codeTests: ["check(candidate)"] };
   }
   throw new TypeError(`Cannot test task '${id}' as its fields must have an 'entry_point': found none`);
 }
 
-/** Returns a test that runs the program with an input and compares its output, without spaces at the ends of lines. */
-function programTest({ input, output }: { readonly input: string; readonly output: string }): string {
-  return `assert run_program(${pythonString(input)}) == output_lines(${pythonString(output)})`;
+/** Returns the number of tests of a problem. */
+export function countTests({ codeTests, programTests }: TestProblem): number {
+  return codeTests.length + programTests.length;
 }

@@ -1,15 +1,21 @@
 import * as z from "zod";
 import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import { hostTool } from "../../sandbox/host_tool.ts";
-import { Callee, type CalleeReply, moduleCall, moduleDefinitions } from "../../sandbox/isolated/callee.ts";
+import { Callee, type CalleeReply, moduleCall } from "../../sandbox/isolated/callee.ts";
+import { CompiledModules } from "../../sandbox/isolated/compiled_modules.ts";
+import ahead from "./ahead.py" with { type: "text" };
+import batches from "./batches.py" with { type: "text" };
 import candidateSource from "./candidate.py" with { type: "text" };
 import channel from "./channel.py" with { type: "text" };
 import crossing from "./crossing.py" with { type: "text" };
 import decoys from "./decoys.py" with { type: "text" };
+import names from "./names.py" with { type: "text" };
 import operations from "./operations.py" with { type: "text" };
 import prompt from "./prompt.py" with { type: "text" };
 import references from "./references.py" with { type: "text" };
 import standIns from "./stand_ins.py" with { type: "text" };
+import syntax from "./syntax.py" with { type: "text" };
+import taint from "./taint.py" with { type: "text" };
 import testCheck from "./test_check.py" with { type: "text" };
 import type { TestProblem } from "./test_problem.ts";
 import testsSource from "./tests.py" with { type: "text" };
@@ -17,6 +23,7 @@ import testsSource from "./tests.py" with { type: "text" };
 /** Options of a {@linkcode TestRun}. */
 export interface TestRunOptions {
   readonly problem: TestProblem;
+  readonly modules: TestModules;
   /** Maximum run time of one test, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -24,16 +31,46 @@ export interface TestRunOptions {
 
 const MODULE = "paddock_hidden_tests";
 /** Modules of the tests' session, in dependency order. */
-const TEST_MODULES = {
+const TEST_SOURCES = {
   paddock_prompt: prompt,
   paddock_channel: channel,
   paddock_decoys: decoys,
   paddock_stand_ins: standIns,
   paddock_crossing: crossing,
+  paddock_syntax: syntax,
+  paddock_taint: taint,
+  paddock_ahead: ahead,
+  paddock_batches: batches,
   paddock_test_check: testCheck,
+  paddock_names: names,
+  [MODULE]: testsSource,
 };
-/** Exceptions in the tests' session when a test requires something that cannot be judged. */
-const UNJUDGED = new Set(["PlainDataError", "NotJudgedError"]);
+
+const CANDIDATE_MODULE = "paddock_candidate";
+/** Modules of the candidate's session, in dependency order. */
+const CANDIDATE_SOURCES = {
+  paddock_prompt: prompt,
+  paddock_references: references,
+  paddock_operations: operations,
+  [CANDIDATE_MODULE]: candidateSource,
+};
+
+/** The modules of both sessions. A grader compiles them once. */
+export class TestModules {
+  readonly ofTests: CompiledModules = new CompiledModules(TEST_SOURCES);
+  readonly ofCandidate: CompiledModules = new CompiledModules(CANDIDATE_SOURCES);
+}
+
+/** End of a test. `unscored`: the test itself reached a limit, so that there is no verdict. */
+export type TestVerdict =
+  | { readonly verdict: "passed" | "failed" }
+  | { readonly verdict: "unscored"; readonly reason: string };
+
+/** What `run` of `tests.py` returns. The session is the tests' own, so that no program can forge it. */
+const verdictSchema = z.tuple([
+  z.enum(["passed", "failed", "unjudged", "too many calls", "too large"]),
+  z.string(),
+]);
 
 /** Runs tests in a session that the candidate's program cannot reach. */
 export class TestRun {
@@ -46,51 +83,93 @@ export class TestRun {
   }
 
   /**
-   * Runs the setup code.
+   * Runs the setup code. Returns the names that the tests take from the candidate beside its entry point.
    *
    * @throws {Error} when the setup fails, which means that the problem itself is broken.
    */
-  async prepare(): Promise<void> {
+  async prepare(): Promise<readonly string[]> {
     const { problem, timeoutMs, signal } = this.#options;
-    const { setup, tests, entryPoint } = problem;
-    const names = entryPoint === undefined ? [] : [entryPoint];
-    const defining = moduleDefinitions({ ...TEST_MODULES, [MODULE]: testsSource });
-    const code = `${defining}\n${moduleCall(MODULE, "prepare", [problem.prompt, setup, tests, names])}`;
+    const { setup, codeTests, entryPoint } = problem;
+    const given = entryPoint === undefined ? [] : [entryPoint];
+    const { ofTests, ofCandidate } = this.#options.modules;
+    await CompiledModules.compileIn(this.#session, [ofTests, ofCandidate], { timeoutMs, signal });
+    const code = `${ofTests.definitions}\n${
+      moduleCall(MODULE, "prepare", [problem.prompt, setup, codeTests, given])
+    }`;
     const result = await this.#session.exec(code, { timeoutMs, signal });
     if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${errorOf(result)}`);
+    return z.array(z.string()).parse(JSON.parse(result.value ?? "[]"));
   }
 
   /**
-   * Runs one test and returns true if the candidate passes it. A test that calls the candidate more often
-   * than the profile's `hostToolCalls` allows fails: the candidate may be the cause.
+   * Runs a code test. If the test reaches a limit of time or of calls, and the candidate can be the cause, the candidate
+   * fails.
    *
    * @throws {Error} when the test calls the candidate with other than plain data, or when the candidate's
    * session fails.
    */
-  async runTest(index: number, candidate: Candidate): Promise<boolean> {
+  async runTest(index: number, candidate: Candidate): Promise<TestVerdict> {
     const { timeoutMs, signal } = this.#options;
     const code = moduleCall(MODULE, "run", [index]);
     const failures: unknown[] = [];
+    candidate.beginTest();
     const tools = [callTool(candidate, (error) => failures.push(error))];
     const result = await this.#session.exec(code, { timeoutMs, signal, tools });
     if (failures.length > 0) {
       throw new Error(`Cannot run test ${index + 1}: ${failures[0]}`, { cause: failures[0] });
     }
-    if (result.status === "error" && UNJUDGED.has(result.error.type)) {
-      throw new Error(`Cannot run test ${index + 1}: ${errorOf(result)}`);
-    }
-    return result.status === "ok" && !candidate.isLost;
+    if (candidate.isLost) return FAILED;
+    if (result.status === "timeout") return await this.#verdictOfTimeout(index, candidate);
+    const [verdict, reason] = result.status === "ok" ? parseVerdict(result.value) : ["failed" as const, ""];
+    if (verdict === "unjudged") throw new Error(`Cannot run test ${index + 1}: ${reason}`);
+    if (verdict === "too many calls" && !candidate.isMainlyCalled) return FAILED;
+    if (verdict === "passed" || verdict === "failed") return { verdict };
+    return { verdict: "unscored", reason: `test ${index + 1}: ${reason}` };
   }
+
+  /** Returns whether the tests use a name of the candidate. */
+  async usesCandidate(): Promise<boolean> {
+    return await this.#ask("uses_candidate");
+  }
+
+  /** Returns whether a name that the tests use is missing in the program, or is a plain value there. */
+  async lacksNames(): Promise<boolean> {
+    return await this.#ask("lacks_names");
+  }
+
+  /**
+   * A test that was still making calls when its time was over, and whose number of calls the candidate cannot influence,
+   * makes too many.
+   */
+  async #verdictOfTimeout(index: number, candidate: Candidate): Promise<TestVerdict> {
+    const { timeoutMs } = this.#options;
+    const isOfTest = candidate.isMainlyCalled && candidate.isInUse && await this.#ask("is_bounded", index);
+    if (!isOfTest) return FAILED;
+    const reason = `test ${index + 1}: its calls of the candidate took more than ${timeoutMs} ms`;
+    return { verdict: "unscored", reason };
+  }
+
+  async #ask(name: string, ...args: readonly number[]): Promise<boolean> {
+    const { timeoutMs, signal } = this.#options;
+    const result = await this.#session.exec(moduleCall(MODULE, name, args), { timeoutMs, signal });
+    return result.status === "ok" && result.value === "True";
+  }
+}
+
+const FAILED = { verdict: "failed" } as const;
+
+function parseVerdict(value: string | undefined): z.output<typeof verdictSchema> {
+  return verdictSchema.parse(JSON.parse(value ?? '["failed", ""]'));
 }
 
 function callTool(candidate: Candidate, onFailure: (error: unknown) => void) {
   return hostTool({
     name: "call_candidate",
     description: "Calls the candidate with plain data.",
-    parameters: z.object({ name: z.string(), arguments: z.string() }),
-    async run({ name, arguments: args }) {
+    parameters: z.object({ name: z.string(), arguments: z.string(), stdin: z.string().optional() }),
+    async run({ name, arguments: args, stdin }) {
       try {
-        return await candidate.call(name, args);
+        return await candidate.call(name, args, stdin);
       } catch (error) {
         onFailure(error);
         throw error;
@@ -105,20 +184,24 @@ function errorOf(result: ExecResult): string {
     : `it ended as '${result.status}'`;
 }
 
-const CANDIDATE_MODULE = "paddock_candidate";
-/** Modules of the candidate's session, in dependency order. */
-const CANDIDATE_MODULES = {
-  paddock_prompt: prompt,
-  paddock_references: references,
-  paddock_operations: operations,
-};
+/** Requests that call a function or a class of the candidate by its name. Others are made of what it has returned. */
+const CALLS = new Set(["call", "call_in_place", "calls"]);
+/** Time after which a test that makes no request is busy with something else, in milliseconds. */
+const IDLE_MS = 1_000;
 
 /** A candidate's program in its own session. */
 export class Candidate {
   readonly #callee: Callee;
+  readonly #modules: TestModules;
   #lookups = 0;
+  /** Requests of the running test. */
+  #requests = { calls: 0, others: 0, lastAt: -Infinity };
 
-  constructor(session: PythonSession, options: { timeoutMs: number; signal: AbortSignal | undefined }) {
+  constructor(
+    session: PythonSession,
+    { modules, ...options }: { modules: TestModules; timeoutMs: number; signal: AbortSignal | undefined },
+  ) {
+    this.#modules = modules;
     this.#callee = new Callee(session, { ...options, name: "candidate" });
   }
 
@@ -127,22 +210,52 @@ export class Candidate {
     return this.#callee.calls - this.#lookups;
   }
 
+  /** Begins to count the requests of a test. */
+  beginTest(): void {
+    this.#requests = { calls: 0, others: 0, lastAt: -Infinity };
+  }
+
+  /** True if most requests of the running test are calls, which the candidate's objects do not cause. */
+  get isMainlyCalled(): boolean {
+    return this.#requests.calls > this.#requests.others;
+  }
+
+  /** True if the running test has just made a request. */
+  get isInUse(): boolean {
+    return performance.now() - this.#requests.lastAt < IDLE_MS;
+  }
+
   /** True if the program has ended or broken its interpreter. */
   get isLost(): boolean {
     return this.#callee.failure !== undefined;
   }
 
-  /** Runs the program, unless tests only run it as a whole. Afterwards it can be called, unless it is lost. */
-  async load({ prompt: beginning, isModule }: TestProblem, program: string): Promise<void> {
-    const defining = moduleDefinitions({ ...CANDIDATE_MODULES, [CANDIDATE_MODULE]: candidateSource });
+  /** Runs the program as a module. Afterwards it can be called, unless it is lost. */
+  async load({ prompt: beginning }: TestProblem, program: string): Promise<void> {
+    const { definitions } = this.#modules.ofCandidate;
     await this.#callee.load(
-      `${defining}\n${moduleCall(CANDIDATE_MODULE, "load", [beginning, program, Number(isModule)])}`,
+      `${definitions}\n${moduleCall(CANDIDATE_MODULE, "load", [beginning, program])}`,
     );
   }
 
-  /** Carries out a request of the tests, such as `call` or `get`. `args` are plain data as JSON. */
-  async call(name: string, args: string): Promise<CalleeReply> {
+  /**
+   * Carries out a request of the tests, such as `call` or `get`, or makes several calls. `args` are plain data as JSON.
+   * `stdin` is what the program may read.
+   */
+  async call(name: string, args: string, stdin?: string): Promise<CalleeReply> {
     if (name === "name" || name === "seed") this.#lookups++;
-    return await this.#callee.call(moduleCall(CANDIDATE_MODULE, "call", [name, args]));
+    else if (CALLS.has(name)) this.#requests.calls++;
+    else this.#requests.others++;
+    try {
+      return await this.#send(name, args, stdin);
+    } finally {
+      this.#requests.lastAt = performance.now();
+    }
+  }
+
+  async #send(name: string, args: string, stdin: string | undefined): Promise<CalleeReply> {
+    if (name === "calls") return await this.#callee.call(moduleCall(CANDIDATE_MODULE, "calls", [args]));
+    const characters = stdin === undefined ? 0 : [...stdin].length;
+    return await this.#callee.call(moduleCall(CANDIDATE_MODULE, "call", [name, args, characters]), stdin);
   }
 }

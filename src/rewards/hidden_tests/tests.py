@@ -2,18 +2,25 @@
 
 import ast
 import asyncio
-import builtins
-import contextlib
 import dataclasses
-import io
+import json
+import math
+import operator
 import random
 import sys
 
-from paddock_channel import CandidateError, refusals, request, send
+from paddock_ahead import ahead, described_call, plan
+from paddock_batches import with_batches
+from paddock_callee import Answer
+from paddock_channel import CandidateError, ExpectedTooLong, TooLarge, TooManyCalls, Unjudged
+from paddock_channel import forget_ahead, refusals, request, send
 from paddock_crossing import make_known
+from paddock_names import Names
 from paddock_prompt import compiled_prompt
-from paddock_stand_ins import ClassStandIn, StandIn
-from paddock_test_check import CANDIDATE_MODULES, check, without_runner
+from paddock_stand_ins import ClassStandIn, Foreign, StandIn
+from paddock_syntax import children, walk
+from paddock_taint import Taint
+from paddock_test_check import check, without_runner
 
 _space = {"__name__": "hidden_tests"}
 _tests = []
@@ -21,11 +28,21 @@ _deferred = []
 """The setup, if it uses names of the candidate. It then runs before the first test."""
 
 _names = []
+_known = set()
+"""Names that the tests take from the candidate, and `candidate`."""
+
+_foreign = set()
+"""Names that the tests must define themselves, and do not."""
+
+_trees = []
+_lacking = []
+"""Names of the candidate that are no functions, classes or other objects to which the tests could send a request."""
 
 
 def prepare(prompt, setup, tests, names):
     """
-    Checks and compiles the tests, and runs the setup, so that an error in them shows before any call.
+    Checks and compiles the tests, and runs the setup, so that an error in them shows before any call. Returns the names
+    that come from the candidate beside its entry point.
 
     The program cannot influence which names the tests take from it: it could replace what they compare with.
     """
@@ -35,31 +52,37 @@ def prepare(prompt, setup, tests, names):
     classes = {name for name, value in _space.items() if _is_of_tests(value, type)}
     trees = {"setup": ast.parse(setup, "<setup>")}
     trees |= {f"test {index + 1}": ast.parse(source, "<test>") for index, source in enumerate(tests)}
-    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
-    defined = {name for node in nodes for name in _defined_names(node)}
-    loaded = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name))
-    imported = [alias.name for node in nodes if _is_of_candidate(node) for alias in node.names]
-    open_names = [name for name in loaded if name not in {*_space, *defined} or name in classes]
-    unknown = [name for name in open_names if not hasattr(builtins, name) and name != "candidate"]
-    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
-    called = {func.id for func in calls if isinstance(func, ast.Name)} & set(open_names)
-    first = sorted(unknown, key=lambda name: name not in called)
-    found = names or first or (list(called) if len(called) == 1 else [])
-    _names.extend(dict.fromkeys([*found, *imported, *unknown]))
+    found = Names(list(trees.values()), prompt, names, {*_space}, classes)
+    _names.extend(found.candidate)
+    _foreign.update(found.foreign)
+    _space.update(found.library)
+    _known.update(_names, ["candidate"])
     for place, tree in trees.items():
-        check(place, tree, {*_names, "candidate"})
-    codes = [compile(_InPlace().visit(without_runner(tree)), f"<{place.split()[0]}>", "exec") for place, tree in trees.items()]
+        check(place, tree, _known)
+    _trees.extend(_Changes().visit(without_runner(tree)) for tree in trees.values())
+    try:
+        with_batches(_trees, _known)
+    except RecursionError:
+        pass  # the tests have an expression that is nested very deep
+    codes = [compile(tree, f"<{place.split()[0]}>", "exec") for place, tree in zip(trees, _trees)]
     _tests.extend(codes[1:])
     used = {node.id for node in _top_level(trees["setup"]) if isinstance(node, ast.Name)}
-    if used & {*_names, "candidate"}:
+    if used & {*_known, *_foreign}:
         _deferred.append(codes[0])
     else:
         exec(codes[0], _space)
+    return Answer(json.dumps(_names[1:]))
 
 
 def run(index):
-    """Runs a test. It fails if a request was refused, even if the test ignores that."""
+    """
+    Runs a test. Returns its verdict and a reason: `passed`, `failed`, `unjudged` if the test requires something that
+    cannot be judged, or the limit that it reaches, if the candidate is not the cause.
+
+    What is raised decides by its identity: the candidate's exceptions may have any class name.
+    """
     refusals.clear()
+    forget_ahead()
     _bind()
     before = dict(_space)
     try:
@@ -68,16 +91,55 @@ def run(index):
         _deferred.clear()
         exec(_tests[index], _space)
         _run_defined(before)
-    finally:
-        if refusals:
-            raise refusals[0]
+        verdict = "passed"
+    except Exception as error:
+        verdict = "failed"
+        if isinstance(error, MemoryError):
+            raise
+    if not refusals:
+        return Answer(json.dumps([verdict, ""]))
+    kind, reason = type(refusals[0]), str(refusals[0])
+    if kind is Unjudged:
+        return Answer(json.dumps(["unjudged", reason]))
+    if kind is TooManyCalls and is_bounded(index):
+        return Answer(json.dumps(["too many calls", reason]))
+    if kind is ExpectedTooLong or kind is TooLarge and _has_own_arguments(index):
+        return Answer(json.dumps(["too large", reason]))
+    return Answer(json.dumps(["failed", reason]))
+
+
+def is_bounded(index):
+    """Returns whether the candidate cannot influence how often the loops of a test run."""
+    return _holds(index, lambda taint, tree: taint.bounds_loops(tree))
+
+
+def uses_candidate():
+    """Returns whether the tests use a name of the candidate."""
+    return any(isinstance(node, ast.Name) and node.id in _known for tree in _trees for node in walk(tree))
+
+
+def lacks_names():
+    """Returns whether a name that the tests take from the candidate is none that can be called."""
+    return len(_lacking) > 0
+
+
+def _has_own_arguments(index):
+    return _holds(index, lambda taint, tree: not taint.has_arguments(tree))
+
+
+def _holds(index, condition):
+    try:
+        taint = Taint(_trees, _known)
+        return all(condition(taint, tree) for tree in (_trees[0], _trees[index + 1]))
+    except RecursionError:
+        return False  # the tests have an expression that is nested very deep
 
 
 def _bind():
     """Takes the names of the tests from the candidate, which is loaded by now."""
     if not _names:
         return
-    simple = [name for name in _names if name.isidentifier()]
+    simple = [name for name in [*_names, *_foreign] if name.isidentifier()]
     try:
         found = request("name", simple)
     except CandidateError:
@@ -87,7 +149,10 @@ def _bind():
     for name in _names:
         _space[name] = found[name] if name in found else _stub(name)
         make_known(name, _space[name])
+        if name.isidentifier() and not isinstance(found.get(name), (StandIn, ClassStandIn)):
+            _lacking.append(name)
     _space["candidate"] = _space[_names[0]]
+    _space.update({name: Foreign(name, name in found) for name in _foreign})
     _names.clear()
     for seed in _seeds:
         request("seed", seed)
@@ -99,6 +164,7 @@ def _stub(name):
     def candidate(*args, **kwargs):
         return send("call", name, args, kwargs)
 
+    candidate._paddock_target = name
     return candidate
 
 
@@ -126,18 +192,6 @@ def _is_of_tests(value, kind):
     return isinstance(value, kind) and getattr(value, "__module__", None) == "hidden_tests"
 
 
-def _is_of_candidate(node):
-    return isinstance(node, ast.ImportFrom) and node.module in CANDIDATE_MODULES
-
-
-def _defined_names(node):
-    if isinstance(node, ast.alias):
-        return [(node.asname or node.name).split(".")[0]]
-    if isinstance(node, ast.Name):
-        return [node.id] if isinstance(node.ctx, ast.Store) else []
-    return [name for name in (getattr(node, "name", None), getattr(node, "arg", None)) if type(name) is str]
-
-
 def _top_level(tree):
     """Returns the nodes that are evaluated when the code runs, outside of functions."""
     waiting, found = list(tree.body), []
@@ -145,12 +199,24 @@ def _top_level(tree):
         node = waiting.pop()
         found.append(node)
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            waiting.extend(ast.iter_child_nodes(node))
+            waiting.extend(children(node))
     return found
 
 
-class _InPlace(ast.NodeTransformer):
-    """Lets a call whose result is discarded change its arguments: it can only serve that purpose."""
+_ORDERS = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
+
+
+class _Changes(ast.NodeTransformer):
+    """
+    Changes tests in two ways. A call whose result is discarded changes its arguments, as it can only serve that purpose.
+    And `not a > b` is false if one of the two is not a number, which would pass each negated comparison.
+    """
+
+    def visit_Constant(self, node):
+        return node
+
+    def visit_List(self, node):
+        return self.generic_visit(node) if children(node) else node
 
     def visit_Expr(self, node):
         self.generic_visit(node)
@@ -160,6 +226,21 @@ class _InPlace(ast.NodeTransformer):
             call.func = ast.copy_location(ast.Name("__in_place__", ast.Load()), call)
             ast.fix_missing_locations(node)
         return node
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        compared = node.operand
+        is_order = isinstance(compared, ast.Compare) and len(compared.ops) == 1 and type(compared.ops[0]) in _ORDERS
+        if not isinstance(node.op, ast.Not) or not is_order:
+            return node
+        name = ast.Constant(_ORDERS[type(compared.ops[0])].__name__)
+        call = ast.Call(ast.Name("__is_not__", ast.Load()), [name, compared.left, compared.comparators[0]], [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
+
+
+def _is_not(order, left, right):
+    is_number = not any(isinstance(side, float) and math.isnan(side) for side in (left, right))
+    return is_number and not getattr(operator, order)(left, right)
 
 
 def _in_place(function, /, *args, **kwargs):
@@ -173,22 +254,6 @@ def _in_place(function, /, *args, **kwargs):
             argument.clear()
             (argument.extend if type(value) is list else argument.update)(value)
     return result
-
-
-def _run_program(text):
-    """Runs the candidate as a program with an input. Returns the lines of its output."""
-    given, output = io.StringIO(text), io.StringIO()
-    replaced, sys.stdin = sys.stdin, given
-    try:
-        with contextlib.redirect_stdout(output):
-            request("program", None)
-    finally:
-        sys.stdin = replaced
-    return _output_lines(output.getvalue())
-
-
-def _output_lines(text):
-    return [line.rstrip() for line in text.strip().splitlines()]
 
 
 def _seed_both(seed=None, version=2):
@@ -217,4 +282,4 @@ def _of_stand_ins(name):
 
 for _name in ("asdict", "astuple", "fields", "is_dataclass", "replace"):
     setattr(dataclasses, _name, _of_stand_ins(_name))
-_space.update({"__in_place__": _in_place, "run_program": _run_program, "output_lines": _output_lines})
+_space.update({"__in_place__": _in_place, "__is_not__": _is_not, "__ahead__": ahead, "__call__": described_call, "__plan__": plan})

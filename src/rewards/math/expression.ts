@@ -6,11 +6,11 @@ import {
   factorial,
   floatOf,
   invert,
-  isFraction,
   multiply,
   negate,
   raise,
 } from "./exact.ts";
+import { binomial, FUNCTIONS, INVERSES, logarithm, takeRoot } from "./functions.ts";
 import { isName, tokensOf } from "./latex.ts";
 
 /** Evaluates an expression with the given values of its variables. */
@@ -70,10 +70,23 @@ class Parser {
     while (left !== null) {
       const divides = this.#take("/");
       if (!divides && !this.#take("*") && !this.#startsOperand()) return left;
-      const right = this.#take("-") ? negateIfParsed(this.#power(depth)) : this.#power(depth);
+      const factor = () =>
+        divides && this.#startsFunctionValue() ? this.#functionValue(depth) : this.#power(depth);
+      const right = this.#take("-") ? negateIfParsed(factor()) : factor();
       left = right && combine(multiply, left, divides ? mapExpression(invert, right) : right);
     }
     return null;
+  }
+
+  /** Returns true for `f(x)`, all of which a `/` before it divides by. */
+  #startsFunctionValue(): boolean {
+    return /^[fgh]$/i.test(this.#next ?? "") && this.#tokens[this.#at + 1] === "(";
+  }
+
+  #functionValue(depth: number): Expression | null {
+    const name = this.#operand(depth);
+    const argument = name && this.#group(depth);
+    return name && argument && combine(multiply, name, argument);
   }
 
   /** Returns true if an implicit product follows. Digits after digits are not one. */
@@ -84,12 +97,18 @@ class Parser {
   }
 
   #power(depth: number): Expression | null {
-    if (depth > MAX_DEPTH) return null;
+    if (depth > MAX_DEPTH || this.#startsInverseFunction()) return null;
     let base = this.#operand(depth);
     while (base !== null && this.#take("!")) base = mapExpression(factorial, base);
     if (base === null || !this.#take("^")) return base;
     const exponent = this.#take("-") ? negateIfParsed(this.#power(depth + 1)) : this.#power(depth + 1);
     return exponent && combine(raise, base, exponent);
+  }
+
+  /** Returns true for `f^{-1}(x)`, which is neither a product nor `1/f(x)`. */
+  #startsInverseFunction(): boolean {
+    const length = /^[fgh]$/i.test(this.#next ?? "") ? this.#inverseAt(this.#at + 1) : 0;
+    return length > 0 && this.#tokens[this.#at + 1 + length] === "(";
   }
 
   #operand(depth: number): Expression | null {
@@ -149,17 +168,52 @@ class Parser {
 
   #logarithm(depth: number): Expression | null {
     const base = this.#take("_") ? this.#argument(depth) : constant(exactOf("10"));
-    const operand = base && this.#power(depth);
-    return base && operand && combine(logarithm, operand, base);
+    if (this.#takeInverse()) return null;
+    const exponent = this.#take("^") ? this.#argument(depth) : constant(exactOf("1"));
+    const operand = base && exponent && this.#operandOfFunction(depth);
+    return base && exponent && operand && combine(raise, combine(logarithm, operand, base), exponent);
   }
 
-  /** Parses `sin x`, `sin(x)` and `sin^2 x`. */
+  /** Parses `sin x`, `sin(x)`, `sin^2 x` and `sin^{-1} x`, which is the inverse function. */
   #function(name: string, depth: number): Expression | null {
-    const exponent = this.#take("^") ? this.#argument(depth) : constant(exactOf("1"));
-    const operand = exponent && this.#power(depth);
-    const make = FUNCTIONS[name];
+    const inverse = this.#takeInverse();
+    const exponent = !inverse && this.#take("^") ? this.#argument(depth) : constant(exactOf("1"));
+    const operand = exponent && this.#operandOfFunction(depth);
+    const make = FUNCTIONS[inverse ? INVERSES[name] ?? "" : name];
     if (!exponent || !operand || make === undefined) return null;
     return combine(raise, mapExpression((x) => apply(make, x), operand), exponent);
+  }
+
+  /** Parses what a function without brackets applies to: `2x` in `sin 2x cos x`, and `x` in `sin x (x+1)`. */
+  #operandOfFunction(depth: number): Expression | null {
+    const isGroup = CLOSING[this.#next ?? ""] !== undefined;
+    let operand = this.#power(depth);
+    while (!isGroup && operand !== null && this.#continuesOperand()) {
+      const factor = this.#power(depth);
+      operand = factor && combine(multiply, operand, factor);
+    }
+    return operand;
+  }
+
+  #continuesOperand(): boolean {
+    const next = this.#next ?? "";
+    if (next === "e") return false; // of `sin x e^x`
+    return this.#startsOperand() && CLOSING[next] === undefined && next !== "log" &&
+      FUNCTIONS[next] === undefined;
+  }
+
+  /** Consumes the exponent -1 in any notation. */
+  #takeInverse(): boolean {
+    const length = this.#inverseAt(this.#at);
+    this.#at += length;
+    return length > 0;
+  }
+
+  /** Returns the number of tokens of an exponent -1 at an index; 0 if there is none. */
+  #inverseAt(at: number): number {
+    const exponents = [["^", "{", "-", "1", "}"], ["^", "(", "-", "1", ")"], ["^", "-", "1"]];
+    return exponents.find((tokens) => tokens.every((token, by) => this.#tokens[at + by] === token))?.length ??
+      0;
   }
 
   /** Parses a group or a single token. */
@@ -172,10 +226,6 @@ class Parser {
     if (taken) this.#at++;
     return taken;
   }
-}
-
-function logarithm(value: Exact, base: Exact): Exact {
-  return multiply(apply(Math.log, value), invert(apply(Math.log, base)));
 }
 
 function constant(value: Exact): Expression {
@@ -196,58 +246,4 @@ function negateExpression(inner: Expression): Expression {
 
 function negateIfParsed(inner: Expression | null): Expression | null {
   return inner && negateExpression(inner);
-}
-
-/** Functions of one number, by name. Their results are never exact. */
-const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
-  sin: Math.sin,
-  cos: Math.cos,
-  tan: Math.tan,
-  cot: (x) => 1 / Math.tan(x),
-  sec: (x) => 1 / Math.cos(x),
-  csc: (x) => 1 / Math.sin(x),
-  arcsin: Math.asin,
-  arccos: Math.acos,
-  arctan: Math.atan,
-  sinh: Math.sinh,
-  cosh: Math.cosh,
-  tanh: Math.tanh,
-  ln: Math.log,
-  exp: Math.exp,
-};
-
-/** Returns a root; it is exact if it is an integer or a fraction of integers. */
-function takeRoot(value: Exact, degree: Exact): Exact {
-  const [x, n] = [floatOf(value), floatOf(degree)];
-  const isOdd = Math.abs(n % 2) === 1;
-  const [size, share] = [x < 0 && isOdd ? negate(value) : value, invert(degree)];
-  const guess = size === value ? raise(size, share) : negate(raise(size, share));
-  if (!isFraction(value) || !Number.isInteger(n)) return guess;
-  const exact = nearFraction(floatOf(guess), value.denominator, n);
-  const again = exact && raise(exact, degree);
-  const isExact = again !== null && isFraction(again) && again.numerator === value.numerator &&
-    again.denominator === value.denominator;
-  return exact !== null && isExact ? exact : guess;
-}
-
-/** Returns the fraction nearest to a root, with the root of the denominator. */
-function nearFraction(guess: number, denominator: bigint, degree: number): Exact | null {
-  const line = Math.round(Number(denominator) ** (1 / degree));
-  const numerator = Math.round(guess * line);
-  if (!Number.isSafeInteger(line) || !Number.isSafeInteger(numerator) || line === 0) return null;
-  const size = multiply(exactOf(String(Math.abs(numerator))), invert(exactOf(String(line))));
-  return numerator < 0 ? negate(size) : size;
-}
-
-/** Returns the binomial coefficient of `n` and `k`; NaN unless both are integers in range. */
-export function binomial(n: Exact, k: Exact): Exact {
-  const [all, chosen] = [floatOf(n), floatOf(k)];
-  if (!Number.isInteger(all) || !Number.isInteger(chosen) || chosen < 0 || chosen > all || all > 1_000) {
-    return NaN;
-  }
-  let product: Exact = exactOf("1");
-  for (let i = 1; i <= chosen; i++) {
-    product = multiply(product, multiply(exactOf(String(all - chosen + i)), invert(exactOf(String(i)))));
-  }
-  return product;
 }

@@ -1,3 +1,6 @@
+import { parseExpression } from "./expression.ts";
+import { variablesOf } from "./points.ts";
+
 type Rewrite = readonly [pattern: RegExp, by: string];
 
 /** Rewrites of LaTeX that few answers have. Each pattern is linear in the length of the text. */
@@ -21,6 +24,10 @@ const REWRITES: readonly Rewrite[] = [
   [/(?<=[\d)}$])\s{0,3},?\s{0,3}(?:and|or)\s{0,3}(?=[-\d(\\$a-zA-Z])/g, ", "],
 ];
 
+/** A system of equations, which is a list of them. The cases of a function have more columns. */
+const SYSTEM =
+  /^[\s$]*(?:\\left\s?\\\{)?\s?\\begin\{(?:cases|aligned)\}([^&]{0,500}(?:&=[^&]{0,500}){0,9})\\end\{(?:cases|aligned)\}\s?(?:\\right\.)?[\s$]*$/;
+
 const REWRITABLE =
   /[=<>≤≥≠;,{ℝ^]|\\(?:[lgn][et]|over|bar|text|math|approx|begin|R\b| )|\.\d{5}|\d[eE][-+\d]|\d ?[a-zA-Z]/;
 
@@ -31,7 +38,9 @@ export function isRewritable(answer: string): boolean {
 
 /** Rewrites an answer in LaTeX, where the first reading has found no equal one. */
 export function rewriteLatex(answer: string): string {
-  return REWRITES.reduce((text, [pattern, by]) => text.replace(pattern, by), answer);
+  const system = SYSTEM.exec(answer)?.[1];
+  const listed = system?.replaceAll("&", "").replace(/,?\s{0,9}\\\\/g, ", ") ?? answer;
+  return REWRITES.reduce((text, [pattern, by]) => text.replace(pattern, by), listed);
 }
 
 /** A number with a unit of one letter, or a quotient of units, after a space: `84 m`, `13 km/h`. */
@@ -43,10 +52,11 @@ const SCALED_MATRIX =
   /^([^&\\]{1,50}|[^&]{0,50}\\frac\{[^{}&]{1,50}\}\{[^{}&]{1,50}\}[^&]{0,50}?)\*?\s?(\\begin\{[pb]matrix\})(.*)(\\end\{[pb]matrix\})$/s;
 
 /** `AB =`, `|AB| =`, `V_1:V_2 =` and other names of lengths, areas and ratios. */
-const NAMED_SIZE = /^(?:[A-Z|: ]|_\{?\w{1,8}\}?|\\frac\s?\{[A-Z]{1,3}\}\s?\{[A-Z]{1,3}\}){1,20}=([^=]+)$/;
+const NAMED_SIZE =
+  /^(?:[A-Z|: ]|\\angle |_\{?\w{1,8}\}?|\\frac\s?\{[A-Z]{1,3}\}\s?\{[A-Z]{1,3}\}){1,20}=([^=]+)$/;
 const BRACED = /^\{([^{}]*,[^{}]*)\}$/;
 
-/** Rewrites a cleaned answer to the form that `truth`, the expected answer, has. */
+/** Rewrites a cleaned answer to the form that another one, `truth`, has. */
 export function rewriteTowards(answer: string, truth: string): string {
   const size = truth.includes("=") ? undefined : NAMED_SIZE.exec(answer)?.[1]?.trim();
   const text = size ?? MATRIX_IN_BRACKETS.exec(answer)?.[1] ?? BRACED.exec(answer)?.[1] ?? answer;
@@ -54,8 +64,15 @@ export function rewriteTowards(answer: string, truth: string): string {
   if (number !== undefined && !/[a-zA-Z]/.test(truth) && unit.split("/").every((word) => UNITS.has(word))) {
     return number;
   }
-  if (DECIMAL_COMMA.test(text) && !truth.includes(",")) return text.replace(",", ".");
   return scaleMatrix(text);
+}
+
+/**
+ * Returns a number of a reply with a decimal point for its decimal comma, if the expected answer is no list. An expected answer
+ * with a comma is a list.
+ */
+export function readDecimalComma(given: string, truth: string): string {
+  return DECIMAL_COMMA.test(given) && !truth.includes(",") ? given.replace(",", ".") : given;
 }
 
 /** Multiplies the entries of a matrix by the number before it. */
@@ -85,6 +102,32 @@ function readInequality(text: string): Inequality | undefined {
     : undefined;
 }
 
+/** Returns true if a text is an expression without variables. */
+export function isConstant(text: string): boolean {
+  const parsed = parseExpression(text);
+  return parsed !== null && variablesOf(parsed).size === 0;
+}
+
+/** Returns true for `x = 5`, `5 > x` and `-x < -5`: a variable on one side, and no variable on the other. */
+export function isSolved(text: string): boolean {
+  const sides = text.split(/=|<|>|\\(?:le|ge|ne)(?![a-zA-Z])/).map((side) =>
+    side.trim().replace(/^-\s?/, "")
+  );
+  const [left = "", right = ""] = sides;
+  return sides.length === 2 &&
+    ((VARIABLE.test(left) && isConstant(right)) || (VARIABLE.test(right) && isConstant(left)));
+}
+
+/** Returns the value of `a + b = 12`, an equation that names a quantity of several variables; `undefined` for any other text. */
+export function namedQuantity(text: string): string | undefined {
+  const [left = "", right = "", ...others] = text.split("=");
+  if (right === "" || others.length > 0) return undefined;
+  if (FUNCTION_VALUE.test(left.trim())) return right.trim();
+  if (/[\d^]/.test(left.replace(/_\{?\d\}?/g, ""))) return undefined; // the equation of a line or a curve
+  const name = parseExpression(left);
+  return name !== null && variablesOf(name).size > 1 && isConstant(right) ? right.trim() : undefined;
+}
+
 /** Returns an inequality with its lower side first: the difference of its sides is below 0, at most 0, or not 0. */
 export function lowerFirst(
   text: string,
@@ -99,6 +142,8 @@ export function lowerFirst(
 }
 
 const NONE: Inequality = { sides: [], signs: [] };
+/** `f(3)`, `P(A)`. */
+const FUNCTION_VALUE = /^[a-zA-Z](?:\^\{?-1\}?)?\([^()=<>]{1,30}\)$/;
 const VARIABLE = /^(?:[a-zA-Z](?:_\{?\w\}?)?|[a-zA-Z]\([a-zA-Z]\)|\\[a-z]{2,7})$/;
 
 /** Returns the interval of `2 \le x < 5`, `x > 3` or `x < 1, x > 2`; `undefined` for any other text. */

@@ -1,9 +1,10 @@
+import { FUNCTIONS } from "./functions.ts";
+
 type Replacement = readonly [pattern: RegExp, by: string];
 
 /** Replacements, applied in this order. Each pattern is linear in the length of the text. */
 const REPLACEMENTS: readonly Replacement[] = [
-  [/\\\$|\$|€|£/g, ""],
-  [/[\u2212\u2013]/g, "-"],
+  [/\\\$|\$|€|£/g, " "],
   [/[×·⋅]|\\(?:cdot|times|ast)(?![a-zA-Z])/g, "*"],
   [/÷|\\div(?![a-zA-Z])/g, "/"],
   [/\\leq(?:slant)?(?![a-zA-Z])|≤|<=/g, "\\le "],
@@ -17,10 +18,13 @@ const REPLACEMENTS: readonly Replacement[] = [
   [/\\(?:left|right|bigg?[lr]?|Bigg?[lr]?)(?![a-zA-Z])/g, ""],
   [/\\(?:displaystyle|textstyle|limits|quad|qquad|hspace\{[^{}]{0,20}\})(?![a-zA-Z])/g, " "],
   [/(?<!\\)\\[()[\]]/g, " "],
-  [/(?<!\\)\\[!,;: ]|~/g, ""],
-  [/\{,\}/g, ""],
+  [/(?<!\\)\\!/g, ""],
+  [/(?<!\\)\\[,;: ]|~/g, " "],
+  [/(?<=\d)\s?\{\s?,\s?\}\s?(?=\d{3}(?!\d))/g, ""],
+  [/(?<=\d)\s?\{\s?,\s?\}\s?(?=\d)/g, "."],
   [/\\[dtc]frac(?![a-zA-Z])/g, "\\frac"],
-  [/\^\s?\{\s?\\circ\s?\}|\^\s?\\circ(?![a-zA-Z])|°|\\degree(?![a-zA-Z])/g, ""],
+  [/\s{2,}/g, " "],
+  [/\^\s?\{\s?\\circ\s?\}|\^\s?\\circ(?![a-zA-Z])|°|\\degree(?![a-zA-Z])/g, " "],
   [/\\frac\s?([0-9a-zA-Z])\s?([0-9a-zA-Z])/g, "\\frac{$1}{$2}"],
   [/\\frac\s?([0-9a-zA-Z])\s?\{/g, "\\frac{$1}{"],
   [/(?<![\w.^}\\)])(\d{1,30})\s?\\frac\{(\d{1,30})\}\{(\d{1,30})\}/g, "($1+\\frac{$2}{$3})"],
@@ -28,7 +32,7 @@ const REPLACEMENTS: readonly Replacement[] = [
 ];
 /** Whether a text has one of the rarer signs, which {@linkcode RARE_REPLACEMENTS} replace. */
 const RARE =
-  /\\(?:[lg]t|[lr]brace|[lr]vert|varnothing|[dt]binom|color|textcolor|underline)|∅|\+\s?\\infty|,\\!/;
+  /\\(?:[lg]t|[lr]brace|[lr]vert|varnothing|[dt]binom|color|textcolor|underline|lg|(?:operatorname\s?\{\s?)?(?:arc)?c?tg)(?![a-z])|∅|\+\s?\\infty|,\\!/;
 const RARE_REPLACEMENTS: readonly Replacement[] = [
   [/\\lt(?![a-zA-Z])/g, "<"],
   [/\\gt(?![a-zA-Z])/g, ">"],
@@ -39,22 +43,37 @@ const RARE_REPLACEMENTS: readonly Replacement[] = [
   [/(^|[([,])\s?\+\s?(?=\\infty)/g, "$1"],
   [/\\[dt]binom(?![a-zA-Z])/g, "\\binom"],
   [/\\color\s?\{[a-zA-Z]{1,20}\}|\\textcolor\s?\{[a-zA-Z]{1,20}\}/g, ""],
+  [/\\lg(?![a-zA-Z])/g, "\\log "],
+  [/\\operatorname\s?\{\s?((?:arc)?c?tg)\s?\}/g, "\\$1 "],
+  [/\\(arc)?tg(?![a-zA-Z])/g, "\\$1tan "],
+  [/\\(arc)?ctg(?![a-zA-Z])/g, "\\$1cot "],
   [/\\underline\s?\{([^{}]{0,200})\}/g, "$1"],
   [/,\\!\s?/g, ","],
 ];
 const REPEATING = /(\d{0,15})\.(\d{0,15})\\overline\s?\{(\d{1,15})\}/g;
 /** A letter or function name in upright or bold type, which is replaced by itself. */
-const TYPEFACE = /\\(?:mathrm|mathbf|mathit|operatorname)\s?\{\s?([a-zA-Z]|sin|cos|tan|log|ln|exp)\s?\}/g;
+const TYPEFACE = /\\(?:mathrm|mathbf|mathit|operatorname)\s?\{\s?([a-zA-Z])\s?\}/g;
+const FUNCTION = /\\(?:mathrm|operatorname|text|textrm)\s?\{\s?([a-z]{2,7})\s?\}/g;
 const TEXT =
-  /\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|mathit|operatorname)\s?\{([^{}]*)\}(?:\s?\^\s?(?:\{\d\}|\d))?/g;
+  /\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|mathit)\s?\{([^{}]*)\}(?:\s?\^\s?(?:\{\d\}|\d))?/g;
+/** An angle in degrees, where a function of angles is near. */
+const ANGLE = /(\d+(?:\.\d+)?)\s?(?:\^\s?\{\s?\\circ\s?\}|\^\s?\\circ(?![a-zA-Z])|°|\\degree(?![a-zA-Z]))/g;
+const OF_ANGLES = /(?:sin|cos|tan|cot|sec|csc)(?![a-z])/;
 /** `or 7`, which names another answer. */
 const NUMBERED_ALTERNATIVE = /\b(?:or|and)\b.*\d/i;
+/** The halves of the day and the months are a part of a time, and no units. */
+const OF_TIME =
+  /^\s?(?:[ap]\.?\s?m\.?|January|February|March|April|May|June|July|August|September|October|November|December),?\s?$/i;
 const CONJUNCTION = /^\s*(?:or|and|,)\s*$/i;
 /** A number or expression with words after it. */
 const NUMBER_WITH_WORDS = /^(.*[\d})])(\s*)([a-zA-Z][a-zA-Z ./]*)(?:\^\{?\d\}?)?$/;
 /** Units that could be read as products of letters. */
 const SHORT_UNITS = new Set("cm mm km kg mg ml cl ft mi yd lb oz hr in sq cu min sec deg mph rad".split(" "));
-const THOUSANDS = /^-?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$/;
+/** A number with commas between its thousands, alone or after `x =`. */
+const THOUSANDS =
+  /^(?:(?:[a-zA-Z](?:_\{?\w\}?)?\s?)?=\s?|\\approx\s?)?-?\s?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$/;
+/** Groups of three digits with spaces between them, the only spaces that a number can have. */
+const GROUPS = /(?<![\w.,}])[1-9]\d{0,2}(?: \d{3})+(?![\d/])/g;
 
 /**
  * Simplifies an answer in LaTeX or plain text: removes currency signs, degrees, bracket sizes and spacing,
@@ -63,11 +82,21 @@ const THOUSANDS = /^-?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$/;
 export function cleanLatex(answer: string): string {
   const ended = answer.trim().replace(REPEATING, fractionOfRepeating);
   const common = RARE.test(ended) ? replaceAllOf(RARE_REPLACEMENTS, ended) : ended;
-  const texts = replaceAllOf(REPLACEMENTS, common)
-    .replace(TYPEFACE, "$1");
+  const angles = OF_ANGLES.test(common) ? common.replace(ANGLE, "($1*\\pi/180)") : common;
+  const texts = replaceAllOf(REPLACEMENTS, angles).replace(TYPEFACE, "$1")
+    .replace(FUNCTION, (whole, name: string) => isName(name) ? `\\${name} ` : whole);
   const plain = removeTexts(texts).replace(/\s+/g, " ").trim().replace(/[.;:]+$/, "").trim();
-  const bare = removeUnit(plain);
+  const bare = removeUnit(plain).replace(GROUPS, (digits) => digits.replaceAll(" ", ""));
   return THOUSANDS.test(bare) ? bare.replaceAll(",", "") : bare;
+}
+
+const DOUBLED =
+  /(?<!\\)\\\\(?=(?:boxed|fbox|[dt]?frac|left|right|sqrt|text|mathrm|mathbb|pi|infty|cdot|times|leq?|geq?|cup|pm|begin|end|sin|cos|tan|ln|log)(?![a-zA-Z]))/g;
+
+/** Returns a text whose commands have two backslashes, as `\\\\frac` of text escaped twice, with one. */
+export function singleBackslashes(text: string): string {
+  const single = text.replace(DOUBLED, "\\");
+  return single === text ? text : single.replaceAll("\\\\\\\\", "\\\\");
 }
 
 function replaceAllOf(replacements: readonly Replacement[], text: string): string {
@@ -78,9 +107,14 @@ function replaceAllOf(replacements: readonly Replacement[], text: string): strin
 function removeTexts(text: string): string {
   const parted = text.replace(TEXT, (whole, words: string) => {
     if (CONJUNCTION.test(words)) return ",";
+    if (OF_TIME.test(words)) return ` ${words} `;
     return NUMBERED_ALTERNATIVE.test(words) ? words.replace(/\b(?:or|and)\b/gi, ",") : whole;
   });
-  const rest = parted.replace(TEXT, " ");
+  const rest = parted.replace(TEXT, (whole, _words: string, at: number) => {
+    const isFunction = /^\s?\(/.test(parted.slice(at + whole.length, at + whole.length + 2)) &&
+      !/[\d})]\s?$/.test(parted.slice(0, at));
+    return isFunction ? whole : " ";
+  });
   return /[\p{L}\p{N}\\]/u.test(rest) ? rest : parted.replace(TEXT, "$1");
 }
 
@@ -106,25 +140,8 @@ function fractionOfRepeating(_: string, whole: string, once: string, again: stri
 const TOKEN = /\d+(?:\.\d+)?|\.\d+|\\[a-zA-Z]+|[a-zA-Z]+|[-+*/^_!(){}[\]|]/y;
 /** Names of functions and constants. */
 const NAMES: ReadonlySet<string> = new Set([
-  "pi",
-  "sqrt",
-  "frac",
-  "binom",
-  "sin",
-  "cos",
-  "tan",
-  "cot",
-  "sec",
-  "csc",
-  "arcsin",
-  "arccos",
-  "arctan",
-  "sinh",
-  "cosh",
-  "tanh",
-  "log",
-  "ln",
-  "exp",
+  ...["pi", "sqrt", "frac", "binom", "log"],
+  ...Object.keys(FUNCTIONS),
 ]);
 /** Greek letters are variables. */
 const GREEK =

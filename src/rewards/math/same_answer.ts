@@ -1,71 +1,37 @@
 import { isDenied } from "../extract_answer.ts";
-import { type Exact, exactOf, floatOf, invert, isEqual, isKnown, multiply, negate } from "./exact.ts";
+import { isSameChoice } from "./choice.ts";
+import { isSameTime } from "./clock.ts";
+import { floatOf, isKnown } from "./exact.ts";
 import { type Expression, parseExpression } from "./expression.ts";
-import { cleanLatex } from "./latex.ts";
 import {
   countDecimals,
   intervalOf,
+  isConstant,
   isRewritable,
+  isSolved,
   lowerFirst,
+  namedQuantity,
+  readDecimalComma,
   rewriteLatex,
   rewriteTowards,
 } from "./forms.ts";
-import { namedValuesOf, nameOf, type Shape, shapeOf } from "./shape.ts";
+import { cleanLatex } from "./latex.ts";
+import { isMultiple, isSameEverywhere } from "./points.ts";
+import {
+  areNeighbours,
+  inUsualOrder,
+  type NamedValue,
+  namedValuesOf,
+  nameOf,
+  orderTuple,
+  type Shape,
+  shapeOf,
+  valuesOfTuple,
+} from "./shape.ts";
+import { foldUnicode } from "./unicode.ts";
+import { isSameDimension, unitOf } from "./units.ts";
+import { foldNumberWords, hasOtherMeaning } from "./words.ts";
 
-/** Values of variables at which expressions are compared. */
-export type Point = (variable: string) => Exact;
-
-/** Range of the values of a point: integers from `from` to `to`, divided by `under`. */
-interface Range {
-  readonly from: number;
-  readonly to: number;
-  readonly under: number;
-  readonly signs: "above" | "below" | "mixed";
-}
-
-const SMALL = { from: 29, to: 300, under: 97 };
-
-/**
- * Mostly small numbers, where no term of a sum gets lost beside another one and few powers overflow. Some
- * are negative, some below 1. Expressions that only have a value for large numbers or for integers get such
- * points, too.
- */
-const RANGES: readonly Range[] = [
-  ...repeat(5, { ...SMALL, signs: "above" }),
-  ...repeat(1, { ...SMALL, signs: "below" }),
-  ...repeat(6, { ...SMALL, signs: "mixed" }),
-  ...repeat(4, { from: 5, to: 92, under: 97, signs: "mixed" }),
-  ...repeat(2, { from: 300, to: 4_000, under: 97, signs: "above" }),
-  ...repeat(3, { from: 10_000, to: 90_000, under: 97, signs: "above" }),
-  ...repeat(8, { from: 1, to: 12, under: 1, signs: "above" }),
-];
-
-/** Points at which each variable has its own value, independent of other points. */
-const POINTS: readonly Point[] = RANGES.map((range, at) => (variable) =>
-  valueOf(range, hash(`${at} ${variable}`))
-);
-
-function valueOf({ from, to, under, signs }: Range, bits: number): Exact {
-  const over = from + (bits >>> 1) % (to - from + 1);
-  const value = multiply(exactOf(String(over)), invert(exactOf(String(under))));
-  return signs === "below" || (signs === "mixed" && bits % 2 === 1) ? negate(value) : value;
-}
-
-/** Hashes a text to 32 bits (FNV-1a, then the last steps of MurmurHash3). */
-function hash(text: string): number {
-  let bits = 0x811c9dc5;
-  for (const letter of text) bits = Math.imul(bits ^ (letter.codePointAt(0) ?? 0), 0x01000193);
-  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
-  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-  return (bits ^ (bits >>> 16)) >>> 0;
-}
-
-function repeat(count: number, range: Range): Range[] {
-  return Array.from({ length: count }, () => range);
-}
-
-/** Minimum number of points at which both expressions need a value to be compared. */
-const MIN_POINTS = 3;
 const PERCENT = /\\?%/g;
 /** Maximum number of sides of a chain of equations. */
 const MAX_SIDES = 10;
@@ -74,46 +40,86 @@ const MAX_PARTS = 100;
 
 /**
  * Returns true if two mathematical answers are equal: numbers by value, expressions by their values, sets
- * and lists in any order, tuples, intervals and matrices part by part, everything else as text.
+ * and lists in any order, tuples, intervals and matrices part by part, times by the hour of the day, choices by letter or text,
+ * everything else as text.
  */
 export function isSameAnswer(given: string, truth: string): boolean {
-  if (isSameAsWritten(given, truth)) return true;
-  return (isRewritable(given) || isRewritable(truth)) && !isDenied(given) && !isDenied(truth) &&
-    isSameRewritten(given, truth);
+  const [first = "", second = ""] = [given, truth].map((text) => foldNumberWords(foldUnicode(text)));
+  return isSameTime(first, second) ?? isSameChoice(first, second, isSameContent) ??
+    isSameContent(first, second);
 }
 
-function isSameAsWritten(given: string, truth: string): boolean {
-  const [first, second] = [given, truth].map((text) => cleanLatex(text.replace(PERCENT, "")));
-  if (first === undefined || second === undefined || first === "") return false;
-  if (compact(first) === compact(second)) return isDenied(given) === isDenied(truth);
-  if (isDenied(given) !== isDenied(truth)) return false;
-  if (isSamePlain(first, second)) return true;
-  const [name, otherName] = [nameOf(first), nameOf(second)];
-  if (name !== undefined && otherName !== undefined && name !== otherName) return false;
+/** An answer as the comparisons read it. */
+interface Reading {
+  /** The answer without per cent signs. */
+  readonly written: string;
+  /** The answer without typesetting, units and words. */
+  readonly cleaned: string;
+  readonly hasPercent: boolean;
+  readonly isDenied: boolean;
+}
+
+function readAnswer(answer: string): Reading {
+  const written = answer.replace(PERCENT, "");
+  const cleaned = orderTuple(cleanLatex(written));
+  return { written, cleaned, hasPercent: answer.includes("%"), isDenied: isDenied(answer) };
+}
+
+function isSameContent(given: string, truth: string): boolean {
+  if (hasOtherMeaning(given, truth)) return false;
+  const unit = unitOf(given);
+  const expected = unit && unitOf(truth);
+  if (unit !== undefined && expected !== undefined && !isSameDimension(unit, expected)) return false;
+  const [first, second] = [readAnswer(given), readAnswer(truth)];
+  if (unit !== undefined && unit.dimension === expected?.dimension && unit.factor !== expected.factor) {
+    return isSamePlain(`(${first.cleaned})*(${unit.factor})`, `(${second.cleaned})*(${expected.factor})`);
+  }
+  if (first.cleaned === "" || first.isDenied !== second.isDenied) return false;
+  if (isSameAsWritten(first, second)) return true;
+  return (isRewritable(given) || isRewritable(truth)) && !first.isDenied &&
+    first.hasPercent === second.hasPercent &&
+    isSameRewritten(first, second);
+}
+
+function isSameAsWritten(given: Reading, truth: Reading): boolean {
+  const [first, second] = [given.cleaned, truth.cleaned];
+  if (compact(given.written) === compact(truth.written) || isSamePlain(first, second)) return true;
+  if (hasOtherName(first, second)) return false;
   if (isSameShape(shapeOf(first), shapeOf(second)) || isResultOfChain(first, second)) return true;
-  const [hasPercent, shouldHave] = [given.includes("%"), truth.includes("%")];
-  if (hasPercent === shouldHave) return false;
-  return hasPercent ? isSamePlain(`(${first})/100`, second) : isSamePlain(first, `(${second})/100`);
+  if (given.hasPercent === truth.hasPercent) return false;
+  return given.hasPercent ? isSamePlain(`(${first})/100`, second) : isSamePlain(first, `(${second})/100`);
+}
+
+/** Returns true for `x = 2` and `y = 2`. */
+function hasOtherName(first: string, second: string): boolean {
+  const [name, otherName] = [nameOf(first), nameOf(second)];
+  return name !== undefined && otherName !== undefined && name !== otherName;
 }
 
 /** Returns true if two answers are equal after rewrites of forms that few answers have. */
-function isSameRewritten(given: string, truth: string): boolean {
-  const [written, expected] = [given, truth].map((text) =>
-    cleanLatex(rewriteLatex(text.replace(PERCENT, "")))
-  );
-  if (
-    written === undefined || expected === undefined || written === "" ||
-    given.includes("%") !== truth.includes("%")
-  ) {
-    return false;
-  }
-  const [first, second] = [rewriteTowards(written, expected), rewriteTowards(expected, written)];
-  const [name, otherName] = [nameOf(first), nameOf(second)];
-  if (name !== undefined && otherName !== undefined && name !== otherName) return false;
+function isSameRewritten(given: Reading, truth: Reading): boolean {
+  const [written, expected] = [rewritten(given), rewritten(truth)];
+  const [first, second] = [
+    readDecimalComma(rewriteTowards(written, expected), expected),
+    rewriteTowards(expected, written),
+  ];
+  if (written === "" || hasOtherName(first, second)) return false;
+  const quantity = namedQuantity(first);
   return isSameShape(shapeOf(first), shapeOf(second)) || isRoundedTo(first, second) ||
-    isRoundedTo(second, first) ||
-    isSameInequality(first, second) || isSameRange(first, second) || isSameNamed(first, second) ||
-    isSameNamed(second, first);
+    isRoundedTo(second, first) || (quantity !== undefined && isSamePlain(quantity, second)) ||
+    isSameInequality(first, second) || isSameRange(first, second) ||
+    isSameNamed(first, { text: second, isOrdered: isOrdered(expected, truth.written) }) ||
+    isSameNamed(second, { text: first, isOrdered: isOrdered(written, given.written) });
+}
+
+function rewritten({ written, cleaned }: Reading): string {
+  const text = rewriteLatex(written);
+  return text === written ? cleaned : orderTuple(cleanLatex(text));
+}
+
+/** Returns true unless an answer is a set in braces, or names alternatives by `or`. */
+function isOrdered(cleaned: string, written: string): boolean {
+  return !/^\\?\{/.test(cleaned) && !/(?<![a-zA-Z])or(?![a-zA-Z])/.test(written);
 }
 
 /** Returns true if a number with at least five decimals is a value to that number of decimals. */
@@ -131,6 +137,7 @@ function isRoundedTo(decimal: string, text: string): boolean {
 function isSameInequality(given: string, truth: string): boolean {
   const [first, second] = [lowerFirst(given), lowerFirst(truth)];
   if (first === undefined || second === undefined || first.sign !== second.sign) return false;
+  if (isSolved(truth) && !isSolved(given)) return false;
   const [left, right] = [parseExpression(first.difference), parseExpression(second.difference)];
   return left !== null && right !== null && isMultiple(left, right, { isPositive: first.sign !== "\\ne" });
 }
@@ -139,32 +146,57 @@ function isSameInequality(given: string, truth: string): boolean {
 function isSameRange(given: string, truth: string): boolean {
   const [first, second] = [intervalOf(given), intervalOf(truth)];
   if ((first === undefined) === (second === undefined)) return false;
+  if ((first === undefined ? given : truth).includes("=")) return false; // a point, as `(x,y) = (1,2)`
   return isSameShape(shapeOf(first ?? given), shapeOf(second ?? truth));
 }
 
-/** Returns true if `x = 3, y = 4` is `(3, 4)` or `3, 4`, or `x_1 = 3, x_2 = 4` is `4, 3`. */
-function isSameNamed(named: string, other: string): boolean {
+/**
+ * Returns true if `x = 3, y = 4` is `(3, 4)` or `3, 4`, `x_1 = 3, x_2 = 4` is `4, 3`, or `x = 3, y = 4, x = 5, y = 6` is
+ * `(3, 4), (5, 6)`. Several names count in their usual order. The values of one variable are a list, and no point.
+ */
+function isSameNamed(named: string, other: { readonly text: string; readonly isOrdered: boolean }): boolean {
   const values = namedValuesOf(named);
-  if (values === undefined || namedValuesOf(other) !== undefined) return false;
-  const shape = shapeOf(other);
-  if (shape.kind === "plain" || shape.parts.length !== values.length) return false;
-  const given = values.map(({ value }) => shapeOf(value));
+  if (values === undefined) return false;
+  const text = valuesOfTuple(other.text, values) ?? other.text;
+  const shape = shapeOf(text);
+  if (shape.kind === "plain" || /=|\\in(?![a-zA-Z])/.test(text)) return false;
+  const points = pointsOf(values);
+  if (points !== undefined) return isSameShape({ kind: "unordered", parts: points }, shape);
   const isOneVariable = new Set(values.map(({ name }) => name.split("_", 1)[0])).size === 1;
-  if (isOneVariable && shape.kind === "unordered") {
-    return isSameShape({ kind: "unordered", parts: given }, shape);
+  const isSameOrder = (given: readonly NamedValue[]) =>
+    shape.parts.length === given.length &&
+    given.every(({ value }, at) => isSameShape(shapeOf(value), shape.parts[at] ?? shape));
+  if (isOneVariable) {
+    return isSameShape({ kind: "unordered", parts: values.map(({ value }) => shapeOf(value)) }, shape);
   }
-  if (shape.kind === "ordered" && shape.brackets !== "()") return false;
-  return given.every((part, at) => isSameShape(part, shape.parts[at] ?? part));
+  if (shape.kind === "ordered" ? shape.brackets !== "()" : !other.isOrdered) return false;
+  return isSameOrder(inUsualOrder(values)) ||
+    (shape.kind === "unordered" && !areNeighbours(values) && isSameOrder(values));
 }
 
-/** Returns true if an answer is a chain of equal numbers, as `4*7 = 28`, that ends in the right one. */
+/** Returns the points of values whose names repeat; `undefined` for any other values. */
+function pointsOf(values: readonly NamedValue[]): Shape[] | undefined {
+  const count = new Set(values.map(({ name }) => name)).size;
+  const isRepeated = count > 1 && count < values.length && values.length % count === 0;
+  if (!isRepeated) return undefined;
+  const groups = Array.from(
+    { length: values.length / count },
+    (_, at) => values.slice(at * count, (at + 1) * count),
+  );
+  if (!groups.every((group) => new Set(group.map(({ name }) => name)).size === count)) return undefined;
+  return groups.map((group): Shape => {
+    const parts = inUsualOrder(group).map(({ value }) => shapeOf(value));
+    return { kind: "ordered", brackets: "()", parts };
+  });
+}
+
+/** Returns true if an answer is a chain of equal numbers, as `4*7 = 28` and `x = 4*7 = 28`, that ends in the right one. */
 function isResultOfChain(given: string, truth: string): boolean {
-  const sides = given.split(/=|\\approx(?![a-zA-Z])/);
+  const sides = given.split(/=|\\approx(?![a-zA-Z])/).map((side) => side.trim());
   const result = sides.at(-1) ?? "";
   if (sides.length < 2 || sides.length > MAX_SIDES || !isSamePlain(result, truth)) return false;
-  const isNumber = /^[^a-zA-Z\\]*$/;
   return sides.every((side, at) =>
-    (at === 0 && side.trim() === "") || (isNumber.test(side) && isSamePlain(side, result))
+    (at === 0 && /^[a-zA-Z]?$/.test(side)) || (isConstant(side) && isSamePlain(side, result))
   );
 }
 
@@ -190,35 +222,7 @@ function isSamePlain(given: string, truth: string): boolean {
   const [first, second] = [parseExpression(given), parseExpression(truth)];
   if (first !== null && second !== null) return isSameEverywhere(first, second);
   const [left, right] = [differenceOfSides(given), differenceOfSides(truth)];
-  return left !== null && right !== null && isMultiple(left, right);
-}
-
-function isSameEverywhere(first: Expression, second: Expression): boolean {
-  let points = 0;
-  for (const { a, b, isConstant } of valuesOf(first, second)) {
-    if (!isEqual(a, b)) return false;
-    if (isConstant) return true;
-    points++;
-  }
-  return points >= MIN_POINTS;
-}
-
-/** Yields the values of two expressions at the points where both have one; once if both are constant. */
-function* valuesOf(
-  first: Expression,
-  second: Expression,
-): Generator<{ readonly a: Exact; readonly b: Exact; readonly isConstant: boolean }> {
-  for (const point of POINTS) {
-    let isConstant = true;
-    const variables = (name: string) => {
-      if (name === "e") return Math.E;
-      isConstant = false;
-      return point(name);
-    };
-    const [a, b] = [first(variables), second(variables)];
-    if (isKnown(a) && isKnown(b)) yield { a, b, isConstant };
-    if (isConstant) return;
-  }
+  return left !== null && right !== null && (isSolved(given) || !isSolved(truth)) && isMultiple(left, right);
 }
 
 /** Returns the difference between the sides of an equation. */
@@ -227,18 +231,8 @@ function differenceOfSides(text: string): Expression | null {
   return others.length > 0 || right === "" ? null : parseExpression(`(${left})-(${right})`);
 }
 
-/** Returns true if one expression is the other one multiplied by a number other than 0, or above 0. */
-function isMultiple(first: Expression, second: Expression, options: { isPositive?: boolean } = {}): boolean {
-  const values = [...valuesOf(first, second)];
-  const nonZero = values.find(({ a, b }) => !isEqual(a, 0) && !isEqual(b, 0));
-  const { isPositive = false } = options;
-  if (isPositive && nonZero !== undefined && floatOf(nonZero.a) * floatOf(nonZero.b) < 0) return false;
-  return nonZero !== undefined && values.length >= MIN_POINTS &&
-    values.every(({ a, b }) => isEqual(multiply(a, nonZero.b), multiply(b, nonZero.a)));
-}
-
-/** Removes spaces and braces around single characters. Words become lower case. */
+/** Removes braces around single characters, and spaces but for those between digits. Words become lower case. */
 function compact(text: string): string {
-  const dense = text.replace(/\s/g, "").replace(/([_^])\{(\w)\}/g, "$1$2");
+  const dense = text.replace(/\s+/g, " ").replace(/(?<!\d) | (?!\d)/g, "").replace(/([_^])\{(\w)\}/g, "$1$2");
   return /^\p{L}{2,}$/u.test(dense) ? dense.toLowerCase() : dense;
 }

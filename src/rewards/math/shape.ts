@@ -8,9 +8,9 @@ export type Shape =
   | { readonly kind: "unordered"; readonly parts: readonly Shape[] };
 
 const MATRIX = /^\\begin\{([pbvBV]?matrix|array)\}(?:\{[^{}]*\})?(.*)\\end\{\1\}$/s;
-/** `x =`, `x_1 =`, `\theta =`, `f(x) =`, `(x, y) =`, `x \in`. */
+/** `x =`, `x_1 =`, `\theta =`, `f(x) =`, `f^{-1}(x) =`, `(x, y) =`, `x \in`. */
 const ASSIGNMENT =
-  /^((?:\\[a-z]{2,8}|[a-zA-Z])(?:_\{?\w\}?)?(?:\([a-zA-Z]\))?|\([a-zA-Z](?:, ?[a-zA-Z]){1,3}\))\s?(?:=|\\in(?![a-zA-Z]))\s?(.+)$/s;
+  /^((?:\\[a-z]{2,8}|[a-zA-Z])(?:_\{?\w\}?)?(?:\^\{?-1\}?(?=\())?(?:\([a-zA-Z\d]{1,3}\))?|\([a-zA-Z](?:, ?[a-zA-Z]){1,3}\))\s?(?:=|\\in(?![a-zA-Z]))\s?(.+)$/s;
 /** `AB = 4`. */
 const NAMED = /^([A-Z]{2,4})\s?=\s?(.+)$/s;
 const MAX_DEPTH = 10;
@@ -21,10 +21,14 @@ export function nameOf(answer: string): string | undefined {
   return value.includes("=") ? undefined : name?.replace(/[\s{}]/g, "");
 }
 
-/** Returns names and values of `x = 3, y = 4`; `undefined` if a part has no name. */
-export function namedValuesOf(
-  answer: string,
-): { readonly name: string; readonly value: string }[] | undefined {
+/** A value with the name of its variable. */
+export interface NamedValue {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Returns names and values of `x = 3, y = 4`, as written; `undefined` if a part has no name. */
+export function namedValuesOf(answer: string): readonly NamedValue[] | undefined {
   const parts = commaParts(answer);
   const named = parts.flatMap((part) => {
     const [, name = "", value = ""] = ASSIGNMENT.exec(part.trim()) ?? NAMED.exec(part.trim()) ?? [];
@@ -33,14 +37,48 @@ export function namedValuesOf(
   return parts.length > 1 && named.length === parts.length ? named : undefined;
 }
 
+/** Sorts values by name: Latin letters in their order before other names, which keep theirs. */
+export function inUsualOrder(named: readonly NamedValue[]): readonly NamedValue[] {
+  const isLatin = ({ name }: NamedValue) => /^[a-zA-Z]/.test(name);
+  const latin = named.filter(isLatin).toSorted((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+  return [...latin, ...named.filter((each) => !isLatin(each))];
+}
+
+const NAMED_TUPLE = /^\(([a-zA-Z](?:, ?[a-zA-Z]){1,3})\)\s?=\s?\((.*)\)$/s;
+
+/** Returns `(x,y) = (1,2)` for `(y,x) = (2,1)`, and any other text as it is. */
+export function orderTuple(text: string): string {
+  const [, names = "", inside = ""] = NAMED_TUPLE.exec(text) ?? [];
+  const [letters, values] = [names.split(/, ?/), commaParts(inside)];
+  if (names === "" || letters.length !== values.length || !closesAtEnd(`(${inside})`)) return text;
+  const named = inUsualOrder(letters.map((name, at) => ({ name, value: values[at] ?? "" })));
+  return `(${named.map(({ name }) => name)})=(${named.map(({ value }) => value)})`;
+}
+
+/** Returns the tuple of `(x,y) = (1,2)`, if its names are those of some values; `undefined` for any other text. */
+export function valuesOfTuple(text: string, named: readonly NamedValue[]): string | undefined {
+  const [, names = "", inside] = NAMED_TUPLE.exec(text) ?? [];
+  const expected = inUsualOrder(named).map(({ name }) => name).join();
+  return inside !== undefined && names.replaceAll(" ", "") === expected ? `(${inside})` : undefined;
+}
+
+/** Returns true if names are letters that follow each other, as `x, y` and `a, b, c`, in any order. */
+export function areNeighbours(named: readonly NamedValue[]): boolean {
+  const codes = named.map(({ name }) => name.codePointAt(0) ?? 0);
+  return named.every(({ name }) => name.length === 1) &&
+    Math.max(...codes) - Math.min(...codes) === new Set(codes).size - 1;
+}
+
 /** Parses the structure of a cleaned answer. `x = 5` becomes `5`, and `2 \pm 1` becomes two answers. */
 export function shapeOf(answer: string, depth = 0): Shape {
   const text = answer.trim();
   const assigned = ASSIGNMENT.exec(text)?.[2];
   if (depth > MAX_DEPTH) return { kind: "plain", text };
   if (assigned !== undefined && !assigned.includes("=")) return shapeOf(assigned, depth + 1);
-  const matrix = MATRIX.exec(text)?.[2];
-  if (matrix !== undefined) return matrixShape(matrix, depth);
+  const [, kind = "", matrix] = MATRIX.exec(text) ?? [];
+  if (matrix !== undefined) {
+    return matrixShape(matrix, { depth, brackets: /^[vV]/.test(kind) ? kind : "matrix" });
+  }
   const unions = partsOf(text, (at) => /^\\cup(?![a-zA-Z])/.exec(text.slice(at, at + 5))?.[0].length ?? 0);
   if (unions.length > 1) return unordered(unions, depth);
   return listShape(text, depth) ?? signsShape(text, depth) ?? { kind: "plain", text };
@@ -76,14 +114,14 @@ function signsShape(text: string, depth: number): Shape | undefined {
   return unordered(["+", "-"].map((sign) => text.replace(/\\pm(?![a-zA-Z])/g, sign)), depth);
 }
 
-function matrixShape(inside: string, depth: number): Shape {
+function matrixShape(inside: string, { depth, brackets }: { depth: number; brackets: string }): Shape {
   const rows = inside.split("\\\\").map((row) => row.trim()).filter((row) => row !== "");
   const parts = rows.map((row): Shape => ({
     kind: "ordered",
     brackets: "row",
     parts: shapes(row.split("&"), depth),
   }));
-  return { kind: "ordered", brackets: "matrix", parts };
+  return { kind: "ordered", brackets, parts };
 }
 
 function unordered(parts: readonly string[], depth: number): Shape {

@@ -1,7 +1,9 @@
 // Written by `deno task guest-manifest`, which follows the imports of the files. Do not edit.
+import decimal from "../../decimal.ts" with { type: "text" };
 import errors from "../../errors.ts" with { type: "text" };
 import message from "../../message.ts" with { type: "text" };
 import arithmetic from "../../policy/arithmetic.ts" with { type: "text" };
+import boxes from "../boxes.ts" with { type: "text" };
 import countdown from "../countdown.ts" with { type: "text" };
 import extractAnswer from "../extract_answer.ts" with { type: "text" };
 import finalReply from "../final_reply.ts" with { type: "text" };
@@ -14,14 +16,21 @@ import instructions from "../ifeval/instructions.ts" with { type: "text" };
 import language from "../ifeval/language.ts" with { type: "text" };
 import sentences from "../ifeval/sentences.ts" with { type: "text" };
 import math from "../math.ts" with { type: "text" };
+import choice from "../math/choice.ts" with { type: "text" };
+import clock from "../math/clock.ts" with { type: "text" };
 import exact from "../math/exact.ts" with { type: "text" };
 import expression from "../math/expression.ts" with { type: "text" };
 import forms from "../math/forms.ts" with { type: "text" };
+import functions from "../math/functions.ts" with { type: "text" };
 import latex from "../math/latex.ts" with { type: "text" };
 import verifiedMath from "../math/math_verify/verified_math.ts" with { type: "text" };
 import wheels from "../math/math_verify/wheels.ts" with { type: "text" };
+import points from "../math/points.ts" with { type: "text" };
 import sameAnswer from "../math/same_answer.ts" with { type: "text" };
 import shape from "../math/shape.ts" with { type: "text" };
+import unicode from "../math/unicode.ts" with { type: "text" };
+import units from "../math/units.ts" with { type: "text" };
+import words from "../math/words.ts" with { type: "text" };
 import plainNumber from "../plain_number.ts" with { type: "text" };
 import replyGrader from "../reply_grader.ts" with { type: "text" };
 import textMatch from "../text_match.ts" with { type: "text" };
@@ -32,6 +41,8 @@ import cacheDir from "../../sandbox/image/cache_dir.ts" with { type: "text" };
 /** Texts of the files of a grader worker by name, each after those that it imports. */
 export const GRADER_FILES: Readonly<Record<string, string>> = {
   arithmetic,
+  boxes,
+  decimal,
   plain_number: plainNumber,
   extract_answer: extractAnswer,
   message,
@@ -48,11 +59,18 @@ export const GRADER_FILES: Readonly<Record<string, string>> = {
   sentences,
   instructions,
   ifeval,
+  choice,
+  clock,
   exact,
+  functions,
   latex,
   expression,
+  points,
   forms,
   shape,
+  unicode,
+  units,
+  words,
   same_answer: sameAnswer,
   cache_dir: cacheDir,
   wheels,

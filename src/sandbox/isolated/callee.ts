@@ -7,7 +7,9 @@ import plainData from "./plain_data.py" with { type: "text" };
 export type CalleeReply =
   | { readonly value: PlainData }
   /** The name of the exception's class, the name of its nearest built-in base class, and its message. */
-  | { readonly raised: string; readonly base: string; readonly message: string };
+  | { readonly raised: string; readonly base: string; readonly message: string }
+  /** The result is longer than a reply may be. */
+  | { readonly tooLong: true };
 
 /** Options of {@linkcode Callee}. */
 export interface CalleeOptions {
@@ -18,6 +20,19 @@ export interface CalleeOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/**
+ * Time of a call that is not charged to the program, in milliseconds: some 0.5 ms are the way there and back, and more
+ * on a busy machine.
+ */
+const CROSSING_MS = 5;
+/** Maximum number of parts of a long reply, of 65,536 characters each. */
+const MAX_PARTS = 240;
+/** Maximum length of a reply, in characters. It then fits into the result of a host tool. */
+export const MAX_REPLY_CHARACTERS = 15 * 1024 * 1024;
+/** Code whose value is the part of a long reply. `callee.py` defines it. */
+const PART = (index: number) => moduleCall("paddock_callee", "part", [index]);
+
+const partsSchema = z.strictObject({ parts: z.int().min(2) });
 const exceptionSchema = z.object({ raised: z.string(), base: z.string(), message: z.string() });
 
 /** A program in its own session, called through data. Its replies are untrusted: only valid plain data is accepted. */
@@ -57,18 +72,43 @@ export class Callee {
       this.#loss = `the ${this.#options.name} has used up its time`;
     }
     if (this.#loss !== undefined) return noAnswerReply(this.#loss);
-    const result = await this.#exec(code, { stdin });
-    const reply = result.status === "ok" && result.value !== undefined ? parseReply(result.value) : undefined;
+    const result = await this.#exec(code, { stdin, freeMs: CROSSING_MS });
+    const text = result.status === "ok" ? result.value : undefined;
+    const parts = text?.startsWith('{"parts"') ? partsOfReply(text) : undefined;
+    if (parts !== undefined) return await this.#callParts(parts);
+    const reply = text === undefined ? undefined : parseReply(text);
     if (reply !== undefined) return reply;
+    return this.#noAnswer(result);
+  }
+
+  /** Requests the parts of a long reply. */
+  async #callParts(count: number): Promise<CalleeReply> {
+    if (count > MAX_PARTS) return { tooLong: true };
+    const texts: string[] = [];
+    for (let index = 0; index < count; index++) {
+      const result = await this.#exec(PART(index), { freeMs: CROSSING_MS });
+      if (result.status !== "ok" || result.value === undefined) return this.#noAnswer(result);
+      texts.push(result.value);
+    }
+    const reply = parseReply(texts.join(""));
+    if (reply === undefined) return noAnswerReply(`the ${this.#options.name} returned no result`);
+    return JSON.stringify(reply).length > MAX_REPLY_CHARACTERS ? { tooLong: true } : reply;
+  }
+
+  #noAnswer(result: ExecResult): CalleeReply {
     const message = this.#failureOf(result);
     if (!result.truncated || result.status !== "ok") this.#loss = message;
     return noAnswerReply(message);
   }
 
-  async #exec(code: string, given: Pick<ExecOptions, "files" | "stdin">): Promise<ExecResult> {
+  /** Runs code. Its time but `freeMs` is charged to the program. */
+  async #exec(
+    code: string,
+    { freeMs = 0, ...given }: Pick<ExecOptions, "files" | "stdin"> & { freeMs?: number },
+  ): Promise<ExecResult> {
     const { signal } = this.#options;
-    const result = await this.#session.exec(code, { ...given, timeoutMs: this.#leftMs, signal });
-    this.#leftMs -= result.durationMs;
+    const result = await this.#session.exec(code, { ...given, timeoutMs: this.#leftMs + freeMs, signal });
+    this.#leftMs -= Math.max(0, result.durationMs - freeMs);
     return result;
   }
 
@@ -81,6 +121,14 @@ export class Callee {
 
 function noAnswerReply(message: string): CalleeReply {
   return { raised: "NoAnswer", base: "Exception", message };
+}
+
+function partsOfReply(text: string): number | undefined {
+  try {
+    return partsSchema.safeParse(JSON.parse(text)).data?.parts;
+  } catch {
+    return undefined; // the reply is not JSON
+  }
 }
 
 function parseReply(text: string): CalleeReply | undefined {
@@ -101,7 +149,7 @@ export type PlainData = null | boolean | string | readonly PlainData[];
 /** Maximum depth. `plain_data.py` encodes no result deeper than this. */
 const MAX_DEPTH = 40;
 /** Depth of lists around the result in a reply. */
-const ENVELOPE = 2;
+const ENVELOPE = 3;
 const HEX_INTEGER = /^-?0x[0-9a-f]+$/;
 const HEX_INTEGERS = /^-?0x[0-9a-f]+(?: -?0x[0-9a-f]+)*$/;
 const HEX_FLOAT = /^(?:nan|-?inf|-?0x[01]\.[0-9a-f]+p[-+]\d{1,4})$/;
@@ -195,11 +243,14 @@ function allMatch(texts: readonly unknown[], count: number, form: RegExp): reado
 export type PythonArgument = string | number | readonly string[];
 
 /** Modules that all defined modules may import, in dependency order. */
-const SHARED = { paddock_plain_data: plainData, paddock_callee: callee };
+export const SHARED_MODULES: Readonly<Record<string, string>> = {
+  paddock_plain_data: plainData,
+  paddock_callee: callee,
+};
 
 /** Returns code that defines modules in a session: first the shared ones, then `sources`, by name. */
 export function moduleDefinitions(sources: Readonly<Record<string, string>>): string {
-  const defined = Object.entries({ ...SHARED, ...sources }).map(([name, source]) =>
+  const defined = Object.entries({ ...SHARED_MODULES, ...sources }).map(([name, source]) =>
     `_module = sys.modules["${name}"] = types.ModuleType("${name}")\n` +
     `exec(compile(${pythonString(source)}, "<${name}>", "exec"), _module.__dict__)`
   );

@@ -9,6 +9,8 @@ export interface SessionPairOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const DEFAULT_OUTPUT_BYTES = 1024 * 1024;
+
 /**
  * Leases two sessions at once: one for a program that calls, one for the program that is called.
  *
@@ -27,6 +29,19 @@ export class SessionPair {
     this.#callerPool = callerPool;
     this.#queue = pool.pairQueue ?? new SerialQueue();
     this.#callerQueue = callerPool === undefined ? this.#queue : callerPool.pairQueue ?? new SerialQueue();
+  }
+
+  /** Maximum output of a program that is called, in bytes: that of the default profile, if its pool does not know it. */
+  get outputBytes(): number {
+    return this.#pool.limits?.outputBytes ?? DEFAULT_OUTPUT_BYTES;
+  }
+
+  /** Leases a session for a program that runs alone. The disposal of `leases` releases it. */
+  async acquireCallee(
+    leases: AsyncDisposableStack,
+    { seed, signal }: SessionPairOptions,
+  ): Promise<SessionLease> {
+    return leases.use(await this.#pool.acquire({ seed: seedOf(1, seed), signal }));
   }
 
   /** Leases both sessions. The disposal of `leases` releases them. */

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { parse } from "@std/jsonc";
 import { dirname, isAbsolute, resolve } from "node:path/posix";
 import evaluation from "../../../sandboxes/evaluation.jsonc" with { type: "text" };
 import python from "../../../sandboxes/python.jsonc" with { type: "text" };
@@ -10,6 +9,7 @@ import strict from "../../../sandboxes/strict.jsonc" with { type: "text" };
 import tools from "../../../sandboxes/tools.jsonc" with { type: "text" };
 import workspace from "../../../sandboxes/workspace.jsonc" with { type: "text" };
 import { errorMessage } from "../../errors.ts";
+import { parseJsonc } from "../../jsonc.ts";
 import { issueLines } from "./checks.ts";
 import { profileSchema, type ProfileSettings } from "./schema.ts";
 
@@ -174,7 +174,7 @@ function shippedText(name: string): string {
 
 async function readBytes(path: string, source: string): Promise<Uint8Array> {
   try {
-    return await Deno.readFile(path);
+    return await readAtMost(path, MAX_BYTES);
   } catch (cause) {
     if (cause instanceof Deno.errors.NotFound) {
       throw new Deno.errors.NotFound(
@@ -188,6 +188,21 @@ async function readBytes(path: string, source: string): Promise<Uint8Array> {
   }
 }
 
+/** Maximum size of a profile's file, in bytes. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Reads a file. Its size is no limit, as a device has none. */
+async function readAtMost(path: string, maxBytes: number): Promise<Uint8Array> {
+  using file = await Deno.open(path);
+  const bytes = new Uint8Array(maxBytes + 1);
+  let filled = 0;
+  for (let read: number | null = 0; read !== null && filled < bytes.length; filled += read ?? 0) {
+    read = await file.read(bytes.subarray(filled));
+  }
+  if (filled > maxBytes) throw new RangeError(`it must have at most ${maxBytes} bytes: it has more`);
+  return bytes.subarray(0, filled);
+}
+
 function decode(bytes: Uint8Array, source: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -198,38 +213,7 @@ function decode(bytes: Uint8Array, source: string): string {
   }
 }
 
-/** Parses JSON with comments. An error is a `SyntaxError` with its line and column. */
+/** Parses the text of a profile, as {@linkcode parseJsonc} does. */
 export function parseProfileText(text: string, source: string): unknown {
-  const value = parseJsonc(text, source);
-  if (hasPrototypeKey(value)) {
-    throw new SyntaxError(`Cannot read profile '${source}' as '__proto__' is an unknown key`);
-  }
-  return value;
-}
-
-function parseJsonc(text: string, source: string): unknown {
-  try {
-    return parse(text);
-  } catch (cause) {
-    throw new SyntaxError(
-      `Cannot read profile '${source}' as it must be JSON with comments: ${parseErrorText(cause, text)}`,
-      { cause },
-    );
-  }
-}
-
-/** Returns the message of a parse error, with its offset converted to a line and a column. */
-function parseErrorText(cause: unknown, text: string): string {
-  if (!(cause instanceof SyntaxError)) return "it is nested too deeply";
-  const message = cause.message.replace(/^Cannot parse JSONC: /, "").replace(/ in JSONC\b/, "");
-  return message.replace(/ at position (\d+)$/, (_, offset) => {
-    const lines = text.slice(0, Number(offset)).split("\n");
-    return ` at line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}`;
-  });
-}
-
-/** Returns true if `__proto__` is a key at any depth: schemas of records ignore it silently. */
-function hasPrototypeKey(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return Object.hasOwn(value, "__proto__") || Object.values(value).some(hasPrototypeKey);
+  return parseJsonc(text, `profile '${source}'`);
 }

@@ -32,14 +32,17 @@ export class CheckpointService {
   }
 
   /**
-   * Keeps the state of a session, which goes on.
+   * Keeps the state of a session, which goes on. One that is paused with its memory stays paused.
    *
-   * @throws {ServerError} `conflict` if there is no room, or the session has what no checkpoint has.
+   * @throws {ServerError} `conflict` if there is no room, or the session has what no checkpoint has, or is paused and has
+   * no memory, or should have none in the checkpoint.
    */
   async create(session: LiveSession, options: CaptureStateOptions): Promise<StoredCheckpoint> {
-    const { owner } = session;
+    const { owner, life } = session;
     this.store.requireRoom(owner);
-    return this.store.put(owner, await this.#transfers.checkpoint(session, options));
+    const paused = options.memory === false ? undefined : await life.readPaused(options.signal);
+    const state = paused?.hasMemory ? paused.checkpoint : await this.#transfers.checkpoint(session, options);
+    return this.store.put(owner, state);
   }
 
   /**

@@ -139,6 +139,14 @@ export class CheckpointTransfers {
     });
   }
 
+  /** Returns a state that is read, and restored later. */
+  async read(state: ReadableState, { owner, signal }: TransferOptions): Promise<Checkpoint> {
+    return await this.run({ owner, signal }, async ({ states, signal }) => {
+      using _room = await states.reserve(state.transferBytes, signal);
+      return await state.read();
+    });
+  }
+
   /** Runs work on a state within a time, and with the memory of an owner. Throws only {@linkcode ServerError}. */
   async run<T>(
     { owner, signal }: TransferOptions,

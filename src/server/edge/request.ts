@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { parseDataJson } from "../../data_json.ts";
 import { gradeRequestSchema } from "../../wire/v1_grade.ts";
 import { type GradeInput, toGradeInput } from "../graders.ts";
 import { ServerError, toInvalidRequest } from "../http/errors.ts";
@@ -49,13 +50,13 @@ export function parseItems(body: unknown): readonly unknown[] {
 }
 
 /**
- * Reads the body of a request as JSON.
+ * Reads the body of a request as JSON, with large integers as text.
  *
  * @throws {ServerError} `malformed` if it is not JSON.
  */
-export async function readJson(request: { json(): Promise<unknown> }): Promise<unknown> {
+export async function readJson(request: { text(): Promise<string> }): Promise<unknown> {
   try {
-    return await request.json();
+    return parseDataJson(await request.text());
   } catch (cause) {
     throw new ServerError("malformed", "The body must be JSON", { cause });
   }

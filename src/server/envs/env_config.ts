@@ -27,6 +27,10 @@ export interface EnvConfig {
   readonly maxTurns: number;
   /** Time limit of a block or call, in milliseconds. */
   readonly timeoutMs: number;
+  /** If true, blocks without a tag run in the env `python`. */
+  readonly runUnlabeled?: boolean | undefined;
+  /** If true, blocks inside `<think>` run in the env `python`. */
+  readonly runThoughts?: boolean | undefined;
   /** Tasks of resets without a task, in a cycle. */
   readonly tasks: readonly Task[];
 }
@@ -44,13 +48,13 @@ export interface EnvOffer {
  * @throws {ServerError} `invalid` if the config names an unknown tool, grader or call style.
  */
 export function makeEnv(config: EnvConfig, offer: EnvOffer, pool: SessionPool): Env {
-  const { env, systemPrompt, maxTurns, timeoutMs } = config;
+  const { env, systemPrompt, maxTurns, timeoutMs, runUnlabeled, runThoughts } = config;
   return makeChatEnv({
     systemPrompt,
     maxTurns,
     grader: config.grader === undefined ? undefined : findGrader(config.grader, offer),
     tools: toolTransforms(config, offer),
-    python: env === "python" ? { pool, timeoutMs } : undefined,
+    python: env === "python" ? { pool, timeoutMs, runUnlabeled, runThoughts } : undefined,
   });
 }
 

@@ -7,7 +7,7 @@ import { type Message, messageText } from "../../message.ts";
 import { randomId } from "../../random_id.ts";
 import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
-import { pythonBlocks } from "../../tools/python_blocks.ts";
+import { findPrograms } from "../../tools/python_blocks.ts";
 import type { Account, BudgetLease } from "../budget.ts";
 import { ServerError, toEnvError } from "../http/errors.ts";
 import {
@@ -199,8 +199,9 @@ export class LiveEnv implements AsyncDisposable {
       throw tooLarge(`An episode must have at most ${MAX_EPISODE_CHARACTERS} characters`);
     }
     this.#memory.resize(this.#bytes(text.length)); // refuses the reply before it changes anything
-    const blocks = this.config.env === "python" ? pythonBlocks(text).length : 0;
-    if (blocks > 0) await this.#options.sessions.prepare({ seed: this.#seed, signal });
+    if (this.config.env === "python" && findPrograms(text, this.config).programs.length > 0) {
+      await this.#options.sessions.prepare({ seed: this.#seed, signal });
+    }
   }
 
   #record(observation: Observation): Observation {

@@ -148,6 +148,23 @@ export class SessionInterpreter implements AsyncDisposable {
     await this.#state.suspend();
   }
 
+  /**
+   * Returns the state in which the session hibernates, which stays; `undefined` if it does not, or wakes.
+   *
+   * @throws {ServerError} `timeout` if it is not read in time; with the `reason` of a checkpoint if it cannot be read.
+   */
+  async readState(signal: AbortSignal): Promise<Checkpoint | undefined> {
+    const [parts, state] = [this.#parts, this.#state];
+    if (!parts || !state || this.#waking) return undefined;
+    const { owner, transfers } = parts;
+    try {
+      return await transfers.read(state, { owner, signal });
+    } catch (error) {
+      if (this.#state !== state) return undefined; // it has woken meanwhile, and its files are removed
+      throw error;
+    }
+  }
+
   /** Saves the record of the session again if a directory has its state. */
   async saveRecord(): Promise<void> {
     await this.#state?.update();

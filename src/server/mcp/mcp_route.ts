@@ -1,15 +1,30 @@
-import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
 import type { Next } from "hono";
 import type { Budgets } from "../budget.ts";
 import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { AppContext } from "../http/context.ts";
-import { MAX_MCP_CLIENTS, MCP_IDLE_MS, MCP_SPARE_MS, REQUEST_LIMITS } from "../limits.ts";
+import {
+  MAX_MCP_CLIENTS,
+  MCP_HANDLE_SPARE_MS,
+  MCP_IDLE_MS,
+  MCP_SPARE_MS,
+  REQUEST_LIMITS,
+} from "../limits.ts";
 import { streamBody } from "../http/response_stream.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import { ClientSession } from "./client_session.ts";
 import { createPythonServer } from "./python_server.ts";
+import { isSessionName, SessionHandles } from "./session_handles.ts";
+import { onlySession, type ToolSessions } from "./tool_sessions.ts";
 
 const HEADER = "mcp-session-id";
+/** Query parameter by which a client names a session for all of its calls. */
+const SESSION = "session";
+const WRONG_NAME = "Cannot use session as its name must be 1 to 64 letters, digits, '.', '_' and '-'";
 
 /** Connected client. */
 interface Connection {
@@ -31,8 +46,9 @@ export interface McpRouteOptions {
 }
 
 /**
- * Serves the Model Context Protocol over HTTP. Each client that sends `initialize` has its own session. Requests of
- * other protocols on the same path go to the next route.
+ * Serves the Model Context Protocol over HTTP. Each client that sends `initialize` has its own session. In the protocol
+ * of 2026-07-28, which has no connections, calls name their session by a handle. Requests of other protocols on the same
+ * path go to the next route.
  */
 export function mcpRoute(
   { sessions, budgets, checkpoints }: McpRouteOptions,
@@ -45,6 +61,21 @@ export function mcpRoute(
     retryAfter: 60,
   });
 
+  const { signal } = new AbortController(); // a session outlives the request that opens it
+  const makeClient = (owner: string, spareMs: number) =>
+    new ClientSession(() => sessions.create({ owner, signal, spareMs, endsWithServer: true }), checkpoints);
+  const handles = new SessionHandles({
+    open: (owner, isNamed) => makeClient(owner, isNamed ? MCP_SPARE_MS : MCP_HANDLE_SPARE_MS),
+    count,
+    hasCheckpoints: checkpoints !== undefined,
+  });
+  const toolSessions = new WeakMap<Request, ToolSessions>();
+  const modern = createMcpHandler(({ requestInfo }) => {
+    const sessions = requestInfo && toolSessions.get(requestInfo);
+    if (sessions === undefined) throw new TypeError("Cannot serve MCP without the request");
+    return createPythonServer(sessions);
+  }, { legacy: "reject", maxRequestBodySize: REQUEST_LIMITS.bodyBytes });
+
   async function end(id: string): Promise<void> {
     const connection = connections.get(id);
     connections.delete(id);
@@ -55,10 +86,8 @@ export function mcpRoute(
 
   async function connect(owner: string): Promise<Pick<Connection, "transport" | "slot">> {
     for (const [id, { usedAt }] of connections) if (performance.now() - usedAt > MCP_IDLE_MS) await end(id);
-    const slot = count.take(owner, 1);
-    const { signal } = new AbortController(); // a session outlives the request that opens it
-    const open = () => sessions.create({ owner, signal, spareMs: MCP_SPARE_MS, endsWithServer: true });
-    const client = new ClientSession(open, checkpoints);
+    const slot = await handles.takeSlot(owner);
+    const client = makeClient(owner, MCP_SPARE_MS);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
       onsessioninitialized(id) {
@@ -67,23 +96,31 @@ export function mcpRoute(
       onsessionclosed: end,
       maxRequestBodySize: REQUEST_LIMITS.bodyBytes,
     });
-    await createPythonServer(client).connect(transport);
+    await createPythonServer(onlySession(client)).connect(transport);
     return { transport, slot };
   }
 
   return async (c, next) => {
     if (await isForeign(c)) return await next();
     const owner = c.get("owner");
+    const request = await toWebRequest(c);
+    if (!await isLegacyRequest(request)) {
+      const name = c.req.query(SESSION);
+      if (name !== undefined && !isSessionName(name)) return rpcError(400, -32602, WRONG_NAME);
+      toolSessions.set(request, handles.of(owner, name));
+      return boundStream(await modern.fetch(request), c);
+    }
     const id = c.req.header(HEADER);
     if (id !== undefined) {
       const connection = connections.get(id);
-      if (connection?.owner !== owner) return unknownSession();
+      // the client sends `initialize` again
+      if (connection?.owner !== owner) return rpcError(404, -32001, "Session not found");
       connection.usedAt = performance.now();
-      return boundStream(await connection.transport.handleRequest(await toWebRequest(c)), c);
+      return boundStream(await connection.transport.handleRequest(request), c);
     }
     const { transport, slot } = await connect(owner);
     try {
-      return boundStream(await transport.handleRequest(await toWebRequest(c)), c);
+      return boundStream(await transport.handleRequest(request), c);
     } finally {
       if (transport.sessionId === undefined) { // no `initialize` was sent
         slot[Symbol.dispose]();
@@ -111,17 +148,16 @@ function boundStream(response: Response, c: AppContext): Response {
   return new Response(body, { status, headers });
 }
 
-/** True if a request is not of this protocol: it accepts no events and is no `initialize`. */
+/** True if a request is not of this protocol: it accepts no events, has none of its headers and is no `initialize`. */
 async function isForeign(c: AppContext): Promise<boolean> {
   const { method } = c.req;
   const acceptsEvents = c.req.header("accept")?.includes("text/event-stream") ?? false;
-  if (method !== "POST" || acceptsEvents || c.req.header(HEADER) !== undefined) return false;
+  const isMcp = [HEADER, "mcp-protocol-version"].some((name) => c.req.header(name) !== undefined);
+  if (method !== "POST" || acceptsEvents || isMcp) return false;
   const message = await c.req.json().catch(() => null);
   return message?.method !== "initialize";
 }
 
-/** Returns the response that makes a client send `initialize` again. */
-function unknownSession(): Response {
-  const error = { code: -32001, message: "Session not found" };
-  return Response.json({ jsonrpc: "2.0", error, id: null }, { status: 404 });
+function rpcError(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: "2.0", error: { code, message }, id: null }, { status });
 }

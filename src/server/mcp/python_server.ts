@@ -3,80 +3,99 @@ import * as z from "zod";
 import { ArgumentTypeError } from "../../errors.ts";
 import { shownBundlesOf } from "../../sandbox/display.ts";
 import type { ExecResult, MimeBundle } from "../../sandbox/exec.ts";
-import { stickyMatch } from "../../tools/parsers/json_scan.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
 import { toPublicError } from "../http/errors.ts";
 import { type ClientSession, isPng } from "./client_session.ts";
 import { OutputLog, type RunningLog } from "./output_log.ts";
+import { jsonOfRepr } from "./repr_json.ts";
+import type { ToolSessions } from "./tool_sessions.ts";
 
 const FRESH = "The interpreter is a fresh one: variables of earlier calls are gone.";
 
 const path = z.string().describe("relative to the working directory");
+const session = z.string().describe("session that run_python_code returned");
+const newSession = z.string().optional()
+  .describe("session that run_python_code returned; without it, a new one is opened");
 
-const runArguments = z.strictObject({
-  python_code: z.string().describe("Python code to run"),
-  global_variables: z.looseObject({}).default({})
-    .describe("Map of global variables in context when the code is executed"),
-});
-
-/** Creates an MCP server whose tools use the session of one client. */
-export function createPythonServer(client: ClientSession): McpServer {
+/** Creates an MCP server whose tools use the sessions of a client. */
+export function createPythonServer(sessions: ToolSessions): McpServer {
   const about = { name: "paddock", version: PADDOCK_VERSION };
   const server = new McpServer(about, { capabilities: { logging: {} } });
   const logs = new OutputLog(server);
+  const named = sessions.hasHandles ? { session } : {};
+  const opened = sessions.hasHandles ? { session: newSession } : {};
+  const kept = sessions.hasHandles
+    ? "The result states a `session`: pass it to later calls to keep variables and files. "
+    : "Variables and files are kept between calls. ";
   server.registerTool("run_python_code", {
     description: "Run Python code in a sandbox and return what it prints and the value of its last " +
-      "expression. Variables and files are kept between calls. There is no network.",
-    inputSchema: runArguments,
-  }, ({ python_code, global_variables }, context) => {
-    const log = logs.begin(context);
-    return toToolResult(() => run(client, python_code, { inputs: global_variables, context, log }));
-  });
+      `expression. ${kept}There is no network.`,
+    inputSchema: z.strictObject({
+      python_code: z.string().describe("Python code to run"),
+      global_variables: z.looseObject({}).default({})
+        .describe("Map of global variables in context when the code is executed"),
+      ...opened,
+    }),
+  }, ({ python_code, global_variables, ...rest }, context) =>
+    toToolResult(sessions, rest, (client) => {
+      const log = logs.begin(context);
+      return run(client, python_code, { inputs: global_variables, context, log });
+    }));
   server.registerTool("reset_session", {
     description: "Forget all variables and files.",
-    inputSchema: z.strictObject({}),
-  }, (_, { mcpReq }) =>
-    toToolResult(async () => {
+    inputSchema: z.strictObject({ ...named }),
+  }, (args, { mcpReq }) =>
+    toToolResult(sessions, args, async (client) => {
       await (await client.current()).reset({ signal: mcpReq.signal });
       return text("reset");
     }));
-  server.registerTool("read_file", {
-    description: "Read a file of the working directory: a text, an image, or base64.",
-    inputSchema: z.strictObject({ path }),
-  }, ({ path }) => toToolResult(async () => contents(await (await client.current()).readFile(path))));
+  server.registerTool(
+    "read_file",
+    {
+      description: "Read a file of the working directory: a text, an image, or base64.",
+      inputSchema: z.strictObject({ path, ...named }),
+    },
+    ({ path, ...rest }) =>
+      toToolResult(sessions, rest, async (client) => contents(await (await client.current()).readFile(path))),
+  );
   server.registerTool("write_file", {
     description: "Write a file in the working directory.",
     inputSchema: z.strictObject({
       path,
       content: z.string(),
       encoding: z.enum(["utf8", "base64"]).default("utf8"),
+      ...opened,
     }),
-  }, ({ path, content, encoding }) =>
-    toToolResult(async () => {
+  }, ({ path, content, encoding, ...rest }) =>
+    toToolResult(sessions, rest, async (client) => {
       const bytes = encoding === "utf8" ? content : fromBase64(content);
       await (await client.current()).writeFile(path, bytes);
       return text(`wrote ${path}`);
     }));
   server.registerTool("list_files", {
     description: "List the files of the working directory, with their sizes in bytes.",
-    inputSchema: z.strictObject({}),
-  }, (_, { mcpReq }) =>
-    toToolResult(async () => {
+    inputSchema: z.strictObject({ ...named }),
+  }, (args, { mcpReq }) =>
+    toToolResult(sessions, args, async (client) => {
       const files = await (await client.current()).files.list(mcpReq.signal);
       return text(files.map(({ path, bytes }) => `${path}\t${bytes}`).join("\n"));
     }));
-  if (client.hasCheckpoints) registerCheckpointTools(server, client);
+  if (sessions.hasCheckpoints) registerCheckpointTools(server, sessions, named);
   return server;
 }
 
-function registerCheckpointTools(server: McpServer, client: ClientSession): void {
+function registerCheckpointTools(
+  server: McpServer,
+  sessions: ToolSessions,
+  named: Readonly<Record<string, z.ZodString>>,
+): void {
   server.registerTool("checkpoint", {
     description:
       "Keep the state of the session: variables, files and open files. Returns the name of the checkpoint, " +
       "to which `restore` returns. The session goes on.",
-    inputSchema: z.strictObject({}),
-  }, (_, { mcpReq }) =>
-    toToolResult(async () => {
+    inputSchema: z.strictObject({ ...named }),
+  }, (args, { mcpReq }) =>
+    toToolResult(sessions, args, async (client) => {
       const { name, deleted, isFresh } = await client.checkpoint(mcpReq.signal);
       const gone = deleted === undefined ? "" : `\nThe oldest checkpoint was deleted: ${deleted}`;
       return text(`checkpoint: ${name}${gone}${isFresh ? `\n${FRESH}` : ""}`);
@@ -87,9 +106,10 @@ function registerCheckpointTools(server: McpServer, client: ClientSession): void
       "runs again. The checkpoint stays, so the session can return to it again.",
     inputSchema: z.strictObject({
       checkpoint: z.string().describe("name that `checkpoint` returned, such as c1"),
+      ...named,
     }),
-  }, ({ checkpoint }, { mcpReq }) =>
-    toToolResult(async () => {
+  }, ({ checkpoint, ...rest }, { mcpReq }) =>
+    toToolResult(sessions, rest, async (client) => {
       await client.restore(checkpoint, mcpReq.signal);
       return text(`restored ${checkpoint}`);
     }));
@@ -116,10 +136,14 @@ async function run(
   };
 }
 
-/** Runs a tool and converts an error to a result with its public message. */
-async function toToolResult(work: () => Promise<CallToolResult>): Promise<CallToolResult> {
+/** Runs a tool in the session of a call, and converts an error to a result with its public message. */
+async function toToolResult(
+  sessions: ToolSessions,
+  args: { readonly session?: unknown },
+  work: (client: ClientSession) => Promise<CallToolResult>,
+): Promise<CallToolResult> {
   try {
-    return await work();
+    return await sessions.use(typeof args.session === "string" ? args.session : undefined, work);
   } catch (error) {
     return { ...text(toPublicError(error).message), isError: true };
   }
@@ -193,70 +217,4 @@ function element(name: string, text: string): string {
   const tag = new RegExp(`</?\\s*${name}(?:[^\\n<>]*>)?`, "gi");
   const safe = text.replace(tag, (found) => found.replaceAll("<", "&lt;").replaceAll(">", "&gt;"));
   return `<${name}>\n${safe.replace(/\n$/, "")}\n</${name}>`;
-}
-
-const STRING = /'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*"/y;
-const NUMBER = /-?\d+(?:\.\d+)?(?:e[-+]\d+)?(?!\w)/y;
-const SIGN = /True\b|False\b|None\b|,\)|[[\](){},:]/y;
-const SPACE = / */y;
-
-const SIGNS: Readonly<Record<string, string>> = {
-  True: "true",
-  False: "false",
-  None: "null",
-  "(": "[",
-  ")": "]",
-  ",)": "]",
-};
-const LETTERS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
-const ESCAPE = /\\(?:x(..)|u(.{4})|U(.{8})|(.))/g;
-
-/** Maximum length of a repr that is converted: the thread that serves everyone parses it. */
-const MAX_REPR_CHARACTERS = 65_536;
-
-/** Marks a number that is kept as a string, so that it loses no digits. */
-const MARK = "\0";
-const MARKED = /"\\u0000([^"]+)"(:?)/g;
-
-/**
- * Converts a Python repr to indented JSON; a string is returned as it is. Returns `undefined` if the value contains
- * more than strings, numbers, booleans, None, lists, tuples and dicts, or is longer than 65,536 characters.
- */
-export function jsonOfRepr(repr: string): string | undefined {
-  try {
-    if (repr.length > MAX_REPR_CHARACTERS) return undefined;
-    const value: unknown = repr.includes("\\x00") ? undefined : JSON.parse(toMarkedJson(repr));
-    if (typeof value === "string" && !value.startsWith(MARK)) return value;
-    return JSON.stringify(value, null, 2)
-      ?.replace(MARKED, (_, number, colon) => colon === "" ? number : `"${number}":`);
-  } catch {
-    return undefined; // another kind of value, or nested too deeply
-  }
-}
-
-function toMarkedJson(repr: string): string {
-  const pieces: string[] = [];
-  let at = 0;
-  while (at < repr.length) {
-    const piece = stickyMatch(STRING, repr, at) ?? stickyMatch(NUMBER, repr, at) ??
-      stickyMatch(SIGN, repr, at);
-    if (piece === undefined) throw new SyntaxError(`there is no literal at character ${at}`);
-    pieces.push(jsonOf(piece));
-    at += piece.length;
-    at += stickyMatch(SPACE, repr, at)?.length ?? 0;
-  }
-  return pieces.join("");
-}
-
-function jsonOf(piece: string): string {
-  if (/^['"]/.test(piece)) return JSON.stringify(unescape(piece.slice(1, -1)));
-  if (/^[-\d]/.test(piece)) return JSON.stringify(MARK + piece);
-  return SIGNS[piece] ?? piece;
-}
-
-function unescape(text: string): string {
-  return text.replace(ESCAPE, (_, x, u, long, letter) => {
-    const code = x ?? u ?? long;
-    return code === undefined ? LETTERS[letter] ?? letter : String.fromCodePoint(Number.parseInt(code, 16));
-  });
 }

@@ -26,7 +26,7 @@ export interface Attachment {
 }
 
 /** Options of {@linkcode LiveSession}. */
-export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" | "hasMemory" | "usedAt"> {
+export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" | "usedAt"> {
   /**
    * Unguessable id.
    *
@@ -123,7 +123,7 @@ export class LiveSession implements AsyncDisposable {
       use: (work) => this.#useFiles(work),
     });
     const usedAt = record && new Date(record.usedAt);
-    const { isPaused, hasMemory } = record ?? {};
+    const { isPaused, hasMemory = options.hasMemory } = record ?? {};
     this.life = new SessionLife({ ...options, isPaused, hasMemory, usedAt }, () => this.describe());
     if (expiresAt) this.life.endAt(expiresAt);
     else if (ttlMs !== undefined) this.life.endAt(new Date(this.createdAt.getTime() + ttlMs));

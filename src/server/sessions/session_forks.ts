@@ -1,17 +1,20 @@
 import { checkForkSeed, reseedingOf } from "../../sandbox/checkpoint/fork.ts";
-import type { SessionLease } from "../../sandbox/exec.ts";
+import type { Checkpoint, SessionLease } from "../../sandbox/exec.ts";
 import type { CheckpointTransfers, ForkCopyOptions } from "../checkpoints/transfers.ts";
 import type { HibernatedState } from "../hibernation/hibernated_state.ts";
 import type { HibernationStore, PlaceCopy } from "../hibernation/hibernation_store.ts";
 import type { LeasedInterpreter } from "../hibernation/session_interpreter.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError, toPublicError } from "../http/errors.ts";
 import type { LiveSession, LiveSessionOptions } from "./live_session.ts";
 import type { SessionSlots } from "./session_slots.ts";
 import type { SharedSessions } from "./shared_sessions.ts";
 
 /** Settings of a copy, which are those of its parent. */
-export interface CopySettings
-  extends Pick<LiveSessionOptions, "owner" | "limits" | "metadata" | "tools" | "reseeding" | "ttlMs"> {
+export interface CopySettings extends
+  Pick<
+    LiveSessionOptions,
+    "owner" | "limits" | "metadata" | "tools" | "reseeding" | "ttlMs" | "hasMemory"
+  > {
   readonly signal: AbortSignal;
 }
 
@@ -44,23 +47,40 @@ export class SessionForks {
 
   /**
    * Opens copies of a session. If fewer interpreters are free, all copies hibernate until they are used. Without
-   * hibernation, or room for it, they wait until interpreters for all of them are free.
+   * hibernation, or room for it, they wait until interpreters for all of them are free. A paused session stays paused;
+   * its copies hibernate.
    *
    * @throws {ServerError} `invalid` if so many are never free; `busy` or `timeout` if they do not become free; `conflict`
    * if the session has what no checkpoint has.
    */
   async fork(parent: LiveSession, count: number, { seed, signal }: ForkCopyOptions): Promise<LiveSession[]> {
     const { owner, limits, metadata, tools, life: { expiresAt } } = parent;
-    return await parent.use(async () => {
-      checkForkSeed(seed, count);
-      const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - Date.now());
-      const fork = { parent, count, seed, settings: { owner, limits, metadata, ttlMs, tools, signal } };
-      const copies = await this.#forkFree(fork) ?? await this.#forkHibernating(fork) ??
-        await this.#forkWaiting(fork);
-      if (!signal.aborted) return copies;
-      await Promise.all(copies.map((copy) => copy[Symbol.asyncDispose]())); // the client never receives them
-      throw signal.reason;
-    });
+    const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - Date.now());
+    const fork = { parent, count, seed, settings: { owner, limits, metadata, ttlMs, tools, signal } };
+    const paused = await parent.life.readPaused(signal);
+    if (paused === undefined) return await parent.use(() => this.#open(fork, () => this.#forkUsed(fork)));
+    const { checkpoint, hasMemory } = paused;
+    const settings = { ...fork.settings, hasMemory };
+    try {
+      return await this.#open(fork, () => this.#place({ ...fork, settings }, checkpoint));
+    } catch (error) {
+      throw toPublicError(error);
+    }
+  }
+
+  async #open(
+    { count, seed, settings: { signal } }: Fork,
+    make: () => Promise<LiveSession[]>,
+  ): Promise<LiveSession[]> {
+    checkForkSeed(seed, count);
+    const copies = await make();
+    if (!signal.aborted) return copies;
+    await Promise.all(copies.map((copy) => copy[Symbol.asyncDispose]())); // the client never receives them
+    throw signal.reason;
+  }
+
+  async #forkUsed(fork: Fork): Promise<LiveSession[]> {
+    return await this.#forkFree(fork) ?? await this.#forkHibernating(fork) ?? await this.#forkWaiting(fork);
   }
 
   /** Opens copies in interpreters that are free; returns `undefined` if there are not enough. */
@@ -72,12 +92,19 @@ export class SessionForks {
 
   /** Opens copies that hibernate; returns `undefined` if sessions do not, or there is no room for so many. */
   async #forkHibernating(fork: Fork): Promise<LiveSession[] | undefined> {
-    const { parent, seed, settings } = fork;
-    const { transfers, store, add } = this.#parts;
-    if (!store) return undefined;
-    const checkpoint = await transfers.checkpoint(parent, { signal: settings.signal });
-    const places = await ignoreFull(store.putCopies(checkpoint, fork.count, parent.describe()));
-    return places?.map((place: PlaceCopy, index) => {
+    if (!this.#parts.store) return undefined;
+    const { parent, settings: { signal } } = fork;
+    const checkpoint = await this.#parts.transfers.checkpoint(parent, { signal });
+    return await ignoreFull(this.#place(fork, checkpoint));
+  }
+
+  /** Opens copies that hibernate in a state. @throws {ServerError} `busy` or `too_large` if there is no room. */
+  async #place(fork: Fork, checkpoint: Checkpoint): Promise<LiveSession[]> {
+    const { parent, count, seed, settings } = fork;
+    const { store, add } = this.#parts;
+    if (!store) throw new TypeError("Cannot open copies that hibernate as there is no store of their states");
+    const places = await store.putCopies(checkpoint, count, parent.describe());
+    return places.map((place: PlaceCopy, index) => {
       const start = place(() => copy.describe());
       const { reseed: _, ...reseeding } = reseedingOf(seed, index);
       const copy = add(start, { ...settings, tools: settings.tools?.copy(), reseeding });

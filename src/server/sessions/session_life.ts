@@ -1,6 +1,6 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
 import type { CheckpointError } from "../../errors.ts";
-import type { CaptureOptions, PythonSession } from "../../sandbox/exec.ts";
+import type { CaptureOptions, Checkpoint, PythonSession } from "../../sandbox/exec.ts";
 import { type HibernatedState, toUnusableError } from "../hibernation/hibernated_state.ts";
 import {
   type HibernationParts,
@@ -232,6 +232,21 @@ export class SessionLife implements AsyncDisposable {
     this.#expiresAt = undefined;
     this.#idle.use()[Symbol.dispose](); // the day begins now
     this.#saveRecord();
+  }
+
+  /**
+   * Returns the state in which it is paused, which stays so; `undefined` if it is not paused. Without memory, a session
+   * that wakes with the state must have a fresh interpreter: the state itself may have memory.
+   *
+   * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it.
+   */
+  async readPaused(signal: AbortSignal): Promise<{ checkpoint: Checkpoint; hasMemory: boolean } | undefined> {
+    await this.#pausing?.catch(() => {}); // the request that pauses it gets the error
+    if (!this.#isPaused) return undefined;
+    this.requireUsable();
+    const hasMemory = this.#hasMemory;
+    const checkpoint = await this.#interpreter.readState(signal);
+    return checkpoint && { checkpoint, hasMemory };
   }
 
   /**

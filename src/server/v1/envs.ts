@@ -28,7 +28,7 @@ import type { LiveEnv } from "../envs/live_env.ts";
 import type { AppContext } from "../http/context.ts";
 import { ServerError, toErrorBody, toPublicError } from "../http/errors.ts";
 import { ENV, ENV_OPTIONS, OBSERVATION, STEP_RESULT } from "./examples.ts";
-import { type Api, failures, idParams as params, jsonBody, jsonResponse } from "./route.ts";
+import { type Api, failures, idParams as params, jsonBody, jsonResponse, keepTaskNumbers } from "./route.ts";
 
 const tags = ["envs"];
 const running = failures("not_found", "conflict", "timeout");
@@ -37,6 +37,7 @@ const create = createRoute({
   operationId: "createEnv",
   method: "post",
   path: "/v1/envs",
+  middleware: keepTaskNumbers,
   tags,
   summary: "Create an env",
   request: { body: jsonBody(createEnvRequestSchema, ENV_OPTIONS) },
@@ -73,6 +74,7 @@ const reset = createRoute({
   operationId: "resetEnv",
   method: "post",
   path: "/v1/envs/{id}/reset",
+  middleware: keepTaskNumbers,
   tags,
   summary: "Start an episode",
   request: { params, body: jsonBody(resetEnvRequestSchema, { seed: 7 }) },
@@ -233,7 +235,8 @@ function toObservationBody(
 
 /** Returns a step as JSON. */
 function toStepBody(step: Step): z.output<typeof stepResultSchema> {
-  const { reward, rewardParts, unscored, terminated, truncated, toolResults, stepCount = 0 } = step;
+  const { reward, rewardParts, unscored, terminated, truncated, toolResults, blocksNotRun, stepCount = 0 } =
+    step;
   return {
     observation: toObservationBody(step),
     reward,
@@ -242,5 +245,6 @@ function toStepBody(step: Step): z.output<typeof stepResultSchema> {
     ...(rewardParts && { rewardParts: { ...rewardParts } }),
     ...(unscored !== undefined && { unscored }),
     toolResults: toolResults.map((result) => ({ ...toToolRecord(stepCount, result) })),
+    ...(blocksNotRun && { blocksNotRun: blocksNotRun.map((counted) => ({ ...counted })) }),
   };
 }

@@ -6,12 +6,13 @@ import type { AdmissionQueue } from "../sessions/admission.ts";
 import { gradeOrThrow, type Graders, guardGrader, toGradeInput } from "../graders.ts";
 import { ServerError } from "../http/errors.ts";
 import { GRADE, SCORE } from "./examples.ts";
-import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
+import { type Api, failures, jsonBody, jsonResponse, keepTaskNumbers } from "./route.ts";
 
 const grade = createRoute({
   operationId: "grade",
   method: "post",
   path: "/v1/grade",
+  middleware: keepTaskNumbers,
   tags: ["grade"],
   summary: "Score a conversation",
   request: { body: jsonBody(gradeRequestSchema, GRADE) },

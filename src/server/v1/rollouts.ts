@@ -22,7 +22,15 @@ import type { LiveRollout, RolloutConfig } from "../rollouts/live_rollout.ts";
 import type { RolloutService } from "../rollouts/rollout_service.ts";
 import { toEnvConfig } from "./envs.ts";
 import { ROLLOUT, ROLLOUT_EVENTS, ROLLOUT_OPTIONS } from "./examples.ts";
-import { type Api, failures, idParams as params, jsonBody, jsonResponse, ROLLOUTS_PATH } from "./route.ts";
+import {
+  type Api,
+  failures,
+  idParams as params,
+  jsonBody,
+  jsonResponse,
+  keepTaskNumbers,
+  ROLLOUTS_PATH,
+} from "./route.ts";
 import { event, STREAM_HEADERS } from "./streams.ts";
 
 const tags = ["rollouts"];
@@ -36,6 +44,7 @@ const start = createRoute({
   operationId: "startRollout",
   method: "post",
   path: ROLLOUTS_PATH,
+  middleware: keepTaskNumbers,
   tags,
   summary: "Play episodes with a policy of the server and stream them",
   request: { body: jsonBody(rolloutRequestSchema, ROLLOUT_OPTIONS) },

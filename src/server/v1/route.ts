@@ -1,7 +1,9 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { MiddlewareHandler } from "hono";
 import * as z from "zod";
 import { type ErrorCode, HTTP_STATUS } from "../../wire/error_codes.ts";
 import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
+import { toDataJson } from "../../data_json.ts";
 import type { AppEnv } from "../http/context.ts";
 
 /** The server's `/v1` API. */
@@ -27,6 +29,16 @@ export function optionalJsonBody<Schema extends z.ZodType>(
 ): JsonContent<Schema> & { required: false } {
   return { ...jsonBody(schema, example), required: false };
 }
+
+/**
+ * Middleware of a route whose body has tasks: large integers of the body become text, as in a file of tasks. Otherwise
+ * `JSON.parse` would round them before a grader compares them.
+ */
+export const keepTaskNumbers: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const text = await c.req.text();
+  c.req.bodyCache.text = Promise.resolve(toDataJson(text)) as unknown as string; // the cache holds promises
+  await next();
+};
 
 /** Declares a JSON response. */
 export function jsonResponse<Schema extends z.ZodType>(

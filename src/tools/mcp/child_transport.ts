@@ -1,7 +1,8 @@
-import { deserializeMessage, type JSONRPCMessage, serializeMessage, type Transport } from "./sdk.ts";
+import { type JSONRPCMessage, type RequestId, serializeMessage, type Transport } from "./sdk.ts";
 import { JsonLimitError } from "../../json.ts";
 import type { DenoCommand } from "../../sandbox/process/deno_program.ts";
 import { MessageLimitError, MessageMeter, requireJsonLimits, requireLength } from "./message_limits.ts";
+import { readMessages, toFailure } from "./message_reader.ts";
 
 /**
  * Splits chunks of text into lines, without line ends. Ignores a last line that has no line end. Looks at
@@ -34,7 +35,7 @@ const MAX_INVALID_LINES = 1_000;
 /**
  * The Model Context Protocol over stdin and stdout of a process, one message a line. The process gets only
  * the given environment and nothing of the host's. Lines that are not messages are ignored, because some
- * servers print text.
+ * servers print text; a line that begins like a response and cannot be read fails the call that waits for it.
  */
 export class ChildTransport implements Transport {
   onclose?: () => void;
@@ -50,6 +51,8 @@ export class ChildTransport implements Transport {
   /** Limit that the server exceeded, for which it was killed. */
   exceededLimit: Error | undefined;
   #stderr = "";
+  /** Ids of the requests that have no response yet. */
+  readonly #waiting = new Set<RequestId>();
   #invalidLines = 0;
   #firstInvalidLine = "";
 
@@ -88,6 +91,10 @@ export class ChildTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#writer === undefined) throw new Error("the server was not started");
+    if ("method" in message && "id" in message) this.#waiting.add(message.id);
+    if ("method" in message && message.method === "notifications/cancelled") {
+      this.#waiting.delete(message.params?.requestId as RequestId);
+    }
     await this.#writer.write(this.#encoder.encode(serializeMessage(message)));
   }
 
@@ -119,16 +126,32 @@ export class ChildTransport implements Transport {
   #receive(line: string): void {
     if (line.trim() === "") return;
     requireJsonLimits(line);
-    try {
-      const message = deserializeMessage(line);
-      this.#meter.count(message);
-      this.onmessage?.(message);
-    } catch (error) {
-      if (error instanceof MessageLimitError) throw error;
-      this.#firstInvalidLine ||= line.slice(0, 200);
-      if (++this.#invalidLines > MAX_INVALID_LINES) throw error;
-      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+    const read = readMessages(line);
+    if (read.kind === "messages") { for (const message of read.messages) this.#deliver(message); }
+    else {
+      const id = read.kind === "unreadable" ? this.#requestOf(read.id) : undefined;
+      if (read.kind === "unreadable" && id !== undefined) this.#deliver(toFailure(id, read.fault));
+      else this.#countInvalid(line);
     }
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    this.#meter.count(message);
+    if (!("method" in message) && message.id !== undefined) this.#waiting.delete(Number(message.id));
+    this.onmessage?.(message);
+  }
+
+  /** Returns the id of the request that a response with this id answers: without an id, the only one that waits. */
+  #requestOf(id: RequestId | undefined): RequestId | undefined {
+    if (id !== undefined) return this.#waiting.has(Number(id)) ? Number(id) : undefined;
+    return this.#waiting.size === 1 ? [...this.#waiting][0] : undefined;
+  }
+
+  #countInvalid(line: string): void {
+    this.#firstInvalidLine ||= line.slice(0, 200);
+    const error = new SyntaxError(`a line of the server is no message: '${line.slice(0, 200)}'`);
+    if (++this.#invalidLines > MAX_INVALID_LINES) throw error;
+    this.onerror?.(error);
   }
 
   async #readStderr(stderr: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {

@@ -1,14 +1,15 @@
 import { StreamableHTTPClientTransport } from "./sdk.ts";
-import type { JSONRPCMessage, MessageExtraInfo } from "./sdk.ts";
+import type { JSONRPCMessage, MessageExtraInfo, RequestId } from "./sdk.ts";
 import { concat } from "@std/bytes";
 import { type MessageMeter, requireJsonLimits, requireLength } from "./message_limits.ts";
+import { readMessages, toFailure } from "./message_reader.ts";
 import type { McpUrl } from "./mcp_server.ts";
 
 type Deliver = (message: JSONRPCMessage, extra?: MessageExtraInfo) => void;
 
 /**
  * The Model Context Protocol over streamable HTTP. It closes the connection when a response, or one event of a stream,
- * exceeds a limit of messages, or when the server sends too many of them.
+ * exceeds a limit of messages, or when the server sends too many of them. A response that cannot be read fails its call.
  */
 export class HttpTransport extends StreamableHTTPClientTransport {
   /** Limit that the server exceeded, for which the connection was closed. */
@@ -17,7 +18,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   constructor({ url, headers }: McpUrl, meter: MessageMeter) {
     super(new URL(url), {
       requestInit: { headers: { ...headers } },
-      fetch: async (input, init) => this.#limitResponse(await fetch(input, init)),
+      fetch: async (input, init) => this.#limitResponse(await fetch(input, init), requestIdOf(init?.body)),
     });
     this.#countMessages(meter);
   }
@@ -46,10 +47,14 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     });
   }
 
-  #limitResponse(response: Response): Response {
+  /** @param id that of the request, if the response is to one */
+  #limitResponse(response: Response, id: RequestId | undefined): Response {
     if (response.body === null) return response;
-    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-    const splitter = isStream ? new EventSplitter() : new BodySplitter();
+    const type = response.headers.get("content-type") ?? "";
+    const rewrite = (text: string) => rewriteMessage(text, id);
+    const splitter = type.startsWith("text/event-stream")
+      ? new EventSplitter(rewrite)
+      : new BodySplitter(response.ok && type.startsWith("application/json") ? rewrite : undefined);
     const body = response.body.pipeThrough(
       new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
         transform: (chunk, controller) => this.#guard(() => splitter.push(chunk), controller),
@@ -78,10 +83,41 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 }
 
+/** Returns the id of a request's body, or `undefined` if the body is a notification or none. */
+function requestIdOf(body: unknown): RequestId | undefined {
+  if (typeof body !== "string") return undefined;
+  const { id } = Object(JSON.parse(body));
+  return id;
+}
+
+type Rewrite = (text: string) => string;
+
+/**
+ * Returns the text of a message as the MCP library can read it: see {@linkcode readMessages}.
+ *
+ * @param id that of the request, for a response without a readable id
+ */
+function rewriteMessage(text: string, id: RequestId | undefined): string {
+  const read = readMessages(text);
+  if (read.kind === "messages") {
+    return JSON.stringify(read.messages.length > 1 ? read.messages : read.messages[0]);
+  }
+  const answered = read.kind === "unreadable" ? read.id ?? id : undefined;
+  if (read.kind !== "unreadable" || answered === undefined) return text;
+  return JSON.stringify(toFailure(answered, read.fault));
+}
+
+const encoder = new TextEncoder();
+
 /** Collects a body that is one message. */
 class BodySplitter {
+  readonly #rewrite: Rewrite | undefined;
   #chunks: Uint8Array<ArrayBuffer>[] = [];
   #length = 0;
+
+  constructor(rewrite: Rewrite | undefined) {
+    this.#rewrite = rewrite;
+  }
 
   push(chunk: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
     this.#chunks.push(chunk);
@@ -93,7 +129,9 @@ class BodySplitter {
   end(): Uint8Array<ArrayBuffer>[] {
     const body = concat(this.#chunks);
     requireJsonLimits(body);
-    return [body];
+    return [
+      this.#rewrite === undefined ? body : encoder.encode(this.#rewrite(new TextDecoder().decode(body))),
+    ];
   }
 }
 
@@ -102,10 +140,15 @@ const CR = 13;
 
 /** Splits a stream into its events. An event ends at an empty line. */
 class EventSplitter {
+  readonly #rewrite: Rewrite;
   #chunks: Uint8Array<ArrayBuffer>[] = [];
   #length = 0;
   #isLineEmpty = true;
   #last: number | undefined;
+
+  constructor(rewrite: Rewrite) {
+    this.#rewrite = rewrite;
+  }
 
   push(chunk: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
     const events: Uint8Array<ArrayBuffer>[] = [];
@@ -130,8 +173,13 @@ class EventSplitter {
     const event = concat(this.#chunks);
     this.#chunks = [];
     this.#length = 0;
-    requireJsonLimits(dataOf(event));
-    return [event];
+    const lines = new TextDecoder().decode(event).split(/\r\n|\r|\n/);
+    const data = lines.filter(isData).map((line) => line.slice("data:".length)).join("\n");
+    requireJsonLimits(data);
+    if (data.trim() === "") return [event];
+    const others = lines.filter((line) => line !== "" && !isData(line));
+    const rewritten = this.#rewrite(data).split("\n").map((line) => `data: ${line}`);
+    return [encoder.encode([...others, ...rewritten, "", ""].join("\n"))];
   }
 
   #add(bytes: Uint8Array<ArrayBuffer>): void {
@@ -141,10 +189,6 @@ class EventSplitter {
   }
 }
 
-/** Returns the text of the data lines of an event. */
-function dataOf(event: Uint8Array): string {
-  const lines = new TextDecoder().decode(event).split(/\r\n|\r|\n/);
-  return lines.filter((line) => line.startsWith("data:")).map((line) => line.slice("data:".length)).join(
-    "\n",
-  );
+function isData(line: string): boolean {
+  return line.startsWith("data:");
 }

@@ -1,4 +1,4 @@
-import type { CallToolResult, ContentBlock, Tool as McpTool, Transport } from "./sdk.ts";
+import type { Tool as McpTool, Transport } from "./sdk.ts";
 import { resolve } from "node:path";
 import { abortable } from "../../async/abort.ts";
 import { errorMessage, McpError, ToolError } from "../../errors.ts";
@@ -10,7 +10,6 @@ import {
   requireOwnModules,
 } from "../../sandbox/process/deno_program.ts";
 import type { Layer } from "../../sandbox/profile/schema.ts";
-import { base64Bytes } from "../tool_result.ts";
 import type { McpConnection } from "./mcp_connection.ts";
 import { MessageMeter } from "./message_limits.ts";
 import type { McpCommand, McpModule, McpServer } from "./mcp_server.ts";
@@ -22,7 +21,11 @@ export interface McpClientOptions {
   readonly startTimeoutMs: number;
   /** Isolation layers of the operating system that work on this host. */
   readonly layers: () => Promise<ReadonlySet<Layer>>;
+  readonly onWarning: (warning: string) => void;
 }
+
+/** Maximum number of tools that a warning names. */
+const MAX_NAMED = 20;
 
 interface Call {
   readonly tool: string;
@@ -43,6 +46,8 @@ export class McpClient implements AsyncDisposable {
   #connection: McpConnection | undefined;
   #starting: Promise<McpConnection> | undefined;
   #closing: Promise<unknown> = Promise.resolve();
+  /** The last warning; a server that restarts is reported once. */
+  #warning = "";
 
   constructor(options: McpClientOptions) {
     this.#options = options;
@@ -114,10 +119,23 @@ export class McpClient implements AsyncDisposable {
   async #start(lost: McpConnection | undefined): Promise<McpConnection> {
     if (lost) this.#closing = Promise.all([this.#closing, lost[Symbol.asyncDispose]().catch(() => {})]);
     try {
-      return this.#connection = await this.#open();
+      this.#connection = await this.#open();
+      this.#warn(this.#connection.leftOut);
+      return this.#connection;
     } finally {
       this.#starting = undefined;
     }
+  }
+
+  #warn(leftOut: readonly string[]): void {
+    if (leftOut.length === 0) return;
+    const { name, onWarning } = this.#options;
+    const more = leftOut.length > MAX_NAMED ? ` and ${leftOut.length - MAX_NAMED} more` : "";
+    const warning =
+      `Left out ${leftOut.length === 1 ? "a tool" : `${leftOut.length} tools`} of MCP server '${name}': ` +
+      leftOut.slice(0, MAX_NAMED).join("; ") + more;
+    if (warning !== this.#warning) onWarning(warning);
+    this.#warning = warning;
   }
 
   async #open(): Promise<McpConnection> {
@@ -136,9 +154,8 @@ export class McpClient implements AsyncDisposable {
 }
 
 async function callOnce(connection: McpConnection, { tool, args, signal }: Call): Promise<string> {
-  const result = await connection.call(tool, args, signal);
-  const text = mcpResultText(result);
-  if (result.isError) throw new ToolError(text);
+  const { text, isError } = await connection.call(tool, args, signal);
+  if (isError) throw new ToolError(text);
   return text;
 }
 
@@ -177,34 +194,4 @@ function plainCommand({ command, args = [], env = {} }: McpCommand, layers: Read
 function moduleProgram({ module, ...rest }: McpModule, layers: ReadonlySet<Layer>) {
   const specifier = /^[a-z]+:/.test(module) ? module : resolve(rest.cwd ?? "", module);
   return { ...rest, module: specifier, layers };
-}
-
-/**
- * Returns the text that a model reads for a tool result: text as it is, and a description of all other
- * content.
- */
-function mcpResultText({ content = [], structuredContent }: Partial<CallToolResult>): string {
-  if (content.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
-  return content.map(blockText).join("\n");
-}
-
-function blockText(block: ContentBlock): string {
-  switch (block.type) {
-    case "text":
-      return block.text;
-    case "image":
-    case "audio":
-      return `[${block.type} ${block.mimeType} ${base64Bytes(block.data)} bytes]`;
-    case "resource_link":
-      return `[resource link ${joinWords(block.name, block.uri, block.mimeType)}]`;
-    case "resource": {
-      const { uri, mimeType } = block.resource;
-      if ("text" in block.resource) return `[resource ${joinWords(uri, mimeType)}]\n${block.resource.text}`;
-      return `[resource ${joinWords(uri, mimeType)} ${base64Bytes(block.resource.blob)} bytes]`;
-    }
-  }
-}
-
-function joinWords(...parts: readonly (string | undefined)[]): string {
-  return parts.filter((part) => part !== undefined && part !== "").join(" ");
 }

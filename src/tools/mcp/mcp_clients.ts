@@ -2,6 +2,7 @@ import { requireTimeout } from "../../async/abort.ts";
 import { McpError } from "../../errors.ts";
 import type { Layer } from "../../sandbox/profile/schema.ts";
 import { detectLayers, type LayerReport } from "../../sandbox/process/layers.ts";
+import { escapeControls } from "../../terminal_text.ts";
 import type { Tool } from "../tool.ts";
 import { McpClient } from "./mcp_client.ts";
 import { checkServers, type McpServer } from "./mcp_server.ts";
@@ -20,6 +21,12 @@ export interface McpClientsOptions {
    * @default the layers are detected
    */
   detected?: readonly LayerReport[] | undefined;
+  /**
+   * Called with a warning that names the tools of a server that no model can call, each with the reason: a name with
+   * white space, a missing schema. The other tools of the server are offered.
+   * @default the warning is written to stderr
+   */
+  onWarning?: ((warning: string) => void) | undefined;
 }
 
 const START_TIMEOUT_MS = 30_000;
@@ -56,7 +63,7 @@ export class McpClients implements AsyncDisposable {
    * @throws {RangeError} when the time limit is out of range.
    */
   constructor(options: McpClientsOptions) {
-    const { servers, startTimeoutMs = START_TIMEOUT_MS } = options;
+    const { servers, startTimeoutMs = START_TIMEOUT_MS, onWarning = writeWarning } = options;
     checkServers(servers);
     requireTimeout(startTimeoutMs, "start MCP servers");
     let layers: Promise<ReadonlySet<Layer>> | undefined;
@@ -64,13 +71,14 @@ export class McpClients implements AsyncDisposable {
     this.#clients = new Map(
       Object.entries(servers).map(([name, server]) => [
         name,
-        new McpClient({ name, server, startTimeoutMs, layers: lazyLayers }),
+        new McpClient({ name, server, startTimeoutMs, layers: lazyLayers, onWarning }),
       ]),
     );
   }
 
   /**
-   * Lists the tools of all servers under `server.tool`. Servers that do not run are started in parallel.
+   * Lists the tools of all servers under `server.tool`. Servers that do not run are started in parallel. Tools that no
+   * model can call are left out; `onWarning` names them.
    *
    * @throws {McpError} when a server cannot be started.
    */
@@ -80,7 +88,7 @@ export class McpClients implements AsyncDisposable {
         (await client.tools(signal)).map((tool) => mcpTool(client, { server: name, tool: tool.name }, tool))
       ),
     );
-    return lists.flat().filter(({ name }) => /^[^\s<>"]+$/.test(name));
+    return lists.flat();
   }
 
   /**
@@ -137,4 +145,9 @@ function mcpTool(
 async function workingLayers(detected: readonly LayerReport[] | undefined): Promise<ReadonlySet<Layer>> {
   const reports = detected ?? await detectLayers();
   return new Set(reports.filter(({ works }) => works).map(({ layer }) => layer));
+}
+
+function writeWarning(warning: string): void {
+  // deno-lint-ignore no-console -- a program that sets no `onWarning` must see it
+  console.warn(escapeControls(warning));
 }

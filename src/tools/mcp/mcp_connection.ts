@@ -1,7 +1,7 @@
 import {
-  type CallToolResult,
   Client,
-  type JsonSchemaValidators,
+  type RequestOptions,
+  type ResultSchema,
   SdkError,
   SdkHttpError,
   type Tool as McpTool,
@@ -10,7 +10,10 @@ import {
 import { Deadline, MAX_TIMER_MS } from "../../async/abort.ts";
 import { errorMessage, McpError } from "../../errors.ts";
 import { ChildTransport } from "./child_transport.ts";
+import { type CallResult, readCallResult } from "./call_result.ts";
 import { HttpTransport } from "./http_transport.ts";
+import { isJsonObject } from "./json_object.ts";
+import { listTools, type ToolList } from "./tool_list.ts";
 
 /** Options of {@linkcode McpConnection.open}. */
 export interface McpConnectionOptions {
@@ -21,9 +24,16 @@ export interface McpConnectionOptions {
 
 /** The caller limits the time of a call, so the limit of the MCP library is set to its maximum. */
 const NO_TIMEOUT_MS = MAX_TIMER_MS;
-/** Results are shown to the model unchecked: checking them would mean to compile untrusted schemas. */
-const NO_VALIDATION: JsonSchemaValidators = {
-  getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+/**
+ * Results are read here and not by the MCP library, which refuses a whole list for one tool, and a result of a tool
+ * that has had its effect.
+ */
+const ANY_RESULT: ResultSchema<Readonly<Record<string, unknown>>> = {
+  "~standard": {
+    version: 1,
+    vendor: "paddock",
+    validate: (value) => ({ value: isJsonObject(value) ? value : {} }),
+  },
 };
 
 /**
@@ -32,14 +42,17 @@ const NO_VALIDATION: JsonSchemaValidators = {
  */
 export class McpConnection implements AsyncDisposable {
   readonly tools: ReadonlyMap<string, McpTool>;
+  /** Tools of the server that are not in `tools`, each with the reason. */
+  readonly leftOut: readonly string[];
   readonly #client: Client;
   readonly #transport: Transport;
   #alive = true;
 
-  private constructor(client: Client, transport: Transport, tools: readonly McpTool[]) {
+  private constructor(client: Client, transport: Transport, { tools, leftOut }: ToolList) {
     this.#client = client;
     this.#transport = transport;
     this.tools = new Map(tools.map((tool) => [tool.name, tool]));
+    this.leftOut = leftOut;
   }
 
   /**
@@ -53,7 +66,7 @@ export class McpConnection implements AsyncDisposable {
     options: McpConnectionOptions,
   ): Promise<McpConnection> {
     const { startTimeoutMs, signal } = options;
-    const client = new Client({ name: "paddock", version: "1" }, { jsonSchemaValidator: NO_VALIDATION });
+    const client = new Client({ name: "paddock", version: "1" });
     let closed = false;
     client.onclose = () => closed = true;
     client.onerror = () => {}; // the transport counts invalid messages itself
@@ -62,9 +75,9 @@ export class McpConnection implements AsyncDisposable {
     const limits = { timeout: NO_TIMEOUT_MS, signal: deadline.signal };
     try {
       await client.connect(transport, limits);
-      const { tools } = await client.listTools(undefined, limits);
+      const list = await listToolsOf(client, limits);
       if (closed) throw new Error("it ended right after the handshake");
-      const connection = new McpConnection(client, transport, tools);
+      const connection = new McpConnection(client, transport, list);
       client.onclose = () => connection.#alive = false;
       return connection;
     } catch (cause) {
@@ -92,11 +105,11 @@ export class McpConnection implements AsyncDisposable {
     tool: string,
     args: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
-  ): Promise<CallToolResult> {
-    return await this.#client.callTool({ name: tool, arguments: { ...args } }, {
-      timeout: NO_TIMEOUT_MS,
-      signal,
-    });
+  ): Promise<CallResult> {
+    const request = { method: "tools/call", params: { name: tool, arguments: { ...args } } };
+    return readCallResult(
+      await this.#client.request(request, ANY_RESULT, { timeout: NO_TIMEOUT_MS, signal }),
+    );
   }
 
   /** Returns true if a server over HTTP does not know the session any more. Such a server has not run the call. */
@@ -119,6 +132,15 @@ export class McpConnection implements AsyncDisposable {
     this.#alive = false;
     await this.#client.close();
   }
+}
+
+/** Lists the tools of a server; a server that declares none is not asked. */
+async function listToolsOf(client: Client, limits: RequestOptions): Promise<ToolList> {
+  if (client.getServerCapabilities()?.tools === undefined) return { tools: [], leftOut: [] };
+  return await listTools(async (cursor) => {
+    const params = cursor === undefined ? {} : { params: { cursor } };
+    return await client.request({ method: "tools/list", ...params }, ANY_RESULT, limits);
+  });
 }
 
 const LOSSES: ReadonlySet<string> = new Set(["NOT_CONNECTED", "CONNECTION_CLOSED", "SEND_FAILED"]);

@@ -33,56 +33,31 @@ export interface Tool {
   annotations?: { readOnlyHint?: boolean | undefined; idempotentHint?: boolean | undefined } | undefined;
 }
 
-export interface ResourceLink {
-  type: "resource_link";
-  name: string;
-  uri: string;
-  mimeType?: string | undefined;
-}
-
-export interface EmbeddedResource {
-  type: "resource";
-  resource:
-    | { uri: string; mimeType?: string | undefined; text: string }
-    | { uri: string; mimeType?: string | undefined; blob: string };
-}
-
-export type ContentBlock =
-  | { type: "text"; text: string }
-  | { type: "image"; data: string; mimeType: string }
-  | { type: "audio"; data: string; mimeType: string }
-  | ResourceLink
-  | EmbeddedResource;
-
-export interface CallToolResult {
-  content: ContentBlock[];
-  structuredContent?: unknown;
-  isError?: boolean | undefined;
-}
-
 export interface RequestOptions {
   timeout?: number;
   signal?: AbortSignal;
 }
 
-/** Validator of structured results. */
-export interface JsonSchemaValidators {
-  getValidator(schema: never): (data: unknown) => { valid: true; data: never; errorMessage: undefined };
+/** Schema of a result, in the form that libraries of schemas share. */
+export interface ResultSchema<Result> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => { readonly value: Result };
+  };
 }
 
 export class Client {
-  constructor(
-    info: { name: string; version: string },
-    options?: { jsonSchemaValidator?: JsonSchemaValidators },
-  );
+  constructor(info: { name: string; version: string });
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   connect(transport: Transport, options?: RequestOptions): Promise<void>;
-  listTools(params: undefined, options?: RequestOptions): Promise<{ tools: Tool[] }>;
-  callTool(
-    params: { name: string; arguments: Record<string, unknown> },
+  getServerCapabilities(): { tools?: object | undefined } | undefined;
+  request<Result>(
+    request: { method: string; params?: Record<string, unknown> },
+    schema: ResultSchema<Result>,
     options?: RequestOptions,
-  ): Promise<CallToolResult>;
+  ): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -107,5 +82,4 @@ export class StreamableHTTPClientTransport implements Transport {
   onmessage?: ((message: JSONRPCMessage, extra?: MessageExtraInfo) => void) | undefined;
 }
 
-export function deserializeMessage(line: string): JSONRPCMessage;
 export function serializeMessage(message: JSONRPCMessage): string;

@@ -7,18 +7,17 @@
 // @ts-types="./sdk.d.ts"
 export {
   Client,
-  deserializeMessage,
   SdkError,
   SdkHttpError,
   serializeMessage,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 export type {
-  CallToolResult,
-  ContentBlock,
   JSONRPCMessage,
-  JsonSchemaValidators,
   MessageExtraInfo,
+  RequestId,
+  RequestOptions,
+  ResultSchema,
   Tool,
   Transport,
 } from "./sdk.d.ts";

@@ -1,6 +1,6 @@
 import { errorMessage } from "../../errors.ts";
-import { exactText, parseExact } from "../../json.ts";
-import { parseJson } from "./json_scan.ts";
+import { exactJson, exactText, parseExact } from "./exact_numbers.ts";
+import { JsonScanError, parseJson } from "./json_scan.ts";
 import { MAX_PARSED_CALLS, type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
 
 /**
@@ -16,6 +16,12 @@ export function callsOfValue(value: unknown, json: string): ParsedCall[] {
 /** Returns a call that could not be parsed, with the reason. */
 export function invalidCall(fault: unknown): ParsedCall {
   return { name: UNNAMED, arguments: {}, fault: errorMessage(fault) };
+}
+
+/** Returns an unnamed call whose JSON could not be read up to the end of its text, and whether the text ends too early. */
+export function invalidLastCall(fault: unknown): ParsedCall {
+  const endsEarly = fault instanceof JsonScanError && fault.endsEarly;
+  return { ...invalidCall(fault), ...(endsEarly && { isClosed: false }) };
 }
 
 /** Returns the call in a JSON value. `json` is the source text of the value. */
@@ -70,8 +76,8 @@ export function toArguments(value: unknown): ParsedArguments {
 
 /**
  * Returns the arguments of each call in a JSON value (an object or a list of objects) as JSON text that
- * keeps each number as the model wrote it. Returns an empty list when no number would change, or when the
- * text is not strict JSON.
+ * keeps each number as the model wrote it, also `NaN`; `undefined` for a call none of whose numbers would change. The
+ * list is empty if the text has no such number.
  */
 export function exactArgumentTexts(json: string): (string | undefined)[] {
   const value = parseExact(json);
@@ -88,5 +94,5 @@ function argumentsText(call: unknown): string | undefined {
     >;
   const value = args ?? parameters;
   if (typeof value === "string") return exactText(value);
-  return typeof value === "object" && value !== null ? JSON.stringify(value) : undefined;
+  return exactJson(value);
 }

@@ -7,11 +7,16 @@ export function isCutOff({ is_complete: isComplete }: Message): boolean {
 }
 
 /**
- * Returns the calls of a message without a last one that was cut off: what could not be read at the end of such a message
- * is no mistake of the model. If no call is left, the text is the whole message.
+ * Returns the calls of a message without those at its end that a limit of tokens cut off: calls without their closing
+ * tag, and a last one that could not be read, which is no mistake of the model. If no call is left, the text is the whole
+ * message.
  */
 export function withoutCutCall(parsed: ParsedMessage, message: Message): ParsedMessage {
-  if (!isCutOff(message) || parsed.calls.at(-1)?.fault === undefined) return parsed;
-  const calls = parsed.calls.slice(0, -1);
+  if (!isCutOff(message) || parsed.calls.length === 0) return parsed;
+  const closed = parsed.calls.filter(({ isClosed }) => isClosed !== false);
+  const calls = closed.length === parsed.calls.length && closed.at(-1)?.fault !== undefined
+    ? closed.slice(0, -1)
+    : closed;
+  if (calls.length === parsed.calls.length) return parsed;
   return { text: calls.length === 0 ? messageText(message) : parsed.text, calls };
 }

@@ -14,8 +14,8 @@ import {
  * Returns a parser for replies that are one JSON object: `{"message": "…", "tools": [{"tool": "n", "args":
  * {…}, "tag": "x"}]}`, with or without a code fence. One `<tool_results>` block answers all calls.
  *
- * Any other reply is plain text without calls. An entry of `tools` without a tool name gives an error that
- * the model reads.
+ * Any other reply is plain text without calls, also an object without `message` and `tools`, such as an answer in JSON.
+ * An entry of `tools` without a tool name gives an error that the model reads.
  */
 export function jsonCalls(options: RegistryStyleOptions = {}): ToolCallParser {
   return { parse, ...registryStyle(options) };
@@ -24,7 +24,7 @@ export function jsonCalls(options: RegistryStyleOptions = {}): ToolCallParser {
 function parse(message: Message): ParsedMessage {
   const text = messageText(message);
   const reply = replyObject(text);
-  if (reply === undefined) return { text, calls: [] };
+  if (reply === undefined || !("message" in reply || "tools" in reply)) return { text, calls: [] };
   const { message: replyText, tools } = reply;
   return {
     text: typeof replyText === "string" ? replyText : "",

@@ -22,6 +22,8 @@ const WORDS: readonly (readonly [string, unknown])[] = [
   ["Infinity", Infinity],
   ["-Infinity", -Infinity],
 ];
+/** Length of the longest of them. */
+const MAX_WORD = "-Infinity".length;
 const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
   "\\": "\\",
@@ -39,7 +41,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
  * It accepts what Python's `json` module accepts, including `NaN` and `Infinity`, and words its errors like
  * Python, because models have seen those.
  *
- * @throws {SyntaxError} when there is no valid value: `Expecting value: line 1 column 1 (char 0)`, counted
+ * @throws {JsonScanError} when there is no valid value: `Expecting value: line 1 column 1 (char 0)`, counted
  * from `start`.
  */
 export function scanJson(text: string, start = 0): ScannedJson {
@@ -49,30 +51,55 @@ export function scanJson(text: string, start = 0): ScannedJson {
 /**
  * Parses a text that is one JSON value.
  *
- * @throws {SyntaxError} with Python's message when the text is not JSON, or when text follows the value.
+ * @throws {JsonScanError} with Python's message when the text is not JSON, or when text follows the value.
  */
 export function parseJson(text: string): unknown {
   return new JsonScanner(text, 0).parse();
 }
 
-class JsonScanner {
+/** A text that is not JSON. */
+export class JsonScanError extends SyntaxError {
+  /** True if the text ends before the end of the value. */
+  readonly endsEarly: boolean;
+
+  constructor(message: string, options: { endsEarly: boolean }) {
+    super(message);
+    this.endsEarly = options.endsEarly;
+  }
+}
+
+/** Options of a {@linkcode JsonScanner}. */
+export interface JsonScannerOptions {
+  /**
+   * Returns the value of a number, of which `NaN` and `Infinity` are two.
+   * @default Number
+   */
+  readonly toNumber?: (text: string) => unknown;
+}
+
+/** Reads one JSON value. */
+export class JsonScanner {
+  readonly #toNumber: (text: string) => unknown;
   readonly #text: string;
   readonly #start: number;
   #at: number;
   #values = 0;
 
-  constructor(text: string, start: number) {
+  constructor(text: string, start: number, options: JsonScannerOptions = {}) {
+    this.#toNumber = options.toNumber ?? Number;
     this.#text = text;
     this.#start = start;
     this.#at = start;
   }
 
+  /** Reads the value, and ignores the text after it. */
   scan(): ScannedJson {
     this.#skip(SPACE);
     const value = this.#value(0);
     return { value, end: this.#at };
   }
 
+  /** Reads the value, behind which there must be nothing. */
   parse(): unknown {
     const { value } = this.scan();
     this.#skip(SPACE);
@@ -90,10 +117,14 @@ class JsonScanner {
     for (const [word, value] of WORDS) {
       if (!this.#text.startsWith(word, this.#at)) continue;
       this.#at += word.length;
-      return value;
+      return typeof value === "number" ? this.#toNumber(word) : value;
     }
     const digits = this.#skip(NUMBER);
-    return digits === "" ? this.#fail("Expecting value") : Number(digits);
+    if (digits !== "") return this.#toNumber(digits);
+    const rest = this.#text.slice(this.#at, this.#at + MAX_WORD);
+    const endsEarly = WORDS.some(([word]) => word.startsWith(rest)) &&
+      this.#at + rest.length === this.#text.length;
+    return this.#fail("Expecting value", this.#at, { endsEarly });
   }
 
   #object(depth: number): Record<string, unknown> {
@@ -159,7 +190,10 @@ class JsonScanner {
       return character;
     }
     const digits = this.#text.slice(this.#at + 1, this.#at + 5);
-    if (!/^[\da-f]{4}$/i.test(digits)) return this.#fail("Invalid \\uXXXX escape");
+    if (!/^[\da-f]{4}$/i.test(digits)) {
+      const endsEarly = this.#at + 1 + digits.length === this.#text.length && digits.length < 4;
+      return this.#fail("Invalid \\uXXXX escape", this.#at, { endsEarly });
+    }
     this.#at += 5;
     return String.fromCharCode(Number.parseInt(digits, 16));
   }
@@ -176,10 +210,11 @@ class JsonScanner {
     return match;
   }
 
-  #fail(what: string, at = this.#at): never {
+  #fail(what: string, at = this.#at, { endsEarly = this.#at >= this.#text.length } = {}): never {
     const before = this.#text.slice(this.#start, at).split("\n");
     const column = (before.at(-1)?.length ?? 0) + 1;
-    throw new SyntaxError(`${what}: line ${before.length} column ${column} (char ${at - this.#start})`);
+    const message = `${what}: line ${before.length} column ${column} (char ${at - this.#start})`;
+    throw new JsonScanError(message, { endsEarly });
   }
 }
 

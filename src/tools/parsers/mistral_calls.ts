@@ -3,7 +3,7 @@ import { withoutCutCall } from "./cut_calls.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { scanJson } from "./json_scan.ts";
-import { callsOfValue, invalidCall, parseArguments } from "./call_arguments.ts";
+import { callsOfValue, invalidLastCall, parseArguments } from "./call_arguments.ts";
 import {
   MAX_PARSED_CALLS,
   type ParsedCall,
@@ -53,7 +53,7 @@ function callsAt(text: string, start: number): { parsed: ParsedCall[]; end: numb
     if (name === undefined) return { parsed: callsOfValue(value, json), end };
     return { parsed: [{ name, ...parseArguments(json), ...(callId && { callId }) }], end };
   } catch (error) {
-    const call = invalidCall(error);
+    const call = invalidLastCall(error);
     return { parsed: [name === undefined ? call : { ...call, name }], end: body };
   }
 }

@@ -55,7 +55,9 @@ function textCall(text: string, body: number, pattern: RegExp): { call?: ParsedC
     const { value, end } = scanJson(text, body);
     const closing = stickyMatch(pattern, text, end);
     if (closing !== undefined) {
-      return { call: callOfValue(value, text.slice(body, end)), end: end + closing.length };
+      const call = callOfValue(value, text.slice(body, end));
+      const isClosed = closing.endsWith(CLOSE);
+      return { call: isClosed ? call : { ...call, isClosed }, end: end + closing.length };
     }
   } catch (error) {
     const close = text.indexOf(CLOSE, body);

@@ -85,7 +85,9 @@ function readTag(
   const end = jsonEnd(text, body);
   const closing = end === undefined ? undefined : stickyMatch(pattern, text, end);
   if (end !== undefined && closing !== undefined) {
-    return { name, ...parseArguments(text.slice(body, end)), start, end: end + closing.length };
+    const isClosed = closing.endsWith(CLOSE);
+    const call = { name, ...parseArguments(text.slice(body, end)), start, end: end + closing.length };
+    return isClosed ? call : { ...call, isClosed };
   }
   if (body > lastClose) return undefined;
   const close = text.indexOf(CLOSE, body);

@@ -16,6 +16,8 @@ export interface ParsedCall {
   readonly argumentsText?: string | undefined;
   /** Reason why the arguments could not be read. The model reads it. */
   readonly fault?: string | undefined;
+  /** False if the text ends before the end of the call, which a limit may have cut off; absent otherwise. */
+  readonly isClosed?: false | undefined;
   /** Tag or id that the model or its server gave to the call. If it is missing, an id is generated. */
   readonly callId?: string | undefined;
 }

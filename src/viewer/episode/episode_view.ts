@@ -4,6 +4,7 @@ import type { TokenUsage } from "../../policy/policy.ts";
 import { type InteractionResult, parseInteraction } from "../../rollout/interaction_result.ts";
 import type { ToolRecord, Trajectory } from "../../rollout/trajectory.ts";
 import { parseTrajectory } from "../../rollout/trajectory_schema.ts";
+import { describeBlocksNotRun } from "../../tools/code_blocks/blocks_not_run.ts";
 import { MAX_PARSED_BYTES, parseRowBytes, readFileRange } from "../index/run_index.ts";
 import { formatBytes } from "../pages/format.ts";
 import type { OpenRun } from "../run_store.ts";
@@ -17,6 +18,8 @@ export interface TurnView {
   readonly finishReason?: string | undefined;
   /** Tokens that the policy's server counted. */
   readonly usage?: TokenUsage | undefined;
+  /** Why code blocks of the reply were not run. */
+  readonly notRun?: string | undefined;
   /** Version of the weights or of the policy. */
   readonly version?: string | undefined;
   /** Position of the sampled tokens. */
@@ -126,6 +129,7 @@ function viewOfTrajectory(trajectory: Trajectory): EpisodeView {
       policyMs: step.policyMs ?? 0,
       envMs: step.envMs ?? null,
       finishReason: textOf(step.finishReason),
+      notRun: describeBlocksNotRun([step.blocksNotRun]),
       usage: usageOf(step.usage),
       version: textOf(step.policyVersion ?? step.weightVersion),
       sampled: step.tokens?.start === undefined
@@ -152,6 +156,7 @@ function viewOfTrajectory(trajectory: Trajectory): EpisodeView {
         "Policy version": policyVersion,
         Seed: seed,
         Group: trajectory.group ?? task.group,
+        "Code blocks not run": describeBlocksNotRun(steps.map(({ blocksNotRun }) => blocksNotRun)),
       }),
     },
   };
@@ -176,13 +181,24 @@ function viewOfInteraction(row: InteractionResult): EpisodeView {
     taskData: {},
     errors,
     turns: turns.map((
-      { turn, reward, policy_ms, env_ms, finish_reason, weight_version, policy_version, sampled },
+      {
+        turn,
+        reward,
+        policy_ms,
+        env_ms,
+        finish_reason,
+        blocks_not_run,
+        weight_version,
+        policy_version,
+        sampled,
+      },
     ) => ({
       turn,
       reward,
       policyMs: policy_ms ?? 0,
       envMs: env_ms ?? null,
       finishReason: finish_reason,
+      notRun: describeBlocksNotRun([blocks_not_run]),
       version: textOf(policy_version ?? weight_version),
       sampled,
     })),
@@ -204,6 +220,7 @@ function viewOfInteraction(row: InteractionResult): EpisodeView {
       Status: row.status,
       "Cut off by": row.cut,
       Weights: row.weight_version,
+      "Code blocks not run": describeBlocksNotRun(turns.map(({ blocks_not_run }) => blocks_not_run)),
       Seed: row.seed,
       Group: row.group,
       "Rewritten prompts": row.rewritten_prompts,

@@ -2,7 +2,12 @@ import type { FC } from "hono/jsx";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { BranchNode } from "../episode/branch_tree.ts";
 import { type EpisodePlace, messageLimits, rangeOf, toPlaceSearch } from "../episode/episode_place.ts";
-import { type DamagedRow, type EpisodeView, turnsOfMessages } from "../episode/episode_view.ts";
+import {
+  type CallView,
+  type DamagedRow,
+  type EpisodeView,
+  turnsOfMessages,
+} from "../episode/episode_view.ts";
 import type { OpenRun } from "../run_store.ts";
 import { formatBytes, formatMs, formatNumber } from "./format.ts";
 import { episodeHref, Page, Reward, runHref } from "./layout.tsx";
@@ -120,7 +125,7 @@ const Turns: FC<{ episode: EpisodeView; turnHref: (turn: number) => string }> = 
       <h2 id="turns">Turns</h2>
       <div class="plots single">
         <TurnTimes
-          turns={plotted.map(({ turn, policyMs, envMs, usage, reward }) => ({
+          turns={plotted.map(({ turn, policyMs, envMs, usage, reward, notRun }) => ({
             turn,
             policyMs,
             envMs: envMs ?? 0,
@@ -128,7 +133,7 @@ const Turns: FC<{ episode: EpisodeView; turnHref: (turn: number) => string }> = 
               formatNumber(usage?.promptTokens),
               formatNumber(usage?.replyTokens),
               formatNumber(reward),
-              <SafeText text={(calls.get(turn) ?? []).map(({ status }) => status).join(", ")} limit={80} />,
+              <SafeText text={toolsText(calls.get(turn), notRun)} limit={120} />,
             ],
           }))}
           columns={["Prompt tokens", "Reply tokens", "Reward", "Tools"]}
@@ -141,6 +146,13 @@ const Turns: FC<{ episode: EpisodeView; turnHref: (turn: number) => string }> = 
     </section>
   );
 };
+
+/** Returns the statuses of the calls of a turn, and its blocks that were not run. */
+function toolsText(calls: readonly CallView[] = [], notRun: string | undefined): string {
+  return [...calls.map(({ status }) => status), ...(notRun === undefined ? [] : [`not run: ${notRun}`])].join(
+    ", ",
+  );
+}
 
 const Neighbours: FC<EpisodePageProps> = (
   { run: { table, file: { name } }, row, previous, next, search, place },

@@ -93,12 +93,16 @@ const FAULTS: Readonly<Record<string, string>> = {
     "column 24 as 'json' cannot be used with 'show': remove one of them",
   '{ "rollout": { "seed": 1, "seed": 2 } }': "column 27 as 'seed' is there twice",
   '{ "rollout": { "config": "b.jsonc" } }': "'config' is not an option of 'rollout'",
-  '{ "rollout": { "__proto__": {} } }': "'__proto__' is not an option of 'rollout'",
+  '{ "rollout": { "__proto__": {} } }': "column 16 as '__proto__' is an unknown key",
+  '{ "rollout": { "constructor": {} } }': "column 16 as 'constructor' is not an option of 'rollout'",
+  '{ "prototype": {} }': "column 3 as 'prototype' is not one of serve, rollout",
+  '{ "serve": {}, "serve": {} }': "column 16 as 'serve' is there twice",
+  '{ "serve": { "port": 1,\n"p\\u006frt": 2 } }': "line 2, column 1 as 'port' is there twice",
   '{ "rollout": [] }': "column 14 as 'rollout' must be an object: found an array",
   '{ "$schema": 1 }': "as '$schema' must be a string: found 1",
   "[]": "line 1, column 1 as it must be an object",
   "": "line 1, column 1 as it must be JSON with comments",
-  '{ "rollout": { "seed": } }': "column 24 as it must be JSON with comments: found ValueExpected",
+  '{ "rollout": { "seed": } }': "column 24 as it must be JSON with comments: found no value",
   ["[".repeat(100_000)]: "as it is nested too deeply",
 };
 

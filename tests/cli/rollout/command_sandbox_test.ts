@@ -100,3 +100,42 @@ Deno.test("paddock rollout --grader hidden_tests finds the program of an episode
     await Deno.remove(tasks);
   }
 });
+
+Deno.test("paddock rollout --run-unlabeled --run-thoughts runs such blocks, and replay with them is the same", async () => {
+  const folder = await Deno.makeTempDir();
+  const [tasks, out, config] = ["tasks.jsonl", "out.jsonl", "paddock.jsonc"].map((name) =>
+    `${folder}/${name}`
+  );
+  if (tasks === undefined || out === undefined || config === undefined) {
+    throw new Error("There are three files");
+  }
+  const draft = "<think>\n```python\nprint(20)\n```\n</think>\n```\nprint(22)\n```\n```bash\nls\n```";
+  try {
+    const replies = [draft, "The answer is 42"];
+    await Deno.writeTextFile(tasks, JSON.stringify({ id: "w", query: "How many?", answer: 42, replies }));
+    await Deno.writeTextFile(config, JSON.stringify({ rollout: { runUnlabeled: true, runThoughts: true } }));
+    const common = ["rollout", "--tasks", tasks];
+    const plain = await runPaddock(common);
+    assertEquals(plain.code, 0);
+    assertStringIncludes(
+      plain.stdout,
+      "\nnot run       3 (1 in a thought, 1 no language, 1 bash) code blocks, in 1 reply\n",
+    );
+    const run = await runPaddock([...common, "--out", out, "--config", config]);
+    assertEquals(run.code, 0);
+    assertStringIncludes(run.stdout, "\nnot run       1 (1 bash) code blocks, in 1 reply\n");
+    const { messages, steps } = JSON.parse(await Deno.readTextFile(out));
+    assertEquals(messages.slice(2, 4).map(({ content }: { content: string }) => content), [
+      "Code block 1 executed successfully:\n20\n",
+      "Code block 2 executed successfully:\n22\n",
+    ]);
+    assertEquals(steps[0].blocksNotRun, [{ reason: "language", tag: "bash", count: 1 }]);
+    assertEquals((await runPaddock(["replay", out, "--run-unlabeled", "--run-thoughts"])).code, 0);
+    assertEquals((await runPaddock(["replay", out])).code, 1);
+    const chat = await runPaddock([...common, "--env", "chat", "--run-thoughts"]);
+    assertEquals(chat.code, 2);
+    assertStringIncludes(chat.stderr, "--run-thoughts as it is for env 'python'");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -32,7 +32,19 @@ Deno.test("readMcpFile() resolves paths and starts servers relative to the folde
 });
 
 Deno.test("readMcpFile() names the problem of an invalid file", async () => {
-  const faults = [["[]", "'mcpServers'"], ['{"mcpServers":{"a":1}}', "'mcpServers'"], ["{", "must be JSON"]];
+  const faults = [["[]", "'mcpServers'"], ['{"mcpServers":{"a":1}}', "'mcpServers'"], [
+    "{",
+    "line 1, column 2 as it must be JSON with comments: found no closing brace",
+  ], [
+    '{"mcpServers":{"a":{"module":"npm:a@1","permissions":{"read":[]},\n"permissions":{"read":true}}}}',
+    "line 2, column 1 as 'permissions' is there twice",
+  ], [
+    '{"mcpServers":{"a":{"command":"a"},"a":{"command":"b"}}}',
+    "line 1, column 36 as 'a' is there twice",
+  ], [
+    '{"mcpServers":{"__proto__":{"command":"a"}}}',
+    "line 1, column 16 as '__proto__' is an unknown key",
+  ], [`${"[".repeat(65)}`, "column 65 as it is nested too deeply"]];
   for (const [text = "", fault = ""] of faults) {
     await withFile(text, async (path) => {
       await assertRejects(() => readMcpFile(path), UsageError, fault);

@@ -76,6 +76,11 @@ const REPEATED = [
   "* ",
   ". ",
   "not ",
+  "1:",
+  "less than ",
+  "½",
+  "\\boxed{",
+  "\\\\frac",
 ];
 
 Deno.test({

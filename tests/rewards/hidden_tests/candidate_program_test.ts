@@ -1,6 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { History } from "../../../src/history.ts";
-import { findProgramReply, visibleReplies } from "../../../src/rewards/hidden_tests/candidate_program.ts";
+import {
+  extractProgram,
+  findProgramReply,
+  visibleReplies,
+} from "../../../src/rewards/hidden_tests/candidate_program.ts";
+import type { TestProblem } from "../../../src/rewards/hidden_tests/test_problem.ts";
 import type { Task } from "../../../src/task.ts";
 
 const ADD = "Here:\n```python\ndef add(a, b):\n    return a + b\n```";
@@ -48,4 +53,22 @@ Deno.test("findProgramReply() compares whole names, also those with other letter
     assertEquals(reply(name, [define(name), define(other)]), define(name));
     assertEquals(reply(`${name}().run`, [define(name), define(other)]), define(name));
   }
+});
+
+Deno.test("extractProgram() reads programs in lists, in glued fences, and in double fences", () => {
+  const entryPoint = "add";
+  const problem = { prompt: "", entryPoint, tests: [] } as unknown as TestProblem;
+  const code = "def add(a, b):\n    return a + b";
+  const replies = [
+    "1. ```python\n   def add(a, b):\n       return a + b\n   ```",
+    `\`\`\`\n\`\`\`python\n${code}\n\`\`\`\n\`\`\``,
+    `\`\`\`python3.11\n${code}\n\`\`\`\nOutput:\n\`\`\`\n3\n\`\`\``,
+    `\`\`\`bash\npip install x\n\`\`\`\`\`\`python\n${code}\n\`\`\``,
+    `- \`\`\`\n  def add(a, b):\n      return a + b\n  \`\`\``,
+    `<code>\n${code}\n</code>\n\`\`\`text\ndef add(): no\n\`\`\``,
+    `\`\`\`{.python}\n${code}\n\`\`\`\n\`\`\`pycon\n>>> def add(): 0\n\`\`\``,
+  ];
+  for (const text of replies) assertEquals(extractProgram(text, problem), code, text);
+  const plain = { ...problem, entryPoint: undefined };
+  assertEquals(extractProgram("```\nx = 1\n```\nOutput:\n```\n1\n```", plain), "x = 1");
 });

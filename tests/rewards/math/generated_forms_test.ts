@@ -7,6 +7,8 @@ interface Case {
   readonly truth: string;
   readonly equal: readonly string[];
   readonly different: readonly string[];
+  /** Equations and inequalities that are not solved: wrong for `truth`, which is. */
+  readonly unsolved?: readonly string[];
 }
 
 const integer = fc.integer({ min: -99_999, max: 99_999 });
@@ -121,9 +123,9 @@ const relations: fc.Arbitrary<Case> = fc.tuple(small, fc.constantFrom("<", ">", 
       truth: `x ${sign} ${bound}`,
       equal: [
         `${bound} ${turned} x`,
-        `x - ${bound} ${sign} 0`.replace("- -", "+ "),
-        `2x ${sign} ${2 * bound}`,
+        `-x ${turned} ${-bound}`,
       ],
+      unsolved: [`x - ${bound} ${sign} 0`.replace("- -", "+ "), `2x ${sign} ${2 * bound}`],
       different: [
         `x ${turned} ${bound}`,
         `x ${other} ${bound}`,
@@ -166,10 +168,14 @@ const CASES = { integers, fractions, sets, intervals, relations, tuples, matrice
 for (const [name, cases] of Object.entries(CASES)) {
   Deno.test(`isSameAnswer() accepts every way to write ${name}, in both directions, and no other value`, () => {
     fc.assert(
-      fc.property(cases, ({ truth, equal, different }) => {
+      fc.property(cases, ({ truth, equal, different, unsolved = [] }) => {
         for (const form of equal) {
           assert(isSameAnswer(form, truth), `${form} for ${truth}`);
           if (/[a-zA-Z=]/.test(form.replace(/\\[a-zA-Z]+/g, ""))) continue; // words and names are for replies
+          assert(isSameAnswer(truth, form), `${truth} for ${form}`);
+        }
+        for (const form of unsolved) {
+          assert(!isSameAnswer(form, truth), `${form} is accepted for ${truth}`);
           assert(isSameAnswer(truth, form), `${truth} for ${form}`);
         }
         for (const form of different) {

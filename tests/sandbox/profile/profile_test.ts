@@ -166,16 +166,54 @@ Deno.test("parseProfile() refuses numbers that JavaScript cannot represent", () 
   );
 });
 
-Deno.test("parseProfile() refuses __proto__ as a key at any depth", () => {
-  for (
-    const text of [
-      '{ "__proto__": {} }',
-      '{ "mounts": { "__proto__": "x" } }',
-      '{ "preimports": [{ "__proto__": 1 }] }',
-    ]
-  ) {
+const AMBIGUOUS: readonly (readonly [string, string])[] = [
+  ['{ "__proto__": {} }', "at line 1, column 3 as '__proto__' is an unknown key"],
+  ['{ "mounts": { "__proto__": "x" } }', "at line 1, column 15 as '__proto__' is an unknown key"],
+  ['{ "preimports": [\n{ "__proto__": 1 }] }', "at line 2, column 3 as '__proto__' is an unknown key"],
+  ['{ "\\u005f_proto__": 1 }', "at line 1, column 3 as '__proto__' is an unknown key"],
+  [
+    '{ "limits": { "timeoutMs": 100,\n  "timeoutMs": 5000 } }',
+    "at line 2, column 3 as 'timeoutMs' is there twice: remove one of them",
+  ],
+  [
+    '{ "sessionsPerProcess": 1, "sessionsPerProcess": 8 }',
+    "at line 1, column 28 as 'sessionsPerProcess' is there twice: remove one of them",
+  ],
+  [
+    '{ "limits": {}, /* a */ "limits": { "timeoutMs": 1 } }',
+    "at line 1, column 25 as 'limits' is there twice: remove one of them",
+  ],
+  [
+    '{ "hostTools": false, "host\\u0054ools": true }',
+    "at line 1, column 23 as 'hostTools' is there twice: remove one of them",
+  ],
+];
+
+for (const [text, fault] of AMBIGUOUS) {
+  Deno.test(`parseProfile() refuses ${JSON.stringify(text)} with its place`, () => {
     const error = assertThrows(() => parseProfile(text, { source: "mine" }), SyntaxError);
-    assertEquals(error.message, "Cannot read profile 'mine' as '__proto__' is an unknown key");
+    assertEquals(error.message, `Cannot read profile 'mine' ${fault}`);
+  });
+}
+
+Deno.test("parseProfile() treats constructor and prototype as unknown keys", () => {
+  for (const key of ["constructor", "prototype", "toString"]) {
+    for (const text of [`{ "${key}": {} }`, `{ "limits": { "${key}": 1 } }`]) {
+      const error = assertThrows(() => parseProfile(text, { source: "mine" }), SyntaxError);
+      assertStringIncludes(error.message, `${key} is an unknown key`);
+    }
+  }
+});
+
+Deno.test("loadProfile() reads at most 1 MiB of a file", async () => {
+  const path = await Deno.makeTempFile({ suffix: ".jsonc" });
+  try {
+    await Deno.writeTextFile(path, `{ "format": 1 }${" ".repeat(2 ** 20)}`);
+    await assertRejects(() => loadProfile(path), Error, "must have at most 1048576 bytes");
+    await Deno.writeTextFile(path, `{ "format": 1 }${" ".repeat(2 ** 20 - 15)}`);
+    assertEquals((await loadProfile(path)).name, path);
+  } finally {
+    await Deno.remove(path);
   }
 });
 
@@ -334,19 +372,18 @@ for (
 
 for (
   const [text, complaint] of [
-    ["", "unexpected end of JSONC input"],
-    ['{\n  "limits": {\n    "timeoutMs" 5\n', 'unexpected token "5" at line 3, column 17'],
-    ["{} {}", 'unexpected token "{" at line 1, column 4'],
-    ["[".repeat(100_000), "it is nested too deeply"],
+    ["", "at line 1, column 1 as it must be JSON with comments: found no value"],
+    [
+      '{\n  "limits": {\n    "timeoutMs" 5\n',
+      "at line 3, column 17 as it must be JSON with comments: found no colon",
+    ],
+    ["{} {}", "at line 1, column 4 as it must be JSON with comments: found text after the end"],
+    ["[".repeat(100_000), "at line 1, column 65 as it is nested too deeply: at most 64 levels"],
   ] as const
 ) {
   Deno.test(`parseProfile() says where ${JSON.stringify(text.slice(0, 30))} is broken`, () => {
     const error = assertThrows(() => parseProfile(text, { source: "broken.jsonc" }), SyntaxError);
-    assertEquals(
-      error.message,
-      `Cannot read profile 'broken.jsonc' as it must be JSON with comments: ${complaint}`,
-    );
-    assert(error.cause);
+    assertEquals(error.message, `Cannot read profile 'broken.jsonc' ${complaint}`);
   });
 }
 

@@ -114,11 +114,13 @@ interface Counted {
   most: number;
   /** Number of execs that have not ended. */
   running: number;
+  /** Number of pauses without memory that have begun. */
+  forgets: number;
   hasEnded: boolean;
 }
 
 function countedOf(session: LiveSession, count = 0, most = count): Counted {
-  return { session, count, most, running: 0, hasEnded: false };
+  return { session, count, most, running: 0, forgets: 0, hasEnded: false };
 }
 
 class Trial {
@@ -186,14 +188,17 @@ class Trial {
     if (kind === "exec") {
       await this.#exec(counted);
     } else if (kind === "fork") {
-      const { count } = counted;
+      const before = { ...counted, hasMemory: session.life.hasMemory };
       const copies = await this.sessions.fork(session, 2, { signal });
-      const most = counted.most + counted.running;
+      const most = Math.max(before.most, counted.most) + counted.running;
+      // A fork that meets a pause without memory copies a session without memory.
+      const count = before.hasMemory && counted.forgets === before.forgets ? before.count : 0;
       this.#all.push(...copies.map((copy) => countedOf(copy, count, most)));
     } else if (kind === "end") {
       counted.hasEnded = true;
       await session[Symbol.asyncDispose]();
     } else if (kind === "forget") {
+      counted.forgets++;
       await session.life.pause({ memory: false });
       counted.count = counted.most = 0;
     } else await session.life[kind]();

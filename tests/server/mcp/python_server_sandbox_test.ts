@@ -1,52 +1,11 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { type CallToolResult, Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { type Served, served } from "../served.ts";
+import type { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { served } from "../served.ts";
 import { withPython } from "../with_python.ts";
+import { call, connect, run, textOf } from "./sdk_client.ts";
 
 const TINY_PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
-
-/** Connects the official client to `/mcp` without a socket. */
-async function connect(
-  { app }: Served,
-  options: { token?: string; mode?: "auto" } = {},
-): Promise<Client & AsyncDisposable> {
-  const { token, mode } = options;
-  const client = new Client(
-    { name: "test", version: "1" },
-    mode === undefined ? {} : { versionNegotiation: { mode } },
-  );
-  const transport = new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), {
-    fetch: async (url, init) => await app.fetch(new Request(url, init)),
-    ...(token !== undefined && { requestInit: { headers: { authorization: `Bearer ${token}` } } }),
-  });
-  await client.connect(transport);
-  return Object.assign(client, {
-    async [Symbol.asyncDispose]() {
-      await transport.terminateSession();
-      await client.close();
-    },
-  });
-}
-
-async function call(
-  client: Client,
-  name: string,
-  args: Record<string, unknown> = {},
-): Promise<CallToolResult> {
-  return await client.callTool({ name, arguments: args }) as CallToolResult;
-}
-
-/** Returns the first text of a result. */
-function textOf({ content: [first] }: CallToolResult): string {
-  return first?.type === "text" ? first.text : JSON.stringify(first);
-}
-
-async function run(client: Client, python_code: string, global_variables?: object): Promise<string> {
-  return textOf(
-    await call(client, "run_python_code", { python_code, ...(global_variables && { global_variables }) }),
-  );
-}
 
 Deno.test("/mcp lists run_python_code with its standard arguments, and tools for files", async () => {
   await withPython(async (server) => {
@@ -186,14 +145,6 @@ Deno.test("/mcp ends the session of a client that disconnects and hides it from 
     const { body } = await server.send("GET", "/metrics", undefined, { authorization: "Bearer a-token" });
     assertStringIncludes(body, "\npaddock_sessions 0\n");
   }, { tokens: ["a-token", "b-token"] });
-});
-
-Deno.test("/mcp serves a client that prefers a newer revision", async () => {
-  await withPython(async (server) => {
-    await using client = await connect(server, { mode: "auto" });
-    await run(client, "x = 1");
-    assertStringIncludes(await run(client, "x"), "<return_value>\n1\n");
-  });
 });
 
 Deno.test("run_python_code returns what a program shows as images, embedded resources and texts", async () => {

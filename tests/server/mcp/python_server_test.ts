@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { formatRun, jsonOfRepr } from "../../../src/server/mcp/python_server.ts";
+import { formatRun } from "../../../src/server/mcp/python_server.ts";
+import { jsonOfRepr } from "../../../src/server/mcp/repr_json.ts";
 import { HANG_MS } from "../../deadline.ts";
 
 const ran = {

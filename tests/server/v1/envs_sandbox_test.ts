@@ -274,3 +274,18 @@ Deno.test("/v1/envs runs Python blocks in a sandbox", async () => {
     assertEquals(last.reward, 1);
   }, { graders });
 });
+
+Deno.test("/v1/envs runs blocks without a tag and thoughts by its options, and says what did not run", async () => {
+  await using server = served({ python, graders });
+  const reply = "<think>\n```python\na\n```\n</think>\n```\nb\n```\n```bash\nls\n```";
+  const step = async (config: object) => {
+    const path = await createEnv(server, { tasks, ...config });
+    await server.send("POST", `${path}/reset`, {});
+    const { body } = await server.send("POST", `${path}/step`, { reply });
+    await server.send("DELETE", path);
+    return [body.toolResults.length, body.blocksNotRun.map(({ reason }: { reason: string }) => reason)];
+  };
+  assertEquals(await step({}), [0, ["thought", "unlabeled", "language"]]);
+  assertEquals(await step({ runUnlabeled: true }), [1, ["thought", "language"]]);
+  assertEquals(await step({ runUnlabeled: true, runThoughts: true }), [2, ["language"]]);
+});

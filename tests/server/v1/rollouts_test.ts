@@ -2,6 +2,7 @@ import { assert, assertEquals, assertObjectMatch, assertStringIncludes } from "@
 import { numberMatch } from "../../../mod.ts";
 import { PolicyError, SandboxError } from "../../../src/errors.ts";
 import type { Policy, Reply } from "../../../src/policy/policy.ts";
+import type { Grader } from "../../../src/rewards/grader.ts";
 import { Budgets } from "../../../src/server/budget.ts";
 import type { RolloutOffer, RolloutPolicyOptions } from "../../../src/server/rollouts/rollout_service.ts";
 import { HANG_MS } from "../../deadline.ts";
@@ -330,4 +331,26 @@ Deno.test("an episode of a rollout that a limit of tokens cut off is graded, or 
     body: JSON.stringify({ policy: "test", env: "chat", tasks: TASKS, cutScore: "half" }),
   });
   assertEquals(refused.status, 422);
+});
+
+Deno.test("/v1/rollouts gives graders large integers with all digits", async () => {
+  const seen: unknown[] = [];
+  const grader: Grader = {
+    name: "seen",
+    grade: ({ task: { answer, fields } }) => {
+      seen.push({ answer, fields });
+      return 1;
+    },
+  };
+  await using server = served({ graders: new Map([["seen", () => grader]]), offer: offerOf() });
+  const response = await server.app.request("/v1/rollouts", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"policy":"test","env":"chat","grader":"seen","tasks":[' +
+      '{"query":"q","answer":18446744073709551617,"fields":{"seed":[12345678901234567890,7]}}]}',
+  });
+  const events = await readAll(await readStream(response));
+  const expected = { answer: "18446744073709551617", fields: { seed: ["12345678901234567890", 7] } };
+  assertEquals(seen, [expected]);
+  assertObjectMatch(events[1]?.data, { trajectory: { task: expected, reward: 1 } });
 });

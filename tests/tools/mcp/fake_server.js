@@ -69,7 +69,7 @@ function page({ cursor = "0" } = {}) {
   const next = at + 5;
   return {
     tools: listed(names.slice(at, next)),
-    ...(behaviour === "endless-pages" || next < names.length ? { nextCursor: String(next % 1_000) } : {}),
+    ...(behaviour === "endless-pages" || next < names.length ? { nextCursor: String(next) } : {}),
   };
 }
 

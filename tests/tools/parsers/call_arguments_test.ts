@@ -23,7 +23,9 @@ Deno.test("exactArgumentTexts() keeps numbers as the model wrote them", () => {
       undefined,
     ]],
     ['{"name": "pay", "arguments": {"amount": 50, "part": 0.5}}', []],
-    ['{"name": "pay", "arguments": {"amount": 50.0, "odd": NaN}}', []],
+    ['{"name": "pay", "arguments": {"amount": 50.0, "odd": NaN}}', ['{"amount":50.0,"odd":NaN}']],
+    ['{"name": "pay", "arguments": "{\\"odd\\": -Infinity}"}', ['{"odd": -Infinity}']],
+    ['{"name": "pay", "arguments": {"s": "NaN 50.0 1e2"}}', [undefined]],
     ["50.0", [undefined]],
     ['{"name": 50.0', []],
   ];
@@ -73,7 +75,10 @@ Deno.test("pythonicCalls() writes Python's numbers as JSON", () => {
     "5.": "5.0",
     "+1_000.0": "1000.0",
     "1e2": "1e2",
-    "007": 7,
+    "0x1_F": 31,
+    "-0o17": -15,
+    "0_0": 0,
+    "05.5": 5.5,
     "-0.0": "-0.0",
   };
   for (const [python, json] of Object.entries(texts)) {

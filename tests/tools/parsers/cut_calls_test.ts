@@ -27,7 +27,10 @@ const REPLIES: Readonly<Record<string, readonly { text: string; closes: string }
     { text: 'I look.[TOOL_CALLS] [{"name": "f", "arguments": {"a": 1}}]', closes: "]" },
     { text: 'I look.[TOOL_CALLS]f[ARGS]{"a": {"b": 1}}', closes: "}" },
   ],
-  pythonic: [{ text: 'I look. [f(a="x", b=[1, 2])]', closes: "]" }],
+  pythonic: [
+    { text: '[f(a="x", b=[1, 2])]', closes: "]" },
+    { text: '<|python_start|>[f(a="x", b=[1, 2])]<|python_end|>', closes: "<|python_end|>" },
+  ],
 };
 
 for (const [style, { parser }] of Object.entries(CALL_STYLES)) {

@@ -46,7 +46,7 @@ const cases: readonly {
     parser: "tagCalls",
     what: "reads a last call that was cut after its arguments",
     text: '<tool>x\n{"n":"</tool>"}',
-    calls: [{ name: "x", arguments: { n: "</tool>" } }],
+    calls: [{ name: "x", arguments: { n: "</tool>" }, isClosed: false }],
     rest: "",
   },
   {
@@ -159,7 +159,7 @@ const cases: readonly {
     what: "reads Hermes calls, arguments in a string and wrapped calls",
     text:
       '<think>x</think><tool_call>\n{"name": "a", "arguments": {"x": 1}}\n</tool_call>\n<tool_call>{"function":{"name":"b","arguments":"{\\"y\\":2}"}}',
-    calls: [{ name: "a", arguments: { x: 1 } }, { name: "b", arguments: { y: 2 } }],
+    calls: [{ name: "a", arguments: { x: 1 } }, { name: "b", arguments: { y: 2 }, isClosed: false }],
     rest: "<think>x</think>",
   },
   {
@@ -248,7 +248,12 @@ const cases: readonly {
     parser: "llama3JsonCalls",
     what: "reports a call that was cut",
     text: '<|python_tag|>{"name":"a"',
-    calls: [{ name: "?", arguments: {}, fault: "Expecting ',' delimiter: line 1 column 12 (char 11)" }],
+    calls: [{
+      name: "?",
+      arguments: {},
+      fault: "Expecting ',' delimiter: line 1 column 12 (char 11)",
+      isClosed: false,
+    }],
     rest: "",
   },
   {
@@ -288,20 +293,6 @@ const cases: readonly {
       { name: "b.c", arguments: { d: { k: "v\n" } } },
     ],
     rest: "Now:",
-  },
-  {
-    parser: "pythonicCalls",
-    what: "reports arguments that are not literals",
-    text: "[a(x=open('f'))]",
-    calls: [{ name: "?", arguments: {}, fault: "an argument must be a literal at character 9" }],
-    rest: "",
-  },
-  {
-    parser: "pythonicCalls",
-    what: "reads a list of words as text",
-    text: "[see (1)]",
-    calls: [{ name: "?", arguments: {}, fault: "there must be a name at character 6" }],
-    rest: "",
   },
   { parser: "pythonicCalls", what: "reads other lists as text", text: "[1, 2]", calls: [], rest: "[1, 2]" },
 ];
@@ -462,7 +453,7 @@ const REPEATED_CALLS: Readonly<Record<string, string>> = {
   json: `{"tools": [${'{"tool":"a"},'.repeat(2_000)}{"tool":"a"}]}`,
   openai: '<tool_call>{"name":"a"}</tool_call>'.repeat(2_000),
   qwen25: '<tool_call>\n{"name":"a"}\n</tool_call>'.repeat(2_000),
-  "llama3-json": '{"name":"a"};'.repeat(2_000),
+  "llama3-json": '{"name":"a","parameters":{}};'.repeat(2_000),
   mistral: "[TOOL_CALLS]a[ARGS]{}".repeat(2_000),
   pythonic: `[${"a(),".repeat(2_000)}]`,
 };
@@ -489,6 +480,7 @@ Deno.test("parsers refuse arguments with more than 100,000 values", () => {
       .calls;
   assertStringIncludes(call?.fault ?? "", "More than 100000 values");
   const [listed] =
-    pythonicCalls().parse({ role: "assistant", content: `[a(b=[${"0,".repeat(100_000)}0])]` }).calls;
+    pythonicCalls().parse({ role: "assistant", content: `<|python_start|>[a(b=[${"0,".repeat(100_000)}0])]` })
+      .calls;
   assertStringIncludes(listed?.fault ?? "", "there must be at most 100000 values");
 });

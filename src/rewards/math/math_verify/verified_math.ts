@@ -1,5 +1,6 @@
 import type { History } from "../../../history.ts";
-import { extractAnswer, findLastBoxed, hasBox, plain } from "../../extract_answer.ts";
+import { findLastBoxed, hasBox } from "../../boxes.ts";
+import { extractAnswer, plain } from "../../extract_answer.ts";
 import { finalReplyOf, parseTaggedReply, type TaggedReply } from "../../final_reply.ts";
 import { type GradeContext, type Grader, type Score, unscored } from "../../grader.ts";
 import { tieredScore, type TieredScoreOptions } from "../../tiered_score.ts";

@@ -127,9 +127,10 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
     const isInRange = Number(start) <= now && now <= Number(end) + 1;
     return c.json(isInRange ? [metricBody(sandbox)] : []);
   });
+  const present = [...snapshots ? [NO_COPIES] : [], ...sandboxes.canPause ? [NO_PAUSE] : []];
   for (const [path, message] of Object.entries(MISSING)) {
     app.on([...METHODS], path, () => {
-      throw new NotImplementedError(message);
+      throw new NotImplementedError(present.includes(message) ? "Paddock has no such operation" : message);
     });
   }
   return app;

@@ -7,6 +7,7 @@ import { controlRoutes } from "./control.ts";
 import { rpcRoutes } from "./envd/rpc.ts";
 import { codeResponse } from "./errors.ts";
 import { fileRoutes } from "./files.ts";
+import { forkRoutes } from "./forks.ts";
 import { E2bSandboxes } from "./sandboxes.ts";
 import { E2bSnapshots, snapshotRoutes } from "./snapshots.ts";
 import { stateRoutes } from "./states.ts";
@@ -27,8 +28,8 @@ export function e2b(
   });
   const snapshots = checkpoints && new E2bSnapshots(checkpoints);
   const others = [
-    stateRoutes(sandboxes, { canCopy: checkpoints !== undefined }),
-    ...snapshots ? [snapshotRoutes(sandboxes, snapshots)] : [],
+    stateRoutes(sandboxes),
+    ...snapshots ? [forkRoutes(sandboxes, snapshots), snapshotRoutes(sandboxes, snapshots)] : [],
     controlRoutes(sandboxes, snapshots),
     fileRoutes(sandboxes),
     rpcRoutes(sandboxes),

@@ -36,6 +36,23 @@ export interface CreateSandboxOptions extends SandboxSettings {
   readonly signal: AbortSignal;
 }
 
+/** Options of {@linkcode E2bSandboxes.fork}. */
+export interface ForkSandboxOptions {
+  readonly count: number;
+  /** Life of the copies, in milliseconds. */
+  readonly ttlMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** A snapshot with which sandboxes start. */
+export interface StartState {
+  /** The id or name by which the client knows it. */
+  readonly templateId: string;
+  readonly checkpoint: Checkpoint;
+  /** True if it is that of a sandbox with the home directory. */
+  readonly continues: boolean;
+}
+
 /** A sandbox of E2B: a session, and what its clients share. */
 export class E2bSandbox {
   readonly id: string;
@@ -98,20 +115,38 @@ export class E2bSandboxes {
   }
 
   /**
-   * Opens copies of a sandbox.
+   * Opens copies of a sandbox, which may be paused and stays so.
    *
    * @throws {ServerError} as {@linkcode SessionService.fork} does.
    */
-  async fork(
-    parent: E2bSandbox,
-    { count, ttlMs, signal }: { count: number; ttlMs: number; signal: AbortSignal },
-  ): Promise<E2bSandbox[]> {
+  async fork(parent: E2bSandbox, { count, ttlMs, signal }: ForkSandboxOptions): Promise<E2bSandbox[]> {
     const { isPrepared } = parent.home;
     const sessions = await this.#sessions.fork(parent.session, count, { signal });
     return sessions.map((session) => {
       session.life.endAfter(ttlMs);
-      return this.#add(session, { ...parent.settings, ttlMs }, { isPrepared });
+      const settings = {
+        ...parent.settings,
+        ttlMs,
+        continues: parent.settings.continues && session.life.hasMemory,
+      };
+      return this.#add(session, settings, { isPrepared: isPrepared && session.life.hasMemory });
     });
+  }
+
+  /**
+   * Opens copies of a snapshot, by way of a sandbox that starts with it and then ends.
+   *
+   * @throws {ServerError} as {@linkcode E2bSandboxes.create} and {@linkcode E2bSandboxes.fork} do.
+   */
+  async forkSnapshot(
+    { checkpoint: from, continues, ...snapshot }: StartState,
+    { owner, ...options }: ForkSandboxOptions & { readonly owner: string },
+  ): Promise<E2bSandbox[]> {
+    const { ttlMs, signal } = options;
+    const settings = { ...snapshot, envVars: {}, ttlMs, resumesOnUse: false, continues };
+    const parent = await this.create({ ...settings, owner, metadata: {}, pausesAtEnd: false, from, signal });
+    await using _session = parent.session;
+    return await this.fork(parent, options);
   }
 
   /** True if sandboxes can be paused. */

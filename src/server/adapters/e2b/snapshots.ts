@@ -90,6 +90,12 @@ export class E2bSnapshots {
     return { ...this.#checkpoints.store.hold(owner, id), continues: hasHome };
   }
 
+  /** True if the owner has a snapshot of an id or name. */
+  has(owner: string, idOrName: string): boolean {
+    const id = this.#idOf(owner, idOrName);
+    return this.#checkpoints.store.list(owner).some((stored) => stored.id === id);
+  }
+
   /** Deletes the owner's snapshot of an id or name. @throws {ServerError} `not_found`. */
   delete(owner: string, idOrName: string): void {
     const id = this.#idOf(owner, idOrName);

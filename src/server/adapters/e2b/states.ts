@@ -14,9 +14,6 @@ export const DEFAULT_TIMEOUT = 15;
 export const NO_PAUSE = "This server of Paddock does not pause sandboxes, as its sessions do not hibernate";
 /** Why a server does not copy sandboxes. */
 export const NO_COPIES = "This server of Paddock does not copy sandboxes, as its pool has no checkpoints";
-/** Copies that one request makes. */
-const MAX_FORKS = 100;
-
 /** Seconds of life of a sandbox. */
 export const timeout: z.ZodNumber = z.number().nonnegative().max(MAX_TTL_SECONDS);
 
@@ -24,14 +21,9 @@ export const timeout: z.ZodNumber = z.number().nonnegative().max(MAX_TTL_SECONDS
 export const connectRequest = z.object({ timeout: timeout.nullish(), memory: z.boolean().nullish() });
 /** Body of `/sandboxes/{id}/pause`. */
 export const pauseRequest = z.object({ memory: z.boolean().nullish() });
-/** Body of `/sandboxes/{id}/fork`. */
-export const forkRequest = z.object({
-  timeout: timeout.nullish(),
-  count: z.int().min(1).max(MAX_FORKS).nullish(),
-});
 
-/** Serves the states of E2B's sandboxes that the server can keep, but for snapshots: see `snapshots.ts`. */
-export function stateRoutes(sandboxes: E2bSandboxes, { canCopy }: { canCopy: boolean }): Hono<AppEnv> {
+/** Serves the states of E2B's sandboxes that the server can keep, but for copies: see `forks.ts` and `snapshots.ts`. */
+export function stateRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   app.on("POST", ["/sandboxes/:id/connect", "/v2/sandboxes/:id/connect"], async (c) => {
     const sandbox = sandboxes.ofPath(c);
@@ -42,7 +34,6 @@ export function stateRoutes(sandboxes: E2bSandboxes, { canCopy }: { canCopy: boo
     return c.json(connectionBody(sandbox), isPaused ? 201 : 200);
   });
   if (sandboxes.canPause) addPauseRoutes(app, sandboxes);
-  if (canCopy) addForkRoute(app, sandboxes);
   return app;
 }
 
@@ -60,20 +51,6 @@ function addPauseRoutes(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
     if (!sandbox.session.life.isPaused) throw new ServerError("conflict", "The sandbox is running already");
     await resume(sandbox, request);
     return c.json(connectionBody(sandbox), 201);
-  });
-}
-
-/** Adds copies, which need checkpoints. */
-function addForkRoute(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
-  app.post("/sandboxes/:id/fork", async (c) => {
-    const parent = sandboxes.ofPath(c);
-    const { timeout, count } = await readCodeBody(c, forkRequest);
-    if (parent.session.life.isPaused) {
-      throw new ServerError("conflict", "The sandbox is paused: resume it first");
-    }
-    const ttlMs = toTtl(timeout ?? DEFAULT_TIMEOUT);
-    const copies = await sandboxes.fork(parent, { count: count ?? 1, ttlMs, signal: c.get("signal") });
-    return c.json(copies.map((sandbox) => ({ sandbox: connectionBody(sandbox) })), 201);
   });
 }
 

@@ -1,8 +1,9 @@
 import type { RouteConfig } from "@hono/zod-openapi";
 import * as z from "zod";
 import { createSandboxRequest, refreshRequest, timeoutRequest } from "../../adapters/e2b/control.ts";
+import { forkRequest } from "../../adapters/e2b/forks.ts";
 import { snapshotRequest } from "../../adapters/e2b/snapshots.ts";
-import { connectRequest, forkRequest, pauseRequest } from "../../adapters/e2b/states.ts";
+import { connectRequest, pauseRequest } from "../../adapters/e2b/states.ts";
 import { jsonBody, jsonResponse, optionalJsonBody } from "../../v1/route.ts";
 import { type ErrorFormat, errorsOf } from "./errors.ts";
 
@@ -166,20 +167,30 @@ function pauseOperations(): RouteConfig[] {
 
 function copyOperations(): RouteConfig[] {
   const path = "/sandboxes/{id}";
+  const forkBody = optionalJsonBody(forkRequest.meta({ id: "E2bFork" }), { count: 2 });
+  const copies = {
+    201: jsonResponse(z.array(z.object({ sandbox: connection })), "The copies", {
+      example: [{ sandbox: CONNECTION }],
+    }),
+  };
   return [
     {
       operationId: "forkSandbox",
       method: "post",
       path: `${path}/fork`,
       tags,
-      summary: "Open copies of a sandbox of E2B",
-      request: { params, body: optionalJsonBody(forkRequest.meta({ id: "E2bFork" }), { count: 2 }) },
-      responses: {
-        201: jsonResponse(z.array(z.object({ sandbox: connection })), "The copies", {
-          example: [{ sandbox: CONNECTION }],
-        }),
-        ...stateErrors,
-      },
+      summary: "Open copies of a sandbox of E2B, which may be paused, or of a snapshot",
+      request: { params, body: forkBody },
+      responses: { ...copies, ...stateErrors },
+    },
+    {
+      operationId: "forkSnapshot",
+      method: "post",
+      path: "/snapshots/{id}/fork",
+      tags,
+      summary: "Open copies of a snapshot of E2B, by its id or name",
+      request: { params, body: forkBody },
+      responses: { ...copies, ...stateErrors },
     },
     {
       operationId: "createSnapshot",

@@ -28,6 +28,14 @@ const INITIALIZE = {
 const headers = z.object({
   "Mcp-Session-Id": z.string().optional().describe("the id that the response to initialize states"),
 });
+const modernHeaders = headers.extend({
+  "Mcp-Protocol-Version": z.string().optional().describe("2026-07-28, whose requests need no initialize"),
+  "Mcp-Method": z.string().optional().describe("the method of the body, with 2026-07-28"),
+  "Mcp-Name": z.string().optional().describe("the name of the tool, with 2026-07-28"),
+});
+const query = z.object({
+  session: z.string().optional().describe("session of all calls of a client of 2026-07-28, which names it"),
+});
 const stream = {
   schema: {}, // a schema would apply to each event
   example: 'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\n\n',
@@ -41,8 +49,10 @@ export function mcpOperations(): RouteConfig[] {
       method: "post",
       path: "/mcp",
       tags: [...tags, "openenv"],
-      summary: "Send a message: first initialize, then with the session's id; clients must accept events",
-      request: { headers, body: jsonBody(message, INITIALIZE) },
+      summary:
+        "Send a message: first initialize, then with the session's id, or one of protocol 2026-07-28; " +
+        "clients must accept events",
+      request: { headers: modernHeaders, query, body: jsonBody(message, INITIALIZE) },
       responses: {
         200: {
           description: "The response as JSON or as events; OpenEnv's clients get JSON",

@@ -78,6 +78,82 @@ Deno.test("without memory, E2B's sandboxes keep their files and get a fresh inte
   }, { maxSessions: 4, hibernation });
 });
 
+/** Opens copies by a request, and returns their ids. */
+async function fork(server: Served, path: string, body: object = {}): Promise<string[]> {
+  const forked = await server.send("POST", path, { timeout: 600, ...body });
+  assertEquals(forked.status, 201, JSON.stringify(forked.body));
+  return forked.body.map(({ sandbox }: { sandbox: { sandboxID: string } }) => sandbox.sandboxID);
+}
+
+Deno.test("fork copies a paused sandbox of E2B, which stays paused and keeps its own state", async () => {
+  const hibernation = { store: new HibernationStore(), afterMs: 3_600_000 };
+  await withPython(async (server) => {
+    const id = await create(server, { envVars: { WHO: "ada" } });
+    const pause = async (body: object = {}) =>
+      assertEquals((await server.send("POST", `/sandboxes/${id}/pause`, body)).status, 204);
+    await run(server, id, START);
+    await pause();
+    const copies = await fork(server, `/sandboxes/${id}/fork`, { count: 2 });
+    assertEquals((await server.send("GET", `/sandboxes/${id}`)).body.state, "paused");
+    const random: unknown[] = [];
+    for (const copy of copies) {
+      assertEquals((await server.send("GET", `/sandboxes/${copy}`)).body.state, "running");
+      assertEquals(await run(server, copy, LOOK), `(1, 'x', 'ada', ${PLACE})`);
+      random.push(await run(server, copy, "import random; random.random()"));
+    }
+    assertEquals(new Set(random).size, 2);
+    await server.send("POST", `/sandboxes/${id}/resume`, { timeout: 600 });
+    assertEquals(await run(server, id, LOOK), `(1, 'x', 'ada', ${PLACE})`);
+
+    await pause();
+    const snapshot = await server.send("POST", `/sandboxes/${id}/snapshots`, { name: "asleep" });
+    assertEquals([snapshot.status, snapshot.body.names], [201, ["asleep:default"]]);
+    assertEquals((await server.send("POST", `/sandboxes/${id}/snapshots`, { memory: false })).status, 409);
+    const later = await create(server, { templateID: "asleep", envVars: { WHO: "eve" } });
+    assertEquals(await run(server, later, LOOK), `(2, 'x', 'eve', ${PLACE})`);
+    await server.send("DELETE", `/sandboxes/${later}`);
+    await server.send("POST", `/sandboxes/${id}/resume`, { timeout: 600 });
+
+    await pause({ memory: false });
+    const [bare = ""] = await fork(server, `/sandboxes/${id}/fork`);
+    const look = "'it' in globals(), open('kept').read(), __import__('os').environ['WHO']";
+    assertEquals(await run(server, bare, look), "(False, 'x', 'ada')");
+    for (const sandbox of [id, bare, ...copies]) await server.send("DELETE", `/sandboxes/${sandbox}`);
+  }, { maxSessions: 2, hibernation });
+});
+
+Deno.test("fork copies a snapshot of E2B by its id or name, with and without hibernation", async () => {
+  const hibernation = { store: new HibernationStore(), afterMs: 3_600_000 };
+  for (const options of [{ maxSessions: 2, hibernation }, { maxSessions: 4 }]) {
+    await withPython(async (server) => {
+      const id = await create(server, { envVars: { WHO: "ada" } });
+      await run(server, id, START);
+      const { body: { snapshotID } } = await server.send("POST", `/sandboxes/${id}/snapshots`, {
+        name: "team/base:v2",
+      });
+      await server.send("DELETE", `/sandboxes/${id}`);
+      const paths = [
+        `/snapshots/${snapshotID}/fork`,
+        `/sandboxes/${snapshotID}/fork`,
+        "/snapshots/team%2Fbase:v2/fork",
+        "/sandboxes/team%2Fbase:v2/fork",
+      ];
+      for (const path of paths) {
+        const copies = await fork(server, path, { count: 2 });
+        const random: unknown[] = [];
+        for (const copy of copies) {
+          assertEquals(await run(server, copy, LOOK), `(1, 'x', 'ada', ${PLACE})`);
+          random.push(await run(server, copy, "import random; random.random()"));
+        }
+        assertEquals(new Set(random).size, 2, path);
+        const { body: list } = await server.send("GET", "/v2/sandboxes");
+        assertEquals(list.length, 2); // the one through which they were opened has ended
+        for (const copy of copies) await server.send("DELETE", `/sandboxes/${copy}`);
+      }
+    }, options);
+  }
+});
+
 Deno.test("snapshots of E2B have names and sandboxes, and are listed in pages", async () => {
   await withPython(async (server) => {
     const id = await create(server);

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { delay } from "@std/async";
-import { forkRequest } from "../../../../src/server/adapters/e2b/states.ts";
+import { forkRequest } from "../../../../src/server/adapters/e2b/forks.ts";
 import { HibernationStore } from "../../../../src/server/hibernation/hibernation_store.ts";
 import { BranchingFakePool, ok } from "../../../fake_pool.ts";
 import { type Served, served } from "../../served.ts";
@@ -45,14 +45,29 @@ Deno.test("a sandbox is paused, listed as such, and goes on after resume or conn
   assertEquals((await server.send("GET", `/sandboxes/${id}`)).body.state, "paused");
   const named = { "e2b-sandbox-id": id };
   assertEquals((await server.send("POST", "/execute", { code: "1" }, named)).status, 502);
-  assertEquals([await post("/timeout", { timeout: 5 }), await post("/fork")], [409, 409]);
+  assertEquals([await post("/timeout", { timeout: 5 }), await post("/fork")], [409, 201]);
   assertEquals(await post("/resume", { timeout: 30 }), 201);
   assertEquals((await server.send("GET", "/health", undefined, named)).status, 204);
   assertEquals(await post("/pause", { memory: true }), 204);
   assertEquals(await post("/connect", { timeout: 30 }), 201);
   assertEquals(await post("/connect", { timeout: 30 }), 200);
-  for (const sandbox of [id, other]) await server.send("DELETE", `/sandboxes/${sandbox}`);
+  const { body } = await server.send("GET", "/v2/sandboxes");
+  assertEquals(body.length, 3);
+  assertEquals(body.some(({ sandboxID }: { sandboxID: string }) => sandboxID === other), true);
+  for (const { sandboxID } of body) await server.send("DELETE", `/sandboxes/${sandboxID}`);
   assertEquals(server.pool.alive, 0);
+});
+
+Deno.test("a fork of a paused sandbox needs room for its copies, and leaves it paused", async () => {
+  await using server = pausable({
+    hibernation: { store: new HibernationStore({ count: 2 }), afterMs: 3_600_000 },
+  });
+  const { sandboxID: id } = await create(server, { timeout: 60 });
+  const post = (path: string, body: object = {}) => server.send("POST", `/sandboxes/${id}${path}`, body);
+  assertEquals((await post("/pause")).status, 204);
+  assertEquals((await post("/fork", { count: 2 })).status, 429);
+  assertEquals((await post("/fork", { count: 1 })).status, 201);
+  assertEquals((await server.send("GET", `/sandboxes/${id}`)).body.state, "paused");
 });
 
 Deno.test("a sandbox is paused after its program, and one whose program runs on is no conflict", async () => {
@@ -115,6 +130,22 @@ Deno.test("the snapshots of a token, their names too, do not exist for another o
   const { status } = await send(OTHER, "POST", "/v2/sandboxes", { templateID: made.snapshotID });
   assertEquals(status, 404);
   assertEquals((await send(KEY, "DELETE", "/templates/kept")).status, 204);
+});
+
+Deno.test("only their owner opens copies of a paused sandbox and of a snapshot", async () => {
+  await using server = pausable({ tokens: [KEY, OTHER] });
+  const { sandboxID: id } = await create(server, { timeout: 60 });
+  const post = async (path: string, key: string, body: object = {}) =>
+    (await server.send("POST", path, body, { "x-api-key": key })).status;
+  assertEquals(await post(`/sandboxes/${id}/snapshots`, KEY, { name: "base" }), 201);
+  assertEquals(await post(`/sandboxes/${id}/pause`, KEY), 204);
+  for (const path of [`/sandboxes/${id}/fork`, "/sandboxes/base/fork", "/snapshots/base/fork"]) {
+    assertEquals([await post(path, OTHER), await post(path, KEY)], [404, 201], path);
+  }
+  const unknown = ["/sandboxes/none/fork", "/snapshots/none/fork", `/snapshots/${"0".repeat(64)}/fork`];
+  for (const path of unknown) assertEquals(await post(path, KEY), 404, path);
+  assertEquals(await post("/snapshots/base/fork", KEY, { count: 0 }), 400);
+  assertEquals(await post("/snapshots/base/spoon", KEY), 501);
 });
 
 Deno.test("a request for a fork names 1 to 100 copies", () => {

@@ -4,9 +4,8 @@ import type { DatasetFilesOptions } from "../datasets/files.ts";
 import { readRows, type Rows, type RowSource } from "../datasets/read_rows.ts";
 import { shuffleRows } from "../datasets/read_dataset.ts";
 import { deriveSeed, randomSeed } from "../seeded_random.ts";
-import { type BatchShape, toBatchShape } from "./batch.ts";
-import { ChatEnv, type ChatEnvOptions } from "./chat_env.ts";
 import type { Action } from "./action.ts";
+import { type BatchShape, toBatchShape } from "./batch.ts";
 import type { Env, Observation } from "./env.ts";
 import {
   type ResetOutcome,
@@ -17,8 +16,8 @@ import {
   type VectorStepOptions,
 } from "./vector_env.ts";
 
-/** Options of {@linkcode DatasetChatEnv} that do not concern the dataset. */
-export interface DatasetBatchOptions extends ChatEnvOptions, CollateOptions {
+/** Episodes of the tasks of a dataset, and how its rows are loaded. */
+export interface SamplingOptions extends CollateOptions {
   /**
    * Number of episodes of each task, one after the other. If it is more than 1, `task.group` names the group of an
    * episode.
@@ -38,16 +37,10 @@ export interface DatasetBatchOptions extends ChatEnvOptions, CollateOptions {
    * @default 1
    */
   batchSizeDl?: number | undefined;
-  /**
-   * Makes the env of an element, such as a `TransformedEnv` around a `ChatEnv` with these options.
-   *
-   * @default a `ChatEnv` with these options
-   */
-  makeEnv?: ((index: number, options: ChatEnvOptions) => Env | Promise<Env>) | undefined;
 }
 
-/** Options of {@linkcode DatasetChatEnv}. */
-export interface DatasetChatEnvOptions extends DatasetBatchOptions, DatasetFilesOptions {
+/** A dataset, the order of its rows, and the number of envs. */
+export interface DatasetSourceOptions extends DatasetFilesOptions {
   /**
    * A file or folder of JSON lines, CSV or Parquet, a file with one JSON list, rows, or a function that returns the
    * rows of a pass.
@@ -74,66 +67,8 @@ export interface DatasetChatEnvOptions extends DatasetBatchOptions, DatasetFiles
   numEnvs?: number | readonly number[] | undefined;
 }
 
-/** Options of {@linkcode DatasetChatEnv.fromDataloader}. */
-export interface FromDataloaderOptions extends DatasetBatchOptions {
-  /**
-   * Number of elements, or the length of each axis of the batch.
-   *
-   * @default 1
-   */
-  batchSize?: number | readonly number[] | undefined;
-}
-
-/**
- * A batch of chats whose queries come from a dataset, in order and without end.
- *
- * With `groupSamples`, neighbouring elements play the same task, and `task.group` names their group for
- * `advantages()`.
- *
- * An invalid row fails only the element that takes it. That element continues when it is reset, or stepped by
- * {@linkcode DatasetChatEnv.stepAndMaybeReset}.
- *
- * @example A batch of two tasks
- * ```ts
- * import { assertEquals } from "@std/assert";
- * import { DatasetChatEnv } from "@paddock/paddock";
- *
- * const dataset = [{ query: "What is 2 + 2?", answer: "4" }, { query: "What is 3 + 3?", answer: "6" }];
- * await using env = new DatasetChatEnv({ dataset, numEnvs: 2, shuffle: false });
- * const [first] = await env.reset();
- * assertEquals(first?.observation?.task.query, "What is 2 + 2?");
- * ```
- *
- * @example Groups of two episodes of each task, and their advantages
- * ```ts
- * import { assertEquals } from "@std/assert";
- * import { advantages, ChatEnv, DatasetChatEnv, GradeEpisode, groupOf, numberMatch } from "@paddock/paddock";
- * import { EndOnFinalReply, replyAction, TransformedEnv } from "@paddock/paddock";
- *
- * await using env = new DatasetChatEnv({
- *   dataset: [{ query: "What is 2 + 2?", answer: "4" }],
- *   samples: 2,
- *   groupSamples: true,
- *   makeEnv: (_index, options) =>
- *     new TransformedEnv(new ChatEnv(options), [
- *       new EndOnFinalReply(),
- *       new GradeEpisode({ grader: numberMatch() }),
- *     ]),
- * });
- * await env.reset();
- * const outcomes = await env.step([replyAction("It is 4."), replyAction("It is 5.")]);
- * const steps = outcomes.flatMap((outcome) => outcome?.step ?? []);
- * const rewards = steps.map(({ reward }) => reward);
- * const groups = steps.map(({ task }) => groupOf(task));
- * assertEquals(rewards, [1, 0]);
- * assertEquals(groups[0], groups[1]);
- * assertEquals(advantages(rewards, { groups, method: "rloo" }), [1, -1]);
- * ```
- */
-export class DatasetChatEnv implements AsyncDisposable {
-  /** Default system prompt; for subclasses that represent one dataset. */
-  static readonly SYSTEM_PROMPT: string | undefined = undefined;
-
+/** Envs that play the tasks of a dataset, in order and without end. */
+export class DatasetBatch implements AsyncDisposable {
   /** Length of each axis, with the samples of a group included. */
   readonly batchSize: BatchShape;
   /** Number of elements. */
@@ -142,12 +77,13 @@ export class DatasetChatEnv implements AsyncDisposable {
   readonly #env: VectorEnv;
 
   /** @throws {RangeError} if `numEnvs`, `samples` or `batchSizeDl` is out of range. */
-  constructor(options: DatasetChatEnvOptions) {
-    const { dataset, shuffle, name, split, seed, numEnvs, ...rest } = options;
-    const { collate, dataKey, samples, groupSamples, batchSizeDl, makeEnv, ...chat } = rest;
-    const chatOptions = { ...chat, systemPrompt: chat.systemPrompt ?? new.target.SYSTEM_PROMPT };
+  constructor(
+    options: SamplingOptions & DatasetSourceOptions,
+    makeEnv: (index: number) => Env | Promise<Env>,
+  ) {
+    const { collate, dataKey, samples, groupSamples, batchSizeDl, numEnvs } = options;
     this.#primer = new DataLoadingPrimer({
-      dataloaderFactory: rowsOfPasses({ dataset, shuffle, name, split, seed }),
+      dataloaderFactory: rowsOfPasses(options),
       collate,
       dataKey,
       samples,
@@ -155,20 +91,11 @@ export class DatasetChatEnv implements AsyncDisposable {
       batchSizeDl,
     });
     this.#env = new VectorEnv({
-      makeEnv: (index) => makeEnv?.(index, chatOptions) ?? new ChatEnv(chatOptions),
+      makeEnv,
       batchSize: groupSamples ? shapeWithSamples(toBatchShape(numEnvs, new.target.name), samples) : numEnvs,
     });
     this.batchSize = this.#env.batchSize;
     this.size = this.#env.size;
-  }
-
-  /** Creates a batch of chats over rows from any loader, in the order of the loader. */
-  static fromDataloader(
-    dataloader: Rows | ((pass: number) => Rows),
-    options: FromDataloaderOptions = {},
-  ): DatasetChatEnv {
-    const { batchSize, ...rest } = options;
-    return new this({ ...rest, dataset: dataloader, shuffle: false, numEnvs: batchSize });
   }
 
   /** Current observation of each element; `null` if no episode is running. */
@@ -212,7 +139,7 @@ export class DatasetChatEnv implements AsyncDisposable {
 
 /** Returns a function that gives the rows of each pass over the dataset. */
 function rowsOfPasses(
-  options: Pick<DatasetChatEnvOptions, "dataset" | "shuffle" | "name" | "split" | "seed">,
+  options: Pick<DatasetSourceOptions, "dataset" | "shuffle" | "name" | "split" | "seed">,
 ): (pass: number) => Rows {
   const { dataset, shuffle = true, name, split } = options;
   const seed = options.seed ?? randomSeed();

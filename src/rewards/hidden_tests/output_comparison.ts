@@ -1,0 +1,105 @@
+/** Ways to compare the output of a program with the expected one. */
+export const COMPARISONS = ["lines", "livecodebench", "apps"] as const;
+
+/**
+ * How the output of a program is compared with the expected one.
+ *
+ * - `lines`: equal lines. White space at the ends of lines, and at both ends of the text, does not count.
+ * - `livecodebench`: as `grade_stdio` of LiveCodeBench. Lines are compared without white space at both of their ends.
+ *   Two lines of numbers are equal if their numbers are, exactly: `1.50 2` equals `1.5 2.0`.
+ * - `apps`: near numbers are equal, as in the `testing_util` of APPS and TACO, and blank lines do not count. If each
+ *   line is one number, numbers are near within a relative 1e-5 and an absolute 1e-8; if all words are numbers, also if
+ *   they are equal when rounded to three places. APPS then also ignores the order of lines and words, which pays wrong programs: here the
+ *   order counts.
+ */
+export type OutputComparison = (typeof COMPARISONS)[number];
+
+/** Returns whether the output of a program is the expected one. */
+export function isSameOutput(output: string, expected: string, comparison: OutputComparison): boolean {
+  if (comparison === "apps") return isSameInApps(filledLinesOf(output), filledLinesOf(expected));
+  const trimLine = (line: string) => comparison === "lines" ? line.trimEnd() : line.trim();
+  const isSame = comparison === "lines" ? () => false : hasSameDecimals;
+  return hasEqualItems(
+    linesOf(output).map(trimLine),
+    linesOf(expected).map(trimLine),
+    (line, wanted) => line === wanted || isSame(line, wanted),
+  );
+}
+
+function linesOf(text: string): string[] {
+  return text.trim().split(/\r\n|[\n\r]/);
+}
+
+function filledLinesOf(text: string): string[] {
+  return linesOf(text).map((line) => line.trim()).filter((line) => line !== "");
+}
+
+function wordsOf(line: string): string[] {
+  return line.split(/\s+/);
+}
+
+function hasEqualItems<Item>(
+  items: readonly Item[],
+  wanted: readonly Item[],
+  isEqual: (item: Item, wanted: Item) => boolean,
+): boolean {
+  return items.length === wanted.length &&
+    wanted.every((wantedItem, index) => isEqual(items[index] ?? wantedItem, wantedItem));
+}
+
+function hasSameDecimals(line: string, wanted: string): boolean {
+  return hasEqualItems(wordsOf(line), wordsOf(wanted), (word, wantedWord) => {
+    const decimal = decimalOf(word);
+    return decimal !== undefined && decimal === decimalOf(wantedWord);
+  });
+}
+
+const NUMBER =
+  /^([-+]?)(?:(\d(?:_?\d)*)?(?:\.((?:\d(?:_?\d)*)?))?(?:e([-+]?\d(?:_?\d)*))?|(inf(?:inity)?))$/i;
+/** Maximum number of digits of a number that is compared by its value. Longer ones must be written alike. */
+const MAX_DIGITS = 10_000;
+
+/** Returns a text that only equal numbers share, as `decimal.Decimal` compares them. Not a number equals nothing. */
+function decimalOf(word: string): string | undefined {
+  const [, sign, whole = "", fraction = "", exponent = "0", infinity] = NUMBER.exec(word) ?? [];
+  if (sign === undefined || word.length > MAX_DIGITS) return undefined;
+  const minus = sign === "-" ? "-" : "";
+  if (infinity !== undefined) return `${minus}inf`;
+  const written = `${whole}${fraction}`.replaceAll("_", "");
+  if (written === "") return undefined;
+  const digits = written.replace(/^0+/, "");
+  const significant = digits.replace(/0+$/, "");
+  if (significant === "") return "0";
+  const scale = fraction.replaceAll("_", "").length - (digits.length - significant.length);
+  return `${minus}${significant}e${BigInt(exponent.replace(/[_+]/g, "")) - BigInt(scale)}`;
+}
+
+const RELATIVE = 1e-5;
+const ABSOLUTE = 1e-8;
+
+function isSameInApps(lines: readonly string[], wanted: readonly string[]): boolean {
+  const isSame = (isSameWord: (word: string, wantedWord: string) => boolean) =>
+    hasEqualItems(
+      lines,
+      wanted,
+      (line, wantedLine) => hasEqualItems(wordsOf(line), wordsOf(wantedLine), isSameWord),
+    );
+  return isSame((word, wantedWord) => word === wantedWord) ||
+    hasEqualItems(lines, wanted, (line, wantedLine) => isNear(numberOf(line), numberOf(wantedLine))) ||
+    isSame((word, wantedWord) => isSameRounded(numberOf(word), numberOf(wantedWord)));
+}
+
+/** Compares as `numpy.allclose` does. */
+function isNear(found: number, wanted: number): boolean {
+  return found === wanted || Math.abs(found - wanted) <= ABSOLUTE + RELATIVE * Math.abs(wanted);
+}
+
+function isSameRounded(found: number, wanted: number): boolean {
+  return !Number.isNaN(wanted) && found.toFixed(3) === wanted.toFixed(3);
+}
+
+/** Returns the value of a number as Python writes it; NaN for any other word. */
+function numberOf(word: string): number {
+  if (decimalOf(word) === undefined) return NaN;
+  return Number(word.replaceAll("_", "").replace(/^([-+]?)inf(inity)?$/i, "$1Infinity"));
+}

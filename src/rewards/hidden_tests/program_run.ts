@@ -1,0 +1,94 @@
+import { ArgumentTypeError } from "../../errors.ts";
+import type { ExecOptions, ExecResult, PythonSession } from "../../sandbox/exec.ts";
+import { moduleCall, moduleDefinitions } from "../../sandbox/isolated/callee.ts";
+import prompt from "./prompt.py" with { type: "text" };
+import type { ProgramTest, TestProblem } from "./test_problem.ts";
+
+/** Options of a {@linkcode ProgramRun}. */
+export interface ProgramRunOptions {
+  /** Source of the program. */
+  readonly program: string;
+  /** Time limit of all runs together, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Path of the program in its session. */
+const FILE = "main.py";
+/** Code that runs the file of the program, where a session cannot do that itself. */
+const AS_FILE =
+  `import runpy, sys; sys.argv[:] = ["${FILE}"]; runpy.run_path("${FILE}", run_name="__main__"); None`;
+
+/**
+ * Runs a candidate as `python main.py < input`, each time in an interpreter without a trace of the run before. What
+ * the program prints, on whatever way, is its output. Nothing of the tests is in its session.
+ */
+export class ProgramRun {
+  readonly #session: PythonSession;
+  readonly #options: ProgramRunOptions;
+  #leftMs: number;
+
+  constructor(session: PythonSession, options: ProgramRunOptions) {
+    this.#session = session;
+    this.#options = options;
+    this.#leftMs = options.timeoutMs;
+  }
+
+  /**
+   * Runs the program with the input of a test. Returns its output; `undefined` if it failed: by an exception, a limit,
+   * or, if `checksExitCode`, an exit code other than 0.
+   */
+  async outputOf(test: ProgramTest, options: { checksExitCode: boolean }): Promise<string | undefined> {
+    if (this.#leftMs <= 0) return undefined;
+    const { signal } = this.#options;
+    const result = await this.#run({ stdin: test.input, timeoutMs: this.#leftMs, signal });
+    this.#leftMs -= result.durationMs;
+    return hasEnded(result, options) && !result.truncated ? result.stdout : undefined;
+  }
+
+  async #run(given: Pick<ExecOptions, "stdin" | "timeoutMs" | "signal">): Promise<ExecResult> {
+    const { program, signal } = this.#options;
+    try {
+      return await this.#session.exec(program, { ...given, argv: [FILE], then: "rewind" });
+    } catch (error) {
+      if (!(error instanceof ArgumentTypeError)) throw error;
+    }
+    // A session of a server takes no arguments and does not rewind with an exec.
+    const result = await this.#session.exec(AS_FILE, { ...given, files: { [FILE]: program } });
+    await this.#session.reset({ mode: "rewind", signal });
+    return result;
+  }
+}
+
+/** True if a program ended by itself. An interpreter that the program ended with a code of its own has ended, too. */
+function hasEnded(result: ExecResult, { checksExitCode }: { checksExitCode: boolean }): boolean {
+  if (result.status === "ok") return true;
+  if (result.status === "exited") return !checksExitCode;
+  return result.status === "crashed" && result.exitCode !== undefined &&
+    (result.exitCode === 0 || !checksExitCode);
+}
+
+/** A line that begins code. Prose has one only by chance. */
+const CODE = /^(?:async def|def|class|import|from|@\w+)\b/m;
+const PROMPT_MODULE = "paddock_prompt";
+const PROMPT_MS = 10_000;
+
+/**
+ * Returns the source of the whole program: the prompt, if that is the beginning of a program, and the candidate's part.
+ * Asks the session whether the prompt is code, so that no program may have run there.
+ */
+export async function completeProgram(
+  session: PythonSession,
+  { problem, program, signal }: { problem: TestProblem; program: string; signal?: AbortSignal | undefined },
+): Promise<string> {
+  const beginning = problem.prompt;
+  if (!CODE.test(beginning) || program.startsWith(beginning) || /^from __future__/m.test(program)) {
+    return program;
+  }
+  const code = `${moduleDefinitions({ [PROMPT_MODULE]: prompt })}\n${
+    moduleCall(PROMPT_MODULE, "body_of", [beginning])
+  }`;
+  const result = await session.exec(code, { timeoutMs: PROMPT_MS, then: "rewind", signal });
+  const body = result.status === "ok" ? result.valueJson : undefined;
+  return typeof body === "string" ? `${beginning}${body}\n${program}` : program;
+}

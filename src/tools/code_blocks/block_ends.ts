@@ -1,0 +1,132 @@
+import { isKnownTagAlone, tagOf } from "./block_tags.ts";
+import { countRuns, type Fence, indentOf, runLength, unquote } from "./fences.ts";
+import { findFenceInCode, NO_OPEN_STRING } from "./python_strings.ts";
+
+/** Opening tag of a thought. */
+export const THOUGHT = "<think>";
+/** Closing tag of a thought. */
+export const THOUGHT_END = "</think>";
+/** A closing tag at the start of a line, which is no Python. */
+const CLOSING_TAG = /^[ \t]*<\/(?:think|code|python|tool_code|answer|tool_call)>/i;
+
+/** The end of a block. */
+export interface End {
+  /** First line after the content. */
+  readonly line: number;
+  /** Content on that line before the fence. */
+  readonly code?: string;
+  /** Text of that line after the fence; without it, the line is not part of the block. */
+  readonly tail?: string;
+  readonly isClosed: boolean;
+}
+
+/** Finds the ends of the blocks of a text. The lines may change up to the last end. */
+export class BlockEnds {
+  readonly #lines: readonly string[];
+  #skipsStrings = true;
+
+  constructor(lines: readonly string[]) {
+    this.#lines = lines;
+  }
+
+  /** Finds the end of a block of Python, whose strings and comments may have fences. */
+  ofPython(first: number, fence: Fence): End {
+    if (this.#skipsStrings) {
+      const end = this.#endOutsideStrings(first, fence);
+      if (end !== undefined) return end;
+      // A string that does not end would hide all later fences, so strings are ignored from here on.
+      this.#skipsStrings = false;
+    }
+    for (let line = first; line < this.#lines.length; line++) {
+      const text = unquote(this.#lines[line] ?? "", fence.quotes);
+      if (text === undefined) return { line, isClosed: true };
+      const column = text.length - text.trimStart().length;
+      if (runLength(text, column) >= fence.length && text[column] === fence.character) {
+        return afterFence(line, { text, column, fence });
+      }
+      if (CLOSING_TAG.test(text)) return { line, tail: text, isClosed: true };
+    }
+    return { line: this.#lines.length, isClosed: false };
+  }
+
+  #endOutsideStrings(first: number, fence: Fence): End | undefined {
+    // Tildes are Python operators, so they close a block only on their own line.
+    const mark = fence.character === "`" ? "`".repeat(fence.length) : "\n";
+    let open: string = NO_OPEN_STRING;
+    for (let line = first; line < this.#lines.length; line++) {
+      const text = unquote(this.#lines[line] ?? "", fence.quotes);
+      if (text === undefined) return { line, isClosed: true };
+      if (open === NO_OPEN_STRING) {
+        if (closesAlone(text, fence)) return { line, tail: "", isClosed: true };
+        if (CLOSING_TAG.test(text)) return { line, tail: text, isClosed: true };
+      }
+      const scanned = findFenceInCode(text, open, mark);
+      if (scanned.column >= 0) return afterFence(line, { text, column: scanned.column, fence });
+      open = scanned.open;
+    }
+    return undefined;
+  }
+
+  /**
+   * Finds the end of a block of another language, whose content is literal. `showsThought`: whether the text before it has
+   * a thought.
+   */
+  ofText(first: number, fence: Fence, { showsThought }: { showsThought: boolean }): End {
+    const { tag } = tagOf(fence.info);
+    const isMarkup = /^(?:markdown|md|mdx|rst|text|txt)$/i.test(tag);
+    let itemColumns: number | undefined;
+    for (let line = first; line < this.#lines.length; line++) {
+      const text = unquote(this.#lines[line] ?? "", fence.quotes);
+      if (text === undefined) return { line, isClosed: true };
+      const indent = indentOf(text);
+      if (text.trim() === "") continue;
+      itemColumns ??= indent >= fence.itemColumns ? fence.itemColumns : 0;
+      if (indent < itemColumns) return { line, isClosed: true };
+      if (indent <= fence.columns + 3 && closesAlone(text, fence)) return { line, tail: "", isClosed: true };
+      const glued = gluedFence(text, fence);
+      if (glued !== undefined) return { line, tail: glued, isClosed: true };
+      if (!isMarkup && closesBehindText(text, fence)) {
+        return { line, code: text.trimEnd().slice(0, -fence.length), tail: "", isClosed: true };
+      }
+      showsThought ||= text.includes(THOUGHT);
+      if (!showsThought && text.trimStart().startsWith(THOUGHT_END)) {
+        return { line, tail: text, isClosed: true };
+      }
+    }
+    return { line: this.#lines.length, isClosed: false };
+  }
+}
+
+/** Returns true if a line is only a fence that closes a block. */
+function closesAlone(line: string, { character, length }: Fence): boolean {
+  const mark = line.trim();
+  return mark.length >= length && mark.startsWith(character) && runLength(mark, 0) === mark.length;
+}
+
+/** Returns true if a line has one fence, at its end and behind text: `{"a": 1}```` closes a block of JSON. */
+function closesBehindText(line: string, { character, length }: Fence): boolean {
+  const text = line.trimEnd();
+  const mark = character.repeat(length);
+  if (character !== "`" || !text.endsWith(mark) || text.at(-length - 1) === "`") return false;
+  return countRuns(text, text.length) === 1;
+}
+
+/** Returns the opening fence that is glued to the closing fence of a block: ``` ```python ``` of ``` ``````python ```. */
+function gluedFence(line: string, { character, length }: Fence): string | undefined {
+  const text = line.trimStart();
+  const run = text.startsWith(character) ? runLength(text, 0) : 0;
+  if (run < length + 3 || !isKnownTagAlone(text.slice(run))) return undefined;
+  return text.slice(length);
+}
+
+/** Returns the end of a Python block at a fence, and the text behind it, which may open the next block. */
+function afterFence(line: number, at: { text: string; column: number; fence: Fence }): End {
+  const { text, column, fence } = at;
+  const run = runLength(text, column);
+  const code = text.slice(0, column);
+  const behind = text.slice(column + run);
+  if (!isKnownTagAlone(behind)) return { line, code, tail: behind, isClosed: true };
+  // The fence opens the next block, alone or glued to the closing fence.
+  const opening = run >= fence.length + 3 ? run - fence.length : run;
+  return { line, code, tail: fence.character.repeat(opening) + behind, isClosed: true };
+}

@@ -1,0 +1,63 @@
+import { assertEquals } from "@std/assert";
+import { isSameOutput, type OutputComparison } from "../../../src/rewards/hidden_tests/output_comparison.ts";
+import { HANG_MS } from "../../deadline.ts";
+
+/** Output, expected output, and the comparisons that accept it. */
+const CASES: readonly (readonly [output: string, expected: string, ...accepting: OutputComparison[]])[] = [
+  ["1\n2\n", "1\n2", "lines", "livecodebench", "apps"],
+  ["1 \r\n2\r\n", "1\n2\n", "lines", "livecodebench", "apps"],
+  ["\n 1\n2\n\n", "1\n2", "lines", "livecodebench", "apps"],
+  ["1\n 2", "1\n2", "livecodebench", "apps"],
+  ["1\n\n2", "1\n2", "apps"],
+  ["", "", "lines", "livecodebench", "apps"],
+  ["", "1"],
+  ["1", ""],
+  ["1\n2", "1"],
+  ["1", "1\n2"],
+  ["1 2", "1  2", "livecodebench", "apps"],
+  ["a b", "a  b", "apps"],
+  ["YES", "yes"],
+  ["1.0", "1", "livecodebench", "apps"],
+  ["+1.50e1 2", "15 2.0", "livecodebench", "apps"],
+  ["-0", "0", "livecodebench", "apps"],
+  ["1e3", "1000", "livecodebench", "apps"],
+  ["0.1 x", "0.10 x"],
+  ["50000000000000001", "50000000000000000", "apps"],
+  ["0.333333", "0.3333333333", "apps"],
+  ["0.3333", "0.3333333333", "apps"],
+  ["0.334", "0.3333333333"],
+  ["YES\n0.3333", "YES\n0.3333333333"],
+  ["1e-9", "0", "apps"],
+  ["1.0001 7", "1.0002 7", "apps"],
+  ["1.001 7", "1.002 7"],
+  ["7 1", "1 7"],
+  ["2\n1", "1\n2"],
+  ["nan", "NaN"],
+  ["inf", "Infinity", "livecodebench", "apps"],
+  ["1_000", "1000", "livecodebench", "apps"],
+  ["1e400", "1e401", "apps"],
+  [".", "0"],
+  ["1e99999999999999999999", "1E99999999999999999999", "livecodebench", "apps"],
+];
+
+Deno.test("isSameOutput() accepts what each comparison defines", () => {
+  for (const [output, expected, ...accepting] of CASES) {
+    for (const comparison of ["lines", "livecodebench", "apps"] as const) {
+      const found = isSameOutput(output, expected, comparison);
+      assertEquals(
+        found,
+        accepting.includes(comparison),
+        `${comparison}: ${JSON.stringify([output, expected])}`,
+      );
+    }
+  }
+});
+
+Deno.test({ name: "isSameOutput() reads long numbers in linear time", timeout: HANG_MS }, () => {
+  const digits = "9".repeat(1_000_000);
+  for (
+    const other of [`${digits}.0`, "1".repeat(1_000_000), `${"1 ".repeat(500_000)}x`, "_1".repeat(500_000)]
+  ) {
+    assertEquals(isSameOutput(digits, other, "livecodebench"), false);
+  }
+});

@@ -1,0 +1,160 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { loadProfile, SandboxPool, type SessionPool } from "../../../mod.ts";
+import type { ExecOptions, PythonSession } from "../../../src/sandbox/exec.ts";
+import { ArgumentTypeError } from "../../../src/errors.ts";
+import { History } from "../../../src/history.ts";
+import { type Grader, type Score, toScore } from "../../../src/rewards/grader.ts";
+import { checkHiddenTests, hiddenTests } from "../../../src/rewards/hidden_tests.ts";
+import { testProfile } from "../../../src/rewards/registry.ts";
+
+/** A program, the tests that judge it, and its score: `null` if the tests reach a limit. */
+interface JudgedProgram {
+  /** The kind of the case, a slash, and its name. */
+  readonly id: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly program: string;
+  readonly score: number | null;
+}
+
+const text = await Deno.readTextFile(new URL("verdicts.jsonl", import.meta.url));
+const programs: JudgedProgram[] = text.trim().split("\n").map((line) => JSON.parse(line));
+
+async function score(grader: Grader, program: string, fields: Record<string, unknown>): Promise<Score> {
+  const history = History.fromChats([{ role: "assistant", content: `\`\`\`python\n${program}\n\`\`\`` }]);
+  return toScore(await grader.grade({ task: { id: "t", query: "q", fields }, history }));
+}
+
+/** A pool whose sessions call `onExec` before each exec. */
+function watchedPool(pool: SessionPool, onExec: (options: ExecOptions) => void): SessionPool {
+  return {
+    async acquire(options) {
+      const lease = await pool.acquire(options);
+      const { session } = lease;
+      const watched: PythonSession = {
+        // deno-lint-ignore require-await
+        async exec(code, options = {}) {
+          onExec(options);
+          return session.exec(code, options);
+        },
+        shell: (command, options) => session.shell(command, options),
+        writeFile: (path, contents) => session.writeFile(path, contents),
+        readFile: (path) => session.readFile(path),
+        reset: (options) => session.reset(options),
+        [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+      };
+      return { session: watched, [Symbol.asyncDispose]: () => lease[Symbol.asyncDispose]() };
+    },
+  };
+}
+
+function countingPool(pool: SessionPool, counts: { execs: number }): SessionPool {
+  return watchedPool(pool, () => counts.execs++);
+}
+
+/** A pool like that of a client, whose sessions refuse `argv`. */
+function poolWithoutArguments(pool: SessionPool): SessionPool {
+  return watchedPool(pool, ({ argv }) => {
+    if (argv !== undefined) throw new ArgumentTypeError("Cannot exec as 'argv' is not supported");
+  });
+}
+
+/**
+ * The kinds of the cases: `program` and `streams` read and write like contest code, `scored` try to have no score,
+ * `limits` and `calls` are long or many, `compared` replace what the tests compare with.
+ */
+Deno.test("hiddenTests() gives each program the score of its kind", async (t) => {
+  await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1, resetMode: "rewind" });
+  const profile = testProfile(await loadProfile("tools"));
+  await using testPool = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
+  const grader = hiddenTests({ pool, testPool, timeoutMs: 60_000 });
+  for (const [kind, cases] of Map.groupBy(programs, ({ id }) => id.split("/", 1)[0] ?? "")) {
+    await t.step(`${kind}: ${cases.length} programs`, async () => {
+      const surprises: string[] = [];
+      for (const { id, program, fields, score: expected } of cases) {
+        const { score: found, reason } = await score(grader, program, fields).catch(toFailure);
+        const isExpected = found === expected && (found === null) === (reason !== undefined);
+        if (!isExpected) surprises.push(`${id}: ${found} ${reason}`);
+      }
+      assertEquals(surprises, []);
+    });
+  }
+  await t.step("output may be as long as a profile allows", async () => {
+    const expect = (output: string) => ({ tests: [{ input: "", output }] });
+    const print = (length: number) => `print('1' * ${length})`;
+    const long = "1".repeat(900_000);
+    assertEquals((await score(grader, print(900_000), expect(long))).score, 1);
+    assertEquals((await score(grader, print(900_001), expect(long))).score, 0);
+    assertEquals((await score(grader, print(9_000_000), expect(long))).score, 0);
+    const limit = "must have at most 1048576 bytes ('outputBytes' of the profile): it has 1500000";
+    assertEquals(await score(grader, print(1), expect("1".repeat(1_500_000))), {
+      score: null,
+      reason: `the expected output of test 1 ${limit}`,
+    });
+  });
+  await t.step("calls whose arguments the tests know cross in batches", async () => {
+    const lines = Array.from({ length: 2_000 }, (_, i) => `assert f(${i}) == ${i * 2}`).join("\n");
+    for (const test of ["for i in range(20000): assert f(i) == i * 2", lines]) {
+      const counts = { execs: 0 };
+      const counting = hiddenTests({ pool: countingPool(pool, counts), testPool, timeoutMs: 60_000 });
+      assertEquals((await score(counting, "def f(n): return n * 2", { tests: [test] })).score, 1);
+      assertEquals(counts.execs < 150, true, `${counts.execs} execs`);
+    }
+  });
+  await t.step("sessions that take no arguments run programs all the same", async () => {
+    const remote = hiddenTests({ pool: poolWithoutArguments(pool), testPool });
+    const program = "import os, sys\nassert sys.argv == ['main.py']\nprint(int(os.read(0, 9)) * 2)";
+    const tests = [{ input: "1", output: "2" }, { input: "21", output: "42" }];
+    assertEquals((await score(remote, program, { tests })).score, 1);
+    assertEquals((await score(remote, "print(2)\nseen = 1", { tests })).parts, { tests_passed: 0.5 });
+  });
+  await t.step("a wrong program is found at its first call", async () => {
+    const counts = { execs: 0 };
+    const counting = hiddenTests({ pool: countingPool(pool, counts), testPool });
+    const program = "n = 0\ndef f(i):\n    global n\n    n += 1\n    return n if i < 0 else 0";
+    const tests = ["for i in range(1, 300): assert f(i) == i", "assert f(-1) == 2"];
+    assertEquals(await score(counting, program, { tests }), { score: 0, parts: { tests_passed: 0.5 } });
+  });
+  await t.step("a broken checker has no score, and is found without a program", async () => {
+    const fields = {
+      tests: [{ input: "1", output: "1" }],
+      checker: "def check(input, output, answer):\n    return x",
+    };
+    await assertRejects(
+      () => score(grader, "print(1)", fields),
+      Error,
+      "Cannot check output as the checker raised NameError: name 'x' is not defined",
+    );
+    const broken = { ...fields, checker: "def check(" };
+    await assertRejects(() => score(grader, "print(1)", broken), Error, "the checker raised SyntaxError");
+    const tasks = [{ id: "t", query: "q", fields: broken }];
+    await assertRejects(
+      () => checkHiddenTests(tasks, { pool: testPool }),
+      Error,
+      "the checker raised SyntaxError",
+    );
+  });
+});
+
+Deno.test("checkHiddenTests() returns the names that tests take from the program beside its entry point", async () => {
+  await using pool = new SandboxPool({ profile: await loadProfile("tools"), size: 1, resetMode: "rewind" });
+  const task = (id: string, test: string, fields = {}) => ({
+    id,
+    query: "q",
+    fields: { tests: [test], ...fields },
+  });
+  const tasks = [
+    task("one function", "assert f(1) == 2"),
+    task("library", "assert math.isclose(f(1), 2) and Counter(f(2)) == Counter([1])"),
+    task("a class and a function", "assert value(Node(3)) == 3"),
+    task("given", "assert gcd(f(1), 2) == LIMIT.value", { entry_point: "f" }),
+    task("imports", "assert isclose(f(1), 2)", { test_imports: ["from math import isclose"] }),
+  ];
+  assertEquals(await checkHiddenTests(tasks, { pool }), [
+    { id: "a class and a function", names: ["value"] },
+    { id: "given", names: ["LIMIT"] },
+  ]);
+});
+
+function toFailure(error: unknown): Score {
+  return { score: NaN, reason: String(error) };
+}
