@@ -7,6 +7,7 @@ import {
 } from "hyparquet";
 import { compressors as plainCompressors } from "hyparquet-compressors";
 import { errorMessage } from "../errors.ts";
+import { MAX_PAGE_BYTES, requireBoundedPages } from "./parquet_pages.ts";
 import { requireColumns, withStoredTypes } from "./parquet_schema.ts";
 import { decodeText, type ToData, toDataOf } from "./parquet_values.ts";
 import { RawRow } from "./row.ts";
@@ -14,8 +15,6 @@ import { RawRow } from "./row.ts";
 /** Approximate size of a slice that is decompressed at once, in bytes. */
 const SLICE_BYTES = 16 * 1024 * 1024;
 
-/** Maximum size of a page after decompression, in bytes. Writers make pages of about 1 MiB. */
-const MAX_PAGE_BYTES = 256 * 1024 * 1024;
 /** Maximum number of rows of a row group, if that is more than 16 for each byte of the file. */
 const MAX_GROUP_ROWS = 1_000_000;
 const MAX_ROWS_PER_BYTE = 16;
@@ -46,6 +45,8 @@ const parsers = {
 interface Slice {
   readonly rowStart: number;
   readonly rowEnd: number;
+  /** Row group that begins with it. */
+  readonly group: FileMetaData["row_groups"][number] | undefined;
 }
 
 /**
@@ -69,6 +70,10 @@ export async function* readParquet(path: string): AsyncGenerator<RawRow> {
     return { stored: withStoredTypes(metadata), toRow: toDataOf(parquetSchema(metadata)) };
   });
   for (const slice of slices(metadata)) {
+    const { group } = slice;
+    if (group !== undefined) {
+      await parseParquet(path, () => requireBoundedPages(buffer, { metadata, group, compressors }));
+    }
     const rows = await parseParquet(path, () => readSlice(slice, buffer, stored));
     for (const [index, row] of rows.entries()) {
       const number = slice.rowStart + index + 1;
@@ -103,12 +108,13 @@ function requireAtMost(found: number, most: number, what: string): void {
 }
 
 function readSlice(
-  slice: Slice,
+  { rowStart, rowEnd }: Slice,
   file: AsyncBuffer,
   metadata: FileMetaData,
 ): Promise<Record<string, unknown>[]> {
   return parquetReadObjects({
-    ...slice,
+    rowStart,
+    rowEnd,
     file,
     metadata,
     compressors,
@@ -120,7 +126,9 @@ function readSlice(
 
 function* slices({ row_groups }: FileMetaData): Generator<Slice> {
   let start = 0;
-  for (const { num_rows, total_byte_size } of row_groups) {
+  for (const group of row_groups) {
+    const { num_rows, total_byte_size } = group;
+    const first = start;
     const end = start + Number(num_rows);
     const parts = Math.max(
       1,
@@ -128,7 +136,10 @@ function* slices({ row_groups }: FileMetaData): Generator<Slice> {
       Math.ceil((end - start) / SLICE_ROWS),
     );
     const size = Math.max(1, Math.ceil((end - start) / parts));
-    for (; start < end; start += size) yield { rowStart: start, rowEnd: Math.min(start + size, end) };
+    for (; start < end; start += size) {
+      const rowEnd = Math.min(start + size, end);
+      yield { rowStart: start, rowEnd, group: start === first ? group : undefined };
+    }
     start = end;
   }
 }
