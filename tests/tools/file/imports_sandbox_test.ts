@@ -132,9 +132,11 @@ Deno.test("toolFile() allows static imports of code, JSON, text and further fold
       join(folder, "deep/more.ts"),
       "export { default as words } from './words.txt' with { type: 'text' };",
     );
-    const imports = `import json from "./beside.json" with { type: "json" };
-import code from "./beside.ts";
-import { words } from "./deep/more.ts";`;
+    const imports = [
+      `import json from "./beside.json" with { type: "json" };`,
+      `import code from "./beside.ts";`,
+      `import { words } from "./deep/more.ts";`,
+    ].join("\n");
     const value = `[json, code, words, (await import("./deep/more.ts")).words].join()`; // loaded already
     await Deno.writeTextFile(path, `${imports}\nconst all = ${value};\n${runReturning("all")}`);
     await using tool = await toolFile(path, { detected });
