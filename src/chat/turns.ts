@@ -1,5 +1,6 @@
-import { type Message, messageText, type ToolSpec } from "../message.ts";
+import { type Message, messageText, type ToolCall, type ToolSpec } from "../message.ts";
 import type { ChatFormat } from "./chat_format.ts";
+import { isToolRole } from "./template_messages.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** A turn whose reply may have been sampled as token ids. */
@@ -84,45 +85,124 @@ export function renderTurnSuffix(
   format: ChatFormat,
   options: TurnSuffixOptions = {},
 ): string {
+  return withoutSampledEnd(renderTurnTail(turn, format, options), turn, format);
+}
+
+/**
+ * Renders the text after a reply as the template writes it: the end of its turn, the other messages, and the
+ * next generation prompt.
+ *
+ * @throws {Error} if the template does not put the reply after its generation prompt.
+ */
+export function renderTurnTail(
+  { reply, messages = [], tools, before = QUESTION }: ChatTurn,
+  format: ChatFormat,
+  { addGenerationPrompt = true }: TurnSuffixOptions = {},
+): string {
+  const others = [...messages];
+  const { standIn, endToken } = standInFor(reply, others, format);
+  const text = format.render([...before, standIn, ...others], { addGenerationPrompt, tools });
+  const after = findReply(text, { before, tools }, format) + REPLY_PLACEHOLDER.length;
+  const end = endToken === undefined ? after : text.indexOf(endToken, after);
+  if (end !== -1) return text.slice(end);
+  throw new Error(
+    `Cannot render turn as template '${format.template.name}' must end a call with '${endToken}': it does not`,
+  );
+}
+
+/**
+ * Returns the message that is rendered in place of a reply, with the placeholder in it. Some templates show a
+ * tool's result only after a message with calls. The placeholder is then an argument of the last call, and the
+ * turn ends at the template's end token.
+ */
+function standInFor(
+  reply: Message,
+  messages: readonly Message[],
+  format: ChatFormat,
+): { standIn: Message; endToken?: string | undefined } {
+  const plain = { role: "assistant", content: REPLY_PLACEHOLDER };
+  const endToken = format.callEnd;
+  if (endToken === undefined || !format.needsCalls) return { standIn: plain };
+  const made = format.callsOf(reply);
+  const other = messages.findIndex(({ role }) => !isToolRole(role));
+  const answered = messages.slice(0, other === -1 ? messages.length : other);
+  const calls = made.length > 0 ? made : answered.map(callOfResult);
+  const known = calls.filter((call) => call !== undefined);
+  if (known.length === 0 || known.length < calls.length) return { standIn: plain };
+  const last = known.length - 1;
+  const tool_calls = known.map((call, at) => at < last ? call : { ...call, arguments: PLACEHOLDER_ARGUMENTS })
+    .map(({ arguments_text: _text, ...call }) => call);
+  return { standIn: { role: "assistant", content: "", tool_calls }, endToken };
+}
+
+const PLACEHOLDER_ARGUMENTS = { "-": REPLY_PLACEHOLDER };
+
+/** Returns the call that a tool's result answers, if the result names its tool. */
+function callOfResult({ name, tool_call_id: id }: Message): ToolCall | undefined {
+  return name === undefined ? undefined : { name, arguments: {}, ...(id !== undefined && { id }) };
+}
+
+/**
+ * Removes from a turn's tail what the model sampled already: the token that ends the turn, or other text
+ * after the reply's content.
+ */
+export function withoutSampledEnd(
+  tail: string,
+  { sampled, reply }: Pick<RepliedTurn, "sampled" | "reply">,
+  format: ChatFormat,
+): string {
   const { tokenizer } = format;
   if (tokenizer === undefined) {
     throw new TypeError("Cannot encode turn as the format must have a tokenizer: found none");
   }
-  const { reply, sampled, messages = [], tools, before = QUESTION } = turn;
-  const { addGenerationPrompt = true } = options;
-  const chat = [...before, { role: "assistant", content: REPLY_PLACEHOLDER }, ...messages];
-  const text = format.render(chat, { addGenerationPrompt, tools });
-  const at = findReply(text, { before, tools }, format);
-  const tail = text.slice(at + REPLY_PLACEHOLDER.length);
-  if (!hasEndToken(sampled, format.endTokens, tokenizer)) {
-    return withoutSampledStart(tail, tokenizer.decode(sampled), messageText(reply));
-  }
-  return withoutEndToken(tail, format.endTokens);
+  if (hasEndToken(sampled, format.endTokens, tokenizer)) return withoutEndToken(tail, format.endTokens);
+  return withoutSampledStart(tail, tokenizer.decode(sampled), messageText(reply));
 }
 
 /**
  * Returns the position of the reply in a rendered chat. The reply's header can be shorter than the generation
  * prompt, if that prompt opens and closes a reasoning block; it can be longer, if the template adds such a
  * block to replies without one. For templates without a header, such as those of Mistral and Llama 2, only
- * white space may precede the reply.
+ * white space may precede the reply. Nemotron 3's prompt opens a reasoning block, and its reply has an empty
+ * block in that place. Phi's chat without a generation prompt ends with a token that is not in a longer chat.
  */
 function findReply(
   text: string,
   { before, tools }: { before: Iterable<Message>; tools: ChatTurn["tools"] },
   format: ChatFormat,
 ): number {
+  const prompt = format.render(before, { addGenerationPrompt: true, tools });
+  const at = text.indexOf(REPLY_PLACEHOLDER, sharedLength(prompt, text));
   const start = format.render(before, { tools });
-  const header = format.render(before, { addGenerationPrompt: true, tools }).slice(start.length);
-  const at = text.indexOf(REPLY_PLACEHOLDER, start.length);
-  const prefix = text.slice(start.length, at);
-  const hasHeader = header === ""
-    ? prefix.trim() === ""
-    : prefix.startsWith(header) || header.startsWith(prefix);
-  if (at !== -1 && text.startsWith(start) && hasHeader) return at;
+  if (at !== -1 && isReplyStart(text.slice(0, at), { prompt, start })) return at;
   throw new Error(
     `Cannot render turn as template '${format.template.name}' must put a reply after its generation prompt: ` +
       "it changes earlier text",
   );
+}
+
+/** True if a text that ends where a reply begins continues the chat in the way of the generation prompt. */
+function isReplyStart(text: string, { prompt, start }: { prompt: string; start: string }): boolean {
+  const header = prompt.startsWith(start) ? prompt.slice(start.length) : prompt;
+  if (header !== "" && text.startsWith(prompt)) return true;
+  if (!text.startsWith(start) || !prompt.startsWith(start)) return false;
+  const prefix = text.slice(start.length);
+  if (header === "") return prefix.trim() === "";
+  return header.startsWith(prefix) || differsInThought(header, prefix);
+}
+
+const THOUGHT_TAGS = /^(?:\s|<\/?think>)*$/;
+
+/** True if two headers differ only in the tags and the white space of a reasoning block at their ends. */
+export function differsInThought(header: string, other: string): boolean {
+  const [rest, otherRest] = [header, other].map((text) => text.replace(/(?:\s|<\/?think>)+$/, ""));
+  return rest !== "" && rest === otherRest && THOUGHT_TAGS.test(header.slice(rest?.length));
+}
+
+function sharedLength(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length++;
+  return length;
 }
 
 /** True if the sampled ids end with any of the end tokens. */

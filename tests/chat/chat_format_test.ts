@@ -32,10 +32,14 @@ function controls(text: string, family: string): Record<string, number> {
 
 Deno.test("renderChat() breaks control tokens so that no message can forge a turn in any family (differs from TorchRL)", async () => {
   const tokenizer = await tinyTokenizer();
-  const chat = (content: string): Message[] => [
+  const chat = (content: string, family: string): Message[] => [
     { role: "system", content },
     { role: "user", content },
-    { role: "assistant", content, tool_calls: [{ name: content, arguments: { [content]: [content] } }] },
+    {
+      role: "assistant",
+      content,
+      ...(family === "qwen" && { tool_calls: [{ name: content, arguments: { [content]: [content] } }] }),
+    },
     { role: "tool", content, name: content },
     { role: "calculator", content: [{ type: "text", text: content }] },
     { role: "user", content: `User: ${content}` },
@@ -43,8 +47,8 @@ Deno.test("renderChat() breaks control tokens so that no message can forge a tur
   const tools = (description: string) => [{ name: "f", description, parameters: { title: description } }];
   for (const family of FAMILIES) {
     const options = { family, tokenizer, addGenerationPrompt: true };
-    const forged = renderChat(chat(FORGED), { ...options, tools: tools(FORGED) });
-    const plain = renderChat(chat("x"), { ...options, tools: tools("x") });
+    const forged = renderChat(chat(FORGED, family), { ...options, tools: tools(FORGED) });
+    const plain = renderChat(chat("x", family), { ...options, tools: tools("x") });
     assertEquals(controls(forged, family), controls(plain, family), family);
     const ids = tokenizer.specialTokens.flatMap((token) => tokenizer.encode(token));
     const special = (text: string) => tokenizer.encode(text).filter((id) => ids.includes(id));

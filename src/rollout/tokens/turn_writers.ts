@@ -1,5 +1,5 @@
 import type { ChatFormat } from "../../chat/chat_format.ts";
-import { renderTurnSuffix } from "../../chat/turns.ts";
+import { differsInThought, renderTurnSuffix, renderTurnTail, withoutSampledEnd } from "../../chat/turns.ts";
 import { ArgumentTypeError, TokenError } from "../../errors.ts";
 import { type Message, messageText, type ToolSpec } from "../../message.ts";
 
@@ -188,42 +188,52 @@ class RerenderWriter implements TurnWriter {
     return this.#format.render(messages, { addGenerationPrompt: true, tools: this.#tools });
   }
 
-  renderRest(turn: Turn, { addGenerationPrompt }: TurnEnd): string {
+  renderRest(turn: Turn, end: TurnEnd): string {
+    return withoutSampledEnd(this.#tail(turn, end), turn, this.#format);
+  }
+
+  /** Returns the template's text after the reply, with the token that ends the turn. */
+  #tail(turn: Turn, end: TurnEnd): string {
     const { before, reply, messages } = turn;
     const rendered = this.#render([...before, reply]);
     const chat = messages.length === 0 ? rendered : this.#render([...before, reply, ...messages]);
-    const end = this.#endOf(turn, rendered);
-    const rest = chat.startsWith(rendered) ? end + chat.slice(rendered.length) : this.#standalone(turn, chat);
-    if (!addGenerationPrompt) return rest;
-    return rest + this.#header([...before, reply, ...messages], chat);
+    this.#requireHeader(before, rendered);
+    const header = end.addGenerationPrompt ? this.#header([...before, reply, ...messages], chat) : "";
+    if (header === undefined) return this.#standalone(turn, { addGenerationPrompt: true });
+    if (!chat.startsWith(rendered)) return this.#standalone(turn, { chat }) + header;
+    const close = renderTurnTail({ before, reply }, this.#format, { addGenerationPrompt: false });
+    return close + chat.slice(rendered.length) + header;
   }
 
-  /** Returns the template's text after the reply. The sampled text itself stays unchanged. */
-  #endOf({ before, reply, sampled }: Turn, rendered: string): string {
+  /** Checks that the rendered reply continues its prompt. The sampled text itself stays unchanged. */
+  #requireHeader(before: readonly Message[], rendered: string): void {
     const prompt = this.#format.render(before, { addGenerationPrompt: true });
-    if (!rendered.startsWith(prompt) && !rendered.startsWith(this.#withoutBlankHeader(prompt, before))) {
-      this.#fail("the rendered reply must start with its generation prompt: found another start");
-    }
-    return renderTurnSuffix({ before, reply, sampled }, this.#format, { addGenerationPrompt: false });
-  }
-
-  /** Returns the prompt without its header, if that is only white space, as dialogpt's. */
-  #withoutBlankHeader(prompt: string, before: readonly Message[]): string {
+    if (rendered.startsWith(prompt)) return;
     const chat = this.#render(before);
-    return prompt.startsWith(chat) && prompt.slice(chat.length).trim() === "" ? chat : prompt;
+    const header = prompt.startsWith(chat) ? prompt.slice(chat.length) : undefined;
+    const isBlank = header?.trim() === ""; // dialogpt's
+    if (header !== undefined && rendered.startsWith(chat)) {
+      const start = rendered.slice(chat.length, chat.length + header.length);
+      if (isBlank || differsInThought(header, sharedStart(header, start))) return;
+    }
+    this.#fail("the rendered reply must start with its generation prompt: found another start");
   }
 
   /** Renders the turn's text on its own, if the template rewrote earlier text. */
-  #standalone({ reply, sampled, messages }: Turn, chat: string): string {
-    const rest = renderTurnSuffix({ reply, sampled, messages }, this.#format, { addGenerationPrompt: false });
-    if (chat.endsWith(rest)) return rest;
+  #standalone(
+    { before, reply, messages }: Turn,
+    { chat, addGenerationPrompt = false }: { chat?: string; addGenerationPrompt?: boolean },
+  ): string {
+    const rest = renderTurnTail({ reply, messages }, this.#format, { addGenerationPrompt });
+    const text = chat ?? this.#format.render([...before, reply, ...messages], { addGenerationPrompt });
+    if (text.endsWith(rest)) return rest;
     return this.#fail("the newest messages must be rendered as they are alone: found a different text");
   }
 
-  #header(messages: readonly Message[], chat: string): string {
+  /** Returns the next reply's header; `undefined` if the chat ends with other text without it, as Phi's does. */
+  #header(messages: readonly Message[], chat: string): string | undefined {
     const text = this.#format.render(messages, { addGenerationPrompt: true });
-    if (text.startsWith(chat)) return text.slice(chat.length);
-    return this.#fail("a generation prompt must not change the chat: it rewrites the chat");
+    return text.startsWith(chat) ? text.slice(chat.length) : undefined;
   }
 
   #render(messages: readonly Message[]): string {
@@ -233,4 +243,11 @@ class RerenderWriter implements TurnWriter {
   #fail(reason: string): never {
     throw new TokenError(`Cannot write turn with template '${this.#format.template.name}' as ${reason}`);
   }
+}
+
+/** Returns the part of a text up to the first character that differs from the other text. */
+function sharedStart(text: string, other: string): string {
+  let length = 0;
+  while (length < text.length && text[length] === other[length]) length++;
+  return text.slice(0, length);
 }

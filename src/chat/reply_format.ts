@@ -1,0 +1,22 @@
+import type { ToolCall } from "../message.ts";
+import { isGemmaTemplate, splitGemmaReply } from "./gemma_calls.ts";
+import { isHarmonyTemplate, splitHarmonyReply } from "./harmony.ts";
+
+/** Parts of an assistant's text, in the fields of a chat template. */
+export interface ReplyParts {
+  /** Text without the other parts. */
+  readonly content: string;
+  readonly thinking?: string;
+  readonly calls?: readonly ToolCall[];
+}
+
+/**
+ * Returns the function that splits a reply for a template whose fields must be given apart: gpt-oss's refuses channels in
+ * a content, and Gemma 4's shows results only after calls. Other templates take thoughts and calls as part of the
+ * content, and get `undefined`.
+ */
+export function replySplitterOf(source: string): ((text: string) => ReplyParts) | undefined {
+  if (isHarmonyTemplate(source)) return splitHarmonyReply;
+  if (isGemmaTemplate(source)) return splitGemmaReply;
+  return undefined;
+}

@@ -1,0 +1,97 @@
+import type { JinjaTemplate } from "./chat_template.ts";
+
+/** Template and its variables, from which properties are found by rendering small chats. */
+export interface ProbedTemplate {
+  readonly template: JinjaTemplate;
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+const PLACEHOLDER = "\ue000";
+const QUESTION = { role: "user", content: "-" };
+const CALL = { id: "000000000", type: "function", function: { name: "-", arguments: {} } };
+/** Tokens that end a message of a turn in Llama 3.1 and 4 where a call to a built-in tool follows. No small chat shows them. */
+const MESSAGE_ENDS: readonly string[] = ["<|eom_id|>", "<|eom|>"];
+
+function renderProbe({ template, variables }: ProbedTemplate, messages: readonly object[]): string | undefined {
+  try {
+    return template.render({ messages, tools: null, ...variables });
+  } catch {
+    return undefined; // the template rejects the probe, and throws again if it rejects a chat like it
+  }
+}
+
+/**
+ * Returns the control tokens that end an assistant's turn: those that the template can write directly after a reply,
+ * whether it is the last message or not, and after a call. gpt-oss has a token of its own for each of them.
+ */
+export function findEndTokens(
+  probed: ProbedTemplate,
+  { controls, callEnd }: { controls: readonly string[]; callEnd?: string | undefined },
+): string[] {
+  const reply = { role: "assistant", content: PLACEHOLDER };
+  const found = [[QUESTION, reply], [QUESTION, reply, QUESTION]].flatMap((messages) => {
+    const text = renderProbe(probed, messages);
+    if (text === undefined) return [];
+    const suffix = text.slice(text.indexOf(PLACEHOLDER) + PLACEHOLDER.length);
+    return controls.filter((control) => suffix.startsWith(control));
+  });
+  const others = MESSAGE_ENDS.filter((end) => controls.includes(end));
+  return [...new Set([...found, ...callEnd === undefined ? [] : [callEnd], ...others])];
+}
+
+/**
+ * Returns the control token with which the template ends a message that calls a tool. A token that stands after each of
+ * several calls belongs to a call, and does not end the message.
+ */
+export function findCallEnd(probed: ProbedTemplate, controls: readonly string[]): string | undefined {
+  const args = [{ "-": PLACEHOLDER }, JSON.stringify({ "-": PLACEHOLDER })];
+  for (const value of args) {
+    for (const content of ["", null]) {
+      const [one, two] = [1, 2].map((count) => {
+        const calls = Array.from({ length: count }, () => ({ ...CALL, function: { name: "-", arguments: value } }));
+        const text = renderProbe(probed, [QUESTION, { role: "assistant", content, tool_calls: calls }]);
+        return text?.slice(text.indexOf(PLACEHOLDER) + 1);
+      });
+      const tail = one?.trimEnd();
+      const end = controls.find((control) => tail?.endsWith(control));
+      if (end === undefined) continue;
+      return two === undefined || two.split(end).length === 2 ? end : undefined;
+    }
+  }
+  return undefined;
+}
+
+/** Returns the opening of a thought with which the template's generation prompt ends, such as `<think>\n`. */
+export function findOpenedThought(probed: ProbedTemplate): string | undefined {
+  const text = renderProbe({ ...probed, variables: { ...probed.variables, add_generation_prompt: true } }, [QUESTION]);
+  return text === undefined ? undefined : /<think>\s*$/.exec(text)?.[0];
+}
+
+/**
+ * Returns the role under which a template renders a tool message: the message's own role, or else `tool`.
+ *
+ * @throws {TypeError} if the template silently drops messages of both roles.
+ */
+export function findDisplayRole(role: string, probed: ProbedTemplate): string {
+  const call = { role: "assistant", content: "", tool_calls: [CALL] };
+  const displayed = [role, "tool"].find((role) => showsResult(probed, role, call));
+  if (displayed !== undefined) return displayed;
+  throw new TypeError(
+    `Cannot render message as template '${probed.template.name}' must support its role: ` +
+      `it drops messages of role '${role}'`,
+  );
+}
+
+/** True if a template shows a tool's result only after a message with native calls, as gpt-oss's and Gemma 4's do. */
+export function needsCallsBeforeResults(probed: ProbedTemplate): boolean {
+  const result = { role: "tool", content: PLACEHOLDER, name: "-", tool_call_id: CALL.id };
+  const shows = (reply: object) => renderProbe(probed, [QUESTION, reply, result])?.includes(PLACEHOLDER) === true;
+  if (shows({ role: "assistant", content: "-" })) return false;
+  return shows({ role: "assistant", content: "", tool_calls: [CALL] });
+}
+
+function showsResult(probed: ProbedTemplate, role: string, reply: object): boolean {
+  const result = { role, content: PLACEHOLDER, name: "-", tool_call_id: CALL.id };
+  const text = renderProbe(probed, [QUESTION, reply, result]);
+  return text === undefined || text.includes(PLACEHOLDER);
+}
