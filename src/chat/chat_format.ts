@@ -12,7 +12,7 @@ import {
   needsCallsBeforeResults,
   type ProbedTemplate,
 } from "./template_probe.ts";
-import { type TemplateMessage, toPlainNumbers, toTemplateMessages, toTemplateTools } from "./template_messages.ts";
+import { isToolRole, type TemplateMessage, toPlainNumbers, toTemplateMessages, toTemplateTools } from "./template_messages.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** Options of {@linkcode ChatFormat}. */
@@ -151,7 +151,7 @@ export class ChatFormat {
    * @throws {TypeError} if a message's role is empty, or contains a line break or a control token.
    */
   toTemplateMessages(messages: Iterable<Message>): TemplateMessage[] {
-    return toTemplateMessages(messages, {
+    const result = toTemplateMessages(messages, {
       escapeControlTokens: (text, role) => this.neutralise(text, role),
       stripEndToken: (text) => this.cutEnd(text),
       hasToolResponseTags: this.template.source.includes("<tool_response>"),
@@ -161,6 +161,8 @@ export class ChatFormat {
       openedThought: this.#trusted.includes("assistant") ? this.#openedThought : undefined,
       callForm: (calls, content) => this.#callForm(calls, content),
     });
+    this.#requireCalls(result);
+    return result;
   }
 
   /** Returns the tools that the template gets, with control tokens broken. */
@@ -195,6 +197,20 @@ export class ChatFormat {
   /** Returns the calls of an assistant's message: native ones, or those in its text that the template takes apart. */
   callsOf(message: Message): readonly ToolCall[] {
     return message.tool_calls ?? this.#splitReply?.(this.cutEnd(messageText(message))).calls ?? [];
+  }
+
+  /** Checks that results follow calls, if the template drops them elsewhere. */
+  #requireCalls(messages: readonly TemplateMessage[]): void {
+    let hasCalls = false;
+    for (const { role, tool_calls } of messages) {
+      if (!isToolRole(role)) hasCalls = tool_calls !== undefined;
+      else if (!hasCalls && this.needsCalls) {
+        throw new TypeError(
+          `Cannot render message as template '${this.template.name}' must get a tool's result after a message with ` +
+            "tool calls: found a message without",
+        );
+      }
+    }
   }
 
   #displayRole(role: string): string {

@@ -22,21 +22,27 @@ function renderProbe({ template, variables }: ProbedTemplate, messages: readonly
 
 /**
  * Returns the control tokens that end an assistant's turn: those that the template can write directly after a reply,
- * whether it is the last message or not, and after a call. gpt-oss has a token of its own for each of them.
+ * whether it is the last message or not, and after a call. gpt-oss has a token of its own for each of them. GLM has no
+ * such token: the token of the next speaker follows.
  */
 export function findEndTokens(
   probed: ProbedTemplate,
   { controls, callEnd }: { controls: readonly string[]; callEnd?: string | undefined },
 ): string[] {
   const reply = { role: "assistant", content: PLACEHOLDER };
-  const found = [[QUESTION, reply], [QUESTION, reply, QUESTION]].flatMap((messages) => {
-    const text = renderProbe(probed, messages);
-    if (text === undefined) return [];
-    const suffix = text.slice(text.indexOf(PLACEHOLDER) + PLACEHOLDER.length);
-    return controls.filter((control) => suffix.startsWith(control));
-  });
-  const others = MESSAGE_ENDS.filter((end) => controls.includes(end));
-  return [...new Set([...found, ...callEnd === undefined ? [] : [callEnd], ...others])];
+  const after = (messages: readonly object[]) => {
+    const [, suffix = ""] = renderProbe(probed, messages)?.split(PLACEHOLDER) ?? [];
+    return suffix;
+  };
+  const last = after([QUESTION, reply]);
+  const between = after([QUESTION, reply, { role: "user", content: PLACEHOLDER }]);
+  const found = [
+    ...controls.filter((control) => last.startsWith(control)),
+    ...controls.filter((control) => between.startsWith(control) && between.trim() !== control),
+    ...callEnd === undefined ? [] : [callEnd],
+    ...MESSAGE_ENDS.filter((end) => controls.includes(end)),
+  ];
+  return [...new Set(found)];
 }
 
 /**
@@ -47,18 +53,26 @@ export function findCallEnd(probed: ProbedTemplate, controls: readonly string[])
   const args = [{ "-": PLACEHOLDER }, JSON.stringify({ "-": PLACEHOLDER })];
   for (const value of args) {
     for (const content of ["", null]) {
-      const [one, two] = [1, 2].map((count) => {
+      const [one = "", two] = [1, 2].map((count) => {
         const calls = Array.from({ length: count }, () => ({ ...CALL, function: { name: "-", arguments: value } }));
         const text = renderProbe(probed, [QUESTION, { role: "assistant", content, tool_calls: calls }]);
         return text?.slice(text.indexOf(PLACEHOLDER) + 1);
       });
-      const tail = one?.trimEnd();
-      const end = controls.find((control) => tail?.endsWith(control));
+      const end = controls.find((control) => one.trimEnd().endsWith(control));
       if (end === undefined) continue;
-      return two === undefined || two.split(end).length === 2 ? end : undefined;
+      const isOfCall = two !== undefined && two.split(end).length > 2;
+      return isOfCall || endsWithHeader(probed, end) ? undefined : end;
     }
   }
   return undefined;
+}
+
+/** True if each chat ends with the header of the next reply, and with this token. */
+function endsWithHeader(probed: ProbedTemplate, token: string): boolean {
+  const [plain, prompted] = [false, true].map((add_generation_prompt) =>
+    renderProbe({ ...probed, variables: { ...probed.variables, add_generation_prompt } }, [QUESTION])
+  );
+  return plain !== undefined && plain === prompted && plain.trimEnd().endsWith(token);
 }
 
 /** Returns the opening of a thought with which the template's generation prompt ends, such as `<think>\n`. */

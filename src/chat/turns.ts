@@ -102,8 +102,9 @@ export function renderTurnTail(
   const others = [...messages];
   const { standIn, endToken } = standInFor(reply, others, format);
   const text = format.render([...before, standIn, ...others], { addGenerationPrompt, tools });
-  const after = findReply(text, { before, tools }, format) + REPLY_PLACEHOLDER.length;
-  const end = endToken === undefined ? after : text.indexOf(endToken, after);
+  const isCall = endToken !== undefined;
+  const after = findReply(text, { before, tools, isCall }, format) + REPLY_PLACEHOLDER.length;
+  const end = isCall ? text.indexOf(endToken, after) : after;
   if (end !== -1) return text.slice(end);
   throw new Error(
     `Cannot render turn as template '${format.template.name}' must end a call with '${endToken}': it does not`,
@@ -168,13 +169,13 @@ export function withoutSampledEnd(
  */
 function findReply(
   text: string,
-  { before, tools }: { before: Iterable<Message>; tools: ChatTurn["tools"] },
+  { before, tools, isCall }: { before: Iterable<Message>; tools: ChatTurn["tools"]; isCall: boolean },
   format: ChatFormat,
 ): number {
   const prompt = format.render(before, { addGenerationPrompt: true, tools });
   const at = text.indexOf(REPLY_PLACEHOLDER, sharedLength(prompt, text));
   const start = format.render(before, { tools });
-  if (at !== -1 && isReplyStart(text.slice(0, at), { prompt, start })) return at;
+  if (at !== -1 && isReplyStart(text.slice(0, at), { prompt, start, isCall })) return at;
   throw new Error(
     `Cannot render turn as template '${format.template.name}' must put a reply after its generation prompt: ` +
       "it changes earlier text",
@@ -182,21 +183,25 @@ function findReply(
 }
 
 /** True if a text that ends where a reply begins continues the chat in the way of the generation prompt. */
-function isReplyStart(text: string, { prompt, start }: { prompt: string; start: string }): boolean {
+function isReplyStart(
+  text: string,
+  { prompt, start, isCall }: { prompt: string; start: string; isCall: boolean },
+): boolean {
   const header = prompt.startsWith(start) ? prompt.slice(start.length) : prompt;
   if (header !== "" && text.startsWith(prompt)) return true;
   if (!text.startsWith(start) || !prompt.startsWith(start)) return false;
   const prefix = text.slice(start.length);
-  if (header === "") return prefix.trim() === "";
-  return header.startsWith(prefix) || differsInThought(header, prefix);
+  if (header === "") return isCall || prefix.trim() === "";
+  const speaker = withoutThought(header);
+  return header.startsWith(prefix) || (speaker !== "" && speaker === withoutThought(prefix));
 }
 
-const THOUGHT_TAGS = /^(?:\s|<\/?think>)*$/;
+/** White space and tags of thoughts at the end of a header. Gemma 4 writes `<|channel>thought` and `<channel|>`. */
+const THOUGHT_TAGS = /(?:\s|<\/?think>|<\|channel>thought|<channel\|>)+$/;
 
-/** True if two headers differ only in the tags and the white space of a reasoning block at their ends. */
-export function differsInThought(header: string, other: string): boolean {
-  const [rest, otherRest] = [header, other].map((text) => text.replace(/(?:\s|<\/?think>)+$/, ""));
-  return rest !== "" && rest === otherRest && THOUGHT_TAGS.test(header.slice(rest?.length));
+/** Removes the tags and the white space of a thought from the end of a header. */
+export function withoutThought(header: string): string {
+  return header.replace(THOUGHT_TAGS, "");
 }
 
 function sharedLength(a: string, b: string): number {

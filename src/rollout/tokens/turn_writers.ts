@@ -1,5 +1,5 @@
 import type { ChatFormat } from "../../chat/chat_format.ts";
-import { differsInThought, renderTurnSuffix, renderTurnTail, withoutSampledEnd } from "../../chat/turns.ts";
+import { renderTurnSuffix, renderTurnTail, withoutSampledEnd, withoutThought } from "../../chat/turns.ts";
 import { ArgumentTypeError, TokenError } from "../../errors.ts";
 import { type Message, messageText, type ToolSpec } from "../../message.ts";
 
@@ -211,11 +211,8 @@ class RerenderWriter implements TurnWriter {
     if (rendered.startsWith(prompt)) return;
     const chat = this.#render(before);
     const header = prompt.startsWith(chat) ? prompt.slice(chat.length) : undefined;
-    const isBlank = header?.trim() === ""; // dialogpt's
-    if (header !== undefined && rendered.startsWith(chat)) {
-      const start = rendered.slice(chat.length, chat.length + header.length);
-      if (isBlank || differsInThought(header, sharedStart(header, start))) return;
-    }
+    // the header can be only white space, as dialogpt's, and can end in a thought that the reply does not have
+    if (header !== undefined && rendered.startsWith(chat + withoutThought(header))) return;
     this.#fail("the rendered reply must start with its generation prompt: found another start");
   }
 
@@ -243,11 +240,4 @@ class RerenderWriter implements TurnWriter {
   #fail(reason: string): never {
     throw new TokenError(`Cannot write turn with template '${this.#format.template.name}' as ${reason}`);
   }
-}
-
-/** Returns the part of a text up to the first character that differs from the other text. */
-function sharedStart(text: string, other: string): string {
-  let length = 0;
-  while (length < text.length && text[length] === other[length]) length++;
-  return text.slice(0, length);
 }
