@@ -12,7 +12,13 @@ import {
   needsCallsBeforeResults,
   type ProbedTemplate,
 } from "./template_probe.ts";
-import { isToolRole, type TemplateMessage, toPlainNumbers, toTemplateMessages, toTemplateTools } from "./template_messages.ts";
+import {
+  isToolRole,
+  type TemplateMessage,
+  toPlainNumbers,
+  toTemplateMessages,
+  toTemplateTools,
+} from "./template_messages.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** Options of {@linkcode ChatFormat}. */
@@ -120,6 +126,7 @@ export class ChatFormat {
     this.#escapeOthers = controlTokenEscaper({
       controls: [...controlTokens, ...markers.controls],
       speakers: [...speakers, ...markers.speakers],
+      plain: markers.plain,
     });
   }
 
@@ -227,14 +234,20 @@ export class ChatFormat {
     { kind, text }: { kind: ContentKind; text: string },
   ): CallForm | undefined {
     const isText = calls.every(({ arguments: args }) => typeof args === "string");
-    const wanted = { content: kind, arguments: isText ? "text" : "object", calls: calls.length > 1 ? 2 : 1 } as const;
+    const wanted = {
+      content: kind,
+      arguments: isText ? "text" : "object",
+      calls: calls.length > 1 ? 2 : 1,
+    } as const;
     const key = Object.values(wanted).join(" ");
     if (!this.#callForms.has(key)) {
       const { template, variables } = this.#probed;
       this.#callForms.set(key, findCallForm(template, variables, wanted));
     }
     const form = this.#callForms.get(key);
-    if (form !== undefined || text.includes("<tool_call>") || this.#probed.variables.drop_tool_roles) return form;
+    if (form !== undefined || text.includes("<tool_call>") || this.#probed.variables.drop_tool_roles) {
+      return form;
+    }
     throw new TypeError(
       `Cannot render message as template '${this.template.name}' must show ` +
         `${calls.length > 1 ? `${calls.length} native tool calls` : "a native tool call"}: ` +

@@ -46,7 +46,9 @@ export function findGemmaCalls(text: string, most = 1_000): { text: string; call
 /** Splits a reply of Gemma 4 into the fields of its template. A call that cannot be read stays text. */
 export function splitGemmaReply(text: string): { content: string; calls?: readonly ToolCall[] } {
   const found = findGemmaCalls(text);
-  if (found.calls.length === 0 || found.calls.some(({ fault }) => fault !== undefined)) return { content: text };
+  if (found.calls.length === 0 || found.calls.some(({ fault }) => fault !== undefined)) {
+    return { content: text };
+  }
   return { content: found.text, calls: found.calls.map(toToolCall) };
 }
 
@@ -92,7 +94,9 @@ class GemmaScanner {
   #object(depth: number): string {
     if (!this.#take("{")) this.#fail("'{'");
     const fields = this.#list("}", () => {
-      const key = this.#take(QUOTE) ? this.#string() : JSON.stringify(this.#match(KEY) ?? this.#fail("a key"));
+      const key = this.#take(QUOTE)
+        ? this.#string()
+        : JSON.stringify(this.#match(KEY) ?? this.#fail("a key"));
       this.#match(SPACE);
       if (!this.#take(":")) this.#fail("':'");
       this.#match(SPACE);

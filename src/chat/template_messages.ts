@@ -90,7 +90,11 @@ function toTemplateMessage(
     ...(tool_call_id !== undefined && { tool_call_id: escapeText(tool_call_id) }),
   };
   if (role === "assistant") return { role, ...replyFields(message, escapeText, options), ...named };
-  return { role: isToolRole(role) ? options.displayRole(role) : role, content: escapeText(content), ...named };
+  return {
+    role: isToolRole(role) ? options.displayRole(role) : role,
+    content: escapeText(content),
+    ...named,
+  };
 }
 
 /** Returns the content, thoughts and calls of an assistant's message. */

@@ -12,7 +12,10 @@ const CALL = { id: "000000000", type: "function", function: { name: "-", argumen
 /** Tokens that end a message of a turn in Llama 3.1 and 4 where a call to a built-in tool follows. No small chat shows them. */
 const MESSAGE_ENDS: readonly string[] = ["<|eom_id|>", "<|eom|>"];
 
-function renderProbe({ template, variables }: ProbedTemplate, messages: readonly object[]): string | undefined {
+function renderProbe(
+  { template, variables }: ProbedTemplate,
+  messages: readonly object[],
+): string | undefined {
   try {
     return template.render({ messages, tools: null, ...variables });
   } catch {
@@ -54,7 +57,10 @@ export function findCallEnd(probed: ProbedTemplate, controls: readonly string[])
   for (const value of args) {
     for (const content of ["", null]) {
       const [one = "", two] = [1, 2].map((count) => {
-        const calls = Array.from({ length: count }, () => ({ ...CALL, function: { name: "-", arguments: value } }));
+        const calls = Array.from(
+          { length: count },
+          () => ({ ...CALL, function: { name: "-", arguments: value } }),
+        );
         const text = renderProbe(probed, [QUESTION, { role: "assistant", content, tool_calls: calls }]);
         return text?.slice(text.indexOf(PLACEHOLDER) + 1);
       });
@@ -77,7 +83,9 @@ function endsWithHeader(probed: ProbedTemplate, token: string): boolean {
 
 /** Returns the opening of a thought with which the template's generation prompt ends, such as `<think>\n`. */
 export function findOpenedThought(probed: ProbedTemplate): string | undefined {
-  const text = renderProbe({ ...probed, variables: { ...probed.variables, add_generation_prompt: true } }, [QUESTION]);
+  const text = renderProbe({ ...probed, variables: { ...probed.variables, add_generation_prompt: true } }, [
+    QUESTION,
+  ]);
   return text === undefined ? undefined : /<think>\s*$/.exec(text)?.[0];
 }
 
@@ -99,7 +107,8 @@ export function findDisplayRole(role: string, probed: ProbedTemplate): string {
 /** True if a template shows a tool's result only after a message with native calls, as gpt-oss's and Gemma 4's do. */
 export function needsCallsBeforeResults(probed: ProbedTemplate): boolean {
   const result = { role: "tool", content: PLACEHOLDER, name: "-", tool_call_id: CALL.id };
-  const shows = (reply: object) => renderProbe(probed, [QUESTION, reply, result])?.includes(PLACEHOLDER) === true;
+  const shows = (reply: object) =>
+    renderProbe(probed, [QUESTION, reply, result])?.includes(PLACEHOLDER) === true;
   if (shows({ role: "assistant", content: "-" })) return false;
   return shows({ role: "assistant", content: "", tool_calls: [CALL] });
 }
