@@ -14,14 +14,14 @@ export interface CallForm {
 }
 
 const NAME = "zq7name";
-const ID = "zq7callid"; // nine letters and digits, which Mistral's templates require
+const ID = "zq7calli"; // with a digit, nine letters and digits, which Mistral's templates require
 const VALUE = "zq7value";
 const TEXT = "zq7text";
 
 /**
- * Finds the form in which a template shows native calls, by rendering small chats: their names (or ids, which Kimi K2's
- * template writes in place of names) and their arguments must be in the text. Each form is tried with and without a
- * tool's result after the calls.
+ * Finds the form in which a template shows native calls, by rendering small chats: their arguments must be in the text,
+ * or, if the template never shows arguments, their names or ids. Each form is tried with and without a tool's result
+ * after the calls.
  *
  * The argument's own type comes first, and the content as the message has it: transformers passes both unchanged. The
  * other form is used if the template raises an error for the first one or drops the calls.
@@ -38,13 +38,19 @@ export function findCallForm(
   const forms = types.flatMap((type) =>
     (wanted.content === "text" ? [""] as const : contents).map((content) => ({ arguments: type, content }))
   );
-  return forms.find((form) => isShown(template, variables, { ...wanted, form }));
+  return forms.find((form) => isShown(template, variables, { ...wanted, form, parts: [VALUE] })) ??
+    forms.find((form) => isShown(template, variables, { ...wanted, form, parts: [NAME, ID] }));
 }
 
 function isShown(
   template: JinjaTemplate,
   variables: Readonly<Record<string, unknown>>,
-  { form, content, calls }: { form: CallForm; content: ContentKind; calls: number },
+  { form, content, calls, parts }: {
+    form: CallForm;
+    content: ContentKind;
+    calls: number;
+    parts: readonly string[];
+  },
 ): boolean {
   const numbers = Array.from({ length: calls }, (_, at) => at);
   const reply = {
@@ -56,15 +62,13 @@ function isShown(
     role: "tool",
     content: "-",
     name: `${NAME}${at}`,
-    tool_call_id: idOf(at),
+    tool_call_id: `${ID}${at}`,
   }));
   const question = { role: "user", content: "-" };
   return [[question, reply, ...results], [question, reply]].some((messages) => {
     try {
       const text = template.render({ messages, tools: null, ...variables });
-      return numbers.every((at) =>
-        text.includes(`${VALUE}${at}`) && (text.includes(`${NAME}${at}`) || text.includes(idOf(at)))
-      );
+      return numbers.every((at) => parts.some((part) => text.includes(`${part}${at}`)));
     } catch {
       return false; // the template rejects this form, or needs another chat
     }
@@ -74,11 +78,7 @@ function isShown(
 function probeCall(at: number, { arguments: type }: CallForm): object {
   const args = { key: `${VALUE}${at}` };
   const value = type === "object" ? args : JSON.stringify(args);
-  return { id: idOf(at), type: "function", function: { name: `${NAME}${at}`, arguments: value } };
-}
-
-function idOf(at: number): string {
-  return `${ID.slice(0, -1)}${at}`;
+  return { id: `${ID}${at}`, type: "function", function: { name: `${NAME}${at}`, arguments: value } };
 }
 
 /**
