@@ -6,6 +6,7 @@ import { controlTokenEscaper, findTurnMarkers } from "./control_tokens.ts";
 import { type ReplyParts, replySplitterOf } from "./reply_format.ts";
 import {
   findCallEnd,
+  findChatEnd,
   findDisplayRole,
   findEndTokens,
   findOpenedThought,
@@ -84,6 +85,8 @@ export class ChatFormat {
   readonly template: ChatTemplate;
   /** Tokens that end an assistant's turn. */
   readonly endTokens: readonly string[];
+  /** Token that the template writes only at the end of a whole chat, if it does, as Phi 3's. */
+  readonly chatEnd: string | undefined;
   readonly #jinja: JinjaTemplate;
   readonly #probed: ProbedTemplate;
   readonly #callEnd: string | undefined;
@@ -120,6 +123,7 @@ export class ChatFormat {
     this.#callEnd = findCallEnd(this.#probed, controlTokens);
     const ends = findEndTokens(this.#probed, { controls: controlTokens, callEnd: this.#callEnd });
     this.endTokens = [...new Set([...ends, ...[eos].filter(isToken)])];
+    this.chatEnd = findChatEnd(this.#probed, isToken(eos) ? eos : "");
     this.#openedThought = findOpenedThought(this.#probed);
     const markers = findTurnMarkers(this.#jinja, variables, controlTokens);
     this.#escapeAssistant = controlTokenEscaper({ controls: controlTokens, speakers });

@@ -81,6 +81,18 @@ function endsWithHeader(probed: ProbedTemplate, token: string): boolean {
   return plain !== undefined && plain === prompted && plain.trimEnd().endsWith(token);
 }
 
+/**
+ * Returns the token that the template writes only at the end of a whole chat, as Phi 3's does: no longer chat has it in
+ * that place.
+ */
+export function findChatEnd(probed: ProbedTemplate, eosToken: string): string | undefined {
+  const [plain, prompted] = [false, true].map((add_generation_prompt) =>
+    renderProbe({ ...probed, variables: { ...probed.variables, add_generation_prompt } }, [QUESTION])
+  );
+  if (plain === undefined || prompted === undefined || eosToken === "") return undefined;
+  return plain.endsWith(eosToken) && !prompted.startsWith(plain) ? eosToken : undefined;
+}
+
 /** Returns the opening of a thought with which the template's generation prompt ends, such as `<think>\n`. */
 export function findOpenedThought(probed: ProbedTemplate): string | undefined {
   const text = renderProbe({ ...probed, variables: { ...probed.variables, add_generation_prompt: true } }, [

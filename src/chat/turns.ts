@@ -193,6 +193,7 @@ function isReplyStart(
   const prefix = text.slice(start.length);
   if (header === "") return isCall || prefix.trim() === "";
   const speaker = withoutThought(header);
+  if (speaker !== "" && isCall) return prefix.startsWith(speaker);
   return header.startsWith(prefix) || (speaker !== "" && speaker === withoutThought(prefix));
 }
 

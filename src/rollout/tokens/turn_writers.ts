@@ -1,5 +1,11 @@
 import type { ChatFormat } from "../../chat/chat_format.ts";
-import { renderTurnSuffix, renderTurnTail, withoutSampledEnd, withoutThought } from "../../chat/turns.ts";
+import {
+  QUESTION,
+  renderTurnSuffix,
+  renderTurnTail,
+  withoutSampledEnd,
+  withoutThought,
+} from "../../chat/turns.ts";
 import { ArgumentTypeError, TokenError } from "../../errors.ts";
 import { type Message, messageText, type ToolSpec } from "../../message.ts";
 
@@ -95,12 +101,12 @@ export function requireWritable(format: TurnFormat, options: WritingMode): void 
 function isWritable(format: TurnFormat, options: WritingMode): boolean {
   const start = STARTS.find((start) => isAccepted(format.chat, [...start, REPLY, USER]));
   if (start === undefined) return true; // the template needs other messages, which only an episode has
-  const messages = [...start, REPLY, USER];
-  const turn = { before: start, reply: REPLY, sampled: [], messages: [USER] };
+  const turn = { before: start, reply: REPLY, sampled: [] };
   try {
     const writer = createTurnWriter(format, { ...options, tools: [] });
-    writer.renderRest(turn, { addGenerationPrompt: true });
-    writer.renderPrompt?.(messages);
+    writer.renderRest({ ...turn, messages: [] }, { addGenerationPrompt: false });
+    writer.renderRest({ ...turn, messages: [USER] }, { addGenerationPrompt: true });
+    writer.renderPrompt?.([...start, REPLY, USER]);
     return true;
   } catch {
     return false; // the writer cannot place the reply, or the template rewrites the chat
@@ -149,7 +155,8 @@ class AppendWriter implements TurnWriter {
     const context = this.#checksRewrites ? { before } : {};
     if (this.#checksRewrites) this.#requireUnchanged(turn);
     const rendered = { ...added, ...context, tools: this.#tools };
-    return renderTurnSuffix(rendered, this.#format, { addGenerationPrompt });
+    const suffix = renderTurnSuffix(rendered, this.#format, { addGenerationPrompt });
+    return addGenerationPrompt ? suffix : withoutChatEnd(suffix, this.#format);
   }
 
   /** Checks that the rendered chat equals the earlier text, the reply and the text after it, concatenated. */
@@ -189,7 +196,8 @@ class RerenderWriter implements TurnWriter {
   }
 
   renderRest(turn: Turn, end: TurnEnd): string {
-    return withoutSampledEnd(this.#tail(turn, end), turn, this.#format);
+    const rest = withoutSampledEnd(this.#tail(turn, end), turn, this.#format);
+    return end.addGenerationPrompt ? rest : withoutChatEnd(rest, this.#format);
   }
 
   /** Returns the template's text after the reply, with the token that ends the turn. */
@@ -197,23 +205,29 @@ class RerenderWriter implements TurnWriter {
     const { before, reply, messages } = turn;
     const rendered = this.#render([...before, reply]);
     const chat = messages.length === 0 ? rendered : this.#render([...before, reply, ...messages]);
-    this.#requireHeader(before, rendered);
+    const keepsPrompt = this.#continuesPrompt(before, reply);
+    if (!keepsPrompt && !this.#continuesPrompt(QUESTION, reply)) {
+      this.#fail("the rendered reply must start with its generation prompt: found another start");
+    }
     const header = end.addGenerationPrompt ? this.#header([...before, reply, ...messages], chat) : "";
     if (header === undefined) return this.#standalone(turn, { addGenerationPrompt: true });
-    if (!chat.startsWith(rendered)) return this.#standalone(turn, { chat }) + header;
+    if (!keepsPrompt || !chat.startsWith(rendered)) return this.#standalone(turn, { chat }) + header;
     const close = renderTurnTail({ before, reply }, this.#format, { addGenerationPrompt: false });
     return close + chat.slice(rendered.length) + header;
   }
 
-  /** Checks that the rendered reply continues its prompt. The sampled text itself stays unchanged. */
-  #requireHeader(before: readonly Message[], rendered: string): void {
+  /**
+   * True if the rendered reply continues its prompt. The sampled text itself stays unchanged. A template that rewrites
+   * the chat when a reply is added, as gpt-oss's drops thoughts before an answer, continues only the prompt of a chat
+   * without earlier replies.
+   */
+  #continuesPrompt(before: readonly Message[], reply: Message): boolean {
+    const rendered = this.#render([...before, reply]);
     const prompt = this.#format.render(before, { addGenerationPrompt: true });
-    if (rendered.startsWith(prompt)) return;
+    if (rendered.startsWith(prompt)) return true;
     const chat = this.#render(before);
-    const header = prompt.startsWith(chat) ? prompt.slice(chat.length) : undefined;
     // the header can be only white space, as dialogpt's, and can end in a thought that the reply does not have
-    if (header !== undefined && rendered.startsWith(chat + withoutThought(header))) return;
-    this.#fail("the rendered reply must start with its generation prompt: found another start");
+    return prompt.startsWith(chat) && rendered.startsWith(chat + withoutThought(prompt.slice(chat.length)));
   }
 
   /** Renders the turn's text on its own, if the template rewrote earlier text. */
@@ -240,4 +254,9 @@ class RerenderWriter implements TurnWriter {
   #fail(reason: string): never {
     throw new TokenError(`Cannot write turn with template '${this.#format.template.name}' as ${reason}`);
   }
+}
+
+/** Removes the token that ends a whole chat, which is no part of a longer chat. */
+function withoutChatEnd(text: string, { chatEnd }: ChatFormat): string {
+  return chatEnd !== undefined && text.endsWith(chatEnd) ? text.slice(0, -chatEnd.length) : text;
 }
