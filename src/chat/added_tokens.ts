@@ -67,7 +67,9 @@ export function addedTokenEncoder(options: AddedTokenEncoderOptions): (text: str
 function splitterOf(tokens: readonly AddedToken[]): (text: string) => (string | number)[] {
   const byContent = new Map(tokens.map((token) => [token.content, token]));
   // the longest token counts where several begin
-  const contents = [...byContent.keys()].filter((content) => content !== "").sort((a, b) => b.length - a.length);
+  const contents = [...byContent.keys()].filter((content) => content !== "").sort((a, b) =>
+    b.length - a.length
+  );
   if (contents.length === 0) return (text) => text === "" ? [] : [text];
   const pattern = new RegExp(contents.map((content) => RegExp.escape(content)).join("|"), "gu");
   return (text) => {

@@ -1,4 +1,9 @@
-import { ByteFallbackDecoder, ByteLevelDecoder, SequenceDecoder, type Tokenizer } from "@huggingface/tokenizers";
+import {
+  ByteFallbackDecoder,
+  ByteLevelDecoder,
+  SequenceDecoder,
+  type Tokenizer,
+} from "@huggingface/tokenizers";
 
 const BYTE = /^<0x([\da-fA-F]{2})>$/;
 
