@@ -106,7 +106,7 @@ export function splitHarmonyReply(text: string): HarmonyReply {
   for (const message of parseHarmony(text)) {
     const { author, channel, content, recipient } = message;
     if (author !== "assistant") continue;
-    if (recipient !== undefined && recipient !== "assistant") calls.push(toCall(recipient, content));
+    if (recipient !== undefined && recipient !== "assistant") calls.push(toHarmonyCall(message));
     else if (channel === undefined || channel === "final") final.push(content);
     else thoughts.push(content);
   }
@@ -117,7 +117,8 @@ export function splitHarmonyReply(text: string): HarmonyReply {
   };
 }
 
-function toCall(recipient: string, content: string): ToolCall {
+/** Returns the call that a message to a tool makes. Arguments that are not JSON stay text. */
+export function toHarmonyCall({ recipient = "", content }: HarmonyMessage): ToolCall {
   const name = recipient.startsWith(FUNCTIONS) ? recipient.slice(FUNCTIONS.length) : recipient;
   const args = objectOf(content);
   if (args === undefined) return { name, arguments: content };
