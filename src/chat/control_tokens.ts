@@ -51,7 +51,8 @@ function plainPattern(separator: string): RegExp {
   const core = separator.trim();
   const [lead = "", trail = ""] = separator.split(core, 2).map((space) => RegExp.escape(space));
   const [first = "", ...rest] = [...core].map((character) => RegExp.escape(character));
-  return new RegExp(`(?<=^\\s*|${lead})(${first})(?=${rest.join("")}(?:${trail}|\\s*$))`, "gu");
+  // the look behind comes after the first character, as it would be tried at each position of a long white space
+  return new RegExp(`(${first})(?<=(?:^\\s*|${lead})${first})(?=${rest.join("")}(?:${trail}|\\s*$))`, "gu");
 }
 
 function oneOf(texts: readonly string[]): string {

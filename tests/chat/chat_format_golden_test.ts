@@ -61,7 +61,7 @@ Deno.test({
   fn: () => {
     for (const golden of cases) {
       if (dropsCalls(golden)) {
-        assertThrows(() => render(golden), TypeError, "it drops", golden.template);
+        assertThrows(() => render(golden), TypeError, "it drops");
         continue;
       }
       const text = render(golden);

@@ -1,4 +1,4 @@
-import { type Message, messageText } from "../../message.ts";
+import { messageText } from "../../message.ts";
 import { callsOfValue, invalidCall, parseArguments } from "./call_arguments.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";

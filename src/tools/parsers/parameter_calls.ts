@@ -155,13 +155,11 @@ function valueEnd(
   { parameter, callEnd, parameterEnd }: Pick<ParameterSyntax, "parameter" | "callEnd" | "parameterEnd">,
 ): number {
   const first = text.indexOf(parameterEnd, start);
-  for (
-    let end = first, tried = 0;
-    end >= 0 && tried < MAX_ENDS;
-    tried++, end = text.indexOf(parameterEnd, end + 1)
-  ) {
+  let end = first;
+  for (let tried = 0; end >= 0 && tried < MAX_ENDS; tried++) {
     const after = end + parameterEnd.length;
     if (matchAt(parameter, text, after) ?? matchAt(callEnd, text, after)) return end;
+    end = text.indexOf(parameterEnd, end + 1);
   }
   return first;
 }
