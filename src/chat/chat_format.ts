@@ -3,13 +3,14 @@ import { type CallForm, type ContentKind, findCallForm } from "./call_form.ts";
 import { type ChatTemplate, type GenerationMarks, JinjaTemplate } from "./chat_template.ts";
 import { ChatTemplates, type ChooseTemplateOptions } from "./chat_templates.ts";
 import { controlTokenEscaper, findTurnMarkers } from "./control_tokens.ts";
-import { type ReplyParts, replySplitterOf } from "./reply_format.ts";
+import { type ReplyParts, replySplitterOf } from "./replies/reply_format.ts";
 import {
   findCallEnd,
   findChatEnd,
   findDisplayRole,
   findEndTokens,
   findOpenedThought,
+  namesCallsInResults,
   needsCallsBeforeResults,
   type ProbedTemplate,
 } from "./template_probe.ts";
@@ -38,7 +39,8 @@ export interface ChatFormatOptions extends ChooseTemplateOptions {
   templateKwargs?: Readonly<Record<string, unknown>> | undefined;
   /**
    * Roles whose text is rendered unchanged, including its control tokens. Use `assistant` for text that was
-   * sampled as ids and decoded.
+   * sampled as ids and decoded. Thoughts and calls in such text get the template's fields where it needs them there,
+   * as gpt-oss's does.
    *
    * @default []
    */
@@ -98,6 +100,7 @@ export class ChatFormat {
   readonly #displayRoles = new Map<string, string>();
   readonly #callForms = new Map<string, CallForm | undefined>();
   #needsCalls: boolean | undefined;
+  #namesCalls: boolean | undefined;
 
   /**
    * @throws {TypeError} if neither a template nor a tokenizer is given.
@@ -116,7 +119,8 @@ export class ChatFormat {
       ...templateKwargs,
     };
     this.#probed = { template: this.#jinja, variables };
-    this.#splitReply = replySplitterOf(this.template.source);
+    // sampled text is taken apart; a text of another origin is rendered as transformers renders it
+    this.#splitReply = trusted.includes("assistant") ? replySplitterOf(this.template.source) : undefined;
     const { bos_token: bos, eos_token: eos } = variables;
     const { controls = [], speakers = [] } = this.template;
     const controlTokens = [...controls, ...tokenizer?.specialTokens ?? [], bos, eos].filter(isToken);
@@ -203,6 +207,11 @@ export class ChatFormat {
   /** True if the template shows a tool's result only after a message with native calls. */
   get needsCalls(): boolean {
     return this.#needsCalls ??= needsCallsBeforeResults(this.#probed);
+  }
+
+  /** True if the template writes the id of a call in its result. */
+  get namesCalls(): boolean {
+    return this.#namesCalls ??= namesCallsInResults(this.#probed);
   }
 
   /** Returns the calls of an assistant's message: native ones, or those in its text that the template takes apart. */

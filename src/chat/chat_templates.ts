@@ -1,6 +1,6 @@
 import type { ChatTemplate, InverseParser } from "./chat_template.ts";
-import { isHarmonyTemplate } from "./harmony.ts";
-import { parseHarmonyChat } from "./harmony_chat.ts";
+import { isHarmonyTemplate } from "./replies/harmony.ts";
+import { parseHarmonyChat } from "./replies/harmony_chat.ts";
 import { parseChatml, parseLines, parseLlama, parseSpeakers } from "./inverse_parsers.ts";
 import chatml from "./templates/chatml.jinja" with { type: "text" };
 import deepseek from "./templates/deepseek.jinja" with { type: "text" };

@@ -1,7 +1,7 @@
 import { rawNumberText } from "../json.ts";
 import { type Message, messageText, type ToolCall, type ToolSpec, toOpenaiTool } from "../message.ts";
 import { type CallForm, type ContentKind, toTemplateArguments } from "./call_form.ts";
-import type { ReplyParts } from "./reply_format.ts";
+import type { ReplyParts } from "./replies/reply_format.ts";
 
 /** Role of padding messages in a batch, which are never shown to a model. */
 const PADDING_ROLE = "<none>";

@@ -125,6 +125,16 @@ export function needsCallsBeforeResults(probed: ProbedTemplate): boolean {
   return shows({ role: "assistant", content: "", tool_calls: [CALL] });
 }
 
+/** True if a template writes the id of a call in its result, where it has no id without the call, as Kimi K2's does. */
+export function namesCallsInResults(probed: ProbedTemplate): boolean {
+  const id = "zq7callid";
+  const call = { role: "assistant", content: "", tool_calls: [{ ...CALL, id }] };
+  const result = { role: "tool", content: "-", name: "-", tool_call_id: id };
+  const count = (messages: readonly object[]) => (renderProbe(probed, messages)?.split(id).length ?? 1) - 1;
+  const added = count([QUESTION, call, result]) - count([QUESTION, call]);
+  return added > count([QUESTION, { role: "assistant", content: "-" }, result]);
+}
+
 function showsResult(probed: ProbedTemplate, role: string, reply: object): boolean {
   const result = { role, content: PLACEHOLDER, name: "-", tool_call_id: CALL.id };
   const text = renderProbe(probed, [QUESTION, reply, result]);

@@ -113,7 +113,7 @@ export function renderTurnTail(
 
 /**
  * Returns the message that is rendered in place of a reply, with the placeholder in it. Some templates show a
- * tool's result only after a message with calls. The placeholder is then an argument of the last call, and the
+ * tool's result only after a message with calls, or name the calls in it. The placeholder is then an argument of the last call, and the
  * turn ends at the template's end token.
  */
 function standInFor(
@@ -123,11 +123,11 @@ function standInFor(
 ): { standIn: Message; endToken?: string | undefined } {
   const plain = { role: "assistant", content: REPLY_PLACEHOLDER };
   const endToken = format.callEnd;
-  if (endToken === undefined || !format.needsCalls) return { standIn: plain };
+  if (endToken === undefined || !(format.needsCalls || format.namesCalls)) return { standIn: plain };
   const made = format.callsOf(reply);
   const other = messages.findIndex(({ role }) => !isToolRole(role));
   const answered = messages.slice(0, other === -1 ? messages.length : other);
-  const calls = made.length > 0 ? made : answered.map(callOfResult);
+  const calls = made.length > 0 || !format.needsCalls ? made : answered.map(callOfResult);
   const known = calls.filter((call) => call !== undefined);
   if (known.length === 0 || known.length < calls.length) return { standIn: plain };
   const last = known.length - 1;

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { renderChat } from "../../src/chat/chat_format.ts";
 import { fromText } from "../../src/chat/conversions.ts";
-import { parseHarmony, splitHarmonyReply } from "../../src/chat/harmony.ts";
+import { parseHarmony, splitHarmonyReply } from "../../src/chat/replies/harmony.ts";
 import type { Message } from "../../src/message.ts";
 import { HARMONY } from "./model_templates.ts";
 

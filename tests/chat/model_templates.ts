@@ -99,3 +99,55 @@ export const LLAMA3 =
   "{%- for m in messages -%}{{- '<|start_header_id|>' + m.role + '<|end_header_id|>\\n\\n' + m.content -}}" +
   "{{- '<|eom_id|>' if builtin_tools and loop.last else '<|eot_id|>' -}}{%- endfor -%}" +
   "{%- if add_generation_prompt -%}{{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' -}}{%- endif -%}";
+
+/** Kimi K2: results name the ids of calls, in their order. */
+export const KIMI = `
+{%- set queue = namespace(ids=[]) -%}
+{%- for m in messages -%}
+  {{- '<|im_' + m.role + '|>' + m.role + '<|im_middle|>' -}}
+  {%- if m.role == 'tool' -%}
+    {{- '## Return of ' + (queue.ids[0] if queue.ids else 'functions.' + m.name + ':0') + '\\n' -}}
+    {%- set queue.ids = queue.ids[1:] -%}
+  {%- endif -%}
+  {{- m.content if m.content is string else '' -}}
+  {%- if m.tool_calls -%}
+    {{- '<|tool_calls_section_begin|>' -}}
+    {%- for c in m.tool_calls -%}
+      {%- set queue.ids = queue.ids + [c.id] -%}
+      {{- '<|tool_call_begin|>' + c.id + '<|tool_call_argument_begin|>' -}}
+      {{- c.function.arguments | tojson -}}{{- '<|tool_call_end|>' -}}
+    {%- endfor -%}
+    {{- '<|tool_calls_section_end|>' -}}
+  {%- endif -%}
+  {{- '<|im_end|>' -}}
+{%- endfor -%}
+{%- if add_generation_prompt -%}{{- '<|im_assistant|>assistant<|im_middle|>' -}}{%- endif -%}`;
+
+/** MiniMax M2: values as text, and results only after native calls. */
+export const MINIMAX = `
+{%- set last = namespace(name=none) -%}
+{%- for m in messages -%}
+  {%- if m.role == 'tool' -%}
+    {%- if last.name is none -%}{{ raise_exception('a result without a call') }}{%- endif -%}
+    {%- if messages[loop.index0 - 1].role != 'tool' -%}{{- ']~b]tool' -}}{%- endif -%}
+    {{- '\\n<response>' + m.content + '</response>' -}}
+    {%- if loop.last or messages[loop.index0 + 1].role != 'tool' -%}{{- '[e~[\\n' -}}{%- endif -%}
+  {%- else -%}
+    {{- ']~b]' + ('ai' if m.role == 'assistant' else m.role) + '\\n' + m.content -}}
+    {%- set last.name = none -%}
+    {%- if m.tool_calls -%}
+      {{- '\\n<minimax:tool_call>\\n' -}}
+      {%- for c in m.tool_calls -%}
+        {{- '<invoke name="' + c.function.name + '">\\n' -}}
+        {%- for k, v in c.function.arguments.items() -%}
+          {{- '<parameter name="' + k + '">' -}}{{- v if v is string else v | tojson -}}{{- '</parameter>\\n' -}}
+        {%- endfor -%}
+        {{- '</invoke>\\n' -}}
+        {%- set last.name = c.function.name -%}
+      {%- endfor -%}
+      {{- '</minimax:tool_call>' -}}
+    {%- endif -%}
+    {{- '[e~[\\n' -}}
+  {%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}{{- ']~b]ai\\n' -}}{%- endif -%}`;

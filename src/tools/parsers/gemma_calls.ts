@@ -1,4 +1,4 @@
-import { findGemmaCalls, type GemmaCall } from "../../chat/gemma_calls.ts";
+import { findGemmaCalls, type GemmaCall } from "../../chat/replies/gemma_calls.ts";
 import { messageText } from "../../message.ts";
 import { parseArguments } from "./call_arguments.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";

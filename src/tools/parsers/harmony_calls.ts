@@ -1,4 +1,4 @@
-import { type HarmonyMessage, parseHarmony } from "../../chat/harmony.ts";
+import { type HarmonyMessage, parseHarmony } from "../../chat/replies/harmony.ts";
 import { type Message, messageText } from "../../message.ts";
 import { parseArguments } from "./call_arguments.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";

@@ -5,13 +5,13 @@ import type { Message } from "../../../src/message.ts";
 import { EpisodeWriter, type TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
 import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
-import { GEMMA, GLM, HARMONY, LLAMA3, NEMOTRON, PHI } from "../../chat/model_templates.ts";
+import { GEMMA, GLM, HARMONY, KIMI, LLAMA3, MINIMAX, NEMOTRON, PHI } from "../../chat/model_templates.ts";
 import { task } from "./written_episode.ts";
 
 const EOS = "<|endoftext|>";
 
 /** Control tokens that templates make of a role. */
-const OF_ROLES = ["<|user|>", "<|assistant|>"];
+const OF_ROLES = ["<|user|>", "<|assistant|>", "<|im_user|>", "<|im_tool|>", "]~b]", "[e~["];
 
 function optionsOf(template: string, mode: "append" | "keep" | "rerender"): TokenOptions {
   const written = template.match(/<\|[^<>|\n]+\|>|<\|"\|>|<\|[a-z_]+>|<[a-z_]+\|>/g) ?? [];
@@ -101,6 +101,32 @@ Deno.test("Gemma 4: the result of a call stands in its turn, once in each mode",
     const { text, prompt } = play(optionsOf(GEMMA, mode), turns);
     assertEquals(text, `${said}<|tool_response>${shown}Yes.<turn|>\n<|turn>user\nnext<turn|>\n`);
     assertEquals(prompt, `<|turn>user\nq<turn|>\n<|turn>model\n${text}<|turn>model\n`);
+  }
+});
+
+Deno.test("Kimi K2: results have the ids of the calls that the reply wrote", () => {
+  const call = (id: string) =>
+    `<|tool_call_begin|>${id}<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>`;
+  const said = `I look.<|tool_calls_section_begin|>${call("functions.f:3")}${call("functions.g:4")}` +
+    "<|tool_calls_section_end|>";
+  const messages = ["f", "g"].map((name) => ({ role: "tool", name, content: "r" }));
+  const results = ["functions.f:3", "functions.g:4"].map((id) =>
+    `<|im_tool|>tool<|im_middle|>## Return of ${id}\nr<|im_end|>`
+  ).join("");
+  for (const mode of ["append", "rerender"] as const) {
+    const { text, prompt } = play(optionsOf(KIMI, mode), [{ said, end: "<|im_end|>", messages }]);
+    assertEquals(text, `${said}<|im_end|>${results}`);
+    assert(prompt.endsWith(`${said}<|im_end|>${results}<|im_assistant|>assistant<|im_middle|>`));
+  }
+});
+
+Deno.test("MiniMax M2: the result of a call in the reply's text is shown", () => {
+  const said = '\n<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">1</parameter>\n</invoke>\n' +
+    "</minimax:tool_call>";
+  for (const mode of ["append", "rerender"] as const) {
+    const { text, prompt } = play(optionsOf(MINIMAX, mode), [{ said, end: "[e~[", messages: result }]);
+    assertEquals(text, `${said}[e~[\n]~b]tool\n<response>r</response>[e~[\n`);
+    assertEquals(prompt, `]~b]user\nq[e~[\n]~b]ai\n${text}]~b]ai\n`);
   }
 });
 

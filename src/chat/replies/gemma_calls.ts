@@ -1,6 +1,6 @@
-import { errorMessage } from "../errors.ts";
-import { exactText, JSON_LIMITS, parseUntrustedJson } from "../json.ts";
-import type { ToolCall } from "../message.ts";
+import { errorMessage } from "../../errors.ts";
+import { exactText, JSON_LIMITS, parseUntrustedJson } from "../../json.ts";
+import type { ToolCall } from "../../message.ts";
 
 const OPEN = "<|tool_call>call:";
 const CLOSE = "<tool_call|>";

@@ -1,6 +1,8 @@
-import type { ToolCall } from "../message.ts";
+import type { ToolCall } from "../../message.ts";
 import { isGemmaTemplate, splitGemmaReply } from "./gemma_calls.ts";
 import { isHarmonyTemplate, splitHarmonyReply } from "./harmony.ts";
+import { splitKimiReply } from "./kimi_calls.ts";
+import { splitMinimaxReply } from "./parameter_calls.ts";
 
 /** Parts of an assistant's text, in the fields of a chat template. */
 export interface ReplyParts {
@@ -12,11 +14,13 @@ export interface ReplyParts {
 
 /**
  * Returns the function that splits a reply for a template whose fields must be given apart: gpt-oss's refuses channels in
- * a content, and Gemma 4's shows results only after calls. Other templates take thoughts and calls as part of the
+ * a content, Gemma 4's and MiniMax M2's show results only after calls, and Kimi K2's names the ids of calls in results. Other templates take thoughts and calls as part of the
  * content, and get `undefined`.
  */
 export function replySplitterOf(source: string): ((text: string) => ReplyParts) | undefined {
   if (isHarmonyTemplate(source)) return splitHarmonyReply;
   if (isGemmaTemplate(source)) return splitGemmaReply;
+  if (source.includes("<|tool_call_argument_begin|>")) return splitKimiReply;
+  if (source.includes("<minimax:tool_call>")) return splitMinimaxReply;
   return undefined;
 }

@@ -1,5 +1,5 @@
-import { parseUntrustedJson } from "../json.ts";
-import type { Message, ToolCall } from "../message.ts";
+import { parseUntrustedJson } from "../../json.ts";
+import type { Message, ToolCall } from "../../message.ts";
 import { type HarmonyMessage, parseHarmony, toHarmonyCall } from "./harmony.ts";
 
 const FUNCTIONS = "functions.";

@@ -1,5 +1,5 @@
-import { exactText, parseUntrustedJson } from "../json.ts";
-import type { ToolCall } from "../message.ts";
+import { exactText, parseUntrustedJson } from "../../json.ts";
+import type { ToolCall } from "../../message.ts";
 
 /**
  * One message of a text in harmony, the format of gpt-oss. A reply consists of several: thoughts in the channel
