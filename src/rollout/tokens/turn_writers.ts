@@ -80,6 +80,11 @@ const WRITING_MODES: readonly (WritingMode & { readonly label: string })[] = [
 
 const USER: Message = { role: "user", content: "q" };
 const REPLY: Message = { role: "assistant", content: "a" };
+/** Replies without a thought, with one, and with one that the generation prompt opened. */
+const REPLIES: readonly Message[] = ["a", "<think>\nc\n</think>\n\na", "c\n</think>\n\na"].map((content) => ({
+  role: "assistant",
+  content,
+}));
 
 /** Smallest chats. A template that rejects one may accept the other. */
 const STARTS: readonly (readonly Message[])[] = [[USER], [{ role: "system", content: "s" }, USER]];
@@ -101,12 +106,17 @@ export function requireWritable(format: TurnFormat, options: WritingMode): void 
 function isWritable(format: TurnFormat, options: WritingMode): boolean {
   const start = STARTS.find((start) => isAccepted(format.chat, [...start, REPLY, USER]));
   if (start === undefined) return true; // the template needs other messages, which only an episode has
-  const turn = { before: start, reply: REPLY, sampled: [] };
+  // Qwen3's template keeps a thought in the last reply only, and no reply without one
+  return [[], [USER]].every((messages) =>
+    REPLIES.some((reply) => isTurnWritable(format, { before: start, reply, sampled: [], messages }, options))
+  );
+}
+
+function isTurnWritable(format: TurnFormat, turn: Turn, options: WritingMode): boolean {
   try {
     const writer = createTurnWriter(format, { ...options, tools: [] });
-    writer.renderRest({ ...turn, messages: [] }, { addGenerationPrompt: false });
-    writer.renderRest({ ...turn, messages: [USER] }, { addGenerationPrompt: true });
-    writer.renderPrompt?.([...start, REPLY, USER]);
+    writer.renderRest(turn, { addGenerationPrompt: turn.messages.length > 0 });
+    writer.renderPrompt?.([...turn.before, turn.reply, ...turn.messages]);
     return true;
   } catch {
     return false; // the writer cannot place the reply, or the template rewrites the chat

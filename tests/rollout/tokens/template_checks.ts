@@ -148,8 +148,9 @@ for (const { name, source, tokenizer } of await releasedTemplates()) {
         });
         fc.assert(law, { numRuns: EPISODES });
         report(`${name}: ${label}: ${played} of ${EPISODES} episodes`, ...reasons);
-        assert(played > 0);
         if (mode.mode === "append" && "onRewrite" in mode) assertEquals([...reasons], []);
+        // in `append` alone, each episode may end where the template rewrites a turn, as with Qwen3's
+        if (mode.mode === "rerender") assert(played > 0);
       });
     }
   });
