@@ -125,9 +125,13 @@ export class ChatFormat {
     const { controls = [], speakers = [] } = this.template;
     const controlTokens = [...controls, ...tokenizer?.specialTokens ?? [], bos, eos].filter(isToken);
     this.#callEnd = findCallEnd(this.#probed, controlTokens);
-    const ends = findEndTokens(this.#probed, { controls: controlTokens, callEnd: this.#callEnd });
-    this.endTokens = [...new Set([...ends, ...[eos].filter(isToken)])];
-    this.chatEnd = findChatEnd(this.#probed, isToken(eos) ? eos : "");
+    const eosToken = isToken(eos) ? eos : undefined;
+    this.endTokens = findEndTokens(this.#probed, {
+      controls: controlTokens,
+      callEnd: this.#callEnd,
+      eosToken,
+    });
+    this.chatEnd = findChatEnd(this.#probed, eosToken);
     this.#openedThought = findOpenedThought(this.#probed);
     const markers = findTurnMarkers(this.#jinja, variables, controlTokens);
     this.#escapeAssistant = controlTokenEscaper({ controls: controlTokens, speakers });

@@ -9,8 +9,11 @@ export interface ProbedTemplate {
 const PLACEHOLDER = "\ue000";
 const QUESTION = { role: "user", content: "-" };
 const CALL = { id: "000000000", type: "function", function: { name: "-", arguments: {} } };
-/** Tokens that end a message of a turn in Llama 3.1 and 4 where a call to a built-in tool follows. No small chat shows them. */
-const MESSAGE_ENDS: readonly string[] = ["<|eom_id|>", "<|eom|>"];
+/**
+ * Tokens that end a reply in place of the template's token, which no small chat shows: Llama's before the result of a
+ * built-in tool, and the ends of a text, at which servers stop.
+ */
+const OTHER_ENDS: readonly string[] = ["<|eom_id|>", "<|eom|>", "<|endoftext|>", "<|end_of_text|>", "<eos>"];
 
 function renderProbe(
   { template, variables }: ProbedTemplate,
@@ -26,11 +29,15 @@ function renderProbe(
 /**
  * Returns the control tokens that end an assistant's turn: those that the template can write directly after a reply,
  * whether it is the last message or not, and after a call. gpt-oss has a token of its own for each of them. GLM has no
- * such token: the token of the next speaker follows.
+ * such token: the token of the next speaker follows. The template's own tokens come first.
  */
 export function findEndTokens(
   probed: ProbedTemplate,
-  { controls, callEnd }: { controls: readonly string[]; callEnd?: string | undefined },
+  { controls, callEnd, eosToken }: {
+    controls: readonly string[];
+    callEnd?: string | undefined;
+    eosToken?: string | undefined;
+  },
 ): string[] {
   const reply = { role: "assistant", content: PLACEHOLDER };
   const after = (messages: readonly object[]) => {
@@ -42,10 +49,11 @@ export function findEndTokens(
   const found = [
     ...controls.filter((control) => last.startsWith(control)),
     ...controls.filter((control) => between.startsWith(control) && between.trim() !== control),
-    ...callEnd === undefined ? [] : [callEnd],
-    ...MESSAGE_ENDS.filter((end) => controls.includes(end)),
+    callEnd,
+    eosToken,
+    ...OTHER_ENDS.filter((end) => controls.includes(end)),
   ];
-  return [...new Set(found)];
+  return [...new Set(found.filter((end) => end !== undefined))];
 }
 
 /**
@@ -85,11 +93,11 @@ function endsWithHeader(probed: ProbedTemplate, token: string): boolean {
  * Returns the token that the template writes only at the end of a whole chat, as Phi 3's does: no longer chat has it in
  * that place.
  */
-export function findChatEnd(probed: ProbedTemplate, eosToken: string): string | undefined {
+export function findChatEnd(probed: ProbedTemplate, eosToken: string | undefined): string | undefined {
   const [plain, prompted] = [false, true].map((add_generation_prompt) =>
     renderProbe({ ...probed, variables: { ...probed.variables, add_generation_prompt } }, [QUESTION])
   );
-  if (plain === undefined || prompted === undefined || eosToken === "") return undefined;
+  if (plain === undefined || prompted === undefined || eosToken === undefined) return undefined;
   return plain.endsWith(eosToken) && !prompted.startsWith(plain) ? eosToken : undefined;
 }
 

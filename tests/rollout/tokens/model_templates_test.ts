@@ -11,7 +11,15 @@ import { task } from "./written_episode.ts";
 const EOS = "<|endoftext|>";
 
 /** Control tokens that templates make of a role. */
-const OF_ROLES = ["<|user|>", "<|assistant|>", "<|im_user|>", "<|im_tool|>", "]~b]", "[e~["];
+const OF_ROLES = [
+  "<|user|>",
+  "<|assistant|>",
+  "<|im_user|>",
+  "<|im_tool|>",
+  "]~b]",
+  "[e~[",
+  "<|end_of_text|>",
+];
 
 function optionsOf(template: string, mode: "append" | "keep" | "rerender"): TokenOptions {
   const written = template.match(/<\|[^<>|\n]+\|>|<\|"\|>|<\|[a-z_]+>|<[a-z_]+\|>/g) ?? [];
@@ -176,9 +184,9 @@ Deno.test("GLM 4: the sampled token of the next speaker stands once", () => {
   }
 });
 
-Deno.test("Llama 3.1: a message that ended with <|eom_id|> gets no <|eot_id|>", () => {
+Deno.test("Llama 3.1: a message that ended with <|eom_id|> or <|end_of_text|> gets no <|eot_id|>", () => {
   for (const mode of ["append", "rerender"] as const) {
-    for (const end of ["<|eot_id|>", "<|eom_id|>"]) {
+    for (const end of ["<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"]) {
       const { text } = play(optionsOf(LLAMA3, mode), [{ said: "hello", end, messages: next }]);
       assertEquals(text, `hello${end}<|start_header_id|>user<|end_header_id|>\n\nnext<|eot_id|>`);
     }
