@@ -5,7 +5,7 @@ import {
   renderTurnTail,
   withoutSampledEnd,
   withoutThought,
-} from "../../chat/turns.ts";
+} from "../../chat/turn_tail.ts";
 import { ArgumentTypeError, TokenError } from "../../errors.ts";
 import { type Message, messageText, type ToolSpec } from "../../message.ts";
 
