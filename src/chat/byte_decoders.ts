@@ -50,9 +50,9 @@ function utf8Text(bytes: readonly number[]): string {
 function decodeByteLevel(tokens: readonly string[], byteOf: Readonly<Record<string, number>>): string {
   const bytes: number[] = [];
   for (const token of tokens) {
-    const letters = [...token].map((letter) => byteOf[letter]);
-    const ofToken = letters.includes(undefined) ? new TextEncoder().encode(token) : letters;
-    for (const byte of ofToken) bytes.push(byte ?? 0);
+    const letters = [...token];
+    const isOfBytes = letters.every((letter) => letter in byteOf);
+    bytes.push(...isOfBytes ? letters.map((letter) => byteOf[letter] ?? 0) : new TextEncoder().encode(token));
   }
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
 }
