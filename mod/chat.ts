@@ -48,5 +48,6 @@ export {
 export { loadTokenizer, type LoadTokenizerOptions } from "../src/chat/load_tokenizer.ts";
 export { tokenizeChat, type TokenizedChat } from "../src/chat/tokenize_chat.ts";
 export type { Tokenizer } from "../src/chat/tokenizer.ts";
-export { type ChatTurn, type SampledTurn, type TurnTokens, turnTokens } from "../src/chat/turns.ts";
+export type { ChatTurn } from "../src/chat/turn_tail.ts";
+export { type SampledTurn, type TurnTokens, turnTokens } from "../src/chat/turns.ts";
 export { TokenFormat, type TokenFormatOptions } from "../src/rollout/tokens/token_format.ts";

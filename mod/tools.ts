@@ -6,12 +6,22 @@
 export { McpError, ParserError, ToolError } from "../src/errors.ts";
 export { type ToolSpec, toOpenaiTool } from "../src/message.ts";
 export { type ToolFile, toolFile, type ToolFileOptions } from "../src/tools/file/tool_file.ts";
+export { gemmaCalls } from "../src/tools/parsers/gemma_calls.ts";
+export { harmonyCalls } from "../src/tools/parsers/harmony_calls.ts";
 export { jsonCalls } from "../src/tools/parsers/json_calls.ts";
 export { McpClients, type McpClientsOptions } from "../src/tools/mcp/mcp_clients.ts";
 export type { McpCommand, McpModule, McpServer, McpUrl } from "../src/tools/mcp/mcp_server.ts";
 export { llama3JsonCalls } from "../src/tools/parsers/llama3_json_calls.ts";
+export {
+  cohereCalls,
+  deepseekCalls,
+  graniteCalls,
+  kimiCalls,
+  lfm2Calls,
+} from "../src/tools/parsers/marked_calls.ts";
 export { mistralCalls } from "../src/tools/parsers/mistral_calls.ts";
 export { openaiCalls } from "../src/tools/parsers/openai_calls.ts";
+export { glmCalls, minimaxCalls, qwen3CoderCalls } from "../src/tools/parsers/parameter_calls.ts";
 export { pythonicCalls } from "../src/tools/parsers/pythonic_calls.ts";
 export { qwen25Calls } from "../src/tools/parsers/qwen25_calls.ts";
 export type { BlockLanguage } from "../src/tools/code_blocks/block_tags.ts";

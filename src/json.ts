@@ -169,7 +169,10 @@ interface SourceOf {
   readonly source?: string;
 }
 
-const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+const { rawJSON: rawJson, isRawJSON: isRawJson } = JSON as unknown as {
+  rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): boolean;
+};
 
 /** Returns a number that `JSON.stringify` writes as the text, or else, if that is no JSON, as its value. */
 export function rawNumber(text: string): unknown {
@@ -178,6 +181,11 @@ export function rawNumber(text: string): unknown {
   } catch {
     return Number(text);
   }
+}
+
+/** Returns the text of a number made by {@linkcode rawNumber} or {@linkcode parseExact}; `undefined` for other values. */
+export function rawNumberText(value: unknown): string | undefined {
+  return isRawJson(value) ? (value as { rawJSON: string }).rawJSON : undefined;
 }
 
 /** A number that JavaScript would write differently: `50.0`, `1e2`, or one with 16 or more digits. */

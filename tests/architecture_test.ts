@@ -115,7 +115,8 @@ Deno.test("messageBranches() names the function around a branch", () => {
 
 /** Files that build a regular expression, how often, and what it is built from. */
 const BUILT_PATTERNS: Readonly<Record<string, readonly [times: number, from: string]>> = {
-  "src/chat/control_tokens.ts": [3, "escaped tokens of the operator's tokenizer"],
+  "src/chat/added_tokens.ts": [1, "escaped tokens of the operator's tokenizer"],
+  "src/chat/control_tokens.ts": [4, "escaped tokens and separators of the operator's tokenizer and template"],
   "src/chat/inverse_parsers.ts": [3, "escaped tokens of the operator's tokenizer"],
   "src/chat/load_tokenizer.ts": [1, "the operator's tokenizer file"],
   "src/cli/repl/blocks.ts": [1, "constants"],

@@ -4,7 +4,9 @@
  */
 export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
   "image": [
+    "sandbox/image/archive_test.ts",
     "sandbox/image/base_image_test.ts",
+    "sandbox/image/build_memory_sandbox_test.ts",
     "sandbox/image/guest_manifest_test.ts",
     "sandbox/image/function_table_test.ts",
     "sandbox/image/lean_factory_test.ts",

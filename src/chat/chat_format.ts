@@ -1,8 +1,25 @@
-import type { Message, ToolSpec } from "../message.ts";
+import { type Message, messageText, type ToolCall, type ToolSpec } from "../message.ts";
+import { type CallForm, type ContentKind, findCallForm } from "./call_form.ts";
 import { type ChatTemplate, type GenerationMarks, JinjaTemplate } from "./chat_template.ts";
 import { ChatTemplates, type ChooseTemplateOptions } from "./chat_templates.ts";
 import { controlTokenEscaper, findTurnMarkers } from "./control_tokens.ts";
-import { type TemplateMessage, toTemplateMessages, toTemplateTools } from "./template_messages.ts";
+import { type ReplyParts, replySplitterOf } from "./replies/reply_format.ts";
+import {
+  findCallEnd,
+  findChatEnd,
+  findDisplayRole,
+  findEndTokens,
+  findOpenedThought,
+  namesCallsInResults,
+  needsCallsBeforeResults,
+  type ProbedTemplate,
+} from "./template_probe.ts";
+import {
+  isToolRole,
+  type TemplateMessage,
+  toTemplateMessages,
+  toTemplateTools,
+} from "./template_messages.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** Options of {@linkcode ChatFormat}. */
@@ -15,13 +32,14 @@ export interface ChatFormatOptions extends ChooseTemplateOptions {
   templates?: ChatTemplates | undefined;
   /**
    * Variables of the template. `bos_token` and `eos_token` override the tokenizer's tokens. With
-   * `drop_tool_roles`, dialogpt, falcon and deepseek omit tool messages as TorchRL does, so the model does
-   * not see them.
+   * `drop_tool_roles`, dialogpt, falcon and deepseek omit tool messages, and all families but qwen omit native tool
+   * calls, as TorchRL does, so the model does not see them.
    */
   templateKwargs?: Readonly<Record<string, unknown>> | undefined;
   /**
    * Roles whose text is rendered unchanged, including its control tokens. Use `assistant` for text that was
-   * sampled as ids and decoded.
+   * sampled as ids and decoded. Thoughts and calls in such text get the template's fields where it needs them there,
+   * as gpt-oss's does.
    *
    * @default []
    */
@@ -49,7 +67,9 @@ export interface RenderOptions {
  * descriptions are broken by a zero-width space. So are separators that the template writes between turns,
  * such as `[/INST]`, and `User:` at the start of a line if the template names speakers so. A token that ends
  * a turn is removed from the end of an assistant's text, since the template writes one. Parts of a message
- * that are not text are omitted. Among the built-in families, only qwen writes `tool_calls`.
+ * that are not text are omitted. Native tool calls are given as the template takes them: `arguments` as an object, or
+ * as text if it raises an error for an object. A call or a tool's result that the template drops is an error. Among the
+ * built-in families, only qwen writes `tool_calls`.
  *
  * @example
  * ```ts
@@ -66,12 +86,20 @@ export class ChatFormat {
   readonly template: ChatTemplate;
   /** Tokens that end an assistant's turn. */
   readonly endTokens: readonly string[];
+  /** Token that the template writes only at the end of a whole chat, if it does, as Phi 3's. */
+  readonly chatEnd: string | undefined;
   readonly #jinja: JinjaTemplate;
-  readonly #variables: Readonly<Record<string, unknown>>;
+  readonly #probed: ProbedTemplate;
+  readonly #callEnd: string | undefined;
+  readonly #openedThought: string | undefined;
+  readonly #splitReply: ((text: string) => ReplyParts) | undefined;
   readonly #trusted: readonly string[];
   readonly #escapeAssistant: (text: string) => string;
   readonly #escapeOthers: (text: string) => string;
   readonly #displayRoles = new Map<string, string>();
+  readonly #callForms = new Map<string, CallForm | undefined>();
+  #needsCalls: boolean | undefined;
+  #namesCalls: boolean | undefined;
 
   /**
    * @throws {TypeError} if neither a template nor a tokenizer is given.
@@ -84,20 +112,32 @@ export class ChatFormat {
     this.template = templates.choose(options);
     this.#jinja = new JinjaTemplate(this.template);
     this.#trusted = trusted;
-    this.#variables = {
+    const variables: Record<string, unknown> = {
       bos_token: tokenizer?.bosToken ?? "",
       eos_token: tokenizer?.eosToken ?? "",
       ...templateKwargs,
     };
-    const { bos_token: bos, eos_token: eos } = this.#variables;
+    this.#probed = { template: this.#jinja, variables };
+    // sampled text is taken apart; a text of another origin is rendered as transformers renders it
+    this.#splitReply = trusted.includes("assistant") ? replySplitterOf(this.template.source) : undefined;
+    const { bos_token: bos, eos_token: eos } = variables;
     const { controls = [], speakers = [] } = this.template;
     const controlTokens = [...controls, ...tokenizer?.specialTokens ?? [], bos, eos].filter(isToken);
-    this.endTokens = [...new Set([...this.#findEndTokens(controlTokens), ...[eos].filter(isToken)])];
-    const markers = findTurnMarkers(this.#jinja, this.#variables, controlTokens);
+    this.#callEnd = findCallEnd(this.#probed, controlTokens);
+    const eosToken = isToken(eos) ? eos : undefined;
+    this.endTokens = findEndTokens(this.#probed, {
+      controls: controlTokens,
+      callEnd: this.#callEnd,
+      eosToken,
+    });
+    this.chatEnd = findChatEnd(this.#probed, eosToken);
+    this.#openedThought = findOpenedThought(this.#probed);
+    const markers = findTurnMarkers(this.#jinja, variables, controlTokens);
     this.#escapeAssistant = controlTokenEscaper({ controls: controlTokens, speakers });
     this.#escapeOthers = controlTokenEscaper({
       controls: [...controlTokens, ...markers.controls],
       speakers: [...speakers, ...markers.speakers],
+      plain: markers.plain,
     });
   }
 
@@ -118,7 +158,7 @@ export class ChatFormat {
       messages: this.toTemplateMessages(messages),
       tools: tools.length === 0 ? null : this.toTemplateTools(tools),
       add_generation_prompt: addGenerationPrompt,
-      ...this.#variables,
+      ...this.#probed.variables,
     };
     return this.#jinja.render(variables, marks);
   }
@@ -129,13 +169,18 @@ export class ChatFormat {
    * @throws {TypeError} if a message's role is empty, or contains a line break or a control token.
    */
   toTemplateMessages(messages: Iterable<Message>): TemplateMessage[] {
-    return toTemplateMessages(messages, {
+    const result = toTemplateMessages(messages, {
       escapeControlTokens: (text, role) => this.neutralise(text, role),
       stripEndToken: (text) => this.cutEnd(text),
       hasToolResponseTags: this.template.source.includes("<tool_response>"),
       trusted: this.#trusted,
       displayRole: (role) => this.#displayRole(role),
+      splitReply: this.#splitReply,
+      openedThought: this.#trusted.includes("assistant") ? this.#openedThought : undefined,
+      callForm: (calls, content) => this.#callForm(calls, content),
     });
+    this.#requireCalls(result);
+    return result;
   }
 
   /** Returns the tools that the template gets, with control tokens broken. */
@@ -157,26 +202,73 @@ export class ChatFormat {
     return end === undefined ? text : text.slice(0, -end.length);
   }
 
+  /** Token with which the template ends a message that calls tools, if it has one. */
+  get callEnd(): string | undefined {
+    return this.#callEnd;
+  }
+
+  /** True if the template shows a tool's result only after a message with native calls. */
+  get needsCalls(): boolean {
+    return this.#needsCalls ??= needsCallsBeforeResults(this.#probed);
+  }
+
+  /** True if the template writes the id of a call in its result. */
+  get namesCalls(): boolean {
+    return this.#namesCalls ??= namesCallsInResults(this.#probed);
+  }
+
+  /** Returns the calls of an assistant's message: native ones, or those in its text that the template takes apart. */
+  callsOf(message: Message): readonly ToolCall[] {
+    return message.tool_calls ?? this.#splitReply?.(this.cutEnd(messageText(message))).calls ?? [];
+  }
+
+  /** Checks that results follow calls, if the template drops them elsewhere. */
+  #requireCalls(messages: readonly TemplateMessage[]): void {
+    let hasCalls = false;
+    for (const { role, tool_calls } of messages) {
+      if (!isToolRole(role)) hasCalls = tool_calls !== undefined;
+      else if (!hasCalls && this.needsCalls) {
+        throw new TypeError(
+          `Cannot render message as template '${this.template.name}' must get a tool's result after a message with ` +
+            "tool calls: found a message without",
+        );
+      }
+    }
+  }
+
   #displayRole(role: string): string {
-    if (this.#variables.drop_tool_roles) return role;
+    if (this.#probed.variables.drop_tool_roles) return role;
     const cached = this.#displayRoles.get(role);
     if (cached !== undefined) return cached;
-    const displayed = findDisplayRole(role, this.#jinja, this.#variables);
+    const displayed = findDisplayRole(role, this.#probed);
     this.#displayRoles.set(role, displayed);
     return displayed;
   }
 
-  /** Returns the control tokens that the template can write directly after an assistant's text. */
-  #findEndTokens(controls: readonly string[]): string[] {
-    const placeholder = "\ue000";
-    const messages = [{ role: "user", content: "-" }, { role: "assistant", content: placeholder }];
-    try {
-      const text = this.#jinja.render({ messages, tools: null, ...this.#variables });
-      const suffix = text.slice(text.indexOf(placeholder) + placeholder.length);
-      return controls.filter((control) => suffix.startsWith(control));
-    } catch {
-      return []; // A template that rejects even this chat throws again when a chat is rendered.
+  #callForm(
+    calls: readonly ToolCall[],
+    { kind, text }: { kind: ContentKind; text: string },
+  ): CallForm | undefined {
+    const isText = calls.every(({ arguments: args }) => typeof args === "string");
+    const wanted = {
+      content: kind,
+      arguments: isText ? "text" : "object",
+      calls: calls.length > 1 ? 2 : 1,
+    } as const;
+    const key = Object.values(wanted).join(" ");
+    if (!this.#callForms.has(key)) {
+      const { template, variables } = this.#probed;
+      this.#callForms.set(key, findCallForm(template, variables, wanted));
     }
+    const form = this.#callForms.get(key);
+    if (form !== undefined || text.includes("<tool_call>") || this.#probed.variables.drop_tool_roles) {
+      return form;
+    }
+    throw new TypeError(
+      `Cannot render message as template '${this.template.name}' must show ` +
+        `${calls.length > 1 ? `${calls.length} native tool calls` : "a native tool call"}: ` +
+        `it drops '${calls.map(({ name }) => name).join("', '")}'`,
+    );
   }
 }
 
@@ -205,42 +297,4 @@ export type RenderChatOptions = ChatFormatOptions & Omit<RenderOptions, "marks">
  */
 export function renderChat(messages: Iterable<Message>, options: RenderChatOptions): string {
   return new ChatFormat(options).render(messages, options);
-}
-
-const PLACEHOLDER = "\ue000";
-const CALL = { id: "000000000", type: "function", function: { name: "-", arguments: {} } };
-
-/**
- * Returns the role under which a template renders a tool message: the message's own role, or else `tool`.
- *
- * @throws {TypeError} if the template silently drops messages of both roles.
- */
-function findDisplayRole(
-  role: string,
-  template: JinjaTemplate,
-  variables: Readonly<Record<string, unknown>>,
-): string {
-  const displayed = [role, "tool"].find((role) => isRendered(role, template, variables));
-  if (displayed !== undefined) return displayed;
-  throw new TypeError(
-    `Cannot render message as template '${template.name}' must support its role: ` +
-      `it drops messages of role '${role}'`,
-  );
-}
-
-function isRendered(
-  role: string,
-  template: JinjaTemplate,
-  variables: Readonly<Record<string, unknown>>,
-): boolean {
-  const messages = [
-    { role: "user", content: "-" },
-    { role: "assistant", content: "", tool_calls: [CALL] },
-    { role, content: PLACEHOLDER, name: "-", tool_call_id: CALL.id },
-  ];
-  try {
-    return template.render({ messages, tools: null, ...variables }).includes(PLACEHOLDER);
-  } catch {
-    return true; // The template rejects the message with an error, and does so again when the chat is rendered.
-  }
 }

@@ -9,6 +9,8 @@ export interface ControlTokenEscaperOptions {
   controls: Iterable<string>;
   /** Words that open a turn when they are followed by a colon at the start of a line. */
   speakers?: readonly string[] | undefined;
+  /** Separators of punctuation, with the white space around them. They are broken only beside such white space. */
+  plain?: readonly string[] | undefined;
 }
 
 /**
@@ -28,6 +30,10 @@ export function controlTokenEscaper(options: ControlTokenEscaperOptions): (text:
   // A lookahead matches overlapping tokens too, so that each of them is broken.
   const start = new RegExp(`(?=${oneOf(long)})[^]`, "gu");
   if (long.length > 0) steps.push((text) => text.replace(start, `$&${BREAK}`));
+  for (const separator of options.plain ?? []) {
+    const pattern = plainPattern(separator);
+    steps.push((text) => text.replace(pattern, `$1${BREAK}`));
+  }
   const { speakers = [] } = options;
   const line = new RegExp(`(?<=^|[${LINE_ENDS}])([^\\S${LINE_ENDS}]*(?:${oneOf(speakers)}))(?=\\s*:)`, "giu");
   if (speakers.length > 0) steps.push((text) => text.replace(line, `$1${BREAK}`));
@@ -36,6 +42,18 @@ export function controlTokenEscaper(options: ControlTokenEscaperOptions): (text:
 
 /** All characters that some program treats as the end of a line. */
 const LINE_ENDS = "\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029";
+
+/**
+ * Matches a separator where it stands as in the template: beside the same white space, or at the ends of the text, which
+ * other white space of the template may follow.
+ */
+function plainPattern(separator: string): RegExp {
+  const core = separator.trim();
+  const [lead = "", trail = ""] = separator.split(core, 2).map((space) => RegExp.escape(space));
+  const [first = "", ...rest] = [...core].map((character) => RegExp.escape(character));
+  // the look behind comes after the first character, as it would be tried at each position of a long white space
+  return new RegExp(`(${first})(?<=(?:^\\s*|${lead})${first})(?=${rest.join("")}(?:${trail}|\\s*$))`, "gu");
+}
 
 function oneOf(texts: readonly string[]): string {
   return `(?:${texts.map((text) => RegExp.escape(text)).join("|")})`;
@@ -47,43 +65,69 @@ export interface TurnMarkers {
   readonly controls: readonly string[];
   /** Words that are followed by a colon. */
   readonly speakers: readonly string[];
+  /** Separators of punctuation only, with their white space, such as ` -> `. */
+  readonly plain: readonly string[];
 }
 
 const PLACEHOLDER = "\ue000";
 const TALK = ["user", "assistant", "user"].map((role) => ({ role, content: PLACEHOLDER }));
 const CHATS = [[{ role: "system", content: PLACEHOLDER }, ...TALK], TALK];
-const NONE: TurnMarkers = { controls: [], speakers: [] };
+const NONE: TurnMarkers = { controls: [], speakers: [], plain: [] };
 
 /**
  * Finds the texts that a template writes between turns, such as `[/INST]`, `### Response:` or `USER:`, by
  * rendering a small chat. Special tokens are excluded, and so are plain words, which mark a turn only next to
  * such tokens.
+ *
+ * @throws {TypeError} if turns are separated only by punctuation that stands directly beside the messages' texts: every
+ * message could forge a turn.
  */
 export function findTurnMarkers(
   template: JinjaTemplate,
   variables: Readonly<Record<string, unknown>>,
   specialTokens: readonly string[],
 ): TurnMarkers {
+  const separators = findSeparators(template, variables);
+  if (separators === undefined) return NONE;
+  const markers = markersOf(separators, specialTokens);
+  const bare = markers.plain.find((separator) => !/\s/.test(separator));
+  if (bare === undefined) return markers;
+  throw new TypeError(
+    `Cannot use chat template '${template.name}' as it must write a word, a control token or white space between ` +
+      `turns: found only '${bare}'`,
+  );
+}
+
+function findSeparators(
+  template: JinjaTemplate,
+  variables: Readonly<Record<string, unknown>>,
+): readonly string[] | undefined {
   for (const messages of CHATS) {
     try {
-      const text = template.render({ messages, tools: null, ...variables });
-      return markersOf(text.split(PLACEHOLDER).slice(1, -1), specialTokens);
+      return template.render({ messages, tools: null, ...variables }).split(PLACEHOLDER).slice(1, -1);
     } catch {
       // Some templates reject a system message, so the next chat has none.
     }
   }
-  return NONE;
+  return undefined;
 }
 
 function markersOf(separators: readonly string[], specialTokens: readonly string[]): TurnMarkers {
-  const words = specialTokens.reduce((text, token) => text.replaceAll(token, "\n"), separators.join("\n"));
+  const isPlain = (separator: string) =>
+    /^[^\p{L}\p{N}]*[^\p{L}\p{N}\s][^\p{L}\p{N}]*$/u.test(separator) &&
+    !specialTokens.some((token) => separator.includes(token));
+  const plain = [...new Set(separators.filter(isPlain))];
+  const others = separators.filter((separator) => !isPlain(separator));
+  const words = specialTokens.reduce((text, token) => text.replaceAll(token, "\n"), others.join("\n"));
+  // a line of punctuation marks a turn only beside the words or tokens of its separator, which are broken
   const markers = words.split("\n").map((word) => word.trim()).filter((word) =>
-    /[^\p{L}\p{N}\s]/u.test(word)
+    /[^\p{L}\p{N}\s]/u.test(word) && /[\p{L}\p{N}]/u.test(word)
   );
   const speakers = markers.filter((word) => SPEAKER.test(word));
   return {
     controls: markers.filter((word) => !speakers.includes(word)),
     speakers: speakers.map((word) => word.slice(0, -1).trim()),
+    plain,
   };
 }
 

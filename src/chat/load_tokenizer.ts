@@ -1,6 +1,8 @@
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import * as z from "zod";
 import { errorMessage } from "../errors.ts";
+import { addedTokenEncoder, hasFlags } from "./added_tokens.ts";
+import { decodeBytesExactly } from "./byte_decoders.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 const tokenText = z.union([
@@ -22,6 +24,10 @@ const addedToken = z.looseObject({
   id: z.number(),
   content: z.string().min(1),
   special: z.boolean().optional(),
+  single_word: z.boolean().optional(),
+  lstrip: z.boolean().optional(),
+  rstrip: z.boolean().optional(),
+  normalized: z.boolean().optional(),
 });
 
 const modelSchema = z.looseObject({
@@ -70,13 +76,15 @@ export async function loadTokenizer(
   const model = openModel(`${root}/tokenizer.json`, json, config);
   const bosToken = config.bos_token ?? undefined;
   const eosToken = config.eos_token ?? undefined;
+  decodeBytesExactly(model);
   const special = json.added_tokens.filter(({ special }) => special);
   // The unknown token also stands for text that does not contain it, and it opens no turn.
   const unknown = [config.unk_token, json.model.unk_token];
   const controls = new Map(
-    special.filter(({ content }) => !unknown.includes(content)).map(({ content, id }) => [content, id]),
+    special.filter(({ content, single_word }) => !unknown.includes(content) && !single_word)
+      .map(({ content, id }) => [content, id]),
   );
-  const encode = (text: string) => text === "" ? [] : model.encode(text, { add_special_tokens: false }).ids;
+  const encode = encoderOf({ model, json, config, path: `${root}/tokenizer.json` });
   return {
     name: options.name ?? config.name_or_path ?? root.slice(root.lastIndexOf("/") + 1),
     bosToken,
@@ -87,6 +95,32 @@ export async function loadTokenizer(
     has: (id) => model.id_to_token(id) !== undefined,
     decode: (ids) => ids.length === 0 ? "" : model.decode([...ids], DECODING),
   };
+}
+
+interface EncoderParts {
+  readonly model: HuggingFaceTokenizer;
+  readonly json: z.infer<typeof modelSchema>;
+  readonly config: object;
+  readonly path: string;
+}
+
+/** Returns the encoder of a model. If added tokens have flags, all of them are found by {@linkcode addedTokenEncoder}. */
+function encoderOf({ model, json, config, path }: EncoderParts): (text: string) => number[] {
+  const encodeBy = (model: HuggingFaceTokenizer) => (text: string) =>
+    text === "" ? [] : model.encode(text, { add_special_tokens: false }).ids;
+  const tokens = json.added_tokens;
+  if (!tokens.some(hasFlags)) return encodeBy(model);
+  // a token before a text shows the pre-tokenizer that the text is not the first part
+  const anchor = JSON.stringify(json).includes('"prepend_scheme":"first"') ? tokens[0] : undefined;
+  const plainAnchor = anchor && { id: anchor.id, content: anchor.content, special: true };
+  const parts = { ...json, normalizer: null, added_tokens: plainAnchor === undefined ? [] : [plainAnchor] };
+  const encode = encodeBy(openModel(path, parts, config));
+  return addedTokenEncoder({
+    tokens,
+    normalize: (text) => model.normalizer?.(text) ?? text,
+    encode: (text, isFirst) =>
+      isFirst || anchor === undefined ? encode(text) : encode(anchor.content + text).slice(1),
+  });
 }
 
 function uniqueTexts(texts: readonly (string | undefined)[]): string[] {

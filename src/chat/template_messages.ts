@@ -1,4 +1,7 @@
-import { type Message, messageText, type ToolSpec, toOpenaiTool } from "../message.ts";
+import { rawNumberText } from "../json.ts";
+import { type Message, messageText, type ToolCall, type ToolSpec, toOpenaiTool } from "../message.ts";
+import { type CallForm, type ContentKind, toTemplateArguments } from "./call_form.ts";
+import type { ReplyParts } from "./replies/reply_format.ts";
 
 /** Role of padding messages in a batch, which are never shown to a model. */
 const PADDING_ROLE = "<none>";
@@ -6,7 +9,10 @@ const PADDING_ROLE = "<none>";
 /** A message as templates expect it: in the format of OpenAI's API, with text content only. */
 export interface TemplateMessage {
   readonly role: string;
-  readonly content: string;
+  /** Text; null for an assistant's message that only calls tools, if the template asks for null. */
+  readonly content: string | null;
+  /** The assistant's thoughts, for templates that take them apart from the content, as gpt-oss's does. */
+  readonly thinking?: string;
   readonly name?: string;
   readonly tool_call_id?: string;
   readonly tool_calls?: readonly object[];
@@ -24,6 +30,19 @@ export interface TemplateMessagesOptions {
   trusted: readonly string[];
   /** Returns the role under which the template renders messages of a tool role. */
   displayRole(role: string): string;
+  /**
+   * Opening of a thought that the generation prompt wrote before each reply. Without it, a sampled thought has only an
+   * end, which Nemotron 3's template does not recognize.
+   */
+  openedThought?: string | undefined;
+  /** Splits an assistant's text, for a template that takes its parts in fields of their own. */
+  splitReply?: ((text: string) => ReplyParts) | undefined;
+  /**
+   * Returns the form in which the template shows calls; `undefined` if the message's text has them already.
+   *
+   * @throws {TypeError} if the template drops the calls.
+   */
+  callForm(calls: readonly ToolCall[], content: { kind: ContentKind; text: string }): CallForm | undefined;
 }
 
 const RESPONSE_TAG = /<(?=\/?tool_response>)/g;
@@ -63,17 +82,49 @@ function toTemplateMessage(
   content: string,
   options: TemplateMessagesOptions,
 ): TemplateMessage {
-  const { role, name, tool_call_id, tool_calls } = message;
+  const { role, name, tool_call_id } = message;
   const escapeText = (text: string) =>
     options.trusted.includes(role) ? text : options.escapeControlTokens(text, role);
-  return {
-    role: isTool(role) ? options.displayRole(role) : role,
-    content: escapeText(role === "assistant" ? options.stripEndToken(content) : content),
+  const named = {
     ...(name !== undefined && { name: escapeText(name) }),
     ...(tool_call_id !== undefined && { tool_call_id: escapeText(tool_call_id) }),
-    ...(tool_calls &&
-      { tool_calls: tool_calls.map((call) => mapTexts(openaiCall(call), escapeText) as object) }),
   };
+  if (role === "assistant") return { role, ...replyFields(message, escapeText, options), ...named };
+  return {
+    role: isToolRole(role) ? options.displayRole(role) : role,
+    content: escapeText(content),
+    ...named,
+  };
+}
+
+/** Returns the content, thoughts and calls of an assistant's message. */
+function replyFields(
+  message: Message,
+  escapeText: (text: string) => string,
+  options: TemplateMessagesOptions,
+): Pick<TemplateMessage, "content" | "thinking" | "tool_calls"> {
+  const text = withOpenedThought(options.stripEndToken(messageText(message)), options.openedThought);
+  const { content, thinking, calls = [] } = options.splitReply?.(text) ?? { content: text };
+  const written = {
+    content: escapeText(content),
+    ...(thinking !== undefined && { thinking: escapeText(thinking) }),
+  };
+  const allCalls = message.tool_calls ?? calls;
+  const isNull = (message.content as unknown) === null; // chats of OpenAI's API have null beside calls
+  if (allCalls.length === 0) return isNull ? { ...written, content: null } : written;
+  const kind = content !== "" ? "text" : isNull ? "null" : "empty";
+  const form = options.callForm(allCalls, { kind, text: content });
+  return {
+    ...written,
+    ...(kind !== "text" && form !== undefined && { content: form.content }),
+    tool_calls: allCalls.map((call) => mapTexts(openaiCall(call, form), escapeText) as object),
+  };
+}
+
+/** Adds the opening of a thought to a text in which the thought has only an end. */
+function withOpenedThought(text: string, opening: string | undefined): string {
+  const end = opening === undefined ? -1 : text.indexOf("</think>");
+  return end === -1 || text.slice(0, end).includes("<think>") ? text : opening + text;
 }
 
 /**
@@ -86,18 +137,20 @@ function contentsOf(
 ): readonly string[] {
   const { role, tool_responses: responses = [] } = message;
   const text = messageText(message);
-  if (!isTool(role)) return [text];
+  if (!isToolRole(role)) return [text];
   if (!tagsResponses) return [text === "" ? responses.join("\n") : text];
   const results = responses.length > 0 ? responses : [text];
   return results.map((response) => response.replace(RESPONSE_TAG, "<\u200b"));
 }
 
 /** True for a tool message. Every role other than these three is the name of a tool. */
-function isTool(role: string): boolean {
+export function isToolRole(role: string): boolean {
   return role !== "system" && role !== "user" && role !== "assistant";
 }
 
-function openaiCall({ id, name, arguments: args }: NonNullable<Message["tool_calls"]>[number]): object {
+function openaiCall(call: ToolCall, form: CallForm | undefined): object {
+  const { id, name } = call;
+  const args = form === undefined ? call.arguments : toTemplateArguments(call, form);
   return { ...(id !== undefined && { id }), type: "function", function: { name, arguments: args } };
 }
 
@@ -114,7 +167,7 @@ function requireRole(role: string, { escapeControlTokens: neutralise }: Template
 function mapTexts(value: unknown, replace: (text: string) => string): unknown {
   if (typeof value === "string") return replace(value);
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, replace));
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null || rawNumberText(value) !== undefined) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, field]) => [replace(key), mapTexts(field, replace)]),
   );

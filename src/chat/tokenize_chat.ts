@@ -61,11 +61,12 @@ function chatSegments(messages: readonly Message[], format: ChatFormat, options:
   const marks = unusedMarks([messages, options.tools]);
   if (format.hasGenerationTags) return splitAtMarks(format.render(messages, { ...options, marks }), marks);
   const plain = format.render(messages, options);
-  const markedMessages = messages.map((message) =>
-    message.role === "assistant"
-      ? { ...message, content: `${marks.start}${format.cutEnd(messageText(message))}${marks.end}` }
-      : message
-  );
+  const markedMessages = messages.map((message) => {
+    const content = format.cutEnd(messageText(message));
+    // some templates show calls only beside an empty content
+    if (message.role !== "assistant" || (content === "" && message.tool_calls !== undefined)) return message;
+    return { ...message, content: `${marks.start}${content}${marks.end}` };
+  });
   const marked = splitAtMarks(format.render(markedMessages, options), marks);
   if (marked.map(({ text }) => text).join("") === plain) return marked;
   return findContents(messages, plain, { format, options });

@@ -10,6 +10,7 @@ import { type Message, messageText, type ToolSpec } from "../message.ts";
 import type { Task } from "../task.ts";
 import type { ParsedMessage, ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
+import { typedArguments } from "../tools/typed_arguments.ts";
 import { type Action, historyAfter, requireAction } from "./action.ts";
 import type { BranchingEnv, EnvCheckpoint } from "./branching_env.ts";
 import type { EnvResetOptions, Observation, Step, StepOptions } from "./env.ts";
@@ -91,7 +92,7 @@ export class ToolUserChat implements BranchingEnv {
         `Cannot step as the last message must be the assistant's: its role is '${reply?.role}'`,
       );
     }
-    const parsed = await this.#parse(reply);
+    const parsed = withTypedArguments(await this.#parse(reply), this.#tools);
     const names = new Set(this.#tools.map(({ name }) => name));
     const chosen = chooseAction(parsed, reply, names);
     const startMs = performance.now();
@@ -189,6 +190,17 @@ function chooseAction(
   if (call.fault !== undefined) return { action: respondAction(text) };
   const { name, arguments: kwargs, argumentsText: kwargsText } = call;
   return { action: { name, kwargs, ...(kwargsText !== undefined && { kwargsText }) }, call: at + 1 };
+}
+
+/** Gives the texts of calls that have only texts the types of their tools' schemas. */
+function withTypedArguments({ text, calls }: ParsedMessage, tools: readonly ToolSpec[]): ParsedMessage {
+  const typed = calls.map((call) => {
+    const tool = call.hasTextArguments ? tools.find(({ name }) => name === call.name) : undefined;
+    return tool === undefined
+      ? call
+      : { ...call, arguments: typedArguments(call.arguments, tool.parameters) };
+  });
+  return { text, calls: typed };
 }
 
 /** Returns the records of the calls that were not run. */

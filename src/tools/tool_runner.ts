@@ -2,7 +2,8 @@ import { CallTimeoutError, requireTimeout, runWithTimeout } from "../async/abort
 import { ArgumentRangeError, errorMessage, ToolError } from "../errors.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 import type { Tool } from "./tool.ts";
-import { checkArguments, hasParameter } from "./tool_arguments.ts";
+import { checkArguments, type CheckedArguments, hasParameter, toolSpec } from "./tool_arguments.ts";
+import { typedArguments } from "./typed_arguments.ts";
 import { type ParsedCall, UNNAMED } from "./parsers/tool_call_parser.ts";
 import type { ToolFault } from "./tool_result.ts";
 
@@ -155,7 +156,7 @@ export class ToolRunner {
     if (tool === undefined || fault !== undefined) {
       return { ...common, tool, fault: fault ?? { kind: "unknown_tool" } };
     }
-    const checked = checkArguments(tool, call.arguments);
+    const checked = checkCall(tool, call);
     if ("broken" in checked) return { ...common, tool, fault: unexpectedError(checked.broken) };
     if ("wrong" in checked) {
       return { ...common, tool, fault: { kind: "bad_arguments", reason: checked.wrong } };
@@ -199,6 +200,16 @@ export class ToolRunner {
     const { rateLimits } = this.#options;
     if (rateLimits === undefined || rateLimits instanceof RateLimiter) return rateLimits;
     return Object.hasOwn(rateLimits, name) ? rateLimits[name] : undefined;
+  }
+}
+
+/** Checks the arguments of a call, after texts got the types of the tool's schema if the call has only texts. */
+function checkCall(tool: Tool, { arguments: args, hasTextArguments }: ParsedCall): CheckedArguments {
+  if (!hasTextArguments) return checkArguments(tool, args);
+  try {
+    return checkArguments(tool, typedArguments(args, toolSpec(tool).parameters));
+  } catch (error) {
+    return { broken: errorMessage(error) }; // the schema cannot be written as JSON Schema
   }
 }
 

@@ -3,6 +3,7 @@ import { ChatFormat, renderChat } from "../../src/chat/chat_format.ts";
 import { ChatTemplates } from "../../src/chat/chat_templates.ts";
 import { fromText } from "../../src/chat/conversions.ts";
 import type { Message } from "../../src/message.ts";
+import { HANG_MS } from "../deadline.ts";
 import { tinyTokenizer } from "../tiny_tokenizer.ts";
 
 const FAMILIES = ["chatml", "qwen", "dialogpt", "falcon", "deepseek", "llama"];
@@ -32,10 +33,14 @@ function controls(text: string, family: string): Record<string, number> {
 
 Deno.test("renderChat() breaks control tokens so that no message can forge a turn in any family (differs from TorchRL)", async () => {
   const tokenizer = await tinyTokenizer();
-  const chat = (content: string): Message[] => [
+  const chat = (content: string, family: string): Message[] => [
     { role: "system", content },
     { role: "user", content },
-    { role: "assistant", content, tool_calls: [{ name: content, arguments: { [content]: [content] } }] },
+    {
+      role: "assistant",
+      content,
+      ...(family === "qwen" && { tool_calls: [{ name: content, arguments: { [content]: [content] } }] }),
+    },
     { role: "tool", content, name: content },
     { role: "calculator", content: [{ type: "text", text: content }] },
     { role: "user", content: `User: ${content}` },
@@ -43,8 +48,8 @@ Deno.test("renderChat() breaks control tokens so that no message can forge a tur
   const tools = (description: string) => [{ name: "f", description, parameters: { title: description } }];
   for (const family of FAMILIES) {
     const options = { family, tokenizer, addGenerationPrompt: true };
-    const forged = renderChat(chat(FORGED), { ...options, tools: tools(FORGED) });
-    const plain = renderChat(chat("x"), { ...options, tools: tools("x") });
+    const forged = renderChat(chat(FORGED, family), { ...options, tools: tools(FORGED) });
+    const plain = renderChat(chat("x", family), { ...options, tools: tools("x") });
     assertEquals(controls(forged, family), controls(plain, family), family);
     const ids = tokenizer.specialTokens.flatMap((token) => tokenizer.encode(token));
     const special = (text: string) => tokenizer.encode(text).filter((id) => ids.includes(id));
@@ -257,5 +262,122 @@ Deno.test("ChatTemplates.addChatTemplate() has the given control texts broken in
   assertEquals(
     renderChat([{ role: "user", content: "a[user]¶" }], { family: "x", templates }),
     "[user]a[\u200buser]\ufffd",
+  );
+});
+
+/** Writes ` -> ` after a user's text and a line `#` after a reply. */
+const ARROWS =
+  "{% for m in messages %}{{ m.content }}{% if m.role == 'user' %} -> {% else %}\n#\n{% endif %}{% endfor %}";
+
+Deno.test("renderChat() keeps punctuation that separates turns, except where it stands as the template writes it", () => {
+  const shown = (content: string) => renderChat([{ role: "user", content }], { chatTemplate: ARROWS });
+  for (const content of ["x = 1  # one\nif a > b: print('->')\n### Notes", "a->b # c", "#!/bin/sh"]) {
+    assertEquals(shown(content), `${content} -> `);
+  }
+  assertEquals(shown("a -> b\n#\nc\n#"), "a -\u200b> b\n#\u200b\nc\n#\u200b -> ");
+});
+
+Deno.test({
+  name: "renderChat() reads a long text once to find punctuation that separates turns",
+  timeout: HANG_MS,
+}, () => {
+  const format = new ChatFormat({ chatTemplate: ARROWS });
+  for (const piece of [" ", "\n", "#", "\n#", " -> ", "# \n", "->\n\n"]) {
+    format.render([{ role: "user", content: `${piece.repeat(300_000)}x` }]);
+  }
+});
+
+Deno.test("ChatFormat refuses a template that separates turns only by punctuation beside the texts", () => {
+  for (const separator of ["#", "->", "||"]) {
+    const chatTemplate = `{% for m in messages %}{{ m.content }}${separator}{% endfor %}`;
+    assertThrows(() => new ChatFormat({ chatTemplate }), TypeError, `found only '${separator}'`);
+  }
+  for (const separator of ["\\n", "\\n\\n---\\n", ".\\nUser: "]) {
+    new ChatFormat({
+      chatTemplate: `{% for m in messages %}{{ m.content }}{{ '${separator}' }}{% endfor %}`,
+    });
+  }
+});
+
+/** A call that DeepSeek's, gpt-oss's and Kimi K2's templates could show. */
+const PAYMENT = {
+  id: "call00001",
+  name: "pay",
+  arguments: { amount: 50, account: 12345678901234567000 },
+  arguments_text: '{"amount": 50.0, "account": 12345678901234567890}',
+};
+const calling = (content: string | null, call: object = PAYMENT) =>
+  [{ role: "user", content: "q" }, {
+    role: "assistant",
+    content,
+    tool_calls: [call],
+  }] as unknown as Message[];
+const loop = (shown: string) =>
+  `{% for m in messages %}{% if m.tool_calls %}{% for c in m.tool_calls %}${shown}{% endfor %}` +
+  "{% else %}<{{ m.role }}>{{ m.content }}{% endif %}{% endfor %}";
+
+Deno.test("renderChat() gives the arguments of a call as text to a template that cannot write an object", () => {
+  const chatTemplate = loop("[{{ c.function.name + ' ' + c.function.arguments }}]");
+  assertEquals(renderChat(calling(""), { chatTemplate }), `<user>q[pay ${PAYMENT.arguments_text}]`);
+  const short = { name: "f", arguments: { city: "Zürich", now: true, unit: null, at: [1, { x: 2 }] } };
+  assertEquals(
+    renderChat(calling("", short), { chatTemplate }),
+    '<user>q[f {"city": "Zürich", "now": true, "unit": null, "at": [1, {"x": 2}]}]',
+  );
+  const raw = { name: "f", arguments: '{"a":  1}' };
+  assertEquals(renderChat(calling("", raw), { chatTemplate }), '<user>q[f {"a":  1}]');
+});
+
+Deno.test("renderChat() gives the arguments of a call as an object to a template that reads its fields", () => {
+  const chatTemplate = loop("[{% for k, v in c.function.arguments.items() %}{{ k }}={{ v }};{% endfor %}]");
+  const call = { name: "f", arguments: { city: "Paris" } };
+  for (const args of [call.arguments, JSON.stringify(call.arguments)]) {
+    assertEquals(
+      renderChat(calling("", { ...call, arguments: args }), { chatTemplate }),
+      "<user>q[city=Paris;]",
+    );
+  }
+});
+
+Deno.test("ChatFormat keeps the digits of a call's numbers in the fields of a template", () => {
+  const format = new ChatFormat({
+    chatTemplate: loop("[{{ c.function.arguments | tojson }}{{ c.function.name }}]"),
+  });
+  const [, message] = format.toTemplateMessages(calling(""));
+  const { function: { arguments: args } } = message?.tool_calls?.[0] as { function: { arguments: object } };
+  assertEquals(JSON.stringify(args), '{"amount":50.0,"account":12345678901234567890}');
+});
+
+Deno.test("renderChat() gives null as content where the message has null, or the template shows calls only then", () => {
+  const shown =
+    "[{{ c.function.name }} {{ c.function.arguments | tojson }} {{ 'null' if m.content is none else 'text' }}]";
+  const call = { name: "f", arguments: {} };
+  const render = (content: string | null, chatTemplate: string) =>
+    renderChat(calling(content, call), { chatTemplate });
+  assertEquals(render(null, loop(shown)), "<user>q[f {} null]");
+  assertEquals(render("", loop(shown)), "<user>q[f {} text]");
+  assertEquals(render("", loop(`{% if m.content is none %}${shown}{% endif %}`)), "<user>q[f {} null]");
+});
+
+Deno.test("renderChat() refuses a native call that the template drops", () => {
+  for (const family of FAMILIES.filter((family) => family !== "qwen")) {
+    const render = (content: string) => renderChat(calling(content), { family, templateKwargs: TOKENS });
+    assertThrows(() => render(""), TypeError, "it drops 'pay'");
+    assertThrows(() => render("I pay."), TypeError, "it drops 'pay'");
+    assertStringIncludes(render('<tool_call>\n{"name": "pay"}\n</tool_call>'), "pay"); // the text has the call
+  }
+  const first = loop(
+    "{% if loop.first %}[{{ c.function.name }}{{ c.function.arguments | tojson }}]{% endif %}",
+  );
+  const two = [{ role: "user", content: "q" }, {
+    role: "assistant",
+    content: "",
+    tool_calls: [PAYMENT, { ...PAYMENT, name: "g" }],
+  }];
+  renderChat(calling(""), { chatTemplate: first });
+  assertThrows(
+    () => renderChat(two, { chatTemplate: first }),
+    TypeError,
+    "2 native tool calls: it drops 'pay', 'g'",
   );
 });

@@ -27,13 +27,14 @@ Deno.test("JinjaTemplate gives contents as parts to the roles for which a templa
 Deno.test("JinjaTemplate gives a tool's result as parts, after a call", () => {
   const template = "{% for m in messages %}{% if m.role == 'tool' %}" +
     "{% if messages[loop.index0 - 1].tool_calls %}{{ m.content[0].text }}{% endif %}" +
+    "{% elif m.tool_calls %}{{ m.tool_calls[0].function.name }}:" +
     "{% elif m.content is string %}{{ m.content }}{% endif %}{% endfor %}{# 'text' #}";
   const chat: Message[] = [
     { role: "user", content: "q" },
     { role: "assistant", content: "", tool_calls: [{ name: "f", arguments: {} }] },
     { role: "tool", content: "r" },
   ];
-  assertEquals(new ChatFormat({ chatTemplate: template }).render(chat), "qr");
+  assertEquals(new ChatFormat({ chatTemplate: template }).render(chat), "qf:r");
 });
 
 Deno.test("JinjaTemplate gives contents as texts to a template that takes both", () => {

@@ -104,6 +104,19 @@ Deno.test("tokenizeChat() supports generation tags with and without whitespace c
   assertEquals(masked([{ role: "assistant", content: "a" }], format), ["  [a]\na"]);
 });
 
+Deno.test("tokenizeChat() keeps a call that the template shows only beside a content that is null", () => {
+  const chatTemplate = "{% for m in messages %}{% if m.tool_calls and m.content is none %}" +
+    "[{{ m.tool_calls[0].function.name }}]{% else %}<{{ m.role }}>{{ m.content }}{% endif %}{% endfor %}";
+  const format = new ChatFormat({ chatTemplate, tokenizer });
+  const chat = [
+    { role: "user", content: "q" },
+    { role: "assistant", content: "", tool_calls: [{ name: "f", arguments: {} }] },
+    { role: "assistant", content: "a" },
+  ];
+  assertEquals(tokenizeChat(chat, format).text, "<user>q[f]<assistant>a");
+  assertEquals(masked(chat, format), ["a"]);
+});
+
 Deno.test("tokenizeChat() accepts private-use characters in a message", () => {
   const format = new ChatFormat({ family: "chatml", tokenizer });
   const chat = [{ role: "user", content: "\ue000x\ue001" }, { role: "assistant", content: "\ue001\ue002" }];

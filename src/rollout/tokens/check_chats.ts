@@ -66,8 +66,26 @@ function toolResult(content: string, id = "call00001"): Message {
   return { role: "tool", name: SEARCH.name, tool_call_id: id, content };
 }
 
+const SEARCHING: Message = {
+  role: "assistant",
+  content: "<think>\nI must search.\n</think>\n\nI search.",
+};
+
+const SEARCH_CALL = { id: "call00001", name: SEARCH.name, arguments: { query: 'naïve ≤ "3"', limit: 5 } };
+
+/** True if a template shows native calls. Without them, the chat has only the text of the call's message. */
+function showsCalls(format: ChatFormat): boolean {
+  try {
+    format.toTemplateMessages([{ ...SEARCHING, tool_calls: [SEARCH_CALL] }]);
+    return true;
+  } catch {
+    return false; // the template drops calls
+  }
+}
+
 /** Returns the chats for a template and its tokenizer, whose special tokens are among the hostile words. */
-export function checkChats({ tokenizer, endTokens }: ChatFormat): CheckChat[] {
+export function checkChats(format: ChatFormat): CheckChat[] {
+  const { tokenizer, endTokens } = format;
   const specials = [...new Set([...endTokens, ...tokenizer?.specialTokens ?? []])].slice(0, MAX_SPECIALS);
   const controlTokens = `${specials.join("\n")}\n${specials.join("")} ${HOSTILE}`;
   return [
@@ -96,15 +114,7 @@ export function checkChats({ tokenizer, endTokens }: ChatFormat): CheckChat[] {
       prompt: [
         SYSTEM,
         user("How many?"),
-        {
-          role: "assistant",
-          content: "<think>\nI must search.\n</think>\n\nI search.",
-          tool_calls: [{
-            id: "call00001",
-            name: SEARCH.name,
-            arguments: { query: 'naïve ≤ "3"', limit: 5 },
-          }],
-        },
+        showsCalls(format) ? { ...SEARCHING, tool_calls: [SEARCH_CALL] } : SEARCHING,
         toolResult("three"),
         { role: "assistant", content: "<think>\nThree.\n</think>\n\nThree." },
         user("Think step by step, then say it again."),

@@ -1,5 +1,11 @@
 import type { ChatFormat } from "../../chat/chat_format.ts";
-import { renderTurnSuffix } from "../../chat/turns.ts";
+import {
+  QUESTION,
+  renderTurnSuffix,
+  renderTurnTail,
+  withoutSampledEnd,
+  withoutThought,
+} from "../../chat/turn_tail.ts";
 import { ArgumentTypeError, TokenError } from "../../errors.ts";
 import { type Message, messageText, type ToolSpec } from "../../message.ts";
 
@@ -74,6 +80,11 @@ const WRITING_MODES: readonly (WritingMode & { readonly label: string })[] = [
 
 const USER: Message = { role: "user", content: "q" };
 const REPLY: Message = { role: "assistant", content: "a" };
+/** Replies without a thought, with one, and with one that the generation prompt opened. */
+const REPLIES: readonly Message[] = ["a", "<think>\nc\n</think>\n\na", "c\n</think>\n\na"].map((content) => ({
+  role: "assistant",
+  content,
+}));
 
 /** Smallest chats. A template that rejects one may accept the other. */
 const STARTS: readonly (readonly Message[])[] = [[USER], [{ role: "system", content: "s" }, USER]];
@@ -95,12 +106,17 @@ export function requireWritable(format: TurnFormat, options: WritingMode): void 
 function isWritable(format: TurnFormat, options: WritingMode): boolean {
   const start = STARTS.find((start) => isAccepted(format.chat, [...start, REPLY, USER]));
   if (start === undefined) return true; // the template needs other messages, which only an episode has
-  const messages = [...start, REPLY, USER];
-  const turn = { before: start, reply: REPLY, sampled: [], messages: [USER] };
+  // Qwen3's template keeps a thought in the last reply only, and no reply without one
+  return [[], [USER]].every((messages) =>
+    REPLIES.some((reply) => isTurnWritable(format, { before: start, reply, sampled: [], messages }, options))
+  );
+}
+
+function isTurnWritable(format: TurnFormat, turn: Turn, options: WritingMode): boolean {
   try {
     const writer = createTurnWriter(format, { ...options, tools: [] });
-    writer.renderRest(turn, { addGenerationPrompt: true });
-    writer.renderPrompt?.(messages);
+    writer.renderRest(turn, { addGenerationPrompt: turn.messages.length > 0 });
+    writer.renderPrompt?.([...turn.before, turn.reply, ...turn.messages]);
     return true;
   } catch {
     return false; // the writer cannot place the reply, or the template rewrites the chat
@@ -149,7 +165,8 @@ class AppendWriter implements TurnWriter {
     const context = this.#checksRewrites ? { before } : {};
     if (this.#checksRewrites) this.#requireUnchanged(turn);
     const rendered = { ...added, ...context, tools: this.#tools };
-    return renderTurnSuffix(rendered, this.#format, { addGenerationPrompt });
+    const suffix = renderTurnSuffix(rendered, this.#format, { addGenerationPrompt });
+    return addGenerationPrompt ? suffix : withoutChatEnd(suffix, this.#format);
   }
 
   /** Checks that the rendered chat equals the earlier text, the reply and the text after it, concatenated. */
@@ -188,42 +205,56 @@ class RerenderWriter implements TurnWriter {
     return this.#format.render(messages, { addGenerationPrompt: true, tools: this.#tools });
   }
 
-  renderRest(turn: Turn, { addGenerationPrompt }: TurnEnd): string {
+  renderRest(turn: Turn, end: TurnEnd): string {
+    const rest = withoutSampledEnd(this.#tail(turn, end), turn, this.#format);
+    return end.addGenerationPrompt ? rest : withoutChatEnd(rest, this.#format);
+  }
+
+  /** Returns the template's text after the reply, with the token that ends the turn. */
+  #tail(turn: Turn, end: TurnEnd): string {
     const { before, reply, messages } = turn;
     const rendered = this.#render([...before, reply]);
     const chat = messages.length === 0 ? rendered : this.#render([...before, reply, ...messages]);
-    const end = this.#endOf(turn, rendered);
-    const rest = chat.startsWith(rendered) ? end + chat.slice(rendered.length) : this.#standalone(turn, chat);
-    if (!addGenerationPrompt) return rest;
-    return rest + this.#header([...before, reply, ...messages], chat);
-  }
-
-  /** Returns the template's text after the reply. The sampled text itself stays unchanged. */
-  #endOf({ before, reply, sampled }: Turn, rendered: string): string {
-    const prompt = this.#format.render(before, { addGenerationPrompt: true });
-    if (!rendered.startsWith(prompt) && !rendered.startsWith(this.#withoutBlankHeader(prompt, before))) {
+    const keepsPrompt = this.#continuesPrompt(before, reply);
+    if (!keepsPrompt && !this.#continuesPrompt(QUESTION, reply)) {
       this.#fail("the rendered reply must start with its generation prompt: found another start");
     }
-    return renderTurnSuffix({ before, reply, sampled }, this.#format, { addGenerationPrompt: false });
+    const header = end.addGenerationPrompt ? this.#header([...before, reply, ...messages], chat) : "";
+    if (header === undefined) return this.#standalone(turn, { addGenerationPrompt: true });
+    if (!keepsPrompt || !chat.startsWith(rendered)) return this.#standalone(turn, { chat }) + header;
+    const close = renderTurnTail({ before, reply }, this.#format, { addGenerationPrompt: false });
+    return close + chat.slice(rendered.length) + header;
   }
 
-  /** Returns the prompt without its header, if that is only white space, as dialogpt's. */
-  #withoutBlankHeader(prompt: string, before: readonly Message[]): string {
+  /**
+   * True if the rendered reply continues its prompt. The sampled text itself stays unchanged. A template that rewrites
+   * the chat when a reply is added, as gpt-oss's drops thoughts before an answer, continues only the prompt of a chat
+   * without earlier replies.
+   */
+  #continuesPrompt(before: readonly Message[], reply: Message): boolean {
+    const rendered = this.#render([...before, reply]);
+    const prompt = this.#format.render(before, { addGenerationPrompt: true });
+    if (rendered.startsWith(prompt)) return true;
     const chat = this.#render(before);
-    return prompt.startsWith(chat) && prompt.slice(chat.length).trim() === "" ? chat : prompt;
+    // the header can be only white space, as dialogpt's, and can end in a thought that the reply does not have
+    return prompt.startsWith(chat) && rendered.startsWith(chat + withoutThought(prompt.slice(chat.length)));
   }
 
   /** Renders the turn's text on its own, if the template rewrote earlier text. */
-  #standalone({ reply, sampled, messages }: Turn, chat: string): string {
-    const rest = renderTurnSuffix({ reply, sampled, messages }, this.#format, { addGenerationPrompt: false });
-    if (chat.endsWith(rest)) return rest;
+  #standalone(
+    { before, reply, messages }: Turn,
+    { chat, addGenerationPrompt = false }: { chat?: string; addGenerationPrompt?: boolean },
+  ): string {
+    const rest = renderTurnTail({ reply, messages }, this.#format, { addGenerationPrompt });
+    const text = chat ?? this.#format.render([...before, reply, ...messages], { addGenerationPrompt });
+    if (text.endsWith(rest)) return rest;
     return this.#fail("the newest messages must be rendered as they are alone: found a different text");
   }
 
-  #header(messages: readonly Message[], chat: string): string {
+  /** Returns the next reply's header; `undefined` if the chat ends with other text without it, as Phi's does. */
+  #header(messages: readonly Message[], chat: string): string | undefined {
     const text = this.#format.render(messages, { addGenerationPrompt: true });
-    if (text.startsWith(chat)) return text.slice(chat.length);
-    return this.#fail("a generation prompt must not change the chat: it rewrites the chat");
+    return text.startsWith(chat) ? text.slice(chat.length) : undefined;
   }
 
   #render(messages: readonly Message[]): string {
@@ -233,4 +264,9 @@ class RerenderWriter implements TurnWriter {
   #fail(reason: string): never {
     throw new TokenError(`Cannot write turn with template '${this.#format.template.name}' as ${reason}`);
   }
+}
+
+/** Removes the token that ends a whole chat, which is no part of a longer chat. */
+function withoutChatEnd(text: string, { chatEnd }: ChatFormat): string {
+  return chatEnd !== undefined && text.endsWith(chatEnd) ? text.slice(0, -chatEnd.length) : text;
 }

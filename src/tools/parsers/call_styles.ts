@@ -1,7 +1,11 @@
+import { gemmaCalls } from "./gemma_calls.ts";
+import { harmonyCalls } from "./harmony_calls.ts";
 import { llama3JsonCalls } from "./llama3_json_calls.ts";
+import { cohereCalls, deepseekCalls, graniteCalls, kimiCalls, lfm2Calls } from "./marked_calls.ts";
 import { mistralCalls } from "./mistral_calls.ts";
 import { jsonCalls } from "./json_calls.ts";
 import { openaiCalls } from "./openai_calls.ts";
+import { glmCalls, minimaxCalls, qwen3CoderCalls } from "./parameter_calls.ts";
 import { pythonicCalls } from "./pythonic_calls.ts";
 import { qwen25Calls } from "./qwen25_calls.ts";
 import { tagCalls } from "./tag_calls.ts";
@@ -37,6 +41,53 @@ export const CALL_STYLES: Readonly<Record<string, CallStyle>> = {
     about: "[TOOL_CALLS] and a JSON list, as Mistral writes it",
     hasSpecialTokens: true,
     parser: () => mistralCalls(),
+  },
+  harmony: {
+    about: "<|channel|>commentary to=functions.name<|message|>JSON<|call|>, as gpt-oss writes it",
+    hasSpecialTokens: true,
+    parser: () => harmonyCalls(),
+  },
+  deepseek: {
+    about: "<｜tool▁call▁begin｜>name<｜tool▁sep｜>JSON<｜tool▁call▁end｜>, as DeepSeek V3 and R1 write it",
+    hasSpecialTokens: true,
+    parser: () => deepseekCalls(),
+  },
+  kimi: {
+    about: "<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>JSON, as Kimi K2 writes it",
+    hasSpecialTokens: true,
+    parser: () => kimiCalls(),
+  },
+  gemma: {
+    about: '<|tool_call>call:name{key:<|"|>text<|"|>}<tool_call|>, as Gemma 4 writes it',
+    hasSpecialTokens: true,
+    parser: () => gemmaCalls(),
+  },
+  cohere: {
+    about: "<|START_ACTION|>JSON<|END_ACTION|>, as Command A writes it",
+    hasSpecialTokens: true,
+    parser: () => cohereCalls(),
+  },
+  lfm2: {
+    about: '<|tool_call_start|>[name(key="value")]<|tool_call_end|>, as LFM2 writes it',
+    hasSpecialTokens: true,
+    parser: () => lfm2Calls(),
+  },
+  granite: {
+    about: "<|tool_call|>JSON, as Granite 3 and Phi 4 write it",
+    hasSpecialTokens: true,
+    parser: () => graniteCalls(),
+  },
+  "qwen3-coder": {
+    about: "<function=name><parameter=key>…, as Qwen3-Coder, Qwen3.5 and Nemotron 3 write it",
+    parser: () => qwen3CoderCalls(),
+  },
+  glm: {
+    about: "<tool_call>name<arg_key>key</arg_key><arg_value>…, as GLM 4.5 writes it",
+    parser: () => glmCalls(),
+  },
+  minimax: {
+    about: '<minimax:tool_call><invoke name="name"><parameter name="key">…, as MiniMax M2 writes it',
+    parser: () => minimaxCalls(),
   },
   pythonic: { about: '[name(key="value")], as Llama 4 writes it', parser: () => pythonicCalls() },
 };

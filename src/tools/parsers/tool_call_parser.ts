@@ -12,6 +12,8 @@ export interface ParsedCall {
   readonly name: string;
   /** Arguments by name. If they could not be read, `{}` or a value that the parser chooses. */
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** True if the syntax has only text as values. The schema of the tool gives their types. */
+  readonly hasTextArguments?: boolean | undefined;
   /** The arguments as JSON text, if parsing it loses information, such as 50.0 against 50. */
   readonly argumentsText?: string | undefined;
   /** Reason why the arguments could not be read. The model reads it. */

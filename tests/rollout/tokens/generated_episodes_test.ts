@@ -1,15 +1,14 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Tokenizer } from "../../../src/chat/tokenizer.ts";
-import { History } from "../../../src/history.ts";
 import type { Message } from "../../../src/message.ts";
-import type { Reply } from "../../../src/policy/policy.ts";
 import { fromText } from "../../../src/chat/conversions.ts";
-import { EpisodeWriter, type TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
+import type { TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
 import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { tinyTokenizer } from "../../tiny_tokenizer.ts";
-import { spacing, task, text } from "./written_episode.ts";
+import { assertAppended, assertExactMask, play, type Sampled, STOP } from "./sampled_episode.ts";
+import { spacing, text } from "./written_episode.ts";
 
 const qwenLike = await Deno.readTextFile(new URL("../../goldens/qwen_like_template.jinja", import.meta.url));
 
@@ -36,17 +35,6 @@ const MODES = [
   { mode: "rerender" },
 ] as const;
 
-/** A reply as it is sampled, and the messages after it. */
-interface Sampled {
-  readonly said: string;
-  /** Lengths of the pieces that are encoded on their own, so that the ids are not those of the text. */
-  readonly pieces: readonly number[];
-  /** End of the reply: its end token, a stop text that the server removes, or none, as its length is limited. */
-  readonly end: "token" | "stop text" | "cut";
-  readonly messages: readonly Message[];
-}
-
-const STOP = "###";
 const ends: fc.Arbitrary<Sampled["end"]> = fc.constantFrom("token", "token", "stop text", "cut");
 const pieces = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 });
 const others = fc.oneof(
@@ -71,82 +59,6 @@ function episodes(said: fc.Arbitrary<string>): fc.Arbitrary<Sampled[]> {
 function isSpacedAfterSpecial(said: string, { specialTokens }: Tokenizer): boolean {
   const visible = specialTokens.reduce((text, token) => text.replaceAll(token, ""), said);
   return visible.startsWith(" ") && !said.startsWith(" ");
-}
-
-/** Encodes a text piece by piece, as a model may sample it. */
-function sampleIds(text: string, pieces: readonly number[], tokenizer: Tokenizer): number[] {
-  const points = [...text];
-  const ids: number[] = [];
-  let piece = 0;
-  for (let at = 0; at < points.length;) {
-    const length = pieces[piece++ % pieces.length] ?? 1;
-    ids.push(...tokenizer.encode(points.slice(at, at + length).join("")));
-    at += length;
-  }
-  return ids;
-}
-
-interface PlayedTurn {
-  readonly prompt: readonly number[];
-  readonly ids: readonly number[];
-  readonly start: number;
-}
-
-interface PlayedEpisode {
-  readonly writer: EpisodeWriter;
-  readonly turns: readonly PlayedTurn[];
-  readonly chat: readonly Message[];
-}
-
-function play(start: readonly Message[], sampled: readonly Sampled[], options: TokenOptions): PlayedEpisode {
-  const { tokenizer, format = new TokenFormat(options) } = options;
-  const writer = new EpisodeWriter({ ...options, format });
-  const [endToken = ""] = format.chat.endTokens;
-  let history = History.fromChats([...start]);
-  writer.start({ task, history: { prompt: history } });
-  const turns: PlayedTurn[] = [];
-  for (const { said, pieces, end, messages } of sampled) {
-    const tail = { token: endToken, "stop text": STOP, cut: "" }[end];
-    const ids = [...sampleIds(said, pieces, tokenizer), ...tokenizer.encode(tail)];
-    const message = { role: "assistant", content: said, ...(end === "cut" && { is_complete: false }) };
-    const reply: Reply = {
-      message,
-      tokens: { ids, logProbs: ids.map((_id, at) => -1 - at) },
-      ...(end === "stop text" && { stopText: STOP }),
-    };
-    const prompt = writer.prompt.ids;
-    const written = writer.reply(reply);
-    assertEquals(written.ids, ids);
-    turns.push({ prompt, ids, start: written.start });
-    history = history.append(message).extend(messages);
-    writer.step(history);
-  }
-  return { writer, turns, chat: [...history] };
-}
-
-/** Asserts that exactly the sampled ids have the mask 1, unchanged and in order. */
-function assertExactMask({ writer, turns }: PlayedEpisode): void {
-  const { ids, lossMask, logProbs = [], promptLength = 0 } = writer.tokens();
-  const expectedMask = ids.map(() => 0);
-  for (const { start, ids: sampled } of turns) {
-    assertEquals(ids.slice(start, start + sampled.length), sampled);
-    expectedMask.fill(1, start, start + sampled.length);
-    assertEquals(logProbs.slice(start, start + sampled.length), sampled.map((_id, at) => -1 - at));
-  }
-  assertEquals<readonly number[]>(lossMask, expectedMask);
-  assert(logProbs.every((value, at) => lossMask[at] === 1 || value === 0));
-  assertEquals(ids.slice(0, promptLength), turns[0]?.prompt);
-}
-
-/** Asserts that each prompt is the one before it, its reply unchanged, and new text. */
-function assertAppended({ writer, turns }: PlayedEpisode): void {
-  const prompts = [...turns.slice(1).map(({ prompt }) => prompt), writer.prompt.ids];
-  for (const [at, { prompt, ids, start }] of turns.entries()) {
-    assertEquals(start, prompt.length);
-    assertEquals(prompts[at]?.slice(0, prompt.length + ids.length), [...prompt, ...ids]);
-  }
-  const { ids } = writer.tokens();
-  assertEquals(writer.prompt.ids.slice(0, ids.length), ids);
 }
 
 for (const [name, template] of Object.entries(TEMPLATES)) {

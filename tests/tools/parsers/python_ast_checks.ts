@@ -8,7 +8,7 @@ import { pythonicCalls } from "../../../src/tools/parsers/pythonic_calls.ts";
 import { pythonSources } from "./python_sources.ts";
 
 async function callsOfPython(sources: readonly string[]): Promise<unknown[]> {
-  const program = new URL("python_calls.py", import.meta.url).pathname;
+  const program = decodeURIComponent(new URL("python_calls.py", import.meta.url).pathname);
   const child = new Deno.Command("python3", { args: [program], stdin: "piped", stdout: "piped" }).spawn();
   const output = child.output();
   const writer = child.stdin.getWriter();

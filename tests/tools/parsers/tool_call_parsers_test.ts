@@ -455,6 +455,19 @@ const REPEATED_CALLS: Readonly<Record<string, string>> = {
   qwen25: '<tool_call>\n{"name":"a"}\n</tool_call>'.repeat(2_000),
   "llama3-json": '{"name":"a","parameters":{}};'.repeat(2_000),
   mistral: "[TOOL_CALLS]a[ARGS]{}".repeat(2_000),
+  harmony: "<|start|>assistant<|channel|>commentary to=functions.a<|message|>{}<|call|>".repeat(2_000),
+  deepseek: `<｜tool▁calls▁begin｜>${
+    "<｜tool▁call▁begin｜>a<｜tool▁sep｜>{}<｜tool▁call▁end｜>".repeat(2_000)
+  }`,
+  kimi: "<|tool_calls_section_begin|>" +
+    "<|tool_call_begin|>functions.a:0<|tool_call_argument_begin|>{}<|tool_call_end|>".repeat(2_000),
+  gemma: "<|tool_call>call:a{}<tool_call|>".repeat(2_000),
+  cohere: `<|START_ACTION|>[${'{"tool_name":"a"},'.repeat(2_000)}{"tool_name":"a"}]<|END_ACTION|>`,
+  lfm2: `<|tool_call_start|>[${"a(),".repeat(2_000)}]<|tool_call_end|>`,
+  granite: `<|tool_call|>[${'{"name":"a"},'.repeat(2_000)}{"name":"a"}]`,
+  "qwen3-coder": "<tool_call>\n<function=a>\n</function>\n</tool_call>".repeat(2_000),
+  glm: "<tool_call>a\n</tool_call>".repeat(2_000),
+  minimax: `<minimax:tool_call>${'<invoke name="a"></invoke>'.repeat(2_000)}</minimax:tool_call>`,
   pythonic: `[${"a(),".repeat(2_000)}]`,
 };
 

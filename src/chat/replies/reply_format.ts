@@ -1,0 +1,26 @@
+import type { ToolCall } from "../../message.ts";
+import { isGemmaTemplate, splitGemmaReply } from "./gemma_calls.ts";
+import { isHarmonyTemplate, splitHarmonyReply } from "./harmony.ts";
+import { splitKimiReply } from "./kimi_calls.ts";
+import { splitMinimaxReply } from "./parameter_calls.ts";
+
+/** Parts of an assistant's text, in the fields of a chat template. */
+export interface ReplyParts {
+  /** Text without the other parts. */
+  readonly content: string;
+  readonly thinking?: string;
+  readonly calls?: readonly ToolCall[];
+}
+
+/**
+ * Returns the function that splits a reply for a template whose fields must be given apart: gpt-oss's refuses channels in
+ * a content, Gemma 4's and MiniMax M2's show results only after calls, and Kimi K2's names the ids of calls in results. Other templates take thoughts and calls as part of the
+ * content, and get `undefined`.
+ */
+export function replySplitterOf(source: string): ((text: string) => ReplyParts) | undefined {
+  if (isHarmonyTemplate(source)) return splitHarmonyReply;
+  if (isGemmaTemplate(source)) return splitGemmaReply;
+  if (source.includes("<|tool_call_argument_begin|>")) return splitKimiReply;
+  if (source.includes("<minimax:tool_call>")) return splitMinimaxReply;
+  return undefined;
+}

