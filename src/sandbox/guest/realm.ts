@@ -73,6 +73,9 @@ export interface SavedGlobals {
   /** The first message, with everything that a session needs. */
   readonly message: Promise<unknown>;
   readonly now: () => number;
+  /** The time since 1970 at which `now` was 0, in milliseconds. */
+  readonly timeOrigin: number;
+  readonly date: () => number;
   readonly randomFill: (view: Uint8Array) => void;
   /** Returns a function that writes all bytes to the stdout of the process, once. Later calls return nothing. */
   readonly takeHostWriter: () => ((bytes: Uint8Array) => void) | undefined;
@@ -97,6 +100,8 @@ function emptyRealm(): SavedGlobals {
   return {
     message: message.finally(() => deleteGlobals((key) => ALLOWED_GLOBALS.has(key))),
     now: () => clock.now(),
+    timeOrigin: clock.timeOrigin,
+    date: Date.now,
     randomFill: (view) => void source.getRandomValues(view as Uint8Array<ArrayBuffer>),
     takeHostWriter() {
       const output = stdout;

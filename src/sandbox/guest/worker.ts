@@ -15,6 +15,7 @@ import { type PythonAssets, restorePython } from "./python/interpreter.ts";
 import { GuestSession } from "./session.ts";
 import type { Shell, ShellParts } from "./shell/shell.ts";
 import { exitCodeOf, thrownText } from "./errno.ts";
+import { WallClock } from "./wall_clock.ts";
 
 /** The only message that a worker receives. */
 export interface WorkerStart extends WorkerAssets {
@@ -29,6 +30,7 @@ export interface WorkerStart extends WorkerAssets {
 const start = await savedGlobals.message as WorkerStart;
 const entropy = new Entropy(savedGlobals.randomFill);
 const clock = new MonotonicClock(savedGlobals.now);
+const wallClock = new WallClock({ ...savedGlobals, origin: savedGlobals.timeOrigin });
 
 /** Globals that Pyodide reads: names that it tests for, a clock, and a source of randomness. */
 defineGlobals({
@@ -77,6 +79,7 @@ try {
     trees: start.trees,
     native: start.native ?? { libraries: [] },
     interrupt,
+    wallClock,
     home: start.home ?? HOME,
   };
   const { plan, image, extension, compile } = start;

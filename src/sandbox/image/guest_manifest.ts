@@ -46,6 +46,7 @@ import zlib from "../guest/shell/zlib.ts" with { type: "text" };
 import confine from "../guest/supervisor/confine.ts" with { type: "text" };
 import deniedCalls from "../guest/supervisor/denied_calls.ts" with { type: "text" };
 import supervisor from "../guest/supervisor/supervisor.ts" with { type: "text" };
+import wallClock from "../guest/wall_clock.ts" with { type: "text" };
 import worker from "../guest/worker.ts" with { type: "text" };
 import workerLink from "../guest/worker_link.ts" with { type: "text" };
 import protocol from "../protocol.ts" with { type: "text" };
@@ -82,6 +83,7 @@ export const WORKER_FILES: GuestSources = {
   threads,
   heap_image: heapImage,
   heap_delta: heapDelta,
+  wall_clock: wallClock,
   interpreter,
   build,
   outbox,

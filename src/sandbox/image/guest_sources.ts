@@ -21,6 +21,7 @@ import program from "../guest/python/program.py" with { type: "text" };
 import report from "../guest/python/report.py" with { type: "text" };
 import runner from "../guest/python/runner.py" with { type: "text" };
 import scheduler from "../guest/python/scheduler.py" with { type: "text" };
+import strftime from "../guest/python/strftime.py" with { type: "text" };
 import subprocesses from "../guest/python/subprocesses.py" with { type: "text" };
 import threads from "../guest/python/threads.py" with { type: "text" };
 import timers from "../guest/python/timers.py" with { type: "text" };
@@ -131,6 +132,7 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     missing,
     report,
     posix_names: posixNames,
+    strftime,
     tools,
     event_loop: eventLoop,
     values,

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Session } from "../../../mod/sandbox.ts";
 import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
 
@@ -37,6 +38,40 @@ str(datetime.datetime.fromtimestamp(1.7e9).astimezone()), time.mktime((2025, 3, 
     const after =
       "import time\ntime.tzname, time.strftime('%Z'), time.localtime(0)[3], 'TZ' in __import__('os').environ";
     assertEquals(value(await session.exec(after)), "(('UTC', 'UTC'), 'UTC', 0, False)");
+  });
+});
+
+/** Reads the clock 2,000 times. Returns the first value, the last, the number of values, and the smallest step. */
+const READ_CLOCK = `import datetime, time
+values = [time.time_ns() for _ in range(2000)]
+micros = {datetime.datetime.now().microsecond % 1000 for _ in range(2000)}
+values[0], values[-1], len(set(values)), min(b - a for a, b in zip(values, values[1:])), len(micros)`;
+
+Deno.test("time.time_ns() advances by less than a microsecond and agrees with the host's clock, also after a rewind, a checkpoint and a fork", async () => {
+  await withSession(async (session, sandbox) => {
+    const check = async (session: Session) => {
+      const before = Date.now();
+      const values = (value(await session.exec(READ_CLOCK)) ?? "").slice(1, -1).split(", ");
+      const [first = NaN, last = NaN, count = NaN, step = NaN, micros = NaN] = values.map(Number);
+      const after = Date.now();
+      assert(Math.floor(first / 1e6) >= before, `${first} ns is before ${before} ms`);
+      assert(Math.floor(last / 1e6) <= after, `${last} ns is after ${after} ms`);
+      assert(
+        count > 1900 && step >= 0 && micros > 100,
+        `${count} values, step ${step} ns, ${micros} fractions`,
+      );
+    };
+    await check(session);
+    await session.reset({ mode: "rewind" });
+    await check(session);
+    const checkpoint = await session.checkpoint();
+    await session.restore(checkpoint);
+    await check(session);
+    await using other = await sandbox.openSession();
+    await other.restore(checkpoint);
+    await check(other);
+    const resolution = "import time\ntime.get_clock_info('time').resolution < 1e-5";
+    assertEquals(value(await session.exec(resolution)), "True");
   });
 });
 

@@ -87,6 +87,56 @@ b'9\n' 0
 -9
 `,
   ],
+  "a program that subprocess starts reads TZ": [
+    String.raw`import multiprocessing, os, subprocess, sys, time
+show = "import os, time; print(os.environ.get('TZ'), time.localtime(0).tm_hour, time.tzname, time.strftime('%Z', time.localtime(0)))"
+def run(zone):
+    env = {**os.environ, "TZ": zone} if zone else {name: value for name, value in os.environ.items() if name != "TZ"}
+    return subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, env=env).stdout.strip()
+print(run("America/New_York"), "|", run(None), "|", run("EST5EDT"))
+print(time.localtime(0).tm_hour, time.tzname)
+os.environ["TZ"] = "Asia/Tokyo"
+print(run("Asia/Tokyo"), time.localtime(0).tm_hour)
+time.tzset()
+print(run(None), "|", time.localtime(0).tm_hour, time.tzname, time.strftime("%Z"))
+loop = "import time\nfor i in range(3): time.sleep(0.005); print(time.localtime(0).tm_hour, time.tzname[0])"
+started = [subprocess.Popen([sys.executable, "-c", loop], env={**os.environ, "TZ": zone}, stdout=subprocess.PIPE, text=True) for zone in ("UTC", "America/New_York", "Asia/Kolkata")]
+print([process.communicate()[0].split("\n")[:3] for process in started])
+fork = multiprocessing.get_context("fork")
+queue = fork.Queue()
+def move():
+    os.environ["TZ"] = "Europe/Paris"
+    time.tzset()
+    queue.put((time.localtime(0).tm_hour, time.tzname))
+process = fork.Process(target=move); process.start(); print(queue.get()); process.join()
+print(time.localtime(0).tm_hour, time.tzname, time.strftime("%Z"))
+`,
+    `America/New_York 19 ('EST', 'EDT') EST | None 0 ('UTC', 'UTC') UTC | EST5EDT 19 ('EST', 'EDT') EST
+0 ('UTC', 'UTC')
+Asia/Tokyo 9 ('JST', 'JST') JST 0
+None 0 ('UTC', 'UTC') UTC | 9 ('JST', 'JST') JST
+[['0 UTC', '0 UTC', '0 UTC'], ['19 EST', '19 EST', '19 EST'], ['5 IST', '5 IST', '5 IST']]
+(1, ('CET', 'CEST'))
+9 ('JST', 'JST') JST
+`,
+  ],
+  "a program that subprocess starts reads the bytes of its stdin unchanged": [
+    String.raw`import subprocess, sys
+for code, data in (
+    ("import sys; print(repr(sys.stdin.read()))", b"a\r\nb\r"),
+    ("import sys; print(sys.stdin.buffer.read(), sys.stdin.newlines)", b"a\r\nb\xff"),
+    ("import sys; print(list(sys.stdin))", b"a\r\nb\rc\n"),
+    ("print([input(), input()])", b"a\r\nb\rc\n"),
+): print(subprocess.run([sys.executable, "-c", code], input=data, capture_output=True).stdout.decode().strip())
+print(subprocess.run([sys.executable, "-"], input=b"x = '''a\r\nb'''\r\nprint(repr(x))\r\n", capture_output=True).stdout)
+`,
+    String.raw`'a\r\nb\r'
+b'a\r\nb\xff' None
+['a\r\n', 'b\rc\n']
+['a\r', 'b\rc']
+b"'a\\nb'\n"
+`,
+  ],
 };
 
 for (const [name, [program, stdout]] of Object.entries(PROGRAMS)) {

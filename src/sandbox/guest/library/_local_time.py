@@ -1,14 +1,11 @@
 """Reads time zones for `time.tzset`: files of the IANA database, and texts such as `EST5EDT,M3.2.0,M11.1.0`."""
 
 import calendar
-import os
-import posix
 import re
 import struct
 import time
 from zoneinfo import _common, _tzpath
 
-BRIDGE = 3
 FOREVER = -(2.0**60)
 """The start of a zone's first period."""
 FIRST_YEAR, LAST_YEAR = 1900, 2100
@@ -24,9 +21,9 @@ _TEXT = re.compile(f"{_NAME}{_TIME}(?:{_NAME}{_TIME}?(?:,([^,]+),([^,]+))?)?")
 _RULE = re.compile(rf"(?:M(\d+)\.(\d)\.(\d)|(J?)(\d+))(?:/{_TIME})?")
 
 
-def apply():
-    """Makes the zone that the environment variable TZ names that of `time` and `datetime`."""
-    periods = _periods(os.environ.get("TZ") or "UTC")
+def apply(name):
+    """Sets the attributes of `time` for a value of the environment variable TZ. Returns the zone as the worker reads it."""
+    periods = _periods(name or "UTC")
     january = time.time() // (2 * HALF_YEAR) * 2 * HALF_YEAR
     halves = [[period for period in periods if period[0] <= when][-1] for when in (january, january + HALF_YEAR)]
     first, second = sorted(halves, key=lambda period: period[1])
@@ -34,7 +31,7 @@ def apply():
     time.timezone, time.altzone, time.daylight = -first[1], -second[1], int(first[1] != second[1])
     names = [period[3] for kind in (0, 1) for period in [*[each for each in halves if each[2] == kind], *halves][:1]]
     data = struct.pack("<16s16s", *(name[:15].encode() for name in names))
-    posix.write(BRIDGE, b"Z" + data + b"".join(struct.pack("<dii", *period[:3]) for period in periods))
+    return data + b"".join(struct.pack("<dii", *period[:3]) for period in periods)
 
 
 def _periods(name):

@@ -6,10 +6,15 @@ import time as _time
 
 BRIDGE = 3  # the worker opens this descriptor before any block runs
 
+UTC = struct.pack("<16s16sdii", b"UTC", b"UTC", -(2.0**60), 0, 0)
+"""The zone of local times at the start."""
+
 _write = os.write
 _read = os.read
 _pack = struct.pack
 _monotonic = _time.monotonic
+zone = [None, UTC]
+"""The zone of the running process."""
 
 
 def wait(ms):
@@ -61,6 +66,13 @@ def _ms_left(ms):
 def set_timers(cpu_ms, wall_ms):
     """Has the signal of timers sent after so much CPU time, and after so much time. 0 stops each."""
     _write(BRIDGE, b"T" + _pack("<dd", cpu_ms, wall_ms))
+
+
+def set_zone(name, data):
+    """Sets the zone of local times: a value of the environment variable TZ, and its names and periods."""
+    if data != zone[1]:
+        _write(BRIDGE, b"Z" + data)
+    zone[:] = name, data
 
 
 def set_alarm(ms):

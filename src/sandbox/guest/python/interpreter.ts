@@ -1,5 +1,5 @@
 import { Closures, limitCalls, rejectMissing, stripJsBridge } from "../call_guard.ts";
-import type { EmscriptenModule, FileSystem, ModuleFactory, PythonExports } from "../emscripten.ts";
+import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "../emscripten.ts";
 import { throwIfKilled } from "../ring.ts";
 import { mountReadOnly, type ReadOnlyTree } from "../files/read_only_files.ts";
 import { Denials } from "../denials.ts";
@@ -11,6 +11,7 @@ import { PythonStack, Suspending } from "./stack.ts";
 import { PythonThreads } from "./threads.ts";
 import { HeapDelta } from "../checkpoint/heap_delta.ts";
 import { createImageWriter, type HeapImage } from "../heap_image.ts";
+import { WallClock } from "../wall_clock.ts";
 
 const WASM_PAGE_BYTES = 65536;
 
@@ -22,6 +23,8 @@ export interface PythonAssets {
   readonly native: NativeCode;
   /** Bytes that the supervisor sets to interrupt or kill the running code. */
   readonly interrupt: Uint8Array;
+  /** The clock that programs see as the time of day. */
+  readonly wallClock: WallClock;
   /** The session's home directory. */
   readonly home: string;
 }
@@ -130,7 +133,7 @@ export function createInstantiator(
       const watched = heapLimit.wrapImports(closures.wrapImports(localTime.wrapImports(addressed)));
       const limited = linker.wrapImports(
         denials.wrapImports(
-          limitCalls(completeImports(watched, assets.interrupt), heap),
+          limitCalls(completeImports(watched, assets, heap), heap),
           heap,
         ),
       );
@@ -230,10 +233,34 @@ const EMPTY_INITIALIZERS = { __wasm_call_ctors: () => {}, __wasm_apply_data_relo
 
 type InstanceReceiver = (instance: { exports: WebAssembly.Exports }, module: WebAssembly.Module) => void;
 
-/** Adds the imports that Pyodide's loader would add, and makes clock reads throw once the session is being killed. */
-function completeImports(imports: WebAssembly.Imports, interrupt: Uint8Array): WebAssembly.Imports {
+/** Number of the clock with the time of day, in C's `clock_gettime`. */
+const REALTIME = 0;
+
+type ReadClock = (clock: number, precision: bigint, address: Pointer) => number;
+type ReadResolution = (clock: number, address: Pointer) => number;
+
+/**
+ * Adds the imports that Pyodide's loader would add, makes the time of day as precise as other clocks, and makes reads of
+ * clocks throw once the session is being killed.
+ */
+function completeImports(
+  imports: WebAssembly.Imports,
+  { interrupt, wallClock }: Pick<PythonAssets, "interrupt" | "wallClock">,
+  heap: () => Uint8Array,
+): WebAssembly.Imports {
   const mark = Symbol("error");
   const now = imports.env?.emscripten_get_now as () => number;
+  const readClock = imports.wasi_snapshot_preview1?.clock_time_get as ReadClock;
+  const readResolution = imports.wasi_snapshot_preview1?.clock_res_get as ReadResolution;
+  const writeTimeOfDay = (address: Pointer) => {
+    throwIfKilled(interrupt);
+    new BigInt64Array(heap().buffer)[address >>> 3] = wallClock.nanoseconds();
+    return 0;
+  };
+  const writeResolution = (address: Pointer) => {
+    new BigInt64Array(heap().buffer)[address >>> 3] = WallClock.RESOLUTION_NS;
+    return 0;
+  };
   return {
     ...imports,
     env: {
@@ -244,6 +271,13 @@ function completeImports(imports: WebAssembly.Imports, interrupt: Uint8Array): W
         throwIfKilled(interrupt);
         return now();
       },
+    },
+    wasi_snapshot_preview1: {
+      ...imports.wasi_snapshot_preview1,
+      clock_time_get: (clock: number, precision: bigint, address: Pointer) =>
+        clock === REALTIME ? writeTimeOfDay(address) : readClock(clock, precision, address),
+      clock_res_get: (clock: number, address: Pointer) =>
+        clock === REALTIME ? writeResolution(address) : readResolution(clock, address),
     },
   };
 }

@@ -33,7 +33,7 @@ _through = (tuple, types.MethodType, types.CellType, functools.partial, types.Ma
 class State:
     """The state of a process that does not run."""
 
-    __slots__ = ("modules", "contents", "classes", "directory", "recursion_limit")
+    __slots__ = ("modules", "contents", "classes", "directory", "recursion_limit", "zone")
 
 
 def capture(tracked):
@@ -49,6 +49,7 @@ def capture(tracked):
     state.contents = [(each, _copy(each)) for each in containers]
     state.classes = [(each, dict(type.__dict__["__dict__"].__get__(each))) for each in classes]
     state.recursion_limit = _get_limit()
+    state.zone = tuple(_bridge.zone)
     try:
         state.directory = _getcwd()
     except OSError:
@@ -91,6 +92,7 @@ def _restore(state):
             _set_limit(state.recursion_limit)
         except RecursionError:
             pass  # the running stack is deeper
+    _bridge.set_zone(*state.zone)
     try:
         if state.directory not in (None, _getcwd()):
             _chdir(state.directory)

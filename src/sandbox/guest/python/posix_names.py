@@ -44,7 +44,8 @@ def tzset():
     """Initialize, or reinitialize, the local timezone to the value stored in os.environ['TZ']."""
     import _local_time
 
-    _local_time.apply()
+    name = os.environ.get("TZ")
+    _bridge.set_zone(name, _local_time.apply(name))
 
 
 def thread_time():

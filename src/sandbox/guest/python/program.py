@@ -18,6 +18,7 @@ PLAIN_FLAGS = "bBdEiIOPqRsSuvx"
 _tzset = time.tzset
 _getcwd, _chdir = os.getcwd, os.chdir
 """Graders set the functions of `os` to None."""
+ZONE_ATTRIBUTES = ("tzname", "timezone", "altzone", "daylight")
 SAVED_ATTRIBUTES = ("argv", "path", "stdin", "stdout", "stderr", "excepthook", "displayhook")
 
 
@@ -26,11 +27,11 @@ def run_program(request):
     saved = {name: getattr(sys, name) for name in SAVED_ATTRIBUTES}
     saved_path, saved_modules, main = list(sys.path), dict(sys.modules), sys.modules["__main__"]
     saved_cwd, saved_env = _cwd(), dict(os.environ)
+    saved_zone, saved_times = tuple(_bridge.zone), {name: getattr(time, name) for name in ZONE_ATTRIBUTES}
     _runner._begin_program()
-    zone = saved_env.get("TZ")
     try:
         _enter(request)
-        _set_zone(zone, request["env"].get("TZ"))
+        _set_zone()
         return _outcome(request["argv"])
     except BaseException as error:
         return {"exitCode": 1, "interrupted": isinstance(error, KeyboardInterrupt)}
@@ -41,26 +42,28 @@ def run_program(request):
         vars(sys).update(saved)
         sys.path[:] = saved_path
         _set_environment(saved_env)
-        _set_zone(request["env"].get("TZ"), zone)
+        _bridge.set_zone(*saved_zone)
+        vars(time).update(saved_times)
         if saved_cwd is not None:
             _chdir(saved_cwd)
 
 
-def _set_zone(before, zone):
-    """Sets the zone of local times where a program has another."""
-    if zone != before:
+def _set_zone():
+    """Sets the zone of local times to that of the environment, as a new process does."""
+    if os.environ.get("TZ") != _bridge.zone[0]:
         _tzset()
 
 
 def run_child(argv, env):
     """Runs a program in a new process. Returns its exit code."""
     _set_environment(env)
+    _set_zone()
     _drop_user_modules()
     for name in ("argv", "path", "warnoptions"):
         setattr(sys, name, list(getattr(sys, name)))
     sys.excepthook, sys.displayhook = sys.__excepthook__, sys.__displayhook__
     raw = _pipes.PipeFile(0, "r", closefd=False)
-    sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BufferedReader(raw), "utf-8", "surrogateescape")
+    sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BufferedReader(raw), "utf-8", "surrogateescape", newline="\n")
     sys.stdin.mode = "r"
     is_unbuffered = bool(env.get("PYTHONUNBUFFERED")) or (argv[0][:1] == "-" and "u" in argv[0] if argv else False)
     sys.stdout = sys.__stdout__ = _open_output(1, "strict", is_unbuffered)
@@ -95,7 +98,7 @@ def _enter(request):
     _set_environment(request["env"])
     _drop_user_modules()
     data = request["stdin"].encode("latin-1")
-    sys.stdin = io.TextIOWrapper(io.BytesIO(data), "utf-8", "surrogateescape")
+    sys.stdin = io.TextIOWrapper(io.BytesIO(data), "utf-8", "surrogateescape", newline="\n")
     sys.stdin.mode = "r"
     sys.stdout = _runner._open_stream(1, "strict")
     sys.stderr = _runner._open_stream(2, "backslashreplace")
