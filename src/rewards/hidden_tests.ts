@@ -33,7 +33,8 @@ export interface HiddenTestsOptions {
 
 /**
  * Returns a grader that scores 1 if the program in the newest reply that has one passes all hidden tests in
- * the task's `fields`, else 0; `null` if the task has no tests. The part `tests_passed` is the share of
+ * the task's `fields`, else 0; `null` if the task has no tests. Replies that have more than 262,144 characters outside
+ * of thoughts score 0. The part `tests_passed` is the share of
  * passed tests.
  *
  * The tests have the fields of HumanEval (`prompt`, `entry_point`, `test`) or are a list (`tests`, or MBPP's
@@ -126,7 +127,10 @@ export async function checkHiddenTests(
   return found;
 }
 
-/** Characters in which the program is searched, on this thread. No honest episode has more outside of thoughts. */
+/**
+ * Characters in which the program is searched, on this thread. No honest episode has more outside of thoughts, and a
+ * longer one scores 0: without a score, a policy could choose which of its episodes count.
+ */
 const MAX_CHARACTERS = 256 * 1024;
 
 /** What the grades of a grader share. */
@@ -141,11 +145,7 @@ async function grade(context: GradeContext, { pair, modules, timeoutMs }: Settin
   const problem = readTestProblem(task);
   if (problem === null) return unscored("the task has no tests");
   const replies = visibleReplies(history, task);
-  if (replies.reduce((sum, { length }) => sum + length, 0) > MAX_CHARACTERS) {
-    return unscored(
-      `too large: the replies without their thoughts must have at most ${MAX_CHARACTERS} characters`,
-    );
-  }
+  if (replies.reduce((sum, { length }) => sum + length, 0) > MAX_CHARACTERS) return scoreOf(0, problem);
   const tooLong = findTooLongOutput(problem, pair.outputBytes);
   if (tooLong !== undefined) return unscored(tooLong);
   const program = extractProgram(findProgramReply(replies, problem.entryPoint), problem);
