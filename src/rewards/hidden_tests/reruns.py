@@ -8,8 +8,10 @@ removed after each run. Finalizers and suspended generators with handlers could 
 
 import ast
 import builtins
+import decimal
 import importlib
 import io
+import random
 import sys
 import types
 
@@ -21,12 +23,17 @@ _MODULES = {
     "__future__": None,
     "abc": {"ABC", "abstractmethod"},
     "array": {"array"},
+    "ast": {"literal_eval"},
     "bisect": None,
     "cmath": None,
     "collections": None,
     "copy": {"copy", "deepcopy"},
     "dataclasses": {"dataclass", "field"},
     "datetime": None,
+    "decimal": {
+        *("Decimal", "ROUND_CEILING", "ROUND_DOWN", "ROUND_FLOOR", "ROUND_HALF_DOWN", "ROUND_HALF_EVEN"),
+        *("ROUND_HALF_UP", "ROUND_UP", "getcontext"),
+    },
     "enum": {"Enum", "IntEnum", "auto", "unique"},
     "fractions": {"Fraction"},
     "functools": None,
@@ -38,6 +45,10 @@ _MODULES = {
     "operator": None,
     "os": {"fstat", "read", "write"},
     "queue": {"LifoQueue", "PriorityQueue", "Queue", "SimpleQueue"},
+    "random": {
+        *("choice", "choices", "gauss", "getrandbits", "randint", "random", "randrange", "sample", "seed", "shuffle"),
+        "uniform",
+    },
     "re": None,
     "string": None,
     "sys": {"exit", "maxsize", "set_int_max_str_digits", "setrecursionlimit", "stderr", "stdin", "stdout"},
@@ -56,7 +67,10 @@ _REFLECTION = {
     *("compile", "copyright", "credits", "delattr", "eval", "exec", "getattr", "globals", "help", "license"),
     *("locals", "open", "setattr", "type", "vars"),
 }
-"""Built-in names that a program may not use. `open(0).read()` is the exception."""
+"""Built-in names that a program may not use. The exceptions are `open(0).read()` and `type(x) == int`."""
+
+_CALLERS = {"defaultdict", "filter", "isinstance", "issubclass", "map"}
+"""Functions that only call or compare the classes that they get."""
 
 _SPECIAL = {
     f"__{name}__"
@@ -73,14 +87,14 @@ _INNER = ("ag_", "co_", "cr_", "f_", "func_", "gi_", "tb_")
 
 _UNSUITABLE = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await, ast.TypeAlias)
 _HANDLERS = (ast.Try, ast.TryStar, ast.With)
-_DATA = (bool, bytes, complex, float, int, str)
+_DATA = (bool, bytes, complex, float, int, str, type(NotImplemented), type(...))
 _IMMUTABLE_TYPE = 1 << 8
 _MAX_CHARACTERS = 65_536
 _EXTRA_FRAMES = 2
 """Python frames below the program in `run`, beyond those below a program that the session itself runs as a file."""
 
 _main = sys.modules["__main__"].__dict__
-_state = types.SimpleNamespace(code=None, names=None)
+_state = types.SimpleNamespace(code=None, names=None, random=None)
 
 
 class _Unsuitable(Exception):
@@ -97,7 +111,7 @@ def prepare(source):
         _state.code = compile(tree, _FILE, "exec", dont_inherit=True)
     except (_Unsuitable, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    _state.names = dict(_main)
+    _state.names, _state.random = dict(_main), random.getstate()
     return True
 
 
@@ -105,6 +119,8 @@ def run():
     """Runs the program as a file is run."""
     limits = sys.getrecursionlimit(), sys.get_int_max_str_digits()
     sys.stdout, sys.stderr = _open(1, "strict"), _open(2, "backslashreplace")
+    random.setstate(_state.random)
+    decimal.setcontext(decimal.DefaultContext)
     sys.setrecursionlimit(limits[0] + _EXTRA_FRAMES)
     try:
         exec(_state.code, _main)
@@ -193,20 +209,28 @@ class _Places:
         """Nodes whose value is called, derived from, subscripted, or a part of an annotation: it gets no other name."""
         self.bases = set()
         """Nodes of which an attribute is used."""
-        self.opened = set()
-        """Nodes of `open` in `open(0).read`, whose file ends with the attribute."""
+        self.harmless = set()
+        """Nodes of `open` in `open(0).read`, whose file ends with the attribute, and of `type` in comparisons."""
+        self._own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        self._own.update(node.name for node in nodes if isinstance(node, (ast.ClassDef, ast.FunctionDef)))
+        self._own.update(node.arg for node in nodes if isinstance(node, ast.arg))
         for node in nodes:
             self._add(node)
 
     def _add(self, node):
         if isinstance(node, ast.Call):
             self.passive.add(node.func)
-            if isinstance(node.func, ast.Name) and node.func.id == "defaultdict":
-                self.passive.update(node.args[:1])
+            if isinstance(node.func, ast.Name) and node.func.id in _CALLERS - self._own:
+                self.passive.update(node.args)
         elif isinstance(node, ast.Attribute):
             self.bases.add(node.value)
             if _opens_stdin(node.value):
-                self.opened.add(node.value.func)
+                self.harmless.add(node.value.func)
+        elif isinstance(node, ast.Compare):
+            values = [node.left, *node.comparators]
+            types_of = [value.func for value in values if _is_call(value, "type") and len(value.args) == 1]
+            self.harmless.update(types_of)
+            self.passive.update(values if types_of and "type" not in self._own else ())
         elif isinstance(node, ast.Subscript):
             self.passive.add(node.value)
         elif isinstance(node, (ast.ClassDef, ast.FunctionDef)):
@@ -221,10 +245,14 @@ class _Places:
 
 
 def _opens_stdin(node):
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open"):
+    if not _is_call(node, "open"):
         return False
     values = [argument.value if isinstance(argument, ast.Constant) else None for argument in node.args]
     return not node.keywords and values in ([0], [0, "r"], [0, "rb"])
+
+
+def _is_call(node, name):
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
 
 
 def _check_special_names(node):
@@ -245,7 +273,7 @@ def _check_name(node, imported, places):
         else:
             _require(_is_safe(value) or node in places.passive)
     elif node.id in _REFLECTION:
-        _require(node in places.opened)
+        _require(node in places.harmless)
     elif hasattr(builtins, node.id):
         _require(_is_safe(getattr(builtins, node.id)) or node in places.passive)
 

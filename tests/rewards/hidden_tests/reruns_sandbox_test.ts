@@ -76,7 +76,8 @@ Deno.test("hiddenTests() gives whole programs the same score for many tests as f
   for (const { id, program, fields, score } of await readLines<JudgedProgram>("verdicts.jsonl")) {
     const { tests = [] } = fields;
     const isWhole = tests.length > 0 && !tests.some((test) => typeof test === "string");
-    if (!isWhole || "checker" in fields || id.startsWith("limits/")) continue;
+    const takesLong = id.startsWith("limits/") || /os\.(_exit|abort)|while True/.test(program);
+    if (!isWhole || "checker" in fields || takesLong) continue;
     const repeated = Array.from({ length: 4 }, () => tests).flat();
     found[id] = await scoreOf(grader, { id, program, fields: { ...fields, tests: repeated } });
     expected[id] = score;
