@@ -210,11 +210,14 @@ class _Places:
         self.bases = set()
         """Nodes of which an attribute is used."""
         self.harmless = set()
-        """Nodes of `open` in `open(0).read`, whose file ends with the attribute, and of `type` in comparisons."""
+        """
+        Nodes of `open` in `open(0).read()`, whose file is closed after the call, and of `type` in comparisons. A file in
+        a cycle of objects would be closed in a later run, and standard input with it.
+        """
         self._own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         self._own.update(node.name for node in nodes if isinstance(node, (ast.ClassDef, ast.FunctionDef)))
         self._own.update(node.arg for node in nodes if isinstance(node, ast.arg))
-        for node in nodes:
+        for node in nodes:  # a node comes before those inside
             self._add(node)
 
     def _add(self, node):
@@ -224,7 +227,7 @@ class _Places:
                 self.passive.update(node.args)
         elif isinstance(node, ast.Attribute):
             self.bases.add(node.value)
-            if _opens_stdin(node.value):
+            if node in self.passive and _opens_stdin(node.value):
                 self.harmless.add(node.value.func)
         elif isinstance(node, ast.Compare):
             values = [node.left, *node.comparators]
