@@ -10,6 +10,18 @@ const ROUNDS = 5;
 const ROUND_MS = 2_000;
 
 const REPLY = "Half of them is 12, and a quarter of 24 is 6, so ";
+const SUM = `import sys
+from collections import defaultdict, deque
+import heapq, math
+input = sys.stdin.readline
+def main():
+    n = int(input())
+    print(sum(list(map(int, input().split()))[:n]))
+main()`;
+/** A program that may leave something for the next run, so that its interpreter is rewound after each test. */
+const SUM_BY_THREAD = `import threading\n${
+  SUM.replace(/main\(\)$/, "worker = threading.Thread(target=main)\nworker.start()\nworker.join()")
+}`;
 /** Requests by grader. */
 export const GRADES: Readonly<Record<string, object>> = {
   gsm8k: gradeRequest("gsm8k", `${REPLY}12 + 6 = 18.\n<answer>18</answer>`, "12 + 6 = 18\n#### 18"),
@@ -18,18 +30,20 @@ export const GRADES: Readonly<Record<string, object>> = {
     `${REPLY}it is \\boxed{\\frac{2\\sqrt{2}}{3}}.`,
     "\\boxed{\\frac{\\sqrt{8}}{3}}",
   ),
-  "hidden_tests of stdin": {
-    grader: "hidden_tests",
-    task: {
-      query: "Read n, and n integers. Print their sum.",
-      fields: { tests: [1, 2, 3, 4, 5].map((n) => ({ input: `2\n${n} 7\n`, output: `${n + 7}\n` })) },
-    },
-    messages: [{
-      role: "assistant",
-      content: "```python\ninput()\nprint(sum(map(int, input().split())))\n```",
-    }],
-  },
+  ...Object.fromEntries(
+    [1, 5, 20, 100].map((count) => [`hidden_tests of ${count} inputs`, programRequest(count, SUM)]),
+  ),
+  "hidden_tests of 100 inputs, each in a rewound interpreter": programRequest(100, SUM_BY_THREAD),
 };
+
+function programRequest(count: number, program: string): object {
+  const tests = Array.from({ length: count }, (_, n) => ({ input: `2\n${n} 7\n`, output: `${n + 7}\n` }));
+  return {
+    grader: "hidden_tests",
+    task: { query: "Read n, and n integers. Print their sum.", fields: { tests } },
+    messages: [{ role: "assistant", content: `\`\`\`python\n${program}\n\`\`\`` }],
+  };
+}
 
 function gradeRequest(grader: string, content: string, answer: string): object {
   return { grader, task: { query: "How many?", answer }, messages: [{ role: "assistant", content }] };

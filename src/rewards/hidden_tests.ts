@@ -6,6 +6,7 @@ import { extractProgram, findProgramReply, visibleReplies } from "./hidden_tests
 import { Checker } from "./hidden_tests/checker.ts";
 import { isSameOutput } from "./hidden_tests/output_comparison.ts";
 import { completeProgram, ProgramRun } from "./hidden_tests/program_run.ts";
+import { RerunModules } from "./hidden_tests/reruns.ts";
 import { countTests, readTestProblem, type TestProblem } from "./hidden_tests/test_problem.ts";
 import { Candidate, TestModules, TestRun } from "./hidden_tests/test_run.ts";
 
@@ -33,7 +34,8 @@ export interface HiddenTestsOptions {
 
 /**
  * Returns a grader that scores 1 if the program in the newest reply that has one passes all hidden tests in
- * the task's `fields`, else 0; `null` if the task has no tests. The part `tests_passed` is the share of
+ * the task's `fields`, else 0; `null` if the task has no tests. Replies that have more than 262,144 characters outside
+ * of thoughts score 0. The part `tests_passed` is the share of
  * passed tests.
  *
  * The tests have the fields of HumanEval (`prompt`, `entry_point`, `test`) or are a list (`tests`, or MBPP's
@@ -89,7 +91,12 @@ export function hiddenTests(options: HiddenTestsOptions): Grader {
       `Cannot grade by hidden tests as 'pool' must have 2 sessions without a 'testPool': it has ${pool.size}`,
     );
   }
-  const setting = { pair: new SessionPair(pool, testPool), modules: new TestModules(), timeoutMs };
+  const setting = {
+    pair: new SessionPair(pool, testPool),
+    modules: new TestModules(),
+    rerunModules: new RerunModules(),
+    timeoutMs,
+  };
   return { name: "hidden_tests", grade: (context) => grade(context, setting) };
 }
 
@@ -126,31 +133,41 @@ export async function checkHiddenTests(
   return found;
 }
 
-/** Characters in which the program is searched, on this thread. No honest episode has more outside of thoughts. */
+/**
+ * Characters in which the program is searched, on this thread. No honest episode has more outside of thoughts, and a
+ * longer one scores 0: without a score, a policy could choose which of its episodes count.
+ */
 const MAX_CHARACTERS = 256 * 1024;
 
 /** What the grades of a grader share. */
 interface Setting {
   readonly pair: SessionPair;
   readonly modules: TestModules;
+  readonly rerunModules: RerunModules;
   readonly timeoutMs: number;
 }
 
-async function grade(context: GradeContext, { pair, modules, timeoutMs }: Setting): Promise<Score> {
+async function grade(
+  context: GradeContext,
+  { pair, modules, rerunModules, timeoutMs }: Setting,
+): Promise<Score> {
   const { task, history, signal } = context;
   const problem = readTestProblem(task);
   if (problem === null) return unscored("the task has no tests");
   const replies = visibleReplies(history, task);
-  if (replies.reduce((sum, { length }) => sum + length, 0) > MAX_CHARACTERS) {
-    return unscored(
-      `too large: the replies without their thoughts must have at most ${MAX_CHARACTERS} characters`,
-    );
-  }
+  if (replies.reduce((sum, { length }) => sum + length, 0) > MAX_CHARACTERS) return scoreOf(0, problem);
   const tooLong = findTooLongOutput(problem, pair.outputBytes);
   if (tooLong !== undefined) return unscored(tooLong);
   const program = extractProgram(findProgramReply(replies, problem.entryPoint), problem);
   if (program === "") return scoreOf(0, problem);
-  const ofPrograms = await runProgramTests({ problem, program, pair, timeoutMs, signal });
+  const ofPrograms = await runProgramTests({
+    problem,
+    program,
+    pair,
+    modules: rerunModules,
+    timeoutMs,
+    signal,
+  });
   if (problem.codeTests.length === 0) return scoreOf(ofPrograms, problem);
   await using leases = new AsyncDisposableStack();
   const { forCallee, forCaller } = await pair.acquire(leases, { signal });
@@ -177,10 +194,11 @@ async function grade(context: GradeContext, { pair, modules, timeoutMs }: Settin
 
 /** Returns the number of passed tests that run the whole program. */
 async function runProgramTests(
-  { problem, program, pair, timeoutMs, signal }: {
+  { problem, program, pair, modules, timeoutMs, signal }: {
     problem: TestProblem;
     program: string;
     pair: SessionPair;
+    modules: RerunModules;
     timeoutMs: number;
     signal: AbortSignal | undefined;
   },
@@ -197,7 +215,13 @@ async function runProgramTests(
     : undefined;
   await checker?.compile();
   const whole = await completeProgram(forCallee.session, { problem, program, signal });
-  const run = new ProgramRun(forCallee.session, { program: whole, timeoutMs, signal });
+  const run = new ProgramRun(forCallee.session, {
+    program: whole,
+    runs: programTests.length,
+    modules,
+    timeoutMs,
+    signal,
+  });
   let passed = 0;
   for (const test of programTests) {
     const output = await run.outputOf(test, programOptions);

@@ -2,17 +2,23 @@ import { ArgumentTypeError } from "../../errors.ts";
 import type { ExecOptions, ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import { moduleCall, moduleDefinitions } from "../../sandbox/isolated/callee.ts";
 import prompt from "./prompt.py" with { type: "text" };
+import { type RerunModules, Reruns } from "./reruns.ts";
 import type { ProgramTest, TestProblem } from "./test_problem.ts";
 
 /** Options of a {@linkcode ProgramRun}. */
 export interface ProgramRunOptions {
   /** Source of the program. */
   readonly program: string;
+  /** Number of runs. */
+  readonly runs: number;
+  readonly modules: RerunModules;
   /** Time limit of all runs together, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Number of runs from which on it takes less time to examine a program than to rewind its interpreter after each run. */
+const MIN_RERUNS = 4;
 /** Path of the program in its session. */
 const FILE = "main.py";
 /** Code that runs the file of the program, where a session cannot do that itself. */
@@ -20,14 +26,17 @@ const AS_FILE =
   `import runpy, sys; sys.argv[:] = ["${FILE}"]; runpy.run_path("${FILE}", run_name="__main__"); None`;
 
 /**
- * Runs a candidate as `python main.py < input`, each time in an interpreter without a trace of the run before. What
- * the program prints, on whatever way, is its output. Nothing of the tests is in its session.
+ * Runs a candidate as `python main.py < input`, each time in an interpreter without a trace of the run before: a rewound
+ * one, or the same if the program can leave no trace. What the program prints, on whatever way, is its output. Nothing of
+ * the tests is in its session.
  */
 export class ProgramRun {
   readonly #session: PythonSession;
   readonly #options: ProgramRunOptions;
   #leftMs: number;
+  #reruns: Reruns | undefined;
 
+  /** No program may have run in the session since it was started or rewound. */
   constructor(session: PythonSession, options: ProgramRunOptions) {
     this.#session = session;
     this.#options = options;
@@ -39,14 +48,32 @@ export class ProgramRun {
    * or, if `checksExitCode`, an exit code other than 0.
    */
   async outputOf(test: ProgramTest, options: { checksExitCode: boolean }): Promise<string | undefined> {
-    if (this.#leftMs <= 0) return undefined;
-    const { signal } = this.#options;
-    const result = await this.#run({ stdin: test.input, timeoutMs: this.#leftMs, signal });
-    this.#leftMs -= result.durationMs;
-    return hasEnded(result, options) && !result.truncated ? result.stdout : undefined;
+    const { program, runs, modules, signal } = this.#options;
+    if (runs >= MIN_RERUNS) {
+      this.#reruns ??= await Reruns.prepare(this.#session, { program, modules, signal });
+    }
+    let result: ExecResult | undefined;
+    if (this.#reruns?.isUsable) {
+      result = await this.#timed((limits) => this.#reruns?.run({ ...limits, stdin: test.input }));
+    }
+    // A limit may be due to the runs before.
+    if (result === undefined || !isEnd(result)) {
+      result = await this.#timed((limits) => this.#runAlone({ ...limits, stdin: test.input }));
+    }
+    return result && hasEnded(result, options) && !result.truncated ? result.stdout : undefined;
   }
 
-  async #run(given: Pick<ExecOptions, "stdin" | "timeoutMs" | "signal">): Promise<ExecResult> {
+  /** Runs the program if there is time left. */
+  async #timed(
+    run: (limits: Pick<ExecOptions, "timeoutMs" | "signal">) => Promise<ExecResult> | undefined,
+  ): Promise<ExecResult | undefined> {
+    if (this.#leftMs <= 0) return undefined;
+    const result = await run({ timeoutMs: this.#leftMs, signal: this.#options.signal });
+    this.#leftMs -= result?.durationMs ?? 0;
+    return result;
+  }
+
+  async #runAlone(given: Pick<ExecOptions, "stdin" | "timeoutMs" | "signal">): Promise<ExecResult> {
     const { program, signal } = this.#options;
     try {
       return await this.#session.exec(program, { ...given, argv: [FILE], then: "rewind" });
@@ -58,6 +85,11 @@ export class ProgramRun {
     await this.#session.reset({ mode: "rewind", signal });
     return result;
   }
+}
+
+/** True if a program ended as its code says. */
+function isEnd({ status }: ExecResult): boolean {
+  return status === "ok" || status === "error" || status === "exited";
 }
 
 /** True if a program ended by itself. An interpreter that the program ended with a code of its own has ended, too. */

@@ -41,7 +41,7 @@ export type OpenVerifier = () => Promise<Pick<MathVerifier, "compare"> & AsyncDi
 
 /** Maximum length of an expected answer, in characters. */
 const MAX_GOLD = 2_000;
-/** Maximum length of the part of a reply that math-verify reads, in characters. */
+/** Maximum length of the part of a reply that math-verify reads, in characters. A longer one is wrong. */
 const MAX_ANSWER = 256 * 1024;
 
 /**
@@ -65,13 +65,8 @@ export function verifiedMath(options: MathVerifyOptions, open?: OpenVerifier): M
       if (gold === undefined) return null;
       if (gold.length > MAX_GOLD) return unscored(`the task's answer has more than ${MAX_GOLD} characters`);
       const { answer, tags } = readReply(history);
-      if (answer.length > MAX_ANSWER) {
-        return unscored(
-          `too large: the reply without its thoughts must have at most ${MAX_ANSWER} characters`,
-        );
-      }
       const pair = { gold, answer };
-      const verdict = answer === ""
+      const verdict = answer === "" || answer.length > MAX_ANSWER
         ? { isEqual: false }
         : await (await (verifier ??= openOwn())).compare(pair, signal);
       if ("unjudged" in verdict) return unscored(verdict.unjudged);

@@ -81,11 +81,17 @@ Deno.test("math() with math-verify scores an empty reply without a comparison", 
 });
 
 Deno.test("math() with math-verify limits the lengths of what it compares", async () => {
-  const { score: long } = await grade("x".repeat(300_000), "5");
-  assertEquals(long, {
-    score: null,
-    reason: "too large: the reply without its thoughts must have at most 262144 characters",
-  });
+  for (
+    const reply of [
+      `${" 5".repeat(131_072)} 5`,
+      `<think>${"5".repeat(300_000)}</think>${"5".repeat(262_145)}`,
+    ]
+  ) {
+    const { score, pairs } = await grade(reply, "5");
+    assertEquals([typeof score === "object" && score?.score, pairs], [0, []]);
+  }
+  const { score: longest, pairs } = await grade("5".repeat(262_144), "5");
+  assertEquals([typeof longest === "object" && longest?.score, pairs.length], [1, 1]);
   const { score: gold } = await grade("5", "5".repeat(2_001));
   assertEquals(gold, { score: null, reason: "the task's answer has more than 2000 characters" });
 });
