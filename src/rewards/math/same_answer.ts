@@ -7,6 +7,7 @@ import {
   countDecimals,
   intervalOf,
   isConstant,
+  isQuantityName,
   isRewritable,
   isSolved,
   lowerFirst,
@@ -190,14 +191,25 @@ function pointsOf(values: readonly NamedValue[]): Shape[] | undefined {
   });
 }
 
-/** Returns true if an answer is a chain of equal numbers, as `4*7 = 28` and `x = 4*7 = 28`, that ends in the right one. */
+/**
+ * Returns true if an answer is a chain of equal numbers, as `4*7 = 28`, that ends in the right one. The first side may name the
+ * quantity, as in `m+n = 4+7 = 11`.
+ */
 function isResultOfChain(given: string, truth: string): boolean {
   const sides = given.split(/=|\\approx(?![a-zA-Z])/).map((side) => side.trim());
+  const [first = ""] = sides;
   const result = sides.at(-1) ?? "";
-  if (sides.length < 2 || sides.length > MAX_SIDES || !isSamePlain(result, truth)) return false;
-  return sides.every((side, at) =>
-    (at === 0 && /^[a-zA-Z]?$/.test(side)) || (isConstant(side) && isSamePlain(side, result))
-  );
+  if (sides.length < 2 || sides.length > MAX_SIDES) return false;
+  const isNamed = first === "" || /^[a-zA-Z]$/.test(first) || (sides.length > 2 && isQuantityName(first));
+  const expected = isNamed && sides.length > 2 ? valueWithName(truth, first) : truth;
+  return isSamePlain(result, expected) &&
+    sides.every((side, at) => (at === 0 && isNamed) || (isConstant(side) && isSamePlain(side, result)));
+}
+
+/** Returns the value of `name = value`, and any other text as it is. */
+function valueWithName(text: string, name: string): string {
+  const [left = "", value = "", ...others] = text.split("=");
+  return value !== "" && others.length === 0 && compact(left) === compact(name) ? value : text;
 }
 
 function isSameShape(given: Shape, truth: Shape): boolean {
