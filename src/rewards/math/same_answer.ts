@@ -30,7 +30,7 @@ import {
   valuesOfTuple,
 } from "./shape.ts";
 import { foldUnicode } from "./unicode.ts";
-import { isSameDimension, unitOf } from "./units.ts";
+import { isSameMeasure } from "./units.ts";
 import { foldNumberWords, hasOtherMeaning } from "./words.ts";
 
 const PERCENT = /\\?%/g;
@@ -68,14 +68,10 @@ function readAnswer(answer: string): Reading {
 
 function isSameContent(given: string, truth: string): boolean {
   if (hasOtherMeaning(given, truth)) return false;
-  const unit = unitOf(given);
-  const expected = unit && unitOf(truth);
-  if (unit !== undefined && expected !== undefined && !isSameDimension(unit, expected)) return false;
   const [first, second] = [readAnswer(given), readAnswer(truth)];
-  if (unit !== undefined && unit.dimension === expected?.dimension && unit.factor !== expected.factor) {
-    return isSamePlain(`(${first.cleaned})*(${unit.factor})`, `(${second.cleaned})*(${expected.factor})`);
-  }
   if (first.cleaned === "" || first.isDenied !== second.isDenied) return false;
+  const isSame = isSameMeasure({ answer: given, ...first }, { answer: truth, ...second }, isSamePlain);
+  if (isSame !== undefined) return isSame;
   if (isSameAsWritten(first, second)) return true;
   return (isRewritable(given) || isRewritable(truth)) && !first.isDenied &&
     first.hasPercent === second.hasPercent &&
