@@ -19,35 +19,60 @@ const OPERATOR =
 const PREDICATE = /^(?:is|isn['’]t|was|wasn['’]t|are|cannot|can['’]t|not|or|and)(?![a-zA-Z])/i;
 /** Another letter, as in `(C) 12 or (D) 13`. */
 const ANOTHER =
-  /(?<![A-Za-z])(?:\([A-J]\)|[A-J][).:])|(?:(?<![a-z])(?:or|and)|,)[\s$\\{(a-z]{0,12}[A-J](?![A-Za-z])/;
+  /(?<![A-Za-z])(?:\([A-J]\)|[A-J][).:])|(?:(?<![a-z])(?:or|and)|,)[\s$\\{}(a-z]{0,12}[A-J](?![A-Za-z])/;
+
+/** A letter alone, without typesetting: `A`, `(A)`, `A.`. */
+const LETTER = /^(?:\(\s?([A-J])\s?\)|([A-J]))[.):]?$/;
+/** Two letters in a row, without typesetting: `(A) B`, `A (B)`. */
+const TWO_LETTERS = /^\(?\s?([A-J])\s?[).:]*(?:\s|,|\(){0,3}([A-J])\s?[).:]*$/;
+const TYPESETTING = /\\(?:text|math)?(?:bf|rm|it|sf|tt|normal)?(?![a-zA-Z])|\\(?:mbox|boxed|fbox)|[{}$~*]/g;
 
 /** Returns the choice of an answer; `undefined` if it has no letter, or nothing after the letter. */
 export function choiceOf(answer: string): Choice | undefined {
+  const lettered = letteredOf(answer);
+  return lettered === undefined || lettered.text === "" || ANOTHER.test(lettered.text) ? undefined : lettered;
+}
+
+/** Returns the letter that an answer begins with, and the rest, which may name other letters. */
+function letteredOf(answer: string): Choice | undefined {
   const text = answer.trim().replace(/^\$([^$]*)\$$/, "$1").trim();
   const inside = WRAPPED.exec(text)?.[1];
   if (inside !== undefined) return inside.startsWith("\\") ? undefined : plainChoice(inside.trim());
   const [, inBrackets, bare, rest = ""] = SET_APART.exec(text) ?? [];
   const letter = inBrackets ?? bare;
-  return letter === undefined ? plainChoice(text) : choiceWith(letter, rest);
+  return letter === undefined ? plainChoice(text) : { letter, text: rest.replace(SPACES, "").trim() };
 }
 
-function plainChoice(text: string): Choice | undefined {
-  const [, inBrackets, bare, rest = ""] = PLAIN.exec(text) ?? [];
+function plainChoice(answer: string): Choice | undefined {
+  const [, inBrackets, bare, rest = ""] = PLAIN.exec(answer) ?? [];
   const letter = inBrackets ?? bare;
-  const content = rest.replace(SPACES, "");
-  return letter === undefined || OPERATOR.test(content) || PREDICATE.test(content)
-    ? undefined
-    : choiceWith(letter, rest);
+  const text = rest.replace(SPACES, "").trim();
+  return letter === undefined || OPERATOR.test(text) || PREDICATE.test(text) ? undefined : { letter, text };
 }
 
-function choiceWith(letter: string, rest: string): Choice | undefined {
-  const text = rest.replace(SPACES, "").trim();
-  return text === "" || ANOTHER.test(text) ? undefined : { letter, text };
+function withoutTypesetting(text: string): string {
+  return text.replace(/\\[ ,;:!]|\\q?quad(?![a-zA-Z])/g, " ").replace(TYPESETTING, " ").replace(/\s+/g, " ")
+    .trim();
+}
+
+/** Returns the letter of an answer that is a letter alone. */
+function letterOf(answer: string): string | undefined {
+  const [, inBrackets, bare] = LETTER.exec(withoutTypesetting(answer)) ?? [];
+  return inBrackets ?? bare;
+}
+
+/** Returns true if an answer names several letters, as `(A) B` and `\textbf{(A)}\ 7, (B)`. */
+function isHedge(answer: string): boolean {
+  const [, first, second] = TWO_LETTERS.exec(withoutTypesetting(answer)) ?? [];
+  if (first !== undefined) return first !== second;
+  const lettered = letteredOf(answer);
+  return lettered !== undefined && ANOTHER.test(lettered.text);
 }
 
 /**
  * Returns whether two answers are the same choice; `undefined` if neither is a choice with a text. Letter and text both have to
- * be the same where both answers have them; else the letter or the text is enough.
+ * be the same where both answers have them; else the letter or the text is enough. Where a letter is expected, only the letter
+ * of the reply counts: `(A) B` is neither A nor B.
  */
 export function isSameChoice(
   given: string,
@@ -58,7 +83,22 @@ export function isSameChoice(
   if (first !== undefined && second !== undefined) {
     return first.letter === second.letter && isSame(first.text, second.text);
   }
-  if (first !== undefined) return isSame(first.letter, truth) || isSame(first.text, truth);
-  if (second !== undefined) return isSame(given, second.letter) || isSame(given, second.text);
-  return undefined;
+  if (second !== undefined) {
+    return isLetter(given, second.letter, isSame) ||
+      (letterOf(second.text) === undefined && isSame(given, second.text));
+  }
+  const expected = letterOf(truth);
+  if (expected !== undefined && (first !== undefined || isHedge(given))) {
+    return isLetter(given, expected, isSame);
+  }
+  return first && (isSame(first.letter, truth) || isSame(first.text, truth));
+}
+
+function isLetter(
+  given: string,
+  expected: string,
+  isSame: (given: string, truth: string) => boolean,
+): boolean {
+  if (isHedge(given)) return false;
+  return isSame(choiceOf(given)?.letter ?? given, expected);
 }

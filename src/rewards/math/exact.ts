@@ -77,6 +77,26 @@ export function factorial(a: Exact): Exact {
   return reduce(product, 1n);
 }
 
+/** Returns the product of every second integer from a number down: `5!!` is 15. NaN unless the number is an integer. */
+export function doubleFactorial(a: Exact): Exact {
+  const last = floatOf(a);
+  if (!Number.isInteger(last) || last < 0 || last > MAX_FACTORIAL) return NaN;
+  let product = 1n;
+  for (let factor = BigInt(last); factor > 1n; factor -= 2n) product *= factor;
+  return reduce(product, 1n);
+}
+
+/** Returns the largest integer that is not above a number; NaN if rounding errors leave two. */
+export function roundDown(a: Exact): Exact {
+  if (isFraction(a)) {
+    const whole = a.numerator / a.denominator;
+    return reduce(a.numerator < 0n && whole * a.denominator !== a.numerator ? whole - 1n : whole, 1n);
+  }
+  const { value, error } = roundedOf(a);
+  const least = Math.floor(value - error);
+  return Number.isSafeInteger(least) && least === Math.floor(value + error) ? reduce(BigInt(least), 1n) : NaN;
+}
+
 /** Returns the number as floating point. */
 export function floatOf(a: Exact): number {
   return roundedOf(a).value;

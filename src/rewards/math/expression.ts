@@ -1,6 +1,7 @@
 import {
   add,
   apply,
+  doubleFactorial,
   type Exact,
   exactOf,
   factorial,
@@ -10,7 +11,7 @@ import {
   negate,
   raise,
 } from "./exact.ts";
-import { binomial, FUNCTIONS, INVERSES, logarithm, takeRoot } from "./functions.ts";
+import { binomial, FUNCTIONS, INVERSES, logarithm, ROUNDINGS, takeRoot } from "./functions.ts";
 import { isName, tokensOf } from "./latex.ts";
 
 /** Evaluates an expression with the given values of its variables. */
@@ -19,7 +20,15 @@ export type Expression = (variables: (name: string) => Exact) => Exact;
 /** Limits of an expression, in characters and nesting. */
 const MAX_CHARACTERS = 1_000;
 const MAX_DEPTH = 60;
-const CLOSING: Readonly<Record<string, string>> = { "(": ")", "{": "}", "[": "]" };
+const CLOSING: Readonly<Record<string, string>> = {
+  "(": ")",
+  "{": "}",
+  "[": "]",
+  "lfloor": "rfloor",
+  "lceil": "rceil",
+};
+/** Letters of functions: `f(2)` and `P(A)` are values of a function, while `x(2)` and `P(1+r)` are products. */
+const FUNCTION_LETTER = /^[fghFGHpqPEVn]$/;
 
 /** Parses an expression in LaTeX or plain text; `null` if it is not valid. Nothing is executed. */
 export function parseExpression(text: string): Expression | null {
@@ -85,7 +94,7 @@ class Parser {
 
   #functionValue(depth: number): Expression | null {
     const name = this.#operand(depth);
-    const argument = name && this.#group(depth);
+    const argument = name && (this.#next === "(" ? this.#group(depth) : constant(exactOf("1")));
     return name && argument && combine(multiply, name, argument);
   }
 
@@ -93,13 +102,15 @@ class Parser {
   #startsOperand(): boolean {
     const next = this.#next ?? "";
     if (/^[\d.]/.test(next)) return !/^[\d.]/.test(this.#tokens[this.#at - 1] ?? "");
-    return /^\\?[a-zA-Z]|^[({[]/.test(next);
+    return /^\\?[a-zA-Z]|^[({[]/.test(next) && ROUNDINGS[next] === undefined;
   }
 
   #power(depth: number): Expression | null {
     if (depth > MAX_DEPTH || this.#startsInverseFunction()) return null;
     let base = this.#operand(depth);
-    while (base !== null && this.#take("!")) base = mapExpression(factorial, base);
+    if (base !== null && this.#take("!")) {
+      base = mapExpression(this.#take("!") ? doubleFactorial : factorial, base);
+    }
     if (base === null || !this.#take("^")) return base;
     const exponent = this.#take("-") ? negateIfParsed(this.#power(depth + 1)) : this.#power(depth + 1);
     return exponent && combine(raise, base, exponent);
@@ -118,7 +129,22 @@ class Parser {
     this.#at++;
     if (/^[\d.]/.test(token)) return constant(exactOf(token));
     if (isName(token)) return this.#nameValue(token, depth + 1);
+    if (this.#appliesLetter(token)) return this.#letterValue(token, depth);
     return /^\\?[a-zA-Z]/.test(token) ? (variables) => variables(token) : null;
+  }
+
+  /** Returns true for `f` in `f(2)`, `f(x+1)` and `f(-x)`, and for another letter of functions before a single name or number. */
+  #appliesLetter(letter: string): boolean {
+    if (!FUNCTION_LETTER.test(letter) || this.#next !== "(") return false;
+    const start = this.#tokens[this.#at + 1] === "-" ? this.#at + 2 : this.#at + 1;
+    return letter === "f" || this.#tokens[start + 1] === ")";
+  }
+
+  /** Parses the argument of `f(2)`, whose value is a variable of its own for each value of the argument. */
+  #letterValue(letter: string, depth: number): Expression | null {
+    const argument = this.#group(depth);
+    return argument &&
+      ((variables) => variables(`${letter}(${floatOf(argument(variables)).toPrecision(9)})`));
   }
 
   #group(depth: number): Expression | null {
@@ -126,7 +152,9 @@ class Parser {
     if (closing === undefined) return null;
     this.#at++;
     const inner = this.sum(depth + 1);
-    return this.#take(closing) ? inner : null;
+    if (inner === null || !this.#take(closing)) return null;
+    const round = ROUNDINGS[closing];
+    return round === undefined ? inner : mapExpression(round, inner);
   }
 
   /** Parses `|x|`. Its content is never empty, so the second bar always closes it. */

@@ -20,6 +20,7 @@ const REWRITES: readonly Rewrite[] = [
   [/(?<![a-zA-Z\\])i\s?\^\s?(?:2|\{2\})(?!\d)/g, "(-1)"],
   [/(?<![a-zA-Z\\])i\s?\^\s?(?:3|\{3\})(?!\d)/g, "(-i)"],
   [/(?<![a-zA-Z\\])i\s?\^\s?(?:4|\{4\})(?!\d)/g, "1"],
+  [/\\sqrt\s?\{\s?-\s?(\d{1,15})\s?\}/g, "(\\sqrt{$1}i)"],
   [/;(?!\s*$)/g, ", "],
   [/(?<=[\d)}$])\s{0,3},?\s{0,3}(?:and|or)\s{0,3}(?=[-\d(\\$a-zA-Z])/g, ", "],
 ];
@@ -123,9 +124,24 @@ export function namedQuantity(text: string): string | undefined {
   const [left = "", right = "", ...others] = text.split("=");
   if (right === "" || others.length > 0) return undefined;
   if (FUNCTION_VALUE.test(left.trim())) return right.trim();
-  if (/[\d^]/.test(left.replace(/_\{?\d\}?/g, ""))) return undefined; // the equation of a line or a curve
-  const name = parseExpression(left);
-  return name !== null && variablesOf(name).size > 1 && isConstant(right) ? right.trim() : undefined;
+  return isNamedSum(left) && isConstant(right) ? right.trim() : undefined;
+}
+
+/** Returns true for the name of a quantity: `x`, `S_{10}`, `AB`, `f(3)`, `n(A\cup B)`, `m + n`. */
+export function isQuantityName(text: string): boolean {
+  const name = text.trim();
+  if (isConstant(name) || name === "\\infty") return false;
+  return VARIABLE.test(name) || FUNCTION_VALUE.test(name) || QUANTITY_NAME.test(name) || isNamedSum(name);
+}
+
+/** Returns true for `a + b` and `a_1 + a_2`, terms of several variables. With factors or powers they are a line or a curve. */
+function isNamedSum(text: string): boolean {
+  const indexed = /_(?:\{\w{1,8}\}|\w)/g;
+  const plain = text.replace(indexed, "");
+  if (/[\d^]/.test(plain)) return false;
+  const name = parseExpression(plain);
+  if (name === null || variablesOf(name).size === 0) return false;
+  return new Set(text.match(/(?:\\[a-z]{2,8}|[a-zA-Z])(?:_(?:\{\w{1,8}\}|\w))?/g)).size > 1;
 }
 
 /** Returns an inequality with its lower side first: the difference of its sides is below 0, at most 0, or not 0. */
@@ -144,6 +160,9 @@ export function lowerFirst(
 const NONE: Inequality = { sides: [], signs: [] };
 /** `f(3)`, `P(A)`. */
 const FUNCTION_VALUE = /^[a-zA-Z](?:\^\{?-1\}?)?\([^()=<>]{1,30}\)$/;
+/** `S_{10}`, `AB`, `|A \cup B|`, `[ABC]`, `V_1:V_2`. */
+const QUANTITY_NAME =
+  /^(?:\\?[a-zA-Z]{1,8}_(?:\{[\w ,]{1,8}\}|\w)|(?:[A-Z|: ]|\\(?:angle|triangle|cup|cap)(?![a-zA-Z])|_\{?\w{1,8}\}?){1,20}|\[[A-Z]{3,8}\]|\\overline\s?\{[A-Z]{2}\})$/;
 const VARIABLE = /^(?:[a-zA-Z](?:_\{?\w\}?)?|[a-zA-Z]\([a-zA-Z]\)|\\[a-z]{2,7})$/;
 
 /** Returns the interval of `2 \le x < 5`, `x > 3` or `x < 1, x > 2`; `undefined` for any other text. */

@@ -1,4 +1,15 @@
-import { apply, type Exact, exactOf, floatOf, invert, isFraction, multiply, negate, raise } from "./exact.ts";
+import {
+  apply,
+  type Exact,
+  exactOf,
+  floatOf,
+  invert,
+  isFraction,
+  multiply,
+  negate,
+  raise,
+  roundDown,
+} from "./exact.ts";
 
 /** Functions of one number, by name. Their results are never exact. */
 export const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
@@ -89,3 +100,9 @@ export function binomial(n: Exact, k: Exact): Exact {
   }
   return product;
 }
+
+/** What a closing bracket does to the value in the brackets. */
+export const ROUNDINGS: Readonly<Record<string, (value: Exact) => Exact>> = {
+  rfloor: roundDown,
+  rceil: (value) => negate(roundDown(negate(value))),
+};

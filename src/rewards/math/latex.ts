@@ -32,7 +32,7 @@ const REPLACEMENTS: readonly Replacement[] = [
 ];
 /** Whether a text has one of the rarer signs, which {@linkcode RARE_REPLACEMENTS} replace. */
 const RARE =
-  /\\(?:[lg]t|[lr]brace|[lr]vert|varnothing|[dt]binom|color|textcolor|underline|lg|(?:operatorname\s?\{\s?)?(?:arc)?c?tg)(?![a-z])|∅|\+\s?\\infty|,\\!/;
+  /\\(?:[lg]t|[lr]brace|[lr]vert|varnothing|[dt]binom|color|textcolor|underline|lg|(?:operatorname\s?\{\s?)?(?:arc)?c?tg)(?![a-z])|[∅⌊⌈]|\+\s?\\infty|,\\!/;
 const RARE_REPLACEMENTS: readonly Replacement[] = [
   [/\\lt(?![a-zA-Z])/g, "<"],
   [/\\gt(?![a-zA-Z])/g, ">"],
@@ -49,8 +49,14 @@ const RARE_REPLACEMENTS: readonly Replacement[] = [
   [/\\(arc)?ctg(?![a-zA-Z])/g, "\\$1cot "],
   [/\\underline\s?\{([^{}]{0,200})\}/g, "$1"],
   [/,\\!\s?/g, ","],
+  [/⌊/g, "\\lfloor "],
+  [/⌋/g, "\\rfloor "],
+  [/⌈/g, "\\lceil "],
+  [/⌉/g, "\\rceil "],
 ];
 const REPEATING = /(\d{0,15})\.(\d{0,15})\\overline\s?\{(\d{1,15})\}/g;
+/** The digits between two dots, or under one, repeat: `0.1\dot{6}`, `0.\dot{1}4285\dot{7}`. */
+const DOTTED = /(?<=\.\d{0,15})\\dot\s?\{?(\d)\}?(?:(\d{0,13})\\dot\s?\{?(\d)\}?)?/g;
 /** A letter or function name in upright or bold type, which is replaced by itself. */
 const TYPEFACE = /\\(?:mathrm|mathbf|mathit|operatorname)\s?\{\s?([a-zA-Z])\s?\}/g;
 const FUNCTION = /\\(?:mathrm|operatorname|text|textrm)\s?\{\s?([a-z]{2,7})\s?\}/g;
@@ -80,7 +86,7 @@ const GROUPS = /(?<![\w.,}])[1-9]\d{0,2}(?: \d{3})+(?![\d/])/g;
  * and units and words around a number. `\frac12` becomes `\frac{1}{2}`, and `3\frac12` becomes a sum.
  */
 export function cleanLatex(answer: string): string {
-  const ended = answer.trim().replace(REPEATING, fractionOfRepeating);
+  const ended = answer.trim().replace(DOTTED, "\\overline{$1$2$3}").replace(REPEATING, fractionOfRepeating);
   const common = RARE.test(ended) ? replaceAllOf(RARE_REPLACEMENTS, ended) : ended;
   const angles = OF_ANGLES.test(common) ? common.replace(ANGLE, "($1*\\pi/180)") : common;
   const texts = replaceAllOf(REPLACEMENTS, angles).replace(TYPEFACE, "$1")
@@ -180,6 +186,7 @@ function partsOf(token: string, hasOperator: boolean): string[] | null {
   if (!/^\\?[a-zA-Z]/.test(token)) return [token];
   const name = token.replace(/^\\/, "");
   if (NAMES.has(name)) return [name];
+  if (/^[lr](?:floor|ceil)$/.test(name)) return [name];
   if (token.startsWith("\\")) return GREEK.test(token) ? [token] : null;
   if (token === "or" || token === "and" || token === "not") return null;
   const isProduct = token.length <= MAX_LETTERS ||

@@ -7,6 +7,7 @@ import {
   countDecimals,
   intervalOf,
   isConstant,
+  isQuantityName,
   isRewritable,
   isSolved,
   lowerFirst,
@@ -29,7 +30,7 @@ import {
   valuesOfTuple,
 } from "./shape.ts";
 import { foldUnicode } from "./unicode.ts";
-import { isSameDimension, unitOf } from "./units.ts";
+import { isSameMeasure } from "./units.ts";
 import { foldNumberWords, hasOtherMeaning } from "./words.ts";
 
 const PERCENT = /\\?%/g;
@@ -67,14 +68,10 @@ function readAnswer(answer: string): Reading {
 
 function isSameContent(given: string, truth: string): boolean {
   if (hasOtherMeaning(given, truth)) return false;
-  const unit = unitOf(given);
-  const expected = unit && unitOf(truth);
-  if (unit !== undefined && expected !== undefined && !isSameDimension(unit, expected)) return false;
   const [first, second] = [readAnswer(given), readAnswer(truth)];
-  if (unit !== undefined && unit.dimension === expected?.dimension && unit.factor !== expected.factor) {
-    return isSamePlain(`(${first.cleaned})*(${unit.factor})`, `(${second.cleaned})*(${expected.factor})`);
-  }
   if (first.cleaned === "" || first.isDenied !== second.isDenied) return false;
+  const isSame = isSameMeasure({ answer: given, ...first }, { answer: truth, ...second }, isSamePlain);
+  if (isSame !== undefined) return isSame;
   if (isSameAsWritten(first, second)) return true;
   return (isRewritable(given) || isRewritable(truth)) && !first.isDenied &&
     first.hasPercent === second.hasPercent &&
@@ -190,14 +187,25 @@ function pointsOf(values: readonly NamedValue[]): Shape[] | undefined {
   });
 }
 
-/** Returns true if an answer is a chain of equal numbers, as `4*7 = 28` and `x = 4*7 = 28`, that ends in the right one. */
+/**
+ * Returns true if an answer is a chain of equal numbers, as `4*7 = 28`, that ends in the right one. The first side may name the
+ * quantity, as in `m+n = 4+7 = 11`.
+ */
 function isResultOfChain(given: string, truth: string): boolean {
   const sides = given.split(/=|\\approx(?![a-zA-Z])/).map((side) => side.trim());
+  const [first = ""] = sides;
   const result = sides.at(-1) ?? "";
-  if (sides.length < 2 || sides.length > MAX_SIDES || !isSamePlain(result, truth)) return false;
-  return sides.every((side, at) =>
-    (at === 0 && /^[a-zA-Z]?$/.test(side)) || (isConstant(side) && isSamePlain(side, result))
-  );
+  if (sides.length < 2 || sides.length > MAX_SIDES) return false;
+  const isNamed = first === "" || /^[a-zA-Z]$/.test(first) || (sides.length > 2 && isQuantityName(first));
+  const expected = isNamed && sides.length > 2 ? valueWithName(truth, first) : truth;
+  return isSamePlain(result, expected) &&
+    sides.every((side, at) => (at === 0 && isNamed) || (isConstant(side) && isSamePlain(side, result)));
+}
+
+/** Returns the value of `name = value`, and any other text as it is. */
+function valueWithName(text: string, name: string): string {
+  const [left = "", value = "", ...others] = text.split("=");
+  return value !== "" && others.length === 0 && compact(left) === compact(name) ? value : text;
 }
 
 function isSameShape(given: Shape, truth: Shape): boolean {

@@ -1,5 +1,5 @@
 /** A unit of measure: its dimension, and how many base units of the dimension it has, as a decimal number. */
-export interface Unit {
+interface Unit {
   readonly dimension: string;
   readonly factor: string;
 }
@@ -78,20 +78,43 @@ const MEASURE = /(?:[\d})\]]|\\pi)(\s*)([a-zA-Z°%¢€£$][a-zA-Z°%¢ ./^{}\d-
 /** The unit of words that name none, as of `5 apples`. */
 const NOUN: Unit = { dimension: "noun", factor: "1" };
 
+/** The unit that an answer ends in. */
+interface Measure {
+  readonly unit: Unit;
+  /** The unit as written, without typesetting; empty for a currency sign before the number. */
+  readonly name: string;
+  /** Whether the unit is a letter directly after the number, as in `5m`, which may be a variable. */
+  readonly mayBeVariable: boolean;
+}
+
 /** Returns the unit of an answer, as `cm` of `5\text{ cm}`; `undefined` if the answer has no words after its number. */
-export function unitOf(answer: string): Unit | undefined {
+function measureOf(answer: string): Measure | undefined {
   if (!/[a-zA-Z°%¢€£$]/.test(answer)) return undefined;
   const before = /^\s*-?\s*(?:\\\$|([€£])|\$(?=[^$]*$))/.exec(answer);
-  if (before !== null) return UNITS.get(before[1] ?? "$");
+  if (before !== null) {
+    const currency = UNITS.get(before[1] ?? "$");
+    return currency && { unit: currency, name: "", mayBeVariable: false };
+  }
   const text = answer.replace(/\\%/g, "%").replace(/\\\$/g, "¤").replace(/\$/g, "").replaceAll("¤", "$")
     .replace(WRAPPED, " $1").replace(SPACE, " ").replace(DEGREE, "°").trim().replace(/\.$/, "");
   const [, space = "", name = ""] = MEASURE.exec(text) ?? [];
-  const isProduct = space === "" && /^[a-zA-Z]$/.test(name); // `5m`
-  if (name === "" || isProduct) return undefined;
+  const unit = name === "" ? undefined : parseUnit(name) ?? nounOf(name, space);
+  return unit && { unit, name, mayBeVariable: space === "" && /^[a-zA-Z]$/.test(name) };
+}
+
+/** Returns the unit among the words after a number, as of `5 feet tall`, or {@linkcode NOUN}. */
+function nounOf(name: string, space: string): Unit | undefined {
   const words = name.toLowerCase().split(/[ .]+/);
   const isNoun = space !== "" && words.every((word) => /^[a-z]{3,}$|^(?:in|of|a|to|on|at)?$/.test(word));
-  return parseUnit(name) ??
-    (isNoun ? UNITS.get(words.find((word) => word.length > 2 && UNITS.has(word)) ?? "") ?? NOUN : undefined);
+  return isNoun
+    ? UNITS.get(words.find((word) => word.length > 2 && UNITS.has(word)) ?? "") ?? NOUN
+    : undefined;
+}
+
+/** Returns a cleaned answer without its unit, for which {@linkcode cleanLatex} leaves letters that may be variables. */
+function amountOf(cleaned: string, { name }: Measure): string {
+  const amount = name !== "" && cleaned.endsWith(name) ? cleaned.slice(0, -name.length).trim() : cleaned;
+  return /(?:[\d})\]]|\\pi)$/.test(amount) ? amount : cleaned;
 }
 
 /** Returns the quotient of `numerator per denominator`, each of which is a product of units with powers. */
@@ -105,11 +128,15 @@ function parseUnit(text: string): Unit | undefined {
     { dimension: `${over.dimension}/${under.dimension}`, factor: `${over.factor}/(${under.factor})` };
 }
 
+/** Units of one letter, whose case counts: `5 M` is no length. */
+const LETTERS = new Set("mshglLNJWVA");
 const POWERS: Readonly<Record<string, number>> = { square: 2, sq: 2, squared: 2, cubic: 3, cu: 3, cubed: 3 };
 
 /** Returns the unit of `cm^2`, `square feet`, `cubic meters` or `degrees Celsius`. */
 function parsePower(text: string): Unit | undefined {
   const [, base = "", raised] = /^([^^]*)(?:\^ ?\{?(-?\d)\}?)?$/.exec(text.trim()) ?? [];
+  const letter = base.trim();
+  if (/^[a-zA-Z]$/.test(letter) && !LETTERS.has(letter)) return undefined;
   const words = base.toLowerCase().split(/[ .]+/).filter((word) => word !== "");
   const named = words.map((word) => POWERS[word]).find((power) => power !== undefined);
   const name = words.filter((word) => POWERS[word] === undefined).join(" ");
@@ -121,10 +148,10 @@ function parsePower(text: string): Unit | undefined {
 }
 
 /**
- * Returns whether two units measure the same. A degree may be one of an angle or of a temperature, and a `unit` a length. What the
- * nouns of two answers count, the question decides.
+ * Returns whether two units measure the same. A degree may be one of an angle or of a temperature, and a `unit` a
+ * length. What the nouns of two answers count, the question decides.
  */
-export function isSameDimension(first: Unit, second: Unit): boolean {
+function isSameDimension(first: Unit, second: Unit): boolean {
   const [a, b] = [first, second].map(({ dimension }) =>
     dimension.replace(/^(?:celsius|fahrenheit)$/, "degree")
   );
@@ -132,4 +159,33 @@ export function isSameDimension(first: Unit, second: Unit): boolean {
     return [first, second].some(({ dimension }) => dimension === "degree");
   }
   return a === b || a?.replace("unit", "length") === b || a === b?.replace("unit", "length");
+}
+
+/** An answer as it is written, and as {@linkcode cleanLatex} returns it. */
+interface Measured {
+  readonly answer: string;
+  readonly cleaned: string;
+}
+
+/**
+ * Returns whether two answers with units are the same after conversion; `undefined` if their units do not decide. A letter directly
+ * after a number is only a unit beside another unit of its kind: `5m` is `500 cm`, and else a product. `isSame` compares amounts.
+ */
+export function isSameMeasure(
+  given: Measured,
+  truth: Measured,
+  isSame: (given: string, truth: string) => boolean,
+): boolean | undefined {
+  const first = measureOf(given.answer);
+  const second = first && measureOf(truth.answer);
+  if (first === undefined || second === undefined || (first.mayBeVariable && second.mayBeVariable)) {
+    return undefined;
+  }
+  if (!isSameDimension(first.unit, second.unit)) {
+    return first.mayBeVariable || second.mayBeVariable ? undefined : false;
+  }
+  if (first.unit.dimension !== second.unit.dimension) return undefined;
+  const [amount, expected] = [amountOf(given.cleaned, first), amountOf(truth.cleaned, second)];
+  if (first.unit.factor === second.unit.factor) return isSame(amount, expected) || undefined;
+  return isSame(`(${amount})*(${first.unit.factor})`, `(${expected})*(${second.unit.factor})`);
 }
