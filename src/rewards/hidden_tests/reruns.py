@@ -75,9 +75,9 @@ _CALLERS = {"defaultdict", "filter", "isinstance", "issubclass", "map"}
 _SPECIAL = {
     f"__{name}__"
     for name in (
-        "future name slots init new repr str bytes format hash bool len length_hint getitem setitem delitem missing contains iter"
-        " next reversed call enter exit lt le eq ne gt ge neg pos abs invert int float complex index round trunc floor"
-        " ceil add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor radd rsub rmul rmatmul"
+        "future name slots init new repr str bytes format hash bool len length_hint getitem setitem delitem missing"
+        " contains iter next reversed call enter exit lt le eq ne gt ge neg pos abs invert int float complex index round"
+        " trunc floor ceil add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor radd rsub rmul rmatmul"
         " rtruediv rfloordiv rmod rpow rlshift rrshift rand ror rxor iadd isub imul itruediv ifloordiv imod ipow"
         " ilshift irshift iand ior ixor post_init"
     ).split()
