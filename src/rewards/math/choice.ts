@@ -70,9 +70,9 @@ function isHedge(answer: string): boolean {
 }
 
 /**
- * Returns whether two answers are the same choice; `undefined` if neither is a choice with a text. Letter and text both have to
- * be the same where both answers have them; else the letter or the text is enough. Where a letter is expected, only the letter
- * of the reply counts: `(A) B` is neither A nor B.
+ * Returns whether two answers are the same choice; `undefined` if neither is a choice with a text. Letter and text
+ * both have to be the same where both answers have them; else the letter or the text is enough. Where a letter is
+ * expected, only the letter of the reply counts: `(A) B` is neither A nor B.
  */
 export function isSameChoice(
   given: string,

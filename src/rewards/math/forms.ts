@@ -69,8 +69,8 @@ export function rewriteTowards(answer: string, truth: string): string {
 }
 
 /**
- * Returns a number of a reply with a decimal point for its decimal comma, if the expected answer is no list. An expected answer
- * with a comma is a list.
+ * Returns a number of a reply with a decimal point for its decimal comma, if the expected answer is no list. An
+ * expected answer with a comma is a list.
  */
 export function readDecimalComma(given: string, truth: string): string {
   return DECIMAL_COMMA.test(given) && !truth.includes(",") ? given.replace(",", ".") : given;
@@ -119,7 +119,10 @@ export function isSolved(text: string): boolean {
     ((VARIABLE.test(left) && isConstant(right)) || (VARIABLE.test(right) && isConstant(left)));
 }
 
-/** Returns the value of `a + b = 12`, an equation that names a quantity of several variables; `undefined` for any other text. */
+/**
+ * Returns the value of `a + b = 12`, an equation that names a quantity of several variables; `undefined` for any
+ * other text.
+ */
 export function namedQuantity(text: string): string | undefined {
   const [left = "", right = "", ...others] = text.split("=");
   if (right === "" || others.length > 0) return undefined;
@@ -134,7 +137,10 @@ export function isQuantityName(text: string): boolean {
   return VARIABLE.test(name) || FUNCTION_VALUE.test(name) || QUANTITY_NAME.test(name) || isNamedSum(name);
 }
 
-/** Returns true for `a + b` and `a_1 + a_2`, terms of several variables. With factors or powers they are a line or a curve. */
+/**
+ * Returns true for `a + b` and `a_1 + a_2`, terms of several variables. With factors or powers they are a line or a
+ * curve.
+ */
 function isNamedSum(text: string): boolean {
   const indexed = /_(?:\{\w{1,8}\}|\w)/g;
   const plain = text.replace(indexed, "");

@@ -168,8 +168,9 @@ interface Measured {
 }
 
 /**
- * Returns whether two answers with units are the same after conversion; `undefined` if their units do not decide. A letter directly
- * after a number is only a unit beside another unit of its kind: `5m` is `500 cm`, and else a product. `isSame` compares amounts.
+ * Returns whether two answers with units are the same after conversion; `undefined` if their units do not decide. A
+ * letter directly after a number is only a unit beside another unit of its kind: `5m` is `500 cm`, and else a
+ * product. `isSame` compares amounts.
  */
 export function isSameMeasure(
   given: Measured,
