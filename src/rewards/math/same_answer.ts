@@ -15,6 +15,7 @@ import {
   readDecimalComma,
   rewriteLatex,
   rewriteTowards,
+  sidesOf,
 } from "./forms.ts";
 import { cleanLatex } from "./latex.ts";
 import { isMultiple, isSameEverywhere } from "./points.ts";
@@ -193,7 +194,7 @@ function pointsOf(values: readonly NamedValue[]): Shape[] | undefined {
  * may name the quantity, as in `m+n = 4+7 = 11`.
  */
 function isResultOfChain(given: string, truth: string): boolean {
-  const sides = given.split(/=|\\approx(?![a-zA-Z])/).map((side) => side.trim());
+  const sides = sidesOf(given);
   const [first = ""] = sides;
   const result = sides.at(-1) ?? "";
   if (sides.length < 2 || sides.length > MAX_SIDES) return false;
