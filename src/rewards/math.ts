@@ -42,9 +42,10 @@ export interface MathOptions extends TieredScoreOptions {
  * point `(1, 2)`, by the usual order of names. Currency, degrees, per cent, units and `x =` may be missing; two
  * known units must agree. Equations and inequalities may be multiplied and have their sides swapped, but an
  * unsolved one is wrong for `x = 5`; `2 \le x < 5` is `[2,5)`. A number with five decimals or more is an exact
- * value that it rounds. A choice with a text is right for its letter and for its text. Bounds such as `less than 5`
- * are no numbers, and AM and PM no units. Anything else, such as a word, is compared as text without spaces. A
- * reply that ends inside its last box has no answer. Nothing is executed.
+ * value that it rounds. A choice with a text is right for its letter and for its text, but a reply that names two
+ * choices, as `(A) B`, for neither. Bounds such as `less than 5` are no numbers, and AM and PM no units. `f(2)` is no
+ * product. Anything else, such as a word, is compared as text without spaces. A reply that ends inside its last box
+ * has no answer. Nothing is executed.
  *
  * With `verifier: "math-verify"`, the library math-verify 0.9.0 finds and compares the answers, with its
  * defaults, in sandboxes of the grader's own: its verdicts decide between the tiers. It reads the first answer
