@@ -46,10 +46,10 @@ export function findJoinedBoxes(text: string): string | undefined {
 }
 
 /**
- * Returns true if the last box of a text is not closed, as in a reply that a limit has cut: `\boxed{5` may be the beginning of
- * `\boxed{57}`.
+ * Returns true if the last box of a text is not closed, as in a reply that a limit has cut: `\boxed{5` may be the
+ * beginning of `\boxed{57}`.
  */
-export function isCut(text: string): boolean {
+export function endsInBox(text: string): boolean {
   const last = Math.max(text.lastIndexOf("\\boxed"), text.lastIndexOf("\\fbox"));
   if (last < 0) return false;
   BEGINNING_AT.lastIndex = last;

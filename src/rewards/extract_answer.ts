@@ -1,4 +1,4 @@
-import { findJoinedBoxes, findLastBoxed, isCut } from "./boxes.ts";
+import { endsInBox, findJoinedBoxes, findLastBoxed } from "./boxes.ts";
 import { findNumbers } from "./plain_number.ts";
 
 /**
@@ -69,8 +69,8 @@ export function extractAnswer(text: string, extractions: readonly Extraction[]):
 
 /** Finders by extraction. Each returns `undefined` if nothing was found, and `""` if the answer is denied. */
 const FINDERS: Readonly<Record<Extraction, (text: string) => string | undefined>> = {
-  box: (text) => isCut(text) ? "" : findLastBoxed(text),
-  boxes: (text) => isCut(text) ? "" : findJoinedBoxes(text),
+  box: (text) => endsInBox(text) ? "" : findLastBoxed(text),
+  boxes: (text) => endsInBox(text) ? "" : findJoinedBoxes(text),
   stated: findStated,
   display: (text) => findAtEnd(text, "$$", "$$") ?? findAtEnd(text, "\\[", "\\]"),
   bold: (text) => findAtEnd(text, "**", "**"),

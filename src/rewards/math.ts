@@ -35,16 +35,17 @@ export interface MathOptions extends TieredScoreOptions {
  * that has any; its last number. An answer that the reply denies or names with others scores 0. Text in
  * `<think>…</think>` is ignored.
  *
- * Numbers and expressions are compared by value, exactly if they are fractions: `\frac12`, `0.5` and `1/2`
- * are equal, and so are `\sqrt{8}` and `2\sqrt2`, `x(x+1)` and `x^2+x`. Expressions with variables are
- * compared at many points, some of them negative; points where one has no value are skipped. `\tan^{-1} x` is the
- * inverse function. Sets and several answers may come in any order; tuples, intervals and matrices may not. `x = 1, y = 2` is
- * the point `(1, 2)`, by the usual order of names. Currency, degrees, per cent, units and `x =` may be missing; two known units
- * must agree. Equations and inequalities may be multiplied and have their sides swapped, but an unsolved one is wrong for
- * `x = 5`; `2 \le x < 5` is `[2,5)`. A number with five decimals or more is an exact value that it rounds. A choice with a
- * text is right for its letter and for its text. Bounds such as `less than 5` are no numbers, and AM and PM no units. Anything
- * else, such as a word, is compared as text without spaces. A reply that ends inside its last box has no answer. Nothing is
- * executed.
+ * Numbers and expressions are compared by value, exactly if they are fractions: `\frac12`, `0.5` and `1/2` are
+ * equal, and so are `\sqrt{8}` and `2\sqrt2`, `x(x+1)` and `x^2+x`. Expressions with variables are compared at many
+ * points, some of them negative; points where one has no value are skipped. `\tan^{-1} x` is the inverse function.
+ * Sets and several answers may come in any order; tuples, intervals and matrices may not. `x = 1, y = 2` is the
+ * point `(1, 2)`, by the usual order of names. Currency, degrees, per cent, units and `x =` may be missing; two
+ * known units must agree. Equations and inequalities may be multiplied and have their sides swapped, but an
+ * unsolved one is wrong for `x = 5`; `2 \le x < 5` is `[2,5)`. A number with five decimals or more is an exact
+ * value that it rounds. A choice with a text is right for its letter and for its text, but a reply that names two
+ * choices, as `(A) B`, for neither. Bounds such as `less than 5` are no numbers, and AM and PM no units. `f(2)` is no
+ * product. Anything else, such as a word, is compared as text without spaces. A reply that ends inside its last box
+ * has no answer. Nothing is executed.
  *
  * With `verifier: "math-verify"`, the library math-verify 0.9.0 finds and compares the answers, with its
  * defaults, in sandboxes of the grader's own: its verdicts decide between the tiers. It reads the first answer

@@ -24,7 +24,8 @@ const ANOTHER =
 /** A letter alone, without typesetting: `A`, `(A)`, `A.`. */
 const LETTER = /^(?:\(\s?([A-J])\s?\)|([A-J]))[.):]?$/;
 /** Two letters in a row, without typesetting: `(A) B`, `A (B)`. */
-const TWO_LETTERS = /^\(?\s?([A-J])\s?[).:]*(?:\s|,|\(){0,3}([A-J])\s?[).:]*$/;
+const TWO_LETTERS = /^\(?\s?([A-J])\s?[).:]*(?:\s|,|=|\(){0,3}([A-J])\s?[).:]*$/;
+const LEAD = /^(?:the )?(?:correct )?(?:answer|option|choice)(?: is)?[\s:]{0,3}(?=\(?[A-J](?![a-zA-Z]))/i;
 const TYPESETTING = /\\(?:text|math)?(?:bf|rm|it|sf|tt|normal)?(?![a-zA-Z])|\\(?:mbox|boxed|fbox)|[{}$~*]/g;
 
 /** Returns the choice of an answer; `undefined` if it has no letter, or nothing after the letter. */
@@ -50,9 +51,9 @@ function plainChoice(answer: string): Choice | undefined {
   return letter === undefined || OPERATOR.test(text) || PREDICATE.test(text) ? undefined : { letter, text };
 }
 
-function withoutTypesetting(text: string): string {
-  return text.replace(/\\[ ,;:!]|\\q?quad(?![a-zA-Z])/g, " ").replace(TYPESETTING, " ").replace(/\s+/g, " ")
-    .trim();
+function withoutTypesetting(answer: string): string {
+  const text = answer.replace(/\\[ ,;:!]|\\q?quad(?![a-zA-Z])/g, " ").replace(TYPESETTING, " ");
+  return text.replace(/\s+/g, " ").trim().replace(LEAD, "");
 }
 
 /** Returns the letter of an answer that is a letter alone. */
@@ -70,9 +71,9 @@ function isHedge(answer: string): boolean {
 }
 
 /**
- * Returns whether two answers are the same choice; `undefined` if neither is a choice with a text. Letter and text both have to
- * be the same where both answers have them; else the letter or the text is enough. Where a letter is expected, only the letter
- * of the reply counts: `(A) B` is neither A nor B.
+ * Returns whether two answers are the same choice; `undefined` if neither is a choice with a text. Letter and text
+ * both have to be the same where both answers have them; else the letter or the text is enough. Where a letter is
+ * expected, only the letter of the reply counts: `(A) B` is neither A nor B.
  */
 export function isSameChoice(
   given: string,
@@ -88,7 +89,7 @@ export function isSameChoice(
       (letterOf(second.text) === undefined && isSame(given, second.text));
   }
   const expected = letterOf(truth);
-  if (expected !== undefined && (first !== undefined || isHedge(given))) {
+  if (expected !== undefined && (first !== undefined || letterOf(given) !== undefined || isHedge(given))) {
     return isLetter(given, expected, isSame);
   }
   return first && (isSame(first.letter, truth) || isSame(first.text, truth));
@@ -100,5 +101,5 @@ function isLetter(
   isSame: (given: string, truth: string) => boolean,
 ): boolean {
   if (isHedge(given)) return false;
-  return isSame(choiceOf(given)?.letter ?? given, expected);
+  return letterOf(given) === expected || isSame(choiceOf(given)?.letter ?? given, expected);
 }

@@ -17,8 +17,9 @@ const WORDS: Readonly<Record<string, Clock>> = {
 const TIME = /:|[ap]\.?\s?m|noon|midnight/i;
 
 /**
- * Returns whether two times are the same; `undefined` if the texts are not to be compared as times. The half of the day is a
- * part of a time: `9:00` is not `9:00 PM`, and `9 PM` not 9. An expected time without half, and below 13:00, may have either.
+ * Returns whether two times are the same; `undefined` if the texts are not to be compared as times. The half of the
+ * day is a part of a time: `9:00` is not `9:00 PM`, and `9 PM` not 9. An expected time without half, and below
+ * 13:00, may have either.
  */
 export function isSameTime(given: string, truth: string): boolean | undefined {
   if (!TIME.test(given) && !TIME.test(truth)) return undefined;

@@ -133,7 +133,10 @@ class Parser {
     return /^\\?[a-zA-Z]/.test(token) ? (variables) => variables(token) : null;
   }
 
-  /** Returns true for `f` in `f(2)`, `f(x+1)` and `f(-x)`, and for another letter of functions before a single name or number. */
+  /**
+   * Returns true for `f` in `f(2)`, `f(x+1)` and `f(-x)`, and for another letter of functions before a single name
+   * or number.
+   */
   #appliesLetter(letter: string): boolean {
     if (!FUNCTION_LETTER.test(letter) || this.#next !== "(") return false;
     const start = this.#tokens[this.#at + 1] === "-" ? this.#at + 2 : this.#at + 1;
@@ -143,8 +146,10 @@ class Parser {
   /** Parses the argument of `f(2)`, whose value is a variable of its own for each value of the argument. */
   #letterValue(letter: string, depth: number): Expression | null {
     const argument = this.#group(depth);
-    return argument &&
-      ((variables) => variables(`${letter}(${floatOf(argument(variables)).toPrecision(9)})`));
+    return argument && ((variables) => {
+      const value = floatOf(argument(variables));
+      return Number.isNaN(value) ? NaN : variables(`${letter}(${value.toPrecision(9)})`);
+    });
   }
 
   #group(depth: number): Expression | null {

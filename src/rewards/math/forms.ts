@@ -69,8 +69,8 @@ export function rewriteTowards(answer: string, truth: string): string {
 }
 
 /**
- * Returns a number of a reply with a decimal point for its decimal comma, if the expected answer is no list. An expected answer
- * with a comma is a list.
+ * Returns a number of a reply with a decimal point for its decimal comma, if the expected answer is no list. An
+ * expected answer with a comma is a list.
  */
 export function readDecimalComma(given: string, truth: string): string {
   return DECIMAL_COMMA.test(given) && !truth.includes(",") ? given.replace(",", ".") : given;
@@ -119,12 +119,20 @@ export function isSolved(text: string): boolean {
     ((VARIABLE.test(left) && isConstant(right)) || (VARIABLE.test(right) && isConstant(left)));
 }
 
-/** Returns the value of `a + b = 12`, an equation that names a quantity of several variables; `undefined` for any other text. */
+/**
+ * Returns the value of `a + b = 12`, an equation that names a quantity of several variables; `undefined` for any
+ * other text.
+ */
 export function namedQuantity(text: string): string | undefined {
-  const [left = "", right = "", ...others] = text.split("=");
+  const [left = "", right = "", ...others] = sidesOf(text);
   if (right === "" || others.length > 0) return undefined;
   if (FUNCTION_VALUE.test(left.trim())) return right.trim();
   return isNamedSum(left) && isConstant(right) ? right.trim() : undefined;
+}
+
+/** Returns the sides of an equation or chain, but for signs in parentheses, as in `P(X = 2)`. */
+export function sidesOf(text: string): string[] {
+  return text.split(/(?:=|\\approx(?![a-zA-Z]))(?![^()]{0,30}\))/).map((side) => side.trim());
 }
 
 /** Returns true for the name of a quantity: `x`, `S_{10}`, `AB`, `f(3)`, `n(A\cup B)`, `m + n`. */
@@ -134,7 +142,10 @@ export function isQuantityName(text: string): boolean {
   return VARIABLE.test(name) || FUNCTION_VALUE.test(name) || QUANTITY_NAME.test(name) || isNamedSum(name);
 }
 
-/** Returns true for `a + b` and `a_1 + a_2`, terms of several variables. With factors or powers they are a line or a curve. */
+/**
+ * Returns true for `a + b` and `a_1 + a_2`, terms of several variables. With factors or powers they are a line or a
+ * curve.
+ */
 function isNamedSum(text: string): boolean {
   const indexed = /_(?:\{\w{1,8}\}|\w)/g;
   const plain = text.replace(indexed, "");
@@ -158,8 +169,9 @@ export function lowerFirst(
 }
 
 const NONE: Inequality = { sides: [], signs: [] };
-/** `f(3)`, `P(A)`. */
-const FUNCTION_VALUE = /^[a-zA-Z](?:\^\{?-1\}?)?\([^()=<>]{1,30}\)$/;
+/** `f(3)`, `P(X = 2)`, `\gcd(12, 18)`. */
+const FUNCTION_VALUE =
+  /^(?:[a-zA-Z](?:\^\{?-1\}?)?|\\(?:gcd|det|max|min|deg|dim)|\\(?:text|mathrm|operatorname)\s?\{\s?[a-zA-Z]{1,20}\s?\})\s?\([^()]{1,30}\)$/;
 /** `S_{10}`, `AB`, `|A \cup B|`, `[ABC]`, `V_1:V_2`. */
 const QUANTITY_NAME =
   /^(?:\\?[a-zA-Z]{1,8}_(?:\{[\w ,]{1,8}\}|\w)|(?:[A-Z|: ]|\\(?:angle|triangle|cup|cap)(?![a-zA-Z])|_\{?\w{1,8}\}?){1,20}|\[[A-Z]{3,8}\]|\\overline\s?\{[A-Z]{2}\})$/;

@@ -15,6 +15,7 @@ import {
   readDecimalComma,
   rewriteLatex,
   rewriteTowards,
+  sidesOf,
 } from "./forms.ts";
 import { cleanLatex } from "./latex.ts";
 import { isMultiple, isSameEverywhere } from "./points.ts";
@@ -40,9 +41,9 @@ const MAX_SIDES = 10;
 const MAX_PARTS = 100;
 
 /**
- * Returns true if two mathematical answers are equal: numbers by value, expressions by their values, sets
- * and lists in any order, tuples, intervals and matrices part by part, times by the hour of the day, choices by letter or text,
- * everything else as text.
+ * Returns true if two mathematical answers are equal: numbers by value, expressions by their values, sets and lists
+ * in any order, tuples, intervals and matrices part by part, times by the hour of the day, choices by letter or
+ * text, everything else as text.
  */
 export function isSameAnswer(given: string, truth: string): boolean {
   const [first = "", second = ""] = [given, truth].map((text) => foldNumberWords(foldUnicode(text)));
@@ -148,8 +149,9 @@ function isSameRange(given: string, truth: string): boolean {
 }
 
 /**
- * Returns true if `x = 3, y = 4` is `(3, 4)` or `3, 4`, `x_1 = 3, x_2 = 4` is `4, 3`, or `x = 3, y = 4, x = 5, y = 6` is
- * `(3, 4), (5, 6)`. Several names count in their usual order. The values of one variable are a list, and no point.
+ * Returns true if `x = 3, y = 4` is `(3, 4)` or `3, 4`, `x_1 = 3, x_2 = 4` is `4, 3`, or
+ * `x = 3, y = 4, x = 5, y = 6` is `(3, 4), (5, 6)`. Several names count in their usual order. The values of one
+ * variable are a list, and no point.
  */
 function isSameNamed(named: string, other: { readonly text: string; readonly isOrdered: boolean }): boolean {
   const values = namedValuesOf(named);
@@ -188,11 +190,11 @@ function pointsOf(values: readonly NamedValue[]): Shape[] | undefined {
 }
 
 /**
- * Returns true if an answer is a chain of equal numbers, as `4*7 = 28`, that ends in the right one. The first side may name the
- * quantity, as in `m+n = 4+7 = 11`.
+ * Returns true if an answer is a chain of equal numbers, as `4*7 = 28`, that ends in the right one. The first side
+ * may name the quantity, as in `m+n = 4+7 = 11`.
  */
 function isResultOfChain(given: string, truth: string): boolean {
-  const sides = given.split(/=|\\approx(?![a-zA-Z])/).map((side) => side.trim());
+  const sides = sidesOf(given);
   const [first = ""] = sides;
   const result = sides.at(-1) ?? "";
   if (sides.length < 2 || sides.length > MAX_SIDES) return false;

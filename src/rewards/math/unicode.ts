@@ -9,8 +9,9 @@ const LOWERED = "0123456789+-=()aeijkmnptx";
 const SUPERSCRIPT = new RegExp(`[${SUPERSCRIPTS}]+`, "g");
 const SUBSCRIPT = new RegExp(`[${SUBSCRIPTS}]+`, "g");
 /**
- * Characters that stand for an ordinary one: full-width forms (U+FF01 to U+FF5E), and letters and digits in the typefaces of
- * mathematics (U+1D400 to U+1D7FF). Other compatibility forms, such as `①` and `ℝ`, have a meaning of their own.
+ * Characters that stand for an ordinary one: full-width forms (U+FF01 to U+FF5E), and letters and digits in the
+ * typefaces of mathematics (U+1D400 to U+1D7FF). Other compatibility forms, such as `①` and `ℝ`, have a meaning of
+ * their own.
  */
 const COMPATIBLE = /[\uff01-\uff5e\u{1d400}-\u{1d7ff}⁄]/gu;
 const DIGIT = /(?!\p{ASCII})\p{Nd}/gu;

@@ -161,6 +161,14 @@ function isSameDimension(first: Unit, second: Unit): boolean {
   return a === b || a?.replace("unit", "length") === b || a === b?.replace("unit", "length");
 }
 
+const NAME = /^[a-zA-Z](?:_\{?\w\}?)?\s?=\s?(?=[^=]+$)/;
+
+/** Returns two amounts, without the name that only one of them has, as `x = 5` and 5. */
+function withoutName(amount: string, expected: string): readonly [string, string] {
+  if (NAME.test(amount) && NAME.test(expected)) return [amount, expected];
+  return [amount.replace(NAME, ""), expected.replace(NAME, "")];
+}
+
 /** An answer as it is written, and as {@linkcode cleanLatex} returns it. */
 interface Measured {
   readonly answer: string;
@@ -168,8 +176,9 @@ interface Measured {
 }
 
 /**
- * Returns whether two answers with units are the same after conversion; `undefined` if their units do not decide. A letter directly
- * after a number is only a unit beside another unit of its kind: `5m` is `500 cm`, and else a product. `isSame` compares amounts.
+ * Returns whether two answers with units are the same after conversion; `undefined` if their units do not decide. A
+ * letter directly after a number is only a unit beside another unit of its kind: `5m` is `500 cm`, and else a
+ * product. `isSame` compares amounts.
  */
 export function isSameMeasure(
   given: Measured,
@@ -185,7 +194,7 @@ export function isSameMeasure(
     return first.mayBeVariable || second.mayBeVariable ? undefined : false;
   }
   if (first.unit.dimension !== second.unit.dimension) return undefined;
-  const [amount, expected] = [amountOf(given.cleaned, first), amountOf(truth.cleaned, second)];
+  const [amount, expected] = withoutName(amountOf(given.cleaned, first), amountOf(truth.cleaned, second));
   if (first.unit.factor === second.unit.factor) return isSame(amount, expected) || undefined;
   return isSame(`(${amount})*(${first.unit.factor})`, `(${expected})*(${second.unit.factor})`);
 }

@@ -110,9 +110,9 @@ const MAY_MATTER = new RegExp(
 const COMMANDS = /\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|mathit|textnormal|operatorname)\s?\{/g;
 
 /**
- * Returns true if the words of an answer give its number another meaning than those of the expected answer: `less than 5`,
- * `at most 5` and `5 or more` are no 5, `5 miles north` is not `5 miles south`, and `March 5` not `May 5`. Words of approximation,
- * such as `about`, change nothing.
+ * Returns true if the words of an answer give its number another meaning than those of the expected answer:
+ * `less than 5`, `at most 5` and `5 or more` are no 5, `5 miles north` is not `5 miles south`, and `March 5` not
+ * `May 5`. Words of approximation, such as `about`, change nothing.
  */
 export function hasOtherMeaning(given: string, truth: string): boolean {
   if (!MAY_MATTER.test(given) && !MAY_MATTER.test(truth)) return false;

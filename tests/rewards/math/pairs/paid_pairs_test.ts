@@ -18,7 +18,7 @@ const reasonsSchema = z.array(z.union([
   }),
 ]));
 
-const COUNT = 400;
+const COUNT = 419;
 const answers = Object.values(answersSchema.parse(await readTable("answers.jsonc"))).flat();
 const reasons = reasonsSchema.parse(await readTable("paid_pairs.jsonc"));
 
