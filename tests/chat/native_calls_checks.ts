@@ -1,38 +1,33 @@
 /**
  * Compares chats with native calls with transformers 5.24.0, for the templates of TRL and axolotl. `deno task
- * test:native-calls` runs this; it is not part of `deno task test`, since it needs the network once: pip installs
- * transformers and the templates.
+ * test:native-calls` runs this; it is not part of `deno task test`, since it needs the network once. It
+ * installs the packages of template_packages.txt. PADDOCK_TEMPLATES names a folder with further templates.
  */
 import { assertEquals } from "@std/assert";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ChatFormat } from "../../src/chat/chat_format.ts";
 import type { Message } from "../../src/message.ts";
 import { parseMessage } from "../../src/parse_message.ts";
-import { releasedTemplates } from "./released_templates.ts";
+import { furtherTemplates, releasedTemplates } from "./released_templates.ts";
+import { installTemplatePackages } from "./template_packages.ts";
 
-const FOLDER = fileURLToPath(new URL("../../.paddock/transformers", import.meta.url));
 const ORACLE = fileURLToPath(new URL("native_calls_oracle.py", import.meta.url));
-const PACKAGES = ["transformers==5.24.0", "jinja2==3.1.6"];
 
-async function python(args: readonly string[], input = ""): Promise<string> {
-  const child = new Deno.Command("python3", {
-    args: [...args],
-    env: { PYTHONPATH: FOLDER },
+async function runOracle(rows: readonly object[]): Promise<(string | null)[]> {
+  const child = new Deno.Command(packages.python, {
+    args: [ORACLE],
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  const writing = new Blob([input]).stream().pipeTo(child.stdin);
+  const writing = new Blob([JSON.stringify(rows)]).stream().pipeTo(child.stdin);
   const { success, stdout, stderr } = await child.output();
   await writing;
-  if (success) return new TextDecoder().decode(stdout);
-  throw new Error(`Cannot run python3 ${args[0]}: ${new TextDecoder().decode(stderr)}`);
+  if (success) return JSON.parse(new TextDecoder().decode(stdout));
+  throw new Error(`Cannot render by transformers: ${new TextDecoder().decode(stderr)}`);
 }
 
-if (!await Deno.stat(join(FOLDER, "transformers")).then(() => true, () => false)) {
-  await python(["-m", "pip", "install", "--quiet", "--target", FOLDER, ...PACKAGES]);
-}
+const packages = await installTemplatePackages();
 
 const ARGUMENTS =
   '{"city": "Zürich", "now": true, "unit": null, "amount": 50.0, "account": 12345678901234567890, ' +
@@ -68,13 +63,15 @@ function toMessage(message: object | undefined, at: number): Message {
   return isNull ? { ...parsed, content: null } as unknown as Message : parsed;
 }
 
-for (const { name, source, tokenizer } of await releasedTemplates()) {
+for (
+  const { name, source, tokenizer } of [...await releasedTemplates(packages), ...await furtherTemplates()]
+) {
   Deno.test(`native calls with ${name} are rendered as by transformers, or refused`, async () => {
     const format = new ChatFormat({ tokenizer, family: "tokenizer" });
     const rows = CHATS.flatMap(({ chat, shown }) =>
       [false, true].map((prompt) => ({ source, chat, prompt, shown }))
     );
-    const expected: (string | null)[] = JSON.parse(await python([ORACLE], JSON.stringify(rows)));
+    const expected = await runOracle(rows);
     const found = rows.map(({ chat, prompt }) => {
       try {
         return format.render(chat.map(toMessage), { addGenerationPrompt: prompt });

@@ -1,45 +1,36 @@
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { glob } from "node:fs/promises";
+import { basename, join } from "node:path";
 import type { Tokenizer } from "../../src/chat/tokenizer.ts";
 import { byteTokenizer } from "../byte_tokenizer.ts";
-
-const FOLDER = fileURLToPath(new URL("../../.paddock/released_templates", import.meta.url));
-const FOLDERS = ["trl/chat_templates", "axolotl/utils/chat_templates/templates"];
+import type { TemplatePackages } from "./template_packages.ts";
 
 /** A chat template of a released model, and the tokenizer with which it is played: bytes, and the template's control tokens. */
 export interface ReleasedTemplate {
-  /** Package and file, such as `trl/qwen3`. */
+  /** Package and file, such as `trl: qwen3`, or the file alone. */
   readonly name: string;
   readonly source: string;
   readonly tokenizer: Tokenizer;
 }
 
-/** Reads the templates of TRL and axolotl, whose wheels pip installs at the first call, by their hashes. */
-export async function releasedTemplates(): Promise<ReleasedTemplate[]> {
-  await install();
-  const templates: ReleasedTemplate[] = [];
-  for (const folder of FOLDERS) {
-    const names = (await Array.fromAsync(Deno.readDir(join(FOLDER, folder)))).map(({ name }) => name);
-    for (const file of names.filter((name) => name.endsWith(".jinja")).sort()) {
-      const source = (await Deno.readTextFile(join(FOLDER, folder, file))).replaceAll("\r\n", "\n");
-      const name = `${folder.split("/")[0]}/${file.replace(".jinja", "")}`;
-      templates.push({ name, source, tokenizer: tokenizerOf(name, source) });
-    }
-  }
-  return templates;
+/** Reads the templates of TRL and axolotl. */
+export async function releasedTemplates({ folders }: TemplatePackages): Promise<ReleasedTemplate[]> {
+  const read = [...folders].map(([name, folder]) => readTemplates(folder, `${name}: `));
+  return (await Promise.all(read)).flat();
 }
 
-async function install(): Promise<void> {
-  if (await Deno.stat(join(FOLDER, "axolotl")).then(() => true, () => false)) return;
-  const requirements = fileURLToPath(new URL("released_templates.txt", import.meta.url));
-  const options = ["--quiet", "--require-hashes", "--no-deps", "--target", FOLDER, "-r", requirements];
-  const { success, stderr } = await new Deno.Command("python3", {
-    args: ["-m", "pip", "install", ...options],
-  })
-    .output();
-  if (!success) {
-    throw new Error(`Cannot install the wheels of TRL and axolotl: ${new TextDecoder().decode(stderr)}`);
-  }
+/** Reads the templates of the folder that the variable PADDOCK_TEMPLATES names, if it is set. */
+export async function furtherTemplates(): Promise<ReleasedTemplate[]> {
+  const folder = Deno.env.get("PADDOCK_TEMPLATES");
+  return folder === undefined ? [] : await readTemplates(folder);
+}
+
+async function readTemplates(folder: string, prefix = ""): Promise<ReleasedTemplate[]> {
+  const paths = (await Array.fromAsync(glob("**/*.jinja", { cwd: folder }))).sort();
+  return await Promise.all(paths.map(async (path) => {
+    const source = await Deno.readTextFile(join(folder, path));
+    const name = `${prefix}${basename(path, ".jinja")}`;
+    return { name, source, tokenizer: tokenizerOf(name, source) };
+  }));
 }
 
 /** Texts that are control tokens in the vocabularies of released models. */

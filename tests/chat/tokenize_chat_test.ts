@@ -48,16 +48,31 @@ Deno.test("tokenizeChat() masks tool calls that the assistant writes", () => {
 });
 
 Deno.test("tokenizeChat() returns the tokens of the full text when special tokens bound the turns", () => {
-  const words = fc.string({ maxLength: 20 }).map((text) => `w${text.trim()}`);
+  const piece = fc.oneof(
+    fc.string({ maxLength: 8 }),
+    fc.constantFrom(
+      "<s>",
+      "</s>",
+      "<|eot|>",
+      "<|im_end|>",
+      "<",
+      "|>",
+      " w",
+      "\n",
+      "constructor",
+      "__proto__",
+    ),
+  );
+  const words = fc.array(piece, { maxLength: 4 }).map((pieces) => `w${pieces.join("").trim()}`);
   const turn = fc.record({ role: fc.constantFrom("user", "assistant", "tool"), content: words });
   const law = fc.property(fc.array(turn), fc.constantFrom("chatml", "qwen", "llama"), (messages, family) => {
     const format = new ChatFormat({ family, tokenizer });
     const { text, ids, assistantMask } = tokenizeChat(messages, format);
     assertEquals(ids, tokenizer.encode(text));
-    const replies = messages.filter(({ role }) => role === "assistant").map(({ content }) => content).join(
-      "",
-    );
-    assertEquals(tokenizer.decode(ids.filter((_id, at) => assistantMask[at] === 1)), replies);
+    // control tokens in a content are broken, and the end token is written by the template
+    const replies = messages.filter(({ role }) => role === "assistant")
+      .map(({ content }) => format.neutralise(format.cutEnd(content), "assistant"));
+    assertEquals(tokenizer.decode(ids.filter((_id, at) => assistantMask[at] === 1)), replies.join(""));
   });
   fc.assert(law, { numRuns: 200 });
 });

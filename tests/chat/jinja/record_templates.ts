@@ -1,10 +1,10 @@
 /**
  * Writes what transformers renders into `recorded_templates.json`, for each template of that file, and adds random
- * templates with `--add N --seed S`: `deno run -A tests/chat/jinja/record_templates.ts`. It needs pip and a network.
+ * templates with `--add N --seed S`: `deno run -A tests/chat/jinja/record_templates.ts`. It needs a network.
  */
 import { parseArgs } from "node:util";
 import { renderByTransformers } from "../../../src/cli/templates/transformers_oracle.ts";
-import { installOracle } from "./oracle.ts";
+import { installTemplatePackages } from "../template_packages.ts";
 import { TemplateGenerator } from "./random_templates.ts";
 import { RANDOM_VARIABLES } from "./random_vocabulary.ts";
 import { parseNumbersExactly, type Recording } from "./recorded.ts";
@@ -20,7 +20,7 @@ const { values } = parseArgs({
 const file = new URL("recorded_templates.json", import.meta.url);
 const { templates: kept } = parseNumbersExactly(await Deno.readTextFile(file)) as Recording;
 const cases: Omit<Recording["templates"][number], "text">[] = kept.map(({ text: _, ...one }) => one);
-const python = await installOracle();
+const { python } = await installTemplatePackages();
 
 const wanted = Number(values.add);
 const generator = new TemplateGenerator(Number(values.seed));

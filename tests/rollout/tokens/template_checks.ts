@@ -1,7 +1,8 @@
 /**
  * Plays random episodes with the chat templates of released models and checks the laws of their tokens, masks and
- * log-probabilities. `deno task test:template-tokens` installs the templates with pip. This is not part of `deno task
- * test`, since it needs the network once. PADDOCK_EPISODES is the number of episodes for each template and mode.
+ * log-probabilities. `deno task test:template-tokens` installs the packages of template_packages.txt. This is not part of
+ * `deno task test`, since it needs the network once. PADDOCK_EPISODES is the number of episodes for each template and
+ * mode, PADDOCK_TEMPLATES a folder with further templates.
  */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
@@ -9,7 +10,8 @@ import type { Message } from "../../../src/message.ts";
 import { TokenError } from "../../../src/errors.ts";
 import type { TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
 import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
-import { releasedTemplates } from "../../chat/released_templates.ts";
+import { furtherTemplates, releasedTemplates } from "../../chat/released_templates.ts";
+import { installTemplatePackages } from "../../chat/template_packages.ts";
 import {
   assertAppended,
   assertExactMask,
@@ -106,7 +108,9 @@ const CALL: Message = {
 };
 const RESULT: Message = { role: "tool", name: "f", tool_call_id: "call00001", content: "r" };
 
-for (const { name, source, tokenizer } of await releasedTemplates()) {
+const released = await releasedTemplates(await installTemplatePackages());
+
+for (const { name, source, tokenizer } of [...released, ...await furtherTemplates()]) {
   Deno.test(`tokens of ${name}`, async (t) => {
     const format = new TokenFormat({ tokenizer, family: "tokenizer" });
     if (!renders(format, [USER])) return report(`${name}: renders no question`);

