@@ -13,66 +13,69 @@ export interface CallForm {
   readonly content: "" | null;
 }
 
+const QUESTION = { role: "user", content: "-" };
 const NAME = "zq7name";
 const ID = "zq7calli"; // with a digit, nine letters and digits, which Mistral's templates require
 const VALUE = "zq7value";
 const TEXT = "zq7text";
 
+/** Where a message with calls is in its chat: before others, at the end, or at the end before a generation prompt. */
+export type CallPosition = "middle" | "last" | "prompted";
+
+/** What a message with calls has, for which {@linkcode findCallForm} finds a form. */
+export interface WantedCalls {
+  readonly content: ContentKind;
+  /** Type of the arguments as the message has them. */
+  readonly arguments: "object" | "text";
+  readonly calls: number;
+  readonly position: CallPosition;
+}
+
 /**
  * Finds the form in which a template shows native calls, by rendering small chats: their arguments must be in the text,
- * or, if the template never shows arguments, their names or ids. Each form is tried with and without a tool's result
- * after the calls.
+ * or, if the template never shows arguments, their names or ids. A message in the middle of a chat is tried before
+ * results, or, if the template rejects them, before a question.
  *
  * The argument's own type comes first, and the content as the message has it: transformers passes both unchanged. The
- * other form is used if the template raises an error for the first one or drops the calls.
+ * other form is used if the template raises an error for the first one or drops the calls. QwQ's template, for example,
+ * accepts null only in the last message.
  *
  * @returns `undefined` if the template drops the calls in every form.
  */
 export function findCallForm(
   template: JinjaTemplate,
   variables: Readonly<Record<string, unknown>>,
-  wanted: { readonly content: ContentKind; readonly arguments: "object" | "text"; readonly calls: number },
+  wanted: WantedCalls,
 ): CallForm | undefined {
   const contents = wanted.content === "empty" ? ["", null] as const : [null, ""] as const;
   const types = wanted.arguments === "object" ? ["object", "text"] as const : ["text", "object"] as const;
   const forms = types.flatMap((type) =>
     (wanted.content === "text" ? [""] as const : contents).map((content) => ({ arguments: type, content }))
   );
-  return forms.find((form) => isShown(template, variables, { ...wanted, form, parts: [VALUE] })) ??
-    forms.find((form) => isShown(template, variables, { ...wanted, form, parts: [NAME, ID] }));
-}
-
-function isShown(
-  template: JinjaTemplate,
-  variables: Readonly<Record<string, unknown>>,
-  { form, content, calls, parts }: {
-    form: CallForm;
-    content: ContentKind;
-    calls: number;
-    parts: readonly string[];
-  },
-): boolean {
-  const numbers = Array.from({ length: calls }, (_, at) => at);
-  const reply = {
-    role: "assistant",
-    content: content === "text" ? TEXT : form.content,
-    tool_calls: numbers.map((at) => probeCall(at, form)),
-  };
-  const results = numbers.map((at) => ({
-    role: "tool",
-    content: "-",
-    name: `${NAME}${at}`,
-    tool_call_id: `${ID}${at}`,
-  }));
-  const question = { role: "user", content: "-" };
-  return [[question, reply, ...results], [question, reply]].some((messages) => {
+  const numbers = Array.from({ length: wanted.calls }, (_, at) => at);
+  const shows = (form: CallForm, after: readonly object[], parts: readonly string[]) => {
+    const content = wanted.content === "text" ? TEXT : form.content;
+    const tool_calls = numbers.map((at) => probeCall(at, form));
+    const messages = [QUESTION, { role: "assistant", content, tool_calls }, ...after];
     try {
-      const text = template.render({ messages, tools: null, ...variables });
+      const add_generation_prompt = wanted.position === "prompted";
+      const text = template.render({ messages, tools: null, add_generation_prompt, ...variables });
       return numbers.every((at) => parts.some((part) => text.includes(`${part}${at}`)));
     } catch {
       return false; // the template rejects this form, or needs another chat
     }
-  });
+  };
+  for (const parts of [[VALUE], [NAME, ID]]) {
+    for (const after of wanted.position === "middle" ? [numbers.map(probeResult), [QUESTION]] : [[]]) {
+      const form = forms.find((form) => shows(form, after, parts));
+      if (form !== undefined) return form;
+    }
+  }
+  return undefined;
+}
+
+function probeResult(at: number): object {
+  return { role: "tool", content: "-", name: `${NAME}${at}`, tool_call_id: `${ID}${at}` };
 }
 
 function probeCall(at: number, { arguments: type }: CallForm): object {

@@ -1,5 +1,5 @@
 import { type Message, messageText, type ToolCall, type ToolSpec } from "../message.ts";
-import { type CallForm, type ContentKind, findCallForm } from "./call_form.ts";
+import { type CallForm, type CallPosition, type ContentKind, findCallForm } from "./call_form.ts";
 import { type ChatTemplate, type GenerationMarks, JinjaTemplate } from "./chat_template.ts";
 import { ChatTemplates, type ChooseTemplateOptions } from "./chat_templates.ts";
 import { controlTokenEscaper, findTurnMarkers } from "./control_tokens.ts";
@@ -155,7 +155,7 @@ export class ChatFormat {
   render(messages: Iterable<Message>, options: RenderOptions = {}): string {
     const { addGenerationPrompt = false, tools = [], marks } = options;
     const variables = {
-      messages: this.toTemplateMessages(messages),
+      messages: this.toTemplateMessages(messages, { addGenerationPrompt }),
       tools: tools.length === 0 ? null : this.toTemplateTools(tools),
       add_generation_prompt: addGenerationPrompt,
       ...this.#probed.variables,
@@ -164,11 +164,15 @@ export class ChatFormat {
   }
 
   /**
-   * Returns the messages that the template gets: with its roles, and with control tokens broken.
+   * Returns the messages that the template gets: with its roles, and with control tokens broken. Some templates take a
+   * call in another form before a generation prompt.
    *
    * @throws {TypeError} if a message's role is empty, or contains a line break or a control token.
    */
-  toTemplateMessages(messages: Iterable<Message>): TemplateMessage[] {
+  toTemplateMessages(
+    messages: Iterable<Message>,
+    { addGenerationPrompt = false }: Pick<RenderOptions, "addGenerationPrompt"> = {},
+  ): TemplateMessage[] {
     const result = toTemplateMessages(messages, {
       escapeControlTokens: (text, role) => this.neutralise(text, role),
       stripEndToken: (text) => this.cutEnd(text),
@@ -177,7 +181,11 @@ export class ChatFormat {
       displayRole: (role) => this.#displayRole(role),
       splitReply: this.#splitReply,
       openedThought: this.#trusted.includes("assistant") ? this.#openedThought : undefined,
-      callForm: (calls, content) => this.#callForm(calls, content),
+      callForm: (calls, { isLast, ...beside }) =>
+        this.#callForm(calls, {
+          ...beside,
+          position: !isLast ? "middle" : addGenerationPrompt ? "prompted" : "last",
+        }),
     });
     this.#requireCalls(result);
     return result;
@@ -247,13 +255,14 @@ export class ChatFormat {
 
   #callForm(
     calls: readonly ToolCall[],
-    { kind, text }: { kind: ContentKind; text: string },
+    { kind, text, position }: { kind: ContentKind; text: string; position: CallPosition },
   ): CallForm | undefined {
     const isText = calls.every(({ arguments: args }) => typeof args === "string");
     const wanted = {
       content: kind,
       arguments: isText ? "text" : "object",
       calls: calls.length > 1 ? 2 : 1,
+      position,
     } as const;
     const key = Object.values(wanted).join(" ");
     if (!this.#callForms.has(key)) {

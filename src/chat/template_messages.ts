@@ -42,7 +42,10 @@ export interface TemplateMessagesOptions {
    *
    * @throws {TypeError} if the template drops the calls.
    */
-  callForm(calls: readonly ToolCall[], content: { kind: ContentKind; text: string }): CallForm | undefined;
+  callForm(
+    calls: readonly ToolCall[],
+    beside: { kind: ContentKind; text: string; isLast: boolean },
+  ): CallForm | undefined;
 }
 
 const RESPONSE_TAG = /<(?=\/?tool_response>)/g;
@@ -57,11 +60,11 @@ export function toTemplateMessages(
   options: TemplateMessagesOptions,
 ): TemplateMessage[] {
   const result: TemplateMessage[] = [];
-  for (const message of messages) {
-    if (message.role === PADDING_ROLE) continue;
+  const shown = [...messages].filter(({ role }) => role !== PADDING_ROLE);
+  for (const [at, message] of shown.entries()) {
     requireRole(message.role, options);
     for (const content of contentsOf(message, options)) {
-      result.push(toTemplateMessage(message, content, options));
+      result.push(toTemplateMessage(message, { content, isLast: at === shown.length - 1 }, options));
     }
   }
   return result;
@@ -79,7 +82,7 @@ export function toTemplateTools(
 
 function toTemplateMessage(
   message: Message,
-  content: string,
+  { content, isLast }: { content: string; isLast: boolean },
   options: TemplateMessagesOptions,
 ): TemplateMessage {
   const { role, name, tool_call_id } = message;
@@ -89,7 +92,9 @@ function toTemplateMessage(
     ...(name !== undefined && { name: escapeText(name) }),
     ...(tool_call_id !== undefined && { tool_call_id: escapeText(tool_call_id) }),
   };
-  if (role === "assistant") return { role, ...replyFields(message, escapeText, options), ...named };
+  if (role === "assistant") {
+    return { role, ...replyFields(message, { escapeText, isLast }, options), ...named };
+  }
   return {
     role: isToolRole(role) ? options.displayRole(role) : role,
     content: escapeText(content),
@@ -100,7 +105,7 @@ function toTemplateMessage(
 /** Returns the content, thoughts and calls of an assistant's message. */
 function replyFields(
   message: Message,
-  escapeText: (text: string) => string,
+  { escapeText, isLast }: { escapeText: (text: string) => string; isLast: boolean },
   options: TemplateMessagesOptions,
 ): Pick<TemplateMessage, "content" | "thinking" | "tool_calls"> {
   const text = withOpenedThought(options.stripEndToken(messageText(message)), options.openedThought);
@@ -113,7 +118,7 @@ function replyFields(
   const isNull = (message.content as unknown) === null; // chats of OpenAI's API have null beside calls
   if (allCalls.length === 0) return isNull ? { ...written, content: null } : written;
   const kind = content !== "" ? "text" : isNull ? "null" : "empty";
-  const form = options.callForm(allCalls, { kind, text: content });
+  const form = options.callForm(allCalls, { kind, text: content, isLast });
   return {
     ...written,
     ...(kind !== "text" && form !== undefined && { content: form.content }),

@@ -359,6 +359,32 @@ Deno.test("renderChat() gives null as content where the message has null, or the
   assertEquals(render("", loop(`{% if m.content is none %}${shown}{% endif %}`)), "<user>q[f {} null]");
 });
 
+Deno.test("renderChat() takes the place of a call in the chat into account", () => {
+  const question = { role: "user", content: "q" };
+  const reply = {
+    role: "assistant",
+    content: null as unknown as string,
+    tool_calls: [{ name: "f", arguments: {} }],
+  };
+  const result = { role: "tool", name: "f", content: "r" };
+  // as QwQ's template, which splits the content of all messages but the last
+  const splitting =
+    "{% for m in messages %}<{{ m.role }}>{% if not loop.last %}{{ m.content.split('|')[-1] }}{% endif %}" +
+    "{% for c in m.tool_calls or [] %}[{{ c.function.name }}{{ c.function.arguments | tojson }}]{% endfor %}{% endfor %}";
+  const last = renderChat([question, reply], { chatTemplate: splitting });
+  assertEquals(last, "<user>q<assistant>[f{}]");
+  const middle = renderChat([question, reply, result], { chatTemplate: splitting });
+  assertEquals(middle, "<user>q<assistant>[f{}]<tool>");
+  // as Nemotron Nano 2's template, whose generation prompt continues the last reply
+  const continuing = "{% for m in messages %}<{{ m.role }}>{{ m.content or '' }}" +
+    "{% if not (loop.last and add_generation_prompt) %}{% for c in m.tool_calls or [] %}[{{ c.function.name }}" +
+    "{{ c.function.arguments | tojson }}]{% endfor %}{% endif %}{% endfor %}";
+  const render = (addGenerationPrompt: boolean) =>
+    renderChat([question, reply], { chatTemplate: continuing, addGenerationPrompt });
+  assertEquals(render(false), "<user>q<assistant>[f{}]");
+  assertThrows(() => render(true), TypeError, "it drops 'f'");
+});
+
 Deno.test("renderChat() refuses a native call that the template drops", () => {
   for (const family of FAMILIES.filter((family) => family !== "qwen")) {
     const render = (content: string) => renderChat(calling(content), { family, templateKwargs: TOKENS });
