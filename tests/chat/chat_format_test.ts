@@ -368,13 +368,13 @@ Deno.test("renderChat() takes the place of a call in the chat into account", () 
   };
   const result = { role: "tool", name: "f", content: "r" };
   // as QwQ's template, which splits the content of all messages but the last
-  const splitting =
-    "{% for m in messages %}<{{ m.role }}>{% if not loop.last %}{{ m.content.split('|')[-1] }}{% endif %}" +
+  const splitting = "{% for m in messages %}<{{ m.role }}>{% if m.role != 'assistant' %}{{ m.content }}" +
+    "{% elif not loop.last %}{{ m.content.split('|')[-1] }}{% endif %}" +
     "{% for c in m.tool_calls or [] %}[{{ c.function.name }}{{ c.function.arguments | tojson }}]{% endfor %}{% endfor %}";
   const last = renderChat([question, reply], { chatTemplate: splitting });
   assertEquals(last, "<user>q<assistant>[f{}]");
   const middle = renderChat([question, reply, result], { chatTemplate: splitting });
-  assertEquals(middle, "<user>q<assistant>[f{}]<tool>");
+  assertEquals(middle, "<user>q<assistant>[f{}]<tool>r");
   // as Nemotron Nano 2's template, whose generation prompt continues the last reply
   const continuing = "{% for m in messages %}<{{ m.role }}>{{ m.content or '' }}" +
     "{% if not (loop.last and add_generation_prompt) %}{% for c in m.tool_calls or [] %}[{{ c.function.name }}" +
