@@ -114,16 +114,15 @@ function findSeparators(
 
 function markersOf(separators: readonly string[], specialTokens: readonly string[]): TurnMarkers {
   const isPlain = (separator: string) =>
-    /^[^\p{L}\p{N}]*[^\p{L}\p{N}\s][^\p{L}\p{N}]*$/u.test(separator) &&
-    !specialTokens.some((token) => separator.includes(token));
+    !hasWord(separator) && hasMark(separator) && !specialTokens.some((token) => separator.includes(token));
   const plain = [...new Set(separators.filter(isPlain))];
   const others = separators.filter((separator) => !isPlain(separator));
   const words = specialTokens.reduce((text, token) => text.replaceAll(token, "\n"), others.join("\n"));
   // a line of punctuation marks a turn only beside the words or tokens of its separator, which are broken
   const markers = words.split("\n").map((word) => word.trim()).filter((word) =>
-    /[^\p{L}\p{N}\s]/u.test(word) && /[\p{L}\p{N}]/u.test(word)
+    hasMark(word) && hasWord(word)
   );
-  const speakers = markers.filter((word) => SPEAKER.test(word));
+  const speakers = markers.filter(isSpeaker);
   return {
     controls: markers.filter((word) => !speakers.includes(word)),
     speakers: speakers.map((word) => word.slice(0, -1).trim()),
@@ -131,4 +130,19 @@ function markersOf(separators: readonly string[], specialTokens: readonly string
   };
 }
 
-const SPEAKER = /^[\p{L}\p{N}][\p{L}\p{N} _-]*:$/u;
+// V8 takes a millisecond to compile each pattern of all letters, so texts of ASCII have patterns of their own.
+const BEYOND_ASCII = /[^\0-\x7f]/;
+
+function hasWord(text: string): boolean {
+  return /[A-Za-z0-9]/.test(text) || (BEYOND_ASCII.test(text) && /[\p{L}\p{N}]/u.test(text));
+}
+
+/** True for a text with a character that is no letter, number or white space. */
+function hasMark(text: string): boolean {
+  return BEYOND_ASCII.test(text) ? /[^\p{L}\p{N}\s]/u.test(text) : /[^A-Za-z0-9\s]/.test(text);
+}
+
+function isSpeaker(text: string): boolean {
+  if (!BEYOND_ASCII.test(text)) return /^[A-Za-z0-9][A-Za-z0-9_ -]*:$/.test(text);
+  return /^[\p{L}\p{N}][\p{L}\p{N} _-]*:$/u.test(text);
+}

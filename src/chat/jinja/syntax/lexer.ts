@@ -25,6 +25,8 @@ const BLANK = /^[[\s\x1c-\x1f\x85]--[\ufeff]]+$/v;
 const SPACE = /[[\s\x1c-\x1f\x85]--[\ufeff]]+/vy;
 const FLOAT = /(?<!\.)(?:\d+_)*\d+(?:(?:\.(?:\d+_)*\d+)?e[+-]?(?:\d+_)*\d+|\.(?:\d+_)*\d+)/iy;
 const INTEGER = /0b(?:_?[01])+|0o(?:_?[0-7])+|0x(?:_?[\da-f])+|[1-9](?:_?\d)*|0(?:_?0)*/iy;
+// V8 takes a millisecond to compile the patterns of all letters, which few templates need.
+const ASCII_NAME = /[A-Za-z_]\w*(?![\w\x80-\uffff])/y;
 const NAME = /[\p{L}\p{N}_]+/uy;
 const IDENTIFIER = /^[\p{XID_Start}_]\p{XID_Continue}*$/u;
 const STRING = /'[^'\\]*(?:\\[^][^'\\]*)*'|"[^"\\]*(?:\\[^][^"\\]*)*"/y;
@@ -139,20 +141,26 @@ class Lexer {
     }
     const integer = this.#match(INTEGER);
     if (integer !== undefined) return this.#push("integer", integerOf(integer.replaceAll("_", "")), at);
-    const name = this.#match(NAME);
-    if (name !== undefined) {
-      if (!IDENTIFIER.test(name)) this.#fail(`a name must be an identifier: found '${name}'`, at);
-      return this.#push("name", name, at);
-    }
+    const ascii = this.#match(ASCII_NAME);
+    if (ascii !== undefined) return this.#push("name", ascii, at);
     const string = this.#match(STRING);
     if (string !== undefined) return this.#push("string", this.#unescape(string.slice(1, -1), at), at);
     const operator = this.#match(OPERATOR);
-    if (operator === undefined) this.#fail(`found '${this.source[at]}', which has no meaning in a tag`, at);
+    if (operator === undefined) return this.#readName();
     if (CLOSING[operator] !== undefined) open.push(CLOSING[operator]);
     else if (")]}".includes(operator) && open.pop() !== operator) {
       this.#fail(`'${operator}' closes no bracket`, at);
     }
     this.#push(operator, operator, at);
+  }
+
+  /** Reads a name with letters beyond ASCII. */
+  #readName(): void {
+    const at = this.#at;
+    const name = this.#match(NAME);
+    if (name === undefined) this.#fail(`found '${this.source[at]}', which has no meaning in a tag`, at);
+    if (!IDENTIFIER.test(name)) this.#fail(`a name must be an identifier: found '${name}'`, at);
+    this.#push("name", name, at);
   }
 
   /** Replaces escapes as Python's `unicode-escape` does after characters beyond ASCII were written as escapes. */
