@@ -39,6 +39,7 @@ const CONTROL_TOKENS = new RegExp(
     String.raw`<[|｜][^<>|｜\n]{1,40}[|｜]>`, // <|im_end|>, <｜Assistant｜>
     String.raw`<\|"\|>|<\|[a-z_]+>(?!\|)|<[a-z_]+\|>`, // <|turn>, <turn|>
     String.raw`<(?:start_of_turn|end_of_turn|bos|eos|sop)>|<\/?s>`,
+    String.raw`\]~!b\[|\]~b\]|\[e~\[`, // MiniMax
     String.raw`\[\/?(?:INST|gMASK|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT|ARGS|CALL_ID)\]`,
   ].join("|"),
   "g",

@@ -57,6 +57,9 @@ function callOf(source: string): string | undefined {
       '<|constrain|>json<|message|>{"a": 1}';
   }
   if (source.includes("<|tool_call>call:")) return "<|tool_call>call:f{a:1}<tool_call|>";
+  if (source.includes("<minimax:tool_call>")) {
+    return '<minimax:tool_call>\n<invoke name="f"><parameter name="a">1</parameter>\n</invoke>\n</minimax:tool_call>';
+  }
   return undefined;
 }
 
@@ -75,7 +78,7 @@ function episodesOf(source: string, { chat }: TokenFormat, hasTools: boolean): f
     pieces,
     end: fc.constant("token" as const),
     endToken: fc.constant(callOf(source) === undefined ? chat.endTokens[0] ?? "" : chat.callEnd ?? ""),
-    messages: plain.map((content): Message[] => [{ role: "tool", name: "f", content }]),
+    messages: plain.map((content): Message[] => [{ ...RESULT, content }]),
   });
   return fc.array(hasTools ? fc.oneof(answer, call) : answer, { minLength: 1, maxLength: 4 });
 }
@@ -116,7 +119,9 @@ for (const { name, source, tokenizer } of [...released, ...await furtherTemplate
     if (!renders(format, [USER])) return report(`${name}: renders no question`);
     const reply = { role: "assistant", content: "x" };
     const toolReply = format.chat.needsCalls ? CALL : reply;
-    const hasTools = renders(format, [USER, toolReply, RESULT, reply, USER]);
+    const readsCalls = !format.chat.needsCalls || callOf(source) !== undefined;
+    if (!readsCalls) report(`${name}: the syntax of its calls is unknown, so they are not played`);
+    const hasTools = readsCalls && renders(format, [USER, toolReply, RESULT, reply, USER]);
     const system = fc.constantFrom<Message[]>(
       [USER],
       ...renders(format, [{ role: "system", content: "s" }, USER])
