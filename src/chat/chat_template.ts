@@ -1,6 +1,6 @@
 import { errorMessage } from "../errors.ts";
 import type { Message } from "../message.ts";
-import { ContentForms } from "./content_form.ts";
+import { type ContentForm, ContentForms } from "./content_form.ts";
 import type { GenerationMarks } from "./jinja/run.ts";
 import { Template } from "./jinja/template.ts";
 
@@ -71,15 +71,21 @@ export class JinjaTemplate {
     try {
       const { messages } = variables;
       if (!Array.isArray(messages)) return this.#template.render(variables, { marks });
-      const contents = this.#contents.apply(
-        messages,
-        (chat) =>
-          this.#template.render({ ...variables, tools: null, add_generation_prompt: false, messages: chat }),
-      );
+      const contents = this.#contents.apply(messages, this.#renderChat(variables));
       return this.#template.render({ ...variables, messages: contents }, { marks });
     } catch (cause) {
       const reason = errorMessage(cause);
       throw new Error(`Cannot render chat as template '${this.name}' fails: ${reason}`, { cause });
     }
+  }
+
+  /** Returns the form in which the template takes the contents of messages of a role. */
+  contentForm(role: string, variables: Readonly<Record<string, unknown>> = {}): ContentForm {
+    return this.#contents.formOf(role, this.#renderChat(variables));
+  }
+
+  #renderChat(variables: Readonly<Record<string, unknown>>): (messages: readonly object[]) => string {
+    return (messages) =>
+      this.#template.render({ ...variables, tools: null, add_generation_prompt: false, messages });
   }
 }

@@ -30,17 +30,19 @@ export class ContentForms {
   apply<Message>(messages: readonly Message[], render: RenderChat): readonly (Message | object)[] {
     if (!this.#mayTakeParts) return messages;
     return messages.map((message) => {
-      if (!hasText(message) || this.#formOf(message.role, render) === "text") return message;
+      if (!hasText(message) || this.formOf(message.role, render) === "text") return message;
       return { ...message, content: partsOf(message.content) };
     });
   }
 
-  #formOf(role: string, render: RenderChat): ContentForm {
+  /** Returns the form in which the template shows contents of a role. */
+  formOf(role: string, render: RenderChat): ContentForm {
+    if (!this.#mayTakeParts) return "text";
     const known = this.#forms.get(role);
     if (known !== undefined) return known;
     this.#forms.set(role, "text"); // while the role is tried
-    const user = role === "user" ? "text" : this.#formOf("user", render);
-    const assistant = role === "user" || role === "assistant" ? "text" : this.#formOf("assistant", render);
+    const user = role === "user" ? "text" : this.formOf("user", render);
+    const assistant = role === "user" || role === "assistant" ? "text" : this.formOf("assistant", render);
     const shows = (form: ContentForm) => {
       try {
         return render(probe(role, form, { user, assistant })).includes(PLACEHOLDER);

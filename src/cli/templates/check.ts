@@ -1,3 +1,5 @@
+import { type CallForm, type ContentKind, findCallForm } from "../../chat/call_form.ts";
+import { JinjaTemplate } from "../../chat/chat_template.ts";
 import { Template } from "../../chat/jinja/template.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { errorMessage } from "../../errors.ts";
@@ -36,6 +38,16 @@ export interface ModeReport {
   readonly problem: string | null;
 }
 
+/** How a template takes native calls that are followed by results. */
+export interface CallReport {
+  /** Type of `arguments`: an object, or JSON text where the template raises an error for an object or drops the call. */
+  readonly arguments: CallForm["arguments"];
+  /** Content beside a call, by what the message has: the empty text, or null. */
+  readonly content: Readonly<Record<"empty" | "null", CallForm["content"]>>;
+  /** True if the template shows all of several calls of a message. */
+  readonly several: boolean;
+}
+
 /** A difference from transformers. */
 export interface Difference {
   readonly chat: string;
@@ -54,6 +66,10 @@ export interface TemplateReport {
   readonly differences: readonly Difference[] | null;
   /** True if the template marks the assistant's part itself. */
   readonly hasGeneration: boolean;
+  /** How the template takes native calls; null if it drops them. */
+  readonly calls: CallReport | null;
+  /** Roles whose contents the template takes as lists of parts only. */
+  readonly rolesWithParts: readonly string[];
   readonly modes: readonly ModeReport[];
 }
 
@@ -66,19 +82,51 @@ const MODES: readonly (WritingMode & { readonly name: string })[] = [
 /** Loads a template, renders all chats, and tries the ways of writing tokens. */
 export function checkTemplate(checked: CheckedTemplate): TemplateReport {
   const { name, source } = checked;
-  const report = { template: name, outcomes: [], differences: null, hasGeneration: false, modes: [] };
+  const report = {
+    template: name,
+    outcomes: [],
+    differences: null,
+    hasGeneration: false,
+    calls: null,
+    rolesWithParts: [],
+    modes: [],
+  };
   try {
     const template = new Template(source);
+    const jinja = new JinjaTemplate(checked);
+    const variables = {
+      bos_token: checked.tokenizer.bosToken ?? "",
+      eos_token: checked.tokenizer.eosToken ?? "",
+    };
     return {
       ...report,
       failure: null,
       hasGeneration: template.hasGeneration,
       outcomes: triedChats().map((chat) => ({ chat: chat.name, ...outcomeOf(template, chat) })),
+      calls: callReport(jinja, variables),
+      rolesWithParts: ROLES.filter((role) => jinja.contentForm(role, variables) === "parts"),
       modes: MODES.map(({ name, ...mode }) => ({ mode: name, problem: problemOf(checked, mode) })),
     };
   } catch (error) {
     return { ...report, failure: errorMessage(error) };
   }
+}
+
+const ROLES = ["system", "user", "assistant", "tool"];
+
+function callReport(
+  template: JinjaTemplate,
+  variables: Readonly<Record<string, unknown>>,
+): CallReport | null {
+  const find = (content: ContentKind, calls: number) =>
+    findCallForm(template, variables, { content, calls, arguments: "object", position: "middle" });
+  const [empty, none, several] = [find("empty", 1), find("null", 1), find("empty", 2)];
+  if (empty === undefined || none === undefined) return null;
+  return {
+    arguments: empty.arguments,
+    content: { empty: empty.content, null: none.content },
+    several: several !== undefined,
+  };
 }
 
 function outcomeOf(template: Template, { variables }: TriedChat): { text: string } | { error: string } {
@@ -89,12 +137,14 @@ function outcomeOf(template: Template, { variables }: TriedChat): { text: string
   }
 }
 
-function problemOf({ tokenizer, source }: CheckedTemplate, mode: WritingMode): string | null {
+function problemOf({ name, tokenizer, source }: CheckedTemplate, mode: WritingMode): string | null {
   try {
-    new TokenFormat({ tokenizer, chatTemplate: source }).requireWritable(mode);
+    const named = { ...tokenizer, chatTemplate: source, name };
+    new TokenFormat({ tokenizer: named, family: "tokenizer" }).requireWritable(mode);
     return null;
   } catch (error) {
-    return errorMessage(error);
+    // the cause says what the template does, and the error what it must do
+    return errorMessage(error instanceof Error ? error.cause ?? error : error);
   }
 }
 

@@ -1,4 +1,4 @@
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Command } from "commander";
 import { loadTokenizer } from "../../chat/load_tokenizer.ts";
 import { escapeControls, escapeJsonControls } from "../../terminal_text.ts";
@@ -24,8 +24,9 @@ interface CheckFlags {
 const NOTES = `
 FILE is a chat template in Jinja. DIR is the folder of a tokenizer (tokenizer.json and tokenizer_config.json), or holds
 templates in files *.jinja. Each template is loaded and renders 40 chats: with system messages, thoughts, tools, calls
-and results. If python3 has transformers, it renders the same chats, and the texts are compared. Then the command tries
-which token modes of 'rollout --train-out' the template allows. Without a tokenizer, tokens are bytes.
+and results. If python3 has transformers, it renders the same chats, and the texts are compared. Then the command prints
+in which form the template takes native calls and contents, and tries which token modes of 'rollout --train-out' the
+template allows. Without a tokenizer, tokens are bytes.
 
 Examples:
   paddock templates check Qwen3-0.6B
@@ -90,20 +91,36 @@ async function ask(
   }
 }
 
+/** Files of a tokenizer, which stand for its folder. */
+const TOKENIZER_FILES: ReadonlySet<string> = new Set(["tokenizer_config.json", "tokenizer.json"]);
+
 async function readTemplates(path: string): Promise<CheckedTemplate[]> {
-  const info = await rethrowAsUsageError(() => Deno.stat(path));
-  if (info.isFile) return [await readFile(path)];
+  const info = await rethrowAsUsageError(() => Deno.stat(path), { prefix: `Cannot read '${path}'` });
+  if (info.isFile && TOKENIZER_FILES.has(basename(path))) return [await readTokenizer(dirname(path))];
+  if (!info.isDirectory) return [await readFile(path)];
   const names = (await Array.fromAsync(Deno.readDir(path))).map(({ name }) => name).sort();
-  if (names.includes("tokenizer_config.json")) return [await readTokenizer(path)];
   const files = names.filter((name) => name.endsWith(".jinja"));
+  const isTokenizer = names.includes("tokenizer_config.json") &&
+    (names.includes("tokenizer.json") || files.length === 0);
+  if (isTokenizer) return [await readTokenizer(path)];
   if (files.length > 0) return await Promise.all(files.map((name) => readFile(join(path, name))));
   throw new UsageError(
     `Cannot check templates as '${path}' must have tokenizer_config.json or files *.jinja: found neither`,
   );
 }
 
+/** Keeps a byte order mark and refuses other bytes than UTF-8, as Python does. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 async function readFile(path: string): Promise<CheckedTemplate> {
-  const source = await rethrowAsUsageError(() => Deno.readTextFile(path));
+  if (path.endsWith(".json")) {
+    throw new UsageError(
+      `Cannot check template '${path}' as it must be Jinja, or tokenizer_config.json: it is another JSON file`,
+    );
+  }
+  const source = await rethrowAsUsageError(async () => UTF8.decode(await Deno.readFile(path)), {
+    prefix: `Cannot read '${path}'`,
+  });
   const name = basename(path);
   return { name, source, tokenizer: plainTokenizer(name, source) };
 }
@@ -124,6 +141,8 @@ function formatReport(report: TemplateReport, versions: OracleAnswer["versions"]
   }
   if (report.failure === null) {
     lines.push(
+      `  native calls: ${formatCalls(report.calls)}`,
+      `  contents: ${formatContents(report.rolesWithParts)}`,
       `  loss mask: ${
         report.hasGeneration ? "marked by {% generation %}" : "the contents of replies, as found in the text"
       }`,
@@ -135,6 +154,25 @@ function formatReport(report: TemplateReport, versions: OracleAnswer["versions"]
     );
   }
   return `${lines.map((line) => escapeControls(line)).join("\n")}\n`;
+}
+
+/** Describes how native calls are given to a template, in the order: arguments, content, number. */
+function formatCalls(calls: TemplateReport["calls"]): string {
+  if (calls === null) return "refused, as the template drops them; write calls as text";
+  const { arguments: type, content, several } = calls;
+  const contents = content.empty === content.null
+    ? `content ${content.empty === null ? "null" : '""'} in place of ${
+      content.empty === null ? '""' : "null"
+    }`
+    : 'content "" or null';
+  return `arguments as ${type === "object" ? "an object" : "JSON text"}, ${contents}` +
+    (several ? "" : ", one call a message");
+}
+
+function formatContents(rolesWithParts: readonly string[]): string {
+  return rolesWithParts.length === 0
+    ? "text"
+    : `lists of parts for ${rolesWithParts.join(", ")}; text for other roles`;
 }
 
 function formatOutcomes({ outcomes }: TemplateReport): string[] {
@@ -149,11 +187,12 @@ function formatOutcomes({ outcomes }: TemplateReport): string[] {
 }
 
 function formatDifferences(
-  { outcomes }: TemplateReport,
+  { outcomes, failure }: TemplateReport,
   differences: NonNullable<TemplateReport["differences"]>,
   { transformers, jinja2 }: OracleAnswer["versions"],
 ): string[] {
   const oracle = `transformers ${transformers} with Jinja2 ${jinja2}`;
+  if (differences.length === 0 && failure !== null) return [`  ✓ refused by ${oracle} too`];
   if (differences.length === 0) return [`  ✓ the same as ${oracle} in all ${outcomes.length} chats`];
   return [
     `  ✗ differs from ${oracle} in ${differences.length} chats`,

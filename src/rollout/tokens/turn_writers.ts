@@ -92,34 +92,42 @@ const STARTS: readonly (readonly Message[])[] = [[USER], [{ role: "system", cont
 /**
  * Checks that a template can be written in a mode at all: a chat of two questions without thoughts and tools.
  *
- * @throws {TypeError} if each chat with a reply fails. The message names the modes that work.
+ * @throws {TypeError} if each chat with a reply fails. The message names the modes that work, and the cause is the error
+ * for a plain reply.
  */
 export function requireWritable(format: TurnFormat, options: WritingMode): void {
-  if (isWritable(format, options)) return;
+  const problem = findProblem(format, options);
+  if (problem === undefined) return;
   throw new ArgumentTypeError(
     `Cannot write tokens in the token mode '${options.mode}' as template '${format.chat.template.name}' must put a ` +
       `reply after its generation prompt and keep earlier turns: it does not${adviceFor(format, options)}`,
+    { cause: problem },
   );
 }
 
-/** True if a template can be written in a mode, or rejects the chats by which it is tried. */
-function isWritable(format: TurnFormat, options: WritingMode): boolean {
+/** Returns the error of the first chat that cannot be written in a mode. Chats that the template rejects do not count. */
+function findProblem(format: TurnFormat, options: WritingMode): Error | undefined {
   const start = STARTS.find((start) => isAccepted(format.chat, [...start, REPLY, USER]));
-  if (start === undefined) return true; // the template needs other messages, which only an episode has
-  // Qwen3's template keeps a thought in the last reply only, and no reply without one
-  return [[], [USER]].every((messages) =>
-    REPLIES.some((reply) => isTurnWritable(format, { before: start, reply, sampled: [], messages }, options))
-  );
+  if (start === undefined) return undefined; // the template needs other messages, which only an episode has
+  for (const messages of [[], [USER]]) {
+    // Qwen3's template keeps a thought in the last reply only, and no reply without one
+    const problems = REPLIES.map((reply) =>
+      findTurnProblem(format, { before: start, reply, sampled: [], messages }, options)
+    );
+    if (!problems.includes(undefined)) return problems[0];
+  }
+  return undefined;
 }
 
-function isTurnWritable(format: TurnFormat, turn: Turn, options: WritingMode): boolean {
+/** Returns the error if the writer cannot place the reply, or the template rewrites the chat. */
+function findTurnProblem(format: TurnFormat, turn: Turn, options: WritingMode): Error | undefined {
   try {
     const writer = createTurnWriter(format, { ...options, tools: [] });
     writer.renderRest(turn, { addGenerationPrompt: turn.messages.length > 0 });
     writer.renderPrompt?.([...turn.before, turn.reply, ...turn.messages]);
-    return true;
-  } catch {
-    return false; // the writer cannot place the reply, or the template rewrites the chat
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
   }
 }
 
@@ -135,7 +143,7 @@ function isAccepted(format: ChatFormat, messages: readonly Message[]): boolean {
 /** Names the other modes that work with a template. */
 function adviceFor(format: TurnFormat, { mode, onRewrite = "error" }: WritingMode): string {
   const labels = WRITING_MODES.filter((other) => other.mode !== mode || other.onRewrite !== onRewrite)
-    .filter((other) => isWritable(format, other)).map(({ label }) => label);
+    .filter((other) => findProblem(format, other) === undefined).map(({ label }) => label);
   return labels.length === 0 ? ". Use another template" : `. Use ${labels.join(", or ")}`;
 }
 
