@@ -1,3 +1,5 @@
+import { serverErrorOf } from "./server_error.ts";
+
 /** Response of a model server that gives no reply. */
 export interface ServerRefusal {
   readonly status: number;
@@ -49,15 +51,7 @@ const STATUSES: ReadonlySet<number> = new Set([200, 400, 413, 422, 500]);
 export function isContextOverflow({ status, body }: ServerRefusal): boolean {
   if (status === 413) return true;
   if (!STATUSES.has(status)) return false;
-  const fields = errorOf(body);
+  const fields = serverErrorOf(body);
   if (CODES.has(fields.code) || CODES.has(fields.type) || PARAMS.has(fields.param)) return true;
   return TEXTS.some((text) => text.test(fields.message));
-}
-
-/** Fields of an error in the forms of servers: `{ error: {…} }`, `{ error: "…" }`, `{ message, … }`, `{ detail }`, text. */
-function errorOf(body: unknown): { code: unknown; type: unknown; param: unknown; message: string } {
-  const outer = Object(body);
-  const { code, type, param, ...texts } = typeof outer.error === "object" ? Object(outer.error) : outer;
-  const message = [texts.message, texts.error, texts.detail, body].find((text) => typeof text === "string");
-  return { code, type, param, message: message ?? "" };
 }

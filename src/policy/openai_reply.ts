@@ -3,6 +3,7 @@ import { explanation } from "../http/request.ts";
 import { completionMessage, toAssistantMessage } from "./completion_message.ts";
 import { listOf } from "./model_server.ts";
 import { isLengthReason, type Reply } from "./policy.ts";
+import { isServerError } from "./server_error.ts";
 
 /** Maximum number of issues that an error describes. */
 const MAX_ISSUES = 10;
@@ -126,9 +127,8 @@ function replyData(
 }
 
 function parseResponse<T>(schema: z.core.$ZodType<T>, response: unknown): T {
-  const { choices, usage, prompt_token_ids, metadata, error } = Object(response);
-  const isEmpty = !Array.isArray(choices) || choices.length === 0;
-  if (isEmpty && error) throw new TypeError(`it is an error${explanation(response)}`);
+  const { choices, usage, prompt_token_ids, metadata } = Object(response);
+  if (isServerError(response)) throw new TypeError(`it is an error${explanation(response)}`);
   // the choices after the first one are not validated
   const first = Array.isArray(choices) ? choices.slice(0, 1) : choices;
   const parsed = z.safeParse(schema, { choices: first, usage, prompt_token_ids, metadata });

@@ -35,6 +35,9 @@ Deno.test("openaiPolicy() does not take other errors for a prompt beyond the con
     [200, { error: { message: "Provider returned error", code: 502 } }, "unavailable"],
     [200, { error: { message: "no credits left", code: 402 } }, "refused"],
     [200, { error: "something went wrong" }, "bad_answer"],
+    [200, { object: "error", message: "model went away", code: 400 }, "refused"],
+    [200, { object: "error", message: "the engine restarts", code: 503 }, "unavailable"],
+    [200, { detail: "no such model" }, "bad_answer"],
   ];
   for (const [status, body, fault] of others) {
     await using fake = new FakeServer(() => Response.json(body, { status }));
@@ -45,6 +48,8 @@ Deno.test("openaiPolicy() does not take other errors for a prompt beyond the con
       [fault, fault === "unavailable" ? 2 : 1],
       JSON.stringify(body),
     );
+    const { detail, message = detail } = Object(body);
+    if (typeof message === "string") assertStringIncludes(error.message, message);
   }
 });
 
