@@ -1,11 +1,15 @@
+import * as z from "zod";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { EndOnFinalReply } from "../../src/transforms/end_episode.ts";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { openaiPolicy } from "../../src/policy/openai.ts";
 import { parseCompletionReply, parseOpenaiReply } from "../../src/policy/openai_reply.ts";
 import { sglangPolicy } from "../../src/policy/sglang.ts";
+import { messageText } from "../../src/message.ts";
+import { tool } from "../../src/tools/tool.ts";
 import { History } from "../../src/history.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
+import { ToolTransform } from "../../src/transforms/tool_transform.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { FakeServer } from "./fake_server.ts";
 import REPLIES from "./odd_replies.json" with { type: "json" };
@@ -20,6 +24,33 @@ for (const { about, message, expected, usage = USAGE, finish_reason = "stop" } o
     assertEquals([reply.usage, typeof reply.finishReason === "string"], [known, finish_reason !== 3]);
   });
 }
+
+Deno.test("rollout() answers a call without a name, and sends it back with one", async () => {
+  const calls = [{ id: "a", type: "function" }, {
+    id: "b",
+    type: "custom",
+    custom: { name: "add", input: "1 2" },
+  }];
+  const messages = [{ content: null, tool_calls: calls }, { content: "done" }];
+  await using server = new FakeServer(() => Response.json({ choices: [{ message: messages.shift() }] }));
+  const add = tool({ name: "add", description: "Adds.", parameters: z.object({}), run: () => 1 });
+  await using env = new TransformedEnv(new ChatEnv(), [
+    new ToolTransform({ tools: [add] }),
+    new EndOnFinalReply(),
+  ]);
+  const policy = openaiPolicy({ url: server.url, model: "m" });
+  const played = await rollout(env, policy, { id: "t", query: "q" });
+  assertEquals([played.error, messageText(played.messages.at(-1) ?? { role: "", content: "" })], [
+    undefined,
+    "done",
+  ]);
+  const results = played.messages.filter(({ role }) => role === "tool").map(messageText);
+  assertStringIncludes(results[0] ?? "", "a call must have the name of a function");
+  assertStringIncludes(results[1] ?? "", "'add'");
+  const sent = JSON.stringify(server.seen[1]?.body);
+  assertStringIncludes(sent, '"name":"unnamed"');
+  assertStringIncludes(sent, '"tool_call_id":"a"');
+});
 
 Deno.test("parseOpenaiReply() gives the text of an error that came in place of a reply", () => {
   const errors: [unknown, string][] = [
