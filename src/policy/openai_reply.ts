@@ -12,6 +12,8 @@ const ids = z.nullish(listOf(z.int()));
 /** Data that only training needs, and that evaluation must not fail on. */
 const promptIds = ids.catch(null);
 
+const count = z.int().nonnegative();
+
 /** Fields of both APIs. */
 const choice = {
   finish_reason: z.string().nullish().catch(null),
@@ -47,7 +49,7 @@ const response = {
   /** In vLLM's chat completions. */
   prompt_token_ids: promptIds,
   /** Evaluation does not need the counts, and some servers send only a part of them. */
-  usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).nullish().catch(null),
+  usage: z.object({ prompt_tokens: count, completion_tokens: count }).nullish().catch(null),
   /** Set by SGLang. */
   metadata: z.object({ weight_version: z.union([z.string(), z.number().transform(String)]).nullish() })
     .nullish().catch(null),

@@ -81,14 +81,21 @@ Deno.test("parseCompletionReply() reads an empty text, and a partial usage", () 
 });
 
 Deno.test("sglangPolicy() reads counts and finish reasons that are not of its kind", async () => {
-  const meta_info = { finish_reason: 3, prompt_tokens: "5", completion_tokens: null };
-  await using server = new FakeServer(() => Response.json({ text: "x", meta_info }));
+  const counts = [{ prompt_tokens: "5", completion_tokens: null }, {
+    prompt_tokens: -1,
+    completion_tokens: 2,
+  }];
+  await using server = new FakeServer((_, number) =>
+    Response.json({ text: "x", meta_info: { finish_reason: 3, ...counts[number - 1] } })
+  );
   const prompt = History.fromChats([{ role: "user", content: "q" }]);
-  const reply = await sglangPolicy({ url: server.url }).reply(prompt, {
-    task: { id: "t", query: "q" },
-    text: "q",
-  });
-  assertEquals(reply, { message: { role: "assistant", content: "x" } });
+  for (const _ of counts) {
+    const reply = await sglangPolicy({ url: server.url }).reply(prompt, {
+      task: { id: "t", query: "q" },
+      text: "q",
+    });
+    assertEquals(reply, { message: { role: "assistant", content: "x" } });
+  }
 });
 
 Deno.test("rollout() takes a reply that a gateway gave up as no reply, with the gateway's text", async () => {
