@@ -26,6 +26,37 @@ Deno.test("openaiPolicy() does not take other errors for a prompt beyond the con
     [400, {
       error: { message: "max_tokens=8192cannot be greater than max_model_len=4096", param: "max_tokens" },
     }, "refused"],
+    [400, {
+      error: {
+        message:
+          "max_tokens is too large: 8192. This model's maximum context length is 4096 tokens and your " +
+          "request has 12 input tokens (8192 > 4096 - 12).",
+        type: "BadRequestError",
+        param: null,
+        code: 400,
+      },
+    }, "refused"],
+    [400, {
+      object: "error",
+      message:
+        "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is " +
+        "4096 tokens and your request has 12 input tokens (4096 > 4096 - 12).",
+      code: 400,
+    }, "refused"],
+    [400, { error: { message: "max_completion_tokens is too large", code: null } }, "refused"],
+    [400, {
+      error: {
+        message: "Invalid 'n': must be 1 for models whose maximum context length is 1 M tokens.",
+        type: "invalid_request_error",
+        code: "invalid_value",
+      },
+    }, "refused"],
+    [500, { error: { message: "maximum context length unknown", code: "model_not_loaded" } }, "unavailable"],
+    [
+      200,
+      { error: { message: "maximum context length: upgrade your plan", code: "quota.exceeded" } },
+      "bad_answer",
+    ],
     [401, { error: { message: "maximum context length", code: "context_length_exceeded" } }, "refused"],
     [404, { error: { message: "The model `qwen` does not exist." } }, "refused"],
     [400, { error: { message: "temperature must be non-negative", param: "temperature" } }, "refused"],
