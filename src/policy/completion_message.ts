@@ -27,25 +27,46 @@ function joined(thinking: string | { readonly text: string }[]): string {
   return typeof thinking === "string" ? thinking : thinking.map(({ text }) => text).join("");
 }
 
-/** Function of a call. Servers leave empty arguments out, or write `null`. */
-const calledFunction = z.looseObject({ name: z.string().nullish(), arguments: z.unknown().optional() });
+/** A text, or a number as text. Another value counts as missing. */
+const label = z.union([z.string(), z.number().transform(String)]).nullish().catch(null);
 
+/** Function of a call. Servers leave empty arguments out, or write `null`. */
+const calledFunction = z.looseObject({ name: label, arguments: z.unknown().optional() });
+
+/** A call. A value that is no object is a call without name. */
 const call = z.looseObject({
-  id: z.union([z.string(), z.number().transform(String)]).nullish(),
-  function: calledFunction.nullish(),
+  id: label,
+  function: calledFunction.nullish().catch(null),
+  /** Tool with text as input, instead of `function`: calls of OpenAI's type `custom`. */
+  custom: z.looseObject({ name: label, input: z.unknown().optional() }).nullish().catch(null),
   /** Name and arguments of a call without `function`. */
-  name: z.string().nullish(),
+  name: label,
   arguments: z.unknown().optional(),
-});
+}).catch({ id: null, name: null });
+
+/** Calls of a message. A single call may stand without a list. */
+const calls = z.preprocess((value) => {
+  if (Array.isArray(value)) return value;
+  return typeof value === "object" && value !== null && Object.keys(value).length > 0 ? [value] : null;
+}, z.nullish(listOf(call)));
+
+const content = z.union([
+  z.string().transform((text) => ({ text, reasoning: "" })),
+  parts,
+  z.null().transform(() => undefined),
+  z.union([z.number(), z.boolean(), z.looseObject({})])
+    .transform((value) => ({ text: JSON.stringify(value), reasoning: "" })),
+]);
 
 /** Message of a chat completion. */
 export const completionMessage = z.object({
-  content: z.union([z.string().transform((text) => ({ text, reasoning: "" })), parts]).nullish(),
+  /** A number, a boolean or an object is kept as JSON text. */
+  content: content.optional(),
   /** Set by vLLM, SGLang, DeepSeek and others; newer versions use `reasoning`. */
   reasoning_content: note,
   reasoning: note,
   refusal: note,
-  tool_calls: z.nullish(listOf(call)),
+  tool_calls: calls,
   /** The one call of OpenAI's API before `tool_calls`, which some servers still have. */
   function_call: calledFunction.nullish().catch(null),
 });
@@ -56,9 +77,7 @@ type Call = z.output<typeof call>;
  * Returns the assistant's message. `turn` is used to create ids for calls without one.
  *
  * A call without arguments has `{}`. If the reply was cut off, its last call may have lost them: its arguments are then
- * the empty text.
- *
- * @throws {TypeError} if a call has no name.
+ * the empty text. A call without name has the empty text as name, and is answered by an error that the model reads.
  */
 export function toAssistantMessage(
   message: z.output<typeof completionMessage>,
@@ -89,8 +108,10 @@ export function toAssistantMessage(
 }
 
 function nameAndArguments(call: Partial<Call>, missing: object | string) {
-  const { name, arguments: args } = call.function ?? call;
+  const { custom } = call;
+  const named = call.function ?? (custom ? { name: custom.name, arguments: custom.input } : call);
+  const { name, arguments: args } = named;
   const isReadable = typeof args === "string" || (typeof args === "object" && !Array.isArray(args));
   const readable = args === null || args === undefined ? missing : isReadable ? args : JSON.stringify(args);
-  return { name, arguments: readable };
+  return { name: name ?? "", arguments: readable };
 }

@@ -1,3 +1,5 @@
+import { type ServerError, serverErrorOf } from "./server_error.ts";
+
 /** Response of a model server that gives no reply. */
 export interface ServerRefusal {
   readonly status: number;
@@ -37,6 +39,30 @@ const TEXTS: readonly RegExp[] = [
   /reduce the length of the (?:input )?(?:messages|prompt)/i, // Groq; others end with this
 ];
 
+/** Codes that servers give to every refused request, so that only the text tells the reason. */
+const GENERAL_CODES: ReadonlySet<string> = new Set([
+  "bad_request",
+  "badrequesterror",
+  "bad_request_error",
+  "invalid_request",
+  "invalid_request_error",
+  "invalid_argument",
+  "invalid_parameter_error",
+  "internal_server_error",
+  "server_error",
+  "validation_error",
+]);
+
+/** A code, in contrast to a status as text (`400`) or a sentence. */
+const CODE = /^[a-z][\w.-]*$/i;
+
+/**
+ * A limit of the reply that is refused: `max_tokens is too large: 8192. This model's maximum context length is 4096
+ * tokens`, of vLLM.
+ */
+const LIMIT_TOO_LARGE = /max_(?:completion_)?tokens['"`]? is too large(?:: (\d+))?/i;
+const CONTEXT_LENGTH = /maximum context length is (\d+)/i;
+
 /** Statuses of servers that refuse a prompt. 413 is the answer of OpenAI-compatible services to a too large request. */
 const STATUSES: ReadonlySet<number> = new Set([200, 400, 413, 422, 500]);
 
@@ -44,20 +70,26 @@ const STATUSES: ReadonlySet<number> = new Set([200, 400, 413, 422, 500]);
  * Returns whether a server refused a prompt because prompt and reply exceed the model's context.
  *
  * OpenAI and llama.cpp have a code for that. vLLM answers 400 with the type `BadRequestError`, and SGLang 400 with only a
- * message, or ends the reply with the reason `abort`: only their texts tell the refusal from others.
+ * message, or ends the reply with the reason `abort`: only their texts tell the refusal from others. A text does not
+ * count beside the code of another error. A limit of the reply that no prompt would fit is a wrong option; one that only
+ * the prompt's length makes too large is an overflow.
  */
 export function isContextOverflow({ status, body }: ServerRefusal): boolean {
   if (status === 413) return true;
   if (!STATUSES.has(status)) return false;
-  const fields = errorOf(body);
+  const fields = serverErrorOf(body);
   if (CODES.has(fields.code) || CODES.has(fields.type) || PARAMS.has(fields.param)) return true;
+  if (hasOtherCode(fields) || hasTooLargeLimit(fields.message)) return false;
   return TEXTS.some((text) => text.test(fields.message));
 }
 
-/** Fields of an error in the forms of servers: `{ error: {…} }`, `{ error: "…" }`, `{ message, … }`, `{ detail }`, text. */
-function errorOf(body: unknown): { code: unknown; type: unknown; param: unknown; message: string } {
-  const outer = Object(body);
-  const { code, type, param, ...texts } = typeof outer.error === "object" ? Object(outer.error) : outer;
-  const message = [texts.message, texts.error, texts.detail, body].find((text) => typeof text === "string");
-  return { code, type, param, message: message ?? "" };
+function hasOtherCode({ code }: ServerError): boolean {
+  return typeof code === "string" && CODE.test(code) && !GENERAL_CODES.has(code.toLowerCase());
+}
+
+/** Returns whether a text refuses a limit of the reply that is not below the context's length, or has no such figures. */
+function hasTooLargeLimit(message: string): boolean {
+  const [refusal, limit = Infinity] = LIMIT_TOO_LARGE.exec(message) ?? [];
+  const [, length = 0] = CONTEXT_LENGTH.exec(message) ?? [];
+  return refusal !== undefined && Number(limit) >= Number(length);
 }

@@ -4,6 +4,7 @@ import { PolicyError, type PolicyFault } from "../errors.ts";
 import { explanation, isRetryable, type PostedJson, postJson, requireAtLeast } from "../http/request.ts";
 import { retry, retryDelayMs } from "../http/retry.ts";
 import { isContextOverflow } from "./context_overflow.ts";
+import { isServerError, serverErrorOf } from "./server_error.ts";
 
 /** Options for the requests of a policy to its model server. */
 export interface ModelServerOptions {
@@ -185,11 +186,10 @@ export class ModelServer {
   }
 }
 
-/** Returns the failure that a response with the status 200 describes: gateways send an `error` in place of a reply. */
+/** Returns the failure that a response with the status 200 describes: some send an error in place of a reply. */
 function errorInResponse(response: unknown): Exclude<PostedJson, { response: unknown }> | undefined {
-  const { error, choices } = Object(response);
-  if (!error || (Array.isArray(choices) && choices.length > 0)) return undefined;
-  const code = Number(Object(error).code);
+  if (!isServerError(response)) return undefined;
+  const code = Number(serverErrorOf(response).code);
   const status = Number.isInteger(code) && code >= 400 && code <= 599 ? code : 200;
   const reason = `answered 200 with an error${explanation(response)}`;
   const fault = status === 200 ? "bad_answer" : isRetryable(status) ? "unavailable" : "refused";

@@ -17,6 +17,9 @@ export interface OpenaiMessage {
  */
 const NO_RESULT = "(no result)";
 
+/** Name of a call without one, since servers reject a conversation with an empty name. */
+const UNNAMED_FUNCTION = "unnamed";
+
 /**
  * Converts a conversation to the messages of a chat completions request.
  *
@@ -114,7 +117,7 @@ function resultsOf(message: Message, openCalls: number): readonly string[] {
 
 function wireCall({ id, name, arguments: args, arguments_text }: ToolCall): object {
   const text = arguments_text ?? (typeof args === "string" ? args : JSON.stringify(args));
-  return { id, type: "function", function: { name, arguments: text } };
+  return { id, type: "function", function: { name: name || UNNAMED_FUNCTION, arguments: text } };
 }
 
 function contentOf(content: Message["content"]): string | object[] {

@@ -3,6 +3,7 @@ import { explanation } from "../http/request.ts";
 import { completionMessage, toAssistantMessage } from "./completion_message.ts";
 import { listOf } from "./model_server.ts";
 import { isLengthReason, type Reply } from "./policy.ts";
+import { isServerError } from "./server_error.ts";
 
 /** Maximum number of issues that an error describes. */
 const MAX_ISSUES = 10;
@@ -10,6 +11,8 @@ const MAX_ISSUES = 10;
 const ids = z.nullish(listOf(z.int()));
 /** Data that only training needs, and that evaluation must not fail on. */
 const promptIds = ids.catch(null);
+
+const count = z.int().nonnegative();
 
 /** Fields of both APIs. */
 const choice = {
@@ -46,7 +49,7 @@ const response = {
   /** In vLLM's chat completions. */
   prompt_token_ids: promptIds,
   /** Evaluation does not need the counts, and some servers send only a part of them. */
-  usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).nullish().catch(null),
+  usage: z.object({ prompt_tokens: count, completion_tokens: count }).nullish().catch(null),
   /** Set by SGLang. */
   metadata: z.object({ weight_version: z.union([z.string(), z.number().transform(String)]).nullish() })
     .nullish().catch(null),
@@ -126,9 +129,8 @@ function replyData(
 }
 
 function parseResponse<T>(schema: z.core.$ZodType<T>, response: unknown): T {
-  const { choices, usage, prompt_token_ids, metadata, error } = Object(response);
-  const isEmpty = !Array.isArray(choices) || choices.length === 0;
-  if (isEmpty && error) throw new TypeError(`it is an error${explanation(response)}`);
+  const { choices, usage, prompt_token_ids, metadata } = Object(response);
+  if (isServerError(response)) throw new TypeError(`it is an error${explanation(response)}`);
   // the choices after the first one are not validated
   const first = Array.isArray(choices) ? choices.slice(0, 1) : choices;
   const parsed = z.safeParse(schema, { choices: first, usage, prompt_token_ids, metadata });

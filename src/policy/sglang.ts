@@ -217,8 +217,8 @@ const responseSchema = z.object({
   output_ids: z.nullish(listOf(z.int())),
   meta_info: z.object({
     finish_reason: finishSchema.nullish().catch(null),
-    prompt_tokens: z.int().nullish().catch(null),
-    completion_tokens: z.int().nullish().catch(null),
+    prompt_tokens: z.int().nonnegative().nullish().catch(null),
+    completion_tokens: z.int().nonnegative().nullish().catch(null),
     output_token_logprobs: z.nullish(listOf(z.tuple([z.number().nullable(), z.int()], z.unknown()))),
     weight_version: z.union([z.string(), z.number().transform(String)]).nullish(),
   }),

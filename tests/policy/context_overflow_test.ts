@@ -26,6 +26,37 @@ Deno.test("openaiPolicy() does not take other errors for a prompt beyond the con
     [400, {
       error: { message: "max_tokens=8192cannot be greater than max_model_len=4096", param: "max_tokens" },
     }, "refused"],
+    [400, {
+      error: {
+        message:
+          "max_tokens is too large: 8192. This model's maximum context length is 4096 tokens and your " +
+          "request has 12 input tokens (8192 > 4096 - 12).",
+        type: "BadRequestError",
+        param: null,
+        code: 400,
+      },
+    }, "refused"],
+    [400, {
+      object: "error",
+      message:
+        "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is " +
+        "4096 tokens and your request has 12 input tokens (4096 > 4096 - 12).",
+      code: 400,
+    }, "refused"],
+    [400, { error: { message: "max_completion_tokens is too large", code: null } }, "refused"],
+    [400, {
+      error: {
+        message: "Invalid 'n': must be 1 for models whose maximum context length is 1 M tokens.",
+        type: "invalid_request_error",
+        code: "invalid_value",
+      },
+    }, "refused"],
+    [500, { error: { message: "maximum context length unknown", code: "model_not_loaded" } }, "unavailable"],
+    [
+      200,
+      { error: { message: "maximum context length: upgrade your plan", code: "quota.exceeded" } },
+      "bad_answer",
+    ],
     [401, { error: { message: "maximum context length", code: "context_length_exceeded" } }, "refused"],
     [404, { error: { message: "The model `qwen` does not exist." } }, "refused"],
     [400, { error: { message: "temperature must be non-negative", param: "temperature" } }, "refused"],
@@ -35,6 +66,9 @@ Deno.test("openaiPolicy() does not take other errors for a prompt beyond the con
     [200, { error: { message: "Provider returned error", code: 502 } }, "unavailable"],
     [200, { error: { message: "no credits left", code: 402 } }, "refused"],
     [200, { error: "something went wrong" }, "bad_answer"],
+    [200, { object: "error", message: "model went away", code: 400 }, "refused"],
+    [200, { object: "error", message: "the engine restarts", code: 503 }, "unavailable"],
+    [200, { detail: "no such model" }, "bad_answer"],
   ];
   for (const [status, body, fault] of others) {
     await using fake = new FakeServer(() => Response.json(body, { status }));
@@ -45,6 +79,8 @@ Deno.test("openaiPolicy() does not take other errors for a prompt beyond the con
       [fault, fault === "unavailable" ? 2 : 1],
       JSON.stringify(body),
     );
+    const { detail, message = detail } = Object(body);
+    if (typeof message === "string") assertStringIncludes(error.message, message);
   }
 });
 

@@ -1,13 +1,11 @@
 import { isKnownTagAlone, tagOf } from "./block_tags.ts";
 import { countRuns, type Fence, indentOf, runLength, unquote } from "./fences.ts";
 import { findFenceInCode, NO_OPEN_STRING } from "./python_strings.ts";
+import { THOUGHT, THOUGHT_END } from "./region_tags.ts";
 
-/** Opening tag of a thought. */
-export const THOUGHT = "<think>";
-/** Closing tag of a thought. */
-export const THOUGHT_END = "</think>";
 /** A closing tag at the start of a line, which is no Python. */
-const CLOSING_TAG = /^[ \t]*<\/(?:think|code|python|tool_code|answer|tool_call)>/i;
+const CLOSING_TAG =
+  /^[ \t]*(?:<\/(?:think|thinking|thoughts?|code|python|tool_code|answer|tool_call)>|\[\/think\])/i;
 
 /** The end of a block. */
 export interface End {
@@ -88,8 +86,8 @@ export class BlockEnds {
       if (!isMarkup && closesBehindText(text, fence)) {
         return { line, code: text.trimEnd().slice(0, -fence.length), tail: "", isClosed: true };
       }
-      showsThought ||= text.includes(THOUGHT);
-      if (!showsThought && text.trimStart().startsWith(THOUGHT_END)) {
+      showsThought ||= THOUGHT.test(text);
+      if (!showsThought && text.trimStart().search(THOUGHT_END) === 0) {
         return { line, tail: text, isClosed: true };
       }
     }

@@ -1,4 +1,4 @@
-import { BlockEnds, type End, THOUGHT, THOUGHT_END } from "./block_ends.ts";
+import { BlockEnds, type End } from "./block_ends.ts";
 import { type BlockLanguage, tagOf } from "./block_tags.ts";
 import {
   dropIndent,
@@ -9,6 +9,7 @@ import {
   oneLineBlock,
   unquote,
 } from "./fences.ts";
+import { closingTag, findOutput, findThought, THOUGHT_END } from "./region_tags.ts";
 
 /**
  * Where a block stands: in the content of another block (`block`), in a quote of Markdown (`quote`), or in a tag for
@@ -27,7 +28,7 @@ export interface CodeBlock {
   readonly isClosed: boolean;
   /** Absent for a block of the reply itself. */
   readonly place?: BlockPlace;
-  /** True for a block inside `<think>`. */
+  /** True for a block inside of a thought, such as `<think>`. */
   readonly inThought?: true;
 }
 
@@ -38,10 +39,7 @@ const MAX_DEPTH = 3;
 const MAX_READS_OF_LINE = 16;
 
 /** What every line has that can open a block or a thought. */
-const OPENING = /```|~~~|</;
-/** Tags for the results of tools. Models repeat them, with results that they made up. */
-const OUTPUT =
-  /^[ \t]*<(tool_results?|tool_responses?|tool_outputs?|outputs?|interpreter|execution_results?|results?|stdout)>/i;
+const OPENING = /```|~~~|<|\[\/?(?:think|tool_results)\]/i;
 const CODE = /^[ \t]*<(python|tool_code|code)>/i;
 /** A line that announces output: `Output:`, `**Expected output**`, `The result is:`. */
 const ANNOUNCES_OUTPUT =
@@ -148,21 +146,21 @@ class BlockScanner {
     return columns === 0 ? lines : lines.map((line) => dropIndent(line, columns));
   }
 
-  /** Reads `<think>…</think>`, and a `</think>` that ends a thought that began with the reply. */
+  /** Reads a thought, such as `<think>…</think>`, and a closing tag that ends a thought that began with the reply. */
   #readThought(line: string): boolean {
     if (this.#around.inThought || this.#depth >= MAX_DEPTH) return false;
-    const start = line.indexOf(THOUGHT);
-    const end = line.indexOf(THOUGHT_END);
-    if (!this.#hasThought && end >= 0 && (start < 0 || end < start)) {
+    const thought = findThought(line);
+    const end = THOUGHT_END.exec(line);
+    if (!this.#hasThought && end !== null && end.index < (thought?.start ?? Infinity)) {
       this.#hasThought = true;
       this.#blocks = this.#blocks.map((block) => ({ ...block, inThought: true }));
-      this.#continueAt({ line: this.#at, tail: line.slice(end + THOUGHT_END.length), isClosed: true });
+      this.#continueAt({ line: this.#at, tail: line.slice(end.index + end[0].length), isClosed: true });
       return true;
     }
-    if (start < 0) return false;
-    this.#lines[this.#at] = line.slice(start + THOUGHT.length);
-    const found = this.#find(THOUGHT_END);
-    if (found === undefined && !line.trimStart().startsWith(THOUGHT)) {
+    if (thought === undefined) return false;
+    this.#lines[this.#at] = line.slice(thought.end);
+    const found = this.#find(thought.closing);
+    if (found === undefined && line.slice(0, thought.start).trim() !== "") {
       this.#lines[this.#at] = line;
       return false;
     }
@@ -171,17 +169,26 @@ class BlockScanner {
     return true;
   }
 
+  /**
+   * Reads results of tools. Without a closing tag, which may have stopped the reply, they reach to the end of the text,
+   * or to the end of a thought that began with the reply.
+   */
   #readOutput(line: string): boolean {
-    const [head, name = ""] = OUTPUT.exec(line) ?? [];
-    if (head === undefined || this.#depth >= MAX_DEPTH) return false;
-    this.#lines[this.#at] = line.slice(head.length);
-    const found = this.#find(`</${name}>`);
-    if (found === undefined) {
-      this.#lines[this.#at] = line;
-      return false;
-    }
-    this.#readRegion(found, { place: "output", ...this.#around });
+    const output = this.#depth >= MAX_DEPTH ? undefined : findOutput(line);
+    if (output === undefined) return false;
+    this.#lines[this.#at] = line.slice(output.end);
+    this.#readRegion(this.#find(output.closing) ?? this.#findThoughtEnd(), {
+      place: "output",
+      ...this.#around,
+    });
     return true;
+  }
+
+  /** Finds the closing tag of a thought that began with the reply. The tag stays in the text. */
+  #findThoughtEnd(): Required<End> | undefined {
+    if (this.#hasThought || this.#around.inThought) return undefined;
+    const end = this.#find(THOUGHT_END);
+    return end && { ...end, tail: (this.#lines[end.line] ?? "").slice(end.code.length) };
   }
 
   /** Reads the lines up to a closing tag as text with blocks of its own. */
@@ -201,7 +208,7 @@ class BlockScanner {
       return true;
     }
     this.#lines[this.#at] = rest;
-    const end = this.#find(`</${name}>`);
+    const end = this.#find(closingTag(name));
     const isInline = end?.line === this.#at && end.tail.trim() !== "" &&
       !end.tail.trimStart().startsWith("<");
     if (isInline || (end === undefined && rest.trim() !== "")) {
@@ -222,15 +229,16 @@ class BlockScanner {
   }
 
   /** Finds a closing tag from the current line on. */
-  #find(tag: string): Required<End> | undefined {
-    if (this.#missing.has(tag)) return undefined;
+  #find(tag: RegExp): Required<End> | undefined {
+    if (this.#missing.has(tag.source)) return undefined;
     for (let line = this.#at; line < this.#lines.length; line++) {
       const text = this.#lines[line] ?? "";
-      const column = text.indexOf(tag);
-      if (column < 0) continue;
-      return { line, code: text.slice(0, column), tail: text.slice(column + tag.length), isClosed: true };
+      const found = tag.exec(text);
+      if (found === null) continue;
+      const { 0: { length }, index } = found;
+      return { line, code: text.slice(0, index), tail: text.slice(index + length), isClosed: true };
     }
-    this.#missing.add(tag);
+    this.#missing.add(tag.source);
     return undefined;
   }
 

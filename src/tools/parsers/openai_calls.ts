@@ -88,7 +88,8 @@ function nativeCall({ id, name, arguments: args, arguments_text: text }: ToolCal
   const parsed = typeof args === "string"
     ? parseArguments(args)
     : { arguments: structuredClone(args), ...(text !== undefined && { argumentsText: text }) };
-  return { name, ...parsed, ...(id !== undefined && { callId: id }) };
+  const call = name === "" ? invalidCall("a call must have the name of a function") : { name, ...parsed };
+  return { ...call, ...(id !== undefined && { callId: id }) };
 }
 
 /** Returns one message for each call, with the call's `tool_call_id`, as OpenAI's API requires. */
