@@ -37,19 +37,18 @@ export class Checker {
   }
 
   /**
-   * Returns whether the output of a program is right. A checker that fails on the output of the program, and not on the
-   * answer, has found an output that it cannot read, which is wrong.
+   * Returns whether the output of a program is right. A checker that fails on an output cannot read the output, which is
+   * wrong then: a program must not leave its episode without a score. The checker is broken only if its failure also
+   * comes for the answer, and does not depend on either: an unknown name or module, or testlib's exit code 3.
    *
    * @throws {Error} if the checker itself is broken.
    */
   async accepts(output: string, test: ProgramTest): Promise<boolean> {
     const result = await this.#run(output, test);
     if (hasVerdict(result)) return result.status === "ok";
-    if (test.output.trim() === "") await this.compile();
-    else {
-      const ofAnswer = await this.#run(test.output, test);
-      if (!hasVerdict(ofAnswer)) throw new Error(`Cannot check output as ${failureOf(ofAnswer)}`);
-    }
+    if (!isOfChecker(result)) return false;
+    const ofAnswer = await this.#run(test.output, test);
+    if (isOfChecker(ofAnswer)) throw new Error(`Cannot check output as ${failureOf(ofAnswer)}`);
     return false;
   }
 
@@ -74,6 +73,20 @@ export class Checker {
 
 function hasVerdict(result: ExecResult): boolean {
   return result.status === "ok" || (result.status === "exited" && result.exitCode !== FAIL);
+}
+
+/** Exceptions of a checker that no output causes. An `UnboundLocalError` can depend on the output. */
+const OWN_ERRORS: ReadonlySet<string> = new Set([
+  "NameError",
+  "ImportError",
+  "ModuleNotFoundError",
+  "SyntaxError",
+]);
+
+/** True if a failure can be the checker's own. */
+function isOfChecker(result: ExecResult): boolean {
+  if (result.status === "exited") return result.exitCode === FAIL;
+  return result.status === "error" && OWN_ERRORS.has(result.error.type);
 }
 
 function failureOf(result: ExecResult): string {

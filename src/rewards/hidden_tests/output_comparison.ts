@@ -9,8 +9,8 @@ export const COMPARISONS = ["lines", "livecodebench", "apps"] as const;
  *   Two lines of numbers are equal if their numbers are, exactly: `1.50 2` equals `1.5 2.0`.
  * - `apps`: near numbers are equal, as in the `testing_util` of APPS and TACO, and blank lines do not count. If each
  *   line is one number, numbers are near within a relative 1e-5 and an absolute 1e-8; if all words are numbers, also if
- *   they are equal when rounded to three places. APPS then also ignores the order of lines and words, which pays wrong programs: here the
- *   order counts.
+ *   they are equal when rounded to three places. APPS then also ignores the order of lines and words, which pays wrong
+ *   programs: here the order counts.
  */
 export type OutputComparison = (typeof COMPARISONS)[number];
 
@@ -91,11 +91,27 @@ function isSameInApps(lines: readonly string[], wanted: readonly string[]): bool
 
 /** Compares as `numpy.allclose` does. */
 function isNear(found: number, wanted: number): boolean {
-  return found === wanted || Math.abs(found - wanted) <= ABSOLUTE + RELATIVE * Math.abs(wanted);
+  if (found === wanted) return true;
+  return Number.isFinite(wanted) && Math.abs(found - wanted) <= ABSOLUTE + RELATIVE * Math.abs(wanted);
 }
 
 function isSameRounded(found: number, wanted: number): boolean {
-  return !Number.isNaN(wanted) && found.toFixed(3) === wanted.toFixed(3);
+  return roundToThousandths(found) === roundToThousandths(wanted);
+}
+
+/** Numbers from which on each one is whole, so that nothing is rounded. */
+const WHOLE = 2 ** 52;
+
+/** Rounds to three places as Python's `round(value, 3)` does: by the exact binary value, and a tie to the even digit. */
+function roundToThousandths(value: number): number {
+  if (!(Math.abs(value) < WHOLE)) return value;
+  const exact = Math.abs(value).toFixed(100); // further digits decide no tie
+  const [whole = "", fraction = ""] = exact.split(".");
+  const kept = BigInt(whole + fraction.slice(0, 3));
+  const rest = fraction.slice(3);
+  const isTie = /^50*$/.test(rest);
+  const isUp = isTie ? kept % 2n === 1n : rest >= "5";
+  return Math.sign(value) * Number(`${isUp ? kept + 1n : kept}e-3`);
 }
 
 /** Returns the value of a number as Python writes it; NaN for any other word. */

@@ -39,7 +39,7 @@ export interface ProgramTestOptions {
 /** Maximum length of an entry point, in characters. */
 const MAX_NAME_CHARACTERS = 1_000;
 
-const programTestSchema = z.object({ input: z.string(), output: z.string() });
+const programTestSchema = z.object({ input: z.string(), output: z.string(), testtype: z.string().nullish() });
 
 const fieldsSchema = z.object({
   prompt: z.string().nullish(),
@@ -74,6 +74,7 @@ export function readTestProblem({ id, query, fields = {} }: Task): TestProblem |
     );
   }
   const { prompt, entry_point, test, tests, test_list, test_setup_code, test_imports } = parsed.data;
+  requireStdinTests(id, tests ?? []);
   const question = typeof query === "string" ? query : "";
   const common = {
     prompt: prompt ?? question,
@@ -95,6 +96,19 @@ export function readTestProblem({ id, query, fields = {} }: Task): TestProblem |
     return { ...common, setup: [...test_imports ?? [], test].join("\n"), codeTests: ["check(candidate)"] };
   }
   throw new TypeError(`Cannot test task '${id}' as its fields must have an 'entry_point': found none`);
+}
+
+/** Throws if a test in the form of LiveCodeBench is not one that runs the program with a text on stdin. */
+function requireStdinTests(id: string, tests: readonly (string | z.infer<typeof programTestSchema>)[]): void {
+  const types = tests.map((test) => typeof test === "string" ? "stdin" : test.testtype ?? "stdin");
+  const index = types.findIndex((type) => type !== "stdin");
+  if (index < 0) return;
+  throw new TypeError(
+    `Cannot test task '${id}' as the 'testtype' of test ${index + 1} must be 'stdin': it is '${
+      types[index]
+    }'. ` +
+      "Write a functional test as code, such as 'assert Solution().add(1, 2) == 3'",
+  );
 }
 
 /** Returns the number of tests of a problem. */

@@ -1,5 +1,6 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { isSameOutput, type OutputComparison } from "../../../src/rewards/hidden_tests/output_comparison.ts";
+import { readTestProblem } from "../../../src/rewards/hidden_tests/test_problem.ts";
 import { HANG_MS } from "../../deadline.ts";
 
 /** Output, expected output, and the comparisons that accept it. */
@@ -37,6 +38,13 @@ const CASES: readonly (readonly [output: string, expected: string, ...accepting:
   ["1_000", "1000", "livecodebench", "apps"],
   ["1e400", "1e401", "apps"],
   [".", "0"],
+  ["5", "inf"],
+  ["5", "-inf"],
+  ["-inf", "-inf", "lines", "livecodebench", "apps"],
+  ["-0.0001", "0.0", "apps"],
+  ["0.0625 1", "0.062 1", "apps"],
+  ["0.0625 1", "0.063 1"],
+  ["0.0635 1", "0.064 1", "apps"],
   ["1e99999999999999999999", "1E99999999999999999999", "livecodebench", "apps"],
 ];
 
@@ -60,4 +68,18 @@ Deno.test({ name: "isSameOutput() reads long numbers in linear time", timeout: H
   ) {
     assertEquals(isSameOutput(digits, other, "livecodebench"), false);
   }
+});
+
+Deno.test("readTestProblem() refuses functional tests of LiveCodeBench, which are no input of a program", () => {
+  const tests = [{ input: "1", output: "1", testtype: "stdin" }, {
+    input: "1\n2",
+    output: "3",
+    testtype: "functional",
+  }];
+  const task = { id: "t", query: "q", fields: { tests } };
+  assertThrows(
+    () => readTestProblem(task),
+    TypeError,
+    "the 'testtype' of test 2 must be 'stdin': it is 'functional'",
+  );
 });
