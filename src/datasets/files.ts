@@ -40,25 +40,40 @@ export async function findDatasetFiles(path: string, options: DatasetFilesOption
   );
 }
 
-/** Name of a data set on a hub: `owner/name`, perhaps behind a scheme or the address of Hugging Face. */
+/**
+ * Name of a data set on a hub: `owner/name`, or a name without extension such as `gsm8k`, perhaps behind a scheme or the
+ * address of Hugging Face, and before a revision such as `@main`.
+ */
 const HUB_NAME =
-  /^(?:hf:\/\/(?:datasets\/)?|https:\/\/huggingface\.co\/datasets\/)?([\w-][\w.-]*\/[\w-][\w.-]*?)\/?$/;
+  /^(?:hf:(?:\/\/(?:datasets\/)?)?|https:\/\/huggingface\.co\/datasets\/)?([\w-][\w.-]*\/[\w-][\w.-]*?|[\w-]+)(?:@([\w./-]+?))?\/?$/;
+/** End of the name of a file. */
+const FILE = /\.(?:json|jsonl|ndjson|csv|parquet)(?:\.gz)?$/i;
 
 async function statOf(root: string, path: string): Promise<Deno.FileInfo> {
   try {
     return await Deno.stat(root);
   } catch (cause) {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
-    const [, name] = HUB_NAME.exec(path) ?? [];
-    const hint = name === undefined || READABLE.test(name)
-      ? ""
-      : `. Data sets are local files: get one of a hub first, such as by 'hf download ${name} --repo-type dataset ` +
-        `--local-dir ${name.split("/").at(-1)}', and give its folder`;
+    const hint = root === path || await isMissing(path) ? hubHint(path) : "";
     throw new Deno.errors.NotFound(
       `Cannot open dataset as '${root}' must be a file or folder: ${cause.message}${hint}`,
       { cause },
     );
   }
+}
+
+function hubHint(path: string): string {
+  const [, name, revision] = HUB_NAME.exec(path) ?? [];
+  if (name === undefined || FILE.test(name)) return "";
+  const options = revision === undefined
+    ? "--repo-type dataset"
+    : `--repo-type dataset --revision ${revision}`;
+  return `. Data sets are local files: get one of a hub first, such as by 'hf download ${name} ${options} ` +
+    `--local-dir ${name.split("/").at(-1)}', and give its folder`;
+}
+
+function isMissing(path: string): Promise<boolean> {
+  return Deno.stat(path).then(() => false, () => true);
 }
 
 function orAll(selected: string[], files: string[]): string[] {

@@ -1,3 +1,4 @@
+import { ArgumentTypeError } from "../errors.ts";
 import { readCsv } from "./csv.ts";
 import { type DatasetFilesOptions, findDatasetFiles } from "./files.ts";
 import { readJsonFile, readJsonLines } from "./json.ts";
@@ -34,6 +35,22 @@ export async function* readRows(
   } else {
     yield* splitBatches(typeof source === "function" ? source(options.pass ?? 0) : source);
   }
+}
+
+/**
+ * Checks that a value is a path, a URL, a function, or iterable.
+ *
+ * @throws {TypeError} if it is none of these.
+ */
+export function requireRowSource(source: unknown): void {
+  if (typeof source === "string" || typeof source === "function" || source instanceof URL) return;
+  const isIterable = typeof source === "object" && source !== null &&
+    (Symbol.iterator in source || Symbol.asyncIterator in source);
+  if (isIterable) return;
+  throw new ArgumentTypeError(
+    "Cannot load rows as the dataset must be a path, an iterable of rows, or a function that returns one: current value " +
+      `is ${describe(source)}`,
+  );
 }
 
 async function* readFile(path: string): AsyncGenerator<RawRow> {

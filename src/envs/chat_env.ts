@@ -106,6 +106,7 @@ export class ChatEnv implements BranchingEnv {
    * ```
    *
    * @throws {RangeError} if `batchSize`, `samples` or `batchSizeDl` is out of range.
+   * @throws {TypeError} if the loader is neither iterable nor a function.
    */
   static fromDataloader(
     dataloader: Rows | ((pass: number) => Rows),
@@ -244,7 +245,10 @@ export class DatasetChatEnv extends DatasetBatch {
   /** Default system prompt; for subclasses that represent one dataset. */
   static readonly SYSTEM_PROMPT: string | undefined = undefined;
 
-  /** @throws {RangeError} if `numEnvs`, `samples` or `batchSizeDl` is out of range. */
+  /**
+   * @throws {RangeError} if `numEnvs`, `samples` or `batchSizeDl` is out of range.
+   * @throws {TypeError} if the dataset is neither a path nor rows nor a function.
+   */
   constructor(options: DatasetChatEnvOptions) {
     const { dataset, shuffle, name, split, seed, numEnvs, ...rest } = options;
     const { collate, dataKey, samples, groupSamples, batchSizeDl, makeEnv, ...chat } = rest;

@@ -1,7 +1,7 @@
 import type { CollateOptions } from "../datasets/collate.ts";
 import { DataLoadingPrimer } from "../datasets/data_loading_primer.ts";
 import type { DatasetFilesOptions } from "../datasets/files.ts";
-import { readRows, type Rows, type RowSource } from "../datasets/read_rows.ts";
+import { readRows, requireRowSource, type Rows, type RowSource } from "../datasets/read_rows.ts";
 import { shuffleRows } from "../datasets/read_dataset.ts";
 import { deriveSeed, randomSeed } from "../seeded_random.ts";
 import type { Action } from "./action.ts";
@@ -76,12 +76,16 @@ export class DatasetBatch implements AsyncDisposable {
   readonly #primer: DataLoadingPrimer;
   readonly #env: VectorEnv;
 
-  /** @throws {RangeError} if `numEnvs`, `samples` or `batchSizeDl` is out of range. */
+  /**
+   * @throws {RangeError} if `numEnvs`, `samples` or `batchSizeDl` is out of range.
+   * @throws {TypeError} if the dataset is neither a path nor rows nor a function.
+   */
   constructor(
     options: SamplingOptions & DatasetSourceOptions,
     makeEnv: (index: number) => Env | Promise<Env>,
   ) {
     const { collate, dataKey, samples, groupSamples, batchSizeDl, numEnvs } = options;
+    requireRowSource(options.dataset);
     this.#primer = new DataLoadingPrimer({
       dataloaderFactory: rowsOfPasses(options),
       collate,

@@ -46,11 +46,12 @@ export class MCPToolTransform implements Transform {
   /**
    * Checks the options. Servers start at the first reset.
    *
-   * @throws {TypeError} when there are no servers, or the definition of one is invalid.
+   * @throws {TypeError} when there are no servers, the definition of one is invalid, or an option is unknown.
    * @throws {RangeError} when a limit is out of range.
    */
   constructor(options: MCPToolTransformOptions) {
     requireServers(options);
+    requireKnownKeys(options);
     const parser = options.parser ?? tagCalls({ faultText: mcpFaultMessage });
     this.#owned = options.clients === undefined;
     this.#clients = options.clients ?? new McpClients(options);
@@ -80,6 +81,36 @@ export class MCPToolTransform implements Transform {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#owned) await this.#clients[Symbol.asyncDispose]();
   }
+}
+
+type OptionKey = keyof ToolCallerOptions | keyof McpClientsOptions | "clients";
+
+const OPTION_KEYS: Readonly<Record<OptionKey, true>> = {
+  servers: true,
+  clients: true,
+  startTimeoutMs: true,
+  detected: true,
+  onWarning: true,
+  parser: true,
+  resultStyle: true,
+  toolName: true,
+  maxResultCharacters: true,
+  timeoutMs: true,
+  rateLimits: true,
+  stopOnError: true,
+  passState: true,
+  maxCalls: true,
+  maxTotalCharacters: true,
+};
+
+/** Refuses unknown options: TorchRL's, such as `toolSchemas`, would have no effect. */
+function requireKnownKeys(options: object): void {
+  const unknown = Object.keys(options).filter((key) => !Object.hasOwn(OPTION_KEYS, key));
+  if (unknown.length === 0) return;
+  throw new ArgumentTypeError(
+    `Cannot create MCPToolTransform as its options must be ${Object.keys(OPTION_KEYS).join(", ")}: ` +
+      `found [${unknown.join(", ")}]`,
+  );
 }
 
 /** Refuses options without servers, such as functions as `tools`, which TorchRL's `MCPToolTransform` takes. */

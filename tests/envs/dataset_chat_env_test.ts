@@ -236,10 +236,44 @@ Deno.test("DatasetChatEnv says for a hub's name that data sets are local files, 
         "--local-dir gsm8k', and give its folder",
     );
   }
-  for (const path of ["./none/here", "/none/here", "none/here.jsonl", "none"]) {
+  const others = [["gsm8k", "gsm8k "], ["hf:openai/gsm8k", "openai/gsm8k "], [
+    "openai/gsm8k@main",
+    "openai/gsm8k ",
+  ], [
+    "hf://datasets/openai/gsm8k@v1.0",
+    "openai/gsm8k ",
+  ]] as const;
+  for (const [dataset, name] of others) {
+    const message = await errorOf(dataset);
+    const [, revision] = dataset.split("@");
+    const option = revision === undefined ? "" : `--revision ${revision} `;
+    assertStringIncludes(message, `'hf download ${name}--repo-type dataset ${option}--local-dir gsm8k'`);
+  }
+  for (
+    const path of ["./none/here", "/none/here", "none/here.jsonl", "none.json", "none.csv.gz", "../none"]
+  ) {
     const message = await errorOf(path);
     assertMatch(message, /must be a file or folder: No such file/);
     assert(!message.includes("hub"), message);
+  }
+});
+
+Deno.test("DatasetChatEnv gives no hint about a hub if only the configuration of a folder is missing", async () => {
+  await using env = new DatasetChatEnv({ dataset: "docs", name: "main" });
+  const [outcome] = await env.reset();
+  const message = String(outcome?.error?.message);
+  assertStringIncludes(message, "'docs/main' must be a file or folder");
+  assert(!message.includes("hub"), message);
+});
+
+Deno.test("ChatEnv.fromDataloader() and DatasetChatEnv refuse what has no rows, at the call", () => {
+  for (const value of [null, undefined, 3, {}, true]) {
+    assertThrows(
+      () => ChatEnv.fromDataloader(value as never),
+      TypeError,
+      "Cannot load rows as the dataset must be",
+    );
+    assertThrows(() => new DatasetChatEnv({ dataset: value as never }), TypeError, "Cannot load rows");
   }
 });
 

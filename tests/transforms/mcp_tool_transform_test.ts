@@ -1,4 +1,4 @@
-import { assertThrows } from "@std/assert";
+import { assert, assertThrows } from "@std/assert";
 import { MCPToolTransform, type MCPToolTransformOptions } from "../../src/transforms/mcp_tool_transform.ts";
 
 Deno.test("new MCPToolTransform() refuses TorchRL's tools and schemas, and names ToolTransform", () => {
@@ -18,4 +18,16 @@ Deno.test("new MCPToolTransform() refuses TorchRL's tools and schemas, and names
   for (const [given, message] of options) {
     assertThrows(() => new MCPToolTransform(given as MCPToolTransformOptions), TypeError, message);
   }
+});
+
+Deno.test("new MCPToolTransform() refuses unknown options, and takes all known ones", () => {
+  const servers = { time: { command: "time" } };
+  for (const unknown of ["foo", "toolSchemas", "constructor"]) {
+    const options = { servers, [unknown]: 1 };
+    const message = `found [${unknown}]`;
+    assertThrows(() => new MCPToolTransform(options), TypeError, message);
+  }
+  const known = { servers, startTimeoutMs: 5, detected: [], onWarning: () => {}, maxResultCharacters: 9 };
+  const calls = { timeoutMs: 5, stopOnError: true, passState: true, maxCalls: 2, maxTotalCharacters: 9 };
+  assert(new MCPToolTransform({ ...known, ...calls, toolName: "tool", resultStyle: "json", rateLimits: {} }));
 });

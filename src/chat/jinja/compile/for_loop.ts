@@ -98,7 +98,7 @@ function compileLoop(
   };
 }
 
-/** Compiles the `if` of a loop. It is a function of its own, which gives the items that the loop keeps. */
+/** Compiles the `if` of a loop. It is a separate function, which gives the items that the loop keeps. */
 function compileLoopTest(
   node: ForNode,
   testNode: Expression,

@@ -66,7 +66,7 @@ export class Scope {
     return new Scope(source, new Symbols(undefined), new FunctionSlots(undefined), false);
   }
 
-  /** Returns a scope with variables of its own in the same function. */
+  /** Returns a scope with separate variables in the same function. */
   inner(): Scope {
     return new Scope(this.source, new Symbols(this.symbols), this.slots, false);
   }

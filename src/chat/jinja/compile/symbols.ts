@@ -94,7 +94,7 @@ export class Symbols {
     }
   }
 
-  /** An `elif` is an `if` of its own, inside the first. */
+  /** An `elif` is another `if`, inside the first. */
   #readIf([first, ...rest]: readonly { test: Expression; body: Body }[], otherwise: Body): void {
     if (first === undefined) return;
     this.readExpression(first.test);

@@ -159,7 +159,7 @@ class StatementParser extends ExpressionParser {
     return { kind: "call_block", call: undefined, params: [], defaults: [], body, at };
   }
 
-  /** Parses a body that is a function of its own, so that a loop outside does not count. */
+  /** Parses a body that is a separate function, so that a loop outside does not count. */
   #parseFunction(end: string): Statement[] {
     const loops = this.#loops;
     this.#loops = 0;

@@ -19,7 +19,7 @@ import {
   View,
 } from "./values.ts";
 
-/** An object that is iterated in a way of its own, such as `loop`. */
+/** An object that defines its iteration, such as `loop`. */
 export interface IterableObject extends PyObject {
   iterate(): Iterator<Value>;
 }

@@ -17,7 +17,7 @@ import {
   View,
 } from "./values.ts";
 
-/** An object that has a text of its own, such as `<Macro 'm'>`. */
+/** An object that defines its text, such as `<Macro 'm'>`. */
 export interface Printable extends PyObject {
   repr(run: Run): string;
 }

@@ -219,10 +219,11 @@ async function findTask(path: string): Promise<string> {
 async function isFolder(path: string): Promise<boolean> {
   const found = await Deno.stat(path).catch((cause) => {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
-    const places = NAMED_TASKS.map((pathOf) => `'${pathOf(path)}'`).join(" and ");
-    const named = isName(path) ? `, nor ${places}` : "";
+    const places = NAMED_TASKS.map((pathOf) => `'${pathOf(path)}'`).join(" or ");
+    const named = isName(path) ? `, and none at ${places}` : "";
+    const hint = path.startsWith("/") ? "" : ". Paths and names of tasks are relative to the current folder";
     throw new Deno.errors.NotFound(
-      `Cannot read task at '${path}': there is no such file or folder${named}`,
+      `Cannot read task at '${path}': there is no such file or folder${named}${hint}`,
       { cause },
     );
   });

@@ -175,6 +175,7 @@ Deno.test("loadWorkspaceTask() finds a task by its short name in the current fol
   await assertRejects(
     () => loadWorkspaceTask("chess"),
     Deno.errors.NotFound,
-    "there is no such file or folder, nor 'configs/tasks/chess.yaml' and 'examples/workspace/chess'",
+    "there is no such file or folder, and none at 'configs/tasks/chess.yaml' or 'examples/workspace/chess'. Paths and " +
+      "names of tasks are relative to the current folder",
   );
 });
