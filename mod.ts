@@ -47,7 +47,17 @@ export { sglangPolicy, type SglangPolicyOptions } from "./src/policy/sglang.ts";
 export type { ExecResult, SessionPool } from "./src/sandbox/exec.ts";
 export { SandboxPool } from "./src/sandbox/pool.ts";
 export { loadProfile, type Profile } from "./src/sandbox/profile/profile.ts";
+export type { BlockLanguage } from "./src/tools/code_blocks/block_tags.ts";
+export type { BlocksNotRun, NotRunReason } from "./src/tools/code_blocks/blocks_not_run.ts";
+export { type BlockPlace, type CodeBlock, codeBlocks } from "./src/tools/code_blocks/code_blocks.ts";
 export { toolFile } from "./src/tools/file/tool_file.ts";
+export {
+  findPrograms,
+  type FindProgramsOptions,
+  type FoundPrograms,
+  pythonBlocks,
+  type RunnableBlocks,
+} from "./src/tools/python_blocks.ts";
 export { shellTool } from "./src/tools/shell_tool.ts";
 export { type Tool, tool } from "./src/tools/tool.ts";
 export type { GradeContext, Grader, Score } from "./src/rewards/grader.ts";

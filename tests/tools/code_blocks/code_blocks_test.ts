@@ -1,3 +1,4 @@
+import * as paddock from "../../../mod.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { codeBlocks } from "../../../src/tools/code_blocks/code_blocks.ts";
@@ -103,4 +104,12 @@ Deno.test({
     findPrograms("```\n" + "\n".repeat(10 * SIZE));
     findPrograms("<think>\n<output>\n````md\n" + "```py\n```\n".repeat(SIZE) + "````\n</output>");
   },
+});
+
+Deno.test("the main entry point exports the readers of code blocks", () => {
+  assertEquals([paddock.findPrograms, paddock.codeBlocks, paddock.pythonBlocks], [
+    findPrograms,
+    codeBlocks,
+    pythonBlocks,
+  ]);
 });
