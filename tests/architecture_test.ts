@@ -128,6 +128,7 @@ const BUILT_PATTERNS: Readonly<Record<string, readonly [times: number, from: str
   "src/rewards/text_match.ts": [1, "the operator's own pattern, under the deadline of a GraderPool"],
   "src/rollout/tokens/sampled_reply.ts": [1, "escaped tokens of the operator's tokenizer"],
   "src/server/mcp/python_server.ts": [1, "constants"],
+  "src/tools/code_blocks/region_tags.ts": [3, "names of a fixed list of tags"],
   "src/tools/schema/formats.ts": [7, "constants"],
   "src/tools/schema/pattern_class.ts": [2, "constants, and the name of a property of Unicode"],
   "src/tools/schema/python_pattern.ts": [

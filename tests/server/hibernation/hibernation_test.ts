@@ -103,7 +103,7 @@ Deno.test("a session that no checkpoint can have stays awake, until it was used"
 
 Deno.test("sessions of an owner without room stay awake, and those of other owners hibernate", async () => {
   const store = new HibernationStore({ bytes: 40_000, owners: 2 });
-  await using sessions = service({ store, maxSessions: 4, maxSessionsEach: 2, owners: 2, waitMs: 30 });
+  await using sessions = service({ store, maxSessions: 4, maxSessionsEach: 2, owners: 2, waitMs: 1000 });
   const open = async (owner: string) => {
     const session = await sessions.create({ owner, signal });
     await session.exec("1");
