@@ -9,6 +9,7 @@ import {
 import type { Channel } from "./channel.ts";
 import type { FileSystem, StreamOps } from "./emscripten.ts";
 import { STANDARD_DEVICES } from "./files/home_files.ts";
+import { Stdin } from "./stdin.ts";
 
 /** A program is interrupted when it has written this many times its output limit. */
 const FLOOD_FACTOR = 64;
@@ -68,7 +69,7 @@ export class Devices {
   readonly #replies: Uint8Array[] = [];
   #reply: Uint8Array = new Uint8Array(0);
   #memory: Uint8Array = EMPTY;
-  #stdin: Uint8Array = EMPTY;
+  #stdin: Stdin | undefined;
   #commands: CommandRequests | undefined;
   readonly #channel: Channel;
   readonly #options: { outputBytes: number; interrupt: Uint8Array; clocks: ClockRequests };
@@ -87,13 +88,7 @@ export class Devices {
       ioctl_tcgets: () => rejectTerminalCall(fs),
       ioctl_tiocgwinsz: () => rejectTerminalCall(fs),
     };
-    const kinds: StreamOps[] = [
-      {
-        read: (_s, buffer, offset, length) => this.#readStdin(buffer, offset, length),
-        write: () => {
-          throw new fs.ErrnoError(EBADF);
-        },
-      },
+    const outputsAndCalls: StreamOps[] = [
       { write: (_s, buffer, offset, length) => this.#print(FrameKind.stdout, buffer, offset, length) },
       { write: (_s, buffer, offset, length) => this.#print(FrameKind.stderr, buffer, offset, length) },
       {
@@ -106,11 +101,13 @@ export class Devices {
       },
     ];
     STANDARD_DEVICES.forEach((path, minor) => {
-      const device = fs.makedev(DEVICE_MAJOR, minor);
-      fs.registerDevice(device, { ...kinds[minor], ...notTerminal });
       if (minor < 3) fs.closeStream(minor);
       if (minor < 3) fs.unlink(path);
-      fs.mkdev(path, 0o666, device);
+      const device = fs.makedev(DEVICE_MAJOR, minor);
+      const node = fs.mkdev(path, 0o666, device);
+      if (minor === 0) this.#stdin = new Stdin(fs, node);
+      const operations = minor === 0 ? this.#stdin?.operations() : outputsAndCalls[minor - 1];
+      fs.registerDevice(device, { ...operations, ...notTerminal });
     });
   }
 
@@ -127,7 +124,7 @@ export class Devices {
     this.#lastKind = undefined;
     this.#replies.length = 0;
     this.#reply = EMPTY;
-    this.#stdin = hasStdin ? this.inputs.shift() ?? EMPTY : EMPTY;
+    this.#stdin?.set(hasStdin ? this.inputs.shift() : undefined);
   }
 
   /** Runs `work` and sends its stderr to the stream that `route` names. Captures nothing. */
@@ -170,13 +167,6 @@ export class Devices {
   print(kind: "stdout" | "stderr", text: string): void {
     const bytes = textBytes(text);
     this.#print(FrameKind[kind], new Int8Array(bytes.buffer), bytes.byteOffset, bytes.length);
-  }
-
-  #readStdin(buffer: Int8Array, offset: number, length: number): number {
-    const piece = this.#stdin.subarray(0, length);
-    new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, piece.length).set(piece);
-    this.#stdin = this.#stdin.subarray(piece.length);
-    return piece.length;
   }
 
   #print(kind: FrameKind, buffer: Int8Array, offset: number, length: number): number {

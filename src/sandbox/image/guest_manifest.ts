@@ -43,6 +43,7 @@ import shellCommand from "../guest/shell/shell_command.ts" with { type: "text" }
 import shellImage from "../guest/shell/shell_image.ts" with { type: "text" };
 import terminal from "../guest/shell/terminal.ts" with { type: "text" };
 import zlib from "../guest/shell/zlib.ts" with { type: "text" };
+import stdin from "../guest/stdin.ts" with { type: "text" };
 import confine from "../guest/supervisor/confine.ts" with { type: "text" };
 import deniedCalls from "../guest/supervisor/denied_calls.ts" with { type: "text" };
 import supervisor from "../guest/supervisor/supervisor.ts" with { type: "text" };
@@ -90,6 +91,7 @@ export const WORKER_FILES: GuestSources = {
   channel,
   monotonic_clock: monotonicClock,
   home_files: homeFiles,
+  stdin,
   devices,
   entropy,
   file_quota: fileQuota,

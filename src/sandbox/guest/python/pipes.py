@@ -5,13 +5,16 @@ import io
 import itertools
 import os
 import posix
+import stat
 
 FIRST_FD = 1 << 16
 MAX_FDS = 1024
 CAPACITY, PIPE_BUF = 65536, 4096
+MAX_RESERVED_BYTES = 1 << 20
+MAX_DEVICE_BYTES = (1 << 25) - 1
 
 _os_read, _os_write, _os_close, _os_dup, _fdopen = os.read, os.write, os.close, os.dup, os.fdopen
-_set_blocking, _isatty = os.set_blocking, os.isatty
+_set_blocking, _isatty, _fstat, _lseek = os.set_blocking, os.isatty, os.fstat, os.lseek
 
 
 class Pipe:
@@ -199,7 +202,17 @@ def close_all(process):
 def read(fd, length, /):
     """Read from a file descriptor.  Returns a bytes object."""
     end = _procs.current().fds.get(fd)
-    return _os_read(fd, length) if end is None else end.read(length)
+    if end is not None:
+        return end.read(length)
+    return _os_read(fd, length if length <= MAX_RESERVED_BYTES else _readable_length(fd, length))
+
+
+def _readable_length(fd, length):
+    """Returns a length that a read can give. Python reserves all of it, which `os.read(0, 10**9)` has no memory for."""
+    status = _fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        return min(length, MAX_DEVICE_BYTES)
+    return min(length, max(0, status.st_size - _lseek(fd, 0, os.SEEK_CUR)))
 
 
 def write(fd, data, /):
