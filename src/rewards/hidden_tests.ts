@@ -126,7 +126,10 @@ export async function checkHiddenTests(
     if (problem === null) continue;
     await using lease = await pool.acquire({ signal });
     const { checker: source } = problem.programOptions;
-    if (source !== undefined) await new Checker(lease.session, { source, timeoutMs, signal }).compile();
+    const [test] = problem.programTests;
+    if (source !== undefined && test) {
+      await new Checker(lease.session, { source, timeoutMs, signal }).verify(test);
+    }
     const names = await new TestRun(lease.session, { problem, modules, timeoutMs, signal }).prepare();
     if (names.length > 0) found.push({ id: task.id, names });
   }
@@ -204,7 +207,8 @@ async function runProgramTests(
   },
 ): Promise<number> {
   const { programTests, programOptions } = problem;
-  if (programTests.length === 0) return 0;
+  const [first] = programTests;
+  if (!first) return 0;
   const { checker: source, comparison } = programOptions;
   await using leases = new AsyncDisposableStack();
   const { forCallee, forCaller } = source === undefined
@@ -213,7 +217,7 @@ async function runProgramTests(
   const checker = forCaller && source !== undefined
     ? new Checker(forCaller.session, { source, timeoutMs, signal })
     : undefined;
-  await checker?.compile();
+  await checker?.verify(first);
   const whole = await completeProgram(forCallee.session, { problem, program, signal });
   const run = new ProgramRun(forCallee.session, {
     program: whole,

@@ -16,8 +16,6 @@ const FILE = "checker.py";
 /** Files of a check, in the order of testlib's arguments. */
 const FILES = { input: "input.txt", output: "output.txt", answer: "answer.txt" };
 const ARGV = [FILE, FILES.input, FILES.output, FILES.answer] as const;
-/** Exit code by which a checker of testlib reports that the checker or the answer is broken. */
-const FAIL = 3;
 const FUNCTION = /^(?:async[ \t]+)?def[ \t]+check\b/m;
 
 /**
@@ -37,31 +35,31 @@ export class Checker {
   }
 
   /**
-   * Returns whether the output of a program is right. A checker that fails on an output cannot read the output, which is
-   * wrong then: a program must not leave its episode without a score. The checker is broken only if its failure also
-   * comes for the answer, and does not depend on either: an unknown name or module, or testlib's exit code 3.
+   * Checks the checker with the answer of a test as output, before any program runs, so that no program can choose
+   * whether its episode has a score.
    *
-   * @throws {Error} if the checker itself is broken.
+   * @throws {Error} if the checker is broken: it is no Python, uses an unknown name or module for the answer, or has a
+   * function `check` that does not take three texts.
    */
-  async accepts(output: string, test: ProgramTest): Promise<boolean> {
-    const result = await this.#run(output, test);
-    if (hasVerdict(result)) return result.status === "ok";
-    if (!isOfChecker(result)) return false;
-    const ofAnswer = await this.#run(test.output, test);
-    if (isOfChecker(ofAnswer)) throw new Error(`Cannot check output as ${failureOf(ofAnswer)}`);
-    return false;
+  async verify(test: ProgramTest): Promise<void> {
+    const result = await this.#run(test.output, test);
+    if (result.status !== "error") return;
+    const { type, message } = result.error;
+    const isBroken = OWN_ERRORS.has(type) || (type === "SyntaxError" && !await this.#compiles());
+    if (isBroken) throw new Error(`Cannot check output as the checker raised ${type}: ${message}`);
   }
 
-  /**
-   * Compiles the checker.
-   *
-   * @throws {Error} if the checker is not Python.
-   */
-  async compile(): Promise<void> {
+  /** Returns whether the output of a program is right. A checker that fails on an output rejects the output. */
+  async accepts(output: string, test: ProgramTest): Promise<boolean> {
+    const result = await this.#run(output, test);
+    return result.status === "ok";
+  }
+
+  async #compiles(): Promise<boolean> {
     const { source, timeoutMs, signal } = this.#options;
     const code = `compile(${pythonString(source)}, "${FILE}", "exec"); None`;
-    const result = await this.#session.exec(code, { timeoutMs, signal });
-    if (result.status !== "ok") throw new Error(`Cannot check output as ${failureOf(result)}`);
+    const result = await this.#session.exec(code, { timeoutMs, signal, then: "rewind" });
+    return result.status === "ok";
   }
 
   async #run(output: string, test: ProgramTest): Promise<ExecResult> {
@@ -71,27 +69,10 @@ export class Checker {
   }
 }
 
-function hasVerdict(result: ExecResult): boolean {
-  return result.status === "ok" || (result.status === "exited" && result.exitCode !== FAIL);
-}
-
-/** Exceptions of a checker that no output causes. An `UnboundLocalError` can depend on the output. */
+/** Exceptions of a checker that the answer of its own task must not cause. */
 const OWN_ERRORS: ReadonlySet<string> = new Set([
   "NameError",
   "ImportError",
   "ModuleNotFoundError",
-  "SyntaxError",
+  "CheckerSignatureError",
 ]);
-
-/** True if a failure can be the checker's own. */
-function isOfChecker(result: ExecResult): boolean {
-  if (result.status === "exited") return result.exitCode === FAIL;
-  return result.status === "error" && OWN_ERRORS.has(result.error.type);
-}
-
-function failureOf(result: ExecResult): string {
-  if (result.status === "exited") return `the checker ended with the exit code ${result.exitCode}`;
-  return "error" in result
-    ? `the checker raised ${result.error.type}: ${result.error.message}`
-    : `the checker ended as '${result.status}'`;
-}

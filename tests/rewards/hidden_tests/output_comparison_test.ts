@@ -70,16 +70,33 @@ Deno.test({ name: "isSameOutput() reads long numbers in linear time", timeout: H
   }
 });
 
-Deno.test("readTestProblem() refuses functional tests of LiveCodeBench, which are no input of a program", () => {
-  const tests = [{ input: "1", output: "1", testtype: "stdin" }, {
-    input: "1\n2",
-    output: "3",
-    testtype: "functional",
-  }];
-  const task = { id: "t", query: "q", fields: { tests } };
-  assertThrows(
-    () => readTestProblem(task),
-    TypeError,
-    "the 'testtype' of test 2 must be 'stdin': it is 'functional'",
-  );
+Deno.test("readTestProblem() reads functional tests of LiveCodeBench as code, and other ones as input", () => {
+  const tests = [
+    { input: "1", output: "1", testtype: "stdin" },
+    { input: "1\n[2]", output: "3", testtype: "functional" },
+  ];
+  const read = (fields: Record<string, unknown>) =>
+    readTestProblem({ id: "t", query: "q", fields: { tests, ...fields } });
+  const ofClass = read({ metadata: '{"func_name": "add"}', starter_code: "class Solution:\n    def add" });
+  const call = 'add(json.loads("1"), json.loads("[2]")), "3")';
+  assertEquals(ofClass?.codeTests, [`assert paddock_is_result(Solution().${call}`]);
+  assertEquals(ofClass?.entryPoint, "Solution");
+  assertEquals(ofClass?.programTests.length, 1);
+  const ofFunction = read({ entry_point: "add", starter_code: "def add(a, b):" });
+  assertEquals(ofFunction?.codeTests, [`assert paddock_is_result(${call}`]);
+  assertEquals(ofFunction?.entryPoint, "add");
+});
+
+Deno.test("readTestProblem() refuses functional tests without a function, and test types that it does not know", () => {
+  const read = (testtype: string, fields: Record<string, unknown>) =>
+    readTestProblem({
+      id: "t",
+      query: "q",
+      fields: { tests: [{ input: "1", output: "1", testtype }], ...fields },
+    });
+  for (const metadata of [undefined, "{", '{"func_name": "f(1)"}', {}, 5]) {
+    const needed = "a functional test needs 'metadata' with 'func_name', or an 'entry_point' that is a name";
+    assertThrows(() => read("functional", { metadata }), TypeError, needed);
+  }
+  assertThrows(() => read("interactive", {}), TypeError, "'tests.0'");
 });

@@ -114,6 +114,61 @@ Deno.test("hiddenTests() gives each program the score of its kind", async (t) =>
     const tests = ["for i in range(1, 300): assert f(i) == i", "assert f(-1) == 2"];
     assertEquals(await score(counting, program, { tests }), { score: 0, parts: { tests_passed: 0.5 } });
   });
+  await t.step("functional tests of LiveCodeBench call the function with arguments as JSON", async () => {
+    const fields = {
+      tests: [
+        { input: "[1, 2]\n3", output: "[1, 2, 3]", testtype: "functional" },
+        { input: '["a"]\n"\\u00e9"', output: '["a", "\\u00e9"]', testtype: "functional" },
+        { input: "[]\n12345678901234567890", output: "[12345678901234567890]", testtype: "functional" },
+      ],
+      metadata: '{"func_name": "extend"}',
+    };
+    const method = (body: string) =>
+      `class Solution:\n    def extend(self, items: List[int], item: Optional[int]) -> List[int]:\n        ${body}`;
+    const cases = [
+      [method("return items + [item]"), 1],
+      [method("return tuple(items) + (item,)"), 1],
+      [method("return deque(items + [item])"), 0],
+      [method("return list(deque(items + [item]))"), 1],
+      [method("return items"), 0],
+      [method("return items + [float(item)] if item != '\\u00e9' else items + [item]"), 0],
+      [method("raise KeyError(item)"), 0],
+      ["def extend(items, item): return items + [item]", 0],
+      [`${method("return items + [item]")}\ndef paddock_is_result(*_): return True`, 1],
+      [`${method("return items")}\ndef paddock_is_result(*_): return True`, 0],
+      [`${method("return items")}\njson = None`, 0],
+    ] as const;
+    for (const [program, expected] of cases) {
+      assertEquals((await score(grader, program, fields)).score, expected, program);
+    }
+    const plain = { ...fields, starter_code: "def extend(items, item):" };
+    assertEquals((await score(grader, "def extend(items, item): return items + [item]", plain)).score, 1);
+    const mixed = { ...fields, tests: [...fields.tests, { input: "4", output: "4", testtype: "stdin" }] };
+    const program = `${method("return items + [item]")}\nif __name__ == '__main__': print(input())`;
+    assertEquals((await score(grader, program, mixed)).score, 1);
+  });
+  await t.step("no output of a program makes its checker broken", async () => {
+    const checkers = [
+      "import sys\nsys.exit(3 if 'x' in open(sys.argv[2]).read() else 0)",
+      "import sys\nsys.exit(3)",
+      "def check(input, output, answer):\n    return eval(output) == eval(answer)",
+      "def check(input, output, answer):\n    if 'x' in output: raise NameError('x')\n    return True",
+      "def check(input, output, answer):\n    while 'x' in output: pass\n    return True",
+    ];
+    for (const checker of checkers) {
+      for (const output of ["1", "1 +"]) {
+        const fields = { tests: [{ input: "1", output }], checker };
+        const quick = hiddenTests({ pool, testPool, timeoutMs: 1_000 });
+        assertEquals((await score(quick, "print('x1')", fields)).score, 0, checker);
+      }
+    }
+  });
+  await t.step("an asynchronous checker is awaited", async () => {
+    const checker = "async def check(input, output, answer):\n    return output == answer";
+    const fields = { tests: [{ input: "1", output: "1\n" }], checker };
+    assertEquals((await score(grader, "print(1)", fields)).score, 1);
+    assertEquals((await score(grader, "print(2)", fields)).score, 0);
+  });
   await t.step("a broken checker has no score, and is found without a program", async () => {
     const fields = {
       tests: [{ input: "1", output: "1" }],
@@ -123,6 +178,11 @@ Deno.test("hiddenTests() gives each program the score of its kind", async (t) =>
       () => score(grader, "print(1)", fields),
       Error,
       "Cannot check output as the checker raised NameError: name 'x' is not defined",
+    );
+    await assertRejects(
+      () => score(grader, "print(1)", { ...fields, checker: "def check(output):\n    return True" }),
+      Error,
+      "the checker raised CheckerSignatureError: check(input, output, answer): too many positional arguments",
     );
     const broken = { ...fields, checker: "def check(" };
     await assertRejects(() => score(grader, "print(1)", broken), Error, "the checker raised SyntaxError");
