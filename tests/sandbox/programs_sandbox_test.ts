@@ -112,9 +112,68 @@ public, _private = Item("public"), Item("private")
 cycle = Item("cycle"); cycle.cycle = cycle
 print("end")
 `;
-  const output = "end\nexit\ndeleted private __main__\ndeleted public __main__\ndeleted cycle __main__\n";
+  const output = "end\nexit\ndeleted public __main__\ndeleted private __main__\ndeleted cycle __main__\n";
   assertEquals(await run(code), [output, "", "ok"]);
   assertEquals((await run(`${code}raise SystemExit(3)`))[2], 3);
+});
+
+/** Programs, and their output by `python3.13 main.py`. */
+const ENDINGS: readonly (readonly [code: string, stdout: string])[] = [
+  ["def g():\n    try: yield\n    finally: print('end')\nx = g()\nnext(x)\nprint('main')", "main\nend\n"],
+  ["def g():\n    try: yield\n    except GeneratorExit: print('end')\nx = g()\nnext(x)", "end\n"],
+  [
+    "class C:\n    def __enter__(self): print('in')\n    def __exit__(self, *_): print('out')\n" +
+    "def g():\n    with C(): yield\nx = g()\nnext(x)",
+    "in\nout\n",
+  ],
+  [
+    "from contextlib import contextmanager\n@contextmanager\ndef c():\n    try: yield\n    finally: print('closed')\n" +
+    "held = c()\nheld.__enter__()\nprint('main')",
+    "main\nclosed\n",
+  ],
+  [
+    "class S:\n    def __await__(self): yield\nasync def f():\n    try: await S()\n    finally: print('end')\n" +
+    "c = f()\nc.send(None)\nprint('main')",
+    "main\nend\n",
+  ],
+  [
+    "def g(n):\n    try: yield\n    finally: print(n)\nb = g('b'); a = g('a'); _c = g('c')\nnext(a), next(b), next(_c)",
+    "b\na\nc\n",
+  ],
+  [
+    "K = [1]\ndef h(): return K\ndef g():\n    try: yield\n    finally: print(h(), K)\nx = g()\nnext(x)",
+    "[1] [1]\n",
+  ],
+  ["K = [1]\nclass A:\n    def __del__(self): print(K)\na = A()", "[1]\n"],
+  [
+    "def g(n):\n    try: yield\n    finally: print('end')\nx = []\nx.append(g(x))\nnext(x[0])\nprint('main')",
+    "main\nend\n",
+  ],
+];
+
+Deno.test("Session.exec() with argv closes suspended generators and coroutines at the program's end", async () => {
+  for (const [code, stdout] of ENDINGS) assertEquals(await run(code), [stdout, "", "ok"], code);
+});
+
+Deno.test("Session.exec() with argv exits with 1 for a code that is no integer, even if it equals 0", async () => {
+  const codes = [["0.0", "0.0"], ["0j", "0j"], [
+    "type('E', (), {'__eq__': lambda *_: True, '__repr__': lambda _: 'E'})()",
+    "E",
+  ]];
+  for (const [code = "", printed] of codes) {
+    assertEquals(await run(`raise SystemExit(${code})`), ["", `${printed}\n`, 1]);
+  }
+  for (const code of ["False", "0", "None", "256"]) {
+    assertEquals(await run(`raise SystemExit(${code})`), ["", "", "ok"]);
+  }
+});
+
+Deno.test("Session.exec() with argv runs programs that import their own file", async () => {
+  const ways = ["import main", "from main import f", "import main as m; from main import f"];
+  for (const way of ways) {
+    const code = `print(__name__)\ndef f(): pass\nif __name__ == "__main__":\n    ${way}`;
+    assertEquals(await run(code), ["__main__\nmain\n", "", "ok"], way);
+  }
 });
 
 Deno.test("Session.exec() finds the time zones of the IANA database", async () => {

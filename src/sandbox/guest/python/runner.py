@@ -33,6 +33,7 @@ CONTINUATION = frozenset(" \t\f\n#)]}")
 POP_TOP = dis.opmap["POP_TOP"]
 OWN_SOURCE_WORDS = ("__file__", "argv", "multiprocessing", "ProcessPoolExecutor")
 """A program that contains one of these may read its own file."""
+HANDLER_WORDS = ("finally", "with", "except")
 
 SIGINT = signal.SIGINT
 _signal = _signals.set_c_handler
@@ -172,7 +173,9 @@ def _run_script(code, argv):
     else:
         _state.name = _errors.block[0] = _main.__file__ = _normpath(_join(_getcwd(), argv[0]))
         sys.path[:1] = [os.path.dirname(_state.name)]
-        if any(word in code for word in OWN_SOURCE_WORDS):
+        module = os.path.basename(_state.name).removesuffix(".py")
+        words = (*OWN_SOURCE_WORDS, f"import {module}", f"from {module} ")
+        if any(word in code for word in words):
             _write_source_file(code, _state.name)
     _errors.remember_source(code, _state.name)
     earlier = set(_sched.threads)
@@ -185,7 +188,7 @@ def _run_script(code, argv):
     _state.active = True
     atexit._run_exitfuncs()
     _procs.end_all()
-    if "__del__" in code:
+    if _may_act_when_cleared(code):
         _clear_main()
     if "open" in code:
         _flush_files()
@@ -210,12 +213,25 @@ def _report(error):
     raise SystemExit(130 if is_interrupt else 1)
 
 
+def _may_act_when_cleared(code):
+    """Returns whether a program may have objects with `__del__`, or suspended generators with handlers."""
+    return "__del__" in code or ("yield" in code and any(word in code for word in HANDLER_WORDS))
+
+
 def _clear_main():
-    """Deletes the program's objects in the order of `python`, which calls their `__del__`."""
+    """
+    Deletes the program's objects, which calls their `__del__` and closes suspended generators. `python` does so in the
+    order in which they were created, while the other names still have their values.
+    """
     names = [name for name in _main.__dict__ if name not in ("__builtins__", "__file__", "__name__")]
-    for name in sorted(names, key=lambda name: not (name[:1] == "_" and name[:2] != "__")):
+    for name in sorted(names, key=lambda name: not _has_end(_main.__dict__[name])):
         _main.__dict__[name] = None
     gc.collect()
+
+
+def _has_end(value):
+    """Returns whether an object does something when it is deleted."""
+    return hasattr(type(value), "__del__") or type(value) in (types.GeneratorType, types.CoroutineType)
 
 
 def _execute(code, name):
@@ -379,7 +395,7 @@ def _status_of(error):
 
 
 def _describe_exit(code):
-    if code is None or code is False or code == 0:
+    if code is None:
         return OK
     if isinstance(code, int):
         # the exit code that a shell would see
