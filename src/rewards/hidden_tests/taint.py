@@ -143,3 +143,8 @@ def root_of(node):
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def is_call_of(node, names):
+    """Returns whether a node calls one of these functions by its name."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
