@@ -45,6 +45,7 @@ class Deferral:
         nodes = [node for tree in trees for node in walk(tree)]
         bound = _bound(nodes)
         self._names = names
+        self._has_unsafe = any(isinstance(node, _UNSAFE) for node in nodes)
         self._builtins = _JUDGES - bound - names
         self._modules = _MODULES - names
         self._variables = frozenset()
@@ -63,7 +64,7 @@ class Deferral:
         for statement in statements:
             changed = self._changed(statement)
             if changed != [statement]:
-                self._changes[statement] = [ast.fix_missing_locations(one) for one in changed]
+                self._changes[statement] = changed
 
     def apply(self):
         """Changes the tests."""
@@ -133,7 +134,7 @@ class Deferral:
                 return [statement]
         except _NotDeferrable:
             return [statement]
-        return [ast.copy_location(one, statement) for one in changed]
+        return [_located(one, statement) for one in changed]
 
     def _stored(self, statement):
         is_single = isinstance(statement, ast.Assign) and len(statement.targets) == 1
@@ -148,16 +149,14 @@ class Deferral:
         return ast.Assign(statement.targets, self._later(statement.value))
 
     def _judged(self, is_truth, test):
-        if any(isinstance(node, _UNSAFE) for node in walk(test)):
-            raise _NotDeferrable
-        if not self._has_result(test):
+        if not self._has_result(test) or self._is_unsafe(test):
             raise _NotDeferrable
         self._parts = []
         body = self._path(test)
         count = len(self._parts)
         parameters = ast.arguments([], [ast.arg(_parameter(index)) for index in range(count)], None, [], [], None, [])
         check = _call("__check__", ast.Constant(is_truth), ast.Lambda(parameters, body), *self._parts)
-        return ast.copy_location(ast.Expr(check), test)
+        return ast.Expr(check)
 
     def _discarded(self, call):
         is_in_place = is_call_of(call, {"__in_place__"})
@@ -166,7 +165,7 @@ class Deferral:
         if _is_assertion(function):
             return self._judged(False, ast.copy_location(ast.Call(function, args, call.keywords), call)).value
         self._require_no_variables(call)
-        if any(isinstance(node, _UNSAFE) for node in walk(call)):
+        if self._is_unsafe(call):
             raise _NotDeferrable
         if isinstance(function, ast.Name) and function.id in self._names:
             return _with_keywords(_call("__discard__", made, function, *args), call)
@@ -233,6 +232,10 @@ class Deferral:
         """Returns whether a node is an attribute of a result. One of a variable is that of data, not of an object."""
         is_of_data = root_of(node) not in self._variables or node.attr in _OF_DATA
         return is_of_data and node.attr[:1] != "_" and self._has_result(node.value)
+
+    def _is_unsafe(self, node):
+        """Returns whether the evaluation of an expression suspends the test, or binds a name."""
+        return self._has_unsafe and any(isinstance(inner, _UNSAFE) for inner in walk(node))
 
     def _slice(self, node):
         if not isinstance(node, ast.Slice):
@@ -416,6 +419,17 @@ def _are_plain(args, keywords):
     return not any(isinstance(node, _UNSAFE) for node in nodes) and all(
         is_call_of(node, PURE) for node in nodes if isinstance(node, ast.Call)
     )
+
+
+def _located(node, source):
+    """Gives new nodes the place of a statement."""
+    if "lineno" in node._attributes:
+        if hasattr(node, "lineno"):
+            return node
+        ast.copy_location(node, source)
+    for child in ast.iter_child_nodes(node):
+        _located(child, source)
+    return node
 
 
 def _parameter(index):
