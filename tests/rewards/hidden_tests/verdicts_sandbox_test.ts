@@ -129,9 +129,10 @@ Deno.test("hiddenTests() gives each program the score of its kind", async (t) =>
     }
   });
   await t.step("the way of calls between the sessions is no time of the test", async () => {
-    const impatient = hiddenTests({ pool: slowPool(pool, 4), testPool, timeoutMs: 50 });
-    const chain = "x = 0\nwhile x < 2000:\n    x = f(x)\nassert x == 2000";
-    assertEquals((await score(impatient, "def f(n): return n + 1", { tests: [chain] })).score, 1);
+    // The limit of the test is 11 s, and 300 calls wait for 12 s.
+    const slow = hiddenTests({ pool: slowPool(pool, 40), testPool, timeoutMs: 3_000 });
+    const chain = "x = 0\nwhile x < 300:\n    x = f(x)\nassert x == 300";
+    assertEquals((await score(slow, "def f(n): return n + 1", { tests: [chain] })).score, 1);
   });
   await t.step("sessions that take no arguments run programs all the same", async () => {
     const remote = hiddenTests({ pool: poolWithoutArguments(pool), testPool });
