@@ -241,7 +241,7 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
   await t.step("limits the depth of a result to that of an argument", async () => {
     const nest =
       "def nest(inner, times):\n    for _ in range(times):\n        inner = [inner]\n    return inner";
-    const tests = ["assert nest(nest(1, 40), 0) == nest(1, 40)", "assert nest(nest(1, 40), 1)"];
+    const tests = ["assert nest(nest(1, 80), 0) == nest(1, 80)", "assert nest(nest(1, 80), 1)"];
     assertEquals(await grade(code(nest), { entry_point: "nest", tests }), passed(0.5));
   });
   await t.step("does not let the candidate change a test's arguments", async () => {
@@ -486,5 +486,5 @@ Deno.test("isPlainData() is true for plain data only", () => {
   for (let depth = 0; depth < 100_000; depth++) deep = ["list", deep];
   assertEquals(isPlainData(deep), false);
   const nested = (depth: number): unknown => depth === 0 ? null : ["dict", ["key", nested(depth - 1)]];
-  assertEquals([isPlainData(nested(40)), isPlainData(nested(41))], [true, false]);
+  assertEquals([isPlainData(nested(80)), isPlainData(nested(81))], [true, false]);
 });

@@ -14,7 +14,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 
 from paddock_callee import Answer, answer_of
 from paddock_operations import End, operation
-from paddock_plain_data import BUILDERS, MAX_DEPTH, decode, encode, encode_base
+from paddock_plain_data import BUILDERS, MAX_DEPTH, TooDeepError, decode, encode, encode_base
 from paddock_prompt import compiled_prompt
 from paddock_references import LINKABLE, MAPPINGS, describe, how_to_refer
 
@@ -32,6 +32,8 @@ _loads, _dumps = json.loads, json.dumps
 _objects = []
 _numbers = {}
 _named = set()
+_held = []
+"""A request whose outcome is too long for the batch that it is in, and the outcome. The next request is the same."""
 
 
 def load(prompt, program):
@@ -60,6 +62,9 @@ def calls(arguments):
     outcomes, size = [], 0
     for name, payload in _loads(arguments):
         outcome, is_plain = _outcome(name, payload, 0)
+        if outcomes and len(outcome) > MAX_BATCH:
+            _held[:] = [(name, payload), (outcome, is_plain)]
+            break
         outcomes.append(outcome)
         size += len(outcome)
         if size > MAX_BATCH or not is_plain:
@@ -69,6 +74,11 @@ def calls(arguments):
 
 def _outcome(name, payload, characters):
     """Returns the outcome of a request as JSON, and whether the request has returned plain data."""
+    if _held:
+        request, held = _held
+        _held.clear()
+        if request == (name, payload):
+            return held
     target, args, kwargs = decode(payload)
     streams, given = (sys.stdout, sys.stderr, sys.stdin), sys.stdin
     output, errors = _Capture(streams[0]), _Capture(streams[1])
@@ -89,10 +99,11 @@ def _ended(name, target, args, kwargs, refer):
     try:
         if name == "name":
             result = _resolve(target)
-        elif name in ("call", "call_in_place"):
-            function = _evaluated(target) if type(target) is str else target
-            result = function(*args, **kwargs)
-            result = result if name == "call" else [result, args]
+        elif name in _CALLS:
+            result = _CALLS[name](target, *args, **kwargs)
+        elif name == "call_in_place":
+            result = [_call(target, *args, **kwargs), args]
+            return f'"returned", {encode(result, MAX_DEPTH + 2, refer)}'
         elif name == "exception":
             result = _exception_parts(target)
         elif name == "data":
@@ -104,8 +115,44 @@ def _ended(name, target, args, kwargs, refer):
         return f'"returned", {encode(result, refer=refer)}'
     except End as end:
         return f'"ended", {encode(end.result, refer=refer)}'
+    except TooDeepError:
+        return '"too deep", null'
     except Exception as error:
         return f'"raised", {_raised(error)}'
+
+
+def _call(target, /, *args, **kwargs):
+    function = _evaluated(target) if type(target) is str else target
+    return function(*args, **kwargs)
+
+
+def _call_method(target, /, *args, **kwargs):
+    owner, name = target
+    return getattr(owner, name)(*args, **kwargs)
+
+
+def _call_method_of_made(target, /, *args, **kwargs):
+    kind, given, name = target
+    return getattr(kind(*given), name)(*args, **kwargs)
+
+
+def _discarded(function):
+    """Returns a function that returns nothing."""
+
+    def discarded(target, /, *args, **kwargs):
+        function(target, *args, **kwargs)
+
+    return discarded
+
+
+_CALLS = {
+    "call": _call,
+    "call_discarded": _discarded(_call),
+    "method": _call_method,
+    "method_discarded": _discarded(_call_method),
+    "made": _call_method_of_made,
+}
+"""Requests that call a function or a method. Their targets say which."""
 
 
 def _unread(stream):

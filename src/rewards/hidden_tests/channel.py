@@ -10,11 +10,17 @@ from paddock_plain_data import MAX_DEPTH, PlainDataError, TooDeepError, decode, 
 MAX_CHARACTERS = 15 * 1024 * 1024
 """Maximum length of the arguments or of the result of a call, in characters of JSON."""
 
+MAX_PAYLOAD_DEPTH = MAX_DEPTH + 2
+"""Maximum depth of the arguments of a request: they are in a sequence of a list."""
+
 refusals = []
 """Reasons why the running test has no verdict or fails, even if it ignores them."""
 
-hooks = {}
-"""Set by the module that defines stand-ins: how to encode a value, and how to make an exception."""
+hooks = {"settle": lambda: None}
+"""
+Set by other modules: how to encode a value, how to make an exception, and `settle`, which sends the requests that wait,
+before any other request and before a reason is added to `refusals`.
+"""
 
 _ahead = deque()
 """Calls that were made ahead of the test: the arguments and the outcome of each."""
@@ -36,8 +42,8 @@ class TooLarge(Exception):
     """The arguments of a call are too long or nested too deep."""
 
 
-class ExpectedTooLong(Exception):
-    """A test expects a value that is too long to be transferred."""
+class ExpectedTooBig(Exception):
+    """A test expects a value that is too long, or nested too deep, to be transferred."""
 
 
 class ForeignName(Exception):
@@ -52,27 +58,43 @@ class Ended(Exception):
         self.result = result
 
 
-class TooLong:
-    """A result that is too long to be transferred. It differs from each value that is not as long."""
+class TooBig:
+    """A result that is too long, or nested too deep, to be transferred. It differs from each value that is not so big."""
 
     __hash__ = None
 
+    def __init__(self, excess):
+        self._excess = excess
+
     def __eq__(self, other):
-        if _length(other) > MAX_CHARACTERS:
-            refusals.append(ExpectedTooLong(f"{_line()}the expected value has more than {MAX_CHARACTERS} characters"))
+        if _excess_of(other) == self._excess:
+            _refused(ExpectedTooBig(f"{_line()}the expected value {self._excess}"))
         return False
 
+    def __bool__(self):
+        raise self.error()
+
     def __getattr__(self, name):
-        raise CandidateError(f"the candidate returned more than {MAX_CHARACTERS} characters")
+        raise self.error()
+
+    def error(self):
+        return CandidateError(f"what the candidate returned {self._excess}")
 
 
-def _length(value):
+TOO_LONG = f"has more than {MAX_CHARACTERS} characters"
+TOO_DEEP = f"is nested more than {MAX_DEPTH} deep"
+
+
+def _excess_of(value):
+    """Returns what is too big about a value of the tests."""
     if isinstance(value, (str, bytes, bytearray)):
-        return len(value)
+        return TOO_LONG if len(value) > MAX_CHARACTERS else ""
     try:
-        return len(encode(value, 2 * MAX_DEPTH, hooks["refer"]))
+        return TOO_LONG if len(encode(value, MAX_DEPTH, hooks["refer"])) > MAX_CHARACTERS else ""
+    except TooDeepError:
+        return TOO_DEEP
     except PlainDataError:
-        return 0
+        return ""
 
 
 def request(name, target, *args, **kwargs):
@@ -81,12 +103,16 @@ def request(name, target, *args, **kwargs):
 
 
 def send(name, target, args, kwargs):
+    """Returns the result of a request. Its parts are those of `request`."""
+    hooks["settle"]()
     stdin = _input()
-    payload = _encoded([target, args, kwargs])
+    payload = encoded([target, args, kwargs])
     if _ahead and (name, payload) == _ahead[0][:2]:
-        return _received(_ahead.popleft()[2], stdin)
-    _ahead.clear()
-    return _received(_decoded(_sent(name, payload, stdin)), stdin)
+        outcome = _ahead.popleft()[2]
+    else:
+        _ahead.clear()
+        outcome = _decoded(_sent(name, payload, stdin))
+    return received(outcome, sys.stdout, sys.stderr, stdin)
 
 
 def send_ahead(calls):
@@ -94,19 +120,30 @@ def send_ahead(calls):
     Makes calls that the test needs next, in this order: the request, its target and its arguments. Returns whether all
     of them returned plain data, so that no request can come between two of them.
     """
+    hooks["settle"]()
     if _input() is not None:
         return False
     try:
-        payloads = [encode([*call], 2 * MAX_DEPTH, hooks["refer"]) for _, *call in calls]
+        payloads = [encode([*call], MAX_PAYLOAD_DEPTH, hooks["refer"]) for _, *call in calls]
     except PlainDataError:
         return False  # the call itself reports the argument
     _ahead.clear()
-    requests = [f'["{name}", {payload}]' for (name, *_), payload in zip(calls, payloads)]
-    outcomes = _decoded(_sent("calls", f"[{', '.join(requests)}]", None))
-    if type(outcomes) is not list:
-        raise CandidateError("the candidate's reply is not a list of replies")
-    _ahead.extend((name, payload, outcome) for (name, *_), payload, outcome in zip(calls, payloads, outcomes))
+    names = [name for name, *_ in calls]
+    outcomes = send_batch([*zip(names, payloads)])
+    _ahead.extend(zip(names, payloads, outcomes))
     return len(outcomes) == len(payloads)
+
+
+def send_batch(requests):
+    """Makes requests, of names and arguments, up to one that returns no plain data. Returns the outcomes of at least one."""
+    joined = ", ".join(f'["{name}", {payload}]' for name, payload in requests)
+    outcomes, is_too_long = _sent("calls", f"[{joined}]", None, len(requests))
+    if is_too_long:
+        return [_decoded((outcomes, True))]
+    outcomes = _decoded((outcomes, False))
+    if type(outcomes) is not list or not 0 < len(outcomes) <= len(requests):
+        raise CandidateError("the candidate's reply is not a list of replies")
+    return outcomes
 
 
 def forget_ahead():
@@ -114,17 +151,15 @@ def forget_ahead():
     _ahead.clear()
 
 
-def _sent(name, payload, stdin):
-    """Sends a request. Returns the candidate's reply as data."""
+def _sent(name, payload, stdin, count=1):
+    """Sends a request, or so many of them. Returns the candidate's reply as data."""
     if len(payload) > MAX_CHARACTERS:
-        refusals.append(TooLarge(f"{_line()}the arguments of a call have more than {MAX_CHARACTERS} characters"))
-        raise refusals[-1]
+        raise _refused(TooLarge(f"{_line()}the arguments of a call have more than {MAX_CHARACTERS} characters"))
     given = {} if stdin is None else {"stdin": stdin}
     try:
-        reply = tools.call_candidate(name=name, arguments=payload, **given)
+        reply = tools.call_candidate(name=name, arguments=payload, count=count, **given)
     except ToolError as error:
-        refusals.append(TooManyCalls(f"{_line()}{error}"))
-        raise refusals[-1] from None
+        raise _refused(TooManyCalls(f"{_line()}{error}")) from None
     if "raised" in reply:
         raise hooks["exception"](reply["raised"], reply["base"], reply["message"])
     if "tooLong" in reply:
@@ -139,18 +174,20 @@ def _decoded(sent):
         outcome = decode(data)
     except PlainDataError as error:
         raise CandidateError(str(error)) from None
-    return ["returned", TooLong(), *outcome[2:]] if is_too_long else outcome
+    return ["returned", TooBig(TOO_LONG), *outcome[2:]] if is_too_long else outcome
 
 
-def _received(outcome, stdin):
+def received(outcome, stdout, stderr, stdin=None):
     """Returns the result of an outcome or raises its exception. Prints what the candidate has printed."""
     how, result, output, errors, read = _parts(outcome)
-    _write(sys.stdout, output)
-    _write(sys.stderr, errors)
+    _write(stdout, output)
+    _write(stderr, errors)
     if stdin is not None:
         _skip(stdin, read)
     if how == "returned":
         return result
+    if how == "too deep":
+        return TooBig(TOO_DEEP)
     if how == "ended":
         raise Ended(result)
     raise hooks["exception"](*_exception_parts(result))
@@ -158,15 +195,19 @@ def _received(outcome, stdin):
 
 def not_judged(reason):
     """Returns an exception. The test has no verdict, even if it catches the exception."""
-    error = Unjudged(f"{_line()}{reason}")
-    refusals.append(error)
-    return error
+    return _refused(Unjudged(f"{_line()}{reason}"))
 
 
 def foreign_name(name):
     """Returns an exception. The test fails, even if it catches the exception."""
-    refusals.append(ForeignName(f"{_line()}the tests do not define {name!r}"))
-    return refusals[-1]
+    return _refused(ForeignName(f"{_line()}the tests do not define {name!r}"))
+
+
+def _refused(error):
+    """Returns an exception, which the test cannot catch without an effect on its verdict."""
+    hooks["settle"]()
+    refusals.append(error)
+    return error
 
 
 def is_data(value):
@@ -178,14 +219,15 @@ def is_data(value):
     return True
 
 
-def _encoded(payload):
+def encoded(payload):
+    """Returns the arguments of a request as JSON."""
     try:
-        return encode(payload, 2 * MAX_DEPTH, hooks["refer"])
+        return encode(payload, MAX_PAYLOAD_DEPTH, hooks["refer"])
     except TooDeepError as error:
-        refusals.append(TooLarge(f"{_line()}{error}"))
+        reason = TooLarge(f"{_line()}{error}")
     except PlainDataError as error:
-        refusals.append(Unjudged(f"{_line()}{error}"))
-    raise refusals[-1] from None
+        reason = Unjudged(f"{_line()}{error}")
+    raise _refused(reason) from None
 
 
 def _line():
@@ -219,7 +261,7 @@ def _write(stream, text):
 
 def _parts(reply):
     is_reply = type(reply) is list and list(map(type, reply[:1] + reply[2:])) == [str, str, str, int]
-    if not is_reply or reply[0] not in ("returned", "ended", "raised") or reply[4] < 0:
+    if not is_reply or reply[0] not in ("returned", "too deep", "ended", "raised") or reply[4] < 0:
         raise CandidateError("the candidate's reply is not a reply")
     return reply
 

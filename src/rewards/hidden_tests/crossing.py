@@ -8,7 +8,7 @@ import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 
-from paddock_channel import CandidateError, Ended, hooks, request
+from paddock_channel import CandidateError, Ended, TooBig, hooks, request
 from paddock_plain_data import BUILDERS, PlainDataError, decode, encode_base
 from paddock_stand_ins import OF_VALUES, SPECIAL, ClassStandIn, StandIn, awaited, get
 
@@ -102,6 +102,8 @@ def make_known(name, value):
 def refer(value, depth):
     """Encodes a stand-in, or what a test passes on, as a reference to the candidate's object."""
     kind = type(value)
+    if kind is TooBig:
+        raise value.error()
     if kind is Handle:
         return ["handle", hex(value.number)]
     if isinstance(value, ClassStandIn) and "_paddock_class" in vars(value):

@@ -8,6 +8,7 @@ import builtins
 import importlib
 import re
 
+from paddock_scopes import global_names
 from paddock_syntax import walk
 from paddock_test_check import CANDIDATE_MODULES
 
@@ -46,8 +47,10 @@ class Names:
 
     def __init__(self, trees, prompt, entry_points, known, classes):
         nodes = [node for tree in trees for node in walk(tree)]
-        defined = {name for node in nodes for name in _defined_names(node)}
-        loaded = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name))
+        scopes = [global_names(tree) for tree in trees]
+        defined = {name for bound, _ in scopes for name in bound}
+        used = {name for _, names in scopes for name in names}
+        loaded = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name) and node.id in used)
         imported = [alias.name for node in nodes if is_of_candidate(node) for alias in node.names]
         own = [name for name in loaded if name not in {*known, *defined} or name in classes]
         self.library, self.foreign = {}, set()
@@ -195,11 +198,3 @@ def _imported(name):
         return importlib.import_module(name)
     except Exception:
         return None  # there is no such module, or it does not work here
-
-
-def _defined_names(node):
-    if isinstance(node, ast.alias):
-        return [(node.asname or node.name).split(".")[0]]
-    if isinstance(node, ast.Name):
-        return [node.id] if isinstance(node.ctx, ast.Store) else []
-    return [name for name in (getattr(node, "name", None), getattr(node, "arg", None)) if type(name) is str]

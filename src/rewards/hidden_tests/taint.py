@@ -102,13 +102,14 @@ class Taint:
         """A call can put an argument that depends on the candidate into its other arguments, and into what it is a method of."""
         if not any(map(self.has, _arguments(call))):
             return
-        name = call.func.id if isinstance(call.func, ast.Name) else ""
+        called = call.args[0] if is_call_of(call, {"__in_place__"}) else call.func
+        name = called.id if isinstance(called, ast.Name) else ""
         function = self._functions.get(name)
         if function is not None:
             self.names.update(arg.arg for arg in walk(function.args) if isinstance(arg, ast.arg))
         elif name not in PURE:
-            is_assertion = isinstance(call.func, ast.Attribute) and call.func.attr.startswith("assert")
-            self._add(*_arguments(call), *([] if is_assertion or name else [call.func]))
+            is_assertion = isinstance(called, ast.Attribute) and called.attr.startswith("assert")
+            self._add(*_arguments(call), *([] if is_assertion or name else [called]))
 
     def _decides(self, node, child):
         if isinstance(node, ast.Try):
@@ -143,3 +144,8 @@ def root_of(node):
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def is_call_of(node, names):
+    """Returns whether a node calls one of these functions by its name."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names

@@ -9,10 +9,12 @@ import candidateSource from "./candidate.py" with { type: "text" };
 import channel from "./channel.py" with { type: "text" };
 import crossing from "./crossing.py" with { type: "text" };
 import decoys from "./decoys.py" with { type: "text" };
+import deferral from "./deferral.py" with { type: "text" };
 import names from "./names.py" with { type: "text" };
 import operations from "./operations.py" with { type: "text" };
 import prompt from "./prompt.py" with { type: "text" };
 import references from "./references.py" with { type: "text" };
+import scopes from "./scopes.py" with { type: "text" };
 import standIns from "./stand_ins.py" with { type: "text" };
 import syntax from "./syntax.py" with { type: "text" };
 import taint from "./taint.py" with { type: "text" };
@@ -40,8 +42,10 @@ const TEST_SOURCES = {
   paddock_syntax: syntax,
   paddock_taint: taint,
   paddock_ahead: ahead,
+  paddock_deferral: deferral,
   paddock_batches: batches,
   paddock_test_check: testCheck,
+  paddock_scopes: scopes,
   paddock_names: names,
   [MODULE]: testsSource,
 };
@@ -114,12 +118,21 @@ export class TestRun {
     const failures: unknown[] = [];
     candidate.beginTest();
     const tools = [callTool(candidate, (error) => failures.push(error))];
-    const result = await this.#session.exec(code, { timeoutMs, signal, tools });
+    const limit = new CrossingTimeout(timeoutMs, candidate);
+    const result = await limit.run((limits) =>
+      this.#session.exec(code, {
+        ...limits,
+        tools,
+        signal: AbortSignal.any([limits.signal, ...(signal ? [signal] : [])]),
+      })
+    );
     if (failures.length > 0) {
       throw new Error(`Cannot run test ${index + 1}: ${failures[0]}`, { cause: failures[0] });
     }
     if (candidate.isLost) return FAILED;
-    if (result.status === "timeout") return await this.#verdictOfTimeout(index, candidate);
+    if (result === undefined || result.status === "timeout") {
+      return await this.#verdictOfTimeout(index, candidate);
+    }
     const [verdict, reason] = result.status === "ok" ? parseVerdict(result.value) : ["failed" as const, ""];
     if (verdict === "unjudged") throw new Error(`Cannot run test ${index + 1}: ${reason}`);
     if (verdict === "too many calls" && !candidate.isMainlyCalled) return FAILED;
@@ -145,7 +158,8 @@ export class TestRun {
     const { timeoutMs } = this.#options;
     const isOfTest = candidate.isMainlyCalled && candidate.isInUse && await this.#ask("is_bounded", index);
     if (!isOfTest) return FAILED;
-    const reason = `test ${index + 1}: its calls of the candidate took more than ${timeoutMs} ms`;
+    const reason = `test ${index + 1}: its calls of the candidate took more than ${timeoutMs} ms, ` +
+      `and ${Math.round(candidate.crossingMs)} ms between the sessions`;
     return { verdict: "unscored", reason };
   }
 
@@ -153,6 +167,44 @@ export class TestRun {
     const { timeoutMs, signal } = this.#options;
     const result = await this.#session.exec(moduleCall(MODULE, name, args), { timeoutMs, signal });
     return result.status === "ok" && result.value === "True";
+  }
+}
+
+/** The time limit of a test, which grows by the time that its calls spend between the sessions. */
+class CrossingTimeout {
+  readonly #timeoutMs: number;
+  readonly #candidate: Candidate;
+  readonly #controller = new AbortController();
+  readonly #startedAt = performance.now();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(timeoutMs: number, candidate: Candidate) {
+    this.#timeoutMs = timeoutMs;
+    this.#candidate = candidate;
+  }
+
+  /** Runs a test. Returns `undefined` if it reached the limit. */
+  async run<T>(
+    test: (limits: { timeoutMs: number; signal: AbortSignal }) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { signal } = this.#controller;
+    this.#check();
+    try {
+      return await test({ timeoutMs: this.#timeoutMs + MAX_CROSSING_MS, signal });
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) return undefined;
+      throw error;
+    } finally {
+      clearTimeout(this.#timer);
+    }
+  }
+
+  #check(): void {
+    const { isMainlyCalled, crossingMs } = this.#candidate;
+    const freeMs = isMainlyCalled ? Math.min(crossingMs, MAX_CROSSING_MS) : 0;
+    const leftMs = this.#startedAt + this.#timeoutMs + freeMs - performance.now();
+    if (leftMs > 0) this.#timer = setTimeout(() => this.#check(), leftMs);
+    else this.#controller.abort();
   }
 }
 
@@ -166,10 +218,15 @@ function callTool(candidate: Candidate, onFailure: (error: unknown) => void) {
   return hostTool({
     name: "call_candidate",
     description: "Calls the candidate with plain data.",
-    parameters: z.object({ name: z.string(), arguments: z.string(), stdin: z.string().optional() }),
-    async run({ name, arguments: args, stdin }) {
+    parameters: z.object({
+      name: z.string(),
+      arguments: z.string(),
+      count: z.int().min(1),
+      stdin: z.string().optional(),
+    }),
+    async run({ name, arguments: args, count, stdin }) {
       try {
-        return await candidate.call(name, args, stdin);
+        return await candidate.call(name, args, { count, stdin });
       } catch (error) {
         onFailure(error);
         throw error;
@@ -184,8 +241,24 @@ function errorOf(result: ExecResult): string {
     : `it ended as '${result.status}'`;
 }
 
-/** Requests that call a function or a class of the candidate by its name. Others are made of what it has returned. */
-const CALLS = new Set(["call", "call_in_place", "calls"]);
+/**
+ * Requests that a test makes by its own code: calls, and reads of attributes. The candidate's objects can cause others,
+ * such as an iterator without an end.
+ */
+const CALLS = new Set(["call", "call_in_place", "calls", "method", "made", "get", "get_linked"]);
+
+/** Options of {@linkcode Candidate.call}. */
+interface RequestOptions {
+  /** Number of requests. */
+  readonly count: number;
+  /** What the program may read. */
+  readonly stdin?: string | undefined;
+}
+
+/** Time of a crossing on the side of the tests, in milliseconds. */
+const TEST_SIDE_MS = 1;
+/** Maximum time of the crossings of one test that is not charged to the test, in milliseconds. */
+const MAX_CROSSING_MS = 60_000;
 /** Time after which a test that makes no request is busy with something else, in milliseconds. */
 const IDLE_MS = 1_000;
 
@@ -195,7 +268,7 @@ export class Candidate {
   readonly #modules: TestModules;
   #lookups = 0;
   /** Requests of the running test. */
-  #requests = { calls: 0, others: 0, lastAt: -Infinity };
+  #requests = { calls: 0, others: 0, lastAt: -Infinity, crossings: 0, crossedMs: 0 };
 
   constructor(
     session: PythonSession,
@@ -212,7 +285,14 @@ export class Candidate {
 
   /** Begins to count the requests of a test. */
   beginTest(): void {
-    this.#requests = { calls: 0, others: 0, lastAt: -Infinity };
+    const crossedMs = this.#callee.crossingMs;
+    this.#requests = { calls: 0, others: 0, lastAt: -Infinity, crossings: 0, crossedMs };
+  }
+
+  /** Time that the calls of the running test have spent between the sessions, in milliseconds. */
+  get crossingMs(): number {
+    const { crossings, crossedMs } = this.#requests;
+    return this.#callee.crossingMs - crossedMs + crossings * TEST_SIDE_MS;
   }
 
   /** True if most requests of the running test are calls, which the candidate's objects do not cause. */
@@ -239,23 +319,25 @@ export class Candidate {
   }
 
   /**
-   * Carries out a request of the tests, such as `call` or `get`, or makes several calls. `args` are plain data as JSON.
-   * `stdin` is what the program may read.
+   * Carries out a request of the tests, such as `call` or `get`, or `count` of them. `args` are plain data as JSON.
    */
-  async call(name: string, args: string, stdin?: string): Promise<CalleeReply> {
+  async call(name: string, args: string, options: RequestOptions): Promise<CalleeReply> {
+    this.#requests.crossings++;
     if (name === "name" || name === "seed") this.#lookups++;
-    else if (CALLS.has(name)) this.#requests.calls++;
+    else if (CALLS.has(name)) this.#requests.calls += options.count;
     else this.#requests.others++;
     try {
-      return await this.#send(name, args, stdin);
+      return await this.#send(name, args, options);
     } finally {
       this.#requests.lastAt = performance.now();
     }
   }
 
-  async #send(name: string, args: string, stdin: string | undefined): Promise<CalleeReply> {
-    if (name === "calls") return await this.#callee.call(moduleCall(CANDIDATE_MODULE, "calls", [args]));
+  async #send(name: string, args: string, { count, stdin }: RequestOptions): Promise<CalleeReply> {
+    if (name === "calls") {
+      return await this.#callee.call(moduleCall(CANDIDATE_MODULE, "calls", [args]), { batchSize: count });
+    }
     const characters = stdin === undefined ? 0 : [...stdin].length;
-    return await this.#callee.call(moduleCall(CANDIDATE_MODULE, "call", [name, args, characters]), stdin);
+    return await this.#callee.call(moduleCall(CANDIDATE_MODULE, "call", [name, args, characters]), { stdin });
   }
 }

@@ -9,11 +9,10 @@ import operator
 import random
 import sys
 
-from paddock_ahead import ahead, described_call, plan
+from paddock_ahead import IN_TESTS, begin, failures, settle, target_of
 from paddock_batches import with_batches
 from paddock_callee import Answer
-from paddock_channel import CandidateError, ExpectedTooLong, TooLarge, TooManyCalls, Unjudged
-from paddock_channel import forget_ahead, refusals, request, send
+from paddock_channel import CandidateError, ExpectedTooBig, TooLarge, TooManyCalls, Unjudged, refusals, request, send
 from paddock_crossing import make_known
 from paddock_names import Names
 from paddock_prompt import compiled_prompt
@@ -35,6 +34,9 @@ _foreign = set()
 """Names that the tests must define themselves, and do not."""
 
 _trees = []
+_sources = []
+"""The setup and the tests as they are given."""
+
 _lacking = []
 """Names of the candidate that are no functions, classes or other objects to which the tests could send a request."""
 
@@ -59,6 +61,7 @@ def prepare(prompt, setup, tests, names):
     _known.update(_names, ["candidate"])
     for place, tree in trees.items():
         check(place, tree, _known)
+    _sources.extend([setup, *tests])
     _trees.extend(_Changes().visit(without_runner(tree)) for tree in trees.values())
     try:
         with_batches(_trees, _known)
@@ -82,7 +85,7 @@ def run(index):
     What is raised decides by its identity: the candidate's exceptions may have any class name.
     """
     refusals.clear()
-    forget_ahead()
+    begin()
     _bind()
     before = dict(_space)
     try:
@@ -91,11 +94,14 @@ def run(index):
         _deferred.clear()
         exec(_tests[index], _space)
         _run_defined(before)
+        settle()
         verdict = "passed"
     except Exception as error:
         verdict = "failed"
         if isinstance(error, MemoryError):
             raise
+    if failures:
+        return Answer(json.dumps(["failed", ""]))
     if not refusals:
         return Answer(json.dumps([verdict, ""]))
     kind, reason = type(refusals[0]), str(refusals[0])
@@ -103,7 +109,7 @@ def run(index):
         return Answer(json.dumps(["unjudged", reason]))
     if kind is TooManyCalls and is_bounded(index):
         return Answer(json.dumps(["too many calls", reason]))
-    if kind is ExpectedTooLong or kind is TooLarge and _has_own_arguments(index):
+    if kind is ExpectedTooBig or kind is TooLarge and _has_own_arguments(index):
         return Answer(json.dumps(["too large", reason]))
     return Answer(json.dumps(["failed", reason]))
 
@@ -129,8 +135,9 @@ def _has_own_arguments(index):
 
 def _holds(index, condition):
     try:
-        taint = Taint(_trees, _known)
-        return all(condition(taint, tree) for tree in (_trees[0], _trees[index + 1]))
+        trees = [without_runner(ast.parse(source)) for source in _sources]
+        taint = Taint(trees, _known)
+        return all(condition(taint, tree) for tree in (trees[0], trees[index + 1]))
     except RecursionError:
         return False  # the tests have an expression that is nested very deep
 
@@ -244,10 +251,9 @@ def _is_not(order, left, right):
 
 
 def _in_place(function, /, *args, **kwargs):
-    is_candidate = isinstance(function, (StandIn, ClassStandIn)) or getattr(function, "__name__", "") == "candidate"
-    if not is_candidate:
+    target = target_of(function)
+    if target is None:
         return function(*args, **kwargs)
-    target = function.__closure__[0].cell_contents if not isinstance(function, (StandIn, ClassStandIn)) else function
     result, changed = send("call_in_place", target, args, kwargs)
     for argument, value in zip(args, changed):
         if type(argument) is type(value) and type(value) in (list, dict, set):
@@ -282,4 +288,4 @@ def _of_stand_ins(name):
 
 for _name in ("asdict", "astuple", "fields", "is_dataclass", "replace"):
     setattr(dataclasses, _name, _of_stand_ins(_name))
-_space.update({"__in_place__": _in_place, "__is_not__": _is_not, "__ahead__": ahead, "__call__": described_call, "__plan__": plan})
+_space.update({"__in_place__": _in_place, "__is_not__": _is_not, **IN_TESTS})

@@ -25,6 +25,8 @@ export interface CalleeOptions {
  * on a busy machine.
  */
 const CROSSING_MS = 5;
+/** Time of each further call of a batch that is not charged to the program, in milliseconds. */
+const FURTHER_CALL_MS = 1;
 /** Maximum number of parts of a long reply, of 65,536 characters each. */
 const MAX_PARTS = 240;
 /** Maximum length of a reply, in characters. It then fits into the result of a host tool. */
@@ -35,11 +37,24 @@ const PART = (index: number) => moduleCall("paddock_callee", "part", [index]);
 const partsSchema = z.strictObject({ parts: z.int().min(2) });
 const exceptionSchema = z.object({ raised: z.string(), base: z.string(), message: z.string() });
 
+/** Options of {@linkcode Callee.call}. */
+export interface CallOptions {
+  /** Large arguments are fastest here. */
+  readonly stdin?: string | undefined;
+  /**
+   * Number of calls of the program that the code makes.
+   *
+   * @default 1
+   */
+  readonly batchSize?: number | undefined;
+}
+
 /** A program in its own session, called through data. Its replies are untrusted: only valid plain data is accepted. */
 export class Callee {
   readonly #session: PythonSession;
   readonly #options: CalleeOptions;
   #leftMs: number;
+  #crossingMs = 0;
   #calls = 0;
   #loss: string | undefined;
 
@@ -54,6 +69,11 @@ export class Callee {
     return this.#calls;
   }
 
+  /** Time of the calls that was not charged to the program, in milliseconds. */
+  get crossingMs(): number {
+    return this.#crossingMs;
+  }
+
   /** The reason why the program can no longer be called, such as a crash. Undefined while it can be. */
   get failure(): string | undefined {
     return this.#loss;
@@ -65,14 +85,15 @@ export class Callee {
     if (result.status !== "ok" || result.value !== "loaded") this.#loss = this.#failureOf(result);
   }
 
-  /** Runs code whose value is a reply of `callee.py`. Large arguments are fastest as `stdin`. */
-  async call(code: string, stdin?: string): Promise<CalleeReply> {
+  /** Runs code whose value is a reply of `callee.py`. */
+  async call(code: string, { stdin, batchSize = 1 }: CallOptions = {}): Promise<CalleeReply> {
     this.#calls++;
     if (this.#loss === undefined && this.#leftMs <= 0) {
       this.#loss = `the ${this.#options.name} has used up its time`;
     }
     if (this.#loss !== undefined) return noAnswerReply(this.#loss);
-    const result = await this.#exec(code, { stdin, freeMs: CROSSING_MS });
+    const freeMs = CROSSING_MS + (batchSize - 1) * FURTHER_CALL_MS;
+    const result = await this.#exec(code, { stdin, freeMs });
     const text = result.status === "ok" ? result.value : undefined;
     const parts = text?.startsWith('{"parts"') ? partsOfReply(text) : undefined;
     if (parts !== undefined) return await this.#callParts(parts);
@@ -107,8 +128,11 @@ export class Callee {
     { freeMs = 0, ...given }: Pick<ExecOptions, "files" | "stdin"> & { freeMs?: number },
   ): Promise<ExecResult> {
     const { signal } = this.#options;
+    const startedAt = performance.now();
     const result = await this.#session.exec(code, { ...given, timeoutMs: this.#leftMs + freeMs, signal });
-    this.#leftMs -= Math.max(0, result.durationMs - freeMs);
+    const chargedMs = Math.max(0, result.durationMs - freeMs);
+    this.#leftMs -= chargedMs;
+    this.#crossingMs += performance.now() - startedAt - chargedMs;
     return result;
   }
 
@@ -147,9 +171,9 @@ function parseReply(text: string): CalleeReply | undefined {
 export type PlainData = null | boolean | string | readonly PlainData[];
 
 /** Maximum depth. `plain_data.py` encodes no result deeper than this. */
-const MAX_DEPTH = 40;
+const MAX_DEPTH = 80;
 /** Depth of lists around the result in a reply. */
-const ENVELOPE = 3;
+const ENVELOPE = 5;
 const HEX_INTEGER = /^-?0x[0-9a-f]+$/;
 const HEX_INTEGERS = /^-?0x[0-9a-f]+(?: -?0x[0-9a-f]+)*$/;
 const HEX_FLOAT = /^(?:nan|-?inf|-?0x[01]\.[0-9a-f]+p[-+]\d{1,4})$/;

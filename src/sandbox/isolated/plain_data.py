@@ -6,8 +6,8 @@ from collections import deque
 from decimal import Decimal
 from fractions import Fraction
 
-MAX_DEPTH = 40
-"""Maximum depth of a result, which the host checks too. An argument may be deeper, as a test may pass a result back."""
+MAX_DEPTH = 80
+"""Maximum depth of a result, which the host checks too, and of an argument."""
 
 
 class PlainDataError(Exception):

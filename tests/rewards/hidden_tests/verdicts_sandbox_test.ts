@@ -25,16 +25,18 @@ async function score(grader: Grader, program: string, fields: Record<string, unk
 }
 
 /** A pool whose sessions call `onExec` before each exec. */
-function watchedPool(pool: SessionPool, onExec: (options: ExecOptions) => void): SessionPool {
+function watchedPool(
+  pool: SessionPool,
+  onExec: (options: ExecOptions) => Promise<void> | void,
+): SessionPool {
   return {
     async acquire(options) {
       const lease = await pool.acquire(options);
       const { session } = lease;
       const watched: PythonSession = {
-        // deno-lint-ignore require-await
         async exec(code, options = {}) {
-          onExec(options);
-          return session.exec(code, options);
+          await onExec(options);
+          return await session.exec(code, options);
         },
         shell: (command, options) => session.shell(command, options),
         writeFile: (path, contents) => session.writeFile(path, contents),
@@ -48,7 +50,14 @@ function watchedPool(pool: SessionPool, onExec: (options: ExecOptions) => void):
 }
 
 function countingPool(pool: SessionPool, counts: { execs: number }): SessionPool {
-  return watchedPool(pool, () => counts.execs++);
+  return watchedPool(pool, () => {
+    counts.execs++;
+  });
+}
+
+/** A pool whose sessions begin each exec so many milliseconds late. */
+function slowPool(pool: SessionPool, ms: number): SessionPool {
+  return watchedPool(pool, () => new Promise((resolve) => setTimeout(resolve, ms)));
 }
 
 /** A pool like that of a client, whose sessions refuse `argv`. */
@@ -60,7 +69,8 @@ function poolWithoutArguments(pool: SessionPool): SessionPool {
 
 /**
  * The kinds of the cases: `program` and `streams` read and write like contest code, `scored` try to have no score,
- * `limits` and `calls` are long or many, `compared` replace what the tests compare with.
+ * `limits` and `calls` are long or many, `names` have local names like those of the program, `compared` replace what
+ * the tests compare with.
  */
 Deno.test("hiddenTests() gives each program the score of its kind", async (t) => {
   await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1, resetMode: "rewind" });
@@ -91,14 +101,38 @@ Deno.test("hiddenTests() gives each program the score of its kind", async (t) =>
       reason: `the expected output of test 1 ${limit}`,
     });
   });
-  await t.step("calls whose arguments the tests know cross in batches", async () => {
+  await t.step("calls cross in batches, in each form that a test may have", async () => {
     const lines = Array.from({ length: 2_000 }, (_, i) => `assert f(${i}) == ${i * 2}`).join("\n");
-    for (const test of ["for i in range(20000): assert f(i) == i * 2", lines]) {
+    const loop = "i, out = 0, []\nwhile i < 20000:\n    out.append(f(i))\n    i += 1";
+    const count = "i = 0\nwhile i < 20000:\n    found = f(i)\n    assert found == i * 2\n    i += 1";
+    const check = "def check(g, i):\n    assert g(i) == i * 2\nfor i in range(20000):\n    check(f, i)";
+    const object = "s = Solution()\nfor i in range(10000):\n    s.push(i)\n    assert s.size == i + 1";
+    const tests = [
+      "for i in range(20000): assert f(i) == i * 2",
+      lines,
+      `${loop}\nassert out == [2 * i for i in range(20000)]`,
+      count,
+      check,
+      object,
+      "s = Solution()\nfor i in range(20000): assert s.f(i) == i * 2",
+      "s = Solution()\nassert [s.f(i) for i in range(20000)] == [2 * i for i in range(20000)]",
+      "for i in range(20000): assert Solution().f(i) == i * 2",
+      "assert all(Solution().f(i) == i * 2 for i in range(20000))",
+    ];
+    const program = "def f(n): return n * 2\nclass Solution:\n    size = 0\n    f = lambda self, n: f(n)\n" +
+      "    def push(self, n): self.size += 1";
+    for (const test of tests) {
       const counts = { execs: 0 };
       const counting = hiddenTests({ pool: countingPool(pool, counts), testPool, timeoutMs: 60_000 });
-      assertEquals((await score(counting, "def f(n): return n * 2", { tests: [test] })).score, 1);
-      assertEquals(counts.execs < 150, true, `${counts.execs} execs`);
+      assertEquals((await score(counting, program, { tests: [test] })).score, 1, test.slice(0, 80));
+      assertEquals(counts.execs < 150, true, `${counts.execs} execs of ${test.slice(0, 80)}`);
     }
+  });
+  await t.step("the way of calls between the sessions is no time of the test", async () => {
+    // The limit of the test is 11 s, and 300 calls wait for 12 s.
+    const slow = hiddenTests({ pool: slowPool(pool, 40), testPool, timeoutMs: 3_000 });
+    const chain = "x = 0\nwhile x < 300:\n    x = f(x)\nassert x == 300";
+    assertEquals((await score(slow, "def f(n): return n + 1", { tests: [chain] })).score, 1);
   });
   await t.step("sessions that take no arguments run programs all the same", async () => {
     const remote = hiddenTests({ pool: poolWithoutArguments(pool), testPool });

@@ -113,7 +113,9 @@ export class SubmissionCallee {
 
   /** Calls `module.function` of the submission with the evaluator's marshalled arguments. */
   async call(name: string, args: string): Promise<CalleeReply> {
-    const reply = await this.#callee.call(moduleCall(SUBMISSION_MODULE, "call", [name]), args);
+    const reply = await this.#callee.call(moduleCall(SUBMISSION_MODULE, "call", [name]), {
+      stdin: args,
+    });
     if (!("tooLong" in reply)) return reply;
     return { raised: "NoAnswer", base: "Exception", message: "the submission returned too much output" };
   }
