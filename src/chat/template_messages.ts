@@ -1,4 +1,4 @@
-import { rawNumberText } from "../json.ts";
+import { rawNumberText } from "../numbers/exact_numbers.ts";
 import {
   type Message,
   messageText,

@@ -1,10 +1,11 @@
 // Written by `deno task guest-manifest`, which follows the imports of the files. Do not edit.
 import harmony from "../../chat/replies/harmony.ts" with { type: "text" };
 import thoughts from "../../chat/replies/thoughts.ts" with { type: "text" };
-import decimal from "../../decimal.ts" with { type: "text" };
 import errors from "../../errors.ts" with { type: "text" };
 import json from "../../json.ts" with { type: "text" };
 import message from "../../message.ts" with { type: "text" };
+import decimal from "../../numbers/decimal.ts" with { type: "text" };
+import exactNumbers from "../../numbers/exact_numbers.ts" with { type: "text" };
 import arithmetic from "../../policy/arithmetic.ts" with { type: "text" };
 import boxes from "../boxes.ts" with { type: "text" };
 import countdown from "../countdown.ts" with { type: "text" };
@@ -49,6 +50,7 @@ export const GRADER_FILES: Readonly<Record<string, string>> = {
   plain_number: plainNumber,
   extract_answer: extractAnswer,
   json,
+  exact_numbers: exactNumbers,
   harmony,
   thoughts,
   message,
