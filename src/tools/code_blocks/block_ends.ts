@@ -1,7 +1,7 @@
 import { findThought, THOUGHT_END } from "../../chat/replies/thoughts.ts";
 import { isKnownTagAlone, tagOf } from "./block_tags.ts";
 import { countRuns, type Fence, indentOf, runLength, unquote } from "./fences.ts";
-import { findFenceInCode, NO_OPEN_STRING } from "./python_strings.ts";
+import { findFenceInCode, NO_OPEN_STRING } from "./fence_in_code.ts";
 
 /** A closing tag other than those of thoughts. */
 const CLOSING_TAG = /<\/(?:code|python|tool_code|answer|tool_call)>/i;
