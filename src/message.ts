@@ -13,6 +13,12 @@ export interface ContentPart {
   readonly function_args?: Readonly<Record<string, unknown>>;
 }
 
+/**
+ * Name of a call that a model server gave without one. Messages, rows, requests and chat templates have this name, as
+ * servers reject an empty one. Such a call runs no tool, also none of this name.
+ */
+export const UNNAMED_CALL = "unnamed";
+
 /** A tool call in a message. */
 export interface ToolCall {
   /** Identifier of the call; the result refers to it. */

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { ArgumentTypeError } from "./errors.ts";
-import { exactText, toFrozenCopy } from "./json.ts";
+import { toFrozenCopy } from "./json.ts";
+import { exactText } from "./numbers/exact_numbers.ts";
 import type { Message, ToolCall } from "./message.ts";
 
 const partSchema = z.object({

@@ -1,4 +1,5 @@
-import { parseExact, parseUntrustedJson } from "../json.ts";
+import { parseUntrustedJson } from "../json.ts";
+import { parseExact } from "../numbers/exact_numbers.ts";
 import type { ToolCall } from "../message.ts";
 import type { JinjaTemplate } from "./chat_template.ts";
 

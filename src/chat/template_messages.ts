@@ -1,5 +1,12 @@
-import { rawNumberText } from "../json.ts";
-import { type Message, messageText, type ToolCall, type ToolSpec, toOpenaiTool } from "../message.ts";
+import { rawNumberText } from "../numbers/exact_numbers.ts";
+import {
+  type Message,
+  messageText,
+  type ToolCall,
+  type ToolSpec,
+  toOpenaiTool,
+  UNNAMED_CALL,
+} from "../message.ts";
 import { type CallForm, type ContentKind, toTemplateArguments } from "./call_form.ts";
 import type { ReplyParts } from "./replies/reply_format.ts";
 
@@ -156,7 +163,8 @@ export function isToolRole(role: string): boolean {
 function openaiCall(call: ToolCall, form: CallForm | undefined): object {
   const { id, name } = call;
   const args = form === undefined ? call.arguments : toTemplateArguments(call, form);
-  return { ...(id !== undefined && { id }), type: "function", function: { name, arguments: args } };
+  const called = { name: name || UNNAMED_CALL, arguments: args };
+  return { ...(id !== undefined && { id }), type: "function", function: called };
 }
 
 function requireRole(role: string, { escapeControlTokens: neutralise }: TemplateMessagesOptions): void {

@@ -104,5 +104,5 @@ function formatToolCounts({ toolResults }: Trajectory): string[] {
 
 function formatBlocksNotRun({ steps }: Trajectory): string[] {
   const described = describeBlocksNotRun(steps.map(({ blocksNotRun }) => blocksNotRun));
-  return described === undefined ? [] : [`code blocks not run: ${escapeLine(described)}`];
+  return described === undefined ? [] : [`not run: ${escapeLine(described)}`];
 }

@@ -138,7 +138,7 @@ export interface RemoteRolloutOptions {
    */
   readonly runUnlabeled?: boolean | undefined;
   /**
-   * True to run blocks inside `<think>` in the env `python`.
+   * True to run blocks inside thoughts in the env `python`.
    *
    * @default false
    */

@@ -1,4 +1,4 @@
-import { parseDataJson, parseUntrustedDataJson } from "../data_json.ts";
+import { parseDataJson, parseUntrustedDataJson } from "../numbers/data_json.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import { readFileChunks, readTextChunks } from "./files.ts";
 import { RawRow } from "./row.ts";

@@ -1,6 +1,6 @@
 import { encodeBase64 } from "@std/encoding";
-import { parseUntrustedDataJson } from "../data_json.ts";
-import { losesDigits } from "../decimal.ts";
+import { parseUntrustedDataJson } from "../numbers/data_json.ts";
+import { losesDigits } from "../numbers/decimal.ts";
 import { errorMessage } from "../errors.ts";
 import { elementOf, isText, type ParquetNode, shapeOf } from "./parquet_schema.ts";
 import { dateText, intervalText, timestampText, timeText, type TimeUnit } from "./parquet_times.ts";

@@ -40,7 +40,7 @@ export interface Step extends Observation {
   readonly truncated: boolean;
   /** Tool results of this step, in the order of their messages. */
   readonly toolResults: readonly ToolResult[];
-  /** Code blocks of the reply that an interpreter did not run; absent if there are none. */
+  /** Code blocks of the reply that an interpreter did not run, and tool calls in its thoughts; absent if there are none. */
   readonly blocksNotRun?: readonly BlocksNotRun[];
 }
 

@@ -42,14 +42,23 @@ export async function answerCalls(
   const offered = offerTools(step, specs);
   const reply = replyOfStep(step, context);
   if (reply === undefined) return offered;
-  const answered = await caller.answer(reply, {
+  const { responses, callsInThoughts } = await caller.answer(reply, {
     idPrefix,
     state,
     foreignTools: otherToolNames(context.observation, specs),
     earlierResults: step.toolResults,
     signal: context.signal,
   });
-  return answered === null ? offered : appendToolMessages(offered, answered);
+  const recorded = withCallsInThoughts(offered, callsInThoughts);
+  return responses === undefined ? recorded : appendToolMessages(recorded, responses);
+}
+
+/** Returns the step with the count of calls in thoughts, which several transforms can find in the same reply. */
+export function withCallsInThoughts<T extends Step>(step: T, count: number): T {
+  const { blocksNotRun = [] } = step;
+  const isCounted = blocksNotRun.some(({ reason }) => reason === "thought_call");
+  if (count === 0 || isCounted) return step;
+  return { ...step, blocksNotRun: [...blocksNotRun, { reason: "thought_call", tag: "", count }] };
 }
 
 /** Returns the assistant's message of a step; `undefined` if the env skipped the step. */

@@ -13,6 +13,7 @@ import type { ToolResult } from "../tools/tool_result.ts";
 import { typedArguments } from "../tools/typed_arguments.ts";
 import { type Action, historyAfter, requireAction } from "./action.ts";
 import type { BranchingEnv, EnvCheckpoint } from "./branching_env.ts";
+import { withCallsInThoughts } from "./tool_step.ts";
 import type { EnvResetOptions, Observation, Step, StepOptions } from "./env.ts";
 import {
   RESPOND,
@@ -105,14 +106,14 @@ export class ToolUserChat implements BranchingEnv {
     const prompt = history.append(messageOf(chosen.action, observation));
     const next = { ...before, history: { prompt }, info };
     this.#observation = done ? undefined : next;
-    return {
+    return withCallsInThoughts({
       ...next,
       reward,
       ...(rewardParts && { rewardParts }),
       terminated: done,
       truncated: false,
       toolResults: [...executed, ...recordOtherCalls(parsed, chosen.call, names)],
-    };
+    }, parsed.callsInThoughts ?? 0);
   }
 
   /** {@inheritDoc BranchingEnv.checkpoint} */
@@ -193,14 +194,14 @@ function chooseAction(
 }
 
 /** Gives the texts of calls that have only texts the types of their tools' schemas. */
-function withTypedArguments({ text, calls }: ParsedMessage, tools: readonly ToolSpec[]): ParsedMessage {
+function withTypedArguments({ calls, ...parsed }: ParsedMessage, tools: readonly ToolSpec[]): ParsedMessage {
   const typed = calls.map((call) => {
     const tool = call.hasTextArguments ? tools.find(({ name }) => name === call.name) : undefined;
     return tool === undefined
       ? call
       : { ...call, arguments: typedArguments(call.arguments, tool.parameters) };
   });
-  return { text, calls: typed };
+  return { ...parsed, calls: typed };
 }
 
 /** Returns the records of the calls that were not run. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Message } from "../message.ts";
+import { type Message, UNNAMED_CALL } from "../message.ts";
 import { parseMessage } from "../parse_message.ts";
 import { listOf } from "./model_server.ts";
 
@@ -77,7 +77,7 @@ type Call = z.output<typeof call>;
  * Returns the assistant's message. `turn` is used to create ids for calls without one.
  *
  * A call without arguments has `{}`. If the reply was cut off, its last call may have lost them: its arguments are then
- * the empty text. A call without name has the empty text as name, and is answered by an error that the model reads.
+ * the empty text. A call without name is named {@linkcode UNNAMED_CALL}, and is answered by an error that the model reads.
  */
 export function toAssistantMessage(
   message: z.output<typeof completionMessage>,
@@ -113,5 +113,5 @@ function nameAndArguments(call: Partial<Call>, missing: object | string) {
   const { name, arguments: args } = named;
   const isReadable = typeof args === "string" || (typeof args === "object" && !Array.isArray(args));
   const readable = args === null || args === undefined ? missing : isReadable ? args : JSON.stringify(args);
-  return { name: name ?? "", arguments: readable };
+  return { name: name || UNNAMED_CALL, arguments: readable };
 }

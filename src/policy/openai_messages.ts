@@ -1,6 +1,6 @@
 import type { TemplateMessage } from "../chat/template_messages.ts";
 import type { History } from "../history.ts";
-import { type ContentPart, type Message, messageText, type ToolCall } from "../message.ts";
+import { type ContentPart, type Message, messageText, type ToolCall, UNNAMED_CALL } from "../message.ts";
 
 /** A message in the format of OpenAI's chat completions API. */
 export interface OpenaiMessage {
@@ -16,9 +16,6 @@ export interface OpenaiMessage {
  * call.
  */
 const NO_RESULT = "(no result)";
-
-/** Name of a call without one, since servers reject a conversation with an empty name. */
-const UNNAMED_FUNCTION = "unnamed";
 
 /**
  * Converts a conversation to the messages of a chat completions request.
@@ -117,7 +114,7 @@ function resultsOf(message: Message, openCalls: number): readonly string[] {
 
 function wireCall({ id, name, arguments: args, arguments_text }: ToolCall): object {
   const text = arguments_text ?? (typeof args === "string" ? args : JSON.stringify(args));
-  return { id, type: "function", function: { name: name || UNNAMED_FUNCTION, arguments: text } };
+  return { id, type: "function", function: { name: name || UNNAMED_CALL, arguments: text } };
 }
 
 function contentOf(content: Message["content"]): string | object[] {

@@ -1,4 +1,4 @@
-import { normalDecimal } from "../decimal.ts";
+import { normalDecimal } from "../numbers/decimal.ts";
 
 const NUMBER =
   /(?<![\w.])[-+\u2212]?\$?[-+\u2212]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?/gi;

@@ -219,7 +219,7 @@ export interface TurnRecord {
   readonly envMs: number | null;
   /** Reward of the step; `null` if it was not scored. */
   readonly reward: number | null;
-  /** Code blocks of the reply that the interpreter did not run; left out if there are none. */
+  /** Code blocks of the reply that the interpreter did not run, and tool calls in its thoughts; absent if there are none. */
   readonly blocksNotRun?: readonly BlocksNotRun[];
   readonly finishReason?: string;
   /** Stop text that ended the reply, if the server reports it. */

@@ -24,7 +24,7 @@ export interface RunnableBlocks {
    */
   runUnlabeled?: boolean | undefined;
   /**
-   * If true, blocks inside of thoughts, such as `<think>`, are programs, as in TorchRL.
+   * If true, blocks inside of thoughts, in any tag of them, are programs, as in TorchRL.
    * @default false
    */
   runThoughts?: boolean | undefined;

@@ -35,6 +35,13 @@ export interface ToolCallerOptions extends ToolRunnerOptions {
   maxResultCharacters?: number | undefined;
 }
 
+/** Answers to the calls of one message, and the number of its calls that did not run as they stand in thoughts. */
+export interface CallAnswers {
+  /** Absent if no call is to be answered. */
+  readonly responses?: CallResponses;
+  readonly callsInThoughts: number;
+}
+
 /** Answers to the calls of one message. */
 export interface CallResponses {
   readonly messages: readonly Message[];
@@ -79,27 +86,27 @@ export class ToolCaller {
     this.#options = options;
   }
 
-  /**
-   * Answers the calls of a message. Returns `null` if there are none. Rejects only when the signal is
-   * aborted.
-   */
-  async answer(message: Message, context: CallContext): Promise<CallResponses | null> {
+  /** Answers the calls of a message. Rejects only when the signal is aborted. */
+  async answer(message: Message, context: CallContext): Promise<CallAnswers> {
     const { parser = TAG_CALLS, toolName = "tool" } = this.#options;
     const activeParser = (message.tool_calls?.length ?? 0) > 0 ? NATIVE_CALLS : parser;
-    const calls = activeParser.parse(message).calls
+    const parsed = activeParser.parse(message);
+    const { callsInThoughts = 0 } = parsed;
+    const calls = parsed.calls
       .map((call, at) => ({ call, number: at + 1 }))
       .filter(({ call, number }) =>
         !context.foreignTools.has(call.name) && !isAnswered(call, number, context)
       );
-    if (calls.length === 0) return null;
+    if (calls.length === 0) return { callsInThoughts };
     const { errorKeyFails } = activeParser;
     const outcomes = await this.#runner.run(calls, { ...context, errorKeyFails });
     const rendered = outcomes.map((outcome) => this.#render(outcome, activeParser));
-    return {
+    const responses = {
       messages: activeParser.render(rendered.map(({ answer }) => answer), toolName),
       toolResults: rendered.map(({ result }) => result),
       endsEpisode: outcomes.some(({ tool, fault }) => tool?.endsEpisode === true && fault === undefined),
     };
+    return { responses, callsInThoughts };
   }
 
   #render(outcome: ToolOutcome, parser: ToolCallParser): RenderedOutcome {

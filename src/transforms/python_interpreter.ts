@@ -142,7 +142,9 @@ export class PythonInterpreter implements Transform {
       runThoughts,
       skipUnclosed,
     });
-    const recorded = notRun.length === 0 ? step : { ...step, blocksNotRun: notRun };
+    const recorded = notRun.length === 0
+      ? step
+      : { ...step, blocksNotRun: [...step.blocksNotRun ?? [], ...notRun] };
     if (programs.length === 0) return recorded;
     try {
       const toolResults = await this.#run(programs, context);

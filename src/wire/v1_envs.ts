@@ -37,7 +37,7 @@ export const taskBodySchema = z.strictObject({
 /** Options of which blocks of a reply run in the env `python`. */
 export const runnableBlocksShape = {
   runUnlabeled: z.boolean().optional().describe("true: blocks without a tag run; default: false"),
-  runThoughts: z.boolean().optional().describe("true: blocks inside <think> run; default: false"),
+  runThoughts: z.boolean().optional().describe("true: blocks inside thoughts run; default: false"),
 };
 
 /** Options of a new env. */

@@ -134,6 +134,14 @@ Deno.test("renderChat() gives a tokenizer's own template the variables of transf
   );
 });
 
+Deno.test("renderChat() gives a call without a name the name that requests have", async () => {
+  const chatTemplate = "{% for m in messages %}{{ m | tojson }}{% endfor %}";
+  const tokenizer = await tinyTokenizer({ chatTemplate });
+  const call = { name: "", arguments: {} };
+  const chat: Message[] = [{ role: "assistant", content: "", tool_calls: [call] }];
+  assertStringIncludes(renderChat(chat, { tokenizer }), '"name": "unnamed"');
+});
+
 Deno.test("renderChat() breaks the separators of a tokenizer's own template that are not special tokens", async () => {
   const talk = (user: string, assistant: string, rest = "") =>
     `{% for m in messages %}${rest}{% if m.role == 'user' %}${user}{% else %}${assistant}{% endif %}{% endfor %}`;

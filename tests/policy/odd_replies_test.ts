@@ -5,7 +5,7 @@ import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { openaiPolicy } from "../../src/policy/openai.ts";
 import { parseCompletionReply, parseOpenaiReply } from "../../src/policy/openai_reply.ts";
 import { sglangPolicy } from "../../src/policy/sglang.ts";
-import { messageText } from "../../src/message.ts";
+import { messageText, UNNAMED_CALL } from "../../src/message.ts";
 import { tool } from "../../src/tools/tool.ts";
 import { History } from "../../src/history.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
@@ -34,8 +34,9 @@ Deno.test("rollout() answers a call without a name, and sends it back with one",
   const messages = [{ content: null, tool_calls: calls }, { content: "done" }];
   await using server = new FakeServer(() => Response.json({ choices: [{ message: messages.shift() }] }));
   const add = tool({ name: "add", description: "Adds.", parameters: z.object({}), run: () => 1 });
+  const unnamed = { ...add, name: UNNAMED_CALL };
   await using env = new TransformedEnv(new ChatEnv(), [
-    new ToolTransform({ tools: [add] }),
+    new ToolTransform({ tools: [add, unnamed] }),
     new EndOnFinalReply(),
   ]);
   const policy = openaiPolicy({ url: server.url, model: "m" });
@@ -47,6 +48,8 @@ Deno.test("rollout() answers a call without a name, and sends it back with one",
   const results = played.messages.filter(({ role }) => role === "tool").map(messageText);
   assertStringIncludes(results[0] ?? "", "a call must have the name of a function");
   assertStringIncludes(results[1] ?? "", "'add'");
+  const recorded = JSON.stringify(played.messages);
+  assertEquals([recorded.includes('"name":"unnamed"'), recorded.includes('"name":""')], [true, false]);
   const sent = JSON.stringify(server.seen[1]?.body);
   assertStringIncludes(sent, '"name":"unnamed"');
   assertStringIncludes(sent, '"tool_call_id":"a"');

@@ -52,10 +52,28 @@ Deno.test("the table, the summary and the transcript of a run show the blocks th
   const text = "4 (2 bash, 1 in a quote, 1 no language)";
   assertStringIncludes(summary.formatTable(), `\nnot run       ${text} code blocks, in 2 replies\n`);
   assertStringIncludes(table.format(), `ok, not run: ${text}\n`);
-  assertStringIncludes(formatTranscript(trajectory), `code blocks not run: ${text}`);
+  assertStringIncludes(formatTranscript(trajectory), `not run: ${text}`);
   const none = new Summary();
   none.add(await play(["done"]));
   assertEquals(none.formatTable().includes("not run"), false);
+});
+
+Deno.test("the summary says whether blocks or calls were not run", () => {
+  const call = { reason: "thought_call", tag: "", count: 2 } as const;
+  const block = { reason: "language", tag: "bash", count: 1 } as const;
+  const texts = [[call], [block], [call, block]].map((blocksNotRun) => {
+    const summary = new Summary();
+    summary.add({
+      ...trajectory,
+      steps: trajectory.steps.slice(0, 1).map((step) => ({ ...step, blocksNotRun })),
+    });
+    return /not run +(.*)/.exec(summary.formatTable())?.[1];
+  });
+  assertEquals(texts, [
+    "2 (2 call in a thought) tool calls, in 1 reply",
+    "1 (1 bash) code blocks, in 1 reply",
+    "3 (2 call in a thought, 1 bash) code blocks and tool calls, in 1 reply",
+  ]);
 });
 
 Deno.test("the page of an episode shows the blocks that were not run, and escapes tags", async () => {
@@ -63,7 +81,7 @@ Deno.test("the page of an episode shows the blocks that were not run, and escape
   const steps = trajectory.steps.map((step, at) => at === 0 ? step : { ...step, blocksNotRun: hostile });
   await using folder = await TempFolder.of({ "a.jsonl": JSON.stringify({ ...trajectory, steps }) });
   const { text } = await readPage(await openViewer(folder), "/runs/a.jsonl/episodes/1");
-  assertStringIncludes(text, "Code blocks not run");
+  assertStringIncludes(text, "Not run");
   assertStringIncludes(text, "ok, not run: 2 (1 bash, 1 in a quote)");
   assertEquals(text.includes("<b>\u202e"), false);
 });

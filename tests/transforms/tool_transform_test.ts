@@ -459,3 +459,23 @@ Deno.test("ToolTransform gives a text that is not JSON to a registry tool with a
   const { toolResults } = await stepWithTools(reply, [note, echo], { parser: xmlCalls() });
   assertEquals(toolResults.map(({ status }) => status), ["ok", "bad_arguments"]);
 });
+
+Deno.test("ToolTransform records calls in thoughts, and runs those outside of them", async () => {
+  const drafted = '<thinking><tool>add\n{"a": 1, "b": 2}</tool></thinking>';
+  const pool = new FakePool(() => ok("1\n"));
+  await using env = new TransformedEnv(new ChatEnv(), [
+    new ToolTransform({ tools: [add] }),
+    new ToolTransform({ tools: [echo] }),
+    new PythonInterpreter({ pool }),
+  ]);
+  await env.reset({ id: "1", query: "q" });
+  const both = await env.step(replyAction(`${drafted}\n<tool>echo\n{}</tool>\n\`\`\`bash\nls\n\`\`\``));
+  assertEquals(both.toolResults.map(({ tool }) => tool), ["echo"]);
+  assertEquals(both.blocksNotRun, [
+    { reason: "thought_call", tag: "", count: 1 },
+    { reason: "language", tag: "bash", count: 1 },
+  ]);
+  const none = await env.step(replyAction(`${drafted}\nThe sum is 3.`));
+  assertEquals(none.toolResults, []);
+  assertEquals(none.blocksNotRun, [{ reason: "thought_call", tag: "", count: 1 }]);
+});

@@ -1,5 +1,6 @@
 import { errorMessage } from "../../errors.ts";
-import { exactText, JSON_LIMITS, parseUntrustedJson } from "../../json.ts";
+import { JSON_LIMITS, parseUntrustedJson } from "../../json.ts";
+import { exactText } from "../../numbers/exact_numbers.ts";
 import type { ToolCall } from "../../message.ts";
 
 const OPEN = "<|tool_call>call:";

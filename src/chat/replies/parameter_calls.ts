@@ -11,6 +11,8 @@ export interface ParameterCall {
   readonly name?: string;
   readonly arguments: Readonly<Record<string, string>>;
   readonly fault?: string;
+  /** False if the text ends before the end of the call; absent otherwise. */
+  readonly isClosed?: false;
 }
 
 /** Syntax of calls whose parameters are elements with text. */
@@ -128,7 +130,9 @@ function readCall(
   // fromEntries treats a key named __proto__ like any other
   const read = { name, arguments: Object.fromEntries(entries) };
   if (ending !== undefined) return { call: read, end: at + ending.length };
-  if (text.slice(at).trim() === "") return { call: read, end: text.length }; // many servers cut a reply there
+  if (text.slice(at).trim() === "") {
+    return { call: { ...read, isClosed: false }, end: text.length }; // many servers cut a reply there
+  }
   return { call: faulty(name, "there must be only parameters in a call"), end: at };
 }
 

@@ -68,7 +68,7 @@ export function replayCommand(): Command {
       2000,
     )
     .option("--run-unlabeled", "run code blocks without a language too")
-    .option("--run-thoughts", "run code blocks inside <think> too")
+    .option("--run-thoughts", "run code blocks inside thoughts too")
     .optionsGroup("Output:")
     .option("--json", "print one JSON line per row")
     .addHelpText("after", NOTES)

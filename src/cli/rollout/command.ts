@@ -159,7 +159,7 @@ export function rolloutCommand(): Command {
       2000,
     )
     .option("--run-unlabeled", "run code blocks without a language too")
-    .option("--run-thoughts", "run code blocks inside <think> too, as TorchRL does")
+    .option("--run-thoughts", "run code blocks inside thoughts too, as TorchRL does")
     .option(
       "--concurrency <n>",
       "concurrent episodes (default: 8 with a server, else one per core)",

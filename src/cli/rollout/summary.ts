@@ -149,7 +149,7 @@ export class Summary {
 
   #notRunText(): string {
     const replies = `${this.#repliesWithNotRun} ${this.#repliesWithNotRun === 1 ? "reply" : "replies"}`;
-    return `${toLine(this.#notRun.describe())} code blocks, in ${replies}`;
+    return `${toLine(this.#notRun.describe())} ${this.#notRun.noun}, in ${replies}`;
   }
 
   #callTexts(): string {

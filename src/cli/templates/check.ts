@@ -3,7 +3,7 @@ import { JinjaTemplate } from "../../chat/chat_template.ts";
 import { Template } from "../../chat/jinja/template.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { errorMessage } from "../../errors.ts";
-import { parseExact } from "../../json.ts";
+import { parseExact } from "../../numbers/exact_numbers.ts";
 import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import type { WritingMode } from "../../rollout/tokens/turn_writers.ts";
 import chatsJson from "./chats.json" with { type: "text" };

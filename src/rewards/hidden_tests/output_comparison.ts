@@ -1,3 +1,5 @@
+import { normalDecimal } from "../../numbers/decimal.ts";
+
 /** Ways to compare the output of a program with the expected one. */
 export const COMPARISONS = ["lines", "livecodebench", "apps"] as const;
 
@@ -54,24 +56,16 @@ function hasSameDecimals(line: string, wanted: string): boolean {
   });
 }
 
-const NUMBER =
-  /^([-+]?)(?:(\d(?:_?\d)*)?(?:\.((?:\d(?:_?\d)*)?))?(?:e([-+]?\d(?:_?\d)*))?|(inf(?:inity)?))$/i;
+const NUMBER = /^([-+]?)(?:(\d(?:_?\d)*)?(?:\.((?:\d(?:_?\d)*)?))?(?:e[-+]?\d(?:_?\d)*)?|(inf(?:inity)?))$/i;
 /** Maximum number of digits of a number that is compared by its value. Longer ones must be written alike. */
 const MAX_DIGITS = 10_000;
 
 /** Returns a text that only equal numbers share, as `decimal.Decimal` compares them. Not a number equals nothing. */
 function decimalOf(word: string): string | undefined {
-  const [, sign, whole = "", fraction = "", exponent = "0", infinity] = NUMBER.exec(word) ?? [];
+  const [, sign, whole = "", fraction = "", infinity] = NUMBER.exec(word) ?? [];
   if (sign === undefined || word.length > MAX_DIGITS) return undefined;
-  const minus = sign === "-" ? "-" : "";
-  if (infinity !== undefined) return `${minus}inf`;
-  const written = `${whole}${fraction}`.replaceAll("_", "");
-  if (written === "") return undefined;
-  const digits = written.replace(/^0+/, "");
-  const significant = digits.replace(/0+$/, "");
-  if (significant === "") return "0";
-  const scale = fraction.replaceAll("_", "").length - (digits.length - significant.length);
-  return `${minus}${significant}e${BigInt(exponent.replace(/[_+]/g, "")) - BigInt(scale)}`;
+  if (infinity !== undefined) return sign === "-" ? "-inf" : "inf";
+  return whole + fraction === "" ? undefined : normalDecimal(word.replaceAll("_", "").replace("+", ""));
 }
 
 const RELATIVE = 1e-5;

@@ -27,7 +27,7 @@ export const FORMAT_CHECKERS: Checkers = {
       return (response.match(heading)?.length ?? 0) >= num_sections;
     },
   ),
-  "detectable_format:json_format": makeChecker(() => ({}), (response) => isJson(stripFence(response))),
+  "detectable_format:json_format": makeChecker(() => ({}), (response) => isJson(removeJsonFence(response))),
   "detectable_format:title": makeChecker(() => ({}), (response) => response.split("\n").some(hasTitle)),
 };
 
@@ -56,7 +56,7 @@ function countNonBlank(text: string, pattern: RegExp): number {
     .length;
 }
 
-function stripFence(response: string): string {
+function removeJsonFence(response: string): string {
   let text = response.trim();
   for (const fence of ["```json", "```Json", "```JSON", "```"]) {
     if (text.startsWith(fence)) text = text.slice(fence.length);

@@ -6,6 +6,13 @@ type Rewrite = readonly [pattern: RegExp, by: string];
 /** Rewrites of LaTeX that few answers have. Each pattern is linear in the length of the text. */
 const REWRITES: readonly Rewrite[] = [
   [/(?<!\\)\\ /g, " "],
+  [/,?\s?\\text\s?\{\s?for (?:all|every|any|each)[^{}]{0,40}\}.{0,80}$/, ""],
+  [
+    /,\s?(?:\\text\s?\{\s?(?:where|for|with)\s?\}\s?)?[klmn]\s?\\in\s?(?:\\mathbb\s?\{?Z\}?|ℤ)[\s$]{0,5}$/,
+    "",
+  ],
+  [/\{([^{}]{1,50})\\choose(?![a-zA-Z])([^{}]{1,50})\}/g, "\\binom{$1}{$2}"],
+  [/(?<![\w})])(?:\{\s?\}\s?)?_\{?(\d{1,4})\}?\s?C\s?_\{?(\d{1,4})\}?/g, "\\binom{$1}{$2}"],
   [/\\textnormal(?![a-zA-Z])/g, "\\text"],
   [/\\bar\s?\{(\d{1,15})\}/g, "\\overline{$1}"],
   [/(?<=[\d}] ?)\\math(?:rm|bf|it)\s?\{\s?([a-zA-Z](?:\/[a-zA-Z]{1,2})?)\s?\}/g, " \\text{$1}"],
@@ -55,6 +62,8 @@ const SCALED_MATRIX =
 /** `AB =`, `|AB| =`, `V_1:V_2 =` and other names of lengths, areas and ratios. */
 const NAMED_SIZE =
   /^(?:[A-Z|: ]|\\angle |_\{?\w{1,8}\}?|\\frac\s?\{[A-Z]{1,3}\}\s?\{[A-Z]{1,3}\}){1,20}=([^=]+)$/;
+/** A column that is written as a transposed row. */
+const TRANSPOSED = /^\(([^()]{1,200})\)\s?\^\s?\{?\s?(?:T|\\top|\\intercal)\s?\}?$/;
 const BRACED = /^\{([^{}]*,[^{}]*)\}$/;
 
 /** Rewrites a cleaned answer to the form that another one, `truth`, has. */
@@ -65,7 +74,22 @@ export function rewriteTowards(answer: string, truth: string): string {
   if (number !== undefined && !/[a-zA-Z]/.test(truth) && unit.split("/").every((word) => UNITS.has(word))) {
     return number;
   }
+  const row = truth.includes("matrix") ? TRANSPOSED.exec(text)?.[1] : undefined;
+  if (row !== undefined) return `\\begin{pmatrix}${row.replaceAll(",", " \\\\ ")}\\end{pmatrix}`;
   return scaleMatrix(text);
+}
+
+/** `f(x) = x + 1`. */
+const DEFINITION = /^([a-zA-Z])\(([a-z])\)\s?=(.*)$/s;
+
+/** Renames the argument of `f(t) = t + 1` to that of `f(x) = …`. */
+export function renameArgument(text: string, truth: string): string {
+  const [, name = "", argument = ""] = DEFINITION.exec(truth) ?? [];
+  const [, given, other = "", value = ""] = DEFINITION.exec(text) ?? [];
+  if (given !== name || name === "" || other === argument) return text;
+  const words: readonly string[] = value.match(/\\[a-zA-Z]+|[^\\]|\\/g) ?? [];
+  if (words.includes(argument)) return text;
+  return `${name}(${argument})=${words.map((word) => word === other ? argument : word).join("")}`;
 }
 
 /**
@@ -126,20 +150,45 @@ export function isSolved(text: string): boolean {
 export function namedQuantity(text: string): string | undefined {
   const [left = "", right = "", ...others] = sidesOf(text);
   if (right === "" || others.length > 0) return undefined;
-  if (FUNCTION_VALUE.test(left.trim())) return right.trim();
+  if (isValueName(left)) return right.trim();
   return isNamedSum(left) && isConstant(right) ? right.trim() : undefined;
 }
 
-/** Returns the sides of an equation or chain, but for signs in parentheses, as in `P(X = 2)`. */
+/** Returns the value of `\det A = 12`, and any other text as it is. The name is no unknown of an equation. */
+export function valueOfName(text: string): string {
+  const [left = "", right = "", ...others] = sidesOf(text);
+  return right !== "" && others.length === 0 && isValueName(left) ? right.trim() : text;
+}
+
+function isValueName(text: string): boolean {
+  const name = text.trim();
+  return FUNCTION_VALUE.test(name) || VALUE_NAME.test(name) || isComputation(name);
+}
+
+/** Returns true for a limit, sum or integral of one variable, as `\int_0^1 x\,dx`. Its value is not computed. */
+function isComputation(text: string): boolean {
+  if (!/^\\(?:lim|sum|prod|int)(?![a-zA-Z])/.test(text)) return false;
+  const letters = text.replace(/\\[a-zA-Z]+/g, " ").match(/[a-zA-Z]/g) ?? [];
+  return new Set(letters.filter((letter) => !"de".includes(letter))).size <= 1;
+}
+
+/** Returns the sides of an equation or chain, but for signs in parentheses and braces, as in `P(X = 2)` and `\sum_{k=1}`. */
 export function sidesOf(text: string): string[] {
-  return text.split(/(?:=|\\approx(?![a-zA-Z]))(?![^()]{0,30}\))/).map((side) => side.trim());
+  return text.split(/(?:=|\\approx(?![a-zA-Z]))(?![^()]{0,30}\))(?![^{}]{0,30}\})/).map((side) =>
+    side.trim()
+  );
+}
+
+/** Returns true for the name of a quantity that is no sum: `x`, `AB`, `\angle A`, `f(3)`. */
+export function isSingleName(text: string): boolean {
+  return isQuantityName(text) && !/[-+*/]/.test(text);
 }
 
 /** Returns true for the name of a quantity: `x`, `S_{10}`, `AB`, `f(3)`, `n(A\cup B)`, `m + n`. */
 export function isQuantityName(text: string): boolean {
   const name = text.trim();
   if (isConstant(name) || name === "\\infty") return false;
-  return VARIABLE.test(name) || FUNCTION_VALUE.test(name) || QUANTITY_NAME.test(name) || isNamedSum(name);
+  return VARIABLE.test(name) || isValueName(name) || QUANTITY_NAME.test(name) || isNamedSum(name);
 }
 
 /**
@@ -172,6 +221,21 @@ const NONE: Inequality = { sides: [], signs: [] };
 /** `f(3)`, `P(X = 2)`, `\gcd(12, 18)`. */
 const FUNCTION_VALUE =
   /^(?:[a-zA-Z](?:\^\{?-1\}?)?|\\(?:gcd|det|max|min|deg|dim)|\\(?:text|mathrm|operatorname)\s?\{\s?[a-zA-Z]{1,20}\s?\})\s?\([^()]{1,30}\)$/;
+/** `\det A`, `\operatorname{rank} A`, `|z|`, `\|v\|`, `\mathbb{E}[X]`, `\lim_{x \to 0} f(x)`, `m\angle ABC`. */
+const VALUE_NAME = new RegExp(
+  "^(?:" + [
+    String
+      .raw`(?:\\(?:det|dim|arg|deg|rank|tr)|\\(?:operatorname|text|mathrm)\s?\{\s?[a-zA-Z]{2,12}\s?\})\s?[a-zA-Z]`,
+    String.raw`\|\s?(?:[zw](?:_\{?\w\}?)?|\\vec\s?\{?\s?[a-zA-Z]\s?\}?)\s?\|`,
+    String.raw`\\\|\s?(?:[a-zA-Z]|\\vec\s?\{?\s?[a-zA-Z]\s?\}?)\s?\\\|`,
+    String.raw`\\mathbb\s?\{?\s?[EPV]\s?\}?\s?[([][^()[\]]{1,30}[)\]]`,
+    String.raw`\\lim_\{[^{}]{1,30}\}\s?[a-zA-Z](?:\([a-zA-Z]\)|_\{?[a-zA-Z]\}?)`,
+    String.raw`[a-zA-Z]_\{?\s?\\(?:max|min)\s?\}?|\\(?:max|min)\s?[a-z]|\\Pr\s?\([^()]{1,30}\)`,
+    String.raw`[A-Z]_\{\s?\\triangle\s?[A-Z]{3}\s?\}`,
+    String.raw`[a-zA-Z]{1,2}(?:\s?:\s?[a-zA-Z]{1,2}){1,3}`,
+    String.raw`(?:m\s?)?\\angle\s?[A-Z]{1,3}`,
+  ].join("|") + ")$",
+);
 /** `S_{10}`, `AB`, `|A \cup B|`, `[ABC]`, `V_1:V_2`. */
 const QUANTITY_NAME =
   /^(?:\\?[a-zA-Z]{1,8}_(?:\{[\w ,]{1,8}\}|\w)|(?:[A-Z|: ]|\\(?:angle|triangle|cup|cap)(?![a-zA-Z])|_\{?\w{1,8}\}?){1,20}|\[[A-Z]{3,8}\]|\\overline\s?\{[A-Z]{2}\})$/;

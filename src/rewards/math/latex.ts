@@ -16,7 +16,7 @@ const REPLACEMENTS: readonly Replacement[] = [
   [/∪/g, "\\cup "],
   [/±/g, "\\pm "],
   [/\\(?:left|right|bigg?[lr]?|Bigg?[lr]?)(?![a-zA-Z])/g, ""],
-  [/\\(?:displaystyle|textstyle|limits|quad|qquad|hspace\{[^{}]{0,20}\})(?![a-zA-Z])/g, " "],
+  [/\\(?:displaystyle|textstyle|limits|checkmark|quad|qquad|hspace\{[^{}]{0,20}\})(?![a-zA-Z])/g, " "],
   [/(?<!\\)\\[()[\]]/g, " "],
   [/(?<!\\)\\!/g, ""],
   [/(?<!\\)\\[,;: ]|~/g, " "],

@@ -9,13 +9,16 @@ import {
   isConstant,
   isQuantityName,
   isRewritable,
+  isSingleName,
   isSolved,
   lowerFirst,
   namedQuantity,
   readDecimalComma,
+  renameArgument,
   rewriteLatex,
   rewriteTowards,
   sidesOf,
+  valueOfName,
 } from "./forms.ts";
 import { cleanLatex } from "./latex.ts";
 import { isMultiple, isSameEverywhere } from "./points.ts";
@@ -98,13 +101,15 @@ function hasOtherName(first: string, second: string): boolean {
 function isSameRewritten(given: Reading, truth: Reading): boolean {
   const [written, expected] = [rewritten(given), rewritten(truth)];
   const [first, second] = [
-    readDecimalComma(rewriteTowards(written, expected), expected),
+    renameArgument(readDecimalComma(rewriteTowards(written, expected), expected), expected),
     rewriteTowards(expected, written),
   ];
   if (written === "" || hasOtherName(first, second)) return false;
   const quantity = namedQuantity(first);
+  const named = valueOfName(second);
   return isSameShape(shapeOf(first), shapeOf(second)) || isRoundedTo(first, second) ||
     isRoundedTo(second, first) || (quantity !== undefined && isSamePlain(quantity, second)) ||
+    (named !== second && isSamePlain(first, named)) ||
     isSameInequality(first, second) || isSameRange(first, second) ||
     isSameNamed(first, { text: second, isOrdered: isOrdered(expected, truth.written) }) ||
     isSameNamed(second, { text: first, isOrdered: isOrdered(written, given.written) });
@@ -190,18 +195,21 @@ function pointsOf(values: readonly NamedValue[]): Shape[] | undefined {
 }
 
 /**
- * Returns true if an answer is a chain of equal numbers, as `4*7 = 28`, that ends in the right one. The first side
- * may name the quantity, as in `m+n = 4+7 = 11`.
+ * Returns true if an answer is a chain of equal numbers, as `4*7 = 28`, that ends in the right one. The first sides
+ * may name the quantity, as in `m+n = 4+7 = 11` and `AB = BC = 5`.
  */
 function isResultOfChain(given: string, truth: string): boolean {
   const sides = sidesOf(given);
   const [first = ""] = sides;
   const result = sides.at(-1) ?? "";
   if (sides.length < 2 || sides.length > MAX_SIDES) return false;
+  const names = sides.length > 2 ? sides.findIndex((side) => !isSingleName(side)) : 0;
   const isNamed = first === "" || /^[a-zA-Z]$/.test(first) || (sides.length > 2 && isQuantityName(first));
   const expected = isNamed && sides.length > 2 ? valueWithName(truth, first) : truth;
   return isSamePlain(result, expected) &&
-    sides.every((side, at) => (at === 0 && isNamed) || (isConstant(side) && isSamePlain(side, result)));
+    sides.every((side, at) =>
+      (at === 0 && isNamed) || at < names || (isConstant(side) && isSamePlain(side, result))
+    );
 }
 
 /** Returns the value of `name = value`, and any other text as it is. */

@@ -1,7 +1,11 @@
 // Written by `deno task guest-manifest`, which follows the imports of the files. Do not edit.
-import decimal from "../../decimal.ts" with { type: "text" };
+import harmony from "../../chat/replies/harmony.ts" with { type: "text" };
+import thoughts from "../../chat/replies/thoughts.ts" with { type: "text" };
 import errors from "../../errors.ts" with { type: "text" };
+import json from "../../json.ts" with { type: "text" };
 import message from "../../message.ts" with { type: "text" };
+import decimal from "../../numbers/decimal.ts" with { type: "text" };
+import exactNumbers from "../../numbers/exact_numbers.ts" with { type: "text" };
 import arithmetic from "../../policy/arithmetic.ts" with { type: "text" };
 import boxes from "../boxes.ts" with { type: "text" };
 import countdown from "../countdown.ts" with { type: "text" };
@@ -45,6 +49,10 @@ export const GRADER_FILES: Readonly<Record<string, string>> = {
   decimal,
   plain_number: plainNumber,
   extract_answer: extractAnswer,
+  json,
+  exact_numbers: exactNumbers,
+  harmony,
+  thoughts,
   message,
   final_reply: finalReply,
   reply_grader: replyGrader,

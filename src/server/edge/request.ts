@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseDataJson } from "../../data_json.ts";
+import { parseDataJson } from "../../numbers/data_json.ts";
 import { gradeRequestSchema } from "../../wire/v1_grade.ts";
 import { type GradeInput, toGradeInput } from "../graders.ts";
 import { ServerError, toInvalidRequest } from "../http/errors.ts";

@@ -29,7 +29,7 @@ export interface EnvConfig {
   readonly timeoutMs: number;
   /** If true, blocks without a tag run in the env `python`. */
   readonly runUnlabeled?: boolean | undefined;
-  /** If true, blocks inside `<think>` run in the env `python`. */
+  /** If true, blocks inside thoughts run in the env `python`. */
   readonly runThoughts?: boolean | undefined;
   /** Tasks of resets without a task, in a cycle. */
   readonly tasks: readonly Task[];

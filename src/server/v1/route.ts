@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from "hono";
 import * as z from "zod";
 import { type ErrorCode, HTTP_STATUS } from "../../wire/error_codes.ts";
 import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
-import { toDataJson } from "../../data_json.ts";
+import { toDataJson } from "../../numbers/data_json.ts";
 import type { AppEnv } from "../http/context.ts";
 
 /** The server's `/v1` API. */

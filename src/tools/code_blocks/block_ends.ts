@@ -1,11 +1,10 @@
+import { findThought, THOUGHT_END } from "../../chat/replies/thoughts.ts";
 import { isKnownTagAlone, tagOf } from "./block_tags.ts";
 import { countRuns, type Fence, indentOf, runLength, unquote } from "./fences.ts";
-import { findFenceInCode, NO_OPEN_STRING } from "./python_strings.ts";
-import { THOUGHT, THOUGHT_END } from "./region_tags.ts";
+import { findFenceInCode, NO_OPEN_STRING } from "./fence_in_code.ts";
 
-/** A closing tag at the start of a line, which is no Python. */
-const CLOSING_TAG =
-  /^[ \t]*(?:<\/(?:think|thinking|thoughts?|code|python|tool_code|answer|tool_call)>|\[\/think\])/i;
+/** A closing tag other than those of thoughts. */
+const CLOSING_TAG = /<\/(?:code|python|tool_code|answer|tool_call)>/i;
 
 /** The end of a block. */
 export interface End {
@@ -42,7 +41,7 @@ export class BlockEnds {
       if (runLength(text, column) >= fence.length && text[column] === fence.character) {
         return afterFence(line, { text, column, fence });
       }
-      if (CLOSING_TAG.test(text)) return { line, tail: text, isClosed: true };
+      if (startsWithClosingTag(text)) return { line, tail: text, isClosed: true };
     }
     return { line: this.#lines.length, isClosed: false };
   }
@@ -56,7 +55,7 @@ export class BlockEnds {
       if (text === undefined) return { line, isClosed: true };
       if (open === NO_OPEN_STRING) {
         if (closesAlone(text, fence)) return { line, tail: "", isClosed: true };
-        if (CLOSING_TAG.test(text)) return { line, tail: text, isClosed: true };
+        if (startsWithClosingTag(text)) return { line, tail: text, isClosed: true };
       }
       const scanned = findFenceInCode(text, open, mark);
       if (scanned.column >= 0) return afterFence(line, { text, column: scanned.column, fence });
@@ -86,13 +85,19 @@ export class BlockEnds {
       if (!isMarkup && closesBehindText(text, fence)) {
         return { line, code: text.trimEnd().slice(0, -fence.length), tail: "", isClosed: true };
       }
-      showsThought ||= THOUGHT.test(text);
+      showsThought ||= findThought(text) !== undefined;
       if (!showsThought && text.trimStart().search(THOUGHT_END) === 0) {
         return { line, tail: text, isClosed: true };
       }
     }
     return { line: this.#lines.length, isClosed: false };
   }
+}
+
+/** Returns true if a line begins with a closing tag, which is no Python. */
+function startsWithClosingTag(line: string): boolean {
+  const text = line.trimStart();
+  return text.search(CLOSING_TAG) === 0 || text.search(THOUGHT_END) === 0;
 }
 
 /** Returns true if a line is only a fence that closes a block. */

@@ -1,7 +1,8 @@
 /**
  * Why a block was not run: its tag is another language (`language`) or it has none (`unlabeled`), it is a transcript of
  * an interactive session (`transcript`), it stands inside another block (`block`), a quote (`quote`), results of tools
- * (`output`) or a thought (`thought`), or a limit cut the reply inside it (`unclosed`).
+ * (`output`) or a thought (`thought`), or a limit cut the reply inside it (`unclosed`). A call of a tool in a thought is
+ * not run either (`thought_call`).
  */
 export type NotRunReason =
   | "language"
@@ -11,6 +12,7 @@ export type NotRunReason =
   | "quote"
   | "output"
   | "thought"
+  | "thought_call"
   | "unclosed";
 
 /** Blocks of one reply that were not run, with the same tag and reason. */
@@ -50,6 +52,7 @@ const PLACES: Partial<Record<NotRunReason, string>> = {
   quote: "in a quote",
   output: "in output",
   thought: "in a thought",
+  thought_call: "call in a thought",
   unclosed: "cut off",
 };
 
@@ -62,8 +65,15 @@ const MAX_REASONS = 256;
 export class NotRunSummary {
   readonly #counts = new Map<string, number>();
   #total = 0;
+  #calls = 0;
 
-  /** Number of blocks. */
+  /** What was not run: `code blocks`, `tool calls` or both. */
+  get noun(): string {
+    if (this.#calls === 0) return "code blocks";
+    return this.#calls === this.#total ? "tool calls" : "code blocks and tool calls";
+  }
+
+  /** Number of blocks and calls. */
   get total(): number {
     return this.#total;
   }
@@ -74,6 +84,7 @@ export class NotRunSummary {
       const key = this.#counts.has(words) || this.#counts.size < MAX_REASONS ? words : FURTHER_TAGS;
       this.#counts.set(key, (this.#counts.get(key) ?? 0) + count);
       this.#total += count;
+      if (reason === "thought_call") this.#calls += count;
     }
   }
 

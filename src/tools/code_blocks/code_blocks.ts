@@ -1,3 +1,4 @@
+import { findThought, THOUGHT_END } from "../../chat/replies/thoughts.ts";
 import { BlockEnds, type End } from "./block_ends.ts";
 import { type BlockLanguage, tagOf } from "./block_tags.ts";
 import {
@@ -9,7 +10,7 @@ import {
   oneLineBlock,
   unquote,
 } from "./fences.ts";
-import { closingTag, findOutput, findThought, THOUGHT_END } from "./region_tags.ts";
+import { closingTag, findOutput } from "./region_tags.ts";
 
 /**
  * Where a block stands: in the content of another block (`block`), in a quote of Markdown (`quote`), or in a tag for
@@ -39,7 +40,7 @@ const MAX_DEPTH = 3;
 const MAX_READS_OF_LINE = 16;
 
 /** What every line has that can open a block or a thought. */
-const OPENING = /```|~~~|<|\[\/?(?:think|tool_results)\]/i;
+const OPENING = /```|~~~|<|◁|\[\/?(?:think|tool_results)\]/i;
 const CODE = /^[ \t]*<(python|tool_code|code)>/i;
 /** A line that announces output: `Output:`, `**Expected output**`, `The result is:`. */
 const ANNOUNCES_OUTPUT =

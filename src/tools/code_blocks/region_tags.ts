@@ -1,11 +1,6 @@
 /**
- * Tags around parts of a reply that are no text to the user: thoughts, and results of tools. They are read in any case.
+ * Tags around the results of tools in a reply, which are no text to the user. They are read in any case.
  */
-
-/** Opening tag of a thought. */
-export const THOUGHT = /<(think|thinking|thoughts?)>|\[think\]/i;
-/** Closing tag of a thought. */
-export const THOUGHT_END = /<\/(?:think|thinking|thoughts?)>|\[\/think\]/i;
 
 /** Names of the tags for the results of tools. Models repeat them, with results that they made up. */
 const OUTPUT_NAMES =
@@ -17,29 +12,13 @@ const OUTPUT = new RegExp(
   "i",
 );
 
-/** An opening tag of a line. */
-export interface RegionStart {
-  /** Index of the tag, or of the closing tags before it. */
-  readonly start: number;
-  /** Index behind the tag. */
-  readonly end: number;
-  readonly closing: RegExp;
-}
-
-/** Finds the first opening tag of a thought in a line. */
-export function findThought(line: string): RegionStart | undefined {
-  const found = THOUGHT.exec(line);
-  if (found === null) return undefined;
-  const { 0: { length }, 1: name, index: start } = found;
-  return { start, end: start + length, closing: closingTag(name, "think") };
-}
-
-/** Finds the opening tag of results at the start of a line. */
-export function findOutput(line: string): RegionStart | undefined {
+/**
+ * Finds the opening tag of results at the start of a line. `end` is the index behind the tag, `closing` the pattern of
+ * its closing tag.
+ */
+export function findOutput(line: string): { readonly end: number; readonly closing: RegExp } | undefined {
   const [head, name] = OUTPUT.exec(line) ?? [];
-  return head === undefined
-    ? undefined
-    : { start: 0, end: head.length, closing: closingTag(name, "tool_results") };
+  return head === undefined ? undefined : { end: head.length, closing: closingTag(name, "tool_results") };
 }
 
 /** Returns the pattern of the closing tag of a name, or of a name in brackets. */

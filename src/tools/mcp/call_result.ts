@@ -1,5 +1,5 @@
 import { base64Bytes } from "../tool_result.ts";
-import { exactJson, isJsonOf } from "./exact_numbers.ts";
+import { exactJson, isJsonOf } from "./marked_numbers.ts";
 import { isJsonObject } from "./json_object.ts";
 
 /** Result of a tool as a model reads it. */

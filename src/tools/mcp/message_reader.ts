@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, RequestId } from "./sdk.ts";
-import { markInexactNumbers, markNonFinite } from "./exact_numbers.ts";
+import { markInexactNumbers, markNonFinite } from "./marked_numbers.ts";
 import { isJsonObject } from "./json_object.ts";
 
 /** What a text of a server is. */

@@ -1,9 +1,17 @@
 import { findGemmaCalls, type GemmaCall } from "../../chat/replies/gemma_calls.ts";
-import { messageText } from "../../message.ts";
 import { parseArguments } from "./call_arguments.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
-import { MAX_PARSED_CALLS, type ParsedCall, type ToolCallParser, UNNAMED } from "./tool_call_parser.ts";
+import { readTextCalls } from "./text_calls.ts";
+import {
+  MAX_PARSED_CALLS,
+  type ParsedCall,
+  type ParsedMessage,
+  type ToolCallParser,
+  UNNAMED,
+} from "./tool_call_parser.ts";
+
+const REGIONS = { open: /<\|tool_call>call:/, close: "<tool_call|>" };
 
 /**
  * Returns a parser for calls of Gemma 4: `<|tool_call>call:name{key:<|"|>text<|"|>,other:1}<tool_call|>`.
@@ -12,15 +20,15 @@ import { MAX_PARSED_CALLS, type ParsedCall, type ToolCallParser, UNNAMED } from 
  */
 export function gemmaCalls(): ToolCallParser {
   return {
-    parse(message) {
-      const native = nativeCalls(message);
-      if (native !== undefined) return native;
-      const { text, calls } = findGemmaCalls(messageText(message), MAX_PARSED_CALLS);
-      return { text: text.trim(), calls: calls.map(toCall) };
-    },
+    parse: (message) => nativeCalls(message) ?? readTextCalls(message, parseText, REGIONS),
     faultText: agenticFaultMessage,
     render: renderByCallId,
   };
+}
+
+function parseText(reply: string): ParsedMessage {
+  const { text, calls } = findGemmaCalls(reply, MAX_PARSED_CALLS);
+  return { text: text.trim(), calls: calls.map(toCall) };
 }
 
 function toCall({ name, json, fault }: GemmaCall): ParsedCall {

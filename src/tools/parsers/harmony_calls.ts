@@ -3,6 +3,7 @@ import { type Message, messageText } from "../../message.ts";
 import { parseArguments } from "./call_arguments.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
+import { withoutCutCall } from "./text_calls.ts";
 import {
   MAX_PARSED_CALLS,
   type ParsedCall,
@@ -14,7 +15,7 @@ const FUNCTIONS = "functions.";
 
 /**
  * Returns a parser for replies in harmony, the format of gpt-oss: a message to `functions.n` in the channel `commentary`
- * is a call. The text is that of the channel `final`, and of `commentary` without a recipient; thoughts are left out.
+ * is a call, in any channel: the format marks calls apart from thoughts. The text is that of the channel `final`, and of `commentary` without a recipient; thoughts are left out.
  *
  * gpt-oss's built-in tool `python` gets code that is not JSON; the code becomes the argument `code`.
  *
@@ -25,7 +26,7 @@ export function harmonyCalls(): ToolCallParser {
 }
 
 function parse(message: Message): ParsedMessage {
-  return nativeCalls(message) ?? parseText(messageText(message));
+  return nativeCalls(message) ?? withoutCutCall(parseText(messageText(message)), message);
 }
 
 function parseText(text: string): ParsedMessage {
@@ -41,7 +42,12 @@ function isCall({ recipient }: HarmonyMessage): boolean {
   return recipient !== undefined && recipient !== "assistant" && recipient !== "user";
 }
 
-function toCall({ recipient = "", contentType, content }: HarmonyMessage): ParsedCall {
+function toCall(message: HarmonyMessage): ParsedCall {
+  const call = readCall(message);
+  return message.end === undefined ? { ...call, isClosed: false } : call;
+}
+
+function readCall({ recipient = "", contentType, content }: HarmonyMessage): ParsedCall {
   if (recipient.startsWith(FUNCTIONS)) {
     return { name: recipient.slice(FUNCTIONS.length), ...parseArguments(content) };
   }

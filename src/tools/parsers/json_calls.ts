@@ -1,4 +1,5 @@
-import { type Message, messageText } from "../../message.ts";
+import type { Message } from "../../message.ts";
+import { readTextCalls } from "./text_calls.ts";
 import { parseJson } from "./json_scan.ts";
 import { parseArguments, toArguments } from "./call_arguments.ts";
 import { registryStyle, type RegistryStyleOptions } from "./registry_style.ts";
@@ -9,6 +10,9 @@ import {
   type ToolCallParser,
   UNNAMED,
 } from "./tool_call_parser.ts";
+
+/** A reply is one call from its first brace or fence on. */
+const REGIONS = { open: /(?!)/, bare: /^(?:\{|```)/ };
 
 /**
  * Returns a parser for replies that are one JSON object: `{"message": "…", "tools": [{"tool": "n", "args":
@@ -22,7 +26,10 @@ export function jsonCalls(options: RegistryStyleOptions = {}): ToolCallParser {
 }
 
 function parse(message: Message): ParsedMessage {
-  const text = messageText(message);
+  return readTextCalls(message, parseText, REGIONS);
+}
+
+function parseText(text: string): ParsedMessage {
   const reply = replyObject(text);
   if (reply === undefined || !("message" in reply || "tools" in reply)) return { text, calls: [] };
   const { message: replyText, tools } = reply;

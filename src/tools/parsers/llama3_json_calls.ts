@@ -1,5 +1,5 @@
-import { type Message, messageText } from "../../message.ts";
-import { withoutCutCall } from "./cut_calls.ts";
+import type { Message } from "../../message.ts";
+import { readTextCalls } from "./text_calls.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
@@ -15,6 +15,7 @@ const TAG = "<|python_tag|>";
 const BETWEEN = /[\s;,]*(?:<\|python_tag\|>)?\s*/y;
 /** A reply that starts as a JSON object, or as a list of objects. */
 const BARE = /^\s*(?:\[\s*)?\{/;
+const REGIONS = { open: /<\|python_tag\|>/, bare: BARE };
 /** The beginning of a further call. */
 const FURTHER = /^\{\s*"(?:name|type|function|parameters|arguments)"\s*:/;
 
@@ -33,7 +34,7 @@ export function llama3JsonCalls(): ToolCallParser {
 }
 
 function parse(message: Message): ParsedMessage {
-  return nativeCalls(message) ?? withoutCutCall(parseText(messageText(message)), message);
+  return nativeCalls(message) ?? readTextCalls(message, parseText, REGIONS);
 }
 
 function parseText(text: string): ParsedMessage {

@@ -1,9 +1,10 @@
-import { messageText } from "../../message.ts";
+import { escape } from "@std/regexp";
 import { callsOfValue, invalidCall, parseArguments } from "./call_arguments.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
 import { pythonicCalls } from "./pythonic_calls.ts";
+import { readTextCalls } from "./text_calls.ts";
 import {
   MAX_PARSED_CALLS,
   type ParsedCall,
@@ -16,14 +17,19 @@ interface MarkedSyntax {
   readonly open: string;
   /** Marker after the calls. The calls of a reply that was cut off may lack it. */
   readonly close: string;
+  /** True if the calls end a thought without a closing tag. */
+  readonly endsThought?: boolean;
   /** Reads the calls from an index on. `end` is the index after the last character that belongs to them. */
   read(text: string, start: number): { calls: readonly ParsedCall[]; end: number };
 }
 
 /** Returns a parser for a syntax. The text of a message is what stands outside the markers. */
 function markedCalls(syntax: MarkedSyntax): ToolCallParser {
+  const { open, close, endsThought } = syntax;
+  const regions = { open: new RegExp(escape(open)), close, endsThought };
   return {
-    parse: (message) => nativeCalls(message) ?? parseText(messageText(message), syntax),
+    parse: (message) =>
+      nativeCalls(message) ?? readTextCalls(message, (text) => parseText(text, syntax), regions),
     faultText: agenticFaultMessage,
     render: renderByCallId,
   };
@@ -33,8 +39,9 @@ function parseText(text: string, { open, close, read }: MarkedSyntax): ParsedMes
   const calls: ParsedCall[] = [];
   let rest = "";
   let at = 0;
+  let tried = 0;
   for (let start = text.indexOf(open); start >= 0; start = text.indexOf(open, at)) {
-    if (calls.length >= MAX_PARSED_CALLS) break;
+    if (calls.length >= MAX_PARSED_CALLS || ++tried > MAX_PARSED_CALLS) break;
     const found = read(text, start + open.length);
     calls.push(...found.calls.slice(0, MAX_PARSED_CALLS - calls.length));
     rest += text.slice(at, start);
@@ -158,7 +165,7 @@ const KIMI_ID = /^\s*(?:functions\.)?([^\s:]{1,256})(?::\d+)?\s*$/;
 
 /**
  * Returns a parser for calls of Kimi K2: `<|tool_call_begin|>functions.n:0<|tool_call_argument_begin|>{…}
- * <|tool_call_end|>`, all of them in one section.
+ * <|tool_call_end|>`, all of them in one section. A section ends a thought that the model did not close.
  */
 export function kimiCalls(): ToolCallParser {
   const section = "<|tool_calls_section_end|>";
@@ -175,7 +182,7 @@ export function kimiCalls(): ToolCallParser {
     return readArguments(text, at + separator.length, { name, callId, close });
   };
   const read = (text: string, start: number) => readEach(text, start, { open, close, section, toCall });
-  return markedCalls({ open: "<|tool_calls_section_begin|>", close: section, read });
+  return markedCalls({ open: "<|tool_calls_section_begin|>", close: section, endsThought: true, read });
 }
 
 /** A name, a line end and a fence, as DeepSeek V3 writes them before the arguments. */

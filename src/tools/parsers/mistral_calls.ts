@@ -1,5 +1,5 @@
-import { type Message, messageText } from "../../message.ts";
-import { withoutCutCall } from "./cut_calls.ts";
+import type { Message } from "../../message.ts";
+import { readTextCalls } from "./text_calls.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { scanJson } from "./json_scan.ts";
@@ -12,6 +12,7 @@ import {
 } from "./tool_call_parser.ts";
 
 const TAG = "[TOOL_CALLS]";
+const REGIONS = { open: /\[TOOL_CALLS\]/ };
 /** A tool name before its arguments, as newer models write it, with an optional id. */
 const NAMED = /^\s*([^\s[{]{1,256})\s*(?:\[CALL_ID\]([^\s[{]{1,256})\s*)?(?:\[ARGS\])?\s*(?=\{|$)/;
 
@@ -26,7 +27,7 @@ export function mistralCalls(): ToolCallParser {
 }
 
 function parse(message: Message): ParsedMessage {
-  return nativeCalls(message) ?? withoutCutCall(parseText(messageText(message)), message);
+  return nativeCalls(message) ?? readTextCalls(message, parseText, REGIONS);
 }
 
 function parseText(text: string): ParsedMessage {

@@ -1,6 +1,6 @@
-import { type Message, messageText, type ToolCall } from "../../message.ts";
+import { type Message, messageText, type ToolCall, UNNAMED_CALL } from "../../message.ts";
 import { callOfValue, invalidCall, parseArguments } from "./call_arguments.ts";
-import { isCutOff, withoutCutCall } from "./cut_calls.ts";
+import { isCutOff, readTextCalls, withoutCutCall } from "./text_calls.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
 import {
@@ -15,6 +15,7 @@ const OPEN = "<tool_call>";
 const CLOSE = "</tool_call>";
 const CLOSING = /\s*(?:<\/tool_call>|$)/y;
 const CLOSED = /\s*<\/tool_call>/y;
+const REGIONS = { open: /<tool_call>\s*[{[]/, close: CLOSE };
 
 /**
  * Returns a parser for a message's `tool_calls`, as OpenAI's API has them, or else for calls in its text:
@@ -31,7 +32,8 @@ export function openaiCalls(): ToolCallParser {
 function parse(message: Message): ParsedMessage {
   const native = nativeCalls(message);
   if (native !== undefined) return native;
-  return withoutCutCall(parseText(messageText(message), isCutOff(message) ? CLOSED : CLOSING), message);
+  const closing = isCutOff(message) ? CLOSED : CLOSING;
+  return readTextCalls(message, (text) => parseText(text, closing), REGIONS);
 }
 
 function parseText(text: string, closing: RegExp): ParsedMessage {
@@ -88,7 +90,9 @@ function nativeCall({ id, name, arguments: args, arguments_text: text }: ToolCal
   const parsed = typeof args === "string"
     ? parseArguments(args)
     : { arguments: structuredClone(args), ...(text !== undefined && { argumentsText: text }) };
-  const call = name === "" ? invalidCall("a call must have the name of a function") : { name, ...parsed };
+  const call = name === "" || name === UNNAMED_CALL
+    ? invalidCall("a call must have the name of a function")
+    : { name, ...parsed };
   return { ...call, ...(id !== undefined && { callId: id }) };
 }
 

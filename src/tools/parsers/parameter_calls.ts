@@ -2,13 +2,14 @@ import {
   findParameterCalls,
   GLM_SYNTAX,
   MINIMAX_SYNTAX,
+  type ParameterCall,
   type ParameterSyntax,
   QWEN3_CODER_SYNTAX,
 } from "../../chat/replies/parameter_calls.ts";
-import { messageText } from "../../message.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
-import { MAX_PARSED_CALLS, type ToolCallParser, UNNAMED } from "./tool_call_parser.ts";
+import { readTextCalls } from "./text_calls.ts";
+import { MAX_PARSED_CALLS, type ParsedCall, type ToolCallParser, UNNAMED } from "./tool_call_parser.ts";
 
 /**
  * Returns a parser for calls of Qwen3-Coder, Qwen3.5, Qwen3.6 and Nemotron 3:
@@ -42,21 +43,23 @@ export function minimaxCalls(): ToolCallParser {
 }
 
 function parameterCalls(syntax: ParameterSyntax): ToolCallParser {
+  const { open, close, call } = syntax;
+  // prose that names the tag starts no call
+  const regions = {
+    open: new RegExp(`${open}${call.source}(?=\\s*<(?:arg_key|parameter|/(?!think)))`),
+    close,
+  };
+  const parseText = (reply: string) => {
+    const { text, calls } = findParameterCalls(reply, syntax, MAX_PARSED_CALLS);
+    return { text: text.trim(), calls: calls.map(toCall) };
+  };
   return {
-    parse(message) {
-      const native = nativeCalls(message);
-      if (native !== undefined) return native;
-      const { text, calls } = findParameterCalls(messageText(message), syntax, MAX_PARSED_CALLS);
-      return {
-        text: text.trim(),
-        calls: calls.map(({ name = UNNAMED, ...call }) => ({
-          name,
-          ...call,
-          ...(call.fault === undefined && { hasTextArguments: true }),
-        })),
-      };
-    },
+    parse: (message) => nativeCalls(message) ?? readTextCalls(message, parseText, regions),
     faultText: agenticFaultMessage,
     render: renderByCallId,
   };
+}
+
+function toCall({ name = UNNAMED, ...call }: ParameterCall): ParsedCall {
+  return { name, ...call, ...(call.fault === undefined && { hasTextArguments: true }) };
 }

@@ -1,4 +1,4 @@
-import { rawNumber } from "../../json.ts";
+import { rawNumber } from "../../numbers/exact_numbers.ts";
 import { pythonFloat } from "../python_repr.ts";
 import { stickyMatch } from "./json_scan.ts";
 import { type PythonString, PythonStringError, readPythonString } from "./python_strings.ts";

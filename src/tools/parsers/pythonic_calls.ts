@@ -1,7 +1,7 @@
-import { type Message, messageText } from "../../message.ts";
+import type { Message } from "../../message.ts";
 import { invalidCall, parseArguments } from "./call_arguments.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
-import { withoutCutCall } from "./cut_calls.ts";
+import { readTextCalls } from "./text_calls.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
 import { PythonLiteralError, PythonReader } from "./python_literals.ts";
 import {
@@ -15,6 +15,7 @@ const START = "<|python_start|>";
 const END = "<|python_end|>";
 const TAGS = /<\|python_(?:start|end)\|>/g;
 const LIST = /^\s*\[\s*[\p{L}_][\p{L}\p{N}_.-]{0,255}\s*\(/u;
+const REGIONS = { open: /<\|python_start\|>/, close: END, bare: LIST };
 
 /**
  * Returns a parser for calls as a Python list: `[search(query="a", limit=3), done()]`, as Llama 4 and other models write
@@ -29,7 +30,7 @@ export function pythonicCalls(): ToolCallParser {
 }
 
 function parse(message: Message): ParsedMessage {
-  return nativeCalls(message) ?? withoutCutCall(parseText(messageText(message)), message);
+  return nativeCalls(message) ?? readTextCalls(message, parseText, REGIONS);
 }
 
 function parseText(reply: string): ParsedMessage {

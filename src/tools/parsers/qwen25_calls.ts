@@ -1,5 +1,5 @@
-import { type Message, messageText } from "../../message.ts";
-import { withoutCutCall } from "./cut_calls.ts";
+import type { Message } from "../../message.ts";
+import { readTextCalls } from "./text_calls.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
 import { parseJson } from "./json_scan.ts";
@@ -13,6 +13,7 @@ import {
 
 const OPEN = "<tool_call>\n";
 const CLOSE = "\n</tool_call>";
+const REGIONS = { open: /<tool_call>\n\s*[{[]/, close: CLOSE };
 
 /**
  * Returns a parser for calls as SGLang's detector `qwen25` reads them: `<tool_call>`, a line end, a JSON
@@ -26,7 +27,7 @@ export function qwen25Calls(): ToolCallParser {
 }
 
 function parse(message: Message): ParsedMessage {
-  return nativeCalls(message) ?? withoutCutCall(parseText(messageText(message)), message);
+  return nativeCalls(message) ?? readTextCalls(message, parseText, REGIONS);
 }
 
 function parseText(text: string): ParsedMessage {

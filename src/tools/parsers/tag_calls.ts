@@ -1,5 +1,5 @@
-import { type Message, messageText } from "../../message.ts";
-import { isCutOff, withoutCutCall } from "./cut_calls.ts";
+import type { Message } from "../../message.ts";
+import { isCutOff, readTextCalls } from "./text_calls.ts";
 import { simpleFaultMessage } from "./fault_messages.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
 import { parseArguments } from "./call_arguments.ts";
@@ -24,6 +24,7 @@ const OPEN = "<tool>";
 const CLOSE = "</tool>";
 const CLOSING = /\s*(?:<\/tool>|$)/y;
 const CLOSED = /\s*<\/tool>/y;
+const REGIONS = { open: /<tool>[^\n<]{1,256}[\n<]/, close: CLOSE };
 /** Maximum length of a tool name. */
 const MAX_NAME = 256;
 
@@ -49,10 +50,13 @@ export function tagCalls(options: TagCallsOptions = {}): ToolCallParser {
 }
 
 function parse(message: Message): ParsedMessage {
-  const text = messageText(message);
+  const closing = isCutOff(message) ? CLOSED : CLOSING;
+  return readTextCalls(message, (text) => parseText(text, closing), REGIONS);
+}
+
+function parseText(text: string, closing: RegExp): ParsedMessage {
   const calls: ParsedCall[] = [];
   const lastClose = text.lastIndexOf(CLOSE);
-  const closing = isCutOff(message) ? CLOSED : CLOSING;
   let rest = "";
   let at = 0;
   let tried = 0;
@@ -66,7 +70,7 @@ function parse(message: Message): ParsedMessage {
     rest += text.slice(at, tag.start);
     at = end;
   }
-  return withoutCutCall({ text: (rest + text.slice(at)).trim(), calls }, message);
+  return { text: (rest + text.slice(at)).trim(), calls };
 }
 
 function readTag(

@@ -30,6 +30,8 @@ export interface ParsedMessage {
   readonly text: string;
   /** Calls in the order of the text. */
   readonly calls: readonly ParsedCall[];
+  /** Number of calls in thoughts, which do not run; absent if there are none. */
+  readonly callsInThoughts?: number | undefined;
 }
 
 /** The answer to a call. */

@@ -1,7 +1,7 @@
-import { type Message, messageText } from "../../message.ts";
+import type { Message } from "../../message.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
 import { parseArguments } from "./call_arguments.ts";
-import { withoutCutCall } from "./cut_calls.ts";
+import { readTextCalls } from "./text_calls.ts";
 import { registryStyle, type RegistryStyleOptions } from "./registry_style.ts";
 import {
   MAX_PARSED_CALLS,
@@ -13,6 +13,7 @@ import {
 const CLOSE = "</tool>";
 const CLOSING = /\s*<\/tool>/y;
 const OPEN = /<tool((?:\s+(?:name|tag)\s*=\s*(?:"[^"<>]*"|'[^'<>]*'))+)\s*>/g;
+const REGIONS = { open: OPEN, close: CLOSE };
 const ATTRIBUTE = /(name|tag)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 /**
@@ -28,7 +29,10 @@ export function xmlCalls(options: RegistryStyleOptions = {}): ToolCallParser {
 }
 
 function parse(message: Message): ParsedMessage {
-  const text = messageText(message);
+  return readTextCalls(message, parseText, REGIONS);
+}
+
+function parseText(text: string): ParsedMessage {
   const calls: ParsedCall[] = [];
   let rest = "";
   let at = 0;
@@ -50,7 +54,7 @@ function parse(message: Message): ParsedMessage {
     rest += text.slice(at, index);
     at = close + CLOSE.length;
   }
-  return withoutCutCall({ text: (rest + text.slice(at)).trim(), calls }, message);
+  return { text: (rest + text.slice(at)).trim(), calls };
 }
 
 function readAttributes(text: string): Record<string, string> {

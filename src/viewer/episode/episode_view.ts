@@ -156,7 +156,7 @@ function viewOfTrajectory(trajectory: Trajectory): EpisodeView {
         "Policy version": policyVersion,
         Seed: seed,
         Group: trajectory.group ?? task.group,
-        "Code blocks not run": describeBlocksNotRun(steps.map(({ blocksNotRun }) => blocksNotRun)),
+        "Not run": describeBlocksNotRun(steps.map(({ blocksNotRun }) => blocksNotRun)),
       }),
     },
   };
@@ -220,7 +220,7 @@ function viewOfInteraction(row: InteractionResult): EpisodeView {
       Status: row.status,
       "Cut off by": row.cut,
       Weights: row.weight_version,
-      "Code blocks not run": describeBlocksNotRun(turns.map(({ blocks_not_run }) => blocks_not_run)),
+      "Not run": describeBlocksNotRun(turns.map(({ blocks_not_run }) => blocks_not_run)),
       Seed: row.seed,
       Group: row.group,
       "Rewritten prompts": row.rewritten_prompts,

@@ -1,5 +1,5 @@
 import recorded from "./recorded_templates.json" with { type: "text" };
-import { parseExact } from "../../../src/json.ts";
+import { parseExact } from "../../../src/numbers/exact_numbers.ts";
 
 /** A template with the text that transformers renders. */
 export interface RecordedTemplate {

@@ -31,11 +31,63 @@ const REPLIES: Readonly<Record<string, readonly { text: string; closes: string }
     { text: '[f(a="x", b=[1, 2])]', closes: "]" },
     { text: '<|python_start|>[f(a="x", b=[1, 2])]<|python_end|>', closes: "<|python_end|>" },
   ],
+  harmony: [
+    {
+      text: '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>',
+      closes: "<|call|>",
+    },
+  ],
+  deepseek: [
+    {
+      text: 'I look.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{"a": 1}<｜tool▁call▁end｜>',
+      closes: "}<｜tool▁call▁end｜>",
+    },
+  ],
+  kimi: [
+    {
+      text:
+        'I look.<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>',
+      closes: "}<|tool_call_end|>",
+    },
+  ],
+  gemma: [{ text: 'I look.<|tool_call>call:f{a:<|"|>x<|"|>,b:1}<tool_call|>', closes: "}<tool_call|>" }],
+  cohere: [
+    {
+      text:
+        'I look.<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "f", "parameters": {"a": 1}}]<|END_ACTION|>',
+      closes: "]<|END_ACTION|>",
+    },
+  ],
+  lfm2: [
+    { text: 'I look.<|tool_call_start|>[f(a="x")]<|tool_call_end|>', closes: "]<|tool_call_end|>" },
+  ],
+  granite: [{ text: 'I look.<|tool_call|>[{"name": "f", "arguments": {"a": 1}}]', closes: "]" }],
+  "qwen3-coder": [
+    {
+      text: "I look.<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n</function>\n</tool_call>",
+      closes: "</function>\n</tool_call>",
+    },
+  ],
+  glm: [
+    {
+      text: "I look.<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n</tool_call>",
+      closes: "</tool_call>",
+    },
+  ],
+  minimax: [
+    {
+      text:
+        'I look.<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">x</parameter>\n</invoke>\n</minimax:tool_call>',
+      closes: "</invoke>\n</minimax:tool_call>",
+    },
+  ],
 };
 
 for (const [style, { parser }] of Object.entries(CALL_STYLES)) {
   Deno.test(`${style} calls nothing of a reply that was cut off within its call, wherever that was`, () => {
-    for (const { text, closes } of REPLIES[style] ?? []) {
+    const replies = REPLIES[style] ?? [];
+    assertEquals(replies.length > 0, true, `there is no reply of style ${style}`);
+    for (const { text, closes } of replies) {
       const parse = (content: string) => parser().parse({ role: "assistant", content, is_complete: false });
       assertEquals(parse(text).calls.map(({ name, fault }) => [name, fault]), [["f", undefined]], text);
       const [, start = 0] = [text, Math.max(1, text.indexOf("I look.") + 7)];

@@ -497,24 +497,3 @@ Deno.test("parsers refuse arguments with more than 100,000 values", () => {
       .calls;
   assertStringIncludes(listed?.fault ?? "", "there must be at most 100000 values");
 });
-
-Deno.test("parsers read calls between tags in a thought of the text, and no others", () => {
-  const json = '{"name": "f", "arguments": {}}';
-  const calls: readonly (readonly [keyof typeof parsers, string, number])[] = [
-    ["tagCalls", "<tool>f\n{}</tool>", 1],
-    ["xmlCalls", '<tool name="f">{}</tool>', 1],
-    ["openaiCalls", `<tool_call>${json}</tool_call>`, 1],
-    ["qwen25Calls", `<tool_call>\n${json}\n</tool_call>`, 1],
-    ["mistralCalls", `[TOOL_CALLS][${json}]`, 1],
-    ["pythonicCalls", "<|python_start|>[f()]<|python_end|>", 1],
-    ["pythonicCalls", "[f()]", 0],
-    ["llama3JsonCalls", json, 0],
-    ["jsonCalls", `{"message": "", "tools": [${json}]}`, 0],
-  ];
-  for (const [parser, call, count] of calls) {
-    const written = parsers[parser]?.parse(assistantMessage(`<think>${call}</think>\nDone.`));
-    assertEquals(written?.calls.length, count, `${parser} ${call}`);
-    const apart = parsers[parser]?.parse({ ...assistantMessage("Done."), reasoning_content: call });
-    assertEquals(apart?.calls.length, 0, `${parser} ${call}`);
-  }
-});

@@ -89,8 +89,8 @@ export function trueDivideInts(a: Int, b: Int): number {
   const scaled = (top << BigInt(shift)) / bottom;
   const isInexact = scaled * bottom !== top << BigInt(shift);
   const cut = Math.max(0, bitLength(scaled) - 66);
-  const isCut = scaled & ((1n << BigInt(cut)) - 1n);
-  const digits = (scaled >> BigInt(cut)) | (isInexact || isCut !== 0n ? 1n : 0n); // the last bit stands for the rest
+  const lowBits = scaled & ((1n << BigInt(cut)) - 1n);
+  const digits = (scaled >> BigInt(cut)) | (isInexact || lowBits !== 0n ? 1n : 0n); // the last bit stands for the rest
   const result = Number(digits) * 2 ** (cut - shift);
   if (!Number.isFinite(result)) throw new PythonValueError("integer division result too large for a float");
   return isNegative ? -result : result;

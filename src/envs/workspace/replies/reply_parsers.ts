@@ -66,7 +66,7 @@ function taggedReply(reply: string): ParsedReply {
 const FENCE = /(?<![^\n])```(\S*)\s*\n|(?<![^\n])```\s*(?![^\n])/g;
 
 /** Position of a fence. */
-interface Fence {
+interface FenceSpan {
   readonly start: number;
   readonly end: number;
 }
@@ -76,8 +76,8 @@ interface Fence {
  * after it opens a block; a bare fence closes an open block.
  */
 function parseFencedReply(reply: string): ParsedReply {
-  const open: Fence[] = [];
-  let block: { start: Fence; end: Fence } | undefined;
+  const open: FenceSpan[] = [];
+  let block: { start: FenceSpan; end: FenceSpan } | undefined;
   for (const match of reply.matchAll(FENCE)) {
     const fence = { start: match.index, end: match.index + match[0].length };
     const word = match[1];

@@ -5,6 +5,7 @@ import type { HeldCheckpoint, StoredCheckpoint } from "../../checkpoints/checkpo
 import type { CaptureStateOptions } from "../../checkpoints/transfers.ts";
 import type { AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
+import type { LiveSession } from "../../sessions/live_session.ts";
 import { readCodeBody } from "./errors.ts";
 import { pageOf, pageQuery } from "./pages.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
@@ -54,15 +55,16 @@ export class E2bSnapshots {
   }
 
   /**
-   * Keeps the state of a sandbox. A name that another snapshot has becomes that of the new one.
+   * Keeps the state of a sandbox. A name that another snapshot has becomes that of the new one. `session`: the sandbox's,
+   * or a copy of it.
    *
    * @throws {ServerError} as {@linkcode CheckpointService.create} does.
    */
   async create(
-    { id: sandboxId, session, home }: E2bSandbox,
+    { id: sandboxId, session: { owner }, home }: E2bSandbox,
+    session: LiveSession,
     { name, ...options }: CaptureStateOptions & { name?: string | undefined },
   ): Promise<Snapshot> {
-    const { owner } = session;
     const hasHome = home.hasHome && options.memory !== false;
     const stored = await this.#checkpoints.create(session, options);
     const all = this.#originsOf(owner);
@@ -131,13 +133,27 @@ export function snapshotRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots)
   app.post("/sandboxes/:id/snapshots", async (c) => {
     const sandbox = sandboxes.ofPath(c);
     const { name, memory } = await readCodeBody(c, snapshotRequest);
-    const snapshot = await snapshots.create(sandbox, {
-      name: name ?? undefined,
-      memory: memory ?? undefined,
-      signal: c.get("signal"),
-    });
+    const { session } = sandbox;
+    const options = { name: name ?? undefined, memory: memory ?? undefined, signal: c.get("signal") };
+    const { isPaused, hasMemory } = session.life;
+    const keepsFiles = isPaused && (options.memory === false || !hasMemory);
+    const snapshot = keepsFiles
+      ? await keepFiles(sandbox, options)
+      : await snapshots.create(sandbox, session, options);
     return c.json(snapshotBody(snapshot), 201);
   });
+
+  /** Keeps the files of a paused sandbox, by way of a copy that then ends: a paused one has no interpreter. */
+  async function keepFiles(sandbox: E2bSandbox, options: CaptureStateOptions): Promise<Snapshot> {
+    const { settings: { ttlMs } } = sandbox;
+    const [copy] = await sandboxes.fork(sandbox, { count: 1, ttlMs, signal: options.signal });
+    if (copy === undefined) {
+      throw new TypeError("Cannot keep a snapshot as there must be one copy: found none");
+    }
+    await using session = copy.session;
+    return await snapshots.create(sandbox, session, { ...options, memory: false });
+  }
+
   app.get("/snapshots", (c) => {
     const parsed = listQuery.safeParse(c.req.query());
     if (!parsed.success) throw new ServerError("malformed", "The query is invalid");

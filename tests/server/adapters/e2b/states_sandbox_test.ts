@@ -108,7 +108,13 @@ Deno.test("fork copies a paused sandbox of E2B, which stays paused and keeps its
     await pause();
     const snapshot = await server.send("POST", `/sandboxes/${id}/snapshots`, { name: "asleep" });
     assertEquals([snapshot.status, snapshot.body.names], [201, ["asleep:default"]]);
-    assertEquals((await server.send("POST", `/sandboxes/${id}/snapshots`, { memory: false })).status, 409);
+    const files = await server.send("POST", `/sandboxes/${id}/snapshots`, { name: "files", memory: false });
+    assertEquals([files.status, files.body.names], [201, ["files:default"]]);
+    assertEquals((await server.send("GET", `/sandboxes/${id}`)).body.state, "paused");
+    const anew = await create(server, { templateID: "files", envVars: { WHO: "eve" } });
+    const look = "'it' in globals(), open('kept').read(), __import__('os').environ['WHO']";
+    assertEquals(await run(server, anew, look), "(False, 'x', 'eve')");
+    await server.send("DELETE", `/sandboxes/${anew}`);
     const later = await create(server, { templateID: "asleep", envVars: { WHO: "eve" } });
     assertEquals(await run(server, later, LOOK), `(2, 'x', 'eve', ${PLACE})`);
     await server.send("DELETE", `/sandboxes/${later}`);
@@ -116,8 +122,14 @@ Deno.test("fork copies a paused sandbox of E2B, which stays paused and keeps its
 
     await pause({ memory: false });
     const [bare = ""] = await fork(server, `/sandboxes/${id}/fork`);
-    const look = "'it' in globals(), open('kept').read(), __import__('os').environ['WHO']";
     assertEquals(await run(server, bare, look), "(False, 'x', 'ada')");
+    const count = (await server.send("GET", "/v2/sandboxes")).body.length;
+    const kept = await server.send("POST", `/sandboxes/${id}/snapshots`);
+    assertEquals([kept.status, (await server.send("GET", `/sandboxes/${id}`)).body.state], [201, "paused"]);
+    assertEquals((await server.send("GET", "/v2/sandboxes")).body.length, count);
+    const started = await create(server, { templateID: kept.body.snapshotID, envVars: { WHO: "eve" } });
+    assertEquals(await run(server, started, look), "(False, 'x', 'eve')");
+    await server.send("DELETE", `/sandboxes/${started}`);
     for (const sandbox of [id, bare, ...copies]) await server.send("DELETE", `/sandboxes/${sandbox}`);
   }, { maxSessions: 2, hibernation });
 });

@@ -1,7 +1,8 @@
+import { ODD_NUMBER, rawNumber, rawNumberText } from "../../numbers/exact_numbers.ts";
 import { JsonScanner } from "./json_scan.ts";
 
-/** A number as its JSON has it. `NaN` and `Infinity`, which Python's `json` accepts, are numbers. */
-class NumberText {
+/** `NaN`, `Infinity` or `-Infinity`, which Python's `json` reads and writes. */
+class NonFinite {
   readonly text: string;
 
   constructor(text: string) {
@@ -9,14 +10,17 @@ class NumberText {
   }
 }
 
-/** What a number may have that JavaScript would write differently, or not at all: `50.0`, `1e2`, 16 digits, `NaN`. */
-const ODD_NUMBER = /\d\.\d*0(?!\d)|\d[eE]|\d{16}|NaN|Infinity/;
+const NON_FINITE = /NaN|Infinity/;
 
-/** Parses JSON so that {@linkcode exactJson} writes each number as the text has it. Returns `undefined` for other text. */
+/**
+ * Parses JSON as Python's `json` does, so that {@linkcode exactJson} writes each number as the text has it. Returns
+ * `undefined` for other text.
+ */
 export function parseExact(json: string): unknown {
-  if (!ODD_NUMBER.test(json)) return undefined;
+  if (!ODD_NUMBER.test(json) && !NON_FINITE.test(json)) return undefined;
+  const toNumber = (text: string) => NON_FINITE.test(text) ? new NonFinite(text) : rawNumber(text);
   try {
-    return new JsonScanner(json, 0, { toNumber: (text) => new NumberText(text) }).parse();
+    return new JsonScanner(json, 0, { toNumber }).parse();
   } catch {
     return undefined; // the parser of the call reports it
   }
@@ -31,20 +35,26 @@ export function exactJson(value: unknown): string | undefined {
 export function exactText(json: string): string | undefined {
   const value = parseExact(json);
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject && !(value instanceof NumberText) && hasOddNumber(value) ? json.trim() : undefined;
+  return isObject && numberTextOf(value) === undefined && hasOddNumber(value) ? json.trim() : undefined;
 }
 
 function hasOddNumber(value: unknown): boolean {
-  if (value instanceof NumberText) return ODD_NUMBER.test(value.text);
+  const number = numberTextOf(value);
+  if (number !== undefined) return ODD_NUMBER.test(number) || NON_FINITE.test(number);
   return typeof value === "object" && value !== null && Object.values(value).some(hasOddNumber);
 }
 
 function writeExact(value: unknown): string {
-  if (value instanceof NumberText) return value.text;
+  const number = numberTextOf(value);
+  if (number !== undefined) return number;
   if (Array.isArray(value)) return `[${value.map(writeExact).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const members = Object.entries(value).map(([key, member]) =>
     `${JSON.stringify(key)}:${writeExact(member)}`
   );
   return `{${members.join(",")}}`;
+}
+
+function numberTextOf(value: unknown): string | undefined {
+  return value instanceof NonFinite ? value.text : rawNumberText(value);
 }

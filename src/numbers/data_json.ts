@@ -1,5 +1,6 @@
 import { losesDigits } from "./decimal.ts";
-import { checkJsonLimits, JSON_LIMITS, type JsonLimits } from "./json.ts";
+import { checkJsonLimits, JSON_LIMITS, type JsonLimits } from "../json.ts";
+import { type NumberSource, rawNumber, rawNumberText } from "./exact_numbers.ts";
 
 /**
  * A number that JavaScript may read as another one: an integer of 16 digits or more, an exponent of three digits, one
@@ -7,16 +8,6 @@ import { checkJsonLimits, JSON_LIMITS, type JsonLimits } from "./json.ts";
  */
 const LARGE_NUMBER =
   /(?:^|[\s:,[])-?(?:\d{16,}(?![\d.eE])|\d{309}|\d[\d.]*[eE]\+?\d{3})|"answer"\s*:\s*-?[\d.eE+-]{6}/;
-
-/** Third argument of a `JSON.parse` reviver in newer engines. TypeScript does not declare it yet. */
-interface SourceOf {
-  readonly source?: string;
-}
-
-const { rawJSON, isRawJSON } = JSON as unknown as {
-  rawJSON(text: string): unknown;
-  isRawJSON(value: unknown): value is { readonly rawJSON: string };
-};
 
 /**
  * Parses JSON of data sets and tasks, whose numbers a grader compares. A number that JavaScript cannot hold becomes a
@@ -57,18 +48,19 @@ export function toDataJson(text: string): string {
   }
 }
 
-function keepLargeNumber(key: string, value: unknown, context?: SourceOf): unknown {
+function keepLargeNumber(key: string, value: unknown, context?: NumberSource): unknown {
   const { source } = context ?? {};
   if (typeof value !== "number" || source === undefined) return value;
   const isLarge = /^-?\d+$/.test(source)
     ? !Number.isSafeInteger(value)
     : !Number.isFinite(value) || key === "answer" && losesDigits(source);
-  return isLarge ? rawJSON(source) : value;
+  return isLarge ? rawNumber(source) : value;
 }
 
 /** Replaces the large numbers of a parsed value, in place. */
 function toData(value: unknown): unknown {
-  if (isRawJSON(value)) return value.rawJSON;
+  const digits = rawNumberText(value);
+  if (digits !== undefined) return digits;
   if (typeof value !== "object" || value === null) return value;
   if ("role" in value && "tool_calls" in value && Array.isArray(value.tool_calls)) {
     value.tool_calls.forEach(keepArguments);
@@ -87,7 +79,7 @@ function keepArguments(call: unknown): void {
 
 function hasLargeNumber(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return isRawJSON(value) || Object.values(value).some(hasLargeNumber);
+  return rawNumberText(value) !== undefined || Object.values(value).some(hasLargeNumber);
 }
 
 /** Sets an own property; the assignment of a key `__proto__` would set the prototype. */

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { losesDigits } from "../src/decimal.ts";
-import { parseDataJson, parseUntrustedDataJson, toDataJson } from "../src/data_json.ts";
+import { losesDigits } from "../../src/numbers/decimal.ts";
+import { parseDataJson, parseUntrustedDataJson, toDataJson } from "../../src/numbers/data_json.ts";
 
 /** A text, and what it is parsed to. */
 const NUMBERS: readonly (readonly [string, unknown])[] = [

@@ -6,11 +6,11 @@
  * @module
  */
 
+import { type NumberSource, ODD_NUMBER } from "../../numbers/exact_numbers.ts";
+
 const MARK = "\0";
 const STRING_OR_NON_FINITE = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\bInfinity\b|\bNaN\b/gs;
 const MARKED = /"\\u0000(NaN|-?Infinity|-?\d[\d.eE+-]*)"/g;
-/** A text with a number that JavaScript may write differently. */
-const INEXACT = /\d\.\d*0(?!\d)|\d[eE]|\d{16}/;
 
 /** Returns JSON in which the numbers `NaN`, `Infinity` and `-Infinity`, which Python's `json` writes, are marked. */
 export function markNonFinite(json: string): string {
@@ -19,7 +19,7 @@ export function markNonFinite(json: string): string {
 
 /** Returns a message with marked numbers in its `structuredContent`. `json` is the text of the message. */
 export function markInexactNumbers(message: unknown, json: string): unknown {
-  if (!INEXACT.test(json)) return message;
+  if (!ODD_NUMBER.test(json)) return message;
   const content = Object(Object(message).result).structuredContent;
   if (typeof content !== "object" || content === null) return message;
   const exact = JSON.parse(json, markNumber);
@@ -41,7 +41,7 @@ export function isJsonOf(text: string, value: unknown): boolean {
   }
 }
 
-function markNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
+function markNumber(_key: string, value: unknown, context?: NumberSource): unknown {
   const source = context?.source;
   return typeof value === "number" && source !== undefined && source !== String(value)
     ? MARK + source

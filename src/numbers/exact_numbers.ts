@@ -1,0 +1,56 @@
+/**
+ * Numbers of JSON that JavaScript cannot hold or would write differently. They are kept as `JSON.rawJSON`, which
+ * `JSON.stringify` writes as the text had them.
+ *
+ * @module
+ */
+
+/** Third argument of a `JSON.parse` reviver in newer engines. TypeScript does not declare it yet. */
+export interface NumberSource {
+  readonly source?: string;
+}
+
+const { rawJSON: rawJson, isRawJSON: isRawJson } = JSON as unknown as {
+  rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): boolean;
+};
+
+/** Returns a number that `JSON.stringify` writes as the text, or else, if that is no JSON, as its value. */
+export function rawNumber(text: string): unknown {
+  try {
+    return rawJson(text);
+  } catch {
+    return Number(text);
+  }
+}
+
+/** Returns the text of a number made by {@linkcode rawNumber} or {@linkcode parseExact}; `undefined` for other values. */
+export function rawNumberText(value: unknown): string | undefined {
+  return isRawJson(value) ? (value as { rawJSON: string }).rawJSON : undefined;
+}
+
+/** What a text has if JavaScript would write one of its numbers differently: `50.0`, `1e2`, 16 or more digits. */
+export const ODD_NUMBER = /\d\.\d*0(?!\d)|\d[eE]|\d{16}/;
+
+/**
+ * Parses JSON so that `JSON.stringify` writes each number as the text has it. Returns `undefined` when no number would
+ * change, or when the text is not strict JSON.
+ */
+export function parseExact(json: string): unknown {
+  if (!ODD_NUMBER.test(json)) return undefined;
+  try {
+    return JSON.parse(json, keepNumber);
+  } catch {
+    return undefined; // `NaN` and similar values, which other programs accept as JSON
+  }
+}
+
+/** Returns the text of a JSON object, trimmed, or `undefined` when parsing it loses nothing. */
+export function exactText(json: string): string | undefined {
+  const value = parseExact(json);
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? json.trim() : undefined;
+}
+
+function keepNumber(_key: string, value: unknown, context?: NumberSource): unknown {
+  return typeof value === "number" && context?.source !== undefined ? rawJson(context.source) : value;
+}
