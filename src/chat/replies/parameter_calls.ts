@@ -5,11 +5,11 @@ const MAX_PARAMETERS = 1_000;
 /** Maximum number of closing tags that are tried as the end of a value. */
 const MAX_ENDS = 1_000;
 
-/** A call whose values are text, or the reason why it could not be read. */
+/** A call whose values are text, or objects and lists with text, or the reason why it could not be read. */
 export interface ParameterCall {
   /** Name of the tool; left out if the call has none. */
   readonly name?: string;
-  readonly arguments: Readonly<Record<string, string>>;
+  readonly arguments: Readonly<Record<string, unknown>>;
   readonly fault?: string;
 }
 
@@ -93,14 +93,19 @@ export function findParameterCalls(
   return { text: rest + text.slice(at), calls };
 }
 
-/** Splits a reply of MiniMax M2 into the fields of its template. A call that cannot be read stays text. */
-export function splitMinimaxReply(text: string): { content: string; calls?: readonly ToolCall[] } {
-  const found = findParameterCalls(text, MINIMAX_SYNTAX);
+/**
+ * Splits a reply into its text and the calls that were found. A call that cannot be read stays text, and so do those
+ * beside it.
+ */
+export function splitFoundCalls(
+  text: string,
+  found: { readonly text: string; readonly calls: readonly ParameterCall[] },
+): { content: string; calls?: readonly ToolCall[] } {
   const calls = found.calls.flatMap(({ name, arguments: args, fault }) =>
     name === undefined || fault !== undefined ? [] : [{ name, arguments: args }]
   );
   if (calls.length === 0 || calls.length < found.calls.length) return { content: text };
-  return { content: found.text.replace(/\n$/, ""), calls };
+  return { content: found.text, calls };
 }
 
 function readCall(

@@ -1,7 +1,9 @@
+import { findElementCalls } from "../../chat/replies/element_calls.ts";
 import {
   findParameterCalls,
   GLM_SYNTAX,
   MINIMAX_SYNTAX,
+  type ParameterCall,
   type ParameterSyntax,
   QWEN3_CODER_SYNTAX,
 } from "../../chat/replies/parameter_calls.ts";
@@ -41,12 +43,29 @@ export function minimaxCalls(): ToolCallParser {
   return parameterCalls(MINIMAX_SYNTAX);
 }
 
+/**
+ * Returns a parser for calls of MiniMax M3: `<tool_call><invoke name="n"><key>value</key></invoke></tool_call>`, with
+ * `]<]minimax[>[` before each tag. Objects and lists are nested elements.
+ *
+ * Values are text; the tool's schema gives their types.
+ */
+export function minimaxM3Calls(): ToolCallParser {
+  return textCalls(findElementCalls);
+}
+
 function parameterCalls(syntax: ParameterSyntax): ToolCallParser {
+  return textCalls((text, most) => findParameterCalls(text, syntax, most));
+}
+
+/** Returns a parser for calls whose values are text. */
+function textCalls(
+  find: (text: string, most: number) => { text: string; calls: ParameterCall[] },
+): ToolCallParser {
   return {
     parse(message) {
       const native = nativeCalls(message);
       if (native !== undefined) return native;
-      const { text, calls } = findParameterCalls(messageText(message), syntax, MAX_PARSED_CALLS);
+      const { text, calls } = find(messageText(message), MAX_PARSED_CALLS);
       return {
         text: text.trim(),
         calls: calls.map(({ name = UNNAMED, ...call }) => ({

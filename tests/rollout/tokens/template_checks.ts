@@ -60,6 +60,10 @@ function callOf(source: string): string | undefined {
   if (source.includes("<minimax:tool_call>")) {
     return '<minimax:tool_call>\n<invoke name="f"><parameter name="a">1</parameter>\n</invoke>\n</minimax:tool_call>';
   }
+  if (source.includes("]<]minimax[>[")) {
+    const tags = ["<tool_call>\n", '<invoke name="f">', "<a>1", "</a>", "</invoke>\n", "</tool_call>"];
+    return tags.map((tag) => `]<]minimax[>[${tag}`).join("");
+  }
   return undefined;
 }
 
