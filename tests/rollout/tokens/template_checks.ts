@@ -4,7 +4,7 @@
  * `deno task test`, since it needs the network once. PADDOCK_EPISODES is the number of episodes for each template and
  * mode, PADDOCK_TEMPLATES a folder with further templates.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, AssertionError } from "@std/assert";
 import fc from "fast-check";
 import type { Message } from "../../../src/message.ts";
 import { TokenError } from "../../../src/errors.ts";
@@ -103,7 +103,8 @@ function assertOneEnd({ writer, turns }: PlayedEpisode, { chat, tokenizer }: Tok
   const { ids } = writer.tokens();
   for (const { start, ids: sampled } of turns) {
     const next = ids[start + sampled.length];
-    if (endIds.includes(sampled.at(-1))) assert(!endIds.includes(next), `${tokenizer.decode(ids)}`);
+    const isRepeated = endIds.includes(sampled.at(-1)) && endIds.includes(next);
+    if (isRepeated) throw new AssertionError(`two ends follow each other: ${tokenizer.decode(ids)}`);
   }
 }
 
