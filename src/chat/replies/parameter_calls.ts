@@ -1,3 +1,4 @@
+import { parseUntrustedJson } from "../../json.ts";
 import type { ToolCall } from "../../message.ts";
 
 /** Maximum number of parameters of a call. */
@@ -22,7 +23,7 @@ export interface ParameterSyntax {
   readonly call: RegExp;
   /** End of a call. */
   readonly callEnd: RegExp;
-  /** Start of a parameter; the first group is its name. */
+  /** Start of a parameter; the first group is its name, and the second, if any, `false` for a value that is JSON. */
   readonly parameter: RegExp;
   /** Text after a parameter's value. */
   readonly parameterEnd: string;
@@ -56,6 +57,23 @@ export const MINIMAX_SYNTAX: ParameterSyntax = {
   callEnd: /\s*<\/invoke>/y,
   parameter: /\s*<parameter name="?([^">\n]{1,256})"?>/y,
   parameterEnd: "</parameter>",
+};
+
+/** Syntax of DeepSeek V3.2, in which a parameter says whether its value is text or JSON. */
+export const DSML_SYNTAX: ParameterSyntax = {
+  open: "<｜DSML｜function_calls>",
+  close: "</｜DSML｜function_calls>",
+  call: /\s*<｜DSML｜invoke name="([^">\s]{1,256})">/y,
+  callEnd: /\s*<\/｜DSML｜invoke>/y,
+  parameter: /\s*<｜DSML｜parameter name="([^">\n]{1,256})" string="(true|false)">/y,
+  parameterEnd: "</｜DSML｜parameter>",
+};
+
+/** Syntax of DeepSeek V4. */
+export const DSML_V4_SYNTAX: ParameterSyntax = {
+  ...DSML_SYNTAX,
+  open: "<｜DSML｜tool_calls>",
+  close: "</｜DSML｜tool_calls>",
 };
 
 /**
@@ -116,7 +134,7 @@ function readCall(
   const head = matchAt(call, text, start);
   if (head === undefined) return undefined;
   const [, name = ""] = head;
-  const entries: [string, string][] = [];
+  const entries: [string, unknown][] = [];
   let at = start + head[0].length;
   while (entries.length < MAX_PARAMETERS) {
     const opening = matchAt(parameter, text, at);
@@ -126,7 +144,9 @@ function readCall(
     if (end < 0) {
       return { call: faulty(name, `the parameter '${opening[1]}' must end with ${parameterEnd}`), end: at };
     }
-    entries.push([opening[1] ?? "", withoutOuterLineEnds(text.slice(body, end))]);
+    const [, key = "", isText] = opening;
+    const value = text.slice(body, end);
+    entries.push([key, isText === undefined ? withoutOuterLineEnds(value) : markedValue(value, isText)]);
     at = end + parameterEnd.length;
   }
   const ending = matchAt(callEnd, text, at)?.[0];
@@ -155,6 +175,16 @@ function valueEnd(
     end = text.indexOf(parameterEnd, end + 1);
   }
   return first;
+}
+
+/** Returns a value whose parameter says whether it is text. A value that is not JSON stays text. */
+function markedValue(value: string, isText: string): unknown {
+  if (isText === "true") return value;
+  try {
+    return parseUntrustedJson(value);
+  } catch {
+    return value;
+  }
 }
 
 function withoutOuterLineEnds(value: string): string {
