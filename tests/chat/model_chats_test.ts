@@ -2,6 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { fromText } from "../../src/chat/conversions.ts";
 import { renderChat } from "../../src/chat/chat_format.ts";
+import { replySplitterOf } from "../../src/chat/replies/reply_format.ts";
 import type { Message } from "../../src/message.ts";
 import { HANG_MS } from "../deadline.ts";
 import { GEMMA, KIMI } from "./model_templates.ts";
@@ -89,6 +90,14 @@ Deno.test("fromText() reads calls of DeepSeek V3.2 and V4, whose parameters say 
       answer,
     ]);
   }
+});
+
+Deno.test("a template of DeepSeek V3.2 gets the calls of a reply apart, without the line ends before them", () => {
+  const split = replySplitterOf("｜DSML｜<function_results>");
+  const said = 'I look.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n' +
+    '<｜DSML｜parameter name="a" string="false">1</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>';
+  assertEquals<unknown>(split?.(said), { content: "I look.", calls: [call] });
+  assertEquals<unknown>(split?.("I look.\n\n"), { content: "I look.\n\n" });
 });
 
 Deno.test("fromText() reads calls and results of GLM", () => {

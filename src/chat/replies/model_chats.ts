@@ -2,13 +2,7 @@ import type { Message } from "../../message.ts";
 import { splitDeepseekReply } from "./deepseek_calls.ts";
 import { readGemmaResult, splitGemmaReply } from "./gemma_calls.ts";
 import { splitKimiReply } from "./kimi_calls.ts";
-import {
-  DSML_SYNTAX,
-  DSML_V4_SYNTAX,
-  findParameterCalls,
-  GLM_SYNTAX,
-  splitFoundCalls,
-} from "./parameter_calls.ts";
+import { DSML, findDsmlCalls, findParameterCalls, GLM_SYNTAX, splitFoundCalls } from "./parameter_calls.ts";
 import type { ReplyParts } from "./reply_format.ts";
 
 /** How the template of a family of models writes a chat. */
@@ -60,7 +54,8 @@ const SYNTAXES: readonly ChatSyntax[] = [
     start: /<｜(User|Assistant|tool▁outputs?▁(?:begin|end))｜>/g,
     end: DEEPSEEK_END,
     opensWithSystem: true,
-    split: splitDeepseekText,
+    split: (text) =>
+      text.includes(DSML) ? splitFoundCalls(text, findDsmlCalls(text)) : splitDeepseekReply(text),
     read: readDeepseekTurn,
   },
   {
@@ -170,13 +165,6 @@ function readGemmaReply(body: string, isClosed: boolean, syntax: ChatSyntax): Me
   const rest = body.slice(0, start) + body.slice(end + closing.length);
   if (thoughts === "") return readReply(rest, isClosed, syntax);
   return readReply(`<think>${thoughts}${THOUGHT_END}${rest}`, isClosed, syntax);
-}
-
-/** Splits a reply of DeepSeek. V3.2 and V4 name the group of calls differently. */
-function splitDeepseekText(text: string): ReplyParts {
-  const syntax = [DSML_SYNTAX, DSML_V4_SYNTAX].find(({ open }) => text.includes(open));
-  if (syntax === undefined) return splitDeepseekReply(text);
-  return splitFoundCalls(text, findParameterCalls(text, syntax));
 }
 
 /** Reads a turn of DeepSeek, whose replies follow results without a token of their own. */

@@ -59,8 +59,11 @@ export const MINIMAX_SYNTAX: ParameterSyntax = {
   parameterEnd: "</parameter>",
 };
 
+/** Text before the names of DeepSeek's tags, from V3.2 on. */
+export const DSML = "｜DSML｜";
+
 /** Syntax of DeepSeek V3.2, in which a parameter says whether its value is text or JSON. */
-export const DSML_SYNTAX: ParameterSyntax = {
+const DSML_SYNTAX: ParameterSyntax = {
   open: "<｜DSML｜function_calls>",
   close: "</｜DSML｜function_calls>",
   call: /\s*<｜DSML｜invoke name="([^">\s]{1,256})">/y,
@@ -70,11 +73,17 @@ export const DSML_SYNTAX: ParameterSyntax = {
 };
 
 /** Syntax of DeepSeek V4. */
-export const DSML_V4_SYNTAX: ParameterSyntax = {
+const DSML_V4_SYNTAX: ParameterSyntax = {
   ...DSML_SYNTAX,
   open: "<｜DSML｜tool_calls>",
   close: "</｜DSML｜tool_calls>",
 };
+
+/** Finds the calls in a text of DeepSeek V3.2 or V4, which name the group of calls differently. */
+export function findDsmlCalls(text: string, most?: number): { text: string; calls: ParameterCall[] } {
+  const syntax = text.includes(DSML_V4_SYNTAX.open) ? DSML_V4_SYNTAX : DSML_SYNTAX;
+  return findParameterCalls(text, syntax, most);
+}
 
 /**
  * Finds the calls in a text.

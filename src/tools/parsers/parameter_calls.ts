@@ -1,5 +1,6 @@
 import { findElementCalls } from "../../chat/replies/element_calls.ts";
 import {
+  findDsmlCalls,
   findParameterCalls,
   GLM_SYNTAX,
   MINIMAX_SYNTAX,
@@ -50,16 +51,26 @@ export function minimaxCalls(): ToolCallParser {
  * Values are text; the tool's schema gives their types.
  */
 export function minimaxM3Calls(): ToolCallParser {
-  return textCalls(findElementCalls);
+  return foundCalls(findElementCalls);
+}
+
+/**
+ * Returns a parser for calls of DeepSeek V3.2 and V4:
+ * `<｜DSML｜invoke name="n"><｜DSML｜parameter name="key" string="true">value</｜DSML｜parameter></｜DSML｜invoke>` in
+ * `<｜DSML｜function_calls>`, or `<｜DSML｜tool_calls>` in V4. A value with `string="false"` is JSON.
+ */
+export function dsmlCalls(): ToolCallParser {
+  return foundCalls(findDsmlCalls, { hasTextArguments: false });
 }
 
 function parameterCalls(syntax: ParameterSyntax): ToolCallParser {
-  return textCalls((text, most) => findParameterCalls(text, syntax, most));
+  return foundCalls((text, most) => findParameterCalls(text, syntax, most));
 }
 
-/** Returns a parser for calls whose values are text. */
-function textCalls(
+/** Returns a parser for calls, whose values are text unless the syntax gives their types. */
+function foundCalls(
   find: (text: string, most: number) => { text: string; calls: ParameterCall[] },
+  { hasTextArguments = true }: { hasTextArguments?: boolean } = {},
 ): ToolCallParser {
   return {
     parse(message) {
@@ -71,7 +82,7 @@ function textCalls(
         calls: calls.map(({ name = UNNAMED, ...call }) => ({
           name,
           ...call,
-          ...(call.fault === undefined && { hasTextArguments: true }),
+          ...(call.fault === undefined && hasTextArguments && { hasTextArguments }),
         })),
       };
     },

@@ -60,6 +60,11 @@ function callOf(source: string): string | undefined {
   if (source.includes("<minimax:tool_call>")) {
     return '<minimax:tool_call>\n<invoke name="f"><parameter name="a">1</parameter>\n</invoke>\n</minimax:tool_call>';
   }
+  if (source.includes("｜DSML｜")) {
+    const group = source.includes("<function_results>") ? "function_calls" : "tool_calls";
+    const parameter = '<｜DSML｜parameter name="a" string="false">1</｜DSML｜parameter>';
+    return `\n\n<｜DSML｜${group}>\n<｜DSML｜invoke name="f">\n${parameter}\n</｜DSML｜invoke>\n</｜DSML｜${group}>`;
+  }
   if (source.includes("]<]minimax[>[")) {
     const tags = ["<tool_call>\n", '<invoke name="f">', "<a>1", "</a>", "</invoke>\n", "</tool_call>"];
     return tags.map((tag) => `]<]minimax[>[${tag}`).join("");

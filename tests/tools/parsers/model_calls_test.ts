@@ -21,6 +21,7 @@ const STYLES = [
   "glm",
   "minimax",
   "minimax-m3",
+  "deepseek-dsml",
 ];
 
 function parse(style: string, content: string) {
@@ -158,6 +159,18 @@ const WRITERS: Readonly<Record<string, (calls: readonly Made[]) => string>> = {
         }</invoke>\n`
       ).join("")
     }</minimax:tool_call>`,
+  "deepseek-dsml": (calls) =>
+    `<｜DSML｜function_calls>\n${
+      calls.map(({ name, args }) =>
+        `<｜DSML｜invoke name="${name}">\n${
+          Object.entries(args).map(([key, value]) =>
+            `<｜DSML｜parameter name="${key}" string="${typeof value === "string"}">${
+              shown(value)
+            }</｜DSML｜parameter>\n`
+          ).join("")
+        }</｜DSML｜invoke>\n`
+      ).join("")
+    }</｜DSML｜function_calls>`,
 };
 
 /** Returns a JSON Schema of the types of values. */
@@ -279,6 +292,10 @@ const pieces = fc.constantFrom(
   "]<]minimax[>[<__proto__>",
   "]<]minimax[>[</__proto__>",
   "]<]minimax[>[</invoke>",
+  "<｜DSML｜tool_calls>",
+  '<｜DSML｜invoke name="f">',
+  '<｜DSML｜parameter name="a" string="false">',
+  "</｜DSML｜parameter>",
   "functions.f:0",
   '{"a": [1, {"b": null}]}',
   "[f(a=1)]",
