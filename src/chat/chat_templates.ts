@@ -1,6 +1,7 @@
 import type { ChatTemplate, InverseParser } from "./chat_template.ts";
 import { isHarmonyTemplate } from "./replies/harmony.ts";
 import { parseHarmonyChat } from "./replies/harmony_chat.ts";
+import { modelChatParserOf } from "./replies/model_chats.ts";
 import { parseChatml, parseLines, parseLlama, parseSpeakers } from "./inverse_parsers.ts";
 import chatml from "./templates/chatml.jinja" with { type: "text" };
 import deepseek from "./templates/deepseek.jinja" with { type: "text" };
@@ -103,9 +104,11 @@ function templateOfTokenizer({ name, chatTemplate }: Tokenizer): ChatTemplate {
   );
 }
 
-/** Creates a template from its source. Most tokenizers' templates write chatml or harmony, which their tokens show. */
+/** Creates a template from its source, whose tokens show in which format it writes. */
 function templateOfSource(name: string, source: string): ChatTemplate {
   if (isHarmonyTemplate(source)) return { name, source, inverseParser: parseHarmonyChat };
+  const inverseParser = modelChatParserOf(source);
+  if (inverseParser !== undefined) return { name, source, inverseParser };
   if (!source.includes("<|im_start|>")) return { name, source };
   return { name, source, inverseParser: (text) => parseChatml(text) };
 }

@@ -151,3 +151,37 @@ export const MINIMAX = `
   {%- endif -%}
 {%- endfor -%}
 {%- if add_generation_prompt -%}{{- ']~b]ai\\n' -}}{%- endif -%}`;
+
+/** MiniMax M3: arguments as elements, and results only after native calls. */
+export const MINIMAX_M3 = `
+{%- set mark = ']<]minimax[>[' -%}
+{%- macro element(name, value) -%}
+  {{- mark + '<' + name + '>' -}}
+  {%- if value is mapping -%}
+    {%- for k, v in value.items() -%}{{- element(k, v) -}}{%- endfor -%}
+  {%- elif value is string or value is number -%}
+    {{- value -}}
+  {%- else -%}
+    {%- for v in value -%}{{- element('item', v) -}}{%- endfor -%}
+  {%- endif -%}
+  {{- mark + '</' + name + '>' -}}
+{%- endmacro -%}
+{%- for m in messages -%}
+  {%- if m.role == 'tool' -%}
+    {%- if not messages[loop.index0 - 1].tool_calls -%}{{ raise_exception('a result without a call') }}{%- endif -%}
+    {{- ']~b]tool\\n<response>' + m.content + '</response>[e~[\\n' -}}
+  {%- else -%}
+    {{- ']~b]' + ('ai' if m.role == 'assistant' else m.role) + '\\n' + m.content -}}
+    {%- if m.tool_calls -%}
+      {{- mark + '<tool_call>\\n' -}}
+      {%- for c in m.tool_calls -%}
+        {{- mark + '<invoke name="' + c.function.name + '">' -}}
+        {%- for k, v in c.function.arguments.items() -%}{{- element(k, v) -}}{%- endfor -%}
+        {{- mark + '</invoke>\\n' -}}
+      {%- endfor -%}
+      {{- mark + '</tool_call>' -}}
+    {%- endif -%}
+    {{- '[e~[\\n' -}}
+  {%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}{{- ']~b]ai\\n' -}}{%- endif -%}`;

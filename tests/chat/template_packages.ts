@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { glob } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ROOT, run } from "../../packaging/sources.ts";
 import { installLocked } from "../trainers/environment.ts";
@@ -24,8 +25,19 @@ export async function installTemplatePackages(): Promise<TemplatePackages> {
   const python = await installLocked(FOLDER, { python: VERSION, lock: lockFile("template_packages.txt") });
   const packages = join(FOLDER, "lib", `python${VERSION}`, "site-packages");
   const folders = TEMPLATES.map((path) => [path.slice(0, path.indexOf("/")), join(packages, path)] as const);
-  return { python, folders: new Map([...folders, ["llama.cpp", await fetchLlamaCpp(python)]]) };
+  const archives = [["llama.cpp", await fetchLlamaCpp(python)], ["vllm", await fetchVllm(python)]] as const;
+  return { python, folders: new Map([...folders, ...archives]) };
 }
+
+/** Options of `pip download` for one source archive. */
+const ONE_ARCHIVE = [
+  "--quiet",
+  "--no-deps",
+  "--require-hashes",
+  "--no-binary",
+  ":all:",
+  "--no-build-isolation",
+];
 
 /** Extracts the templates that the Python files of a source archive do not include. */
 const EXTRACT = `
@@ -47,19 +59,42 @@ async function fetchLlamaCpp(python: string): Promise<string> {
   if (await Deno.stat(folder).then(() => true, () => false)) return folder;
   const [archives, extracted] = [await Deno.makeTempDir(), await Deno.makeTempDir({ dir: FOLDER })];
   try {
-    const options = [
-      "--quiet",
-      "--no-deps",
-      "--require-hashes",
-      "--no-binary",
-      ":all:",
-      "--no-build-isolation",
-    ];
     const requirements = ["--requirement", lockFile("llama_cpp_python.txt")];
-    await run(python, ["-m", "pip", "download", ...options, "--dest", archives, ...requirements]);
+    await run(python, ["-m", "pip", "download", ...ONE_ARCHIVE, "--dest", archives, ...requirements]);
     for await (const { name } of Deno.readDir(archives)) {
       await run(python, ["-c", EXTRACT, join(archives, name), extracted]);
     }
+    await Deno.rename(extracted, folder); // complete, or not there
+    return folder;
+  } finally {
+    await Deno.remove(archives, { recursive: true });
+  }
+}
+
+/** Templates in the source archive of vLLM: of chats, in its examples and in the package. */
+const VLLM_TEMPLATES = ["examples/*.jinja", "vllm/transformers_utils/chat_templates/*.jinja"];
+
+/**
+ * Downloads the source archive of vLLM, which has templates for tools, and returns their folder. pip checks the hash,
+ * extracts the archive and asks it for its name. That fails without PyTorch, and the extracted files are kept.
+ */
+async function fetchVllm(python: string): Promise<string> {
+  const folder = join(FOLDER, "vllm");
+  if (await Deno.stat(folder).then(() => true, () => false)) return folder;
+  const [archives, extracted] = [await Deno.makeTempDir(), await Deno.makeTempDir({ dir: FOLDER })];
+  try {
+    const requirements = ["--requirement", lockFile("vllm.txt")];
+    const { stderr } = await new Deno.Command(python, {
+      args: ["-m", "pip", "download", ...ONE_ARCHIVE, "--no-clean", "--dest", archives, ...requirements],
+      env: { TMPDIR: archives },
+    }).output();
+    const paths = await Array.fromAsync(
+      glob(VLLM_TEMPLATES.map((path) => `pip-download-*/vllm_*/${path}`), { cwd: archives }),
+    );
+    if (paths.length === 0) {
+      throw new Error(`Cannot extract vLLM's templates: ${new TextDecoder().decode(stderr)}`);
+    }
+    for (const path of paths) await Deno.copyFile(join(archives, path), join(extracted, basename(path)));
     await Deno.rename(extracted, folder); // complete, or not there
     return folder;
   } finally {

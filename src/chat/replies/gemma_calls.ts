@@ -5,6 +5,7 @@ import type { ToolCall } from "../../message.ts";
 
 const OPEN = "<|tool_call>call:";
 const CLOSE = "<tool_call|>";
+const RESULT = "response:";
 const QUOTE = '<|"|>';
 const NAME = /[^\s{}<>]{1,256}/y;
 const KEY = /[^\s:,{}[\]<>]+/y;
@@ -51,6 +52,18 @@ export function splitGemmaReply(text: string): { content: string; calls?: readon
     return { content: text };
   }
   return { content: found.text, calls: found.calls.map(toToolCall) };
+}
+
+/**
+ * Reads the result of a call, `response:name{value:text}`. A result with other fields is given as JSON, and one that
+ * cannot be read as it stands.
+ */
+export function readGemmaResult(text: string): { name?: string; content: string } {
+  const start = text.indexOf(RESULT);
+  const { name, json, fault } = new GemmaScanner(text, start + RESULT.length).call();
+  if (start < 0 || json === undefined || fault !== undefined) return { content: text };
+  const { value, ...others } = parseUntrustedJson(json) as Record<string, unknown>;
+  return { name, content: typeof value === "string" && Object.keys(others).length === 0 ? value : json };
 }
 
 function toToolCall({ name, json = "{}" }: GemmaCall): ToolCall {

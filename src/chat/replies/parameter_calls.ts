@@ -1,15 +1,17 @@
+import { parseUntrustedJson } from "../../json.ts";
 import type { ToolCall } from "../../message.ts";
+import type { CallRegions } from "./thoughts.ts";
 
 /** Maximum number of parameters of a call. */
 const MAX_PARAMETERS = 1_000;
 /** Maximum number of closing tags that are tried as the end of a value. */
 const MAX_ENDS = 1_000;
 
-/** A call whose values are text, or the reason why it could not be read. */
+/** A call whose values are text, or objects and lists with text, or the reason why it could not be read. */
 export interface ParameterCall {
   /** Name of the tool; left out if the call has none. */
   readonly name?: string;
-  readonly arguments: Readonly<Record<string, string>>;
+  readonly arguments: Readonly<Record<string, unknown>>;
   readonly fault?: string;
   /** False if the text ends before the end of the call; absent otherwise. */
   readonly isClosed?: false;
@@ -24,7 +26,7 @@ export interface ParameterSyntax {
   readonly call: RegExp;
   /** End of a call. */
   readonly callEnd: RegExp;
-  /** Start of a parameter; the first group is its name. */
+  /** Start of a parameter; the first group is its name, and the second, if any, `false` for a value that is JSON. */
   readonly parameter: RegExp;
   /** Text after a parameter's value. */
   readonly parameterEnd: string;
@@ -59,6 +61,37 @@ export const MINIMAX_SYNTAX: ParameterSyntax = {
   parameter: /\s*<parameter name="?([^">\n]{1,256})"?>/y,
   parameterEnd: "</parameter>",
 };
+
+/** Text before the names of DeepSeek's tags, from V3.2 on. */
+export const DSML = "｜DSML｜";
+
+/** Syntax of DeepSeek V3.2, in which a parameter says whether its value is text or JSON. */
+const DSML_SYNTAX: ParameterSyntax = {
+  open: "<｜DSML｜function_calls>",
+  close: "</｜DSML｜function_calls>",
+  call: /\s*<｜DSML｜invoke name="([^">\s]{1,256})">/y,
+  callEnd: /\s*<\/｜DSML｜invoke>/y,
+  parameter: /\s*<｜DSML｜parameter name="([^">\n]{1,256})" string="(true|false)">/y,
+  parameterEnd: "</｜DSML｜parameter>",
+};
+
+/** Syntax of DeepSeek V4. */
+const DSML_V4_SYNTAX: ParameterSyntax = {
+  ...DSML_SYNTAX,
+  open: "<｜DSML｜tool_calls>",
+  close: "</｜DSML｜tool_calls>",
+};
+
+/** Where calls of DeepSeek V3.2 and V4 stand in a reply. */
+export const DSML_REGIONS: CallRegions = {
+  open: /<｜DSML｜(?:function|tool)_calls>(?=\s*<｜DSML｜invoke )/,
+};
+
+/** Finds the calls in a text of DeepSeek V3.2 or V4, which name the group of calls differently. */
+export function findDsmlCalls(text: string, most?: number): { text: string; calls: ParameterCall[] } {
+  const syntax = text.includes(DSML_V4_SYNTAX.open) ? DSML_V4_SYNTAX : DSML_SYNTAX;
+  return findParameterCalls(text, syntax, most);
+}
 
 /**
  * Finds the calls in a text.
@@ -95,14 +128,19 @@ export function findParameterCalls(
   return { text: rest + text.slice(at), calls };
 }
 
-/** Splits a reply of MiniMax M2 into the fields of its template. A call that cannot be read stays text. */
-export function splitMinimaxReply(text: string): { content: string; calls?: readonly ToolCall[] } {
-  const found = findParameterCalls(text, MINIMAX_SYNTAX);
+/**
+ * Splits a reply into its text and the calls that were found. A call that cannot be read stays text, and so do those
+ * beside it.
+ */
+export function splitFoundCalls(
+  text: string,
+  found: { readonly text: string; readonly calls: readonly ParameterCall[] },
+): { content: string; calls?: readonly ToolCall[] } {
   const calls = found.calls.flatMap(({ name, arguments: args, fault }) =>
     name === undefined || fault !== undefined ? [] : [{ name, arguments: args }]
   );
   if (calls.length === 0 || calls.length < found.calls.length) return { content: text };
-  return { content: found.text.replace(/\n$/, ""), calls };
+  return { content: found.text, calls };
 }
 
 function readCall(
@@ -113,7 +151,7 @@ function readCall(
   const head = matchAt(call, text, start);
   if (head === undefined) return undefined;
   const [, name = ""] = head;
-  const entries: [string, string][] = [];
+  const entries: [string, unknown][] = [];
   let at = start + head[0].length;
   while (entries.length < MAX_PARAMETERS) {
     const opening = matchAt(parameter, text, at);
@@ -123,7 +161,9 @@ function readCall(
     if (end < 0) {
       return { call: faulty(name, `the parameter '${opening[1]}' must end with ${parameterEnd}`), end: at };
     }
-    entries.push([opening[1] ?? "", withoutOuterLineEnds(text.slice(body, end))]);
+    const [, key = "", isText] = opening;
+    const value = text.slice(body, end);
+    entries.push([key, isText === undefined ? withoutOuterLineEnds(value) : markedValue(value, isText)]);
     at = end + parameterEnd.length;
   }
   const ending = matchAt(callEnd, text, at)?.[0];
@@ -154,6 +194,16 @@ function valueEnd(
     end = text.indexOf(parameterEnd, end + 1);
   }
   return first;
+}
+
+/** Returns a value whose parameter says whether it is text. A value that is not JSON stays text. */
+function markedValue(value: string, isText: string): unknown {
+  if (isText === "true") return value;
+  try {
+    return parseUntrustedJson(value);
+  } catch {
+    return value;
+  }
 }
 
 function withoutOuterLineEnds(value: string): string {

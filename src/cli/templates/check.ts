@@ -15,6 +15,14 @@ export interface TriedChat {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
+/** The time that a template's clock shows: the fields of a date in the local time zone. */
+const CLOCK = [2026, 3, 5, 16, 7, 9] as const;
+
+function clock(): Date {
+  const [year, month, ...rest] = CLOCK;
+  return new Date(year, month - 1, ...rest);
+}
+
 /** Returns the chats with which templates are tried. */
 export function triedChats(): readonly TriedChat[] {
   return parseExact(chatsJson) as TriedChat[];
@@ -131,7 +139,7 @@ function callReport(
 
 function outcomeOf(template: Template, { variables }: TriedChat): { text: string } | { error: string } {
   try {
-    return { text: template.render(variables) };
+    return { text: template.render(variables, { now: clock }) };
   } catch (error) {
     return { error: errorMessage(error) };
   }
@@ -148,9 +156,9 @@ function problemOf({ name, tokenizer, source }: CheckedTemplate, mode: WritingMo
   }
 }
 
-/** Returns the cases of a template for transformers, as JSON texts. */
+/** Returns the cases of a template for transformers, as JSON texts. Both clocks show the same second. */
 export function oracleCases({ source }: CheckedTemplate): string[] {
-  return triedChats().map(({ variables }) => JSON.stringify({ template: source, variables }));
+  return triedChats().map(({ variables }) => JSON.stringify({ template: source, variables, now: CLOCK }));
 }
 
 /** Adds the differences from the results of transformers. */

@@ -1,7 +1,8 @@
 """Renders templates as transformers does. Reads lines of JSON, writes one line of JSON for each.
 
 The first line that is written names the versions. A case is {"template": text, "variables": {...}}, a result is
-{"text": text} or {"error": text}. A case that takes longer than SECONDS is an error. Such a case can be one operation of
+{"text": text} or {"error": text}. With "now": [year, month, day, hour, minute, second], strftime_now shows this time. A
+case that takes longer than SECONDS is an error. Such a case can be one operation of
 C, such as a power, which no handler of Python interrupts. The system then ends the process that renders, and a new
 process renders the next case. Systems without fork have no limit.
 """
@@ -10,6 +11,7 @@ import json
 import os
 import signal
 import sys
+from datetime import datetime
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
@@ -22,7 +24,21 @@ SECONDS = 5
 MEMORY_BYTES = 8 * 1024**3
 
 
+class Clock(datetime):
+    """The time that a case gives, or the current time."""
+
+    fields = None
+
+    @classmethod
+    def now(cls, tz=None):
+        return super().now(tz) if cls.fields is None else datetime(*cls.fields)
+
+
+chat_template_utils.datetime = Clock
+
+
 def render(case):
+    Clock.fields = case.get("now")
     try:
         text = compile_template(case["template"]).render(**case["variables"])
         text.encode()  # an unpaired surrogate could not be encoded by a tokenizer

@@ -36,7 +36,8 @@ export interface RenderByTransformersOptions {
 }
 
 /**
- * Renders templates by transformers in a process of Python. A case is a JSON text with `template` and `variables`.
+ * Renders templates by transformers in a process of Python. A case is a JSON text with `template`, `variables`,
+ * and optionally `now`, the fields of the time that `strftime_now` shows.
  *
  * @throws {OracleError} if Python, transformers or jinja2 is missing, or the process ends early.
  */

@@ -5,7 +5,7 @@ import { cohereCalls, deepseekCalls, graniteCalls, kimiCalls, lfm2Calls } from "
 import { mistralCalls } from "./mistral_calls.ts";
 import { jsonCalls } from "./json_calls.ts";
 import { openaiCalls } from "./openai_calls.ts";
-import { glmCalls, minimaxCalls, qwen3CoderCalls } from "./parameter_calls.ts";
+import { dsmlCalls, glmCalls, minimaxCalls, minimaxM3Calls, qwen3CoderCalls } from "./parameter_calls.ts";
 import { pythonicCalls } from "./pythonic_calls.ts";
 import { qwen25Calls } from "./qwen25_calls.ts";
 import { tagCalls } from "./tag_calls.ts";
@@ -52,6 +52,11 @@ export const CALL_STYLES: Readonly<Record<string, CallStyle>> = {
     hasSpecialTokens: true,
     parser: () => deepseekCalls(),
   },
+  "deepseek-dsml": {
+    about: '<｜DSML｜invoke name="name"><｜DSML｜parameter name="key" …>, as DeepSeek V3.2 and V4 write it',
+    hasSpecialTokens: true,
+    parser: () => dsmlCalls(),
+  },
   kimi: {
     about: "<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>JSON, as Kimi K2 writes it",
     hasSpecialTokens: true,
@@ -88,6 +93,11 @@ export const CALL_STYLES: Readonly<Record<string, CallStyle>> = {
   minimax: {
     about: '<minimax:tool_call><invoke name="name"><parameter name="key">…, as MiniMax M2 writes it',
     parser: () => minimaxCalls(),
+  },
+  "minimax-m3": {
+    about: ']<]minimax[>[<invoke name="name"> and an element a parameter, as MiniMax M3 writes it',
+    hasSpecialTokens: true,
+    parser: () => minimaxM3Calls(),
   },
   pythonic: { about: '[name(key="value")], as Llama 4 writes it', parser: () => pythonicCalls() },
 };

@@ -1,4 +1,7 @@
+import { ELEMENT_REGIONS, findElementCalls } from "../../chat/replies/element_calls.ts";
 import {
+  DSML_REGIONS,
+  findDsmlCalls,
   findParameterCalls,
   GLM_SYNTAX,
   MINIMAX_SYNTAX,
@@ -6,6 +9,7 @@ import {
   type ParameterSyntax,
   QWEN3_CODER_SYNTAX,
 } from "../../chat/replies/parameter_calls.ts";
+import type { CallRegions } from "../../chat/replies/thoughts.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
 import { readTextCalls } from "./text_calls.ts";
@@ -42,15 +46,48 @@ export function minimaxCalls(): ToolCallParser {
   return parameterCalls(MINIMAX_SYNTAX);
 }
 
+/**
+ * Returns a parser for calls of MiniMax M3: `<tool_call><invoke name="n"><key>value</key></invoke></tool_call>`, with
+ * `]<]minimax[>[` before each tag. Objects and lists are nested elements.
+ *
+ * Values are text; the tool's schema gives their types.
+ */
+export function minimaxM3Calls(): ToolCallParser {
+  return foundCalls(findElementCalls, ELEMENT_REGIONS);
+}
+
+/**
+ * Returns a parser for calls of DeepSeek V3.2 and V4:
+ * `<｜DSML｜invoke name="n"><｜DSML｜parameter name="key" string="true">value</｜DSML｜parameter></｜DSML｜invoke>` in
+ * `<｜DSML｜function_calls>`, or `<｜DSML｜tool_calls>` in V4. A value with `string="false"` is JSON.
+ */
+export function dsmlCalls(): ToolCallParser {
+  return foundCalls(findDsmlCalls, DSML_REGIONS, { hasTextArguments: false });
+}
+
 function parameterCalls(syntax: ParameterSyntax): ToolCallParser {
   const { open, close, call } = syntax;
   // prose that names the tag starts no call
-  const regions = {
-    open: new RegExp(`${open}${call.source}(?=\\s*<(?:arg_key|parameter|/(?!think)))`),
+  const isCall = `(?=\\s*<(?:arg_key|parameter|/(?!think)))`;
+  return foundCalls((text, most) => findParameterCalls(text, syntax, most), {
+    open: new RegExp(`${open}${call.source}${isCall}`),
     close,
-  };
+  });
+}
+
+/** Returns a parser for calls, whose values are text unless the syntax gives their types. */
+function foundCalls(
+  find: (text: string, most: number) => { text: string; calls: ParameterCall[] },
+  regions: CallRegions,
+  { hasTextArguments = true }: { hasTextArguments?: boolean } = {},
+): ToolCallParser {
+  const toCall = ({ name = UNNAMED, ...call }: ParameterCall): ParsedCall => ({
+    name,
+    ...call,
+    ...(call.fault === undefined && hasTextArguments && { hasTextArguments }),
+  });
   const parseText = (reply: string) => {
-    const { text, calls } = findParameterCalls(reply, syntax, MAX_PARSED_CALLS);
+    const { text, calls } = find(reply, MAX_PARSED_CALLS);
     return { text: text.trim(), calls: calls.map(toCall) };
   };
   return {
@@ -58,8 +95,4 @@ function parameterCalls(syntax: ParameterSyntax): ToolCallParser {
     faultText: agenticFaultMessage,
     render: renderByCallId,
   };
-}
-
-function toCall({ name = UNNAMED, ...call }: ParameterCall): ParsedCall {
-  return { name, ...call, ...(call.fault === undefined && { hasTextArguments: true }) };
 }

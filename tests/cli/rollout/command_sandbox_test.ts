@@ -49,8 +49,8 @@ Deno.test("paddock rollout --env tools runs a tool file without permissions, and
     const odd = await runPaddock([...common, "--tool", words, "--calls", "smoke"]);
     assertStringIncludes(
       odd.stderr,
-      "available are tag, xml, json, openai, qwen25, llama3-json, mistral, harmony, deepseek, kimi, gemma, cohere, " +
-        "lfm2, granite, qwen3-coder, glm, minimax, pythonic",
+      "available are tag, xml, json, openai, qwen25, llama3-json, mistral, harmony, deepseek, " +
+        "deepseek-dsml, kimi, gemma, cohere, lfm2, granite, qwen3-coder, glm, minimax, minimax-m3, pythonic",
     );
     const untold = await runPaddock([...common, "--tool", words, "--tokenizer", "no/such"]);
     assertEquals(untold.code, 2);

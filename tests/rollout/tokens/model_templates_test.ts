@@ -5,7 +5,17 @@ import type { Message } from "../../../src/message.ts";
 import { EpisodeWriter, type TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
 import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
-import { GEMMA, GLM, HARMONY, KIMI, LLAMA3, MINIMAX, NEMOTRON, PHI } from "../../chat/model_templates.ts";
+import {
+  GEMMA,
+  GLM,
+  HARMONY,
+  KIMI,
+  LLAMA3,
+  MINIMAX,
+  MINIMAX_M3,
+  NEMOTRON,
+  PHI,
+} from "../../chat/model_templates.ts";
 import { task } from "./written_episode.ts";
 
 const EOS = "<|endoftext|>";
@@ -133,6 +143,26 @@ Deno.test("MiniMax M2: the result of a call in the reply's text is shown", () =>
     "</minimax:tool_call>";
   for (const mode of ["append", "rerender"] as const) {
     const { text, prompt } = play(optionsOf(MINIMAX, mode), [{ said, end: "[e~[", messages: result }]);
+    assertEquals(text, `${said}[e~[\n]~b]tool\n<response>r</response>[e~[\n`);
+    assertEquals(prompt, `]~b]user\nq[e~[\n]~b]ai\n${text}]~b]ai\n`);
+  }
+});
+
+Deno.test("MiniMax M3: the result of a call with nested arguments is shown", () => {
+  const tags = [
+    "<tool_call>\n",
+    '<invoke name="f">',
+    "<a>",
+    "<item>1",
+    "</item>",
+    "<item>",
+    "<b>  x\n",
+    "</b>",
+  ];
+  const ends = ["</item>", "</a>", "</invoke>\n", "</tool_call>"];
+  const said = `I look.${[...tags, ...ends].map((tag) => `]<]minimax[>[${tag}`).join("")}`;
+  for (const mode of ["append", "rerender"] as const) {
+    const { text, prompt } = play(optionsOf(MINIMAX_M3, mode), [{ said, end: "[e~[", messages: result }]);
     assertEquals(text, `${said}[e~[\n]~b]tool\n<response>r</response>[e~[\n`);
     assertEquals(prompt, `]~b]user\nq[e~[\n]~b]ai\n${text}]~b]ai\n`);
   }

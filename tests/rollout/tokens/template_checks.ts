@@ -4,7 +4,7 @@
  * `deno task test`, since it needs the network once. PADDOCK_EPISODES is the number of episodes for each template and
  * mode, PADDOCK_TEMPLATES a folder with further templates.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, AssertionError } from "@std/assert";
 import fc from "fast-check";
 import type { Message } from "../../../src/message.ts";
 import { TokenError } from "../../../src/errors.ts";
@@ -60,6 +60,15 @@ function callOf(source: string): string | undefined {
   if (source.includes("<minimax:tool_call>")) {
     return '<minimax:tool_call>\n<invoke name="f"><parameter name="a">1</parameter>\n</invoke>\n</minimax:tool_call>';
   }
+  if (source.includes("｜DSML｜")) {
+    const group = source.includes("<function_results>") ? "function_calls" : "tool_calls";
+    const parameter = '<｜DSML｜parameter name="a" string="false">1</｜DSML｜parameter>';
+    return `\n\n<｜DSML｜${group}>\n<｜DSML｜invoke name="f">\n${parameter}\n</｜DSML｜invoke>\n</｜DSML｜${group}>`;
+  }
+  if (source.includes("]<]minimax[>[")) {
+    const tags = ["<tool_call>\n", '<invoke name="f">', "<a>1", "</a>", "</invoke>\n", "</tool_call>"];
+    return tags.map((tag) => `]<]minimax[>[${tag}`).join("");
+  }
   return undefined;
 }
 
@@ -99,7 +108,8 @@ function assertOneEnd({ writer, turns }: PlayedEpisode, { chat, tokenizer }: Tok
   const { ids } = writer.tokens();
   for (const { start, ids: sampled } of turns) {
     const next = ids[start + sampled.length];
-    if (endIds.includes(sampled.at(-1))) assert(!endIds.includes(next), `${tokenizer.decode(ids)}`);
+    const isRepeated = endIds.includes(sampled.at(-1)) && endIds.includes(next);
+    if (isRepeated) throw new AssertionError(`two ends follow each other: ${tokenizer.decode(ids)}`);
   }
 }
 

@@ -20,6 +20,8 @@ const STYLES = [
   "qwen3-coder",
   "glm",
   "minimax",
+  "minimax-m3",
+  "deepseek-dsml",
 ];
 
 function parse(style: string, content: string) {
@@ -157,6 +159,18 @@ const WRITERS: Readonly<Record<string, (calls: readonly Made[]) => string>> = {
         }</invoke>\n`
       ).join("")
     }</minimax:tool_call>`,
+  "deepseek-dsml": (calls) =>
+    `<｜DSML｜function_calls>\n${
+      calls.map(({ name, args }) =>
+        `<｜DSML｜invoke name="${name}">\n${
+          Object.entries(args).map(([key, value]) =>
+            `<｜DSML｜parameter name="${key}" string="${typeof value === "string"}">${
+              shown(value)
+            }</｜DSML｜parameter>\n`
+          ).join("")
+        }</｜DSML｜invoke>\n`
+      ).join("")
+    }</｜DSML｜function_calls>`,
 };
 
 /** Returns a JSON Schema of the types of values. */
@@ -185,6 +199,60 @@ for (const [style, write] of Object.entries(WRITERS)) {
     fc.assert(law, { numRuns: 300 });
   });
 }
+
+const leaf = fc.oneof(text, fc.integer(), fc.boolean());
+const list = fc.oneof(fc.array(text, { maxLength: 3 }), fc.array(fc.integer(), { maxLength: 3 }));
+/** Values that MiniMax M3 can write: it omits null, and the values of a list have one type. */
+const elements = fc.dictionary(
+  word,
+  fc.oneof(
+    leaf,
+    list,
+    fc.dictionary(word, fc.oneof(leaf, list), { maxKeys: 3, noNullPrototype: true }),
+    fc.record({ item: leaf }, { noNullPrototype: true }),
+  ),
+  { maxKeys: 4, noNullPrototype: true },
+);
+const MARK = "]<]minimax[>[";
+
+function elementText(value: Json): string {
+  if (Array.isArray(value)) return value.map((item) => element("item", item)).join("");
+  if (typeof value !== "object" || value === null) return shown(value);
+  return Object.entries(value).map(([name, field]) => element(name, field)).join("");
+}
+
+const element = (name: string, value: Json): string =>
+  `${MARK}<${name}>${elementText(value)}${MARK}</${name}>`;
+
+function deepSchemaOf(value: Json | undefined): Record<string, unknown> {
+  if (Array.isArray(value)) return { type: "array", items: deepSchemaOf(value[0]) };
+  if (typeof value !== "object" || value === null) return { type: typeof value };
+  const properties = Object.entries(value).map(([key, field]) => [key, deepSchemaOf(field)]);
+  return { type: "object", properties: Object.fromEntries(properties) };
+}
+
+Deno.test("call style minimax-m3: parse() reads what a template writes", () => {
+  const law = fc.property(
+    fc.array(fc.record({ name: word, args: elements }), { minLength: 1, maxLength: 3 }),
+    fc.constantFrom("", "I look.\n\n"),
+    (made, before) => {
+      const written = made.map(({ name, args }) =>
+        `${MARK}<invoke name="${name}">${elementText(args)}${MARK}</invoke>\n`
+      ).join("");
+      const { text, calls } = parse(
+        "minimax-m3",
+        `${before}${MARK}<tool_call>\n${written}${MARK}</tool_call>`,
+      );
+      assertEquals(text, before.trim());
+      const read = calls.map(({ name, arguments: args }, at) => ({
+        name,
+        args: typedArguments(args, deepSchemaOf(made[at]?.args)),
+      }));
+      assertEquals<unknown>(read, made);
+    },
+  );
+  fc.assert(law, { numRuns: 300 });
+});
 
 const pieces = fc.constantFrom(
   "<|channel|>",
@@ -219,6 +287,15 @@ const pieces = fc.constantFrom(
   "<minimax:tool_call>",
   '<invoke name="f">',
   '<parameter name="__proto__">',
+  "]<]minimax[>[<tool_call>",
+  ']<]minimax[>[<invoke name="f">',
+  "]<]minimax[>[<__proto__>",
+  "]<]minimax[>[</__proto__>",
+  "]<]minimax[>[</invoke>",
+  "<｜DSML｜tool_calls>",
+  '<｜DSML｜invoke name="f">',
+  '<｜DSML｜parameter name="a" string="false">',
+  "</｜DSML｜parameter>",
   "functions.f:0",
   '{"a": [1, {"b": null}]}',
   "[f(a=1)]",
@@ -260,6 +337,8 @@ for (const style of STYLES) {
           "<parameter=a></parameter>",
           "<tool_call>f<arg_key>a</arg_key><arg_value>",
           "<minimax:tool_call><invoke name=f>",
+          ']<]minimax[>[<tool_call>]<]minimax[>[<invoke name="f">]<]minimax[>[<a>',
+          "]<]minimax[>[<a>",
         ]
       ) parse(style, piece.repeat(20_000));
       parse(style, `<tool_call><function=f>${"<parameter=a>x</parameter>y".repeat(20_000)}`);
