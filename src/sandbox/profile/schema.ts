@@ -20,6 +20,7 @@ export type Layer =
   | "descriptors"
   | "seccomp"
   | "landlock"
+  | "speculation"
   | "bubblewrap"
   | "memoryCgroup"
   | "watchdog";
@@ -46,6 +47,7 @@ export const LAYERS: readonly Layer[] = [
   "descriptors",
   "seccomp",
   "landlock",
+  "speculation",
   "bubblewrap",
   "memoryCgroup",
   "watchdog",
@@ -73,6 +75,7 @@ export const LAYER_PROGRAMS: Readonly<Record<Layer, string>> = {
   descriptors: "/proc/self/status",
   seccomp: "/proc/sys/kernel/seccomp/actions_avail",
   landlock: "/proc/self/status",
+  speculation: "/proc/self/status",
   bubblewrap: "/usr/bin/bwrap",
   memoryCgroup: "/proc/self/cgroup",
   watchdog: "/proc/self/statm",
