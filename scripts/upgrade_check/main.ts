@@ -4,13 +4,16 @@ import { fileURLToPath } from "node:url";
 import { EXIT, runCommand } from "../../src/cli/command.ts";
 import { UsageError } from "../../src/cli/errors.ts";
 import { writeText } from "../../src/cli/output.ts";
+import pyodide from "pyodide/pyodide-lock.json" with { type: "json" };
+import { checkPins, formatBehind, readPins, RegistryError } from "./behind.ts";
 import { formatReport, type Outcome } from "./report.ts";
 import { SUBJECTS } from "./subjects.ts";
 import { checkPublished, Trial } from "./trial.ts";
 import { readVersions, type Versions } from "./versions.ts";
 
 /**
- * Tries other versions of Pyodide and Deno in a copy of the clone, and prints what broke:
+ * Prints which versions of the clone are behind those of npm and PyPI. With a version, tries it in a copy of the clone,
+ * and prints what broke:
  *
  *     deno task upgrade-check [--pyodide X] [--deno Y] [--only SUBJECT…] [--keep]
  */
@@ -26,18 +29,39 @@ interface Flags {
 
 const NOTES = `
 Subjects: ${Object.keys(SUBJECTS).join(", ")}.
-Exit codes: 0 nothing broke, 1 something broke, 2 wrong usage, 130 interrupted.`;
+Without options it compares the versions of the clone with the newest of npm and PyPI, and runs no test.
+Exit codes: 0 nothing is behind or broke, 1 something is or did, 2 wrong usage, 3 a registry does not answer,
+130 interrupted.`;
 
 function upgradeCheckCommand(): Command {
   return new Command("upgrade-check")
-    .description("Try other versions of Pyodide and Deno in a copy of the clone, and print what broke")
+    .description(
+      "Print the versions that are behind, or try others in a copy of the clone and print what broke",
+    )
     .option("--pyodide <version>", "version of npm's pyodide (default: the present one)")
     .option("--deno <version>", "version of npm's deno (default: the present one)")
     .option("--only <subject...>", "run the tests of these subjects only")
     .option("--keep", "keep the copy")
     .addHelpText("after", NOTES)
     .exitOverride()
-    .action((flags: Flags) => runCommand((signal) => check(flags, signal)));
+    .action((flags: Flags) =>
+      runCommand((signal) => Object.keys(flags).length === 0 ? printBehind(signal) : check(flags, signal))
+    );
+}
+
+/** Exit code if a registry does not answer, so that nothing is known about versions. */
+const UNANSWERED = 3;
+
+async function printBehind(signal: AbortSignal): Promise<number> {
+  try {
+    const pins = await checkPins(await readPins(ROOT), { signal });
+    await writeText(Deno.stdout, formatBehind(pins, pyodide.info));
+    return pins.some(({ version, newest }) => version !== newest) ? EXIT.error : EXIT.ok;
+  } catch (error) {
+    if (!(error instanceof RegistryError)) throw error;
+    await print(`error: ${error.message}\n`);
+    return UNANSWERED;
+  }
 }
 
 async function check(flags: Flags, signal: AbortSignal): Promise<number> {

@@ -56,12 +56,13 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/guest/shell/shell_sandbox_test.ts",
   ],
   "process": [
-    "sandbox/guest/denied_calls_sandbox_test.ts",
+    "sandbox/guest/allowed_calls_sandbox_test.ts",
     "sandbox/process/command_sandbox_test.ts",
     "sandbox/process/deno_program_sandbox_test.ts",
     "sandbox/process/layers_sandbox_test.ts",
     "sandbox/process/memory_cgroup_sandbox_test.ts",
     "sandbox/process/parent_death_sandbox_test.ts",
+    "sandbox/process/speculation_sandbox_test.ts",
     "sandbox/process/walls_sandbox_test.ts",
   ],
   "worker": [

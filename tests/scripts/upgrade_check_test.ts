@@ -1,7 +1,15 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import manifest from "../../deno.json" with { type: "json" };
+import {
+  type CheckedPin,
+  checkPins,
+  formatBehind,
+  type Pin,
+  readPins,
+  RegistryError,
+} from "../../scripts/upgrade_check/behind.ts";
 import { formatReport, outcomeOf } from "../../scripts/upgrade_check/report.ts";
 import { SUBJECT_FOLDERS, SUBJECTS } from "../../scripts/upgrade_check/subjects.ts";
 import {
@@ -126,4 +134,64 @@ native linker:
   and 1 more
 `,
   );
+});
+
+Deno.test("readPins() names Deno, Pyodide, each package of deno.json, the standard library and wheels", async () => {
+  const pins = await readPins(ROOT);
+  const texts = pins.map(({ name, registry, version }) => `${registry} ${name} ${version}`);
+  const versions = await readVersions(ROOT);
+  for (const name of ["deno", "pyodide"] as const) {
+    assert(texts.includes(`npm ${name} ${versions[name]}`), name);
+  }
+  const { imports } = manifest;
+  assert(texts.includes(`npm zod ${imports.zod.split("@")[1]}`));
+  assert(
+    texts.includes(`npm @huggingface/tokenizers ${imports["@huggingface/tokenizers"].split("@").at(-1)}`),
+  );
+  for (const name of ["npm deno-std", "PyPI math-verify", "PyPI tzdata"]) {
+    assert(texts.some((text) => text.startsWith(`${name} `)), name);
+  }
+  assert(pins.every(({ version }) => /^[\d.]+$/.test(version)), texts.join("\n"));
+});
+
+const PINS: readonly Pin[] = ["a", "b", "c", "d", "e", "f"].map((name) => ({
+  name,
+  registry: "npm",
+  version: "1.0.0",
+}));
+
+Deno.test("checkPins() asks for each package, and keeps the order", async () => {
+  const { signal } = new AbortController();
+  const find = async ({ name }: Pin) => {
+    await new Promise((go) => setTimeout(go, name === "a" ? 5 : 0));
+    return name === "c" ? "1.2.0" : "1.0.0";
+  };
+  const checked = await checkPins(PINS, { find, signal });
+  assertEquals(checked.map(({ name }) => name), PINS.map(({ name }) => name));
+  const parts = { python: "3.14.2", platform: "emscripten_5_0_3" };
+  assertEquals(
+    formatBehind(checked, parts),
+    `package  registry  pinned  newest
+c        npm       1.0.0   1.2.0
+
+1 of 6 packages behind, 5 at the newest version
+With Pyodide come CPython 3.14.2 and emscripten 5.0.3
+`,
+  );
+  const current: CheckedPin[] = PINS.map((pin) => ({ ...pin, newest: pin.version }));
+  assert(formatBehind(current, parts).startsWith("0 of 6 packages behind, 6 at the newest version\n"));
+});
+
+Deno.test("checkPins() asks for no more packages once a registry does not answer", async () => {
+  const asked: string[] = [];
+  const find = ({ name }: Pin) => {
+    asked.push(name);
+    return Promise.reject(new RegistryError("offline"));
+  };
+  await assertRejects(
+    () => checkPins(PINS, { find, signal: new AbortController().signal }),
+    RegistryError,
+    "offline",
+  );
+  assert(asked.length < PINS.length, asked.join(" "));
 });

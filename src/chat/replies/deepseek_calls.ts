@@ -1,4 +1,5 @@
-import { exactText, parseUntrustedJson } from "../../json.ts";
+import { parseUntrustedJson } from "../../json.ts";
+import { exactText } from "../../numbers/exact_numbers.ts";
 import type { ToolCall } from "../../message.ts";
 
 const OPEN = "<｜tool▁calls▁begin｜>";

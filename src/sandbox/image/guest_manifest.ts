@@ -44,8 +44,8 @@ import shellImage from "../guest/shell/shell_image.ts" with { type: "text" };
 import terminal from "../guest/shell/terminal.ts" with { type: "text" };
 import zlib from "../guest/shell/zlib.ts" with { type: "text" };
 import stdin from "../guest/stdin.ts" with { type: "text" };
+import allowedCalls from "../guest/supervisor/allowed_calls.ts" with { type: "text" };
 import confine from "../guest/supervisor/confine.ts" with { type: "text" };
-import deniedCalls from "../guest/supervisor/denied_calls.ts" with { type: "text" };
 import supervisor from "../guest/supervisor/supervisor.ts" with { type: "text" };
 import wallClock from "../guest/wall_clock.ts" with { type: "text" };
 import worker from "../guest/worker.ts" with { type: "text" };
@@ -59,7 +59,7 @@ export type GuestSources = Readonly<Record<string, string>>;
 export const SUPERVISOR_FILES: GuestSources = {
   protocol,
   assets,
-  denied_calls: deniedCalls,
+  allowed_calls: allowedCalls,
   confine,
   ring,
   outbox,

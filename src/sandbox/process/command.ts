@@ -92,7 +92,7 @@ export function childCommand(profile: Profile, options: ChildCommandOptions): Ch
 }
 
 /** Layers that the process takes up itself, before it reads its assets. */
-const OWN_LAYERS: readonly OwnLayer[] = ["descriptors", "seccomp", "landlock"];
+const OWN_LAYERS: readonly OwnLayer[] = ["descriptors", "seccomp", "landlock", "speculation"];
 
 /** Threads of a process: it has some 20. */
 const MAX_THREADS = 128;

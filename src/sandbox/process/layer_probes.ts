@@ -1,7 +1,7 @@
 import { stripTypeScriptTypes } from "node:module";
 import { errorMessage } from "../../errors.ts";
 import confineSource from "../guest/supervisor/confine.ts" with { type: "text" };
-import deniedCallsSource from "../guest/supervisor/denied_calls.ts" with { type: "text" };
+import allowedCallsSource from "../guest/supervisor/allowed_calls.ts" with { type: "text" };
 import type { Layer } from "../profile/schema.ts";
 import { type Rlimits, rlimitScript } from "./command.ts";
 import { delegatedGroup, MemoryGroup } from "./memory_cgroup.ts";
@@ -50,6 +50,7 @@ export class LayerProbes {
       case "descriptors":
       case "seccomp":
       case "landlock":
+      case "speculation":
         return (await (this.#ownLayers ??= probeOwnLayers()))[layer];
       default:
         return (await (this.#namespaces ??= probeNamespaces(signal)))[layer];
@@ -149,17 +150,17 @@ async function probeOwnLayers(): Promise<Reasons> {
     return { watchdog, ...JSON.parse(await child.readLine()) as Reasons };
   } catch (error) {
     const why = `its attempt ended early: ${errorMessage(error)}`;
-    return { watchdog, descriptors: why, seccomp: why, landlock: why };
+    return { watchdog, descriptors: why, seccomp: why, landlock: why, speculation: why };
   }
 }
 
 /** Source of the process that tries its own layers. Each layer is tried alone, as one may work without the others. */
 function probeSource(): string {
-  const deniedCalls = moduleUrl(deniedCallsSource);
-  const confine = moduleUrl(confineSource.replace('"./denied_calls.ts"', `"${deniedCalls}"`));
+  const allowedCalls = moduleUrl(allowedCallsSource);
+  const confine = moduleUrl(confineSource.replace('"./allowed_calls.ts"', `"${allowedCalls}"`));
   return `import { confine } from "${confine}";
 const reasons = {};
-for (const layer of ["descriptors", "landlock", "seccomp"]) {
+for (const layer of ["descriptors", "speculation", "landlock", "seccomp"]) {
   try {
     confine({ layers: [layer], readable: [], openFiles: ${PROBE_FILES} });
   } catch (error) {

@@ -108,6 +108,8 @@ export const LAYER_REMEDIES: Readonly<Record<Layer, string>> = {
   descriptors: CONFINE_REMEDY,
   seccomp: CONFINE_REMEDY,
   landlock: "use Linux 5.13 or later, with 'landlock' in the boot parameter lsm=",
+  speculation:
+    "use a kernel and a processor, or a virtual machine that shows its features, with both controls of prctl",
   bubblewrap: "install bubblewrap (apt install bubblewrap); needed only where the namespaces do not work",
   memoryCgroup:
     "run Paddock as a systemd service with User=, Delegate=memory and DelegateSubgroup=host (systemd 254 or later)",

@@ -20,6 +20,7 @@ export type Layer =
   | "descriptors"
   | "seccomp"
   | "landlock"
+  | "speculation"
   | "bubblewrap"
   | "memoryCgroup"
   | "watchdog";
@@ -46,6 +47,7 @@ export const LAYERS: readonly Layer[] = [
   "descriptors",
   "seccomp",
   "landlock",
+  "speculation",
   "bubblewrap",
   "memoryCgroup",
   "watchdog",
@@ -73,6 +75,7 @@ export const LAYER_PROGRAMS: Readonly<Record<Layer, string>> = {
   descriptors: "/proc/self/status",
   seccomp: "/proc/sys/kernel/seccomp/actions_avail",
   landlock: "/proc/self/status",
+  speculation: "/proc/self/status",
   bubblewrap: "/usr/bin/bwrap",
   memoryCgroup: "/proc/self/cgroup",
   watchdog: "/proc/self/statm",
@@ -240,6 +243,7 @@ export interface ProfileSettings {
   /**
    * Layers of the operating system by name. `required`: a sandbox does not start without it. `installed`: it
    * does not start if the program of the layer is there and fails. `optional`: used where it works. `off`: not used.
+   * The default of `speculation` is `off`, that of all others `optional`.
    */
   readonly layers: Readonly<Record<Layer, LayerMode>>;
   /**
@@ -256,8 +260,14 @@ export interface ProfileSettings {
   readonly shell: boolean;
 }
 
+/** Layers that a profile must turn on, as they cost time. All others are used where they work. */
+const LAYERS_BY_CHOICE: readonly Layer[] = ["speculation"];
+
 const layersSchema = closedObject(
-  Object.fromEntries(LAYERS.map((layer) => [layer, oneOf(LAYER_MODES).default("optional")])),
+  Object.fromEntries(LAYERS.map((layer) => {
+    const mode: LayerMode = LAYERS_BY_CHOICE.includes(layer) ? "off" : "optional";
+    return [layer, oneOf(LAYER_MODES).default(mode)];
+  })),
 ) as unknown as z.core.$ZodType<Readonly<Record<Layer, LayerMode>>>;
 
 const moduleName = string(

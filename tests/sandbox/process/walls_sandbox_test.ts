@@ -74,7 +74,7 @@ Deno.test({ name: "each wall stops an attack that succeeds without it", ignore: 
 const SCRIPTS = [
   "./attacker.ts",
   "../../../src/sandbox/guest/supervisor/confine.ts",
-  "../../../src/sandbox/guest/supervisor/denied_calls.ts",
+  "../../../src/sandbox/guest/supervisor/allowed_calls.ts",
 ];
 
 async function attackerFiles(): Promise<Record<string, string>> {

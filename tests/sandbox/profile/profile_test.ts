@@ -46,7 +46,10 @@ Deno.test("parseProfile() fills in the defaults of an empty profile", () => {
     packages: [],
     mounts: [],
     sessionsPerProcess: 1,
-    layers: Object.fromEntries(LAYERS.map((layer) => [layer, "optional"])) as Profile["layers"],
+    layers: {
+      ...Object.fromEntries(LAYERS.map((layer) => [layer, "optional"])) as Profile["layers"],
+      speculation: "off",
+    },
     hostTools: false,
     shell: false,
   });

@@ -74,6 +74,21 @@ const REPLIES: Readonly<Record<string, readonly { text: string; closes: string }
       closes: "</tool_call>",
     },
   ],
+  "deepseek-dsml": [
+    {
+      text: 'I look.<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n' +
+        '<｜DSML｜parameter name="a" string="true">x</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+      closes: "</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+    },
+  ],
+  "minimax-m3": [
+    {
+      text:
+        'I look.]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="f">]<]minimax[>[<a>x]<]minimax[>[</a>' +
+        "]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+      closes: "]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+    },
+  ],
   minimax: [
     {
       text:

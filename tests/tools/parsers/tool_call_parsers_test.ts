@@ -459,6 +459,9 @@ const REPEATED_CALLS: Readonly<Record<string, string>> = {
   deepseek: `<｜tool▁calls▁begin｜>${
     "<｜tool▁call▁begin｜>a<｜tool▁sep｜>{}<｜tool▁call▁end｜>".repeat(2_000)
   }`,
+  "deepseek-dsml": `<｜DSML｜function_calls>${
+    '<｜DSML｜invoke name="a"></｜DSML｜invoke>'.repeat(2_000)
+  }</｜DSML｜function_calls>`,
   kimi: "<|tool_calls_section_begin|>" +
     "<|tool_call_begin|>functions.a:0<|tool_call_argument_begin|>{}<|tool_call_end|>".repeat(2_000),
   gemma: "<|tool_call>call:a{}<tool_call|>".repeat(2_000),
@@ -468,6 +471,9 @@ const REPEATED_CALLS: Readonly<Record<string, string>> = {
   "qwen3-coder": "<tool_call>\n<function=a>\n</function>\n</tool_call>".repeat(2_000),
   glm: "<tool_call>a\n</tool_call>".repeat(2_000),
   minimax: `<minimax:tool_call>${'<invoke name="a"></invoke>'.repeat(2_000)}</minimax:tool_call>`,
+  "minimax-m3": `]<]minimax[>[<tool_call>${
+    ']<]minimax[>[<invoke name="a">]<]minimax[>[</invoke>'.repeat(2_000)
+  }]<]minimax[>[</tool_call>`,
   pythonic: `[${"a(),".repeat(2_000)}]`,
 };
 

@@ -309,7 +309,11 @@ function addPage(runs: [first: number, count: number, origin: number][], page: n
  */
 export function checkRuns(runs: readonly PageRun[], heapBytes: number): number {
   let [end, pages] = [0, 0];
-  for (const [first, count] of runs) {
+  for (const run of runs) {
+    if (!Array.isArray(run)) {
+      throw new Error(`Cannot restore heap as its runs must be lists: found ${typeof run}`);
+    }
+    const [first, count] = run as PageRun;
     if (!Number.isSafeInteger(first) || !Number.isSafeInteger(count) || first < end || count < 1) {
       throw new Error(`Cannot restore heap as its runs must ascend: found ${count} pages at ${first}`);
     }

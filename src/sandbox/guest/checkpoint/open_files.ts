@@ -92,7 +92,9 @@ export function parseOpenFiles(
   maxFds: number,
 ): readonly OpenFile[] {
   const used = new Set<unknown>();
-  for (const { fds, node, path, flags, position, names } of requireItems(value) as readonly OpenFile[]) {
+  for (const file of requireItems(value) as readonly (OpenFile | null)[]) {
+    if (file === null) throw new Error("Cannot restore open files as one is null");
+    const { fds, node, path, flags, position, names } = file;
     if (requireItems(fds).length === 0) throw new Error("Cannot restore open files as one has no descriptor");
     for (const fd of fds) {
       requireCount(fd, maxFds - 1);

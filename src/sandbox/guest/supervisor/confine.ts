@@ -1,7 +1,7 @@
-import { INSTRUCTION_BYTES, seccompProgram } from "./denied_calls.ts";
+import { INSTRUCTION_BYTES, seccompProgram } from "./allowed_calls.ts";
 
 /** A layer that the process takes up itself, before it reads anything. */
-export type OwnLayer = "descriptors" | "seccomp" | "landlock";
+export type OwnLayer = "descriptors" | "seccomp" | "landlock" | "speculation";
 
 /** Plan of {@linkcode confine}. */
 export interface ConfinePlan {
@@ -43,6 +43,7 @@ export function confine({ layers, readable, openFiles, threads }: ConfinePlan): 
   if (layers.includes("descriptors")) closeHostDescriptors(call, openFiles);
   if (threads !== undefined) limitThreads(call, threads);
   require("noNewPrivs", call("prctl", PR_SET_NO_NEW_PRIVS, 1));
+  if (layers.includes("speculation")) limitSpeculation(call);
   if (layers.includes("landlock")) denyFiles(call, readable);
   if (layers.includes("seccomp")) denyCalls(call);
   pinned.length = 0;
@@ -117,12 +118,42 @@ function limitThreads(call: Call, threads: number): void {
   require("threads", call("prlimit64", 0, RLIMIT_NPROC, limit, 0));
 }
 
+const PR_GET_SPECULATION_CTRL = 52;
+const PR_SET_SPECULATION_CTRL = 53;
+/** PR_SPEC_STORE_BYPASS and PR_SPEC_INDIRECT_BRANCH. */
+const SPECULATIONS: Readonly<Record<string, number>> = { "store bypass": 0, "indirect branches": 1 };
+const PR_SPEC_PRCTL = 1;
+const PR_SPEC_DISABLE = 4;
+const PR_SPEC_FORCE_DISABLE = 8;
+
+/**
+ * Returns what a process must do about a kind of speculation whose state the kernel gives: nothing, turn it off, or
+ * give up, as neither the processor nor the kernel lets it.
+ */
+export function speculationStep(state: number): "none" | "disable" | "unavailable" {
+  if (state < 0) return "unavailable";
+  if (state === 0 || (state & (PR_SPEC_DISABLE | PR_SPEC_FORCE_DISABLE)) !== 0) return "none";
+  return (state & PR_SPEC_PRCTL) !== 0 ? "disable" : "unavailable";
+}
+
+/** Turns off speculation for this thread and those that it starts, among them the threads of guests. */
+function limitSpeculation(call: Call): void {
+  for (const [name, kind] of Object.entries(SPECULATIONS)) {
+    const step = speculationStep(call("prctl", PR_GET_SPECULATION_CTRL, kind, 0, 0, 0));
+    if (step === "none") continue;
+    const result = step === "disable"
+      ? call("prctl", PR_SET_SPECULATION_CTRL, kind, PR_SPEC_FORCE_DISABLE, 0, 0)
+      : -1;
+    require(`speculation: ${name}`, result);
+  }
+}
+
 const SECCOMP_SET_MODE_FILTER = 1;
 const SECCOMP_FILTER_FLAG_TSYNC = 1;
 
-/** Denies system calls to every thread. */
+/** Refuses system calls to every thread, except those that Deno makes. */
 function denyCalls(call: Call): void {
-  const program = seccompProgram(Deno.build.arch);
+  const program = seccompProgram(Deno.build.arch, Deno.pid);
   if (!program) throw new Error(`Cannot confine the process: no filter for ${Deno.build.arch}`);
   const head = new BigUint64Array([BigInt(program.length / INSTRUCTION_BYTES), addressOf(program)]);
   require("seccomp", call("seccomp", SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, head));
