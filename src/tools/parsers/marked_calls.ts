@@ -202,8 +202,9 @@ export function deepseekCalls(): ToolCallParser {
     const body = at + separator.length;
     const head = text.slice(start, at).trim();
     const fence = stickyMatch(FENCED, text, body);
-    if (fence === undefined) return readArguments(text, body, { name: head, close });
-    const name = fence.trim().split(/\s/, 1)[0] ?? head;
+    const name = fence?.trim().split(/\s/, 1)[0] ?? head;
+    if (name === "") return { call: invalidCall(`a call must have a name beside ${separator}`), end: body };
+    if (fence === undefined) return readArguments(text, body, { name, close });
     return readArguments(text, body + fence.length, { name, close });
   };
   const read = (text: string, start: number) => readEach(text, start, { open, close, section, toCall });
