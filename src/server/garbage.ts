@@ -4,20 +4,36 @@ import { runInNewContext } from "node:vm";
 const MIB = 1024 * 1024;
 /** Growth of the heap and its buffers after which their garbage is collected, in bytes. */
 const GROWTH_BYTES = 48 * MIB;
-/** Milliseconds between two checks. A collection takes some 30 ms. */
+/** The same where collections freed little, as the growth is in use. */
+const MAX_GROWTH_BYTES = 192 * MIB;
+/** Milliseconds between two checks. A collection takes some 30 ms, and longer while programs use all processors. */
 const CHECK_MS = 500;
+
+/** Memory that a {@linkcode GarbageCollector} watches. */
+export interface CollectedHeap {
+  /** Returns the bytes of the heap and its buffers, with their garbage. */
+  readonly bytes: () => number;
+  /** Collects all garbage. */
+  readonly collect: () => void;
+}
 
 /**
  * Collects the garbage of large requests soon. V8 alone keeps some 500 MiB of it, for as long as little is allocated
- * afterwards. Memory that grows slowly is left to V8.
+ * afterwards. Memory that grows slowly is left to V8. A collection holds up every request: after one that freed less than
+ * half of the growth, such as beside states of sessions that are captured or restored, the next one waits for twice the
+ * growth.
  */
 export class GarbageCollector implements Disposable {
-  readonly #collect: () => void = exposedCollector();
+  readonly #heap: CollectedHeap;
   readonly #timer: ReturnType<typeof setInterval>;
-  #leastBytes = heapBytes();
+  #leastBytes: number;
+  #growthBytes = GROWTH_BYTES;
 
-  constructor() {
-    this.#timer = setInterval(() => this.#check(), CHECK_MS);
+  /** @param heap the heap of this thread by default */
+  constructor(heap: CollectedHeap = { bytes: heapBytes, collect: exposedCollector() }) {
+    this.#heap = heap;
+    this.#leastBytes = heap.bytes();
+    this.#timer = setInterval(() => this.check(), CHECK_MS);
     Deno.unrefTimer(this.#timer);
   }
 
@@ -26,12 +42,16 @@ export class GarbageCollector implements Disposable {
     clearInterval(this.#timer);
   }
 
-  #check(): void {
-    const bytes = heapBytes();
+  /** Collects the garbage if the memory has grown enough. A timer calls this method. */
+  check(): void {
+    const bytes = this.#heap.bytes();
     this.#leastBytes = Math.min(this.#leastBytes, bytes);
-    if (bytes - this.#leastBytes < GROWTH_BYTES) return;
-    this.#collect();
-    this.#leastBytes = heapBytes();
+    const grownBytes = bytes - this.#leastBytes;
+    if (grownBytes < this.#growthBytes) return;
+    this.#heap.collect();
+    this.#leastBytes = this.#heap.bytes();
+    const isInUse = bytes - this.#leastBytes < grownBytes / 2;
+    this.#growthBytes = isInUse ? Math.min(2 * this.#growthBytes, MAX_GROWTH_BYTES) : GROWTH_BYTES;
   }
 }
 

@@ -1,3 +1,4 @@
+import { assertEquals } from "@std/assert";
 import { delay } from "@std/async";
 import { GarbageCollector } from "../../src/server/garbage.ts";
 
@@ -7,4 +8,31 @@ Deno.test("GarbageCollector frees the memory of large requests that are over", a
   const before = bytes();
   for (let count = 0; count < 6; count++) JSON.parse(`"${"a".repeat(30_000_000)}"`);
   while (bytes() > before + 96 * 1024 * 1024) await delay(50);
+});
+
+const MIB = 1024 * 1024;
+
+Deno.test("GarbageCollector waits for more growth after a collection that freed little, and for less after another one", () => {
+  const heap = { used: 0, garbage: 0, collections: 0 };
+  using collector = new GarbageCollector({
+    bytes: () => (heap.used + heap.garbage) * MIB,
+    collect() {
+      heap.garbage = 0;
+      heap.collections++;
+    },
+  });
+  const collections = (grown: Partial<typeof heap>) => {
+    Object.assign(heap, grown);
+    const before = heap.collections;
+    collector.check();
+    return heap.collections - before;
+  };
+  assertEquals([collections({ used: 47 }), collections({ used: 50 })], [0, 1]);
+  assertEquals([collections({ used: 140 }), collections({ used: 150 })], [0, 1]); // after 96 MiB more
+  assertEquals([collections({ used: 330 }), collections({ used: 345 })], [0, 1]); // after 192 MiB more
+  assertEquals([collections({ used: 530 }), collections({ used: 540 })], [0, 1]); // and no more than these
+  assertEquals(collections({ garbage: 191 }), 0);
+  assertEquals(collections({ garbage: 193 }), 1);
+  assertEquals([collections({ garbage: 47 }), collections({ garbage: 48 })], [0, 1]);
+  assertEquals([collections({ used: 20 }), collections({ garbage: 48 })], [0, 1]); // beyond the least that was used
 });

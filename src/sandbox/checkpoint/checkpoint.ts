@@ -197,7 +197,10 @@ export class SealedCheckpoint implements Checkpoint {
    *
    * @throws {CheckpointError} if the state is damaged.
    */
-  async expand(scope: CheckpointScope, { owner = "" }: OwnerOptions): Promise<Uint8Array> {
+  async expand(
+    scope: CheckpointScope,
+    { owner = "" }: OwnerOptions,
+  ): Promise<Uint8Array<ArrayBuffer>> {
     const { stateBytes } = this.#header;
     return await scope.compressor.expand(this.#compressed, { owner, stateBytes });
   }
@@ -258,7 +261,7 @@ export interface OpenedCheckpoint {
   /** Size of its state. */
   readonly stateBytes: number;
   /** Returns its state. Rejects with a `CheckpointError` if that is damaged. */
-  expand(): Promise<Uint8Array>;
+  expand(): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /**

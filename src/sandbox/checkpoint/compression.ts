@@ -66,7 +66,7 @@ export class CheckpointCompressor implements AsyncDisposable {
   async expand(
     { bytes: compressed, sha256 }: Compressed,
     { owner, stateBytes: expandedBytes }: { owner: string; stateBytes: number },
-  ): Promise<Uint8Array> {
+  ): Promise<Uint8Array<ArrayBuffer>> {
     const response = await this.#run(owner, (job) => ({ job, compressed, sha256, expandedBytes }));
     if ("state" in response) return new Uint8Array(response.state);
     if (!("damage" in response)) throw failed("it responded to another request");

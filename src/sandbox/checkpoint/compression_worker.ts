@@ -43,25 +43,29 @@ async function respond(request: CompressionRequest): Promise<void> {
   }
 }
 
-/** Compresses a state. Each slice follows its length. */
+/**
+ * Compresses a state, and frees its memory. Each slice follows its length. The slices are not kept beside the result,
+ * which has the size of the state if that is random.
+ */
 async function compress(request: { job: number; state: ArrayBuffer }): Promise<CompressionResponse> {
   const state = new Uint8Array(request.state);
-  const slices: Uint8Array[] = [];
+  const compressed = new SharedArrayBuffer(0, { maxByteLength: mostCompressed(state.length) });
   for (let at = 0; at < state.length; at += SLICE_BYTES) {
-    slices.push(zstdCompressSync(state.subarray(at, at + SLICE_BYTES), LEVEL));
+    const slice = zstdCompressSync(state.subarray(at, at + SLICE_BYTES), LEVEL);
+    const end = compressed.byteLength;
+    compressed.grow(end + LENGTH_BYTES + slice.length);
+    new DataView(compressed).setUint32(end, slice.length, true);
+    new Uint8Array(compressed).set(slice, end + LENGTH_BYTES);
     await yieldThread();
   }
-  const bytes = slices.reduce((sum, slice) => sum + LENGTH_BYTES + slice.length, 0);
-  const compressed = new SharedArrayBuffer(bytes);
-  const view = new DataView(compressed);
-  const target = new Uint8Array(compressed);
-  let at = 0;
-  for (const slice of slices) {
-    view.setUint32(at, slice.length, true);
-    target.set(slice, at + LENGTH_BYTES);
-    at += LENGTH_BYTES + slice.length;
-  }
-  return { job: request.job, compressed, sha256: await hashOf(target) };
+  request.state.transferToFixedLength(0);
+  return { job: request.job, compressed, sha256: await hashOf(new Uint8Array(compressed)) };
+}
+
+/** Returns the most bytes to which a state is compressed: zstd adds at most a 256th to a slice, and a frame's head. */
+function mostCompressed(stateBytes: number): number {
+  const slices = Math.ceil(stateBytes / SLICE_BYTES);
+  return stateBytes + slices * (LENGTH_BYTES + SLICE_BYTES / 128);
 }
 
 /** Expands a state. Nothing is expanded before the hash is right, and no slice to more than its size. */

@@ -34,6 +34,23 @@ Deno.test("a state of any size is compressed and expanded", async () => {
   }
 });
 
+Deno.test("a state of random bytes is compressed in its place, also where it becomes larger", async () => {
+  await using compressor = new CheckpointCompressor();
+  for (const bytes of [100, MIB, 2 * MIB + 1]) {
+    const state = new Uint8Array(bytes);
+    for (let at = 0; at < bytes; at += 65536) crypto.getRandomValues(state.subarray(at, at + 65536));
+    const moved = new ArrayBuffer(0, { maxByteLength: 4 * MIB });
+    moved.resize(bytes);
+    new Uint8Array(moved).set(state);
+    const compressed = await compressor.compress(moved, { owner });
+    assert(compressed.bytes.byteLength > bytes, `${compressed.bytes.byteLength} of ${bytes}`);
+    assertEquals([moved.detached, await compressor.expand(compressed, { owner, stateBytes: bytes })], [
+      true,
+      state,
+    ]);
+  }
+});
+
 Deno.test("a state that is no more than zeros stops at its announced size", async () => {
   await using compressor = new CheckpointCompressor();
   const bomb = await compressor.compress(new ArrayBuffer(64 * MIB), { owner });
