@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 const MIB = 1024 * 1024;
-/** Growth of the heap and its buffers after which their garbage is collected, in bytes. */
+/** Growth of the memory after which its garbage is collected, in bytes. */
 const GROWTH_BYTES = 48 * MIB;
 /** The same where collections freed little, as the growth is in use. */
 const MAX_GROWTH_BYTES = 192 * MIB;
@@ -11,7 +11,7 @@ const CHECK_MS = 500;
 
 /** Memory that a {@linkcode GarbageCollector} watches. */
 export interface CollectedHeap {
-  /** Returns the bytes of the heap and its buffers, with their garbage. */
+  /** Returns the bytes of the heap and of all buffers, with their garbage. */
   readonly bytes: () => number;
   /** Collects all garbage. */
   readonly collect: () => void;
@@ -30,7 +30,7 @@ export class GarbageCollector implements Disposable {
   #growthBytes = GROWTH_BYTES;
 
   /** @param heap the heap of this thread by default */
-  constructor(heap: CollectedHeap = { bytes: heapBytes, collect: exposedCollector() }) {
+  constructor(heap: CollectedHeap = { bytes: usedBytes, collect: exposedCollector() }) {
     this.#heap = heap;
     this.#leastBytes = heap.bytes();
     this.#timer = setInterval(() => this.check(), CHECK_MS);
@@ -55,9 +55,10 @@ export class GarbageCollector implements Disposable {
   }
 }
 
-function heapBytes(): number {
-  const { heapUsed, external } = Deno.memoryUsage();
-  return heapUsed + external;
+/** Returns the memory of the process without the free part of the heap. Shared buffers are in no other figure. */
+function usedBytes(): number {
+  const { rss, heapUsed, heapTotal } = Deno.memoryUsage();
+  return rss - heapTotal + heapUsed;
 }
 
 /** Returns V8's function that collects all garbage, which exists in contexts that are made with a flag. */
