@@ -56,7 +56,7 @@ export class GarbageCollector implements Disposable {
 }
 
 /** Returns the memory of the process without the free part of the heap. Shared buffers are in no other figure. */
-function usedBytes(): number {
+export function usedBytes(): number {
   const { rss, heapUsed, heapTotal } = Deno.memoryUsage();
   return rss - heapTotal + heapUsed;
 }

@@ -1,6 +1,6 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { delay } from "@std/async";
-import { GarbageCollector } from "../../src/server/garbage.ts";
+import { GarbageCollector, usedBytes } from "../../src/server/garbage.ts";
 
 Deno.test("GarbageCollector frees the memory of large requests that are over", async () => {
   using _collector = new GarbageCollector();
@@ -11,6 +11,12 @@ Deno.test("GarbageCollector frees the memory of large requests that are over", a
 });
 
 const MIB = 1024 * 1024;
+
+Deno.test("usedBytes() counts shared buffers, such as compressed states of sessions", () => {
+  const before = usedBytes();
+  const state = new Uint8Array(new SharedArrayBuffer(96 * MIB)).fill(1);
+  assert(usedBytes() - before > 64 * MIB, `${usedBytes() - before} for ${state.length}`);
+});
 
 Deno.test("GarbageCollector waits for more growth after a collection that freed little, and for less after another one", () => {
   const heap = { used: 0, garbage: 0, collections: 0 };
