@@ -6,6 +6,8 @@ const MIB = 1024 * 1024;
 const GROWTH_BYTES = 48 * MIB;
 /** The same where collections freed little, as the growth is in use. */
 const MAX_GROWTH_BYTES = 192 * MIB;
+/** Checks without a collection after which half of the growth is enough again: what was in use may be garbage by then. */
+const PATIENT_CHECKS = 6;
 /** Milliseconds between two checks. A collection takes some 30 ms, and longer while programs use all processors. */
 const CHECK_MS = 500;
 
@@ -21,13 +23,15 @@ export interface CollectedHeap {
  * Collects the garbage of large requests soon. V8 alone keeps some 500 MiB of it, for as long as little is allocated
  * afterwards. Memory that grows slowly is left to V8. A collection holds up every request: after one that freed less than
  * half of the growth, such as beside states of sessions that are captured or restored, the next one waits for twice the
- * growth.
+ * growth, and for half of that again after some time.
  */
 export class GarbageCollector implements Disposable {
   readonly #heap: CollectedHeap;
   readonly #timer: ReturnType<typeof setInterval>;
   #leastBytes: number;
   #growthBytes = GROWTH_BYTES;
+  /** Checks since the last collection, or since {@linkcode PATIENT_CHECKS} of them. */
+  #checks = 0;
 
   /** @param heap the heap of this thread by default */
   constructor(heap: CollectedHeap = { bytes: usedBytes, collect: exposedCollector() }) {
@@ -47,11 +51,18 @@ export class GarbageCollector implements Disposable {
     const bytes = this.#heap.bytes();
     this.#leastBytes = Math.min(this.#leastBytes, bytes);
     const grownBytes = bytes - this.#leastBytes;
-    if (grownBytes < this.#growthBytes) return;
+    if (grownBytes < this.#growthBytes) return this.#wait();
+    this.#checks = 0;
     this.#heap.collect();
     this.#leastBytes = this.#heap.bytes();
     const isInUse = bytes - this.#leastBytes < grownBytes / 2;
     this.#growthBytes = isInUse ? Math.min(2 * this.#growthBytes, MAX_GROWTH_BYTES) : GROWTH_BYTES;
+  }
+
+  #wait(): void {
+    if (++this.#checks < PATIENT_CHECKS) return;
+    this.#checks = 0;
+    this.#growthBytes = Math.max(GROWTH_BYTES, this.#growthBytes / 2);
   }
 }
 
