@@ -6,7 +6,7 @@ const MIB = 1024 * 1024;
 const GROWTH_BYTES = 48 * MIB;
 /** The same where collections freed little, as the growth is in use. */
 const MAX_GROWTH_BYTES = 192 * MIB;
-/** Checks without a collection after which half of the growth is enough again: what was in use may be garbage by then. */
+/** Checks after which there is another collection, if the last one freed little: what was in use may be garbage by then. */
 const PATIENT_CHECKS = 6;
 /** Milliseconds between two checks. A collection takes some 30 ms, and longer while programs use all processors. */
 const CHECK_MS = 500;
@@ -30,7 +30,7 @@ export class GarbageCollector implements Disposable {
   readonly #timer: ReturnType<typeof setInterval>;
   #leastBytes: number;
   #growthBytes = GROWTH_BYTES;
-  /** Checks since the last collection, or since {@linkcode PATIENT_CHECKS} of them. */
+  /** Checks since the last collection. */
   #checks = 0;
 
   /** @param heap the heap of this thread by default */
@@ -52,17 +52,22 @@ export class GarbageCollector implements Disposable {
     this.#leastBytes = Math.min(this.#leastBytes, bytes);
     const grownBytes = bytes - this.#leastBytes;
     if (grownBytes < this.#growthBytes) return this.#wait();
-    this.#checks = 0;
-    this.#heap.collect();
-    this.#leastBytes = this.#heap.bytes();
+    this.#collect();
     const isInUse = bytes - this.#leastBytes < grownBytes / 2;
     this.#growthBytes = isInUse ? Math.min(2 * this.#growthBytes, MAX_GROWTH_BYTES) : GROWTH_BYTES;
   }
 
+  /** Collects once more some checks after a collection that freed little. */
   #wait(): void {
-    if (++this.#checks < PATIENT_CHECKS) return;
-    this.#checks = 0;
+    if (this.#growthBytes === GROWTH_BYTES || ++this.#checks < PATIENT_CHECKS) return;
     this.#growthBytes = Math.max(GROWTH_BYTES, this.#growthBytes / 2);
+    this.#collect();
+  }
+
+  #collect(): void {
+    this.#checks = 0;
+    this.#heap.collect();
+    this.#leastBytes = this.#heap.bytes();
   }
 }
 
