@@ -36,6 +36,18 @@ export function parseUntrustedJson(text: string, limits: JsonLimits = JSON_LIMIT
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_BRACKET, OPEN_BRACE, CLOSE_BRACKET, CLOSE_BRACE] = [0x5b, 0x7b, 0x5d, 0x7d];
+/** Bytes outside strings that a {@linkcode JsonMeter} does not skip: 1 opens, 2 closes, 3 separates, 4 begins a string. */
+const KINDS = new Uint8Array(256);
+KINDS[OPEN_BRACKET] = KINDS[OPEN_BRACE] = 1;
+KINDS[CLOSE_BRACKET] = KINDS[CLOSE_BRACE] = 2;
+KINDS[COMMA] = 3;
+KINDS[QUOTE] = 4;
+/** Bytes of a string that are read one by one before a search for its end, which costs more than to read some bytes. */
+const SHORT_BYTES = 64;
+/** Characters of a text that are encoded at once. */
+const PIECE_CHARACTERS = 64 * 1024;
+
+const encoder = new TextEncoder();
 
 /**
  * Counts depth and values of a JSON text, or of its UTF-8 bytes, without parsing it: a small text can hold millions of
@@ -44,40 +56,85 @@ const [OPEN_BRACKET, OPEN_BRACE, CLOSE_BRACKET, CLOSE_BRACE] = [0x5b, 0x7b, 0x5d
  * @throws {JsonLimitError} if the text exceeds a limit.
  */
 export function checkJsonLimits(json: string | Uint8Array, limits: JsonLimits): void {
-  const codeAt = typeof json === "string"
-    ? (at: number) => json.charCodeAt(at)
-    : (at: number) => json[at] as number;
-  const nextQuote = typeof json === "string"
-    ? (from: number) => json.indexOf('"', from)
-    : (from: number) => json.indexOf(QUOTE, from);
-  let depth = 0;
-  let values = 0;
-  for (let at = 0; at < json.length; at++) {
-    const code = codeAt(at);
-    if (code === QUOTE) {
-      do {
-        at = nextQuote(at + 1);
-        if (at < 0) return; // an unended string, which the parser refuses
-      } while (isEscaped(codeAt, at));
-    } else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
-      values++;
-      if (++depth > limits.depth) {
-        throw new JsonLimitError(`JSON must be at most ${limits.depth} levels deep`);
-      }
-    } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) {
-      depth--;
-    } else if (code === COMMA) {
-      values++;
-    }
-    if (values > limits.values) throw new JsonLimitError(`JSON must have at most ${limits.values} values`);
+  const meter = new JsonMeter(limits);
+  if (typeof json !== "string") return meter.push(json);
+  for (let at = 0; at < json.length; at += PIECE_CHARACTERS) {
+    meter.push(encoder.encode(json.slice(at, at + PIECE_CHARACTERS)));
   }
 }
 
-/** Returns true if an odd number of backslashes precedes a quote. */
-function isEscaped(codeAt: (at: number) => number, quote: number): boolean {
-  let at = quote - 1;
-  while (codeAt(at) === BACKSLASH) at--;
-  return (quote - 1 - at) % 2 === 1;
+/** Counts depth and values of JSON as its UTF-8 bytes arrive, as {@linkcode checkJsonLimits} does. */
+export class JsonMeter {
+  readonly #limits: JsonLimits;
+  #depth = 0;
+  #values = 0;
+  #isInString = false;
+  /** True if a backslash was the last byte. */
+  #isEscaped = false;
+
+  constructor(limits: JsonLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Counts the next bytes.
+   *
+   * @throws {JsonLimitError} if the text exceeds a limit.
+   */
+  push(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length;) {
+      if (this.#isInString) {
+        at = this.#skipString(bytes, at);
+        continue;
+      }
+      const kind = KINDS[bytes[at++] as number];
+      if (kind === 0) continue;
+      if (kind === 4) this.#isInString = true;
+      else this.#count(kind as number);
+    }
+  }
+
+  #count(kind: number): void {
+    const { depth, values } = this.#limits;
+    if (kind === 2) return void this.#depth--;
+    if (kind === 1 && ++this.#depth > depth) {
+      throw new JsonLimitError(`JSON must be at most ${depth} levels deep`);
+    }
+    if (++this.#values > values) throw new JsonLimitError(`JSON must have at most ${values} values`);
+  }
+
+  /** Returns the index behind the string, or the number of bytes if it goes on. */
+  #skipString(bytes: Uint8Array, from: number): number {
+    const { length } = bytes;
+    let at = this.#isEscaped ? from + 1 : from;
+    this.#isEscaped = false;
+    while (at < length) {
+      for (const end = Math.min(at + SHORT_BYTES, length); at < end; at++) {
+        const code = bytes[at];
+        if (code === QUOTE) return this.#endString(at);
+        if (code === BACKSLASH) at++;
+      }
+      const quote = at < length ? bytes.indexOf(QUOTE, at) : -1;
+      const stop = quote < 0 ? Math.max(at, length) : quote;
+      const isEscaped = at < stop && endsEscaped(bytes, at, stop);
+      if (quote >= 0 && !isEscaped) return this.#endString(quote);
+      at = isEscaped ? stop + 1 : stop;
+    }
+    this.#isEscaped = at > length;
+    return length;
+  }
+
+  #endString(quote: number): number {
+    this.#isInString = false;
+    return quote + 1;
+  }
+}
+
+/** Returns true if an odd number of backslashes precedes an index, none of them before `from`. */
+function endsEscaped(bytes: Uint8Array, from: number, index: number): boolean {
+  let at = index;
+  while (at > from && bytes[at - 1] === BACKSLASH) at--;
+  return (index - at) % 2 === 1;
 }
 
 /** Options of {@linkcode jsonLength}. */

@@ -84,7 +84,12 @@ function hostileCommand(): Command {
     .option("--before <file>", "print the results beside those of another run, which --json wrote")
     .option("--root <dir>", "test the command line of another checkout", TREE)
     .option("--seconds <n>", `time of a case, at most ${MAX_SECONDS}`, parseWholeNumber(1), 10)
-    .option("--max-memory <mib>", "memory above which a server is killed", parseWholeNumber(512), 4096)
+    .option(
+      "--max-memory <mib>",
+      "memory above which a server is killed, beside what a case permits",
+      parseWholeNumber(512),
+      4096,
+    )
     .addHelpText("after", NOTES)
     .exitOverride(exitWithUsage)
     .action((_: object, command: Command) =>

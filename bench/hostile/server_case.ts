@@ -19,7 +19,10 @@ export interface SuiteOptions {
   readonly root: string;
   /** Time of one case, in milliseconds. */
   readonly caseMs: number;
-  /** Memory of all processes above which the tested one is killed, in bytes. */
+  /**
+   * Memory of all processes above which the tested one is killed, in bytes. It counts the sandboxes, too, and beside it
+   * a case may take its `permittedPeakBytes`.
+   */
   readonly killBytes: number;
 }
 
@@ -39,7 +42,7 @@ const TOKENS = { hostile: "hostile-".padEnd(32, "h"), honest: "honest-".padEnd(3
 /** Starts a server with two tokens and, unless the case has its own, the shipped defaults. */
 export async function startTarget(
   { root, killBytes }: SuiteOptions,
-  { descriptors, args = [], furtherTokens = 0 }: Partial<ServerCase> = {},
+  { descriptors, args = [], furtherTokens = 0, permittedPeakBytes = 0 }: Partial<ServerCase> = {},
 ): Promise<Target> {
   const others = Array.from({ length: furtherTokens }, (_, at) => `other-${at}-`.padEnd(32, "o"));
   const env = { PADDOCK_TOKEN: [TOKENS.hostile, TOKENS.honest, ...others].join() };
@@ -48,7 +51,7 @@ export async function startTarget(
     descriptors,
     isDetached: true,
   });
-  const memory = new MemoryWatch(serving.child.pid, { killBytes });
+  const memory = new MemoryWatch(serving.child.pid, { killBytes: killBytes + permittedPeakBytes });
   return {
     hostile: new Tenant(serving.url, TOKENS.hostile),
     honest: new Tenant(serving.url, TOKENS.honest),

@@ -8,7 +8,7 @@ import {
 import { compressors as plainCompressors } from "hyparquet-compressors";
 import { errorMessage } from "../errors.ts";
 import { MAX_PAGE_BYTES, requireBoundedPages } from "./parquet_pages.ts";
-import { requireColumns, withStoredTypes } from "./parquet_schema.ts";
+import { requireColumns, requireNoVariant, withStoredTypes } from "./parquet_schema.ts";
 import { decodeText, type ToData, toDataOf } from "./parquet_values.ts";
 import { RawRow } from "./row.ts";
 
@@ -66,6 +66,7 @@ export async function* readParquet(path: string): AsyncGenerator<RawRow> {
   });
   const { stored, toRow } = await parseParquet(path, () => {
     requireNames(metadata);
+    requireNoVariant(metadata);
     requireColumns(metadata);
     return { stored: withStoredTypes(metadata), toRow: toDataOf(parquetSchema(metadata)) };
   });

@@ -28,9 +28,9 @@ function isMap({ converted_type }: Element): boolean {
   return converted_type === "MAP" || converted_type === "MAP_KEY_VALUE";
 }
 
-/** Types of semi-structured and geographic data, which stay as the library reads them. */
+/** Types of geographic data, which stay as the library reads them. */
 function isConvertedByLibrary({ logical_type }: Element): boolean {
-  return ["VARIANT", "GEOMETRY", "GEOGRAPHY"].includes(logical_type?.type ?? "");
+  return ["GEOMETRY", "GEOGRAPHY"].includes(logical_type?.type ?? "");
 }
 
 /**
@@ -65,6 +65,30 @@ function stored(element: Element): Element {
 export function isText({ type, converted_type, logical_type }: Element): boolean {
   return type === "BYTE_ARRAY" && (["UTF8", "ENUM", "JSON"].includes(converted_type ?? "") ||
     ["STRING", "ENUM", "JSON"].includes(logical_type?.type ?? ""));
+}
+
+/**
+ * Checks that no column is a `VARIANT`. Its values refer to their parts by offsets, so that some hundred bytes can have
+ * any number of parts, and the library reads decimals as inexact numbers and texts beyond the end of their value
+ * (hyparquet 1.31.5).
+ *
+ * @throws {TypeError} if a column or field has this type. The message names the column.
+ */
+export function requireNoVariant(metadata: FileMetaData): void {
+  const variant = findVariant(parquetSchema(metadata));
+  if (variant === undefined) return;
+  throw new TypeError(
+    `columns of the type VARIANT are not read, write them as JSON: found '${variant.path.join(".")}'`,
+  );
+}
+
+function findVariant(node: ParquetNode): ParquetNode | undefined {
+  if (node.element.logical_type?.type === "VARIANT") return node;
+  for (const child of node.children) {
+    const found = findVariant(child);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /**

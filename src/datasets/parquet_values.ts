@@ -193,7 +193,7 @@ function float16(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset, 2).getFloat16(0, true);
 }
 
-/** Converts a value without a schema: of a variant, or of a type that a newer version of Parquet adds. */
+/** Converts a value without a schema: of geographic data, or of a type that a newer version of Parquet adds. */
 function looseData(value: unknown): unknown {
   if (value === undefined || value === null) return null;
   if (typeof value === "bigint") return integerData(value);

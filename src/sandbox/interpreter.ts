@@ -95,10 +95,11 @@ export class Interpreter {
     if (link?.alive && !this.#rewound) await this.#recovery?.capture(link);
   }
 
-  /** Sets the state that was restored in the interpreter. */
-  setState(state: Uint8Array): void {
-    this.#recovery?.keep(state);
+  /** Sets the state that was restored in the interpreter. Returns true if the state is kept, for the recovery. */
+  setState(state: Uint8Array): boolean {
+    const isKept = this.#recovery?.keep(state) ?? false;
     this.#setReported();
+    return isKept;
   }
 
   /** Rewinds after an exec: `rewound` is the guest's own rewind with that exec. */

@@ -170,7 +170,9 @@ export function encodeText(text: string): Uint8Array<ArrayBuffer> {
       index++;
     } else {
       if (unit >= 0xd800 && unit < 0xe000) {
-        bytes.set([0xe0 | unit >> 12, 0x80 | unit >> 6 & 0x3f, 0x80 | unit & 0x3f], at);
+        bytes[at] = 0xe0 | unit >> 12;
+        bytes[at + 1] = 0x80 | unit >> 6 & 0x3f;
+        bytes[at + 2] = 0x80 | unit & 0x3f;
       }
       at += 3;
     }

@@ -218,7 +218,9 @@ export class Session implements BranchingSession {
     );
     await this.#enqueue(async () => {
       using _room = await states?.reserve(stateBytes, signal);
-      await this.#restoreState(await expand(), { reseed, seed });
+      const state = await expand();
+      const isKept = await this.#restoreState(state, { reseed, seed });
+      if (!isKept) state.buffer.transferToFixedLength(0); // its room is free from here on
     }, signal);
   }
 
@@ -330,11 +332,12 @@ export class Session implements BranchingSession {
     return await sealCheckpoint(state, scope, { owner, tools: this.#tools });
   }
 
-  async #restoreState(bytes: Uint8Array, reseeding: Reseeding): Promise<void> {
+  /** Returns true if the session keeps the bytes, for its recovery. */
+  async #restoreState(bytes: Uint8Array, reseeding: Reseeding): Promise<boolean> {
     const link = await this.#interpreter.ensure();
     await restoreState(bytes, { ...reseeding, link, replace: () => this.#interpreter.replace() });
-    this.#interpreter.setState(bytes);
     this.#stateBytes = bytes.length;
+    return this.#interpreter.setState(bytes);
   }
 
   /** Throws the error of the caller's `onOutput` or the reason of its signal, which are not part of a result. */

@@ -2,22 +2,42 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 const MIB = 1024 * 1024;
-/** Growth of the heap and its buffers after which their garbage is collected, in bytes. */
+/** Growth of the memory after which its garbage is collected, in bytes. */
 const GROWTH_BYTES = 48 * MIB;
-/** Milliseconds between two checks. A collection takes some 30 ms. */
+/** The same where collections freed little, as the growth is in use. */
+const MAX_GROWTH_BYTES = 192 * MIB;
+/** Checks after which there is another collection, if the last one freed little: what was in use may be garbage by then. */
+const PATIENT_CHECKS = 6;
+/** Milliseconds between two checks. A collection takes some 30 ms, and longer while programs use all processors. */
 const CHECK_MS = 500;
+
+/** Memory that a {@linkcode GarbageCollector} watches. */
+export interface CollectedHeap {
+  /** Returns the bytes of the heap and of all buffers, with their garbage. */
+  readonly bytes: () => number;
+  /** Collects all garbage. */
+  readonly collect: () => void;
+}
 
 /**
  * Collects the garbage of large requests soon. V8 alone keeps some 500 MiB of it, for as long as little is allocated
- * afterwards. Memory that grows slowly is left to V8.
+ * afterwards. Memory that grows slowly is left to V8. A collection holds up every request: after one that freed less than
+ * half of the growth, such as beside states of sessions that are captured or restored, the next one waits for twice the
+ * growth, and for half of that again after some time.
  */
 export class GarbageCollector implements Disposable {
-  readonly #collect: () => void = exposedCollector();
+  readonly #heap: CollectedHeap;
   readonly #timer: ReturnType<typeof setInterval>;
-  #leastBytes = heapBytes();
+  #leastBytes: number;
+  #growthBytes = GROWTH_BYTES;
+  /** Checks since the last collection. */
+  #checks = 0;
 
-  constructor() {
-    this.#timer = setInterval(() => this.#check(), CHECK_MS);
+  /** @param heap the heap of this thread by default */
+  constructor(heap: CollectedHeap = { bytes: usedBytes, collect: exposedCollector() }) {
+    this.#heap = heap;
+    this.#leastBytes = heap.bytes();
+    this.#timer = setInterval(() => this.check(), CHECK_MS);
     Deno.unrefTimer(this.#timer);
   }
 
@@ -26,18 +46,35 @@ export class GarbageCollector implements Disposable {
     clearInterval(this.#timer);
   }
 
-  #check(): void {
-    const bytes = heapBytes();
+  /** Collects the garbage if the memory has grown enough. A timer calls this method. */
+  check(): void {
+    const bytes = this.#heap.bytes();
     this.#leastBytes = Math.min(this.#leastBytes, bytes);
-    if (bytes - this.#leastBytes < GROWTH_BYTES) return;
+    const grownBytes = bytes - this.#leastBytes;
+    if (grownBytes < this.#growthBytes) return this.#wait();
     this.#collect();
-    this.#leastBytes = heapBytes();
+    const isInUse = bytes - this.#leastBytes < grownBytes / 2;
+    this.#growthBytes = isInUse ? Math.min(2 * this.#growthBytes, MAX_GROWTH_BYTES) : GROWTH_BYTES;
+  }
+
+  /** Collects once more some checks after a collection that freed little. */
+  #wait(): void {
+    if (this.#growthBytes === GROWTH_BYTES || ++this.#checks < PATIENT_CHECKS) return;
+    this.#growthBytes = Math.max(GROWTH_BYTES, this.#growthBytes / 2);
+    this.#collect();
+  }
+
+  #collect(): void {
+    this.#checks = 0;
+    this.#heap.collect();
+    this.#leastBytes = this.#heap.bytes();
   }
 }
 
-function heapBytes(): number {
-  const { heapUsed, external } = Deno.memoryUsage();
-  return heapUsed + external;
+/** Returns the memory of the process without the free part of the heap. Shared buffers are in no other figure. */
+export function usedBytes(): number {
+  const { rss, heapUsed, heapTotal } = Deno.memoryUsage();
+  return rss - heapTotal + heapUsed;
 }
 
 /** Returns V8's function that collects all garbage, which exists in contexts that are made with a flag. */

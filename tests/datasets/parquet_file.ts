@@ -43,9 +43,9 @@ function valueBytes(kind: keyof typeof KINDS, value: unknown): number[] {
 export function struct(fields: readonly Field[]): number[] {
   let last = 0;
   const bytes = fields.flatMap(([id, kind, value]) => {
-    const head = (id - last) << 4 | KINDS[kind];
+    const head = id - last > 15 ? [KINDS[kind], ...zigzag(id)] : [(id - last) << 4 | KINDS[kind]];
     last = id;
-    return [head, ...valueBytes(kind, value)];
+    return [...head, ...valueBytes(kind, value)];
   });
   return [...bytes, 0];
 }
@@ -113,20 +113,26 @@ export interface ColumnParts {
   readonly hasDictionary?: boolean;
   /** Where its index has a page, counted from the first one. @default it has no index */
   readonly indexAt?: number;
+  /**
+   * Struct of which the column is the only field, with the number of its logical type in Parquet.
+   *
+   * @default the column is in no struct
+   */
+  readonly within?: { readonly name: string; readonly logicalType: number };
 }
 
 /** Returns a Parquet file of one row group. */
 export function parquetOf(rows: number, columns: readonly ColumnParts[]): Uint8Array<ArrayBuffer> {
   const magic = [...new TextEncoder().encode("PAR1")];
   const data = [...magic];
-  const chunks = columns.map(({ name, type, pages, hasDictionary, indexAt }) => {
+  const chunks = columns.map(({ name, type, pages, hasDictionary, indexAt, within }) => {
     const [start, bytes] = [data.length, pages.length];
     const index = indexAt === undefined ? [] : indexOf(start + indexAt, bytes - indexAt);
     data.push(...pages, ...index);
     const described: Field[] = [
       [1, "i32", TYPES[type]],
       [2, "list", ["i32", [ENCODINGS.PLAIN]]],
-      [3, "list", ["text", [name]]],
+      [3, "list", ["text", within ? [within.name, name] : [name]]],
       [4, "i32", 0],
       [5, "i64", rows],
       [6, "i64", bytes],
@@ -139,17 +145,30 @@ export function parquetOf(rows: number, columns: readonly ColumnParts[]): Uint8A
     return located;
   });
   const repetitions = { required: 0, optional: 1, repeated: 2 };
-  const leaves = columns.map(({ name, type, repetition = "required" }): readonly Field[] => [
-    [1, "i32", TYPES[type]],
-    ...type === "FIXED_LEN_BYTE_ARRAY" ? [[2, "i32", 1 << 20] as const] : [],
-    [3, "i32", repetitions[repetition]],
-    [4, "text", name],
-    ...type === "BYTE_ARRAY" ? [[6, "i32", 0] as const] : [],
+  const elements = columns.flatMap((
+    { name, type, repetition = "required", within },
+  ): (readonly Field[])[] => [
+    ...within
+      ? [
+        [[3, "i32", 0], [4, "text", within.name], [5, "i32", 1], [10, "struct", [[
+          within.logicalType,
+          "struct",
+          [],
+        ]]]] as const,
+      ]
+      : [],
+    [
+      [1, "i32", TYPES[type]],
+      ...type === "FIXED_LEN_BYTE_ARRAY" ? [[2, "i32", 1 << 20] as const] : [],
+      [3, "i32", repetitions[repetition]],
+      [4, "text", name],
+      ...type === "BYTE_ARRAY" ? [[6, "i32", 0] as const] : [],
+    ],
   ]);
   const root: readonly Field[] = [[4, "text", "schema"], [5, "i32", columns.length]];
   const footer = struct([
     [1, "i32", 1],
-    [2, "list", ["struct", [root, ...leaves]]],
+    [2, "list", ["struct", [root, ...elements]]],
     [3, "i64", rows],
     [4, "list", ["struct", [[[1, "list", ["struct", chunks]], [2, "i64", data.length], [3, "i64", rows]]]]],
   ]);

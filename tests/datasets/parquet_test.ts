@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { readDataset } from "../../src/datasets/read_dataset.ts";
 import { readRows } from "../../src/datasets/read_rows.ts";
+import { pageOf, parquetOf } from "./parquet_file.ts";
 import { withFiles } from "./temp_files.ts";
 import { intervalText, timestampText, timeText } from "../../src/datasets/parquet_times.ts";
 
@@ -175,6 +176,25 @@ Deno.test("readRows() throws for a column that is not in the schema, and leaves 
 
 Deno.test("readRows() refuses a field __proto__, which would be a prototype", async () => {
   await assertRejects(() => rowsOf("proto"), SyntaxError, "no column or field may be called '__proto__'");
+});
+
+Deno.test("readRows() refuses a column of the type VARIANT by its name, and reads other structs", async () => {
+  const text = new TextEncoder().encode("4");
+  const pages = pageOf({ kind: "v1", values: 1, body: [text.length, 0, 0, 0, ...text] });
+  const fileOf = (logicalType: number) =>
+    parquetOf(1, [
+      { name: "query", type: "BYTE_ARRAY", pages },
+      { name: "metadata", type: "BYTE_ARRAY", pages, within: { name: "extra", logicalType } },
+    ]);
+  await withFiles({ "variant.parquet": fileOf(16), "unknown.parquet": fileOf(11) }, async (folder) => {
+    await assertRejects(
+      () => Array.fromAsync(readRows(`${folder}/variant.parquet`)),
+      SyntaxError,
+      "columns of the type VARIANT are not read, write them as JSON: found 'extra'",
+    );
+    const [row] = await Array.fromAsync(readRows(`${folder}/unknown.parquet`));
+    assertEquals(row?.value(), { query: "4", extra: { metadata: "4" } });
+  });
 });
 
 Deno.test("timestampText() writes years beyond those of Date, and infinities of each unit but nanoseconds", () => {

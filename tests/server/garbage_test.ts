@@ -1,5 +1,6 @@
+import { assert, assertEquals } from "@std/assert";
 import { delay } from "@std/async";
-import { GarbageCollector } from "../../src/server/garbage.ts";
+import { GarbageCollector, usedBytes } from "../../src/server/garbage.ts";
 
 Deno.test("GarbageCollector frees the memory of large requests that are over", async () => {
   using _collector = new GarbageCollector();
@@ -7,4 +8,40 @@ Deno.test("GarbageCollector frees the memory of large requests that are over", a
   const before = bytes();
   for (let count = 0; count < 6; count++) JSON.parse(`"${"a".repeat(30_000_000)}"`);
   while (bytes() > before + 96 * 1024 * 1024) await delay(50);
+});
+
+const MIB = 1024 * 1024;
+
+Deno.test("usedBytes() counts shared buffers, such as compressed states of sessions", () => {
+  const before = usedBytes();
+  const state = new Uint8Array(new SharedArrayBuffer(96 * MIB)).fill(1);
+  assert(usedBytes() - before > 64 * MIB, `${usedBytes() - before} for ${state.length}`);
+});
+
+Deno.test("GarbageCollector waits for more growth after a collection that freed little, and for less after another one", () => {
+  const heap = { used: 0, garbage: 0, collections: 0 };
+  using collector = new GarbageCollector({
+    bytes: () => (heap.used + heap.garbage) * MIB,
+    collect() {
+      heap.garbage = 0;
+      heap.collections++;
+    },
+  });
+  const collections = (grown: Partial<typeof heap>) => {
+    Object.assign(heap, grown);
+    const before = heap.collections;
+    collector.check();
+    return heap.collections - before;
+  };
+  assertEquals([collections({ used: 47 }), collections({ used: 50 })], [0, 1]);
+  assertEquals([collections({ used: 140 }), collections({ used: 150 })], [0, 1]); // after 96 MiB more
+  assertEquals([collections({ used: 330 }), collections({ used: 345 })], [0, 1]); // after 192 MiB more
+  assertEquals([collections({ used: 530 }), collections({ used: 540 })], [0, 1]); // and no more than these
+  assertEquals(collections({ garbage: 191 }), 0);
+  assertEquals(collections({ garbage: 193 }), 1);
+  assertEquals([collections({ garbage: 47 }), collections({ garbage: 48 })], [0, 1]);
+  assertEquals([collections({ used: 20 }), collections({ garbage: 48 })], [0, 1]); // beyond the least that was used
+  assertEquals(collections({ used: 80 }), 1);
+  const later = [collections({ used: 20, garbage: 60 }), ...Array.from({ length: 6 }, () => collections({}))];
+  assertEquals([later, heap.garbage], [[0, 0, 0, 0, 0, 1, 0], 0]); // what was in use may be garbage some checks later
 });

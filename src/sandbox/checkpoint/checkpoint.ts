@@ -140,8 +140,8 @@ export class SealedCheckpoint implements Checkpoint {
    */
   static async read(bytes: Uint8Array): Promise<SealedCheckpoint> {
     const { header, stateAt } = parse(bytes);
-    const state = new SharedArrayBuffer(header.compressedBytes);
-    new Uint8Array(state).set(bytes.subarray(stateAt));
+    const state = new Uint8Array(new SharedArrayBuffer(header.compressedBytes));
+    state.set(bytes.subarray(stateAt));
     return await SealedCheckpoint.of(bytes.slice(0, stateAt), header, state);
   }
 
@@ -149,20 +149,20 @@ export class SealedCheckpoint implements Checkpoint {
   static async of(
     head: Uint8Array<ArrayBuffer>,
     header: Header,
-    bytes: SharedArrayBuffer,
+    bytes: Uint8Array<SharedArrayBuffer>,
   ): Promise<SealedCheckpoint> {
     const id = await sha256(head.subarray(0, -MAC_BYTES));
     return new SealedCheckpoint(id, { head, header }, { bytes, sha256: header.sha256 });
   }
 
   toBytes(): Promise<Uint8Array> {
-    return Promise.resolve(join([this.#head, new Uint8Array(this.#compressed.bytes)]));
+    return Promise.resolve(join([this.#head, this.#compressed.bytes]));
   }
 
   /** Yields its bytes in pieces, each a copy. */
   *pieces(): Generator<Uint8Array<ArrayBuffer>> {
     yield this.#head.slice();
-    const state = new Uint8Array(this.#compressed.bytes);
+    const state = this.#compressed.bytes;
     for (let at = 0; at < state.length; at += COPY_BYTES) {
       yield new Uint8Array(state.subarray(at, at + COPY_BYTES));
     }
@@ -197,7 +197,10 @@ export class SealedCheckpoint implements Checkpoint {
    *
    * @throws {CheckpointError} if the state is damaged.
    */
-  async expand(scope: CheckpointScope, { owner = "" }: OwnerOptions): Promise<Uint8Array> {
+  async expand(
+    scope: CheckpointScope,
+    { owner = "" }: OwnerOptions,
+  ): Promise<Uint8Array<ArrayBuffer>> {
     const { stateBytes } = this.#header;
     return await scope.compressor.expand(this.#compressed, { owner, stateBytes });
   }
@@ -258,7 +261,7 @@ export interface OpenedCheckpoint {
   /** Size of its state. */
   readonly stateBytes: number;
   /** Returns its state. Rejects with a `CheckpointError` if that is damaged. */
-  expand(): Promise<Uint8Array>;
+  expand(): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /**

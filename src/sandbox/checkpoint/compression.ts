@@ -16,7 +16,7 @@ const IDLE_MS = 60_000;
 
 /** Compressed bytes, in memory that the worker reads without a copy. */
 export interface Compressed {
-  readonly bytes: SharedArrayBuffer;
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
   readonly sha256: string;
 }
 
@@ -54,7 +54,8 @@ export class CheckpointCompressor implements AsyncDisposable {
   async compress(state: ArrayBuffer, { owner }: { owner: string }): Promise<Compressed> {
     const response = await this.#run(owner, (job) => ({ job, state }), [state]);
     if (!("compressed" in response)) throw failed("it responded to another request");
-    return { bytes: response.compressed, sha256: response.sha256 };
+    const { compressed, from, sha256 } = response;
+    return { bytes: new Uint8Array(compressed, from, compressed.byteLength - from), sha256 };
   }
 
   /**
@@ -64,10 +65,10 @@ export class CheckpointCompressor implements AsyncDisposable {
    * @throws {SandboxError} if the worker fails, or the compressor is disposed.
    */
   async expand(
-    { bytes: compressed, sha256 }: Compressed,
+    { bytes: { buffer: compressed, byteOffset: from }, sha256 }: Compressed,
     { owner, stateBytes: expandedBytes }: { owner: string; stateBytes: number },
-  ): Promise<Uint8Array> {
-    const response = await this.#run(owner, (job) => ({ job, compressed, sha256, expandedBytes }));
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const response = await this.#run(owner, (job) => ({ job, compressed, from, sha256, expandedBytes }));
     if ("state" in response) return new Uint8Array(response.state);
     if (!("damage" in response)) throw failed("it responded to another request");
     throw new CheckpointError(`Cannot restore checkpoint as ${response.damage}`, {

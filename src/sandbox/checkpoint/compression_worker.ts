@@ -4,20 +4,27 @@ import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 
 /**
  * A request to the worker: a state to compress, or a compressed one that must become `expandedBytes`. Messages have
- * buffers and no typed arrays: Deno's `node:worker_threads` visits each element of these.
+ * buffers and no typed arrays: Deno's `node:worker_threads` visits each element of these. The compressed bytes begin at
+ * `from` in their buffer.
  */
 export type CompressionRequest =
   | { readonly job: number; readonly state: ArrayBuffer }
   | {
     readonly job: number;
     readonly compressed: SharedArrayBuffer;
+    readonly from: number;
     readonly sha256: string;
     readonly expandedBytes: number;
   };
 
 /** A response of the worker: the compressed bytes with their hash, the state, or what is damaged. */
 export type CompressionResponse =
-  | { readonly job: number; readonly compressed: SharedArrayBuffer; readonly sha256: string }
+  | {
+    readonly job: number;
+    readonly compressed: SharedArrayBuffer;
+    readonly from: number;
+    readonly sha256: string;
+  }
   | { readonly job: number; readonly state: ArrayBuffer }
   | { readonly job: number; readonly damage: string };
 
@@ -43,25 +50,33 @@ async function respond(request: CompressionRequest): Promise<void> {
   }
 }
 
-/** Compresses a state. Each slice follows its length. */
+/**
+ * Compresses a state. Each slice follows its length. The last slice comes first, and goes to the end of the result: the
+ * memory of each slice is then freed, so that state and result together take no more than the state did. The part of the
+ * result before `from` is never written, and takes no memory.
+ */
 async function compress(request: { job: number; state: ArrayBuffer }): Promise<CompressionResponse> {
-  const state = new Uint8Array(request.state);
-  const slices: Uint8Array[] = [];
-  for (let at = 0; at < state.length; at += SLICE_BYTES) {
-    slices.push(zstdCompressSync(state.subarray(at, at + SLICE_BYTES), LEVEL));
+  const { job, state: buffer } = request;
+  const slices = Math.ceil(buffer.byteLength / SLICE_BYTES);
+  let from = mostCompressed(buffer.byteLength);
+  const compressed = new SharedArrayBuffer(0, { maxByteLength: from });
+  compressed.grow(from);
+  for (let at = (slices - 1) * SLICE_BYTES; at >= 0; at -= SLICE_BYTES) {
+    const slice = zstdCompressSync(new Uint8Array(buffer).subarray(at, at + SLICE_BYTES), LEVEL);
+    from -= LENGTH_BYTES + slice.length;
+    new DataView(compressed).setUint32(from, slice.length, true);
+    new Uint8Array(compressed).set(slice, from + LENGTH_BYTES);
+    if (buffer.resizable) buffer.resize(at);
     await yieldThread();
   }
-  const bytes = slices.reduce((sum, slice) => sum + LENGTH_BYTES + slice.length, 0);
-  const compressed = new SharedArrayBuffer(bytes);
-  const view = new DataView(compressed);
-  const target = new Uint8Array(compressed);
-  let at = 0;
-  for (const slice of slices) {
-    view.setUint32(at, slice.length, true);
-    target.set(slice, at + LENGTH_BYTES);
-    at += LENGTH_BYTES + slice.length;
-  }
-  return { job: request.job, compressed, sha256: await hashOf(target) };
+  buffer.transferToFixedLength(0);
+  return { job, compressed, from, sha256: await hashOf(new Uint8Array(compressed, from)) };
+}
+
+/** Returns the most bytes to which a state is compressed: zstd adds at most a 256th to a slice, and a frame's head. */
+function mostCompressed(stateBytes: number): number {
+  const slices = Math.ceil(stateBytes / SLICE_BYTES);
+  return stateBytes + slices * (LENGTH_BYTES + SLICE_BYTES / 128);
 }
 
 /** Expands a state. Nothing is expanded before the hash is right, and no slice to more than its size. */
@@ -69,9 +84,9 @@ async function expand(
   request: Extract<CompressionRequest, { compressed: unknown }>,
 ): Promise<CompressionResponse> {
   const { job, sha256, expandedBytes } = request;
-  const compressed = new Uint8Array(request.compressed);
+  const compressed = new Uint8Array(request.compressed, request.from);
   if (await hashOf(compressed) !== sha256) throw new DamageError("its bytes were changed");
-  const view = new DataView(request.compressed);
+  const view = new DataView(request.compressed, request.from);
   const state = new Uint8Array(expandedBytes);
   let from = 0;
   for (let at = 0; at < expandedBytes; at += SLICE_BYTES) {

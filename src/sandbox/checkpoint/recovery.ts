@@ -42,10 +42,13 @@ export class Recovery implements Disposable {
     this.#hasState = true;
   }
 
-  /** Takes a state that was restored. If there is no room for it, a lost interpreter is replaced by a fresh one. */
-  keep(state: Uint8Array): void {
+  /**
+   * Takes a state that was restored. If there is no room for the state, a lost interpreter is replaced by a fresh one.
+   * Returns true if the state is kept.
+   */
+  keep(state: Uint8Array): boolean {
     this.clear();
-    this.#hasState = this.#tryKeep(state);
+    return this.#hasState = this.#tryKeep(state);
   }
 
   /** Takes a checkpoint after a call if one is due. If it is refused or finds no room, the earlier one remains. */

@@ -1,6 +1,6 @@
 import { SandboxError } from "../../errors.ts";
 import { type GuestLink, GuestRefusal } from "../guest_link.ts";
-import { DoneStatus, FrameKind, join, PART_BYTES } from "../protocol.ts";
+import { DoneStatus, FrameKind, PART_BYTES } from "../protocol.ts";
 
 /** A frame of this size is small enough not to delay others for long. */
 const PIECE_BYTES = 256 * 1024;
@@ -9,6 +9,8 @@ const SILENCE_MS = 10_000;
 /** Maximum time of a transfer, in milliseconds, however often frames come. */
 const MAX_TRANSFER_MS = 120_000;
 const MAX_MESSAGE_BYTES = 4096;
+/** Bytes by which the buffer of a state grows. */
+const GROWTH_BYTES = 1 << 20;
 
 const decoder = new TextDecoder();
 
@@ -24,7 +26,9 @@ export interface StateRequest {
 }
 
 /**
- * Receives the state of a session. The bytes are the guest's, and this host does not read them.
+ * Receives the state of a session. The bytes are the guest's, and this host does not read them. Each part is copied as
+ * it arrives into one buffer that grows: to join the parts at the end would hold up the thread for as long as the state
+ * is large, and take the state's memory twice.
  *
  * @throws {GuestRefusal} with the guest's message, if the session has something that no checkpoint has.
  * @throws {SandboxError} if the interpreter is terminated.
@@ -33,7 +37,7 @@ export async function receiveState(
   link: GuestLink,
   { maxBytes, memory = true }: StateRequest,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const pieces: Uint8Array[] = [];
+  const buffer = new ArrayBuffer(0, { maxByteLength: maxBytes });
   let bytes = 0;
   await request(link, {
     send: () => link.send(FrameKind.checkpoint, JSON.stringify({ maxBytes, memory })),
@@ -41,14 +45,17 @@ export async function receiveState(
       if (bytes % PART_BYTES !== 0 || payload.length === 0) {
         throw new SyntaxError("a part of a checkpoint has another size");
       }
-      bytes += payload.length;
-      if (bytes > maxBytes) {
+      const end = bytes + payload.length;
+      if (end > maxBytes) {
         throw new SyntaxError(`a checkpoint has more than ${maxBytes} bytes`);
       }
-      pieces.push(payload);
+      if (end > buffer.byteLength) buffer.resize(Math.min(maxBytes, end + GROWTH_BYTES));
+      new Uint8Array(buffer, bytes).set(payload);
+      bytes = end;
     },
   });
-  return join(pieces);
+  buffer.resize(bytes);
+  return new Uint8Array(buffer);
 }
 
 /** Random numbers of a restored session. */

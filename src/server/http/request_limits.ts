@@ -1,7 +1,7 @@
 import { concat } from "@std/bytes";
 import type { MiddlewareHandler } from "hono";
 import type { AppContext, AppEnv, BodyReader } from "./context.ts";
-import { checkJsonLimits, JsonLimitError } from "../../json.ts";
+import { checkJsonLimits, JsonLimitError, JsonMeter } from "../../json.ts";
 import type { Budget, BudgetLease } from "../budget.ts";
 import { MEMORY_PER_BYTE, type RequestLimits } from "../limits.ts";
 import { ServerError } from "./errors.ts";
@@ -73,9 +73,13 @@ async function cacheBody(c: AppContext, limits: RequestLimits & { lease: BudgetL
   if (!ENCODED_BODIES.test(c.req.path) && (headers.get("content-encoding") ?? "identity") !== "identity") {
     throw new ServerError("unsupported", "A body must have no content-encoding");
   }
-  const body = await readBody(read, Number(headers.get("content-length")), limits);
-  if (!isRaw) checkJson(body, limits);
-  else for (const text of jsonTexts(body, headers.get("content-type") ?? "")) checkJson(text, limits);
+  const meter = isRaw ? undefined : new JsonMeter(limits);
+  const body = await readBody(read, Number(headers.get("content-length")), { ...limits, meter });
+  if (isRaw) {
+    for (const text of jsonTexts(body, headers.get("content-type") ?? "")) {
+      refuseLimits(() => checkJsonLimits(text, limits));
+    }
+  }
   setBody(c, body.buffer);
 }
 
@@ -123,10 +127,11 @@ function streamReader(stream: ReadableStream<Uint8Array<ArrayBuffer>> | null): B
   };
 }
 
+/** Reads a body, whose JSON is counted as it arrives: to count all of a large body at once holds up other requests. */
 async function readBody(
   read: BodyReader,
   announced: number,
-  { bodyBytes, bodyMs, lease }: RequestLimits & { lease: BudgetLease },
+  { bodyBytes, bodyMs, lease, meter }: RequestLimits & { lease: BudgetLease; meter: JsonMeter | undefined },
 ): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = () => new ServerError("too_large", `A body must have at most ${bodyBytes} bytes`);
   if (announced > bodyBytes) throw tooLarge();
@@ -138,6 +143,7 @@ async function readBody(
     bytes += piece.length;
     if (bytes > bodyBytes) throw tooLarge();
     lease.grow(MEMORY_PER_BYTE * piece.length);
+    refuseLimits(() => meter?.push(piece));
     pieces.push(piece);
   };
   try {
@@ -154,9 +160,10 @@ function throwIncomplete(cause: unknown): never {
   throw new ServerError("malformed", "The body must be complete, as its headers announce it", { cause });
 }
 
-function checkJson(body: Uint8Array, limits: RequestLimits): void {
+/** Reports JSON that exceeds a limit as a malformed request. */
+function refuseLimits(check: () => void): void {
   try {
-    checkJsonLimits(body, limits);
+    check();
   } catch (error) {
     if (error instanceof JsonLimitError) throw new ServerError("malformed", error.message);
     throw error;

@@ -82,12 +82,14 @@ export class SessionSlots {
     const queuedAt = performance.now();
     let waitedMs: number | undefined;
     try {
-      makeRoom();
-      return await withSpan("paddock.acquire", () =>
-        this.#admission.run((signal) => {
+      return await withSpan("paddock.acquire", () => {
+        const admitted = this.#admission.run((signal) => {
           waitedMs = performance.now() - queuedAt;
           return acquire(signal);
-        }, { owner, waitMs, slots, isCounted, signal: AbortSignal.any([signal, stop]) }));
+        }, { owner, waitMs, slots, isCounted, signal: AbortSignal.any([signal, stop]) });
+        makeRoom();
+        return admitted;
+      });
     } catch (error) {
       const publicError = toPublicError(error);
       onError(publicError);
@@ -139,8 +141,8 @@ export class SessionSlots {
    */
   makeRoom(owner: string): void {
     const { awake, slots, onError } = this.#options;
+    if (this.#admission.waiting(owner) === 0) return; // a reserved slot may be free on a full server
     const opening = this.#opening.filter((other) => other === owner).length;
-    if (opening === 0) return;
     const own = this.#count(owner);
     const isOwnLimit = own + opening > this.slotsPerOwner;
     if (!isOwnLimit && this.#count() + this.#opening.length <= slots) return;

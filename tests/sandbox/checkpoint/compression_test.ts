@@ -19,8 +19,8 @@ function stateOf(bytes: number): Uint8Array<ArrayBuffer> {
 async function withHash(parts: readonly Uint8Array[]): Promise<Compressed> {
   const joined = new Uint8Array(await new Blob(parts.map((part) => part.slice())).arrayBuffer());
   const hash = await crypto.subtle.digest("SHA-256", joined);
-  const bytes = new SharedArrayBuffer(joined.length);
-  new Uint8Array(bytes).set(joined);
+  const bytes = new Uint8Array(new SharedArrayBuffer(joined.length));
+  bytes.set(joined);
   return { bytes, sha256: new Uint8Array(hash).toHex() };
 }
 
@@ -31,6 +31,23 @@ Deno.test("a state of any size is compressed and expanded", async () => {
     const compressed = await compressor.compress(state.slice().buffer, { owner });
     assert(compressed.bytes.byteLength <= bytes * 0.6 + 100, `${compressed.bytes.byteLength} of ${bytes}`);
     assertEquals(await compressor.expand(compressed, { owner, stateBytes: bytes }), state);
+  }
+});
+
+Deno.test("a state of random bytes is compressed in its place, also where it becomes larger", async () => {
+  await using compressor = new CheckpointCompressor();
+  for (const bytes of [100, MIB, 2 * MIB + 1]) {
+    const state = new Uint8Array(bytes);
+    for (let at = 0; at < bytes; at += 65536) crypto.getRandomValues(state.subarray(at, at + 65536));
+    const moved = new ArrayBuffer(0, { maxByteLength: 4 * MIB });
+    moved.resize(bytes);
+    new Uint8Array(moved).set(state);
+    const compressed = await compressor.compress(moved, { owner });
+    assert(compressed.bytes.byteLength > bytes, `${compressed.bytes.byteLength} of ${bytes}`);
+    assertEquals([moved.detached, await compressor.expand(compressed, { owner, stateBytes: bytes })], [
+      true,
+      state,
+    ]);
   }
 });
 
@@ -50,12 +67,11 @@ Deno.test("a state that is no more than zeros stops at its announced size", asyn
 Deno.test("compressed bytes that are damaged are refused, even with their right hash", async () => {
   await using compressor = new CheckpointCompressor();
   const stateBytes = 2 * MIB + 9;
-  const { bytes: buffer, sha256 } = await compressor.compress(stateOf(stateBytes).buffer, { owner });
-  const bytes = new Uint8Array(buffer);
+  const { bytes, sha256 } = await compressor.compress(stateOf(stateBytes).buffer, { owner });
   const half = bytes.length >> 1;
   const other = sha256.replace(/./g, (digit) => digit === "0" ? "1" : "0");
   const wrong: Record<string, Compressed> = {
-    "another hash": { bytes: buffer, sha256: other },
+    "another hash": { bytes, sha256: other },
     "no bytes": await withHash([]),
     "half of them": await withHash([bytes.subarray(0, half)]),
     "all but one": await withHash([bytes.subarray(0, -1)]),

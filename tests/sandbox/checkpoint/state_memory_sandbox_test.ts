@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { z } from "zod";
 import { CheckpointError, hostTool, loadProfile } from "../../../mod/sandbox.ts";
+import { CheckpointCompressor } from "../../../src/sandbox/checkpoint/compression.ts";
 import type { BranchingSession, StateMemory } from "../../../src/sandbox/exec.ts";
 import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
@@ -114,4 +115,31 @@ Deno.test("a state that is refused takes no memory, and the session goes on", as
     assert(full instanceof CheckpointError && full.message === "there is no room", String(full));
     assertEquals([memory.taken, await run(session, "len(x)")], [0, String(9 * MIB)]);
   });
+});
+
+Deno.test("restore() frees the expanded state with its room, unless the session keeps the state for its recovery", async () => {
+  const { expand } = CheckpointCompressor.prototype;
+  const expanded: Uint8Array[] = [];
+  CheckpointCompressor.prototype.expand = async function (...args) {
+    const state = await expand.apply(this, args);
+    expanded.push(state);
+    return state;
+  };
+  try {
+    await withSession(async (session) => {
+      await run(session, "x = 41");
+      const checkpoint = await session.checkpoint();
+      await session.restore(checkpoint);
+      assertEquals([expanded.length, expanded[0]?.length, await run(session, "x + 1")], [1, 0, "42"]);
+    });
+    await withSession(async (session) => {
+      const checkpoint = await session.checkpoint();
+      session.setRecovery({ every: "exec" });
+      await session.restore(checkpoint);
+      session.setRecovery(undefined);
+      assertEquals(expanded[1]?.length, checkpoint.stateBytes);
+    });
+  } finally {
+    CheckpointCompressor.prototype.expand = expand;
+  }
 });

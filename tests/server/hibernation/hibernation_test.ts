@@ -101,6 +101,28 @@ Deno.test("a session that no checkpoint can have stays awake, until it was used"
   assertEquals(await valueOf(session), "2");
 });
 
+Deno.test("a session stays awake on a full server while its owner has a reserved slot for another request", async () => {
+  const pool = new BranchingFakePool(count);
+  const store = new HibernationStore();
+  await using sessions = service({ pool, store, maxSessions: 8, owners: 2 });
+  const other = new AbortController();
+  const borrowed = Array.from({ length: 6 }, () => sessions.borrow({ owner: "a", once: true, signal }));
+  await Promise.all(borrowed);
+  const waiting = [1, 2, 3].map(() => sessions.borrow({ owner: "a", once: true, signal: other.signal }));
+  const session = await sessions.create({ owner: "b", signal });
+  await session.exec("1");
+  const program = await sessions.borrow({ owner: "b", once: true, signal });
+  assertEquals([session.life.isLeaving, store.count(), pool.alive], [false, 0, 8]);
+  const third = sessions.borrow({ owner: "b", once: true, signal }); // it has no reserved slot
+  assert(session.life.isLeaving);
+  await third;
+  assertEquals([store.count("b"), pool.alive], [1, 8]);
+  await program[Symbol.asyncDispose]();
+  assertEquals(await valueOf(session), "2");
+  other.abort();
+  await Promise.allSettled(waiting);
+});
+
 Deno.test("sessions of an owner without room stay awake, and those of other owners hibernate", async () => {
   const store = new HibernationStore({ bytes: 40_000, owners: 2 });
   await using sessions = service({ store, maxSessions: 4, maxSessionsEach: 2, owners: 2, waitMs: 1000 });

@@ -33,3 +33,25 @@ Deno.test("an error describes a few of a request's many faults", async () => {
   assertEquals(status, 422);
   assert(JSON.stringify(body).length < 10_000);
 });
+
+Deno.test("a server counts the values of a body as it arrives, and refuses it before it has ended", async () => {
+  await using server = served();
+  const pieces = ['{"items":[', "{},".repeat(60_000), "{},".repeat(60_000)].map((text) =>
+    new TextEncoder().encode(text)
+  );
+  let isCancelled = false;
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(controller) {
+      const piece = pieces.shift();
+      if (piece) return controller.enqueue(piece);
+      return new Promise(() => {}); // the rest never arrives
+    },
+    cancel() {
+      isCancelled = true;
+    },
+  });
+  const response = await server.app.request("/v1/exec:batch", { method: "POST", body });
+  const { error } = await response.json();
+  assertEquals([response.status, error.message], [400, "JSON must have at most 100000 values"]);
+  assert(isCancelled);
+});
