@@ -138,12 +138,31 @@ function setLimits(
   { cStackBytes }: PlainImagePlan,
 ): void {
   module.HEAP8[module._Py_EMSCRIPTEN_SIGNAL_HANDLING] = 1;
+  hideOwnFrames(exports);
   const base = exports.emscripten_stack_get_base();
   exports.PyUnstable_ThreadState_SetStackProtection(
     exports.PyThreadState_Get(),
     base - cStackBytes,
     cStackBytes,
   );
+}
+
+/** Python frames of the guest below a program that runs as a file. */
+const OWN_FRAMES = 5;
+/** CPython's limit of recursion. The state of an idle thread has it twice: the frames that are left, and the limit. */
+const RECURSION_LIMIT = 1000;
+const MAX_STATE_WORDS = 32;
+
+/** Lets programs have as many frames as `python` lets them have: those of the guest do not count. */
+function hideOwnFrames(exports: PythonExports): void {
+  const words = new Int32Array(exports.memory.buffer, exports.PyThreadState_Get(), MAX_STATE_WORDS);
+  const at = words.indexOf(RECURSION_LIMIT);
+  if (at < 0 || words[at + 1] !== RECURSION_LIMIT) {
+    throw new Error(
+      `Cannot raise frames that are left as the thread's state must have them before the limit`,
+    );
+  }
+  words[at] = RECURSION_LIMIT + OWN_FRAMES;
 }
 
 /**

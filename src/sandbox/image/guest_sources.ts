@@ -18,6 +18,7 @@ import polling from "../guest/python/polling.py" with { type: "text" };
 import prepare from "../guest/python/prepare.py" with { type: "text" };
 import processes from "../guest/python/processes.py" with { type: "text" };
 import program from "../guest/python/program.py" with { type: "text" };
+import programEnd from "../guest/python/program_end.py" with { type: "text" };
 import report from "../guest/python/report.py" with { type: "text" };
 import runner from "../guest/python/runner.py" with { type: "text" };
 import scheduler from "../guest/python/scheduler.py" with { type: "text" };
@@ -131,6 +132,7 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     timers,
     missing,
     report,
+    program_end: programEnd,
     posix_names: posixNames,
     strftime,
     tools,

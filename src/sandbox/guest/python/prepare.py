@@ -1,6 +1,7 @@
 """Prepares a started Pyodide for the plain image, from which `extend` makes the image of a profile."""
 
 import _imp
+import builtins
 import gc
 import importlib
 import json
@@ -77,6 +78,7 @@ def _extend(sources, preimports, profile, preload=None):
     for name in preimports:
         importlib.import_module(name)
     modules = {name: types.ModuleType(name) for name in sources}
+    own_builtins = dict(vars(builtins))  # a program can replace names of the original
     for name, source in sources.items():
         modules[name].__dict__.update(
             _bridge=modules.get("bridge"),
@@ -92,6 +94,8 @@ def _extend(sources, preimports, profile, preload=None):
             _locks=modules.get("locks"),
             _threads=modules.get("threads"),
             _errors=modules.get("report"),
+            _ends=modules.get("program_end"),
+            _exits=modules.get("exit_functions"),
             _missing=modules.get("missing"),
             _tools=modules.get("tools"),
             _loops=modules.get("event_loop"),
@@ -99,6 +103,7 @@ def _extend(sources, preimports, profile, preload=None):
             _values=modules.get("values"),
             _display=modules.get("display"),
             _profile=profile,
+            __builtins__=own_builtins,
         )
         exec(compile(source, f"<paddock {name}>", "exec", dont_inherit=True), modules[name].__dict__)
     _publish_tools(modules["tools"])
