@@ -10,6 +10,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/image/guest_manifest_test.ts",
     "sandbox/image/function_table_test.ts",
     "sandbox/image/lean_factory_test.ts",
+    "sandbox/image/linux_errors_test.ts",
     "sandbox/image/module_state_test.ts",
     "sandbox/image/preload_sandbox_test.ts",
     "sandbox/image/wasm_test.ts",

@@ -34,6 +34,7 @@ import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
 import { widenCStack } from "./c_stack.ts";
 import { addToTable } from "./function_table.ts";
+import { errorTexts, LINUX_ERRORS, raiseLinuxErrors } from "./linux_errors.ts";
 import { acceptMaxSize } from "./max_size.ts";
 import { stripWasm } from "./wasm.ts";
 import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
@@ -108,10 +109,11 @@ export const COMMON_MODULES: readonly string[] = [
  * of V8's stack, which is 1 MiB where no flags can be given.
  */
 export function plainImagePlan(
-  { lock }: PyodideFiles,
+  { lock, wasm }: PyodideFiles,
   { cStackBytes }: Pick<PlainImagePlan, "cStackBytes">,
 ): Omit<PlainImagePlan, "loaderUrl"> {
-  return { lock, prepare, preimports: COMMON_MODULES, cStackBytes };
+  const errors = LINUX_ERRORS.map(([name, , linux, text]) => [name, linux, text] as const);
+  return { lock, prepare, preimports: COMMON_MODULES, cStackBytes, errors, errorTexts: errorTexts(wasm) };
 }
 
 /** Returns what a profile adds to the plain image. */
@@ -180,7 +182,8 @@ export interface LeanWasmOptions {
 
 /**
  * Returns the Wasm module with some exported functions. The functions that Emscripten's JavaScript names are in the
- * table, so that `ctypes` finds them. `sys.maxsize` is a valid size, and the C stack is larger.
+ * table, so that `ctypes` finds them. `sys.maxsize` is a valid size, and the C stack is larger. A module without data
+ * raises exceptions with the numbers of Linux.
  */
 export function leanWasm(
   { wasm, factory }: Pick<PyodideFiles, "wasm" | "factory">,
@@ -188,7 +191,8 @@ export function leanWasm(
 ): Uint8Array<ArrayBuffer> {
   const withheld = new Set(REFERENCE_CALLS);
   const all = exportedFunctions({ factory });
-  const changed = addToTable(acceptMaxSize(widenCStack(wasm)), {
+  const wide = acceptMaxSize(widenCStack(wasm));
+  const changed = addToTable(data ? wide : raiseLinuxErrors(wide), {
     names: all.difference(withheld),
     withheld: REFERENCE_CALLS,
     isRestored: !data,

@@ -2,10 +2,13 @@
 
 import _imp
 import builtins
+import errno
 import gc
 import importlib
 import json
+import operator
 import os
+import posix
 import site
 import sys
 import traceback
@@ -20,13 +23,17 @@ MAXSIZE = 2**63 - 1
 """`sys.maxsize` of 64-bit machines. Many programs use it as infinity, and that of 32-bit Wasm is reached soon. C code
 accepts it as the largest size."""
 
+SECOND_NAMES = ("EWOULDBLOCK", "EDEADLK", "EOPNOTSUPP")
+"""Names of errors that `errno.errorcode` has by another one."""
 
-def prepare(preimports):
+
+def prepare(preimports, errors):
     """Removes the bridge to JavaScript. Returns the address of `extend`."""
     for name in preimports:
         importlib.import_module(name)
     _block_javascript()
     _widen_maxsize()
+    _use_linux_errors(errors)
     sys.excepthook = sys.__excepthook__  # Pyodide sets one, as a program does that handles its exceptions
     sys.modules["tzdata"] = None  # without it, Pyodide's zoneinfo says how to load this package
     for name in ("LD_LIBRARY_PATH", "PYTHONINSPECT", "_"):
@@ -138,6 +145,45 @@ def _widen_maxsize():
     sys.modules["_collections_abc"].sys = own
     sys.maxsize = MAXSIZE
     _widen_sample()
+
+
+def _use_linux_errors(errors):
+    """
+    Gives `errno`, `os.strerror` and the choice of subclasses of OSError the numbers of Linux. The module that runs with
+    this image raises exceptions with them.
+    """
+    old = {name: value for name, value in vars(errno).items() if name[0] == "E"}
+    new = {name: number for name, number, _ in errors}
+    _renumber_subclasses({old[name]: number for name, number in new.items()})
+    for module in list(sys.modules.values()):
+        names = vars(module) if isinstance(module, types.ModuleType) else {}
+        for name in old.keys() & names.keys():
+            if names[name] == old[name]:
+                names[name] = new[name]
+    errno.errorcode.clear()
+    errno.errorcode.update({number: name for name, number in new.items() if name not in SECOND_NAMES})
+    texts = {number: text for _, number, text in errors}
+
+    def strerror(code, /):
+        """Translate an error code to a message string."""
+        number = operator.index(code)
+        if not -(2**31) <= number < 2**31:
+            raise OverflowError("Python int too large to convert to C int")
+        return texts.get(number) or ("Success" if number == 0 else f"Unknown error {number}")
+
+    strerror.__module__ = "posix"
+    os.strerror = posix.strerror = strerror
+
+
+def _renumber_subclasses(numbers):
+    """Changes the numbers by which C code chooses a subclass of OSError."""
+    found = [
+        each for each in gc.get_objects() if type(each) is dict and each.get(errno.ENOENT) is FileNotFoundError
+    ]
+    (subclasses,) = found
+    renumbered = {numbers[number]: kind for number, kind in subclasses.items()}
+    subclasses.clear()
+    subclasses.update(renumbered)
 
 
 def _widen_sample():
