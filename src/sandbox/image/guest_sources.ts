@@ -9,6 +9,7 @@ import commands from "../guest/python/commands.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
 import missing from "../guest/python/missing.py" with { type: "text" };
 import namespaces from "../guest/python/namespaces.py" with { type: "text" };
+import networkNames from "../guest/python/network_names.py" with { type: "text" };
 import pipes from "../guest/python/pipes.py" with { type: "text" };
 import posixNames from "../guest/python/posix_names.py" with { type: "text" };
 import exitFunctions from "../guest/python/exit_functions.py" with { type: "text" };
@@ -136,6 +137,7 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     report,
     program_end: programEnd,
     posix_names: posixNames,
+    network_names: networkNames,
     strftime,
     tools,
     event_loop: eventLoop,

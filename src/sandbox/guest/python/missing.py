@@ -137,7 +137,7 @@ def _call_hint(error):
     part = error
     while part is not None and id(part) not in seen:
         seen.add(id(part))
-        if type(part).__name__ == "gaierror" or _last_file(part).endswith(NETWORK_FILES):
+        if type(part).__name__ in ("gaierror", "herror") or _last_file(part).endswith(NETWORK_FILES):
             return NO_NETWORK
         part = part.__cause__ or part.__context__
     if error.errno == errno.ENOENT and _last_file(error) == "<paddock subprocesses>" and not _commands.is_available():

@@ -144,7 +144,7 @@ def _widen_maxsize():
     own.__dict__.update(vars(sys))
     sys.modules["_collections_abc"].sys = own
     sys.maxsize = MAXSIZE
-    _widen_sample()
+    _widen_random()
 
 
 def _use_linux_errors(errors):
@@ -186,25 +186,32 @@ def _renumber_subclasses(numbers):
     subclasses.update(renumbered)
 
 
-def _widen_sample():
-    """Lets `random.sample` take from ranges that are longer than a size of the machine."""
+def _widen_random():
+    """Lets functions of `random` take from ranges that are longer than a size of the machine."""
     import random
 
-    original = random.Random.sample
-    sample = types.FunctionType(original.__code__, {**vars(random), "len": _length}, "sample", original.__defaults__)
-    sample.__kwdefaults__ = original.__kwdefaults__
-    sample.__doc__, sample.__qualname__ = original.__doc__, original.__qualname__
-    random.Random.sample = sample
-    random.sample = random._inst.sample
+    def choice(self, seq):
+        """Choose a random element from a non-empty sequence."""
+        length = _length(seq) if type(seq) is range else len(seq)
+        if not length:
+            raise IndexError("Cannot choose from an empty sequence")
+        return seq[self._randbelow(length)]
+
+    choice.__qualname__, choice.__module__ = "Random.choice", "random"
+    random.Random.choice, random.choice = choice, choice.__get__(random._inst)
+    for name in ("sample", "choices"):
+        original = getattr(random.Random, name)
+        wide = types.FunctionType(original.__code__, {**vars(random), "len": _length}, name, original.__defaults__)
+        wide.__kwdefaults__ = original.__kwdefaults__
+        wide.__doc__, wide.__qualname__, wide.__module__ = original.__doc__, original.__qualname__, "random"
+        setattr(random.Random, name, wide)
+        setattr(random, name, getattr(random._inst, name))
 
 
 def _length(items):
-    try:
-        return len(items)
-    except OverflowError:
-        if type(items) is not range:
-            raise
-        return (items[-1] - items[0]) // items.step + 1
+    if type(items) is range and items:
+        return (items[-1] - items[0]) // items.step + 1  # that of C is wrong from 2**31 - 1 on
+    return len(items)
 
 
 def _block_javascript():
