@@ -84,7 +84,7 @@ sys.excepthook = hook
 `;
   assertEquals(await run(`${code}raise ValueError("bad")`), ["ValueError bad 6\n", "", 1]);
   const [stdout, stderr, status] = await run(`${code}raise ValueError("worse")`);
-  assertEquals([stdout, status], ["ValueError worse 6\n", "error"]);
+  assertEquals([stdout, status], ["ValueError worse 6\n", 1]);
   assertStringIncludes(stderr, "ValueError: worse");
   assertStringIncludes(stderr, "ZeroDivisionError");
 });
@@ -174,6 +174,66 @@ Deno.test("Session.exec() with argv runs programs that import their own file", a
     const code = `print(__name__)\ndef f(): pass\nif __name__ == "__main__":\n    ${way}`;
     assertEquals(await run(code), ["__main__\nmain\n", "", "ok"], way);
   }
+});
+
+Deno.test("Session.exec() reports exceptions after a program has replaced built-in functions or the library's printer", async () => {
+  const replacements = [
+    "import builtins\nbuiltins.len = lambda _: 99",
+    "import builtins\nbuiltins.print = builtins.open = builtins.input = builtins.__import__ = None",
+    "import builtins\nput = setattr\nfor name in dir(builtins):\n  if name.islower() and name[0] != '_': put(builtins, name, 5)",
+    "import builtins\ndel builtins.len, builtins.isinstance, builtins.str",
+    "import traceback\ntraceback.TracebackException.format = None",
+    "import linecache\nlinecache.getline = linecache.getlines = linecache.checkcache = None",
+  ];
+  for (const code of replacements) {
+    const [stdout, trace, status] = await run(`${code}\n1 / 0`);
+    assertEquals([stdout, status], ["", "error"]);
+    assertStringIncludes(trace, "line ");
+    assert(trace.endsWith("ZeroDivisionError: division by zero\n"), trace);
+  }
+  await withSession(async (session) => {
+    await session.exec("import builtins; builtins.len = builtins.str = None");
+    const error = await session.exec("f'{1}' + 2");
+    assert(error.status === "error" && error.error.message.startsWith("can only concatenate str"));
+    const value = await session.exec("builtins.len is None and [builtins.str, 1]");
+    assertEquals(value.status === "ok" && value.value, "[None, 1]");
+  });
+});
+
+Deno.test("Session.exec() runs code with a byte order mark", async () => {
+  assertEquals(await run("\ufeffprint('program')"), ["program\n", "", "ok"]);
+  await withSession(async (session) => {
+    const result = await session.exec("\ufeff40 + 2");
+    assertEquals(result.status === "ok" && result.value, "42");
+  });
+});
+
+Deno.test("Session.exec() shows the line of an error of the compiler", async () => {
+  await withSession(async (session) => {
+    for (const [code, line] of [["x = 1\nreturn x", "return x"], ["def f():\n  nonlocal q", "nonlocal q"]]) {
+      const result = await session.exec(code ?? "");
+      assertStringIncludes(
+        result.status === "error" ? result.error.traceback : "",
+        `line 2\n    ${line}\n    ^`,
+      );
+    }
+  });
+});
+
+Deno.test("Session.exec() keeps the session after a program that has used up its memory in small pieces", async () => {
+  await withSession(async (session) => {
+    for (const size of [16, 64, 500]) {
+      const code = `x = None\nwhile True:\n    x = (x, bytes(${size}))`;
+      const result = await session.exec(code, {
+        argv: ["main.py"],
+        timeoutMs: 60_000,
+        memoryBytes: 120 * 2 ** 20,
+      });
+      const next = await session.exec("6 * 7");
+      assertEquals([result.status, next.status === "ok" && next.value], ["memory", "42"]);
+      await session.reset({ mode: "rewind" });
+    }
+  });
 });
 
 Deno.test("Session.exec() finds the time zones of the IANA database", async () => {

@@ -39,7 +39,7 @@ _held = []
 def load(prompt, program):
     """Runs the prompt, if it is code, and then the program, in their own module."""
     sys.modules["candidate"] = _module
-    codes = [compiled_prompt(prompt), compile(program, "<candidate>", "exec")]
+    codes = [compiled_prompt(prompt), compile(program.removeprefix("\ufeff"), "<candidate>", "exec")]
     for code in codes:
         if code is not None:
             exec(code, _module.__dict__)

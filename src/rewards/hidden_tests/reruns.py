@@ -106,7 +106,7 @@ def prepare(source):
     if len(source) > _MAX_CHARACTERS:
         return False
     try:
-        tree = ast.parse(source, _FILE)
+        tree = ast.parse(source.removeprefix("\ufeff"), _FILE)
         _check(list(walk(tree)))
         _state.code = compile(tree, _FILE, "exec", dont_inherit=True)
     except (_Unsuitable, SyntaxError, ValueError, RecursionError, MemoryError):

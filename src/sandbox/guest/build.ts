@@ -19,6 +19,16 @@ export interface PlainImagePlan {
   readonly preimports: readonly string[];
   /** Part of the C stack that Python uses, in bytes. At its end Python raises RecursionError. */
   readonly cStackBytes: number;
+  /** Names, numbers and texts of the errors of Linux. */
+  readonly errors: readonly (readonly [name: string, linux: number, text: string])[];
+  /** The texts of C's errors by the numbers of Linux. */
+  readonly errorTexts: HeapPatch;
+}
+
+/** Bytes at an address of the heap. */
+export interface HeapPatch {
+  readonly address: number;
+  readonly base64: string;
 }
 
 /** Additions of a profile to a plain image. */
@@ -50,6 +60,8 @@ export async function buildPlainHeap(assets: PythonAssets, plan: PlainImagePlan)
   });
   const handle = prepare(pyodide, plan);
   setLimits(pyodide._module, wasm.exports(), plan);
+  const { address, base64 } = plan.errorTexts;
+  new Uint8Array(wasm.exports().memory.buffer).set(Uint8Array.fromBase64(base64), address);
   return copyHeap(wasm.exports(), { handle, cStackBytes: plan.cStackBytes });
 }
 
@@ -98,7 +110,7 @@ interface ExtendReply {
 
 interface Pyodide {
   readonly _module: EmscriptenModule;
-  runPython(code: string, options: { globals: unknown }): unknown;
+  runPython(code: string, options: { globals: unknown; filename: string }): unknown;
   toPy(
     value: unknown,
   ): { destroy(): void; get(name: string): ((...args: unknown[]) => number) & { destroy(): void } };
@@ -123,11 +135,11 @@ function createForBuild(
 
 function prepare(pyodide: Pyodide, plan: PlainImagePlan): number {
   const scope = pyodide.toPy({});
-  pyodide.runPython(plan.prepare, { globals: scope });
+  pyodide.runPython(plan.prepare, { globals: scope, filename: "<paddock prepare>" });
   const run = scope.get("prepare");
-  const preimports = pyodide.toPy(plan.preimports);
-  const handle = run(preimports);
-  for (const proxy of [run, preimports, scope]) proxy.destroy();
+  const [preimports, errors] = [pyodide.toPy(plan.preimports), pyodide.toPy(plan.errors)];
+  const handle = run(preimports, errors);
+  for (const proxy of [run, preimports, errors, scope]) proxy.destroy();
   return handle;
 }
 
@@ -138,12 +150,31 @@ function setLimits(
   { cStackBytes }: PlainImagePlan,
 ): void {
   module.HEAP8[module._Py_EMSCRIPTEN_SIGNAL_HANDLING] = 1;
+  hideOwnFrames(exports);
   const base = exports.emscripten_stack_get_base();
   exports.PyUnstable_ThreadState_SetStackProtection(
     exports.PyThreadState_Get(),
     base - cStackBytes,
     cStackBytes,
   );
+}
+
+/** Python frames of the guest below a program that runs as a file. */
+const OWN_FRAMES = 5;
+/** CPython's limit of recursion. The state of an idle thread has it twice: the frames that are left, and the limit. */
+const RECURSION_LIMIT = 1000;
+const MAX_STATE_WORDS = 32;
+
+/** Lets programs have as many frames as `python` lets them have: those of the guest do not count. */
+function hideOwnFrames(exports: PythonExports): void {
+  const words = new Int32Array(exports.memory.buffer, exports.PyThreadState_Get(), MAX_STATE_WORDS);
+  const at = words.indexOf(RECURSION_LIMIT);
+  if (at < 0 || words[at + 1] !== RECURSION_LIMIT) {
+    throw new Error(
+      `Cannot raise frames that are left as the thread's state must have them before the limit`,
+    );
+  }
+  words[at] = RECURSION_LIMIT + OWN_FRAMES;
 }
 
 /**

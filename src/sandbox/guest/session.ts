@@ -9,12 +9,15 @@ import type { SignalSource } from "./python/signals.ts";
 import { GuestCheckpoint } from "./checkpoint/guest_checkpoint.ts";
 import type { MonotonicClock } from "./checkpoint/monotonic_clock.ts";
 import { Rewind } from "./rewind.ts";
+import { mountCommands } from "./files/read_only_files.ts";
 import { HomeFiles } from "./files/home_files.ts";
 import type { Shell, ShellParts, ShellRequest } from "./shell/shell.ts";
 import type { ProgramRequest, ProgramResult } from "./shell/programs.ts";
 import type { Route } from "./shell/terminal.ts";
 import { isMissingFile, thrownText } from "./errno.ts";
 
+/** Commands of a session without a shell. */
+const PYTHON_COMMANDS = ["python", "python3", "python3.14"];
 const NO_NOTE = new Uint8Array(0);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -34,6 +37,7 @@ export class GuestSession {
     this.#parts = parts;
     this.#shell = parts.startShell?.((request, route) => this.#runProgram(request, route));
     if (this.#shell) this.#attachCommands(this.#shell.commands);
+    else mountCommands(parts.python.fs, PYTHON_COMMANDS);
     this.#bootId = new BootId(parts.python.fs); // last, as checkpoints name earlier nodes by their numbers
     this.#snapshot = new Rewind(parts);
     this.#files = new HomeFiles(parts.python.fs, parts.home);

@@ -9,6 +9,7 @@ import commands from "../guest/python/commands.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
 import missing from "../guest/python/missing.py" with { type: "text" };
 import namespaces from "../guest/python/namespaces.py" with { type: "text" };
+import networkNames from "../guest/python/network_names.py" with { type: "text" };
 import pipes from "../guest/python/pipes.py" with { type: "text" };
 import posixNames from "../guest/python/posix_names.py" with { type: "text" };
 import exitFunctions from "../guest/python/exit_functions.py" with { type: "text" };
@@ -18,6 +19,7 @@ import polling from "../guest/python/polling.py" with { type: "text" };
 import prepare from "../guest/python/prepare.py" with { type: "text" };
 import processes from "../guest/python/processes.py" with { type: "text" };
 import program from "../guest/python/program.py" with { type: "text" };
+import programEnd from "../guest/python/program_end.py" with { type: "text" };
 import report from "../guest/python/report.py" with { type: "text" };
 import runner from "../guest/python/runner.py" with { type: "text" };
 import scheduler from "../guest/python/scheduler.py" with { type: "text" };
@@ -33,6 +35,7 @@ import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
 import { widenCStack } from "./c_stack.ts";
 import { addToTable } from "./function_table.ts";
+import { errorTexts, LINUX_ERRORS, raiseLinuxErrors } from "./linux_errors.ts";
 import { acceptMaxSize } from "./max_size.ts";
 import { stripWasm } from "./wasm.ts";
 import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
@@ -107,10 +110,11 @@ export const COMMON_MODULES: readonly string[] = [
  * of V8's stack, which is 1 MiB where no flags can be given.
  */
 export function plainImagePlan(
-  { lock }: PyodideFiles,
+  { lock, wasm }: PyodideFiles,
   { cStackBytes }: Pick<PlainImagePlan, "cStackBytes">,
 ): Omit<PlainImagePlan, "loaderUrl"> {
-  return { lock, prepare, preimports: COMMON_MODULES, cStackBytes };
+  const errors = LINUX_ERRORS.map(([name, , linux, text]) => [name, linux, text] as const);
+  return { lock, prepare, preimports: COMMON_MODULES, cStackBytes, errors, errorTexts: errorTexts(wasm) };
 }
 
 /** Returns what a profile adds to the plain image. */
@@ -131,7 +135,9 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     timers,
     missing,
     report,
+    program_end: programEnd,
     posix_names: posixNames,
+    network_names: networkNames,
     strftime,
     tools,
     event_loop: eventLoop,
@@ -178,7 +184,8 @@ export interface LeanWasmOptions {
 
 /**
  * Returns the Wasm module with some exported functions. The functions that Emscripten's JavaScript names are in the
- * table, so that `ctypes` finds them. `sys.maxsize` is a valid size, and the C stack is larger.
+ * table, so that `ctypes` finds them. `sys.maxsize` is a valid size, and the C stack is larger. A module without data
+ * raises exceptions with the numbers of Linux.
  */
 export function leanWasm(
   { wasm, factory }: Pick<PyodideFiles, "wasm" | "factory">,
@@ -186,7 +193,8 @@ export function leanWasm(
 ): Uint8Array<ArrayBuffer> {
   const withheld = new Set(REFERENCE_CALLS);
   const all = exportedFunctions({ factory });
-  const changed = addToTable(acceptMaxSize(widenCStack(wasm)), {
+  const wide = acceptMaxSize(widenCStack(wasm));
+  const changed = addToTable(data ? wide : raiseLinuxErrors(wide), {
     names: all.difference(withheld),
     withheld: REFERENCE_CALLS,
     isRestored: !data,

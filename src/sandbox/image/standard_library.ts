@@ -12,6 +12,7 @@ import mpManagers from "../guest/library/multiprocessing/managers.py" with { typ
 import mpResourceTracker from "../guest/library/multiprocessing/resource_tracker.py" with { type: "text" };
 import mpUtil from "../guest/library/multiprocessing/util.py" with { type: "text" };
 import pwd from "../guest/library/pwd.py" with { type: "text" };
+import webbrowser from "../guest/library/webbrowser.py" with { type: "text" };
 import resource from "../guest/library/resource.py" with { type: "text" };
 import type { LibraryFile } from "./native_libraries.ts";
 import type { PyodideFiles } from "./pyodide.ts";
@@ -33,6 +34,7 @@ export const OWN_LIBRARY: Readonly<Record<string, string>> = {
   "_additions/managers.py": mpManagers,
   "_additions/resource_tracker.py": mpResourceTracker,
   "_additions/util.py": mpUtil,
+  "_additions/webbrowser.py": webbrowser,
   "grp.py": grp,
   "pwd.py": pwd,
   "resource.py": resource,

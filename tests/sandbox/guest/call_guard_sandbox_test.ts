@@ -6,7 +6,7 @@ import { limitStreams } from "../../../src/sandbox/guest/files/file_quota.ts";
 import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
 
-/** Calls for which Emscripten's JavaScript would need quadratic time. They are refused with "Filename too long". */
+/** Calls for which Emscripten's JavaScript would need quadratic time. They are refused with "File name too long". */
 const TOO_LONG: Readonly<Record<string, string>> = {
   "a path that climbs": "os.stat('/..' * 1_000_000)",
   "a path to rename": "os.rename('a/../' * 1_000_000, 'b')",
@@ -27,7 +27,7 @@ Deno.test("Session refuses calls to Emscripten whose arguments exceed the limits
   await withSession(async (session) => {
     for (const [name, code] of Object.entries(TOO_LONG)) {
       await t.step(name, async () => {
-        assertEquals(await raisedMessage(session, code), "Filename too long");
+        assertEquals(await raisedMessage(session, code), "File name too long");
       });
     }
     for (const [code, message] of Object.entries(CLOSED)) {

@@ -32,6 +32,14 @@ export function mountReadOnly(fs: FileSystem, { at, files }: ReadOnlyTree): void
   }
 }
 
+/** Adds commands as empty files, so that `which` and `ls` find them. */
+export function mountCommands(fs: FileSystem, names: readonly string[]): void {
+  const files = names.map((name) => ({ path: `/${name}`, contents: new Uint8Array(0) }));
+  fs.mkdirTree("/usr/bin");
+  fs.mount(createReadOnlyFileSystem(fs, files, { isExecutable: true }), {}, "/usr/bin");
+  fs.symlink("/usr/bin", "/bin");
+}
+
 /** Mounts at a file, which {@linkcode FileSystem.mount} does not support. */
 function mountAtFile(fs: FileSystem, at: string, system: MountableSystem): void {
   const { node } = fs.lookupPath(at);
@@ -47,7 +55,7 @@ interface MountableSystem {
 }
 
 /** Returns a file system for {@linkcode FileSystem.mount} whose nodes have no write operations. */
-export function createReadOnlyFileSystem(
+function createReadOnlyFileSystem(
   fs: FileSystem,
   files: readonly ReadOnlyFile[],
   options: { isExecutable?: boolean } = {},

@@ -6,7 +6,10 @@ import os
 import sys
 
 ADDITIONS = "/lib/python3.14/lib-dynload/_additions"
-NAMES = tuple(f"multiprocessing.{name}" for name in ("connection", "context", "heap", "managers", "resource_tracker", "util"))
+NAMES = (
+    "webbrowser",
+    *(f"multiprocessing.{name}" for name in ("connection", "context", "heap", "managers", "resource_tracker", "util")),
+)
 
 _path_finder = importlib.machinery.PathFinder
 

@@ -1,5 +1,6 @@
 """Explains errors whose reason is the sandbox, in one line for the reader of a report: what to do instead."""
 
+import errno
 import sys
 
 AVAILABLE = {
@@ -58,7 +59,6 @@ NATIVE_ELSEWHERE = frozenset(("_overlapped", "_scproxy", "_winapi", "_wmi", "msv
 """Modules that CPython on Linux lacks too."""
 
 PROCESS_CALLS = frozenset(("fork", "forkpty", "execv", "execve", "posix_spawn", "posix_spawnp"))
-ENOENT, ENOSYS, ENOEXEC = 44, 52, 45
 SIZE_ERRORS = "cannot fit 'int' into an index-sized integer", "Python int too large to convert to C ssize_t"
 NETWORK_FILES = "/socket.py", "/ssl.py", "/_ssl.py"
 NO_SSL = "SSL is not supported in Pyodide"
@@ -137,16 +137,16 @@ def _call_hint(error):
     part = error
     while part is not None and id(part) not in seen:
         seen.add(id(part))
-        if type(part).__name__ == "gaierror" or _last_file(part).endswith(NETWORK_FILES):
+        if type(part).__name__ in ("gaierror", "herror") or _last_file(part).endswith(NETWORK_FILES):
             return NO_NETWORK
         part = part.__cause__ or part.__context__
-    if error.errno == ENOENT and _last_file(error) == "<paddock subprocesses>" and not _commands.is_available():
+    if error.errno == errno.ENOENT and _last_file(error) == "<paddock subprocesses>" and not _commands.is_available():
         return None if error.filename and "/" in str(error.filename) else NO_SHELL
     names = _called_names(error)
-    if error.errno in (ENOSYS, ENOEXEC) and names & PROCESS_CALLS:
+    if error.errno in (errno.ENOSYS, errno.ENOEXEC) and names & PROCESS_CALLS:
         deny("processes")
         return NO_PROCESSES
-    return NO_CALL if error.errno == ENOSYS else None
+    return NO_CALL if error.errno == errno.ENOSYS else None
 
 
 def _last_file(error):

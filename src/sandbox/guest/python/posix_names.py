@@ -8,6 +8,7 @@ import sys
 import time
 
 
+USER = "pyodide"
 _process_time, _process_time_ns = time.process_time, time.process_time_ns
 
 
@@ -38,6 +39,11 @@ def umask(mask, /):
 def nice(increment, /):
     """Add increment to the priority of process and return the new priority."""
     return 0
+
+
+def getlogin():
+    """Return the actual login name."""
+    return USER
 
 
 def tzset():
@@ -92,6 +98,9 @@ def _provide(module, name, function):
 
 for _function in (getgroups, getrandom, sched_getaffinity, nice):
     _provide(os, _function.__name__, _function)
+getlogin.__module__ = "posix"
+os.getlogin = getlogin
+os.environ.update(LOGNAME=USER, USER=USER, PWD=os.environ["HOME"])
 os.geteuid, os.getegid = os.getuid, os.getgid
 os.umask = umask
 umask.__module__ = "os"

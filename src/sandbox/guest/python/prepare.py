@@ -1,10 +1,14 @@
 """Prepares a started Pyodide for the plain image, from which `extend` makes the image of a profile."""
 
 import _imp
+import builtins
+import errno
 import gc
 import importlib
 import json
+import operator
 import os
+import posix
 import site
 import sys
 import traceback
@@ -19,13 +23,17 @@ MAXSIZE = 2**63 - 1
 """`sys.maxsize` of 64-bit machines. Many programs use it as infinity, and that of 32-bit Wasm is reached soon. C code
 accepts it as the largest size."""
 
+SECOND_NAMES = ("EWOULDBLOCK", "EDEADLK", "EOPNOTSUPP")
+"""Names of errors that `errno.errorcode` has by another one."""
 
-def prepare(preimports):
+
+def prepare(preimports, errors):
     """Removes the bridge to JavaScript. Returns the address of `extend`."""
     for name in preimports:
         importlib.import_module(name)
     _block_javascript()
     _widen_maxsize()
+    _use_linux_errors(errors)
     sys.excepthook = sys.__excepthook__  # Pyodide sets one, as a program does that handles its exceptions
     sys.modules["tzdata"] = None  # without it, Pyodide's zoneinfo says how to load this package
     for name in ("LD_LIBRARY_PATH", "PYTHONINSPECT", "_"):
@@ -77,6 +85,7 @@ def _extend(sources, preimports, profile, preload=None):
     for name in preimports:
         importlib.import_module(name)
     modules = {name: types.ModuleType(name) for name in sources}
+    own_builtins = dict(vars(builtins))  # a program can replace names of the original
     for name, source in sources.items():
         modules[name].__dict__.update(
             _bridge=modules.get("bridge"),
@@ -92,6 +101,8 @@ def _extend(sources, preimports, profile, preload=None):
             _locks=modules.get("locks"),
             _threads=modules.get("threads"),
             _errors=modules.get("report"),
+            _ends=modules.get("program_end"),
+            _exits=modules.get("exit_functions"),
             _missing=modules.get("missing"),
             _tools=modules.get("tools"),
             _loops=modules.get("event_loop"),
@@ -99,6 +110,7 @@ def _extend(sources, preimports, profile, preload=None):
             _values=modules.get("values"),
             _display=modules.get("display"),
             _profile=profile,
+            __builtins__=own_builtins,
         )
         exec(compile(source, f"<paddock {name}>", "exec", dont_inherit=True), modules[name].__dict__)
     _publish_tools(modules["tools"])
@@ -132,28 +144,74 @@ def _widen_maxsize():
     own.__dict__.update(vars(sys))
     sys.modules["_collections_abc"].sys = own
     sys.maxsize = MAXSIZE
-    _widen_sample()
+    _widen_random()
 
 
-def _widen_sample():
-    """Lets `random.sample` take from ranges that are longer than a size of the machine."""
+def _use_linux_errors(errors):
+    """
+    Gives `errno`, `os.strerror` and the choice of subclasses of OSError the numbers of Linux. The module that runs with
+    this image raises exceptions with them.
+    """
+    old = {name: value for name, value in vars(errno).items() if name[0] == "E"}
+    new = {name: number for name, number, _ in errors}
+    _renumber_subclasses({old[name]: number for name, number in new.items()})
+    for module in list(sys.modules.values()):
+        names = vars(module) if isinstance(module, types.ModuleType) else {}
+        for name in old.keys() & names.keys():
+            if names[name] == old[name]:
+                names[name] = new[name]
+    errno.errorcode.clear()
+    errno.errorcode.update({number: name for name, number in new.items() if name not in SECOND_NAMES})
+    texts = {number: text for _, number, text in errors}
+
+    def strerror(code, /):
+        """Translate an error code to a message string."""
+        number = operator.index(code)
+        if not -(2**31) <= number < 2**31:
+            raise OverflowError("Python int too large to convert to C int")
+        return texts.get(number) or ("Success" if number == 0 else f"Unknown error {number}")
+
+    strerror.__module__ = "posix"
+    os.strerror = posix.strerror = strerror
+
+
+def _renumber_subclasses(numbers):
+    """Changes the numbers by which C code chooses a subclass of OSError."""
+    found = [
+        each for each in gc.get_objects() if type(each) is dict and each.get(errno.ENOENT) is FileNotFoundError
+    ]
+    (subclasses,) = found
+    renumbered = {numbers[number]: kind for number, kind in subclasses.items()}
+    subclasses.clear()
+    subclasses.update(renumbered)
+
+
+def _widen_random():
+    """Lets functions of `random` take from ranges that are longer than a size of the machine."""
     import random
 
-    original = random.Random.sample
-    sample = types.FunctionType(original.__code__, {**vars(random), "len": _length}, "sample", original.__defaults__)
-    sample.__kwdefaults__ = original.__kwdefaults__
-    sample.__doc__, sample.__qualname__ = original.__doc__, original.__qualname__
-    random.Random.sample = sample
-    random.sample = random._inst.sample
+    def choice(self, seq):
+        """Choose a random element from a non-empty sequence."""
+        length = _length(seq) if type(seq) is range else len(seq)
+        if not length:
+            raise IndexError("Cannot choose from an empty sequence")
+        return seq[self._randbelow(length)]
+
+    choice.__qualname__, choice.__module__ = "Random.choice", "random"
+    random.Random.choice, random.choice = choice, choice.__get__(random._inst)
+    for name in ("sample", "choices"):
+        original = getattr(random.Random, name)
+        wide = types.FunctionType(original.__code__, {**vars(random), "len": _length}, name, original.__defaults__)
+        wide.__kwdefaults__ = original.__kwdefaults__
+        wide.__doc__, wide.__qualname__, wide.__module__ = original.__doc__, original.__qualname__, "random"
+        setattr(random.Random, name, wide)
+        setattr(random, name, getattr(random._inst, name))
 
 
 def _length(items):
-    try:
-        return len(items)
-    except OverflowError:
-        if type(items) is not range:
-            raise
-        return (items[-1] - items[0]) // items.step + 1
+    if type(items) is range and items:
+        return (items[-1] - items[0]) // items.step + 1  # that of C is wrong from 2**31 - 1 on
+    return len(items)
 
 
 def _block_javascript():

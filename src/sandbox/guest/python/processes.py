@@ -53,11 +53,12 @@ class Process:
         "timer",
         "fds",
         "exit_functions",
+        "source",
     )
 
     def __init__(self, pid, parent):
         self.pid, self.parent = pid, parent
-        self.main = self.status = self.state = None
+        self.main = self.status = self.state = self.source = None
         self.ended, self.leaves = False, 0
         self.waiters, self.tracked, self.exit_functions = [], [], []
         self.handlers, self.timer, self.fds = {}, (0.0, 0.0), {}

@@ -1,6 +1,5 @@
 """Runs Python programs of the shell and in processes: `python script.py`, `-c`, `-m`, and programs on stdin."""
 
-import atexit
 import builtins
 import io
 import linecache
@@ -8,7 +7,7 @@ import os
 import signal
 import sys
 import time
-import types
+import weakref
 
 VERSION = ".".join(map(str, sys.version_info[:3]))
 USAGE = "usage: python [option] ... [-c cmd | -m mod | file | -] [arg] ...\n"
@@ -16,6 +15,7 @@ PLAIN_FLAGS = "bBdEiIOPqRsSuvx"
 """One-letter options that have no effect here."""
 
 _tzset = time.tzset
+_excepthook = sys.__excepthook__
 _getcwd, _chdir = os.getcwd, os.chdir
 """Graders set the functions of `os` to None."""
 ZONE_ATTRIBUTES = ("tzname", "timezone", "altzone", "daylight")
@@ -28,6 +28,8 @@ def run_program(request):
     saved_path, saved_modules, main = list(sys.path), dict(sys.modules), sys.modules["__main__"]
     saved_cwd, saved_env = _cwd(), dict(os.environ)
     saved_zone, saved_times = tuple(_bridge.zone), {name: getattr(time, name) for name in ZONE_ATTRIBUTES}
+    saved_functions, _procs.root.exit_functions = _procs.root.exit_functions, []
+    _procs.root.source = None
     _runner._begin_program()
     try:
         _enter(request)
@@ -37,6 +39,7 @@ def run_program(request):
         return {"exitCode": 1, "interrupted": isinstance(error, KeyboardInterrupt)}
     finally:
         _procs.end_all()
+        _procs.root.exit_functions = saved_functions
         _runner._state.active = False
         _restore_modules(saved_modules, main)
         vars(sys).update(saved)
@@ -68,10 +71,8 @@ def run_child(argv, env):
     is_unbuffered = bool(env.get("PYTHONUNBUFFERED")) or (argv[0][:1] == "-" and "u" in argv[0] if argv else False)
     sys.stdout = sys.__stdout__ = _open_output(1, "strict", is_unbuffered)
     sys.stderr = sys.__stderr__ = _open_output(2, "backslashreplace", is_unbuffered)
-    outcome = _outcome(argv)
     try:
-        atexit._run_exitfuncs()
-        _flush_streams()
+        outcome = _outcome(argv)
     except BrokenPipeError:
         return 120
     return -signal.SIGINT if outcome["interrupted"] else outcome["exitCode"]
@@ -94,6 +95,7 @@ def _open_output(fd, errors, is_unbuffered):
 
 
 def _enter(request):
+    weakref.finalize._registered_with_atexit = False  # its functions run at the end of each program that uses it
     _chdir(request["cwd"])
     _set_environment(request["env"])
     _drop_user_modules()
@@ -124,8 +126,17 @@ def _outcome(argv):
             _runner._state.active = False
         _print_error(error)
         code = 130 if interrupted else 1
-    _flush_streams()
+    _end()
     return {"exitCode": code, "interrupted": interrupted}
+
+
+def _end():
+    """Does what follows the last line of a program."""
+    _exits.run_own()
+    source = _procs.current().source
+    if source is None or _ends.is_visible(source):
+        _ends.release()
+    _flush_streams()
 
 
 def _flush_streams():
@@ -174,8 +185,10 @@ def _take_argument(args, option):
 
 
 def _run_text(text, name, argv):
+    text = text.removeprefix("\ufeff")
     sys.argv, sys.path[:] = argv, ["", *_library_path()]
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    _procs.current().source = text
     _execute(compile(text, name, "exec", dont_inherit=True), {})
 
 
@@ -189,6 +202,7 @@ def _run_script(path, args):
     sys.argv, sys.path[:] = [path, *args], [os.path.dirname(_absolute(path)), *_library_path()]
     linecache.checkcache()
     name = _absolute(path)
+    _procs.current().source = source.decode("latin-1")
     _execute(compile(source, name, "exec", dont_inherit=True), {"__file__": name})
 
 
@@ -211,10 +225,9 @@ def _run_module(name, args):
 
 
 def _execute(code, names):
-    main = types.ModuleType("__main__")
-    main.__dict__.update(names, __builtins__=builtins)
-    sys.modules["__main__"] = main
-    exec(code, main.__dict__)
+    main = sys.modules["__main__"].__dict__
+    main.update(names, __builtins__=builtins)
+    exec(code, main)
 
 
 def _library_path():
@@ -227,13 +240,14 @@ def _is_user_module(module):
 
 
 def _drop_user_modules():
-    """Removes the user's modules, so that a program imports their current version."""
+    """Removes the user's modules, so that a program imports their current version, and has its own main one."""
     for name, module in list(sys.modules.items()):
         if _is_user_module(module):
             del sys.modules[name]
     for name in list(sys.path_importer_cache):
         if not name.startswith("/lib/"):
             del sys.path_importer_cache[name]
+    _ends.begin_program()
 
 
 def _restore_modules(saved, main):
@@ -274,10 +288,11 @@ def _print_error(error):
     trace = error.__traceback__
     while trace and _is_own(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
-    report = _errors.TracebackException(type(error), error, trace, compact=True)
-    _errors.drop_own_frames(report)
-    _errors.explain(report, error)
-    sys.stderr.write("".join(report.format()))
+    hook = getattr(sys, "excepthook", _excepthook)
+    if hook is _excepthook:
+        sys.stderr.write(_errors.with_builtins(_errors.report_of, error, trace)[1])
+    else:
+        _errors.call_hook(hook, error, trace)
 
 
 def _is_own(name):

@@ -1,7 +1,10 @@
 """Describes exceptions for the results of a session, and formats warnings."""
 
+import builtins
 import io
 import linecache
+import operator
+import sys
 import traceback
 import warnings
 
@@ -12,22 +15,78 @@ MAX_SOURCES = 1000
 
 _StringIO, _plain_update = io.StringIO, linecache.updatecache
 TracebackException = traceback.TracebackException
-_plain_format = warnings.formatwarning
+_plain_format = warnings._formatwarnmsg_impl
+_print_exception = sys.__excepthook__
+_builtins = builtins.__dict__
+_own_builtins = dict(_builtins)
 block = [""]
 """Name of the running block."""
 
 
 def describe(error):
+    return with_builtins(_describe, error)
+
+
+def _describe(error):
     trace = from_block(error.__traceback__)
     _cut_middle(trace)
-    report = TracebackException(type(error), error, trace, compact=True)
-    drop_own_frames(report)
-    text = explain(report, error)
-    return {
-        "type": _shorten(_class_name(error)),
-        "message": _shorten(text),
-        "traceback": _shorten("".join(report.format())),
-    }
+    text, traceback = report_of(error, trace)
+    return {"type": _shorten(_class_name(error)), "message": _shorten(text), "traceback": _shorten(traceback)}
+
+
+def report_of(error, trace):
+    """Returns the text of an exception, and its report with a traceback."""
+    try:
+        add_source_line(error)
+        report = TracebackException(type(error), error, trace, compact=True)
+        drop_own_frames(report)
+        return explain(report, error), "".join(report.format())
+    except Exception:
+        return _text_of(error), _print_plainly(error, trace)
+
+
+def _print_plainly(error, trace):
+    """Returns the report of CPython's own printer, for a program that changed what the library's printer needs."""
+    earlier, sys.stderr = sys.stderr, _StringIO()
+    try:
+        _print_exception(type(error), error.with_traceback(trace), trace)
+        return sys.stderr.getvalue()
+    finally:
+        sys.stderr = earlier
+
+
+def call_hook(hook, error, trace):
+    """Calls the `sys.excepthook` of a program. If the hook raises, reports both exceptions."""
+    try:
+        hook(type(error), error, trace)
+    except SystemExit:
+        raise
+    except BaseException as second:
+        second.__context__ = None
+        for text, raised, start in (
+            ("Error in sys.excepthook:\n", second, second.__traceback__.tb_next),
+            ("\nOriginal exception was:\n", error, trace),
+        ):
+            sys.stderr.write(text + with_builtins(report_of, raised, start)[1])
+
+
+def with_builtins(work, *args):
+    """Calls a function that uses the library, with the built-in functions that the program has replaced."""
+    if all(map(operator.is_, map(_builtins.get, _own_builtins), _own_builtins.values())):
+        return work(*args)
+    earlier = dict(_builtins)
+    _builtins.update(_own_builtins)
+    try:
+        return work(*args)
+    finally:
+        _builtins.clear()
+        _builtins.update(earlier)
+
+
+def add_source_line(error):
+    """Adds its line to an error of the compiler, which CPython reads from the program's file."""
+    if isinstance(error, SyntaxError) and error.text is None and error.lineno and _is_block_file(error.filename):
+        error.text = linecache.getline(error.filename, error.lineno) or None
 
 
 def explain(report, error):
@@ -130,13 +189,13 @@ def _update_lines(filename, module_globals=None):
     return lines
 
 
-def _formatwarning(message, category, filename, lineno, line=None):
+def _format_warning(message):
     """Attributes warnings raised in the runner, such as of a coroutine that was never awaited, to the block."""
-    if not filename.startswith("<paddock "):
-        return _plain_format(message, category, filename, lineno, line)
-    name = block[0]
-    return _plain_format(message, category, name, len(linecache.getlines(name)), line)
+    if message.filename.startswith("<paddock "):
+        message.filename = block[0]
+        message.lineno = len(linecache.getlines(block[0]))
+    return _plain_format(message)
 
 
 linecache.updatecache = _update_lines
-warnings.formatwarning = _formatwarning
+warnings._formatwarnmsg_impl = _format_warning

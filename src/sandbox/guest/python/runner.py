@@ -3,7 +3,6 @@
 import ast
 import asyncio
 import atexit
-import builtins
 import dis
 import gc
 import io
@@ -15,9 +14,6 @@ import signal
 import struct
 import sys
 import types
-
-__builtins__ = dict(vars(builtins))
-"""The functions below use this copy, as a program can replace names of the original."""
 
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 CO_COROUTINE = 0x80
@@ -31,9 +27,8 @@ STATEMENT = re.compile(
 CONTINUATION = frozenset(" \t\f\n#)]}")
 """Characters that start a line which starts no statement."""
 POP_TOP = dis.opmap["POP_TOP"]
-OWN_SOURCE_WORDS = ("__file__", "argv", "multiprocessing", "ProcessPoolExecutor")
-"""A program that contains one of these may read its own file."""
-HANDLER_WORDS = ("finally", "with", "except")
+OWN_SOURCE_WORDS = ("__file__", "argv", "multiprocessing", "ProcessPoolExecutor", "atexit", "__del__", "unraisable")
+"""A program that contains one of these may read its own file. C code reads it to report exceptions that it ignores."""
 
 SIGINT = signal.SIGINT
 _signal = _signals.set_c_handler
@@ -43,8 +38,9 @@ _dumps, _scan = json.dumps, json._default_decoder.scan_once
 """The scanner is written in C: functions of `json` use names of `builtins` and of `json` that a program can replace."""
 _TextIOWrapper = io.TextIOWrapper
 _get_c_handler, _set_running_loop = _signals.get_c_handler, asyncio._set_running_loop
-_main = sys.modules["__main__"]
 _modules = sys.modules
+_main = sys.modules["__main__"].__dict__
+"""Names of the session's blocks."""
 _random = random._inst
 _seed_random = super(random.Random, _random).seed
 """Written in C, and saved, as the program of a session that is forked may have replaced what `random.seed` uses."""
@@ -59,6 +55,7 @@ HAS_EXTRAS, HAS_STDIN, MAX_FLAGS = 1, 4, 8
 """Requests that start with a larger byte are JSON."""
 _unpack_head = EXEC_HEAD.unpack_from
 OK = {"status": "ok"}
+BYTE_ORDER_MARK = "\ufeff"
 
 
 def handle(request):
@@ -99,11 +96,11 @@ def _run(request):
         flags, calls, value_cap, code_bytes = _unpack_head(request)
         end = EXEC_HEAD.size + code_bytes
         extras = _loads(request[end:]) if flags & HAS_EXTRAS else {}
-        code = request[EXEC_HEAD.size : end].decode("utf-8", "surrogatepass")
+        code = request[EXEC_HEAD.size : end].decode("utf-8", "surrogatepass").removeprefix(BYTE_ORDER_MARK)
         _begin(extras.get("tools", ()), calls)
         _prepare_streams(flags & HAS_STDIN)
         inputs = extras.get("inputs")
-        outcome = _outcome_of(lambda: _values.set_inputs(inputs, _main.__dict__)) if inputs else None
+        outcome = _outcome_of(lambda: _values.set_inputs(inputs, _main)) if inputs else None
         if outcome is not None:
             pass  # an input did not fit into memory, or the program was interrupted
         elif "script" in extras:
@@ -111,9 +108,10 @@ def _run(request):
         else:
             outcome = _run_block(code, value_cap)
     except BaseException as error:
-        if isinstance(error, MemoryError):
-            bytes(SPARE_BYTES)  # raises if the program's objects leave no memory for the next block
-        outcome = {"status": "error", "error": _errors.describe_type(error)}
+        status = "memory" if isinstance(error, MemoryError) else "error"
+        outcome = {"status": status, "error": _errors.describe_type(error)}
+    if outcome["status"] == "memory":
+        bytes(SPARE_BYTES)  # raises if the program's objects leave no memory for the next block
     if _sched.threads:
         outcome = _outcome_of(_procs.end_killed) or outcome
     _state.active = False
@@ -168,31 +166,46 @@ def _run_script(code, argv):
     """Runs the code as `python` runs a file, including what happens at its end."""
     sys.argv[:] = argv
     _display.begin_script()
+    session_main = _modules.get("__main__")
+    _ends.begin_program(_main)
     if argv[0] == "-":
         _state.name = _errors.block[0] = "<stdin>"
     else:
-        _state.name = _errors.block[0] = _main.__file__ = _normpath(_join(_getcwd(), argv[0]))
+        _state.name = _errors.block[0] = _modules["__main__"].__file__ = _normpath(_join(_getcwd(), argv[0]))
         sys.path[:1] = [os.path.dirname(_state.name)]
         module = os.path.basename(_state.name).removesuffix(".py")
         words = (*OWN_SOURCE_WORDS, f"import {module}", f"from {module} ")
         if any(word in code for word in words):
             _write_source_file(code, _state.name)
     _errors.remember_source(code, _state.name)
-    earlier = set(_sched.threads)
-    outcome = _outcome_of(lambda: _execute(code, _state.name))
-    if outcome["status"] == "interrupted":
+    earlier, outcome = set(_sched.threads), None
+    try:
+        outcome = _outcome_of(_execute, code, _state.name)
+        if outcome["status"] != "interrupted":
+            outcome = _outcome_of(_threads.finish, earlier) or _outcome_of(_end_script, code) or outcome
         return outcome
-    ending = _outcome_of(lambda: _threads.finish(earlier))
-    if ending is not None:
-        return ending
+    finally:
+        if outcome is None or outcome["status"] == "memory":
+            _ends.drop_names()  # they may take all memory
+        _use_main(_modules.setdefault("__main__", session_main))
+
+
+def _use_main(module):
+    """Lets the next blocks use the names of a module."""
+    global _main
+    if isinstance(module, types.ModuleType):
+        _main = module.__dict__
+
+
+def _end_script(code):
+    """Does what follows the last line of a program."""
     _state.active = True
     atexit._run_exitfuncs()
     _procs.end_all()
-    if _may_act_when_cleared(code):
-        _clear_main()
+    if _ends.is_visible(code):
+        _ends.release()
     if "open" in code:
         _flush_files()
-    return outcome
 
 
 def _report(error):
@@ -205,7 +218,7 @@ def _report(error):
         return
     hook = getattr(sys, "excepthook", _excepthook)
     if hook is not _excepthook:
-        hook(type(error), error, _errors.from_block(error.__traceback__))
+        _errors.call_hook(hook, error, _errors.from_block(error.__traceback__))
     elif is_interrupt:
         sys.stderr.write(_errors.describe(error)["traceback"])
     else:
@@ -213,30 +226,9 @@ def _report(error):
     raise SystemExit(130 if is_interrupt else 1)
 
 
-def _may_act_when_cleared(code):
-    """Returns whether a program may have objects with `__del__`, or suspended generators with handlers."""
-    return "__del__" in code or ("yield" in code and any(word in code for word in HANDLER_WORDS))
-
-
-def _clear_main():
-    """
-    Deletes the program's objects, which calls their `__del__` and closes suspended generators. `python` does so in the
-    order in which they were created, while the other names still have their values.
-    """
-    names = [name for name in _main.__dict__ if name not in ("__builtins__", "__file__", "__name__")]
-    for name in sorted(names, key=lambda name: not _has_end(_main.__dict__[name])):
-        _main.__dict__[name] = None
-    gc.collect()
-
-
-def _has_end(value):
-    """Returns whether an object does something when it is deleted."""
-    return hasattr(type(value), "__del__") or type(value) in (types.GeneratorType, types.CoroutineType)
-
-
 def _execute(code, name):
     try:
-        exec(compile(code, name, "exec", dont_inherit=True), _main.__dict__)
+        exec(compile(code, name, "exec", dont_inherit=True), _modules["__main__"].__dict__)
     except SystemExit:
         raise
     except BaseException as error:
@@ -282,7 +274,7 @@ def _evaluate(code, name):
     if any(part.co_flags & CO_COROUTINE for part in parts):
         return _run_in_loop(parts)
     for part in parts:
-        value = eval(part, _main.__dict__)
+        value = eval(part, _main)
     return value
 
 
@@ -370,7 +362,7 @@ def _cancel_block(loop, task):
 
 async def _evaluate_async(parts):
     for part in parts:
-        value = eval(part, _main.__dict__)
+        value = eval(part, _main)
         if part.co_flags & CO_COROUTINE:
             value = await value
     return value

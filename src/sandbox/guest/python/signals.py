@@ -93,6 +93,16 @@ def get_handler(signalnum):
     return signal.default_int_handler if handler is _runner._on_interrupt else handler
 
 
+def drop_handlers():
+    """Forgets the handlers of the running process."""
+    process = _procs.current()
+    process.handlers.clear()
+    if process is _procs.root:
+        for signalnum in range(1, SLICE_SIGNAL):
+            if type(get_c_handler(signalnum)) is _InMain:
+                set_c_handler(signalnum, signal.SIG_DFL)
+
+
 def has_default(signalnum):
     """True if the main program does not handle a signal."""
     return get_c_handler(signalnum) == signal.SIG_DFL

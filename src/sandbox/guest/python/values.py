@@ -1,13 +1,9 @@
 """Values that enter a block as inputs, and what its outcome consists of. No code of the program runs in this module."""
 
 import array
-import builtins
 import itertools
 import json.encoder
 import struct
-
-__builtins__ = dict(vars(builtins))
-"""The functions below use this copy, as a program can replace names of the original."""
 
 MAX_DEPTH = 32
 MAX_VALUES = 100_000

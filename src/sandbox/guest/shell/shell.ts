@@ -1,5 +1,5 @@
 import type { FileSystem } from "../emscripten.ts";
-import { createReadOnlyFileSystem } from "../files/read_only_files.ts";
+import { mountCommands } from "../files/read_only_files.ts";
 import {
   clock,
   INTERRUPTIBLE_LIMITS,
@@ -138,11 +138,7 @@ export class Shell {
   /** Adds the commands as files, so that `which` and `ls` find them, and `/dev/zero`. */
   #addFiles(): void {
     const { fs } = this.#parts;
-    const names = [...this.#engine.commandNames, ...BUILTIN_FILES];
-    const files = names.map((name) => ({ path: `/${name}`, contents: new Uint8Array(0) }));
-    fs.mkdirTree("/usr/bin");
-    fs.mount(createReadOnlyFileSystem(fs, files, { isExecutable: true }), {}, "/usr/bin");
-    fs.symlink("/usr/bin", "/bin");
+    mountCommands(fs, [...this.#engine.commandNames, ...BUILTIN_FILES]);
     fs.registerDevice(ZERO_DEVICE, {
       read: (_stream, buffer, offset, length) => (buffer.fill(0, offset, offset + length), length),
       write: (_stream, _buffer, _offset, length) => length,

@@ -41,6 +41,25 @@ shellTest("Session.shell() keeps its state after exit and after a syntax error",
   assertEquals(await printed(session, "echo $x"), "1\n");
 });
 
+shellTest("Session.shell() ends Python programs as `python` does", async (session) => {
+  await session.exec("import atexit; _ = atexit.register(print, 'of the session')");
+  await session.writeFile(
+    "ends.py",
+    "\ufeffimport atexit\nclass A:\n    def __del__(self): print('del', __name__)\na = A()\ndef g():\n" +
+      "    try: yield\n    finally: print('closed')\nit = g(); next(it)\natexit.register(print, 'exit')\nprint('end')\n",
+  );
+  const output = "end\nexit\ndel __main__\nclosed\n";
+  for (
+    const command of ["python ends.py", 'python -c "$(cat ends.py)"', "python < ends.py", "python -m ends"]
+  ) {
+    assertEquals(await printed(session, command), output, command);
+  }
+  const hooked = await session.shell(
+    "python -c 'import sys; sys.excepthook = lambda *a: print(a[0].__name__); 1/0'",
+  );
+  assertEquals([hooked.stdout, hooked.stderr, exitCode(hooked)], ["ZeroDivisionError\n", "", 1]);
+});
+
 shellTest("Session.shell() and Session.exec() share their files", async (session) => {
   await session.shell("mkdir -p src; echo 'print(2)' > src/a.py; ln -s src/a.py l; chmod 600 src/a.py");
   assertEquals(
