@@ -1,6 +1,6 @@
 import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import { pythonString } from "../../sandbox/isolated/callee.ts";
-import checkCall from "./check_call.py" with { type: "text" };
+import checkCall from "./python/check_call.py" with { type: "text" };
 import type { ProgramTest } from "./test_problem.ts";
 
 /** Options of a {@linkcode Checker}. */

@@ -1,7 +1,7 @@
 import { ArgumentTypeError } from "../../errors.ts";
 import type { ExecOptions, ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import { moduleCall, moduleDefinitions } from "../../sandbox/isolated/callee.ts";
-import prompt from "./prompt.py" with { type: "text" };
+import prompt from "./python/prompt.py" with { type: "text" };
 import { type RerunModules, Reruns } from "./reruns.ts";
 import type { ProgramTest, TestProblem } from "./test_problem.ts";
 

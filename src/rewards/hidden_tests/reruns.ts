@@ -1,8 +1,8 @@
 import type { ExecOptions, ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import { moduleCall } from "../../sandbox/isolated/callee.ts";
 import { CompiledModules } from "../../sandbox/isolated/compiled_modules.ts";
-import reruns from "./reruns.py" with { type: "text" };
-import syntax from "./syntax.py" with { type: "text" };
+import reruns from "./python/reruns.py" with { type: "text" };
+import syntax from "./python/syntax.py" with { type: "text" };
 
 const MODULE = "paddock_reruns";
 const PREPARE_MS = 10_000;
