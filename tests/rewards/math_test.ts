@@ -365,6 +365,7 @@ const BOMBS = [
   "٤".repeat(300_000),
   "½".repeat(300_000),
   "\\\\boxed".repeat(60_000),
+  `${"_".repeat(1_900)})=5`,
 ];
 
 for (const [index, bomb] of BOMBS.entries()) {

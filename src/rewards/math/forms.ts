@@ -59,16 +59,19 @@ const MATRIX_IN_BRACKETS = /^[([]\s?(\\begin\{(?:array|matrix)\}.*\\end\{(?:arra
 const SCALED_MATRIX =
   /^([^&\\]{1,50}|[^&]{0,50}\\frac\{[^{}&]{1,50}\}\{[^{}&]{1,50}\}[^&]{0,50}?)\*?\s?(\\begin\{[pb]matrix\})(.*)(\\end\{[pb]matrix\})$/s;
 
-/** `AB =`, `|AB| =`, `V_1:V_2 =` and other names of lengths, areas and ratios. */
-const NAMED_SIZE =
-  /^(?:[A-Z|: ]|\\angle |_\{?\w{1,8}\}?|\\frac\s?\{[A-Z]{1,3}\}\s?\{[A-Z]{1,3}\}){1,20}=([^=]+)$/;
+/** Parts of `AB`, `|AB|`, `V_1:V_2` and other names of lengths, areas and ratios. */
+const SIZE_PART = /[A-Z|: ]|\\angle |_\{?\w{1,8}\}?|\\frac\s?\{[A-Z]{1,3}\}\s?\{[A-Z]{1,3}\}/y;
+/** Parts of `S_{10}`, `AB`, `|A \cup B|`, `V_1:V_2`. */
+const QUANTITY_PART = /[A-Z|: ]|\\(?:angle|triangle|cup|cap)(?![a-zA-Z])|_\{?\w{1,8}\}?/y;
+/** Maximum number of parts of a name. */
+const MAX_NAME_PARTS = 20;
 /** A column that is written as a transposed row. */
 const TRANSPOSED = /^\(([^()]{1,200})\)\s?\^\s?\{?\s?(?:T|\\top|\\intercal)\s?\}?$/;
 const BRACED = /^\{([^{}]*,[^{}]*)\}$/;
 
 /** Rewrites a cleaned answer to the form that another one, `truth`, has. */
 export function rewriteTowards(answer: string, truth: string): string {
-  const size = truth.includes("=") ? undefined : NAMED_SIZE.exec(answer)?.[1]?.trim();
+  const size = truth.includes("=") ? undefined : valueOfSize(answer);
   const text = size ?? MATRIX_IN_BRACKETS.exec(answer)?.[1] ?? BRACED.exec(answer)?.[1] ?? answer;
   const [, number, unit = ""] = WITH_UNIT.exec(text) ?? [];
   if (number !== undefined && !/[a-zA-Z]/.test(truth) && unit.split("/").every((word) => UNITS.has(word))) {
@@ -77,6 +80,31 @@ export function rewriteTowards(answer: string, truth: string): string {
   const row = truth.includes("matrix") ? TRANSPOSED.exec(text)?.[1] : undefined;
   if (row !== undefined) return `\\begin{pmatrix}${row.replaceAll(",", " \\\\ ")}\\end{pmatrix}`;
   return scaleMatrix(text);
+}
+
+/** Returns the value of `AB = 5`, `|AB| = 5` or `V_1:V_2 = 5`; `undefined` for any other text. */
+function valueOfSize(text: string): string | undefined {
+  const [name = "", value = "", ...others] = text.split("=", 3);
+  return value !== "" && others.length === 0 && isMadeOf(name, SIZE_PART) ? value.trim() : undefined;
+}
+
+/**
+ * Returns true if a text consists of 1 to {@linkcode MAX_NAME_PARTS} parts. An index may end after each of its
+ * letters, so a run of `_` has many readings. The search is breadth-first and visits a position only once.
+ */
+function isMadeOf(text: string, part: RegExp): boolean {
+  const fewestParts = new Map([[0, 0]]);
+  for (const [at, count] of fewestParts) {
+    if (at === text.length) return count > 0;
+    part.lastIndex = at;
+    if (count === MAX_NAME_PARTS || !part.test(text)) continue;
+    const last = part.lastIndex;
+    const first = text[at] === "_" ? at + (text[at + 1] === "{" ? 3 : 2) : last;
+    for (let end = first; end <= last; end++) {
+      if (!fewestParts.has(end)) fewestParts.set(end, count + 1);
+    }
+  }
+  return false;
 }
 
 /** `f(x) = x + 1`. */
@@ -188,7 +216,8 @@ export function isSingleName(text: string): boolean {
 export function isQuantityName(text: string): boolean {
   const name = text.trim();
   if (isConstant(name) || name === "\\infty") return false;
-  return VARIABLE.test(name) || isValueName(name) || QUANTITY_NAME.test(name) || isNamedSum(name);
+  return VARIABLE.test(name) || isValueName(name) || QUANTITY_NAME.test(name) ||
+    isMadeOf(name, QUANTITY_PART) || isNamedSum(name);
 }
 
 /**
@@ -236,9 +265,9 @@ const VALUE_NAME = new RegExp(
     String.raw`(?:m\s?)?\\angle\s?[A-Z]{1,3}`,
   ].join("|") + ")$",
 );
-/** `S_{10}`, `AB`, `|A \cup B|`, `[ABC]`, `V_1:V_2`. */
+/** `S_{10}`, `x_{1, 2}`, `[ABC]`, `\overline{AB}`. */
 const QUANTITY_NAME =
-  /^(?:\\?[a-zA-Z]{1,8}_(?:\{[\w ,]{1,8}\}|\w)|(?:[A-Z|: ]|\\(?:angle|triangle|cup|cap)(?![a-zA-Z])|_\{?\w{1,8}\}?){1,20}|\[[A-Z]{3,8}\]|\\overline\s?\{[A-Z]{2}\})$/;
+  /^(?:\\?[a-zA-Z]{1,8}_(?:\{[\w ,]{1,8}\}|\w)|\[[A-Z]{3,8}\]|\\overline\s?\{[A-Z]{2}\})$/;
 const VARIABLE = /^(?:[a-zA-Z](?:_\{?\w\}?)?|[a-zA-Z]\([a-zA-Z]\)|\\[a-z]{2,7})$/;
 
 /** Returns the interval of `2 \le x < 5`, `x > 3` or `x < 1, x > 2`; `undefined` for any other text. */

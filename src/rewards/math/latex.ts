@@ -63,10 +63,11 @@ const FUNCTION = /\\(?:mathrm|operatorname|text|textrm)\s?\{\s?([a-z]{2,7})\s?\}
 const TEXT =
   /\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|mathit)\s?\{([^{}]*)\}(?:\s?\^\s?(?:\{\d\}|\d))?/g;
 /** An angle in degrees, where a function of angles is near. */
-const ANGLE = /(\d+(?:\.\d+)?)\s?(?:\^\s?\{\s?\\circ\s?\}|\^\s?\\circ(?![a-zA-Z])|°|\\degree(?![a-zA-Z]))/g;
+const ANGLE =
+  /(?<!\d)(\d+(?:\.\d+)?)\s?(?:\^\s?\{\s?\\circ\s?\}|\^\s?\\circ(?![a-zA-Z])|°|\\degree(?![a-zA-Z]))/g;
 const OF_ANGLES = /(?:sin|cos|tan|cot|sec|csc)(?![a-z])/;
-/** `or 7`, which names another answer. */
-const NUMBERED_ALTERNATIVE = /\b(?:or|and)\b.*\d/i;
+/** `or 7`, which names another answer. The lookahead finds the first word of a line once, in linear time. */
+const NUMBERED_ALTERNATIVE = /^(?=(.*?\b(?:or|and)\b))\1.*\d/im;
 /** The halves of the day and the months are a part of a time, and no units. */
 const OF_TIME =
   /^\s?(?:[ap]\.?\s?m\.?|January|February|March|April|May|June|July|August|September|October|November|December),?\s?$/i;
@@ -91,7 +92,7 @@ export function cleanLatex(answer: string): string {
   const angles = OF_ANGLES.test(common) ? common.replace(ANGLE, "($1*\\pi/180)") : common;
   const texts = replaceAllOf(REPLACEMENTS, angles).replace(TYPEFACE, "$1")
     .replace(FUNCTION, (whole, name: string) => isName(name) ? `\\${name} ` : whole);
-  const plain = removeTexts(texts).replace(/\s+/g, " ").trim().replace(/[.;:]+$/, "").trim();
+  const plain = removeTexts(texts).replace(/\s+/g, " ").trim().replace(/(?<![.;:])[.;:]+$/, "").trim();
   const bare = removeUnit(plain).replace(GROUPS, (digits) => digits.replaceAll(" ", ""));
   return THOUSANDS.test(bare) ? bare.replaceAll(",", "") : bare;
 }
@@ -118,7 +119,7 @@ function removeTexts(text: string): string {
   });
   const rest = parted.replace(TEXT, (whole, _words: string, at: number) => {
     const isFunction = /^\s?\(/.test(parted.slice(at + whole.length, at + whole.length + 2)) &&
-      !/[\d})]\s?$/.test(parted.slice(0, at));
+      !/[\d})]\s?$/.test(parted.slice(Math.max(0, at - 2), at));
     return isFunction ? whole : " ";
   });
   return /[\p{L}\p{N}\\]/u.test(rest) ? rest : parted.replace(TEXT, "$1");

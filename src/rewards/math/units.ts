@@ -72,8 +72,11 @@ const SPEEDS: Readonly<Record<string, string>> = {
 const WRAPPED = /\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|mathit|textnormal)\s?\{([^{}]*)\}/g;
 const SPACE = /\\[ ,;:]|~|\\q?quad(?![a-zA-Z])/g;
 const DEGREE = /\^\s?\{?\s?\\circ(?![a-zA-Z])\s?\}?|\\degree(?![a-zA-Z])/g;
-/** Letters or signs after a number, a bracket or pi. */
-const MEASURE = /(?:[\d})\]]|\\pi)(\s*)([a-zA-Z°%¢€£$][a-zA-Z°%¢ ./^{}\d-]*)$/;
+/**
+ * Letters or signs after a number, a bracket or pi. The pattern reads backwards from the end: a search from each number
+ * to the end is quadratic.
+ */
+const MEASURE = /$(?<=(?:[\d})\]]|\\pi)(\s*)([a-zA-Z°%¢€£$][a-zA-Z°%¢ ./^{}\d-]*))/;
 
 /** The unit of words that name none, as of `5 apples`. */
 const NOUN: Unit = { dimension: "noun", factor: "1" };
@@ -90,7 +93,7 @@ interface Measure {
 /** Returns the unit of an answer, as `cm` of `5\text{ cm}`; `undefined` if the answer has no words after its number. */
 function measureOf(answer: string): Measure | undefined {
   if (!/[a-zA-Z°%¢€£$]/.test(answer)) return undefined;
-  const before = /^\s*-?\s*(?:\\\$|([€£])|\$(?=[^$]*$))/.exec(answer);
+  const before = /^\s*(?:-\s*)?(?:\\\$|([€£])|\$(?=[^$]*$))/.exec(answer);
   if (before !== null) {
     const currency = UNITS.get(before[1] ?? "$");
     return currency && { unit: currency, name: "", mayBeVariable: false };

@@ -11,6 +11,7 @@ import {
   negate,
   raise,
 } from "../../../src/rewards/math/exact.ts";
+import { isQuantityName } from "../../../src/rewards/math/forms.ts";
 import { isSameAnswer } from "../../../src/rewards/math/same_answer.ts";
 
 /** Generates a sum, difference, product or quotient of integers in LaTeX, with its value as a fraction. */
@@ -75,6 +76,28 @@ Deno.test("isSameAnswer() returns for any text", () => {
     assertEquals(isSameAnswer(text, "no such answer"), false);
     assertEquals(typeof isSameAnswer(text, "\\frac{1}{2}"), "boolean");
   }));
+});
+
+Deno.test("isSameAnswer() reads a long run of indices that have many readings", () => {
+  const run = "_".repeat(5_000);
+  assertEquals(isSameAnswer(`\\text{${run}`, `${run}A)}\\c{=`), false);
+  for (const index of ["_", "_1", "_AA", "_{A", "A_1B"]) {
+    const name = index.repeat(5_000 / index.length);
+    assertEquals(isSameAnswer(`${name}=5`, "5"), false);
+    assertEquals(isSameAnswer(`${name})=1=2`, `${name}!=5`), false);
+  }
+});
+
+Deno.test("isSameAnswer() reads a name of up to 20 parts, with an index of up to 8 letters in each", () => {
+  for (
+    const name of ["A".repeat(20), "V_1:V_2", "|A \\cup B|", "A_1234567_8", "A_{12345678}", "_".repeat(180)]
+  ) {
+    assertEquals(isQuantityName(name), true, name);
+  }
+  for (const name of ["A".repeat(21), "A_123456789", "A_", "_".repeat(181), ""]) {
+    assertEquals(isQuantityName(name), false, name);
+  }
+  assertEquals(isSameAnswer("|AB|:|CD|_1 = 5", "5"), true);
 });
 
 Deno.test("exact numbers stay exact as long as they are small", () => {
