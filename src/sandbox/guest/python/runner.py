@@ -105,13 +105,15 @@ def _run(request):
             pass  # an input did not fit into memory, or the program was interrupted
         elif "script" in extras:
             outcome = _run_script(code, extras["script"])
+            if outcome["status"] == "memory":
+                bytes(SPARE_BYTES)
         else:
             outcome = _run_block(code, value_cap)
     except BaseException as error:
         status = "memory" if isinstance(error, MemoryError) else "error"
+        if status == "memory":
+            bytes(SPARE_BYTES)  # raises if the program's objects leave no memory for the next block
         outcome = {"status": status, "error": _errors.describe_type(error)}
-    if outcome["status"] == "memory":
-        bytes(SPARE_BYTES)  # raises if the program's objects leave no memory for the next block
     if _sched.threads:
         outcome = _outcome_of(_procs.end_killed) or outcome
     _state.active = False
