@@ -53,6 +53,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/guest/missing_sandbox_test.ts",
     "sandbox/guest/multiprocessing_sandbox_test.ts",
     "sandbox/guest/native_sandbox_test.ts",
+    "sandbox/guest/notebook_sandbox_test.ts",
     "sandbox/guest/processes_sandbox_test.ts",
     "sandbox/guest/shell/containment_sandbox_test.ts",
     "sandbox/guest/shell/shell_sandbox_test.ts",

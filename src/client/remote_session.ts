@@ -229,6 +229,9 @@ export function checkRemoteExec(code: string, options: ExecOptions): void {
   if (options.argv !== undefined) {
     throw new ArgumentTypeError("Cannot exec as a session of a server does not support 'argv'");
   }
+  if (options.cell) {
+    throw new ArgumentTypeError("Cannot exec as a session of a server does not support 'cell'");
+  }
   checkExec(code, options, { name: "server", hostTools: false });
 }
 

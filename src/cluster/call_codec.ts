@@ -40,7 +40,8 @@ export function toExecCall(
   code: string,
   options: ExecOptions,
 ): { head: Omit<CallOf<"run">, "op" | "caller" | "call" | "owner" | "seed">; parts: Uint8Array[] } {
-  const { timeoutMs, memoryBytes, stdin, argv, fetchFiles, tools = [], then, onOutput, onDisplay } = options;
+  const { timeoutMs, memoryBytes, stdin, argv, cell, fetchFiles, tools = [], then, onOutput, onDisplay } =
+    options;
   const parts: Uint8Array[] = [];
   const addPart = (bytes: Uint8Array) => parts.push(bytes) - 1;
   const inputs = encodeInputs(options.inputs).map(({ name, type, contents }) =>
@@ -56,6 +57,7 @@ export function toExecCall(
     ...(memoryBytes !== undefined && { memoryBytes }),
     ...(stdin !== undefined && { stdin }),
     ...(argv && { argv: [...argv] as [string, ...string[]] }),
+    ...(cell && { cell }),
     ...(inputs.length > 0 && { inputs }),
     ...(files.length > 0 && { files }),
     ...(fetchFiles && { fetchFiles: [...fetchFiles] }),
@@ -78,12 +80,13 @@ export function toExecCall(
  * @throws {MessageError} if a part is missing or an input is invalid.
  */
 export function fromExecCall(call: CallOf<"exec" | "run">, parts: readonly Uint8Array[]): ExecOptions {
-  const { timeoutMs, memoryBytes, stdin, argv, inputs = [], files = [], fetchFiles, then } = call;
+  const { timeoutMs, memoryBytes, stdin, argv, cell, inputs = [], files = [], fetchFiles, then } = call;
   return {
     timeoutMs,
     memoryBytes,
     stdin,
     argv,
+    cell,
     fetchFiles,
     then,
     inputs: Object.fromEntries(inputs.map(([name, type, at]) => {

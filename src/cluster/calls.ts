@@ -48,6 +48,7 @@ const exec = {
   code: z.string(),
   ...limits,
   argv: z.tuple([z.string()], z.string()).optional(),
+  cell: z.boolean().optional(),
   inputs: inputs.optional(),
   files: z.array(z.tuple([path, part])).max(10_000).optional(),
   fetchFiles: z.array(path).max(MAX_FILES).optional(),

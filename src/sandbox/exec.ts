@@ -26,6 +26,14 @@ export interface ExecOptions {
    */
   argv?: readonly [string, ...string[]] | undefined;
   /**
+   * Runs the code as a cell of a notebook, by IPython's rules: `!command`, magics such as `%timeit` and `%%writefile`,
+   * `name?`, a `;` at the end hides the value, `_` and `Out` have earlier values, and a long value is on several lines. The
+   * cell runs in an event loop, whose tasks go on in later cells. Not together with `argv`.
+   *
+   * @default false
+   */
+  cell?: boolean | undefined;
+  /**
    * Values by name that are set as globals before the code runs. Plain JSON becomes the same in Python, where whole
    * numbers are `int`; a `Uint8Array` becomes `bytes`; other typed arrays become an `array.array` of the same elements,
    * which `numpy.asarray` takes without a copy. Names are Python identifiers. At most 256 inputs of together 64 MiB, and

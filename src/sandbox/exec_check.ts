@@ -44,6 +44,7 @@ export function checkExec(
     );
   }
   if (options.argv !== undefined) checkArgv(options.argv);
+  if (options.cell !== undefined) checkCell(options);
   if (options.then !== undefined && options.then !== "rewind") {
     throw new ArgumentTypeError(`Cannot exec as 'then' must be 'rewind': current value is '${options.then}'`);
   }
@@ -159,6 +160,15 @@ function checkArgv(argv: readonly unknown[]): void {
     throw new ArgumentTypeError("Cannot exec as 'argv' must be a non-empty list of strings");
   }
   checkPath(String(argv[0]));
+}
+
+function checkCell({ cell, argv }: ExecOptions): void {
+  if (typeof cell !== "boolean") {
+    throw new ArgumentTypeError(`Cannot exec as 'cell' must be a boolean: current value is ${typeof cell}`);
+  }
+  if (cell && argv !== undefined) {
+    throw new ArgumentTypeError("Cannot exec as only one of 'cell' and 'argv' may be given: found both");
+  }
 }
 
 function checkTools(

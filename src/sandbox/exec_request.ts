@@ -54,12 +54,13 @@ export function execRequest(
   options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
   limits: Limits,
 ): Uint8Array<ArrayBuffer> {
-  const { stdin, argv, inputs, tools = [] } = options;
+  const { stdin, argv, cell, inputs, tools = [] } = options;
   const { hostToolCalls: calls, outputBytes: valueCap } = limits;
   const head = { calls, valueCap, rewinds: rewindsWithExec(options), hasStdin: !!stdin };
-  if (!argv && inputs.length === 0 && tools.length === 0) return encodeExec(code, head);
+  if (!argv && !cell && inputs.length === 0 && tools.length === 0) return encodeExec(code, head);
   const extras = {
     script: argv,
+    ...(cell && { cell }),
     inputs: inputs.map(({ name, type }) => [name, type]),
     tools: tools.map(toolSpec),
   };

@@ -30,6 +30,9 @@ import timers from "../guest/python/timers.py" with { type: "text" };
 import tools from "../guest/python/tools.py" with { type: "text" };
 import values from "../guest/python/values.py" with { type: "text" };
 import display from "../guest/python/display.py" with { type: "text" };
+import cells from "../guest/python/notebook/cells.py" with { type: "text" };
+import magics from "../guest/python/notebook/magics.py" with { type: "text" };
+import pretty from "../guest/python/notebook/pretty.py" with { type: "text" };
 import { guestName } from "../profile/guest_name.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
@@ -142,10 +145,13 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     tools,
     event_loop: eventLoop,
     values,
+    pretty,
     display,
+    cells,
     runner,
     program,
     subprocesses,
+    magics,
     library_additions: libraryAdditions,
   };
   const extension = { sources, preimports, profile: guestName(name) };

@@ -98,14 +98,6 @@ function exitCodeOf(result: ExecResult | ShellResult): number | null {
   }
 }
 
-/** Removes the indentation of a cell's first line from all lines that have it, as IPython does. */
-export function dedentCell(code: string): string {
-  const indentation = /^(?:[ \t]*\r?\n)*([ \t]+)\S/.exec(code)?.[1];
-  if (indentation === undefined) return code;
-  return code.split("\n").map((line) => line.startsWith(indentation) ? line.slice(indentation.length) : line)
-    .join("\n");
-}
-
 const HOME = "/home/pyodide/";
 
 /** Returns a client's path relative to the working directory; `undefined` if it leads out of it. */

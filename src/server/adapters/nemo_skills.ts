@@ -5,7 +5,7 @@ import { MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ServerError, toErrorHeaders, toServerError } from "../http/errors.ts";
 import type { SessionService } from "../sessions/session_service.ts";
-import { type AdapterRoutes, dedentCell, runScript, toScriptOutcome } from "./adapter.ts";
+import { type AdapterRoutes, runScript, toScriptOutcome } from "./adapter.ts";
 
 /** Subtracted from the timeout, since NeMo's own clock starts before the program reaches the interpreter. */
 const EARLY_MS = 10;
@@ -97,7 +97,7 @@ async function execute(c: AppContext, sessions: SessionService, request: NemoReq
     const name = c.req.header(SESSION_HEADER);
     if (!name) throw new ServerError("malformed", "X-Session-ID header required for ipython sessions");
     const { session, isNew } = await sessions.openUsable(PREFIX + name, { ...options, spareMs: 0 });
-    return cellResponse(await session.exec(dedentCell(code), run), request, isNew);
+    return cellResponse(await session.exec(code, { ...run, cell: true }), request, isNew);
   }
   if (language !== SHELL && !PYTHON.includes(language)) {
     return refusal(`language '${language}' is not available here: it must be ipython, python or shell\n`);

@@ -6,7 +6,7 @@ import type { AppEnv } from "../http/context.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
 import type { SessionService } from "../sessions/session_service.ts";
-import { type AdapterRoutes, dedentCell } from "./adapter.ts";
+import type { AdapterRoutes } from "./adapter.ts";
 import { detailResponse, readDetailBody } from "./detail_error.ts";
 import { type Execution, toExecution } from "./e2b/execution.ts";
 
@@ -40,7 +40,7 @@ export function openR1(sessions: SessionService): AdapterRoutes {
       if (language.toLowerCase() !== "python") return failed(`language '${language}' is not available here`);
       try {
         await using session: LiveSession = await sessions.borrow({ owner, once: true, signal });
-        const result = await session.exec(dedentCell(code), { timeoutMs: timeout * 1000, signal });
+        const result = await session.exec(code, { timeoutMs: timeout * 1000, signal, cell: true });
         return { execution: toExecution(result), exception_str: null };
       } catch (thrown) {
         return failed(toPublicError(thrown).message);

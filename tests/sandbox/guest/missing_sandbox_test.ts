@@ -28,6 +28,14 @@ const MESSAGES: Record<string, string> = {
     `urllib.error.URLError: <urlopen error [Errno -2] Name does not resolve>; ${NETWORK}`,
   "[0] * 2**32": `OverflowError: cannot fit 'int' into an index-sized integer; ${SIZES}`,
   "len(range(2**40))": `OverflowError: Python int too large to convert to C ssize_t; ${SIZES}`,
+  "%matplotlib inline\nprint('ok')":
+    "SyntaxError: invalid syntax; line 1 is an IPython magic (%matplotlib): leave the line out, as figures show themselves",
+  "x = 1\nif x:\n    !echo it's":
+    "SyntaxError: unterminated string literal (detected at line 3); line 3 is a shell command of IPython: use subprocess.run(command, shell=True)",
+  "import os\nos.path?": "SyntaxError: invalid syntax; line 2 is a question of IPython: use help()",
+  "%%no_such_magic a\nx":
+    "SyntaxError: invalid syntax; line 1 is an IPython magic (%%no_such_magic): use plain Python",
+  "x = = 1": "SyntaxError: invalid syntax",
   "1.0e400 ** 2; int(1e400)": "OverflowError: cannot convert float infinity to integer",
 };
 

@@ -1,17 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { dedentCell, jailPath, toScriptOutcome } from "../../../src/server/adapters/adapter.ts";
-
-Deno.test("dedentCell() removes the first line's indentation, as IPython does", () => {
-  const cells = {
-    "a\n  b": "a\n  b",
-    "  a\n    b\n  c\n": "a\n  b\nc\n",
-    "\n\t\n  if a:\r\n    b\n  \n": "\n\t\nif a:\r\n  b\n\n",
-    "  a\nb": "a\nb",
-    "": "",
-    " \n\n": " \n\n",
-  };
-  for (const [cell, source] of Object.entries(cells)) assertEquals(dedentCell(cell), source);
-});
+import { jailPath, toScriptOutcome } from "../../../src/server/adapters/adapter.ts";
 
 Deno.test("jailPath() returns paths under the working directory and refuses others", () => {
   for (const path of ["a/b.txt", "./a//b.txt", "/home/pyodide/a/b.txt"]) {

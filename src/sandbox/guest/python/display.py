@@ -2,6 +2,7 @@
 
 import base64
 import builtins
+import contextlib
 import importlib.machinery
 import io
 import json
@@ -32,6 +33,8 @@ PLAIN = frozenset((bool, int, float, complex, str, bytes, list, tuple, dict, set
 
 BACKEND = "_paddock_matplotlib"
 _send = _bridge.display
+_sinks = [_send]
+"""Functions that take what is shown. The last one is in use."""
 _dumps = json.dumps
 
 
@@ -81,13 +84,23 @@ def update_display(value, *, display_id, **options):
 
 
 def _show(value, data):
-    data.setdefault("text/plain", repr(value))
+    data.setdefault("text/plain", _pretty.pretty(value) if hasattr(builtins, "get_ipython") else repr(value))
     _send_bundle(data)
+
+
+@contextlib.contextmanager
+def captured(outputs):
+    """Adds what is shown to a list."""
+    _sinks.append(outputs.append)
+    try:
+        yield
+    finally:
+        _sinks.pop()
 
 
 def _send_bundle(data):
     encoded = {name: _encode(part) for name, part in data.items() if part is not None}
-    _send(_dumps(encoded).encode("utf-8", "backslashreplace"))
+    _sinks[-1](_dumps(encoded).encode("utf-8", "backslashreplace"))
 
 
 def _encode(part):
@@ -296,7 +309,8 @@ def begin_block():
 
 def begin_script():
     """Hides what `python` does not have."""
-    vars(builtins).pop("display", None)
+    for name in ("display", "get_ipython"):
+        vars(builtins).pop(name, None)
 
 
 sys.meta_path.append(_Finder)

@@ -1,6 +1,7 @@
 """Explains errors whose reason is the sandbox, in one line for the reader of a report: what to do instead."""
 
 import errno
+import re
 import sys
 
 AVAILABLE = {
@@ -49,6 +50,21 @@ NO_SHELL = "this profile has no shell: use Python's own functions, or a profile 
 NO_CALL = "WebAssembly has no such system call: use another way"
 LIBRARY = "this module needs what WebAssembly lacks: use another module of the standard library"
 TOO_LARGE = "Python is a 32-bit program here: sizes, indexes and lengths must be less than 2**31"
+
+NOTEBOOK_LINE = re.compile(r"\s*(?:(?P<command>!)|(?P<magic>%%?[A-Za-z]\w*)|(?:[\w.%]+(?P<help>\?\??)\s*$))").match
+"""Matches lines of notebooks that are not Python."""
+
+INSTEAD_OF_MAGIC = {
+    **dict.fromkeys(("%pip", "%conda"), "import the packages of the profile"),
+    "%matplotlib": "leave the line out, as figures show themselves",
+    **dict.fromkeys(("%time", "%timeit", "%%time", "%%timeit"), "use the modules time or timeit"),
+    "%%writefile": "use open(path, 'w')",
+    "%cd": "use os.chdir(path)",
+    "%env": "use os.environ",
+    "%run": "use runpy.run_path(path)",
+    **dict.fromkeys(("%%bash", "%%sh", "%sx", "%system"), "use subprocess.run(command, shell=True)"),
+}
+"""What plain Python has in the place of a magic."""
 
 MODULES = {
     **dict.fromkeys(("tkinter", "_tkinter", "turtle", "turtledemo", "idlelib"), NO_DISPLAY),
@@ -103,6 +119,8 @@ def explain(error, text):
 def _hint(error, text):
     if isinstance(error, ModuleNotFoundError):
         return _module_hint(error.name)
+    if isinstance(error, SyntaxError):
+        return _notebook_hint(error)
     if isinstance(error, OverflowError):
         return TOO_LARGE if text in SIZE_ERRORS else None
     if isinstance(error, AttributeError):
@@ -130,6 +148,19 @@ def _module_hint(name):
     if top in sys.stdlib_module_names and top not in NATIVE_ELSEWHERE and top not in sys.modules:
         return LIBRARY
     return None
+
+
+def _notebook_hint(error):
+    found = NOTEBOOK_LINE(error.text or "")
+    if found is None:
+        return None
+    if found["command"]:
+        what, instead = "a shell command of IPython", "use subprocess.run(command, shell=True)"
+    elif found["help"]:
+        what, instead = "a question of IPython", "use help()"
+    else:
+        what, instead = f"an IPython magic ({found['magic']})", INSTEAD_OF_MAGIC.get(found["magic"], "use plain Python")
+    return f"line {error.lineno} is {what}: {instead}"
 
 
 def _call_hint(error):

@@ -109,6 +109,9 @@ def _extend(sources, preimports, profile, preload=None):
             _runner=modules.get("runner"),
             _values=modules.get("values"),
             _display=modules.get("display"),
+            _pretty=modules.get("pretty"),
+            _magics=modules.get("magics"),
+            _cells=modules.get("cells"),
             _profile=profile,
             __builtins__=own_builtins,
         )

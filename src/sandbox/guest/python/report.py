@@ -95,6 +95,8 @@ def explain(report, error):
     explained = _missing.explain(error, text)
     if explained != text:
         report._str = explained
+        if isinstance(error, SyntaxError):
+            report.msg = f"{report.msg}{explained.removeprefix(text)}"
     return explained
 
 

@@ -108,7 +108,7 @@ def _run(request):
             if outcome["status"] == "memory":
                 bytes(SPARE_BYTES)
         else:
-            outcome = _run_block(code, value_cap)
+            outcome = _run_block(code, value_cap, "cell" in extras)
     except BaseException as error:
         status = "memory" if isinstance(error, MemoryError) else "error"
         if status == "memory":
@@ -143,19 +143,19 @@ def _begin(tools, calls):
     _set_running_loop(None)
 
 
-def _run_block(code, value_cap):
+def _run_block(code, value_cap, is_cell):
     _display.begin_block()
     _errors.remember_block(code, _state.block)
-    return _outcome_of(_evaluate_block, code, value_cap)
+    return _outcome_of(_evaluate_block, code, value_cap, is_cell)
 
 
-def _evaluate_block(code, value_cap):
-    value = _evaluate(code, _state.name)
+def _evaluate_block(code, value_cap, is_cell):
+    value = _cells.evaluate(code, _state.name) if is_cell else _evaluate(code, _state.name)
     if value is None:
         return OK
     if sys.displayhook is not sys.__displayhook__:
         sys.displayhook(value)  # a hook of the program, which the interpreter calls for each value
-    text = "".join((repr(value),))  # a subclass of str becomes str
+    text = "".join((_pretty.pretty(value) if is_cell else repr(value),))  # a subclass of str becomes str
     _display.show_value(value)
     return {
         "status": "ok",
@@ -274,7 +274,7 @@ def _evaluate(code, name):
     """Runs the block in `__main__` and returns the value of its last expression."""
     parts = _compile(code, name)
     if any(part.co_flags & CO_COROUTINE for part in parts):
-        return _run_in_loop(parts)
+        return _run_in_loop(_evaluate_async(parts))
     for part in parts:
         value = eval(part, _main)
     return value
@@ -333,10 +333,11 @@ def _compile_split(code, start, name):
     return None if ends_with_value else [whole]
 
 
-def _run_in_loop(parts):
+def _run_in_loop(coroutine):
+    """Runs a coroutine in the loop of the session's blocks, whose tasks go on in later blocks."""
     if _state.loop is None or _state.loop.is_closed():
         _state.loop = asyncio.new_event_loop()
-    task = _state.loop.create_task(_evaluate_async(parts))
+    task = _state.loop.create_task(coroutine)
     try:
         return _state.loop.run_until_complete(task)
     except BaseException as error:

@@ -9,7 +9,7 @@ import { MAX_SESSION_WAITING } from "../../limits.ts";
 import { AdmissionQueue } from "../../sessions/admission.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
-import { type AdapterRoutes, dedentCell } from "../adapter.ts";
+import type { AdapterRoutes } from "../adapter.ts";
 import { DetailError, detailResponse, readDetailBody } from "../detail_error.ts";
 import { codeResponse, SandboxGoneError } from "./errors.ts";
 import { executionErrorOf, shownResultsOf } from "./execution.ts";
@@ -65,7 +65,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
     const session = await findOrOpen(c, request);
     const context = contexts.getOrInsertComputed(session, () => new Context());
     const variables = toEnvironmentCode(request.env_vars ?? {}, context.sandbox?.envVars);
-    const script = scriptOf(request, context.sandbox);
+    const script = isLanguage(request.language, BASH) ? request.code : undefined;
     const config = { cmd: BASH, args: ["-c", script ?? ""], envs: request.env_vars ?? {} };
     const command = script === undefined ? undefined : toCommandLine(config, context.sandbox?.envVars ?? {});
     const body = streamBody(async (body, signal) => {
@@ -204,7 +204,9 @@ async function runCell(execution: Execution, output: NotebookOutput): Promise<ob
     return output.room();
   };
   const options = { timeoutMs: TIMEOUT_MS, signal, onOutput };
-  if (command === undefined) return outcome(await (context.home ?? session).exec(dedentCell(code), options));
+  if (command === undefined) {
+    return outcome(await (context.home ?? session).exec(code, { ...options, cell: true }));
+  }
   const { status, ...result } = await (context.home ?? session).shell(command, options);
   return "error" in result
     ? [{ type: "error", name: status, value: result.error.message, traceback: "" }]
@@ -236,15 +238,6 @@ async function changeDirectory(session: LiveSession, cwd: string): Promise<void>
 async function refuseDirectory(session: LiveSession): Promise<never> {
   await session[Symbol.asyncDispose]();
   throw new ServerError("malformed", "cwd must be a folder that can be created");
-}
-
-/** Returns the script of a request in Bash, or of a cell of a sandbox that is one line for the shell: `!ls`. */
-function scriptOf(
-  { code, language }: z.output<typeof e2bRequest>,
-  sandbox: E2bSandbox | undefined,
-): string | undefined {
-  if (isLanguage(language, BASH)) return code;
-  return sandbox && /^\s*!([^\n]+)\s*$/.exec(code)?.[1];
 }
 
 function isLanguage(language: string | null | undefined, name: string): boolean {

@@ -6,7 +6,7 @@ import { pythonStr } from "../../../tools/python_repr.ts";
 import { MAX_BATCH_CHARACTERS } from "../../../wire/limits.ts";
 import { ServerError } from "../../http/errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
-import { dedentCell, jailPath, runScript } from "../adapter.ts";
+import { jailPath, runScript } from "../adapter.ts";
 import BUILT_IN_FIXTURES from "./built_in_fixtures.py" with { type: "text" };
 import FIXTURES from "./fixtures.py" with { type: "text" };
 import {
@@ -113,7 +113,7 @@ export async function runCells(
     const timeoutMs = request.total_timeout * 1000 - (performance.now() - startedAt);
     isTimeout = timeoutMs <= 0;
     if (isTimeout) break;
-    const result = await session.exec(dedentCell(code), { timeoutMs, signal });
+    const result = await session.exec(code, { timeoutMs, signal, cell: true });
     cells.push(cellResult(result));
     characters += result.stdout.length + result.stderr.length + displayCharacters(result);
     if (characters > MAX_BATCH_CHARACTERS) {
