@@ -28,8 +28,16 @@ export interface Installation {
   readonly lock?: () => Promise<DistributionLock>;
   /** Address of the files of Pyodide's distribution, with a slash at its end. */
   readonly pyodideUrl?: string | undefined;
+  /** Asks the user, and returns the default address for files of the distribution if the user agrees. */
+  readonly offerDistribution?: OfferDistribution | undefined;
   readonly signal: AbortSignal;
 }
+
+/** Returns the address of the distribution if the user agrees to download packages from there, or has agreed. */
+export type OfferDistribution = (
+  names: readonly string[],
+  options?: { readonly isAgreed?: boolean },
+) => Promise<string | undefined>;
 
 /** The packages of a profile and the requirements that they must meet. */
 export interface WantedPackages {
@@ -51,10 +59,28 @@ export async function resolvePackages(wanted: WantedPackages, options: Installat
   const built = new Set(
     wanted.pinned.flatMap(({ sha256, stored }) => stored?.source === "built" ? [sha256] : []),
   );
-  const resolved = await chooseVersions([...roots.values()], { ...options, ...wanted, lock, built });
+  const choose = (pyodideUrl: string | undefined) =>
+    chooseVersions([...roots.values()], { ...options, ...wanted, lock, built, pyodideUrl });
+  const resolved = await choose(options.pyodideUrl).catch(async (error) => {
+    const pyodideUrl = await offerAfter(error, { ...options, lock });
+    if (pyodideUrl === undefined) throw error;
+    return await choose(pyodideUrl);
+  });
   requireFileNames(resolved);
   requireNotYanked(resolved);
   return toPackageFiles(resolved, { roots, built, lock: await lock() });
+}
+
+/** Returns the default address of the distribution if it has all packages that are missing, and the user agrees. */
+async function offerAfter(
+  error: unknown,
+  { pyodideUrl, offerDistribution, lock }: Installation & { lock: () => Promise<DistributionLock> },
+): Promise<string | undefined> {
+  if (!(error instanceof ResolutionError) || error.failure.kind !== "missing") return undefined;
+  const names = error.failure.causes.map((cause) => cause.package);
+  const { packages } = await lock();
+  if (pyodideUrl !== undefined || !names.every((name) => packages[name] !== undefined)) return undefined;
+  return await offerDistribution?.(names);
 }
 
 /** An {@linkcode Installation} that records the SHA-256 of the wheels that it builds. */
@@ -203,7 +229,7 @@ export async function downloadPackages(
     await buildAgain(file, options);
   }
   for (const { name, path, sha256, stored } of missing.filter(({ stored }) => stored?.source === "pyodide")) {
-    const url = new URL(path, requirePyodideUrl(name, options)).href;
+    const url = new URL(path, await requirePyodideUrl(name, options)).href;
     progress.start(`Downloading ${name} ${stored?.version}`);
     const contents = await fetchFile(url, { onProgress: progress.update, signal });
     await store(cacheDir, { name, sha256, contents });
@@ -224,11 +250,15 @@ async function buildAgain({ name, sha256, stored }: PackageFile, options: Instal
   );
 }
 
-function requirePyodideUrl(name: string, { pyodideUrl }: Installation): string {
-  if (pyodideUrl !== undefined) return pyodideUrl;
+async function requirePyodideUrl(
+  name: string,
+  { pyodideUrl, offerDistribution }: Installation,
+): Promise<string> {
+  const url = pyodideUrl ?? await offerDistribution?.([name]);
+  if (url !== undefined) return url;
   throw new UsageError(
-    `Cannot download '${name}' as the address of Pyodide's distribution must be known: give it with --pyodide-url ` +
-      "or in PADDOCK_PYODIDE_URL",
+    `Cannot download '${name}' as a download from Pyodide's distribution needs agreement: add --yes, or give the ` +
+      "address of a mirror with --pyodide-url or in PADDOCK_PYODIDE_URL",
   );
 }
 

@@ -297,7 +297,8 @@ def failure():
         return {"kind": "hash", "package": canonicalize_name(wrong[0].name) if wrong else None}
     causes = list(getattr(error and error.__cause__, "causes", []))
     if isinstance(error, NetworkConnectionError) or unreachable or is_offline(error):
-        return {"kind": "offline", "address": unreachable[0] if unreachable else None}
+        address = getattr(getattr(error, "request", None), "url", None)
+        return {"kind": "offline", "address": unreachable[0] if unreachable else address}
     if lacking:
         return missing(next(iter(lacking.values())))
     if len(causes) == 1:

@@ -176,7 +176,7 @@ function missingReason(failure: FailedRequirement, lock?: DistributionLock): str
   const distributed = lock?.packages[name];
   if (distributed !== undefined) {
     return `'${requirement}' is not in the index for this platform, but Pyodide's distribution has ` +
-      `${name} ${distributed.version}: give its address with --pyodide-url`;
+      `${name} ${distributed.version}: add --yes to download from there, or give a mirror with --pyodide-url`;
   }
   const needs = `'${requirement}' needs a pure wheel or one for ${PLATFORM}`;
   return found === null ? `${needs}: the index has none` : `${needs}: found '${found}'`;

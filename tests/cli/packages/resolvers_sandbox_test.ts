@@ -143,7 +143,7 @@ for (const kind of RESOLVERS) {
         "Cannot add 'nothing' as 'nothing>1' needs a pure wheel or one for pyemscripten_2026_0_wasm32: " +
         "the index has none";
       await assertRejects(() => resolve("nothing>1"), ResolutionError, text);
-      const hint = "Pyodide's distribution has numpy 2.4.6: give its address with --pyodide-url";
+      const hint = "Pyodide's distribution has numpy 2.4.6: add --yes to download from there";
       await assertRejects(() => resolve("numpy"), ResolutionError, hint);
     });
 
