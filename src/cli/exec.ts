@@ -200,7 +200,7 @@ async function withDependencies(
   return await withProgramPackages(
     profile,
     file,
-    createInstallation({}, {
+    createInstallation({ yes: flags.yes ?? false }, {
       cacheDir: cacheDirectory(flags.cacheDir),
       signal,
     }),

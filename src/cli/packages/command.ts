@@ -74,7 +74,8 @@ function withSources(command: Command): Command {
     .addOption(
       new Option(
         "--pyodide-url <url>",
-        "address or folder of the files of Pyodide's distribution (default: $PADDOCK_PYODIDE_URL)",
+        "address or folder of the files of Pyodide's distribution (default: $PADDOCK_PYODIDE_URL, " +
+          "else the address that Pyodide's npm package states, after a prompt or with --yes)",
       ),
     );
 }

@@ -77,16 +77,20 @@ const MAX_PAGE_BYTES = 64 * 1024 * 1024;
 /**
  * Downloads a file.
  *
- * @throws {UsageError} if the server cannot be reached or has no such file, or the file has more than 512 MiB.
+ * @throws {UsageError} if the server cannot be reached or has no such file, or the file has more than `maxBytes`.
  */
 export async function fetchFile(
   url: string,
-  { onProgress, signal }: { onProgress: (progress: DownloadProgress) => void; signal: AbortSignal },
+  { onProgress, signal, maxBytes = MAX_FILE_BYTES }: {
+    onProgress: (progress: DownloadProgress) => void;
+    signal: AbortSignal;
+    maxBytes?: number;
+  },
 ): Promise<Uint8Array<ArrayBuffer>> {
   const response = await fetchResponse(url, signal);
   const total = Number(response.headers.get("content-length")) || undefined;
   return await readBody(response, {
-    maxBytes: MAX_FILE_BYTES,
+    maxBytes,
     onBytes: (done) => onProgress({ done, total }),
   });
 }

@@ -22,17 +22,24 @@ export async function downloadAtFirstUse(
   if (missing.length === 0) return;
   const names = missing.map(({ name, stored }) => `${name} ${stored?.version}`).join(", ");
   const count = missing.length === 1 ? "a package that is" : `${missing.length} packages that are`;
-  if (!isAgreed && !await confirm(`Profile '${profile.name}' needs ${count} not downloaded: ${names}\n`)) {
+  if (
+    !isAgreed && !await confirmDownload(`Profile '${profile.name}' needs ${count} not downloaded: ${names}\n`)
+  ) {
     throw new UsageError(
       `Cannot use profile '${profile.name}' as it needs ${count} not downloaded: ${names}; add --yes, or run ` +
         `'paddock packages lock --profile ${profile.name}'`,
     );
   }
-  await downloadPackages(missing, installation);
+  const { offerDistribution } = installation;
+  await downloadPackages(missing, {
+    ...installation,
+    offerDistribution: (names) =>
+      offerDistribution?.(names, { isAgreed: true }) ?? Promise.resolve(undefined),
+  });
 }
 
 /** Returns true if the user at the terminal agrees. Without a terminal the answer is no. */
-async function confirm(text: string, io: Io = currentIo()): Promise<boolean> {
+export async function confirmDownload(text: string, io: Io = currentIo()): Promise<boolean> {
   if (!io.stdin.isTerminal() || !io.stderr.isTerminal()) return false;
   await writeText(io.stderr, `${text}Download? [y/N] `);
   const reader = io.stdin.readable.getReader();

@@ -10,11 +10,14 @@ import { requirementName } from "./requirement.ts";
 import {
   type Failure,
   type PackageResolver,
+  type PackageSourceFile,
   requireFileNames,
   requireNotYanked,
   ResolutionError,
   type ResolvedPackage,
+  type ResolveOptions,
 } from "./resolution.ts";
+import { BuildError, buildWheel, type BuiltWheel } from "./source_build.ts";
 
 /** Everything that is needed to resolve and download packages. */
 export interface Installation {
@@ -25,8 +28,16 @@ export interface Installation {
   readonly lock?: () => Promise<DistributionLock>;
   /** Address of the files of Pyodide's distribution, with a slash at its end. */
   readonly pyodideUrl?: string | undefined;
+  /** Asks the user, and returns the default address for files of the distribution if the user agrees. */
+  readonly offerDistribution?: OfferDistribution | undefined;
   readonly signal: AbortSignal;
 }
+
+/** Returns the address of the distribution if the user agrees to download packages from there, or has agreed. */
+export type OfferDistribution = (
+  names: readonly string[],
+  options?: { readonly isAgreed?: boolean },
+) => Promise<string | undefined>;
 
 /** The packages of a profile and the requirements that they must meet. */
 export interface WantedPackages {
@@ -45,19 +56,44 @@ export async function resolvePackages(wanted: WantedPackages, options: Installat
   const roots = new Map(wanted.requirements.map((text) => [requirementName(text), text]));
   if (roots.size === 0) return [];
   const { lock = readDistributionLock } = options;
-  const resolved = await chooseVersions([...roots.values()], { ...options, ...wanted, lock });
+  const built = new Set(
+    wanted.pinned.flatMap(({ sha256, stored }) => stored?.source === "built" ? [sha256] : []),
+  );
+  const choose = (pyodideUrl: string | undefined) =>
+    chooseVersions([...roots.values()], { ...options, ...wanted, lock, built, pyodideUrl });
+  const resolved = await choose(options.pyodideUrl).catch(async (error) => {
+    const pyodideUrl = await offerAfter(error, { ...options, lock });
+    if (pyodideUrl === undefined) throw error;
+    return await choose(pyodideUrl);
+  });
   requireFileNames(resolved);
   requireNotYanked(resolved);
-  return toPackageFiles(resolved, roots, await lock());
+  return toPackageFiles(resolved, { roots, built, lock: await lock() });
+}
+
+/** Returns the default address of the distribution if it has all packages that are missing, and the user agrees. */
+async function offerAfter(
+  error: unknown,
+  { pyodideUrl, offerDistribution, lock }: Installation & { lock: () => Promise<DistributionLock> },
+): Promise<string | undefined> {
+  if (!(error instanceof ResolutionError) || error.failure.kind !== "missing") return undefined;
+  const names = error.failure.causes.map((cause) => cause.package);
+  const { packages } = await lock();
+  if (pyodideUrl !== undefined || !names.every((name) => packages[name] !== undefined)) return undefined;
+  return await offerDistribution?.(names);
+}
+
+/** An {@linkcode Installation} that records the SHA-256 of the wheels that it builds. */
+interface BuildingInstallation extends Installation {
+  readonly built: Set<string>;
 }
 
 /** Keeps the pinned versions if they can be kept. */
 async function chooseVersions(
   requirements: readonly string[],
-  options: Installation & { pinned: readonly PackageFile[]; lock: () => Promise<DistributionLock> },
+  options: BuildingInstallation & { pinned: readonly PackageFile[]; lock: () => Promise<DistributionLock> },
 ): Promise<readonly ResolvedPackage[]> {
   const { cacheDir, pinned, pyodideUrl, signal } = options;
-  const resolver = await options.resolver();
   const constraints = pinned.map(({ name, stored }) => `${name}==${stored?.version}`);
   const stored: { file: string; path: string }[] = [];
   for (const { path: file, sha256 } of pinned) {
@@ -66,23 +102,76 @@ async function chooseVersions(
   }
   const request = { requirements, constraints, stored, lock: await options.lock(), pyodideUrl, signal };
   try {
-    return await resolver.resolve(request);
+    return await resolveWithSources(request, options);
   } catch (error) {
     if (!(error instanceof ResolutionError) || !mayBePinned(error.failure, pinned)) throw error;
-    return await resolver.resolve({ ...request, constraints: [] }); // with other versions of what is there
+    return await resolveWithSources({ ...request, constraints: [] }, options); // with other versions of what is there
+  }
+}
+
+/** Maximum number of times that sources are built for one choice: each may bring further packages. */
+const MAX_BUILDS = 8;
+
+/** Resolves, and builds packages that have no usable wheel from their sources, in a sandbox. */
+async function resolveWithSources(
+  request: ResolveOptions,
+  { cacheDir, resolver, built }: BuildingInstallation,
+): Promise<readonly ResolvedPackage[]> {
+  const wheels = new Map<string, string>();
+  const chooser = await resolver();
+  for (let round = 0;; round++) {
+    const stored = [...request.stored, ...[...wheels].map(([file, path]) => ({ file, path }))];
+    try {
+      return await chooser.resolve({ ...request, stored });
+    } catch (error) {
+      if (!(error instanceof ResolutionError) || error.failure.kind !== "missing") throw error;
+      const { failure } = error;
+      if (round === MAX_BUILDS || !failure.causes.every(({ source }) => source)) throw error;
+      for (const { package: name, source } of failure.causes) {
+        const wheel = source && await buildOrFail({ name, source, error }, { ...request, cacheDir, chooser });
+        if (!wheel || wheels.has(wheel.file)) throw error;
+        await store(cacheDir, { ...wheel, name });
+        built.add(wheel.sha256);
+        wheels.set(wheel.file, storePath(cacheDir, wheel.sha256));
+      }
+    }
+  }
+}
+
+async function buildOrFail(
+  { error, ...built }: { name: string; source: PackageSourceFile; error: ResolutionError },
+  options: ResolveOptions & { cacheDir: string; chooser: PackageResolver },
+): Promise<BuiltWheel> {
+  const { chooser, cacheDir, lock, signal } = options;
+  const fetchWheels = async (requirements: readonly string[]) => {
+    if (requirements.length === 0) return new Map<string, Uint8Array>();
+    const needed = await chooser.resolve({ requirements, constraints: [], stored: [], lock, signal });
+    requireFileNames(needed);
+    return await chooser.download(needed, { onProgress: () => {}, signal });
+  };
+  try {
+    return await buildWheel({ ...built, cacheDir, fetchWheels, signal });
+  } catch (cause) {
+    if (!(cause instanceof BuildError || cause instanceof ResolutionError)) throw cause;
+    const note = `; '${built.source.file}' cannot be built as ${cause.message}`;
+    throw new ResolutionError(error.failure, lock, note);
   }
 }
 
 /** True if another choice of the pinned versions may be a solution. */
 function mayBePinned(failure: Failure, pinned: readonly PackageFile[]): boolean {
   if (failure.kind === "conflict") return pinned.length > 0;
-  return failure.kind === "missing" && pinned.some(({ name }) => name === failure.package);
+  return failure.kind === "missing" &&
+    pinned.some(({ name }) => failure.causes.some((cause) => cause.package === name));
 }
 
 function toPackageFiles(
   resolved: readonly ResolvedPackage[],
-  roots: ReadonlyMap<string, string>,
-  lock: DistributionLock,
+  { roots, built, lock }: {
+    roots: ReadonlyMap<string, string>;
+    built: ReadonlySet<string>;
+    lock: DistributionLock;
+  },
 ): PackageFile[] {
   const wheels = resolved.map(({ name, version, file, sha256 }): PackageFile => ({
     name,
@@ -91,7 +180,7 @@ function toPackageFiles(
     sha256,
     stored: {
       version,
-      source: lock.packages[name]?.sha256 === sha256 ? "pyodide" : "index",
+      source: built.has(sha256) ? "built" : lock.packages[name]?.sha256 === sha256 ? "pyodide" : "index",
       requirement: roots.get(name),
       neededBy: resolved.filter(({ requires }) => requires.includes(name)).map((user) => user.name).sort(),
     },
@@ -135,8 +224,12 @@ export async function downloadPackages(
     const contents = await resolver.download(files, { onProgress: progress.update, signal });
     for (const { file, ...rest } of files) await store(cacheDir, { ...rest, contents: contents.get(file) });
   }
-  for (const { name, path, sha256, stored } of missing.filter((file) => !indexed.includes(file))) {
-    const url = new URL(path, requirePyodideUrl(name, options)).href;
+  for (const file of missing.filter(({ stored }) => stored?.source === "built")) {
+    progress.start(`Building ${file.name} ${file.stored?.version}`);
+    await buildAgain(file, options);
+  }
+  for (const { name, path, sha256, stored } of missing.filter(({ stored }) => stored?.source === "pyodide")) {
+    const url = new URL(path, await requirePyodideUrl(name, options)).href;
     progress.start(`Downloading ${name} ${stored?.version}`);
     const contents = await fetchFile(url, { onProgress: progress.update, signal });
     await store(cacheDir, { name, sha256, contents });
@@ -144,11 +237,28 @@ export async function downloadPackages(
   return missing;
 }
 
-function requirePyodideUrl(name: string, { pyodideUrl }: Installation): string {
-  if (pyodideUrl !== undefined) return pyodideUrl;
+/** Builds a package that was built from its source on another machine, or whose wheel is lost. */
+async function buildAgain({ name, sha256, stored }: PackageFile, options: Installation): Promise<void> {
+  const { lock = readDistributionLock, cacheDir, signal } = options;
+  const requirement = `${name}==${stored?.version}`;
+  const request = { requirements: [requirement], constraints: [], stored: [], lock: await lock(), signal };
+  await resolveWithSources(request, { ...options, built: new Set() });
+  if (await isIntact(cacheDir, sha256)) return;
   throw new UsageError(
-    `Cannot download '${name}' as the address of Pyodide's distribution must be known: give it with --pyodide-url ` +
-      "or in PADDOCK_PYODIDE_URL",
+    `Cannot build '${requirement}' again as its wheel must have the recorded sha256: the source or the tools of its ` +
+      "build have changed; run 'paddock packages remove' and 'paddock packages add'",
+  );
+}
+
+async function requirePyodideUrl(
+  name: string,
+  { pyodideUrl, offerDistribution }: Installation,
+): Promise<string> {
+  const url = pyodideUrl ?? await offerDistribution?.([name]);
+  if (url !== undefined) return url;
+  throw new UsageError(
+    `Cannot download '${name}' as a download from Pyodide's distribution needs agreement: add --yes, or give the ` +
+      "address of a mirror with --pyodide-url or in PADDOCK_PYODIDE_URL",
   );
 }
 

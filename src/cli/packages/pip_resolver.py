@@ -9,6 +9,8 @@ pip reads the metadata; pip cannot prepare a source distribution; and this proce
 from which pip may read the user's credentials.
 """
 
+import base64
+import hashlib
 import json
 import logging
 import os
@@ -43,7 +45,9 @@ def is_keyring(executable, command):
 
 from pip._vendor.packaging import markers
 from pip._vendor.packaging.requirements import Requirement
-from pip._vendor.packaging.utils import canonicalize_name
+from pip._vendor.packaging.specifiers import InvalidSpecifier, SpecifierSet
+from pip._vendor.packaging.utils import InvalidSdistFilename, canonicalize_name, parse_sdist_filename
+from pip._vendor.packaging.version import InvalidVersion
 
 if "environment" in request:
     markers.default_environment = lambda: dict(request["environment"])
@@ -105,6 +109,51 @@ def refuse_build(self, *_, **__):
 
 
 SourceDistribution.prepare_distribution_metadata = refuse_build
+
+from pip._internal.index.package_finder import PackageFinder
+from pip._internal.resolution.resolvelib.provider import PipProvider
+
+MAX_SOURCE_BYTES = 2 * 1024 * 1024
+
+MAX_LACKING = 2  # versions that need a package without a wheel: older ones follow, and each takes a request
+
+
+class WheelsMissing(Exception):
+    """Versions need packages of which the index has no wheel that the target can use, in any version."""
+
+
+finders = []
+create_finder = PackageFinder.create
+
+
+def create(*args, **options):
+    finders.append(create_finder(*args, **options))
+    return finders[-1]
+
+
+PackageFinder.create = staticmethod(create)
+lacking = {}  # by version that needs packages without a wheel: these requirements, with the version
+read_dependencies = PipProvider.get_dependencies
+
+
+def get_dependencies(self, candidate):
+    needed = list(read_dependencies(self, candidate))
+    causes = [(requirement, candidate) for requirement in needed if not has_wheel(self._factory._finder, requirement)]
+    if causes:
+        lacking[str(candidate)] = causes
+        if len(lacking) == MAX_LACKING:
+            raise WheelsMissing(str(candidate))
+    return needed
+
+
+def has_wheel(finder, requirement):
+    if requirement.get_candidate_lookup()[1] is None:  # a version of Python, or a file
+        return True
+    return bool(finder.find_all_candidates(requirement.project_name))
+
+
+PipProvider.get_dependencies = get_dependencies
+
 
 def report_progress(*, size=None, **_):
     def count(chunks):
@@ -246,14 +295,63 @@ def failure():
     if isinstance(error, (HashError, HashErrors)):
         wrong = [item.req for item in getattr(error, "errors", [error]) if item.req is not None]
         return {"kind": "hash", "package": canonicalize_name(wrong[0].name) if wrong else None}
-    causes = [describe(cause) for cause in getattr(error and error.__cause__, "causes", [])]
+    causes = list(getattr(error and error.__cause__, "causes", []))
     if isinstance(error, NetworkConnectionError) or unreachable or is_offline(error):
-        return {"kind": "offline", "address": unreachable[0] if unreachable else None}
+        address = getattr(getattr(error, "request", None), "url", None)
+        return {"kind": "offline", "address": unreachable[0] if unreachable else address}
+    if lacking:
+        return missing(next(iter(lacking.values())))
     if len(causes) == 1:
-        return {"kind": "missing", **causes[0]}
+        return missing(causes)
     if causes:
-        return {"kind": "conflict", "causes": causes}
+        return {"kind": "conflict", "causes": [describe(cause) for cause in causes]}
     return {"kind": "other", "message": str(error).splitlines()[0] if error else "pip gave no reason"}
+
+
+def missing(causes):
+    sources = []
+    for requirement, _ in causes:
+        source = fetch_source(requirement)
+        if source is None:
+            sources = [None] * len(causes)
+            break
+        sources.append(source)
+    described = [{**describe(cause), "source": source} for cause, source in zip(causes, sources)]
+    return {"kind": "missing", "causes": described}
+
+
+def fetch_source(requirement):
+    """Downloads the newest source distribution that meets a requirement, and only reads its bytes."""
+    wanted = requirement.get_candidate_lookup()[1]
+    project = canonicalize_name(requirement.project_name)
+    best = None
+    for link in unusable:
+        try:
+            name, version = parse_sdist_filename(link.filename)
+            fits = SpecifierSet(link.requires_python or "").contains(request["python"], prereleases=True)
+        except (AttributeError, InvalidSdistFilename, InvalidSpecifier, InvalidVersion):
+            continue
+        if name != project or not fits or link.is_yanked or wanted and not wanted.specifier.contains(version):
+            continue
+        if best is None or version > best[0]:
+            best = version, link
+    if best is None or best[1].hash_name != "sha256" or best[1].scheme not in ("http", "https"):
+        return None
+    link = best[1]
+    response = finders[-1]._link_collector.session.get(
+        link.url_without_fragment, headers={"Accept-Encoding": "identity"}, stream=True
+    )
+    with response:
+        if not response.ok or int(response.headers.get("content-length", 0)) > MAX_SOURCE_BYTES:
+            return None
+        contents = bytearray()
+        for chunk in response.iter_content(65536):
+            contents += chunk
+            if len(contents) > MAX_SOURCE_BYTES:
+                return None
+    if hashlib.sha256(contents).hexdigest() != link.hash:
+        return None
+    return {"file": link.filename, "contents": base64.b64encode(contents).decode()}
 
 
 def is_offline(error):

@@ -1,4 +1,4 @@
-import { applyEdits, type JSONPath, modify } from "jsonc-parser";
+import { createScanner, findNodeAtLocation, type Node, parseTree } from "jsonc-parser";
 import { dirname, join, resolve } from "node:path";
 import { errorMessage } from "../../errors.ts";
 import { normalizeName, type PackageFile } from "../../sandbox/profile/packages.ts";
@@ -106,19 +106,100 @@ export function editPackages(text: string, profile: Profile, packages: readonly 
   let edited = text;
   for (const { name, kind } of profile.packages) {
     if (kind === "stored" && !kept.has(name)) {
-      edited = edit(edited, ["packages", keys.get(name) ?? name], undefined);
+      edited = removeEntry(edited, keys.get(name) ?? name);
     }
   }
   for (const file of packages) {
-    edited = edit(edited, ["packages", keys.get(file.name) ?? file.name], packageEntry(file));
+    edited = setEntry(edited, keys.get(file.name) ?? file.name, packageEntry(file));
   }
   return edited;
 }
 
-const FORMATTING = { insertSpaces: true, tabSize: 2 };
+/** Width of a level of the file, in spaces. */
+const INDENT = 2;
+/** Tokens of `createScanner`: `,` and the end. The library declares them as constants without a value. */
+const [COMMA, END] = [5, 17];
 
-function edit(text: string, path: JSONPath, value: unknown): string {
-  return applyEdits(text, modify(text, path, value, { formattingOptions: FORMATTING }));
+/** Sets an entry of the object `packages`. `modify` of jsonc-parser moves the comment behind the last setting. */
+function setEntry(text: string, key: string, entry: object): string {
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  const packages = root && findNodeAtLocation(root, ["packages"]);
+  if (root === undefined || packages === undefined) {
+    return root === undefined ? text : appendMember(text, root, { key: "packages", value: { [key]: entry } });
+  }
+  const old = findNodeAtLocation(packages, [key]);
+  if (old === undefined) return appendMember(text, packages, { key, value: entry });
+  return splice(
+    text,
+    old.offset,
+    endOf(old),
+    toText(entry, indentAt(text, old.parent?.offset ?? old.offset)),
+  );
+}
+
+/** Adds a member behind all members and comments of an object. */
+function appendMember(text: string, object: Node, { key, value }: { key: string; value: object }): string {
+  const last = object.children?.at(-1);
+  const brace = endOf(object) - 1;
+  const start = last === undefined ? object.offset + 1 : endOf(last);
+  const outer = indentAt(text, object.offset);
+  const member = `\n${" ".repeat(outer + INDENT)}${JSON.stringify(key)}: ${toText(value, outer + INDENT)}`;
+  const between = text.slice(start, brace).trimEnd();
+  const comma = last !== undefined && findComma(text, start, brace) === undefined ? "," : "";
+  return splice(text, start, brace, `${comma}${between}${member}\n${" ".repeat(outer)}`);
+}
+
+/** Removes an entry of the object `packages`, and keeps the comments beside the entry. */
+function removeEntry(text: string, key: string): string {
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  const packages = root && findNodeAtLocation(root, ["packages"]);
+  const members = packages?.children ?? [];
+  const index = members.findIndex(({ children }) => children?.[0]?.value === key);
+  const member = members[index];
+  if (packages === undefined || member === undefined) return text;
+  const next = members[index + 1]?.offset ?? endOf(packages) - 1;
+  const comma = findComma(text, endOf(member), next);
+  let edited = comma === undefined ? text : splice(text, comma, comma + 1, "");
+  edited = removeLine(edited, member.offset, endOf(member));
+  const previous = members[index - 1];
+  if (previous === undefined || comma !== undefined || index + 1 < members.length) return edited;
+  const separator = findComma(edited, endOf(previous), member.offset); // it is a trailing comma once the last entry is gone
+  return separator === undefined ? edited : splice(edited, separator, separator + 1, "");
+}
+
+/** Removes a part of the text, and the whole line if it has nothing else. */
+function removeLine(text: string, start: number, end: number): string {
+  const head = text.lastIndexOf("\n", start - 1);
+  const tail = text.slice(end).search(/[^ \t\r]/);
+  const isWhole = head !== -1 && text.slice(head, start).trim() === "" && text[end + tail] === "\n";
+  return isWhole ? splice(text, head, end + tail, "") : splice(text, start, end, "");
+}
+
+/** Returns the place of the first comma in a part of the text that has comments and no values. */
+function findComma(text: string, start: number, end: number): number | undefined {
+  const scanner = createScanner(text.slice(start, end), true);
+  for (let token: number = scanner.scan(); token !== END; token = scanner.scan()) {
+    if (token === COMMA) return start + scanner.getTokenOffset();
+  }
+  return undefined;
+}
+
+function toText(value: object, indent: number): string {
+  return JSON.stringify(value, null, INDENT).replaceAll("\n", `\n${" ".repeat(indent)}`);
+}
+
+/** Returns the number of spaces at the beginning of the line. */
+function indentAt(text: string, offset: number): number {
+  const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1);
+  return line.length - line.trimStart().length;
+}
+
+function splice(text: string, start: number, end: number, middle: string): string {
+  return text.slice(0, start) + middle + text.slice(end);
+}
+
+function endOf({ offset, length }: Node): number {
+  return offset + length;
 }
 
 /** Returns the names of packages as the file spells them. */

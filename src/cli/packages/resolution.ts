@@ -69,11 +69,21 @@ export interface FailedRequirement {
   readonly neededBy: string | null;
   /** A wheel of another platform that the index has. */
   readonly found: string | null;
+  /** Newest source distribution that meets the requirement. Only if every failed requirement has one. */
+  readonly source?: PackageSourceFile | null | undefined;
+}
+
+/** A source distribution of at most 2 MiB. */
+export interface PackageSourceFile {
+  readonly file: string;
+  /** In base64. */
+  readonly contents: string;
 }
 
 /** Reason why packages cannot be resolved or downloaded, as resolvers state it. */
 export type Failure =
-  | { readonly kind: "missing" } & FailedRequirement
+  /** No usable wheel meets these requirements. */
+  | { readonly kind: "missing"; readonly causes: readonly FailedRequirement[] }
   /** The requirement names an address in place of versions. */
   | { readonly kind: "address" } & FailedRequirement
   | { readonly kind: "conflict"; readonly causes: readonly FailedRequirement[] }
@@ -96,11 +106,12 @@ const failedSchema = z.object({
   package: z.string(),
   neededBy: z.string().nullable(),
   found: z.string().nullable(),
+  source: z.object({ file: z.string(), contents: z.string() }).nullish(),
 });
 
 /** Schema of a {@linkcode Failure}. */
 export const resolutionFailureSchema: z.core.$ZodType<Failure> = z.discriminatedUnion("kind", [
-  failedSchema.extend({ kind: z.literal("missing") }),
+  z.object({ kind: z.literal("missing"), causes: z.array(failedSchema) }),
   failedSchema.extend({ kind: z.literal("address") }),
   z.object({ kind: z.literal("conflict"), causes: z.array(failedSchema) }),
   z.object({ kind: z.literal("offline"), address: z.string().nullable() }),
@@ -115,9 +126,12 @@ export const resolvedPackagesSchema: z.core.$ZodType<readonly ResolvedPackage[]>
 export class ResolutionError extends UsageError {
   readonly failure: Failure;
 
-  /** @param lock Distribution whose packages the message names. */
-  constructor(failure: Failure, lock?: DistributionLock) {
-    super(failureText(failure, lock));
+  /**
+   * @param lock Distribution whose packages the message names.
+   * @param note Further reason, behind the message.
+   */
+  constructor(failure: Failure, lock?: DistributionLock, note = "") {
+    super(failureText(failure, lock) + note);
     this.failure = failure;
   }
 }
@@ -125,7 +139,11 @@ export class ResolutionError extends UsageError {
 function failureText(failure: Failure, lock?: DistributionLock): string {
   switch (failure.kind) {
     case "missing":
-      return `Cannot add '${failure.package}'${neededByText(failure)} as ${missingReason(failure, lock)}`;
+      return `Cannot add ${
+        failure.causes.map((cause) =>
+          `'${cause.package}'${neededByText(cause)} as ${missingReason(cause, lock)}`
+        ).join("; nor ")
+      }`;
     case "address":
       return `Cannot add '${failure.package}'${
         neededByText(failure)
@@ -158,7 +176,7 @@ function missingReason(failure: FailedRequirement, lock?: DistributionLock): str
   const distributed = lock?.packages[name];
   if (distributed !== undefined) {
     return `'${requirement}' is not in the index for this platform, but Pyodide's distribution has ` +
-      `${name} ${distributed.version}: give its address with --pyodide-url`;
+      `${name} ${distributed.version}: add --yes to download from there, or give a mirror with --pyodide-url`;
   }
   const needs = `'${requirement}' needs a pure wheel or one for ${PLATFORM}`;
   return found === null ? `${needs}: the index has none` : `${needs}: found '${found}'`;

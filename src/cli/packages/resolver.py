@@ -11,12 +11,20 @@ from urllib.parse import unquote, urldefrag, urljoin
 from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import sys_tags
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
 from packaging.version import InvalidVersion
 from paddock import tools
 from resolvelib import AbstractProvider, BaseReporter, ResolutionImpossible, ResolutionTooDeep, Resolver
+from resolvelib.structs import RequirementInformation
 
 MAX_ROUNDS = 20_000
+MAX_LACKING = 2  # versions that need a package without a wheel: older ones follow, and each takes a request
 RANKS = {tag: rank for rank, tag in enumerate(sys_tags())}
 PYTHON = "3.14"
 
@@ -62,6 +70,10 @@ class AddressRefused(Exception):
         self.parent, self.requirement = parent, requirement
 
 
+class WheelsMissing(Exception):
+    """Versions need packages of which the index has no wheel that the target can use, in any version."""
+
+
 class Provider(AbstractProvider):
     def __init__(self, request):
         self.links = request["links"]
@@ -71,7 +83,9 @@ class Provider(AbstractProvider):
             self.constraints[canonicalize_name(constraint.name)] = constraint.specifier
         self.releases = {}  # by package: versions and their best wheels, newest first
         self.unusable = {}  # by package: a wheel of another platform
+        self.sources = {}  # by package: versions and their source distributions
         self.metadata = {}
+        self.lacking = {}  # by version that needs packages without a wheel: these requirements, with the version
 
     def identify(self, requirement_or_candidate):
         item = requirement_or_candidate
@@ -104,11 +118,25 @@ class Provider(AbstractProvider):
     def get_dependencies(self, candidate):
         if candidate.extras:
             yield Requirement(f"{candidate.name}=={candidate.version}")
+        needed = []
         for requirement in self.read_requirements(candidate):
             if any(is_needed(requirement, extra) for extra in candidate.extras or ("",)):
                 if requirement.url is not None:
                     raise AddressRefused(candidate, requirement)
-                yield requirement
+                needed.append(requirement)
+        self.require_wheels(candidate, needed)
+        yield from needed
+
+    def require_wheels(self, candidate, needed):
+        causes = [
+            RequirementInformation(requirement, candidate)
+            for requirement in needed
+            if not self.read_releases(canonicalize_name(requirement.name))
+        ]
+        if causes:
+            self.lacking[str(candidate)] = causes
+            if len(self.lacking) == MAX_LACKING:
+                raise WheelsMissing(candidate)
 
     def read_requirements(self, candidate):
         link = candidate.link
@@ -128,6 +156,7 @@ class Provider(AbstractProvider):
 
     def choose_wheels(self, name, links):
         best = {}
+        self.sources[name] = dict(filter(None, (source_of(name, link) for link in links)))
         for link in links:
             try:
                 project, version, build, tags = parse_wheel_filename(link["file"])
@@ -144,6 +173,16 @@ class Provider(AbstractProvider):
         return {version: best[version][1] for version in sorted(best, reverse=True)}
 
 
+def source_of(name, link):
+    """Returns the version and the link of a source distribution that fits; `None` for another file."""
+    try:
+        project, version = parse_sdist_filename(link["file"])
+        fits_python = SpecifierSet(link.get("python", "")).contains(PYTHON)
+    except (InvalidSdistFilename, InvalidVersion, InvalidSpecifier):
+        return None
+    return (version, link) if project == name and fits_python and not link.get("yanked") else None
+
+
 def is_needed(requirement, extra):
     return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
 
@@ -156,6 +195,8 @@ def resolve(request):
         result = Resolver(provider, BaseReporter()).resolve(roots, max_rounds=MAX_ROUNDS)
     except ResolutionImpossible as error:
         return {"failure": describe_failure(provider, error.causes)}
+    except WheelsMissing:
+        return {"failure": describe_failure(provider, ())}
     except AddressRefused as error:
         return {"failure": {
             "kind": "address",
@@ -183,10 +224,27 @@ def resolve(request):
 
 
 def describe_failure(provider, causes):
-    described = [describe(provider, cause) for cause in causes]
-    if len(described) == 1:
-        return {"kind": "missing", **described[0]}
+    newest = next(iter(provider.lacking.values()), None)
+    described = [describe(provider, cause) for cause in newest or causes]
+    if newest is not None or len(described) == 1:
+        add_sources(provider, described, newest or causes)
+        return {"kind": "missing", "causes": described}
     return {"kind": "conflict", "causes": described}
+
+
+def add_sources(provider, described, causes):
+    """Adds source distributions, if every requirement has one."""
+    sources = []
+    for cause in causes:
+        versions = provider.sources.get(canonicalize_name(cause.requirement.name), {})
+        fitting = list(cause.requirement.specifier.filter(versions))
+        link = versions[max(fitting)] if fitting else None
+        contents = link and tools.source(url=link["url"], sha256=link["sha256"] or "")
+        if not contents:
+            return
+        sources.append({"file": link["file"], "contents": contents})
+    for item, source in zip(described, sources):
+        item["source"] = source
 
 
 def describe(provider, cause):

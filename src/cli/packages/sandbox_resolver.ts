@@ -57,6 +57,9 @@ const PROFILE = JSON.stringify({
 /** Maximum size of a wheel's metadata. Those of large packages have some 100 kB. */
 const MAX_METADATA_BYTES = 16 * 1024 * 1024;
 
+/** Maximum size of a source distribution that is built. */
+const MAX_SOURCE_BYTES = 2 * 1024 * 1024;
+
 const resultSchema = z.union([
   z.object({ packages: resolvedPackagesSchema }),
   z.object({ failure: resolutionFailureSchema }),
@@ -185,6 +188,12 @@ export class SandboxResolver implements PackageResolver {
         run: ({ project }) => this.#page(project, signal),
       }),
       hostTool({
+        name: "source",
+        description: "Returns a source distribution in base64, or null if it cannot be used.",
+        parameters: z.object({ url: z.string(), sha256: z.string() }),
+        run: ({ url, sha256 }) => this.#source(url, sha256, signal),
+      }),
+      hostTool({
         name: "metadata",
         description: "Returns the metadata of a wheel.",
         parameters: z.object({ url: z.string(), sha256: z.string(), separate: z.boolean() }),
@@ -196,6 +205,17 @@ export class SandboxResolver implements PackageResolver {
         },
       }),
     ];
+  }
+
+  async #source(url: string, digest: string, signal: AbortSignal): Promise<string | null> {
+    if (!/^https?:\/\//.test(url)) return null;
+    try {
+      const bytes = await fetchFile(url, { onProgress: () => {}, signal, maxBytes: MAX_SOURCE_BYTES });
+      return await sha256(bytes) === digest ? bytes.toBase64() : null;
+    } catch (error) {
+      if (error instanceof UsageError) return null; // the package then has no wheel, which is the error
+      throw error;
+    }
   }
 
   async #metadata(

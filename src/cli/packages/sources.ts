@@ -1,7 +1,9 @@
 import { UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
 import { distributionUrl } from "./distribution.ts";
-import type { Installation } from "./install.ts";
+import { readDistributionAddress } from "../../sandbox/image/pyodide.ts";
+import { confirmDownload } from "./first_use.ts";
+import type { Installation, OfferDistribution } from "./install.ts";
 import { PipResolver } from "./pip.ts";
 import type { PackageResolver } from "./resolution.ts";
 import { SandboxResolver } from "./sandbox_resolver.ts";
@@ -10,17 +12,31 @@ import { SandboxResolver } from "./sandbox_resolver.ts";
 export interface SourceFlags {
   index?: string;
   pyodideUrl?: string;
+  /** True if the user has agreed to downloads. */
+  yes?: boolean;
 }
 
 /** Returns the sources of packages that options, the environment and the programs of the host name. */
 export function createInstallation(
-  { index, pyodideUrl }: SourceFlags,
-  { cacheDir, signal }: { cacheDir: string; signal: AbortSignal },
+  { index, pyodideUrl, yes = false }: SourceFlags,
+  { cacheDir, signal, readAddress = readDistributionAddress }: {
+    cacheDir: string;
+    signal: AbortSignal;
+    /** Returns the default address of the distribution. @default that of Pyodide's npm package */
+    readAddress?: () => Promise<string>;
+  },
 ): Installation {
   const distribution = pyodideUrl ?? currentIo().env.get("PADDOCK_PYODIDE_URL");
   let found: Promise<PackageResolver> | undefined;
+  let agreed = yes;
+  const offerDistribution: OfferDistribution = async (names, { isAgreed = agreed } = {}) => {
+    const url = distributionUrl(await readAddress());
+    agreed = isAgreed || await confirmDownload(`Pyodide's distribution at ${url} has ${names.join(", ")}\n`);
+    return agreed ? url : undefined;
+  };
   return {
     cacheDir,
+    offerDistribution,
     signal,
     pyodideUrl: distribution ? distributionUrl(distribution) : undefined,
     resolver: () => found ??= findResolver(index, cacheDir),

@@ -18,7 +18,7 @@ const choiceSchema: z.core.$ZodType<PackageFile[]> = z.array(z.object({
   sha256: z.string(),
   stored: z.object({
     version: z.string(),
-    source: z.enum(["index", "pyodide"]),
+    source: z.enum(["index", "pyodide", "built"]),
     requirement: z.string().optional(),
     neededBy: z.array(z.string()),
   }),

@@ -52,6 +52,20 @@ export async function readDistributionLock(): Promise<DistributionLock> {
   return JSON.parse(new TextDecoder().decode(await read(import.meta.resolve("pyodide/pyodide-lock.json"))));
 }
 
+/**
+ * Returns the address of the distribution's files that its npm package states: the default of its loader.
+ *
+ * @throws {TypeError} if the loader states none.
+ */
+export async function readDistributionAddress(): Promise<string> {
+  const loader = new TextDecoder().decode(await read(import.meta.resolve("pyodide/pyodide.mjs")));
+  const [, start, end] = /`(https:\/\/[\w./-]+\/v)\$\{\w+\}(\/full\/)`/.exec(loader) ?? [];
+  if (start !== undefined && end !== undefined) return `${start}${PYODIDE_VERSION}${end}`;
+  throw new TypeError(
+    `Cannot find the address of Pyodide's distribution as its loader must state one: ${PYODIDE_VERSION} has none`,
+  );
+}
+
 /** Returns the text of a lock file without its packages. */
 export function toEmptyLockFile({ info }: { info: unknown }): string {
   return JSON.stringify({ info, packages: {} });

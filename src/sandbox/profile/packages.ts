@@ -16,7 +16,7 @@ export interface PackageFile {
 /** Facts about a package whose file `paddock packages` keeps in the package store. */
 export interface StoredPackage {
   readonly version: string;
-  /** A Python package index, or the distribution of Pyodide that the interpreter is part of. */
+  /** Origin of the file. */
   readonly source: PackageSource;
   /** Requirement as the user wrote it, such as "pydantic>=2". Absent if only other packages need it. */
   readonly requirement?: string | undefined;
@@ -24,8 +24,11 @@ export interface StoredPackage {
   readonly neededBy: readonly string[];
 }
 
-/** Origin of a package's file. */
-export type PackageSource = "index" | "pyodide";
+/**
+ * Origin of a package's file: a Python package index, the distribution of Pyodide that the interpreter is part of, or a
+ * build of a source distribution of the index.
+ */
+export type PackageSource = "index" | "pyodide" | "built";
 
 const PACKAGE_NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 
@@ -37,7 +40,7 @@ const packageSchema = closedObject({
   file: string("the name of a .whl or .zip file", isPackageFileName).optional(),
   version: string("a version", (version) => /^[\w.+!-]+$/.test(version)).optional(),
   sha256: string("64 hexadecimal digits", (digest) => /^[0-9A-Fa-f]{64}$/.test(digest)),
-  source: oneOf<PackageSource>(["index", "pyodide"]).optional(),
+  source: oneOf<PackageSource>(["index", "pyodide", "built"]).optional(),
   requirement: string("the requirement of a package", (text) => /^[^\0\n\r]+$/.test(text)).optional(),
   neededBy: z.array(packageName, { error: "must be an array of package names" }).optional(),
 }).refine(({ wheel, lock, file }) => [wheel, lock, file].filter((path) => path !== undefined).length === 1, {

@@ -40,6 +40,46 @@ Deno.test("editPackages() adds packages to a profile that has none", () => {
   assertEquals(parse(editPackages("{}", parse("{}"), [STORED])).packages, [STORED]);
 });
 
+Deno.test("editPackages() leaves the comment behind a last setting where it is", () => {
+  const added = (text: string) => editPackages(text, parse(text), [STORED]);
+  const lines = (text: string) => text.split("\n").map((line) => line.trim());
+  for (const comma of ["", ","]) {
+    const edited = added(`{\n  "shell": true${comma} // no comma, {"\n  /* the end */\n}\n`);
+    assertEquals(lines(edited).slice(1, 5), [
+      '"shell": true, // no comma, {"',
+      "/* the end */",
+      '"packages": {',
+      '"my-demo": {',
+    ]);
+    assertEquals(parse(edited).packages, [STORED]);
+  }
+  const last = TEXT.replace('"source": "index" }\n', '"source": "index" } // mine\n').replace(
+    "My_Demo",
+    "old",
+  );
+  const replaced = added(last);
+  assertStringIncludes(replaced, "// mine\n");
+  assertEquals(parse(replaced).packages.map(({ name }) => name), ["other", "my-demo"]);
+});
+
+Deno.test("editPackages() keeps the comments beside the entries that it removes", () => {
+  const [a, b, c] = ["a", "b", "c"].map((name) => ({ ...STORED, name })) as [
+    PackageFile,
+    PackageFile,
+    PackageFile,
+  ];
+  const all = ["// 1", "// 2", "// 3"].reduce(
+    (text, comment, index) => text.replace(`"${"abc"[index]}": {`, `"${"abc"[index]}": { ${comment}`),
+    editPackages("{}", parse("{}"), [a, b, c]),
+  );
+  const commented = all.replaceAll(/(\n {4}}),?/g, (match) => `${match} // behind`);
+  for (const kept of [[b, c], [a, c], [a, b], [c], [a], []]) {
+    const edited = editPackages(commented, parse(commented), kept);
+    assertEquals(parse(edited).packages, kept);
+    assertEquals(edited.match(/behind/g)?.length, 3);
+  }
+});
+
 function parse(text: string) {
   return parseProfile(text, { source: "mine", directory: "/w" });
 }

@@ -42,7 +42,7 @@ Deno.test("packages of the registry are added and run", async (t) => {
     const { code, stderr } = await packages("add", "contourpy");
     assertEquals(code, 2);
     assertStringIncludes(stderr, "Cannot add 'numpy', which contourpy");
-    assertStringIncludes(stderr, "give its address with --pyodide-url");
+    assertStringIncludes(stderr, "add --yes to download from there, or give a mirror with --pyodide-url");
   });
 
   await t.step("a package without a wheel for the platform names a wheel that it has", async () => {

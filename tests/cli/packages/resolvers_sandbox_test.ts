@@ -42,6 +42,11 @@ const WHEELS: readonly TestWheel[] = [
     version: "1.0",
     requires: ["source @ http://127.0.0.1:9/s-1.0.tar.gz ; sys_platform == 'win32'"],
   },
+  { name: "language", version: "3.0", requires: ["base", "elsewhere", "unwritten>=2"] },
+  { name: "language", version: "2.0", requires: ["elsewhere"] },
+  { name: "language", version: "1.0", requires: ["elsewhere<1"] },
+  { name: "spoken", version: "2.0", requires: ["elsewhere"] },
+  { name: "spoken", version: "1.0", requires: ["base"] },
   { name: "first", version: "1.0", requires: ["base<1.2"] },
   { name: "second", version: "1.0", requires: ["base>=1.3"] },
 ];
@@ -121,12 +126,24 @@ for (const kind of RESOLVERS) {
       );
     });
 
+    await t.step("and the packages without a wheel are named, not what older versions exclude", async () => {
+      const error = await assertRejects(() => resolve("language"), ResolutionError);
+      assertEquals(
+        error.message,
+        "Cannot add 'elsewhere', which language 3.0 needs, as 'elsewhere' needs a pure wheel or one for " +
+          "pyemscripten_2026_0_wasm32: found 'elsewhere-1.0-cp314-cp314-win_amd64.whl'; nor 'unwritten', which " +
+          "language 3.0 needs, as 'unwritten>=2' needs a pure wheel or one for pyemscripten_2026_0_wasm32: the index " +
+          "has none",
+      );
+      assertEquals(await resolve("spoken"), ["base 1.4 index", "spoken 1.0 index"]);
+    });
+
     await t.step("and unknown packages are refused", async () => {
       const text =
         "Cannot add 'nothing' as 'nothing>1' needs a pure wheel or one for pyemscripten_2026_0_wasm32: " +
         "the index has none";
       await assertRejects(() => resolve("nothing>1"), ResolutionError, text);
-      const hint = "Pyodide's distribution has numpy 2.4.6: give its address with --pyodide-url";
+      const hint = "Pyodide's distribution has numpy 2.4.6: add --yes to download from there";
       await assertRejects(() => resolve("numpy"), ResolutionError, hint);
     });
 
