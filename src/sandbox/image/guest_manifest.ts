@@ -36,6 +36,16 @@ import clock from "../guest/shell/clock.ts" with { type: "text" };
 import commands from "../guest/shell/commands.ts" with { type: "text" };
 import engine from "../guest/shell/engine.ts" with { type: "text" };
 import files from "../guest/shell/files.ts" with { type: "text" };
+import command from "../guest/shell/gnu/command.ts" with { type: "text" };
+import fileFormat from "../guest/shell/gnu/file_format.ts" with { type: "text" };
+import find from "../guest/shell/gnu/find.ts" with { type: "text" };
+import glob from "../guest/shell/gnu/glob.ts" with { type: "text" };
+import headTail from "../guest/shell/gnu/head_tail.ts" with { type: "text" };
+import ls from "../guest/shell/gnu/ls.ts" with { type: "text" };
+import options from "../guest/shell/gnu/options.ts" with { type: "text" };
+import regularExpression from "../guest/shell/gnu/regular_expression.ts" with { type: "text" };
+import sort from "../guest/shell/gnu/sort.ts" with { type: "text" };
+import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
 import scriptEngine from "../guest/shell/script_engine.ts" with { type: "text" };
 import shell from "../guest/shell/shell.ts" with { type: "text" };
@@ -110,6 +120,16 @@ export const SHELL_FILES: GuestSources = {
   clock,
   files,
   shell_image: shellImage,
+  command,
+  file_format: fileFormat,
+  glob,
+  regular_expression: regularExpression,
+  find,
+  options,
+  head_tail: headTail,
+  ls,
+  sort,
+  xargs,
   programs,
   script_engine: scriptEngine,
   terminal,

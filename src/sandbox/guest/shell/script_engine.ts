@@ -90,7 +90,7 @@ export class ScriptEngine {
       fs: files,
       cwd,
       env: { ...env },
-      customCommands: createCommands(runPython),
+      customCommands: createCommands(files, runPython),
       executionLimits: limits,
       defenseInDepth: false,
     }) as unknown as PatchedBash;
