@@ -127,6 +127,8 @@ const BUILT_PATTERNS: Readonly<Record<string, readonly [times: number, from: str
   "src/rewards/math/words.ts": [7, "constants"],
   "src/rewards/text_match.ts": [1, "the operator's own pattern, under the deadline of a GraderPool"],
   "src/rollout/tokens/sampled_reply.ts": [1, "escaped tokens of the operator's tokenizer"],
+  "src/sandbox/guest/shell/gnu/glob.ts": [1, "a guest's own pattern, in the guest"],
+  "src/sandbox/guest/shell/gnu/regular_expression.ts": [1, "a guest's own pattern, in the guest"],
   "src/server/mcp/python_server.ts": [1, "constants"],
   "src/tools/code_blocks/region_tags.ts": [3, "names of a fixed list of tags"],
   "src/tools/schema/formats.ts": [7, "constants"],

@@ -1,16 +1,16 @@
-import { loadProfile, type PythonSession, Sandbox } from "../../mod/sandbox.ts";
+import { type Checkpoint, loadProfile, Sandbox, type Session } from "../../mod/sandbox.ts";
 import type { Outcome } from "./native.ts";
 import { LIST_PROGRAM } from "./native.ts";
 
 /** A sandbox in which the lines of one tree run, each on the same state. */
 export class TreeSandbox implements AsyncDisposable {
   readonly #sandbox: Sandbox;
-  #session: PythonSession;
+  #session: Session;
   readonly #tree: string;
   readonly #cwd: string;
-  #checkpoint: Uint8Array | undefined;
+  #checkpoint: Checkpoint | undefined;
 
-  private constructor(sandbox: Sandbox, session: PythonSession, tree: string, cwd: string) {
+  private constructor(sandbox: Sandbox, session: Session, tree: string, cwd: string) {
     this.#sandbox = sandbox;
     this.#session = session;
     this.#tree = tree;
@@ -30,7 +30,7 @@ export class TreeSandbox implements AsyncDisposable {
   async run(line: string): Promise<Outcome> {
     await this.#reset();
     const result = await this.#session.shell(line);
-    const exitCode = "exitCode" in result ? result.exitCode : result.status === "ok" ? 0 : -1;
+    const exitCode = "exitCode" in result ? result.exitCode : -1;
     const changes = await this.#session.exec("print(json.dumps(changes('', before)))");
     if (changes.status !== "ok") {
       return {
@@ -42,7 +42,7 @@ export class TreeSandbox implements AsyncDisposable {
       };
     }
     return {
-      stdout: String.fromCharCode(...new Uint8Array(0)) + latin1(result.stdout),
+      stdout: latin1(result.stdout),
       stderr: result.stderr.slice(0, 2000),
       complains: result.stderr !== "",
       exitCode,
