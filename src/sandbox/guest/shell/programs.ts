@@ -261,6 +261,16 @@ function quoteWord(word: string): string {
 /** Commands of the engine whose arguments are first rewritten to forms that it understands. */
 function rewrittenCommands(): Command[] {
   const rewrites: Readonly<Record<string, (args: string[]) => string[]>> = {
+    awk: rewriteAwkArgs,
+    gawk: rewriteAwkArgs,
+    paste: (args) =>
+      args.flatMap((word) =>
+        /^-s+d./.test(word)
+          ? ["-s", "-d", word.replace(/^-s+d/, "")]
+          : /^-d./.test(word)
+          ? ["-d", word.slice(2)]
+          : [word]
+      ),
     grep: rewriteGrepArgs,
     od: (args) => args.flatMap((word) => /^-[At]./.test(word) ? [word.slice(0, 2), word.slice(2)] : [word]),
     tr: (args) => args.map((word) => word.replace(/\\([0-7]{1,3})/g, (_, code) => characterOf(code))),
@@ -297,6 +307,28 @@ function printfOfBytes(): Command {
     const result = await origCommand(rewritten.map((word) => latin1(encoder.encode(word))));
     return { ...result, stdoutKind: "bytes" };
   });
+}
+
+const AWK_VARIABLES = new Set(["FS", "OFS", "RS", "ORS", "SUBSEP", "NR", "CONVFMT", "OFMT", "IGNORECASE"]);
+
+/** Sets awk's own variables at the beginning of the program, as the engine ignores `-v` for them. */
+function rewriteAwkArgs(args: string[]): string[] {
+  const settings: string[] = [];
+  const rest: string[] = [];
+  let at = 0;
+  for (; at < args.length; at++) {
+    const word = args[at] ?? "";
+    if (!word.startsWith("-") || word === "-" || word === "--") break;
+    const isSplit = word === "-v" || word === "-F" || word === "-f";
+    const value = word.startsWith("-v") ? word.slice(2) || (args[at + 1] ?? "") : undefined;
+    const [, name = "", text = ""] = /^(\w+)=([^]*)$/.exec(value ?? "") ?? [];
+    if (AWK_VARIABLES.has(name)) settings.push(`${name}="${text.replace(/"/g, '\\"')}"`);
+    else rest.push(word, ...isSplit ? args.slice(at + 1, at + 2) : []);
+    if (isSplit) at++;
+  }
+  const [program, ...files] = args.slice(at);
+  if (settings.length === 0 || program === undefined || rest.includes("-f")) return args;
+  return [...rest, `BEGIN{${settings.join(";")}}\n${program}`, ...files];
 }
 
 /** Removes `-I`, since binary files never match, and replaces `-H` by a second file, which makes `grep` print names. */

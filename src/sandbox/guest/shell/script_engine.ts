@@ -218,6 +218,8 @@ interface SimpleCommand {
   readonly type: string;
   readonly name?: Word | null;
   readonly args?: readonly Word[];
+  /** Words of a loop. */
+  readonly words?: readonly Word[] | null;
 }
 
 const EXPANSIONS = new Set(["ParameterExpansion", "CommandSubstitution"]);
@@ -231,9 +233,22 @@ const EMPTY_NAME = {
   }],
 };
 
-/** Returns a command whose name is split into words, as its arguments are. Example: `run='python -u'; $run a.py`. */
+/** `"$@"`: the engine splits the arguments of `for name; do` at blanks. */
+const ALL_ARGUMENTS = {
+  type: "Word",
+  parts: [{
+    type: "DoubleQuoted",
+    parts: [{ type: "ParameterExpansion", parameter: "@", operation: null }],
+  }],
+};
+
+/**
+ * Returns a command whose name is split into words, as its arguments are, and a loop over all arguments. Example:
+ * `run='python -u'; $run a.py`.
+ */
 function splitCommandName<Node extends SimpleCommand>(node: Node): Node {
   const { type, name, args = [] } = node;
+  if (type === "For" && node.words === null) return { ...node, words: [ALL_ARGUMENTS] };
   const [part, ...more] = name?.parts ?? [];
   if (type !== "SimpleCommand" || !name || !part || more.length > 0 || !EXPANSIONS.has(part.type)) {
     return node;
