@@ -5,6 +5,7 @@ import { byteText, type GnuCommand, unicodeText, UsageError } from "./gnu/comman
 import { find } from "./gnu/find.ts";
 import { head, tail } from "./gnu/head_tail.ts";
 import { ls } from "./gnu/ls.ts";
+import { sed } from "./gnu/sed.ts";
 import { sort, uniq } from "./gnu/sort.ts";
 import { xargs } from "./gnu/xargs.ts";
 
@@ -96,6 +97,7 @@ const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
   },
   head,
   ls,
+  sed,
   sort,
   tail,
   uniq,

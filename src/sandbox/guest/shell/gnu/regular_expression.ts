@@ -47,7 +47,7 @@ export function expressionSource(pattern: string, grammar: Grammar): string {
       }
     } else if (!isEscaped && sign === "*" && !wasStart) source += "*";
     else if ("+?".includes(symbol) && isEscaped === (grammar === "basic") && !wasStart) source += symbol;
-    else if (!isEscaped && sign === ".") source += "[^\\n]";
+    else if (!isEscaped && sign === ".") source += "[^]";
     else if (!isEscaped && sign === "^" && (grammar !== "basic" || wasStart)) {
       source += "^";
       isStart = true;
@@ -77,6 +77,33 @@ function quote(symbol: string): string {
   return symbol.replace(/[\\^$.*+?()[\]{}|/]/u, "\\$&");
 }
 
+/** Settings of {@linkcode compileExpression}. */
+export interface ExpressionSettings {
+  readonly ignoreCase?: boolean;
+  /** Whether `^` and `$` also match at line ends inside of the text. */
+  readonly isMultiline?: boolean;
+  /** Whether a match must be a whole line, or a whole word. */
+  readonly whole?: "line" | "word" | undefined;
+}
+
+/**
+ * Compiles an expression of POSIX for repeated matches. A match begins as far left as possible; among alternatives that
+ * begin there, the first one is taken, where POSIX takes the longest.
+ */
+export function compileExpression(
+  pattern: string,
+  grammar: Grammar,
+  { ignoreCase = false, isMultiline = false, whole }: ExpressionSettings = {},
+): RegExp {
+  const source = expressionSource(pattern, grammar);
+  const inside = whole === "line"
+    ? `^(?:${source})$`
+    : whole === "word"
+    ? `(?<!\\w)(?:${source})(?!\\w)`
+    : source;
+  return new RegExp(inside, `g${ignoreCase ? "i" : ""}${isMultiline ? "m" : ""}u`);
+}
+
 const EXTENDED_TYPES =
   /^(?:posix-)?(?:extended|egrep|awk|minimal-egrep)$|^(?:gnu-awk|posix-awk|posix-egrep)$/;
 
@@ -87,7 +114,7 @@ export function emacsExpression(
 ): RegExp {
   const grammar = EXTENDED_TYPES.test(type) ? "extended" : /emacs/.test(type) ? "emacs" : "basic";
   return new RegExp(
-    `^(?:${expressionSource(pattern, grammar).replaceAll("[^\\n]", ".")})$`,
+    `^(?:${expressionSource(pattern, grammar)})$`,
     ignoreCase ? "isu" : "su",
   );
 }
