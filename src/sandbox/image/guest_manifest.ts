@@ -44,6 +44,7 @@ import headTail from "../guest/shell/gnu/head_tail.ts" with { type: "text" };
 import ls from "../guest/shell/gnu/ls.ts" with { type: "text" };
 import options from "../guest/shell/gnu/options.ts" with { type: "text" };
 import regularExpression from "../guest/shell/gnu/regular_expression.ts" with { type: "text" };
+import sed from "../guest/shell/gnu/sed.ts" with { type: "text" };
 import sort from "../guest/shell/gnu/sort.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
@@ -128,6 +129,7 @@ export const SHELL_FILES: GuestSources = {
   options,
   head_tail: headTail,
   ls,
+  sed,
   sort,
   xargs,
   programs,

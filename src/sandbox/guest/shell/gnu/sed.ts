@@ -52,6 +52,10 @@ interface Substitution {
 /** Text, a group, or a change of case. */
 type ReplacementPart = string | number | { readonly change: string };
 
+/** Exit code of an error that ends the program while it runs. */
+const PANIC_CODE = 4;
+const USAGE = "Usage: sed [OPTION]... {script-only-if-no-other-script} [input-file]...";
+
 function fail(message: string): never {
   throw new UsageError(message, { hasHint: false });
 }
@@ -59,6 +63,10 @@ function fail(message: string): never {
 /** `sed` of GNU sed 4.9. Scripts are text; lines are decoded as UTF-8, and bytes that are no UTF-8 stay as they are. */
 export const sed: GnuCommand = (args, context) => {
   const options = parseOptions(args, OPTIONS);
+  if (options.has("help") || options.has("version")) {
+    context.print(options.has("help") ? `${USAGE}\n` : "sed (GNU sed) 4.9\n");
+    return 0;
+  }
   const operands = [...options.operands];
   const scripts = options.given.flatMap(({ name, value }) =>
     name === "e" ? [value] : name === "f" ? [readScript(value, context)] : []
@@ -66,9 +74,7 @@ export const sed: GnuCommand = (args, context) => {
   if (scripts.length === 0) {
     const script = operands.shift();
     if (script === undefined) {
-      throw new UsageError("Usage: sed [OPTION]... {script-only-if-no-other-script} [input-file]...", {
-        hasHint: false,
-      });
+      throw new UsageError(USAGE, { hasHint: false });
     }
     scripts.push(script);
   }
@@ -148,7 +154,10 @@ class ScriptParser {
       "btT".includes(name) && text !== "" && !labels.has(text)
     );
     if (missing) {
-      fail(`-e expression #1, char ${this.#text.length}: can't find label for jump to \`${missing.text}'`);
+      throw new UsageError(`can't find label for jump to \`${missing.text}'`, {
+        exitCode: PANIC_CODE,
+        hasHint: false,
+      });
     }
     return commands;
   }
@@ -225,6 +234,7 @@ class ScriptParser {
         return { ...base, text };
       }
       default:
+        if (name === "e") fail(`${this.#place()}the command e is not available in the sandbox`);
         if (!"=dDgGhHnNpPxzF".includes(name)) fail(`${this.#place()}unknown command: \`${name}'`);
         this.#end();
         return base;
@@ -256,14 +266,14 @@ class ScriptParser {
     while (this.#at < this.#text.length) {
       const sign = this.#text.charAt(this.#at++);
       if (sign === "\n") break;
-      if (sign === "\\" && this.#at < this.#text.length) text += this.#escaped(this.#text.charAt(this.#at++));
-      else text += sign;
+      if (sign !== "\\") {
+        text += sign;
+        continue;
+      }
+      const next = this.#text.charAt(this.#at++);
+      text += ESCAPES[next] ?? next;
     }
     return `${text}\n`;
-  }
-
-  #escaped(sign: string): string {
-    return sign === "t" ? "\t" : sign;
   }
 
   #address(isSecond: boolean): Address | undefined {
@@ -302,7 +312,7 @@ class ScriptParser {
       if (sign === "") return fail(`${this.#place()}${message}`);
       if (sign === "\\") {
         const next = this.#text.charAt(this.#at++);
-        if (next === separator && !(isPattern && /[.*[\]^$+?(){}|]/.test(separator))) text += next;
+        if (next === separator) text += next;
         else if (next === "n" && isPattern) text += "\n";
         else if (next === "\n" && isPattern) text += "\n";
         else text += sign + next;
@@ -433,6 +443,13 @@ interface Line {
   readonly hasEnd: boolean;
 }
 
+/** Text for stdout or a file. */
+interface Output {
+  text: string;
+  /** True if the last line has no end, which comes before more text. */
+  lacksEnd: boolean;
+}
+
 /** Runs a script over inputs. */
 class Editor {
   readonly #commands: readonly Command[];
@@ -445,9 +462,9 @@ class Editor {
   readonly #end: string;
   readonly #isSeparate: boolean;
   readonly #inPlace: string | undefined;
-  readonly #written = new Map<string, string>();
+  readonly #written = new Map<string, Output>();
   readonly #readLines = new Map<string, string[]>();
-  #output = "";
+  #output: Output = { text: "", lacksEnd: false };
   #inputs: string[] = [];
   #lines: Line[] = [];
   #next = 0;
@@ -472,6 +489,10 @@ class Editor {
     this.#end = options.has("z") ? "\0" : "\n";
     this.#inPlace = options.has("i") ? options.value("i") ?? "" : undefined;
     this.#isSeparate = options.has("s") || this.#inPlace !== undefined;
+    for (const { name, text, substitution } of commands) {
+      if (name === "w" || name === "W") this.#outputTo(text);
+      if (substitution?.file !== undefined) this.#outputTo(substitution.file);
+    }
   }
 
   run(): number {
@@ -482,10 +503,9 @@ class Editor {
       this.#cycle();
     }
     if (this.#isSeparate) this.#finishFile();
-    context.print(encode(this.#output));
-    for (const [name, text] of this.#written) {
-      if (name === "/dev/stdout") context.print(encode(text));
-      else context.files.write(pathOf(context.cwd, encode(name)), bytesOf(encode(text)));
+    context.print(encode(this.#output.text));
+    for (const [name, { text }] of this.#written) {
+      context.files.write(pathOf(context.cwd, encode(name)), bytesOf(encode(text)));
     }
     return this.#exitCode || (this.#failed ? 2 : 0);
   }
@@ -527,6 +547,8 @@ class Editor {
           : `can't read ${unicodeText(name)}: ${message}`,
       );
       this.#failed = true;
+      if (isFolder) this.#exitCode = PANIC_CODE;
+      if (isFolder && this.#inPlace === undefined) this.#inputs = [];
     }
   }
 
@@ -536,8 +558,8 @@ class Editor {
     const rest = this.#hasQuit
       ? this.#lines.slice(this.#next).map(({ text, hasEnd }) => text + (hasEnd ? this.#end : "")).join("")
       : "";
-    this.#saveFile(this.#output + rest);
-    this.#output = "";
+    this.#saveFile(this.#output.text + rest);
+    this.#output = { text: "", lacksEnd: false };
     this.#lines = [];
     this.#next = 0;
   }
@@ -585,14 +607,26 @@ class Editor {
   }
 
   #printPattern(): void {
-    this.#output += this.#pattern + (this.#hasEnd || !this.#isLast() ? this.#end : "");
+    this.#printLine(this.#output, this.#pattern);
+  }
+
+  /** Prints a line, whose end is left out if the input has none there. */
+  #printLine(output: Output, text: string): void {
+    this.#emit(output, this.#hasEnd ? text + this.#end : text);
+    output.lacksEnd = !this.#hasEnd;
+  }
+
+  /** Prints text behind the end of a line. */
+  #emit(output: Output, text: string): void {
+    if (output.lacksEnd) output.text += this.#end;
+    output.text += text;
+    output.lacksEnd = false;
   }
 
   /** Prints what `a`, `r` and `R` queued. */
   #flushQueue(): void {
     for (const text of this.#queue.splice(0)) {
-      if (this.#output !== "" && !this.#output.endsWith(this.#end)) this.#output += this.#end;
-      this.#output += text;
+      this.#emit(this.#output, text);
     }
   }
 
@@ -610,20 +644,20 @@ class Editor {
       }
       switch (command.name) {
         case "=":
-          this.#output += `${this.#number}\n`;
+          this.#emit(this.#output, `${this.#number}\n`);
           break;
         case "F":
-          this.#output += `${decode(this.#file)}\n`;
+          this.#emit(this.#output, `${decode(this.#file)}\n`);
           break;
         case "a":
           this.#queue.push(command.text);
           break;
         case "i":
-          this.#output += command.text;
+          this.#emit(this.#output, command.text);
           break;
         case "c":
           if (!command.second || command.isNegated || command.rangeEnd === undefined) {
-            this.#output += command.text;
+            this.#emit(this.#output, command.text);
           }
           this.#flushQueue();
           return false;
@@ -686,12 +720,15 @@ class Editor {
           this.#printPattern();
           break;
         case "P":
-          this.#output += `${this.#pattern.split("\n", 1)[0]}\n`;
+          this.#emit(this.#output, `${this.#pattern.split("\n", 1)[0]}${this.#end}`);
           break;
         case "l":
-          this.#output += unambiguous(
-            encode(this.#pattern),
-            Number(command.text || this.#setting.options.value("l") || 70),
+          this.#emit(
+            this.#output,
+            unambiguous(
+              encode(this.#pattern),
+              Number(command.text || this.#setting.options.value("l") || 70),
+            ),
           );
           break;
         case "q":
@@ -712,10 +749,10 @@ class Editor {
           break;
         }
         case "w":
-          this.#write(command.text, `${this.#pattern}\n`);
+          this.#printLine(this.#outputTo(command.text), this.#pattern);
           break;
         case "W":
-          this.#write(command.text, `${this.#pattern.split("\n", 1)[0]}\n`);
+          this.#emit(this.#outputTo(command.text), `${this.#pattern.split("\n", 1)[0]}${this.#end}`);
           break;
         case "s":
           if (command.substitution && this.#substitute(command.substitution)) hasReplaced = true;
@@ -764,9 +801,11 @@ class Editor {
     }
   }
 
-  #write(name: string, text: string): void {
-    if (name === "/dev/stdout") this.#output += text;
-    else this.#written.set(name, (this.#written.get(name) ?? "") + text);
+  #outputTo(name: string): Output {
+    if (name === "/dev/stdout") return this.#output;
+    const output = this.#written.get(name) ?? { text: "", lacksEnd: false };
+    this.#written.set(name, output);
+    return output;
   }
 
   #matches(pattern: RegExp | undefined): boolean {
@@ -870,7 +909,7 @@ class Editor {
     if (count < number) return false;
     this.#pattern = text + subject.slice(copied);
     if (prints) this.#printPattern();
-    if (file !== undefined) this.#write(file, `${this.#pattern}\n`);
+    if (file !== undefined) this.#printLine(this.#outputTo(file), this.#pattern);
     return true;
   }
 }
