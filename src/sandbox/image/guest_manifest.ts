@@ -40,6 +40,7 @@ import command from "../guest/shell/gnu/command.ts" with { type: "text" };
 import fileFormat from "../guest/shell/gnu/file_format.ts" with { type: "text" };
 import find from "../guest/shell/gnu/find.ts" with { type: "text" };
 import glob from "../guest/shell/gnu/glob.ts" with { type: "text" };
+import grep from "../guest/shell/gnu/grep.ts" with { type: "text" };
 import headTail from "../guest/shell/gnu/head_tail.ts" with { type: "text" };
 import ls from "../guest/shell/gnu/ls.ts" with { type: "text" };
 import options from "../guest/shell/gnu/options.ts" with { type: "text" };
@@ -127,6 +128,7 @@ export const SHELL_FILES: GuestSources = {
   regular_expression: regularExpression,
   find,
   options,
+  grep,
   head_tail: headTail,
   ls,
   sed,

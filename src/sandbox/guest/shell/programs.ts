@@ -3,6 +3,7 @@ import type { Command } from "just-bash";
 import { latin1, latin1Bytes, type ShellFiles } from "./files.ts";
 import { byteText, type GnuCommand, unicodeText, UsageError } from "./gnu/command.ts";
 import { find } from "./gnu/find.ts";
+import { egrep, fgrep, grep } from "./gnu/grep.ts";
 import { head, tail } from "./gnu/head_tail.ts";
 import { ls } from "./gnu/ls.ts";
 import { sed } from "./gnu/sed.ts";
@@ -89,6 +90,9 @@ export function createCommands(
 const MAX_FIND_DEPTH = 1000;
 
 const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
+  egrep,
+  fgrep,
+  grep,
   find: (args, context) => {
     if (args.filter((word) => word === "(" || word === "!" || word === "-not").length <= MAX_FIND_DEPTH) {
       return find(args, context);
@@ -273,7 +277,6 @@ function rewrittenCommands(): Command[] {
           ? ["-d", word.slice(2)]
           : [word]
       ),
-    grep: rewriteGrepArgs,
     od: (args) => args.flatMap((word) => /^-[At]./.test(word) ? [word.slice(0, 2), word.slice(2)] : [word]),
     tr: (args) => args.map((word) => word.replace(/\\([0-7]{1,3})/g, (_, code) => characterOf(code))),
   };
@@ -331,19 +334,6 @@ function rewriteAwkArgs(args: string[]): string[] {
   const [program, ...files] = args.slice(at);
   if (settings.length === 0 || program === undefined || rest.includes("-f")) return args;
   return [...rest, `BEGIN{${settings.join(";")}}\n${program}`, ...files];
-}
-
-/** Removes `-I`, since binary files never match, and replaces `-H` by a second file, which makes `grep` print names. */
-function rewriteGrepArgs(args: string[]): string[] {
-  const end = args.indexOf("--");
-  const isFlags = (word: string, index: number) =>
-    /^-[A-Za-z]*[HI]/.test(word) && (end === -1 || index < end);
-  const showsNames = args.some((word, index) => isFlags(word, index) && word.includes("H"));
-  const rewritten = args.flatMap((word, index) => {
-    const flags = isFlags(word, index) ? word.replace(/[HI]/g, "") : word;
-    return flags === "-" && word !== "-" ? [] : [flags];
-  });
-  return showsNames ? [...rewritten, "/dev/null"] : rewritten;
 }
 
 function characterOf(octal: string): string {

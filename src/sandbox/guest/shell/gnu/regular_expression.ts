@@ -87,8 +87,8 @@ export interface ExpressionSettings {
 }
 
 /**
- * Compiles an expression of POSIX for repeated matches. A match begins as far left as possible; among alternatives that
- * begin there, the first one is taken, where POSIX takes the longest.
+ * Compiles an expression of POSIX for {@linkcode findMatch}. A match begins as far left as possible; `findMatch` looks
+ * for the longest one there.
  */
 export function compileExpression(
   pattern: string,
@@ -96,12 +96,144 @@ export function compileExpression(
   { ignoreCase = false, isMultiline = false, whole }: ExpressionSettings = {},
 ): RegExp {
   const source = expressionSource(pattern, grammar);
-  const inside = whole === "line"
-    ? `^(?:${source})$`
-    : whole === "word"
-    ? `(?<!\\w)(?:${source})(?!\\w)`
-    : source;
-  return new RegExp(inside, `g${ignoreCase ? "i" : ""}${isMultiline ? "m" : ""}u`);
+  return new RegExp(wholeSource(source, whole), `g${ignoreCase ? "i" : ""}${isMultiline ? "m" : ""}u`);
+}
+
+/** Sources in which the first alternative that matches may be shorter than another one. */
+const ALTERNATIVES = /\|/;
+/** Assertions, which a part of a text cannot be tested for. */
+const ASSERTIONS = /\\[bB]|\$|\(\?/;
+/** Number of characters by which a longer match is searched. */
+const LONGER_BY = 256;
+const anchored = new WeakMap<RegExp, RegExp>();
+
+/**
+ * Returns the leftmost match at or behind a position, and of those that begin there the longest, as POSIX does. Takes
+ * JavaScript's match for expressions with assertions, and when the longest is more than 256 characters longer.
+ */
+export function findMatch(expression: RegExp, text: string, from: number): RegExpExecArray | null {
+  expression.lastIndex = from;
+  const match = expression.exec(text);
+  const { source, flags } = expression;
+  if (!match || !ALTERNATIVES.test(source) || ASSERTIONS.test(source)) return match;
+  if (match.index > 0 && source.includes("^")) return match;
+  const whole = anchored.get(expression) ?? new RegExp(`^(?:${source})$`, flags.replace(/[gm]/g, ""));
+  anchored.set(expression, whole);
+  const end = match.index + match[0].length;
+  for (let longer = Math.min(text.length, end + LONGER_BY); longer > end; longer--) {
+    const found = whole.exec(text.slice(match.index, longer));
+    if (!found) continue;
+    found.index = match.index;
+    expression.lastIndex = longer;
+    return found;
+  }
+  return match;
+}
+
+function wholeSource(source: string, whole: ExpressionSettings["whole"]): string {
+  if (whole === "line") return `^(?:${source})$`;
+  return whole === "word" ? `(?<!\\w)(?:${source})(?!\\w)` : source;
+}
+
+/** Name of the group that holds a match behind `\\K` of Perl. */
+export const KEPT_GROUP = "paddockKept";
+
+/** Escapes of Perl with another source in JavaScript. */
+const PERL_ESCAPES: Readonly<Record<string, string>> = {
+  a: "\\x07",
+  e: "\\x1b",
+  h: "[ \\t]",
+  H: "[^ \\t]",
+  s: "[ \\t-\\r]",
+  S: "[^ \\t-\\r]",
+  R: "(?:\\r\\n|[\\n-\\r\\x85])",
+  N: ".",
+  A: "(?<![^])",
+  z: "(?![^])",
+  Z: "(?![^])",
+};
+/** Escapes that are the same. */
+const SAME_ESCAPES = /^[dDwWbBnrtfv0-9]$/;
+/** A part of an expression of Perl. */
+const PERL_PART = new RegExp(
+  [
+    /\\Q(?<quoted>[^]*?)(?:\\E|$)/,
+    /\\x\{(?<code>[0-9a-fA-F]+)\}|\\x(?<hex>[0-9a-fA-F]{2})/,
+    /\\p(?:\{\^?\w+\}|\w)|\\P\{\w+\}|\\[kg][<{]\w+[>}]/,
+    /\\(?<escape>[^])/,
+    /\[(?<not>\^?)(?<set>\]?(?:\[:\^?\w+:\]|\\[^]|[^\]\\])*)\]/,
+    /\(\?P?<(?<name>[A-Za-z_]\w*)>/,
+    /(?<group>\((?:\?(?::|=|!|<=|<!)|(?![?*])))/,
+    /(?<repeat>(?:[*+?]|\{\d+(?:,\d*)?\})[?+]?)/,
+    /(?<sign>[^])/,
+  ].map(({ source }) => source).join("|"),
+  "gu",
+);
+
+/** Compiles an expression of Perl. Throws for one that JavaScript has no equal for. */
+export function compilePerlExpression(
+  pattern: string,
+  { ignoreCase = false, whole }: ExpressionSettings = {},
+): RegExp {
+  const [flags = "", letters = ""] = /^\(\?([ims]+)\)/.exec(pattern) ?? [];
+  let source = "";
+  let depth = 0;
+  let keepsAt: number | undefined;
+  for (const { 0: part, groups = {} } of pattern.slice(flags.length).matchAll(PERL_PART)) {
+    const { quoted, code, hex, escape, set, not = "", name, group, repeat, sign } = groups;
+    if (quoted !== undefined) source += quoted.replace(/[\\^$.*+?()[\]{}|/]/gu, "\\$&");
+    else if (code !== undefined) source += `\\u{${code}}`;
+    else if (hex !== undefined) source += part;
+    else if (escape === "K" && depth === 0 && keepsAt === undefined) keepsAt = source.length;
+    else if (escape !== undefined) source += perlEscape(escape, keepsAt !== undefined);
+    else if (set !== undefined) source += `[${not}${perlSet(set)}]`;
+    else if (name !== undefined || group !== undefined) {
+      source += name === undefined ? group : `(?<${name}>`;
+      depth++;
+    } else if (repeat !== undefined) {
+      if (repeat.length > 1 && repeat.endsWith("+")) refusePerl(repeat);
+      source += repeat;
+    } else if (sign !== undefined) {
+      if (sign === ")") depth--;
+      if (sign === "(" || (sign === "|" && depth === 0 && pattern.includes("\\K"))) refusePerl(pattern);
+      source += sign === "{" || sign === "}" || sign === "]" ? `\\${sign}` : sign;
+    } else refusePerl(part);
+  }
+  if (keepsAt !== undefined) {
+    source = `${source.slice(0, keepsAt)}(?<${KEPT_GROUP}>${source.slice(keepsAt)})`;
+  }
+  return new RegExp(
+    wholeSource(source, whole),
+    `g${ignoreCase || letters.includes("i") ? "i" : ""}${letters.includes("s") ? "s" : ""}u`,
+  );
+}
+
+function perlEscape(sign: string, isKept: boolean): string {
+  const source = PERL_ESCAPES[sign];
+  if (source !== undefined) return source;
+  if (SAME_ESCAPES.test(sign) && !(isKept && /[1-9]/.test(sign))) return `\\${sign}`;
+  if (/[A-Za-z0-9]/.test(sign)) refusePerl(`\\${sign}`);
+  return quote(sign);
+}
+
+function perlSet(set: string): string {
+  return set.replace(/\[:(\^?)(\w+):\]|\\([^])|[[\]]/gu, (part, not, name, sign) => {
+    if (not) refusePerl(part);
+    if (name !== undefined) return bracketSource(part);
+    if (sign === undefined) return `\\${part}`;
+    if (sign === "s") return " \\t-\\r";
+    if (sign === "h") return " \\t";
+    if (/[dDwWnrtfvbS]/.test(sign)) return part;
+    if (/[A-Za-z0-9]/.test(sign)) refusePerl(part);
+    return /[\\\]^[\-]/.test(sign) ? part : sign;
+  });
+}
+
+function refusePerl(part: string): never {
+  throw new UsageError(`the expression of Perl '${part}' is not available in the sandbox`, {
+    exitCode: 2,
+    hasHint: false,
+  });
 }
 
 const EXTENDED_TYPES =

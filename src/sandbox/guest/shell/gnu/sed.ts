@@ -11,7 +11,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { type ParsedOptions, parseOptions } from "./options.ts";
-import { compileExpression, type Grammar } from "./regular_expression.ts";
+import { compileExpression, findMatch, type Grammar } from "./regular_expression.ts";
 
 const OPTIONS =
   "n,quiet:silent:e,expression=:f,file=:E,regexp-extended:r:i,in-place?:l,line-length=:s,separate:" +
@@ -885,13 +885,16 @@ class Editor {
   #substitute({ pattern, replacement, number, isGlobal, prints, file }: Substitution): boolean {
     const expression = pattern ?? this.#lastExpression ?? fail("no previous regular expression");
     this.#lastExpression = expression;
-    expression.lastIndex = 0;
     const subject = this.#pattern;
     let text = "";
     let copied = 0;
     let count = 0;
     let last = -1;
-    for (let match = expression.exec(subject); match; match = expression.exec(subject)) {
+    for (
+      let match = findMatch(expression, subject, 0);
+      match;
+      match = findMatch(expression, subject, expression.lastIndex)
+    ) {
       const [found] = match;
       // An empty match directly behind another match does not count.
       const counts = found !== "" || match.index !== last;
