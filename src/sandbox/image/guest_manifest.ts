@@ -54,6 +54,7 @@ import shell from "../guest/shell/shell.ts" with { type: "text" };
 import shellCommand from "../guest/shell/shell_command.ts" with { type: "text" };
 import shellImage from "../guest/shell/shell_image.ts" with { type: "text" };
 import terminal from "../guest/shell/terminal.ts" with { type: "text" };
+import traps from "../guest/shell/traps.ts" with { type: "text" };
 import zlib from "../guest/shell/zlib.ts" with { type: "text" };
 import confine from "../guest/supervisor/confine.ts" with { type: "text" };
 import deniedCalls from "../guest/supervisor/denied_calls.ts" with { type: "text" };
@@ -135,6 +136,7 @@ export const SHELL_FILES: GuestSources = {
   sort,
   xargs,
   programs,
+  traps,
   script_engine: scriptEngine,
   terminal,
   shell_command: shellCommand,
