@@ -37,6 +37,7 @@ import commands from "../guest/shell/commands.ts" with { type: "text" };
 import engine from "../guest/shell/engine.ts" with { type: "text" };
 import files from "../guest/shell/files.ts" with { type: "text" };
 import command from "../guest/shell/gnu/command.ts" with { type: "text" };
+import date from "../guest/shell/gnu/date.ts" with { type: "text" };
 import fileFormat from "../guest/shell/gnu/file_format.ts" with { type: "text" };
 import find from "../guest/shell/gnu/find.ts" with { type: "text" };
 import glob from "../guest/shell/gnu/glob.ts" with { type: "text" };
@@ -47,6 +48,7 @@ import options from "../guest/shell/gnu/options.ts" with { type: "text" };
 import regularExpression from "../guest/shell/gnu/regular_expression.ts" with { type: "text" };
 import sed from "../guest/shell/gnu/sed.ts" with { type: "text" };
 import sort from "../guest/shell/gnu/sort.ts" with { type: "text" };
+import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
 import scriptEngine from "../guest/shell/script_engine.ts" with { type: "text" };
@@ -124,11 +126,13 @@ export const SHELL_FILES: GuestSources = {
   files,
   shell_image: shellImage,
   command,
+  options,
+  time_zone: timeZone,
+  date,
   file_format: fileFormat,
   glob,
   regular_expression: regularExpression,
   find,
-  options,
   grep,
   head_tail: headTail,
   ls,

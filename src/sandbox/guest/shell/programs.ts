@@ -2,6 +2,7 @@ import { defineCommand } from "./engine.ts";
 import type { Command } from "just-bash";
 import { latin1, latin1Bytes, type ShellFiles } from "./files.ts";
 import { byteText, type GnuCommand, unicodeText, UsageError } from "./gnu/command.ts";
+import { date } from "./gnu/date.ts";
 import { find } from "./gnu/find.ts";
 import { egrep, fgrep, grep } from "./gnu/grep.ts";
 import { head, tail } from "./gnu/head_tail.ts";
@@ -90,6 +91,7 @@ export function createCommands(
 const MAX_FIND_DEPTH = 1000;
 
 const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
+  date,
   egrep,
   fgrep,
   grep,

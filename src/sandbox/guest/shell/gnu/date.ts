@@ -1,6 +1,6 @@
 import { errorText, type GnuCommand, pathOf, unicodeText, UsageError } from "./command.ts";
-import { offsetOf, zoneName } from "./file_format.ts";
 import { parseOptions } from "./options.ts";
+import { type Zone, zoneOf } from "./time_zone.ts";
 
 const OPTIONS = "d,date=:f,file=:I?:iso-8601?:R,rfc-email:rfc-822:rfc-2822:rfc-3339=:r,reference=:s,set=:" +
   "u,utc:universal:debug:resolution:help:version";
@@ -64,18 +64,18 @@ interface Fields {
   time?: { hour: number; minute: number; second: number };
   weekday?: { day: number; ordinal: number };
   offsetMinutes?: number;
+  /** True if the text has a relative part, even one of nothing such as `now`. */
+  isRelative?: boolean;
   readonly relative: { year: number; month: number; day: number; second: number };
 }
 
 /** Reads a date as GNU's `date -d` and `touch -d` do. Returns milliseconds, or `undefined` for no date. */
-export function parseDate(text: string, nowMs: number, zone: string | undefined): number | undefined {
-  const [, fromZone, rest = text] = /^TZ="([^"]*)"\s*([^]*)$/.exec(text) ?? [];
-  const place = fromZone ?? zone;
-  const [, seconds] = /^\s*@([-+]?\d+(?:\.\d+)?)\s*$/.exec(rest) ?? [];
+export function parseDate(text: string, nowMs: number, zone: Zone): number | undefined {
+  const [, seconds] = /^\s*@([-+]?\d+(?:\.\d+)?)\s*$/.exec(text) ?? [];
   if (seconds !== undefined) return Number(seconds) * 1000;
-  const now = new Date(nowMs + offsetOf(nowMs, place) * 60_000);
-  const fields = readFields(rest.toLowerCase().replace(/\([^)]*\)/g, " "), now.getUTCFullYear());
-  return fields && toTime(fields, now, place);
+  const now = new Date(nowMs + zone(nowMs).minutes * 60_000);
+  const fields = readFields(text.toLowerCase().replace(/\([^)]*\)/g, " "), now.getUTCFullYear());
+  return fields && toTime(fields, now, zone);
 }
 
 function readFields(input: string, thisYear: number): Fields | undefined {
@@ -178,6 +178,7 @@ function readRelative(fields: Fields, take: Take): boolean {
     : ordinal
     ? ORDINALS[ordinal] ?? 1
     : 1;
+  fields.isRelative = true;
   fields.relative[unit] += count * factor * (ago ? -1 : 1);
   return true;
 }
@@ -203,6 +204,7 @@ function readWord(fields: Fields, take: Take): boolean {
   const days = DAY_WORDS[word];
   if (days !== undefined) {
     fields.relative.day += days;
+    fields.isRelative = true;
     return true;
   }
   const hours = ZONES[word];
@@ -228,11 +230,12 @@ function readDigits(fields: Fields, take: Take): boolean {
   return true;
 }
 
-function toTime(fields: Fields, now: Date, zone: string | undefined): number | undefined {
+function toTime(fields: Fields, now: Date, zone: Zone): number | undefined {
   const { date, time, weekday, relative, offsetMinutes } = fields;
   const { year, month, day } = date ??
     { year: now.getUTCFullYear(), month: now.getUTCMonth() + 1, day: now.getUTCDate() };
-  const isAtMidnight = date !== undefined || weekday !== undefined;
+  const isEmpty = !fields.isRelative && !time;
+  const isAtMidnight = date !== undefined || weekday !== undefined || isEmpty;
   const clockTime = time ?? (isAtMidnight ? { hour: 0, minute: 0, second: 0 } : {
     hour: now.getUTCHours(),
     minute: now.getUTCMinutes(),
@@ -256,9 +259,9 @@ function toTime(fields: Fields, now: Date, zone: string | undefined): number | u
 }
 
 /** Converts a local time of a zone to UTC. */
-function fromLocal(localMs: number, zone: string | undefined): number {
-  const first = localMs - offsetOf(localMs, zone) * 60_000;
-  return localMs - offsetOf(first, zone) * 60_000;
+function fromLocal(localMs: number, zone: Zone): number {
+  const first = localMs - zone(localMs).minutes * 60_000;
+  return localMs - zone(first).minutes * 60_000;
 }
 
 /** Number of the week of ISO 8601 and its year. */
@@ -278,8 +281,8 @@ interface Field {
 const title = (name = "") => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** Formats a time as `strftime` of glibc does in the locale C, with the flags of `date`. */
-export function formatDate(format: string, timeMs: number, zone: string | undefined): string {
-  const offset = offsetOf(timeMs, zone);
+export function formatDate(format: string, timeMs: number, zone: Zone): string {
+  const offset = zone(timeMs).minutes;
   const local = new Date(Math.floor(timeMs) + offset * 60_000);
   return format.replace(
     /%([-_0^#+]*)(\d*)([EO]?)(:{0,3})([a-zA-Z%])/g,
@@ -342,7 +345,7 @@ const COMPOUND: Readonly<Record<string, string>> = {
 
 function fieldOf(
   letter: string,
-  { local, timeMs, zone }: { local: Date; timeMs: number; zone: string | undefined },
+  { local, timeMs, zone }: { local: Date; timeMs: number; zone: Zone },
 ): Field | undefined {
   const compound = COMPOUND[letter];
   if (compound !== undefined) return { text: formatDate(compound, timeMs, zone), width: 0, pad: "_" };
@@ -386,7 +389,7 @@ function fieldOf(
     W: () => number(Math.floor((dayOfYear + 7 - (weekday + 6) % 7) / 7), 2),
     y: () => number(local.getUTCFullYear() % 100, 2),
     Y: () => number(local.getUTCFullYear(), 4),
-    Z: () => word(zoneName(timeMs, zone)),
+    Z: () => word(zone(timeMs).name),
   };
   return Object.hasOwn(fields, letter) ? fields[letter]?.() : undefined;
 }
@@ -419,7 +422,7 @@ export const date: GnuCommand = (args, { files, cwd, variables, stdin, print, wa
     throw new UsageError(message, { hasHint: false });
   };
   if (options.has("s")) fail("cannot set the date in the sandbox");
-  const zone = options.has("u") || options.has("universal") ? "UTC" : variables["TZ"];
+  const zone = zoneOf({ files, variables: options.has("u") || options.has("universal") ? {} : variables });
   let format: string | undefined;
   for (const { name, value } of options.given) {
     if (name === "R" || name === "rfc-822" || name === "rfc-2822") format = "%a, %d %b %Y %H:%M:%S %z";

@@ -1,4 +1,5 @@
 import type { FileStatus } from "./command.ts";
+import type { Zone } from "./time_zone.ts";
 
 /** The user and the group that own all files. */
 export const OWNER = "pyodide";
@@ -44,9 +45,9 @@ export interface TimeParts {
   readonly zone: string;
 }
 
-/** Splits a time in a zone of the environment, which is UTC without a name that is known. */
-export function timeParts(timeMs: number, zone: string | undefined): TimeParts {
-  const offsetMinutes = offsetOf(timeMs, zone);
+/** Splits a time in a zone. */
+export function timeParts(timeMs: number, zone: Zone): TimeParts {
+  const offsetMinutes = zone(timeMs).minutes;
   const local = new Date(timeMs + offsetMinutes * 60_000);
   const two = (value: number) => String(value).padStart(2, "0");
   const distance = Math.abs(offsetMinutes);
@@ -62,81 +63,15 @@ export function timeParts(timeMs: number, zone: string | undefined): TimeParts {
     second: two(local.getUTCSeconds()),
     nanoseconds: String(Math.round(fraction * 1e6)).padStart(9, "0"),
     offset: `${offsetMinutes < 0 ? "-" : "+"}${two(Math.floor(distance / 60))}${two(distance % 60)}`,
-    zone: zoneName(timeMs, zone),
+    zone: zone(timeMs).name,
   };
-}
-
-/** Difference of a zone from UTC at a time, in minutes. */
-export function offsetOf(timeMs: number, zone: string | undefined): number {
-  if (!zone || zone === "UTC") return 0;
-  const fixed = fixedZone(zone);
-  if (fixed) return fixed.minutes;
-  const [, sign, hours = "0", minutes = "0"] = /GMT([-+])(\d\d):(\d\d)/.exec(
-    zoneText(timeMs, zone, "longOffset", "en-US") ?? "", // the C library reads an unknown zone as UTC
-  ) ?? [];
-  return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
-}
-
-/** A zone with its name and offset in the text, such as `JST-9`. */
-function fixedZone(zone: string): { name: string; minutes: number } | undefined {
-  const [, name = "", sign, hours, minutes = "0"] =
-    /^([A-Za-z]{3,}|<[-+\w]+>)([-+]?)(\d{1,2})(?::(\d\d))?$/.exec(zone) ??
-      [];
-  if (hours === undefined) return undefined;
-  const distance = Number(hours) * 60 + Number(minutes);
-  return { name: name.replace(/[<>]/g, ""), minutes: sign === "-" ? distance : -distance };
-}
-
-/** Locales in which abbreviations of zones are known. */
-const ZONE_LOCALES = ["en-US", "en-GB", "en-AU", "en-IN"];
-/** Abbreviations that no locale knows. */
-const ZONE_NAMES: Readonly<Record<string, string>> = {
-  "Asia/Tokyo": "JST",
-  "Asia/Seoul": "KST",
-  "Asia/Shanghai": "CST",
-  "Asia/Hong_Kong": "HKT",
-  "Europe/Moscow": "MSK",
-};
-
-/** Abbreviation of a zone at a time, such as `CET`, or its offset where it has none. */
-export function zoneName(timeMs: number, zone: string | undefined): string {
-  if (!zone || zone === "UTC") return "UTC";
-  const plain = zone.replace(/^:/, "");
-  const fixed = fixedZone(zone);
-  if (fixed) return fixed.name;
-  for (const locale of ZONE_LOCALES) {
-    const name = zoneText(timeMs, zone, "short", locale);
-    if (name === undefined) return /^[A-Za-z]{3,}/.exec(plain)?.[0] ?? "UTC";
-    if (!/^GMT./.test(name)) return name;
-  }
-  const known = ZONE_NAMES[plain];
-  if (known !== undefined) return known;
-  const minutes = offsetOf(timeMs, zone);
-  const two = (value: number) => String(value).padStart(2, "0");
-  const distance = Math.abs(minutes);
-  const rest = distance % 60 === 0 ? "" : two(distance % 60);
-  return `${minutes < 0 ? "-" : "+"}${two(Math.floor(distance / 60))}${rest}`;
-}
-
-function zoneText(
-  timeMs: number,
-  zone: string,
-  timeZoneName: "short" | "longOffset",
-  locale: string,
-): string | undefined {
-  try {
-    const format = new Intl.DateTimeFormat(locale, { timeZone: zone.replace(/^:/, ""), timeZoneName });
-    return format.formatToParts(timeMs).find(({ type }) => type === "timeZoneName")?.value;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns what a directive of `find -printf` prints of a status; `undefined` if the directive is another. */
 export function formatStatus(
   directive: string,
   status: FileStatus,
-  zone: string | undefined,
+  zone: Zone,
 ): string | undefined {
   const time = () => timeParts(status.changedMs, zone);
   switch (directive) {

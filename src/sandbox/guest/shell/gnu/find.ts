@@ -11,6 +11,7 @@ import {
 import { formatStatus } from "./file_format.ts";
 import { globExpression } from "./glob.ts";
 import { emacsExpression } from "./regular_expression.ts";
+import { type Zone, zoneOf } from "./time_zone.ts";
 
 /** A file that the search has reached. */
 interface Visit {
@@ -598,7 +599,7 @@ function formatVisit(format: string, visit: Visit, search: Search): string {
       const value = directiveOf(directive, visit, {
         target: () => visit.status.kind === "link" ? files.target(visit.path) : "",
         links: () => linkCount(visit.path, visit.status, search),
-        zone: variables.TZ,
+        zone: zoneOf({ files, variables }),
       });
       return value === undefined ? part : padded(value, flags);
     },
@@ -609,7 +610,7 @@ function formatVisit(format: string, visit: Visit, search: Search): string {
 function directiveOf(
   directive: string,
   { shown, start, depth, status }: Visit,
-  { target, links, zone }: { target: () => string; links: () => number; zone: string | undefined },
+  { target, links, zone }: { target: () => string; links: () => number; zone: Zone },
 ): string | undefined {
   switch (directive) {
     case "%":

@@ -11,6 +11,7 @@ import {
 import { blocksOf, modeText, OWNER, timeParts } from "./file_format.ts";
 import { globExpression } from "./glob.ts";
 import { type ParsedOptions, parseOptions } from "./options.ts";
+import { zoneOf } from "./time_zone.ts";
 
 const OPTIONS =
   "a,all:A,almost-all:author:b,escape:block-size=:B,ignore-backups:c:C:color?:d,directory:D,dired:f:" +
@@ -257,7 +258,7 @@ class FileList {
 
   #time({ changedMs }: FileStatus): string {
     const style = this.#options.has("full-time") ? "full-iso" : this.#options.value("time-style") ?? "locale";
-    const parts = timeParts(changedMs, this.#context.variables.TZ);
+    const parts = timeParts(changedMs, zoneOf(this.#context));
     const day = `${parts.year}-${parts.month}-${parts.day}`;
     const time = `${parts.hour}:${parts.minute}`;
     const isRecent = changedMs <= this.#nowMs && changedMs > this.#nowMs - HALF_YEAR_MS;
