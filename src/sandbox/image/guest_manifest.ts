@@ -38,6 +38,7 @@ import engine from "../guest/shell/engine.ts" with { type: "text" };
 import files from "../guest/shell/files.ts" with { type: "text" };
 import command from "../guest/shell/gnu/command.ts" with { type: "text" };
 import date from "../guest/shell/gnu/date.ts" with { type: "text" };
+import diff from "../guest/shell/gnu/diff.ts" with { type: "text" };
 import fileFormat from "../guest/shell/gnu/file_format.ts" with { type: "text" };
 import find from "../guest/shell/gnu/find.ts" with { type: "text" };
 import glob from "../guest/shell/gnu/glob.ts" with { type: "text" };
@@ -129,8 +130,9 @@ export const SHELL_FILES: GuestSources = {
   options,
   time_zone: timeZone,
   date,
-  file_format: fileFormat,
   glob,
+  diff,
+  file_format: fileFormat,
   regular_expression: regularExpression,
   find,
   grep,

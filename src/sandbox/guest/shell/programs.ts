@@ -1,8 +1,9 @@
 import { defineCommand } from "./engine.ts";
-import type { Command } from "just-bash";
+import type { Command, IFileSystem } from "just-bash";
 import { latin1, latin1Bytes, type ShellFiles } from "./files.ts";
-import { byteText, type GnuCommand, unicodeText, UsageError } from "./gnu/command.ts";
+import { byteText, type CommandFiles, type GnuCommand, unicodeText, UsageError } from "./gnu/command.ts";
 import { date } from "./gnu/date.ts";
+import { cmp, diff } from "./gnu/diff.ts";
 import { find } from "./gnu/find.ts";
 import { egrep, fgrep, grep } from "./gnu/grep.ts";
 import { head, tail } from "./gnu/head_tail.ts";
@@ -91,7 +92,9 @@ export function createCommands(
 const MAX_FIND_DEPTH = 1000;
 
 const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
+  cmp,
   date,
+  diff,
   egrep,
   fgrep,
   grep,
@@ -112,7 +115,7 @@ const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
 
 /** Makes a command of the engine from one of ours. */
 function toEngineCommand(name: string, command: GnuCommand, files: ShellFiles): Command {
-  return defineCommand(name, async (args, { cwd, stdin, exportedEnv = {}, signal, exec }) => {
+  return defineCommand(name, async (args, { cwd, stdin, exportedEnv = {}, signal, exec, fs }) => {
     const output = { stdout: "", stderr: "" };
     const warn = (text: string) => {
       output.stderr += `${name}: ${text}\n`;
@@ -120,7 +123,7 @@ function toEngineCommand(name: string, command: GnuCommand, files: ShellFiles): 
     const poll = () => signal?.throwIfAborted();
     try {
       const exitCode = await command(args.map(byteText), {
-        files: files.forCommands,
+        files: await withSubstitutions(files.forCommands, args, fs),
         cwd,
         variables: exportedEnv,
         stdin: String(stdin ?? ""),
@@ -154,6 +157,32 @@ function toEngineCommand(name: string, command: GnuCommand, files: ShellFiles): 
       return { ...output, stdoutKind: "bytes", exitCode: error.exitCode };
     }
   });
+}
+
+const SUBSTITUTION = /\/dev\/fd\/\d+/;
+
+/** Adds the outputs of `<(…)` among the arguments, which the engine keeps in a file system of its own. */
+async function withSubstitutions(
+  files: CommandFiles,
+  args: readonly string[],
+  fs: IFileSystem,
+): Promise<CommandFiles> {
+  const paths = args.flatMap((word) => SUBSTITUTION.exec(word) ?? []);
+  if (paths.length === 0) return files;
+  const outputs = new Map<string, Uint8Array>();
+  for (const path of paths) {
+    const bytes = await fs.readFileBuffer(path).catch(() => undefined);
+    if (bytes) outputs.set(path, bytes);
+  }
+  return {
+    ...files,
+    read: (path) => outputs.get(path) ?? files.read(path),
+    status: (path, options) => {
+      const bytes = outputs.get(path);
+      if (!bytes) return files.status(path, options);
+      return { kind: "file", mode: 0o600, size: bytes.length, changedMs: Date.now(), inode: 0 };
+    },
+  };
 }
 
 /** `bash` and `sh` with options before the program, which become `set`. Those of a login have no effect. */

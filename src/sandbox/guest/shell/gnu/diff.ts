@@ -289,7 +289,8 @@ function toChanges(
   added: Uint8Array,
 ): Change[] {
   const changes: Change[] = [];
-  for (let x = 0, y = 0; x < left.length || y < right.length;) {
+  let [x, y] = [0, 0];
+  while (x < left.length || y < right.length) {
     if (!removed[x] && !added[y]) {
       x++;
       y++;
@@ -372,3 +373,54 @@ function unifiedText(
     return text + prefixed(" ", before.slice(at, last.fromEnd + tail));
   }).join("");
 }
+
+/** `cmp` of GNU diffutils 3.8. */
+export const cmp: GnuCommand = (args, context) => {
+  const options = parseOptions(
+    args,
+    "b,print-bytes:i,ignore-initial=:l,verbose:n,bytes=:s,quiet:silent:help:version",
+    { exitCode: TROUBLE },
+  );
+  if (options.has("b") || options.has("i")) {
+    throw new UsageError("the options -b and -i are not available in the sandbox", {
+      exitCode: TROUBLE,
+      hasHint: false,
+    });
+  }
+  const [from, to = "-"] = options.operands;
+  if (from === undefined) throw new UsageError("missing operand after 'cmp'", { exitCode: TROUBLE });
+  const { files, cwd, stdin, print, warn } = context;
+  const isSilent = options.has("s") || options.has("silent");
+  const limit = Number(options.value("n") ?? Infinity);
+  const texts: string[] = [];
+  for (const name of [from, to]) {
+    try {
+      texts.push((name === "-" ? stdin : textOf(files.read(pathOf(cwd, name)))).slice(0, limit));
+    } catch (error) {
+      if (!isSilent) warn(`${unicodeText(name)}: ${errorText(error)}`);
+      return TROUBLE;
+    }
+  }
+  const [left = "", right = ""] = texts;
+  if (left === right) return 0;
+  if (isSilent) return 1;
+  const length = Math.min(left.length, right.length);
+  const width = String(Math.min(Math.max(left.length, right.length), limit)).length;
+  let at = 0;
+  while (at < length && left[at] === right[at]) at++;
+  if (options.has("l")) {
+    for (let index = at; index < length; index++) {
+      if (left[index] === right[index]) continue;
+      const octal = (text: string) => text.charCodeAt(index).toString(8).padStart(3);
+      print(`${String(index + 1).padStart(width)} ${octal(left)} ${octal(right)}\n`);
+    }
+  } else if (at < length) {
+    const line = left.slice(0, at).split("\n").length;
+    print(`${from} ${to} differ: byte ${at + 1}, line ${line}\n`);
+    return 1;
+  }
+  if (left.length === right.length) return 1;
+  const shorter = left.length < right.length ? from : to;
+  warn(`EOF on ${unicodeText(shorter)} after byte ${length}`);
+  return 1;
+};
