@@ -49,6 +49,8 @@ import options from "../guest/shell/gnu/options.ts" with { type: "text" };
 import regularExpression from "../guest/shell/gnu/regular_expression.ts" with { type: "text" };
 import sed from "../guest/shell/gnu/sed.ts" with { type: "text" };
 import sort from "../guest/shell/gnu/sort.ts" with { type: "text" };
+import stat from "../guest/shell/gnu/stat.ts" with { type: "text" };
+import text from "../guest/shell/gnu/text.ts" with { type: "text" };
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
@@ -140,6 +142,8 @@ export const SHELL_FILES: GuestSources = {
   ls,
   sed,
   sort,
+  stat,
+  text,
   xargs,
   programs,
   traps,

@@ -10,6 +10,8 @@ import { head, tail } from "./gnu/head_tail.ts";
 import { ls } from "./gnu/ls.ts";
 import { sed } from "./gnu/sed.ts";
 import { sort, uniq } from "./gnu/sort.ts";
+import { stat } from "./gnu/stat.ts";
+import { nproc, paste, wc } from "./gnu/text.ts";
 import { xargs } from "./gnu/xargs.ts";
 
 /** A Python program that the shell starts. */
@@ -106,10 +108,14 @@ const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
   },
   head,
   ls,
+  nproc,
+  paste,
   sed,
   sort,
+  stat,
   tail,
   uniq,
+  wc,
   xargs,
 };
 
@@ -300,14 +306,6 @@ function rewrittenCommands(): Command[] {
   const rewrites: Readonly<Record<string, (args: string[]) => string[]>> = {
     awk: rewriteAwkArgs,
     gawk: rewriteAwkArgs,
-    paste: (args) =>
-      args.flatMap((word) =>
-        /^-s+d./.test(word)
-          ? ["-s", "-d", word.replace(/^-s+d/, "")]
-          : /^-d./.test(word)
-          ? ["-d", word.slice(2)]
-          : [word]
-      ),
     od: (args) => args.flatMap((word) => /^-[At]./.test(word) ? [word.slice(0, 2), word.slice(2)] : [word]),
     tr: (args) => args.map((word) => word.replace(/\\([0-7]{1,3})/g, (_, code) => characterOf(code))),
   };
@@ -326,11 +324,66 @@ const HEX_ESCAPE = /\\(?:\\|x([0-9a-fA-F]{2}))/g;
 /** Escapes in arguments, and of characters, that are no single byte to the engine. */
 const OTHER_ESCAPES = /\\x[89a-fA-F]|\\[uU][0-9a-fA-F]/;
 
+const DIRECTIVE = /%%|%([-+ #0]*)(\d*)(\.\d+)?([diuoxXsbqcfeEgGaA])/g;
+const WIDE_BITS = 64;
+const EXACT_DIGITS = 15;
+
+/** Formats integers of up to 64 bits, of which the engine keeps 53, and turns their directives into `%s`. */
+function withWideNumbers(args: readonly string[]): string[] {
+  const [format = "", ...words] = args;
+  const isWide = (word: string) => /^-\d+$/.test(word) || (/^\d+$/.test(word) && word.length > EXACT_DIGITS);
+  if (format.startsWith("-") || !words.some(isWide) || /%[^%]*[*(]/.test(format)) return [...args];
+  const directives = [...format.matchAll(DIRECTIVE)].filter(([all]) => all !== "%%");
+  if (directives.length === 0) return [...args];
+  const isInteger = (directive: RegExpMatchArray | undefined) => /[diuoxX]$/.test(directive?.[0] ?? "");
+  const integers = words.filter((_, index) => isInteger(directives[index % directives.length]));
+  if (!integers.some(isWide) || !integers.every((word) => /^[-+]?(?:0|[1-9]\d*)$/.test(word))) {
+    return [...args];
+  }
+  const missing = (directives.length - words.length % directives.length) % directives.length;
+  const padded = words.concat(Array(missing).fill(""));
+  const formatted = padded.map((word, index) => {
+    const [, flags = "", width = "", precision, letter = ""] = directives[index % directives.length] ?? [];
+    return isInteger(directives[index % directives.length])
+      ? integerText(word || "0", letter, { flags, width: Number(width), precision })
+      : word;
+  });
+  return [format.replace(DIRECTIVE, (all) => /[diuoxX]$/.test(all) ? "%s" : all), ...formatted];
+}
+
+function integerText(
+  word: string,
+  letter: string,
+  { flags, width, precision }: { flags: string; width: number; precision: string | undefined },
+): string {
+  const isSigned = letter === "d" || letter === "i";
+  const limit = 2n ** BigInt(WIDE_BITS);
+  let value = BigInt(word.replace(/^\+/, ""));
+  if (isSigned) value = value >= limit / 2n ? limit / 2n - 1n : value < -limit / 2n ? -limit / 2n : value;
+  else value = value >= limit ? limit - 1n : BigInt.asUintN(WIDE_BITS, value);
+  const radix = letter === "o" ? 8 : letter === "x" || letter === "X" ? 16 : 10;
+  const sign = value < 0n
+    ? "-"
+    : isSigned && flags.includes("+")
+    ? "+"
+    : isSigned && flags.includes(" ")
+    ? " "
+    : "";
+  const prefix = flags.includes("#") && value !== 0n && radix !== 10 ? (radix === 8 ? "0" : "0x") : "";
+  let digits = (value < 0n ? -value : value).toString(radix).padStart(Number(precision?.slice(1) ?? 0), "0");
+  if (flags.includes("0") && !flags.includes("-") && precision === undefined) {
+    digits = digits.padStart(width - sign.length - prefix.length, "0");
+  }
+  const text = sign + prefix + digits;
+  const shown = letter === "X" ? text.toUpperCase() : text;
+  return flags.includes("-") ? shown.padEnd(width) : shown.padStart(width);
+}
+
 /** Writes the bytes of `printf '\\303\\251'`, of which the engine makes a character each. */
 function printfOfBytes(): Command {
   return defineCommand("printf", async (args, { origCommand }) => {
     if (!origCommand) throw new Error("'printf' is not a command of the engine");
-    const [format = "", ...words] = args;
+    const [format = "", ...words] = withWideNumbers(args);
     const octal = format.replace(
       HEX_ESCAPE,
       (all, hex) => hex ? `\\${Number.parseInt(hex, 16).toString(8).padStart(3, "0")}` : all,
@@ -338,7 +391,7 @@ function printfOfBytes(): Command {
     const rewritten = [octal, ...words];
     const text = rewritten.join(" ");
     if (format === "-v" || !BYTE_ESCAPE.test(text) || OTHER_ESCAPES.test(text)) {
-      return await origCommand(args);
+      return await origCommand([format, ...words]);
     }
     const result = await origCommand(rewritten.map((word) => latin1(encoder.encode(word))));
     return { ...result, stdoutKind: "bytes" };

@@ -35,10 +35,11 @@ export const paste: GnuCommand = (args, context) => {
     }
     return failed ? 1 : 0;
   }
-  // Each column takes the next line of its input, so that `- -` pairs lines.
-  while ([...columns.values()].some((lines) => lines.length > 0)) {
+  // Columns of stdin share its lines, so that `- -` pairs lines.
+  const sources = names.map((name) => name === "-" ? columns.get(name) ?? [] : [...columns.get(name) ?? []]);
+  while (sources.some((lines) => lines.length > 0)) {
     context.poll();
-    const row = names.map((name) => columns.get(name)?.shift() ?? "");
+    const row = sources.map((lines) => lines.shift() ?? "");
     context.print(
       row.map((text, index) => index === 0 ? text : delimiterAt(index - 1) + text).join("") + end,
     );
