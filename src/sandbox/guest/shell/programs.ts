@@ -84,6 +84,7 @@ export function createCommands(
     yes,
     ...Object.entries(GNU_COMMANDS).map(([name, command]) => toEngineCommand(name, command, files)),
     ...rewrittenCommands(),
+    ...refusingCommands(),
     printfOfBytes(),
     ...systemCommands(),
     ...environmentCommands(),
@@ -306,13 +307,33 @@ function rewrittenCommands(): Command[] {
   const rewrites: Readonly<Record<string, (args: string[]) => string[]>> = {
     awk: rewriteAwkArgs,
     gawk: rewriteAwkArgs,
-    od: (args) => args.flatMap((word) => /^-[At]./.test(word) ? [word.slice(0, 2), word.slice(2)] : [word]),
     tr: (args) => args.map((word) => word.replace(/\\([0-7]{1,3})/g, (_, code) => characterOf(code))),
   };
   return Object.entries(rewrites).map(([name, rewrite]) =>
     defineCommand(name, async (args, { origCommand }) => {
       if (!origCommand) throw new Error(`'${name}' is not a command of the engine`);
       return await origCommand(rewrite(args));
+    })
+  );
+}
+
+/** Arguments for which the engine's command would print something else without an error. */
+const WRONG_ARGUMENTS: Readonly<Record<string, RegExp>> = {
+  jq: /@csv/,
+  od: /^-[xdojNsfilaw]|^-t(?!x1$|c$)|^-A.?d|^[daux][1248]$|^x[248]$|^-v$|^--/,
+};
+
+/** Refuses arguments that a command of the engine gets wrong. */
+function refusingCommands(): Command[] {
+  return Object.entries(WRONG_ARGUMENTS).map(([name, pattern]) =>
+    defineCommand(name, async (args, { origCommand }) => {
+      if (!origCommand) throw new Error(`'${name}' is not a command of the engine`);
+      const word = args.find((text) => pattern.test(text));
+      if (word !== undefined) {
+        return { stdout: "", stderr: `${name}: '${word}' is not available in the sandbox\n`, exitCode: 2 };
+      }
+      const split = args.flatMap((text) => /^-[At]./.test(text) ? [text.slice(0, 2), text.slice(2)] : [text]);
+      return await origCommand(name === "od" ? split : args);
     })
   );
 }
