@@ -36,12 +36,30 @@ import clock from "../guest/shell/clock.ts" with { type: "text" };
 import commands from "../guest/shell/commands.ts" with { type: "text" };
 import engine from "../guest/shell/engine.ts" with { type: "text" };
 import files from "../guest/shell/files.ts" with { type: "text" };
+import command from "../guest/shell/gnu/command.ts" with { type: "text" };
+import date from "../guest/shell/gnu/date.ts" with { type: "text" };
+import diff from "../guest/shell/gnu/diff.ts" with { type: "text" };
+import fileFormat from "../guest/shell/gnu/file_format.ts" with { type: "text" };
+import find from "../guest/shell/gnu/find.ts" with { type: "text" };
+import glob from "../guest/shell/gnu/glob.ts" with { type: "text" };
+import grep from "../guest/shell/gnu/grep.ts" with { type: "text" };
+import headTail from "../guest/shell/gnu/head_tail.ts" with { type: "text" };
+import ls from "../guest/shell/gnu/ls.ts" with { type: "text" };
+import options from "../guest/shell/gnu/options.ts" with { type: "text" };
+import regularExpression from "../guest/shell/gnu/regular_expression.ts" with { type: "text" };
+import sed from "../guest/shell/gnu/sed.ts" with { type: "text" };
+import sort from "../guest/shell/gnu/sort.ts" with { type: "text" };
+import stat from "../guest/shell/gnu/stat.ts" with { type: "text" };
+import text from "../guest/shell/gnu/text.ts" with { type: "text" };
+import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
+import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
 import scriptEngine from "../guest/shell/script_engine.ts" with { type: "text" };
 import shell from "../guest/shell/shell.ts" with { type: "text" };
 import shellCommand from "../guest/shell/shell_command.ts" with { type: "text" };
 import shellImage from "../guest/shell/shell_image.ts" with { type: "text" };
 import terminal from "../guest/shell/terminal.ts" with { type: "text" };
+import traps from "../guest/shell/traps.ts" with { type: "text" };
 import zlib from "../guest/shell/zlib.ts" with { type: "text" };
 import stdin from "../guest/stdin.ts" with { type: "text" };
 import allowedCalls from "../guest/supervisor/allowed_calls.ts" with { type: "text" };
@@ -112,7 +130,25 @@ export const SHELL_FILES: GuestSources = {
   clock,
   files,
   shell_image: shellImage,
+  command,
+  options,
+  time_zone: timeZone,
+  date,
+  glob,
+  diff,
+  file_format: fileFormat,
+  regular_expression: regularExpression,
+  find,
+  grep,
+  head_tail: headTail,
+  ls,
+  sed,
+  sort,
+  stat,
+  text,
+  xargs,
   programs,
+  traps,
   script_engine: scriptEngine,
   terminal,
   shell_command: shellCommand,

@@ -23,16 +23,38 @@ const LISTED_MODE = /([\w$]+)\.isDirectory\?"drwxr-xr-x":"-rw-r--r--"/g;
 const MODE_TEXT = `const modeOfPaddock=({isDirectory,mode})=>(isDirectory?"d":"-")+` +
   `[..."rwxrwxrwx"].map((sign,at)=>mode>>8-at&1?sign:"-").join("");`;
 
+/** Matches the start of the functions for operators of `$((…))`: between two values, in assignments, before a value. */
+const ARITHMETIC =
+  /(function [\w$]+\(([\w$]+),([\w$]+),([\w$]+)\)\{)(?=switch\(\4\)\{case"(?:\+":return \2\+\3;case"-":return \2-\3;case"\*":return \2\*\3;case"\/":if|=":return \3;case"\+=":return))/g;
+const COMPLEMENT = /case"~":return~([\w$]+);/g;
+/** Computes in 64 bits. A result that the engine's numbers cannot hold is an error. */
+const INTEGER_OPERATION =
+  `const integersOfPaddock=(operator,left,right)=>{const name=operator.replace(/=$/,"");` +
+  `if(!/^(?:[-+*&|^]|<<|>>|\\*\\*)$/.test(name)||!Number.isSafeInteger(left)||!Number.isSafeInteger(right))return;` +
+  `if(name==="**"&&right<0)return;const a=BigInt(left),b=BigInt(right);const bits=b&63n;` +
+  `const result=BigInt.asIntN(64,name==="+"?a+b:name==="-"?a-b:name==="*"?a*b:name==="&"?a&b:name==="|"?a|b:` +
+  `name==="^"?a^b:name==="<<"?a<<bits:name===">>"?a>>bits:powerOfPaddock(a,b));const number=Number(result);` +
+  `if(Number.isSafeInteger(number))return number;` +
+  `throw new Error("arithmetic: the sandbox computes integers of up to 53 bits: the result is "+result)};` +
+  `const powerOfPaddock=(base,exponent)=>{let result=1n,factor=base;for(let left=exponent;left>0n;left>>=1n){` +
+  `if(left&1n)result=BigInt.asIntN(64,result*factor);factor=BigInt.asIntN(64,factor*factor)}return result};`;
+
+/** Matches the rounding of \`int\` in the engine's awk. */
+const AWK_INTEGER =
+  /(async function [\w$]+\(([\w$]+),[\w$]+,[\w$]+\)\{return \2\.length===0\?0:)Math\.floor\(/g;
+
 const EXPORTS = /export\{([^{}]*)\};?/g;
 const ZLIB_IMPORT = /import\{([^{}]*)\}from"node:zlib";?/g;
 
 /**
- * Bundles the shell's engine and its imports into one module, with four changes:
+ * Bundles the shell's engine and its imports into one module, with six changes:
  *
  * - The engine forgets variables, functions and directory after each script, and holds back output until its end. A hook
  *   passes each running script to the guest, which keeps the state and streams the output.
  * - `read` and `mapfile` put text into variables instead of bytes.
  * - `ls -l` prints the modes of files.
+ * - Arithmetic is that of 64 bits, and fails where the engine's numbers are not exact.
+ * - `int` of awk cuts negative numbers.
  * - Compression uses another library, as a guest has no Node modules.
  *
  * @throws {SandboxError} if the package cannot be bundled or has another version than expected.
@@ -42,14 +64,25 @@ export async function bundleShell(signal?: AbortSignal): Promise<Uint8Array> {
     bundle(import.meta.resolve("../guest/shell/engine.ts"), signal),
     bundle(import.meta.resolve("../guest/shell/zlib.ts"), signal),
   ]);
-  const listing = replace(engine, LISTED_MODE, "modeOfPaddock($1)", 3);
+  const listing = replace(computeIntegers(engine), LISTED_MODE, "modeOfPaddock($1)", 3);
   const source = replace(decodeLines(replace(listing, START, SHOWN_START, 1)), ZLIB_IMPORT, (_, names) => {
     return `const{${toProperties(names)}}=zlibOfPaddock;`;
   }, 2);
-  const text = `${MODE_TEXT}const zlibOfPaddock=(()=>{${
+  const text = `${MODE_TEXT}${INTEGER_OPERATION}const zlibOfPaddock=(()=>{${
     replace(zlib, EXPORTS, returnExports, 1)
   }})();${source}`;
   return new TextEncoder().encode(text);
+}
+
+function computeIntegers(engine: string): string {
+  const operators = replace(
+    engine,
+    ARITHMETIC,
+    "$1const paddock=integersOfPaddock($4,$2,$3);if(paddock!==void 0)return paddock;",
+    2,
+  );
+  const complements = replace(operators, COMPLEMENT, 'case"~":return-1-$1;', 1);
+  return replace(complements, AWK_INTEGER, "$1Math.trunc(", 1);
 }
 
 function decodeLines(engine: string): string {

@@ -4,6 +4,7 @@ import dumb from "../guest/library/dbm/dumb.py" with { type: "text" };
 import dbmSqlite from "../guest/library/dbm/sqlite3.py" with { type: "text" };
 import grp from "../guest/library/grp.py" with { type: "text" };
 import localTime from "../guest/library/_local_time.py" with { type: "text" };
+import shellArchives from "../guest/library/_shell_archives.py" with { type: "text" };
 import semaphores from "../guest/library/_multiprocessing.py" with { type: "text" };
 import mpConnection from "../guest/library/multiprocessing/connection.py" with { type: "text" };
 import mpContext from "../guest/library/multiprocessing/context.py" with { type: "text" };
@@ -28,6 +29,7 @@ export const OWN_LIBRARY: Readonly<Record<string, string>> = {
   "dbm/sqlite3.py": dbmSqlite,
   "_async_processes.py": asyncProcesses,
   "_multiprocessing.py": semaphores,
+  "_shell_archives.py": shellArchives,
   "_additions/connection.py": mpConnection,
   "_additions/context.py": mpContext,
   "_additions/heap.py": mpHeap,

@@ -1,6 +1,7 @@
 import type { IFileSystem } from "just-bash";
 import type { FileSystem } from "../emscripten.ts";
 import { toPathError } from "../errno.ts";
+import type { CommandFiles, FileStatus } from "./gnu/command.ts";
 import { defineGlobals } from "../realm.ts";
 
 type Options = Parameters<IFileSystem["readFile"]>[1];
@@ -17,6 +18,8 @@ const COPY_DEPTH = 200;
 
 /** Gives the shell access to the interpreter's file system, so that both share one tree. */
 export class ShellFiles implements IFileSystem {
+  /** Permissions that new files and folders do not have. */
+  umask = 0o022;
   readonly #fs: FileSystem;
   #isClosed = false;
 
@@ -38,14 +41,14 @@ export class ShellFiles implements IFileSystem {
 
   writeFile(path: string, content: Contents, options?: Options): Promise<void> {
     return this.#attempt("open", path, () => {
-      this.#requireNoNewFile(path);
-      this.#fs.writeFile(path, bytesOf(content, options));
+      this.#write(path, bytesOf(content, options));
     });
   }
 
   appendFile(path: string, content: Contents, options?: Options): Promise<void> {
     return this.#attempt("open", path, () => {
       this.#requireNoNewFile(path);
+      if (!this.#isPresent(path)) this.#write(path, new Uint8Array(0));
       const stream = this.#fs.open(path, O_WRONLY_CREAT_APPEND);
       const bytes = bytesOf(content, options);
       try {
@@ -71,7 +74,7 @@ export class ShellFiles implements IFileSystem {
   mkdir(path: string, options: { recursive?: boolean } = {}): Promise<void> {
     return this.#attempt("mkdir", path, () => {
       if (options.recursive) this.#makeTree(path);
-      else this.#fs.mkdir(this.#requireUnprotected(path));
+      else this.#fs.mkdir(this.#requireUnprotected(path), 0o777 & ~this.umask);
     });
   }
 
@@ -143,15 +146,51 @@ export class ShellFiles implements IFileSystem {
     });
   }
 
+  /** The files, for commands that compute without a pause. */
+  readonly forCommands: CommandFiles = {
+    status: (path, { follow = true } = {}) =>
+      this.#run("stat", path, () => this.#statusOf(follow ? this.#fs.stat(path) : this.#fs.lstat(path))),
+    names: (path) =>
+      this.#run("scandir", path, () => this.#list(path).map((name) => latin1(encoder.encode(name)))),
+    read: (path) => this.#run("open", path, () => this.#read(path)),
+    write: (path, bytes) =>
+      this.#run("open", path, () => {
+        this.#write(path, bytes);
+      }),
+    target: (path) => this.#run("readlink", path, () => latin1(encoder.encode(this.#fs.readlink(path)))),
+    makeDirectory: (path) =>
+      this.#run("mkdir", path, () => {
+        this.#fs.mkdir(this.#requireUnprotected(path), 0o777 & ~this.umask);
+      }),
+    removeFile: (path) => this.#run("unlink", path, () => this.#fs.unlink(this.#requireUnprotected(path))),
+    removeDirectory: (path) => this.#run("rmdir", path, () => this.#fs.rmdir(this.#requireUnprotected(path))),
+    rename: (from, to) =>
+      this.#run(
+        "rename",
+        from,
+        () => this.#fs.rename(this.#requireUnprotected(from), this.#requireUnprotected(to)),
+      ),
+    link: (target, path) =>
+      this.#run("symlink", path, () => this.#fs.symlink(target, this.#requireUnprotected(path))),
+    setMode: (path, mode) =>
+      this.#run("chmod", path, () => this.#fs.chmod(this.#requireUnprotected(path), mode)),
+    setTime: (path, changedMs) =>
+      this.#run("utime", path, () => this.#fs.utime(this.#requireUnprotected(path), changedMs, changedMs)),
+  };
+
   /** Makes all later operations fail. */
   close(): void {
     this.#isClosed = true;
   }
 
-  async #attempt<T>(operation: string, path: string, work: () => T): Promise<T> {
+  #attempt<T>(operation: string, path: string, work: () => T): Promise<T> {
+    return Promise.try(() => this.#run(operation, path, work));
+  }
+
+  #run<T>(operation: string, path: string, work: () => T): T {
     if (this.#isClosed) throw new Error("the command was ended");
     try {
-      return await work();
+      return work();
     } catch (thrown) {
       throw toPathError(thrown, operation, path);
     }
@@ -167,6 +206,13 @@ export class ShellFiles implements IFileSystem {
   #requireNoNewFile(path: string): void {
     if (!PROTECTED.test(this.resolvePath("/", path))) return;
     if (path === "/dev/paddock" || !this.#isPresent(path)) this.#fail(69);
+  }
+
+  #write(path: string, bytes: Uint8Array): void {
+    this.#requireNoNewFile(path);
+    const isNew = !this.#isPresent(path);
+    this.#fs.writeFile(path, bytes);
+    if (isNew) this.#fs.chmod(path, 0o666 & ~this.umask);
   }
 
   #fail(errno: number): never {
@@ -210,6 +256,17 @@ export class ShellFiles implements IFileSystem {
     };
   }
 
+  #statusOf({ mode, size, mtime, ino: inode }: ReturnType<FileSystem["stat"]>): FileStatus {
+    const kind = this.#fs.isDir(mode)
+      ? "directory"
+      : this.#fs.isLink(mode)
+      ? "link"
+      : this.#fs.isFile(mode)
+      ? "file"
+      : "device";
+    return { kind, mode: mode & PERMISSION_BITS, size, changedMs: mtime.getTime(), inode };
+  }
+
   #list(path: string): string[] {
     return this.#fs.readdir(path).filter((name) => name !== "." && name !== "..").sort();
   }
@@ -218,7 +275,7 @@ export class ShellFiles implements IFileSystem {
     let at = "";
     for (const name of path.split("/").filter((part) => part !== "")) {
       at += `/${name}`;
-      if (!this.#isPresent(at)) this.#fs.mkdir(this.#requireUnprotected(at));
+      if (!this.#isPresent(at)) this.#fs.mkdir(this.#requireUnprotected(at), 0o777 & ~this.umask);
       else if (!this.#fs.isDir(this.#fs.stat(at).mode)) this.#fail(20);
     }
   }

@@ -1,6 +1,18 @@
 import { defineCommand } from "./engine.ts";
-import type { Command } from "just-bash";
-import { latin1 } from "./files.ts";
+import type { Command, IFileSystem } from "just-bash";
+import { latin1, latin1Bytes, type ShellFiles } from "./files.ts";
+import { byteText, type CommandFiles, type GnuCommand, unicodeText, UsageError } from "./gnu/command.ts";
+import { date } from "./gnu/date.ts";
+import { cmp, diff } from "./gnu/diff.ts";
+import { find } from "./gnu/find.ts";
+import { egrep, fgrep, grep } from "./gnu/grep.ts";
+import { head, tail } from "./gnu/head_tail.ts";
+import { ls } from "./gnu/ls.ts";
+import { sed } from "./gnu/sed.ts";
+import { sort, uniq } from "./gnu/sort.ts";
+import { stat } from "./gnu/stat.ts";
+import { nproc, paste, wc } from "./gnu/text.ts";
+import { xargs } from "./gnu/xargs.ts";
 
 /** A Python program that the shell starts. */
 export interface ProgramRequest {
@@ -23,6 +35,19 @@ export interface ProgramResult {
   readonly exitCode: number;
 }
 
+/** Commands that a module of the guest's library runs in Python. */
+const ARCHIVE_COMMANDS = [
+  "tar",
+  "zip",
+  "unzip",
+  "bzip2",
+  "bunzip2",
+  "bzcat",
+  "xz",
+  "unxz",
+  "xzcat",
+];
+
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 /** Name of the guest's user. Its ID is that of Python's `os.getuid`. */
@@ -35,15 +60,17 @@ const YES_BYTES = 131_072;
 
 /** Creates the commands that the engine lacks or gets wrong. `yes` ends after the output that a reader would take. */
 export function createCommands(
+  files: ShellFiles,
   runPython: (request: ProgramRequest, signal?: AbortNotice) => Promise<ProgramResult>,
 ): Command[] {
-  const python = ["python", "python3"].map((name) =>
-    defineCommand(name, async (argv, { cwd, exportedEnv = {}, stdin, signal }) => {
-      const request = { argv, cwd, env: exportedEnv, stdin: String(stdin ?? "") };
+  const pythonCommand = (name: string, head: readonly string[]) =>
+    defineCommand(name, async (args, { cwd, exportedEnv = {}, stdin, signal }) => {
+      const request = { argv: [...head, ...args], cwd, env: exportedEnv, stdin: String(stdin ?? "") };
       const { stdout, stderr, exitCode } = await runPython(request, signal);
       return { stdout: latin1(stdout), stderr: decoder.decode(stderr), stdoutKind: "bytes", exitCode };
-    })
-  );
+    });
+  const python = ["python", "python3"].map((name) => pythonCommand(name, []));
+  const archives = ARCHIVE_COMMANDS.map((name) => pythonCommand(name, ["-m", "_shell_archives", name]));
   const yes = defineCommand("yes", (args) => {
     const line = `${args.join(" ") || "y"}\n`;
     const stdout = line.repeat(Math.ceil(YES_BYTES / line.length));
@@ -51,42 +78,262 @@ export function createCommands(
   });
   return [
     ...python,
+    ...archives,
+    ...shells(),
+    umaskCommand(files),
     yes,
-    boundedFind(),
+    ...Object.entries(GNU_COMMANDS).map(([name, command]) => toEngineCommand(name, command, files)),
     ...rewrittenCommands(),
+    ...refusingCommands(),
     printfOfBytes(),
     ...systemCommands(),
     ...environmentCommands(),
   ];
 }
 
-/** Nested expressions of `find`, which the engine reads by recursion on the thread's stack. */
+/** Nested expressions of `find`, which are read by recursion on the thread's stack. */
 const MAX_FIND_DEPTH = 1000;
 
-function boundedFind(): Command {
-  return defineCommand("find", async (args, { origCommand }) => {
-    if (!origCommand) throw new Error("'find' is not a command of the engine");
+const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
+  cmp,
+  date,
+  diff,
+  egrep,
+  fgrep,
+  grep,
+  find: (args, context) => {
     if (args.filter((word) => word === "(" || word === "!" || word === "-not").length <= MAX_FIND_DEPTH) {
-      return await origCommand(args);
+      return find(args, context);
     }
-    return { stdout: "", stderr: `find: more than ${MAX_FIND_DEPTH} nested expressions\n`, exitCode: 1 };
+    throw new UsageError(`more than ${MAX_FIND_DEPTH} nested expressions`, { hasHint: false });
+  },
+  head,
+  ls,
+  nproc,
+  paste,
+  sed,
+  sort,
+  stat,
+  tail,
+  uniq,
+  wc,
+  xargs,
+};
+
+/** Makes a command of the engine from one of ours. */
+function toEngineCommand(name: string, command: GnuCommand, files: ShellFiles): Command {
+  return defineCommand(name, async (args, { cwd, stdin, exportedEnv = {}, signal, exec, fs }) => {
+    const output = { stdout: "", stderr: "" };
+    const warn = (text: string) => {
+      output.stderr += `${name}: ${text}\n`;
+    };
+    const poll = () => signal?.throwIfAborted();
+    try {
+      const exitCode = await command(args.map(byteText), {
+        files: await withSubstitutions(files.forCommands, args, fs),
+        cwd,
+        variables: exportedEnv,
+        stdin: String(stdin ?? ""),
+        print: (text) => {
+          output.stdout += text;
+        },
+        warn,
+        poll,
+        run: async (words, { stdin: input = "", cwd: folder = cwd } = {}) => {
+          const [first = "", ...rest] = words.map(unicodeText);
+          const options = {
+            cwd: folder,
+            stdin: input,
+            stdinKind: "bytes",
+            args: rest,
+            ...(signal && { signal }),
+          } as const;
+          const result = await exec?.(quoteWord(first), options);
+          if (!result) throw new Error(`'${name}' cannot run commands here`);
+          const stdout = result.stdoutKind === "bytes" ? result.stdout : byteText(result.stdout);
+          output.stdout += stdout;
+          output.stderr += result.stderr;
+          return { stdout, stderr: result.stderr, exitCode: result.exitCode };
+        },
+      });
+      return { ...output, stdoutKind: "bytes", exitCode };
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      warn(unicodeText(error.message));
+      if (error.hasHint) output.stderr += `Try '${name} --help' for more information.\n`;
+      return { ...output, stdoutKind: "bytes", exitCode: error.exitCode };
+    }
   });
+}
+
+const SUBSTITUTION = /\/dev\/fd\/\d+/;
+
+/** Adds the outputs of `<(…)` among the arguments, which the engine keeps in a file system of its own. */
+async function withSubstitutions(
+  files: CommandFiles,
+  args: readonly string[],
+  fs: IFileSystem,
+): Promise<CommandFiles> {
+  const paths = args.flatMap((word) => SUBSTITUTION.exec(word) ?? []);
+  if (paths.length === 0) return files;
+  const outputs = new Map<string, Uint8Array>();
+  for (const path of paths) {
+    const bytes = await fs.readFileBuffer(path).catch(() => undefined);
+    if (bytes) outputs.set(path, bytes);
+  }
+  return {
+    ...files,
+    read: (path) => outputs.get(path) ?? files.read(path),
+    status: (path, options) => {
+      const bytes = outputs.get(path);
+      if (!bytes) return files.status(path, options);
+      return { kind: "file", mode: 0o600, size: bytes.length, changedMs: Date.now(), inode: 0 };
+    },
+  };
+}
+
+/** `bash` and `sh` with options before the program, which become `set`. Those of a login have no effect. */
+function shells(): Command[] {
+  return ["bash", "sh"].map((name) =>
+    defineCommand(name, async (args, { origCommand, stdin }) => {
+      if (!origCommand) throw new Error(`'${name}' is not a command of the engine`);
+      const { settings, source, rest, unknown } = readShellOptions(args);
+      if (unknown !== undefined) {
+        return { stdout: "", stderr: `${name}: ${unknown}: invalid option\n`, exitCode: 2 };
+      }
+      if (source === "stdin") {
+        const program = decoder.decode(latin1Bytes(String(stdin ?? "")));
+        return await origCommand(["-c", [...settings, program].join("\n"), name, ...rest]);
+      }
+      if (source === "file") {
+        const [file] = rest;
+        if (settings.length === 0 || file === undefined) return await origCommand(rest);
+        // A file that runs with settings is sourced by a program, so that `$0` and the arguments are the same.
+        return await origCommand(["-c", `${settings.join("\n")}\n. "$0"`, ...rest]);
+      }
+      const [program, ...words] = rest;
+      if (program === undefined) {
+        return { stdout: "", stderr: `${name}: -c: option requires an argument\n`, exitCode: 2 };
+      }
+      return await origCommand(["-c", [...settings, program].join("\n"), ...words]);
+    })
+  );
+}
+
+/** `umask`, which prints or sets the permissions that new files do not have. */
+function umaskCommand(files: ShellFiles): Command {
+  return defineCommand("umask", (args) => {
+    const words = args.filter((word) => word !== "-p" && word !== "--");
+    const [word = ""] = words.filter((text) => text !== "-S");
+    if (word === "") {
+      const rights = (shift: number) =>
+        [..."rwx"].filter((_, at) => !(files.umask >> shift & 4 >> at)).join("");
+      const symbols = `u=${rights(6)},g=${rights(3)},o=${rights(0)}`;
+      return printLine(words.includes("-S") ? symbols : files.umask.toString(8).padStart(4, "0"));
+    }
+    const mask = /^[0-7]{1,4}$/.test(word) ? Number.parseInt(word, 8) : maskOf(word, files.umask);
+    if (mask === undefined) {
+      const message = /^\d/.test(word) ? "octal number out of range" : "invalid symbolic mode";
+      return Promise.resolve({ stdout: "", stderr: `bash: umask: ${word}: ${message}\n`, exitCode: 1 });
+    }
+    files.umask = mask & 0o777;
+    return Promise.resolve({ stdout: "", stderr: "", exitCode: 0 });
+  });
+}
+
+/** Applies a symbolic mode such as `u=rwx,go-w` to the permissions that a mask leaves. */
+function maskOf(text: string, mask: number): number | undefined {
+  let rights = ~mask & 0o777;
+  for (const clause of text.split(",")) {
+    const [, who = "", operator, letters = ""] = /^([ugoa]*)([-+=])([rwx]*)$/.exec(clause) ?? [];
+    if (operator === undefined) return undefined;
+    const all = [...who || "a"].reduce(
+      (bits, one) => bits | (one === "u" ? 0o700 : one === "g" ? 0o070 : one === "o" ? 0o007 : 0o777),
+      0,
+    );
+    const bits = [...letters].reduce((sum, letter) =>
+      sum | 0o111 * (letter === "r" ? 4 : letter === "w" ? 2 : 1), 0) & all;
+    if (operator === "-") {
+      rights &= ~bits;
+    } else rights = operator === "=" ? rights & ~all | bits : rights | bits;
+  }
+  return ~rights & 0o777;
+}
+
+const LOGIN_OPTIONS = /^--(?:login|norc|noprofile|posix|restricted|noediting|debug|verbose)$/;
+
+/** Splits the arguments of a shell into settings and what follows them. */
+function readShellOptions(
+  args: readonly string[],
+): { settings: string[]; source: "file" | "argument" | "stdin"; rest: string[]; unknown?: string } {
+  const settings: string[] = [];
+  let source: "file" | "argument" | "stdin" = "file";
+  let at = 0;
+  for (; at < args.length; at++) {
+    const word = args[at] ?? "";
+    if (word === "--" || word === "-") {
+      at++;
+      break;
+    }
+    if (LOGIN_OPTIONS.test(word)) continue;
+    if (word === "--rcfile" || word === "--init-file") {
+      at++;
+      continue;
+    }
+    if (word.startsWith("--")) return { settings, source, rest: [], unknown: word };
+    const [, sign, letters] = /^([-+])([a-zA-Z]+)$/.exec(word) ?? [];
+    if (sign === undefined || letters === undefined) break;
+    for (const letter of letters) {
+      if (letter === "c") source = "argument";
+      else if (letter === "s") source = source === "argument" ? source : "stdin";
+      else if (letter === "o" || letter === "O") {
+        const option = args[++at] ?? "";
+        settings.push(
+          letter === "o" ? `set ${sign}o ${option}` : `shopt ${sign === "-" ? "-s" : "-u"} ${option}`,
+        );
+      } else if (!"lir".includes(letter)) settings.push(`set ${sign}${letter}`);
+    }
+  }
+  return { settings, source, rest: args.slice(at) };
+}
+
+/** Quotes a word for the shell. */
+function quoteWord(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** Commands of the engine whose arguments are first rewritten to forms that it understands. */
 function rewrittenCommands(): Command[] {
   const rewrites: Readonly<Record<string, (args: string[]) => string[]>> = {
-    grep: rewriteGrepArgs,
-    od: (args) => args.flatMap((word) => /^-[At]./.test(word) ? [word.slice(0, 2), word.slice(2)] : [word]),
-    sort: (args) => args.map((word) => word.replace(/^-(\w*)g/, "-$1n")),
+    awk: rewriteAwkArgs,
+    gawk: rewriteAwkArgs,
     tr: (args) => args.map((word) => word.replace(/\\([0-7]{1,3})/g, (_, code) => characterOf(code))),
-    xargs: (args) =>
-      args.flatMap((word) => /^-[nIPL]./.test(word) ? [word.slice(0, 2), word.slice(2)] : [word]),
   };
   return Object.entries(rewrites).map(([name, rewrite]) =>
     defineCommand(name, async (args, { origCommand }) => {
       if (!origCommand) throw new Error(`'${name}' is not a command of the engine`);
       return await origCommand(rewrite(args));
+    })
+  );
+}
+
+/** Arguments for which the engine's command would print something else without an error. */
+const WRONG_ARGUMENTS: Readonly<Record<string, RegExp>> = {
+  jq: /@csv/,
+  od: /^-[xdojNsfilaw]|^-t(?!x1$|c$)|^-A.?d|^[daux][1248]$|^x[248]$|^-v$|^--/,
+};
+
+/** Refuses arguments that a command of the engine gets wrong. */
+function refusingCommands(): Command[] {
+  return Object.entries(WRONG_ARGUMENTS).map(([name, pattern]) =>
+    defineCommand(name, async (args, { origCommand }) => {
+      if (!origCommand) throw new Error(`'${name}' is not a command of the engine`);
+      const word = args.find((text) => pattern.test(text));
+      if (word !== undefined) {
+        return { stdout: "", stderr: `${name}: '${word}' is not available in the sandbox\n`, exitCode: 2 };
+      }
+      const split = args.flatMap((text) => /^-[At]./.test(text) ? [text.slice(0, 2), text.slice(2)] : [text]);
+      return await origCommand(name === "od" ? split : args);
     })
   );
 }
@@ -98,11 +345,66 @@ const HEX_ESCAPE = /\\(?:\\|x([0-9a-fA-F]{2}))/g;
 /** Escapes in arguments, and of characters, that are no single byte to the engine. */
 const OTHER_ESCAPES = /\\x[89a-fA-F]|\\[uU][0-9a-fA-F]/;
 
+const DIRECTIVE = /%%|%([-+ #0]*)(\d*)(\.\d+)?([diuoxXsbqcfeEgGaA])/g;
+const WIDE_BITS = 64;
+const EXACT_DIGITS = 15;
+
+/** Formats integers of up to 64 bits, of which the engine keeps 53, and turns their directives into `%s`. */
+function withWideNumbers(args: readonly string[]): string[] {
+  const [format = "", ...words] = args;
+  const isWide = (word: string) => /^-\d+$/.test(word) || (/^\d+$/.test(word) && word.length > EXACT_DIGITS);
+  if (format.startsWith("-") || !words.some(isWide) || /%[^%]*[*(]/.test(format)) return [...args];
+  const directives = [...format.matchAll(DIRECTIVE)].filter(([all]) => all !== "%%");
+  if (directives.length === 0) return [...args];
+  const isInteger = (directive: RegExpMatchArray | undefined) => /[diuoxX]$/.test(directive?.[0] ?? "");
+  const integers = words.filter((_, index) => isInteger(directives[index % directives.length]));
+  if (!integers.some(isWide) || !integers.every((word) => /^[-+]?(?:0|[1-9]\d*)$/.test(word))) {
+    return [...args];
+  }
+  const missing = (directives.length - words.length % directives.length) % directives.length;
+  const padded = words.concat(Array(missing).fill(""));
+  const formatted = padded.map((word, index) => {
+    const [, flags = "", width = "", precision, letter = ""] = directives[index % directives.length] ?? [];
+    return isInteger(directives[index % directives.length])
+      ? integerText(word || "0", letter, { flags, width: Number(width), precision })
+      : word;
+  });
+  return [format.replace(DIRECTIVE, (all) => /[diuoxX]$/.test(all) ? "%s" : all), ...formatted];
+}
+
+function integerText(
+  word: string,
+  letter: string,
+  { flags, width, precision }: { flags: string; width: number; precision: string | undefined },
+): string {
+  const isSigned = letter === "d" || letter === "i";
+  const limit = 2n ** BigInt(WIDE_BITS);
+  let value = BigInt(word.replace(/^\+/, ""));
+  if (isSigned) value = value >= limit / 2n ? limit / 2n - 1n : value < -limit / 2n ? -limit / 2n : value;
+  else value = value >= limit ? limit - 1n : BigInt.asUintN(WIDE_BITS, value);
+  const radix = letter === "o" ? 8 : letter === "x" || letter === "X" ? 16 : 10;
+  const sign = value < 0n
+    ? "-"
+    : isSigned && flags.includes("+")
+    ? "+"
+    : isSigned && flags.includes(" ")
+    ? " "
+    : "";
+  const prefix = flags.includes("#") && value !== 0n && radix !== 10 ? (radix === 8 ? "0" : "0x") : "";
+  let digits = (value < 0n ? -value : value).toString(radix).padStart(Number(precision?.slice(1) ?? 0), "0");
+  if (flags.includes("0") && !flags.includes("-") && precision === undefined) {
+    digits = digits.padStart(width - sign.length - prefix.length, "0");
+  }
+  const text = sign + prefix + digits;
+  const shown = letter === "X" ? text.toUpperCase() : text;
+  return flags.includes("-") ? shown.padEnd(width) : shown.padStart(width);
+}
+
 /** Writes the bytes of `printf '\\303\\251'`, of which the engine makes a character each. */
 function printfOfBytes(): Command {
   return defineCommand("printf", async (args, { origCommand }) => {
     if (!origCommand) throw new Error("'printf' is not a command of the engine");
-    const [format = "", ...words] = args;
+    const [format = "", ...words] = withWideNumbers(args);
     const octal = format.replace(
       HEX_ESCAPE,
       (all, hex) => hex ? `\\${Number.parseInt(hex, 16).toString(8).padStart(3, "0")}` : all,
@@ -110,24 +412,33 @@ function printfOfBytes(): Command {
     const rewritten = [octal, ...words];
     const text = rewritten.join(" ");
     if (format === "-v" || !BYTE_ESCAPE.test(text) || OTHER_ESCAPES.test(text)) {
-      return await origCommand(args);
+      return await origCommand([format, ...words]);
     }
     const result = await origCommand(rewritten.map((word) => latin1(encoder.encode(word))));
     return { ...result, stdoutKind: "bytes" };
   });
 }
 
-/** Removes `-I`, since binary files never match, and replaces `-H` by a second file, which makes `grep` print names. */
-function rewriteGrepArgs(args: string[]): string[] {
-  const end = args.indexOf("--");
-  const isFlags = (word: string, index: number) =>
-    /^-[A-Za-z]*[HI]/.test(word) && (end === -1 || index < end);
-  const showsNames = args.some((word, index) => isFlags(word, index) && word.includes("H"));
-  const rewritten = args.flatMap((word, index) => {
-    const flags = isFlags(word, index) ? word.replace(/[HI]/g, "") : word;
-    return flags === "-" && word !== "-" ? [] : [flags];
-  });
-  return showsNames ? [...rewritten, "/dev/null"] : rewritten;
+const AWK_VARIABLES = new Set(["FS", "OFS", "RS", "ORS", "SUBSEP", "NR", "CONVFMT", "OFMT", "IGNORECASE"]);
+
+/** Sets awk's own variables at the beginning of the program, as the engine ignores `-v` for them. */
+function rewriteAwkArgs(args: string[]): string[] {
+  const settings: string[] = [];
+  const rest: string[] = [];
+  let at = 0;
+  for (; at < args.length; at++) {
+    const word = args[at] ?? "";
+    if (!word.startsWith("-") || word === "-" || word === "--") break;
+    const isSplit = word === "-v" || word === "-F" || word === "-f";
+    const value = word.startsWith("-v") ? word.slice(2) || (args[at + 1] ?? "") : undefined;
+    const [, name = "", text = ""] = /^(\w+)=([^]*)$/.exec(value ?? "") ?? [];
+    if (AWK_VARIABLES.has(name)) settings.push(`${name}="${text.replace(/"/g, '\\"')}"`);
+    else rest.push(word, ...isSplit ? args.slice(at + 1, at + 2) : []);
+    if (isSplit) at++;
+  }
+  const [program, ...files] = args.slice(at);
+  if (settings.length === 0 || program === undefined || rest.includes("-f")) return args;
+  return [...rest, `BEGIN{${settings.join(";")}}\n${program}`, ...files];
 }
 
 function characterOf(octal: string): string {

@@ -1,9 +1,10 @@
 import { PathError } from "../errno.ts";
 import type { ShellLimits } from "./clock.ts";
-import { Bash } from "./engine.ts";
+import { Bash, defineCommand } from "./engine.ts";
 import type { ShellFiles } from "./files.ts";
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
+import { ShellTraps } from "./traps.ts";
 import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
 
 /** Values, between two commands, of those parts of the engine's state that an aborted command leaves wrong. */
@@ -32,6 +33,8 @@ interface State {
   readonly env: ReadonlyMap<string, string>;
   readonly exportedVars: ReadonlySet<string>;
   readonly cwd: string;
+  readonly bashPid: number;
+  lastExitCode: number;
   readonly [name: string]: unknown;
 }
 
@@ -86,11 +89,18 @@ export class ScriptEngine {
   #lastState: State | undefined;
 
   constructor({ files, cwd, env, limits, terminal, runPython, isProgram, beforeCommand }: ScriptEngineParts) {
+    const traps = new ShellTraps();
     const bash = this.#bash = new Bash({
       fs: files,
       cwd,
       env: { ...env },
-      customCommands: createCommands(runPython),
+      customCommands: [
+        ...createCommands(files, runPython),
+        defineCommand(
+          "trap",
+          (args) => Promise.resolve(traps.run(args, this.#runningState ?? this.#bash.state)),
+        ),
+      ],
       executionLimits: limits,
       defenseInDepth: false,
     }) as unknown as PatchedBash;
@@ -102,6 +112,7 @@ export class ScriptEngine {
       enableNameSplitting(interpreter);
       this.#runningState = state;
       reportRedirectErrors(interpreter);
+      traps.attach(interpreter, state);
       if (beforeCommand) delayCommands(interpreter, beforeCommand);
       return scriptDepth === 0 ? terminal.attach(interpreter) : interpreter;
     };
@@ -218,6 +229,8 @@ interface SimpleCommand {
   readonly type: string;
   readonly name?: Word | null;
   readonly args?: readonly Word[];
+  /** Words of a loop. */
+  readonly words?: readonly Word[] | null;
 }
 
 const EXPANSIONS = new Set(["ParameterExpansion", "CommandSubstitution"]);
@@ -231,9 +244,22 @@ const EMPTY_NAME = {
   }],
 };
 
-/** Returns a command whose name is split into words, as its arguments are. Example: `run='python -u'; $run a.py`. */
+/** `"$@"`: the engine splits the arguments of `for name; do` at blanks. */
+const ALL_ARGUMENTS = {
+  type: "Word",
+  parts: [{
+    type: "DoubleQuoted",
+    parts: [{ type: "ParameterExpansion", parameter: "@", operation: null }],
+  }],
+};
+
+/**
+ * Returns a command whose name is split into words, as its arguments are, and a loop over all arguments. Example:
+ * `run='python -u'; $run a.py`.
+ */
 function splitCommandName<Node extends SimpleCommand>(node: Node): Node {
   const { type, name, args = [] } = node;
+  if (type === "For" && node.words === null) return { ...node, words: [ALL_ARGUMENTS] };
   const [part, ...more] = name?.parts ?? [];
   if (type !== "SimpleCommand" || !name || !part || more.length > 0 || !EXPANSIONS.has(part.type)) {
     return node;

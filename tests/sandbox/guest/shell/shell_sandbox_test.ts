@@ -134,7 +134,7 @@ shellTest(
     const none = "No such file or directory\n";
     const order = [
       "stdout: a\n",
-      `stderr: ls: none: ${none}`,
+      `stderr: ls: cannot access 'none': ${none}`,
       "stdout: b\nc\n",
       "stderr: d\n",
       "stdout: e\n",

@@ -1,0 +1,102 @@
+import { checkOut } from "./sources.ts";
+
+/** Version of Django's source distribution on PyPI. The lines of trajectories about Django read its files. */
+const DJANGO_VERSION = "5.0.14";
+/** Folders of the root that a tree may have. */
+const ROOTS = ["testbed", "system", "workspace", "backup"];
+
+/** Working directory of the lines of a tree. */
+export function workingDirectory(tree: string): string {
+  if (tree === "testbed2") return "/system";
+  if (tree === "testbed3") return "/workspace";
+  return "/testbed";
+}
+
+/** Makes the trees of files in which lines run. Each is a folder with those folders of the root that it fills. */
+export async function makeTrees(checkouts: string, to: string): Promise<void> {
+  for (const tree of ["empty", "django", "testbed1", "testbed2", "testbed3", "testbed4"]) {
+    for (const root of ROOTS) await Deno.mkdir(`${to}/${tree}/${root}`, { recursive: true });
+  }
+  await Deno.writeTextFile(`${to}/passwd`, "pyodide:x:0:0::/home/pyodide:/bin/bash\n");
+  await Deno.writeTextFile(`${to}/group`, "pyodide:x:0:\n");
+  const scripts = await checkOut(checkouts, "princeton-nlp/intercode", ["docker/bash_scripts"]);
+  for (const number of [1, 2, 3, 4]) {
+    const script = await Deno.readTextFile(`${scripts}/docker/bash_scripts/setup_nl2b_fs_${number}.sh`);
+    await runConfined(script, `${to}/testbed${number}`, { cwd: "/" }).output();
+  }
+  await Deno.remove(scripts, { recursive: true });
+  await makeDjango(`${to}/django/testbed`);
+}
+
+async function makeDjango(to: string): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  const python = `python3 -m pip download -q --no-deps --no-binary :all: -d "$1" django==${DJANGO_VERSION}`;
+  const leftOut = [
+    "*/locale/*",
+    "*/data/*",
+    "*/static/*",
+    "*.mo",
+    "*/gis_tests/*",
+    "*/gis/*",
+    "*/docs/*",
+    "*/js_tests/*",
+    "*.js",
+    "*.css",
+    "*.html",
+  ];
+  const tar = `tar xzf "$1"/[Dd]jango-*.tar.gz -C "$2" --strip-components=1 ${
+    leftOut.map((pattern) => `--exclude='${pattern}'`).join(" ")
+  }`;
+  const { stderr, success } = await new Deno.Command("sh", {
+    args: ["-c", `${python} && ${tar}`, "sh", folder, to],
+    stderr: "piped",
+  }).output();
+  await Deno.remove(folder, { recursive: true });
+  if (!success) throw new Error(`Cannot make the tree of Django: ${new TextDecoder().decode(stderr)}`);
+}
+
+/** A command in bash, which sees the programs of the system, a tree and an empty home, and no network. */
+export function runConfined(
+  script: string,
+  tree: string,
+  { cwd, home, signal }: { cwd: string; home?: string; signal?: AbortSignal },
+): Deno.Command {
+  const binds = ["--ro-bind", "/usr", "/usr", "--ro-bind-try", "/etc/alternatives", "/etc/alternatives"];
+  const links = ["bin", "lib", "lib64", "sbin"].flatMap((name) => ["--symlink", `usr/${name}`, `/${name}`]);
+  const owners = ["passwd", "group"].flatMap((
+    name,
+  ) => ["--ro-bind-try", `${tree}/../${name}`, `/etc/${name}`]);
+  const folders = ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"];
+  const roots = ROOTS.flatMap((root) => ["--bind", `${tree}/${root}`, `/${root}`]);
+  const homes = home ? ["--bind", home, "/home/pyodide"] : ["--dir", "/home/pyodide"];
+  const limits = ["--unshare-all", "--die-with-parent", "--new-session", "--chdir", cwd, "--clearenv"];
+  const env = {
+    HOME: "/home/pyodide",
+    USER: "pyodide",
+    LOGNAME: "pyodide",
+    SHELL: "/bin/bash",
+    LANG: "C.UTF-8",
+    TERM: "dumb",
+    PATH: "/usr/bin:/bin",
+  };
+  const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
+  return new Deno.Command("bwrap", {
+    args: [
+      ...binds,
+      ...owners,
+      ...links,
+      ...folders,
+      ...roots,
+      ...homes,
+      ...limits,
+      ...variables,
+      "bash",
+      "-c",
+      script,
+    ],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+    ...(signal && { signal }),
+  });
+}

@@ -1,0 +1,187 @@
+import { PathError } from "../../errno.ts";
+
+/** Type and attributes of a file. */
+export interface FileStatus {
+  readonly kind: "file" | "directory" | "link" | "device";
+  /** Permission bits. */
+  readonly mode: number;
+  readonly size: number;
+  /** Time of the last change, in milliseconds. */
+  readonly changedMs: number;
+  readonly inode: number;
+}
+
+/** The files that commands read and write. Paths are absolute. Each function throws a {@linkcode PathError}. */
+export interface CommandFiles {
+  status(path: string, options?: { follow?: boolean }): FileStatus;
+  names(path: string): string[];
+  read(path: string): Uint8Array;
+  write(path: string, bytes: Uint8Array): void;
+  target(path: string): string;
+  makeDirectory(path: string): void;
+  removeFile(path: string): void;
+  removeDirectory(path: string): void;
+  rename(from: string, to: string): void;
+  link(target: string, path: string): void;
+  setMode(path: string, mode: number): void;
+  setTime(path: string, changedMs: number): void;
+}
+
+/** Output and exit code of a command that another one ran. */
+export interface CommandResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly exitCode: number;
+}
+
+/**
+ * What a command works with. Texts of arguments, input and output are byte texts: each character is one byte, so that
+ * files need not be text.
+ */
+export interface CommandContext {
+  readonly files: CommandFiles;
+  readonly cwd: string;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly stdin: string;
+  /** Prints to stdout. */
+  print(text: string): void;
+  /** Prints `name: text` and a line end to stderr, where `name` is the command. */
+  warn(text: string): void;
+  /** Handles interrupts. Long loops call it in each round. */
+  poll(): void;
+  /** Runs another command, and prints its output. */
+  run(words: readonly string[], options?: { stdin?: string; cwd?: string }): Promise<CommandResult>;
+}
+
+/** A command. Returns its exit code. */
+export type GnuCommand = (args: readonly string[], context: CommandContext) => number | Promise<number>;
+
+/** An error in the arguments of a command. */
+export class UsageError extends Error {
+  readonly exitCode: number;
+  /** True if the message is followed by the hint at `--help`. */
+  readonly hasHint: boolean;
+
+  constructor(
+    message: string,
+    { exitCode = 1, hasHint = true }: { exitCode?: number; hasHint?: boolean } = {},
+  ) {
+    super(message);
+    this.exitCode = exitCode;
+    this.hasHint = hasHint;
+  }
+}
+
+/** Texts of errors as the C library writes them, by code. */
+const ERROR_TEXTS: Readonly<Record<string, string>> = {
+  EACCES: "Permission denied",
+  EBUSY: "Device or resource busy",
+  EEXIST: "File exists",
+  EINVAL: "Invalid argument",
+  EISDIR: "Is a directory",
+  ELOOP: "Too many levels of symbolic links",
+  ENAMETOOLONG: "File name too long",
+  ENOENT: "No such file or directory",
+  ENOSPC: "No space left on device",
+  ENOTDIR: "Not a directory",
+  ENOTEMPTY: "Directory not empty",
+  EPERM: "Operation not permitted",
+  EROFS: "Read-only file system",
+  EXDEV: "Invalid cross-device link",
+};
+
+/** Returns the text of a failed file operation. Rethrows any other error. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof PathError)) throw error;
+  return ERROR_TEXTS[error.code] ?? "Input/output error";
+}
+
+/** Returns the status of a file, or `undefined` if there is none. */
+export function statusOf(
+  files: CommandFiles,
+  path: string,
+  options?: { follow?: boolean },
+): FileStatus | undefined {
+  try {
+    return files.status(path, options);
+  } catch (error) {
+    if (error instanceof PathError) return undefined;
+    throw error;
+  }
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Returns the absolute path that a byte text names. */
+export function pathOf(cwd: string, name: string): string {
+  const text = decoder.decode(bytesOf(name));
+  const parts: string[] = [];
+  for (const part of (text.startsWith("/") ? text : `${cwd}/${text}`).split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== "" && part !== ".") parts.push(part);
+  }
+  return `/${parts.join("/")}`;
+}
+
+/** Converts text to byte text. */
+export function byteText(text: string): string {
+  return textOf(encoder.encode(text));
+}
+
+/** Converts byte text to text. */
+export function unicodeText(text: string): string {
+  return decoder.decode(bytesOf(text));
+}
+
+/** Converts byte text to bytes. */
+export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
+  return bytes;
+}
+
+const PIECE = 8192;
+
+/** Converts bytes to byte text. */
+export function textOf(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    text += String.fromCharCode(...bytes.subarray(at, at + PIECE));
+  }
+  return text;
+}
+
+/** Splits byte text into lines with their ends. */
+export function linesOf(text: string, end = "\n"): string[] {
+  const lines: string[] = [];
+  for (let at = 0; at < text.length;) {
+    const next = text.indexOf(end, at);
+    const stop = next < 0 ? text.length : next + 1;
+    lines.push(text.slice(at, stop));
+    at = stop;
+  }
+  return lines;
+}
+
+/** Reads the inputs of a command: files, or stdin for `-` or without a file. Reports those that cannot be read. */
+export function readInputs(
+  names: readonly string[],
+  { files, cwd, stdin, warn }: CommandContext,
+): { inputs: { name: string; text: string }[]; failed: boolean } {
+  const inputs: { name: string; text: string }[] = [];
+  let failed = false;
+  for (const name of names.length > 0 ? names : ["-"]) {
+    if (name === "-") {
+      inputs.push({ name, text: stdin });
+      continue;
+    }
+    try {
+      inputs.push({ name, text: textOf(files.read(pathOf(cwd, name))) });
+    } catch (error) {
+      warn(`${name}: ${errorText(error)}`);
+      failed = true;
+    }
+  }
+  return { inputs, failed };
+}
