@@ -1,11 +1,17 @@
 import { abortable, Deadline } from "../async/abort.ts";
 import { SandboxError, SandboxLostError } from "../errors.ts";
-import { fromErrorReply, NoReceiverError, NotDoneError, SessionInUseError } from "./call_codec.ts";
+import {
+  fromErrorReply,
+  NoReceiverError,
+  NotDoneError,
+  SessionInUseError,
+  UnansweredError,
+} from "./call_codec.ts";
 import { type Call, type CallReply, callReplySchema, type Control } from "./calls.ts";
 import { encodeMessage } from "./nats/message.ts";
 import { NodeDirectory } from "./node_directory.ts";
 import type { CallerBeat } from "./nodes_bucket.ts";
-import { Peer, type PeerOptions } from "./nats/peer.ts";
+import { Peer, type PeerOptions, type Received } from "./nats/peer.ts";
 import { nodeOf } from "./nats/subjects.ts";
 
 /** A call as its caller states it. */
@@ -20,7 +26,8 @@ export interface Answer {
 
 /** Sends a message about a call that runs. */
 export type SendControl = (control: ControlOf, parts?: readonly Uint8Array[]) => Promise<void>;
-type ControlOf = Control extends infer One ? One extends Control ? Omit<One, "caller" | "call"> : never
+type ControlOf = Exclude<Control, { op: "disown" }> extends infer One
+  ? One extends Control ? Omit<One, "caller" | "call"> : never
   : never;
 
 /** Options of {@linkcode Caller.call}. */
@@ -38,10 +45,13 @@ interface Pending {
 }
 
 const CALLER_BEAT_MS = 1_000;
-/** Milliseconds within which a free slot must answer. A session is started already. */
+/** Milliseconds within which a slot that has taken a call must have opened a session. An interpreter is started already. */
 const OPEN_MS = 5_000;
-/** Milliseconds within which a node must report that it has a program. Otherwise it is sent again, as its node is lost. */
-const START_MS = 1_500;
+/**
+ * Milliseconds within which a node must report that it has a call. Otherwise the call is sent again: its node is lost, or
+ * no slot is free and NATS does not report so, as another user of the account receives the calls, too.
+ */
+const START_MS = 700;
 /** Milliseconds until the end of a session is sent again, and how often. */
 const END_RETRY_MS = 2_000;
 const END_ATTEMPTS = 5;
@@ -64,6 +74,7 @@ export class Caller implements AsyncDisposable {
     peer.onConnection((isConnected) => {
       if (!isConnected) this.#fail(() => true, "the connection to NATS broke");
     });
+    peer.onStray((call, received) => this.#disown(call, received));
     this.#beat = setInterval(() => this.#sendBeat(), CALLER_BEAT_MS);
     this.#sendBeat();
   }
@@ -104,9 +115,8 @@ export class Caller implements AsyncDisposable {
     request: Omit<Extract<Request, { op: "open" }>, "op">,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<string> {
-    if (!this.peer.isConnected) throw new NoReceiverError("there is no connection to NATS");
+    const { answer } = await this.#start(profile, { op: "open", ...request }, { signal });
     using late = new Deadline(OPEN_MS, { signal });
-    const answer = this.#send(this.peer.subjects.work(profile), { op: "open", ...request }, {});
     try {
       const { reply } = await abortable(answer, late.signal);
       if (reply.kind !== "opened") throw unexpected(reply);
@@ -132,30 +142,9 @@ export class Caller implements AsyncDisposable {
   async run(
     profile: string,
     request: Omit<Extract<Request, { op: "run" }>, "op">,
-    { parts, signal, onEvent }: CallOptions,
+    options: CallOptions,
   ): Promise<{ readonly answer: Promise<Answer> }> {
-    if (!this.peer.isConnected) throw new NoReceiverError("there is no connection to NATS");
-    const started = Promise.withResolvers<void>();
-    const stop = new AbortController();
-    const answer = this.#send(this.peer.subjects.work(profile), { op: "run", ...request }, {
-      parts,
-      signal: stop.signal,
-      onEvent: (reply, send) => reply.kind === "started" ? started.resolve() : onEvent?.(reply, send),
-    });
-    answer.catch(() => {}); // it is reported below, or by the caller
-    // A node that has the program must be known before it can stop it.
-    const onAbort = () => started.promise.then(() => stop.abort(signal?.reason));
-    signal?.addEventListener("abort", onAbort, { once: true });
-    answer.then(() => signal?.removeEventListener("abort", onAbort), () => {});
-    using late = new Deadline(START_MS, { signal });
-    try {
-      await abortable(Promise.race([started.promise, answer]), late.signal);
-      return { answer };
-    } catch (error) {
-      if (!late.isExpired || signal?.aborted) throw error;
-      started.promise.then(() => stop.abort(error));
-      throw new NoReceiverError(`no node answered within ${START_MS} ms`);
-    }
+    return await this.#start(profile, { op: "run", ...request }, options);
   }
 
   /**
@@ -236,6 +225,45 @@ export class Caller implements AsyncDisposable {
   keep(session: string, owner: string): void {
     const keep = { op: "keep", session, owner, caller: this.peer.id, call: "0" } satisfies Call;
     this.peer.post(this.peer.subjects.node(nodeOf(session)), keep);
+  }
+
+  /** Sends a call to any free slot. Resolves when a node has taken the call. */
+  async #start(
+    profile: string,
+    request: Extract<Request, { op: "open" | "run" }>,
+    { parts, signal, onEvent }: CallOptions,
+  ): Promise<{ readonly answer: Promise<Answer> }> {
+    if (!this.peer.isConnected) throw new NoReceiverError("there is no connection to NATS");
+    const started = Promise.withResolvers<void>();
+    const stop = new AbortController();
+    const answer = this.#send(this.peer.subjects.work(profile), request, {
+      parts,
+      signal: signal ? AbortSignal.any([signal, stop.signal]) : stop.signal,
+      onEvent: (reply, send) => reply.kind === "started" ? started.resolve() : onEvent?.(reply, send),
+    });
+    answer.catch(() => {}); // it is reported below, or by the caller
+    using late = new Deadline(START_MS, { signal });
+    try {
+      await abortable(Promise.race([started.promise, answer]), late.signal);
+      return { answer };
+    } catch (error) {
+      if (!late.isExpired || signal?.aborted) throw error;
+      stop.abort(error);
+      throw new UnansweredError(`no node answered within ${START_MS} ms`);
+    }
+  }
+
+  /** Ends what a node does for a call that this caller does not wait for: the call was given up, or sent by a stranger. */
+  #disown(call: string, { head, sender }: Received): void {
+    const parsed = callReplySchema.safeParse(head);
+    if (!parsed.success) return;
+    const from = { caller: this.peer.id, call };
+    const node = this.peer.subjects.node(sender);
+    const { data } = parsed;
+    if (data.kind === "started") this.peer.post(node, { op: "abort", ...from } satisfies Control);
+    else if (data.kind === "opened") {
+      this.peer.post(node, { op: "disown", ...from, session: data.session } satisfies Control);
+    }
   }
 
   async #send(

@@ -134,6 +134,13 @@ export type CallOf<Op extends Call["op"]> = Extract<Call, { op: Op }>;
 /** Messages about a call that runs. */
 export const controlSchema = z.discriminatedUnion("op", [
   z.strictObject({ op: z.literal("abort"), caller: from.caller, call: from.call }),
+  /** The caller does not wait for the session that was opened. */
+  z.strictObject({
+    op: z.literal("disown"),
+    caller: from.caller,
+    call: from.call,
+    session: inSession.session,
+  }),
   /** The caller has read so many characters of output. */
   z.strictObject({ op: z.literal("credit"), caller: from.caller, call: from.call, characters: part }),
   /** The answer to a call of a host tool: its value as JSON in the first part, or its error. */

@@ -79,7 +79,7 @@ export class NodeCall {
   }
 
   /** Takes a message of the caller about this call. */
-  control(control: Control, parts: readonly Uint8Array[]): void {
+  control(control: Exclude<Control, { op: "disown" }>, parts: readonly Uint8Array[]): void {
     if (control.op === "abort") this.abort();
     else if (control.op === "credit") this.#credit(control.characters);
     else this.#answers.get(control.toolCall)?.resolve({ error: control.error, value: parts[0] });

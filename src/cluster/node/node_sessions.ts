@@ -39,7 +39,7 @@ const SLOT_WAIT_MS = 1_000;
 /** Sessions of other nodes that may wait for a slot. */
 const MAX_RESUMING = 1024;
 
-const CONTROL_OPS: ReadonlySet<unknown> = new Set(["abort", "credit", "answer"]);
+const CONTROL_OPS: ReadonlySet<unknown> = new Set(["abort", "credit", "answer", "disown"]);
 
 /** The sessions of a node that callers of the cluster hold, and their calls. */
 export class NodeSessions implements AsyncDisposable {
@@ -83,9 +83,12 @@ export class NodeSessions implements AsyncDisposable {
   }
 
   /** Opens a session for a message of the cluster, or runs a program in one. Returns false if the message asks for none. */
-  start(lease: SlotLease, { head, parts, bytes }: Received): boolean {
+  start(lease: SlotLease, { head, sender, parts, bytes }: Received): boolean {
     const parsed = callSchema.safeParse(head);
-    if (!parsed.success || (parsed.data.op !== "open" && parsed.data.op !== "run")) {
+    if (
+      !parsed.success || parsed.data.caller !== sender ||
+      (parsed.data.op !== "open" && parsed.data.op !== "run")
+    ) {
       this.invalid++;
       return false;
     }
@@ -104,16 +107,18 @@ export class NodeSessions implements AsyncDisposable {
   }
 
   /** Takes a message to the node. */
-  receive({ head, parts, bytes }: Received): void {
+  receive({ head, sender, parts, bytes }: Received): void {
     if (CONTROL_OPS.has(head["op"])) {
       const control = controlSchema.safeParse(head);
-      if (control.success) this.#calls.get(keyOf(control.data))?.control(control.data, parts);
-      else this.invalid++;
+      if (!control.success || control.data.caller !== sender) this.invalid++;
+      else if (control.data.op === "disown") this.#endUnused(control.data);
+      else this.#calls.get(keyOf(control.data))?.control(control.data, parts);
       return;
     }
     const call = callSchema.safeParse(head);
     if (
-      !call.success || call.data.op === "open" || call.data.op === "run" || this.#calls.has(keyOf(call.data))
+      !call.success || call.data.caller !== sender || call.data.op === "open" || call.data.op === "run" ||
+      this.#calls.has(keyOf(call.data))
     ) {
       this.invalid++;
       return;
@@ -123,9 +128,9 @@ export class NodeSessions implements AsyncDisposable {
   }
 
   /** Takes a heartbeat of a caller. */
-  noteCaller({ head }: Received): void {
+  noteCaller({ head, sender }: Received): void {
     const beat = z.safeParse(callerBeatSchema, head);
-    if (!beat.success) return void this.invalid++;
+    if (!beat.success || beat.data.id !== sender) return void this.invalid++;
     if (this.#callers.beat(beat.data)) this.#abortCalls(beat.data.id); // it has given up its calls
   }
 
@@ -210,6 +215,7 @@ export class NodeSessions implements AsyncDisposable {
     const { seed } = call;
     await using stack = new AsyncDisposableStack();
     const session = this.#add(call, lease);
+    if (call.op === "open") run.start(this.#peer.id);
     stack.defer(() => this.#end(session));
     const restored = call.op === "resume" ? await this.#restore(session, { call, run }) : undefined;
     if (!restored && seed !== undefined) {
@@ -307,6 +313,11 @@ export class NodeSessions implements AsyncDisposable {
     if (!session?.isOf(call)) return;
     if (session.caller !== call.caller) throw new SessionInUseError("Another caller uses the session");
     await this.#end(session);
+  }
+
+  #endUnused({ session: id, caller }: { session: string; caller: string }): void {
+    const session = this.#sessions.get(id);
+    if (session?.isUnusedBy(caller)) this.#end(session).catch(this.#options.onError);
   }
 
   async #end(session: NodeSession): Promise<void> {
