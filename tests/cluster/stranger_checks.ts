@@ -26,7 +26,10 @@ class Stranger implements AsyncDisposable {
     this.nats = nats;
   }
 
-  static async connect({ url }: NatsServer): Promise<Stranger> {
+  static async connect(
+    { url }: Pick<NatsServer, "url">,
+    credentials: { user?: string; pass?: string } = {},
+  ): Promise<Stranger> {
     const { connect } = await loadTransport();
     const nats = await connect({
       servers: [url],
@@ -35,6 +38,7 @@ class Stranger implements AsyncDisposable {
       reconnectTimeWait: 250,
       pingInterval: 5_000,
       timeout: 10_000,
+      ...credentials,
     });
     return new Stranger(nats);
   }
@@ -174,6 +178,54 @@ Deno.test("a stranger that takes calls as a worker does delays no program by sec
   await print(`fake worker: ${median.toFixed(0)} ms in the median, ${longest.toFixed(0)} ms at most`);
   assert(median < 1_000, `${median} ms`);
 });
+
+/** The permissions of `docs/cluster.md`. */
+const PERMISSIONS = `authorization { users: [
+  { user: member, password: secret, permissions: {
+    publish: ["paddock.default.>", "$JS.API.>", "$KV.paddock_default_nodes.>", "$KV.paddock_default_sessions.>",
+      "$KV.paddock_default_image_hashes.>", "$O.paddock_default_states.>", "$O.paddock_default_images.>"]
+    subscribe: ["paddock.default.>", "_INBOX.>"]
+  } }
+  { user: other, password: other, permissions: {
+    publish: { deny: ["paddock.>", "$JS.>", "$KV.>", "$O.>"] }
+    subscribe: { deny: ["paddock.>", "$JS.>", "$KV.>", "$O.>", "_INBOX.>"] }
+  } }
+] }
+`;
+
+Deno.test(
+  "members need the permissions of the docs alone, and another user then sees nothing",
+  options,
+  async () => {
+    await using nats = await NatsServer.start({ config: PERMISSIONS });
+    const as = (user: string, password: string) => nats.url.replace("//", `//${user}:${password}@`);
+    const member = as("member", "secret");
+    await using folder = await TempFolder.of();
+    const key = join(folder.path, "key");
+    await Deno.writeFile(key, crypto.getRandomValues(new Uint8Array(32)));
+    await using stranger = await Stranger.connect({ url: nats.url }, { user: "other", pass: "other" });
+    await stranger.record();
+    await using _node = await Serving.start(
+      "--nats",
+      member,
+      "--max-sessions",
+      "3",
+      "--checkpoint-key-file",
+      key,
+    );
+    await using sessions = await ClusterSessions.connect({ servers: member });
+    while (!sessions.nodes.some(({ free }) => free === 3)) await delay(50);
+    await using lease = await sessions.acquire({ checkpointEvery: "exec" });
+    assertEquals(await valueOf(lease.session.exec("7 * 6")), "42");
+    const copy = await lease.session.checkpoint();
+    await using other = await sessions.acquire({ from: copy });
+    assertEquals(await valueOf(other.session.exec("6 * 7")), "42");
+    const shared = await sessions.share(lease, {});
+    assert(await sessions.join(shared.id, ""));
+    await stranger.nats.flush();
+    assertEquals(stranger.seen.map(({ subject }) => subject), []);
+  },
+);
 
 Deno.test("members with another key are not seen, and the error names the option", options, async () => {
   await using nats = await NatsServer.start();
