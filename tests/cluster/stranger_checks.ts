@@ -179,6 +179,35 @@ Deno.test("a stranger that takes calls as a worker does delays no program by sec
   assert(median < 1_000, `${median} ms`);
 });
 
+Deno.test("a program that a stranger sends again to another node ends there at once", options, async () => {
+  await using nats = await NatsServer.start();
+  await using _one = await startNode(nats);
+  await using _two = await startNode(nats);
+  await using pool = await NatsPool.connect({ servers: nats.url });
+  await whenNodes(pool, (nodes) => nodes.filter(({ free }) => free === SLOTS).length === 2);
+  await using stranger = await Stranger.connect(nats);
+  let sentAgain = 0;
+  stranger.subscribe("paddock.default.work.*", ({ subject, data, reply }) => {
+    if (!reply || sentAgain >= 20) return; // the first ones are of the pool, the others of this callback
+    sentAgain++;
+    stranger.nats.publish(subject, data, { reply });
+  });
+  await stranger.nats.flush();
+  await using lease = await pool.acquire({ once: true });
+  const stop = new AbortController();
+  let hasEnded = false;
+  const program = lease.session.exec("__import__('time').sleep(50)", {
+    timeoutMs: 55_000,
+    signal: stop.signal,
+  })
+    .catch(() => {}).finally(() => hasEnded = true);
+  while (sentAgain < 20) await delay(50);
+  await whenNodes(pool, (nodes) => nodes.reduce((sum, { free }) => sum + free, 0) === 2 * SLOTS - 1);
+  assertEquals(hasEnded, false); // the only slot in use is that of the pool's program
+  stop.abort();
+  await program;
+});
+
 /** The permissions of `docs/cluster.md`. */
 const PERMISSIONS = `authorization { users: [
   { user: member, password: secret, permissions: {
