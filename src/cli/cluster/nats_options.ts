@@ -29,7 +29,7 @@ export function addNatsOptions(command: Command): Command {
     .option("--cluster-name <name>", "name of the cluster; others on the same NATS are not seen", "default")
     .option(
       "--cluster-key-file <file>",
-      "key of the cluster, of at least 32 bytes, which all members share (default: one in the cache folder)",
+      "key of the cluster, of at least 32 bytes, which all members share (default: one in the cache folder of the user)",
     )
     .addOption(
       new Option("--nats-creds <file>", "credentials file of NATS, with a JWT and an NKey")
@@ -47,10 +47,7 @@ export function addNatsOptions(command: Command): Command {
  *
  * @throws {UsageError} if the address or the name is wrong, or a file cannot be read.
  */
-export async function toPeerOptions(
-  servers: string,
-  flags: NatsFlags & { cacheDir?: string | undefined },
-): Promise<PeerOptions> {
+export async function toPeerOptions(servers: string, flags: NatsFlags): Promise<PeerOptions> {
   const { clusterName: cluster = "default" } = flags;
   if (!TOKEN.test(cluster)) {
     throw new UsageError(
@@ -69,7 +66,7 @@ export async function toPeerOptions(
     servers,
     cluster,
     key: await readKeyFile(flags.clusterKeyFile, "the cluster") ??
-      await ensureKeyFile(cacheDirectory(flags.cacheDir), KEY_FILE),
+      await ensureKeyFile(cacheDirectory(undefined), KEY_FILE),
     credentials: await readCredentials(flags.natsCreds),
     nkeySeed: trimmed(await readCredentials(flags.natsNkey)),
     token: token && decoder.decode(token).trim(),

@@ -97,9 +97,7 @@ export async function openSessionSource(
   if (flags.cluster !== undefined) return await openGateway(flags.cluster, flags, options);
   const { profile, size, resetMode, stack, signal } = options;
   const checkpointKey = await readKeyFile(flags.checkpointKeyFile, "checkpoints");
-  const peer = flags.nats === undefined
-    ? undefined
-    : await toPeerOptions(flags.nats, { ...flags, cacheDir: options.cacheDir });
+  const peer = flags.nats === undefined ? undefined : await toPeerOptions(flags.nats, flags);
   const cacheDir = peer && checkpointKey
     ? await useSharedImage(peer, { ...options, key: checkpointKey })
     : options.cacheDir;
@@ -147,9 +145,9 @@ async function useSharedImage(
 async function openGateway(
   servers: string,
   flags: ClusterFlags,
-  { profile, cacheDir, stack, signal }: SessionSourceOptions,
+  { profile, stack, signal }: SessionSourceOptions,
 ): Promise<SessionSource> {
-  const peer = await toPeerOptions(servers, { ...flags, cacheDir });
+  const peer = await toPeerOptions(servers, flags);
   const joining = ClusterSessions.connect({ ...peer, profile: profile.name, waitMs: SESSION_WAIT_MS });
   const pool = stack.use(await abortable(joining, signal));
   const { nodes, slots } = pool;
