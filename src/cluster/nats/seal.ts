@@ -1,6 +1,7 @@
 /**
  * Encryption of everything that a cluster gives to NATS, by the key that its members share. NATS, and every user of its
- * account, handles bytes without the key.
+ * account, handles bytes without the key. Nonces of 24 bytes may be random however many messages one key seals, where those of
+ * AES-GCM may not.
  *
  * | bytes | content of a sealed text                       |
  * | ----- | ---------------------------------------------- |
