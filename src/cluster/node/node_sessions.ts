@@ -39,7 +39,7 @@ const SLOT_WAIT_MS = 1_000;
 /** Sessions of other nodes that may wait for a slot. */
 const MAX_RESUMING = 1024;
 
-const CONTROL_OPS: ReadonlySet<unknown> = new Set(["abort", "credit", "answer", "disown"]);
+const CONTROL_OPS: ReadonlySet<unknown> = new Set(["abort", "go", "credit", "answer", "disown"]);
 
 /** The sessions of a node that callers of the cluster hold, and their calls. */
 export class NodeSessions implements AsyncDisposable {
@@ -99,10 +99,11 @@ export class NodeSessions implements AsyncDisposable {
     }
     let isTaken = false;
     this.#serve(call, bytes, async (run) => {
+      await run.claim(this.#drain.signal);
       isTaken = true;
       if (call.op === "open") await this.#open(call, { lease, run });
       else await this.#runOnce(call, { lease, parts, run });
-    }).finally(() => isTaken || lease[Symbol.asyncDispose]()); // the owner has no room for the message
+    }).finally(() => isTaken || lease[Symbol.asyncDispose]()); // the owner has no room for the message, or the caller has given it up
     return true;
   }
 
@@ -215,7 +216,6 @@ export class NodeSessions implements AsyncDisposable {
     const { seed } = call;
     await using stack = new AsyncDisposableStack();
     const session = this.#add(call, lease);
-    if (call.op === "open") run.start(this.#peer.id);
     stack.defer(() => this.#end(session));
     const restored = call.op === "resume" ? await this.#restore(session, { call, run }) : undefined;
     if (!restored && seed !== undefined) {
@@ -234,7 +234,6 @@ export class NodeSessions implements AsyncDisposable {
     const { seed, ...exec } = call;
     await using session = this.#add({ ...exec, op: "open" }, lease);
     using _use = session.use();
-    run.start(this.#peer.id);
     if (seed !== undefined) await lease.session.reset({ mode: "rewind", seed, signal: run.signal });
     const { rewinds } = this.#options;
     await performSessionCall(session, {
