@@ -26,6 +26,9 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 /** Nothing took a message: no slot is free, or the node that had one takes no more work. */
 export class NoReceiverError extends SandboxError {}
 
+/** No node has reported in time that it has taken a call. */
+export class UnansweredError extends NoReceiverError {}
+
 /** A node has no slot for a session, or is draining. */
 export class NoSlotError extends SandboxError {}
 

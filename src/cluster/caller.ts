@@ -1,11 +1,17 @@
 import { abortable, Deadline } from "../async/abort.ts";
 import { SandboxError, SandboxLostError } from "../errors.ts";
-import { fromErrorReply, NoReceiverError, NotDoneError, SessionInUseError } from "./call_codec.ts";
+import {
+  fromErrorReply,
+  NoReceiverError,
+  NotDoneError,
+  SessionInUseError,
+  UnansweredError,
+} from "./call_codec.ts";
 import { type Call, type CallReply, callReplySchema, type Control } from "./calls.ts";
 import { encodeMessage } from "./nats/message.ts";
 import { NodeDirectory } from "./node_directory.ts";
 import type { CallerBeat } from "./nodes_bucket.ts";
-import { Peer, type PeerOptions } from "./nats/peer.ts";
+import { Peer, type PeerOptions, type Received } from "./nats/peer.ts";
 import { nodeOf } from "./nats/subjects.ts";
 
 /** A call as its caller states it. */
@@ -20,7 +26,8 @@ export interface Answer {
 
 /** Sends a message about a call that runs. */
 export type SendControl = (control: ControlOf, parts?: readonly Uint8Array[]) => Promise<void>;
-type ControlOf = Control extends infer One ? One extends Control ? Omit<One, "caller" | "call"> : never
+type ControlOf = Exclude<Control, { op: "disown" | "go" }> extends infer One
+  ? One extends Control ? Omit<One, "caller" | "call"> : never
   : never;
 
 /** Options of {@linkcode Caller.call}. */
@@ -31,17 +38,28 @@ export interface CallOptions {
   readonly onEvent?: ((reply: CallReply, send: SendControl) => void) | undefined;
 }
 
+interface SendOptions extends CallOptions {
+  /** Node that is called. Without one, the call is for any free slot. */
+  readonly node?: string | undefined;
+  /** Called when a node has taken the call and was given it. */
+  readonly onGiven?: (() => void) | undefined;
+}
+
 interface Pending {
-  /** Node that has the call; `undefined` until one has taken it. */
+  /** Node that has the call; `undefined` until this caller has given the call to one. */
   node: string | undefined;
   readonly fail: (error: Error) => void;
 }
 
 const CALLER_BEAT_MS = 1_000;
-/** Milliseconds within which a free slot must answer. A session is started already. */
+/** Milliseconds within which a slot that has taken a call must have opened a session. An interpreter is started already. */
 const OPEN_MS = 5_000;
-/** Milliseconds within which a node must report that it has a program. Otherwise it is sent again, as its node is lost. */
-const START_MS = 1_500;
+/**
+ * Milliseconds within which a node must report that it has taken a call. Otherwise this attempt is given up and the call is
+ * sent again: its node is lost or slow, or no slot is free and NATS does not report so, as another user of the account
+ * receives the calls, too.
+ */
+const TAKE_MS = 700;
 /** Milliseconds until the end of a session is sent again, and how often. */
 const END_RETRY_MS = 2_000;
 const END_ATTEMPTS = 5;
@@ -64,6 +82,7 @@ export class Caller implements AsyncDisposable {
     peer.onConnection((isConnected) => {
       if (!isConnected) this.#fail(() => true, "the connection to NATS broke");
     });
+    peer.onStray((call, received) => this.#disown(call, received));
     this.#beat = setInterval(() => this.#sendBeat(), CALLER_BEAT_MS);
     this.#sendBeat();
   }
@@ -104,9 +123,8 @@ export class Caller implements AsyncDisposable {
     request: Omit<Extract<Request, { op: "open" }>, "op">,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<string> {
-    if (!this.peer.isConnected) throw new NoReceiverError("there is no connection to NATS");
+    const { answer } = await this.#start(profile, { op: "open", ...request }, { signal });
     using late = new Deadline(OPEN_MS, { signal });
-    const answer = this.#send(this.peer.subjects.work(profile), { op: "open", ...request }, {});
     try {
       const { reply } = await abortable(answer, late.signal);
       if (reply.kind !== "opened") throw unexpected(reply);
@@ -132,30 +150,9 @@ export class Caller implements AsyncDisposable {
   async run(
     profile: string,
     request: Omit<Extract<Request, { op: "run" }>, "op">,
-    { parts, signal, onEvent }: CallOptions,
+    options: CallOptions,
   ): Promise<{ readonly answer: Promise<Answer> }> {
-    if (!this.peer.isConnected) throw new NoReceiverError("there is no connection to NATS");
-    const started = Promise.withResolvers<void>();
-    const stop = new AbortController();
-    const answer = this.#send(this.peer.subjects.work(profile), { op: "run", ...request }, {
-      parts,
-      signal: stop.signal,
-      onEvent: (reply, send) => reply.kind === "started" ? started.resolve() : onEvent?.(reply, send),
-    });
-    answer.catch(() => {}); // it is reported below, or by the caller
-    // A node that has the program must be known before it can stop it.
-    const onAbort = () => started.promise.then(() => stop.abort(signal?.reason));
-    signal?.addEventListener("abort", onAbort, { once: true });
-    answer.then(() => signal?.removeEventListener("abort", onAbort), () => {});
-    using late = new Deadline(START_MS, { signal });
-    try {
-      await abortable(Promise.race([started.promise, answer]), late.signal);
-      return { answer };
-    } catch (error) {
-      if (!late.isExpired || signal?.aborted) throw error;
-      started.promise.then(() => stop.abort(error));
-      throw new NoReceiverError(`no node answered within ${START_MS} ms`);
-    }
+    return await this.#start(profile, { op: "run", ...request }, options);
   }
 
   /**
@@ -238,25 +235,83 @@ export class Caller implements AsyncDisposable {
     this.peer.post(this.peer.subjects.node(nodeOf(session)), keep);
   }
 
+  /**
+   * Sends a call to any free slot. Resolves when a node has taken the call and was given it. If this rejects, no node was
+   * given the call, and none begins with it.
+   */
+  async #start(
+    profile: string,
+    request: Extract<Request, { op: "open" | "run" }>,
+    { parts, signal, onEvent }: CallOptions,
+  ): Promise<{ readonly answer: Promise<Answer> }> {
+    if (!this.peer.isConnected) throw new NoReceiverError("there is no connection to NATS");
+    const given = Promise.withResolvers<void>();
+    const stop = new AbortController();
+    const answer = this.#send(this.peer.subjects.work(profile), request, {
+      parts,
+      signal: signal ? AbortSignal.any([signal, stop.signal]) : stop.signal,
+      onEvent,
+      onGiven: given.resolve,
+    });
+    answer.catch(() => {}); // it is reported below, or by the caller
+    using late = new Deadline(TAKE_MS, { signal });
+    try {
+      await abortable(Promise.race([given.promise, answer]), late.signal);
+      return { answer };
+    } catch (error) {
+      if (!late.isExpired || signal?.aborted) throw error;
+      stop.abort(error);
+      throw new UnansweredError(`no node answered within ${TAKE_MS} ms`);
+    }
+  }
+
+  /** Ends what a node does for a call that this caller does not wait for: the call was given up, or sent by a stranger. */
+  #disown(call: string, { head, sender }: Received): void {
+    const parsed = callReplySchema.safeParse(head);
+    if (!parsed.success) return;
+    const from = { caller: this.peer.id, call };
+    const node = this.peer.subjects.node(sender);
+    const { data } = parsed;
+    if (data.kind === "taken") this.peer.post(node, { op: "abort", ...from } satisfies Control);
+    else if (data.kind === "opened") {
+      this.peer.post(node, { op: "disown", ...from, session: data.session } satisfies Control);
+    }
+  }
+
   async #send(
     subject: string,
     request: Request,
-    { parts, signal, onEvent, node }: CallOptions & { node?: string | undefined },
+    { parts, signal, onEvent, onGiven, node }: SendOptions,
   ): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     promise.catch(() => {}); // a send that fails is reported first
-    const pending: Pending = { node, fail: reject };
+    let hasEnded = false;
+    const fail = (error: Error) => {
+      hasEnded = true;
+      reject(error);
+    };
+    const pending: Pending = { node, fail };
     using inbox = this.peer.openInbox((received) => {
       if (received === undefined) {
-        return reject(new NoReceiverError("no member of the cluster received the call"));
+        if (onGiven && pending.node !== undefined) return; // a stranger has sent it: a node has the call
+        return fail(new NoReceiverError("no member of the cluster received the call"));
       }
+      // A node that takes an attempt late, or that a stranger has sent it to, must not begin.
+      const isOther = pending.node !== undefined && received.sender !== pending.node;
+      if (hasEnded || signal?.aborted || isOther) return this.#disown(inbox.token, received);
       const parsed = callReplySchema.safeParse(received.head);
       if (!parsed.success) {
-        return reject(new SandboxError("The node sent an invalid reply", { cause: parsed.error }));
+        return fail(new SandboxError("The node sent an invalid reply", { cause: parsed.error }));
       }
-      if (parsed.data.kind === "started") pending.node = parsed.data.node;
-      if (LAST_KINDS.has(parsed.data.kind)) resolve({ reply: parsed.data, parts: received.parts });
-      else onEvent?.(parsed.data, send);
+      const { data } = parsed;
+      if (data.kind === "taken" && pending.node === undefined) {
+        pending.node = received.sender;
+        this.peer.post(subjectOf(), { op: "go", ...from } satisfies Control);
+        onGiven?.();
+      } else if (LAST_KINDS.has(data.kind)) {
+        hasEnded = true;
+        resolve({ reply: data, parts: received.parts });
+      } else onEvent?.(data, send);
     });
     const from = { caller: this.peer.id, call: inbox.token };
     const subjectOf = () => pending.node === undefined ? subject : this.peer.subjects.node(pending.node);

@@ -135,6 +135,15 @@ export type CallOf<Op extends Call["op"]> = Extract<Call, { op: Op }>;
 /** Messages about a call that runs. */
 export const controlSchema = z.discriminatedUnion("op", [
   z.strictObject({ op: z.literal("abort"), caller: from.caller, call: from.call }),
+  /** The caller gives an `open` or `run` to the node that has taken it, and to no other node. */
+  z.strictObject({ op: z.literal("go"), caller: from.caller, call: from.call }),
+  /** The caller does not wait for the session that was opened. */
+  z.strictObject({
+    op: z.literal("disown"),
+    caller: from.caller,
+    call: from.call,
+    session: inSession.session,
+  }),
   /** The caller has read so many characters of output. */
   z.strictObject({ op: z.literal("credit"), caller: from.caller, call: from.call, characters: part }),
   /** The answer to a call of a host tool: its value as JSON in the first part, or its error. */
@@ -166,7 +175,7 @@ const CALL_ERROR_CODES = [
   "session_closed",
 ] as const;
 
-/** A reply to a call. `started`, `output`, `display`, `tool` and `toolEnd` come before the last one. */
+/** A reply to a call. `taken`, `output`, `display`, `tool` and `toolEnd` come before the last one. */
 export const callReplySchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("opened"),
@@ -174,8 +183,8 @@ export const callReplySchema = z.discriminatedUnion("kind", [
     /** The checkpoint from which it continues: calls before it, and Unix time in milliseconds. */
     restored: z.object({ calls: part, takenAt: part }).optional(),
   }),
-  /** The node that has taken a `run`. */
-  z.object({ kind: z.literal("started"), node: z.string().regex(PEER_ID) }),
+  /** A slot of the node has an `open` or `run`, which begins when the caller answers `go`. */
+  z.object({ kind: z.literal("taken") }),
   z.object({ kind: z.literal("output"), stream: z.enum(["stdout", "stderr"]), text: z.string() }),
   z.object({ kind: z.literal("display"), bundle: mimeBundleSchema }),
   z.object({

@@ -54,9 +54,9 @@ export class ClusterMetrics {
   constructor(caller: Caller) {
     this.#caller = caller;
     const { peer } = caller;
-    peer.receive(peer.subjects.callerBeat(), ({ head }) => {
+    peer.receive(peer.subjects.callerBeat(), ({ head, sender }) => {
       const beat = z.safeParse(callerBeatSchema, head);
-      if (beat.success) this.#note(beat.data);
+      if (beat.success && beat.data.id === sender) this.#note(beat.data);
       else peer.invalid++;
     });
   }

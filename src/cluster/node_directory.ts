@@ -8,9 +8,9 @@ import {
   type NodeLoad,
   type NodeProperties,
   openNodesBucket,
-  parseProperties,
+  readProperties,
 } from "./nodes_bucket.ts";
-import type { Peer } from "./nats/peer.ts";
+import type { Peer, Received } from "./nats/peer.ts";
 
 /** A node as a caller sees it. */
 export interface KnownNode {
@@ -43,7 +43,7 @@ export class NodeDirectory implements Disposable {
     this.#peer = peer;
     this.#bucket = bucket;
     this.#onLost = onLost;
-    peer.receive(peer.subjects.nodeBeat(), ({ head }) => this.#note(head));
+    peer.receive(peer.subjects.nodeBeat(), (received) => this.#note(received));
     peer.onConnection((isConnected) => this.#onConnection(isConnected));
     this.#timer = setInterval(() => this.#check(), CHECK_MS);
   }
@@ -86,8 +86,7 @@ export class NodeDirectory implements Disposable {
   async readProperties(id: string): Promise<NodeProperties | undefined> {
     const entry = this.#entries.get(id);
     if (entry?.properties) return entry.properties;
-    const value = await this.#bucket.get(id).catch(() => null); // there is no bucket while NATS is away
-    const properties = (value && parseProperties(value.value)) ?? undefined;
+    const properties = await readProperties(this.#peer, this.#bucket, id);
     if (properties?.id !== id) return undefined;
     if (entry) entry.properties = properties;
     return properties;
@@ -97,9 +96,9 @@ export class NodeDirectory implements Disposable {
     clearInterval(this.#timer);
   }
 
-  #note(head: unknown): void {
+  #note({ head, sender }: Received): void {
     const parsed = z.safeParse(nodeBeatSchema, head);
-    if (!parsed.success) return void this.#peer.invalid++;
+    if (!parsed.success || parsed.data.id !== sender) return void this.#peer.invalid++;
     const beat = parsed.data;
     const known = this.#entries.get(beat.id);
     // Replies that a node sent between two connections may be lost.

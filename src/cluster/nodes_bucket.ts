@@ -133,11 +133,33 @@ export async function openNodesBucket(peer: Peer): Promise<NatsBucket> {
   }
 }
 
-/** Returns the properties in an entry, or `undefined` if it has none. */
-export function parseProperties(value: Uint8Array): NodeProperties | undefined {
+/** Writes the properties of a node into the bucket, which only members of the cluster can read there. */
+export async function putProperties(
+  peer: Peer,
+  bucket: NatsBucket,
+  properties: NodeProperties,
+): Promise<void> {
+  const { subjects } = peer;
+  const name = subjects.entry(properties.id);
+  const text = new TextEncoder().encode(JSON.stringify(properties));
+  await bucket.put(name, peer.sealValue(subjects.nodesBucket, name, text));
+}
+
+/** Reads the properties of a node, or returns `undefined` if there are none that a member of the cluster has written. */
+export async function readProperties(
+  peer: Peer,
+  bucket: NatsBucket,
+  id: string,
+): Promise<NodeProperties | undefined> {
+  const { subjects } = peer;
+  const name = subjects.entry(id);
   try {
-    return z.parse(nodePropertiesSchema, parseUntrustedJson(new TextDecoder().decode(value)));
+    const entry = await bucket.get(name);
+    const text = entry && peer.openValue(subjects.nodesBucket, name, entry.value);
+    return text
+      ? z.parse(nodePropertiesSchema, parseUntrustedJson(new TextDecoder().decode(text)))
+      : undefined;
   } catch {
-    return undefined; // an entry of another program or version
+    return undefined; // NATS is away, or the member has another version
   }
 }

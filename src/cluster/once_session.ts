@@ -12,7 +12,7 @@ import type {
   ShellResult,
 } from "../sandbox/exec.ts";
 import { checkExec } from "../sandbox/exec_check.ts";
-import { fromResultReply, toExecCall } from "./call_codec.ts";
+import { fromResultReply, NoReceiverError, toExecCall } from "./call_codec.ts";
 import { CallEvents } from "./call_events.ts";
 import { type Answer, type Caller, type CallOptions, type Request, unexpected } from "./caller.ts";
 import type { NodeHome } from "./nodes_bucket.ts";
@@ -113,16 +113,27 @@ export class OnceSession implements BranchingSession {
     return (await this.#lease).session;
   }
 
+  /** Runs a program, in another slot if the first one has waited too long for this caller or its node drains. */
+  async #place(request: RunRequest, options: CallOptions): Promise<Answer> {
+    for (;;) {
+      const { answer } = await this.#options.run(request, options);
+      try {
+        return await answer;
+      } catch (error) {
+        if (!(error instanceof NoReceiverError)) throw error; // otherwise it has not begun
+      }
+    }
+  }
+
   async #run(request: RunRequest, parts: Uint8Array[], options: ExecOptions): Promise<Answer> {
     const { signal, onOutput, onDisplay, tools } = options;
     const events = new CallEvents({ onOutput, onDisplay, tools }, signal);
     try {
-      const { answer } = await this.#options.run(request, {
+      const last = await this.#place(request, {
         parts,
         signal: events.signal,
         onEvent: events.receive.bind(events),
       });
-      const last = await answer;
       await events.settle();
       return last;
     } finally {

@@ -5,6 +5,7 @@ import type { CheckpointEvery } from "../sandbox/exec.ts";
 import { everySchema, ownerSchema } from "./calls.ts";
 import { loadKv, type NatsBucket } from "./nats/client.ts";
 import type { Peer } from "./nats/peer.ts";
+import { SEAL_BYTES } from "./nats/seal.ts";
 import { SESSION_ID } from "./nats/subjects.ts";
 import { type NodeHome, nodeHomeSchema } from "./nodes_bucket.ts";
 
@@ -57,7 +58,7 @@ export class SharedSessionsBucket {
    * @throws {SandboxError} if it is too large, or NATS cannot be reached.
    */
   async put(id: string, record: SharedRecord): Promise<void> {
-    await this.#run("share", (bucket) => bucket.put(id, encode(record)));
+    await this.#run("share", (bucket) => bucket.put(this.#nameOf(id), this.#encode(id, record)));
   }
 
   /**
@@ -67,8 +68,10 @@ export class SharedSessionsBucket {
    */
   async read(id: string, owner: string): Promise<SharedEntry | undefined> {
     if (!SESSION_ID.test(id)) return undefined;
-    const entry = await this.#run("find", (bucket) => bucket.get(id));
-    const record = entry && parseRecord(entry.value);
+    const name = this.#nameOf(id);
+    const entry = await this.#run("find", (bucket) => bucket.get(name));
+    const text = entry && this.#peer.openValue(this.#peer.subjects.sharedBucket, name, entry.value);
+    const record = text && parseRecord(text);
     return record?.owner === owner ? { record, revision: entry?.revision ?? 0 } : undefined;
   }
 
@@ -79,10 +82,13 @@ export class SharedSessionsBucket {
    */
   async replace(id: string, { record, revision }: SharedEntry): Promise<boolean> {
     try {
-      await this.#run("share", (bucket) => bucket.update(id, encode(record), revision));
+      await this.#run(
+        "share",
+        (bucket) => bucket.update(this.#nameOf(id), this.#encode(id, record), revision),
+      );
       return true;
     } catch (error) {
-      const now = await this.#run("find", (bucket) => bucket.get(id));
+      const now = await this.#run("find", (bucket) => bucket.get(this.#nameOf(id)));
       if (now?.revision === revision) throw error;
       return false;
     }
@@ -90,7 +96,15 @@ export class SharedSessionsBucket {
 
   /** Removes a session that has ended. A record that stays disappears at the end of its time. */
   async delete(id: string): Promise<void> {
-    await this.#run("end", (bucket) => bucket.delete(id)).catch(() => {}); // NATS is away
+    await this.#run("end", (bucket) => bucket.delete(this.#nameOf(id))).catch(() => {}); // NATS is away
+  }
+
+  #nameOf(id: string): string {
+    return this.#peer.subjects.entry(id);
+  }
+
+  #encode(id: string, record: SharedRecord): Uint8Array {
+    return this.#peer.sealValue(this.#peer.subjects.sharedBucket, this.#nameOf(id), encode(record));
   }
 
   async #run<T>(action: string, work: (bucket: NatsBucket) => Promise<T>): Promise<T> {
@@ -108,7 +122,7 @@ export class SharedSessionsBucket {
     return await new Kvm(this.#peer.nats).create(this.#peer.subjects.sharedBucket, {
       ttl: RECORD_TTL_MS,
       history: 1,
-      maxValueSize: MAX_RECORD_BYTES,
+      maxValueSize: MAX_RECORD_BYTES + SEAL_BYTES,
       storage: "file",
     });
   }

@@ -1,6 +1,6 @@
 import { Deadline } from "../async/abort.ts";
 import { PoolFullError, SandboxLostError } from "../errors.ts";
-import { NoReceiverError } from "./call_codec.ts";
+import { NoReceiverError, UnansweredError } from "./call_codec.ts";
 import type { Caller } from "./caller.ts";
 import type { NatsSubscription } from "./nats/client.ts";
 import type { NodeProperties } from "./nodes_bucket.ts";
@@ -101,7 +101,7 @@ export class SlotQueue implements Disposable {
     const { nodes, slots, waiting } = this;
     const { caller, profile } = this.#options;
     const state = nodes.length === 0
-      ? `no node of cluster '${caller.peer.subjects.cluster}' has profile '${profile}'`
+      ? `no node of cluster '${caller.peer.subjects.cluster}' has profile '${profile}'${caller.peer.keyAdvice}`
       : `all ${slots} sessions of ${nodes.length} nodes are in use, ${waiting} calls wait, ` +
         `and one is likely to be free in ${(waitMs / 1000).toFixed(1)} s`;
     return new PoolFullError(`Cannot acquire session as ${reason}: ${state}`, { retryAfterMs: waitMs });
@@ -125,7 +125,7 @@ export class SlotQueue implements Disposable {
     } catch (error) {
       // NATS was away for a moment: nothing has run, so that another node may have the call.
       if (!(error instanceof NoReceiverError || error instanceof SandboxLostError)) throw error;
-      this.#announced = 0;
+      if (!(error instanceof UnansweredError)) this.#announced = 0; // a slot may have become free meanwhile
       return undefined;
     }
   }

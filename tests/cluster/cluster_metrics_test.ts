@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Caller } from "../../src/cluster/caller.ts";
 import { ClusterMetrics } from "../../src/cluster/cluster_metrics.ts";
 import type { Received } from "../../src/cluster/nats/peer.ts";
+import { Seal } from "../../src/cluster/nats/seal.ts";
 import { Subjects } from "../../src/cluster/nats/subjects.ts";
 
 const node = {
@@ -17,7 +18,7 @@ const node = {
 };
 
 Deno.test("ClusterMetrics.format() has the load of each node and the calls that wait at all callers", () => {
-  const subjects = new Subjects("default");
+  const subjects = new Subjects("default", new Seal(new Uint8Array(32), "default"));
   const receivers = new Map<string, (received: Received) => void>();
   const peer = {
     subjects,
@@ -26,13 +27,14 @@ Deno.test("ClusterMetrics.format() has the load of each node and the calls that 
   };
   const caller = { peer, directory: { properties: [node, { ...node, id: "klmnopqrst", draining: false }] } };
   const metrics = new ClusterMetrics(caller as unknown as Caller);
-  const send = (head: Record<string, unknown>) =>
-    receivers.get(subjects.callerBeat())?.({ head, parts: [], bytes: 1 });
+  const send = (head: Record<string, unknown> & { id: string }, sender = head.id) =>
+    receivers.get(subjects.callerBeat())?.({ head, sender, parts: [], bytes: 1 });
   send({ id: "aaaaaaaaaa", epoch: 1, waiting: 5 });
   send({ id: "bbbbbbbbbb", epoch: 1, waiting: 2 });
   send({ id: "aaaaaaaaaa", epoch: 1, waiting: 3 });
   send({ id: "cccccccccc", epoch: 1, waiting: -1 });
   send({ id: "dddddddddd", epoch: 1, waiting: 1, more: 1 });
+  send({ id: "aaaaaaaaaa", epoch: 1, waiting: 9 }, "bbbbbbbbbb");
   const text = metrics.format();
   for (
     const line of [
@@ -46,5 +48,5 @@ Deno.test("ClusterMetrics.format() has the load of each node and the calls that 
       "paddock_cluster_waiting 5",
     ]
   ) assertStringIncludes(text, `${line}\n`);
-  assertEquals(peer.invalid, 2);
+  assertEquals(peer.invalid, 3);
 });

@@ -31,25 +31,34 @@ Deno.test("10^5 garbage messages on every kind of subject: nothing crashes", opt
     subjects.nodeBeat("aaaaaaaaaa"),
     subjects.callerBeat("aaaaaaaaaa"),
     ...[node.id, ...callers].flatMap((id) => [subjects.inbox(id, "1"), subjects.inbox(id, "t1")]),
-    `$KV.${subjects.nodesBucket}.aaaaaaaaaa`,
-    `$KV.${subjects.sharedBucket}.${session}`,
-    `$O.${subjects.statesBucket}.M.${btoa(session)}`,
+    `$KV.${subjects.nodesBucket}.${subjects.entry("aaaaaaaaaa")}`,
+    `$KV.${subjects.sharedBucket}.${subjects.entry(session)}`,
+    `$O.${subjects.statesBucket}.M.${btoa(subjects.entry(session))}`,
   ];
-  const cases: Record<string, (at: number) => Uint8Array> = {
+  const almost = (at: number) => almostRight(at, { node: node.id, member: stranger.id, session });
+  const publish = (target: string, bytes: Uint8Array, at: number) =>
+    stranger.nats.publish(target, bytes, at % 5 === 0 ? { reply: "$JS.API.INFO" } : {});
+  const cases: Record<string, (at: number) => void> = {
     "of random bytes": (at) => {
       const bytes = crypto.getRandomValues(new Uint8Array(at % 90));
       if (at % 3 === 0) bytes[0] = at % 2;
-      return bytes;
+      for (const target of targets) publish(target, bytes, at);
     },
-    "that are almost right": (at) => toWhole(encodeMessage(almostRight(at, { node: node.id, session }))),
+    "that are almost right, of a user without the key": (at) => {
+      const bytes = toWhole(encodeMessage(almost(at)));
+      for (const target of targets) publish(target, bytes, at);
+    },
+    "that are almost right, of a member": (at) => {
+      for (const target of targets.filter((target) => target.startsWith("paddock."))) {
+        stranger.post(target, almost(at));
+      }
+    },
   };
-  for (const [title, make] of Object.entries(cases)) {
+  const counts: Record<string, number> = { "that are almost right, of a member": 10_000 }; // to seal takes time
+  for (const [title, send] of Object.entries(cases)) {
     await t.step(`messages ${title}`, async () => {
-      for (let at = 0; at < 100_000; at++) {
-        const bytes = make(at);
-        for (const target of targets) {
-          stranger.nats.publish(target, bytes, at % 5 === 0 ? { reply: "$JS.API.INFO" } : {});
-        }
+      for (let at = 0; at < (counts[title] ?? 100_000); at++) {
+        send(at);
         if (at % 200 === 0) await stranger.nats.flush();
       }
       await stranger.nats.flush();
@@ -90,8 +99,11 @@ async function fetchSoon(url: string, init: RequestInit = {}): Promise<Response>
 const WRONG = [null, -1, 1e300, "", "x".repeat(300), [], [[]], {}, true, "../..", "*", ">"];
 
 /** Returns a message with one wrong, missing or unknown key. */
-function almostRight(at: number, { node, session }: { node: string; session: string }): object {
-  const from = { caller: node, call: "1", owner: "" };
+function almostRight(
+  at: number,
+  { node, member, session }: { node: string; member: string; session: string },
+): object {
+  const from = { caller: member, call: "1", owner: "" };
   const load = { free: 1, sessions: 0, draining: false, execs: 0, invalid: 0 };
   const heads: Record<string, unknown>[] = [
     { op: "open", ...from, seed: 1 },
@@ -100,10 +112,10 @@ function almostRight(at: number, { node, session }: { node: string; session: str
     { op: "shell", ...from, session, command: "ls" },
     { op: "restore", ...from, session, scope: "" },
     { op: "verify", ...from, scope: "" },
-    { op: "answer", caller: node, call: "1", toolCall: 1, error: "x" },
-    { op: "credit", caller: node, call: "1", characters: 1 },
+    { op: "answer", caller: member, call: "1", toolCall: 1, error: "x" },
+    { op: "credit", caller: member, call: "1", characters: 1 },
     { id: node, epoch: 1, ...load },
-    { id: node, epoch: 1, waiting: 0 },
+    { id: member, epoch: 1, waiting: 0 },
     { kind: "opened", session },
     { kind: "result", result: { status: "ok" }, files: ["a"] },
     { owner: "", session, home: {}, settings: {} },

@@ -9,6 +9,9 @@ import { NatsServer } from "./nats_server.ts";
 
 /** Milliseconds within which a lost call must be reported. */
 const REPORT_MS = 2_000;
+/** Milliseconds that a node stands still: after 700 ms its caller sends a call again, and after 1.5 s the node is lost. */
+const STOP_MS = 1_000;
+const ROUNDS = 5;
 
 async function runOnce(
   pool: NatsPool,
@@ -97,6 +100,45 @@ Deno.test("a lease for one exec sends the program with the request for a slot", 
     await whenFree();
   });
 });
+
+Deno.test(
+  "a call runs once if its node stands still until the caller has sent it again",
+  options,
+  async (t) => {
+    await using nats = await NatsServer.start();
+    await using node = await startNode(nats);
+    await using pool = await NatsPool.connect({ servers: nats.url });
+    const whenFree = (execs: number) =>
+      whenNodes(pool, (nodes) => nodes.some((node) => node.free === SLOTS && node.execs >= execs));
+    await whenFree(0);
+    const counts: number[] = [];
+    const whileStopped = async <T>(call: () => Promise<T>): Promise<T> => {
+      node.child.kill("SIGSTOP");
+      const called = call();
+      await delay(STOP_MS);
+      node.child.kill("SIGCONT");
+      return await called;
+    };
+    await t.step("a single program", async () => {
+      for (let at = 1; at <= ROUNDS; at++) {
+        assertEquals(valueOf(await whileStopped(() => runOnce(pool, `${at} * 2`))), `${2 * at}`);
+        await whenFree(at);
+        counts.push(pool.nodes.reduce((sum, { execs }) => sum + execs, 0));
+      }
+      assertEquals(counts, Array.from({ length: ROUNDS }, (_, at) => at + 1));
+    });
+    await t.step("a session", async () => {
+      const lease = await whileStopped(() => pool.acquire());
+      await whenNodes(
+        pool,
+        (nodes) => nodes.some(({ free, sessions }) => free === SLOTS - 1 && sessions === 1),
+      );
+      assertEquals(valueOf(await lease.session.exec("6 * 7")), "42");
+      await lease[Symbol.asyncDispose]();
+      await whenFree(ROUNDS + 1);
+    });
+  },
+);
 
 Deno.test(
   "kill -9 of a node: its single programs are reported, or run on another node",

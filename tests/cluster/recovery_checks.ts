@@ -1,7 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { delay } from "@std/async";
 import type { Serving } from "../../bench/serving.ts";
+import { ClusterSessions } from "../../src/cluster/cluster_sessions.ts";
+import { decodeMessage, encodeMessage } from "../../src/cluster/nats/message.ts";
 import { NatsPool } from "../../src/cluster/nats_pool.ts";
+import { sha256 } from "../../src/hash.ts";
 import { loadObjects } from "../../src/cluster/nats/client.ts";
 import { Peer } from "../../src/cluster/nats/peer.ts";
 import { SandboxLostError } from "../../src/errors.ts";
@@ -183,29 +186,30 @@ Deno.test(
 Deno.test("a node trusts no checkpoint of the object store, and no id of a session", options, async (t) => {
   await using nats = await NatsServer.start();
   await using _node = await startNode(nats, "--max-sessions", "4");
-  await using pool = await NatsPool.connect({ servers: nats.url });
-  await whenNodes(pool, (nodes) => nodes.some(({ free }) => free === 4));
+  await using sessions = await ClusterSessions.connect({ servers: nats.url });
+  while (!sessions.nodes.some(({ free }) => free === 4)) await delay(50);
   await using stranger = await Peer.connect({ servers: nats.url }, "stranger");
   const { Objm } = await loadObjects();
-  await using lease = await pool.acquire({ checkpointEvery: "exec", owner: "me" });
+  const owner = await sha256("me");
+  const id = await sessions.open({ owner, checkpointEvery: "exec" });
+  await using lease = await sessions.lease(id, { owner, every: "exec" });
   await lease.session.exec("secret = 42");
-  const bucket = await new Objm(stranger.nats).create("paddock_default_states", {
-    max_bytes: 1024 ** 3,
-    storage: "file",
-  });
-  const [id] = await sessionIds(stranger);
-  assert(id);
-  const found = await bucket.get(id);
+  const states = stranger.subjects.statesBucket;
+  const bucket = await new Objm(stranger.nats).create(states, { max_bytes: 1024 ** 3, storage: "file" });
+  const storedName = stranger.subjects.entry(id);
+  const found = await bucket.get(storedName);
   assert(found);
-  const genuine = new Uint8Array(await new Response(found.data).arrayBuffer());
-  const [node] = pool.nodes;
+  const sealed = new Uint8Array(await new Response(found.data).arrayBuffer());
+  assertEquals(new TextDecoder().decode(sealed).includes("paddock"), false);
+  const genuine =
+    decodeMessage(await stranger.openObject(states, storedName, sealed) ?? new Uint8Array()).parts[0];
+  assert(genuine);
+  const [node] = sessions.nodes;
   assert(node);
-  const metadata = { calls: "1", takenAt: "1" };
   const resume = async (session: string, owner = "") => {
-    const call = `${Math.floor(1e9 * Math.random())}`;
     const answer = Promise.withResolvers<Record<string, unknown>>();
-    const subject = stranger.subjects.inbox(stranger.id, call);
-    const subscription = stranger.receive(subject, ({ head }) => answer.resolve(head));
+    using inbox = stranger.openInbox((received) => answer.resolve(received?.head ?? {}));
+    const { token: call } = inbox;
     stranger.post(stranger.subjects.node(node.id), {
       op: "resume",
       caller: stranger.id,
@@ -215,7 +219,6 @@ Deno.test("a node trusts no checkpoint of the object store, and no id of a sessi
       every: "exec",
     });
     const reply = await answer.promise;
-    subscription.unsubscribe();
     const opened = reply["session"];
     if (typeof opened === "string") {
       stranger.post(stranger.subjects.node(node.id), {
@@ -228,41 +231,48 @@ Deno.test("a node trusts no checkpoint of the object store, and no id of a sessi
     }
     return [reply["kind"], reply["restored"]];
   };
-  const name = `${id.slice(0, 10)}${"f".repeat(30)}`;
+  const session = `${node.id}${"f".repeat(30)}`;
+  const name = stranger.subjects.entry(session);
+  const time = { calls: 1, takenAt: 1 };
+  const seal = (head: object, bytes: Uint8Array) =>
+    stranger.sealObject(states, name, encodeMessage(head, [bytes]));
   const forged = genuine.slice();
   forged[100] = (forged[100] ?? 0) ^ 1;
-  const objects: Record<string, { data: Uint8Array; metadata?: Record<string, string> }> = {
-    "with a changed header": { data: forged, metadata },
-    "of random bytes": { data: crypto.getRandomValues(new Uint8Array(5_000)), metadata },
-    "of nothing": { data: new Uint8Array(), metadata },
-    "that is cut": { data: genuine.slice(0, -7), metadata },
-    "without a time": { data: genuine },
-    "with an absurd time": { data: genuine, metadata: { calls: "-1", takenAt: "1e999" } },
-    "of another owner": { data: genuine, metadata },
+  const objects: Record<string, Uint8Array> = {
+    "with a changed header": await seal(time, forged),
+    "of random bytes": await seal(time, crypto.getRandomValues(new Uint8Array(5_000))),
+    "of nothing": await seal(time, new Uint8Array()),
+    "that is cut": await seal(time, genuine.slice(0, -7)),
+    "without a time": await seal({}, genuine),
+    "with an absurd time": await seal({ calls: -1, takenAt: 1e999 }, genuine),
+    "of another owner": await seal(time, genuine),
+    "that no member has sealed": encodeMessage(time, [genuine]),
+    "that was sealed for another session": sealed,
+    "that is empty": new Uint8Array(),
   };
-  for (const [title, { data, metadata }] of Object.entries(objects)) {
+  for (const [title, data] of Object.entries(objects)) {
     await t.step(`an object ${title} is not restored`, async () => {
-      await bucket.putBlob({ name, ...(metadata && { metadata }) }, data);
-      assertEquals(await resume(name), ["opened", undefined]);
+      await bucket.putBlob({ name }, data);
+      assertEquals(await resume(session), ["opened", undefined]);
     });
   }
   await t.step("an object that is too large is not read", async () => {
-    const info = { name, bucket: "paddock_default_states", nuid: "x", chunks: 1, digest: "SHA-256=x" };
-    const size = { ...info, size: 1e12, mtime: new Date().toISOString(), metadata };
-    const subject = `$O.paddock_default_states.M.${btoa(name)}`;
+    const info = { name, bucket: states, nuid: "x", chunks: 1, digest: "SHA-256=x" };
+    const size = { ...info, size: 1e12, mtime: new Date().toISOString() };
+    const subject = `$O.${states}.M.${btoa(name)}`;
     stranger.nats.publish(subject, new TextEncoder().encode(JSON.stringify(size)));
     await stranger.nats.flush();
     assertEquals((await bucket.info(name))?.size, 1e12);
-    assertEquals(await resume(name), ["opened", undefined]);
-    const link = { ...size, size: 0, options: { link: { bucket: "paddock_default_states", name: id } } };
+    assertEquals(await resume(session), ["opened", undefined]);
+    const link = { ...size, size: 0, options: { link: { bucket: states, name: storedName } } };
     stranger.nats.publish(subject, new TextEncoder().encode(JSON.stringify(link)));
     await stranger.nats.flush();
-    assertEquals(await resume(name), ["opened", undefined]);
+    assertEquals(await resume(session), ["opened", undefined]);
   });
   await t.step("the session of another caller or owner cannot be used", async () => {
-    const call = "77";
     const answer = Promise.withResolvers<Record<string, unknown>>();
-    stranger.receive(stranger.subjects.inbox(stranger.id, call), ({ head }) => answer.resolve(head));
+    using inbox = stranger.openInbox((received) => answer.resolve(received?.head ?? {}));
+    const { token: call } = inbox;
     stranger.post(stranger.subjects.node(node.id), {
       op: "exec",
       caller: stranger.id,
@@ -276,16 +286,3 @@ Deno.test("a node trusts no checkpoint of the object store, and no id of a sessi
   const result = await lease.session.exec("secret");
   assertEquals(result.status === "ok" && result.value, "42");
 });
-
-/** Returns the names of the objects of the states. */
-async function sessionIds(stranger: Peer): Promise<string[]> {
-  const names: string[] = [];
-  const { Objm } = await loadObjects();
-  const bucket = await new Objm(stranger.nats).create("paddock_default_states", {
-    max_bytes: 1024 ** 3,
-    storage: "file",
-  });
-  const list = await (bucket as unknown as { list(): Promise<{ name: string }[]> }).list();
-  for (const { name } of list) names.push(name);
-  return names;
-}

@@ -3,6 +3,7 @@ import { delay } from "@std/async";
 import { NoReceiverError } from "../../src/cluster/call_codec.ts";
 import type { Caller } from "../../src/cluster/caller.ts";
 import type { Received } from "../../src/cluster/nats/peer.ts";
+import { Seal } from "../../src/cluster/nats/seal.ts";
 import { Subjects } from "../../src/cluster/nats/subjects.ts";
 import { SlotQueue, type SlotQueueOptions } from "../../src/cluster/slot_queue.ts";
 import { PoolFullError, SandboxLostError } from "../../src/errors.ts";
@@ -19,7 +20,8 @@ class FakeSlots {
     this.#free = free;
     this.caller = {
       peer: {
-        subjects: new Subjects("default"),
+        subjects: new Subjects("default", new Seal(new Uint8Array(32), "default")),
+        keyAdvice: "",
         receive: (_: string, listener: (received: Received) => void) => {
           this.#listeners.add(listener);
           return { unsubscribe: () => this.#listeners.delete(listener) };
@@ -46,7 +48,7 @@ class FakeSlots {
   release({ isAnnounced = true } = {}): void {
     this.#free++;
     if (!isAnnounced) return;
-    for (const listener of this.#listeners) listener({ head: {}, parts: [], bytes: 0 });
+    for (const listener of this.#listeners) listener({ head: {}, sender: "abcdefghij", parts: [], bytes: 0 });
   }
 }
 

@@ -51,9 +51,11 @@ function withNats(command: Command): Command {
 async function runShow(flags: ClusterFlags, signal: AbortSignal): Promise<number> {
   await using caller = await connect(flags, signal);
   const nodes = await readNodes(caller);
-  const text = flags.json
-    ? nodes.map((node) => `${JSON.stringify(node)}\n`).join("")
-    : formatNodes(nodes, { cluster: flags.clusterName ?? "default", nowMs: Date.now() });
+  const text = flags.json ? nodes.map((node) => `${JSON.stringify(node)}\n`).join("") : formatNodes(nodes, {
+    cluster: flags.clusterName ?? "default",
+    keyAdvice: caller.peer.keyAdvice,
+    nowMs: Date.now(),
+  });
   await writeText(currentIo().stdout, text);
   return EXIT.ok;
 }
@@ -83,10 +85,10 @@ async function readNodes({ directory }: Caller): Promise<NodeProperties[]> {
 /** Returns the nodes of a cluster as a table. */
 export function formatNodes(
   nodes: readonly NodeProperties[],
-  { cluster, nowMs }: { cluster: string; nowMs: number },
+  { cluster, keyAdvice = "", nowMs }: { cluster: string; keyAdvice?: string; nowMs: number },
 ): string {
   if (nodes.length === 0) {
-    return `Cluster '${cluster}' has no nodes: start one with 'paddock serve --nats URL'\n`;
+    return `Cluster '${cluster}' has no nodes: start one with 'paddock serve --nats URL'${keyAdvice}\n`;
   }
   const rows = nodes.map((node) => [
     node.id,

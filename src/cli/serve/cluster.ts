@@ -10,9 +10,7 @@ import type { CheckpointOrigin } from "../../sandbox/checkpoint/checkpoint.ts";
 import type { BranchingPool } from "../../sandbox/exec.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
 import { SESSION_WAIT_MS } from "../../server/limits.ts";
-import { addNatsOptions, type NatsFlags, toPeerOptions } from "../cluster/nats_options.ts";
-import { UsageError } from "../errors.ts";
-import { readInputBytes } from "../input.ts";
+import { addNatsOptions, type NatsFlags, readKeyFile, toPeerOptions } from "../cluster/nats_options.ts";
 import { currentIo } from "../io.ts";
 import { parseWholeNumber } from "../options.ts";
 import { writeText } from "../output.ts";
@@ -59,8 +57,6 @@ export interface SessionSourceOptions {
 }
 
 const MIB = 1024 * 1024;
-const MIN_KEY_BYTES = 32;
-const MAX_KEY_BYTES = 4096;
 /** Sessions of a gateway whose cluster has no node yet. */
 const GATEWAY_SESSIONS = 64;
 
@@ -100,7 +96,7 @@ export async function openSessionSource(
 ): Promise<SessionSource> {
   if (flags.cluster !== undefined) return await openGateway(flags.cluster, flags, options);
   const { profile, size, resetMode, stack, signal } = options;
-  const checkpointKey = await readKey(flags.checkpointKeyFile);
+  const checkpointKey = await readKeyFile(flags.checkpointKeyFile, "checkpoints");
   const peer = flags.nats === undefined ? undefined : await toPeerOptions(flags.nats, flags);
   const cacheDir = peer && checkpointKey
     ? await useSharedImage(peer, { ...options, key: checkpointKey })
@@ -157,7 +153,9 @@ async function openGateway(
   const { nodes, slots } = pool;
   await writeText(
     currentIo().stderr,
-    `Gateway of cluster '${peer.cluster}': ${nodes.length} nodes have ${slots} sessions of profile '${profile.name}'\n`,
+    `Gateway of cluster '${peer.cluster}': ${nodes.length} nodes have ${slots} sessions of profile '${profile.name}'${
+      nodes.length === 0 ? pool.caller.peer.keyAdvice : ""
+    }\n`,
   );
   const metrics = new ClusterMetrics(pool.caller);
   return {
@@ -166,13 +164,4 @@ async function openGateway(
     drain: () => Promise.resolve(),
     formatClusterMetrics: () => metrics.format(),
   };
-}
-
-async function readKey(path: string | undefined): Promise<Uint8Array | undefined> {
-  if (path === undefined) return undefined;
-  const key = await readInputBytes(path, path, MAX_KEY_BYTES);
-  if (key.length >= MIN_KEY_BYTES) return key;
-  throw new UsageError(
-    `Cannot use '${path}' as the key of checkpoints as it must have at least ${MIN_KEY_BYTES} bytes: it has ${key.length}. \`openssl rand 32\` prints one`,
-  );
 }

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { abortable, Deadline } from "../../async/abort.ts";
+import { SandboxError } from "../../errors.ts";
 import { sha256 } from "../../hash.ts";
 import type { BranchingPool } from "../../sandbox/exec.ts";
 import type { SandboxPool } from "../../sandbox/pool.ts";
@@ -13,6 +14,7 @@ import {
   type NodeLoad,
   type NodeProperties,
   openNodesBucket,
+  putProperties,
 } from "../nodes_bucket.ts";
 import { Peer, type PeerOptions } from "../nats/peer.ts";
 import { SessionStates } from "./session_states.ts";
@@ -60,6 +62,8 @@ type FixedProperties = Omit<NodeProperties, keyof NodeLoad>;
 /** Milliseconds between two writes of the properties, and between two looks for what was abandoned. */
 const PUBLISH_MS = 2_000;
 const SWEEP_MS = 1_000;
+/** Milliseconds within which questions of several members are answered by one heartbeat. */
+const SOON_MS = 10;
 const DRAIN_MS = 30_000;
 
 /** A member of a cluster that runs sessions for callers: see {@linkcode NatsPool}. */
@@ -72,6 +76,9 @@ export class ClusterNode implements AsyncDisposable {
   readonly #sessions: NodeSessions;
   readonly #timers: ReturnType<typeof setInterval>[];
   #draining: Promise<void> | undefined;
+  #isKeyChecked = false;
+  /** Timer of a heartbeat for members that have just learned of this node. */
+  #soon: ReturnType<typeof setTimeout> | undefined;
 
   private constructor(
     peer: Peer,
@@ -109,10 +116,11 @@ export class ClusterNode implements AsyncDisposable {
     peer.onConnection((isConnected) => {
       if (isConnected) this.#beat();
     });
+    peer.onAsked(() => this.#beatSoon());
     this.#timers = [
       setInterval(() => this.#beat(), BEAT_MS),
       setInterval(() => this.#publish(), PUBLISH_MS),
-      setInterval(() => this.#sessions.sweep(), SWEEP_MS),
+      setInterval(() => this.#sweep(), SWEEP_MS),
     ];
   }
 
@@ -180,9 +188,10 @@ export class ClusterNode implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#offers.close();
     for (const timer of this.#timers) clearInterval(timer);
+    clearTimeout(this.#soon);
     await this.#sessions[Symbol.asyncDispose]();
     await this.#offers[Symbol.asyncDispose]();
-    if (this.#peer.isConnected) await this.#bucket.delete(this.id).catch(() => {}); // it disappears by itself
+    if (this.#peer.isConnected) await this.#bucket.delete(this.#peer.subjects.entry(this.id)).catch(() => {}); // it disappears by itself
     await this.#peer[Symbol.asyncDispose]();
   }
 
@@ -211,10 +220,25 @@ export class ClusterNode implements AsyncDisposable {
     this.#peer.post(subjects.nodeBeat(id), { id, epoch, ...this.#load() } satisfies NodeBeat);
   }
 
+  #sweep(): void {
+    this.#sessions.sweep();
+    if (this.#isKeyChecked || this.#peer.foreign === 0) return;
+    this.#isKeyChecked = true;
+    this.#options.onError?.(
+      new SandboxError(`Node '${this.id}' does not serve all members of the cluster${this.#peer.keyAdvice}`),
+    );
+  }
+
+  #beatSoon(): void {
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      this.#beat();
+    }, SOON_MS);
+  }
+
   async #publish(): Promise<void> {
-    const text = JSON.stringify(this.properties);
     try {
-      await this.#bucket.put(this.id, text);
+      await putProperties(this.#peer, this.#bucket, this.properties);
     } catch {
       // NATS is away, or came back without its memory: the bucket is made again, or the next write succeeds.
       if (this.#peer.isConnected) await openNodesBucket(this.#peer).catch(() => {}); // the next write tries again

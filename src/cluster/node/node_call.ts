@@ -1,15 +1,17 @@
 import * as z from "zod";
+import { abortable, Deadline } from "../../async/abort.ts";
 import { parseUntrustedJson } from "../../json.ts";
 import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
 import { STREAM_QUEUE_BYTES } from "../../server/limits.ts";
+import { NoSlotError } from "../call_codec.ts";
 import type { Call, CallOf, CallReply, Control } from "../calls.ts";
 import { encodeMessage } from "../nats/message.ts";
 import type { Peer } from "../nats/peer.ts";
 
 /** Characters of output in one message. */
 const OUTPUT_CHARACTERS = 128 * 1024;
-/** Milliseconds after which the caller of a program that still runs gets its node. */
-const START_MS = 20;
+/** Milliseconds that a slot waits for its caller after it has taken a call. */
+const GO_MS = 5_000;
 const decoder = new TextDecoder();
 
 interface ToolAnswer {
@@ -28,7 +30,7 @@ export class NodeCall {
   /** Characters of output that the caller has not read. */
   #unread = 0;
   #room: PromiseWithResolvers<void> | undefined;
-  #started: { readonly node: string; readonly timer: ReturnType<typeof setTimeout> } | undefined;
+  readonly #go = Promise.withResolvers<void>();
 
   constructor(peer: Peer, { caller, call }: Pick<Call, "caller" | "call">) {
     this.#peer = peer;
@@ -48,22 +50,28 @@ export class NodeCall {
   }
 
   /**
-   * Lets the caller know which node has the call: when it sends something, and soon if it does not end. Most programs end
-   * before, and need no further message.
+   * Reports to the caller that a slot has taken the call, and waits until the caller gives the call to this node. The
+   * caller may have given up this attempt and sent the call to another slot, so that nothing may run before.
+   *
+   * @throws {NoSlotError} if the caller does not answer in time.
+   * @throws the reason of `signal` if it aborts.
    */
-  start(node: string): void {
-    this.#started = { node, timer: setTimeout(() => this.#announce(), START_MS) };
+  async claim(signal: AbortSignal): Promise<void> {
+    this.#peer.post(this.#inbox, { kind: "taken" } satisfies CallReply);
+    using wait = new Deadline(GO_MS, {
+      signal: AbortSignal.any([this.signal, signal]),
+      reason: () => new NoSlotError(`the caller did not confirm the call within ${GO_MS} ms`),
+    });
+    await abortable(this.#go.promise, wait.signal);
   }
 
   /** Sends a reply, in chunks if it is large. A caller that is lost gets none. */
   async reply(head: CallReply, parts: readonly Uint8Array[] = []): Promise<void> {
-    clearTimeout(this.#started?.timer);
     await this.#peer.send(this.#inbox, encodeMessage(head, parts)).catch(() => {}); // the caller is lost
   }
 
   /** Sends output. Returns a promise while the caller has too much of it to read. */
   output(stream: "stdout" | "stderr", text: string): Promise<void> | undefined {
-    this.#announce();
     for (let at = 0; at < text.length; at += OUTPUT_CHARACTERS) {
       this.#peer.post(this.#inbox, { kind: "output", stream, text: text.slice(at, at + OUTPUT_CHARACTERS) });
     }
@@ -72,15 +80,15 @@ export class NodeCall {
 
   /** Sends what a program shows. */
   async display(bundle: Extract<CallReply, { kind: "display" }>["bundle"]): Promise<void> {
-    this.#announce();
     const message = encodeMessage({ kind: "display", bundle });
     await this.#peer.send(this.#inbox, message).catch(() => {}); // the caller is lost
     await this.#hold(message.length);
   }
 
   /** Takes a message of the caller about this call. */
-  control(control: Control, parts: readonly Uint8Array[]): void {
+  control(control: Exclude<Control, { op: "disown" }>, parts: readonly Uint8Array[]): void {
     if (control.op === "abort") this.abort();
+    else if (control.op === "go") this.#go.resolve();
     else if (control.op === "credit") this.#credit(control.characters);
     else this.#answers.get(control.toolCall)?.resolve({ error: control.error, value: parts[0] });
   }
@@ -100,7 +108,6 @@ export class NodeCall {
     args: Record<string, unknown>,
     { signal }: HostToolContext,
   ): Promise<unknown> {
-    this.#announce();
     const toolCall = ++this.#toolCalls;
     const answered = Promise.withResolvers<ToolAnswer>();
     this.#answers.set(toolCall, answered);
@@ -119,14 +126,6 @@ export class NodeCall {
       signal.removeEventListener("abort", onAbort);
       this.#answers.delete(toolCall);
     }
-  }
-
-  #announce(): void {
-    if (this.#started === undefined) return;
-    const { node, timer } = this.#started;
-    clearTimeout(timer);
-    this.#started = undefined;
-    this.#peer.post(this.#inbox, { kind: "started", node } satisfies CallReply);
   }
 
   #hold(characters: number): Promise<void> | undefined {

@@ -75,6 +75,11 @@ export class NodeSession implements AsyncDisposable {
     return owner === this.owner && (this.#isShared || caller === this.#caller);
   }
 
+  /** True if its caller has neither used nor confirmed it. */
+  isUnusedBy(caller: string): boolean {
+    return !this.#isConfirmed && caller === this.#caller;
+  }
+
   /** Notes who uses it. */
   noteCaller(caller: string): void {
     this.#caller = caller;

@@ -39,7 +39,7 @@ const SLOT_WAIT_MS = 1_000;
 /** Sessions of other nodes that may wait for a slot. */
 const MAX_RESUMING = 1024;
 
-const CONTROL_OPS: ReadonlySet<unknown> = new Set(["abort", "credit", "answer"]);
+const CONTROL_OPS: ReadonlySet<unknown> = new Set(["abort", "go", "credit", "answer", "disown"]);
 
 /** The sessions of a node that callers of the cluster hold, and their calls. */
 export class NodeSessions implements AsyncDisposable {
@@ -83,9 +83,12 @@ export class NodeSessions implements AsyncDisposable {
   }
 
   /** Opens a session for a message of the cluster, or runs a program in one. Returns false if the message asks for none. */
-  start(lease: SlotLease, { head, parts, bytes }: Received): boolean {
+  start(lease: SlotLease, { head, sender, parts, bytes }: Received): boolean {
     const parsed = callSchema.safeParse(head);
-    if (!parsed.success || (parsed.data.op !== "open" && parsed.data.op !== "run")) {
+    if (
+      !parsed.success || parsed.data.caller !== sender ||
+      (parsed.data.op !== "open" && parsed.data.op !== "run")
+    ) {
       this.invalid++;
       return false;
     }
@@ -96,24 +99,27 @@ export class NodeSessions implements AsyncDisposable {
     }
     let isTaken = false;
     this.#serve(call, bytes, async (run) => {
+      await run.claim(this.#drain.signal);
       isTaken = true;
       if (call.op === "open") await this.#open(call, { lease, run });
       else await this.#runOnce(call, { lease, parts, run });
-    }).finally(() => isTaken || lease[Symbol.asyncDispose]()); // the owner has no room for the message
+    }).finally(() => isTaken || lease[Symbol.asyncDispose]()); // the owner has no room for the message, or the caller has given it up
     return true;
   }
 
   /** Takes a message to the node. */
-  receive({ head, parts, bytes }: Received): void {
+  receive({ head, sender, parts, bytes }: Received): void {
     if (CONTROL_OPS.has(head["op"])) {
       const control = controlSchema.safeParse(head);
-      if (control.success) this.#calls.get(keyOf(control.data))?.control(control.data, parts);
-      else this.invalid++;
+      if (!control.success || control.data.caller !== sender) this.invalid++;
+      else if (control.data.op === "disown") this.#endUnused(control.data);
+      else this.#calls.get(keyOf(control.data))?.control(control.data, parts);
       return;
     }
     const call = callSchema.safeParse(head);
     if (
-      !call.success || call.data.op === "open" || call.data.op === "run" || this.#calls.has(keyOf(call.data))
+      !call.success || call.data.caller !== sender || call.data.op === "open" || call.data.op === "run" ||
+      this.#calls.has(keyOf(call.data))
     ) {
       this.invalid++;
       return;
@@ -123,9 +129,9 @@ export class NodeSessions implements AsyncDisposable {
   }
 
   /** Takes a heartbeat of a caller. */
-  noteCaller({ head }: Received): void {
+  noteCaller({ head, sender }: Received): void {
     const beat = z.safeParse(callerBeatSchema, head);
-    if (!beat.success) return void this.invalid++;
+    if (!beat.success || beat.data.id !== sender) return void this.invalid++;
     if (this.#callers.beat(beat.data)) this.#abortCalls(beat.data.id); // it has given up its calls
   }
 
@@ -228,7 +234,6 @@ export class NodeSessions implements AsyncDisposable {
     const { seed, ...exec } = call;
     await using session = this.#add({ ...exec, op: "open" }, lease);
     using _use = session.use();
-    run.start(this.#peer.id);
     if (seed !== undefined) await lease.session.reset({ mode: "rewind", seed, signal: run.signal });
     const { rewinds } = this.#options;
     await performSessionCall(session, {
@@ -307,6 +312,11 @@ export class NodeSessions implements AsyncDisposable {
     if (!session?.isOf(call)) return;
     if (session.caller !== call.caller) throw new SessionInUseError("Another caller uses the session");
     await this.#end(session);
+  }
+
+  #endUnused({ session: id, caller }: { session: string; caller: string }): void {
+    const session = this.#sessions.get(id);
+    if (session?.isUnusedBy(caller)) this.#end(session).catch(this.#options.onError);
   }
 
   async #end(session: NodeSession): Promise<void> {

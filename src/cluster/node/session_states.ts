@@ -6,7 +6,7 @@ import type { Checkpoint, CheckpointEvery, CheckpointMemory } from "../../sandbo
 import type { Recoverable } from "../../sandbox/lease.ts";
 import { Budget, type BudgetLease } from "../../server/budget.ts";
 import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS } from "../../server/limits.ts";
-import { MAX_MESSAGE_BYTES } from "../nats/message.ts";
+import { decodeMessage, encodeMessage, MAX_MESSAGE_BYTES } from "../nats/message.ts";
 import { DamagedObjectError, ObjectBucket } from "../nats/object_bucket.ts";
 import { OWNERS, type Peer } from "../nats/peer.ts";
 
@@ -36,9 +36,12 @@ export interface SessionStatesOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
+/** Size of an object: a checkpoint with its time, sealed. */
+const MAX_OBJECT_BYTES = MAX_MESSAGE_BYTES + 1024;
+
 const timeSchema: z.core.$ZodType<StateTime> = z.object({
-  calls: z.coerce.number().int().nonnegative(),
-  takenAt: z.coerce.number().int().nonnegative(),
+  calls: z.int().nonnegative(),
+  takenAt: z.int().nonnegative(),
 });
 
 /**
@@ -71,9 +74,10 @@ export class SessionStates {
   }
 
   /** Keeps the checkpoints of a session of this node. */
-  keep(options: Omit<KeptStateOptions, "bucket" | "budget" | "onError">): KeptState {
+  keep(options: Omit<KeptStateOptions, "peer" | "bucket" | "budget" | "onError">): KeptState {
     return new KeptState({
       ...options,
+      peer: this.#peer,
       bucket: this.#bucket,
       budget: this.#budget,
       onError: this.#onError,
@@ -90,20 +94,31 @@ export class SessionStates {
     session: string,
     { owner, signal }: { owner: string; signal: AbortSignal },
   ): Promise<LastCheckpoint | undefined> {
-    const found = await this.#bucket.get(session, {
-      maxBytes: MAX_MESSAGE_BYTES,
+    const { subjects } = this.#peer;
+    const name = subjects.entry(session);
+    const found = await this.#bucket.get(name, {
+      maxBytes: MAX_OBJECT_BYTES,
       reserve: (bytes) => this.#peer.memory.take(owner, bytes),
       signal,
     });
     if (found === undefined) return undefined;
-    const time = z.safeParse(timeSchema, found.metadata);
-    if (!time.success) throw new DamagedObjectError("Cannot read checkpoint as its time is missing");
-    return { ...time.data, checkpoint: await readCheckpoint(found.bytes) };
+    const opened = await this.#peer.openObject(subjects.statesBucket, name, found.bytes);
+    if (opened === undefined) {
+      throw new DamagedObjectError(
+        "Cannot read checkpoint as no member of the cluster has stored it for this session",
+      );
+    }
+    const { head, parts: [bytes] } = decodeMessage(opened);
+    const time = z.safeParse(timeSchema, head);
+    if (!time.success || bytes === undefined) {
+      throw new DamagedObjectError("Cannot read checkpoint as its time is missing");
+    }
+    return { ...time.data, checkpoint: await readCheckpoint(bytes) };
   }
 
   /** Deletes the checkpoint of a session that has ended. One that stays disappears at the end of its time. */
   async delete(session: string): Promise<void> {
-    await this.#bucket.delete(session).catch(this.#onError);
+    await this.#bucket.delete(this.#peer.subjects.entry(session)).catch(this.#onError);
   }
 }
 
@@ -114,6 +129,7 @@ export interface KeptStateOptions {
   readonly every: CheckpointEvery;
   /** The session that takes the checkpoints. */
   readonly recovery: Recoverable;
+  readonly peer: Peer;
   readonly bucket: ObjectBucket;
   readonly budget: Budget;
   /** Called with errors of checkpoints that were not stored. */
@@ -172,9 +188,9 @@ export class KeptState implements AsyncDisposable {
    */
   async clear(): Promise<void> {
     this.#earlierCalls = 0;
-    const { bucket, session } = this.#options;
+    const { bucket, session, peer } = this.#options;
     await this.#queue.run(async () => {
-      await bucket.delete(session);
+      await bucket.delete(peer.subjects.entry(session));
       this.#stored.resize(0);
     });
   }
@@ -194,12 +210,13 @@ export class KeptState implements AsyncDisposable {
 
   /** Stores a checkpoint in place of the earlier one, which remains if that fails. */
   async #put({ checkpoint, calls, takenAt }: LastCheckpoint): Promise<void> {
-    const { bucket, session, onError } = this.#options;
+    const { bucket, session, peer: { subjects }, peer, onError } = this.#options;
     await this.#queue.run(async () => {
       try {
         this.#takeRoom(checkpoint.storedBytes);
-        const metadata = { calls: `${calls}`, takenAt: `${takenAt}` };
-        await bucket.put(session, await checkpoint.toBytes(), metadata);
+        const name = subjects.entry(session);
+        const state = encodeMessage({ calls, takenAt }, [await checkpoint.toBytes()]);
+        await bucket.put(name, await peer.sealObject(subjects.statesBucket, name, state));
       } catch (error) {
         onError(error);
         throw error;

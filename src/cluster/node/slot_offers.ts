@@ -51,7 +51,6 @@ interface Waiter {
   readonly resolve: (lease: SlotLease) => void;
 }
 
-const QUEUE = "slots";
 /** Milliseconds until a session that could not be started is tried again. */
 const RETRY_MS = 1_000;
 
@@ -184,17 +183,23 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
   }
 
   #subscribe(offer: Offer): void {
+    const { peer, profile } = this.#options;
+    this.#receiveWork(offer);
+    peer.post(peer.subjects.free(profile), {}); // callers that wait send again
+  }
+
+  /** Receives one message for a slot, and the next one if that is no work. Strangers' messages cause no announcement. */
+  #receiveWork(offer: Offer): void {
     const { peer, profile, onWork } = this.#options;
     const again = () => {
-      if (this.#offers.has(offer) && this.#isOpen) this.#subscribe(offer);
+      if (this.#offers.has(offer) && this.#isOpen) this.#receiveWork(offer);
     };
     offer.subscription = peer.receive(peer.subjects.work(profile), (received) => {
       this.#offers.delete(offer);
       if (onWork(offer.lease, received)) return;
       this.#offers.add(offer);
       again();
-    }, { queue: QUEUE, max: 1, isWhole: true, onInvalid: again });
-    peer.post(peer.subjects.free(profile), {}); // callers that wait send again
+    }, { queue: peer.subjects.slotQueue(profile), max: 1, isWhole: true, onInvalid: again });
   }
 
   /** Replaces all subscriptions: the client of NATS does not restore the limit of one message. */

@@ -24,15 +24,26 @@ export async function createKey(): Promise<CryptoKey> {
 }
 
 /**
- * Returns the key of a cache directory, which is created once. Processes that need it at the same time get the same one.
+ * Returns the key of checkpoints of a cache directory, which is created once.
  *
  * @throws {SandboxError} if another user may read it.
  */
 export async function readHostKey(cacheDir: string): Promise<CryptoKey> {
-  const path = join(cacheDir, KEY_FILE);
+  return await importKey(await ensureKeyFile(cacheDir, KEY_FILE));
+}
+
+/**
+ * Returns the bytes of a key in a cache directory. The first process creates the key. Processes that need the key at the
+ * same time get the same one.
+ *
+ * @throws {SandboxError} if another user may read it.
+ */
+export async function ensureKeyFile(cacheDir: string, name: string): Promise<Uint8Array> {
+  const path = join(cacheDir, name);
   const existing = await readKey(path);
-  if (existing) return await importKey(existing);
-  const draft = await Deno.makeTempFile({ dir: cacheDir, prefix: `${KEY_FILE}-` }); // its mode is 0600
+  if (existing) return existing;
+  await Deno.mkdir(cacheDir, { recursive: true });
+  const draft = await Deno.makeTempFile({ dir: cacheDir, prefix: `${name}-` }); // its mode is 0600
   try {
     await Deno.writeFile(draft, crypto.getRandomValues(new Uint8Array(KEY_BYTES)));
     await Deno.link(draft, path); // fails if another process was faster
@@ -42,8 +53,8 @@ export async function readHostKey(cacheDir: string): Promise<CryptoKey> {
     await Deno.remove(draft);
   }
   const created = await readKey(path);
-  if (!created) throw new SandboxError(`Cannot read key of checkpoints as '${path}' was removed`);
-  return await importKey(created);
+  if (!created) throw new SandboxError(`Cannot read key as '${path}' was removed`);
+  return created;
 }
 
 async function readKey(path: string): Promise<Uint8Array | undefined> {
@@ -51,12 +62,14 @@ async function readKey(path: string): Promise<Uint8Array | undefined> {
     const { mode } = await Deno.lstat(path);
     if (mode !== null && (mode & SHARED_BITS) !== 0) {
       throw new SandboxError(
-        `Cannot read key of checkpoints as only its owner may read '${path}': its mode is ${
-          (mode & 0o777).toString(8)
-        }`,
+        `Cannot read key as only its owner may read '${path}': its mode is ${(mode & 0o777).toString(8)}`,
       );
     }
-    return await Deno.readFile(path);
+    const bytes = await Deno.readFile(path);
+    if (bytes.length >= KEY_BYTES) return bytes;
+    throw new SandboxError(
+      `Cannot read key as '${path}' must have at least ${KEY_BYTES} bytes: it has ${bytes.length}`,
+    );
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;

@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { MAX_MESSAGE_BYTES, MessageError } from "../../../src/cluster/nats/message.ts";
+import { Seal } from "../../../src/cluster/nats/seal.ts";
 import { Subjects } from "../../../src/cluster/nats/subjects.ts";
 import { Assembler, toChunks, toWhole } from "../../../src/cluster/nats/transfer.ts";
 import { Budget } from "../../../src/server/budget.ts";
@@ -66,23 +67,24 @@ Deno.test("an Assembler takes memory of a message before it keeps a byte of it",
 });
 
 Deno.test("Subjects.checkInbox() returns inboxes of its cluster alone", () => {
-  const subjects = new Subjects("a");
+  const seal = new Seal(new Uint8Array(32), "a");
+  const subjects = new Subjects("a", seal);
   const inbox = subjects.inbox("abcdefghij", "t12");
   assertEquals(subjects.checkInbox(inbox), inbox);
   for (
     const other of [
       undefined,
       "",
-      new Subjects("b").inbox("abcdefghij", "1"),
+      new Subjects("b", seal).inbox("abcdefghij", "1"),
       subjects.node("abcdefghij"),
       `${inbox}.more`,
       subjects.inbox("abcdefghij", "*"),
-      subjects.inbox(">", "1"),
+      subjects.inbox("*", "1"),
       "$JS.API.STREAM.DELETE.x",
     ]
   ) assertEquals(subjects.checkInbox(other), undefined, other);
   for (const name of ["", "a.b", "*", ">", "a b", "x".repeat(65)]) {
-    assertThrows(() => new Subjects(name), TypeError);
+    assertThrows(() => new Subjects(name, seal), TypeError);
   }
 });
 

@@ -1,0 +1,132 @@
+/**
+ * Encryption of everything that a cluster gives to NATS, by the key that its members share. NATS, and every user of its
+ * account, handles bytes without the key. Nonces of 24 bytes may be random however many messages one key seals, where those of
+ * AES-GCM may not.
+ *
+ * | bytes | content of a sealed text                       |
+ * | ----- | ---------------------------------------------- |
+ * | 24    | nonce, at random                               |
+ * | n     | text, encrypted by XChaCha20                   |
+ * | 16    | tag: Poly1305 of the text and of its place     |
+ *
+ * @module
+ */
+import { createHmac } from "node:crypto";
+import { Buffer } from "node:buffer";
+import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
+import { ArgumentRangeError } from "../../errors.ts";
+
+/** Least bytes of the key of a cluster. */
+export const MIN_KEY_BYTES = 32;
+/** Bytes of a sealed text beside the text. */
+export const SEAL_BYTES = 40;
+/** Hash of an id in a subject or in the name of an entry. */
+export const ID_HASH: RegExp = /^[0-9a-f]{32}$/;
+
+const NONCE_BYTES = 24;
+const OBJECT_NONCE_BYTES = 12;
+/** Hashes that are remembered. */
+const MAX_HASHES = 10_000;
+const encoder = new TextEncoder();
+
+/** Seals texts with the key of a cluster, and hashes ids with the key. */
+export class Seal {
+  readonly #ids: Uint8Array;
+  readonly #messages: Uint8Array;
+  readonly #objects: Uint8Array;
+  readonly #hashes = new Map<string, string>();
+
+  /**
+   * @param cluster Name of the cluster. Another cluster with the same key has other hashes and opens no text of this one.
+   * @throws {ArgumentRangeError} if the key has fewer than 32 bytes.
+   */
+  constructor(key: Uint8Array, cluster: string) {
+    if (key.length < MIN_KEY_BYTES) {
+      throw new ArgumentRangeError(
+        `Cannot join cluster as its key must have at least ${MIN_KEY_BYTES} bytes: it has ${key.length}`,
+      );
+    }
+    const derive = (purpose: string) => hmac(key, `paddock cluster ${purpose} ${cluster}`);
+    this.#ids = derive("ids");
+    this.#messages = derive("messages");
+    this.#objects = derive("objects");
+  }
+
+  /** Returns the hash of an id, which tells nothing about the id to readers without the key. */
+  hash(kind: string, id: string): string {
+    const text = `${kind} ${id}`;
+    const known = this.#hashes.get(text);
+    if (known !== undefined) return known;
+    if (this.#hashes.size >= MAX_HASHES) this.#hashes.clear();
+    const hash = hmac(this.#ids, text).subarray(0, 16).toHex();
+    this.#hashes.set(text, hash);
+    return hash;
+  }
+
+  /** Seals a text for one place: the subject of a message, or the bucket and the name of an entry. */
+  seal(place: string, text: Uint8Array): Uint8Array<ArrayBuffer> {
+    const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+    const sealed = new Uint8Array(text.length + SEAL_BYTES);
+    sealed.set(nonce);
+    xchacha20poly1305(this.#messages, nonce, encoder.encode(place))
+      .encrypt(text, sealed.subarray(NONCE_BYTES));
+    return sealed;
+  }
+
+  /** Returns a text that was sealed for this place, or `undefined` if no member of the cluster has done so. */
+  open(place: string, sealed: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+    if (sealed.length < SEAL_BYTES) return undefined;
+    const nonce = sealed.subarray(0, NONCE_BYTES);
+    const cipher = xchacha20poly1305(this.#messages, nonce, encoder.encode(place));
+    try {
+      return cipher.decrypt(sealed.subarray(NONCE_BYTES)) as Uint8Array<ArrayBuffer>;
+    } catch {
+      return undefined; // the tag is wrong
+    }
+  }
+
+  /** Seals a large text off this thread, by AES-GCM with a key of the place. */
+  async sealObject(place: string, text: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+    const iv = crypto.getRandomValues(new Uint8Array(OBJECT_NONCE_BYTES));
+    const key = await this.#objectKey(place);
+    const encrypted = await crypto.subtle.encrypt(
+      { name: "AES-GCM", iv },
+      key,
+      text as Uint8Array<ArrayBuffer>,
+    );
+    const sealed = new Uint8Array(OBJECT_NONCE_BYTES + encrypted.byteLength);
+    sealed.set(iv);
+    sealed.set(new Uint8Array(encrypted), OBJECT_NONCE_BYTES);
+    return sealed;
+  }
+
+  /** Returns a large text that was sealed for this place, or `undefined` if no member of the cluster has done so. */
+  async openObject(
+    place: string,
+    sealed: Uint8Array<ArrayBuffer>,
+  ): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const iv = sealed.subarray(0, OBJECT_NONCE_BYTES);
+    const key = await this.#objectKey(place);
+    try {
+      const text = await crypto.subtle.decrypt(
+        { name: "AES-GCM", iv },
+        key,
+        sealed.subarray(OBJECT_NONCE_BYTES),
+      );
+      return new Uint8Array(text);
+    } catch {
+      return undefined; // the tag is wrong, or missing
+    }
+  }
+
+  async #objectKey(place: string): Promise<CryptoKey> {
+    return await crypto.subtle.importKey("raw", hmac(this.#objects, place), "AES-GCM", false, [
+      "encrypt",
+      "decrypt",
+    ]);
+  }
+}
+
+function hmac(key: Uint8Array, text: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(createHmac("sha256", Buffer.from(key)).update(text).digest());
+}
