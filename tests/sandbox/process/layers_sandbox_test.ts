@@ -24,10 +24,10 @@ function host(broken: Partial<Record<Layer, "absent" | "broken">> = {}): LayerRe
 }
 
 Deno.test("activeLayers() returns layers that work and are not off", () => {
-  const all = LAYERS.filter((layer) => layer !== "bubblewrap");
-  assertEquals([...activeLayers(profile({}), host())], all);
-  const installed = activeLayers(profile({ bubblewrap: "installed", watchdog: "off" }), host());
-  assertEquals([...installed], LAYERS.filter((layer) => layer !== "watchdog"));
+  const byDefault = LAYERS.filter((layer) => layer !== "bubblewrap" && layer !== "speculation");
+  assertEquals([...activeLayers(profile({}), host())], byDefault);
+  const named = { bubblewrap: "installed", speculation: "installed", watchdog: "off" } as const;
+  assertEquals([...activeLayers(profile(named), host())], LAYERS.filter((layer) => layer !== "watchdog"));
 });
 
 Deno.test("activeLayers() omits an optional layer that does not work", () => {
