@@ -42,7 +42,7 @@ export function confine({ layers, readable, openFiles, threads }: ConfinePlan): 
   const call = createCall(library.symbols.syscall, pinned);
   if (layers.includes("descriptors")) closeHostDescriptors(call, openFiles);
   if (threads !== undefined) limitThreads(call, threads);
-  require("noNewPrivs", call("prctl", PR_SET_NO_NEW_PRIVS, 1));
+  requireSuccess("noNewPrivs", call("prctl", PR_SET_NO_NEW_PRIVS, 1));
   if (layers.includes("speculation")) limitSpeculation(call);
   if (layers.includes("landlock")) denyFiles(call, readable);
   if (layers.includes("seccomp")) denyCalls(call);
@@ -50,7 +50,7 @@ export function confine({ layers, readable, openFiles, threads }: ConfinePlan): 
   library.close();
 }
 
-function require(layer: string, result: number): number {
+function requireSuccess(layer: string, result: number): number {
   if (result >= 0) return result;
   throw new Error(`Cannot confine the process: the kernel refuses '${layer}'`);
 }
@@ -115,7 +115,7 @@ function identify(call: Call, descriptor: number): string {
 
 function limitThreads(call: Call, threads: number): void {
   const limit = new BigUint64Array([BigInt(threads), BigInt(threads)]);
-  require("threads", call("prlimit64", 0, RLIMIT_NPROC, limit, 0));
+  requireSuccess("threads", call("prlimit64", 0, RLIMIT_NPROC, limit, 0));
 }
 
 const PR_GET_SPECULATION_CTRL = 52;
@@ -144,7 +144,7 @@ function limitSpeculation(call: Call): void {
     const result = step === "disable"
       ? call("prctl", PR_SET_SPECULATION_CTRL, kind, PR_SPEC_FORCE_DISABLE, 0, 0)
       : -1;
-    require(`speculation: ${name}`, result);
+    requireSuccess(`speculation: ${name}`, result);
   }
 }
 
@@ -156,7 +156,7 @@ function denyCalls(call: Call): void {
   const program = seccompProgram(Deno.build.arch, Deno.pid);
   if (!program) throw new Error(`Cannot confine the process: no filter for ${Deno.build.arch}`);
   const head = new BigUint64Array([BigInt(program.length / INSTRUCTION_BYTES), addressOf(program)]);
-  require("seccomp", call("seccomp", SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, head));
+  requireSuccess("seccomp", call("seccomp", SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, head));
   program.fill(0); // the kernel has its own copy; the use here keeps the program alive until then
 }
 
@@ -179,7 +179,7 @@ const TSYNC_SINCE = 8;
  * From version 8 it applies to threads that run already.
  */
 function denyFiles(call: Call, readable: readonly string[]): void {
-  const version = require("landlock", call("landlock_create_ruleset", 0, 0, LANDLOCK_VERSION));
+  const version = requireSuccess("landlock", call("landlock_create_ruleset", 0, 0, LANDLOCK_VERSION));
   const fileBits = FILE_ACCESS_BITS[Math.min(version, FILE_ACCESS_BITS.length - 1)] as number;
   const rules = new BigUint64Array([
     (1n << BigInt(fileBits)) - 1n,
@@ -187,17 +187,17 @@ function denyFiles(call: Call, readable: readonly string[]): void {
     version >= SCOPES_SINCE ? 3n : 0n,
   ]);
   const bytes = version >= SCOPES_SINCE ? 24 : version >= NETWORK_SINCE ? 16 : 8;
-  const ruleset = require("landlock", call("landlock_create_ruleset", rules, bytes, 0));
+  const ruleset = requireSuccess("landlock", call("landlock_create_ruleset", rules, bytes, 0));
   for (const path of readable) {
-    const file = require("landlock", call("open_path", AT_FDCWD, path, O_PATH));
+    const file = requireSuccess("landlock", call("open_path", AT_FDCWD, path, O_PATH));
     const isDirectory = Deno.statSync(path).isDirectory;
     const rule = new DataView(new ArrayBuffer(12));
     rule.setBigUint64(0, BigInt(isDirectory ? READ_FILE | READ_DIRECTORY : READ_FILE), true);
     rule.setInt32(8, file, true);
-    require("landlock", call("landlock_add_rule", ruleset, LANDLOCK_PATH_BENEATH, rule, 0));
+    requireSuccess("landlock", call("landlock_add_rule", ruleset, LANDLOCK_PATH_BENEATH, rule, 0));
     call("close", file);
   }
   const flags = version >= TSYNC_SINCE ? LANDLOCK_TSYNC : 0;
-  require("landlock", call("landlock_restrict_self", ruleset, flags));
+  requireSuccess("landlock", call("landlock_restrict_self", ruleset, flags));
   call("close", ruleset);
 }
