@@ -14,6 +14,8 @@ export interface Target {
    * @throws {Violation} if something does not hold that must. Any other error is a violation, too.
    */
   run(input: Uint8Array): string | Promise<string>;
+  /** Ends what the target has started, such as a sandbox. */
+  close?(): Promise<void>;
 }
 
 /** A property does not hold for an input. */

@@ -504,5 +504,6 @@ async function shellTarget(): Promise<Target> {
       require(!inner.test(stderr), `an error of the engine reaches the output: ${stderr.slice(0, 200)}`);
       return `${result.status}: ${plainKind(stderr.split("\n")[0] ?? "")}`;
     },
+    close: () => sandbox[Symbol.asyncDispose](),
   };
 }

@@ -70,6 +70,8 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "Completion: sh",
     "Start: sh", // deno task cluster starts the same processes, and a gateway
     "Start: sh",
+    "Access: sh", // deno task cluster starts members with one key
+    "Access: text", // deno task cluster starts NATS with these permissions
     "E2B: sh",
     "E2B: sh",
     "E2B: python", // deno task test:e2b
