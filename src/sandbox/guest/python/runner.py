@@ -20,7 +20,7 @@ CO_COROUTINE = 0x80
 MAX_CANCELS = 3
 BUFFERED = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 INPUT_BUFFER_BYTES = 65536
-SPARE_BYTES = 1 << 20
+SPARE_BYTES = 1 << 16
 STATEMENT = re.compile(
     r"(?:assert|async|class|def|del|elif|else|except|finally|for|from|global|if|import|pass|raise|try|while|with)\b"
 ).match
@@ -105,15 +105,13 @@ def _run(request):
             pass  # an input did not fit into memory, or the program was interrupted
         elif "script" in extras:
             outcome = _run_script(code, extras["script"])
-            if outcome["status"] == "memory":
-                bytes(SPARE_BYTES)
         else:
             outcome = _run_block(code, value_cap, "cell" in extras)
     except BaseException as error:
         status = "memory" if isinstance(error, MemoryError) else "error"
-        if status == "memory":
-            bytes(SPARE_BYTES)  # raises if the program's objects leave no memory for the next block
         outcome = {"status": status, "error": _errors.describe_type(error)}
+    if outcome["status"] == "memory":
+        bytes(SPARE_BYTES)  # raises if the program's objects leave no memory for the next block
     if _sched.threads:
         outcome = _outcome_of(_procs.end_killed) or outcome
     _state.active = False
