@@ -37,6 +37,10 @@ import commands from "../guest/shell/commands.ts" with { type: "text" };
 import engine from "../guest/shell/engine.ts" with { type: "text" };
 import files from "../guest/shell/files.ts" with { type: "text" };
 import command from "../guest/shell/gnu/command.ts" with { type: "text" };
+import bc from "../guest/shell/gnu/data/bc.ts" with { type: "text" };
+import bcSyntax from "../guest/shell/gnu/data/bc_syntax.ts" with { type: "text" };
+import decimal from "../guest/shell/gnu/data/decimal.ts" with { type: "text" };
+import decimalFunctions from "../guest/shell/gnu/data/decimal_functions.ts" with { type: "text" };
 import date from "../guest/shell/gnu/date.ts" with { type: "text" };
 import fileFormat from "../guest/shell/gnu/files/file_format.ts" with { type: "text" };
 import find from "../guest/shell/gnu/files/find.ts" with { type: "text" };
@@ -53,6 +57,7 @@ import sed from "../guest/shell/gnu/text/sed.ts" with { type: "text" };
 import sort from "../guest/shell/gnu/text/sort.ts" with { type: "text" };
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
+import jobs from "../guest/shell/jobs.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
 import scriptEngine from "../guest/shell/script_engine.ts" with { type: "text" };
 import shell from "../guest/shell/shell.ts" with { type: "text" };
@@ -132,6 +137,10 @@ export const SHELL_FILES: GuestSources = {
   shell_image: shellImage,
   command,
   options,
+  decimal,
+  bc_syntax: bcSyntax,
+  decimal_functions: decimalFunctions,
+  bc,
   time_zone: timeZone,
   date,
   glob,
@@ -148,6 +157,7 @@ export const SHELL_FILES: GuestSources = {
   paste_wc: pasteWc,
   xargs,
   programs,
+  jobs,
   traps,
   script_engine: scriptEngine,
   terminal,

@@ -43,11 +43,14 @@ const INTEGER_OPERATION =
 const AWK_INTEGER =
   /(async function [\w$]+\(([\w$]+),[\w$]+,[\w$]+\)\{return \2\.length===0\?0:)Math\.floor\(/g;
 
+/** Matches \`wait\`, which the engine lets succeed. Without this, the shell's own command is run. */
+const WAIT = /if\([\w$]+==="wait"\)return [\w$]+;/g;
+
 const EXPORTS = /export\{([^{}]*)\};?/g;
 const ZLIB_IMPORT = /import\{([^{}]*)\}from"node:zlib";?/g;
 
 /**
- * Bundles the shell's engine and its imports into one module, with six changes:
+ * Bundles the shell's engine and its imports into one module, with seven changes:
  *
  * - The engine forgets variables, functions and directory after each script, and holds back output until its end. A hook
  *   passes each running script to the guest, which keeps the state and streams the output.
@@ -55,6 +58,7 @@ const ZLIB_IMPORT = /import\{([^{}]*)\}from"node:zlib";?/g;
  * - `ls -l` prints the modes of files.
  * - Arithmetic is that of 64 bits, and fails where the engine's numbers are not exact.
  * - `int` of awk cuts negative numbers.
+ * - `wait` is left to the guest, which has the exit codes of jobs.
  * - Compression uses another library, as a guest has no Node modules.
  *
  * @throws {SandboxError} if the package cannot be bundled or has another version than expected.
@@ -64,7 +68,7 @@ export async function bundleShell(signal?: AbortSignal): Promise<Uint8Array> {
     bundle(import.meta.resolve("../guest/shell/engine.ts"), signal),
     bundle(import.meta.resolve("../guest/shell/zlib.ts"), signal),
   ]);
-  const listing = replace(computeIntegers(engine), LISTED_MODE, "modeOfPaddock($1)", 3);
+  const listing = replace(replace(computeIntegers(engine), WAIT, "", 1), LISTED_MODE, "modeOfPaddock($1)", 3);
   const source = replace(decodeLines(replace(listing, START, SHOWN_START, 1)), ZLIB_IMPORT, (_, names) => {
     return `const{${toProperties(names)}}=zlibOfPaddock;`;
   }, 2);

@@ -2,6 +2,7 @@ import { defineCommand } from "./engine.ts";
 import type { Command, IFileSystem } from "just-bash";
 import { latin1, latin1Bytes, type ShellFiles } from "./files.ts";
 import { byteText, type CommandFiles, type GnuCommand, unicodeText, UsageError } from "./gnu/command.ts";
+import { bc } from "./gnu/data/bc.ts";
 import { date } from "./gnu/date.ts";
 import { cmp, diff } from "./gnu/text/diff.ts";
 import { find } from "./gnu/files/find.ts";
@@ -95,6 +96,7 @@ export function createCommands(
 const MAX_FIND_DEPTH = 1000;
 
 const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
+  bc,
   cmp,
   date,
   diff,

@@ -4,6 +4,7 @@ import { Bash, defineCommand } from "./engine.ts";
 import type { ShellFiles } from "./files.ts";
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
+import { ShellJobs } from "./jobs.ts";
 import { ShellTraps } from "./traps.ts";
 import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
 
@@ -90,6 +91,7 @@ export class ScriptEngine {
 
   constructor({ files, cwd, env, limits, terminal, runPython, isProgram, beforeCommand }: ScriptEngineParts) {
     const traps = new ShellTraps();
+    const jobs = new ShellJobs();
     const bash = this.#bash = new Bash({
       fs: files,
       cwd,
@@ -100,6 +102,7 @@ export class ScriptEngine {
           "trap",
           (args) => Promise.resolve(traps.run(args, this.#runningState ?? this.#bash.state)),
         ),
+        defineCommand("wait", (args) => Promise.resolve(jobs.wait(args))),
       ],
       executionLimits: limits,
       defenseInDepth: false,
@@ -113,6 +116,7 @@ export class ScriptEngine {
       this.#runningState = state;
       reportRedirectErrors(interpreter);
       traps.attach(interpreter, state);
+      jobs.attach(interpreter, state);
       if (beforeCommand) delayCommands(interpreter, beforeCommand);
       return scriptDepth === 0 ? terminal.attach(interpreter) : interpreter;
     };
