@@ -12,9 +12,21 @@ function fixed(value: Decimal, scale: number, extra = 0): { x: bigint; one: bigi
 /** Sums `first`, and each term that `next` computes from the one before, until a term is zero. */
 function series(first: bigint, next: (term: bigint, round: bigint) => bigint): bigint {
   let sum = first;
-  for (let term = first, round = 1n; term !== 0n; round++) {
+  let term = first;
+  for (let round = 1n; term !== 0n; round++) {
     term = next(term, round);
     sum += term;
+  }
+  return sum;
+}
+
+/** Sums powers of odd exponents, each divided by its exponent. `factor` leads from a power to the next. */
+function oddSeries(first: bigint, factor: bigint, one: bigint): bigint {
+  let sum = 0n;
+  let odd = 1n;
+  for (let term = first; term !== 0n; term = term * factor / one) {
+    sum += term / odd;
+    odd += 2n;
   }
   return sum;
 }
@@ -44,8 +56,7 @@ export function logarithm(value: Decimal, scale: number): Decimal {
   const { root, doublings } = near(x);
   const ratio = (root - one) * one / (root + one);
   const square = ratio * ratio / one;
-  let sum = 0n;
-  for (let term = ratio, odd = 1n; term !== 0n; term = term * square / one, odd += 2n) sum += term / odd;
+  const sum = oddSeries(ratio, square, one);
   return truncate({ value: (2n * sum) << doublings, scale: digits }, scale);
 }
 
@@ -54,9 +65,7 @@ function inverseTangent(number: bigint, one: bigint): bigint {
   let doublings = 0n;
   for (; (x < 0n ? -x : x) > one / 8n; doublings++) x = x * one / (one + integerRoot(one * one + x * x));
   const square = x * x / one;
-  let sum = 0n;
-  for (let term = x, odd = 1n; term !== 0n; term = -term * square / one, odd += 2n) sum += term / odd;
-  return sum << doublings;
+  return oddSeries(x, -square, one) << doublings;
 }
 
 export function arctangent(value: Decimal, scale: number): Decimal {
