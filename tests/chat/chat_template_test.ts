@@ -81,7 +81,7 @@ Deno.test("a template file with line ends of Windows renders as with those of Un
     "{% for m in messages %}\n<{{ m.role }}>\n{{ m.content }}\n{% generation %}\nx\n{% endgeneration %}\n{% endfor %}\n";
   const marks = { start: "[", end: "]" };
   const render = (source: string) =>
-    new JinjaTemplate({ name: "t", source }).render({ messages: CHAT }, marks);
+    new JinjaTemplate({ name: "t", source }).render({ messages: CHAT }, { marks });
   assertEquals(render(unix.replaceAll("\n", "\r\n")), render(unix));
   assertStringIncludes(render(unix), "<user>\nHi\n[x\n]");
 });

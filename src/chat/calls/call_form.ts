@@ -1,7 +1,7 @@
-import { parseUntrustedJson } from "../json.ts";
-import { parseExact } from "../numbers/exact_numbers.ts";
-import type { ToolCall } from "../message.ts";
-import type { JinjaTemplate } from "./chat_template.ts";
+import { parseUntrustedJson } from "../../json.ts";
+import { parseExact } from "../../numbers/exact_numbers.ts";
+import type { ToolCall } from "../../message.ts";
+import type { ProbedTemplate } from "../template_probe.ts";
 
 /** Kind of the content of a message that calls tools: some text, the empty text, or null. */
 export type ContentKind = "text" | "empty" | "null";
@@ -44,8 +44,7 @@ export interface WantedCalls {
  * @returns `undefined` if the template drops the calls in every form.
  */
 export function findCallForm(
-  template: JinjaTemplate,
-  variables: Readonly<Record<string, unknown>>,
+  { template, variables }: ProbedTemplate,
   wanted: WantedCalls,
 ): CallForm | undefined {
   const contents = wanted.content === "empty" ? ["", null] as const : [null, ""] as const;
@@ -98,7 +97,8 @@ export function toTemplateArguments(
   return objectOf(args) ?? args;
 }
 
-function objectOf(json: string): unknown {
+/** Returns the object that a JSON text is, with the digits of its numbers; `undefined` for another text. */
+export function objectOf(json: string): unknown {
   try {
     const value = parseUntrustedJson(json);
     if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
