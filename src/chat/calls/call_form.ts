@@ -74,6 +74,24 @@ export function findCallForm(
   return undefined;
 }
 
+/** What shows the name of a call: the name itself, the call's id, or nothing. */
+export type ShownName = "name" | "id" | "nothing";
+
+/**
+ * Finds what shows the name of a call. Kimi K2's first template shows only the ids of calls, which have the names:
+ * `functions.name:0`. A template that refuses a chat ending with a call counts as one that shows names.
+ */
+export function findShownName({ template, variables }: ProbedTemplate, form: CallForm): ShownName {
+  const message = { role: "assistant", content: form.content, tool_calls: [probeCall(0, form)] };
+  try {
+    const text = template.render({ messages: [QUESTION, message], tools: null, ...variables });
+    if (text.includes(`${NAME}0`) || !text.includes(`${VALUE}0`)) return "name";
+    return text.includes(`${ID}0`) ? "id" : "nothing";
+  } catch {
+    return "name";
+  }
+}
+
 function probeResult(at: number): object {
   return { role: "tool", content: "-", name: `${NAME}${at}`, tool_call_id: `${ID}${at}` };
 }

@@ -6,7 +6,15 @@ import {
   needsCallsBeforeResults,
   type ProbedTemplate,
 } from "../template_probe.ts";
-import { type CallForm, type CallPosition, type ContentKind, findCallForm, objectOf } from "./call_form.ts";
+import {
+  type CallForm,
+  type CallPosition,
+  type ContentKind,
+  findCallForm,
+  findShownName,
+  objectOf,
+  type ShownName,
+} from "./call_form.ts";
 
 /** What stands beside the calls of a message, and where the message is. */
 export interface CallContext {
@@ -24,6 +32,7 @@ export class NativeCalls {
   readonly end: string | undefined;
   #isNeeded: boolean | undefined;
   #isNamed: boolean | undefined;
+  #shownName: ShownName | undefined;
 
   constructor(probed: ProbedTemplate, controlTokens: readonly string[]) {
     this.#probed = probed;
@@ -44,7 +53,7 @@ export class NativeCalls {
    * Returns the form in which the template shows calls; `undefined` if the message's text has them already, or the
    * variable `drop_tool_roles` asks to drop them.
    *
-   * @throws {TypeError} if the template drops the calls.
+   * @throws {TypeError} if the template drops the calls or their names.
    */
   formOf(calls: readonly ToolCall[], { kind, text, position }: CallContext): CallForm | undefined {
     const isText = calls.every(({ arguments: args }) => typeof args === "string");
@@ -58,11 +67,29 @@ export class NativeCalls {
     if (!this.#forms.has(key)) this.#forms.set(key, findCallForm(this.#probed, wanted));
     const form = this.#forms.get(key);
     const { template, variables } = this.#probed;
-    if (form !== undefined || variables.drop_tool_roles || hasCalls(text, calls)) return form;
+    if (form !== undefined) {
+      this.#requireNames(calls, form);
+      return form;
+    }
+    if (variables.drop_tool_roles || hasCalls(text, calls)) return undefined;
     throw new TypeError(
       `Cannot render message as template '${template.name}' must show ` +
         `${calls.length > 1 ? `${calls.length} native tool calls` : "a native tool call"}: ` +
         `it drops '${calls.map(({ name }) => name).join("', '")}'`,
+    );
+  }
+
+  /** Checks that the names of calls are shown, by themselves or in ids. */
+  #requireNames(calls: readonly ToolCall[], form: CallForm): void {
+    const shown = this.#shownName ??= findShownName(this.#probed, form);
+    if (shown === "name") return;
+    const dropped = calls.find(({ id = "", name }) => shown === "nothing" || !id.includes(name));
+    if (dropped === undefined) return;
+    const { id = "", name } = dropped;
+    throw new TypeError(
+      `Cannot render message as template '${this.#probed.template.name}' must show the name of a native tool call: ` +
+        `it drops '${name}'` +
+        (shown === "nothing" ? "" : `, and shows the id '${id}', not one such as 'functions.${name}:0'`),
     );
   }
 

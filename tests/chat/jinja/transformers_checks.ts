@@ -1,7 +1,7 @@
 /**
  * Compares chat templates with transformers: those of TRL and axolotl, those of the folder that PADDOCK_TEMPLATES names,
  * and random templates. `deno task test:templates` installs the packages of template_packages.txt. It writes the
- * table of docs/templates.md. PADDOCK_RANDOM_TEMPLATES is the number of random templates.
+ * tables of docs/templates.md. PADDOCK_RANDOM_TEMPLATES is the number of random templates.
  */
 import { assertEquals } from "@std/assert";
 import { UnsupportedError } from "../../../src/chat/jinja/errors.ts";
@@ -20,7 +20,8 @@ import { installTemplatePackages } from "../template_packages.ts";
 import { TemplateGenerator } from "./random_templates.ts";
 import { RANDOM_VARIABLES } from "./random_vocabulary.ts";
 import { parseNumbersExactly, recordedTemplates } from "./recorded.ts";
-import { writeTable } from "./template_table.ts";
+import { tryCalls } from "./call_round_trip.ts";
+import { writeTables } from "./template_table.ts";
 
 const RANDOM = Number(Deno.env.get("PADDOCK_RANDOM_TEMPLATES") ?? 20_000);
 const SEED = Number(Deno.env.get("PADDOCK_SEED") ?? 39);
@@ -30,8 +31,8 @@ const packages = await installTemplatePackages();
 const { python } = packages;
 
 Deno.test("templates of released models give the text of transformers, or both refuse", async () => {
-  const released = (await releasedTemplates(packages)).map(toChecked);
-  const templates = [...released, ...(await furtherTemplates()).map(toChecked)];
+  const released = await releasedTemplates(packages);
+  const templates = [...released.map(toChecked), ...(await furtherTemplates()).map(toChecked)];
   const { results } = await renderByTransformers(templates.flatMap(oracleCases), { python });
   const chats = triedChats().length;
   const reports = templates.map((template, at) =>
@@ -41,7 +42,11 @@ Deno.test("templates of released models give the text of transformers, or both r
     (differences ?? []).map((difference) => ({ template, ...difference }))
   );
   print(`templates: ${templates.length}, renderings: ${results.length}, different: ${different.length}`);
-  await writeTable(reports.slice(0, released.length));
+  const tried = released.flatMap(({ tokenizer }, at) => {
+    const report = reports[at];
+    return report === undefined ? [] : [{ report, calls: tryCalls(tokenizer) }];
+  });
+  await writeTables(tried);
   assertEquals(different, []);
 });
 
