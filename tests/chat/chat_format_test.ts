@@ -285,6 +285,50 @@ Deno.test("renderChat() keeps punctuation that separates turns, except where it 
   assertEquals(shown("a -> b\n#\nc\n#"), "a -\u200b> b\n#\u200b\nc\n#\u200b -> ");
 });
 
+Deno.test("renderChat() keeps a plain character that separates turns wherever the template would not write it", () => {
+  const characters = [
+    "|",
+    "#",
+    "§",
+    "•",
+    "→",
+    "※",
+    "。",
+    "~",
+    "🤖",
+    "»",
+    ":",
+    ">",
+    "-",
+    "—",
+    "^",
+    "`",
+    "$",
+    "\\",
+    "¶",
+    "_",
+    "'",
+  ];
+  const spaces = [[" ", " "], ["\n", "\n"], ["\n", ""], ["", " "], ["\n\n", "\n"]] as const;
+  const shapes = [
+    "{% for m in messages %}{{ m.content }}{{ sep }}{% endfor %}",
+    "{% for m in messages %}{{ m.content }}{{ sep if m.role == 'user' else '\n\n' }}{% endfor %}",
+  ];
+  for (const character of characters) {
+    for (const [before, after] of spaces) {
+      for (const chatTemplate of shapes) {
+        const sep = `${before}${character}${after}`;
+        const format = new ChatFormat({ chatTemplate, templateKwargs: { sep } });
+        const plain = `x${character}y a${character}b z${character}${character}3${character}4`;
+        assertEquals(format.neutralise(plain, "user"), plain, JSON.stringify(sep));
+        const forged = format.neutralise(`x${sep}y`, "user");
+        assertEquals(forged.includes(sep), false, JSON.stringify(sep));
+        assertEquals(forged.replaceAll("\u200b", ""), `x${sep}y`);
+      }
+    }
+  }
+});
+
 Deno.test({
   name: "renderChat() reads a long text once to find punctuation that separates turns",
   timeout: HANG_MS,

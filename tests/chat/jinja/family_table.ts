@@ -74,18 +74,18 @@ function reasonsOf(templates: readonly TriedTemplate[]): string[] {
 }
 
 function modeReasons({ modes: [append, keep, rerender] }: TemplateReport): string[] {
-  if (keep?.problem !== null) return ["no mode: a reply does not follow its generation prompt"];
+  if (keep?.problem !== null) return ["no mode: replies follow no prompt"];
   return [
-    ...append?.problem === null ? [] : ["`append`: rewrites earlier turns"],
-    ...rerender?.problem === null ? [] : ["`rerender`: a reply does not follow its generation prompt"],
+    ...append?.problem === null ? [] : ["`append`: rewrites turns"],
+    ...rerender?.problem === null ? [] : ["`rerender`: replies follow no prompt"],
   ];
 }
 
 function callReasons({ tried, shown, read, style }: CallRoundTrip): string[] {
-  if (shown === 0) return ["native calls are refused, as the template drops them or fails"];
+  if (shown === 0) return ["calls dropped"];
   return [
-    ...shown < tried ? ["some calls are refused, as the template drops them or fails"] : [],
-    ...style === undefined ? ["no parser reads the calls as they were"] : [],
-    ...style !== undefined && read < shown ? ["some values are written in a form that loses them"] : [],
+    ...shown < tried ? ["some calls dropped"] : [],
+    ...style === undefined ? ["no parser"] : [],
+    ...style !== undefined && read < shown ? ["values lost"] : [],
   ];
 }
