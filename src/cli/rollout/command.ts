@@ -32,9 +32,10 @@ Examples:
 Ctrl-C, SIGTERM or SIGHUP ends the running episodes and saves finished ones. --resume continues the run and
 plays failed episodes again.
 
-A row is { query, id?, answer?, replies?, reference?, fields? }, or a row of GSM8K, IFEval, HumanEval, MBPP or
-MATH. \`fields\` holds other data of graders and envs, such as hidden tests. An invalid row is a failed episode;
-the other rows are played.
+A row is { query, id?, answer?, replies?, reference?, fields? }, a row of GSM8K, IFEval, HumanEval, MBPP, MATH,
+TRL, verl or inspect, or one whose columns --query-field and --answer-field name. \`fields\` holds other data of
+graders and envs, such as hidden tests. An invalid row is a failed episode; the other rows are played. If all
+first rows lack a column, the run ends with 2.
 
 Exit codes: 0 all episodes were played, 1 an episode failed, 2 wrong usage or unreadable tasks, 74 the file of
 --out cannot be written, 125 the sandbox failed, 130 interrupted.`;

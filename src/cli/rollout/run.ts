@@ -1,6 +1,8 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { findDatasetFiles } from "../../datasets/files.ts";
-import { readTasks } from "../../datasets/read_tasks.ts";
+import { FIRST_ROWS, readTasks, type ReadTasksOptions } from "../../datasets/read_tasks.ts";
+import { ColumnError } from "../../datasets/row.ts";
+import { DatasetError } from "../../errors.ts";
 import type { CutScore } from "../../rollout/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { TokenOptions } from "../../rollout/tokens/episode_writer.ts";
@@ -20,11 +22,11 @@ import { emptyTasksError, playTasks } from "./task_run.ts";
 import { type ResolvedPolicy, resolvePolicy } from "./policies.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { ignoreBrokenPipe, terminalColumns, wantsColour, writeText } from "../output.ts";
-import { openTrajectoryFile, requireSameTokens } from "./trajectory_file.ts";
+import { type ColumnFlags, columnsOf, openTrajectoryFile, requireSameTokens } from "./trajectory_file.ts";
 import { Summary } from "./summary.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./tau_bench.ts";
 import { TrainingFile, TrainingRun } from "./training_file.ts";
-import { checkUsage, rethrowAsUsageError, UsageError } from "../errors.ts";
+import { checkUsage, rethrowAsUsageError, toUsageError, UsageError } from "../errors.ts";
 import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./workspace.ts";
 import { currentIo } from "../io.ts";
 
@@ -37,6 +39,7 @@ export interface RolloutFlags
     TauBenchFlags,
     WorkspaceFlags,
     TransformFlags,
+    ColumnFlags,
     Pick<BranchFlags, "branch"> {
   limit?: number;
   env: string;
@@ -104,7 +107,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   if (tokens !== undefined) await requirePolicyForTraining(resolved, { format: tokens.format, signal });
   const profile = await resolveProfile(flags, signal);
   const { concurrency, poolSize } = sizesOf(flags, resolved);
-  if (flags.tasks !== undefined) await requireTasks(flags.tasks, split);
+  if (flags.tasks !== undefined) await requireTasks(flags.tasks, { split, limit, columns: columnsOf(flags) });
   const summary = new Summary({ samples: branch ? 1 : samples, rewardsGain: kind.rewardsGain });
   const tauBench = flags.env === TAU_BENCH
     ? await openTauBench(flags, { sessions: concurrency, stack, signal })
@@ -160,6 +163,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     branch,
     tasks,
     split,
+    taskColumns: columnsOf(flags),
     limit,
     samples,
     seed,
@@ -182,18 +186,20 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
 }
 
 /**
- * Checks that there is a task before the file of an earlier run is touched. A source that can be read only once, such as
+ * Checks that there is a task, and that the first rows have the columns of one, before the file of an earlier run is touched. A source that can be read only once, such as
  * a pipe, is checked when it has been played.
  *
  * @throws {UsageError} if the tasks cannot be read or there is none.
  */
-async function requireTasks(path: string, split: string | undefined): Promise<void> {
+async function requireTasks(path: string, options: ReadTasksOptions): Promise<void> {
   await requireReadable(path, { mayBeFolder: true });
   const { isFile, isDirectory } = await Deno.stat(path);
   if (!isFile && !isDirectory) return;
   try {
-    for await (const _ of readTasks(path, { split, limit: 1, onFault: () => {} })) return;
-  } catch {
+    const limit = Math.min(options.limit ?? FIRST_ROWS, FIRST_ROWS);
+    for await (const _ of readTasks(path, { ...options, limit, onFault: () => {} })) return;
+  } catch (error) {
+    if (error instanceof DatasetError && error.cause instanceof ColumnError) throw toUsageError(error);
     return; // reported when the tasks are read
   }
   throw emptyTasksError(path);

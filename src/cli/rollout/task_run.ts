@@ -1,3 +1,4 @@
+import type { TaskColumns } from "../../datasets/columns.ts";
 import { readTasks } from "../../datasets/read_tasks.ts";
 import type { Env } from "../../envs/env.ts";
 import { DatasetError } from "../../errors.ts";
@@ -29,6 +30,8 @@ export interface TaskRunOptions {
   tasks: string | readonly Task[];
   /** Split whose files of a folder are played. */
   split?: string | undefined;
+  /** Columns of the tasks in the file. */
+  taskColumns?: TaskColumns | undefined;
   limit?: number | undefined;
   policy: Policy;
   /** Name of the env. */
@@ -196,10 +199,10 @@ class TaskRun {
   }
 
   #source(): Iterable<Task> | AsyncIterable<Task> {
-    const { tasks, limit, split } = this.#options;
+    const { tasks, limit, split, taskColumns: columns } = this.#options;
     if (typeof tasks !== "string") return tasks.slice(0, limit);
     const onFault = (task: Task, error: DatasetError) => void this.#faults.set(task, error);
-    return readTasks(tasks, { limit, split, onFault });
+    return readTasks(tasks, { limit, split, columns, onFault });
   }
 
   async #show(trajectory: Trajectory, progress: Progress): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import { readTasks } from "../../datasets/read_tasks.ts";
+import type { TaskColumns } from "../../datasets/columns.ts";
+import { readTasks, type ReadTasksOptions } from "../../datasets/read_tasks.ts";
 import { DatasetError } from "../../errors.ts";
 import type { Policy } from "../../policy/policy.ts";
 import { GRADERS } from "../../rewards/registry.ts";
@@ -68,8 +69,24 @@ export class TrajectoryFile extends EpisodeFile<Trajectory> {
   }
 }
 
+/** Flags that name the columns of a task file. */
+export interface ColumnFlags {
+  queryField?: string;
+  answerField?: string;
+  idField?: string;
+  systemField?: string;
+  keepFields?: readonly string[];
+}
+
+/** Returns the columns that the flags name. */
+export function columnsOf(
+  { queryField: query, answerField: answer, idField: id, systemField: system, keepFields: keep }: ColumnFlags,
+): TaskColumns {
+  return { query, answer, id, system, keep };
+}
+
 /** Options of {@linkcode openTrajectoryFile}. */
-export interface RolloutFileFlags {
+export interface RolloutFileFlags extends ColumnFlags {
   tasks?: string;
   split?: string;
   grader: string;
@@ -99,18 +116,18 @@ export async function openTrajectoryFile(
     force,
     mayResume: true,
     source,
-    tasks: source === undefined ? undefined : soundTasks(source, split),
+    tasks: source === undefined ? undefined : soundTasks(source, { split, columns: columnsOf(flags) }),
     onKeep: onKept,
   });
 }
 
 /** Reads the rows that are tasks, as far as possible. A source that can be read only once, such as a pipe, is skipped. */
-async function* soundTasks(path: string, split: string | undefined): AsyncGenerator<Task> {
+async function* soundTasks(path: string, options: ReadTasksOptions): AsyncGenerator<Task> {
   const { isFile, isDirectory } = await Deno.stat(path);
   if (!isFile && !isDirectory) return;
   const faulty = new Set<Task>();
   try {
-    for await (const task of readTasks(path, { split, onFault: (task) => void faulty.add(task) })) {
+    for await (const task of readTasks(path, { ...options, onFault: (task) => void faulty.add(task) })) {
       if (!faulty.delete(task)) yield task;
     }
   } catch (error) {
