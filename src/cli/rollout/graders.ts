@@ -14,6 +14,7 @@ import { announceBuild, cacheDirectory, createLazyPool } from "../sandbox_option
 import { lookUp } from "../options.ts";
 import { isPluginPath, openPlugin, type PluginFile, refuseGrants } from "./plugins.ts";
 import { resolvePolicy } from "./policies.ts";
+import type { WatchedServerOptions } from "./server_watch.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
 
@@ -26,6 +27,8 @@ export interface GraderFlags {
   /** Permissions of the file of a grader. */
   graderAllow?: readonly string[];
   cacheDir?: string;
+  /** Options of the judge's server. */
+  server?: WatchedServerOptions;
 }
 
 /** A grader of the registry, or one in a file. */
@@ -117,6 +120,7 @@ async function openResources(
   const { cacheDir } = flags;
   const tests = testProfile(await loadProfile("tools"));
   const judge = flags.judge === undefined ? undefined : await resolvePolicy(flags.judge, {
+    ...flags.server,
     model: flags.judgeModel,
     apiKey: currentIo().env.get("OPENAI_API_KEY") || undefined,
     temperature: 0,

@@ -9,6 +9,7 @@ import { profileOption } from "../sandbox_options.ts";
 import { ENVS } from "./envs.ts";
 import { ALLOW_HELP } from "./plugins.ts";
 import { POLICIES } from "./policies.ts";
+import { DEFAULT_SERVER_WAIT } from "./server_watch.ts";
 import { TAU_BENCH } from "./tau_bench.ts";
 import { USER_STRATEGIES, USERS } from "./users.ts";
 import { WORKSPACE_ENV } from "./workspace.ts";
@@ -124,6 +125,19 @@ export const ROLLOUT_OPTIONS = {
     number: COUNT,
     default: 300_000,
     about: "timeout of one reply in milliseconds",
+  },
+  serverWait: {
+    group: "Policy",
+    value: "seconds",
+    number: parseNumberAtLeast(0),
+    default: DEFAULT_SERVER_WAIT,
+    about: "time that a run waits for a model server that has answered and is away",
+  },
+  maxErrors: {
+    group: "Policy",
+    value: "n",
+    number: COUNT,
+    about: "end the run after n failed episodes (default: only if all would fail, such as with a wrong key)",
   },
   system: {
     group: "Policy",

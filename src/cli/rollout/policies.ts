@@ -15,9 +15,11 @@ import type { Task } from "../../task.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { lookUp } from "../options.ts";
 import { isPluginPath, openPlugin, parseGrants, refuseGrants } from "./plugins.ts";
+import type { WatchedServerOptions } from "./server_watch.ts";
 
 /** Policy options of the command line. */
-export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "concurrency"> {
+export interface PolicySetup
+  extends Pick<ModelServerOptions, "timeoutMs" | "concurrency">, WatchedServerOptions {
   /** Key for servers of chat completions. */
   readonly apiKey?: string | undefined;
   readonly model?: string | undefined;
@@ -159,8 +161,9 @@ function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
     ...(maxTokens !== undefined && { max_new_tokens: maxTokens }),
     ...(keepSpecialTokens && { skip_special_tokens: false }),
   };
-  const { model, timeoutMs, concurrency } = setup;
-  const server = { url: requiredUrl("sglang", url, setup), model, timeoutMs, concurrency };
+  const { model, timeoutMs, concurrency, waitMs, onAway, onBack, onUnusable } = setup;
+  const watch = { waitMs, onAway, onBack, onUnusable };
+  const server = { url: requiredUrl("sglang", url, setup), model, timeoutMs, concurrency, ...watch };
   return sglangPolicy({ ...server, render: createChatRenderer(tokenizer), samplingParams });
 }
 

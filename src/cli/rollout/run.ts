@@ -23,6 +23,7 @@ import { type ResolvedPolicy, resolvePolicy } from "./policies.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { ignoreBrokenPipe, terminalColumns, wantsColour, writeText } from "../output.ts";
 import { type ColumnFlags, columnsOf, openTrajectoryFile, requireSameTokens } from "./trajectory_file.ts";
+import { ServerWatch } from "./server_watch.ts";
 import { Summary } from "./summary.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./tau_bench.ts";
 import { TrainingFile, TrainingRun } from "./training_file.ts";
@@ -52,6 +53,9 @@ export interface RolloutFlags
   temperature?: number;
   maxTokens?: number;
   requestTimeoutMs?: number;
+  /** Seconds that the run waits for a server that is away. */
+  serverWait: number;
+  maxErrors?: number;
   system?: string;
   samples: number;
   seed?: number;
@@ -81,7 +85,12 @@ const REMOTE_CONCURRENCY = 8;
  * @throws {UsageError} if a flag is missing, unknown or not valid with the others.
  */
 export async function runRollout(options: RolloutFlags, signal: AbortSignal): Promise<number> {
-  const flags = { ...options, ...(options.tasks !== undefined && { tasks: toInputPath(options.tasks) }) };
+  const servers = new ServerWatch({ waitSeconds: options.serverWait });
+  const flags = {
+    ...options,
+    server: servers.options,
+    ...(options.tasks !== undefined && { tasks: toInputPath(options.tasks) }),
+  };
   if (flags.resume && flags.out === undefined && flags.trainOut === undefined) {
     throw new UsageError(
       "Cannot resume as it needs the file of an earlier run: give --out FILE or --train-out FILE",
@@ -174,6 +183,8 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     json,
     show,
     policy: resolved.policy,
+    servers,
+    maxErrors: flags.maxErrors,
     envName: flags.env,
     onTask: resolved.onTask,
     makeEnv,
@@ -223,7 +234,7 @@ async function resolveFlagPolicy(
 ): Promise<ResolvedPolicy> {
   const { model, temperature, maxTokens, requestTimeoutMs: timeoutMs, concurrency } = flags;
   const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
-  const server = { model, temperature, maxTokens, timeoutMs, concurrency, apiKey };
+  const server = { ...flags.server, model, temperature, maxTokens, timeoutMs, concurrency, apiKey };
   const keepSpecialTokens = flags.calls !== undefined && CALL_STYLES[flags.calls]?.hasSpecialTokens;
   const recordsTokens = flags.trainOut !== undefined;
   const file = { allow: flags.policyAllow ?? [], stack, signal };
