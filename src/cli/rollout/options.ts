@@ -113,6 +113,24 @@ export const ROLLOUT_OPTIONS = {
     number: parseNumberAtLeast(0),
     about: "sampling temperature (default: the server's)",
   },
+  topP: {
+    group: "Policy",
+    value: "p",
+    number: parseNumberAtLeast(0),
+    about: "sample from the likeliest tokens of this probability in sum (default: the server's)",
+  },
+  topK: {
+    group: "Policy",
+    value: "k",
+    number: parseNumber,
+    about: "sample from the k likeliest tokens; -1 from all (default: the server's)",
+  },
+  stop: { group: "Policy", value: "text", repeats: true, about: "text that ends a reply; repeatable" },
+  extraBody: {
+    group: "Policy",
+    value: "json",
+    about: "JSON object with further fields of each request (sglang: of its sampling_params)",
+  },
   maxTokens: {
     group: "Policy",
     value: "n",

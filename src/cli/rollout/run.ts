@@ -19,7 +19,7 @@ import { chooseGrader, type GraderFlags, openGrader } from "./graders.ts";
 import { createLazyPool, prepareImage, resolveProfile, type SandboxFlags } from "../sandbox_options.ts";
 import { lookUp } from "../options.ts";
 import { emptyTasksError, playTasks } from "./task_run.ts";
-import { type ResolvedPolicy, resolvePolicy } from "./policies.ts";
+import { type ResolvedPolicy, resolvePolicy, type SamplingFlags } from "./policies.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { ignoreBrokenPipe, terminalColumns, wantsColour, writeText } from "../output.ts";
 import { type ColumnFlags, columnsOf, openTrajectoryFile, requireSameTokens } from "./trajectory_file.ts";
@@ -41,6 +41,7 @@ export interface RolloutFlags
     WorkspaceFlags,
     TransformFlags,
     ColumnFlags,
+    SamplingFlags,
     Pick<BranchFlags, "branch"> {
   limit?: number;
   env: string;
@@ -234,7 +235,9 @@ async function resolveFlagPolicy(
 ): Promise<ResolvedPolicy> {
   const { model, temperature, maxTokens, requestTimeoutMs: timeoutMs, concurrency } = flags;
   const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
-  const server = { ...flags.server, model, temperature, maxTokens, timeoutMs, concurrency, apiKey };
+  const { topP, topK, stop, extraBody } = flags;
+  const sampling = { temperature, topP, topK, stop, extraBody, maxTokens };
+  const server = { ...flags.server, ...sampling, model, timeoutMs, concurrency, apiKey };
   const keepSpecialTokens = flags.calls !== undefined && CALL_STYLES[flags.calls]?.hasSpecialTokens;
   const recordsTokens = flags.trainOut !== undefined;
   const file = { allow: flags.policyAllow ?? [], stack, signal };

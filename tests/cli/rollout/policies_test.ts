@@ -73,3 +73,28 @@ Deno.test("resolvePolicy() requests special tokens in the text when they mark ca
   await policy.reply(HISTORY, { task: TASK });
   assertEquals(server.seen[0]?.body.sampling_params, { skip_special_tokens: false });
 });
+
+Deno.test("resolvePolicy() sends options of sampling and further fields, and refuses them without a server", async () => {
+  const sampling = { topP: 0.9, topK: 20, stop: ["\n\n", "END"], extraBody: '{"min_p":0.1,"top_k":5}' };
+  const sent = { top_p: 0.9, top_k: 5, stop: ["\n\n", "END"], min_p: 0.1 };
+  await using openai = new FakeServer(() => completion({ content: "hi" }));
+  const chat = await resolvePolicy(`openai:${openai.url}`, { model: "m", ...sampling });
+  await chat.policy.reply(HISTORY, { task: TASK });
+  const { model, messages, ...fields } = openai.seen[0]?.body ?? {};
+  assertEquals([model, messages.length, fields], ["m", 1, sent]);
+
+  await using sglang = new FakeServer(() => Response.json({ text: "hi", meta_info: {} }));
+  const generate = await resolvePolicy(`sglang:${sglang.url}`, sampling);
+  await generate.policy.reply(HISTORY, { task: TASK });
+  assertEquals(sglang.seen[0]?.body.sampling_params, sent);
+
+  const wrong: [string, object, string][] = [
+    ["scripted", { topP: 1 }, "policy 'scripted' and --top-p as only a server gets it"],
+    ["calculator", { stop: ["x"] }, "policy 'calculator' and --stop as only a server gets it"],
+    [`openai:${openai.url}`, { model: "m", extraBody: "[1]" }, "must be a JSON object such as"],
+    [`openai:${openai.url}`, { model: "m", extraBody: "{" }, "--extra-body as it must be JSON"],
+  ];
+  for (const [name, setup, says] of wrong) {
+    await assertRejects(() => resolvePolicy(name, setup), UsageError, says);
+  }
+});
