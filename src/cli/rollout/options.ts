@@ -8,7 +8,7 @@ import { parseNumber, parseNumberAtLeast, parseWholeNumber } from "../options.ts
 import { profileOption } from "../sandbox_options.ts";
 import { ENVS } from "./envs.ts";
 import { ALLOW_HELP } from "./plugins.ts";
-import { POLICIES } from "./policies.ts";
+import { DEFAULT_MAX_TOKENS, POLICIES } from "./policies.ts";
 import { DEFAULT_SERVER_WAIT } from "./server_watch.ts";
 import { TAU_BENCH } from "./tau_bench.ts";
 import { USER_STRATEGIES, USERS } from "./users.ts";
@@ -134,8 +134,9 @@ export const ROLLOUT_OPTIONS = {
   maxTokens: {
     group: "Policy",
     value: "n",
-    number: COUNT,
-    about: "maximum tokens of one reply (default: the server's)",
+    number: parseWholeNumber(0),
+    about:
+      `maximum tokens of one reply; 0 for the server's default (default: ${DEFAULT_MAX_TOKENS} with a server)`,
   },
   requestTimeoutMs: {
     group: "Policy",
@@ -143,6 +144,11 @@ export const ROLLOUT_OPTIONS = {
     number: COUNT,
     default: 300_000,
     about: "timeout of one reply in milliseconds",
+  },
+  noSystem: {
+    group: "Policy",
+    about: "send no system message; by default a model of env python is told of the interpreter",
+    conflicts: ["systemField"],
   },
   serverWait: {
     group: "Policy",

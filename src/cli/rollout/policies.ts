@@ -35,7 +35,10 @@ export interface PolicySetup
   readonly apiKey?: string | undefined;
   readonly model?: string | undefined;
   readonly temperature?: number | undefined;
+  /** 0 leaves the number to the server. */
   readonly maxTokens?: number | undefined;
+  /** Maximum tokens of a reply of a server without `maxTokens`. */
+  readonly defaultMaxTokens?: number | undefined;
   /** Flags that name the policy and its model, for messages. @default `--policy` and `--model` */
   readonly flagNames?: { readonly policy: string; readonly model: string } | undefined;
   /** Tokenizer of the model, whose chat template renders conversations. */
@@ -56,6 +59,9 @@ export interface PolicyFileSetup {
   readonly signal: AbortSignal;
 }
 
+/** Default maximum of tokens of a reply of a server, so that a weak model that repeats itself comes to an end. */
+export const DEFAULT_MAX_TOKENS = 4096;
+
 const FLAGS = { policy: "--policy", model: "--model" };
 
 /** A policy that is ready to play. */
@@ -63,6 +69,10 @@ export interface ResolvedPolicy {
   readonly policy: Policy;
   /** True if a server plays the policy, so that episodes mostly wait. */
   readonly isRemote: boolean;
+  /** True if a model server samples the replies. */
+  readonly isServer?: boolean;
+  /** True if a model may read the messages: not with a script or the calculator. */
+  readonly isModel?: boolean;
   /** Called with each task, in the order of the file, before it is played. */
   readonly onTask?: (task: Task) => void;
 }
@@ -96,12 +106,17 @@ export const POLICIES: Readonly<Record<string, PolicyKind>> = {
     about:
       "openai:URL, a server of chat completions; needs --model, and $OPENAI_API_KEY if the server requires it; with --train-out vLLM or SGLang",
     isServer: true,
-    make: (url, setup) => ({ policy: chatPolicy(url, setup), isRemote: true }),
+    make: (url, setup) => ({ policy: chatPolicy(url, setup), isRemote: true, isServer: true, isModel: true }),
   },
   sglang: {
     about: "sglang:URL, /generate of SGLang; sends token ids with --tokenizer, else text in ChatML",
     isServer: true,
-    make: (url, setup) => ({ policy: generatePolicy(url, setup), isRemote: true }),
+    make: (url, setup) => ({
+      policy: generatePolicy(url, setup),
+      isRemote: true,
+      isServer: true,
+      isModel: true,
+    }),
   },
 };
 
@@ -110,7 +125,10 @@ export const POLICIES: Readonly<Record<string, PolicyKind>> = {
  *
  * @throws {UsageError} if the name is unknown, an option of the policy is missing, or its file does not start.
  */
-export async function resolvePolicy(name: string, setup: PolicySetup): Promise<ResolvedPolicy> {
+export async function resolvePolicy(name: string, given: PolicySetup): Promise<ResolvedPolicy> {
+  const setup = given.maxTokens === 0
+    ? { ...given, maxTokens: undefined, defaultMaxTokens: undefined }
+    : given;
   const { file } = setup;
   if (file !== undefined) {
     if (isPluginPath(name)) {
@@ -172,7 +190,7 @@ async function openPolicy(
     policyFile(path, { ...options, model, temperature, maxTokens, timeoutMs });
   const policy = await openPlugin(plugin, open, file);
   // a file that may use the network probably waits for a server
-  return { policy, isRemote: grantsAny(parseGrants(plugin).net) };
+  return { policy, isRemote: grantsAny(parseGrants(plugin).net), isModel: true };
 }
 
 /** Returns a policy that sends the replies of a task, or else computes its reference solution. */
@@ -219,8 +237,8 @@ function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
     ...(keepSpecialTokens && { skip_special_tokens: false }),
     ...samplingFields(setup),
   };
-  const { model, timeoutMs, concurrency, waitMs, onAway, onBack, onUnusable } = setup;
-  const watch = { waitMs, onAway, onBack, onUnusable };
+  const { model, timeoutMs, concurrency, defaultMaxTokens, waitMs, onAway, onBack, onUnusable } = setup;
+  const watch = { defaultMaxTokens, waitMs, onAway, onBack, onUnusable };
   const server = { url: requiredUrl("sglang", url, setup), model, timeoutMs, concurrency, ...watch };
   return sglangPolicy({ ...server, render: createChatRenderer(tokenizer), samplingParams });
 }

@@ -12,14 +12,14 @@ import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { requireReadable, resolveTokenizer, toInputPath } from "../input.ts";
 import { type BranchFlags, resolveBranches } from "./branches.ts";
-import { DEFAULT_MAX_TURNS, ENVS } from "./envs.ts";
+import { DEFAULT_MAX_TURNS, ENVS, PYTHON_SYSTEM } from "./envs.ts";
 import { openTransforms, type TransformFlags } from "./plugins.ts";
 import { openTools, type ToolFlags } from "./tools.ts";
 import { chooseGrader, type GraderFlags, openGrader } from "./graders.ts";
 import { createLazyPool, prepareImage, resolveProfile, type SandboxFlags } from "../sandbox_options.ts";
 import { lookUp } from "../options.ts";
 import { emptyTasksError, playTasks } from "./task_run.ts";
-import { type ResolvedPolicy, resolvePolicy, type SamplingFlags } from "./policies.ts";
+import { DEFAULT_MAX_TOKENS, type ResolvedPolicy, resolvePolicy, type SamplingFlags } from "./policies.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { ignoreBrokenPipe, terminalColumns, wantsColour, writeText } from "../output.ts";
 import { type ColumnFlags, columnsOf, openTrajectoryFile, requireSameTokens } from "./trajectory_file.ts";
@@ -57,7 +57,10 @@ export interface RolloutFlags
   /** Seconds that the run waits for a server that is away. */
   serverWait: number;
   maxErrors?: number;
-  system?: string;
+  /** False for none. */
+  system?: string | false;
+  /** True if the configuration file asks for no system message. */
+  noSystem?: boolean;
   samples: number;
   seed?: number;
   tokenizer?: string;
@@ -118,7 +121,11 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const profile = await resolveProfile(flags, signal);
   const { concurrency, poolSize } = sizesOf(flags, resolved);
   if (flags.tasks !== undefined) await requireTasks(flags.tasks, { split, limit, columns: columnsOf(flags) });
-  const summary = new Summary({ samples: branch ? 1 : samples, rewardsGain: kind.rewardsGain });
+  const summary = new Summary({
+    samples: branch ? 1 : samples,
+    rewardsGain: kind.rewardsGain,
+    defaultMaxTokens: resolved.isServer && flags.maxTokens === undefined ? DEFAULT_MAX_TOKENS : undefined,
+  });
   const tauBench = flags.env === TAU_BENCH
     ? await openTauBench(flags, { sessions: concurrency, stack, signal })
     : undefined;
@@ -147,7 +154,10 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     tokenizer: envTokenizer,
     grader,
     transforms,
-    systemPrompt: flags.system,
+    systemPrompt: flags.system || undefined,
+    defaultSystem: flags.system === undefined && !flags.noSystem && resolved.isModel
+      ? PYTHON_SYSTEM
+      : undefined,
     tauBench,
     workspace,
     timeoutMs,
@@ -183,8 +193,8 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     training,
     json,
     show,
-    policy: resolved.policy,
-    servers,
+    policy: resolved.isServer ? servers.watch(resolved.policy) : resolved.policy,
+    servers: resolved.isServer ? servers : undefined,
     maxErrors: flags.maxErrors,
     envName: flags.env,
     onTask: resolved.onTask,
@@ -236,7 +246,8 @@ async function resolveFlagPolicy(
   const { model, temperature, maxTokens, requestTimeoutMs: timeoutMs, concurrency } = flags;
   const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
   const { topP, topK, stop, extraBody } = flags;
-  const sampling = { temperature, topP, topK, stop, extraBody, maxTokens };
+  const defaultMaxTokens = DEFAULT_MAX_TOKENS;
+  const sampling = { temperature, topP, topK, stop, extraBody, maxTokens, defaultMaxTokens };
   const server = { ...flags.server, ...sampling, model, timeoutMs, concurrency, apiKey };
   const keepSpecialTokens = flags.calls !== undefined && CALL_STYLES[flags.calls]?.hasSpecialTokens;
   const recordsTokens = flags.trainOut !== undefined;

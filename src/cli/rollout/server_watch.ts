@@ -1,5 +1,6 @@
 import type { PolicyError } from "../../errors.ts";
 import type { ModelServerOptions } from "../../policy/model_server.ts";
+import type { Policy } from "../../policy/policy.ts";
 import { escapeLine } from "../../terminal_text.ts";
 
 /** Options of model servers that a run watches. */
@@ -14,6 +15,7 @@ export class ServerWatch {
   unusable: PolicyError | undefined;
   /** Options for the clients of the servers. */
   readonly options: WatchedServerOptions;
+  readonly #firstReply = new AbortController();
   #print: (text: string) => void = () => {};
 
   constructor({ waitSeconds }: { waitSeconds: number }) {
@@ -33,4 +35,33 @@ export class ServerWatch {
   printTo(print: (text: string) => void): void {
     this.#print = print;
   }
+
+  /** Returns the policy, whose first reply ends {@linkcode hintAfter}. */
+  watch(policy: Policy): Policy {
+    return {
+      ...policy,
+      reply: async (history, context) => {
+        const reply = await policy.reply(history, context);
+        this.#firstReply.abort();
+        return reply;
+      },
+    };
+  }
+
+  /** Prints a hint if there is no reply after some time. Disposal stops the clock. */
+  hintAfter(ms: number = HINT_MS): Disposable {
+    const print = () =>
+      this.#print(
+        `No reply after ${
+          ms / 1000
+        } s: --max-tokens N shortens replies, --concurrency N sends fewer requests at once\n`,
+      );
+    const timer = setTimeout(print, ms);
+    const stop = () => clearTimeout(timer);
+    this.#firstReply.signal.addEventListener("abort", stop, { once: true });
+    return { [Symbol.dispose]: stop };
+  }
 }
+
+/** Time without a reply after which a hint is printed, in milliseconds. */
+const HINT_MS = 30_000;

@@ -126,7 +126,9 @@ class TaskRun {
       isTerminal: stderr.isTerminal(),
     });
     const print = (text: string) => void progress.pauseWhile(() => writeText(stderr, text)).catch(() => {});
-    this.#options.servers?.printTo(print);
+    const { servers } = this.#options;
+    servers?.printTo(print);
+    using _hint = servers?.hintAfter();
     const announceInterrupt = () => print(formatInterrupt(summary));
     signal.addEventListener("abort", announceInterrupt, { once: true });
     try {

@@ -98,3 +98,36 @@ Deno.test("resolvePolicy() sends options of sampling and further fields, and ref
     await assertRejects(() => resolvePolicy(name, setup), UsageError, says);
   }
 });
+
+Deno.test("resolvePolicy() limits replies of a server by default, and asks again without the limit if it is refused", async () => {
+  const ask = async (status: number, body: object, setup: object = {}) => {
+    await using server = new FakeServer(({ body: { max_tokens } }) =>
+      max_tokens > 100 ? Response.json({ error: body }, { status }) : completion({ content: "hi" })
+    );
+    const { policy } = await resolvePolicy(`openai:${server.url}`, {
+      model: "m",
+      defaultMaxTokens: 512,
+      ...setup,
+    });
+    for (const _ of [1, 2]) await policy.reply(HISTORY, { task: TASK });
+    return server.seen.map(({ body: { max_tokens } }) => max_tokens);
+  };
+  const refused = {
+    code: "unsupported_parameter",
+    param: "max_tokens",
+    message: "use max_completion_tokens",
+  };
+  assertEquals(await ask(400, refused), [512, undefined, undefined]);
+  assertEquals(await ask(400, { code: "context_length_exceeded" }), [512, undefined, 512, undefined]);
+  assertEquals(await ask(400, {}, { maxTokens: 7 }), [7, 7]);
+  assertEquals(await ask(400, {}, { maxTokens: 0 }), [undefined, undefined]);
+  assertEquals(await ask(400, {}, { extraBody: '{"max_tokens":9}' }), [9, 9]);
+  await assertRejects(() => ask(503, {}), PolicyError, "503");
+
+  await using sglang = new FakeServer(() => Response.json({ text: "hi", meta_info: {} }));
+  const generate = await resolvePolicy(`sglang:${sglang.url}`, { defaultMaxTokens: 512 });
+  for (const maxTokens of [undefined, 5, 900]) {
+    await generate.policy.reply(HISTORY, { task: TASK, maxTokens });
+  }
+  assertEquals(sglang.seen.map(({ body }) => body.sampling_params.max_new_tokens), [512, 5, 512]);
+});

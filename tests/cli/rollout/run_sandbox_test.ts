@@ -326,3 +326,27 @@ Deno.test("paddock view ends without an error when its stdout is closed", async 
   const [{ code }, stderr] = await Promise.all([child.status, new Response(child.stderr).text()]);
   assertEquals({ code, stderr }, { code: 0, stderr: "" });
 });
+
+Deno.test("paddock rollout tells a model of the Python interpreter, but not with a system message of its own or --no-system", async () => {
+  await using folder = new Folder(1);
+  await using server = new FakeServer(() => completion({ content: "It is 1" }));
+  const systemOf = async (...more: string[]) => {
+    const args = chat(folder, server.url, "--force").filter((word) => word !== "--env" && word !== "chat");
+    assertEquals((await runPaddock([...args, ...more])).code, 0);
+    const [first] = server.seen.at(-1)?.body.messages ?? [];
+    return first.role === "system" ? first.content : undefined;
+  };
+  const rollouts = await Deno.readTextFile(new URL("../../../docs/rollouts.md", import.meta.url));
+  const [, documented = ""] = /^## The system message\n[^]*?\n((?: {4}.*\n)+)/m.exec(rollouts) ?? [];
+  assertEquals(await systemOf(), documented.trim().replace(/\s+/g, " "));
+  assertEquals(await systemOf("--system", "Be brief."), "Be brief.");
+  assertEquals(await systemOf("--no-system"), undefined);
+  assertEquals(await systemOf("--env", "chat"), undefined);
+  const query = [{ role: "system", content: "own" }, { role: "user", content: "q" }];
+  await Deno.writeTextFile(folder.tasks, JSON.stringify({ query, answer: "1" }));
+  assertEquals(await systemOf(), "own");
+  await Deno.writeTextFile(`${folder.path}/c.jsonc`, '{ "rollout": { "noSystem": true } }');
+  await Deno.writeTextFile(folder.tasks, '{"query":"q","answer":"1"}');
+  assertEquals(await systemOf("--config", `${folder.path}/c.jsonc`), undefined);
+  assertEquals(await systemOf("--config", `${folder.path}/c.jsonc`, "--system", "x"), "x");
+});

@@ -103,7 +103,7 @@ Deno.test("paddock rollout --max-errors ends the run after that many failed epis
     count % 2 === 0 ? completion({ content: "It is 42" }) : new Response("odd", { status: 422 })
   );
   const { code, stderr } = await runPaddock(
-    chat(folder, server.url, "--max-errors", "3", "--concurrency", "1"),
+    chat(folder, server.url, "--max-errors", "3", "--concurrency", "1", "--max-tokens", "7"),
   );
   assertEquals(code, 1);
   assertMatch(

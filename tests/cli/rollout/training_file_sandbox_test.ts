@@ -112,7 +112,10 @@ Deno.test("paddock rollout --train-out writes the tokens that a server sampled, 
     const out = ["--out", `${folder}/o.jsonl`];
     const both = await runPaddock([...common, ...train, ...out, "--resume", "--calls", "mistral"]);
     assertEquals([both.code, server.seen.length], [0, 4], "what one file lacks is played for it");
-    assertEquals(server.seen.at(-1)?.body.sampling_params, { skip_special_tokens: false });
+    assertEquals(server.seen.at(-1)?.body.sampling_params, {
+      max_new_tokens: 4096,
+      skip_special_tokens: false,
+    });
     assertEquals(await resultsIn(`${folder}/x.jsonl`), results);
     await Deno.remove(`${folder}/x.jsonl`);
     const filled = await runPaddock([...common, ...train, ...out, "--resume"]);
