@@ -7,6 +7,7 @@ import { flagOf, type OptionRow, type OptionTable } from "../option_table.ts";
 import { parseNumber, parseNumberAtLeast, parseWholeNumber } from "../options.ts";
 import { profileOption } from "../sandbox_options.ts";
 import { ENVS } from "./envs.ts";
+import { DEFAULT_GRADER } from "./graders.ts";
 import { ALLOW_HELP } from "./plugins.ts";
 import { DEFAULT_MAX_TOKENS, POLICIES } from "./policies.ts";
 import { DEFAULT_SERVER_WAIT } from "./server_watch.ts";
@@ -185,9 +186,11 @@ export const ROLLOUT_OPTIONS = {
   grader: {
     group: "Reward",
     value: "name",
-    about: "grader, none for no scores, or a file like ./my_grader.ts",
+    repeats: true,
+    about:
+      `grader, none for no scores, or a file like ./my_grader.ts; repeatable with weights, as in gsm8k=0.8 ` +
+      `(default: ${DEFAULT_GRADER})`,
     names: [...Object.keys(GRADERS), "none"],
-    default: "number_match",
     isSetByWorkspace: true,
   },
   transform: {

@@ -15,7 +15,7 @@ import { type BranchFlags, resolveBranches } from "./branches.ts";
 import { DEFAULT_MAX_TURNS, ENVS, PYTHON_SYSTEM } from "./envs.ts";
 import { openTransforms, type TransformFlags } from "./plugins.ts";
 import { openTools, type ToolFlags } from "./tools.ts";
-import { chooseGrader, type GraderFlags, openGrader } from "./graders.ts";
+import { chooseGraders, DEFAULT_GRADER, type GraderFlags, openGraders } from "./graders.ts";
 import { createLazyPool, prepareImage, resolveProfile, type SandboxFlags } from "../sandbox_options.ts";
 import { lookUp } from "../options.ts";
 import { emptyTasksError, playTasks } from "./task_run.ts";
@@ -48,7 +48,8 @@ export interface RolloutFlags
   policy: string;
   /** Permissions of the file of a policy. */
   policyAllow?: readonly string[];
-  grader: string;
+  /** Values of `--grader`, such as `gsm8k=0.8`. */
+  grader?: readonly string[];
   cutScore: CutScore;
   model?: string;
   temperature?: number;
@@ -92,6 +93,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const servers = new ServerWatch({ waitSeconds: options.serverWait });
   const flags = {
     ...options,
+    grader: options.grader ?? [DEFAULT_GRADER],
     server: servers.options,
     ...(options.tasks !== undefined && { tasks: toInputPath(options.tasks) }),
   };
@@ -112,7 +114,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const maxTurns = flags.maxTurns ?? kind.maxTurns ?? DEFAULT_MAX_TURNS;
   const maxReplies = kind.maxReplies?.(maxTurns) ?? maxTurns;
   const branch = resolveBranches(flags, { maxTurns: maxReplies });
-  const graderChoice = chooseGrader(flags.grader, flags);
+  const graders = chooseGraders(flags.grader, flags);
   const tokenizer = await resolveTokenizer(flags.tokenizer);
   await using stack = new AsyncDisposableStack();
   const resolved = await resolveFlagPolicy(flags, { tokenizer, stack, signal });
@@ -140,8 +142,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? [];
   const { cacheDir, reset: resetMode } = flags;
   const pool = createLazyPool({ profile, size: poolSize, cacheDir, stack, resetMode });
-  const grader = graderChoice &&
-    await openGrader(graderChoice, flags, { profile, size: poolSize, stack, signal });
+  const grader = await openGraders(graders, flags, { profile, size: poolSize, stack, signal });
   const transforms = await openTransforms(flags, { stack, signal });
   const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = hasTools ? await openTools(flags, { stack, signal }) : undefined;

@@ -16,6 +16,7 @@ import { escapeLine } from "../../terminal_text.ts";
 import { writeText } from "../output.ts";
 import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode_file.ts";
 import { FinishedEpisodes } from "./finished_episodes.ts";
+import { chooseGraders } from "./graders.ts";
 import type { Summary } from "./summary.ts";
 
 /** Options of {@linkcode TrajectoryFile.open}. */
@@ -89,7 +90,7 @@ export function columnsOf(
 export interface RolloutFileFlags extends ColumnFlags {
   tasks?: string;
   split?: string;
-  grader: string;
+  grader: readonly string[];
   out?: string;
   trainOut?: string;
   resume?: boolean;
@@ -107,8 +108,9 @@ export async function openTrajectoryFile(
 ): Promise<TrajectoryFile | undefined> {
   const { out, trainOut, resume, force, grader, tasks: source, split } = flags;
   if (out === undefined) return undefined;
+  const graderNames = chooseGraders(grader, {}).map(({ name }) => name).join(", ") || "none";
   const onKept = (trajectory: Trajectory) => {
-    requireSameRun(trajectory, { out, policy: name, grader });
+    requireSameRun(trajectory, { out, policy: name, grader: graderNames });
     if (trainOut === undefined) summary.addEarlier(trajectory); // otherwise it may be played again
   };
   return await TrajectoryFile.open(out, {
@@ -141,7 +143,7 @@ export interface RunVersions {
   readonly out: string;
   /** Name of the policy. */
   readonly policy: string | undefined;
-  /** Name of the grader, or `none`. */
+  /** Names of the graders, separated by commas, or `none`. */
   readonly grader: string;
 }
 
@@ -184,7 +186,12 @@ export function requireSameTokens(
 function graderOf({ reward, rewardParts, cut }: Trajectory, wanted: string): string | undefined {
   if (rewardParts === undefined) return reward === null && cut === undefined ? "none" : undefined;
   const graders = Object.keys(rewardParts).filter((name) => Object.hasOwn(GRADERS, name));
-  return graders.includes(wanted) ? wanted : graders[0];
+  const names = wanted.split(", ");
+  // the name of a grader in a file is known when it runs
+  const isSame =
+    names.filter((name) => Object.hasOwn(GRADERS, name)).every((name) => graders.includes(name)) &&
+    (names.length === 1 || graders.every((name) => names.includes(name)));
+  return isSame && wanted !== "none" ? wanted : graders.join(", ") || undefined;
 }
 
 /** Maximum number of damaged rows that are described. */
