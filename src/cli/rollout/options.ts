@@ -176,6 +176,18 @@ export const ROLLOUT_OPTIONS = {
     number: COUNT,
     about: "maximum replies per episode (default: 8; tau-bench: 30; workspace: 50 commands)",
   },
+  episodeTokens: {
+    group: "Policy",
+    value: "n",
+    number: COUNT,
+    about: "maximum tokens of all replies of an episode, which is then truncated",
+  },
+  episodeSeconds: {
+    group: "Policy",
+    value: "s",
+    number: parseNumberAtLeast(0),
+    about: "maximum time of an episode, which is then truncated",
+  },
   cutScore: {
     group: "Reward",
     value: "how",

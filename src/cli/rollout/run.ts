@@ -58,6 +58,8 @@ export interface RolloutFlags
   /** Seconds that the run waits for a server that is away. */
   serverWait: number;
   maxErrors?: number;
+  episodeTokens?: number;
+  episodeSeconds?: number;
   /** False for none. */
   system?: string | false;
   /** True if the configuration file asks for no system message. */
@@ -181,6 +183,10 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   return await playTasks({
     maxTurns: maxReplies,
     cutScore: flags.cutScore,
+    limits: {
+      tokens: flags.episodeTokens,
+      timeMs: flags.episodeSeconds === undefined ? undefined : flags.episodeSeconds * 1000,
+    },
     branch,
     tasks,
     split,

@@ -3,6 +3,7 @@ import { readTasks } from "../../datasets/read_tasks.ts";
 import type { Env } from "../../envs/env.ts";
 import { DatasetError, errorMessage } from "../../errors.ts";
 import type { Policy } from "../../policy/policy.ts";
+import type { EpisodeLimits } from "../../rollout/episode_run.ts";
 import type { CutScore } from "../../rollout/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
@@ -51,6 +52,8 @@ export interface TaskRunOptions {
   maxTurns: number;
   /** Score of an episode that a limit of tokens cut off. */
   cutScore?: CutScore | undefined;
+  /** Limits of each episode. */
+  limits?: EpisodeLimits | undefined;
   /** Points at which each episode branches. */
   branch?: readonly BranchPoint[] | undefined;
   /** Statistics of the run. They may include those of an earlier run. */
@@ -175,7 +178,7 @@ class TaskRun {
   #trajectories(): AsyncGenerator<Trajectory> {
     const { policy, envName, samples, seed, concurrency, show, maxTurns, branch, summary, training, signal } =
       this.#options;
-    const { cutScore } = this.#options;
+    const { cutScore, limits } = this.#options;
     return rolloutAll(this.#tasks(), {
       policy,
       envName,
@@ -184,6 +187,7 @@ class TaskRun {
       concurrency,
       maxTurns,
       cutScore,
+      limits,
       branch,
       signal,
       makeEnv: (task, resumed) => this.#makeEnv(task, resumed),
