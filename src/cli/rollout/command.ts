@@ -59,5 +59,14 @@ async function playCommand(command: Command, signal: AbortSignal): Promise<numbe
     throw new UsageError(`Cannot play env '${env}' as it needs tasks: give --tasks FILE`);
   }
   const isGiven = isSet(command, "timeoutMs");
-  return await runRollout({ ...flags, ...(isGiven && { commandTimeoutMs: flags.timeoutMs }) }, signal);
+  const args = argumentsOf(command);
+  return await runRollout({ ...flags, args, ...(isGiven && { commandTimeoutMs: flags.timeoutMs }) }, signal);
+}
+
+/** Returns the arguments of the command line from the name of the command on. */
+function argumentsOf(command: Command): string[] {
+  let root = command;
+  while (root.parent !== null) root = root.parent;
+  const { rawArgs = [] } = root as Command & { rawArgs?: string[] }; // its types lack this field
+  return rawArgs.slice(Math.max(0, rawArgs.indexOf(command.name())));
 }

@@ -21,6 +21,8 @@ export interface RolloutOptionRow extends OptionRow {
   readonly envs?: readonly string[];
   /** True if the task and agent files of a workspace set it. */
   readonly isSetByWorkspace?: boolean;
+  /** False if the option does not change what an episode is, so that the record of a run leaves it out. @default true */
+  readonly isKept?: boolean;
 }
 
 /** Envs that are chats of `ChatEnv`. */
@@ -38,11 +40,13 @@ export const ROLLOUT_OPTIONS = {
     default: "python",
   },
   tasks: {
+    isKept: false,
     group: "Tasks",
     value: "file",
     about: "task file: JSON lines, CSV or TSV (also .gz) or Parquet, a folder of these, or - for stdin",
   },
   split: {
+    isKept: false,
     group: "Tasks",
     value: "name",
     about: "split: files of a folder (default: train, else all) or tasks of tau-bench (default: test)",
@@ -80,8 +84,15 @@ export const ROLLOUT_OPTIONS = {
     about: "column that graders get in `fields`; repeatable (default: all others)",
     envs: CHAT_ENVS,
   },
-  limit: { group: "Tasks", value: "n", number: COUNT, about: "play only the first n tasks" },
-  samples: { group: "Tasks", value: "n", number: COUNT, default: 1, about: "episodes per task" },
+  limit: { isKept: false, group: "Tasks", value: "n", number: COUNT, about: "play only the first n tasks" },
+  samples: {
+    isKept: false,
+    group: "Tasks",
+    value: "n",
+    number: COUNT,
+    default: 1,
+    about: "episodes per task",
+  },
   seed: {
     group: "Tasks",
     value: "n",
@@ -102,6 +113,7 @@ export const ROLLOUT_OPTIONS = {
     default: "scripted",
   },
   policyAllow: {
+    isKept: false,
     group: "Policy",
     value: "permission",
     repeats: true,
@@ -140,6 +152,7 @@ export const ROLLOUT_OPTIONS = {
       `maximum tokens of one reply; 0 for the server's default (default: ${DEFAULT_MAX_TOKENS} with a server)`,
   },
   requestTimeoutMs: {
+    isKept: false,
     group: "Policy",
     value: "n",
     number: COUNT,
@@ -147,11 +160,13 @@ export const ROLLOUT_OPTIONS = {
     about: "timeout of one reply in milliseconds",
   },
   noSystem: {
+    isKept: false,
     group: "Policy",
     about: "send no system message; by default a model of env python is told of the interpreter",
     conflicts: ["systemField"],
   },
   serverWait: {
+    isKept: false,
     group: "Policy",
     value: "seconds",
     number: parseNumberAtLeast(0),
@@ -159,6 +174,7 @@ export const ROLLOUT_OPTIONS = {
     about: "time that a run waits for a model server that has answered and is away",
   },
   maxErrors: {
+    isKept: false,
     group: "Policy",
     value: "n",
     number: COUNT,
@@ -213,6 +229,7 @@ export const ROLLOUT_OPTIONS = {
     envs: CHAT_ENVS,
   },
   transformAllow: {
+    isKept: false,
     group: "Reward",
     value: "permission",
     repeats: true,
@@ -220,6 +237,7 @@ export const ROLLOUT_OPTIONS = {
     envs: CHAT_ENVS,
   },
   graderAllow: {
+    isKept: false,
     group: "Reward",
     value: "permission",
     repeats: true,
@@ -257,6 +275,7 @@ export const ROLLOUT_OPTIONS = {
     isSetByWorkspace: true,
   },
   path: {
+    isKept: false,
     group: "Env tau-bench",
     value: "dir",
     about: "checkout, or a folder with the same layout",
@@ -340,12 +359,14 @@ export const ROLLOUT_OPTIONS = {
     envs: ["python"],
   },
   concurrency: {
+    isKept: false,
     group: "Sandbox and speed",
     value: "n",
     number: COUNT,
     about: "concurrent episodes (default: 8 with a server, else one per core)",
   },
   poolSize: {
+    isKept: false,
     group: "Sandbox and speed",
     value: "n",
     number: COUNT,
@@ -358,31 +379,36 @@ export const ROLLOUT_OPTIONS = {
     default: "rewind",
     about: "how interpreters are reset between episodes; rewind is faster, for a single trusted policy",
   },
-  out: { group: "Output", value: "file", about: "write one JSON line per episode to a file" },
+  out: { isKept: false, group: "Output", value: "file", about: "write one JSON line per episode to a file" },
   resume: {
+    isKept: false,
     group: "Output",
     about: "continue the file of --out or --train-out",
     conflicts: ["force"],
   },
-  force: { group: "Output", about: "discard the contents of the file of --out" },
-  show: { group: "Output", about: "print each episode's messages" },
+  force: { isKept: false, group: "Output", about: "discard the contents of the file of --out" },
+  show: { isKept: false, group: "Output", about: "print each episode's messages" },
   showFirst: {
+    isKept: false,
     group: "Output",
     value: "n",
     number: COUNT,
     about: "print the messages of the first n episodes",
   },
   json: {
+    isKept: false,
     group: "Output",
     about: "print one JSON line per episode to stdout and the table to stderr",
     conflicts: ["show", "showFirst"],
   },
   trainOut: {
+    isKept: false,
     group: "Training",
     value: "file",
     about: "write tokens, loss masks and rewards for a trainer; needs --tokenizer",
   },
   tokenizer: {
+    isKept: false,
     group: "Training",
     value: "dir",
     about: "folder with tokenizer.json and tokenizer_config.json; records token ids",
@@ -394,7 +420,7 @@ export const ROLLOUT_OPTIONS = {
     default: "append",
     about: "append to earlier tokens, or render each prompt again",
   },
-  config: { group: "Options", about: "file with options", make: configOption },
+  config: { isKept: false, group: "Options", about: "file with options", make: configOption },
 } satisfies OptionTable<RolloutOptionRow>;
 
 /**

@@ -23,6 +23,7 @@ import { DEFAULT_MAX_TOKENS, type ResolvedPolicy, resolvePolicy, type SamplingFl
 import { escapeControls } from "../../terminal_text.ts";
 import { ignoreBrokenPipe, terminalColumns, wantsColour, writeText } from "../output.ts";
 import { type ColumnFlags, columnsOf, openTrajectoryFile, requireSameTokens } from "./trajectory_file.ts";
+import { describeRun, recordRun, requireSameSettings } from "./run_settings.ts";
 import { ServerWatch } from "./server_watch.ts";
 import { Summary } from "./summary.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./tau_bench.ts";
@@ -81,6 +82,8 @@ export interface RolloutFlags
   force?: boolean;
   show?: boolean;
   showFirst?: number;
+  /** Arguments of the command line, for the record of the run. */
+  args?: readonly string[];
 }
 
 /** Default number of concurrent episodes if a server plays the policy. */
@@ -158,9 +161,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     grader,
     transforms,
     systemPrompt: flags.system || undefined,
-    defaultSystem: flags.system === undefined && !flags.noSystem && resolved.isModel
-      ? PYTHON_SYSTEM
-      : undefined,
+    defaultSystem: systemOf(flags, resolved),
     tauBench,
     workspace,
     timeoutMs,
@@ -169,11 +170,29 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     maxTurns,
   });
   if (kind.runsPython) await prepareImage(profile, { cacheDir, signal });
+  const files = [flags.out, flags.trainOut].filter((path) => path !== undefined);
+  const played = files.length === 0 ? undefined : await describeRun({
+    flags: { ...flags },
+    effective: {
+      maxTurns,
+      maxTokens: resolved.isServer ? flags.maxTokens ?? DEFAULT_MAX_TOKENS : flags.maxTokens,
+      system: flags.system || systemOf(flags, resolved),
+    },
+    args: flags.args ?? [],
+  });
+  if (played !== undefined && flags.resume) {
+    for (const path of files) await requireSameSettings(path, played);
+  }
   // --force discards the contents of the files, so they are opened after everything else that can fail
   using out = await openTrajectoryFile(flags, { summary, policy: resolved.policy });
   const training = await openTraining(flags, { tokens, stack });
   for await (const trajectory of training?.file.fillFrom(out?.finished() ?? []) ?? []) {
     summary.addEarlier(trajectory);
+  }
+  if (played !== undefined) {
+    for (const path of files) {
+      await rethrowAsUsageError(() => recordRun(path, played, { resume: flags.resume ?? false }));
+    }
   }
   await announceFiles(flags);
   // a run with a file continues when its stdout is closed
@@ -212,6 +231,11 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     colour: wantsColour(),
     columns: terminalColumns,
   });
+}
+
+/** Returns the default system message of a run, if it has one. */
+function systemOf({ env, system, noSystem }: RolloutFlags, { isModel }: ResolvedPolicy): string | undefined {
+  return env === "python" && system === undefined && !noSystem && isModel ? PYTHON_SYSTEM : undefined;
 }
 
 /**

@@ -74,11 +74,11 @@ Deno.test("paddock rollout calls a server, groups and grades; grade and view rea
 
   const other = await runPaddock([...chat(folder, server.url, "--resume"), "--model", "n"]);
   assertEquals(other.code, 2);
-  assertStringIncludes(other.stderr, "as it must hold episodes of 'n': it has one of 'm'");
+  assertStringIncludes(other.stderr, "its episodes must have the same settings: --model was 'm' and is 'n'.");
 
   const scored = await runPaddock([...chat(folder, server.url, "--resume"), "--grader", "exact_match"]);
   assertEquals(scored.code, 2);
-  assertStringIncludes(scored.stderr, "must be scored by 'exact_match': one is scored by 'number_match'");
+  assertStringIncludes(scored.stderr, "--grader was 'number_match' and is 'exact_match'.");
   await Deno.writeTextFile(folder.tasks, '{"id":"t3","query":"other","answer":"1"}\n');
   const edited = await runPaddock(chat(folder, server.url, "--resume"));
   assertEquals(edited.code, 2);
