@@ -131,7 +131,7 @@ const BUILT_PATTERNS: Readonly<Record<string, readonly [times: number, from: str
   "src/rollout/tokens/sampled_reply.ts": [1, "escaped tokens of the operator's tokenizer"],
   "src/sandbox/guest/shell/gnu/glob.ts": [1, "a guest's own pattern, in the guest"],
   "src/sandbox/guest/shell/gnu/regular_expression.ts": [5, "a guest's own pattern, in the guest"],
-  "src/sandbox/guest/shell/gnu/sed.ts": [1, "a guest's own pattern, in the guest"],
+  "src/sandbox/guest/shell/gnu/text/sed.ts": [1, "a guest's own pattern, in the guest"],
   "src/sandbox/guest/shell/gnu/time_zone.ts": [1, "constants"],
   "src/server/mcp/python_server.ts": [1, "constants"],
   "src/tools/code_blocks/region_tags.ts": [3, "names of a fixed list of tags"],

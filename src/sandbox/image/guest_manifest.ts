@@ -38,19 +38,19 @@ import engine from "../guest/shell/engine.ts" with { type: "text" };
 import files from "../guest/shell/files.ts" with { type: "text" };
 import command from "../guest/shell/gnu/command.ts" with { type: "text" };
 import date from "../guest/shell/gnu/date.ts" with { type: "text" };
-import diff from "../guest/shell/gnu/diff.ts" with { type: "text" };
-import fileFormat from "../guest/shell/gnu/file_format.ts" with { type: "text" };
-import find from "../guest/shell/gnu/find.ts" with { type: "text" };
+import fileFormat from "../guest/shell/gnu/files/file_format.ts" with { type: "text" };
+import find from "../guest/shell/gnu/files/find.ts" with { type: "text" };
+import ls from "../guest/shell/gnu/files/ls.ts" with { type: "text" };
+import stat from "../guest/shell/gnu/files/stat.ts" with { type: "text" };
 import glob from "../guest/shell/gnu/glob.ts" with { type: "text" };
-import grep from "../guest/shell/gnu/grep.ts" with { type: "text" };
-import headTail from "../guest/shell/gnu/head_tail.ts" with { type: "text" };
-import ls from "../guest/shell/gnu/ls.ts" with { type: "text" };
 import options from "../guest/shell/gnu/options.ts" with { type: "text" };
 import regularExpression from "../guest/shell/gnu/regular_expression.ts" with { type: "text" };
-import sed from "../guest/shell/gnu/sed.ts" with { type: "text" };
-import sort from "../guest/shell/gnu/sort.ts" with { type: "text" };
-import stat from "../guest/shell/gnu/stat.ts" with { type: "text" };
-import text from "../guest/shell/gnu/text.ts" with { type: "text" };
+import diff from "../guest/shell/gnu/text/diff.ts" with { type: "text" };
+import grep from "../guest/shell/gnu/text/grep.ts" with { type: "text" };
+import headTail from "../guest/shell/gnu/text/head_tail.ts" with { type: "text" };
+import pasteWc from "../guest/shell/gnu/text/paste_wc.ts" with { type: "text" };
+import sed from "../guest/shell/gnu/text/sed.ts" with { type: "text" };
+import sort from "../guest/shell/gnu/text/sort.ts" with { type: "text" };
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
@@ -145,7 +145,7 @@ export const SHELL_FILES: GuestSources = {
   sed,
   sort,
   stat,
-  text,
+  paste_wc: pasteWc,
   xargs,
   programs,
   traps,

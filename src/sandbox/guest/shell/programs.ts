@@ -3,15 +3,15 @@ import type { Command, IFileSystem } from "just-bash";
 import { latin1, latin1Bytes, type ShellFiles } from "./files.ts";
 import { byteText, type CommandFiles, type GnuCommand, unicodeText, UsageError } from "./gnu/command.ts";
 import { date } from "./gnu/date.ts";
-import { cmp, diff } from "./gnu/diff.ts";
-import { find } from "./gnu/find.ts";
-import { egrep, fgrep, grep } from "./gnu/grep.ts";
-import { head, tail } from "./gnu/head_tail.ts";
-import { ls } from "./gnu/ls.ts";
-import { sed } from "./gnu/sed.ts";
-import { sort, uniq } from "./gnu/sort.ts";
-import { stat } from "./gnu/stat.ts";
-import { nproc, paste, wc } from "./gnu/text.ts";
+import { cmp, diff } from "./gnu/text/diff.ts";
+import { find } from "./gnu/files/find.ts";
+import { egrep, fgrep, grep } from "./gnu/text/grep.ts";
+import { head, tail } from "./gnu/text/head_tail.ts";
+import { ls } from "./gnu/files/ls.ts";
+import { sed } from "./gnu/text/sed.ts";
+import { sort, uniq } from "./gnu/text/sort.ts";
+import { stat } from "./gnu/files/stat.ts";
+import { nproc, paste, wc } from "./gnu/text/paste_wc.ts";
 import { xargs } from "./gnu/xargs.ts";
 
 /** A Python program that the shell starts. */

@@ -7,11 +7,11 @@ import {
   statusOf,
   unicodeText,
   UsageError,
-} from "./command.ts";
+} from "../command.ts";
 import { formatStatus } from "./file_format.ts";
-import { globExpression } from "./glob.ts";
-import { emacsExpression } from "./regular_expression.ts";
-import { type Zone, zoneOf } from "./time_zone.ts";
+import { globExpression } from "../glob.ts";
+import { emacsExpression } from "../regular_expression.ts";
+import { type Zone, zoneOf } from "../time_zone.ts";
 
 /** A file that the search has reached. */
 interface Visit {

@@ -9,9 +9,9 @@ import {
   textOf,
   unicodeText,
   UsageError,
-} from "./command.ts";
-import { type ParsedOptions, parseOptions } from "./options.ts";
-import { compileExpression, findMatch, type Grammar } from "./regular_expression.ts";
+} from "../command.ts";
+import { type ParsedOptions, parseOptions } from "../options.ts";
+import { compileExpression, findMatch, type Grammar } from "../regular_expression.ts";
 
 const OPTIONS =
   "n,quiet:silent:e,expression=:f,file=:E,regexp-extended:r:i,in-place?:l,line-length=:s,separate:" +

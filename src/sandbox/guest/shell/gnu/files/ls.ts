@@ -7,11 +7,11 @@ import {
   statusOf,
   unicodeText,
   UsageError,
-} from "./command.ts";
+} from "../command.ts";
 import { blocksOf, modeText, OWNER, timeParts } from "./file_format.ts";
-import { globExpression } from "./glob.ts";
-import { type ParsedOptions, parseOptions } from "./options.ts";
-import { zoneOf } from "./time_zone.ts";
+import { globExpression } from "../glob.ts";
+import { type ParsedOptions, parseOptions } from "../options.ts";
+import { zoneOf } from "../time_zone.ts";
 
 const OPTIONS =
   "a,all:A,almost-all:author:b,escape:block-size=:B,ignore-backups:c:C:color?:d,directory:D,dired:f:" +

@@ -8,11 +8,11 @@ import {
   textOf,
   unicodeText,
   UsageError,
-} from "./command.ts";
-import { formatDate } from "./date.ts";
-import { globExpression } from "./glob.ts";
-import { type ParsedOptions, parseOptions } from "./options.ts";
-import { zoneOf } from "./time_zone.ts";
+} from "../command.ts";
+import { formatDate } from "../date.ts";
+import { globExpression } from "../glob.ts";
+import { type ParsedOptions, parseOptions } from "../options.ts";
+import { zoneOf } from "../time_zone.ts";
 
 const OPTIONS =
   "q,brief:s,report-identical-files:u:U=:c:C,context=:e,ed:n,rcs:y,side-by-side:normal:r,recursive:" +

@@ -8,9 +8,9 @@ import {
   readInputs,
   unicodeText,
   UsageError,
-} from "./command.ts";
-import { compareVersions } from "./ls.ts";
-import { type ParsedOptions, parseOptions } from "./options.ts";
+} from "../command.ts";
+import { compareVersions } from "../files/ls.ts";
+import { type ParsedOptions, parseOptions } from "../options.ts";
 
 const OPTIONS =
   "b,ignore-leading-blanks:d,dictionary-order:f,ignore-case:g,general-numeric-sort:i,ignore-nonprinting:" +

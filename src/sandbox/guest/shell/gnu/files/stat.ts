@@ -1,8 +1,8 @@
-import { errorText, type FileStatus, type GnuCommand, pathOf, unicodeText, UsageError } from "./command.ts";
-import { formatDate } from "./date.ts";
+import { errorText, type FileStatus, type GnuCommand, pathOf, unicodeText, UsageError } from "../command.ts";
+import { formatDate } from "../date.ts";
 import { blocksOf, modeText, OWNER } from "./file_format.ts";
-import { parseOptions } from "./options.ts";
-import { zoneOf } from "./time_zone.ts";
+import { parseOptions } from "../options.ts";
+import { zoneOf } from "../time_zone.ts";
 
 const FORMATS = { file: 0o100000, directory: 0o40000, link: 0o120000, device: 0o20000 } as const;
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", "\\": "\\", r: "\r", a: "\x07" };

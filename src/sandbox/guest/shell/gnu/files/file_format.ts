@@ -1,5 +1,5 @@
-import type { FileStatus } from "./command.ts";
-import type { Zone } from "./time_zone.ts";
+import type { FileStatus } from "../command.ts";
+import type { Zone } from "../time_zone.ts";
 
 /** The user and the group that own all files. */
 export const OWNER = "pyodide";

@@ -9,10 +9,10 @@ import {
   textOf,
   unicodeText,
   UsageError,
-} from "./command.ts";
-import { globExpression } from "./glob.ts";
-import { type ParsedOptions, parseOptions } from "./options.ts";
-import { compileExpression, compilePerlExpression, findMatch, KEPT_GROUP } from "./regular_expression.ts";
+} from "../command.ts";
+import { globExpression } from "../glob.ts";
+import { type ParsedOptions, parseOptions } from "../options.ts";
+import { compileExpression, compilePerlExpression, findMatch, KEPT_GROUP } from "../regular_expression.ts";
 
 const OPTIONS =
   "E,extended-regexp:F,fixed-strings:G,basic-regexp:P,perl-regexp:e,regexp=:f,file=:i,ignore-case:y:" +

@@ -1,5 +1,5 @@
-import { bytesOf, type GnuCommand, linesOf, readInputs, unicodeText, UsageError } from "./command.ts";
-import { parseOptions } from "./options.ts";
+import { bytesOf, type GnuCommand, linesOf, readInputs, unicodeText, UsageError } from "../command.ts";
+import { parseOptions } from "../options.ts";
 
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", "\\": "\\", "0": "" };
 

@@ -5,8 +5,8 @@ import {
   readInputs,
   unicodeText,
   UsageError,
-} from "./command.ts";
-import { type ParsedOptions, parseOptions, readSize } from "./options.ts";
+} from "../command.ts";
+import { type ParsedOptions, parseOptions, readSize } from "../options.ts";
 
 const HEAD_OPTIONS = "c,bytes=:n,lines=:q,quiet:silent:v,verbose:z,zero-terminated";
 const TAIL_OPTIONS =
