@@ -1,4 +1,3 @@
-import { distance } from "fastest-levenshtein";
 import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
 import { ColumnError, parseRow, queryField, type Row, type RowTask } from "./row.ts";
@@ -121,12 +120,26 @@ function mappedTask(source: Source): RowTask {
 /** Refuses a column that is probably a misspelt field of a task, as the task would lack that field. */
 function refuseTypo(column: string, { row, location, columns }: Source): void {
   if (!("query" in row) || columns.query !== undefined) return;
-  const meant = TASK_FIELDS.find((name) => !(name in row) && name.length > 3 && distance(name, column) <= 2);
+  const meant = TASK_FIELDS.find((name) => !(name in row) && name.length > 3 && isMisspelt(column, name));
   if (meant === undefined || columns.keep?.includes(column)) return;
-  throw new SyntaxError(
+  throw new ColumnError(
     `Cannot read task at ${location} as it has an unknown field [${column}]: '${meant}' is probably meant; ` +
       `--keep-fields ${column} keeps it for graders`,
   );
+}
+
+/** True if a word is another one with one letter more, less or changed, or with two neighbours swapped. */
+function isMisspelt(word: string, right: string): boolean {
+  let start = 0;
+  while (start < word.length && word[start] === right[start]) start++;
+  let end = 0;
+  const most = Math.min(word.length, right.length) - start;
+  while (end < most && word.at(-1 - end) === right.at(-1 - end)) end++;
+  const [wrong, meant] = [word, right].map((text) => text.slice(start, text.length - end));
+  if (wrong === undefined || meant === undefined) return false;
+  const isSwapped = wrong.length === 2 && meant.length === 2 && wrong[0] === meant[1] &&
+    wrong[1] === meant[0];
+  return isSwapped || (wrong.length <= 1 && meant.length <= 1);
 }
 
 function queryColumn({ row, location, columns }: Source): string {

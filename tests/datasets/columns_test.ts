@@ -165,3 +165,15 @@ Deno.test("readTasks() ends a file whose first rows all lack a column, and place
     }
   });
 });
+
+Deno.test("toFileTask() refuses a column that is a misspelt field of a task, unless an option keeps it", () => {
+  for (const column of ["anwser", "answe", "answer2", "amswer", "answers"]) {
+    const row = { query: "q", [column]: "4" };
+    assertThrows(() => read(row), ColumnError, `unknown field [${column}]: 'answer' is probably meant`);
+    assertEquals(read(row, { keep: [column] }).fields, { [column]: "4" });
+    assertEquals(read({ ...row, answer: "5" }).fields, { [column]: "4" });
+  }
+  for (const column of ["tests", "level", "answer_a", "idx", "files"]) {
+    assertEquals(read({ query: "q", [column]: 1 }).fields, { [column]: 1 });
+  }
+});
