@@ -5,6 +5,7 @@ import { ColumnError } from "../../datasets/row.ts";
 import { DatasetError } from "../../errors.ts";
 import type { CutScore } from "../../rollout/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
+import type { PlayedRun } from "../../rollout/run_record.ts";
 import type { TokenOptions } from "../../rollout/tokens/episode_writer.ts";
 import { requireTrainable, type RequireTrainableOptions } from "../../rollout/tokens/require_trainable.ts";
 import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
@@ -171,15 +172,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   });
   if (kind.runsPython) await prepareImage(profile, { cacheDir, signal });
   const files = [flags.out, flags.trainOut].filter((path) => path !== undefined);
-  const played = files.length === 0 ? undefined : await describeRun({
-    flags: { ...flags },
-    effective: {
-      maxTurns,
-      maxTokens: resolved.isServer ? flags.maxTokens ?? DEFAULT_MAX_TOKENS : flags.maxTokens,
-      system: flags.system || systemOf(flags, resolved),
-    },
-    args: flags.args ?? [],
-  });
+  const played = files.length === 0 ? undefined : await describeFlags(flags, { maxTurns, resolved });
   if (played !== undefined && flags.resume) {
     for (const path of files) await requireSameSettings(path, played);
   }
@@ -231,6 +224,19 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     colour: wantsColour(),
     columns: terminalColumns,
   });
+}
+
+/** Describes a run with the defaults that depend on its env and policy. */
+async function describeFlags(
+  flags: RolloutFlags,
+  { maxTurns, resolved }: { maxTurns: number; resolved: ResolvedPolicy },
+): Promise<PlayedRun> {
+  const effective = {
+    maxTurns,
+    maxTokens: resolved.isServer ? flags.maxTokens ?? DEFAULT_MAX_TOKENS : flags.maxTokens,
+    system: flags.system || systemOf(flags, resolved),
+  };
+  return await describeRun({ flags: { ...flags }, effective, args: flags.args ?? [] });
 }
 
 /** Returns the default system message of a run, if it has one. */

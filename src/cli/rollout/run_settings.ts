@@ -31,7 +31,8 @@ export interface RunDescription {
 export async function describeRun({ flags, effective, args }: RunDescription): Promise<PlayedRun> {
   const settings: Record<string, RunSetting> = {};
   for (const [name, row] of Object.entries(ROWS)) {
-    if (row.isKept === false) continue;
+    const isOfEnv = row.envs?.includes(String(flags.env)) ?? true;
+    if (row.isKept === false || !isOfEnv) continue;
     const value = name in effective ? effective[name] : flags[name];
     if (value === undefined || value === false) continue;
     const list = Array.isArray(value);

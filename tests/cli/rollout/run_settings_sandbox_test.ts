@@ -45,7 +45,10 @@ Deno.test("paddock rollout saves what a run was beside its file", async () => {
   assertEquals([env, policy, name, temperature, topP, stop], ["chat", "openai", "m", 0.5, 0.9, ["x y"]]);
   assertEquals([system, grader], ["It's brief.", ["number_match=0.5", "exact_match"]]);
   assertEquals([maxTokens, maxTurns, profile], [4096, 8, "python"]);
-  assertEquals(["out", "concurrency", "tasks", "samples"].filter((key) => key in run.settings), []);
+  assertEquals(
+    ["out", "concurrency", "tasks", "samples", "userStrategy"].filter((key) => key in run.settings),
+    [],
+  );
   assertMatch(
     run.command,
     /^paddock rollout --env chat .*--stop 'x y' --system 'It'\\''s brief\.' --grader number_match=0\.5/,
