@@ -45,11 +45,25 @@ const TASK_FIELDS = Object.keys(taskRowSchema.shape);
 /** Columns that are found in any case of letters. */
 const KNOWN = [...new Set([...QUERIES, ...ANSWERS, ...TASK_FIELDS, "solution"])];
 
+/** Columns of a row that became the query and the answer. */
+export interface FoundColumns {
+  readonly query: string;
+  /** Absent if the row has no answer. */
+  readonly answer?: string;
+}
+
+/** Options of {@linkcode toFileTask}. */
+export interface FileTaskOptions {
+  /** Location of the row, for error messages. */
+  location: string;
+  columns: TaskColumns;
+  /** Called for a row whose columns are no known format: neither Paddock's own nor that of a data set. */
+  onFound?: ((found: FoundColumns) => void) | undefined;
+}
+
 /** A row with its place, and the columns to read. */
-interface Source {
+interface Source extends Readonly<FileTaskOptions> {
   readonly row: Row;
-  readonly location: string;
-  readonly columns: TaskColumns;
 }
 
 /**
@@ -59,9 +73,9 @@ interface Source {
  * @throws {ColumnError} if a column is missing, or several could be meant; the message names the option.
  * @throws {SyntaxError} if a column has a value of a wrong type.
  */
-export function toFileTask(given: Row, options: { location: string; columns: TaskColumns }): RowTask {
-  const { location, columns } = options;
-  const source = { row: withKnownNames(given, columns), location, columns };
+export function toFileTask(given: Row, options: FileTaskOptions): RowTask {
+  const { columns } = options;
+  const source = { ...options, row: withKnownNames(given, columns) };
   const isMapped = columns.query !== undefined || columns.answer !== undefined;
   const task = isMapped ? undefined : knownTask(source);
   const { system, keep } = columns;
@@ -107,6 +121,7 @@ function mappedTask(source: Source): RowTask {
       `Cannot read task at ${location} as 'fields' must be an object: found ${shorten(fields)}`,
     );
   }
+  source.onFound?.({ query, ...(found.from !== undefined && { answer: found.from }) });
   const allFields = { ...Object(fields), ...others };
   return nativeTask({
     query: parseRow(queryField, chat.query, `${location}: ${query}`),
@@ -163,7 +178,9 @@ function queryColumn({ row, location, columns }: Source): string {
 }
 
 interface FoundAnswer {
-  /** Column that has it. */
+  /** Column that has it, also inside an object. */
+  readonly from?: string;
+  /** Column that is used up. */
   readonly column?: string;
   readonly answer?: string;
   /** The solution before the answer, as in GSM8K. */
@@ -173,10 +190,10 @@ interface FoundAnswer {
 function answerOf(source: Source, query: string): FoundAnswer {
   const { row, location, columns: { answer } } = source;
   if (answer !== undefined) {
-    return { column: answer, ...textAnswer(valueOf(source, answer, "answer"), answer, source) };
+    return { column: answer, from: answer, ...textAnswer(valueOf(source, answer, "answer"), answer, source) };
   }
   const ofVerl = lookUpPath(row, VERL_ANSWER);
-  if (ofVerl !== undefined) return textAnswer(ofVerl, VERL_ANSWER, source);
+  if (ofVerl !== undefined) return { from: VERL_ANSWER, ...textAnswer(ofVerl, VERL_ANSWER, source) };
   const [column, other] = ANSWERS.filter((name) => name in row && name !== query);
   if (other !== undefined) {
     throw new ColumnError(
@@ -185,10 +202,11 @@ function answerOf(source: Source, query: string): FoundAnswer {
   }
   if (column !== undefined) {
     const found = textAnswer(row[column], column, source);
-    return { column, ...splitWorked(found.answer) };
+    return { column, from: column, ...splitWorked(found.answer) };
   }
   const { solution } = row;
-  return typeof solution === "string" && hasBox(solution) ? { column: "solution", answer: solution } : {};
+  if (typeof solution !== "string" || !hasBox(solution)) return {};
+  return { column: "solution", from: "solution", answer: solution };
 }
 
 /** Separates the number after the last `####` from the solution before it. */

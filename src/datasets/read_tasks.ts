@@ -1,6 +1,6 @@
 import { DatasetError } from "../errors.ts";
 import type { Task } from "../task.ts";
-import { type TaskColumns, toFileTask } from "./columns.ts";
+import { type FileTaskOptions, type FoundColumns, type TaskColumns, toFileTask } from "./columns.ts";
 import { ColumnError, type RawRow, requireRow } from "./row.ts";
 import { readRows } from "./read_rows.ts";
 
@@ -20,6 +20,8 @@ export interface ReadTasksOptions {
   split?: string | undefined;
   /** Columns of the query, the answer and other parts of a task, if they are not found by their names. */
   columns?: TaskColumns | undefined;
+  /** Called with the columns of the query and the answer of each row that has no known format. */
+  onFound?: ((found: FoundColumns) => void) | undefined;
   /**
    * Called for a row that does not describe a task. Instead of an error, a task with the row's id and an
    * empty query is yielded, which cannot be played. If all of the first {@linkcode FIRST_ROWS} rows lack a column,
@@ -56,7 +58,7 @@ export const FIRST_ROWS = 8;
  * @throws {RangeError} if the limit is not a whole number of at least 1.
  */
 export async function* readTasks(path: string, options: ReadTasksOptions = {}): AsyncGenerator<Task> {
-  const { limit = Infinity, split, columns = {}, onFault } = options;
+  const { limit = Infinity, split, columns = {}, onFound, onFault } = options;
   if (!(limit >= 1) || (limit !== Infinity && !Number.isInteger(limit))) {
     throw new RangeError(
       `Cannot read tasks as 'limit' must be a whole number >= 1: current value is ${limit}`,
@@ -64,9 +66,9 @@ export async function* readTasks(path: string, options: ReadTasksOptions = {}): 
   }
   const rows = takeRows(readRows(path, { split }), limit);
   if (onFault === undefined) {
-    for await (const row of rows) yield strictTask(row, columns);
+    for await (const row of rows) yield strictTask(row, { columns, onFound });
   } else {
-    yield* placeFaults(rows, { columns, onFault });
+    yield* placeFaults(rows, { columns, onFound, onFault });
   }
 }
 
@@ -81,12 +83,12 @@ async function* takeRows(rows: AsyncIterable<RawRow>, limit: number): AsyncGener
 /** Yields a task for each row, also for those that are none. */
 async function* placeFaults(
   rows: AsyncIterable<RawRow>,
-  { columns, onFault }: { columns: TaskColumns; onFault: (task: Task, error: DatasetError) => void },
+  { onFault, ...options }: RowOptions & { onFault: (task: Task, error: DatasetError) => void },
 ): AsyncGenerator<Task> {
   /** First rows, which all lack a column; `undefined` after another row. */
   let first: { task: Task; error: DatasetError }[] | undefined = [];
   for await (const row of rows) {
-    const read = taskOrPlaceholder(row, columns);
+    const read = taskOrPlaceholder(row, options);
     if (first !== undefined && read.error?.cause instanceof ColumnError) {
       first.push({ task: read.task, error: read.error });
       if (first.length >= FIRST_ROWS) break;
@@ -104,15 +106,17 @@ async function* placeFaults(
   if (fault !== undefined) throw fault.error;
 }
 
-function taskOrPlaceholder(row: RawRow, columns: TaskColumns): { task: Task; error?: DatasetError } {
+function taskOrPlaceholder(row: RawRow, options: RowOptions): { task: Task; error?: DatasetError } {
   try {
-    return { task: strictTask(row, columns) };
+    return { task: strictTask(row, options) };
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
     return { task: { id: row.id, query: "" }, error: new DatasetError(cause.message, { cause }) };
   }
 }
 
-function strictTask({ location, id, value }: RawRow, columns: TaskColumns): Task {
-  return { id, ...toFileTask(requireRow(value(), location), { location, columns }) };
+type RowOptions = Pick<FileTaskOptions, "columns" | "onFound">;
+
+function strictTask({ location, id, value }: RawRow, options: RowOptions): Task {
+  return { id, ...toFileTask(requireRow(value(), location), { ...options, location }) };
 }

@@ -177,3 +177,21 @@ Deno.test("toFileTask() refuses a column that is a misspelt field of a task, unl
     assertEquals(read({ query: "q", [column]: 1 }).fields, { [column]: 1 });
   }
 });
+
+Deno.test("toFileTask() reports the columns of a row that has no known format", () => {
+  const foundIn = (row: Record<string, unknown>, columns: TaskColumns = {}) => {
+    const found: unknown[] = [];
+    toFileTask(row, { location: "a.jsonl:1", columns, onFound: (one) => void found.push(one) });
+    return found;
+  };
+  assertEquals(foundIn({ query: "q", answer: "4" }), []);
+  assertEquals(foundIn({ problem: "q", solution: "\\boxed{4}" }), []);
+  assertEquals(foundIn({ input: "q", target: "4" }), [{ query: "input", answer: "target" }]);
+  const verl = { prompt: "q", reward_model: { ground_truth: "4" } };
+  assertEquals(foundIn(verl), [{ query: "prompt", answer: "reward_model.ground_truth" }]);
+  assertEquals(foundIn({ prompt: "q" }), [{ query: "prompt" }]);
+  assertEquals(foundIn({ a: { b: "q" }, c: 1 }, { query: "a.b", answer: "c" }), [{
+    query: "a.b",
+    answer: "c",
+  }]);
+});

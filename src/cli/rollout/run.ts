@@ -1,4 +1,5 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
+import type { FoundColumns } from "../../datasets/columns.ts";
 import { findDatasetFiles } from "../../datasets/files.ts";
 import { FIRST_ROWS, readTasks, type ReadTasksOptions } from "../../datasets/read_tasks.ts";
 import { ColumnError } from "../../datasets/row.ts";
@@ -256,12 +257,24 @@ async function requireTasks(path: string, options: ReadTasksOptions): Promise<vo
   if (!isFile && !isDirectory) return;
   try {
     const limit = Math.min(options.limit ?? FIRST_ROWS, FIRST_ROWS);
-    for await (const _ of readTasks(path, { ...options, limit, onFault: () => {} })) return;
+    let found: FoundColumns | undefined;
+    const onFound = (columns: FoundColumns) => void (found ??= columns);
+    for await (const _ of readTasks(path, { ...options, limit, onFound, onFault: () => {} })) {
+      if (found !== undefined) await announceColumns(found);
+      return;
+    }
   } catch (error) {
     if (error instanceof DatasetError && error.cause instanceof ColumnError) throw toUsageError(error);
     return; // reported when the tasks are read
   }
   throw emptyTasksError(path);
+}
+
+/** Prints the columns that were found by their names or by options, as another one may be meant. */
+async function announceColumns({ query, answer }: FoundColumns): Promise<void> {
+  const from = answer === undefined ? "no answer" : `answer from '${answer}'`;
+  const text = `Columns: query from '${query}', ${from}\n`;
+  await writeText(currentIo().stderr, escapeControls(text)).catch(() => {}); // stderr is closed
 }
 
 /** Prints the names of the files of a folder to stderr. */

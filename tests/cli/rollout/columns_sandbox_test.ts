@@ -22,12 +22,14 @@ Deno.test("paddock rollout maps the columns of a file to the query, answer, id, 
     const more = ["--system-field", "sys", "--keep-fields", "level"];
     const own = await play(`${folder}/own.jsonl`, ...fields, ...more);
     const [{ task, messages, reward }] = own.rows;
+    assertStringIncludes(own.stderr, "Columns: query from 'ask.text', answer from 'gold.value'\n");
     assertEquals([own.code, reward, task.id, task.answer, task.fields], [0, 1, "u1", "42", { level: 1 }]);
     assertEquals(messages.slice(0, 2).map(({ role, content }: Record<string, unknown>) => [role, content]), [
       ["system", "Be brief."],
       ["user", "6*7?"],
     ]);
     const trl = await play(`${folder}/trl.csv`, "--policy", `scripted:${folder}/replies.jsonl`);
+    assertStringIncludes(trl.stderr, "Columns: query from 'prompt', answer from 'answer'\n");
     assertEquals([trl.code, trl.rows[0].reward, trl.rows[0].task.fields], [0, 1, { Source: "web" }]);
   });
 });
