@@ -72,6 +72,12 @@ Deno.test("paddock rollout calls a server, groups and grades; grade and view rea
   assertStringIncludes(grade.stdout, "right         15\n");
   assertEquals((await Deno.readTextFile(graded)).split("\n").length, 16);
 
+  const both = ["--grader", "number_match=0.75", "--grader", "exact_match=0.25"];
+  const weighted = await runPaddock(["grade", folder.out, ...both]);
+  assertMatch(weighted.stdout, /mean reward +0\.7500\n/);
+  const nothing = await runPaddock(["grade", folder.out, "--grader", "none"]);
+  assertEquals([nothing.code, nothing.stderr], [2, "error: Cannot grade with 'none': give --grader NAME\n"]);
+
   const other = await runPaddock([...chat(folder, server.url, "--resume"), "--model", "n"]);
   assertEquals(other.code, 2);
   assertStringIncludes(other.stderr, "its episodes must have the same settings: --model was 'm' and is 'n'.");
