@@ -213,7 +213,9 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     training,
     json,
     show,
-    policy: resolved.isServer ? servers.watch(resolved.policy) : resolved.policy,
+    policy: resolved.isServer
+      ? servers.watch(resolved.policy, (reply) => summary.recordReply(reply))
+      : resolved.policy,
     servers: resolved.isServer ? servers : undefined,
     maxErrors: flags.maxErrors,
     envName: flags.env,

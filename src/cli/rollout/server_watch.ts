@@ -1,6 +1,6 @@
 import type { PolicyError } from "../../errors.ts";
 import type { ModelServerOptions } from "../../policy/model_server.ts";
-import type { Policy } from "../../policy/policy.ts";
+import { type Policy, type Reply, toReply } from "../../policy/policy.ts";
 import { escapeLine } from "../../terminal_text.ts";
 
 /** Options of model servers that a run watches. */
@@ -36,13 +36,14 @@ export class ServerWatch {
     this.#print = print;
   }
 
-  /** Returns the policy, whose first reply ends {@linkcode hintAfter}. */
-  watch(policy: Policy): Policy {
+  /** Returns the policy, whose first reply ends {@linkcode hintAfter}. `onReply` is called with each reply. */
+  watch(policy: Policy, onReply: (reply: Reply) => void = () => {}): Policy {
     return {
       ...policy,
       reply: async (history, context) => {
         const reply = await policy.reply(history, context);
         this.#firstReply.abort();
+        onReply(toReply(reply));
         return reply;
       },
     };

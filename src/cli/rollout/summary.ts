@@ -1,4 +1,5 @@
 import type { EpisodeFailure } from "../../errors.ts";
+import type { Reply } from "../../policy/policy.ts";
 import type { EpisodeCut } from "../../rollout/interaction.ts";
 import { describeCut, type Trajectory } from "../../rollout/trajectory.ts";
 import { escapeControls, escapeLine } from "../../terminal_text.ts";
@@ -35,6 +36,8 @@ export class Summary {
   readonly #cuts = new Map<EpisodeCut, number>();
   readonly #tokens = new TokenCounts();
   #earlierReplyTokens = 0;
+  /** Tokens of the replies so far, also of running episodes. */
+  #repliedTokens = 0;
   #firstFailure: EpisodeFailure | undefined;
   #firstUnscored: string | undefined;
 
@@ -81,9 +84,14 @@ export class Summary {
     return (this.#episodes - this.#earlier) / ((performance.now() - this.#startMs) / 1000);
   }
 
+  /** Records a reply of a running episode, so that its tokens count before the episode ends. */
+  recordReply({ usage }: Pick<Reply, "usage">): void {
+    this.#repliedTokens += usage?.replyTokens ?? 0;
+  }
+
   /** Tokens of the replies of this run per second; `undefined` if no server counts them. */
   get tokensPerSecond(): number | undefined {
-    const tokens = this.#tokens.replyTokens - this.#earlierReplyTokens;
+    const tokens = Math.max(this.#repliedTokens, this.#tokens.replyTokens - this.#earlierReplyTokens);
     return tokens === 0 ? undefined : tokens / ((performance.now() - this.#startMs) / 1000);
   }
 

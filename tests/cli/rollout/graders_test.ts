@@ -12,6 +12,7 @@ import { patternMatch } from "../../../src/rewards/text_match.ts";
 import { gradeTrajectory } from "../../../src/rollout/grade_trajectory.ts";
 import { emptyTrajectory } from "../../../src/rollout/trajectory.ts";
 import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
+import { FakeServer } from "../../policy/fake_server.ts";
 import { TempFolder } from "../../temp_folder.ts";
 
 Deno.test("openGrader() stops a grade at its deadline, and the episode of a rollout has no reward", async () => {
@@ -101,4 +102,23 @@ Deno.test("openGraders() adds the weighted scores and keeps each of them", async
   });
   assertEquals(await openGraders([], {}, host), undefined);
   await assertRejects(() => grade("gsm8k", "gsm8k"), UsageError, "'gsm8k' occurs twice");
+});
+
+Deno.test("openGrader() watches the server of the judge", async () => {
+  await using server = new FakeServer(() => new Response("{}", { status: 401 }));
+  await using stack = new AsyncDisposableStack();
+  const unusable: string[] = [];
+  const watched = { onUnusable: ({ message }: Error) => void unusable.push(message) };
+  const flags = { judge: `openai:${server.url}`, judgeModel: "m", server: watched };
+  const host = { profile: await loadProfile("python"), size: 1, stack };
+  const [choice] = chooseGraders(["judge"], flags);
+  assert(choice);
+  const grader = await openGrader(choice.choice, flags, host);
+  const messages = [{ role: "assistant", content: "It is 42" }];
+  const { reward } = await gradeTrajectory(
+    { ...emptyTrajectory({ id: "a", query: "q", answer: "42" }), messages },
+    grader,
+  );
+  assertEquals([reward, unusable.length], [null, 1]);
+  assert(unusable[0]?.includes("answered 401"));
 });

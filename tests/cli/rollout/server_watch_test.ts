@@ -19,10 +19,15 @@ Deno.test("ServerWatch.hintAfter() prints a hint only if there is no reply in ti
   fast.printTo(() => void printed++);
   // a timer that is not stopped fails the test, as Deno's leak check finds it
   fast.hintAfter(600_000);
-  const policy = fast.watch({ name: "p", reply: () => Promise.resolve("hi") });
+  const seen: unknown[] = [];
+  const policy = fast.watch(
+    { name: "p", reply: () => Promise.resolve("hi") },
+    ({ message }) => void seen.push(message.content),
+  );
   assertEquals([policy.name, await policy.reply(History.fromChats([]), { task: TASK }), printed], [
     "p",
     "hi",
     0,
   ]);
+  assertEquals(seen, ["hi"]);
 });

@@ -120,3 +120,11 @@ Deno.test("Summary says that --max-tokens has a default when replies are cut off
   chosen.add(cut);
   assertEquals(chosen.formatTable().includes("by default"), false);
 });
+
+Deno.test("Summary counts the tokens of running episodes for the speed", () => {
+  const summary = new Summary();
+  summary.recordReply({});
+  assertEquals(summary.tokensPerSecond, undefined);
+  summary.recordReply({ usage: { promptTokens: 5, replyTokens: 20 } });
+  assertEquals((summary.tokensPerSecond ?? 0) > 0, true);
+});
