@@ -34,6 +34,7 @@ export const bc: GnuCommand = (args, context) => {
 
 const MAX_SCALE = 100_000;
 const MAX_BASE = 16;
+const MAX_POWER_BITS = 8_000_000n;
 const MAX_CALLS = 500;
 const LINE_WIDTH = 70;
 
@@ -197,8 +198,9 @@ class Calculator {
       case "^": {
         const exponent = toInteger(right);
         if (isZero(left) && exponent < 0n) throw new RuntimeError("Runtime error: Divide by zero");
-        if (exponent > 10_000_000n || exponent < -10_000_000n) {
-          throw new RuntimeError("Runtime error: exponent too large in raise");
+        const bits = BigInt(left.value.toString(16).length * 4) * (exponent < 0n ? -exponent : exponent);
+        if (bits > MAX_POWER_BITS) {
+          throw new RuntimeError("Runtime error: a power has more digits than the sandbox computes");
         }
         return power(left, exponent, this.#scale);
       }
