@@ -166,7 +166,11 @@ function without(text: string, set: string): string {
 function squeeze(text: string, set: string): string {
   const squeezed = new Set(set);
   let kept = "";
-  for (const byte of text) if (!squeezed.has(byte) || kept.at(-1) !== byte) kept += byte;
+  let last = "";
+  for (const byte of text) {
+    if (byte !== last || !squeezed.has(byte)) kept += byte;
+    last = byte;
+  }
   return kept;
 }
 
