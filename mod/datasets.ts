@@ -15,5 +15,6 @@ export {
 export type { DatasetFilesOptions } from "../src/datasets/files.ts";
 export { readDataset, type ReadDatasetOptions } from "../src/datasets/read_dataset.ts";
 export type { Rows, RowSource } from "../src/datasets/read_rows.ts";
+export type { FoundColumns, TaskColumns } from "../src/datasets/columns.ts";
 export { readTasks, type ReadTasksOptions } from "../src/datasets/read_tasks.ts";
 export type { Row } from "../src/datasets/row.ts";

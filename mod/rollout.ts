@@ -3,6 +3,7 @@
  *
  * @module
  */
+export type { EpisodeLimits } from "../src/rollout/episode_run.ts";
 export { type AdvantageMethod, advantages, type AdvantagesOptions } from "../src/rollout/advantages.ts";
 export {
   definePolicy,

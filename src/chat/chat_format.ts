@@ -1,25 +1,17 @@
 import { type Message, messageText, type ToolCall, type ToolSpec } from "../message.ts";
-import { type CallForm, type CallPosition, type ContentKind, findCallForm } from "./call_form.ts";
+import { NativeCalls } from "./calls/native_calls.ts";
 import { type ChatTemplate, type GenerationMarks, JinjaTemplate } from "./chat_template.ts";
 import { ChatTemplates, type ChooseTemplateOptions } from "./chat_templates.ts";
 import { controlTokenEscaper, findTurnMarkers } from "./control_tokens.ts";
 import { type ReplyParts, replySplitterOf } from "./replies/reply_format.ts";
 import {
-  findCallEnd,
   findChatEnd,
   findDisplayRole,
   findEndTokens,
   findOpenedThought,
-  namesCallsInResults,
-  needsCallsBeforeResults,
   type ProbedTemplate,
 } from "./template_probe.ts";
-import {
-  isToolRole,
-  type TemplateMessage,
-  toTemplateMessages,
-  toTemplateTools,
-} from "./template_messages.ts";
+import { type TemplateMessage, toTemplateMessages, toTemplateTools } from "./template_messages.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** Options of {@linkcode ChatFormat}. */
@@ -44,6 +36,12 @@ export interface ChatFormatOptions extends ChooseTemplateOptions {
    * @default []
    */
   trusted?: readonly string[] | undefined;
+  /**
+   * Clock of `strftime_now`, in the local time zone.
+   *
+   * @default () => new Date()
+   */
+  now?: (() => Date) | undefined;
 }
 
 /** Options of {@linkcode ChatFormat.render}. */
@@ -58,6 +56,13 @@ export interface RenderOptions {
   tools?: readonly ToolSpec[] | undefined;
   /** Texts to put around the assistant's parts, if the template marks them. */
   marks?: GenerationMarks | undefined;
+  /**
+   * Time that `strftime_now` shows. Give all renderings of an episode the same time, since a prompt with another second
+   * is another prefix.
+   *
+   * @default the time of the format's clock
+   */
+  time?: Date | undefined;
 }
 
 /**
@@ -90,16 +95,14 @@ export class ChatFormat {
   readonly chatEnd: string | undefined;
   readonly #jinja: JinjaTemplate;
   readonly #probed: ProbedTemplate;
-  readonly #callEnd: string | undefined;
   readonly #openedThought: string | undefined;
   readonly #splitReply: ((text: string) => ReplyParts) | undefined;
   readonly #trusted: readonly string[];
   readonly #escapeAssistant: (text: string) => string;
   readonly #escapeOthers: (text: string) => string;
   readonly #displayRoles = new Map<string, string>();
-  readonly #callForms = new Map<string, CallForm | undefined>();
-  #needsCalls: boolean | undefined;
-  #namesCalls: boolean | undefined;
+  readonly #calls: NativeCalls;
+  readonly #now: () => Date;
 
   /**
    * @throws {TypeError} if neither a template nor a tokenizer is given.
@@ -108,6 +111,7 @@ export class ChatFormat {
    */
   constructor(options: ChatFormatOptions) {
     const { templates = new ChatTemplates(), tokenizer, templateKwargs, trusted = [] } = options;
+    this.#now = options.now ?? (() => new Date());
     this.tokenizer = tokenizer;
     this.template = templates.choose(options);
     this.#jinja = new JinjaTemplate(this.template);
@@ -123,11 +127,11 @@ export class ChatFormat {
     const { bos_token: bos, eos_token: eos } = variables;
     const { controls = [], speakers = [] } = this.template;
     const controlTokens = [...controls, ...tokenizer?.specialTokens ?? [], bos, eos].filter(isToken);
-    this.#callEnd = findCallEnd(this.#probed, controlTokens);
+    this.#calls = new NativeCalls(this.#probed, controlTokens);
     const eosToken = isToken(eos) ? eos : undefined;
     this.endTokens = findEndTokens(this.#probed, {
       controls: controlTokens,
-      callEnd: this.#callEnd,
+      callEnd: this.#calls.end,
       eosToken,
     });
     this.chatEnd = findChatEnd(this.#probed, eosToken);
@@ -146,6 +150,11 @@ export class ChatFormat {
     return this.#jinja.hasGenerationTags;
   }
 
+  /** Returns the time of the format's clock. */
+  now(): Date {
+    return this.#now();
+  }
+
   /**
    * Renders a chat as text.
    *
@@ -153,14 +162,14 @@ export class ChatFormat {
    * @throws {Error} if the template rejects the chat.
    */
   render(messages: Iterable<Message>, options: RenderOptions = {}): string {
-    const { addGenerationPrompt = false, tools = [], marks } = options;
+    const { addGenerationPrompt = false, tools = [], marks, time = this.now() } = options;
     const variables = {
       messages: this.toTemplateMessages(messages, { addGenerationPrompt }),
       tools: tools.length === 0 ? null : this.toTemplateTools(tools),
       add_generation_prompt: addGenerationPrompt,
       ...this.#probed.variables,
     };
-    return this.#jinja.render(variables, marks);
+    return this.#jinja.render(variables, { marks, time });
   }
 
   /**
@@ -182,12 +191,12 @@ export class ChatFormat {
       splitReply: this.#splitReply,
       openedThought: this.#trusted.includes("assistant") ? this.#openedThought : undefined,
       callForm: (calls, { isLast, ...beside }) =>
-        this.#callForm(calls, {
+        this.#calls.formOf(calls, {
           ...beside,
           position: !isLast ? "middle" : addGenerationPrompt ? "prompted" : "last",
         }),
     });
-    this.#requireCalls(result);
+    this.#calls.requireBeforeResults(result);
     return result;
   }
 
@@ -212,36 +221,22 @@ export class ChatFormat {
 
   /** Token with which the template ends a message that calls tools, if it has one. */
   get callEnd(): string | undefined {
-    return this.#callEnd;
+    return this.#calls.end;
   }
 
   /** True if the template shows a tool's result only after a message with native calls. */
   get needsCalls(): boolean {
-    return this.#needsCalls ??= needsCallsBeforeResults(this.#probed);
+    return this.#calls.isNeededForResults;
   }
 
   /** True if the template writes the id of a call in its result. */
   get namesCalls(): boolean {
-    return this.#namesCalls ??= namesCallsInResults(this.#probed);
+    return this.#calls.isNamedInResults;
   }
 
   /** Returns the calls of an assistant's message: native ones, or those in its text that the template takes apart. */
   callsOf(message: Message): readonly ToolCall[] {
     return message.tool_calls ?? this.#splitReply?.(this.cutEnd(messageText(message))).calls ?? [];
-  }
-
-  /** Checks that results follow calls, if the template drops them elsewhere. */
-  #requireCalls(messages: readonly TemplateMessage[]): void {
-    let hasCalls = false;
-    for (const { role, tool_calls } of messages) {
-      if (!isToolRole(role)) hasCalls = tool_calls !== undefined;
-      else if (!hasCalls && this.needsCalls) {
-        throw new TypeError(
-          `Cannot render message as template '${this.template.name}' must get a tool's result after a message with ` +
-            "tool calls: found a message without",
-        );
-      }
-    }
   }
 
   #displayRole(role: string): string {
@@ -251,33 +246,6 @@ export class ChatFormat {
     const displayed = findDisplayRole(role, this.#probed);
     this.#displayRoles.set(role, displayed);
     return displayed;
-  }
-
-  #callForm(
-    calls: readonly ToolCall[],
-    { kind, text, position }: { kind: ContentKind; text: string; position: CallPosition },
-  ): CallForm | undefined {
-    const isText = calls.every(({ arguments: args }) => typeof args === "string");
-    const wanted = {
-      content: kind,
-      arguments: isText ? "text" : "object",
-      calls: calls.length > 1 ? 2 : 1,
-      position,
-    } as const;
-    const key = Object.values(wanted).join(" ");
-    if (!this.#callForms.has(key)) {
-      const { template, variables } = this.#probed;
-      this.#callForms.set(key, findCallForm(template, variables, wanted));
-    }
-    const form = this.#callForms.get(key);
-    if (form !== undefined || text.includes("<tool_call>") || this.#probed.variables.drop_tool_roles) {
-      return form;
-    }
-    throw new TypeError(
-      `Cannot render message as template '${this.template.name}' must show ` +
-        `${calls.length > 1 ? `${calls.length} native tool calls` : "a native tool call"}: ` +
-        `it drops '${calls.map(({ name }) => name).join("', '")}'`,
-    );
   }
 }
 

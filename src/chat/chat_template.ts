@@ -38,6 +38,21 @@ export interface ChatTemplate {
   readonly inverseParser?: InverseParser | undefined;
 }
 
+/** Time of small chats by which properties of a template are found. Two of them are compared. */
+const PROBE_TIME = new Date(0);
+
+/** Options of {@linkcode JinjaTemplate.render}. */
+export interface RenderJinjaOptions {
+  /** Texts around the parts that the template marks with `{% generation %}`. */
+  readonly marks?: GenerationMarks | undefined;
+  /**
+   * Time that `strftime_now` shows.
+   *
+   * @default that of the small chats by which properties of the template are found
+   */
+  readonly time?: Date | undefined;
+}
+
 /** A chat template that has been parsed. */
 export class JinjaTemplate {
   readonly name: string;
@@ -67,12 +82,16 @@ export class JinjaTemplate {
    *
    * @throws {Error} if the template raises an error.
    */
-  render(variables: Readonly<Record<string, unknown>>, marks?: GenerationMarks): string {
+  render(
+    variables: Readonly<Record<string, unknown>>,
+    { marks, time = PROBE_TIME }: RenderJinjaOptions = {},
+  ): string {
+    const options = { marks, now: () => time };
     try {
       const { messages } = variables;
-      if (!Array.isArray(messages)) return this.#template.render(variables, { marks });
+      if (!Array.isArray(messages)) return this.#template.render(variables, options);
       const contents = this.#contents.apply(messages, this.#renderChat(variables));
-      return this.#template.render({ ...variables, messages: contents }, { marks });
+      return this.#template.render({ ...variables, messages: contents }, options);
     } catch (cause) {
       const reason = errorMessage(cause);
       throw new Error(`Cannot render chat as template '${this.name}' fails: ${reason}`, { cause });
@@ -86,6 +105,8 @@ export class JinjaTemplate {
 
   #renderChat(variables: Readonly<Record<string, unknown>>): (messages: readonly object[]) => string {
     return (messages) =>
-      this.#template.render({ ...variables, tools: null, add_generation_prompt: false, messages });
+      this.#template.render({ ...variables, tools: null, add_generation_prompt: false, messages }, {
+        now: () => PROBE_TIME,
+      });
   }
 }

@@ -32,7 +32,10 @@ export function controlTokenEscaper(options: ControlTokenEscaperOptions): (text:
   if (long.length > 0) steps.push((text) => text.replace(start, `$&${BREAK}`));
   for (const separator of options.plain ?? []) {
     const pattern = plainPattern(separator);
-    steps.push((text) => text.replace(pattern, `$1${BREAK}`));
+    // a single character without white space after it is parted from the white space before it
+    const isLast = [...separator.trimStart()].length === 1;
+    const broken = isLast ? `${BREAK}$1` : `$1${BREAK}`;
+    steps.push((text) => text.replace(pattern, broken));
   }
   const { speakers = [] } = options;
   const line = new RegExp(`(?<=^|[${LINE_ENDS}])([^\\S${LINE_ENDS}]*(?:${oneOf(speakers)}))(?=\\s*:)`, "giu");

@@ -7,7 +7,7 @@ import {
   toOpenaiTool,
   UNNAMED_CALL,
 } from "../message.ts";
-import { type CallForm, type ContentKind, toTemplateArguments } from "./call_form.ts";
+import { type CallForm, type ContentKind, toTemplateArguments } from "./calls/call_form.ts";
 import type { ReplyParts } from "./replies/reply_format.ts";
 
 /** Role of padding messages in a batch, which are never shown to a model. */

@@ -42,7 +42,7 @@ export function tokenizeChat(
   }
   const ids: number[] = [];
   const assistantMask: (0 | 1)[] = [];
-  const segments = chatSegments([...messages], format, options);
+  const segments = chatSegments([...messages], format, { time: format.now(), ...options });
   for (const { text, assistant } of segments) {
     for (const id of tokenizer.encode(text)) {
       ids.push(id);

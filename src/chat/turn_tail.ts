@@ -1,5 +1,5 @@
 import { type Message, messageText, type ToolCall, type ToolSpec } from "../message.ts";
-import type { ChatFormat } from "./chat_format.ts";
+import type { ChatFormat, RenderOptions } from "./chat_format.ts";
 import { isToolRole } from "./template_messages.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
@@ -17,6 +17,12 @@ export interface ChatTurn {
    * the chat.
    */
   readonly before?: Iterable<Message> | undefined;
+  /**
+   * Time that the template's `strftime_now` shows, which must be that of the chat before.
+   *
+   * @default the time of the format's clock
+   */
+  readonly time?: Date | undefined;
 }
 
 /** Placeholder for the chat before a turn. */
@@ -63,15 +69,16 @@ export function renderTurnSuffix(
  * @throws {Error} if the template does not put the reply after its generation prompt.
  */
 export function renderTurnTail(
-  { reply, messages = [], tools, before = QUESTION }: ChatTurn,
+  { reply, messages = [], tools, before = QUESTION, time }: ChatTurn,
   format: ChatFormat,
   { addGenerationPrompt = true }: TurnSuffixOptions = {},
 ): string {
+  const options = { tools, time: time ?? format.now() };
   const others = [...messages];
   const { standIn, endToken } = standInFor(reply, others, format);
-  const text = format.render([...before, standIn, ...others], { addGenerationPrompt, tools });
+  const text = format.render([...before, standIn, ...others], { ...options, addGenerationPrompt });
   const isCall = endToken !== undefined;
-  const after = findReply(text, { before, tools, isCall }, format) + REPLY_PLACEHOLDER.length;
+  const after = findReply(text, { before, isCall, options }, format) + REPLY_PLACEHOLDER.length;
   const end = isCall ? text.indexOf(endToken, after) : after;
   if (end !== -1) return text.slice(end);
   throw new Error(
@@ -137,12 +144,12 @@ export function withoutSampledEnd(
  */
 function findReply(
   text: string,
-  { before, tools, isCall }: { before: Iterable<Message>; tools: ChatTurn["tools"]; isCall: boolean },
+  { before, isCall, options }: { before: Iterable<Message>; isCall: boolean; options: RenderOptions },
   format: ChatFormat,
 ): number {
-  const prompt = format.render(before, { addGenerationPrompt: true, tools });
+  const prompt = format.render(before, { ...options, addGenerationPrompt: true });
   const at = text.indexOf(REPLY_PLACEHOLDER, sharedLength(prompt, text));
-  const start = format.render(before, { tools });
+  const start = format.render(before, options);
   if (at !== -1 && isReplyStart(text.slice(0, at), { prompt, start, isCall })) return at;
   throw new Error(
     `Cannot render turn as template '${format.template.name}' must put a reply after its generation prompt: ` +

@@ -59,8 +59,8 @@ export function turnTokens(turn: SampledTurn, format: ChatFormat): TurnTokens {
  * @throws {Error} if the template does not put the reply after its generation prompt.
  */
 function renderTurn(turn: ChatTurn, format: ChatFormat): string {
-  const { reply, messages = [], tools, before = QUESTION } = turn;
-  const options = { addGenerationPrompt: true, tools };
+  const { reply, messages = [], tools, before = QUESTION, time = format.now() } = turn;
+  const options = { addGenerationPrompt: true, tools, time };
   const prompt = format.render(before, options);
   const text = format.render([...before, reply, ...messages], options);
   if (text.startsWith(prompt)) return text.slice(prompt.length);
@@ -112,11 +112,12 @@ function isAppendOnlyFor(
   start: readonly Message[],
   { turns, tools }: { turns: readonly Turn[]; tools: readonly ToolSpec[] },
 ): boolean {
-  const options = { addGenerationPrompt: true, tools };
+  const time = format.now();
+  const options = { addGenerationPrompt: true, tools, time };
   const chat = [...start];
   let text = format.render(chat, options);
   for (const [reply, ...messages] of turns) {
-    text += renderTurn({ reply, messages, tools }, format);
+    text += renderTurn({ reply, messages, tools, time }, format);
     chat.push(reply, ...messages);
     if (format.render(chat, options) !== text) return false;
   }

@@ -8,7 +8,7 @@ import { Summary, SummaryTable } from "./rollout/summary.ts";
 import { escapeJsonControls } from "../terminal_text.ts";
 import { EXIT, runCommand } from "./command.ts";
 import { GRADERS } from "../rewards/registry.ts";
-import { chooseGrader, type GraderFlags, openGrader } from "./rollout/graders.ts";
+import { chooseGraders, type GraderFlags, openGraders } from "./rollout/graders.ts";
 import { requireReadable, toInputPath } from "./input.ts";
 import { collectValues, formatNames, nameOption, parseWholeNumber } from "./options.ts";
 import { ALLOW_HELP } from "./rollout/plugins.ts";
@@ -19,7 +19,8 @@ import { ignoreBrokenPipe, writeText } from "./output.ts";
 import { currentIo, type TextSink } from "./io.ts";
 
 interface GradeFlags extends SandboxFlags, GraderFlags {
-  grader?: string;
+  /** Values of `--grader`, such as `gsm8k=0.8`. */
+  grader?: readonly string[];
   out?: string;
   force?: boolean;
   json?: boolean;
@@ -44,9 +45,9 @@ export function gradeCommand(): Command {
     .addOption(
       nameOption(
         "--grader <name>",
-        "grader, or a file like ./my_grader.ts; needed",
+        "grader, or a file like ./my_grader.ts; needed, repeatable with weights, as in gsm8k=0.8",
         Object.keys(GRADERS),
-      ),
+      ).argParser(collectValues),
     )
     .option("--grader-allow <permission>", `permission of that file: ${ALLOW_HELP}`, collectValues)
     .option("--judge <policy>", "policy of the grader 'judge': openai:URL or sglang:URL")
@@ -73,12 +74,13 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
     const names = Object.keys(GRADERS).join(", ");
     throw new UsageError(`Cannot grade as it needs a grader: give --grader NAME, one of ${names}`);
   }
-  const choice = chooseGrader(flags.grader, flags);
-  if (choice === undefined) throw new UsageError("Cannot grade with 'none': give --grader NAME");
+  const graders = chooseGraders(flags.grader, flags);
+  if (graders.length === 0) throw noGraderError();
   const profile = await resolveProfile(flags, signal);
   await requireReadable(file);
   await using stack = new AsyncDisposableStack();
-  const grader = await openGrader(choice, flags, { profile, size, stack, signal });
+  const grader = await openGraders(graders, flags, { profile, size, stack, signal });
+  if (grader === undefined) throw noGraderError();
   // Opening truncates the file, so it comes after everything else that can fail.
   using out = flags.out === undefined
     ? undefined
@@ -91,6 +93,10 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
   }
   await writeText(flags.json ? currentIo().stderr : stdout, table.format() + summary.formatTable());
   return summary.failed + damaged > 0 ? EXIT.error : EXIT.ok;
+}
+
+function noGraderError(): UsageError {
+  return new UsageError("Cannot grade with 'none': give --grader NAME");
 }
 
 async function gradeFile(

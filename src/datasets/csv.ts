@@ -4,7 +4,8 @@ import { readTextChunks } from "./files.ts";
 import { RawRow } from "./row.ts";
 
 /**
- * Reads the rows of a CSV file with a header row. All values are strings. Row numbers start at 1 with the
+ * Reads the rows of a CSV or TSV file with a header row. All values are strings. The separator of a `.tsv` file is a tab,
+ * and that of any other file the first of comma, semicolon and tab that its header has. Row numbers start at 1 with the
  * header. A row whose number of fields differs from the header's throws a `SyntaxError` when its value is
  * read.
  *
@@ -53,7 +54,8 @@ async function* readCsvRecords(path: string): AsyncGenerator<readonly string[]> 
   let number = 1;
   const location = () => `${path}:${number}`;
   const text = new TrackedText(normalizeLineEnds(readTextChunks(path, location), location));
-  const records = ReadableStream.from(text).pipeThrough(new CsvParseStream()).getReader();
+  const { separator, chunks } = await findSeparator(text, path);
+  const records = ReadableStream.from(chunks).pipeThrough(new CsvParseStream({ separator })).getReader();
   try {
     for (let read = await records.read(); !read.done; read = await records.read()) {
       yield read.value;
@@ -67,6 +69,46 @@ async function* readCsvRecords(path: string): AsyncGenerator<readonly string[]> 
   } finally {
     await records.cancel().catch(() => {}); // The error of a failed stream was already thrown by `read`.
   }
+}
+
+const SEPARATORS: readonly string[] = [",", ";", "\t"];
+
+/** Finds the separator in the header of a file, and returns all of its chunks. */
+async function findSeparator(
+  text: AsyncIterable<string>,
+  path: string,
+): Promise<{ separator: string; chunks: AsyncIterable<string> }> {
+  const chunks = text[Symbol.asyncIterator]();
+  const header = new HeaderSeparators();
+  let start = "";
+  for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
+    start += next.value;
+    if (header.add(next.value)) break;
+  }
+  const found = SEPARATORS.find((separator) => header.found.has(separator)) ?? ",";
+  const separator = /\.tsv(?:\.gz)?$/i.test(path) ? "\t" : found;
+  return { separator, chunks: prepend(start, { [Symbol.asyncIterator]: () => chunks }) };
+}
+
+/** The separators of a header outside quotes. */
+class HeaderSeparators {
+  readonly found = new Set<string>();
+  #isQuoted = false;
+
+  /** Adds a piece of the file. Returns true if the header has ended. */
+  add(text: string): boolean {
+    for (const [mark] of text.matchAll(/[",;\t\n]/g)) {
+      if (mark === '"') this.#isQuoted = !this.#isQuoted;
+      else if (mark === "\n" && !this.#isQuoted) return true;
+      else if (!this.#isQuoted) this.found.add(mark);
+    }
+    return false;
+  }
+}
+
+async function* prepend(start: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
+  if (start !== "") yield start;
+  yield* rest;
 }
 
 /** Maximum length of a record. An unclosed quote would otherwise make one of the rest of the file. */

@@ -13,10 +13,10 @@ export interface DatasetFilesOptions {
   split?: string | undefined;
 }
 
-const READABLE = /\.(?:(?:jsonl|ndjson|csv)(?:\.gz)?|parquet)$/i;
+const READABLE = /\.(?:(?:jsonl|ndjson|csv|tsv)(?:\.gz)?|parquet)$/i;
 
 /**
- * Returns the files of a dataset, sorted by path: the file itself, or the JSON lines, CSV and Parquet files
+ * Returns the files of a dataset, sorted by path: the file itself, or the JSON lines, CSV, TSV and Parquet files
  * of a folder that belong to the split. Names that start with a dot and links to folders are skipped.
  *
  * @throws {DatasetError} if no file matches.
@@ -47,7 +47,7 @@ export async function findDatasetFiles(path: string, options: DatasetFilesOption
 const HUB_NAME =
   /^(?:hf:(?:\/\/(?:datasets\/)?)?|https:\/\/huggingface\.co\/datasets\/)?([\w-][\w.-]*\/[\w-][\w.-]*?|[\w-]+)(?:@([\w./-]+?))?\/?$/;
 /** End of the name of a file. */
-const FILE = /\.(?:json|jsonl|ndjson|csv|parquet)(?:\.gz)?$/i;
+const FILE = /\.(?:json|jsonl|ndjson|csv|tsv|parquet)(?:\.gz)?$/i;
 
 async function statOf(root: string, path: string): Promise<Deno.FileInfo> {
   try {

@@ -21,7 +21,7 @@ export interface ReadRowsOptions extends DatasetFilesOptions {
 }
 
 /**
- * Reads the rows of a dataset one by one, no faster than they are consumed. Files ending in `.csv` and
+ * Reads the rows of a dataset one by one, no faster than they are consumed. Files ending in `.csv`, `.tsv` and
  * `.parquet` are read as such, those in `.json` can contain one list of rows, and all others are JSON lines.
  * All formats but Parquet can be compressed (`.gz`).
  */
@@ -57,7 +57,7 @@ async function* readFile(path: string): AsyncGenerator<RawRow> {
   if (/\.parquet$/i.test(path)) {
     const { readParquet } = await import("./parquet.ts"); // its libraries load slowly
     yield* readParquet(path);
-  } else if (/\.csv(?:\.gz)?$/i.test(path)) yield* readCsv(path);
+  } else if (/\.[ct]sv(?:\.gz)?$/i.test(path)) yield* readCsv(path);
   else if (/\.json(?:\.gz)?$/i.test(path)) yield* readJsonFile(path);
   else yield* readJsonLines(path);
 }

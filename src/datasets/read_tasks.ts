@@ -1,7 +1,7 @@
 import { DatasetError } from "../errors.ts";
 import type { Task } from "../task.ts";
-import { findRowShape, gsm8kShape, nativeTask } from "./row_shapes.ts";
-import { type RawRow, requireRow } from "./row.ts";
+import { type FileTaskOptions, type FoundColumns, type TaskColumns, toFileTask } from "./columns.ts";
+import { ColumnError, type RawRow, requireRow } from "./row.ts";
 import { readRows } from "./read_rows.ts";
 
 /** Options of {@linkcode readTasks}. */
@@ -18,18 +18,27 @@ export interface ReadTasksOptions {
    * @default "train" if there is such a split, else all files
    */
   split?: string | undefined;
+  /** Columns of the query, the answer and other parts of a task, if they are not found by their names. */
+  columns?: TaskColumns | undefined;
+  /** Called with the columns of the query and the answer of each row that has no known format. */
+  onFound?: ((found: FoundColumns) => void) | undefined;
   /**
    * Called for a row that does not describe a task. Instead of an error, a task with the row's id and an
-   * empty query is yielded, which cannot be played.
+   * empty query is yielded, which cannot be played. If all of the first {@linkcode FIRST_ROWS} rows lack a column,
+   * reading ends with a `DatasetError` instead.
    */
   onFault?: ((task: Task, error: DatasetError) => void) | undefined;
 }
 
+/** Number of first rows that must not all lack a column. */
+export const FIRST_ROWS = 8;
+
 /**
  * Reads a file of tasks, one at a time. Rows are in Paddock's own format `{ query, id?, answer?, replies?,
- * reference?, fields? }`, in which an unknown field is an error, or in that of GSM8K, IFEval, HumanEval, MBPP
- * or MATH. The file is JSON lines, a JSON list (`.json`), CSV or Parquet, or a folder of such files. Empty
- * lines are skipped.
+ * reference?, fields? }`, in that of GSM8K, IFEval, HumanEval, MBPP or MATH, or any with a query, such as those of TRL,
+ * verl and inspect: {@linkcode TaskColumns} names the columns that are found. Other columns become the task's `fields`.
+ * The file is JSON lines, a JSON list (`.json`), CSV, TSV or Parquet, or a folder of such files. Empty lines are
+ * skipped.
  *
  * @example
  * ```ts
@@ -49,32 +58,65 @@ export interface ReadTasksOptions {
  * @throws {RangeError} if the limit is not a whole number of at least 1.
  */
 export async function* readTasks(path: string, options: ReadTasksOptions = {}): AsyncGenerator<Task> {
-  const { limit = Infinity, split, onFault } = options;
+  const { limit = Infinity, split, columns = {}, onFound, onFault } = options;
   if (!(limit >= 1) || (limit !== Infinity && !Number.isInteger(limit))) {
     throw new RangeError(
       `Cannot read tasks as 'limit' must be a whole number >= 1: current value is ${limit}`,
     );
   }
+  const rows = takeRows(readRows(path, { split }), limit);
+  if (onFault === undefined) {
+    for await (const row of rows) yield strictTask(row, { columns, onFound });
+  } else {
+    yield* placeFaults(rows, { columns, onFound, onFault });
+  }
+}
+
+async function* takeRows(rows: AsyncIterable<RawRow>, limit: number): AsyncGenerator<RawRow> {
   let count = 0;
-  for await (const row of readRows(path, { split })) {
-    yield onFault === undefined ? strictTask(row) : taskOrPlaceholder(row, onFault);
+  for await (const row of rows) {
+    yield row;
     if (++count >= limit) return;
   }
 }
 
-function taskOrPlaceholder(row: RawRow, onFault: (task: Task, error: DatasetError) => void): Task {
+/** Yields a task for each row, also for those that are none. */
+async function* placeFaults(
+  rows: AsyncIterable<RawRow>,
+  { onFault, ...options }: RowOptions & { onFault: (task: Task, error: DatasetError) => void },
+): AsyncGenerator<Task> {
+  /** First rows, which all lack a column; `undefined` after another row. */
+  let first: { task: Task; error: DatasetError }[] | undefined = [];
+  for await (const row of rows) {
+    const read = taskOrPlaceholder(row, options);
+    if (first !== undefined && read.error?.cause instanceof ColumnError) {
+      first.push({ task: read.task, error: read.error });
+      if (first.length >= FIRST_ROWS) break;
+      continue;
+    }
+    for (const { task, error } of first ?? []) {
+      onFault(task, error);
+      yield task;
+    }
+    first = undefined;
+    if (read.error !== undefined) onFault(read.task, read.error);
+    yield read.task;
+  }
+  const [fault] = first ?? [];
+  if (fault !== undefined) throw fault.error;
+}
+
+function taskOrPlaceholder(row: RawRow, options: RowOptions): { task: Task; error?: DatasetError } {
   try {
-    return strictTask(row);
+    return { task: strictTask(row, options) };
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
-    const task = { id: row.id, query: "" };
-    onFault(task, new DatasetError(cause.message, { cause }));
-    return task;
+    return { task: { id: row.id, query: "" }, error: new DatasetError(cause.message, { cause }) };
   }
 }
 
-function strictTask({ location, id, value }: RawRow): Task {
-  const row = requireRow(value(), location);
-  const shape = "question" in row ? gsm8kShape : findRowShape(row);
-  return { id, ...(shape === undefined ? nativeTask(row, location) : shape.task(row, location)) };
+type RowOptions = Pick<FileTaskOptions, "columns" | "onFound">;
+
+function strictTask({ location, id, value }: RawRow, options: RowOptions): Task {
+  return { id, ...toFileTask(requireRow(value(), location), { ...options, location }) };
 }

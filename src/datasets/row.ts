@@ -17,6 +17,11 @@ export function requireRow(value: unknown, location: string): Row {
   return parseRow(anyRow, value, location);
 }
 
+/** The error of a row without a column that is needed. A file whose first rows all have it cannot be played. */
+export class ColumnError extends SyntaxError {
+  override readonly name = "ColumnError";
+}
+
 /** A task as read from a row, possibly without id. */
 export type RowTask = Omit<Task, "id"> & { readonly id?: string };
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Task } from "../task.ts";
 import {
+  ColumnError,
   hasFields,
   otherFields,
   parseRow,
@@ -110,6 +111,12 @@ const mathShape: RowShape = {
   task(row, location) {
     const { id, problem, solution, answer } = parseRow(mathRow, row, location);
     const answerKey = answer === undefined || answer === null ? "solution" : "answer";
+    if (answerKey === "solution" && !hasBox(solution)) {
+      throw new ColumnError(
+        `Cannot read task at ${location} as its 'solution' must have the answer in \\boxed{…}, as in MATH: ` +
+          "give --answer-field NAME, the column with the answer",
+      );
+    }
     return {
       ...(id !== undefined && { id }),
       query: problem,
@@ -118,6 +125,11 @@ const mathShape: RowShape = {
     };
   },
 };
+
+/** True if a solution has its answer in a box. */
+export function hasBox(solution: string): boolean {
+  return /\\(?:boxed|fbox)(?![a-zA-Z])/.test(solution);
+}
 
 /** Schema of a row in Paddock's own format. */
 export const taskRowSchema = z.strictObject({

@@ -35,7 +35,12 @@ export function parseRetryAfter(header: string | null, now: Date): number | unde
 /** Result of one attempt: a value, or an error and the delay before the next attempt; `null` gives up. */
 export type Attempt<T> =
   | { readonly value: T }
-  | { readonly error: unknown; readonly delayMs: number | null };
+  | {
+    readonly error: unknown;
+    readonly delayMs: number | null;
+    /** Ends the delay early. */
+    readonly wake?: AbortSignal | undefined;
+  };
 
 /**
  * Calls `attempt`, with its number from 1, until it returns a value.
@@ -50,6 +55,22 @@ export async function retry<T>(
     const result = await attempt(number);
     if ("value" in result) return result.value;
     if (result.delayMs === null) throw result.error;
-    await delay(result.delayMs, { signal: options.signal });
+    await delayUntil(result.delayMs, result.wake, options.signal);
+  }
+}
+
+/** Waits until the time is over or `wake` is aborted. Rejects with the reason of `signal` when that is aborted. */
+async function delayUntil(
+  ms: number,
+  wake: AbortSignal | undefined,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (wake === undefined) return await delay(ms, { signal });
+  if (wake.aborted) return;
+  try {
+    await delay(ms, { signal: AbortSignal.any(signal === undefined ? [wake] : [wake, signal]) });
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!wake.aborted) throw error;
   }
 }

@@ -2,12 +2,13 @@ import * as z from "zod";
 import { Semaphore } from "../async/semaphore.ts";
 import { PolicyError, type PolicyFault } from "../errors.ts";
 import { explanation, isRetryable, type PostedJson, postJson, requireAtLeast } from "../http/request.ts";
-import { retry, retryDelayMs } from "../http/retry.ts";
+import { type Attempt, retry, retryDelayMs } from "../http/retry.ts";
 import { isContextOverflow } from "./context_overflow.ts";
 import { isServerError, serverErrorOf } from "./server_error.ts";
+import { type OutageOptions, ServerOutage } from "./server_outage.ts";
 
 /** Options for the requests of a policy to its model server. */
-export interface ModelServerOptions {
+export interface ModelServerOptions extends Omit<OutageOptions, "nowMs"> {
   /** API key, sent as a bearer token. */
   apiKey?: string | undefined;
   /** Additional headers of each request. */
@@ -43,6 +44,11 @@ export interface ModelServerOptions {
    * @default 64
    */
   concurrency?: number | undefined;
+  /**
+   * Called with an error that all later requests will have too: the server refuses the key (401), has no such address or
+   * model (404), or has been away for `waitMs`.
+   */
+  onUnusable?: ((error: PolicyError) => void) | undefined;
 }
 
 /** Options of {@linkcode ModelServer.post}. */
@@ -89,6 +95,8 @@ type Failed = Omit<Exclude<PostedJson, { response: unknown }>, "fault"> & { read
  *
  * If the server could not be reached in all attempts of one request, later requests make only one attempt
  * until it responds again. So an unreachable server costs the retry delays once, not once for each episode.
+ *
+ * If the server has answered before and `waitMs` is set, requests wait for its return instead.
  */
 export class ModelServer {
   readonly #url: URL;
@@ -99,6 +107,8 @@ export class ModelServer {
   readonly #retriesBusy: boolean;
   readonly #backoffMs: number;
   readonly #slots: Semaphore;
+  readonly #outage: ServerOutage;
+  readonly #onUnusable: (error: PolicyError) => void;
   #reachable = true;
 
   /** @throws {RangeError} if a limit is out of range. */
@@ -111,10 +121,13 @@ export class ModelServer {
       retryOn,
       backoffMs = 250,
       concurrency = 64,
+      waitMs = 0,
+      onUnusable = () => {},
     } = options;
     requireAtLeast("timeoutMs", timeoutMs, 1);
     requireAtLeast("retries", retries, 0);
     requireAtLeast("backoffMs", backoffMs, 0);
+    requireAtLeast("waitMs", waitMs, 0);
     this.#url = url;
     this.#apiKey = apiKey;
     this.#headers = { ...(apiKey ? { authorization: `Bearer ${apiKey}` } : {}), ...headers };
@@ -123,6 +136,8 @@ export class ModelServer {
     this.#retriesBusy = retryOn !== "connection";
     this.#backoffMs = backoffMs;
     this.#slots = new Semaphore(concurrency);
+    this.#outage = new ServerOutage(options);
+    this.#onUnusable = onUnusable;
   }
 
   /** Returns the server's response. Rejects with a `PolicyError`, or with the signal's reason. */
@@ -130,12 +145,11 @@ export class ModelServer {
     const { signal } = options;
     const text = JSON.stringify(body);
     using _slot = await this.#slots.acquire(signal);
-    return await retry(async (attempt) => {
+    return await retry(async (attempt): Promise<Attempt<unknown>> => {
       const posted = await this.#send(text, options);
-      if ("fault" in posted) {
-        return { error: this.#error(posted, attempt), delayMs: this.#delayMs(posted, attempt) };
-      }
+      if ("fault" in posted) return this.#failedAttempt(posted, attempt);
       this.#reachable = true;
+      this.#outage.end();
       return { value: posted.response };
     }, { signal });
   }
@@ -167,6 +181,22 @@ export class ModelServer {
     return this.#error({ fault, reason }, 1);
   }
 
+  /** Returns the error of an attempt, and when the next one follows. */
+  #failedAttempt(failed: Failed, attempt: number): Attempt<never> {
+    const error = this.#error(failed, attempt);
+    if (!isAway(failed, { retriesBusy: this.#retriesBusy })) {
+      this.#outage.end();
+      if (isRefusedForGood(failed)) this.#onUnusable(error);
+      return { error, delayMs: this.#delayMs(failed, attempt) };
+    }
+    const { reason } = failed;
+    const wait = this.#outage.wait({ reason, attempt, backoffMs: this.#backoffMs });
+    if (wait !== undefined) return { error, ...wait };
+    if (!this.#outage.isOver) return { error, delayMs: this.#delayMs(failed, attempt) };
+    this.#onUnusable(error);
+    return { error, delayMs: null };
+  }
+
   #delayMs({ fault, retryAfterMs }: Failed, attempt: number): number | null {
     const passes = fault === "unreachable" || (fault === "unavailable" && this.#retriesBusy);
     const ends = !passes || attempt >= this.#attempts;
@@ -194,4 +224,20 @@ function errorInResponse(response: unknown): Exclude<PostedJson, { response: unk
   const reason = `answered 200 with an error${explanation(response)}`;
   const fault = status === 200 ? "bad_answer" : isRetryable(status) ? "unavailable" : "refused";
   return { fault, reason, answer: { status, body: response } };
+}
+
+/** Statuses of a gateway whose server is away. */
+const AWAY_STATUSES: readonly unknown[] = [502, 503, 504];
+
+/** True if the request did not reach the server, which may be back later. */
+function isAway({ fault, answer }: Failed, { retriesBusy }: { retriesBusy: boolean }): boolean {
+  return fault === "unreachable" ||
+    (retriesBusy && fault === "unavailable" && AWAY_STATUSES.includes(answer?.status));
+}
+
+/** True if the server will refuse every other request as well: the key, the address or the name of the model is wrong. */
+function isRefusedForGood({ fault, answer }: Failed): boolean {
+  if (fault !== "refused" || answer === undefined) return false;
+  return answer.status === 401 || answer.status === 404 ||
+    serverErrorOf(answer.body).code === "model_not_found";
 }

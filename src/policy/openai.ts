@@ -1,4 +1,5 @@
 import type { History } from "../history.ts";
+import { DefaultMaxTokens } from "./default_max_tokens.ts";
 import { serverUrl } from "../http/request.ts";
 import { toOpenaiTool } from "../message.ts";
 import { MAX_TOKEN_VALUES, ModelServer, type ModelServerOptions } from "./model_server.ts";
@@ -31,6 +32,12 @@ export interface OpenaiPolicyOptions extends ModelServerOptions {
    * @default the server's default for `/chat/completions`; until the context is full for `/completions`
    */
   maxTokens?: number | undefined;
+  /**
+   * Maximum number of tokens in one reply without `maxTokens`. A server that refuses it is asked again without it.
+   *
+   * @default none
+   */
+  defaultMaxTokens?: number | undefined;
   /**
    * API to use. With `chat` the server renders the messages with its own template. With `completions` the env's prompt is
    * sent as token ids, or else as text, and tool calls and thoughts stay in the reply's text.
@@ -81,15 +88,20 @@ export function openaiPolicy(options: OpenaiPolicyOptions): Policy {
     chat: new ModelServer(chatUrl, options),
     completions: new ModelServer(completionsUrl, options),
   };
+  const isLimited = options.maxTokens !== undefined || "max_tokens" in (options.body ?? {});
+  const limit = new DefaultMaxTokens(isLimited ? undefined : options.defaultMaxTokens);
   const reply = async (history: History, context: ReplyContext): Promise<Reply> => {
     const { recordedChat, signal } = context;
     const { api = recordedChat === undefined ? "chat" : "completions" } = options;
-    const request = api === "chat"
-      ? chatRequest(history, context, options)
-      : completionRequest(context, options);
     const server = servers[api];
     const maxValues = recordedChat || asksForTokens(options) ? MAX_TOKEN_VALUES : undefined;
-    const response = await server.post(request, { signal, maxValues });
+    const response = await limit.apply((defaultTokens) => {
+      const sampling = { ...options, maxTokens: options.maxTokens ?? defaultTokens };
+      const request = api === "chat"
+        ? chatRequest(history, context, sampling)
+        : completionRequest(context, sampling);
+      return server.post(request, { signal, maxValues });
+    });
     const reply = parseReply(
       () =>
         api === "chat"
@@ -173,11 +185,13 @@ function completionRequest(context: ReplyContext, options: OpenaiPolicyOptions):
 function samplingFields(context: ReplyContext, options: OpenaiPolicyOptions): object {
   const { seed, maxTokens: limit } = context;
   const { temperature, maxTokens, body } = options;
+  const own = body?.max_tokens ?? maxTokens;
+  const lowest = limit === undefined || (typeof own === "number" && own < limit) ? undefined : limit;
   return {
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...(seed !== undefined && { seed }),
     ...body,
-    ...(limit !== undefined && { max_tokens: limit }),
+    ...(lowest !== undefined && { max_tokens: lowest }),
   };
 }

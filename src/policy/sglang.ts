@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { History } from "../history.ts";
+import { DefaultMaxTokens } from "./default_max_tokens.ts";
 import { postJson, serverUrl } from "../http/request.ts";
 import type { ToolSpec } from "../message.ts";
 import { listOf, MAX_TOKEN_VALUES, ModelServer, type ModelServerOptions } from "./model_server.ts";
@@ -23,6 +24,12 @@ export interface SglangPolicyOptions extends Omit<ModelServerOptions, "retryOn">
   render?: ((history: History, tools: readonly ToolSpec[]) => string) | undefined;
   /** Sampling parameters with SGLang's names: `{ temperature: 1, max_new_tokens: 512, … }`. */
   samplingParams?: Readonly<Record<string, unknown>> | undefined;
+  /**
+   * Value of `max_new_tokens` if `samplingParams` has none. A server that refuses it is asked again without it.
+   *
+   * @default none: the server samples 128 tokens
+   */
+  defaultMaxTokens?: number | undefined;
   /**
    * Requests the log-probability of each token. Without it, the server may return no token ids.
    *
@@ -74,17 +81,22 @@ export function sglangPolicy(options: SglangPolicyOptions): Policy {
   const { endOfTurn = "<|im_end|>" } = options;
   const endpoint = serverUrl(url, "/generate");
   const server = new ModelServer(endpoint, { ...options, retryOn: "connection" });
+  const isLimited = samplingParams.max_new_tokens !== undefined;
+  const limit = new DefaultMaxTokens(isLimited ? undefined : options.defaultMaxTokens);
   const reply = async (history: History, context: ReplyContext): Promise<Reply> => {
     const { signal, recordedChat, maxTokens, verifiesPrompt = false } = context;
     const prompt = promptOf(history, context, options);
-    const request = {
-      ...prompt,
-      sampling_params: { ...samplingParams, ...(maxTokens !== undefined && { max_new_tokens: maxTokens }) },
-      ...(returnLogProb && { return_logprob: true }),
-      // the server then lists the prompt too, and computes it without its cache
-      ...(verifiesPrompt && { logprob_start_len: 0 }),
-    };
-    const response = await postCancellable(server, { endpoint, request, signal, options });
+    const response = await limit.apply((defaultTokens) => {
+      const tokens = lowestOf(samplingParams.max_new_tokens ?? defaultTokens, maxTokens);
+      const request = {
+        ...prompt,
+        sampling_params: { ...samplingParams, ...(tokens !== undefined && { max_new_tokens: tokens }) },
+        ...(returnLogProb && { return_logprob: true }),
+        // the server then lists the prompt too, and computes it without its cache
+        ...(verifiesPrompt && { logprob_start_len: 0 }),
+      };
+      return postCancellable(server, { endpoint, request, signal, options });
+    });
     const reply = parseReply(response, { server, endOfTurn });
     requireFits(reply, server);
     if (recordedChat === undefined || prompt.input_ids === undefined) return reply;
@@ -99,6 +111,10 @@ export function sglangPolicy(options: SglangPolicyOptions): Policy {
   // with the defaults, each version of the server returns ids, so that nothing has to be tried
   const isCertain = input === "ids" && returnLogProb;
   return { name: model, reply, ...(!isCertain && { probe: cacheProbes(reply) }) };
+}
+
+function lowestOf(own: unknown, limit: number | undefined): unknown {
+  return typeof own === "number" && limit !== undefined ? Math.min(own, limit) : limit ?? own;
 }
 
 function parseReply(

@@ -1,9 +1,10 @@
+import { Deadline } from "../async/abort.ts";
 import { attributeErrors, EnvError, ParserError, PolicyError } from "../errors.ts";
 import type { Action } from "../envs/action.ts";
 import { type Env, type Observation, type Step, truncateEnv } from "../envs/env.ts";
 import { History } from "../history.ts";
 import { parseMessage } from "../parse_message.ts";
-import { isAborted, isCutOff, type Policy, type Reply, toReply } from "../policy/policy.ts";
+import { isAborted, isCutOff, isLengthReason, type Policy, type Reply, toReply } from "../policy/policy.ts";
 import { type PublicTask, type Task, withoutAnswer } from "../task.ts";
 import {
   emptyTrajectory,
@@ -19,10 +20,28 @@ import { type CutScore, withCutScore, withReward } from "./episode_score.ts";
 import type { EpisodeWriter } from "./tokens/episode_writer.ts";
 import { requireSamePrompt } from "./tokens/prompt_difference.ts";
 
+/** Limits of a whole episode. An episode that reaches one is truncated, and graded as it is. */
+export interface EpisodeLimits {
+  /**
+   * Maximum number of sampled tokens of all replies. The last reply gets what is left as its maximum.
+   *
+   * @default Infinity
+   */
+  readonly tokens?: number | undefined;
+  /**
+   * Maximum milliseconds from the first turn on. A reply that is requested when they are over is given up; code that
+   * runs is not interrupted.
+   *
+   * @default Infinity
+   */
+  readonly timeMs?: number | undefined;
+}
+
 /** Options of an episode. */
 export interface EpisodeRunOptions extends Omit<EpisodeStart, "policy"> {
   /** @default "grade" */
   cutScore?: CutScore | undefined;
+  limits?: EpisodeLimits | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -118,12 +137,29 @@ export class EpisodeRun {
   }
 
   async #playTurn(observation: Observation, maxTurns: number): Promise<Observation> {
+    const { limits: { tokens = Infinity, timeMs = Infinity } = {}, signal } = this.#options;
+    const isCut = isLengthReason(this.#steps.at(-1)?.finishReason);
+    if (this.#replyTokens() >= tokens) {
+      await this.#endEarly(
+        observation,
+        { truncated: true, ...(isCut && { cut: "length" }) },
+        "no tokens are left",
+      );
+      return observation;
+    }
+    const leftMs = Math.max(0, timeMs - this.#elapsedMs());
+    using deadline = leftMs === Infinity ? undefined : new Deadline(leftMs, { signal });
     let reply: Reply;
     try {
-      reply = await this.#requestReply(observation, withoutAnswer(this.#task));
+      reply = await this.#requestReply(observation, withoutAnswer(this.#task), deadline?.signal ?? signal);
     } catch (error) {
+      signal?.throwIfAborted();
+      if (deadline?.isExpired) {
+        await this.#endEarly(observation, { truncated: true }, `there was no reply within ${timeMs} ms`);
+        return observation;
+      }
       if (!(error instanceof PolicyError && error.fault === "context_overflow")) throw error;
-      await this.#cutByContext(observation, error);
+      await this.#endEarly(observation, CUT_BY_CONTEXT, error.message);
       return observation;
     }
     const action = actionOf(reply);
@@ -141,10 +177,25 @@ export class EpisodeRun {
     return step;
   }
 
-  /** Ends the episode because the model cannot hold its next prompt. Without a reply there is nothing to grade. */
-  async #cutByContext(observation: Observation, { message: unscored }: PolicyError): Promise<void> {
+  /** Returns the number of sampled tokens of all replies so far. */
+  #replyTokens(): number {
+    return this.#steps.reduce(
+      (sum, { tokens, usage }) => sum + (tokens?.ids.length ?? usage?.replyTokens ?? 0),
+      0,
+    );
+  }
+
+  /**
+   * Ends the episode before its next reply, because the model cannot hold the prompt or a limit is reached. Without a
+   * reply there is nothing to grade.
+   */
+  async #endEarly(
+    observation: Observation,
+    end: Pick<Trajectory, "truncated" | "cut">,
+    unscored: string,
+  ): Promise<void> {
     if (this.#trajectory.turns === 0) {
-      this.#trajectory = { ...this.#trajectory, ...CUT_BY_CONTEXT, unscored };
+      this.#trajectory = { ...this.#trajectory, ...end, unscored };
       return;
     }
     const { signal } = this.#options;
@@ -155,7 +206,7 @@ export class EpisodeRun {
         this.#updateLastStep({ reward: (this.#steps.at(-1)?.reward ?? 0) + step.reward });
       }
       this.#recordInfo(step);
-      const ended = { ...withReward(this.#trajectory, step), ...CUT_BY_CONTEXT };
+      const ended = { ...withReward(this.#trajectory, step), ...end };
       this.#trajectory = withCutScore(ended, this.#options.cutScore);
     } finally {
       this.#envMs += performance.now() - start;
@@ -186,19 +237,30 @@ export class EpisodeRun {
     };
   }
 
-  async #requestReply(observation: Observation, task: PublicTask): Promise<Reply> {
+  async #requestReply(observation: Observation, task: PublicTask, signal?: AbortSignal): Promise<Reply> {
     const { history, tools, text, tokens, policyVersion } = observation;
-    const { seed, signal } = this.#options;
+    const { seed, limits: { tokens: tokenLimit } = {} } = this.#options;
+    const maxTokens = tokenLimit === undefined ? undefined : tokenLimit - this.#replyTokens();
     const writer = this.#writer;
     const prompt = writer?.prompt ?? { text: text?.prompt, ids: tokens?.prompt };
     const recordedChat = writer && (() => writer.recordedChat());
-    const context = { task, tools, text: prompt.text, tokens: prompt.ids, recordedChat, seed, signal };
+    const context = {
+      task,
+      tools,
+      text: prompt.text,
+      tokens: prompt.ids,
+      recordedChat,
+      maxTokens,
+      seed,
+      signal,
+    };
     const start = performance.now();
     try {
       const reply = await attributeErrors(
         async () => checkReply(toReply(await this.#policy.reply(history.prompt, context))),
         { error: PolicyError, failure: "Cannot get reply", signal },
       );
+      if (tokenLimit !== undefined) requireCount(reply);
       const turn = this.#steps.length + 1;
       const turnStart = {
         turn,
@@ -294,6 +356,14 @@ export class EpisodeRun {
     const record = this.#steps.pop();
     if (record !== undefined) this.#steps.push({ ...record, ...outcome });
   }
+}
+
+/** Checks that the tokens of a reply are known, as a limit of them needs. */
+function requireCount({ tokens, usage }: Reply): void {
+  if (tokens !== undefined || usage !== undefined) return;
+  throw new PolicyError(
+    "Cannot limit the tokens of the episode as the policy must count those of a reply: it did not",
+  );
 }
 
 const CUT_BY_CONTEXT = { truncated: true, cut: "context" } as const;

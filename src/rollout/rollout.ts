@@ -1,7 +1,7 @@
 import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
-import { EpisodeRun } from "./episode_run.ts";
+import { type EpisodeLimits, EpisodeRun } from "./episode_run.ts";
 import type { CutScore } from "./episode_score.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
@@ -34,6 +34,8 @@ export interface RolloutOptions {
    * @default "grade"
    */
   cutScore?: CutScore | undefined;
+  /** Limits of the whole episode. @default none */
+  limits?: EpisodeLimits | undefined;
   /**
    * Writes the episode's tokens, and gives the policy its prompts as text and ids. Without it, the env's own tokens are
    * used, if any. `toInteractionResult` converts the trajectory for a trainer.

@@ -6,7 +6,7 @@ import type { Task } from "../task.ts";
 import type { InteractionResult } from "./interaction_result.ts";
 import type { CutScore } from "./episode_score.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
-import { requireMaxTurns, rollout } from "./rollout.ts";
+import { requireMaxTurns, rollout, type RolloutOptions } from "./rollout.ts";
 import { checkBranchPoints, requireBranching, rolloutTree, type RolloutTreeOptions } from "./rollout_tree.ts";
 import type { TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
@@ -59,6 +59,8 @@ export interface RolloutAllOptions extends EpisodesOptions {
    * @default "grade"
    */
   cutScore?: CutScore | undefined;
+  /** Limits of each episode, as for {@linkcode rollout}. */
+  limits?: RolloutOptions["limits"];
   /** Called when an episode starts. */
   onStart?: ((episode: Episode) => void) | undefined;
   /**
@@ -134,7 +136,7 @@ async function playTree(
   { task, sample, seed }: Episode,
   options: PlayOptions & Pick<RolloutTreeOptions, "branch">,
 ): Promise<Trajectory[]> {
-  const { makeEnv, policy, envName, branch, maxTurns, cutScore, tokens, onAborted, signal } = options;
+  const { makeEnv, policy, envName, branch, maxTurns, cutScore, limits, tokens, onAborted, signal } = options;
   let tree = [emptyTrajectory(task, { sample, seed, policy: policy.name, envName })];
   try {
     await using env = await makeEnv(task);
@@ -145,6 +147,7 @@ async function playTree(
       envName,
       maxTurns,
       cutScore,
+      limits,
       tokens,
       onAborted,
       signal,
@@ -170,7 +173,7 @@ async function playEpisode(episode: Episode, options: PlayOptions): Promise<Traj
 
 async function playFrom(
   { task, sample, seed }: Episode,
-  { makeEnv, policy, envName, maxTurns, cutScore, tokens, onAborted, signal }: PlayOptions,
+  { makeEnv, policy, envName, maxTurns, cutScore, limits, tokens, onAborted, signal }: PlayOptions,
   resumed?: InteractionResult,
 ): Promise<Trajectory> {
   let trajectory = emptyTrajectory(task, { sample, seed, policy: policy.name, envName });
@@ -182,6 +185,7 @@ async function playFrom(
       envName,
       maxTurns,
       cutScore,
+      limits,
       tokens,
       onAborted,
       signal,

@@ -75,7 +75,7 @@ export async function rolloutTree(
   options: RolloutTreeOptions,
 ): Promise<Trajectory[]> {
   const { maxTurns = 64, tokens, id = crypto.randomUUID(), concurrency = 8, signal } = options;
-  const { envName, seed, sample, cutScore } = options;
+  const { envName, seed, sample, cutScore, limits } = options;
   requireMaxTurns(maxTurns);
   const points = checkBranchPoints(options.branch, { maxTurns });
   requireBranching(env);
@@ -83,7 +83,7 @@ export async function rolloutTree(
   const format = tokens && (tokens.format ?? new TokenFormat(tokens));
   const writer = tokens && new EpisodeWriter({ ...tokens, format });
   if (format !== undefined) await requireTrainable(policy, { format, signal });
-  const episode = { id, seed, sample, envName, cutScore, signal };
+  const episode = { id, seed, sample, envName, cutScore, limits, signal };
   const run = new EpisodeRun(env, { policy, task, options: episode, writer });
   return await new EpisodeTree(slots, { ...options, id, maxTurns }).play({ env, run, id, points });
 }
@@ -206,10 +206,10 @@ class EpisodeTree {
   }
 
   async #playBranch({ state, shared, parent, turn, number }: PendingBranch): Promise<void> {
-    const { seed: rootSeed, sample, cutScore, signal } = this.#options;
+    const { seed: rootSeed, sample, cutScore, limits, signal } = this.#options;
     const id = `${this.#options.id}.${number}`;
     const seed = rootSeed === undefined ? undefined : deriveSeed(rootSeed, number);
-    const options = { id, parent: { id: parent.id, turn }, seed, sample, cutScore, signal };
+    const options = { id, parent: { id: parent.id, turn }, seed, sample, cutScore, limits, signal };
     let run = shared.copy(parent.env, options);
     await this.#record(number, () => run, async () => {
       await using env = await attributeErrors(() => state.copy({ reseed: true, seed, signal }), {

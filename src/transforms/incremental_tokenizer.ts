@@ -25,6 +25,8 @@ interface Shown {
   readonly tools: readonly ToolSpec[];
   readonly text: string;
   readonly ids: readonly number[];
+  /** Time that the template's clock shows in the whole episode. */
+  readonly time: Date;
   /** The rendered chat, if the template can change earlier turns. */
   readonly rendered: string | undefined;
 }
@@ -63,9 +65,10 @@ export class IncrementalTokenizer implements Transform {
 
   reset(observation: Observation): Observation {
     const { history: { prompt }, tools = [] } = observation;
-    const text = this.#format.render(prompt, { addGenerationPrompt: true, tools });
+    const time = this.#format.now();
+    const text = this.#format.render(prompt, { addGenerationPrompt: true, tools, time });
     const rendered = this.#isWatched(tools) ? text : undefined;
-    this.#shown = { history: prompt, tools, text, ids: this.#tokenizer.encode(text), rendered };
+    this.#shown = { history: prompt, tools, text, ids: this.#tokenizer.encode(text), time, rendered };
     return withTokens(observation, this.#shown);
   }
 
@@ -82,14 +85,15 @@ export class IncrementalTokenizer implements Transform {
     }
     const [reply, ...messages] = findAddedMessages(shown.history, prompt, refuseChange);
     if (reply === undefined) return withTokens(step, shown);
+    const { time } = shown;
     const watched = shown.rendered !== undefined;
-    const rendered = watched ? this.#renderUnchanged(shown.rendered, prompt, tools) : undefined;
+    const rendered = watched ? this.#renderUnchanged(shown.rendered, prompt, { tools, time }) : undefined;
     const sampled = action === undefined || action.skip ? undefined : sampledIds(action, shown.ids);
     if (sampled !== undefined) requireTokenIds(sampled, this.#tokenizer, "tokens.response");
     const before = watched ? shown.history : undefined;
-    const turn = turnTokens({ reply, sampled, messages, tools, before }, this.#format);
+    const turn = turnTokens({ reply, sampled, messages, tools, before, time }, this.#format);
     const text = shown.text + turn.text;
-    this.#shown = { history: prompt, tools, text, ids: shown.ids.concat(turn.ids), rendered };
+    this.#shown = { history: prompt, tools, text, ids: shown.ids.concat(turn.ids), time, rendered };
     return withTokens(step, this.#shown);
   }
 
@@ -114,8 +118,12 @@ export class IncrementalTokenizer implements Transform {
     return !keeps;
   }
 
-  #renderUnchanged(before: string, prompt: History, tools: readonly ToolSpec[]): string {
-    const text = this.#format.render(prompt, { addGenerationPrompt: true, tools });
+  #renderUnchanged(
+    before: string,
+    prompt: History,
+    options: { tools: readonly ToolSpec[]; time: Date },
+  ): string {
+    const text = this.#format.render(prompt, { ...options, addGenerationPrompt: true });
     if (text.startsWith(before)) return text;
     throw new Error(
       `Cannot tokenize step as template '${this.#format.template.name}' must not change its earlier output: ` +

@@ -1,4 +1,5 @@
 import { type Context, Hono } from "hono";
+import { readRunRecord, type RunRecord } from "../rollout/run_record.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import viewerScript from "./assets/viewer.js" with { type: "text" };
 import episodeStyle from "./assets/episode.css" with { type: "text" };
@@ -88,7 +89,10 @@ export function viewerApp({ folder, tokenizer, signal }: ViewerOptions): Hono {
       const { rows, details } = await describe(store, run, query);
       const list = pageOfRows(rows, query.page);
       const previews = query.texts ? await previewRows(run, list.shown) : new Map();
-      const page = <RunPage {...{ run, query, details, previews, ...list, isLive: isLive(run.file) }} />;
+      const record = await recordOf(run);
+      const page = (
+        <RunPage {...{ run, query, details, previews, record, ...list, isLive: isLive(run.file) }} />
+      );
       return c.html(renderPage(page));
     }));
   app.get(`${BASE}/:run/groups`, (c) =>
@@ -217,7 +221,18 @@ async function compare(c: Context, store: RunStore): Promise<Response> {
   const comparison = await store.derive(key, () => compareRuns(first.table, second.table));
   const change = CHANGES.find((name) => name === c.req.query("change")) ?? "all";
   const { page } = parseQuery(parametersOf(c));
-  return c.html(renderPage(<ComparePage {...{ first, second, comparison, change, page }} />));
+  const records = (await Promise.all([first, second].map(recordOf))).map((record) => record?.runs.at(-1));
+  return c.html(renderPage(<ComparePage {...{ first, second, comparison, change, page, records }} />));
+}
+
+/** Returns what a run was; `undefined` if that is not known. */
+async function recordOf({ file }: OpenRun): Promise<RunRecord | undefined> {
+  try {
+    return await readRunRecord(file.path);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined; // a damaged record says nothing about the episodes
+  }
 }
 
 async function sampleOf(run: OpenRun, task: string, sample: number): Promise<ComparedRun> {

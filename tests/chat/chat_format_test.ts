@@ -285,6 +285,50 @@ Deno.test("renderChat() keeps punctuation that separates turns, except where it 
   assertEquals(shown("a -> b\n#\nc\n#"), "a -\u200b> b\n#\u200b\nc\n#\u200b -> ");
 });
 
+Deno.test("renderChat() keeps a plain character that separates turns wherever the template would not write it", () => {
+  const characters = [
+    "|",
+    "#",
+    "§",
+    "•",
+    "→",
+    "※",
+    "。",
+    "~",
+    "🤖",
+    "»",
+    ":",
+    ">",
+    "-",
+    "—",
+    "^",
+    "`",
+    "$",
+    "\\",
+    "¶",
+    "_",
+    "'",
+  ];
+  const spaces = [[" ", " "], ["\n", "\n"], ["\n", ""], ["", " "], ["\n\n", "\n"]] as const;
+  const shapes = [
+    "{% for m in messages %}{{ m.content }}{{ sep }}{% endfor %}",
+    "{% for m in messages %}{{ m.content }}{{ sep if m.role == 'user' else '\n\n' }}{% endfor %}",
+  ];
+  for (const character of characters) {
+    for (const [before, after] of spaces) {
+      for (const chatTemplate of shapes) {
+        const sep = `${before}${character}${after}`;
+        const format = new ChatFormat({ chatTemplate, templateKwargs: { sep } });
+        const plain = `x${character}y a${character}b z${character}${character}3${character}4`;
+        assertEquals(format.neutralise(plain, "user"), plain, JSON.stringify(sep));
+        const forged = format.neutralise(`x${sep}y`, "user");
+        assertEquals(forged.includes(sep), false, JSON.stringify(sep));
+        assertEquals(forged.replaceAll("\u200b", ""), `x${sep}y`);
+      }
+    }
+  }
+});
+
 Deno.test({
   name: "renderChat() reads a long text once to find punctuation that separates turns",
   timeout: HANG_MS,
@@ -337,12 +381,14 @@ Deno.test("renderChat() gives the arguments of a call as text to a template that
 });
 
 Deno.test("renderChat() gives the arguments of a call as an object to a template that reads its fields", () => {
-  const chatTemplate = loop("[{% for k, v in c.function.arguments.items() %}{{ k }}={{ v }};{% endfor %}]");
+  const chatTemplate = loop(
+    "[{{ c.function.name }} {% for k, v in c.function.arguments.items() %}{{ k }}={{ v }};{% endfor %}]",
+  );
   const call = { name: "f", arguments: { city: "Paris" } };
   for (const args of [call.arguments, JSON.stringify(call.arguments)]) {
     assertEquals(
       renderChat(calling("", { ...call, arguments: args }), { chatTemplate }),
-      "<user>q[city=Paris;]",
+      "<user>q[f city=Paris;]",
     );
   }
 });
@@ -398,7 +444,8 @@ Deno.test("renderChat() refuses a native call that the template drops", () => {
     const render = (content: string) => renderChat(calling(content), { family, templateKwargs: TOKENS });
     assertThrows(() => render(""), TypeError, "it drops 'pay'");
     assertThrows(() => render("I pay."), TypeError, "it drops 'pay'");
-    assertStringIncludes(render('<tool_call>\n{"name": "pay"}\n</tool_call>'), "pay"); // the text has the call
+    const text = `<tool_call>\n{"name": "pay", "arguments": ${PAYMENT.arguments_text}}\n</tool_call>`;
+    assertStringIncludes(render(text), "pay"); // the text has the call
   }
   const first = loop(
     "{% if loop.first %}[{{ c.function.name }}{{ c.function.arguments | tojson }}]{% endif %}",

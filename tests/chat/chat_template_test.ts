@@ -81,7 +81,7 @@ Deno.test("a template file with line ends of Windows renders as with those of Un
     "{% for m in messages %}\n<{{ m.role }}>\n{{ m.content }}\n{% generation %}\nx\n{% endgeneration %}\n{% endfor %}\n";
   const marks = { start: "[", end: "]" };
   const render = (source: string) =>
-    new JinjaTemplate({ name: "t", source }).render({ messages: CHAT }, marks);
+    new JinjaTemplate({ name: "t", source }).render({ messages: CHAT }, { marks });
   assertEquals(render(unix.replaceAll("\n", "\r\n")), render(unix));
   assertStringIncludes(render(unix), "<user>\nHi\n[x\n]");
 });
@@ -98,4 +98,51 @@ Deno.test("a parameter of a tool may have the name of a method", () => {
   const tools = [{ name: "f", description: "", parameters: { type: "object", properties } }];
   const text = new ChatFormat({ chatTemplate: template }).render(CHAT, { tools });
   assertEquals(text, "items=['STRING', 'NULL'] keys=X get=Y values=Z ['string', 'null']");
+});
+
+const METHODS = ["items", "keys", "values", "get", "update", "pop", "copy", "setdefault", "clear", "popitem"];
+
+Deno.test("parameters named as methods are shown at each depth, in tools and in calls", () => {
+  const nested = (name: string, depth: number): object =>
+    depth === 0
+      ? { type: "string", description: name }
+      : { type: "object", properties: { [name]: nested(name, depth - 1) }, required: [name] };
+  const chatTemplate = `
+{%- macro schema(s) -%}
+  {{- s.type -}}
+  {%- if s.properties is defined -%}
+    {%- for name, field in s['properties'].items() -%}({{ name }}{{ '!' if name in s.required }}:{{ schema(field) }}){%- endfor -%}
+  {%- endif -%}
+{%- endmacro -%}
+{%- for t in tools or [] -%}<{{ schema(t.function.parameters) }}>{%- endfor -%}
+{%- for m in messages -%}
+  {{- m.role -}}
+  {%- for c in m.tool_calls or [] -%}
+    {{- c.function.name -}}{%- for k, v in c.function.arguments.items() -%}[{{ k }}={{ v | tojson }}]{%- endfor -%}
+  {%- endfor -%}
+  {{- m.content or '' -}}
+{%- endfor -%}`;
+  for (const name of METHODS) {
+    const tools = [{ name, description: "", parameters: nested(name, 3) as Record<string, unknown> }];
+    const call = { id: "call00001", name, arguments: { [name]: { [name]: [{ [name]: null }] }, other: 1 } };
+    const chat = [{ role: "user", content: "q" }, { role: "assistant", content: "", tool_calls: [call] }];
+    for (const args of [call.arguments, JSON.stringify(call.arguments)]) {
+      const reply = { role: "assistant", content: "", tool_calls: [{ ...call, arguments: args }] };
+      const text = new ChatFormat({ chatTemplate }).render([chat[0] as typeof chat[0], reply], { tools });
+      const schema = `<object(${name}!:object(${name}!:object(${name}!:string)))>`;
+      const shown = `{"${name}": [{"${name}": null}]}`;
+      assertEquals(text, `${schema}userq` + `assistant${name}[${name}=${shown}][other=1]`);
+    }
+  }
+});
+
+Deno.test("a chat keeps the line ends of its contents, whatever line ends the template has", () => {
+  const contents = ["a\r\nb", "a\rb\n", "\r\n", "a\u2028b\u0085c\x0bd"];
+  const source = "{% for m in messages %}\n<{{ m.role }}>\n{{ m.content }}\n{% endfor %}\nend\n";
+  for (const content of contents) {
+    for (const end of ["\n", "\r\n", "\r"]) {
+      const template = new JinjaTemplate({ name: "t", source: source.replaceAll("\n", end) });
+      assertEquals(template.render({ messages: [{ role: "user", content }] }), `<user>\n${content}\nend`);
+    }
+  }
 });

@@ -25,7 +25,11 @@ export async function installTemplatePackages(): Promise<TemplatePackages> {
   const python = await installLocked(FOLDER, { python: VERSION, lock: lockFile("template_packages.txt") });
   const packages = join(FOLDER, "lib", `python${VERSION}`, "site-packages");
   const folders = TEMPLATES.map((path) => [path.slice(0, path.indexOf("/")), join(packages, path)] as const);
-  const archives = [["llama.cpp", await fetchLlamaCpp(python)], ["vllm", await fetchVllm(python)]] as const;
+  const archives = [
+    ["llama.cpp", await fetchLlamaCpp(python)],
+    ["vllm", await fetchVllm(python)],
+    ["xinference", await extractXinference(packages)],
+  ] as const;
   return { python, folders: new Map([...folders, ...archives]) };
 }
 
@@ -100,6 +104,25 @@ async function fetchVllm(python: string): Promise<string> {
   } finally {
     await Deno.remove(archives, { recursive: true });
   }
+}
+
+/** The file of xinference that has the templates of released models, beside other fields of each model. */
+const XINFERENCE_MODELS = "xinference/model/llm/llm_family.json";
+
+/** Writes each template of xinference's models to a file named after its first model. Returns their folder. */
+async function extractXinference(packages: string): Promise<string> {
+  const folder = join(FOLDER, "xinference");
+  const models: { model_name: string; chat_template?: string | null }[] = JSON.parse(
+    await Deno.readTextFile(join(packages, XINFERENCE_MODELS)),
+  );
+  const named = Map.groupBy(models, ({ chat_template }) => chat_template ?? "");
+  await Deno.mkdir(folder, { recursive: true });
+  for (const [template, [first]] of named) {
+    // some models have no template, or a text without statements
+    if (first === undefined || !template.includes("{%")) continue;
+    await Deno.writeTextFile(join(folder, `${first.model_name}.jinja`), template);
+  }
+  return folder;
 }
 
 function lockFile(name: string): string {

@@ -13,12 +13,14 @@ export class FakeServer implements AsyncDisposable {
   readonly seen: SeenRequest[] = [];
   readonly url: string;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #end = new AbortController();
 
   constructor(
     answer: (request: SeenRequest, count: number, signal: AbortSignal) => Response | Promise<Response>,
+    { port = 0 }: { port?: number } = {},
   ) {
     this.#server = Deno.serve(
-      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      { hostname: "127.0.0.1", port, signal: this.#end.signal, onListen: () => {} },
       async (request, info) => {
         const seen = {
           path: new URL(request.url).pathname,
@@ -31,6 +33,16 @@ export class FakeServer implements AsyncDisposable {
       },
     );
     this.url = `http://127.0.0.1:${this.#server.addr.port}`;
+  }
+
+  get port(): number {
+    return this.#server.addr.port;
+  }
+
+  /** Ends the server with its connections, as if its process was killed. */
+  async kill(): Promise<void> {
+    this.#end.abort();
+    await this.#server.finished;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -196,3 +196,70 @@ Deno.test("ModelServer() throws for limits out of range", () => {
     assertThrows(() => modelServer("http://127.0.0.1", options), RangeError, says);
   }
 });
+
+Deno.test("ModelServer.post() waits for a server that has answered, and sends all requests when it is back", async () => {
+  const events: string[] = [];
+  const away = Promise.withResolvers<void>();
+  const options: ModelServerOptions = {
+    waitMs: 600_000,
+    retries: 0,
+    backoffMs: 60_000, // requests that are not woken wait for seconds
+    onAway({ waitMs }) {
+      events.push(`away, waits ${waitMs}`);
+      away.resolve();
+    },
+    onBack: ({ awayMs }) => void events.push(`back ${awayMs > 0}`),
+    onUnusable: () => void events.push("unusable"),
+  };
+  let server: ModelServer;
+  let port: number;
+  {
+    await using fake = new FakeServer(() => Response.json(1));
+    port = fake.port;
+    server = modelServer(fake.url, options);
+    assertEquals(await server.post({}), 1);
+  }
+  const waiting = [server.post({}), server.post({})];
+  await away.promise;
+  await using _back = new FakeServer(() => Response.json(2), { port });
+  assertEquals(await server.post({}), 2);
+  assertEquals(await Promise.all(waiting), [2, 2]);
+  assertEquals(events, ["away, waits 600000", "back true"]);
+});
+
+Deno.test("ModelServer.post() gives up a server that is away for longer than 'waitMs', and also a gateway's", async () => {
+  let status = 200;
+  await using fake = new FakeServer(() => new Response("1", { status }));
+  const unusable: string[] = [];
+  const onUnusable = ({ message }: PolicyError) => void unusable.push(message);
+  const server = modelServer(fake.url, { waitMs: 20, retries: 0, onUnusable });
+  await server.post({});
+  status = 503;
+  const { message } = await failure(server);
+  assertEquals(unusable, [message]);
+  const seen = fake.seen.length;
+  assert(seen > 2, `it tried again: ${seen}`);
+  assertEquals((await failure(server)).fault, "unavailable");
+  assertEquals([fake.seen.length, unusable.length], [seen + 1, 2]);
+  status = 200;
+  assertEquals(await server.post({}), 1);
+});
+
+Deno.test("ModelServer.post() does not wait for a server that has never answered", async () => {
+  const server = modelServer(deadUrl(), { waitMs: 600_000, retries: 1, onAway: () => assert(false) });
+  assertStringIncludes((await failure(server)).message, "(2 attempts)");
+});
+
+Deno.test("ModelServer.post() reports a server that refuses every request", async () => {
+  const cases = [[401, "{}", 1], [404, "{}", 1], [400, '{"error":{"code":"model_not_found"}}', 1], [
+    400,
+    "{}",
+    0,
+  ]] as const;
+  for (const [status, body, expected] of cases) {
+    await using fake = new FakeServer(() => new Response(body, { status }));
+    let reports = 0;
+    await failure(modelServer(fake.url, { onUnusable: () => void reports++ }));
+    assertEquals([status, reports], [status, expected]);
+  }
+});

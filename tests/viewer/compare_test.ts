@@ -48,3 +48,41 @@ Deno.test("a compared task shows the episodes of both runs side by side, sample 
   assertStringIncludes(third, "first 3");
   assertStringIncludes(third, "The run has no such sample.");
 });
+
+Deno.test("a comparison and the page of a run show what the runs were", async () => {
+  const recordOf = (settings: object, sha256: string) =>
+    JSON.stringify({
+      format: 1,
+      runs: [{
+        startedAt: "2026-01-01T00:00:00.000Z",
+        paddock: "1",
+        command: "paddock rollout --system '<b>'",
+        settings,
+        data: [{ path: "tasks.jsonl", bytes: 7, sha256 }],
+      }],
+    });
+  await using folder = await TempFolder.of({
+    "a.jsonl": runOf(2),
+    "b.jsonl": runOf(2),
+    "c.jsonl": runOf(2),
+    "a.jsonl.run.json": recordOf({ model: "m", temperature: 0.5, system: "<b>" }, "a".repeat(64)),
+    "b.jsonl.run.json": recordOf({ model: "m", temperature: 1, stop: ["x", "y"] }, "b".repeat(64)),
+    "c.jsonl.run.json": "damaged",
+  });
+  const viewer = await openViewer(folder);
+  const page = (await readPage(viewer, "/runs/a.jsonl")).text;
+  for (
+    const shown of ["What this run was", "temperature", "0.5", "&lt;b&gt;", "a".repeat(64), "paddock rollout"]
+  ) {
+    assertStringIncludes(page, shown);
+  }
+  const settingsOf = (text: string) =>
+    text.slice(text.indexOf('id="settings"')).split('id="tasks"', 1)[0] ?? "";
+  const differing = settingsOf((await readPage(viewer, "/runs/compare?run=a.jsonl&run=b.jsonl")).text);
+  const names = Array.from(differing.matchAll(/<th scope="row">([^<]*)</g), ([, name]) => name);
+  assertEquals(names, ["stop", "system", "temperature", "data"]);
+  const same = settingsOf((await readPage(viewer, "/runs/compare?run=a.jsonl&run=a.jsonl")).text);
+  assertStringIncludes(same, "Both runs have the same settings and data.");
+  const unknown = settingsOf((await readPage(viewer, "/runs/compare?run=a.jsonl&run=c.jsonl")).text);
+  assertStringIncludes(unknown, "The settings of one run are not known.");
+});

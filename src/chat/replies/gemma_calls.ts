@@ -10,6 +10,8 @@ const QUOTE = '<|"|>';
 const NAME = /[^\s{}<>]{1,256}/y;
 const KEY = /[^\s:,{}[\]<>]+/y;
 const SCALAR = /null|true|false|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+/** Null, as Gemma 4's first templates write it in earlier calls. */
+const NONE = /None\b/y;
 const SPACE = /\s*/y;
 
 /** A call in the syntax of Gemma 4, or the reason why it could not be read. */
@@ -102,6 +104,7 @@ class GemmaScanner {
     if (this.#take("[")) {
       return `[${this.#list("]", () => this.#value(depth + 1)).join(", ")}]`;
     }
+    if (this.#match(NONE)) return "null";
     return this.#match(SCALAR) ?? this.#fail("a value");
   }
 

@@ -38,14 +38,21 @@ export function configKeys(command: Command): Map<string, ConfigKey> {
 }
 
 function keyOf(option: Option, owner: Command): ConfigKey {
-  const name = option.attributeName();
+  const name = nameOf(option);
   const isList = option.variadic || option.parseArg === collectValues;
-  const { conflictsWith: conflicts } = option as Option & { conflictsWith: string[] }; // its types lack this field
+  const { conflictsWith } = option as Option & { conflictsWith: string[] }; // its types lack this field
+  const conflicts = option.negate ? [...conflictsWith, option.attributeName()] : conflictsWith;
   return { name, option, owner, type: typeOf(option), meaning: meaningOf(option), isList, conflicts };
 }
 
+/** Returns the name of an option. `--no-system` is `noSystem` beside `--system TEXT`, which is `system`. */
+function nameOf(option: Option): string {
+  if (!option.negate) return option.attributeName();
+  return (option.long ?? "").slice(2).replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
 function typeOf(option: Option): ConfigType {
-  if (option.isBoolean()) return { kind: "boolean" };
+  if (option.isBoolean() || option.negate) return { kind: "boolean" };
   if (option.argChoices !== undefined) return { kind: "choice", names: option.argChoices };
   const { range } = option.parseArg as Partial<NumberParser> | undefined ?? {};
   return range === undefined ? { kind: "string" } : { kind: "number", range };

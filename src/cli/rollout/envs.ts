@@ -30,6 +30,8 @@ export interface EnvSetup extends RunnableBlocks {
   /** Transforms in files, for chat envs. */
   readonly transforms?: readonly TransformFile[] | undefined;
   readonly systemPrompt?: string | undefined;
+  /** System message of env `python` for tasks without one. */
+  readonly defaultSystem?: string | undefined;
   /** Timeout of a code block or tool call, in milliseconds. */
   readonly timeoutMs: number;
   readonly maxTurns: number;
@@ -64,6 +66,19 @@ export interface EnvKind {
   open(setup: EnvSetup): MakeEnv | Promise<MakeEnv>;
 }
 
+/** Tells a model of the interpreter, if neither `--system` nor the task has a system message. */
+export const PYTHON_SYSTEM =
+  "You can run Python code. Write it in a block that begins with a line ```python and " +
+  "ends with a line ```. The code runs at once, and the next message has what it printed. Variables are kept for " +
+  "the next block. When you know the answer, reply without code.";
+
+/** True if the conversation of a task begins with a system message. */
+function hasSystem({ query }: Task): boolean {
+  if (typeof query === "string") return false;
+  const [first] = query;
+  return first?.role === "system" || first?.role === "developer";
+}
+
 /** Envs by their names for `--env`. */
 export const ENVS: Readonly<Record<string, EnvKind>> = {
   python: {
@@ -72,7 +87,10 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     open(setup) {
       const { tools, pool, timeoutMs, runUnlabeled, runThoughts } = setup;
       const python = () => ({ pool: pool(), timeoutMs, runUnlabeled, runThoughts });
-      return () => makeChatEnv({ ...chatOptions(setup), tools: tools?.(), python: python() });
+      return (task) => {
+        const systemPrompt = setup.systemPrompt ?? (hasSystem(task) ? undefined : setup.defaultSystem);
+        return makeChatEnv({ ...chatOptions(setup), systemPrompt, tools: tools?.(), python: python() });
+      };
     },
   },
   tools: {

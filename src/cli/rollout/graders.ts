@@ -1,6 +1,7 @@
 import type { Grader } from "../../rewards/grader.ts";
 import { math } from "../../rewards/math.ts";
 import { findMissingWheel } from "../../rewards/math/math_verify/wheels.ts";
+import { rubric, type RubricItem } from "../../rewards/rubric.ts";
 import { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import {
   type GraderEntry,
@@ -14,6 +15,7 @@ import { announceBuild, cacheDirectory, createLazyPool } from "../sandbox_option
 import { lookUp } from "../options.ts";
 import { isPluginPath, openPlugin, type PluginFile, refuseGrants } from "./plugins.ts";
 import { resolvePolicy } from "./policies.ts";
+import type { WatchedServerOptions } from "./server_watch.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
 
@@ -26,6 +28,8 @@ export interface GraderFlags {
   /** Permissions of the file of a grader. */
   graderAllow?: readonly string[];
   cacheDir?: string;
+  /** Options of the judge's server. */
+  server?: WatchedServerOptions;
 }
 
 /** A grader of the registry, or one in a file. */
@@ -83,6 +87,69 @@ export async function openGrader(
   return workers.guard(await (entry.needs === "math-verify" ? rethrowAsUsageError(make) : make()));
 }
 
+/** A grader of a run, with the weight of its score. */
+export interface WeightedGrader {
+  /** Name or path, as given. */
+  readonly name: string;
+  readonly weight: number;
+  readonly choice: GraderChoice;
+}
+
+/** Grader of a run whose options name none. */
+export const DEFAULT_GRADER = "number_match";
+
+/**
+ * Returns the graders that the values of `--grader` name, such as `gsm8k`, `ifeval=0.2` or `./mine.ts=-1`; none for
+ * `none`.
+ *
+ * @throws {UsageError} if a name is unknown, or a weight is no number.
+ */
+export function chooseGraders(values: readonly string[], flags: GraderFlags): WeightedGrader[] {
+  const named = values.map(parseWeight);
+  if (named.length > 1 && named.some(({ name }) => name === NO_GRADER)) {
+    throw new UsageError(
+      `Cannot grade with '${NO_GRADER}' beside other graders: give --grader ${NO_GRADER} alone`,
+    );
+  }
+  const hasFile = named.some(({ name }) => isPluginPath(name));
+  return named.flatMap(({ name, weight }) => {
+    // the permissions are those of the files
+    const choice = chooseGrader(name, hasFile && !isPluginPath(name) ? {} : flags);
+    return choice === undefined ? [] : [{ name, weight, choice }];
+  });
+}
+
+function parseWeight(value: string): { name: string; weight: number } {
+  const [, name = value, text] = /^([^]+)=([^=]*)$/.exec(value) ?? [];
+  if (text === undefined) return { name, weight: 1 };
+  const weight = text.trim() === "" ? NaN : Number(text);
+  if (Number.isFinite(weight)) return { name, weight };
+  throw new UsageError(
+    `Cannot grade with '${value}' as its weight must be a number: current value is '${text}'`,
+  );
+}
+
+/**
+ * Makes the graders of a run: one alone with the weight 1 as it is, and others as the sum of weight times score, with
+ * each score among the parts of the reward.
+ *
+ * @throws {UsageError} as {@linkcode openGrader} does, or if two graders have the same name.
+ */
+export async function openGraders(
+  graders: readonly WeightedGrader[],
+  flags: GraderFlags,
+  host: GraderHost,
+): Promise<Grader | undefined> {
+  const opened: RubricItem[] = [];
+  for (const { choice, weight } of graders) {
+    opened.push({ grader: await openGrader(choice, flags, host), weight });
+  }
+  const [first, second] = opened;
+  if (first === undefined) return undefined;
+  if (second === undefined && first.weight === 1) return first.grader;
+  return await rethrowAsUsageError(() => rubric(opened));
+}
+
 /**
  * Returns the graders that a server offers: all that need no policy, and `math_verify` if its wheels are there. Each is
  * made at its first grade.
@@ -117,6 +184,7 @@ async function openResources(
   const { cacheDir } = flags;
   const tests = testProfile(await loadProfile("tools"));
   const judge = flags.judge === undefined ? undefined : await resolvePolicy(flags.judge, {
+    ...flags.server,
     model: flags.judgeModel,
     apiKey: currentIo().env.get("OPENAI_API_KEY") || undefined,
     temperature: 0,

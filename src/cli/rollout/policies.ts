@@ -1,6 +1,6 @@
 import { ChatFormat } from "../../chat/chat_format.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import { PolicyError } from "../../errors.ts";
+import { errorMessage, PolicyError } from "../../errors.ts";
 import type { History } from "../../history.ts";
 import type { ToolSpec } from "../../message.ts";
 import { calculatorPolicy } from "../../policy/calculator.ts";
@@ -13,16 +13,32 @@ import { sglangPolicy } from "../../policy/sglang.ts";
 import { grantsAny } from "../../sandbox/process/grants.ts";
 import type { Task } from "../../task.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { flagOf } from "../option_table.ts";
 import { lookUp } from "../options.ts";
 import { isPluginPath, openPlugin, parseGrants, refuseGrants } from "./plugins.ts";
+import type { WatchedServerOptions } from "./server_watch.ts";
+
+/** Options of sampling that a model server gets. */
+export interface SamplingFlags {
+  readonly topP?: number | undefined;
+  readonly topK?: number | undefined;
+  /** Texts that end a reply. */
+  readonly stop?: readonly string[] | undefined;
+  /** JSON of an object with further fields of a request. */
+  readonly extraBody?: string | undefined;
+}
 
 /** Policy options of the command line. */
-export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "concurrency"> {
+export interface PolicySetup
+  extends SamplingFlags, Pick<ModelServerOptions, "timeoutMs" | "concurrency">, WatchedServerOptions {
   /** Key for servers of chat completions. */
   readonly apiKey?: string | undefined;
   readonly model?: string | undefined;
   readonly temperature?: number | undefined;
+  /** 0 leaves the number to the server. */
   readonly maxTokens?: number | undefined;
+  /** Maximum tokens of a reply of a server without `maxTokens`. */
+  readonly defaultMaxTokens?: number | undefined;
   /** Flags that name the policy and its model, for messages. @default `--policy` and `--model` */
   readonly flagNames?: { readonly policy: string; readonly model: string } | undefined;
   /** Tokenizer of the model, whose chat template renders conversations. */
@@ -43,6 +59,9 @@ export interface PolicyFileSetup {
   readonly signal: AbortSignal;
 }
 
+/** Default maximum of tokens of a reply of a server, so that a weak model that repeats itself comes to an end. */
+export const DEFAULT_MAX_TOKENS = 4096;
+
 const FLAGS = { policy: "--policy", model: "--model" };
 
 /** A policy that is ready to play. */
@@ -50,6 +69,10 @@ export interface ResolvedPolicy {
   readonly policy: Policy;
   /** True if a server plays the policy, so that episodes mostly wait. */
   readonly isRemote: boolean;
+  /** True if a model server samples the replies. */
+  readonly isServer?: boolean;
+  /** True if a model may read the messages: not with a script or the calculator. */
+  readonly isModel?: boolean;
   /** Called with each task, in the order of the file, before it is played. */
   readonly onTask?: (task: Task) => void;
 }
@@ -57,6 +80,8 @@ export interface ResolvedPolicy {
 interface PolicyKind {
   /** One line for a help text. */
   readonly about: string;
+  /** True if a server samples the replies. */
+  readonly isServer?: boolean;
   /** Makes the policy. `argument` is the text after the colon. */
   make(argument: string | undefined, setup: PolicySetup): ResolvedPolicy | Promise<ResolvedPolicy>;
 }
@@ -80,11 +105,18 @@ export const POLICIES: Readonly<Record<string, PolicyKind>> = {
   openai: {
     about:
       "openai:URL, a server of chat completions; needs --model, and $OPENAI_API_KEY if the server requires it; with --train-out vLLM or SGLang",
-    make: (url, setup) => ({ policy: chatPolicy(url, setup), isRemote: true }),
+    isServer: true,
+    make: (url, setup) => ({ policy: chatPolicy(url, setup), isRemote: true, isServer: true, isModel: true }),
   },
   sglang: {
     about: "sglang:URL, /generate of SGLang; sends token ids with --tokenizer, else text in ChatML",
-    make: (url, setup) => ({ policy: generatePolicy(url, setup), isRemote: true }),
+    isServer: true,
+    make: (url, setup) => ({
+      policy: generatePolicy(url, setup),
+      isRemote: true,
+      isServer: true,
+      isModel: true,
+    }),
   },
 };
 
@@ -93,18 +125,60 @@ export const POLICIES: Readonly<Record<string, PolicyKind>> = {
  *
  * @throws {UsageError} if the name is unknown, an option of the policy is missing, or its file does not start.
  */
-export async function resolvePolicy(name: string, setup: PolicySetup): Promise<ResolvedPolicy> {
+export async function resolvePolicy(name: string, given: PolicySetup): Promise<ResolvedPolicy> {
+  const setup = given.maxTokens === 0
+    ? { ...given, maxTokens: undefined, defaultMaxTokens: undefined }
+    : given;
   const { file } = setup;
   if (file !== undefined) {
-    if (isPluginPath(name)) return await openPolicy(name, { ...setup, file });
+    if (isPluginPath(name)) {
+      refuseSampling(setup, `file '${name}'`);
+      return await openPolicy(name, { ...setup, file });
+    }
     refuseGrants({ ...file, allowFlag: POLICY_ALLOW });
   }
   const [, scheme = "", argument] = /^([^:]*)(?::([^]*))?$/.exec(name) ?? [];
   const kind = lookUp(POLICIES, scheme, "policy");
+  if (!kind.isServer) refuseSampling(setup, `policy '${scheme}'`);
   return await rethrowAsUsageError(() => kind.make(argument, setup), { kinds: [Error] });
 }
 
 const POLICY_ALLOW = "--policy-allow";
+
+/** Refuses options of sampling that a policy ignores. */
+function refuseSampling(setup: SamplingFlags, policy: string): void {
+  const given = (["topP", "topK", "stop", "extraBody"] as const).find((name) => setup[name] !== undefined);
+  if (given === undefined) return;
+  throw new UsageError(
+    `Cannot play with ${policy} and ${
+      flagOf(given)
+    } as only a server gets it: give --policy openai:URL or sglang:URL`,
+  );
+}
+
+/** Returns the fields of a request for the options of sampling. */
+function samplingFields({ topP, topK, stop, extraBody }: SamplingFlags): Readonly<Record<string, unknown>> {
+  return {
+    ...(topP !== undefined && { top_p: topP }),
+    ...(topK !== undefined && { top_k: topK }),
+    ...(stop !== undefined && { stop }),
+    ...(extraBody !== undefined && parseExtraBody(extraBody)),
+  };
+}
+
+/** @throws {UsageError} if the text is not the JSON of an object. */
+function parseExtraBody(text: string): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new UsageError(`Cannot use --extra-body as it must be JSON: ${errorMessage(cause)}`, { cause });
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw new UsageError(
+    `Cannot use --extra-body as it must be a JSON object such as {"min_p": 0.1}: found ${text.slice(0, 80)}`,
+  );
+}
 
 async function openPolicy(
   path: string,
@@ -116,7 +190,7 @@ async function openPolicy(
     policyFile(path, { ...options, model, temperature, maxTokens, timeoutMs });
   const policy = await openPlugin(plugin, open, file);
   // a file that may use the network probably waits for a server
-  return { policy, isRemote: grantsAny(parseGrants(plugin).net) };
+  return { policy, isRemote: grantsAny(parseGrants(plugin).net), isModel: true };
 }
 
 /** Returns a policy that sends the replies of a task, or else computes its reference solution. */
@@ -148,7 +222,10 @@ async function filePolicy(path: string): Promise<ResolvedPolicy> {
 
 function chatPolicy(url: string | undefined, setup: PolicySetup): Policy {
   const { keepSpecialTokens, recordsTokens } = setup;
-  const body = keepSpecialTokens && recordsTokens ? { skip_special_tokens: false } : undefined;
+  const body = {
+    ...(keepSpecialTokens && recordsTokens && { skip_special_tokens: false }),
+    ...samplingFields(setup),
+  };
   return openaiPolicy({ ...setup, ...requiredServer("openai", url, setup), body });
 }
 
@@ -158,9 +235,11 @@ function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { max_new_tokens: maxTokens }),
     ...(keepSpecialTokens && { skip_special_tokens: false }),
+    ...samplingFields(setup),
   };
-  const { model, timeoutMs, concurrency } = setup;
-  const server = { url: requiredUrl("sglang", url, setup), model, timeoutMs, concurrency };
+  const { model, timeoutMs, concurrency, defaultMaxTokens, waitMs, onAway, onBack, onUnusable } = setup;
+  const watch = { defaultMaxTokens, waitMs, onAway, onBack, onUnusable };
+  const server = { url: requiredUrl("sglang", url, setup), model, timeoutMs, concurrency, ...watch };
   return sglangPolicy({ ...server, render: createChatRenderer(tokenizer), samplingParams });
 }
 

@@ -81,7 +81,7 @@ const WIDTH = 24;
 /** Figures of a run that its progress shows. */
 export type ProgressFigures =
   & Pick<Summary, "episodes" | "running" | "failed" | "meanReward" | "episodesPerSecond">
-  & Partial<Pick<Summary, "cut">>;
+  & Partial<Pick<Summary, "cut" | "tokensPerSecond">>;
 
 /** Options of {@linkcode formatProgressBar}. */
 export interface ProgressBarOptions {
@@ -133,11 +133,12 @@ function numbers(summary: Summary): string {
 }
 
 function parts(summary: ProgressFigures): { counts: string[]; reward: string; rate: string } {
-  const { running, failed, cut = 0, meanReward, episodesPerSecond } = summary;
+  const { running, failed, cut = 0, meanReward, episodesPerSecond, tokensPerSecond } = summary;
+  const tokens = tokensPerSecond === undefined ? "" : `  ${tokensPerSecond.toFixed(0)} tokens/s`;
   return {
     counts: [`${running} running`, `${failed} failed`, ...(cut === 0 ? [] : [`${cut} cut off`])],
     reward: `reward ${meanReward?.toFixed(3) ?? "-"}`,
-    rate: `${episodesPerSecond.toFixed(1)}/s`,
+    rate: `${episodesPerSecond.toFixed(1)}/s${tokens}`,
   };
 }
 

@@ -1,8 +1,12 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
+import type { FoundColumns } from "../../datasets/columns.ts";
 import { findDatasetFiles } from "../../datasets/files.ts";
-import { readTasks } from "../../datasets/read_tasks.ts";
+import { FIRST_ROWS, readTasks, type ReadTasksOptions } from "../../datasets/read_tasks.ts";
+import { ColumnError } from "../../datasets/row.ts";
+import { DatasetError } from "../../errors.ts";
 import type { CutScore } from "../../rollout/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
+import type { PlayedRun } from "../../rollout/run_record.ts";
 import type { TokenOptions } from "../../rollout/tokens/episode_writer.ts";
 import { requireTrainable, type RequireTrainableOptions } from "../../rollout/tokens/require_trainable.ts";
 import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
@@ -10,21 +14,23 @@ import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { requireReadable, resolveTokenizer, toInputPath } from "../input.ts";
 import { type BranchFlags, resolveBranches } from "./branches.ts";
-import { DEFAULT_MAX_TURNS, ENVS } from "./envs.ts";
+import { DEFAULT_MAX_TURNS, ENVS, PYTHON_SYSTEM } from "./envs.ts";
 import { openTransforms, type TransformFlags } from "./plugins.ts";
 import { openTools, type ToolFlags } from "./tools.ts";
-import { chooseGrader, type GraderFlags, openGrader } from "./graders.ts";
+import { chooseGraders, DEFAULT_GRADER, type GraderFlags, openGraders } from "./graders.ts";
 import { createLazyPool, prepareImage, resolveProfile, type SandboxFlags } from "../sandbox_options.ts";
 import { lookUp } from "../options.ts";
 import { emptyTasksError, playTasks } from "./task_run.ts";
-import { type ResolvedPolicy, resolvePolicy } from "./policies.ts";
+import { DEFAULT_MAX_TOKENS, type ResolvedPolicy, resolvePolicy, type SamplingFlags } from "./policies.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { ignoreBrokenPipe, terminalColumns, wantsColour, writeText } from "../output.ts";
-import { openTrajectoryFile, requireSameTokens } from "./trajectory_file.ts";
+import { type ColumnFlags, columnsOf, openTrajectoryFile, requireSameTokens } from "./trajectory_file.ts";
+import { describeRun, recordRun, requireSameSettings } from "./run_settings.ts";
+import { ServerWatch } from "./server_watch.ts";
 import { Summary } from "./summary.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./tau_bench.ts";
 import { TrainingFile, TrainingRun } from "./training_file.ts";
-import { checkUsage, rethrowAsUsageError, UsageError } from "../errors.ts";
+import { checkUsage, rethrowAsUsageError, toUsageError, UsageError } from "../errors.ts";
 import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./workspace.ts";
 import { currentIo } from "../io.ts";
 
@@ -37,19 +43,30 @@ export interface RolloutFlags
     TauBenchFlags,
     WorkspaceFlags,
     TransformFlags,
+    ColumnFlags,
+    SamplingFlags,
     Pick<BranchFlags, "branch"> {
   limit?: number;
   env: string;
   policy: string;
   /** Permissions of the file of a policy. */
   policyAllow?: readonly string[];
-  grader: string;
+  /** Values of `--grader`, such as `gsm8k=0.8`. */
+  grader?: readonly string[];
   cutScore: CutScore;
   model?: string;
   temperature?: number;
   maxTokens?: number;
   requestTimeoutMs?: number;
-  system?: string;
+  /** Seconds that the run waits for a server that is away. */
+  serverWait: number;
+  maxErrors?: number;
+  episodeTokens?: number;
+  episodeSeconds?: number;
+  /** False for none. */
+  system?: string | false;
+  /** True if the configuration file asks for no system message. */
+  noSystem?: boolean;
   samples: number;
   seed?: number;
   tokenizer?: string;
@@ -67,6 +84,8 @@ export interface RolloutFlags
   force?: boolean;
   show?: boolean;
   showFirst?: number;
+  /** Arguments of the command line, for the record of the run. */
+  args?: readonly string[];
 }
 
 /** Default number of concurrent episodes if a server plays the policy. */
@@ -78,7 +97,13 @@ const REMOTE_CONCURRENCY = 8;
  * @throws {UsageError} if a flag is missing, unknown or not valid with the others.
  */
 export async function runRollout(options: RolloutFlags, signal: AbortSignal): Promise<number> {
-  const flags = { ...options, ...(options.tasks !== undefined && { tasks: toInputPath(options.tasks) }) };
+  const servers = new ServerWatch({ waitSeconds: options.serverWait });
+  const flags = {
+    ...options,
+    grader: options.grader ?? [DEFAULT_GRADER],
+    server: servers.options,
+    ...(options.tasks !== undefined && { tasks: toInputPath(options.tasks) }),
+  };
   if (flags.resume && flags.out === undefined && flags.trainOut === undefined) {
     throw new UsageError(
       "Cannot resume as it needs the file of an earlier run: give --out FILE or --train-out FILE",
@@ -96,7 +121,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const maxTurns = flags.maxTurns ?? kind.maxTurns ?? DEFAULT_MAX_TURNS;
   const maxReplies = kind.maxReplies?.(maxTurns) ?? maxTurns;
   const branch = resolveBranches(flags, { maxTurns: maxReplies });
-  const graderChoice = chooseGrader(flags.grader, flags);
+  const graders = chooseGraders(flags.grader, flags);
   const tokenizer = await resolveTokenizer(flags.tokenizer);
   await using stack = new AsyncDisposableStack();
   const resolved = await resolveFlagPolicy(flags, { tokenizer, stack, signal });
@@ -104,8 +129,12 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   if (tokens !== undefined) await requirePolicyForTraining(resolved, { format: tokens.format, signal });
   const profile = await resolveProfile(flags, signal);
   const { concurrency, poolSize } = sizesOf(flags, resolved);
-  if (flags.tasks !== undefined) await requireTasks(flags.tasks, split);
-  const summary = new Summary({ samples: branch ? 1 : samples, rewardsGain: kind.rewardsGain });
+  if (flags.tasks !== undefined) await requireTasks(flags.tasks, { split, limit, columns: columnsOf(flags) });
+  const summary = new Summary({
+    samples: branch ? 1 : samples,
+    rewardsGain: kind.rewardsGain,
+    defaultMaxTokens: resolved.isServer && flags.maxTokens === undefined ? DEFAULT_MAX_TOKENS : undefined,
+  });
   const tauBench = flags.env === TAU_BENCH
     ? await openTauBench(flags, { sessions: concurrency, stack, signal })
     : undefined;
@@ -120,8 +149,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? [];
   const { cacheDir, reset: resetMode } = flags;
   const pool = createLazyPool({ profile, size: poolSize, cacheDir, stack, resetMode });
-  const grader = graderChoice &&
-    await openGrader(graderChoice, flags, { profile, size: poolSize, stack, signal });
+  const grader = await openGraders(graders, flags, { profile, size: poolSize, stack, signal });
   const transforms = await openTransforms(flags, { stack, signal });
   const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = hasTools ? await openTools(flags, { stack, signal }) : undefined;
@@ -134,7 +162,8 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     tokenizer: envTokenizer,
     grader,
     transforms,
-    systemPrompt: flags.system,
+    systemPrompt: flags.system || undefined,
+    defaultSystem: systemOf(flags, resolved),
     tauBench,
     workspace,
     timeoutMs,
@@ -143,11 +172,21 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     maxTurns,
   });
   if (kind.runsPython) await prepareImage(profile, { cacheDir, signal });
+  const files = [flags.out, flags.trainOut].filter((path) => path !== undefined);
+  const played = files.length === 0 ? undefined : await describeFlags(flags, { maxTurns, resolved });
+  if (played !== undefined && flags.resume) {
+    for (const path of files) await requireSameSettings(path, played);
+  }
   // --force discards the contents of the files, so they are opened after everything else that can fail
   using out = await openTrajectoryFile(flags, { summary, policy: resolved.policy });
   const training = await openTraining(flags, { tokens, stack });
   for await (const trajectory of training?.file.fillFrom(out?.finished() ?? []) ?? []) {
     summary.addEarlier(trajectory);
+  }
+  if (played !== undefined) {
+    for (const path of files) {
+      await rethrowAsUsageError(() => recordRun(path, played, { resume: flags.resume ?? false }));
+    }
   }
   await announceFiles(flags);
   // a run with a file continues when its stdout is closed
@@ -157,9 +196,14 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   return await playTasks({
     maxTurns: maxReplies,
     cutScore: flags.cutScore,
+    limits: {
+      tokens: flags.episodeTokens,
+      timeMs: flags.episodeSeconds === undefined ? undefined : flags.episodeSeconds * 1000,
+    },
     branch,
     tasks,
     split,
+    taskColumns: columnsOf(flags),
     limit,
     samples,
     seed,
@@ -169,7 +213,11 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     training,
     json,
     show,
-    policy: resolved.policy,
+    policy: resolved.isServer
+      ? servers.watch(resolved.policy, (reply) => summary.recordReply(reply))
+      : resolved.policy,
+    servers: resolved.isServer ? servers : undefined,
+    maxErrors: flags.maxErrors,
     envName: flags.env,
     onTask: resolved.onTask,
     makeEnv,
@@ -181,22 +229,54 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   });
 }
 
+/** Describes a run with the defaults that depend on its env and policy. */
+async function describeFlags(
+  flags: RolloutFlags,
+  { maxTurns, resolved }: { maxTurns: number; resolved: ResolvedPolicy },
+): Promise<PlayedRun> {
+  const effective = {
+    maxTurns,
+    maxTokens: resolved.isServer ? flags.maxTokens ?? DEFAULT_MAX_TOKENS : flags.maxTokens,
+    system: flags.system || systemOf(flags, resolved),
+  };
+  return await describeRun({ flags: { ...flags }, effective, args: flags.args ?? [] });
+}
+
+/** Returns the default system message of a run, if it has one. */
+function systemOf({ env, system, noSystem }: RolloutFlags, { isModel }: ResolvedPolicy): string | undefined {
+  return env === "python" && system === undefined && !noSystem && isModel ? PYTHON_SYSTEM : undefined;
+}
+
 /**
- * Checks that there is a task before the file of an earlier run is touched. A source that can be read only once, such as
+ * Checks that there is a task, and that the first rows have the columns of one, before the file of an earlier run is touched. A source that can be read only once, such as
  * a pipe, is checked when it has been played.
  *
  * @throws {UsageError} if the tasks cannot be read or there is none.
  */
-async function requireTasks(path: string, split: string | undefined): Promise<void> {
+async function requireTasks(path: string, options: ReadTasksOptions): Promise<void> {
   await requireReadable(path, { mayBeFolder: true });
   const { isFile, isDirectory } = await Deno.stat(path);
   if (!isFile && !isDirectory) return;
   try {
-    for await (const _ of readTasks(path, { split, limit: 1, onFault: () => {} })) return;
-  } catch {
+    const limit = Math.min(options.limit ?? FIRST_ROWS, FIRST_ROWS);
+    let found: FoundColumns | undefined;
+    const onFound = (columns: FoundColumns) => void (found ??= columns);
+    for await (const _ of readTasks(path, { ...options, limit, onFound, onFault: () => {} })) {
+      if (found !== undefined) await announceColumns(found);
+      return;
+    }
+  } catch (error) {
+    if (error instanceof DatasetError && error.cause instanceof ColumnError) throw toUsageError(error);
     return; // reported when the tasks are read
   }
   throw emptyTasksError(path);
+}
+
+/** Prints the columns that were found by their names or by options, as another one may be meant. */
+async function announceColumns({ query, answer }: FoundColumns): Promise<void> {
+  const from = answer === undefined ? "no answer" : `answer from '${answer}'`;
+  const text = `Columns: query from '${query}', ${from}\n`;
+  await writeText(currentIo().stderr, escapeControls(text)).catch(() => {}); // stderr is closed
 }
 
 /** Prints the names of the files of a folder to stderr. */
@@ -217,7 +297,10 @@ async function resolveFlagPolicy(
 ): Promise<ResolvedPolicy> {
   const { model, temperature, maxTokens, requestTimeoutMs: timeoutMs, concurrency } = flags;
   const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
-  const server = { model, temperature, maxTokens, timeoutMs, concurrency, apiKey };
+  const { topP, topK, stop, extraBody } = flags;
+  const defaultMaxTokens = DEFAULT_MAX_TOKENS;
+  const sampling = { temperature, topP, topK, stop, extraBody, maxTokens, defaultMaxTokens };
+  const server = { ...flags.server, ...sampling, model, timeoutMs, concurrency, apiKey };
   const keepSpecialTokens = flags.calls !== undefined && CALL_STYLES[flags.calls]?.hasSpecialTokens;
   const recordsTokens = flags.trainOut !== undefined;
   const file = { allow: flags.policyAllow ?? [], stack, signal };

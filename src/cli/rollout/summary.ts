@@ -1,4 +1,5 @@
 import type { EpisodeFailure } from "../../errors.ts";
+import type { Reply } from "../../policy/policy.ts";
 import type { EpisodeCut } from "../../rollout/interaction.ts";
 import { describeCut, type Trajectory } from "../../rollout/trajectory.ts";
 import { escapeControls, escapeLine } from "../../terminal_text.ts";
@@ -10,6 +11,8 @@ export interface SummaryOptions {
   samples?: number;
   /** True if a reward is the gain over a baseline; else a reward of 1 counts as right. @default false */
   rewardsGain?: boolean | undefined;
+  /** Maximum tokens of a reply, if the user has not chosen it. */
+  defaultMaxTokens?: number | undefined;
 }
 
 /** Statistics of a run so far; trajectories are not stored. */
@@ -17,6 +20,7 @@ export class Summary {
   readonly #startMs = performance.now();
   readonly #samples: number;
   readonly #rewardsGain: boolean;
+  readonly #defaultMaxTokens: number | undefined;
   readonly #groups: GroupScores;
   readonly #calls = new Map<string, number>();
   readonly #notRun = new NotRunSummary();
@@ -30,6 +34,10 @@ export class Summary {
   #rewards = 0;
   #failed = 0;
   readonly #cuts = new Map<EpisodeCut, number>();
+  readonly #tokens = new TokenCounts();
+  #earlierReplyTokens = 0;
+  /** Tokens of the replies so far, also of running episodes. */
+  #repliedTokens = 0;
   #firstFailure: EpisodeFailure | undefined;
   #firstUnscored: string | undefined;
 
@@ -37,6 +45,7 @@ export class Summary {
     const { samples = 1, rewardsGain = false } = options;
     this.#samples = samples;
     this.#rewardsGain = rewardsGain;
+    this.#defaultMaxTokens = options.defaultMaxTokens;
     this.#groups = new GroupScores(samples, { isRight: (reward) => this.#isRight(reward) });
   }
 
@@ -75,6 +84,17 @@ export class Summary {
     return (this.#episodes - this.#earlier) / ((performance.now() - this.#startMs) / 1000);
   }
 
+  /** Records a reply of a running episode, so that its tokens count before the episode ends. */
+  recordReply({ usage }: Pick<Reply, "usage">): void {
+    this.#repliedTokens += usage?.replyTokens ?? 0;
+  }
+
+  /** Tokens of the replies of this run per second; `undefined` if no server counts them. */
+  get tokensPerSecond(): number | undefined {
+    const tokens = Math.max(this.#repliedTokens, this.#tokens.replyTokens - this.#earlierReplyTokens);
+    return tokens === 0 ? undefined : tokens / ((performance.now() - this.#startMs) / 1000);
+  }
+
   /** Records the start of an episode. */
   start(): void {
     this.#running++;
@@ -90,6 +110,7 @@ export class Summary {
   addEarlier(trajectory: Trajectory): void {
     this.#earlier++;
     this.add(trajectory);
+    this.#earlierReplyTokens = this.#tokens.replyTokens;
   }
 
   /** Adds a finished episode. */
@@ -97,6 +118,7 @@ export class Summary {
     const { reward, error, unscored, cut, toolResults, steps } = trajectory;
     this.#episodes++;
     this.#groups.add(trajectory);
+    this.#tokens.add(trajectory);
     if (error !== undefined) this.#failed++;
     if (cut !== undefined) this.#cuts.set(cut, (this.#cuts.get(cut) ?? 0) + 1);
     this.#firstFailure ??= error;
@@ -133,7 +155,9 @@ export class Summary {
       ...(failure === undefined ? [] : [["first error", failureText(failure)] as const]),
       ["tool calls", this.#callTexts()],
       ...(this.#notRun.total === 0 ? [] : [["not run", this.#notRunText()] as const]),
+      ...this.#tokens.rows(),
       ["episodes/s", this.episodesPerSecond.toFixed(1)],
+      ...(this.tokensPerSecond === undefined ? [] : [["tokens/s", this.tokensPerSecond.toFixed(0)] as const]),
     ];
     return rows.map(([name, value]) => `${name.padEnd(14)}${value}\n`).join("");
   }
@@ -144,7 +168,10 @@ export class Summary {
 
   #cutTexts(): string {
     const texts = [...this.#cuts].map(([cut, count]) => `${count} ${describeCut(cut)}`);
-    return `${this.cut} (${texts.join(", ")})`;
+    const byDefault = this.#defaultMaxTokens !== undefined && this.#cuts.has("length")
+      ? `; --max-tokens is ${this.#defaultMaxTokens} by default`
+      : "";
+    return `${this.cut} (${texts.join(", ")}${byDefault})`;
   }
 
   #notRunText(): string {
@@ -160,9 +187,51 @@ export class Summary {
   }
 }
 
+/** Tokens and finish reasons of replies, as their servers report them. */
+class TokenCounts {
+  readonly #reasons = new Map<string, number>();
+  #promptTokens = 0;
+  replyTokens = 0;
+
+  add({ steps }: Trajectory): void {
+    for (const { usage, finishReason } of steps) {
+      this.#promptTokens += usage?.promptTokens ?? 0;
+      this.replyTokens += usage?.replyTokens ?? 0;
+      if (finishReason === undefined) continue;
+      const reason = this.#reasons.size < MAX_REASONS || this.#reasons.has(finishReason)
+        ? finishReason
+        : "other";
+      this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1);
+    }
+  }
+
+  /** Returns the table rows; none if no server has reported anything. */
+  rows(): [string, string][] {
+    const reasons = [...this.#reasons].sort(([, one], [, other]) => other - one);
+    const replies = reasons.reduce((sum, [, count]) => sum + count, 0);
+    const texts = reasons.map(([reason, count]) => `${count} ${toLine(reason)}`).join(", ");
+    const tokens = this.#promptTokens + this.replyTokens;
+    return [
+      ...(replies === 0 ? [] : [["replies", `${replies} (${texts})`] satisfies [string, string]]),
+      ...(tokens === 0 ? [] : [
+        ["tokens", `${this.replyTokens} in replies, ${this.#promptTokens} in prompts`] satisfies [
+          string,
+          string,
+        ],
+      ]),
+    ];
+  }
+}
+
+/** Maximum number of finish reasons that are counted by name. A server may send any text. */
+const MAX_REASONS = 8;
+
 /** Returns a failure as one line. It may contain text of a server, so it is escaped. */
-function failureText({ boundary, message }: EpisodeFailure): string {
-  return toLine(`${boundary}: ${message}`);
+function failureText({ boundary, message, fault }: EpisodeFailure): string {
+  const hint = boundary === "policy" && fault === "timeout"
+    ? "; --max-tokens shortens replies, --request-timeout-ms waits longer"
+    : "";
+  return toLine(`${boundary}: ${message}`) + hint;
 }
 
 function toLine(text: string): string {

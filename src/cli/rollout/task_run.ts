@@ -1,7 +1,9 @@
+import type { TaskColumns } from "../../datasets/columns.ts";
 import { readTasks } from "../../datasets/read_tasks.ts";
 import type { Env } from "../../envs/env.ts";
-import { DatasetError } from "../../errors.ts";
+import { DatasetError, errorMessage } from "../../errors.ts";
 import type { Policy } from "../../policy/policy.ts";
+import type { EpisodeLimits } from "../../rollout/episode_run.ts";
 import type { CutScore } from "../../rollout/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
@@ -19,6 +21,7 @@ import type { MakeEnv } from "./envs.ts";
 import { UnwrittenError, UsageError } from "../errors.ts";
 import { RemainingEpisodes } from "./finished_episodes.ts";
 import { Progress } from "./progress.ts";
+import type { ServerWatch } from "./server_watch.ts";
 import { type Summary, SummaryTable } from "./summary.ts";
 import type { TrainingRun } from "./training_file.ts";
 import type { TrajectoryFile } from "./trajectory_file.ts";
@@ -29,8 +32,14 @@ export interface TaskRunOptions {
   tasks: string | readonly Task[];
   /** Split whose files of a folder are played. */
   split?: string | undefined;
+  /** Columns of the tasks in the file. */
+  taskColumns?: TaskColumns | undefined;
   limit?: number | undefined;
   policy: Policy;
+  /** Model servers of the run. */
+  servers?: ServerWatch | undefined;
+  /** Number of failed episodes after which the run ends. @default Infinity */
+  maxErrors?: number | undefined;
   /** Name of the env. */
   envName: string;
   makeEnv: MakeEnv;
@@ -43,6 +52,8 @@ export interface TaskRunOptions {
   maxTurns: number;
   /** Score of an episode that a limit of tokens cut off. */
   cutScore?: CutScore | undefined;
+  /** Limits of each episode. */
+  limits?: EpisodeLimits | undefined;
   /** Points at which each episode branches. */
   branch?: readonly BranchPoint[] | undefined;
   /** Statistics of the run. They may include those of an earlier run. */
@@ -62,6 +73,9 @@ export interface TaskRunOptions {
   signal: AbortSignal;
 }
 
+/** The error of a run that ends before its tasks, as its next episodes would fail too. */
+class RunEndedError extends Error {}
+
 /** A run over the tasks of a file. */
 class TaskRun {
   readonly #options: TaskRunOptions;
@@ -73,6 +87,7 @@ class TaskRun {
   /** Errors of rows that are not tasks. */
   readonly #faults = new WeakMap<Task, DatasetError>();
   #shown = 0;
+  #failed = 0;
   #tasksRead = 0;
 
   constructor(options: TaskRunOptions) {
@@ -90,10 +105,10 @@ class TaskRun {
     } catch (error) {
       if (error instanceof Deno.errors.BrokenPipe) throw error;
       if (signal.aborted && !(error instanceof UnwrittenError)) return EXIT.interrupted;
-      if (!(error instanceof UnwrittenError || error instanceof UsageError || isUnreadable(error))) {
-        throw error;
-      }
-      await writeText(stderr, `error: ${escapeControls(error.message)}\n`);
+      const isExpected = [UnwrittenError, UsageError, RunEndedError].some((kind) => error instanceof kind);
+      if (!isExpected && !isUnreadable(error)) throw error;
+      await writeText(stderr, `error: ${escapeControls(errorMessage(error))}\n`);
+      if (error instanceof RunEndedError) return EXIT.error;
       return error instanceof UnwrittenError ? EXIT.unwritten : EXIT.usage;
     }
   }
@@ -113,8 +128,11 @@ class TaskRun {
       sink: stderr,
       isTerminal: stderr.isTerminal(),
     });
-    const announceInterrupt = () =>
-      void progress.pauseWhile(() => writeText(stderr, formatInterrupt(summary))).catch(() => {});
+    const print = (text: string) => void progress.pauseWhile(() => writeText(stderr, text)).catch(() => {});
+    const { servers } = this.#options;
+    servers?.printTo(print);
+    using _hint = servers?.hintAfter();
+    const announceInterrupt = () => print(formatInterrupt(summary));
     signal.addEventListener("abort", announceInterrupt, { once: true });
     try {
       const startupFailures = new StartupFailureWarning();
@@ -126,6 +144,7 @@ class TaskRun {
         this.#ended.delete(trajectory);
         for (const next of groups.add(trajectory)) await this.#show(next, progress);
         progress.update();
+        this.#requireHope(trajectory);
       }
       if (typeof tasks === "string" && this.#tasksRead === 0) throw emptyTasksError(tasks);
     } finally {
@@ -138,10 +157,28 @@ class TaskRun {
     }
   }
 
+  /**
+   * Ends a run whose next episodes would fail too.
+   *
+   * @throws {RunEndedError} if a server cannot be used, or `maxErrors` episodes have failed.
+   */
+  #requireHope({ error }: Trajectory): void {
+    const { servers, maxErrors = Infinity, out, training } = this.#options;
+    const hint = out || training ? "; --resume continues it" : "";
+    const start = `Ended the run after ${this.#options.summary.episodes} episodes as`;
+    if (servers?.unusable !== undefined) {
+      throw new RunEndedError(`${start} all others would fail: ${servers.unusable.message}${hint}`);
+    }
+    if (error === undefined || ++this.#failed < maxErrors) return;
+    throw new RunEndedError(
+      `${start} ${this.#failed} have failed (--max-errors), the last: ${error.message}${hint}`,
+    );
+  }
+
   #trajectories(): AsyncGenerator<Trajectory> {
     const { policy, envName, samples, seed, concurrency, show, maxTurns, branch, summary, training, signal } =
       this.#options;
-    const { cutScore } = this.#options;
+    const { cutScore, limits } = this.#options;
     return rolloutAll(this.#tasks(), {
       policy,
       envName,
@@ -150,6 +187,7 @@ class TaskRun {
       concurrency,
       maxTurns,
       cutScore,
+      limits,
       branch,
       signal,
       makeEnv: (task, resumed) => this.#makeEnv(task, resumed),
@@ -196,10 +234,10 @@ class TaskRun {
   }
 
   #source(): Iterable<Task> | AsyncIterable<Task> {
-    const { tasks, limit, split } = this.#options;
+    const { tasks, limit, split, taskColumns: columns } = this.#options;
     if (typeof tasks !== "string") return tasks.slice(0, limit);
     const onFault = (task: Task, error: DatasetError) => void this.#faults.set(task, error);
-    return readTasks(tasks, { limit, split, onFault });
+    return readTasks(tasks, { limit, split, columns, onFault });
   }
 
   async #show(trajectory: Trajectory, progress: Progress): Promise<void> {

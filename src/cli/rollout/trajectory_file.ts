@@ -1,5 +1,6 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import { readTasks } from "../../datasets/read_tasks.ts";
+import type { TaskColumns } from "../../datasets/columns.ts";
+import { readTasks, type ReadTasksOptions } from "../../datasets/read_tasks.ts";
 import { DatasetError } from "../../errors.ts";
 import type { Policy } from "../../policy/policy.ts";
 import { GRADERS } from "../../rewards/registry.ts";
@@ -15,6 +16,7 @@ import { escapeLine } from "../../terminal_text.ts";
 import { writeText } from "../output.ts";
 import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode_file.ts";
 import { FinishedEpisodes } from "./finished_episodes.ts";
+import { chooseGraders } from "./graders.ts";
 import type { Summary } from "./summary.ts";
 
 /** Options of {@linkcode TrajectoryFile.open}. */
@@ -68,11 +70,27 @@ export class TrajectoryFile extends EpisodeFile<Trajectory> {
   }
 }
 
+/** Flags that name the columns of a task file. */
+export interface ColumnFlags {
+  queryField?: string;
+  answerField?: string;
+  idField?: string;
+  systemField?: string;
+  keepFields?: readonly string[];
+}
+
+/** Returns the columns that the flags name. */
+export function columnsOf(
+  { queryField: query, answerField: answer, idField: id, systemField: system, keepFields: keep }: ColumnFlags,
+): TaskColumns {
+  return { query, answer, id, system, keep };
+}
+
 /** Options of {@linkcode openTrajectoryFile}. */
-export interface RolloutFileFlags {
+export interface RolloutFileFlags extends ColumnFlags {
   tasks?: string;
   split?: string;
-  grader: string;
+  grader: readonly string[];
   out?: string;
   trainOut?: string;
   resume?: boolean;
@@ -90,8 +108,9 @@ export async function openTrajectoryFile(
 ): Promise<TrajectoryFile | undefined> {
   const { out, trainOut, resume, force, grader, tasks: source, split } = flags;
   if (out === undefined) return undefined;
+  const graderNames = chooseGraders(grader, {}).map(({ name }) => name).join(", ") || "none";
   const onKept = (trajectory: Trajectory) => {
-    requireSameRun(trajectory, { out, policy: name, grader });
+    requireSameRun(trajectory, { out, policy: name, grader: graderNames });
     if (trainOut === undefined) summary.addEarlier(trajectory); // otherwise it may be played again
   };
   return await TrajectoryFile.open(out, {
@@ -99,18 +118,18 @@ export async function openTrajectoryFile(
     force,
     mayResume: true,
     source,
-    tasks: source === undefined ? undefined : soundTasks(source, split),
+    tasks: source === undefined ? undefined : soundTasks(source, { split, columns: columnsOf(flags) }),
     onKeep: onKept,
   });
 }
 
 /** Reads the rows that are tasks, as far as possible. A source that can be read only once, such as a pipe, is skipped. */
-async function* soundTasks(path: string, split: string | undefined): AsyncGenerator<Task> {
+async function* soundTasks(path: string, options: ReadTasksOptions): AsyncGenerator<Task> {
   const { isFile, isDirectory } = await Deno.stat(path);
   if (!isFile && !isDirectory) return;
   const faulty = new Set<Task>();
   try {
-    for await (const task of readTasks(path, { split, onFault: (task) => void faulty.add(task) })) {
+    for await (const task of readTasks(path, { ...options, onFault: (task) => void faulty.add(task) })) {
       if (!faulty.delete(task)) yield task;
     }
   } catch (error) {
@@ -124,7 +143,7 @@ export interface RunVersions {
   readonly out: string;
   /** Name of the policy. */
   readonly policy: string | undefined;
-  /** Name of the grader, or `none`. */
+  /** Names of the graders, separated by commas, or `none`. */
   readonly grader: string;
 }
 
@@ -167,7 +186,12 @@ export function requireSameTokens(
 function graderOf({ reward, rewardParts, cut }: Trajectory, wanted: string): string | undefined {
   if (rewardParts === undefined) return reward === null && cut === undefined ? "none" : undefined;
   const graders = Object.keys(rewardParts).filter((name) => Object.hasOwn(GRADERS, name));
-  return graders.includes(wanted) ? wanted : graders[0];
+  const names = wanted.split(", ");
+  // the name of a grader in a file is known when it runs
+  const isSame =
+    names.filter((name) => Object.hasOwn(GRADERS, name)).every((name) => graders.includes(name)) &&
+    (names.length === 1 || graders.every((name) => names.includes(name)));
+  return isSame && wanted !== "none" ? wanted : graders.join(", ") || undefined;
 }
 
 /** Maximum number of damaged rows that are described. */

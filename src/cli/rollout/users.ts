@@ -6,6 +6,7 @@ import { scriptedUser } from "../../users/scripted_user.ts";
 import type { UserFactory } from "../../users/user_simulator.ts";
 import { lookUp } from "../options.ts";
 import { resolvePolicy } from "./policies.ts";
+import type { WatchedServerOptions } from "./server_watch.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
 
@@ -16,6 +17,8 @@ export interface UserFlags {
   userModel?: string;
   userStrategy?: UserStrategyName;
   concurrency?: number;
+  /** Options of the server that plays the user. */
+  server?: WatchedServerOptions;
 }
 
 /** Strategies of models that play a user. */
@@ -70,13 +73,13 @@ async function readScript(path: string): Promise<ScriptFile> {
   return await rethrowAsUsageError(() => ScriptFile.read(path));
 }
 
-async function modelUsers(url: string, { userModel, userStrategy }: UserFlags): Promise<UserFactory> {
+async function modelUsers(url: string, { userModel, userStrategy, server }: UserFlags): Promise<UserFactory> {
   if (url === "") throw new UsageError("Cannot play the user as it needs a URL: give --user openai:URL");
   if (userModel === undefined) {
     throw new UsageError("Cannot play the user as its server needs a model name: give --user-model NAME");
   }
   const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
-  const { policy } = await resolvePolicy(`openai:${url}`, { model: userModel, apiKey });
+  const { policy } = await resolvePolicy(`openai:${url}`, { ...server, model: userModel, apiKey });
   return () => llmUser({ policy, strategy: userStrategy });
 }
 

@@ -1,4 +1,4 @@
-import { type CallForm, type ContentKind, findCallForm } from "../../chat/call_form.ts";
+import { type CallForm, type ContentKind, findCallForm } from "../../chat/calls/call_form.ts";
 import { JinjaTemplate } from "../../chat/chat_template.ts";
 import { Template } from "../../chat/jinja/template.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
@@ -127,7 +127,7 @@ function callReport(
   variables: Readonly<Record<string, unknown>>,
 ): CallReport | null {
   const find = (content: ContentKind, calls: number) =>
-    findCallForm(template, variables, { content, calls, arguments: "object", position: "middle" });
+    findCallForm({ template, variables }, { content, calls, arguments: "object", position: "middle" });
   const [empty, none, several] = [find("empty", 1), find("null", 1), find("empty", 2)];
   if (empty === undefined || none === undefined) return null;
   return {

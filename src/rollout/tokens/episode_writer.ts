@@ -127,9 +127,10 @@ export class EpisodeWriter {
     const { mode = "append", onRewrite } = this.#options;
     this.#history = [...prompt];
     this.#tools = tools;
-    this.#writer = createTurnWriter(this.#format, { mode, onRewrite, tools });
+    const time = this.#format.chat.now();
+    this.#writer = createTurnWriter(this.#format, { mode, onRewrite, tools, time });
     const text = withTokenErrors(() =>
-      this.#format.chat.render(prompt, { addGenerationPrompt: true, tools })
+      this.#format.chat.render(prompt, { addGenerationPrompt: true, tools, time })
     );
     this.#buffer.addText(this.#editPrompt(text));
     this.#first = this.prompt;

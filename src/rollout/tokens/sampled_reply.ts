@@ -1,7 +1,7 @@
 import type { ChatFormat } from "../../chat/chat_format.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { errorMessage, TokenError } from "../../errors.ts";
-import { messageText } from "../../message.ts";
+import { type Message, messageText } from "../../message.ts";
 import type { Reply } from "../../policy/policy.ts";
 
 /** Sampled tokens of a reply. */
@@ -94,7 +94,8 @@ export interface DecodedReply {
 
 /**
  * True if a reply's ids match its message: their text must start with the message, and only the end of a reply may
- * follow. If the server returns the thought or the calls separately, these may stand before or after the message.
+ * follow. If the server returns the thought or the calls separately, these may stand before or after the message, and each
+ * call's name must be in the text: a call that the ids do not have would not be learnt.
  */
 function idsMatchMessage(
   { reply, ids, text }: DecodedReply,
@@ -106,7 +107,9 @@ function idsMatchMessage(
     removeVariableText(text, [...tokenizer.specialTokens, ...format.endTokens]);
   const decodedText = normalize(text);
   const messageContent = normalize(messageText(message));
-  if (message.tool_calls !== undefined) return decodedText.includes(messageContent);
+  if (message.tool_calls !== undefined) {
+    return decodedText.includes(messageContent) && hasCalls(text, message);
+  }
   const at = message.reasoning_content === undefined
     ? decodedText.indexOf(messageContent)
     : decodedText.lastIndexOf(messageContent);
@@ -117,6 +120,14 @@ function idsMatchMessage(
   const stopped = ended + stopText.length;
   // a stop text may end within the last token, whose rest then follows it
   return stopped === decodedText.length || normalize(tokenizer.decode(ids.slice(0, -1))).length < stopped;
+}
+
+/** True if a text has the name of each native call as often as the message, plain or as JSON writes it. */
+function hasCalls(text: string, { tool_calls: calls = [] }: Message): boolean {
+  const named = Map.groupBy(calls.filter(({ name }) => name !== ""), ({ name }) => name);
+  return [...named].every(([name, { length }]) =>
+    [name, JSON.stringify(name).slice(1, -1)].some((word) => text.split(word).length > length)
+  );
 }
 
 /** Returns the position after the bytes of an incomplete character, which decode to U+FFFD. */

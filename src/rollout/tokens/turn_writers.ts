@@ -1,4 +1,4 @@
-import type { ChatFormat } from "../../chat/chat_format.ts";
+import type { ChatFormat, RenderOptions } from "../../chat/chat_format.ts";
 import {
   QUESTION,
   renderTurnSuffix,
@@ -50,6 +50,8 @@ export interface TurnWriter {
 /** Options of {@linkcode AppendWriter}. */
 export interface AppendWriterOptions {
   tools: readonly ToolSpec[];
+  /** Time that the template's clock shows in all prompts of the episode. */
+  time: Date;
   /**
    * Behaviour if the template rewrites earlier turns.
    *
@@ -122,7 +124,7 @@ function findProblem(format: TurnFormat, options: WritingMode): Error | undefine
 /** Returns the error if the writer cannot place the reply, or the template rewrites the chat. */
 function findTurnProblem(format: TurnFormat, turn: Turn, options: WritingMode): Error | undefined {
   try {
-    const writer = createTurnWriter(format, { ...options, tools: [] });
+    const writer = createTurnWriter(format, { ...options, tools: [], time: format.chat.now() });
     writer.renderRest(turn, { addGenerationPrompt: turn.messages.length > 0 });
     writer.renderPrompt?.([...turn.before, turn.reply, ...turn.messages]);
     return undefined;
@@ -157,12 +159,14 @@ class AppendWriter implements TurnWriter {
   readonly #turns: TurnFormat;
   readonly #format: ChatFormat;
   readonly #tools: readonly ToolSpec[];
+  readonly #time: Date;
   readonly #checksRewrites: boolean;
 
   constructor(format: TurnFormat, options: AppendWriterOptions) {
-    const { tools, onRewrite = "error" } = options;
+    const { tools, time, onRewrite = "error" } = options;
     this.#turns = format;
     this.#format = format.chat;
+    this.#time = time;
     this.#checksRewrites = onRewrite === "error" && !format.isAppendOnly(tools);
     // an append-only template renders a turn the same way without tools, which costs less
     this.#tools = !this.#checksRewrites && format.isAppendOnly([]) ? [] : tools;
@@ -172,19 +176,19 @@ class AppendWriter implements TurnWriter {
     const { before, ...added } = turn;
     const context = this.#checksRewrites ? { before } : {};
     if (this.#checksRewrites) this.#requireUnchanged(turn);
-    const rendered = { ...added, ...context, tools: this.#tools };
+    const rendered = { ...added, ...context, tools: this.#tools, time: this.#time };
     const suffix = renderTurnSuffix(rendered, this.#format, { addGenerationPrompt });
     return addGenerationPrompt ? suffix : withoutChatEnd(suffix, this.#format);
   }
 
   /** Checks that the rendered chat equals the earlier text, the reply and the text after it, concatenated. */
   #requireUnchanged({ before, reply, messages }: Turn): void {
-    const tools = this.#tools;
-    const prefix = this.#format.render(before, { addGenerationPrompt: true, tools });
+    const options = { tools: this.#tools, time: this.#time };
+    const prefix = this.#format.render(before, { ...options, addGenerationPrompt: true });
     const text = this.#format.cutEnd(messageText(reply));
-    const turn = { before, reply, messages, tools, sampled: [] };
+    const turn = { ...options, before, reply, messages, sampled: [] };
     const delta = text + renderTurnSuffix(turn, this.#format, { addGenerationPrompt: false });
-    if (this.#format.render([...before, reply, ...messages], { tools }) === prefix + delta) return;
+    if (this.#format.render([...before, reply, ...messages], options) === prefix + delta) return;
     throw new TokenError(
       `Cannot append turn as template '${this.#format.template.name}' must not rewrite earlier turns: it does` +
         adviceFor(this.#turns, { mode: "append" }),
@@ -203,14 +207,16 @@ class AppendWriter implements TurnWriter {
 class RerenderWriter implements TurnWriter {
   readonly #format: ChatFormat;
   readonly #tools: readonly ToolSpec[];
+  readonly #time: Date;
 
-  constructor(format: TurnFormat, options: { tools: readonly ToolSpec[] }) {
+  constructor(format: TurnFormat, { tools, time }: Omit<AppendWriterOptions, "onRewrite">) {
     this.#format = format.chat;
-    this.#tools = options.tools;
+    this.#tools = tools;
+    this.#time = time;
   }
 
   renderPrompt(messages: readonly Message[]): string {
-    return this.#format.render(messages, { addGenerationPrompt: true, tools: this.#tools });
+    return this.#render(messages, { addGenerationPrompt: true, tools: this.#tools });
   }
 
   renderRest(turn: Turn, end: TurnEnd): string {
@@ -230,7 +236,9 @@ class RerenderWriter implements TurnWriter {
     const header = end.addGenerationPrompt ? this.#header([...before, reply, ...messages], chat) : "";
     if (header === undefined) return this.#standalone(turn, { addGenerationPrompt: true });
     if (!keepsPrompt || !chat.startsWith(rendered)) return this.#standalone(turn, { chat }) + header;
-    const close = renderTurnTail({ before, reply }, this.#format, { addGenerationPrompt: false });
+    const close = renderTurnTail({ before, reply, time: this.#time }, this.#format, {
+      addGenerationPrompt: false,
+    });
     return close + chat.slice(rendered.length) + header;
   }
 
@@ -241,7 +249,7 @@ class RerenderWriter implements TurnWriter {
    */
   #continuesPrompt(before: readonly Message[], reply: Message): boolean {
     const rendered = this.#render([...before, reply]);
-    const prompt = this.#format.render(before, { addGenerationPrompt: true });
+    const prompt = this.#render(before, { addGenerationPrompt: true });
     if (rendered.startsWith(prompt)) return true;
     const chat = this.#render(before);
     // the header can be only white space, as dialogpt's, and can end in a thought that the reply does not have
@@ -253,20 +261,20 @@ class RerenderWriter implements TurnWriter {
     { before, reply, messages }: Turn,
     { chat, addGenerationPrompt = false }: { chat?: string; addGenerationPrompt?: boolean },
   ): string {
-    const rest = renderTurnTail({ reply, messages }, this.#format, { addGenerationPrompt });
-    const text = chat ?? this.#format.render([...before, reply, ...messages], { addGenerationPrompt });
+    const rest = renderTurnTail({ reply, messages, time: this.#time }, this.#format, { addGenerationPrompt });
+    const text = chat ?? this.#render([...before, reply, ...messages], { addGenerationPrompt });
     if (text.endsWith(rest)) return rest;
     return this.#fail("the newest messages must be rendered as they are alone: found a different text");
   }
 
   /** Returns the next reply's header; `undefined` if the chat ends with other text without it, as Phi's does. */
   #header(messages: readonly Message[], chat: string): string | undefined {
-    const text = this.#format.render(messages, { addGenerationPrompt: true });
+    const text = this.#render(messages, { addGenerationPrompt: true });
     return text.startsWith(chat) ? text.slice(chat.length) : undefined;
   }
 
-  #render(messages: readonly Message[]): string {
-    return this.#format.render(messages);
+  #render(messages: readonly Message[], options: RenderOptions = {}): string {
+    return this.#format.render(messages, { ...options, time: this.#time });
   }
 
   #fail(reason: string): never {

@@ -1,9 +1,11 @@
 import type { FC } from "hono/jsx";
+import type { PlayedRun } from "../../rollout/run_record.ts";
 import type { ComparedTask, RunComparison } from "../compare_runs.ts";
 import { pageOfRows } from "../episode_query.ts";
 import type { OpenRun } from "../run_store.ts";
 import { formatChange, formatMs, formatNumber, signOf } from "./format.ts";
 import { BASE, episodeHref, Page, Pager, Reward, runHref } from "./layout.tsx";
+import { SettingDifferences } from "./run_settings.tsx";
 import { SafeText } from "./safe_text.tsx";
 
 /** Which tasks a comparison shows. */
@@ -16,10 +18,14 @@ export interface ComparePageProps {
   readonly comparison: RunComparison;
   readonly change: typeof CHANGES[number];
   readonly page: number;
+  /** What the runs were, if it is known. */
+  readonly records?: readonly (PlayedRun | undefined)[];
 }
 
 /** Two runs of the same tasks side by side, the largest changes first. */
-export const ComparePage: FC<ComparePageProps> = ({ first, second, comparison, change, page: wanted }) => {
+export const ComparePage: FC<ComparePageProps> = (
+  { first, second, comparison, change, page: wanted, records = [] },
+) => {
   const tasks = comparison.tasks.filter((task) => change === "all" || changeOf(task) === change);
   const { shown, page, pages } = pageOfRows(tasks, wanted);
   const search = (changes: Record<string, string>) => {
@@ -46,6 +52,7 @@ export const ComparePage: FC<ComparePageProps> = ({ first, second, comparison, c
         <Difference comparison={comparison} />
       </dl>
       <FigureTable comparison={comparison} />
+      <SettingDifferences first={records[0]} second={records[1]} />
       <h2 id="tasks">Tasks</h2>
       <p>
         {`${formatNumber(comparison.tasks.length)} tasks are scored in both runs. Left out: ${

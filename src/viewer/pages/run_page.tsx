@@ -1,4 +1,5 @@
 import type { FC } from "hono/jsx";
+import type { RunRecord } from "../../rollout/run_record.ts";
 import { isFiltered, toSearch } from "../episode_query.ts";
 import type { RunDetails } from "../run_summary.ts";
 import { EpisodeList, type EpisodeListProps } from "./episode_list.tsx";
@@ -6,6 +7,7 @@ import { formatBytes, formatKnown, formatMs, formatNumber } from "./format.ts";
 import { Page, runHref, Time } from "./layout.tsx";
 import { HistogramPlot, RewardCurve, TableFigure, TaskCurve } from "./plots.tsx";
 import { Filters } from "./run_filters.tsx";
+import { RunSettings } from "./run_settings.tsx";
 import { plainLabel, SafeText } from "./safe_text.tsx";
 
 /** Content of the page of a run. */
@@ -14,6 +16,8 @@ export interface RunPageProps extends EpisodeListProps {
   readonly details: RunDetails;
   /** True if the file was changed within the last minutes. */
   readonly isLive: boolean;
+  /** What the run was, if it is known. */
+  readonly record?: RunRecord | undefined;
 }
 
 /** Parts of the reward with a histogram. */
@@ -56,6 +60,7 @@ export const RunPage: FC<RunPageProps> = (props) => {
           )}
         </div>
       </div>
+      <RunSettings record={props.record} />
       <h2 id="episodes">Episodes</h2>
       <Filters name={name} query={query} details={details} />
       <p class="actions">

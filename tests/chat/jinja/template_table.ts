@@ -1,24 +1,28 @@
 import { fileURLToPath } from "node:url";
 import type { TemplateReport } from "../../../src/cli/templates/check.ts";
+import { familyRows, type Rows, type TriedTemplate } from "./family_table.ts";
 
 const PAGE = fileURLToPath(new URL("../../../docs/templates.md", import.meta.url));
-const START = "<!-- table of templates: written by `task test:templates` -->\n";
-const END = "<!-- end of the table -->\n";
 
-/** Writes the table of templates into docs/templates.md. */
-export async function writeTable(reports: readonly TemplateReport[]): Promise<void> {
+/** Writes the tables of families and of templates into docs/templates.md. */
+export async function writeTables(templates: readonly TriedTemplate[]): Promise<void> {
   const page = await Deno.readTextFile(PAGE);
-  const [start, end] = [page.indexOf(START), page.indexOf(END)];
-  if (start === -1 || end === -1) {
-    throw new Error(`Cannot write the table as '${PAGE}' must have its marks: found none`);
-  }
-  await Deno.writeTextFile(
-    PAGE,
-    `${page.slice(0, start + START.length)}\n${formatTable(reports)}\n${page.slice(end)}`,
-  );
+  const withFamilies = replaceTable(page, "families", familyRows(templates));
+  const reports = templates.map(({ report }) => report);
+  await Deno.writeTextFile(PAGE, replaceTable(withFamilies, "templates", templateRows(reports)));
 }
 
-function formatTable(reports: readonly TemplateReport[]): string {
+function replaceTable(page: string, name: string, rows: Rows): string {
+  const mark = `<!-- table of ${name}: written by \`task test:templates\` -->\n`;
+  const start = page.indexOf(mark) + mark.length;
+  const end = page.indexOf(`<!-- end of the table of ${name} -->`);
+  if (start < mark.length || end === -1) {
+    throw new Error(`Cannot write the table of ${name} as '${PAGE}' must have its marks: found none`);
+  }
+  return `${page.slice(0, start)}\n${align(rows)}\n${page.slice(end)}`;
+}
+
+function templateRows(reports: readonly TemplateReport[]): Rows {
   const rows = reports.map(({ template, outcomes, differences, hasGeneration, modes }) => {
     const rendered = outcomes.filter((outcome) => "text" in outcome).length;
     const refused = outcomes.length - rendered;
@@ -44,11 +48,11 @@ function formatTable(reports: readonly TemplateReport[]): string {
     "keep",
     "rerender",
   ];
-  return align([head, ...rows].map((row) => row.map(String)));
+  return [head, ...rows].map((row) => row.map(String));
 }
 
 /** Aligns the columns of a table as `deno fmt` does. */
-function align(rows: readonly (readonly string[])[]): string {
+function align(rows: Rows): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |\n`;

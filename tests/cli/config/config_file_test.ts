@@ -46,7 +46,7 @@ Deno.test("--config sets options, with paths relative to the folder of the file"
     `scripted:${join(folder, "replies.jsonl")}`,
     join(folder, "mine.jsonc"),
   ]);
-  assertEquals([grader, samples, temperature, reset, json, yes], ["gsm8k", 4, 0.5, "fresh", true, true]);
+  assertEquals([grader, samples, temperature, reset, json, yes], [["gsm8k"], 4, 0.5, "fresh", true, true]);
   assertEquals([tool, cacheDir], [[join(folder, "a.ts"), "/b.ts"], join(folder, "cache")]);
   const plain = { tasks: "-", policy: "openai:http://localhost:8000/v1", profile: "python", tool: "t.ts" };
   const { flags: other, folder: place } = await flagsWith(JSON.stringify({ rollout: plain }));

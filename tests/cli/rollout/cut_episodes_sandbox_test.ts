@@ -79,6 +79,7 @@ Deno.test("paddock rollout --resume leaves an episode that the context of the mo
       "rollout",
       ...["--env", "chat", "--tasks", `${folder.path}/tasks.jsonl`, "--policy", `openai:${server.url}`],
       ...["--model", "m", "--grader", "gsm8k", "--out", `${folder.path}/x.jsonl`, ...options],
+      ...["--max-tokens", "0"],
     ]);
   const first = await run();
   assertEquals([first.code, server.seen.length], [0, 1], first.stderr);

@@ -113,6 +113,7 @@ Deno.test("paddock rollout --resume continues training rows that were written be
     folder.file,
     "--concurrency",
     "1",
+    "--no-system",
     "--resume",
   ]);
   assertEquals(run.code, 0, run.stderr);

@@ -54,7 +54,7 @@ Deno.test("--config resolves files of graders and the paths of their permissions
 Deno.test("a wrong file of a grader is wrong usage in one line", async () => {
   await using folder = await TempFolder.of({
     "a.jsonl": "",
-    "t.jsonl": "{}\n",
+    "t.jsonl": `{"query":"q"}\n`,
     "g.ts": "export const x = 1;",
   });
   const { path } = folder;

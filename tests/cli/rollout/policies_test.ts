@@ -73,3 +73,61 @@ Deno.test("resolvePolicy() requests special tokens in the text when they mark ca
   await policy.reply(HISTORY, { task: TASK });
   assertEquals(server.seen[0]?.body.sampling_params, { skip_special_tokens: false });
 });
+
+Deno.test("resolvePolicy() sends options of sampling and further fields, and refuses them without a server", async () => {
+  const sampling = { topP: 0.9, topK: 20, stop: ["\n\n", "END"], extraBody: '{"min_p":0.1,"top_k":5}' };
+  const sent = { top_p: 0.9, top_k: 5, stop: ["\n\n", "END"], min_p: 0.1 };
+  await using openai = new FakeServer(() => completion({ content: "hi" }));
+  const chat = await resolvePolicy(`openai:${openai.url}`, { model: "m", ...sampling });
+  await chat.policy.reply(HISTORY, { task: TASK });
+  const { model, messages, ...fields } = openai.seen[0]?.body ?? {};
+  assertEquals([model, messages.length, fields], ["m", 1, sent]);
+
+  await using sglang = new FakeServer(() => Response.json({ text: "hi", meta_info: {} }));
+  const generate = await resolvePolicy(`sglang:${sglang.url}`, sampling);
+  await generate.policy.reply(HISTORY, { task: TASK });
+  assertEquals(sglang.seen[0]?.body.sampling_params, sent);
+
+  const wrong: [string, object, string][] = [
+    ["scripted", { topP: 1 }, "policy 'scripted' and --top-p as only a server gets it"],
+    ["calculator", { stop: ["x"] }, "policy 'calculator' and --stop as only a server gets it"],
+    [`openai:${openai.url}`, { model: "m", extraBody: "[1]" }, "must be a JSON object such as"],
+    [`openai:${openai.url}`, { model: "m", extraBody: "{" }, "--extra-body as it must be JSON"],
+  ];
+  for (const [name, setup, says] of wrong) {
+    await assertRejects(() => resolvePolicy(name, setup), UsageError, says);
+  }
+});
+
+Deno.test("resolvePolicy() limits replies of a server by default, and asks again without the limit if it is refused", async () => {
+  const ask = async (status: number, body: object, setup: object = {}) => {
+    await using server = new FakeServer(({ body: { max_tokens } }) =>
+      max_tokens > 100 ? Response.json({ error: body }, { status }) : completion({ content: "hi" })
+    );
+    const { policy } = await resolvePolicy(`openai:${server.url}`, {
+      model: "m",
+      defaultMaxTokens: 512,
+      ...setup,
+    });
+    for (const _ of [1, 2]) await policy.reply(HISTORY, { task: TASK });
+    return server.seen.map(({ body: { max_tokens } }) => max_tokens);
+  };
+  const refused = {
+    code: "unsupported_parameter",
+    param: "max_tokens",
+    message: "use max_completion_tokens",
+  };
+  assertEquals(await ask(400, refused), [512, undefined, undefined]);
+  assertEquals(await ask(400, { code: "context_length_exceeded" }), [512, undefined, 512, undefined]);
+  assertEquals(await ask(400, {}, { maxTokens: 7 }), [7, 7]);
+  assertEquals(await ask(400, {}, { maxTokens: 0 }), [undefined, undefined]);
+  assertEquals(await ask(400, {}, { extraBody: '{"max_tokens":9}' }), [9, 9]);
+  await assertRejects(() => ask(503, {}), PolicyError, "503");
+
+  await using sglang = new FakeServer(() => Response.json({ text: "hi", meta_info: {} }));
+  const generate = await resolvePolicy(`sglang:${sglang.url}`, { defaultMaxTokens: 512 });
+  for (const maxTokens of [undefined, 5, 900]) {
+    await generate.policy.reply(HISTORY, { task: TASK, maxTokens });
+  }
+  assertEquals(sglang.seen.map(({ body }) => body.sampling_params.max_new_tokens), [512, 5, 512]);
+});

@@ -72,13 +72,19 @@ Deno.test("paddock rollout calls a server, groups and grades; grade and view rea
   assertStringIncludes(grade.stdout, "right         15\n");
   assertEquals((await Deno.readTextFile(graded)).split("\n").length, 16);
 
+  const both = ["--grader", "number_match=0.75", "--grader", "exact_match=0.25"];
+  const weighted = await runPaddock(["grade", folder.out, ...both]);
+  assertMatch(weighted.stdout, /mean reward +0\.7500\n/);
+  const nothing = await runPaddock(["grade", folder.out, "--grader", "none"]);
+  assertEquals([nothing.code, nothing.stderr], [2, "error: Cannot grade with 'none': give --grader NAME\n"]);
+
   const other = await runPaddock([...chat(folder, server.url, "--resume"), "--model", "n"]);
   assertEquals(other.code, 2);
-  assertStringIncludes(other.stderr, "as it must hold episodes of 'n': it has one of 'm'");
+  assertStringIncludes(other.stderr, "its episodes must have the same settings: --model was 'm' and is 'n'.");
 
   const scored = await runPaddock([...chat(folder, server.url, "--resume"), "--grader", "exact_match"]);
   assertEquals(scored.code, 2);
-  assertStringIncludes(scored.stderr, "must be scored by 'exact_match': one is scored by 'number_match'");
+  assertStringIncludes(scored.stderr, "--grader was 'number_match' and is 'exact_match'.");
   await Deno.writeTextFile(folder.tasks, '{"id":"t3","query":"other","answer":"1"}\n');
   const edited = await runPaddock(chat(folder, server.url, "--resume"));
   assertEquals(edited.code, 2);
@@ -325,4 +331,28 @@ Deno.test("paddock view ends without an error when its stdout is closed", async 
   await reader.cancel();
   const [{ code }, stderr] = await Promise.all([child.status, new Response(child.stderr).text()]);
   assertEquals({ code, stderr }, { code: 0, stderr: "" });
+});
+
+Deno.test("paddock rollout tells a model of the Python interpreter, but not with a system message of its own or --no-system", async () => {
+  await using folder = new Folder(1);
+  await using server = new FakeServer(() => completion({ content: "It is 1" }));
+  const systemOf = async (...more: string[]) => {
+    const args = chat(folder, server.url, "--force").filter((word) => word !== "--env" && word !== "chat");
+    assertEquals((await runPaddock([...args, ...more])).code, 0);
+    const [first] = server.seen.at(-1)?.body.messages ?? [];
+    return first.role === "system" ? first.content : undefined;
+  };
+  const rollouts = await Deno.readTextFile(new URL("../../../docs/rollouts.md", import.meta.url));
+  const [, documented = ""] = /^## The system message\n[^]*?\n((?: {4}.*\n)+)/m.exec(rollouts) ?? [];
+  assertEquals(await systemOf(), documented.trim().replace(/\s+/g, " "));
+  assertEquals(await systemOf("--system", "Be brief."), "Be brief.");
+  assertEquals(await systemOf("--no-system"), undefined);
+  assertEquals(await systemOf("--env", "chat"), undefined);
+  const query = [{ role: "system", content: "own" }, { role: "user", content: "q" }];
+  await Deno.writeTextFile(folder.tasks, JSON.stringify({ query, answer: "1" }));
+  assertEquals(await systemOf(), "own");
+  await Deno.writeTextFile(`${folder.path}/c.jsonc`, '{ "rollout": { "noSystem": true } }');
+  await Deno.writeTextFile(folder.tasks, '{"query":"q","answer":"1"}');
+  assertEquals(await systemOf("--config", `${folder.path}/c.jsonc`), undefined);
+  assertEquals(await systemOf("--config", `${folder.path}/c.jsonc`, "--system", "x"), "x");
 });

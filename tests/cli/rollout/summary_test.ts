@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Summary } from "../../../src/cli/rollout/summary.ts";
+import { PolicyError } from "../../../src/errors.ts";
 import { emptyTrajectory, type Trajectory, withFailure } from "../../../src/rollout/trajectory.ts";
 
 function episode(id: string, reward: number | null): Trajectory {
@@ -75,4 +76,55 @@ Deno.test("Summary counts the episodes that a limit of tokens cut off, if there 
     summary.formatTable(),
     "\ncut off       3 (2 by the length of the last reply, 1 by the context of the model)\nerrors        0\n",
   );
+});
+
+Deno.test("Summary counts tokens, tokens per second and finish reasons of replies", () => {
+  const summary = new Summary();
+  assertEquals(summary.formatTable().includes("tokens"), false);
+  const step = { turn: 1, policyMs: 1, envMs: 1, reward: null };
+  const usage = { promptTokens: 100, replyTokens: 20 };
+  summary.addEarlier({ ...episode("a", 1), steps: [{ ...step, finishReason: "stop", usage }] });
+  assertEquals(summary.tokensPerSecond, undefined);
+  summary.add({
+    ...episode("b", 1),
+    steps: [{ ...step, finishReason: "stop", usage }, { ...step, finishReason: "length\n\x1b[2J", usage }],
+  });
+  summary.add({ ...episode("c", 1), steps: [step] });
+  assertEquals((summary.tokensPerSecond ?? 0) > 0, true);
+  assertMatch(
+    summary.formatTable(),
+    /\nreplies +3 \(2 stop, 1 length \\x1b\[2J\)\ntokens +60 in replies, 300 in prompts\nepisodes\/s .*\ntokens\/s +\d+\n/,
+  );
+});
+
+Deno.test("Summary counts a limited number of finish reasons by name", () => {
+  const summary = new Summary();
+  const step = { turn: 1, policyMs: 1, envMs: 1, reward: null };
+  const steps = Array.from({ length: 100 }, (_, at) => ({ ...step, finishReason: `r${at}` }));
+  summary.add({ ...episode("a", 1), steps });
+  assertMatch(summary.formatTable(), /\nreplies +100 \(92 other, 1 r0, .*1 r7\)\n/);
+});
+
+Deno.test("Summary says that --max-tokens has a default when replies are cut off, and how to answer a timeout", () => {
+  const cut = { ...episode("a", 0), truncated: true, cut: "length" } as const;
+  const summary = new Summary({ defaultMaxTokens: 4096 });
+  summary.add(cut);
+  summary.add(withFailure(episode("b", null), new PolicyError("it did not answer", { fault: "timeout" })));
+  const table = summary.formatTable();
+  assertMatch(table, /cut off +1 \(1 by the length of the last reply; --max-tokens is 4096 by default\)\n/);
+  assertMatch(
+    table,
+    /first error +policy: it did not answer; --max-tokens shortens replies, --request-timeout-ms waits longer\n/,
+  );
+  const chosen = new Summary();
+  chosen.add(cut);
+  assertEquals(chosen.formatTable().includes("by default"), false);
+});
+
+Deno.test("Summary counts the tokens of running episodes for the speed", () => {
+  const summary = new Summary();
+  summary.recordReply({});
+  assertEquals(summary.tokensPerSecond, undefined);
+  summary.recordReply({ usage: { promptTokens: 5, replyTokens: 20 } });
+  assertEquals((summary.tokensPerSecond ?? 0) > 0, true);
 });

@@ -96,7 +96,7 @@ Deno.test("paddock rollout --train-out writes the tokens that a server sampled, 
     const untold = await runPaddock([...common, "--train-out", `${folder}/x.jsonl`]);
     assertEquals(untold.code, 2);
     assertStringIncludes(untold.stderr, "give --tokenizer DIR");
-    const train = ["--tokenizer", folder, "--train-out", `${folder}/x.jsonl`];
+    const train = ["--tokenizer", folder, "--train-out", `${folder}/x.jsonl`, "--calls", "mistral"];
     const { code, stderr } = await runPaddock([...common, ...train]);
     assertEquals({ code, stderr }, { code: 0, stderr: "" });
     const results = await resultsIn(`${folder}/x.jsonl`);
@@ -110,9 +110,12 @@ Deno.test("paddock rollout --train-out writes the tokens that a server sampled, 
     assertEquals(again.code, 0);
     assertEquals(server.seen.length, 2, "what is there is not played again");
     const out = ["--out", `${folder}/o.jsonl`];
-    const both = await runPaddock([...common, ...train, ...out, "--resume", "--calls", "mistral"]);
+    const both = await runPaddock([...common, ...train, ...out, "--resume"]);
     assertEquals([both.code, server.seen.length], [0, 4], "what one file lacks is played for it");
-    assertEquals(server.seen.at(-1)?.body.sampling_params, { skip_special_tokens: false });
+    assertEquals(server.seen.at(-1)?.body.sampling_params, {
+      max_new_tokens: 4096,
+      skip_special_tokens: false,
+    });
     assertEquals(await resultsIn(`${folder}/x.jsonl`), results);
     await Deno.remove(`${folder}/x.jsonl`);
     const filled = await runPaddock([...common, ...train, ...out, "--resume"]);

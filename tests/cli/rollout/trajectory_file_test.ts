@@ -286,3 +286,12 @@ Deno.test("paddock view and grade skip damaged rows, and name their line and rea
     );
   }
 });
+
+Deno.test("requireSameRun() compares several graders by their names", () => {
+  const scored = { reward: 1, rewardParts: { rubric: 1, gsm8k: 1, ifeval: 0 } };
+  require(scored, "gsm8k, ifeval");
+  require(scored, "ifeval, gsm8k, ./mine.ts");
+  assertThrows(() => require(scored, "gsm8k, number_match"), UsageError, "one is scored by 'gsm8k, ifeval'");
+  const single = { reward: 1, rewardParts: { gsm8k: 1 } };
+  assertThrows(() => require(single, "gsm8k, ifeval"), UsageError, "one is scored by 'gsm8k'");
+});

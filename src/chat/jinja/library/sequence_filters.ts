@@ -145,6 +145,7 @@ function last(value: Value, run: Run): Value {
   const item = value instanceof Range
     ? (value.length > 0 ? value.item(value.length - 1) : undefined)
     : items?.at(-1);
+  if (value instanceof Markup && typeof item === "string") return new Markup(item); // the first one is plain
   return item ?? (items !== undefined && items.length > 0 ? null : new Undefined("there is no last item"));
 }
 

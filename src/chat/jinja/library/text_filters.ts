@@ -121,11 +121,11 @@ function fileSize(value: Value, [binary = false]: readonly (Value | undefined)[]
   if (bytes === 1) return "1 Byte";
   if (bytes < base) return `${truncate(bytes)} Bytes`;
   let power = 0;
-  while (power < PREFIXES.length - 1 && bytes >= base ** (power + 2)) power++;
-  const prefix = PREFIXES[power] as string;
+  while (power < PREFIXES.length - 1 && !(bytes < base ** (power + 2))) power++; // nan is less than no size
+  const decimal = PREFIXES[power] as string;
+  const prefix = isTrue(binary) ? `${decimal[0]?.toUpperCase()}iB` : decimal;
   const size = base * bytes / base ** (power + 2);
-  if (!Number.isFinite(size)) return `${floatText(size)} ${prefix}`;
-  return `${fixedDigits(size, 1)} ${isTrue(binary) ? `${prefix[0]?.toUpperCase()}iB` : prefix}`;
+  return `${Number.isFinite(size) ? fixedDigits(size, 1) : floatText(size)} ${prefix}`;
 }
 
 /** Writes bytes beyond letters, digits and a few marks as `%XX`. */

@@ -40,8 +40,12 @@ export function titleWords(text: string): string {
 }
 
 export function swapCase(text: string): string {
+  // a capital sigma at the end of a word has a lower-case letter of its own, which only the whole text shows
+  const sigmas = (text.toLowerCase().match(/[σς]/g) ?? []).values();
   return charsOf(text).map((char) => {
     const upper = char.toUpperCase();
+    const sigma = upper === "Σ" ? sigmas.next().value : undefined;
+    if (char === "Σ" && sigma !== undefined) return sigma;
     return isUpperChar(char) ? char.toLowerCase() : isLowerChar(char) ? upper : char;
   }).join("");
 }

@@ -65,14 +65,23 @@ function areSets(a: View, b: View): boolean {
   return a.kind !== "values" && b.kind !== "values";
 }
 
+/** Returns whether a view contains all items of another one. Keys are found by their hash, which not all items have. */
 function isSubset(a: View, b: View, run: Run): boolean {
-  return a.items().every((item) => b.items().some((other) => isSame(item, other, run)));
+  return a.items().every((item) => {
+    if (b.kind === "keys") requireKey(item);
+    return b.items().some((other) => isSame(item, other, run));
+  });
 }
 
-/** Orders views as sets: a view is less if the other one contains it. */
-function orderViews(a: View, b: View, run: Run): number | undefined {
-  if (!(a.dict.size > b.dict.size ? isSubset(b, a, run) : isSubset(a, b, run))) return undefined;
-  return a.dict.size - b.dict.size;
+/**
+ * Orders views as sets: a view is less if the other one contains it. Python looks at no item if the sizes decide that
+ * the comparison does not hold.
+ */
+function orderViews(a: View, b: View, { operator, run }: { operator: string; run: Run }): number | undefined {
+  const difference = a.dict.size - b.dict.size;
+  const isPossible = difference === 0 ? operator.endsWith("=") : difference < 0 === operator.startsWith("<");
+  if (!isPossible) return undefined;
+  return (operator.startsWith("<") ? isSubset(a, b, run) : isSubset(b, a, run)) ? difference : undefined;
 }
 
 /** A number that JavaScript compares exactly with another, also a `number` with a `bigint`. */
@@ -92,7 +101,7 @@ export function order(a: Value, b: Value, operator: string, run: Run): number | 
   if (s !== undefined && t !== undefined) return compareStrings(s, t);
   if (isList(a) && isList(b)) return orderItems(a, b, { operator, run });
   if (a instanceof Tuple && b instanceof Tuple) return orderItems(a.items, b.items, { operator, run });
-  if (a instanceof View && b instanceof View && areSets(a, b)) return orderViews(a, b, run);
+  if (a instanceof View && b instanceof View && areSets(a, b)) return orderViews(a, b, { operator, run });
   for (const value of [a, b]) if (value instanceof Undefined) value.fail();
   throw new PythonTypeError(
     `'${operator}' must not be between ${typeName(a)} and ${typeName(b)}`,

@@ -130,10 +130,17 @@ function power(base: number, exponent: number): number {
   return result;
 }
 
+/** Most and fewest times that Python repeats a sequence, even one without items. */
+const INDEX_LIMITS = [2n ** 63n - 1n, -(2n ** 63n)] as const;
+
 /** Repeats a string, list or tuple. */
 function repeat(value: Value, times: Int, run: Run): Value | undefined {
   const count = Math.max(0, Number(times));
   const text = stringOf(value);
+  const isSequence = text !== undefined || isList(value) || value instanceof Tuple;
+  if (isSequence && (times > INDEX_LIMITS[0] || times < INDEX_LIMITS[1])) {
+    throw new PythonValueError("a sequence must be repeated at most 2 ** 63 - 1 times");
+  }
   if (text !== undefined) {
     run.grow(text.length * count);
     const repeated = text === "" ? "" : text.repeat(count);

@@ -1,7 +1,7 @@
-import { parseUntrustedJson } from "../json.ts";
-import { parseExact } from "../numbers/exact_numbers.ts";
-import type { ToolCall } from "../message.ts";
-import type { JinjaTemplate } from "./chat_template.ts";
+import { parseUntrustedJson } from "../../json.ts";
+import { parseExact } from "../../numbers/exact_numbers.ts";
+import type { ToolCall } from "../../message.ts";
+import type { ProbedTemplate } from "../template_probe.ts";
 
 /** Kind of the content of a message that calls tools: some text, the empty text, or null. */
 export type ContentKind = "text" | "empty" | "null";
@@ -44,8 +44,7 @@ export interface WantedCalls {
  * @returns `undefined` if the template drops the calls in every form.
  */
 export function findCallForm(
-  template: JinjaTemplate,
-  variables: Readonly<Record<string, unknown>>,
+  { template, variables }: ProbedTemplate,
   wanted: WantedCalls,
 ): CallForm | undefined {
   const contents = wanted.content === "empty" ? ["", null] as const : [null, ""] as const;
@@ -75,6 +74,24 @@ export function findCallForm(
   return undefined;
 }
 
+/** What shows the name of a call: the name itself, the call's id, or nothing. */
+export type ShownName = "name" | "id" | "nothing";
+
+/**
+ * Finds what shows the name of a call. Kimi K2's first template shows only the ids of calls, which have the names:
+ * `functions.name:0`. A template that refuses a chat ending with a call counts as one that shows names.
+ */
+export function findShownName({ template, variables }: ProbedTemplate, form: CallForm): ShownName {
+  const message = { role: "assistant", content: form.content, tool_calls: [probeCall(0, form)] };
+  try {
+    const text = template.render({ messages: [QUESTION, message], tools: null, ...variables });
+    if (text.includes(`${NAME}0`) || !text.includes(`${VALUE}0`)) return "name";
+    return text.includes(`${ID}0`) ? "id" : "nothing";
+  } catch {
+    return "name";
+  }
+}
+
 function probeResult(at: number): object {
   return { role: "tool", content: "-", name: `${NAME}${at}`, tool_call_id: `${ID}${at}` };
 }
@@ -98,7 +115,8 @@ export function toTemplateArguments(
   return objectOf(args) ?? args;
 }
 
-function objectOf(json: string): unknown {
+/** Returns the object that a JSON text is, with the digits of its numbers; `undefined` for another text. */
+export function objectOf(json: string): unknown {
   try {
     const value = parseUntrustedJson(json);
     if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
