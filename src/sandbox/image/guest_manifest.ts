@@ -42,19 +42,37 @@ import bcSyntax from "../guest/shell/gnu/data/bc_syntax.ts" with { type: "text" 
 import decimal from "../guest/shell/gnu/data/decimal.ts" with { type: "text" };
 import decimalFunctions from "../guest/shell/gnu/data/decimal_functions.ts" with { type: "text" };
 import date from "../guest/shell/gnu/date.ts" with { type: "text" };
+import env from "../guest/shell/gnu/env.ts" with { type: "text" };
+import expr from "../guest/shell/gnu/expr.ts" with { type: "text" };
+import copy from "../guest/shell/gnu/files/copy.ts" with { type: "text" };
+import create from "../guest/shell/gnu/files/create.ts" with { type: "text" };
+import du from "../guest/shell/gnu/files/du.ts" with { type: "text" };
 import fileFormat from "../guest/shell/gnu/files/file_format.ts" with { type: "text" };
 import find from "../guest/shell/gnu/files/find.ts" with { type: "text" };
 import ls from "../guest/shell/gnu/files/ls.ts" with { type: "text" };
+import mode from "../guest/shell/gnu/files/mode.ts" with { type: "text" };
+import operands from "../guest/shell/gnu/files/operands.ts" with { type: "text" };
+import remove from "../guest/shell/gnu/files/remove.ts" with { type: "text" };
+import resolve from "../guest/shell/gnu/files/resolve.ts" with { type: "text" };
 import stat from "../guest/shell/gnu/files/stat.ts" with { type: "text" };
+import tree from "../guest/shell/gnu/files/tree.ts" with { type: "text" };
 import glob from "../guest/shell/gnu/glob.ts" with { type: "text" };
 import options from "../guest/shell/gnu/options.ts" with { type: "text" };
+import printf from "../guest/shell/gnu/printf.ts" with { type: "text" };
 import regularExpression from "../guest/shell/gnu/regular_expression.ts" with { type: "text" };
+import seq from "../guest/shell/gnu/seq.ts" with { type: "text" };
+import column from "../guest/shell/gnu/text/column.ts" with { type: "text" };
+import cut from "../guest/shell/gnu/text/cut.ts" with { type: "text" };
 import diff from "../guest/shell/gnu/text/diff.ts" with { type: "text" };
+import fold from "../guest/shell/gnu/text/fold.ts" with { type: "text" };
 import grep from "../guest/shell/gnu/text/grep.ts" with { type: "text" };
 import headTail from "../guest/shell/gnu/text/head_tail.ts" with { type: "text" };
+import join from "../guest/shell/gnu/text/join.ts" with { type: "text" };
+import lines from "../guest/shell/gnu/text/lines.ts" with { type: "text" };
 import pasteWc from "../guest/shell/gnu/text/paste_wc.ts" with { type: "text" };
 import sed from "../guest/shell/gnu/text/sed.ts" with { type: "text" };
 import sort from "../guest/shell/gnu/text/sort.ts" with { type: "text" };
+import tr from "../guest/shell/gnu/text/tr.ts" with { type: "text" };
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import jobs from "../guest/shell/jobs.ts" with { type: "text" };
@@ -145,15 +163,33 @@ export const SHELL_FILES: GuestSources = {
   date,
   glob,
   diff,
-  file_format: fileFormat,
+  env,
   regular_expression: regularExpression,
+  expr,
+  operands,
+  resolve,
+  copy,
+  file_format: fileFormat,
+  mode,
+  create,
+  du,
   find,
   grep,
   head_tail: headTail,
   ls,
   sed,
   sort,
+  remove,
   stat,
+  tree,
+  printf,
+  seq,
+  column,
+  cut,
+  fold,
+  join,
+  lines,
+  tr,
   paste_wc: pasteWc,
   xargs,
   programs,

@@ -176,6 +176,7 @@ export class ShellFiles implements IFileSystem {
       this.#run("chmod", path, () => this.#fs.chmod(this.#requireUnprotected(path), mode)),
     setTime: (path, changedMs) =>
       this.#run("utime", path, () => this.#fs.utime(this.#requireUnprotected(path), changedMs, changedMs)),
+    umask: () => this.umask,
   };
 
   /** Makes all later operations fail. */

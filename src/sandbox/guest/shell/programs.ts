@@ -5,13 +5,30 @@ import { byteText, type CommandFiles, type GnuCommand, unicodeText, UsageError }
 import { bc } from "./gnu/data/bc.ts";
 import { date } from "./gnu/date.ts";
 import { cmp, diff } from "./gnu/text/diff.ts";
+import { env } from "./gnu/env.ts";
+import { expr } from "./gnu/expr.ts";
+import { cp, mv } from "./gnu/files/copy.ts";
+import { ln, mkdir, mktemp, rmdir, touch } from "./gnu/files/create.ts";
+import { du } from "./gnu/files/du.ts";
 import { find } from "./gnu/files/find.ts";
 import { egrep, fgrep, grep } from "./gnu/text/grep.ts";
 import { head, tail } from "./gnu/text/head_tail.ts";
 import { ls } from "./gnu/files/ls.ts";
 import { sed } from "./gnu/text/sed.ts";
 import { sort, uniq } from "./gnu/text/sort.ts";
+import { chmod } from "./gnu/files/mode.ts";
+import { rm } from "./gnu/files/remove.ts";
+import { basename, dirname, readlink, realpath } from "./gnu/files/resolve.ts";
 import { stat } from "./gnu/files/stat.ts";
+import { tree } from "./gnu/files/tree.ts";
+import { formatPrintf } from "./gnu/printf.ts";
+import { seq } from "./gnu/seq.ts";
+import { column } from "./gnu/text/column.ts";
+import { cut } from "./gnu/text/cut.ts";
+import { fold } from "./gnu/text/fold.ts";
+import { comm, join } from "./gnu/text/join.ts";
+import { nl, tac } from "./gnu/text/lines.ts";
+import { tr } from "./gnu/text/tr.ts";
 import { nproc, paste, wc } from "./gnu/text/paste_wc.ts";
 import { xargs } from "./gnu/xargs.ts";
 
@@ -50,7 +67,6 @@ const ARCHIVE_COMMANDS = [
 ];
 
 const decoder = new TextDecoder();
-const encoder = new TextEncoder();
 /** Name of the guest's user. Its ID is that of Python's `os.getuid`. */
 export const USER = "pyodide";
 const UID = 0;
@@ -86,7 +102,7 @@ export function createCommands(
     ...Object.entries(GNU_COMMANDS).map(([name, command]) => toEngineCommand(name, command, files)),
     ...rewrittenCommands(),
     ...refusingCommands(),
-    printfOfBytes(),
+    printfCommand(files),
     ...systemCommands(),
     ...environmentCommands(),
   ];
@@ -109,6 +125,32 @@ const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
     }
     throw new UsageError(`more than ${MAX_FIND_DEPTH} nested expressions`, { hasHint: false });
   },
+  basename,
+  chmod,
+  column,
+  comm,
+  cp,
+  cut,
+  dirname,
+  du,
+  env,
+  expr,
+  fold,
+  join,
+  ln,
+  mkdir,
+  mktemp,
+  mv,
+  nl,
+  readlink,
+  realpath,
+  rm,
+  rmdir,
+  seq,
+  tac,
+  touch,
+  tr,
+  tree,
   head,
   ls,
   nproc,
@@ -141,13 +183,14 @@ function toEngineCommand(name: string, command: GnuCommand, files: ShellFiles): 
         },
         warn,
         poll,
-        run: async (words, { stdin: input = "", cwd: folder = cwd } = {}) => {
+        run: async (words, { stdin: input = "", cwd: folder = cwd, variables } = {}) => {
           const [first = "", ...rest] = words.map(unicodeText);
           const options = {
             cwd: folder,
             stdin: input,
             stdinKind: "bytes",
             args: rest,
+            ...(variables && { env: { ...variables }, replaceEnv: true }),
             ...(signal && { signal }),
           } as const;
           const result = await exec?.(quoteWord(first), options);
@@ -309,7 +352,6 @@ function rewrittenCommands(): Command[] {
   const rewrites: Readonly<Record<string, (args: string[]) => string[]>> = {
     awk: rewriteAwkArgs,
     gawk: rewriteAwkArgs,
-    tr: (args) => args.map((word) => word.replace(/\\([0-7]{1,3})/g, (_, code) => characterOf(code))),
   };
   return Object.entries(rewrites).map(([name, rewrite]) =>
     defineCommand(name, async (args, { origCommand }) => {
@@ -340,84 +382,31 @@ function refusingCommands(): Command[] {
   );
 }
 
-/** An octal or hexadecimal escape of a byte that is not ASCII. */
-const BYTE_ESCAPE = /\\(?:0?[23][0-7]{2}|x[89a-fA-F][0-9a-fA-F])/;
-/** A backslash, or a hexadecimal escape. The engine takes several of the latter for a character in UTF-8. */
-const HEX_ESCAPE = /\\(?:\\|x([0-9a-fA-F]{2}))/g;
-/** Escapes in arguments, and of characters, that are no single byte to the engine. */
-const OTHER_ESCAPES = /\\x[89a-fA-F]|\\[uU][0-9a-fA-F]/;
-
-const DIRECTIVE = /%%|%([-+ #0]*)(\d*)(\.\d+)?([diuoxXsbqcfeEgGaA])/g;
-const WIDE_BITS = 64;
-const EXACT_DIGITS = 15;
-
-/** Formats integers of up to 64 bits, of which the engine keeps 53, and turns their directives into `%s`. */
-function withWideNumbers(args: readonly string[]): string[] {
-  const [format = "", ...words] = args;
-  const isWide = (word: string) => /^-\d+$/.test(word) || (/^\d+$/.test(word) && word.length > EXACT_DIGITS);
-  if (format.startsWith("-") || !words.some(isWide) || /%[^%]*[*(]/.test(format)) return [...args];
-  const directives = [...format.matchAll(DIRECTIVE)].filter(([all]) => all !== "%%");
-  if (directives.length === 0) return [...args];
-  const isInteger = (directive: RegExpMatchArray | undefined) => /[diuoxX]$/.test(directive?.[0] ?? "");
-  const integers = words.filter((_, index) => isInteger(directives[index % directives.length]));
-  if (!integers.some(isWide) || !integers.every((word) => /^[-+]?(?:0|[1-9]\d*)$/.test(word))) {
-    return [...args];
-  }
-  const missing = (directives.length - words.length % directives.length) % directives.length;
-  const padded = words.concat(Array(missing).fill(""));
-  const formatted = padded.map((word, index) => {
-    const [, flags = "", width = "", precision, letter = ""] = directives[index % directives.length] ?? [];
-    return isInteger(directives[index % directives.length])
-      ? integerText(word || "0", letter, { flags, width: Number(width), precision })
-      : word;
-  });
-  return [format.replace(DIRECTIVE, (all) => /[diuoxX]$/.test(all) ? "%s" : all), ...formatted];
-}
-
-function integerText(
-  word: string,
-  letter: string,
-  { flags, width, precision }: { flags: string; width: number; precision: string | undefined },
-): string {
-  const isSigned = letter === "d" || letter === "i";
-  const limit = 2n ** BigInt(WIDE_BITS);
-  let value = BigInt(word.replace(/^\+/, ""));
-  if (isSigned) value = value >= limit / 2n ? limit / 2n - 1n : value < -limit / 2n ? -limit / 2n : value;
-  else value = value >= limit ? limit - 1n : BigInt.asUintN(WIDE_BITS, value);
-  const radix = letter === "o" ? 8 : letter === "x" || letter === "X" ? 16 : 10;
-  const sign = value < 0n
-    ? "-"
-    : isSigned && flags.includes("+")
-    ? "+"
-    : isSigned && flags.includes(" ")
-    ? " "
-    : "";
-  const prefix = flags.includes("#") && value !== 0n && radix !== 10 ? (radix === 8 ? "0" : "0x") : "";
-  let digits = (value < 0n ? -value : value).toString(radix).padStart(Number(precision?.slice(1) ?? 0), "0");
-  if (flags.includes("0") && !flags.includes("-") && precision === undefined) {
-    digits = digits.padStart(width - sign.length - prefix.length, "0");
-  }
-  const text = sign + prefix + digits;
-  const shown = letter === "X" ? text.toUpperCase() : text;
-  return flags.includes("-") ? shown.padEnd(width) : shown.padStart(width);
-}
-
-/** Writes the bytes of `printf '\\303\\251'`, of which the engine makes a character each. */
-function printfOfBytes(): Command {
-  return defineCommand("printf", async (args, { origCommand }) => {
-    if (!origCommand) throw new Error("'printf' is not a command of the engine");
-    const [format = "", ...words] = withWideNumbers(args);
-    const octal = format.replace(
-      HEX_ESCAPE,
-      (all, hex) => hex ? `\\${Number.parseInt(hex, 16).toString(8).padStart(3, "0")}` : all,
-    );
-    const rewritten = [octal, ...words];
-    const text = rewritten.join(" ");
-    if (format === "-v" || !BYTE_ESCAPE.test(text) || OTHER_ESCAPES.test(text)) {
-      return await origCommand([format, ...words]);
+/** `printf` as the builtin of bash is. The engine only sets the variable of `-v`. */
+function printfCommand(files: ShellFiles): Command {
+  return defineCommand("printf", async (args, { exportedEnv = {}, origCommand }) => {
+    const [first = "", second] = args;
+    const isSet = first.startsWith("-v");
+    const variable = first === "-v" ? second : first.slice(2);
+    let rest = isSet ? args.slice(first === "-v" ? 2 : 1) : args;
+    const isUnknown = !isSet && /^-[^-]/.test(first);
+    if (rest[0] === "--") rest = rest.slice(1);
+    const [format, ...words] = rest.map(byteText);
+    if (format === undefined || isUnknown) {
+      const unknown = isUnknown ? `bash: printf: ${first.slice(0, 2)}: invalid option\n` : "";
+      return {
+        stdout: "",
+        stderr: `${unknown}printf: usage: printf [-v var] format [arguments]\n`,
+        exitCode: 2,
+      };
     }
-    const result = await origCommand(rewritten.map((word) => latin1(encoder.encode(word))));
-    return { ...result, stdoutKind: "bytes" };
+    const context = { files: files.forCommands, variables: exportedEnv };
+    const { text, errors, exitCode } = formatPrintf(format, words, context);
+    const stderr = errors.map((error) => `bash: printf: ${error}\n`).join("");
+    if (!isSet) return { stdout: text, stdoutKind: "bytes", stderr, exitCode };
+    if (!origCommand) throw new Error("'printf' is not a command of the engine");
+    const result = await origCommand(["-v", variable ?? "", "%s", unicodeText(text)]);
+    return { ...result, stderr: result.stderr + stderr, exitCode: result.exitCode || exitCode };
   });
 }
 
@@ -443,11 +432,7 @@ function rewriteAwkArgs(args: string[]): string[] {
   return [...rest, `BEGIN{${settings.join(";")}}\n${program}`, ...files];
 }
 
-function characterOf(octal: string): string {
-  return String.fromCharCode(Number.parseInt(octal, 8) & 0xff);
-}
-
-/** Commands that print facts about the system or create paths. */
+/** Commands that print facts about the system. */
 function systemCommands(): Command[] {
   const uname = defineCommand("uname", (args) => {
     return printLine(args.includes("-a") ? "Linux localhost 5.15.0 x86_64 GNU/Linux" : "Linux");
@@ -457,24 +442,13 @@ function systemCommands(): Command[] {
     if (flags === "") return printLine(`uid=${UID}(${USER}) gid=${UID}(${USER}) groups=${UID}(${USER})`);
     return printLine(flags.includes("n") ? USER : String(UID));
   });
-  const realpath = defineCommand("realpath", async (args, { fs, cwd }) => {
-    const paths = args.filter((word) => !word.startsWith("-")).map((path) => fs.resolvePath(cwd, path));
-    const found = await Promise.all(paths.map((path) => fs.realpath(path).catch(() => path)));
-    return await printLine(found.join("\n"));
-  });
-  const mktemp = defineCommand("mktemp", async (args, { fs, cwd }) => {
-    const template = args.find((word) => !word.startsWith("-")) ?? "/tmp/tmp.XXXXXXXXXX";
-    const path = fs.resolvePath(cwd, template.replace(/X{3,}/, (xs) => randomName(xs.length)));
-    await (args.includes("-d") ? fs.mkdir(path) : fs.writeFile(path, ""));
-    return await printLine(path);
-  });
   const whoami = defineCommand("whoami", () => printLine(USER));
-  return [uname, id, whoami, realpath, mktemp];
+  return [uname, id, whoami];
 }
 
 /** Commands that print the exported variables. The engine's print all variables. */
 function environmentCommands(): Command[] {
-  return ["env", "printenv"].map((name) =>
+  return ["printenv"].map((name) =>
     defineCommand(name, async (args, { exportedEnv = {}, origCommand }) => {
       if (args.length > 0 && origCommand) return await origCommand(args);
       const stdout = Object.entries(exportedEnv).map(([variable, value]) => `${variable}=${value}\n`).join(
@@ -487,10 +461,4 @@ function environmentCommands(): Command[] {
 
 function printLine(line: string): ReturnType<Command["execute"]> {
   return Promise.resolve({ stdout: `${line}\n`, stderr: "", exitCode: 0 });
-}
-
-function randomName(length: number): string {
-  const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
-  const bytes = crypto.getRandomValues(new Uint8Array(length));
-  return [...bytes].map((value) => letters[value % letters.length]).join("");
 }

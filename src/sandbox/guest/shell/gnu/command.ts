@@ -25,6 +25,8 @@ export interface CommandFiles {
   link(target: string, path: string): void;
   setMode(path: string, mode: number): void;
   setTime(path: string, changedMs: number): void;
+  /** Permissions that new files do not have. */
+  umask(): number;
 }
 
 /** Output and exit code of a command that another one ran. */
@@ -32,6 +34,14 @@ export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly exitCode: number;
+}
+
+/** How a command runs another one. */
+export interface RunOptions {
+  readonly stdin?: string;
+  readonly cwd?: string;
+  /** All of its variables. @default those of the command */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -50,7 +60,7 @@ export interface CommandContext {
   /** Handles interrupts. Long loops call it in each round. */
   poll(): void;
   /** Runs another command, and prints its output. */
-  run(words: readonly string[], options?: { stdin?: string; cwd?: string }): Promise<CommandResult>;
+  run(words: readonly string[], options?: RunOptions): Promise<CommandResult>;
 }
 
 /** A command. Returns its exit code. */
