@@ -70,6 +70,7 @@ import headTail from "../guest/shell/gnu/text/head_tail.ts" with { type: "text" 
 import join from "../guest/shell/gnu/text/join.ts" with { type: "text" };
 import lines from "../guest/shell/gnu/text/lines.ts" with { type: "text" };
 import pasteWc from "../guest/shell/gnu/text/paste_wc.ts" with { type: "text" };
+import patch from "../guest/shell/gnu/text/patch.ts" with { type: "text" };
 import sed from "../guest/shell/gnu/text/sed.ts" with { type: "text" };
 import sort from "../guest/shell/gnu/text/sort.ts" with { type: "text" };
 import tr from "../guest/shell/gnu/text/tr.ts" with { type: "text" };
@@ -191,6 +192,7 @@ export const SHELL_FILES: GuestSources = {
   lines,
   tr,
   paste_wc: pasteWc,
+  patch,
   xargs,
   programs,
   jobs,

@@ -46,11 +46,15 @@ const AWK_INTEGER =
 /** Matches \`wait\`, which the engine lets succeed. Without this, the shell's own command is run. */
 const WAIT = /if\([\w$]+==="wait"\)return [\w$]+;/g;
 
+/** Matches the reading of a variable whose default is the only part of a quoted word, such as `"${x:-1}"`. */
+const DEFAULTED =
+  /(=await [\w$]+\(([\w$]+),([\w$]+)\),[\w$]+=await [\w$]+\(\2,\3)(?=\),[\w$]+=[\w$]+==="",[\w$]+=[\w$]+\.checkEmpty)/g;
+
 const EXPORTS = /export\{([^{}]*)\};?/g;
 const ZLIB_IMPORT = /import\{([^{}]*)\}from"node:zlib";?/g;
 
 /**
- * Bundles the shell's engine and its imports into one module, with seven changes:
+ * Bundles the shell's engine and its imports into one module, with eight changes:
  *
  * - The engine forgets variables, functions and directory after each script, and holds back output until its end. A hook
  *   passes each running script to the guest, which keeps the state and streams the output.
@@ -58,6 +62,7 @@ const ZLIB_IMPORT = /import\{([^{}]*)\}from"node:zlib";?/g;
  * - `ls -l` prints the modes of files.
  * - Arithmetic is that of 64 bits, and fails where the engine's numbers are not exact.
  * - `int` of awk cuts negative numbers.
+ * - With `set -u` a variable that is not set may have a default in a quoted word.
  * - `wait` is left to the guest, which has the exit codes of jobs.
  * - Compression uses another library, as a guest has no Node modules.
  *
@@ -68,7 +73,8 @@ export async function bundleShell(signal?: AbortSignal): Promise<Uint8Array> {
     bundle(import.meta.resolve("../guest/shell/engine.ts"), signal),
     bundle(import.meta.resolve("../guest/shell/zlib.ts"), signal),
   ]);
-  const listing = replace(replace(computeIntegers(engine), WAIT, "", 1), LISTED_MODE, "modeOfPaddock($1)", 3);
+  const defaulted = replace(computeIntegers(engine), DEFAULTED, "$1,!1", 1); // the third argument: refuse if not set
+  const listing = replace(replace(defaulted, WAIT, "", 1), LISTED_MODE, "modeOfPaddock($1)", 3);
   const source = replace(decodeLines(replace(listing, START, SHOWN_START, 1)), ZLIB_IMPORT, (_, names) => {
     return `const{${toProperties(names)}}=zlibOfPaddock;`;
   }, 2);

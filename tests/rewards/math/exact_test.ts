@@ -49,7 +49,11 @@ function joined([a, b, operator]: [Sample, Sample, string]): Sample {
         under: a.under * b.under,
       };
     case "\\frac":
-      return { text: `\\frac{${a.text}}{${b.text}}`, over: a.over * b.under, under: a.under * b.over };
+      return {
+        text: `\\frac{${a.text}}{${b.text}}`,
+        over: a.over * b.under,
+        under: b.under === 0n ? 0n : a.under * b.over, // a part without a value gives the whole none
+      };
     default:
       return { text: `{${a.text}} ${operator} ${b.text}`, over: a.over * b.over, under: a.under * b.under };
   }

@@ -30,6 +30,7 @@ import { comm, join } from "./gnu/text/join.ts";
 import { nl, tac } from "./gnu/text/lines.ts";
 import { tr } from "./gnu/text/tr.ts";
 import { nproc, paste, wc } from "./gnu/text/paste_wc.ts";
+import { patch } from "./gnu/text/patch.ts";
 import { xargs } from "./gnu/xargs.ts";
 
 /** A Python program that the shell starts. */
@@ -155,6 +156,7 @@ const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
   ls,
   nproc,
   paste,
+  patch,
   sed,
   sort,
   stat,
