@@ -74,6 +74,7 @@ import patch from "../guest/shell/gnu/text/patch.ts" with { type: "text" };
 import sed from "../guest/shell/gnu/text/sed.ts" with { type: "text" };
 import sort from "../guest/shell/gnu/text/sort.ts" with { type: "text" };
 import tr from "../guest/shell/gnu/text/tr.ts" with { type: "text" };
+import unifiedDiff from "../guest/shell/gnu/text/unified_diff.ts" with { type: "text" };
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import jobs from "../guest/shell/jobs.ts" with { type: "text" };
@@ -192,6 +193,7 @@ export const SHELL_FILES: GuestSources = {
   lines,
   tr,
   paste_wc: pasteWc,
+  unified_diff: unifiedDiff,
   patch,
   xargs,
   programs,

@@ -320,6 +320,13 @@ shellTest("Session.shell() refuses by name what its commands cannot do", async (
       ["column -J f", "column: the option -J is not available in the sandbox\n"],
       ["cp -r d d/e", "cp: cannot copy a directory, 'd', into itself, 'd/e'\n"],
       ["rm -rf .", "rm: refusing to remove '.' or '..' directory: skipping '.'\n"],
+      ["patch -l f", "patch: the option -l is not available in the sandbox\n"],
+      [
+        "printf '*** f\\t1\\n--- g\\t2\\n' | patch",
+        "patch: only unified diffs can be applied in the sandbox\n",
+      ],
+      ["diff f g | patch f", "patch: only unified diffs can be applied in the sandbox\n"],
+      ["echo GIT binary patch | patch", "patch: binary diffs cannot be applied in the sandbox\n"],
       ["printf %d x", "0bash: printf: x: invalid number\n"],
     ] as const
   ) {
@@ -332,8 +339,8 @@ shellTest("Session.shell() refuses by name what its commands cannot do", async (
 const rows: readonly RecordedCommand[] = commands;
 const compared = rows.filter(({ skip }) => skip === undefined);
 
-Deno.test("Session.shell() matches bash 5.2 and coreutils in at least 500 commands", async () => {
-  assert(compared.length >= 500, `only ${compared.length} commands are compared`);
+Deno.test("Session.shell() matches bash 5.2 and coreutils in at least 650 commands", async () => {
+  assert(compared.length >= 650, `only ${compared.length} commands are compared`);
   const results: object[] = [];
   await withSession(async (session) => {
     for (const { command } of compared) {

@@ -151,6 +151,18 @@ export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
+/** Characters of the escapes that all commands with escapes know, by the letter behind the backslash. */
+export const C_ESCAPES: Readonly<Record<string, string>> = {
+  a: "\x07",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+  "\\": "\\",
+};
+
 const PIECE = 8192;
 
 /** Converts bytes to byte text. */

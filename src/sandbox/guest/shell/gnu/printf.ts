@@ -1,4 +1,4 @@
-import { byteText, type CommandContext, unicodeText } from "./command.ts";
+import { byteText, C_ESCAPES, type CommandContext, unicodeText } from "./command.ts";
 import { formatDate } from "./date.ts";
 import { zoneOf } from "./time_zone.ts";
 
@@ -8,16 +8,9 @@ const INT64_MAX = 2n ** 63n - 1n;
 const UINT64_MAX = 2n ** 64n - 1n;
 const MAX_WIDTH = 1_000_000;
 const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
-  a: "\x07",
-  b: "\b",
+  ...C_ESCAPES,
   e: "\x1b",
   E: "\x1b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  v: "\v",
-  "\\": "\\",
   "'": "'",
   '"': '"',
   "?": "?",

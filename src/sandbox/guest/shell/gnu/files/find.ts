@@ -1,4 +1,5 @@
 import {
+  C_ESCAPES,
   type CommandContext,
   errorText,
   type FileStatus,
@@ -570,17 +571,7 @@ function folderOf(path: string): string {
 }
 
 const LS_FORMAT = "%9i %6k %M %3n %-8u %-8g %8s %Tb %2Td %TH:%TM %p\n";
-const ESCAPES: Readonly<Record<string, string>> = {
-  a: "\x07",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  v: "\v",
-  "0": "\0",
-  "\\": "\\",
-};
+const ESCAPES: Readonly<Record<string, string>> = { ...C_ESCAPES, "0": "\0" };
 
 /** Fills a format of `-printf`. */
 function formatVisit(format: string, visit: Visit, search: Search): string {

@@ -1,4 +1,4 @@
-import { type GnuCommand, unicodeText, UsageError } from "../command.ts";
+import { C_ESCAPES, type GnuCommand, unicodeText, UsageError } from "../command.ts";
 import { parseOptions } from "../options.ts";
 
 const CLASSES: Readonly<Record<string, RegExp>> = {
@@ -14,16 +14,6 @@ const CLASSES: Readonly<Record<string, RegExp>> = {
   space: /[\t-\r ]/,
   upper: /[A-Z]/,
   xdigit: /[0-9A-Fa-f]/,
-};
-const ESCAPES: Readonly<Record<string, string>> = {
-  a: "\x07",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  v: "\v",
-  "\\": "\\",
 };
 const LAST_ASCII = "\x7f";
 const BYTES = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code));
@@ -105,7 +95,7 @@ function readSigns(text: string): { sign: string; isEscaped: boolean }[] {
         signs.push({ sign: String.fromCharCode(short), isEscaped: true });
         signs.push({ sign: escape.slice(2), isEscaped: false });
       }
-    } else signs.push({ sign: ESCAPES[escape] ?? escape, isEscaped: true });
+    } else signs.push({ sign: C_ESCAPES[escape] ?? escape, isEscaped: true });
   }
   return signs;
 }
