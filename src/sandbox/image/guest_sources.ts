@@ -63,13 +63,12 @@ export function workerModules(): GuestModule[] {
   return guestModules(WORKER_FILES);
 }
 
-/** Returns the shell's modules beside its engine, which come after the worker's; the last is the shell itself. */
-export function shellModules(): GuestModule[] {
-  return guestModules(SHELL_FILES);
-}
-
-/** Sources of the shell's engine and of its build, which are part of an image's cache key. */
-export const SHELL_ENGINE: readonly string[] = [...Object.values(SHELL_ENGINE_FILES), shellBundle];
+/** Sources of the shell, its engine and their build, which are part of an image's cache key. */
+export const SHELL_SOURCES: readonly string[] = [
+  ...Object.values(SHELL_FILES),
+  ...Object.values(SHELL_ENGINE_FILES),
+  shellBundle,
+];
 
 /** The script that prepares the plain image and extends it. It is part of an image's cache key. */
 export const PREPARE: string = prepare;

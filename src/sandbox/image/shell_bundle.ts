@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SandboxError } from "../../errors.ts";
+import { WORKER_FILES } from "./guest_manifest.ts";
 
 /** Matches the place where the engine starts a script. `$3` is the state that the script changes. */
 const START = /await new ([\w$]+)\(([\w$]+),([\w$]+)\)\.executeScript\(/g;
@@ -50,8 +51,35 @@ const WAIT = /if\([\w$]+==="wait"\)return [\w$]+;/g;
 const DEFAULTED =
   /(=await [\w$]+\(([\w$]+),([\w$]+)\),[\w$]+=await [\w$]+\(\2,\3)(?=\),[\w$]+=[\w$]+==="",[\w$]+=[\w$]+\.checkEmpty)/g;
 
+/** Name of the module that is the engine. */
+const ENGINE = "engine.ts";
+
 const EXPORTS = /export\{([^{}]*)\};?/g;
 const ZLIB_IMPORT = /import\{([^{}]*)\}from"node:zlib";?/g;
+
+/** A bundle of the shell's own modules. */
+export interface ShellModule {
+  /** Name by which the next modules import it. */
+  readonly name: string;
+  readonly code: Uint8Array;
+}
+
+/**
+ * Bundles the shell's own modules, as a session takes about a millisecond to load each. The bundles import the worker's
+ * modules and the engine. The clock, which defines globals that the engine needs when it loads, stays a module of its
+ * own. Lines and names are kept, so that the position of an error can be looked up in the image.
+ *
+ * @throws {SandboxError} if the modules cannot be bundled.
+ */
+export async function bundleShell(signal?: AbortSignal): Promise<ShellModule[]> {
+  const others = [...Object.keys(WORKER_FILES).map((name) => `${name}.ts`), ENGINE];
+  const bundles = [["clock.ts", others], ["shell.ts", [...others, "clock.ts"]]] as const;
+  return await Promise.all(bundles.map(async ([name, external]) => {
+    const options = external.map((file) => `--external=*/${file}`);
+    const text = await bundle(`../guest/shell/${name}`, { options, signal });
+    return { name, code: new TextEncoder().encode(text) };
+  }));
+}
 
 /**
  * Bundles the shell's engine and its imports into one module, with eight changes:
@@ -68,10 +96,11 @@ const ZLIB_IMPORT = /import\{([^{}]*)\}from"node:zlib";?/g;
  *
  * @throws {SandboxError} if the package cannot be bundled or has another version than expected.
  */
-export async function bundleShell(signal?: AbortSignal): Promise<Uint8Array> {
+export async function bundleEngine(signal?: AbortSignal): Promise<Uint8Array> {
+  const minified = { options: ["--minify"], signal };
   const [engine, zlib] = await Promise.all([
-    bundle(import.meta.resolve("../guest/shell/engine.ts"), signal),
-    bundle(import.meta.resolve("../guest/shell/zlib.ts"), signal),
+    bundle(`../guest/shell/${ENGINE}`, minified),
+    bundle("../guest/shell/zlib.ts", minified),
   ]);
   const defaulted = replace(computeIntegers(engine), DEFAULTED, "$1,!1", 1); // the third argument: refuse if not set
   const listing = replace(replace(defaulted, WAIT, "", 1), LISTED_MODE, "modeOfPaddock($1)", 3);
@@ -101,10 +130,17 @@ function decodeLines(engine: string): string {
   return replace(reading, LINE_MAPPED, `$1${toText}($2)`, 1);
 }
 
-async function bundle(entry: string, signal: AbortSignal | undefined): Promise<string> {
+interface BundleOptions {
+  /** Further options of `deno bundle`. */
+  readonly options: readonly string[];
+  readonly signal: AbortSignal | undefined;
+}
+
+async function bundle(path: string, { options, signal }: BundleOptions): Promise<string> {
+  const entry = import.meta.resolve(path);
   const file = entry.startsWith("file:") ? fileURLToPath(entry) : undefined;
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["bundle", "--quiet", "--minify", "--platform", "browser", file ?? entry],
+    args: ["bundle", "--quiet", "--platform", "browser", ...options, file ?? entry],
     ...(file !== undefined && { cwd: dirname(file) }), // the configuration is looked for from there
     env: { NO_COLOR: "1" },
     stdin: "null",
