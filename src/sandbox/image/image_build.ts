@@ -27,7 +27,7 @@ import { isNativeLibrary, type LibraryFile, linkLibraries, type NativeLibrary } 
 import { parseProfile, type Profile } from "../profile/profile.ts";
 import { readPyodide } from "./pyodide.ts";
 import { sha256 } from "../../hash.ts";
-import { bundleEngine, bundleShell } from "./shell_bundle.ts";
+import { bundleEngine, bundleShell } from "./shell/shell_bundle.ts";
 import { largestFunction, stripWasm } from "./wasm.ts";
 
 /** The part of a boot plan that is the same for every sandbox of one image, and what its command needs. */
@@ -152,7 +152,7 @@ export async function extendPlainImage(
 
 async function saveShell(directory: string, signal?: AbortSignal): Promise<NonNullable<BootPlan["shell"]>> {
   const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
-  const [engine, modules] = await Promise.all([bundleEngine(signal), bundleShell(signal)]);
+  const [engine, modules] = await Promise.all([bundleEngine({ directory, signal }), bundleShell(signal)]);
   return {
     engine: await save("engine.js", engine),
     modules: await Promise.all(

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { bundleShell } from "../../../src/sandbox/image/shell_bundle.ts";
+import { bundleShell } from "../../../src/sandbox/image/shell/shell_bundle.ts";
 import { SHELL_FILES, WORKER_FILES } from "../../../src/sandbox/image/guest_manifest.ts";
 
 Deno.test("bundleShell() makes two modules of the shell, which import only the worker's and the engine", async () => {
