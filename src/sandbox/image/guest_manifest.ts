@@ -32,6 +32,18 @@ import realm from "../guest/realm.ts" with { type: "text" };
 import rewind from "../guest/rewind.ts" with { type: "text" };
 import ring from "../guest/ring.ts" with { type: "text" };
 import session from "../guest/session.ts" with { type: "text" };
+import builtin from "../guest/shell/builtins/builtin.ts" with { type: "text" };
+import builtins from "../guest/shell/builtins/builtins.ts" with { type: "text" };
+import controlFlow from "../guest/shell/builtins/control_flow.ts" with { type: "text" };
+import exec from "../guest/shell/builtins/exec.ts" with { type: "text" };
+import functionText from "../guest/shell/builtins/function_text.ts" with { type: "text" };
+import functions from "../guest/shell/builtins/functions.ts" with { type: "text" };
+import kill from "../guest/shell/builtins/kill.ts" with { type: "text" };
+import limits from "../guest/shell/builtins/limits.ts" with { type: "text" };
+import nodes from "../guest/shell/builtins/nodes.ts" with { type: "text" };
+import select from "../guest/shell/builtins/select.ts" with { type: "text" };
+import shellOptions from "../guest/shell/builtins/shell_options.ts" with { type: "text" };
+import signalNames from "../guest/shell/builtins/signal_names.ts" with { type: "text" };
 import clock from "../guest/shell/clock.ts" with { type: "text" };
 import commands from "../guest/shell/commands.ts" with { type: "text" };
 import engine from "../guest/shell/engine.ts" with { type: "text" };
@@ -57,6 +69,7 @@ import resolve from "../guest/shell/gnu/files/resolve.ts" with { type: "text" };
 import stat from "../guest/shell/gnu/files/stat.ts" with { type: "text" };
 import tree from "../guest/shell/gnu/files/tree.ts" with { type: "text" };
 import glob from "../guest/shell/gnu/glob.ts" with { type: "text" };
+import nohup from "../guest/shell/gnu/nohup.ts" with { type: "text" };
 import options from "../guest/shell/gnu/options.ts" with { type: "text" };
 import printf from "../guest/shell/gnu/printf.ts" with { type: "text" };
 import regularExpression from "../guest/shell/gnu/regular_expression.ts" with { type: "text" };
@@ -192,11 +205,24 @@ export const SHELL_FILES: GuestSources = {
   join,
   lines,
   tr,
+  nohup,
+  signal_names: signalNames,
   paste_wc: pasteWc,
   unified_diff: unifiedDiff,
   patch,
   xargs,
   programs,
+  builtin,
+  control_flow: controlFlow,
+  nodes,
+  exec,
+  function_text: functionText,
+  functions,
+  kill,
+  limits,
+  shell_options: shellOptions,
+  select,
+  builtins,
   jobs,
   traps,
   script_engine: scriptEngine,

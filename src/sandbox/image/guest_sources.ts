@@ -43,6 +43,8 @@ import { acceptMaxSize } from "./max_size.ts";
 import { stripWasm } from "./wasm.ts";
 import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
 import engineChanges from "./shell/engine_changes.ts" with { type: "text" };
+import errorChanges from "./shell/error_changes.ts" with { type: "text" };
+import parserChanges from "./shell/parser_changes.ts" with { type: "text" };
 import shellBundle from "./shell/shell_bundle.ts" with { type: "text" };
 import unusedCommands from "./shell/unused_commands.ts" with { type: "text" };
 import { REPLACED_COMMANDS } from "../guest/shell/replaced_commands.ts";
@@ -72,6 +74,8 @@ export const SHELL_SOURCES: readonly string[] = [
   ...Object.values(SHELL_ENGINE_FILES),
   shellBundle,
   engineChanges,
+  errorChanges,
+  parserChanges,
   unusedCommands,
   ...REPLACED_COMMANDS,
 ];

@@ -9,6 +9,7 @@ interface Statement {
   readonly pipelines: readonly Pipeline[];
   readonly operators: readonly string[];
   readonly background: boolean;
+  readonly sourceText?: string;
 }
 
 /** The parts of the engine's interpreter that jobs need. */
@@ -27,6 +28,10 @@ interface Job {
   readonly number: number;
   readonly pid: number;
   readonly exitCode: number;
+  /** The command as the script has it. */
+  readonly text: string;
+  /** True if `jobs` has listed the job, which it does once. */
+  isListed: boolean;
 }
 
 /** Number of ended jobs whose exit codes are kept. */
@@ -92,14 +97,58 @@ export class ShellJobs {
     return { ...result, stderr };
   }
 
+  /** `jobs`. It lists each job once, as all of them have ended. */
+  list(args: readonly string[]): CommandOutput {
+    const flags = args.filter((word) => /^-./.test(word)).join("").replaceAll("-", "");
+    const unknown = /[^lnprs]/.exec(flags);
+    if (unknown) {
+      const usage = "jobs: usage: jobs [-lnprs] [jobspec ...] or jobs -x command [args]\n";
+      return { stdout: "", stderr: `bash: jobs: -${unknown[0]}: invalid option\n${usage}`, exitCode: 2 };
+    }
+    if (/[rs]/.test(flags)) return { stdout: "", stderr: "", exitCode: 0 };
+    const listed = this.#jobs.filter(({ isListed }) => !isListed);
+    const lines = listed.map((job, at) => {
+      if (flags.includes("p")) return `${job.pid}\n`;
+      const sign = at === listed.length - 1 ? "+" : at === listed.length - 2 ? "-" : " ";
+      const state = job.exitCode === 0 ? "Done" : `Exit ${job.exitCode}`;
+      const pid = flags.includes("l") ? `${job.pid} ` : "";
+      return `[${job.number}]${sign}  ${pid}${state.padEnd(24)}${job.text}\n`;
+    });
+    if (!flags.includes("p")) { for (const job of listed) job.isListed = true; }
+    return { stdout: lines.join(""), stderr: "", exitCode: 0 };
+  }
+
+  /** `disown`, which forgets jobs. */
+  disown(args: readonly string[]): CommandOutput {
+    const names = args.filter((word) => !/^-[ahr]+$/.test(word));
+    if (names.length === 0 && args.some((word) => word.includes("a"))) this.#jobs = [];
+    else {
+      for (const name of names.length > 0 ? names : ["%+"]) {
+        const job = this.#find(name);
+        if (!job) {
+          const shown = names.length > 0 ? name : "current";
+          return { stdout: "", stderr: `bash: disown: ${shown}: no such job\n`, exitCode: 1 };
+        }
+        this.#jobs = this.#jobs.filter((other) => other !== job);
+      }
+    }
+    return { stdout: "", stderr: "", exitCode: 0 };
+  }
+
+  #jobOf(node: Statement, job: Pick<Job, "number" | "pid" | "exitCode">): Job {
+    return { ...job, text: (node.sourceText ?? "").replace(/\s*&\s*$/, ""), isListed: false };
+  }
+
+  #find(name: string): Job | undefined {
+    if (/^\d+$/.test(name)) return this.#jobs.find(({ pid }) => pid === Number(name));
+    if (/^%[%+]?$/.test(name)) return this.#jobs.at(-1);
+    return this.#jobs.find(({ number }) => `%${number}` === name);
+  }
+
   #resultOf(name: string): CommandOutput {
     const isPid = /^\d+$/.test(name);
     if (!isPid && !name.startsWith("%")) return complain(`\`${name}': not a pid or valid job spec`, 1);
-    const job = isPid
-      ? this.#jobs.find(({ pid }) => pid === Number(name))
-      : /^%[%+]?$/.test(name)
-      ? this.#jobs.at(-1)
-      : this.#jobs.find(({ number }) => `%${number}` === name);
+    const job = this.#find(name);
     if (job) return { stdout: "", stderr: "", exitCode: job.exitCode };
     return complain(
       isPid ? `pid ${name} is not a child of this shell` : `${name}: no such job`,
@@ -120,7 +169,9 @@ export class ShellJobs {
     try {
       const output = await statement({ ...node, pipelines, operators: [], background: false });
       const number = (this.#jobs.at(-1)?.number ?? 0) + 1;
-      this.#jobs = [...this.#jobs, { number, pid, exitCode: output.exitCode }].slice(-MAX_JOBS);
+      this.#jobs = [...this.#jobs, this.#jobOf(node, { number, pid, exitCode: output.exitCode })].slice(
+        -MAX_JOBS,
+      );
       state.lastBackgroundPid = pid;
       state.lastExitCode = 0;
       return { ...output, exitCode: 0 };

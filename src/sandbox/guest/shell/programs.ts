@@ -29,6 +29,8 @@ import { fold } from "./gnu/text/fold.ts";
 import { comm, join } from "./gnu/text/join.ts";
 import { nl, tac } from "./gnu/text/lines.ts";
 import { tr } from "./gnu/text/tr.ts";
+import { nohup } from "./gnu/nohup.ts";
+import { signalOf } from "./builtins/signal_names.ts";
 import { nproc, paste, wc } from "./gnu/text/paste_wc.ts";
 import { patch } from "./gnu/text/patch.ts";
 import { xargs } from "./gnu/xargs.ts";
@@ -80,6 +82,7 @@ const YES_BYTES = 131_072;
 export function createCommands(
   files: ShellFiles,
   runPython: (request: ProgramRequest, signal?: AbortNotice) => Promise<ProgramResult>,
+  onShell: (isCommandString: boolean) => void,
 ): Command[] {
   const pythonCommand = (name: string, head: readonly string[]) =>
     defineCommand(name, async (args, { cwd, exportedEnv = {}, stdin, signal }) => {
@@ -97,7 +100,8 @@ export function createCommands(
   return [
     ...python,
     ...archives,
-    ...shells(),
+    ...shells(onShell),
+    timeoutCommand(),
     umaskCommand(files),
     yes,
     ...Object.entries(GNU_COMMANDS).map(([name, command]) => toEngineCommand(name, command, files)),
@@ -143,6 +147,7 @@ const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
   mktemp,
   mv,
   nl,
+  nohup,
   readlink,
   realpath,
   rm,
@@ -240,7 +245,7 @@ async function withSubstitutions(
 }
 
 /** `bash` and `sh` with options before the program, which become `set`. Those of a login have no effect. */
-function shells(): Command[] {
+function shells(onShell: (isCommandString: boolean) => void): Command[] {
   return ["bash", "sh"].map((name) =>
     defineCommand(name, async (args, { origCommand, stdin }) => {
       if (!origCommand) throw new Error(`'${name}' is not a command of the engine`);
@@ -248,6 +253,7 @@ function shells(): Command[] {
       if (unknown !== undefined) {
         return { stdout: "", stderr: `${name}: ${unknown}: invalid option\n`, exitCode: 2 };
       }
+      onShell(source === "argument");
       if (source === "stdin") {
         const program = decoder.decode(latin1Bytes(String(stdin ?? "")));
         return await origCommand(["-c", [...settings, program].join("\n"), name, ...rest]);
@@ -265,6 +271,53 @@ function shells(): Command[] {
       return await origCommand(["-c", [...settings, program].join("\n"), ...words]);
     })
   );
+}
+
+const TIMEOUT_USAGE = "Try 'timeout --help' for more information.\n";
+const [TIMED_OUT_CODE, TIMEOUT_FAILED_CODE] = [124, 125];
+/** Suffixes of durations are `s`, `m`, `h` and `d`. */
+const DURATION = /^\+?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?[smhd]?$/i;
+
+/** `timeout` of the engine, with the options and exit codes of GNU's. */
+function timeoutCommand(): Command {
+  return defineCommand("timeout", async (args, { origCommand }) => {
+    if (!origCommand) throw new Error("'timeout' is not a command of the engine");
+    const complain = (message: string) => {
+      return { stdout: "", stderr: `timeout: ${message}\n${TIMEOUT_USAGE}`, exitCode: TIMEOUT_FAILED_CODE };
+    };
+    let [signal, keepsStatus, at] = ["TERM", false, 0];
+    for (; at < args.length && /^-./.test(args[at] ?? ""); at++) {
+      const word = args[at] ?? "";
+      if (word === "--") {
+        at++;
+        break;
+      }
+      if (word === "--help" || word === "--version") return await origCommand(args);
+      const [, name = "", value] = /^(--(?:signal|kill-after)|-[sk])=?(.+)?$/.exec(word) ?? [];
+      if (name !== "") {
+        const text = value ?? args[++at];
+        if (text === undefined) {
+          return complain(`option requires an argument -- '${name.replace(/^-+/, "")}'`);
+        }
+        if (/^(?:-k|--kill)/.test(name) && !DURATION.test(text)) {
+          return complain(`invalid time interval '${text}'`);
+        }
+        if (!/^-k|^--kill/.test(name)) signal = text.toUpperCase().replace(/^SIG/, "");
+      } else if (word === "-p" || word === "--preserve-status") keepsStatus = true;
+      else if (!/^(?:-[fv]|--foreground|--verbose)$/.test(word)) {
+        return complain(`unrecognized option '${word}'`);
+      }
+    }
+    const known = signalOf(signal);
+    if (!known && signal !== "0") return complain(`'${signal}': invalid signal`);
+    const [duration, ...command] = args.slice(at);
+    if (duration === undefined || command.length === 0) return complain("missing operand");
+    if (!DURATION.test(duration)) return complain(`invalid time interval '${duration}'`);
+    const result = await origCommand([duration, ...command]);
+    const isKilled = keepsStatus || signal === "KILL" || signal === "9";
+    if (result.exitCode !== TIMED_OUT_CODE || !isKilled || !known) return result;
+    return { ...result, exitCode: 128 + known.number };
+  });
 }
 
 /** `umask`, which prints or sets the permissions that new files do not have. */

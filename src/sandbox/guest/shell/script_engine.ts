@@ -1,9 +1,14 @@
 import { PathError } from "../errno.ts";
 import type { ShellLimits } from "./clock.ts";
-import { Bash, defineCommand } from "./engine.ts";
+import { Bash } from "./engine.ts";
 import type { ShellFiles } from "./files.ts";
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
+import type { BuiltinInterpreter, ShellState } from "./builtins/builtin.ts";
+import { ShellBuiltins } from "./builtins/builtins.ts";
+import { EMPTY_NAME, toExecGroup } from "./builtins/exec.ts";
+import { functionDefinitions, functionVariable } from "./builtins/functions.ts";
+import { toMenuLoop } from "./builtins/select.ts";
 import { ShellJobs } from "./jobs.ts";
 import { ShellTraps } from "./traps.ts";
 import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
@@ -34,6 +39,8 @@ interface State {
   readonly env: ReadonlyMap<string, string>;
   readonly exportedVars: ReadonlySet<string>;
   readonly cwd: string;
+  readonly functions: ShellState["functions"];
+  readonly exportedFunctions?: ReadonlySet<string>;
   readonly bashPid: number;
   lastExitCode: number;
   readonly [name: string]: unknown;
@@ -88,41 +95,51 @@ export class ScriptEngine {
   /** State of the running script, and of the last top-level script. */
   #runningState: State | undefined;
   #lastState: State | undefined;
+  /** The shell that a command starts, until its script starts. */
+  #startedShell: { readonly isCommandString: boolean } | undefined;
+  /** Functions that a program's shell gets by its variables, until they are defined. */
+  #definitions: string;
 
   constructor({ files, cwd, env, limits, terminal, runPython, isProgram, beforeCommand }: ScriptEngineParts) {
     const traps = new ShellTraps();
     const jobs = new ShellJobs();
+    const builtins = new ShellBuiltins({ traps, jobs });
     const bash = this.#bash = new Bash({
       fs: files,
       cwd,
       env: { ...env },
       customCommands: [
-        ...createCommands(files, runPython),
-        defineCommand(
-          "trap",
-          (args) => Promise.resolve(traps.run(args, this.#runningState ?? this.#bash.state)),
-        ),
-        defineCommand("wait", (args) => Promise.resolve(jobs.wait(args))),
+        ...createCommands(files, runPython, (isCommandString) => this.#startedShell = { isCommandString }),
       ],
       executionLimits: limits,
       defenseInDepth: false,
     }) as unknown as PatchedBash;
+    addVersion(bash.state as unknown as Record<string, unknown>);
     if (isProgram) bash.state = programState(bash.state, env);
     const pristine = bash.state;
+    this.#definitions = isProgram ? functionDefinitions(env) : "";
     const runInScope = bash.execInScope.bind(bash);
     let scriptDepth = 0;
     bash.onStart = (interpreter, state) => {
+      const unsetCode = scriptDepth === 0 || this.#startedShell?.isCommandString
+        ? COMMAND_STRING_UNSET_CODE
+        : 1;
+      this.#startedShell = undefined;
+      endAtUnset(interpreter, state, unsetCode);
       enableNameSplitting(interpreter);
       this.#runningState = state;
       reportRedirectErrors(interpreter);
+      builtins.attach(interpreter, state);
       traps.attach(interpreter, state);
       jobs.attach(interpreter, state);
       if (beforeCommand) delayCommands(interpreter, beforeCommand);
       return scriptDepth === 0 ? terminal.attach(interpreter) : interpreter;
     };
-    bash.execInScope = async (script, options, scope, depth, ...rest) => {
+    bash.execInScope = async (script, given, scope, depth, ...rest) => {
       const outer = this.#runningState;
+      let options = given;
       if (outer && depth > 0) {
+        if (this.#startedShell && isChildProcess(options)) options = countShell(outer, options);
         bash.state = isChildProcess(options) ? childState(outer, pristine, options) : outer;
       }
       scriptDepth = depth;
@@ -152,8 +169,16 @@ export class ScriptEngine {
 
   /** Runs a script. The result has the output that the terminal did not print. */
   async run(script: string, options: ScriptOptions): Promise<CommandOutput> {
+    if (this.#definitions !== "") await this.#defineFunctions(options);
     this.#runningState = undefined;
     return await this.#bash.exec(script, { rawScript: true, ...options } as never);
+  }
+
+  async #defineFunctions({ signal }: ScriptOptions): Promise<void> {
+    const script = this.#definitions;
+    this.#definitions = "";
+    await this.run(script, { stdin: "", signal });
+    this.keepState(0);
   }
 
   /** Returns the state between two scripts. Throws if a part of it is no data. */
@@ -190,6 +215,42 @@ function delayCommands(interpreter: ScriptInterpreter, before: () => Promise<voi
   };
 }
 
+/** Exit code of a script in the arguments of a shell when a variable that must be set is not; a file's is 1. */
+const COMMAND_STRING_UNSET_CODE = 127;
+
+/** Sets what ends when a variable that must be set is not: the script, or the one that runs it by `eval`. */
+function endAtUnset(interpreter: ScriptInterpreter, { bashPid: main }: State, code: number): void {
+  const own = interpreter as BuiltinInterpreter & {
+    executeScript: ScriptInterpreter["ctx"]["executeScript"];
+    onUnset: () => number | undefined;
+  };
+  const state = own.ctx.state as ShellState;
+  const scripts: number[] = [];
+  const script = own.executeScript.bind(own);
+  own.executeScript = own.ctx.executeScript = async (...args) => {
+    scripts.push(state.bashPid);
+    try {
+      return await script(...args);
+    } finally {
+      scripts.pop();
+    }
+  };
+  own.onUnset = () => {
+    const [pid, outer] = scripts.toReversed();
+    if (pid === outer) return undefined;
+    return pid === main ? code : 1;
+  };
+}
+
+const VERSION = ["5", "2", "15", "1", "release", "x86_64-pc-linux-gnu"];
+
+/** Adds the array that has the version of bash. */
+function addVersion(state: Record<string, unknown>): void {
+  const elements = new Map(VERSION.map((part, at) => [String(at), part]));
+  const arrays = state.arrays instanceof Map ? state.arrays : [];
+  state.arrays = new Map([...arrays, ["BASH_VERSINFO", { kind: "indexed", elements }]]);
+}
+
 function enableNameSplitting(interpreter: ScriptInterpreter): void {
   const command = interpreter.executeCommand.bind(interpreter);
   interpreter.executeCommand = interpreter.ctx.executeCommand = (node, ...rest) => {
@@ -200,6 +261,8 @@ function enableNameSplitting(interpreter: ScriptInterpreter): void {
 /** Options of a script that a command runs. */
 interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>;
+  /** True if `env` has all variables. */
+  readonly replaceEnv?: boolean;
 }
 
 /** Names of variables. The engine also passes a script's arguments by names such as `1` and `@`. */
@@ -210,23 +273,44 @@ function isChildProcess(options: ChildOptions | undefined): options is ChildOpti
   return options !== undefined && "cwd" in options;
 }
 
+/** Returns options with the depth of a shell that another one starts. */
+function countShell(parent: State, options: ChildOptions): ChildOptions {
+  const outer = options.env?.SHLVL ??
+    (parent.exportedVars.has("SHLVL") ? parent.env.get("SHLVL") : undefined);
+  return { ...options, env: { ...options.env, SHLVL: String((Number(outer) || 0) + 1) } };
+}
+
 /** Returns the state that a child process inherits: of the variables only the exported ones. */
-function childState(parent: State, pristine: State, { env: given = {} }: ChildOptions): State {
+function childState(
+  parent: State,
+  pristine: State,
+  { env: given = {}, replaceEnv }: ChildOptions,
+): State {
   const initial = [...pristine.env].filter(([name]) => !pristine.exportedVars.has(name));
   const exported = [...parent.env].filter(([name]) => parent.exportedVars.has(name));
   const env = new Map([...initial, ...exported]);
+  const functions = [...parent.functions].filter(([name]) => {
+    return parent.exportedFunctions?.has(name) && (!replaceEnv || functionVariable(name) in given);
+  });
   return {
     ...pristine,
     env,
+    functions: new Map(functions),
+    ...(parent.exportedFunctions && { exportedFunctions: new Set(functions.map(([name]) => name)) }),
     exportedVars: new Set([...parent.exportedVars, ...Object.keys(given).filter((name) => NAME.test(name))]),
     cwd: parent.cwd,
     previousDir: parent.previousDir,
   };
 }
 
+interface WordPart {
+  readonly type: string;
+  readonly parts?: readonly { readonly parameter?: string }[];
+}
+
 interface Word {
   readonly type: string;
-  readonly parts: readonly { readonly type: string }[];
+  readonly parts: readonly WordPart[];
 }
 
 interface SimpleCommand {
@@ -235,18 +319,17 @@ interface SimpleCommand {
   readonly args?: readonly Word[];
   /** Words of a loop. */
   readonly words?: readonly Word[] | null;
+  readonly isSelect?: boolean;
 }
 
 const EXPANSIONS = new Set(["ParameterExpansion", "CommandSubstitution"]);
-/** `${paddock_nothing-}`: if a command's name is empty, the engine uses the first argument as the name. */
-const EMPTY_NAME = {
-  type: "Word",
-  parts: [{
-    type: "ParameterExpansion",
-    parameter: "paddock_nothing",
-    operation: { type: "DefaultValue", word: { type: "Word", parts: [] }, checkEmpty: false },
-  }],
-};
+
+/** True if a part of a word may expand to several words. */
+function isSplit({ type, parts = [] }: WordPart): boolean {
+  const [inner, ...more] = parts;
+  return EXPANSIONS.has(type) ||
+    (type === "DoubleQuoted" && more.length === 0 && /^@$|\[@\]$/.test(inner?.parameter ?? ""));
+}
 
 /** `"$@"`: the engine splits the arguments of `for name; do` at blanks. */
 const ALL_ARGUMENTS = {
@@ -263,9 +346,12 @@ const ALL_ARGUMENTS = {
  */
 function splitCommandName<Node extends SimpleCommand>(node: Node): Node {
   const { type, name, args = [] } = node;
+  if (node.isSelect) return toMenuLoop(node as never);
+  const ending = toExecGroup(node as never);
+  if (ending) return ending;
   if (type === "For" && node.words === null) return { ...node, words: [ALL_ARGUMENTS] };
   const [part, ...more] = name?.parts ?? [];
-  if (type !== "SimpleCommand" || !name || !part || more.length > 0 || !EXPANSIONS.has(part.type)) {
+  if (type !== "SimpleCommand" || !name || !part || more.length > 0 || !isSplit(part)) {
     return node;
   }
   return { ...node, name: EMPTY_NAME, args: [name, ...args] };

@@ -53,6 +53,7 @@ const VARIABLES = {
   LANG: "C.UTF-8",
   TERM: "dumb",
   PATH: "/usr/bin:/bin",
+  SHLVL: "1",
 };
 
 /** Names of commands that are part of the engine, but files on Linux. */

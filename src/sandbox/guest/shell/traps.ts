@@ -1,127 +1,310 @@
+import { latin1 } from "./files.ts";
 import type { CommandOutput, ScriptInterpreter } from "./terminal.ts";
+import type { BuiltinCall, BuiltinInterpreter, ShellState } from "./builtins/builtin.ts";
+import { commandText } from "./builtins/function_text.ts";
+import { type CommandNode, type StatementNode, statementOf } from "./builtins/nodes.ts";
+import { isSet } from "./builtins/shell_options.ts";
+import { type Signal, signalOf, signalTable } from "./builtins/signal_names.ts";
 
-/** The parts of the engine's state that traps need. */
-interface TrapState {
-  /** Number of the virtual process: each subshell and substitution has one. */
-  readonly bashPid: number;
-  lastExitCode: number;
+/** Options by which functions and subshells keep the commands of conditions that are no signals. */
+const CONDITIONS: Readonly<Record<string, string>> = {
+  DEBUG: "functrace",
+  ERR: "errtrace",
+  RETURN: "functrace",
+};
+/** Types of commands of which a failure is one of `ERR`; the others fail by the commands in them. */
+const FAILING = new Set(["SimpleCommand", "Subshell", "ArithmeticCommand", "ConditionalCommand"]);
+/** Types of commands before which the command of `DEBUG` runs. */
+const DEBUGGED = new Set(["SimpleCommand", "Case", "ArithmeticCommand", "ConditionalCommand"]);
+const SIGNAL_CODES = 128;
+
+interface StatementRunner {
+  executeStatement(node: StatementNode): Promise<CommandOutput>;
+  readonly ctx: { executeStatement: StatementRunner["executeStatement"] };
 }
 
-interface Traps {
-  /** Commands by signal, such as `EXIT` or `SIGINT`. */
-  readonly commands: Map<string, string>;
-  /** True while a script of the process runs, at whose end the command of `EXIT` runs. */
-  isRunning: boolean;
-}
-
-const SIGNALS = [
-  "EXIT",
-  ..."HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU"
-    .split(" "),
-];
-/** Conditions of bash that are no signals. */
-const UNAVAILABLE = new Set(["ERR", "DEBUG", "RETURN"]);
-
-/** The commands of `trap`. Those of signals are kept and listed, but no signal arrives in the sandbox. */
+/** The commands of `trap`. */
 export class ShellTraps {
-  readonly #traps = new WeakMap<object, Map<number, Traps>>();
-  readonly #bodies = new WeakSet<object>();
+  /** Numbers of the processes of a script at whose end the command of `EXIT` runs. */
+  readonly #running = new WeakMap<object, Set<number>>();
+  readonly #bodies = new WeakMap<object, ReadonlyMap<string, string>>();
+  /** Loops whose statements begin with the command of `DEBUG`. */
+  readonly #loops = new WeakSet<object>();
+  /** Conditions whose command runs. */
+  readonly #active = new Set<string>();
 
-  /** Runs the command of `EXIT` at the end of each script and subshell of an interpreter. */
-  attach(interpreter: ScriptInterpreter, state: TrapState): void {
-    const { ctx } = interpreter;
-    const script = (interpreter as unknown as { executeScript: ScriptInterpreter["ctx"]["executeScript"] })
-      .executeScript.bind(interpreter);
-    const executeScript: typeof script = (...args) => {
-      return this.#runToEnd(interpreter, state, () => script(...args));
-    };
-    Object.assign(interpreter, { executeScript });
+  /** Runs commands of traps in scripts of an interpreter. */
+  attach(interpreter: ScriptInterpreter, state: object): void {
+    const own = interpreter as BuiltinInterpreter;
+    const shell = state as ShellState;
+    const { ctx } = own;
+    const script = (own as unknown as { executeScript: ScriptInterpreter["ctx"]["executeScript"] })
+      .executeScript.bind(own);
+    const executeScript: typeof script = (...args) => this.#runToEnd(own, shell, () => script(...args));
+    Object.assign(own, { executeScript });
     ctx.executeScript = executeScript;
-    const command = interpreter.executeCommand.bind(interpreter);
-    interpreter.executeCommand = ctx.executeCommand = (node, ...rest) => {
-      if (this.#bodies.has(node)) {
-        return this.#runToEnd(interpreter, state, () => command(node, ...rest));
+    const command = own.executeCommand.bind(own);
+    own.executeCommand = ctx.executeCommand = (given, ...rest) => {
+      const node = given as CommandNode;
+      const inherited = this.#bodies.get(node);
+      if (inherited) {
+        for (const [name, action] of inherited) this.#commands(shell).set(name, action);
+        return this.#runToEnd(own, shell, () => command(given, ...rest));
       }
-      return command(node.type === "Subshell" ? this.#wrapBody(node) : node, ...rest);
+      if (node.type === "Subshell") return command(this.#wrapBody(node, shell) as typeof given, ...rest);
+      const action = shell.traps?.get(shell.bashPid)?.get("DEBUG");
+      if (action === undefined || this.#active.size > 0) return command(given, ...rest);
+      return this.#debug(own, {
+        state: shell,
+        node,
+        action,
+        run: (next) => command(next as typeof given, ...rest),
+      });
+    };
+    const runner = own as unknown as StatementRunner;
+    const statement = runner.executeStatement.bind(runner);
+    runner.executeStatement = runner.ctx.executeStatement = async (node) => {
+      if (shell.traps?.get(shell.bashPid)?.get("ERR") === undefined) {
+        return await this.#runCatching(own, { state: shell, node, run: () => statement(node) });
+      }
+      return await this.#runCatching(own, { state: shell, node, run: () => statement(node) });
     };
   }
 
   /** `trap`. Returns the output and exit code. */
-  run(args: readonly string[], state: TrapState): CommandOutput {
-    const { commands } = this.#of(state);
+  run(args: readonly string[], state: ShellState): CommandOutput {
+    const commands = this.#commands(state);
     const words = args[0] === "--" ? args.slice(1) : args;
     const [first, ...signals] = words;
-    if (first === "-l") {
-      const list = SIGNALS.slice(1).map((name, at) => `${at + 1}) SIG${name}\n`).join("");
-      return { stdout: list, stderr: "", exitCode: 0 };
-    }
-    if (first === undefined || first === "-p") {
-      const wanted = signals.map((text) => signalOf(text) ?? text);
-      const listed = SIGNALS.map(fullName).filter((name) =>
-        commands.has(name) && (wanted.length === 0 || wanted.includes(name))
-      );
-      const lines = listed.map((name) => `trap -- ${quote(commands.get(name) ?? "")} ${name}\n`);
-      return { stdout: lines.join(""), stderr: "", exitCode: 0 };
-    }
+    if (first === "-l") return { stdout: signalTable(), stderr: "", exitCode: 0 };
+    if (first === undefined || first === "-p") return list(commands, signals);
     if (/^-[^-]/.test(first)) {
       return { stdout: "", stderr: `bash: trap: ${first}: invalid option\n`, exitCode: 2 };
     }
-    if (signals.length === 0 && signalOf(first) === undefined) {
+    if (signals.length === 0 && conditionOf(first) === undefined) {
       const stderr = "trap: usage: trap [-lp] [[arg] signal_spec ...]\n";
       return { stdout: "", stderr, exitCode: 2 };
     }
     const [action, names] = signals.length === 0 || /^\d+$/.test(first) ? ["-", words] : [first, signals];
     let stderr = "";
     for (const text of names) {
-      const name = signalOf(text);
-      if (UNAVAILABLE.has(text.toUpperCase())) {
-        if (action !== "-") stderr += `bash: trap: ${text} is not available in the sandbox\n`;
-      } else if (name === undefined) stderr += `bash: trap: ${text}: invalid signal specification\n`;
+      const name = conditionOf(text);
+      if (name === undefined) stderr += `bash: trap: ${text}: invalid signal specification\n`;
       else if (action === "-") commands.delete(name);
       else commands.set(name, action);
     }
     return { stdout: "", stderr, exitCode: stderr === "" ? 0 : 1 };
   }
 
-  #of(state: TrapState): Traps {
-    const processes = this.#traps.get(state) ?? new Map<number, Traps>();
-    this.#traps.set(state, processes);
-    const pid = state.bashPid;
-    const traps = processes.get(pid) ?? { commands: new Map(), isRunning: false };
-    processes.set(pid, traps);
-    return traps;
+  /** Handles a signal that a shell sends to itself: runs its command, or ends the shell. */
+  async raise(signal: Signal, { state, interpreter, run }: BuiltinCall): Promise<CommandOutput> {
+    const commands = this.#commands(state);
+    const action = signal.canBeTrapped ? commands.get(`SIG${signal.name}`) : undefined;
+    if (action !== undefined && action !== "") return await this.#perform(interpreter, state, { action });
+    if (action === "" || signal.effect === "ignore") return { stdout: "", stderr: "", exitCode: 0 };
+    if (!signal.canBeTrapped) commands.delete("EXIT");
+    return await run("exit", [String(SIGNAL_CODES + signal.number)]);
+  }
+
+  /** Forgets the command of `EXIT`, as a program that replaces the shell does. */
+  forgetExit(state: ShellState): void {
+    this.#commands(state).delete("EXIT");
+  }
+
+  /** Runs a function, which has the commands of conditions only with the options of `set` for it. */
+  async runFunction(
+    interpreter: BuiltinInterpreter,
+    state: ShellState,
+    run: () => Promise<CommandOutput>,
+  ): Promise<CommandOutput> {
+    const kept = this.#withhold(state);
+    try {
+      const output = await run();
+      const action = state.traps?.get(state.bashPid)?.get("RETURN");
+      if (action === undefined || this.#active.has("RETURN")) return output;
+      return joinOutputs(output, await this.#perform(interpreter, state, { action, condition: "RETURN" }));
+    } finally {
+      for (const [name, action] of kept) {
+        const commands = this.#commands(state);
+        if (!commands.has(name)) commands.set(name, action);
+      }
+    }
+  }
+
+  /** Removes the commands that a function does not have, and returns them. */
+  #withhold(state: ShellState): [name: string, action: string][] {
+    const commands = state.traps?.get(state.bashPid);
+    if (!commands) return [];
+    const kept = [...commands].filter(([name]) => {
+      const option = CONDITIONS[name];
+      return option !== undefined && !isSet(state, option);
+    });
+    for (const [name] of kept) commands.delete(name);
+    return kept;
+  }
+
+  #commands(state: ShellState): Map<string, string> {
+    state.traps ??= new Map();
+    const commands = state.traps.get(state.bashPid) ?? new Map<string, string>();
+    state.traps.set(state.bashPid, commands);
+    return commands;
   }
 
   /** Returns a subshell whose body is one group, at whose end the command of `EXIT` runs. */
-  #wrapBody<Node extends { readonly type: string; readonly body?: object }>(node: Node): Node {
-    const body = { type: "Group", body: node.body, redirections: [] };
-    this.#bodies.add(body);
-    const pipeline = { type: "Pipeline", commands: [body], negated: false };
-    const statement = { type: "Statement", pipelines: [pipeline], operators: [], background: false };
-    return { ...node, body: [statement] };
+  #wrapBody(node: CommandNode, state: ShellState): CommandNode {
+    const body = { type: "Group", body: node.body ?? [], redirections: [] };
+    const kept = [...state.traps?.get(state.bashPid) ?? []].filter(([name, action]) => {
+      const option = CONDITIONS[name];
+      return option === undefined ? action === "" : isSet(state, option);
+    });
+    this.#bodies.set(body, new Map(kept));
+    return { ...node, body: [statementOf(body)] };
+  }
+
+  /** Runs the command of `DEBUG` before a command, and before each round of a loop over words. */
+  async #debug(
+    interpreter: BuiltinInterpreter,
+    { state, node, action, run }: {
+      readonly state: ShellState;
+      readonly node: CommandNode;
+      readonly action: string;
+      readonly run: (node: CommandNode) => Promise<CommandOutput>;
+    },
+  ): Promise<CommandOutput> {
+    const text = DEBUGGED.has(node.type) || this.#loops.has(node) ? commandText(node) : "";
+    if (node.type === "For" && !this.#loops.has(node)) {
+      const mark = { ...node, body: [] };
+      this.#loops.add(mark);
+      return await run({ ...node, body: [statementOf(mark), ...node.body as readonly StatementNode[]] });
+    }
+    if (text === "") return await run(node);
+    const before = await this.#perform(interpreter, state, { action, condition: "DEBUG", text, node });
+    return this.#loops.has(node) ? before : joinOutputs(before, await run(node));
+  }
+
+  /** Runs a statement, and the command of `ERR` if it fails. */
+  async #runCatching(
+    interpreter: BuiltinInterpreter,
+    { state, node, run }: {
+      readonly state: ShellState;
+      readonly node: StatementNode;
+      readonly run: () => Promise<CommandOutput>;
+    },
+  ): Promise<CommandOutput> {
+    const perform = async (): Promise<CommandOutput | undefined> => {
+      const action = state.traps?.get(state.bashPid)?.get("ERR");
+      if (action === undefined || state.inCondition || this.#active.has("ERR")) return undefined;
+      const [last, ...others] = node.pipelines.at(-1)?.commands.toReversed() ?? [];
+      if (!last || (others.length === 0 && !FAILING.has(last.type))) return undefined;
+      return await this.#perform(interpreter, state, { action, condition: "ERR", text: commandText(last) });
+    };
+    try {
+      const output = await run();
+      const caught = output.exitCode !== 0 && !state.errexitSafe ? await perform() : undefined;
+      return caught ? joinOutputs(output, caught) : output;
+    } catch (error) {
+      if (!isExit(error) || !(error instanceof Error) || error.name !== "ErrexitError") throw error;
+      if (!this.#caught.has(error)) {
+        this.#caught.add(error);
+        state.lastExitCode = error.exitCode;
+        const caught = await perform();
+        error.stdout += caught?.stdout ?? "";
+        error.stderr += caught?.stderr ?? "";
+      }
+      throw error;
+    }
+  }
+
+  /** Errors of `set -e` whose command of `ERR` has run. */
+  readonly #caught = new WeakSet<object>();
+
+  /** Runs the command of a trap, which finds the exit code and the line of the script, and leaves both. */
+  async #perform(
+    interpreter: BuiltinInterpreter,
+    state: ShellState,
+    { action, condition = "", text, node }: {
+      readonly action: string;
+      readonly condition?: string;
+      readonly text?: string;
+      readonly node?: CommandNode;
+    },
+  ): Promise<CommandOutput> {
+    const { lastExitCode } = state;
+    const line = node?.line ?? state.currentLine;
+    if (text !== undefined) state.env.set("BASH_COMMAND", text);
+    this.#active.add(condition);
+    Object.defineProperty(state, "currentLine", {
+      get: () => line,
+      set() {},
+      configurable: true,
+      enumerable: true,
+    });
+    try {
+      return await interpreter.executeCommand(evalNode(action));
+    } finally {
+      const value = line;
+      Object.defineProperty(state, "currentLine", {
+        value,
+        writable: true,
+        configurable: true,
+        enumerable: true,
+      });
+      this.#active.delete(condition);
+      state.lastExitCode = lastExitCode;
+      state.env.set("?", String(lastExitCode));
+    }
   }
 
   async #runToEnd(
-    interpreter: ScriptInterpreter,
-    state: TrapState,
+    interpreter: BuiltinInterpreter,
+    state: ShellState,
     run: () => Promise<CommandOutput>,
   ): Promise<CommandOutput> {
-    const traps = this.#of(state);
-    if (traps.isRunning) return await run(); // `eval`, `source` or a group of the running script
-    traps.isRunning = true;
+    const pid = state.bashPid;
+    const running = this.#running.get(state) ?? new Set();
+    this.#running.set(state, running);
+    if (running.has(pid)) return await run(); // `eval`, `source` or a group of the running script
+    running.add(pid);
     try {
       const end = await endOf(run);
-      const action = traps.commands.get("EXIT");
-      traps.commands.delete("EXIT");
+      const commands = state.traps?.get(pid);
+      const action = commands?.get("EXIT");
+      commands?.delete("EXIT");
       if (!action) return end.finish();
       state.lastExitCode = end.output.exitCode;
       const last = await endOf(() => interpreter.executeCommand(evalNode(action)));
       return end.finish(last.output, last.wasThrown);
     } finally {
-      traps.isRunning = false;
+      running.delete(pid);
+      if (pid !== state.virtualPid) state.traps?.delete(pid);
     }
   }
 }
+
+/** Prints commands as `trap -p` does. */
+function list(commands: ReadonlyMap<string, string>, names: readonly string[]): CommandOutput {
+  const wanted = names.map((text) => conditionOf(text) ?? text);
+  const listed = [...commands].filter(([name]) => wanted.length === 0 || wanted.includes(name))
+    .toSorted(([left], [right]) => orderOf(left) - orderOf(right));
+  const lines = listed.map(([name, action]) => `trap -- ${quote(action)} ${name}\n`);
+  return { stdout: lines.join(""), stderr: "", exitCode: 0 };
+}
+
+/** Joins the outputs of two commands. The exit code is that of the one that failed or ended a script. */
+function joinOutputs(first: CommandOutput, second: CommandOutput): CommandOutput {
+  const isBytes = (output: CommandOutput) =>
+    output.stdoutKind === "bytes" || output.stdoutEncoding === "binary";
+  const exitCode = first.exitCode || second.exitCode;
+  const stderr = first.stderr + second.stderr;
+  if (isBytes(first) === isBytes(second)) {
+    return { ...first, stdout: first.stdout + second.stdout, stderr, exitCode };
+  }
+  const toBytes = (output: CommandOutput) =>
+    isBytes(output) ? output.stdout : latin1(encoder.encode(output.stdout));
+  return { stdout: toBytes(first) + toBytes(second), stdoutKind: "bytes", stderr, exitCode };
+}
+
+const encoder = new TextEncoder();
 
 /** An end of a script by `exit`, which the engine throws. */
 interface ExitError {
@@ -183,14 +366,18 @@ function evalNode(text: string): Parameters<ScriptInterpreter["executeCommand"]>
   return node;
 }
 
-function fullName(name: string): string {
-  return name === "EXIT" ? name : `SIG${name}`;
+/** Returns the full name of a signal or condition that a word names. */
+function conditionOf(text: string): string | undefined {
+  const name = text.toUpperCase();
+  if (name in CONDITIONS) return name;
+  if (name === "EXIT" || name === "SIGEXIT" || text === "0") return "EXIT";
+  const signal = signalOf(text);
+  return signal && `SIG${signal.name}`;
 }
 
-/** Returns the full name of a signal that a word names, by its name or number. */
-function signalOf(text: string): string | undefined {
-  const name = /^\d+$/.test(text) ? SIGNALS[Number(text)] : text.toUpperCase().replace(/^SIG/, "");
-  return name !== undefined && SIGNALS.includes(name) ? fullName(name) : undefined;
+function orderOf(name: string): number {
+  if (name === "EXIT") return 0;
+  return signalOf(name)?.number ?? 100 + ["DEBUG", "ERR", "RETURN"].indexOf(name);
 }
 
 function quote(text: string): string {

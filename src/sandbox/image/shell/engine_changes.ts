@@ -1,4 +1,6 @@
-import { replace } from "./replace.ts";
+import { changeErrors } from "./error_changes.ts";
+import { changeParser } from "./parser_changes.ts";
+import { findName, replace } from "./replace.ts";
 
 /** Matches the place where the engine starts a script. `$3` is the state that the script changes. */
 const START = /await new ([\w$]+)\(([\w$]+),([\w$]+)\)\.executeScript\(/g;
@@ -42,12 +44,37 @@ const WAIT = /if\([\w$]+==="wait"\)return [\w$]+;/g;
 const DEFAULTED =
   /(=await [\w$]+\(([\w$]+),([\w$]+)\),[\w$]+=await [\w$]+\(\2,\3)(?=\),[\w$]+=[\w$]+==="",[\w$]+=[\w$]+\.checkEmpty)/g;
 
+/** Matches the version of bash that the engine states. */
+const VERSION = /"5\.1\.0\(1\)-release"/g;
+/** Matches the reading of a file by \`source\`. */
+const SOURCE = /([\w$]+)=await ([\w$]+)\.fs\.readFile\(([\w$]+)\),([\w$]+)=\3(?=\}catch\{\}\}else)/g;
+
+/** Matches the quoting of `${x@Q}`. */
+const QUOTE = /function ([\w$]+)\(([\w$]+)\)\{if\(\2===""\)return"''";(?=if\(\/\[\\n\\r\\t)/g;
+/** Matches the transformations of one value, and those of the values of an array in quotes. */
+const TRANSFORMATIONS =
+  /(function [\w$]+\(([\w$]+),([\w$]+),([\w$]+),([\w$]+),([\w$]+)\)\{)\2\.coverage\?\.hit\("bash:expansion:transform"\);(?=.{0,400}?return ([\w$]+)\(\2,[\w$]+\[1\]\)\.map.{0,300}?return ([\w$]+)\(\2,[\w$]+\[1\]\))/g;
+const ARRAY_TRANSFORMATIONS =
+  /let ([\w$]+)=([\w$]+)\(([\w$]+),([\w$]+)\),[\w$]+=\[\],[\w$]+=0;(?=for\(let\[,[\w$]+\]of ([\w$]+)\)\{let [\w$]+;switch\(([\w$]+)\.operator\)\{case"a")/g;
+/** Code of `${x@A}`, `${x@K}` and `${x@k}`, which name a variable or its keys. */
+const TRANSFORM = `const transformOfPaddock=(operator,name,attributes,entries,value,quote)=>{` +
+  `const text=(word)=>/[\\x00-\\x1f\\x7f]/.test(word)?quote(word):'"'+word.replace(/["$\`\\\\]/g,"\\\\$&")+'"';` +
+  `const key=(word)=>/[^\\w@%+:,./-]/.test(word)?text(word):word;` +
+  `if(operator==="A"){const declared=attributes===""?"":"declare -"+attributes+" ";` +
+  `if(!entries)return declared+name+"="+quote(value);const ends=attributes.includes("A")?" )":")";` +
+  `return declared+name+"=("+entries.map(([index,word])=>"["+key(String(index))+"]="+text(word)).join(" ")+ends}` +
+  `if(operator==="K"&&entries){const words=entries.map(([index,word])=>key(String(index))+" "+text(word)).join(" ");` +
+  `return attributes.includes("A")?words+" ":words}};`;
+
 /** Returns the engine's minified code with the changes that {@linkcode bundleEngine} lists. */
 export function changeEngine(engine: string): string {
   const defaulted = replace(computeIntegers(engine), DEFAULTED, "$1,!1", 1); // the third argument: refuse if not set
-  const waiting = replace(defaulted, WAIT, "", 1);
+  const stated = replace(defaulted, VERSION, '"5.2.15(1)-release"', 1);
+  const sourced = replace(stated, SOURCE, "$1=$2.sourceText?.($3)??await $2.fs.readFile($3),$4=$3", 1);
+  const waiting = replace(sourced, WAIT, "", 1);
   const started = decodeLines(replace(waiting, START, SHOWN_START, 1));
-  return `${INTEGER_OPERATION}${started}`;
+  const changed = transformVariables(changeErrors(changeParser(started)));
+  return `${INTEGER_OPERATION}${TRANSFORM}${changed}`;
 }
 
 function computeIntegers(engine: string): string {
@@ -65,4 +92,34 @@ function decodeLines(engine: string): string {
   const [, toText = ""] = TO_TEXT.exec(engine) ?? [];
   const reading = replace(engine, LINE_READ, `$1$2=${toText}($2);`, toText === "" ? 0 : 1);
   return replace(reading, LINE_MAPPED, `$1${toText}($2)`, 1);
+}
+
+/** Makes the transformations that the engine lacks: `@A` with attributes and of arrays, `@K` and `@k`. */
+function transformVariables(engine: string): string {
+  const quote = findName(engine, QUOTE);
+  const quoted = replace(
+    engine,
+    QUOTE,
+    `function $1($2){if($2==="")return"''";if(!/[\\x00-\\x1f\\x7f]/.test($2))return"'"+$2.replaceAll("'","'\\\\''")+"'";`,
+    1,
+  );
+  const single = replace(
+    quoted,
+    TRANSFORMATIONS,
+    `$1if("AKk".includes($6.operator)){const name=/^[a-zA-Z_]\\w*/.exec($3)?.[0]??$3,whole=/\\[[@*]\\]$/.test($3);` +
+      `const entries=whole?$7($2,name):void 0;if($5&&!entries?.length)return"";` +
+      `const text=transformOfPaddock($6.operator,name,$8($2,name),entries,$4,${
+        quote.replaceAll("$", "$$$$")
+      });` +
+      `if(text!==void 0)return text;if(entries)return entries.flat().join(" ")}`,
+    1,
+  );
+  return replace(
+    single,
+    ARRAY_TRANSFORMATIONS,
+    `$&if("AK".includes($6.operator))return{values:[transformOfPaddock($6.operator,$4,$1,$5,"",${
+      quote.replaceAll("$", "$$$$")
+    })],quoted:!0};if($6.operator==="k")return{values:$5.flat().map(String),quoted:!0};`,
+    1,
+  );
 }

@@ -15,3 +15,17 @@ export function replace(source: string, pattern: RegExp, replacement: Replacemen
     `Cannot build the shell as its engine must have '${pattern.source}' in ${count} places: found ${found}`,
   );
 }
+
+/**
+ * Returns the first group of the only match in minified code, such as the name of a class.
+ *
+ * @throws {SandboxError} if there is not one match.
+ */
+export function findName(source: string, pattern: RegExp): string {
+  const found = [...source.matchAll(pattern)];
+  const [, name] = found[0] ?? [];
+  if (found.length === 1 && name !== undefined) return name;
+  throw new SandboxError(
+    `Cannot build the shell as its engine must have '${pattern.source}' once: found ${found.length}`,
+  );
+}

@@ -11,6 +11,8 @@ const MONTHS = "january february march april may june july august september octo
 );
 const WEEKDAYS = "sunday monday tuesday wednesday thursday friday saturday".split(" ");
 const MERIDIAN = /^([ap])\.?m\.?$/;
+const MAX_OFFSET_MINUTES = 24 * 60;
+
 /** Offsets of zones, in hours. */
 const ZONES: Readonly<Record<string, number>> = {
   utc: 0,
@@ -132,9 +134,10 @@ function readTime(fields: Fields, take: Take): boolean {
     hour = hour % 12 + (MERIDIAN.exec(meridian)?.[1] === "p" ? 12 : 0);
   }
   fields.time = { hour, minute: Number(minute || 0), second: Number(second.replace(",", ".") || 0) };
-  const offset = take(/^\s*([-+])(\d{1,2})(?::?(\d\d))?(?!\d)/);
+  const offset = meridian ? null : take(/^\s*([-+])\s*(\d{1,2})(?::?(\d\d))?(?!\d)/); // even that of `12:00 + 1 day`
   if (offset) {
     const minutes = Number(offset[2]) * 60 + Number(offset[3] ?? 0);
+    if (minutes > MAX_OFFSET_MINUTES) return false;
     fields.offsetMinutes = offset[1] === "-" ? -minutes : minutes;
   }
   return true;

@@ -1,0 +1,80 @@
+import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
+import type { CommandNode } from "./nodes.ts";
+
+/** The parts of the engine's state that builtins use. */
+export interface ShellState {
+  readonly env: Map<string, string>;
+  readonly functions: ReadonlyMap<string, CommandNode>;
+  /** Functions that `export -f` passes to programs. */
+  exportedFunctions?: Set<string>;
+  readonly options: Readonly<Record<string, boolean>>;
+  readonly shoptOptions: Readonly<Record<string, boolean>>;
+  /** Options that the engine does not know. */
+  otherOptions?: Map<string, boolean>;
+  /** Commands of `trap` by number of the process, and by signal. */
+  traps?: Map<number, Map<string, string>>;
+  readonly exportedVars?: ReadonlySet<string>;
+  groupStdin?: string | undefined;
+  loopDepth: number;
+  lastExitCode: number;
+  currentLine: number;
+  readonly errexitSafe?: boolean;
+  inCondition: boolean;
+  /** Number of the virtual process: each subshell and substitution has one. */
+  readonly bashPid: number;
+  /** Number of the shell, which is that of its subshells too. */
+  readonly virtualPid: number;
+}
+
+type RunCommand = (
+  name: string,
+  args: readonly string[],
+  quoted: readonly boolean[],
+  stdin: string,
+  skipsFunctions?: boolean,
+  ...rest: unknown[]
+) => Promise<CommandOutput>;
+
+/** The parts of the engine's interpreter that builtins use. */
+export interface BuiltinInterpreter extends ScriptInterpreter {
+  runCommand: RunCommand;
+  buildExportedEnv(): Record<string, string>;
+  readonly ctx: ScriptInterpreter["ctx"] & {
+    /** Returns the text that `source` reads instead of a file. */
+    sourceText?: ((path: string) => string | undefined) | undefined;
+  };
+}
+
+/** A call of a builtin. */
+export interface BuiltinCall {
+  readonly name: string;
+  readonly args: readonly string[];
+  /** Text in which each character is one byte. */
+  readonly stdin: string;
+  readonly state: ShellState;
+  readonly interpreter: BuiltinInterpreter;
+  /** Runs a builtin of the engine with the call's stdin. */
+  run(name: string, args: readonly string[]): Promise<CommandOutput>;
+}
+
+/** A builtin. It returns `undefined` where the engine's builtin of that name is right. */
+export type Builtin = (call: BuiltinCall) => CommandOutput | undefined | Promise<CommandOutput | undefined>;
+
+/** Returns a result that prints text. */
+export function printed(stdout: string, exitCode = 0): CommandOutput {
+  return { stdout, stderr: "", exitCode };
+}
+
+/** Returns a result that complains. */
+export function complained(message: string, exitCode = 1): CommandOutput {
+  return { stdout: "", stderr: `bash: ${message}\n`, exitCode };
+}
+
+/** Joins results. The exit code is that of the last one that failed. */
+export function joined(results: readonly CommandOutput[]): CommandOutput {
+  return {
+    stdout: results.map(({ stdout }) => stdout).join(""),
+    stderr: results.map(({ stderr }) => stderr).join(""),
+    exitCode: results.findLast(({ exitCode }) => exitCode !== 0)?.exitCode ?? 0,
+  };
+}

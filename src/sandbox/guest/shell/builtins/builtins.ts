@@ -1,0 +1,113 @@
+import type { ShellJobs } from "../jobs.ts";
+import { latin1Bytes } from "../files.ts";
+import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
+import type { ShellTraps } from "../traps.ts";
+import {
+  type Builtin,
+  type BuiltinCall,
+  type BuiltinInterpreter,
+  complained,
+  type ShellState,
+} from "./builtin.ts";
+import { leaveLoop, sourceStdin } from "./control_flow.ts";
+import { EXEC_END } from "./exec.ts";
+import { declareFunctions, exportFunctions, functionVariables, typeOfFunctions } from "./functions.ts";
+import { killBuiltin } from "./kill.ts";
+import { times, ulimit } from "./limits.ts";
+import { set, shopt } from "./shell_options.ts";
+import { MENU, menu, MENU_END, menuEnd } from "./select.ts";
+
+const decoder = new TextDecoder();
+
+/** The builtins of a shell that the engine lacks or gets wrong. */
+export class ShellBuiltins {
+  readonly #traps: ShellTraps;
+  readonly #builtins: ReadonlyMap<string, Builtin>;
+
+  constructor(parts: { readonly traps: ShellTraps; readonly jobs: ShellJobs }) {
+    const { traps, jobs } = parts;
+    this.#traps = traps;
+    const noJobControl: Builtin = ({ name }) => complained(`${name}: no job control`);
+    const builtins: Record<string, Builtin> = {
+      ".": sourceStdin,
+      bg: noJobControl,
+      break: leaveLoop,
+      continue: leaveLoop,
+      declare: declareFunctions,
+      disown: ({ args }) => jobs.disown(args),
+      exec: (call) => this.#exec(call),
+      export: exportFunctions,
+      fg: noJobControl,
+      jobs: ({ args }) => jobs.list(args),
+      kill: killBuiltin((signal, call) => traps.raise(signal, call)),
+      set,
+      shopt,
+      source: sourceStdin,
+      times,
+      trap: ({ args, state }) => traps.run(args, state),
+      type: typeOfFunctions,
+      typeset: declareFunctions,
+      ulimit,
+      wait: ({ args }) => jobs.wait(args),
+      [MENU]: menu,
+      [MENU_END]: menuEnd,
+      [EXEC_END]: async ({ state, run }) => {
+        traps.forgetExit(state);
+        return await run("exit", [String(state.lastExitCode)]);
+      },
+    };
+    this.#builtins = new Map(Object.entries(builtins));
+  }
+
+  /** Runs the builtins, and functions with their traps, in scripts of an interpreter. */
+  attach(interpreter: ScriptInterpreter, state: object): void {
+    const own = interpreter as BuiltinInterpreter;
+    const shell = state as ShellState;
+    const engine = own.runCommand.bind(own);
+    own.runCommand = async (name, args, quoted, stdin, skipsFunctions = false, ...rest) => {
+      const run = () => engine(name, args, quoted, stdin, skipsFunctions, ...rest);
+      if (!skipsFunctions && shell.functions.has(name)) return await this.#runFunction(own, shell, run);
+      const builtin = this.#builtins.get(name);
+      const runOther = (other: string, words: readonly string[]) => {
+        return engine(other, words, words.map(() => true), stdin, true, ...rest);
+      };
+      const result = await builtin?.({ name, args, stdin, state: shell, interpreter: own, run: runOther });
+      return result ? { ...result, internalProducerCommand: name } as typeof result : await run();
+    };
+    const environment = own.buildExportedEnv.bind(own);
+    own.buildExportedEnv = () => {
+      return shell.exportedFunctions?.size
+        ? { ...environment(), ...functionVariables(shell) }
+        : environment();
+    };
+  }
+
+  /** `exec` whose name or options are expanded from a variable. It runs the command, and ends the shell. */
+  async #exec({ args, state, run }: BuiltinCall): Promise<CommandOutput | undefined> {
+    const [name, ...words] = args;
+    if (name === undefined) return undefined;
+    const { stdout, stdoutKind, stderr, exitCode } = await run(name, words);
+    this.#traps.forgetExit(state);
+    try {
+      return await run("exit", [String(exitCode)]);
+    } catch (error) {
+      const text = stdoutKind === "bytes" ? decoder.decode(latin1Bytes(stdout)) : stdout;
+      throw Object.assign(error as Error, { stdout: text, stderr });
+    }
+  }
+
+  /** Runs a function, in which the loops around its call cannot be left. */
+  async #runFunction(
+    interpreter: BuiltinInterpreter,
+    state: ShellState,
+    run: () => ReturnType<BuiltinInterpreter["runCommand"]>,
+  ): ReturnType<BuiltinInterpreter["runCommand"]> {
+    const depth = state.loopDepth;
+    state.loopDepth = 0;
+    try {
+      return await this.#traps.runFunction(interpreter, state, run);
+    } finally {
+      state.loopDepth = depth;
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { latin1Bytes } from "../files.ts";
+import { type Builtin, complained } from "./builtin.ts";
+
+const decoder = new TextDecoder();
+const STDIN = /^(?:\/dev\/stdin|\/dev\/fd\/0|\/proc\/self\/fd\/0)$/;
+
+/** `break` and `continue`, which outside of loops complain and go on. */
+export const leaveLoop: Builtin = async ({ name, args, state, run }) => {
+  if (state.loopDepth === 0) {
+    return complained(`${name}: only meaningful in a \`for', \`while', or \`until' loop`, 0);
+  }
+  const [count] = args;
+  if (count === undefined || !/^[-+]?\d+$/.test(count) || Number(count) > 0) return undefined;
+  try {
+    return await run("break", [String(state.loopDepth)]);
+  } catch (error) {
+    const message = complained(`${name}: ${count}: loop count out of range`);
+    throw Object.assign(error as Error, { stderr: message.stderr });
+  }
+};
+
+/** `source` of the standard input, which the engine takes for an empty file. */
+export const sourceStdin: Builtin = async ({ name, args, stdin, state, interpreter, run }) => {
+  const [path = ""] = args[0] === "--" ? args.slice(1) : args;
+  if (!STDIN.test(path)) return undefined;
+  const text = decoder.decode(latin1Bytes(stdin || (state.groupStdin ?? "")));
+  const outer = interpreter.ctx.sourceText;
+  interpreter.ctx.sourceText = (read) => read === path ? text : outer?.(read);
+  try {
+    return await run(name, args);
+  } finally {
+    interpreter.ctx.sourceText = outer;
+  }
+};

@@ -1,0 +1,57 @@
+import { findName, replace } from "./replace.ts";
+
+/** Matches the class of the error of a variable that is not set. */
+const UNSET = /([\w$]+)=class extends [\w$]+\{varName;name="NounsetError";/g;
+/** Matches the names of the errors of expansions, which end a subshell. */
+const ERROR_NAME = /name="(?:NounsetError|ArithmeticError|BadSubstitutionError)";/g;
+
+/** Matches the test for errors that pass through groups and loops. */
+const PASSES =
+  /(function [\w$]+\(([\w$]+)\)\{return )(?=\2 instanceof [\w$]+\|\|\2 instanceof [\w$]+\|\|\2 instanceof [\w$]+\}var)/g;
+/** Matches the test for errors that end a loop, and the one for those that end a subshell. */
+const ENDS_LOOP =
+  /if\((?=([\w$]+) instanceof [\w$]+\|\|\1 instanceof [\w$]+\|\|\1 instanceof [\w$]+\|\|\1 instanceof [\w$]+\)return \1\.prependOutput)/g;
+const ENDS_SUBSHELL =
+  /(?=([\w$]+) instanceof [\w$]+\|\|\1 instanceof [\w$]+\|\|\1 instanceof [\w$]+\?\([\w$]+\.append\("stdout",\1\.stdout,\1\.internalOutputAccounting\.stdout\),[\w$]+\.append\("stderr",\1\.stderr,\1\.internalOutputAccounting\.stderr\),[\w$]+\.build\(\1\.exitCode\)\):)/g;
+const IS_EXPANSION_ERROR =
+  'const endsLineOfPaddock=(error)=>["NounsetError","ArithmeticError","BadSubstitutionError"].includes(error?.name);';
+
+/** Matches the loop over the statements of a script, up to the handling of an error. */
+const STATEMENTS =
+  /(async executeScript\(([\w$]+)\)\{[^{}]*let ([\w$]+)=0,([\w$]+)=new [\w$]+\([^)]*\);)(for\(let ([\w$]+) of \2\.statements\))(try\{[^{}]*\}catch\(([\w$]+)\)\{)(?=[^{}]*\{\.\.\.\4\.build\(\3\),exitCode:\3,env:([\w$]+)\(this\.ctx\.state\.env\)\})/g;
+/** Ends the line, or the script, at an error of an expansion. */
+const END_LINE = "$1let paddockSkips=false;$5if(paddockSkips)paddockSkips=!$6.endsLine;else $7" +
+  'if(endsLineOfPaddock($8)){const ends=$8.name==="NounsetError",code=!ends?1:this.onUnset?this.onUnset():1;' +
+  "if(code===void 0){$8.prependOutput($4.stdout,$4.stderr);throw $8}" +
+  '$4.append("stdout",$8.stdout,$8.internalOutputAccounting.stdout);' +
+  '$4.append("stderr",$8.stderr,$8.internalOutputAccounting.stderr);' +
+  '$3=this.ctx.state.lastExitCode=code;this.ctx.state.env.set("?",String(code));' +
+  "if(ends)return{...$4.build(code),exitCode:code,env:$9(this.ctx.state.env)};" +
+  "paddockSkips=!$6.endsLine;continue}";
+
+/** Matches `${x:?text}` of a variable that is not set. */
+const REFUSED =
+  /(async function [\w$]+\(([\w$]+),([\w$]+),([\w$]+),[\w$]+,[\w$]+\)\{if\(\2\.coverage\?\.hit\("bash:expansion:error_if_unset"\)[^`]*)`\$\{\3\}: parameter null or not set`;throw new [\w$]+\(1,"",`bash: \$\{([\w$]+)\}\n`\)/g;
+
+/**
+ * Changes what errors of expansions end, as in bash:
+ *
+ * - An error of arithmetic or a bad substitution ends the line of the script, in the middle of groups and loops.
+ * - A variable that must be set ends the script. The hook `onUnset` returns its exit code, or `undefined` if the error
+ *   passes on to the script that runs this one by `eval` or `source`.
+ */
+export function changeErrors(engine: string): string {
+  const unset = findName(engine, UNSET);
+  const coded = replace(engine, ERROR_NAME, "$&exitCode=1;", 3);
+  const passed = replace(coded, PASSES, "$1endsLineOfPaddock($2)||", 1);
+  const looped = replace(passed, ENDS_LOOP, "if(endsLineOfPaddock($1)||", 1);
+  const subshelled = replace(looped, ENDS_SUBSHELL, "endsLineOfPaddock($1)||", 1);
+  const refused = replace(
+    subshelled,
+    REFUSED,
+    `$1\`parameter \${$4.checkEmpty?"null or ":""}not set\`;throw Object.assign(new ${unset}($3),` +
+      "{stderr:`bash: ${$3}: ${$5}\n`})",
+    1,
+  );
+  return `${IS_EXPANSION_ERROR}${replace(refused, STATEMENTS, END_LINE, 1)}`;
+}

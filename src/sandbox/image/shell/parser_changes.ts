@@ -1,0 +1,105 @@
+import { replace } from "./replace.ts";
+
+/** Matches the parser's reading of a word. */
+const PARSE_WORD = /parseWord\(([\w$]+)=([\w$]+)\.Default\)\{/g;
+const SOURCED_WORD =
+  "parseWord(...given){return sourcedOfPaddock(this,()=>this.parseWordOfEngine(...given))}" +
+  "parseWordOfEngine($1=$2.Default){";
+/** Code of a function that adds its text to what a parser reads. */
+const SOURCED =
+  "const sourcedOfPaddock=(parser,parse)=>{const{start}=parser.current();const node=parse(parser);" +
+  "node.source=parser._input.slice(start,parser.tokens[parser.pos-1].end);return node};";
+/** Matches the reading of an assignment before a command. */
+const ASSIGNMENT = /([\w$]+)\.check\(([\w$]+)\.ASSIGNMENT_WORD\)\?([\w$]+)\.push\(([\w$]+)\(\1\)\)/g;
+/** Matches the end of the reading of an argument that looks like an assignment. */
+const ASSIGNED_ARGUMENT =
+  /([\w$]+)\.push\(([\w$]+)\.parseAdjacentWordParts\([\w$]+\.parts,([\w$]+)\.end,[\w$]+\.Assignment\)\)\}/g;
+/** Matches the setting of a here-document's text. */
+const HERE_DOCUMENT =
+  /\.redirect\.target=([\w$]+\.hereDoc\([\w$]+\.delimiter,[\w$]+,[\w$]+\.stripTabs,[\w$]+\.quoted,([\w$]+)\.heredocTerminated\?\?!1\))/g;
+
+/** Matches the reading of a regular expression, and of a command of arithmetic. */
+const EXPRESSION = /([\w$]+==="=~"\?[\w$]+=)([\w$]+)\(([\w$]+)\)(?=:)/g;
+const ARITHMETIC_COMMAND = /parseArithmeticCommand\(\)\{/g;
+
+/** Matches places where a word is expected and one with `=` must be one too: in loops, arrays and `case`. */
+const LISTED_WORD = /(!([\w$]+)\.check\(([\w$]+)\.SEMICOLON,\3\.NEWLINE,\3\.DO,\3\.EOF\)&&)\2\.isWord\(\)/g;
+const CASE_WORD = /(([\w$]+)\.expect\(([\w$]+)\.CASE\),)\2\.isWord\(\)/g;
+const ARRAY_WORD =
+  /(([\w$]+)\.checkIterationLimit\(\),)\2\.isWord\(\)(?=\?[\w$]+\.push\(\2\.parseWord\(\)\):)/g;
+const PATTERN_WORD =
+  /(for\(;)([\w$]+)\.isWord\(\)(?=&&\([\w$]+\.push\(\2\.parseWord\(\)\),\2\.check\(([\w$]+)\.PIPE\)\);\))/g;
+const TARGET_WORD = /([\w$]+)\.isWord\(\)(?=\|\|\1\.error\("Expected redirection target"\))/g;
+/** Matches the choice of a command's reader by its first word. */
+const FOR_COMMAND = /case ([\w$]+)\.FOR:return/g;
+const FOR_LOOP = /let ([\w$]+)=([\w$]+)\.expect\(([\w$]+)\.FOR\);/g;
+const FOR_NODE = /return ([\w$]+\.forNode\([\w$]+,[\w$]+,[\w$]+,[\w$]+\))(?=\})/g;
+
+/** Matches the reading of a statement of a script. */
+const SCRIPT_STATEMENT =
+  /([\w$]+)=this\.parseStatement\(\);\1&&([\w$]+)\.push\(\1\),(this\.check\([\w$]+\.HEREDOC_CONTENT\)&&this\.processHeredocs\(\),this\.skipSeparators\(!1\),)/g;
+
+/**
+ * Changes the engine's parser:
+ *
+ * - Words, assignments and here-documents keep their text, from which functions are printed.
+ * - A statement of a script knows whether its line ends with it, as an error of an expansion ends a line.
+ * - A word with `=` is a word in `for`, `case`, arrays and redirections.
+ * - `select` is read as a loop of words with `isSelect`, and `coproc` is refused by name.
+ */
+export function changeParser(engine: string): string {
+  const sourced = replace(engine, PARSE_WORD, SOURCED_WORD, 1);
+  const assigned = replace(
+    sourced,
+    ASSIGNMENT,
+    "$1.check($2.ASSIGNMENT_WORD)?$3.push(sourcedOfPaddock($1,$4))",
+    1,
+  );
+  const argued = replace(
+    assigned,
+    ASSIGNED_ARGUMENT,
+    "$&$1.at(-1).source=$2._input.slice($3.start,$2.tokens[$2.pos-1].end);",
+    1,
+  );
+  const documented = replace(argued, HERE_DOCUMENT, ".redirect.target=Object.assign($1,{text:$2.value})", 1);
+  const expressed = replace(documented, EXPRESSION, "$1sourcedOfPaddock($3,$2)", 1);
+  const computed = replace(
+    expressed,
+    ARITHMETIC_COMMAND,
+    "parseArithmeticCommand(){return sourcedOfPaddock(this,()=>this.parseArithmeticOfEngine())}parseArithmeticOfEngine(){",
+    1,
+  );
+  const lined = replace(
+    computed,
+    SCRIPT_STATEMENT,
+    "$1=this.parseStatement();const paddockEnd=this.tokens[this.pos-1]?.end??0;$1&&$2.push($1),$3" +
+      '$1&&($1.endsLine=this._input.slice(paddockEnd,this.current().start).includes("\\n")),',
+    1,
+  );
+  return `${SOURCED}${readSelect(acceptAssignments(lined))}`;
+}
+
+function acceptAssignments(engine: string): string {
+  const either = (parser: string) => `(${parser}.isWord()||${parser}.current().type==="ASSIGNMENT_WORD")`;
+  const looped = replace(engine, LISTED_WORD, `$1${either("$2")}`, 1);
+  const cased = replace(looped, CASE_WORD, `$1${either("$2")}`, 1);
+  const listed = replace(cased, ARRAY_WORD, `$1${either("$2")}`, 1);
+  const matched = replace(listed, PATTERN_WORD, `$1${either("$2")}`, 1);
+  return replace(matched, TARGET_WORD, either("$1"), 1);
+}
+
+function readSelect(engine: string): string {
+  const chosen = replace(
+    engine,
+    FOR_COMMAND,
+    'case $1.COPROC:this.error("coproc is not available in the sandbox");case $1.SELECT:case $1.FOR:return',
+    1,
+  );
+  const read = replace(
+    chosen,
+    FOR_LOOP,
+    "let $1=$2.check($3.SELECT)?$2.advance():$2.expect($3.FOR),paddockLoop=$1;",
+    1,
+  );
+  return replace(read, FOR_NODE, 'return Object.assign($1,paddockLoop.type==="SELECT"&&{isSelect:true})', 1);
+}
