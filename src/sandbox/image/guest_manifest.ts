@@ -35,6 +35,7 @@ import session from "../guest/session.ts" with { type: "text" };
 import builtin from "../guest/shell/builtins/builtin.ts" with { type: "text" };
 import builtins from "../guest/shell/builtins/builtins.ts" with { type: "text" };
 import controlFlow from "../guest/shell/builtins/control_flow.ts" with { type: "text" };
+import declaredArrays from "../guest/shell/builtins/declared_arrays.ts" with { type: "text" };
 import exec from "../guest/shell/builtins/exec.ts" with { type: "text" };
 import functionText from "../guest/shell/builtins/function_text.ts" with { type: "text" };
 import functions from "../guest/shell/builtins/functions.ts" with { type: "text" };
@@ -223,6 +224,7 @@ export const SHELL_FILES: GuestSources = {
   shell_options: shellOptions,
   select,
   builtins,
+  declared_arrays: declaredArrays,
   jobs,
   traps,
   script_engine: scriptEngine,

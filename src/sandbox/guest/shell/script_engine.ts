@@ -6,6 +6,7 @@ import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
 import type { BuiltinInterpreter, ShellState } from "./builtins/builtin.ts";
 import { ShellBuiltins } from "./builtins/builtins.ts";
+import { toAssignedArrays } from "./builtins/declared_arrays.ts";
 import { EMPTY_NAME, toExecGroup } from "./builtins/exec.ts";
 import { functionDefinitions, functionVariable } from "./builtins/functions.ts";
 import { toMenuLoop } from "./builtins/select.ts";
@@ -41,6 +42,8 @@ interface State {
   readonly cwd: string;
   readonly functions: ShellState["functions"];
   readonly exportedFunctions?: ReadonlySet<string>;
+  /** Variables that precede a command. */
+  readonly tempExportedVars?: ReadonlySet<string>;
   readonly bashPid: number;
   lastExitCode: number;
   readonly [name: string]: unknown;
@@ -129,6 +132,7 @@ export class ScriptEngine {
       enableNameSplitting(interpreter);
       this.#runningState = state;
       reportRedirectErrors(interpreter);
+      Object.assign(interpreter.ctx, { onProgram: (program: State) => becomeProgram(program, pristine) });
       builtins.attach(interpreter, state);
       traps.attach(interpreter, state);
       jobs.attach(interpreter, state);
@@ -273,6 +277,35 @@ function isChildProcess(options: ChildOptions | undefined): options is ChildOpti
   return options !== undefined && "cwd" in options;
 }
 
+/** Sets of names of variables with a type, of which a program has none at its start. */
+const TYPED_VARIABLES = ["associativeArrays", "integerVars", "lowercaseVars", "namerefs", "uppercaseVars"];
+
+/** Makes a copy of a script's state that of a program that the script calls by its path. */
+function becomeProgram(state: State, pristine: State): void {
+  const program = childState(state, pristine, { env: Object.fromEntries(temporaryVariables(state)) });
+  const special = [...state.env].filter(([name]) => !NAME.test(name));
+  const { env, functions, arrays, options, shoptOptions, readonlyVars } = program;
+  const kept = new Map([...special, ...env, ...temporaryVariables(state)]);
+  kept.set("SHLVL", String((Number(kept.get("SHLVL")) || 0) + 1));
+  const ownSets = Object.fromEntries(TYPED_VARIABLES.map((name) => [name, new Set()]));
+  Object.assign(state, {
+    ...ownSets,
+    env: kept,
+    functions,
+    arrays: new Map(arrays as Map<string, unknown>),
+    options: { ...options as object },
+    shoptOptions: { ...shoptOptions as object },
+    readonlyVars: new Set(readonlyVars as Set<string>),
+    localScopes: [],
+    inCondition: false,
+  });
+}
+
+/** Returns the variables that precede a command, such as `x=1 ./script`. */
+function temporaryVariables({ env, tempExportedVars = new Set() }: State): [name: string, value: string][] {
+  return [...tempExportedVars].map((name) => [name, env.get(name) ?? ""]);
+}
+
 /** Returns options with the depth of a shell that another one starts. */
 function countShell(parent: State, options: ChildOptions): ChildOptions {
   const outer = options.env?.SHLVL ??
@@ -347,8 +380,8 @@ const ALL_ARGUMENTS = {
 function splitCommandName<Node extends SimpleCommand>(node: Node): Node {
   const { type, name, args = [] } = node;
   if (node.isSelect) return toMenuLoop(node as never);
-  const ending = toExecGroup(node as never);
-  if (ending) return ending;
+  const group = toExecGroup(node as never) ?? toAssignedArrays(node as never);
+  if (group) return group;
   if (type === "For" && node.words === null) return { ...node, words: [ALL_ARGUMENTS] };
   const [part, ...more] = name?.parts ?? [];
   if (type !== "SimpleCommand" || !name || !part || more.length > 0 || !isSplit(part)) {

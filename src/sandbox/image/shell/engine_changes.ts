@@ -49,6 +49,14 @@ const VERSION = /"5\.1\.0\(1\)-release"/g;
 /** Matches the reading of a file by \`source\`. */
 const SOURCE = /([\w$]+)=await ([\w$]+)\.fs\.readFile\(([\w$]+)\),([\w$]+)=\3(?=\}catch\{\}\}else)/g;
 
+/** Matches the end of a round of a loop by `break` or `continue`, which leave the exit code 0. */
+const LEFT_ROUND =
+  /([\w$]+)=([\w$]+)\.exitCode\}\}catch\(([\w$]+)\)\{let ([\w$]+)=([\w$]+\(\3,([\w$]+)\.stdout,\6\.stderr,[\w$]+\.state\.loopDepth\));if\(/g;
+const LEAVE_ROUND =
+  '$1=$2.exitCode}}catch($3){let $4=$5;if($4.action==="break"||$4.action==="continue")$1=0;if(';
+/** Matches the start of a script that is called by its path. */
+const PROGRAM = /(([\w$]+)\.state\.currentSource=([\w$]+),)\2\.state\.env\.set\("0",\3\),/g;
+
 /** Matches the quoting of `${x@Q}`. */
 const QUOTE = /function ([\w$]+)\(([\w$]+)\)\{if\(\2===""\)return"''";(?=if\(\/\[\\n\\r\\t)/g;
 /** Matches the transformations of one value, and those of the values of an array in quotes. */
@@ -56,10 +64,15 @@ const TRANSFORMATIONS =
   /(function [\w$]+\(([\w$]+),([\w$]+),([\w$]+),([\w$]+),([\w$]+)\)\{)\2\.coverage\?\.hit\("bash:expansion:transform"\);(?=.{0,400}?return ([\w$]+)\(\2,[\w$]+\[1\]\)\.map.{0,300}?return ([\w$]+)\(\2,[\w$]+\[1\]\))/g;
 const ARRAY_TRANSFORMATIONS =
   /let ([\w$]+)=([\w$]+)\(([\w$]+),([\w$]+)\),[\w$]+=\[\],[\w$]+=0;(?=for\(let\[,[\w$]+\]of ([\w$]+)\)\{let [\w$]+;switch\(([\w$]+)\.operator\)\{case"a")/g;
+/** Matches the printing of an associative array by `declare -p`. */
+const PRINTED_ARRAY =
+  /let ([\w$]+)=([^;]*?\?\?""),([\w$]+)=[\w$]+\(\1\);return`\[\$\{[\w$]+\(([\w$]+)\)\}\]=\$\{\3\}`\}\);([\w$]+)\+=`declare -A \$\{([\w$]+)\}=\(\$\{([\w$]+)\.join\(" "\)\}\)\n`/g;
 /** Code of `${x@A}`, `${x@K}` and `${x@k}`, which name a variable or its keys. */
-const TRANSFORM = `const transformOfPaddock=(operator,name,attributes,entries,value,quote)=>{` +
-  `const text=(word)=>/[\\x00-\\x1f\\x7f]/.test(word)?quote(word):'"'+word.replace(/["$\`\\\\]/g,"\\\\$&")+'"';` +
-  `const key=(word)=>/[^\\w@%+:,./-]/.test(word)?text(word):word;` +
+const TRANSFORM = `const valueOfPaddock=(word,quote)=>/[\\x00-\\x1f\\x7f]/.test(word)?quote(word):` +
+  `'"'+word.replace(/["$\`\\\\]/g,"\\\\$&")+'"';` +
+  `const keyOfPaddock=(word,quote)=>/[^\\w@%+:,./-]/.test(word)?valueOfPaddock(word,quote):word;` +
+  `const transformOfPaddock=(operator,name,attributes,entries,value,quote)=>{` +
+  `const text=(word)=>valueOfPaddock(word,quote),key=(word)=>keyOfPaddock(word,quote);` +
   `if(operator==="A"){const declared=attributes===""?"":"declare -"+attributes+" ";` +
   `if(!entries)return declared+name+"="+quote(value);const ends=attributes.includes("A")?" )":")";` +
   `return declared+name+"=("+entries.map(([index,word])=>"["+key(String(index))+"]="+text(word)).join(" ")+ends}` +
@@ -71,7 +84,14 @@ export function changeEngine(engine: string): string {
   const defaulted = replace(computeIntegers(engine), DEFAULTED, "$1,!1", 1); // the third argument: refuse if not set
   const stated = replace(defaulted, VERSION, '"5.2.15(1)-release"', 1);
   const sourced = replace(stated, SOURCE, "$1=$2.sourceText?.($3)??await $2.fs.readFile($3),$4=$3", 1);
-  const waiting = replace(sourced, WAIT, "", 1);
+  const left = replace(sourced, LEFT_ROUND, LEAVE_ROUND, 4);
+  const called = replace(
+    left,
+    PROGRAM,
+    '$1$2.onProgram?.($2.state),$2.state.env.set("0",$2.programName??$3),',
+    1,
+  );
+  const waiting = replace(called, WAIT, "", 1);
   const started = decodeLines(replace(waiting, START, SHOWN_START, 1));
   const changed = transformVariables(changeErrors(changeParser(started)));
   return `${INTEGER_OPERATION}${TRANSFORM}${changed}`;
@@ -103,23 +123,27 @@ function transformVariables(engine: string): string {
     `function $1($2){if($2==="")return"''";if(!/[\\x00-\\x1f\\x7f]/.test($2))return"'"+$2.replaceAll("'","'\\\\''")+"'";`,
     1,
   );
-  const single = replace(
+  const name = quote.replaceAll("$", "$$$$");
+  const listed = replace(
     quoted,
+    PRINTED_ARRAY,
+    `let $1=$2;return"["+keyOfPaddock($4,${name})+"]="+valueOfPaddock($1,${name})});` +
+      '$5+="declare -A "+$6+"=("+$7.join(" ")+" )\\n"',
+    3,
+  );
+  const single = replace(
+    listed,
     TRANSFORMATIONS,
     `$1if("AKk".includes($6.operator)){const name=/^[a-zA-Z_]\\w*/.exec($3)?.[0]??$3,whole=/\\[[@*]\\]$/.test($3);` +
       `const entries=whole?$7($2,name):void 0;if($5&&!entries?.length)return"";` +
-      `const text=transformOfPaddock($6.operator,name,$8($2,name),entries,$4,${
-        quote.replaceAll("$", "$$$$")
-      });` +
+      `const text=transformOfPaddock($6.operator,name,$8($2,name),entries,$4,${name});` +
       `if(text!==void 0)return text;if(entries)return entries.flat().join(" ")}`,
     1,
   );
   return replace(
     single,
     ARRAY_TRANSFORMATIONS,
-    `$&if("AK".includes($6.operator))return{values:[transformOfPaddock($6.operator,$4,$1,$5,"",${
-      quote.replaceAll("$", "$$$$")
-    })],quoted:!0};if($6.operator==="k")return{values:$5.flat().map(String),quoted:!0};`,
+    `$&if("AK".includes($6.operator))return{values:[transformOfPaddock($6.operator,$4,$1,$5,"",${name})],quoted:!0};if($6.operator==="k")return{values:$5.flat().map(String),quoted:!0};`,
     1,
   );
 }

@@ -14,6 +14,9 @@ const ASSIGNMENT = /([\w$]+)\.check\(([\w$]+)\.ASSIGNMENT_WORD\)\?([\w$]+)\.push
 /** Matches the end of the reading of an argument that looks like an assignment. */
 const ASSIGNED_ARGUMENT =
   /([\w$]+)\.push\(([\w$]+)\.parseAdjacentWordParts\([\w$]+\.parts,([\w$]+)\.end,[\w$]+\.Assignment\)\)\}/g;
+/** Matches the reading of an argument such as `name=(1 2)`. */
+const ARRAY_ARGUMENT =
+  /let ([\w$]+)=([\w$]+\([\w$]+\))(;[\w$]+\.expect\([\w$]+\.RPAREN\);let [\w$]+=\1\.map\([^`]*`\$\{([\w$]+)\}=\(\$\{[\w$]+\.join\(" "\)\}\)`;[\w$]+\.push\()([\w$]+\.parseWordFromString\([\w$]+,!1,!1,!0\))\)/g;
 /** Matches the setting of a here-document's text. */
 const HERE_DOCUMENT =
   /\.redirect\.target=([\w$]+\.hereDoc\([\w$]+\.delimiter,[\w$]+,[\w$]+\.stripTabs,[\w$]+\.quoted,([\w$]+)\.heredocTerminated\?\?!1\))/g;
@@ -55,8 +58,14 @@ export function changeParser(engine: string): string {
     "$1.check($2.ASSIGNMENT_WORD)?$3.push(sourcedOfPaddock($1,$4))",
     1,
   );
-  const argued = replace(
+  const listed = replace(
     assigned,
+    ARRAY_ARGUMENT,
+    "let $1=$2$3Object.assign($5,{array:{name:$4,words:$1}}))",
+    1,
+  );
+  const argued = replace(
+    listed,
     ASSIGNED_ARGUMENT,
     "$&$1.at(-1).source=$2._input.slice($3.start,$2.tokens[$2.pos-1].end);",
     1,

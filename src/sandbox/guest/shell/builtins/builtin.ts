@@ -40,6 +40,8 @@ export interface BuiltinInterpreter extends ScriptInterpreter {
   runCommand: RunCommand;
   buildExportedEnv(): Record<string, string>;
   readonly ctx: ScriptInterpreter["ctx"] & {
+    /** `$0` of a script that is called by its path. */
+    programName?: string | undefined;
     /** Returns the text that `source` reads instead of a file. */
     sourceText?: ((path: string) => string | undefined) | undefined;
   };

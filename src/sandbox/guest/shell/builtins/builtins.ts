@@ -9,7 +9,7 @@ import {
   complained,
   type ShellState,
 } from "./builtin.ts";
-import { leaveLoop, sourceStdin } from "./control_flow.ts";
+import { leaveLoop, letVariables, sourceStdin } from "./control_flow.ts";
 import { EXEC_END } from "./exec.ts";
 import { declareFunctions, exportFunctions, functionVariables, typeOfFunctions } from "./functions.ts";
 import { killBuiltin } from "./kill.ts";
@@ -40,6 +40,7 @@ export class ShellBuiltins {
       fg: noJobControl,
       jobs: ({ args }) => jobs.list(args),
       kill: killBuiltin((signal, call) => traps.raise(signal, call)),
+      let: letVariables,
       set,
       shopt,
       source: sourceStdin,
@@ -65,7 +66,10 @@ export class ShellBuiltins {
     const shell = state as ShellState;
     const engine = own.runCommand.bind(own);
     own.runCommand = async (name, args, quoted, stdin, skipsFunctions = false, ...rest) => {
-      const run = () => engine(name, args, quoted, stdin, skipsFunctions, ...rest);
+      const run = () => {
+        own.ctx.programName = name.includes("/") ? name : undefined;
+        return engine(name, args, quoted, stdin, skipsFunctions, ...rest);
+      };
       if (!skipsFunctions && shell.functions.has(name)) return await this.#runFunction(own, shell, run);
       const builtin = this.#builtins.get(name);
       const runOther = (other: string, words: readonly string[]) => {

@@ -19,6 +19,20 @@ export const leaveLoop: Builtin = async ({ name, args, state, run }) => {
   }
 };
 
+/** `let`, whose arguments the engine does not read as `((…))` does. */
+export const letVariables: Builtin = async ({ args, run }) => {
+  if (args.length === 0) return undefined;
+  let exitCode = 0;
+  let [stdout, stderr] = ["", ""];
+  for (const text of args) {
+    const result = await run("eval", [`((${text}\n))`]);
+    stdout += result.stdout;
+    stderr += result.stderr.replace("((", "let");
+    exitCode = result.exitCode;
+  }
+  return { stdout, stderr, exitCode };
+};
+
 /** `source` of the standard input, which the engine takes for an empty file. */
 export const sourceStdin: Builtin = async ({ name, args, stdin, state, interpreter, run }) => {
   const [path = ""] = args[0] === "--" ? args.slice(1) : args;

@@ -1,4 +1,4 @@
-import { type CommandNode, literalWord, statementOf, type WordNode } from "./nodes.ts";
+import { type CommandNode, literalWord, statementOf, textOf, type WordNode } from "./nodes.ts";
 
 /** A word that is empty: if a command's name is empty, the engine uses the first argument as the name. */
 export const EMPTY_NAME: WordNode = {
@@ -49,12 +49,4 @@ function readOptions(args: readonly WordNode[]): { isEmpty: boolean; words: read
     if (text.endsWith("a")) at++;
   }
   return { isEmpty, words: [] };
-}
-
-/** Returns the text of a word that is only text. */
-function textOf(word: CommandNode["name"]): string | undefined {
-  if (typeof word !== "object" || !word || word.parts.some(({ type }) => type !== "Literal")) {
-    return undefined;
-  }
-  return word.parts.map(({ value }) => String(value)).join("");
 }

@@ -97,3 +97,11 @@ export function statementOf(command: CommandNode): StatementNode {
   const pipeline = { type: "Pipeline", commands: [command], negated: false };
   return { type: "Statement", pipelines: [pipeline], operators: [], background: false };
 }
+
+/** Returns the text of a word that is only text. */
+export function textOf(word: CommandNode["name"]): string | undefined {
+  if (typeof word !== "object" || !word || word.parts.some(({ type }) => type !== "Literal")) {
+    return undefined;
+  }
+  return word.parts.map(({ value }) => String(value)).join("");
+}
