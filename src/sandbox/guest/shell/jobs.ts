@@ -53,17 +53,16 @@ export class ShellJobs {
     const jobState = state as JobState;
     const tested = new WeakSet<object>();
     const statement = own.executeStatement.bind(own);
-    own.executeStatement = own.ctx.executeStatement = async (node) => {
-      if (node.background) return await this.#run(node, jobState, statement);
+    own.executeStatement = own.ctx.executeStatement = (node) => {
+      if (node.background) return this.#run(node, jobState, statement);
       const last = node.pipelines.length - 1;
       node.pipelines.forEach((pipeline, at) => {
         if (at < last || pipeline.negated) tested.add(pipeline);
       });
-      return await statement(node);
+      return statement(node);
     };
     const pipeline = interpreter.executePipeline.bind(interpreter);
-    interpreter.executePipeline = async (node) => {
-      if (!tested.has(node)) return await pipeline(node);
+    const test: typeof pipeline = async (node) => {
       const before = jobState.inCondition;
       jobState.inCondition = true;
       try {
@@ -72,6 +71,7 @@ export class ShellJobs {
         jobState.inCondition = before;
       }
     };
+    interpreter.executePipeline = (node) => tested.has(node) ? test(node) : pipeline(node);
   }
 
   /** `wait`. Without arguments it succeeds, as all jobs have ended. */

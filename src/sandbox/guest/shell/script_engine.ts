@@ -404,6 +404,8 @@ function reportRedirectErrors(interpreter: ScriptInterpreter): ScriptInterpreter
       return { stdout: "", stderr: `bash: ${error.path}: ${error.shellText}\n`, exitCode: 1 };
     }
   };
-  interpreter.executeCommand = interpreter.ctx.executeCommand = guarded;
+  interpreter.executeCommand = interpreter.ctx.executeCommand = (node, ...rest) => {
+    return node.redirections?.length ? guarded(node, ...rest) : command(node, ...rest);
+  };
   return interpreter;
 }

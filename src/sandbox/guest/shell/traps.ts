@@ -63,11 +63,9 @@ export class ShellTraps {
     };
     const runner = own as unknown as StatementRunner;
     const statement = runner.executeStatement.bind(runner);
-    runner.executeStatement = runner.ctx.executeStatement = async (node) => {
-      if (shell.traps?.get(shell.bashPid)?.get("ERR") === undefined) {
-        return await this.#runCatching(own, { state: shell, node, run: () => statement(node) });
-      }
-      return await this.#runCatching(own, { state: shell, node, run: () => statement(node) });
+    runner.executeStatement = runner.ctx.executeStatement = (node) => {
+      if (shell.traps?.get(shell.bashPid)?.get("ERR") === undefined) return statement(node);
+      return this.#runCatching(own, { state: shell, node, run: () => statement(node) });
     };
   }
 

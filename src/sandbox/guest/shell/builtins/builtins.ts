@@ -65,18 +65,21 @@ export class ShellBuiltins {
     const own = interpreter as BuiltinInterpreter;
     const shell = state as ShellState;
     const engine = own.runCommand.bind(own);
-    own.runCommand = async (name, args, quoted, stdin, skipsFunctions = false, ...rest) => {
+    own.runCommand = (name, args, quoted, stdin, skipsFunctions = false, ...rest) => {
       const run = () => {
         own.ctx.programName = name.includes("/") ? name : undefined;
         return engine(name, args, quoted, stdin, skipsFunctions, ...rest);
       };
-      if (!skipsFunctions && shell.functions.has(name)) return await this.#runFunction(own, shell, run);
+      if (!skipsFunctions && shell.functions.has(name)) return this.#runFunction(own, shell, run);
       const builtin = this.#builtins.get(name);
+      if (!builtin) return run();
       const runOther = (other: string, words: readonly string[]) => {
         return engine(other, words, words.map(() => true), stdin, true, ...rest);
       };
-      const result = await builtin?.({ name, args, stdin, state: shell, interpreter: own, run: runOther });
-      return result ? { ...result, internalProducerCommand: name } as typeof result : await run();
+      const call = { name, args, stdin, state: shell, interpreter: own, run: runOther };
+      return Promise.try(() => builtin(call)).then((result) => {
+        return result ? { ...result, internalProducerCommand: name } as typeof result : run();
+      });
     };
     const environment = own.buildExportedEnv.bind(own);
     own.buildExportedEnv = () => {
