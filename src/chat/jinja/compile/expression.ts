@@ -2,10 +2,16 @@ import { callValue, getAttribute, getItem } from "../values/attributes.ts";
 import { isEqual, isOrdered } from "../values/compare.ts";
 import { PythonTypeError, TemplateError } from "../errors.ts";
 import { REGISTRY, UNSUPPORTED_FILTERS } from "../library/filters.ts";
-import type { CallArguments, CallNode, CompareOperator, Expression } from "../syntax/nodes.ts";
+import {
+  type CallArguments,
+  type CallNode,
+  childrenOf,
+  type CompareOperator,
+  type Expression,
+} from "../syntax/nodes.ts";
 import { add, applyBinary, applySign, concat, makeDict } from "../values/operators.ts";
-import type { Run } from "../run.ts";
-import { type Frame, readPlace, type Scope } from "./scope.ts";
+import { Run } from "../run.ts";
+import { Frame, readPlace, type Scope } from "./scope.ts";
 import { isIn, isTrue, iterate, sliceOf } from "../values/sequences.ts";
 import { callStringMethod, isStringMethod, UNSUPPORTED_STRING_METHODS } from "../values/string_methods.ts";
 import {
@@ -56,6 +62,9 @@ export function compileExpression(node: Expression, scope: Scope): Evaluate {
       return compileConditional(node, scope.conditional());
     case "and":
     case "or": {
+      const truth = constantTruth(node.left, scope);
+      // Jinja2 has computed the result by then, and compiles no part of the other side.
+      if (truth === (node.kind === "or")) return compile(node.left);
       const [left, right] = [compile(node.left), compile(node.right)];
       const isAnd = node.kind === "and";
       return (frame) => {
@@ -92,6 +101,50 @@ export function compileExpression(node: Expression, scope: Scope): Evaluate {
     case "namespace_member":
       return scope.fail("a member of a namespace must be set by 'set'", node.at);
   }
+}
+
+/** Expressions that Jinja2 computes when it loads a template, if all their parts are such. */
+const COMPUTED: ReadonlySet<Expression["kind"]> = new Set(
+  [
+    "const",
+    "tuple",
+    "list",
+    "dict",
+    "concat",
+    "item",
+    "binary",
+    "compare",
+    "not",
+    "negative",
+    "positive",
+  ] as const,
+);
+
+/** Results of {@linkcode constantTruth} for `and` and `or`, so that long chains take linear time. */
+const TRUTHS = new WeakMap<Expression, boolean | undefined>();
+
+/** Returns the truth of an expression that is known when a template is loaded; `undefined` for others. */
+function constantTruth(node: Expression, scope: Scope): boolean | undefined {
+  if (node.kind === "and" || node.kind === "or") {
+    if (TRUTHS.has(node)) return TRUTHS.get(node);
+    const left = constantTruth(node.left, scope);
+    const isDecided = left === undefined || left === (node.kind === "or");
+    const truth = isDecided ? left : constantTruth(node.right, scope);
+    TRUTHS.set(node, truth);
+    return truth;
+  }
+  if (!isConstant(node)) return undefined;
+  const run = new Run({ marks: { start: "", end: "" }, now: () => new Date() });
+  try {
+    return isTrue(compileExpression(node, scope)(new Frame(run, new Map())));
+  } catch (error) {
+    if (error instanceof TemplateError) return undefined; // it is raised when the expression is reached
+    throw error;
+  }
+}
+
+function isConstant(node: Expression): boolean {
+  return COMPUTED.has(node.kind) && childrenOf(node).every(isConstant);
 }
 
 function compileName(name: string, scope: Scope): Evaluate {
