@@ -11,9 +11,9 @@ import { DEFAULT_GRADER } from "./graders.ts";
 import { ALLOW_HELP } from "./plugins.ts";
 import { DEFAULT_MAX_TOKENS, POLICIES } from "./policies.ts";
 import { DEFAULT_SERVER_WAIT } from "./server_watch.ts";
-import { TAU_BENCH } from "./tau_bench.ts";
-import { USER_STRATEGIES, USERS } from "./users.ts";
-import { WORKSPACE_ENV } from "./workspace.ts";
+import { TAU_BENCH } from "./envs/tau_bench.ts";
+import { USER_STRATEGIES, USERS } from "./envs/users.ts";
+import { WORKSPACE_ENV } from "./envs/workspace.ts";
 
 /** One option of `paddock rollout`. */
 export interface RolloutOptionRow extends OptionRow {

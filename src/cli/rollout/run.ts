@@ -28,10 +28,10 @@ import { type ColumnFlags, columnsOf, openTrajectoryFile, requireSameTokens } fr
 import { describeRun, recordRun, requireSameSettings } from "./run_settings.ts";
 import { ServerWatch } from "./server_watch.ts";
 import { Summary } from "./summary.ts";
-import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./tau_bench.ts";
+import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./envs/tau_bench.ts";
 import { TrainingFile, TrainingRun } from "./training_file.ts";
 import { checkUsage, rethrowAsUsageError, toUsageError, UsageError } from "../errors.ts";
-import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./workspace.ts";
+import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./envs/workspace.ts";
 import { currentIo } from "../io.ts";
 
 /** Options of `paddock rollout`. */
