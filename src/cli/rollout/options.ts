@@ -266,7 +266,7 @@ export const ROLLOUT_OPTIONS = {
     group: "Tools",
     value: "file",
     repeats: true,
-    about: "TypeScript file with a tool that runs without permissions; repeatable",
+    about: "TypeScript file with a tool, or Python file with tools, that run without permissions; repeatable",
   },
   calls: {
     group: "Tools",

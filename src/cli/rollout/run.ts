@@ -152,7 +152,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const grader = await openGraders(graders, flags, { profile, size: poolSize, stack, signal });
   const transforms = await openTransforms(flags, { stack, signal });
   const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
-  const tools = hasTools ? await openTools(flags, { stack, signal }) : undefined;
+  const tools = hasTools ? await openTools(flags, { stack, signal, size: concurrency }) : undefined;
   // with --train-out, the rollout records the tokens itself
   const envTokenizer = flags.trainOut === undefined ? tokenizer : undefined;
   const makeEnv = await kind.open({

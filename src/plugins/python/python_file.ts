@@ -1,9 +1,17 @@
 import * as z from "zod";
 import { errorMessage, SandboxError } from "../../errors.ts";
 import { parseUntrustedJson } from "../../json.ts";
-import type { BranchingLease, BranchingPool, Checkpoint, ExecResult } from "../../sandbox/exec.ts";
+import type {
+  BranchingLease,
+  BranchingPool,
+  Checkpoint,
+  ExecResult,
+  RestoreOptions,
+} from "../../sandbox/exec.ts";
 import { pythonString } from "../../sandbox/isolated/callee.ts";
+import grading from "./grading.py" with { type: "text" };
 import { moduleNameOf, type PythonSource, readSources } from "./source_files.ts";
+import toolFunctions from "./tool_functions.py" with { type: "text" };
 import userFile from "./user_file.py" with { type: "text" };
 
 /** Options of a Python file in the sandbox. */
@@ -32,6 +40,8 @@ export interface PythonKind {
 /** The error of a Python file: an exception in it, or a result or signature that is not that of its contract. */
 export class PythonFileError extends Error {
   override readonly name = "PythonFileError";
+  /** The message without the place, such as `ValueError: no such city`. */
+  readonly reason: string;
   /** Place in the user's files, such as `./g.py, line 7`; `undefined` if it is not known. */
   readonly place: string | undefined;
   /** The traceback as Python prints it, without frames of Paddock; empty if there was no exception. */
@@ -42,6 +52,7 @@ export class PythonFileError extends Error {
     { place, traceback = "" }: { place?: string | undefined; traceback?: string | undefined } = {},
   ) {
     super(place === undefined ? message : `${message} (${place})`);
+    this.reason = message;
     this.place = place;
     this.traceback = traceback;
   }
@@ -65,12 +76,19 @@ export interface PythonCallOptions<Result> {
 /** Time in which a file must load, in milliseconds. */
 const LOAD_TIMEOUT_MS = 120_000;
 const MODULE = "paddock_user_file";
-const SERVE = `__import__("${MODULE}").serve()`;
-/** Code that defines the module in a session. */
-const DEFINITION = `import sys, types
-sys.modules["${MODULE}"] = types.ModuleType("${MODULE}")
-exec(compile(${pythonString(userFile)}, "<${MODULE}>", "exec"), sys.modules["${MODULE}"].__dict__)
-del sys, types`;
+/** Modules of a session, in the order of their imports. */
+const SOURCES = { [MODULE]: userFile, paddock_grading: grading, paddock_tool_functions: toolFunctions };
+/** Code whose value is a reply; None in an interpreter that has been started anew. */
+const SERVE = `getattr(__import__("sys").modules.get("${MODULE}"), "serve", lambda: None)()`;
+/** Code that defines these modules. */
+const DEFINITION = [
+  "import sys, types",
+  ...Object.entries(SOURCES).map(([name, source]) =>
+    `_module = sys.modules["${name}"] = types.ModuleType("${name}")\n` +
+    `exec(compile(${pythonString(source)}, "<${name}>", "exec"), _module.__dict__)`
+  ),
+  "del _module, sys, types",
+].join("\n");
 
 const replySchema = z.union([
   z.strictObject({ value: z.unknown() }),
@@ -147,24 +165,40 @@ export class PythonFile {
   }
 
   /** Leases a session in the state that the file had when it was loaded. The caller disposes it. */
-  async acquire({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<PythonFileSession> {
-    const lease = await this.#options.pool.acquire({ from: this.#loaded, signal });
-    return new PythonFileSession(lease, this.#options);
+  async acquire(options: CopyOptions = {}): Promise<PythonFileSession> {
+    return await this.restore(this.#loaded, options);
+  }
+
+  /** Leases a session in the state of a checkpoint of another one. The caller disposes it. */
+  async restore(checkpoint: Checkpoint, { reseed, seed, signal }: CopyOptions): Promise<PythonFileSession> {
+    await using stack = new AsyncDisposableStack();
+    const lease = stack.use(await this.#options.pool.acquire({ signal }));
+    await lease.session.restore(checkpoint, { reseed, seed, signal });
+    stack.move();
+    return new PythonFileSession(lease, { ...this.#options, loaded: this.#loaded });
   }
 
   /** Makes one call in a session of its own. */
   async call<Result>(request: PythonRequest, options: PythonCallOptions<Result>): Promise<Result> {
-    await using session = await this.acquire(options);
+    await using session = await this.acquire({ signal: options.signal });
     return await session.call(request, options);
   }
+}
+
+/** Options of a copy of a session. */
+type CopyOptions = Pick<RestoreOptions, "reseed" | "seed" | "signal">;
+
+interface SessionOptions extends Pick<PythonFileOptions, "timeoutMs" | "onPrint"> {
+  /** State of the loaded file, to which a session returns when its interpreter was lost. */
+  readonly loaded?: Checkpoint | undefined;
 }
 
 /** A leased session with a loaded file, whose state remains from call to call. */
 export class PythonFileSession implements AsyncDisposable {
   readonly #lease: BranchingLease;
-  readonly #options: Pick<PythonFileOptions, "timeoutMs" | "onPrint">;
+  readonly #options: SessionOptions;
 
-  constructor(lease: BranchingLease, options: Pick<PythonFileOptions, "timeoutMs" | "onPrint">) {
+  constructor(lease: BranchingLease, options: SessionOptions) {
     this.#lease = lease;
     this.#options = options;
   }
@@ -183,12 +217,14 @@ export class PythonFileSession implements AsyncDisposable {
    */
   async call<Result>(request: PythonRequest, options: PythonCallOptions<Result>): Promise<Result> {
     const { schema, timeoutMs = this.#options.timeoutMs, signal } = options;
-    const result = await this.#lease.session.exec(SERVE, {
-      stdin: JSON.stringify(request),
-      timeoutMs,
-      signal,
-    });
-    const { onPrint } = this.#options;
+    const { session } = this.#lease;
+    const { onPrint, loaded } = this.#options;
+    const exec = () => session.exec(SERVE, { stdin: JSON.stringify(request), timeoutMs, signal });
+    let result = await exec();
+    if (result.status === "ok" && result.value === undefined && loaded !== undefined) {
+      await session.restore(loaded, { signal }); // an earlier call has ended the interpreter
+      result = await exec();
+    }
     const printed = result.stdout + result.stderr;
     if (printed !== "") onPrint?.(printed);
     try {

@@ -10,8 +10,6 @@ import importlib.util
 import inspect
 import json
 import linecache
-import math
-import numbers
 import sys
 import traceback
 
@@ -35,7 +33,7 @@ class Problem(Exception):
 def serve():
     request = json.loads(sys.stdin.read())
     try:
-        reply = {"value": _ACTIONS[request["do"]](request)}
+        reply = {"value": ACTIONS[request["do"]](request)}
         return json.dumps(reply, allow_nan=False)
     except Problem as problem:
         return json.dumps({"failed": {"message": str(problem), "path": _path_of_module(), "line": problem.line}})
@@ -128,7 +126,7 @@ def _load(request):
     for name in [name for name in sys.modules if name.partition(".")[0] in _sources]:
         del sys.modules[name]  # a file of the user goes before a module of the same name
     importlib.import_module(_module)
-    return _CONTRACTS[request["kind"]](sys.modules[_module])
+    return CONTRACTS[request["kind"]](sys.modules[_module])
 
 
 def _remember_lines(path, text):
@@ -138,12 +136,24 @@ def _remember_lines(path, text):
 # --- functions of the file
 
 
-def _line_of(function):
+def user_module():
+    return sys.modules[_module]
+
+
+def shown(value):
+    """Returns a value for a message."""
+    text = repr(value)
+    if len(text) > 80:
+        text = f"{text[:80]}…"
+    return f"{text}, a value of type {type(value).__name__}"
+
+
+def line_of(function):
     code = getattr(inspect.unwrap(function), "__code__", None)
     return None if code is None else code.co_firstlineno
 
 
-def _functions_of(module):
+def functions_of(module):
     return [
         name
         for name, value in vars(module).items()
@@ -151,32 +161,32 @@ def _functions_of(module):
     ]
 
 
-def _require_function(module, name, example):
+def require_function(module, name, example):
     function = getattr(module, name, None)
     if function is None:
-        found = ", ".join(f"{each}()" for each in _functions_of(module)) or "no function"
+        found = ", ".join(f"{each}()" for each in functions_of(module)) or "no function"
         raise Problem(f"it must define a function '{name}', as in '{example}': found {found}")
     if not callable(function):
         raise Problem(f"'{name}' must be a function, as in '{example}': found a value of type {type(function).__name__}")
     return function
 
 
-def _parameters_of(function, name):
+def parameters_of(function, name):
     """Returns the parameters of a function that is called with names."""
     parameters = list(inspect.signature(function).parameters.values())
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
             raise Problem(
                 f"{name}() is called with names, so that its parameters must have names: found '{parameter}'",
-                _line_of(function),
+                line_of(function),
             )
     return parameters
 
 
-def _call_by_names(function, name, values, extras, known):
+def call_by_names(function, name, values, extras, known):
     """Calls a function with those of the values that its parameters name. `extras` are the columns of the task."""
     given = {}
-    parameters = _parameters_of(function, name)
+    parameters = parameters_of(function, name)
     named = {parameter.name for parameter in parameters}
     for parameter in parameters:
         if parameter.kind == parameter.VAR_KEYWORD:
@@ -194,12 +204,12 @@ def _call_by_names(function, name, values, extras, known):
             raise Problem(
                 f"the parameter '{parameter.name}' of {name}() must be one of {', '.join(known)}, or a column of the "
                 f"task: {columns}",
-                _line_of(function),
+                line_of(function),
             )
-    return _result_of(function(**given))
+    return result_of(function(**given))
 
 
-def _result_of(value):
+def result_of(value):
     if not inspect.isawaitable(value):
         return value
     import asyncio
@@ -210,74 +220,7 @@ def _result_of(value):
     return asyncio.run(wait())
 
 
-# --- graders
-
-_GRADE = "def grade(completion, answer) -> float"
-_GRADE_VALUES = ("completion", "answer", "task", "messages", "query", "fields")
-_SCORE = "a number, None, or a dict with 'score' whose other values are numbers"
-
-
-def _grader_contract(module):
-    function = _require_function(module, "grade", _GRADE)
-    if inspect.isclass(function):
-        raise Problem(f"'grade' must be a function, as in '{_GRADE}': found a class")
-    _parameters_of(function, "grade")
-    return {}
-
-
-def _grade(request):
-    module = sys.modules[_module]
-    name = request.get("function", "grade")
-    function = getattr(module, name)
-    values = request["values"]
-    value = _call_by_names(function, name, values, values["fields"], _GRADE_VALUES)
-    return _score_of(value, name, _line_of(function))
-
-
-def _score_of(value, name, line):
-    """Returns a result as `{ score, parts?, reason? }`."""
-    if not isinstance(value, dict):
-        return {"score": _number_of(value, f"{name}() must return {_SCORE}: it returned", line)}
-    if "score" not in value:
-        keys = ", ".join(map(repr, value)) or "no keys"
-        raise Problem(f"the dict that {name}() returns must have 'score': it has {keys}", line)
-    parts = {}
-    reason = None
-    for key, each in value.items():
-        if not isinstance(key, str):
-            raise Problem(f"the keys of the dict that {name}() returns must be texts: found {_shown(key)}", line)
-        if key == "reason" and isinstance(each, str):
-            reason = each[:1_000]
-        else:
-            parts[key] = _number_of(each, f"'{key}' of the dict that {name}() returns must be a number or None: it is", line)
-    score = parts.pop("score")
-    reply = {"score": score}
-    if parts:
-        reply["parts"] = parts
-    if reason is not None:
-        reply["reason"] = reason
-    return reply
-
-
-def _number_of(value, problem, line):
-    if value is None:
-        return None
-    if hasattr(value, "item") and getattr(value, "shape", None) == ():
-        value = value.item()  # a number of numpy
-    if not isinstance(value, numbers.Real):
-        raise Problem(f"{problem} {_shown(value)}", line)
-    number = float(value)
-    if not math.isfinite(number):
-        raise Problem(f"{problem} {number}", line)
-    return number
-
-
-def _shown(value):
-    text = repr(value)
-    if len(text) > 80:
-        text = f"{text[:80]}…"
-    return f"{text}, a value of type {type(value).__name__}"
-
-
-_CONTRACTS = {"grader": _grader_contract}
-_ACTIONS = {"imports": _imports, "load": _load, "grade": _grade}
+CONTRACTS = {}
+"""Functions by kind of file, which check a module and describe it for the host."""
+ACTIONS = {"imports": _imports, "load": _load}
+"""Functions by the name of a request."""
