@@ -74,7 +74,7 @@ Examples:
   paddock serve
   PADDOCK_TOKEN=$(openssl rand -hex 32) paddock serve --host 0.0.0.0
 
-Exit codes: 0 stopped by Ctrl-C or SIGTERM (npx itself then ends with 130), 2 wrong usage, 125 the sandbox or the
+Exit codes: 0 stopped by Ctrl-C, SIGTERM or the end of npx (npx itself then ends with 130), 2 wrong usage, 125 the sandbox or the
 server could not be started.`;
 
 /** Returns the command `serve`, which serves sessions, episodes and grades over HTTP. */
