@@ -1,7 +1,7 @@
 import { errorMessage } from "../errors.ts";
 import type { ExecResult } from "../sandbox/exec.ts";
 import { PackageError } from "../sandbox/image/image_files.ts";
-import { UnwrittenError, UsageError } from "./errors.ts";
+import { UnavailableError, UnwrittenError, UsageError } from "./errors.ts";
 import { currentIo, type TextSink } from "./io.ts";
 import { escapeControls } from "../terminal_text.ts";
 import { writeText } from "./output.ts";
@@ -29,6 +29,7 @@ export async function reportFailure(
   const message = errorMessage(error);
   await writeText(options.stderr, `error: ${escapeControls(message)}\n`).catch(() => {}); // stderr is closed: the exit code is enough
   if (error instanceof UsageError || error instanceof PackageError) return EXIT.usage;
+  if (error instanceof UnavailableError) return EXIT.unavailable;
   return error instanceof UnwrittenError ? EXIT.unwritten : EXIT.sandbox;
 }
 
@@ -37,6 +38,7 @@ export const EXIT = {
   ok: 0,
   error: 1,
   usage: 2,
+  unavailable: 69,
   unwritten: 74,
   timeout: 124,
   sandbox: 125,
