@@ -1,6 +1,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { matchedRoutes } from "hono/route";
 import { errorCodeOf } from "../wire/error_codes.ts";
+import { useOwnWords } from "../schema_words.ts";
 import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import type { AdapterRoutes } from "./adapters/adapter.ts";
 import { ADAPTERS } from "./adapters/adapters.ts";
@@ -110,6 +111,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
   const { graders = new Map(), graderPool: pool, onError = () => {}, onEvent = () => {} } = options;
   const { budgets = new Budgets({ owners: options.tokens?.length }) } = options;
   const report = errorReporter(onError);
+  useOwnWords();
   const app = new OpenAPIHono<AppEnv>({
     defaultHook(result) {
       if (!result.success) throw toInvalidRequest(result.error);
