@@ -68,7 +68,7 @@ class WorkerRuntime implements GradingRuntime {
   }
 
   guard(grader: Grader): Grader {
-    return this.#workers.guard(grader);
+    return this.#workers.guardParts(grader);
   }
 
   async makeSandboxed(name: string): Promise<Grader> {
