@@ -49,6 +49,7 @@ export const SECTIONS: readonly Section[] = [
       page("Command line", "cli"),
       page("Server", "server"),
       page("Cluster", "cluster"),
+      page("Upgrades", "upgrades"),
       page("Edge", "edge"),
       page("Viewer", "viewer"),
       page("Python", "python"),

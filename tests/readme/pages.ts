@@ -33,6 +33,7 @@ export const PAGES = [
   "templates",
   "trainers",
   "truth",
+  "upgrades",
   "viewer",
 ]
   .map((name) => `docs/${name}.md`);

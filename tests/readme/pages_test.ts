@@ -66,6 +66,7 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "Over HTTP: sh",
     "Clients: python",
     "On the command line: json",
+    "From scripts: sh",
     "Configuration file: jsonc",
     "Completion: sh",
     "Start: sh", // deno task cluster starts the same processes, and a gateway

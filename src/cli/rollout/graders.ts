@@ -96,7 +96,7 @@ export async function openGrader(
   }
   const workers = host.stack.use(new GraderPool());
   const make = () => makeGrader(entry, resources);
-  return workers.guard(await (entry.needs === "math-verify" ? rethrowAsUsageError(make) : make()));
+  return workers.guardParts(await (entry.needs === "math-verify" ? rethrowAsUsageError(make) : make()));
 }
 
 /** A grader of a run, with the weight of its score. */
