@@ -8,7 +8,11 @@ export function dateText({ seconds, offset }: Signature, form: string, zone: Zon
   const isLocal = /(?:^|-)local$/.test(form);
   const minutes = isLocal ? zone(seconds * 1000).minutes : offset;
   const at = (format: string) =>
-    formatDate(format, seconds * 1000, () => ({ minutes, name: minutes === 0 ? "UTC" : offsetText(minutes) }));
+    formatDate(
+      format,
+      seconds * 1000,
+      () => ({ minutes, name: minutes === 0 ? "UTC" : offsetText(minutes) }),
+    );
   const name = form.replace(/-?local$/, "");
   if (form.startsWith("format:") || form.startsWith("format-local:")) {
     const local = form.startsWith("format-local:");

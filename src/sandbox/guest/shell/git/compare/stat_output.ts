@@ -55,8 +55,9 @@ export function statText(pairs: readonly FilePair[], style: PatchStyle, widths: 
   if (nameWidth + numberWidth + 6 + graph > widths.width) {
     const limit = Math.max(6, Math.floor(widths.width * 3 / 8) - numberWidth - 6);
     if (graph > Math.floor(widths.width * 3 / 8) - numberWidth - 6) graph = limit;
-    if (nameWidth > widths.width - numberWidth - 6 - graph) nameWidth = widths.width - numberWidth - 6 - graph;
-    else graph = widths.width - numberWidth - 6 - nameWidth;
+    if (nameWidth > widths.width - numberWidth - 6 - graph) {
+      nameWidth = widths.width - numberWidth - 6 - graph;
+    } else graph = widths.width - numberWidth - 6 - nameWidth;
   }
   const lines = stats.map((stat) => {
     const head = ` ${shortened(stat.name, nameWidth).padEnd(nameWidth)} | `;
@@ -126,7 +127,9 @@ export function summaryText(pairs: readonly FilePair[], { keepsBytes }: PatchSty
     const modes = ` mode change ${modeText(from?.mode ?? 0)} => ${modeText(to?.mode ?? 0)}`;
     if (similarity === undefined) return isMode ? `${modes} ${name}\n` : "";
     const verb = letter === "C" ? "copy" : "rename";
-    return ` ${verb} ${renameText(from?.path ?? "", to?.path ?? "")} (${similarity}%)\n${isMode ? `${modes}\n` : ""}`;
+    return ` ${verb} ${renameText(from?.path ?? "", to?.path ?? "")} (${similarity}%)\n${
+      isMode ? `${modes}\n` : ""
+    }`;
   }).join("");
 }
 
