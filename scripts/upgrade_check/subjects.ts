@@ -14,6 +14,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/image/module_state_test.ts",
     "sandbox/image/preload_sandbox_test.ts",
     "sandbox/image/shell_bundle_sandbox_test.ts",
+    "sandbox/image/shell_bundle_test.ts",
     "sandbox/image/wasm_test.ts",
   ],
   "JSPI": [

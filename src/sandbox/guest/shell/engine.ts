@@ -1,2 +1,4 @@
 /** The shell's engine. The image build bundles it into one module, since a guest must not import packages. */
 export { Bash, defineCommand } from "just-bash/browser";
+import { deflateSync, inflateSync } from "node:zlib";
+export { deflateSync, inflateSync };
