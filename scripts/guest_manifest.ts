@@ -78,9 +78,10 @@ function filesOf(entry: string, found: string[] = []): string[] {
 
 function importsOf(path: string): string[] {
   const source = stripTypeScriptTypes(Deno.readTextFileSync(join(SRC, path)));
-  return [...source.matchAll(/^(?:import|export)\b(?:[^"]*? from)? "(\.[^"]+)"/gm)].map(([, to = ""]) =>
-    join(dirname(path), to)
-  );
+  const still = source.matchAll(/^(?:import|export)\b(?:[^"]*? from)? "(\.[^"]+)"/gm);
+  const isGuest = path.startsWith("sandbox/guest/"); // graders import nothing late
+  const late = isGuest ? source.matchAll(/\bimport\("(\.[^"]+\.ts)"\)/g) : [];
+  return [...still, ...late].map(([, to = ""]) => join(dirname(path), to));
 }
 
 /** In the worker, a module is linked by the last part of its path alone. */

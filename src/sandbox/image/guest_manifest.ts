@@ -121,6 +121,8 @@ import resolve from "../guest/shell/gnu/files/resolve.ts" with { type: "text" };
 import stat from "../guest/shell/gnu/files/stat.ts" with { type: "text" };
 import tree from "../guest/shell/gnu/files/tree.ts" with { type: "text" };
 import glob from "../guest/shell/gnu/glob.ts" with { type: "text" };
+import gnuCommands from "../guest/shell/gnu/gnu_commands.ts" with { type: "text" };
+import gnuNames from "../guest/shell/gnu/gnu_names.ts" with { type: "text" };
 import nohup from "../guest/shell/gnu/nohup.ts" with { type: "text" };
 import options from "../guest/shell/gnu/options.ts" with { type: "text" };
 import printf from "../guest/shell/gnu/printf.ts" with { type: "text" };
@@ -221,6 +223,8 @@ export const SHELL_FILES: GuestSources = {
   files,
   shell_image: shellImage,
   command,
+  gnu_names: gnuNames,
+  signal_names: signalNames,
   options,
   decimal,
   bc_syntax: bcSyntax,
@@ -258,11 +262,11 @@ export const SHELL_FILES: GuestSources = {
   lines,
   tr,
   nohup,
-  signal_names: signalNames,
   paste_wc: pasteWc,
   unified_diff: unifiedDiff,
   patch,
   xargs,
+  gnu_commands: gnuCommands,
   git_error: gitError,
   pack_file: packFile,
   sha1,

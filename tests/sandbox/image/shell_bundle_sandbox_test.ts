@@ -2,14 +2,15 @@ import { assert, assertEquals } from "@std/assert";
 import { bundleShell } from "../../../src/sandbox/image/shell/shell_bundle.ts";
 import { SHELL_FILES, WORKER_FILES } from "../../../src/sandbox/image/guest_manifest.ts";
 
-Deno.test("bundleShell() makes two modules of the shell, which import only the worker's and the engine", async () => {
+Deno.test("bundleShell() makes six modules of the shell, which import only each other, the worker's and the engine", async () => {
   const modules = await bundleShell();
   const known = new Set([...Object.keys(WORKER_FILES).map((name) => `${name}.ts`), "engine.ts"]);
   for (const { name, code } of modules) {
     for (const imported of importsOf(code)) assert(known.has(imported), `${name} imports ${imported}`);
     known.add(name);
   }
-  assertEquals(modules.map(({ name }) => name), ["clock.ts", "shell.ts"]);
+  const names = ["clock.ts", "command.ts", "files.ts", "gnu_commands.ts", "git.ts", "shell.ts"];
+  assertEquals(modules.map(({ name }) => name), names);
 });
 
 Deno.test("bundleShell() has all of the shell's files, and keeps the names of its functions", async () => {
@@ -23,6 +24,6 @@ Deno.test("bundleShell() has all of the shell's files, and keeps the names of it
 
 /** Returns the names of the files that a module imports. */
 function importsOf(code: Uint8Array): string[] {
-  const statements = new TextDecoder().decode(code).matchAll(/^import\b[^"]*"([^"]*)";$/gm);
+  const statements = new TextDecoder().decode(code).matchAll(/(?:^import\b[^"]*|\bimport\()"([^"]*)"/gm);
   return [...statements].map(([, path = ""]) => path.slice(path.lastIndexOf("/") + 1));
 }

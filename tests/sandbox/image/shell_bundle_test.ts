@@ -1,18 +1,36 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { SandboxError } from "../../../src/errors.ts";
-import { bundleShell } from "../../../src/sandbox/image/shell_bundle.ts";
+import { bundleEngine, bundleShell } from "../../../src/sandbox/image/shell/shell_bundle.ts";
+import { TempFolder } from "../../temp_folder.ts";
 
-Deno.test("bundleShell() bundles one module after the other, as the first use of the bundler installs esbuild", async () => {
-  let running = 0;
-  let most = 0;
-  const bundled: string[] = [];
-  const bundle = async (entry: string) => {
-    most = Math.max(most, ++running);
-    bundled.push(entry.slice(entry.lastIndexOf("/") + 1));
+/** Counts the bundlers that run at once. */
+class BundlerCount {
+  readonly entries: string[] = [];
+  most = 0;
+  #running = 0;
+
+  readonly bundle = async (entry: string): Promise<string> => {
+    this.most = Math.max(this.most, ++this.#running);
+    this.entries.push(entry.slice(entry.lastIndexOf("/") + 1));
     await Promise.resolve();
-    running--;
+    this.#running--;
     return "";
   };
-  await assertRejects(() => bundleShell(undefined, bundle), SandboxError, "must have");
-  assertEquals([most, bundled], [1, ["engine.ts", "zlib.ts"]]);
+}
+
+Deno.test("bundleEngine() bundles one module after the other, as the first use of the bundler installs esbuild", async () => {
+  await using folder = await TempFolder.of();
+  const bundler = new BundlerCount();
+  await assertRejects(
+    () => bundleEngine({ directory: folder.path, bundle: bundler.bundle }),
+    SandboxError,
+    "must have",
+  );
+  assertEquals([bundler.most, bundler.entries], [1, ["engine.ts", "zlib.ts"]]);
+});
+
+Deno.test("bundleShell() bundles one module after the other", async () => {
+  const bundler = new BundlerCount();
+  await bundleShell({ bundle: bundler.bundle });
+  assertEquals([bundler.most, bundler.entries.length], [1, 6]);
 });

@@ -2,39 +2,9 @@ import { defineCommand } from "./engine.ts";
 import type { Command, IFileSystem } from "just-bash";
 import { latin1, latin1Bytes, type ShellFiles } from "./files.ts";
 import { byteText, type CommandFiles, type GnuCommand, unicodeText, UsageError } from "./gnu/command.ts";
-import { bc } from "./gnu/data/bc.ts";
-import { date } from "./gnu/date.ts";
-import { cmp, diff } from "./gnu/text/diff.ts";
-import { env } from "./gnu/env.ts";
-import { expr } from "./gnu/expr.ts";
-import { cp, mv } from "./gnu/files/copy.ts";
-import { ln, mkdir, mktemp, rmdir, touch } from "./gnu/files/create.ts";
-import { du } from "./gnu/files/du.ts";
-import { find } from "./gnu/files/find.ts";
-import { egrep, fgrep, grep } from "./gnu/text/grep.ts";
-import { head, tail } from "./gnu/text/head_tail.ts";
-import { ls } from "./gnu/files/ls.ts";
-import { sed } from "./gnu/text/sed.ts";
-import { sort, uniq } from "./gnu/text/sort.ts";
-import { chmod } from "./gnu/files/mode.ts";
-import { rm } from "./gnu/files/remove.ts";
-import { basename, dirname, readlink, realpath } from "./gnu/files/resolve.ts";
-import { stat } from "./gnu/files/stat.ts";
-import { tree } from "./gnu/files/tree.ts";
-import { formatPrintf } from "./gnu/printf.ts";
-import { seq } from "./gnu/seq.ts";
-import { column } from "./gnu/text/column.ts";
-import { cut } from "./gnu/text/cut.ts";
-import { fold } from "./gnu/text/fold.ts";
-import { comm, join } from "./gnu/text/join.ts";
-import { nl, tac } from "./gnu/text/lines.ts";
-import { tr } from "./gnu/text/tr.ts";
-import { nohup } from "./gnu/nohup.ts";
+import { clock } from "./clock.ts";
+import { GNU_NAMES } from "./gnu/gnu_names.ts";
 import { signalOf } from "./builtins/signal_names.ts";
-import { nproc, paste, wc } from "./gnu/text/paste_wc.ts";
-import { patch } from "./gnu/text/patch.ts";
-import { xargs } from "./gnu/xargs.ts";
-import { git } from "./git/git.ts";
 
 /** A Python program that the shell starts. */
 export interface ProgramRequest {
@@ -105,7 +75,10 @@ export function createCommands(
     timeoutCommand(),
     umaskCommand(files),
     yes,
-    ...Object.entries(GNU_COMMANDS).map(([name, command]) => toEngineCommand(name, command, files)),
+    ...GNU_NAMES.map((name) => {
+      return toEngineCommand(name, async () => (await gnuModule.get()).GNU_COMMANDS[name], files);
+    }),
+    toEngineCommand("git", async () => (await gitModule.get()).git, files),
     ...rewrittenCommands(),
     ...refusingCommands(),
     printfCommand(files),
@@ -114,67 +87,26 @@ export function createCommands(
   ];
 }
 
-/** Nested expressions of `find`, which are read by recursion on the thread's stack. */
-const MAX_FIND_DEPTH = 1000;
+/** A module that is loaded at its first use. */
+class LazyModule<Module> {
+  readonly #load: () => Promise<Module>;
+  #module: Promise<Module> | undefined;
 
-const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
-  bc,
-  cmp,
-  date,
-  diff,
-  egrep,
-  fgrep,
-  grep,
-  find: (args, context) => {
-    if (args.filter((word) => word === "(" || word === "!" || word === "-not").length <= MAX_FIND_DEPTH) {
-      return find(args, context);
-    }
-    throw new UsageError(`more than ${MAX_FIND_DEPTH} nested expressions`, { hasHint: false });
-  },
-  basename,
-  chmod,
-  column,
-  comm,
-  cp,
-  cut,
-  dirname,
-  du,
-  env,
-  expr,
-  fold,
-  git,
-  join,
-  ln,
-  mkdir,
-  mktemp,
-  mv,
-  nl,
-  nohup,
-  readlink,
-  realpath,
-  rm,
-  rmdir,
-  seq,
-  tac,
-  touch,
-  tr,
-  tree,
-  head,
-  ls,
-  nproc,
-  paste,
-  patch,
-  sed,
-  sort,
-  stat,
-  tail,
-  uniq,
-  wc,
-  xargs,
-};
+  constructor(load: () => Promise<Module>) {
+    this.#load = load;
+  }
 
-/** Makes a command of the engine from one of ours. */
-function toEngineCommand(name: string, command: GnuCommand, files: ShellFiles): Command {
+  get(): Promise<Module> {
+    this.#module ??= clock.load(this.#load());
+    return this.#module;
+  }
+}
+
+const gnuModule = new LazyModule(() => import("./gnu/gnu_commands.ts"));
+const gitModule = new LazyModule(() => import("./git/git.ts"));
+
+/** Makes a command of the engine from one of ours, which is loaded when it first runs. */
+function toEngineCommand(name: string, load: () => Promise<GnuCommand>, files: ShellFiles): Command {
   return defineCommand(name, async (args, { cwd, stdin, exportedEnv = {}, signal, exec, fs }) => {
     const output = { stdout: "", stderr: "" };
     const printError = (text: string) => {
@@ -182,6 +114,7 @@ function toEngineCommand(name: string, command: GnuCommand, files: ShellFiles): 
     };
     const warn = (text: string) => printError(`${name}: ${text}\n`);
     const poll = () => signal?.throwIfAborted();
+    const command = await load();
     try {
       const exitCode = await command(args.map(byteText), {
         files: await withSubstitutions(files.forCommands, args, fs),
@@ -460,6 +393,7 @@ function printfCommand(files: ShellFiles): Command {
       };
     }
     const context = { files: files.forCommands, variables: exportedEnv };
+    const { formatPrintf } = await gnuModule.get();
     const { text, errors, exitCode } = formatPrintf(format, words, context);
     const stderr = errors.map((error) => `bash: printf: ${error}\n`).join("");
     if (!isSet) return { stdout: text, stdoutKind: "bytes", stderr, exitCode };

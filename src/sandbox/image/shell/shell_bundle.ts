@@ -23,20 +23,43 @@ export interface ShellModule {
 }
 
 /**
+ * Modules of the shell that are bundled, each after those that it imports: the clock and the files, which define
+ * globals that the engine needs when it loads, what all commands share, the commands, which a session loads at their
+ * first use, and the shell.
+ */
+const ENTRIES = ["clock.ts", "gnu/command.ts", "files.ts", "gnu/gnu_commands.ts", "git/git.ts", "shell.ts"];
+
+/**
  * Bundles the shell's own modules, as a session takes about a millisecond to load each. The bundles import the worker's
- * modules and the engine. The clock, which defines globals that the engine needs when it loads, stays a module of its
- * own. Lines and names are kept, so that the position of an error can be looked up in the image.
+ * modules, the engine and each other. Lines and names are kept, so that the position of an error can be looked up in
+ * the image.
  *
  * @throws {SandboxError} if the modules cannot be bundled.
  */
-export async function bundleShell(signal?: AbortSignal): Promise<ShellModule[]> {
+export async function bundleShell(
+  { signal, bundle = bundleModule }: BundleShellOptions = {},
+): Promise<ShellModule[]> {
   const others = [...Object.keys(WORKER_FILES).map((name) => `${name}.ts`), ENGINE];
-  const bundles = [["clock.ts", others], ["shell.ts", [...others, "clock.ts"]]] as const;
-  return await Promise.all(bundles.map(async ([name, external]) => {
+  const modules: ShellModule[] = [];
+  for (const entry of ENTRIES) { // one after the other, as in `bundleEngine`
+    const name = entry.slice(entry.lastIndexOf("/") + 1);
+    const external = [...others, ...ENTRIES.map((path) => path.slice(path.lastIndexOf("/") + 1))]
+      .filter((file) => file !== name);
     const options = external.map((file) => `--external=*/${file}`);
-    const text = await bundle(urlOf(name), { options, signal });
-    return { name, code: new TextEncoder().encode(text) };
-  }));
+    const text = await bundle(urlOf(entry), { options, signal });
+    modules.push({ name, code: new TextEncoder().encode(text) });
+  }
+  return modules;
+}
+
+/** Bundles a module with its imports and returns the source. */
+export type Bundle = (entry: string, options: BundleOptions) => Promise<string>;
+
+/** Options of {@linkcode bundleShell}. */
+export interface BundleShellOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** @default `deno bundle` */
+  readonly bundle?: Bundle;
 }
 
 /** Options of {@linkcode bundleEngine}. */
@@ -44,28 +67,33 @@ export interface BundleEngineOptions {
   /** Directory of a file that is needed during the build. */
   readonly directory: string;
   readonly signal?: AbortSignal | undefined;
+  /** @default `deno bundle` */
+  readonly bundle?: Bundle;
 }
 
 /**
- * Bundles the shell's engine and its imports into one module, with eight changes:
+ * Bundles the shell's engine and its imports into one module, with these changes:
  *
  * - The engine forgets variables, functions and directory after each script, and holds back output until its end. A hook
  *   passes each running script to the guest, which keeps the state and streams the output.
  * - `read` and `mapfile` put text into variables instead of bytes.
  * - Arithmetic is that of 64 bits, and fails where the engine's numbers are not exact.
  * - `int` of awk cuts negative numbers.
+ * - Commands that the shell replaces are left out.
+ * - Words keep their text, `select` is a loop, and errors of expansions end what they end in bash.
+ * - `${x@A}`, `${x@K}` and `${x@k}` are as in bash.
  * - With `set -u` a variable that is not set may have a default in a quoted word.
  * - `wait` is left to the guest, which has the exit codes of jobs.
  * - Compression uses another library, as a guest has no Node modules.
  *
  * @throws {SandboxError} if the package cannot be bundled or has another version than expected.
  */
-export async function bundleEngine({ directory, signal }: BundleEngineOptions): Promise<Uint8Array> {
-  const minified = { options: ["--minify"], signal };
-  const [whole, zlib] = await Promise.all([
-    bundle(urlOf(ENGINE), { options: [], signal }),
-    bundle(urlOf("zlib.ts"), minified),
-  ]);
+export async function bundleEngine(
+  { directory, signal, bundle = bundleModule }: BundleEngineOptions,
+): Promise<Uint8Array> {
+  // one after the other: each installs esbuild at the first use, and two at once write the same file
+  const whole = await bundle(urlOf(ENGINE), { options: [], signal });
+  const zlib = await bundle(urlOf("zlib.ts"), { options: ["--minify"], signal });
   await Deno.writeTextFile(joinPath(directory, WHOLE_ENGINE), dropCommands(whole, REPLACED_COMMANDS));
   const engine = await bundle(pathToFileURL(joinPath(directory, WHOLE_ENGINE)).href, {
     options: ["--minify", "--no-config"],
@@ -79,7 +107,8 @@ export async function bundleEngine({ directory, signal }: BundleEngineOptions): 
   return new TextEncoder().encode(text);
 }
 
-interface BundleOptions {
+/** Options of a {@linkcode Bundle}. */
+export interface BundleOptions {
   /** Further options of `deno bundle`. */
   readonly options: readonly string[];
   readonly signal: AbortSignal | undefined;
@@ -89,7 +118,7 @@ function urlOf(name: string): string {
   return import.meta.resolve(`../../guest/shell/${name}`);
 }
 
-async function bundle(entry: string, { options, signal }: BundleOptions): Promise<string> {
+async function bundleModule(entry: string, { options, signal }: BundleOptions): Promise<string> {
   const file = entry.startsWith("file:") ? fileURLToPath(entry) : undefined;
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["bundle", "--quiet", "--platform", "browser", ...options, file ?? entry],
