@@ -32,7 +32,7 @@ export const clean: GitCommand = (args, repository) => {
     const name = path.replace(/\/$/, "");
     if (isFolder && !options.has("d") && !(words.length > 0 && spec.matches(name))) continue;
     const isRepository = isFolder && work.status(`${name}/.git`) !== undefined;
-    const shown = quotedPath(relativeName(repository, path));
+    const shown = quotedPath(relativeName(repository, path), repository.keepsBytes);
     if (isRepository && force < 2) {
       context.print(options.has("n") ? `Would skip repository ${shown}\n` : `Skipping repository ${shown}\n`);
       continue;

@@ -59,8 +59,8 @@ export const commit: GitCommand = async (args, repository) => {
   }
   const reused = options.value("C") ?? options.value("c");
   const source = old ?? (reused === undefined ? undefined : readCommit(objects, commitOf(repository, reused)));
+  const author = authorOf(source);
   const committer = repository.signature("committer");
-  const author = authorOf(source, committer);
   const message = await readMessage(source);
   if (message === "" && !options.has("allow-empty-message")) {
     throw new GitError("Aborting commit due to empty commit message.", { kind: "", exitCode: 1 });
@@ -135,7 +135,7 @@ export const commit: GitCommand = async (args, repository) => {
     return 1;
   }
 
-  function authorOf(source: Commit | undefined, committer: Signature): Signature {
+  function authorOf(source: Commit | undefined): Signature {
     const base = source && !options.has("reset-author") ? source.author : repository.signature("author");
     const given = options.value("author");
     let author = base;
@@ -150,7 +150,7 @@ export const commit: GitCommand = async (args, repository) => {
     if (date === undefined) return author;
     const zone = zoneOf(context);
     const found = date === "now"
-      ? committer
+      ? repository.signature("committer")
       : readDate(unicodeText(date), { nowMs: Date.now(), zone }) ?? fatal(`invalid date format: ${unicodeText(date)}`);
     return { ...author, seconds: found.seconds, offset: found.offset };
   }
@@ -223,7 +223,7 @@ export const commit: GitCommand = async (args, repository) => {
 
   function printSummary(made: Commit): void {
     const branch = references.branch() ?? "detached HEAD";
-    const root = made.parents.length === 0 ? " (root-commit)" : "";
+    const root = head === undefined ? " (root-commit)" : "";
     context.print(`[${branch}${root} ${objects.abbreviate(made.id, objects.digits)}] ${subjectOf(made.message)}\n`);
     const { author, committer } = made;
     if (author.name !== committer.name || author.email !== committer.email) {
@@ -236,7 +236,7 @@ export const commit: GitCommand = async (args, repository) => {
     const pairs = findRenames(compareTrees(objects, filesOfTree(objects, parentTree), filesOfTree(objects, tree)), {
       poll: () => context.poll(),
     });
-    context.print(shortStatText(pairs, {}) + summaryText(pairs));
+    context.print(shortStatText(pairs) + summaryText(pairs));
   }
 };
 

@@ -228,6 +228,8 @@ class LogPrinter {
     const isOneLine = given?.name === "oneline";
     const format = isOneLine
       ? "oneline"
+      : given?.name === "format" && given.value === ""
+      ? "tformat:"
       : readFormat(given?.value || config.get("format.pretty") || "medium", repository);
     const isAbbreviated = (options.has("abbrev-commit") || isOneLine || config.flag("log.abbrevcommit", false)) &&
       !options.has("no-abbrev-commit");
@@ -254,8 +256,8 @@ class LogPrinter {
     const isOwn = /^t?format:/.test(format);
     if (this.#isGraph) return this.#printGraph(commit, text, diff);
     if (this.#count++ > 0 && !isLined) context.print("\n");
-    if (isOwn && text === "" && diff === "") return;
-    context.print(isOwn || isLined ? text : text);
+    if (format === "tformat:") return context.print(diff);
+    context.print(text);
     if (isLined || (isOwn && diff !== "")) context.print("\n");
     if (diff === "") return;
     const isStat = this.#settings.forms.has("stat") && this.#settings.forms.has("patch");

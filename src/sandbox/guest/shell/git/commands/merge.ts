@@ -76,6 +76,6 @@ export const merge: GitCommand = (args, repository) => {
   const pairs = findRenames(compareTrees(objects, filesOfTree(objects, from), filesOfTree(objects, to)), {
     poll: () => context.poll(),
   });
-  context.print(statText(pairs, {}, { width: columnsOf(context) }) + summaryText(pairs));
+  context.print(statText(pairs, () => ({}), { width: columnsOf(context) }) + summaryText(pairs));
   return 0;
 };

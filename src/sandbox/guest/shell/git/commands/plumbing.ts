@@ -57,9 +57,9 @@ export const catFile: GitCommand = (args, repository) => {
   return 0;
 };
 
-function treeText({ objects }: Repository, id: string): string {
-  return readTree(objects, id).map(({ mode, name, id: entry }) =>
-    `${modeText(mode)} ${kindOf(mode)} ${entry}\t${quotedPath(name)}\n`
+function treeText(repository: Repository, id: string): string {
+  return readTree(repository.objects, id).map(({ mode, name, id: entry }) =>
+    `${modeText(mode)} ${kindOf(mode)} ${entry}\t${quotedPath(name, repository.keepsBytes)}\n`
   ).join("");
 }
 
@@ -95,7 +95,7 @@ const revParse: GitCommand = (args, repository) => {
   let [isShort, digits, isVerified, isQuiet, isAbbreviated, isSymbolic] = [false, objects.digits, false, false, false, false];
   const bytePath = (path: string) => byteText(path);
   let fallback: string | undefined;
-  const names: string[] = [];
+  let hasName = false;
   for (const [at, word] of args.entries()) {
     const [, option = word, value] = /^(--[\w-]+)=(.*)$/s.exec(word) ?? [];
     switch (option) {
@@ -174,11 +174,16 @@ const revParse: GitCommand = (args, repository) => {
         break;
       default:
         if (option.startsWith("--")) refuse(`the option ${option}`);
-        if (args[at - 1] !== "--default") names.push(word);
+        if (args[at - 1] === "--default") break;
+        hasName = true;
+        if (isVerified && isQuiet && findRevision(repository, word) === undefined) return 1;
+        show(word);
     }
   }
-  if (names.length === 0 && fallback !== undefined) names.push(fallback);
-  for (const name of names) {
+  if (!hasName && fallback !== undefined) show(fallback);
+  return 0;
+
+  function show(name: string): void {
     const [, left, dots, right] = /^(.*?)(\.{2,3})(.*)$/s.exec(name) ?? [];
     if (dots !== undefined && left !== undefined && findRevision(repository, name) === undefined) {
       const [from, to] = [revision(repository, left || "HEAD"), revision(repository, right || "HEAD")];
@@ -187,7 +192,7 @@ const revParse: GitCommand = (args, repository) => {
         print(from);
         for (const base of mergeBases(repository, from, to)) print(`^${base}`);
       } else print(`^${from}`);
-      continue;
+      return;
     }
     const isExcluded = name.startsWith("^");
     const text = isExcluded ? name.slice(1) : name;
@@ -197,23 +202,21 @@ const revParse: GitCommand = (args, repository) => {
       if (full === "HEAD" && references.resolve("HEAD") === undefined) failed(name);
       if (target === undefined) {
         if (findRevision(repository, text) === undefined) failed(name);
-        continue;
+        return;
       }
       print(isSymbolic ? target : target.replace(/^refs\/(?:heads|tags|remotes)\//, ""));
-      continue;
+      return;
     }
     const id = findRevision(repository, text);
     if (id === undefined) {
       if (!isVerified && statusOf(repository.files, pathOf(context.cwd, text))) {
         print(name);
-        continue;
+        return;
       }
-      if (isVerified && isQuiet) return 1;
       failed(name);
     }
     print((isExcluded ? "^" : "") + (isShort ? objects.abbreviate(id, digits) : id));
   }
-  return 0;
 
   function failed(name: string): never {
     if (isVerified) fatal("Needed a single revision");
@@ -236,7 +239,7 @@ const lsFiles: GitCommand = (args, repository) => {
   const spec = new PathSpec(repository, words.length === 0 && repository.prefix !== "" ? ["."] : words);
   const show = (path: string) => {
     const name = options.has("full-name") ? path : relativeName(repository, path);
-    return (options.has("z") ? name : quotedPath(name)) + end;
+    return (options.has("z") ? name : quotedPath(name, repository.keepsBytes)) + end;
   };
   const isStandard = options.has("exclude-standard");
   const rules = new IgnoreRules(repository, options.values("x"));
@@ -303,7 +306,7 @@ const lsTree: GitCommand = (args, repository) => {
       const isEntered = isFolder && (options.has("r") && isChosen || isAbove && !(wanted.includes(path)));
       if (isChosen && !(isAbove && !wanted.includes(path)) && !(options.has("d") && !isFolder) && (!isEntered || options.has("t"))) {
         const shown = options.has("full-name") || options.has("full-tree") ? path : relativeName(repository, path);
-        const label = options.has("z") ? shown : quotedPath(shown);
+        const label = options.has("z") ? shown : quotedPath(shown, repository.keepsBytes);
         const size = options.has("l") ? ` ${(isFolder ? "-" : String(objects.read(id).bytes.length)).padStart(7)}` : "";
         context.print(options.has("name-only") || options.has("name-status") ? label + end : `${modeText(mode)} ${kindOf(mode)} ${id}${size}\t${label}${end}`);
       }
@@ -492,9 +495,9 @@ const checkIgnore: GitCommand = (args, repository) => {
     const isShown = rule !== undefined && (options.has("v") || !rule.isNegated);
     if (isShown) found = true;
     if (options.has("q")) continue;
-    if (isShown && options.has("v")) context.print(`${rule.source}:${rule.line}:${rule.text}\t${quotedPath(word)}\n`);
-    else if (isShown) context.print(`${quotedPath(word)}\n`);
-    else if (options.has("n") && options.has("v")) context.print(`::\t${quotedPath(word)}\n`);
+    if (isShown && options.has("v")) context.print(`${rule.source}:${rule.line}:${rule.text}\t${quotedPath(word, repository.keepsBytes)}\n`);
+    else if (isShown) context.print(`${quotedPath(word, repository.keepsBytes)}\n`);
+    else if (options.has("n") && options.has("v")) context.print(`::\t${quotedPath(word, repository.keepsBytes)}\n`);
   }
   return found ? 0 : 1;
 

@@ -90,8 +90,8 @@ const push: GitCommand = (args, repository) => {
   const given = options.value("m");
   const message = given === undefined || given === "" ? `WIP on ${title}` : `On ${branch}: ${given}`;
   const make = (files: Iterable<readonly [string, TreeFile]>, parents: string[], text: string) =>
-    writeCommit(objects, { tree: writeTrees(objects, files), parents, author: who, committer: who, message: `${text}\n` });
-  const ofIndex = make([...index.entries].filter(([, entry]) => !entry.isIntent), [head], `index on ${title}`);
+    writeCommit(objects, { tree: writeTrees(objects, files), parents, author: who, committer: who, message: text });
+  const ofIndex = make([...index.entries].filter(([, entry]) => !entry.isIntent), [head], `index on ${title}\n`);
   const current = new Map<string, TreeFile>(index.entries);
   for (const { from, to } of pairs) {
     const path = to?.path ?? from?.path ?? "";
@@ -104,7 +104,7 @@ const push: GitCommand = (args, repository) => {
     if (found?.kind === "directory") refuse("stashing a repository inside of another one");
     return found ? [[path, work.store(path, found)] as const] : [];
   });
-  const parents = [head, ofIndex, ...others.length > 0 ? [make(others, [], `untracked files on ${title}`)] : []];
+  const parents = [head, ofIndex, ...others.length > 0 ? [make(others, [], `untracked files on ${title}\n`)] : []];
   const id = make(current, parents, message);
   references.update(REFERENCE, id, { who, message });
   const target = options.has("k") ? new Map<string, TreeFile>(index.entries) : base;
@@ -167,13 +167,14 @@ function restoreStash(args: readonly string[], repository: Repository, isDropped
   const theirs = filesOfTree(objects, commit.tree);
   const before = writeTrees(objects, [...index.entries].filter(([, entry]) => !entry.isIntent));
   const ours = filesOfTree(objects, before);
-  const { files, conflicts } = mergeTrees(objects, { base, ours, theirs });
+  const { files, conflicts, merged } = mergeTrees(objects, { base, ours, theirs });
   if (conflicts.length > 0) {
     fatal(
       `the stash has changes of ${conflicts.join(", ")} that conflict with those made since, and conflicts are not ` +
         "available in the sandbox: nothing was changed",
     );
   }
+  if (!options.has("q")) for (const path of merged) context.print(`Auto-merging ${path}\n`);
   const work = new WorkTree(repository);
   const others = ofOthers === undefined ? new Map() : filesOfTree(objects, readCommit(objects, ofOthers).tree);
   for (const path of others.keys()) {
@@ -188,9 +189,9 @@ function restoreStash(args: readonly string[], repository: Repository, isDropped
     return 1;
   }
   if (options.has("index")) {
-    const merged = mergeTrees(objects, { base, ours, theirs: filesOfTree(objects, readCommit(objects, ofIndex).tree) });
-    if (merged.conflicts.length > 0) fails("conflicts in index. Try without --index.");
-    resetIndex(repository, merged.files, () => true);
+    const staged = mergeTrees(objects, { base, ours, theirs: filesOfTree(objects, readCommit(objects, ofIndex).tree) });
+    if (staged.conflicts.length > 0) fails("conflicts in index. Try without --index.");
+    resetIndex(repository, staged.files, () => true);
   } else {
     // The index stays as it was, but for files that it did not have.
     const kept = new Map([...files].filter(([path]) => !ours.has(path)));
