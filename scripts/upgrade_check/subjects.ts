@@ -13,6 +13,8 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/image/linux_errors_test.ts",
     "sandbox/image/module_state_test.ts",
     "sandbox/image/preload_sandbox_test.ts",
+    "sandbox/image/shell_bundle_sandbox_test.ts",
+    "sandbox/image/shell_bundle_test.ts",
     "sandbox/image/wasm_test.ts",
   ],
   "JSPI": [

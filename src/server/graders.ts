@@ -56,7 +56,7 @@ export interface GuardGraderOptions {
  */
 export function guardGrader(grader: Grader, options: GuardGraderOptions): Grader {
   const { pool, owner, waitMs = SESSION_WAIT_MS } = options;
-  const guarded = pool.guard(grader, { owner });
+  const guarded = pool.guardParts(grader, { owner });
   const isPooled = replyGradingOf(grader) !== undefined;
   return {
     name: grader.name,

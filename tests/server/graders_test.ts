@@ -10,7 +10,7 @@ const history = History.fromChats([{ role: "assistant", content: "4" }]);
 
 Deno.test("guardGrader() fails with 'timeout' when the pool does not grade in time", async () => {
   await using pool = new class extends GraderPool {
-    override guard({ name }: Grader): Grader {
+    override guardParts({ name }: Grader): Grader {
       return {
         name,
         grade: ({ signal }) =>
