@@ -12,7 +12,7 @@ import { MODE } from "../store/tree_object.ts";
 import { wildmatch } from "../work/wildmatch.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
-import { allWords, commandOptions, type CommandOptions } from "./arguments.ts";
+import { allWords, commandOptions, type CommandOptions } from "./command_words.ts";
 
 const OPTIONS = "p=:R,reverse:check:index:cached:stat:numstat:summary:apply:3,3way:reject:z:C=:v,verbose:q,quiet:" +
   "whitespace=:ignore-space-change:ignore-whitespace:unidiff-zero:recount:directory=:include=:exclude=:allow-empty:" +

@@ -7,7 +7,7 @@ import type { Repository } from "../store/repository.ts";
 import { commitOf, findRevision, fullName, isAncestor } from "../store/revisions.ts";
 import { trackingOf } from "../work/changes.ts";
 import { wildmatch } from "../work/wildmatch.ts";
-import { allWords, commandOptions, withValues } from "./arguments.ts";
+import { allWords, commandOptions, withValues } from "./command_words.ts";
 
 const OPTIONS = "v,verbose:q,quiet:t,track?:no-track:u,set-upstream-to=:unset-upstream:color?:no-color:r,remotes:" +
   "contains?:no-contains?:abbrev?:a,all:d,delete:D:m,move:M:c,copy:C:l,list:show-current:create-reflog:" +

@@ -13,7 +13,7 @@ import { PathSpec } from "../work/path_spec.ts";
 import { forceTree, resetIndex, switchTree } from "../work/switch_tree.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 import { actorOf, createBranch } from "./branch.ts";
 import { trackingText } from "./status.ts";
 

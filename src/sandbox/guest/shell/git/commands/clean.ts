@@ -4,7 +4,7 @@ import { fatal } from "../store/git_error.ts";
 import { IgnoreRules } from "../work/ignore_rules.ts";
 import { PathSpec, relativeName } from "../work/path_spec.ts";
 import { WorkTree } from "../work/work_tree.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 
 /** `git clean`. */
 export const clean: GitCommand = (args, repository) => {

@@ -14,7 +14,7 @@ import { type Changes, findChanges } from "../work/changes.ts";
 import { PathSpec } from "../work/path_spec.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 import { dateText } from "./date_text.ts";
 import { longText, readUntracked, shortText } from "./status.ts";
 

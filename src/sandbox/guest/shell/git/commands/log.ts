@@ -10,7 +10,7 @@ import { readDate, type Repository } from "../store/repository.ts";
 import { commitOf, findRevision, fullName, mergeBases, revision, walk } from "../store/revisions.ts";
 import { filesOfTree, MODE, readTree } from "../store/tree_object.ts";
 import { PathSpec } from "../work/path_spec.ts";
-import { commandOptions, type CommandOptions, readCount, splitRevisions } from "./arguments.ts";
+import { commandOptions, type CommandOptions, readCount, splitRevisions } from "./command_words.ts";
 import { dateText } from "./date_text.ts";
 import { commitText, decorationsOf, endsEach, type PrettyStyle, readFormat } from "./pretty.ts";
 

@@ -10,7 +10,7 @@ import { findRevision, isAncestor, mergeBases } from "../store/revisions.ts";
 import { filesOfTree } from "../store/tree_object.ts";
 import { forceTree, switchTree } from "../work/switch_tree.ts";
 import { writeIndex } from "./add.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 import { actorOf } from "./branch.ts";
 
 /** `git merge`, for a branch that only goes further than the current one. */

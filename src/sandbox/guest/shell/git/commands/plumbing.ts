@@ -12,7 +12,7 @@ import { MODE, readTree, writeTrees } from "../store/tree_object.ts";
 import { IgnoreRules } from "../work/ignore_rules.ts";
 import { insidePath, PathSpec, relativeName } from "../work/path_spec.ts";
 import { WorkTree } from "../work/work_tree.ts";
-import { allWords, commandOptions, usage } from "./arguments.ts";
+import { allWords, commandOptions, usage } from "./command_words.ts";
 import { formatReference } from "./branch.ts";
 
 /** `git cat-file`. */

@@ -13,7 +13,7 @@ import { PathSpec } from "../work/path_spec.ts";
 import { resetIndex, switchTree } from "../work/switch_tree.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 import { status } from "./status.ts";
 
 const REFERENCE = "refs/stash";

@@ -8,7 +8,7 @@ import { findRevision, headTree } from "../store/revisions.ts";
 import { filesOfTree } from "../store/tree_object.ts";
 import { type Changes, findChanges, trackingOf, type UntrackedMode } from "../work/changes.ts";
 import { PathSpec, relativeName } from "../work/path_spec.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 
 const OPTIONS = "s,short:long:porcelain?:b,branch:no-branch:u,untracked-files?:ignored?:z,null:v,verbose:" +
   "ahead-behind:no-ahead-behind:renames:no-renames:find-renames?:show-stash:no-short:ignore-submodules?:column?:no-column";

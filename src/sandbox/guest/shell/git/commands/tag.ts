@@ -5,7 +5,7 @@ import { fatal, GitError } from "../store/git_error.ts";
 import { isReferenceName } from "../store/references.ts";
 import { commitOf, isAncestor, revision } from "../store/revisions.ts";
 import { wildmatch } from "../work/wildmatch.ts";
-import { allWords, commandOptions, withValues } from "./arguments.ts";
+import { allWords, commandOptions, withValues } from "./command_words.ts";
 import { formatReference } from "./branch.ts";
 import { cleanMessage } from "./commit.ts";
 
