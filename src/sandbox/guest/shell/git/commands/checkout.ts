@@ -34,7 +34,13 @@ export const checkout: GitCommand = (args, repository) => {
     isDetached: options.has("d"),
   };
   const name = options.value("b") ?? options.value("B");
-  if (options.has("orphan")) return switchToOrphan(repository, { name: options.value("orphan") ?? "", start: words[0], isQuiet: target.isQuiet });
+  if (options.has("orphan")) {
+    return switchToOrphan(repository, {
+      name: options.value("orphan") ?? "",
+      start: words[0],
+      isQuiet: target.isQuiet,
+    });
+  }
   if (name !== undefined) {
     if (words.length > 1 || (options.paths?.length ?? 0) > 0) {
       fatal(`Cannot update paths and switch to branch '${name}' at the same time.`);
@@ -88,7 +94,13 @@ export const switchBranch: GitCommand = (args, repository) => {
     isDetached: options.has("d"),
   };
   const name = options.value("c") ?? options.value("C");
-  if (options.has("orphan")) return switchToOrphan(repository, { name: options.value("orphan") ?? "", start: word, isQuiet: target.isQuiet });
+  if (options.has("orphan")) {
+    return switchToOrphan(repository, {
+      name: options.value("orphan") ?? "",
+      start: word,
+      isQuiet: target.isQuiet,
+    });
+  }
   if (name !== undefined) {
     return switchToNew(repository, { name, start: word, isReset: options.has("C"), ...target });
   }

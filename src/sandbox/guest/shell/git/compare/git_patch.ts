@@ -184,7 +184,8 @@ function readPlainFile(
   }
   const end = readHunks(lines, start + 2, file);
   const [first, ...more] = file.hunks;
-  file.mayCreate = file.oldName !== undefined && more.length === 0 && first?.lines.every(({ sign }) => sign === "+") === true;
+  file.mayCreate = file.oldName !== undefined && more.length === 0 &&
+    first?.lines.every(({ sign }) => sign === "+") === true;
   return { file, end };
 }
 

@@ -110,7 +110,9 @@ function sums(stats: readonly FileStat[]): string {
 }
 
 /** Returns the line with the sums of `--stat`. */
-export function sumText({ files, added, deleted }: { files: number; added: number; deleted: number }): string {
+export function sumText(
+  { files, added, deleted }: { files: number; added: number; deleted: number },
+): string {
   if (files === 0) return "";
   const plural = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
   let text = ` ${plural(files, "file")} changed`;
