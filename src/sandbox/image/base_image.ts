@@ -5,9 +5,9 @@ import { sha256 } from "../../hash.ts";
 import { DamagedImageError } from "../guest_link.ts";
 import {
   COMMON_MODULES,
+  hashShell,
   imageExtension,
   PREPARE,
-  SHELL_SOURCES,
   supervisorModules,
   workerModules,
 } from "./guest_sources.ts";
@@ -236,7 +236,7 @@ async function profileInputs(profile: Profile): Promise<object> {
   return {
     plain: plainInputs(),
     extension: imageExtension(profile),
-    shell: profile.shell ? [SHELL_SOURCES, import.meta.resolve("just-bash/browser")] : [],
+    shell: profile.shell ? [await hashShell(), import.meta.resolve("just-bash/browser")] : [],
     packages: profile.packages.map(({ name, sha256 }) => [name, sha256]),
     ...(profile.preload && !profile.preload.ignoresMounts && { mounts: await hashMounts(profile.mounts) }),
   };

@@ -33,6 +33,7 @@ import display from "../guest/python/display.py" with { type: "text" };
 import cells from "../guest/python/notebook/cells.py" with { type: "text" };
 import magics from "../guest/python/notebook/magics.py" with { type: "text" };
 import pretty from "../guest/python/notebook/pretty.py" with { type: "text" };
+import { sha256 } from "../../hash.ts";
 import { guestName } from "../profile/guest_name.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
@@ -68,8 +69,8 @@ export function workerModules(): GuestModule[] {
   return guestModules(WORKER_FILES);
 }
 
-/** Sources of the shell, its engine and their build, which are part of an image's cache key. */
-export const SHELL_SOURCES: readonly string[] = [
+/** Sources of the shell, its engine and their build. */
+const SHELL_SOURCES: readonly string[] = [
   ...Object.values(SHELL_FILES),
   ...Object.values(SHELL_ENGINE_FILES),
   shellBundle,
@@ -79,6 +80,15 @@ export const SHELL_SOURCES: readonly string[] = [
   unusedCommands,
   ...REPLACED_COMMANDS,
 ];
+
+/** Hash of the sources. It is computed once, as they have more than a megabyte. */
+let shellHash: Promise<string> | undefined;
+
+/** Returns a hash of the shell, its engine and their build, which is part of an image's cache key. */
+export function hashShell(): Promise<string> {
+  shellHash ??= sha256(JSON.stringify(SHELL_SOURCES));
+  return shellHash;
+}
 
 /** The script that prepares the plain image and extends it. It is part of an image's cache key. */
 export const PREPARE: string = prepare;
