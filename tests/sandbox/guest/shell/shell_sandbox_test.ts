@@ -286,6 +286,64 @@ shellTest(
   },
 );
 
+shellTest("Session.shell() keeps traps for later commands, except that of EXIT", async (session) => {
+  const command = "trap 'echo bye' EXIT; trap 'echo failed $?' ERR; trap 'echo usr1' USR1; set -E";
+  assertEquals(await printed(session, command), "bye\n");
+  assertEquals(
+    (await session.shell("f() { return 3; }; f; kill -USR1 $$; false")).stdout,
+    "failed 3\nusr1\nfailed 1\n",
+  );
+  assertEquals(
+    await printed(session, "trap -p"),
+    "trap -- 'echo usr1' SIGUSR1\ntrap -- 'echo failed $?' ERR\n",
+  );
+  assertEquals(await printed(session, "trap - ERR USR1; false || echo quiet"), "quiet\n");
+});
+
+shellTest(
+  "Session.shell() ends by a signal that it sends itself, and goes on with the next command",
+  async (session) => {
+    for (const [signal, code] of [["TERM", 143], ["KILL", 137], ["INT", 130]] as const) {
+      const result = await session.shell(`x=${signal}; echo start; kill -${signal} $$; echo never`);
+      assertEquals([result.stdout, exitCode(result)], ["start\n", code]);
+      assertEquals(await printed(session, "echo $x"), `${signal}\n`);
+    }
+  },
+);
+
+shellTest("Session.shell() passes exported functions to shells that programs start", async (session) => {
+  const program =
+    "import subprocess; subprocess.run(['bash', '-c', 'greet you; greet() { echo no; }; greet'])";
+  await session.writeFile("run.py", program);
+  const command = 'greet() { echo "hello $1"; }; export -f greet; python run.py; greet me';
+  assertEquals(await printed(session, command), "hello you\nno\nhello me\n");
+});
+
+shellTest("Session.shell() refuses by name what a shell in the sandbox cannot do", async (session) => {
+  for (
+    const [line, stderr, code] of [
+      ["times", "bash: times: is not available in the sandbox\n", 1],
+      ["fg", "bash: fg: no job control\n", 1],
+      [
+        "ulimit -v 1000",
+        "bash: ulimit: virtual memory: cannot modify limit: the sandbox has fixed limits\n",
+        1,
+      ],
+      ["shopt -s extdebug", "bash: shopt: extdebug: is not available in the sandbox\n", 1],
+      ["kill -STOP $$", "bash: kill: a shell cannot be stopped in the sandbox\n", 1],
+      ["kill -- -1", "bash: kill: (-1) - Operation not permitted\n", 1],
+      ["sleep 0 & kill $!", "bash: kill: (1000) - No such process\n", 1],
+      ["(kill $$)", "bash: kill: (1) - a subshell cannot signal its shell in the sandbox\n", 1],
+    ] as const
+  ) {
+    const result = await session.shell(line);
+    assertEquals([line, result.stderr, exitCode(result)], [line, stderr, code]);
+  }
+  const coprocess = await session.shell("coproc cat");
+  assertStringIncludes(coprocess.stderr, "coproc is not available in the sandbox");
+  assertEquals(exitCode(coprocess), 2);
+});
+
 shellTest("Session.shell() runs each command whose code is left out of the engine", async (session) => {
   for (const name of REPLACED_COMMANDS) {
     const { stdout, stderr } = await session.shell(`${name} --paddock < /dev/null`);
