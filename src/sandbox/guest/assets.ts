@@ -240,14 +240,21 @@ class AssetReader {
   }
 }
 
-/** Creates a blob for each module, whose imports point at the blobs before it. Returns the last one's URL. */
+/**
+ * Creates a blob for each module, whose imports point at the blobs before it. Returns the last one's URL. A late import
+ * gets its URL from a call, as Deno loads modules whose URLs it can read in the code together with the importing one.
+ */
 export function linkModules(urls: Map<string, string>, modules: BootPlan["modules"]): string {
   let last = "";
   for (const { name, source } of modules) {
-    const linked = source.replace(/(from |import |import\()"[^"]*\/([\w.]+)"/g, (text, word, file) => {
-      const url = urls.get(file);
-      return url === undefined ? text : `${word}"${url}"`; // packages are not among the modules
-    });
+    const linked = source.replace(
+      /(from |import |import\()"[^"]*\/([\w.]+)"(\)?)/g,
+      (text, word: string, file: string, end: string) => {
+        const url = urls.get(file);
+        if (url === undefined) return text; // packages are not among the modules
+        return word === "import(" ? `import(String("${url}"))` : `${word}"${url}"${end}`;
+      },
+    );
     last = blobUrl(linked);
     urls.set(name, last);
   }
