@@ -19,6 +19,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
   ],
   "JSPI": [
     "sandbox/guest/alarms_sandbox_test.ts",
+    "sandbox/guest/assets_test.ts",
     "sandbox/guest/call_guard_sandbox_test.ts",
     "sandbox/guest/clocks_sandbox_test.ts",
     "sandbox/guest/depth_sandbox_test.ts",

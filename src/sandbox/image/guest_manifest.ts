@@ -45,6 +45,7 @@ import nodes from "../guest/shell/builtins/nodes.ts" with { type: "text" };
 import select from "../guest/shell/builtins/select.ts" with { type: "text" };
 import shellOptions from "../guest/shell/builtins/shell_options.ts" with { type: "text" };
 import signalNames from "../guest/shell/builtins/signal_names.ts" with { type: "text" };
+import test from "../guest/shell/builtins/test.ts" with { type: "text" };
 import clock from "../guest/shell/clock.ts" with { type: "text" };
 import commands from "../guest/shell/commands.ts" with { type: "text" };
 import engine from "../guest/shell/engine.ts" with { type: "text" };
@@ -328,6 +329,7 @@ export const SHELL_FILES: GuestSources = {
   kill,
   limits,
   shell_options: shellOptions,
+  test,
   select,
   builtins,
   declared_arrays: declaredArrays,

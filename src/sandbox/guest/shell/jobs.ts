@@ -149,7 +149,10 @@ export class ShellJobs {
     const isPid = /^\d+$/.test(name);
     if (!isPid && !name.startsWith("%")) return complain(`\`${name}': not a pid or valid job spec`, 1);
     const job = this.#find(name);
-    if (job) return { stdout: "", stderr: "", exitCode: job.exitCode };
+    if (job) {
+      job.isListed = true;
+      return { stdout: "", stderr: "", exitCode: job.exitCode };
+    }
     return complain(
       isPid ? `pid ${name} is not a child of this shell` : `${name}: no such job`,
       UNKNOWN_JOB_CODE,

@@ -132,6 +132,7 @@ export class ScriptEngine {
       enableNameSplitting(interpreter);
       this.#runningState = state;
       reportRedirectErrors(interpreter);
+      keepMask(interpreter, files);
       Object.assign(interpreter.ctx, { onProgram: (program: State) => becomeProgram(program, pristine) });
       builtins.attach(interpreter, state);
       traps.attach(interpreter, state);
@@ -216,6 +217,30 @@ function delayCommands(interpreter: ScriptInterpreter, before: () => Promise<voi
   interpreter.executeCommand = interpreter.ctx.executeCommand = async (...args) => {
     await before();
     return await command(...args);
+  };
+}
+
+/** Lets `umask` in a subshell or substitution hold for that only. */
+function keepMask(interpreter: ScriptInterpreter, files: ShellFiles): void {
+  const own = interpreter as BuiltinInterpreter & {
+    executeScript: ScriptInterpreter["ctx"]["executeScript"];
+  };
+  const state = own.ctx.state as ShellState;
+  const command = own.executeCommand.bind(own);
+  const script = own.executeScript.bind(own);
+  const keep = (run: () => Promise<CommandOutput>) => {
+    const { umask } = files;
+    return run().finally(() => files.umask = umask);
+  };
+  own.executeCommand = own.ctx.executeCommand = (node, ...rest) => {
+    return node.type === "Subshell" ? keep(() => command(node, ...rest)) : command(node, ...rest);
+  };
+  let pid = state.bashPid;
+  own.executeScript = own.ctx.executeScript = (...args) => {
+    const outer = pid;
+    if (state.bashPid === outer) return script(...args);
+    pid = state.bashPid;
+    return keep(() => script(...args)).finally(() => pid = outer);
   };
 }
 

@@ -49,6 +49,16 @@ const VERSION = /"5\.1\.0\(1\)-release"/g;
 /** Matches the reading of a file by \`source\`. */
 const SOURCE = /([\w$]+)=await ([\w$]+)\.fs\.readFile\(([\w$]+)\),([\w$]+)=\3(?=\}catch\{\}\}else)/g;
 
+/** Matches the value of `$-`. */
+const FLAGS =
+  /case"-":\{let ([\w$]+)="";return \1\+="h",([\w$]+)\.state\.options\.errexit&&.{0,300}?\1\+="s",\1\}/g;
+/** Code of `$-`, whose letters have the order of bash. */
+const FLAGS_TEXT =
+  'const flagsOfPaddock=({options,otherOptions})=>"a:allexport b:notify e:errexit f:noglob h:hashall ' +
+  "m:monitor n:noexec p:privileged u:nounset v:verbose x:xtrace B:braceexpand C:noclobber E:errtrace H:histexpand " +
+  'P:physical T:functrace".split(" ").filter((flag)=>{const name=flag.slice(2);' +
+  'return options[name]??otherOptions?.get(name)??"hB".includes(flag[0])}).map((flag)=>flag[0]).join("")+"c";';
+
 /** Matches the end of a round of a loop by `break` or `continue`, which leave the exit code 0. */
 const LEFT_ROUND =
   /([\w$]+)=([\w$]+)\.exitCode\}\}catch\(([\w$]+)\)\{let ([\w$]+)=([\w$]+\(\3,([\w$]+)\.stdout,\6\.stderr,[\w$]+\.state\.loopDepth\));if\(/g;
@@ -84,7 +94,8 @@ export function changeEngine(engine: string): string {
   const defaulted = replace(computeIntegers(engine), DEFAULTED, "$1,!1", 1); // the third argument: refuse if not set
   const stated = replace(defaulted, VERSION, '"5.2.15(1)-release"', 1);
   const sourced = replace(stated, SOURCE, "$1=$2.sourceText?.($3)??await $2.fs.readFile($3),$4=$3", 1);
-  const left = replace(sourced, LEFT_ROUND, LEAVE_ROUND, 4);
+  const flagged = replace(sourced, FLAGS, 'case"-":return flagsOfPaddock($2.state);', 1);
+  const left = replace(flagged, LEFT_ROUND, LEAVE_ROUND, 4);
   const called = replace(
     left,
     PROGRAM,
@@ -94,7 +105,7 @@ export function changeEngine(engine: string): string {
   const waiting = replace(called, WAIT, "", 1);
   const started = decodeLines(replace(waiting, START, SHOWN_START, 1));
   const changed = transformVariables(changeErrors(changeParser(started)));
-  return `${INTEGER_OPERATION}${TRANSFORM}${changed}`;
+  return `${INTEGER_OPERATION}${TRANSFORM}${FLAGS_TEXT}${changed}`;
 }
 
 function computeIntegers(engine: string): string {
@@ -134,7 +145,9 @@ function transformVariables(engine: string): string {
   const single = replace(
     listed,
     TRANSFORMATIONS,
-    `$1if("AKk".includes($6.operator)){const name=/^[a-zA-Z_]\\w*/.exec($3)?.[0]??$3,whole=/\\[[@*]\\]$/.test($3);` +
+    `$1if($6.operator==="Q"&&($3==="@"||$3==="*"))return Array.from({length:Number($2.state.env.get("#")??0)},` +
+      `(_,at)=>${name}($2.state.env.get(String(at+1))??"")).join(" ");` +
+      `if("AKk".includes($6.operator)){const name=/^[a-zA-Z_]\\w*/.exec($3)?.[0]??$3,whole=/\\[[@*]\\]$/.test($3);` +
       `const entries=whole?$7($2,name):void 0;if($5&&!entries?.length)return"";` +
       `const text=transformOfPaddock($6.operator,name,$8($2,name),entries,$4,${name});` +
       `if(text!==void 0)return text;if(entries)return entries.flat().join(" ")}`,

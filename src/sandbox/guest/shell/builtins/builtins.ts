@@ -15,6 +15,7 @@ import { declareFunctions, exportFunctions, functionVariables, typeOfFunctions }
 import { killBuiltin } from "./kill.ts";
 import { times, ulimit } from "./limits.ts";
 import { set, shopt } from "./shell_options.ts";
+import { testExpressions } from "./test.ts";
 import { MENU, menu, MENU_END, menuEnd } from "./select.ts";
 
 const decoder = new TextDecoder();
@@ -30,6 +31,7 @@ export class ShellBuiltins {
     const noJobControl: Builtin = ({ name }) => complained(`${name}: no job control`);
     const builtins: Record<string, Builtin> = {
       ".": sourceStdin,
+      "[": testExpressions,
       bg: noJobControl,
       break: leaveLoop,
       continue: leaveLoop,
@@ -44,6 +46,7 @@ export class ShellBuiltins {
       set,
       shopt,
       source: sourceStdin,
+      test: testExpressions,
       times,
       trap: ({ args, state }) => traps.run(args, state),
       type: typeOfFunctions,
