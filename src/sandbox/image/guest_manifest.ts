@@ -42,6 +42,7 @@ import functions from "../guest/shell/builtins/functions.ts" with { type: "text"
 import kill from "../guest/shell/builtins/kill.ts" with { type: "text" };
 import limits from "../guest/shell/builtins/limits.ts" with { type: "text" };
 import nodes from "../guest/shell/builtins/nodes.ts" with { type: "text" };
+import rewrittenCommands from "../guest/shell/builtins/rewritten_commands.ts" with { type: "text" };
 import select from "../guest/shell/builtins/select.ts" with { type: "text" };
 import shellOptions from "../guest/shell/builtins/shell_options.ts" with { type: "text" };
 import signalNames from "../guest/shell/builtins/signal_names.ts" with { type: "text" };
@@ -146,8 +147,11 @@ import unifiedDiff from "../guest/shell/gnu/text/unified_diff.ts" with { type: "
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import jobs from "../guest/shell/jobs.ts" with { type: "text" };
+import processState from "../guest/shell/process_state.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
+import scriptEnd from "../guest/shell/script_end.ts" with { type: "text" };
 import scriptEngine from "../guest/shell/script_engine.ts" with { type: "text" };
+import scriptScope from "../guest/shell/script_scope.ts" with { type: "text" };
 import shell from "../guest/shell/shell.ts" with { type: "text" };
 import shellCommand from "../guest/shell/shell_command.ts" with { type: "text" };
 import shellImage from "../guest/shell/shell_image.ts" with { type: "text" };
@@ -222,10 +226,25 @@ export const WORKER_FILES: GuestSources = {
 export const SHELL_FILES: GuestSources = {
   clock,
   files,
-  shell_image: shellImage,
+  builtin,
+  control_flow: controlFlow,
+  nodes,
+  exec,
+  function_text: functionText,
+  functions,
+  signal_names: signalNames,
+  kill,
+  limits,
+  shell_options: shellOptions,
+  test,
+  select,
+  builtins,
+  declared_arrays: declaredArrays,
+  rewritten_commands: rewrittenCommands,
+  jobs,
+  process_state: processState,
   command,
   gnu_names: gnuNames,
-  signal_names: signalNames,
   options,
   decimal,
   bc_syntax: bcSyntax,
@@ -320,20 +339,9 @@ export const SHELL_FILES: GuestSources = {
   tag,
   git,
   programs,
-  builtin,
-  control_flow: controlFlow,
-  nodes,
-  exec,
-  function_text: functionText,
-  functions,
-  kill,
-  limits,
-  shell_options: shellOptions,
-  test,
-  select,
-  builtins,
-  declared_arrays: declaredArrays,
-  jobs,
+  script_scope: scriptScope,
+  shell_image: shellImage,
+  script_end: scriptEnd,
   traps,
   script_engine: scriptEngine,
   terminal,

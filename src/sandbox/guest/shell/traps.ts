@@ -1,4 +1,4 @@
-import { latin1 } from "./files.ts";
+import { endOf, evalNode, isExit, joinOutputs } from "./script_end.ts";
 import type { CommandOutput, ScriptInterpreter } from "./terminal.ts";
 import type { BuiltinCall, BuiltinInterpreter, ShellState } from "./builtins/builtin.ts";
 import { commandText } from "./builtins/function_text.ts";
@@ -286,82 +286,6 @@ function list(commands: ReadonlyMap<string, string>, names: readonly string[]): 
     .toSorted(([left], [right]) => orderOf(left) - orderOf(right));
   const lines = listed.map(([name, action]) => `trap -- ${quote(action)} ${name}\n`);
   return { stdout: lines.join(""), stderr: "", exitCode: 0 };
-}
-
-/** Joins the outputs of two commands. The exit code is that of the one that failed or ended a script. */
-function joinOutputs(first: CommandOutput, second: CommandOutput): CommandOutput {
-  const isBytes = (output: CommandOutput) =>
-    output.stdoutKind === "bytes" || output.stdoutEncoding === "binary";
-  const exitCode = first.exitCode || second.exitCode;
-  const stderr = first.stderr + second.stderr;
-  if (isBytes(first) === isBytes(second)) {
-    return { ...first, stdout: first.stdout + second.stdout, stderr, exitCode };
-  }
-  const toBytes = (output: CommandOutput) =>
-    isBytes(output) ? output.stdout : latin1(encoder.encode(output.stdout));
-  return { stdout: toBytes(first) + toBytes(second), stdoutKind: "bytes", stderr, exitCode };
-}
-
-const encoder = new TextEncoder();
-
-/** An end of a script by `exit`, which the engine throws. */
-interface ExitError {
-  stdout: string;
-  stderr: string;
-  exitCode: number;
-}
-
-function isExit(error: unknown): error is ExitError {
-  return typeof error === "object" && error !== null && "exitCode" in error && "stdout" in error &&
-    typeof error.exitCode === "number" && typeof error.stdout === "string";
-}
-
-interface ScriptEnd {
-  readonly output: CommandOutput;
-  readonly wasThrown: boolean;
-  /** Ends as the script did, with the output of a command behind it. */
-  finish(last?: CommandOutput, exits?: boolean): CommandOutput;
-}
-
-/** Runs a script until it returns or exits. */
-async function endOf(run: () => Promise<CommandOutput>): Promise<ScriptEnd> {
-  const add = (output: CommandOutput, last?: CommandOutput, exits = false) => {
-    if (!last) return output;
-    const { stdout, stderr, exitCode } = output;
-    return {
-      ...output,
-      stdout: stdout + last.stdout,
-      stderr: stderr + last.stderr,
-      exitCode: exits ? last.exitCode : exitCode,
-    };
-  };
-  try {
-    const output = await run();
-    return { output, wasThrown: false, finish: (last, exits) => add(output, last, exits) };
-  } catch (error) {
-    if (!isExit(error)) throw error;
-    const { stdout, stderr, exitCode } = error;
-    const output = { stdout, stderr, exitCode };
-    return {
-      output,
-      wasThrown: true,
-      finish: (last, exits) => {
-        throw Object.assign(error, add(output, last, exits));
-      },
-    };
-  }
-}
-
-function evalNode(text: string): Parameters<ScriptInterpreter["executeCommand"]>[0] {
-  const word = (part: object) => ({ type: "Word", parts: [part] });
-  const node = {
-    type: "SimpleCommand",
-    assignments: [],
-    name: word({ type: "Literal", value: "eval" }),
-    args: [word({ type: "SingleQuoted", value: text })],
-    redirections: [],
-  };
-  return node;
 }
 
 /** Returns the full name of a signal or condition that a word names. */

@@ -1,0 +1,57 @@
+import { toAssignedArrays } from "./declared_arrays.ts";
+import { EMPTY_NAME, toExecGroup } from "./exec.ts";
+import { toMenuLoop } from "./select.ts";
+
+interface WordPart {
+  readonly type: string;
+  readonly parts?: readonly { readonly parameter?: string }[];
+}
+
+interface Word {
+  readonly type: string;
+  readonly parts: readonly WordPart[];
+}
+
+interface SimpleCommand {
+  readonly type: string;
+  readonly name?: Word | null;
+  readonly args?: readonly Word[];
+  /** Words of a loop. */
+  readonly words?: readonly Word[] | null;
+  readonly isSelect?: boolean;
+}
+
+const EXPANSIONS = new Set(["ParameterExpansion", "CommandSubstitution"]);
+
+/** True if a part of a word may expand to several words. */
+function isSplit({ type, parts = [] }: WordPart): boolean {
+  const [inner, ...more] = parts;
+  return EXPANSIONS.has(type) ||
+    (type === "DoubleQuoted" && more.length === 0 && /^@$|\[@\]$/.test(inner?.parameter ?? ""));
+}
+
+/** `"$@"`: the engine splits the arguments of `for name; do` at blanks. */
+const ALL_ARGUMENTS = {
+  type: "Word",
+  parts: [{
+    type: "DoubleQuoted",
+    parts: [{ type: "ParameterExpansion", parameter: "@", operation: null }],
+  }],
+};
+
+/**
+ * Returns a command whose name is split into words, as its arguments are, and a loop over all arguments. Example:
+ * `run='python -u'; $run a.py`.
+ */
+export function rewriteCommand<Node extends SimpleCommand>(node: Node): Node {
+  const { type, name, args = [] } = node;
+  if (node.isSelect) return toMenuLoop(node as never);
+  const group = toExecGroup(node as never) ?? toAssignedArrays(node as never);
+  if (group) return group;
+  if (type === "For" && node.words === null) return { ...node, words: [ALL_ARGUMENTS] };
+  const [part, ...more] = name?.parts ?? [];
+  if (type !== "SimpleCommand" || !name || !part || more.length > 0 || !isSplit(part)) {
+    return node;
+  }
+  return { ...node, name: EMPTY_NAME, args: [name, ...args] };
+}

@@ -1,0 +1,55 @@
+import type { BuiltinInterpreter, ShellState } from "./builtins/builtin.ts";
+import type { ShellFiles } from "./files.ts";
+import type { State } from "./process_state.ts";
+import type { CommandOutput, ScriptInterpreter } from "./terminal.ts";
+
+/** Lets `umask` in a subshell or substitution hold for that only. */
+export function keepMask(interpreter: ScriptInterpreter, files: ShellFiles): void {
+  const own = interpreter as BuiltinInterpreter & {
+    executeScript: ScriptInterpreter["ctx"]["executeScript"];
+  };
+  const state = own.ctx.state as ShellState;
+  const command = own.executeCommand.bind(own);
+  const script = own.executeScript.bind(own);
+  const keep = (run: () => Promise<CommandOutput>) => {
+    const { umask } = files;
+    return run().finally(() => files.umask = umask);
+  };
+  own.executeCommand = own.ctx.executeCommand = (node, ...rest) => {
+    return node.type === "Subshell" ? keep(() => command(node, ...rest)) : command(node, ...rest);
+  };
+  let pid = state.bashPid;
+  own.executeScript = own.ctx.executeScript = (...args) => {
+    const outer = pid;
+    if (state.bashPid === outer) return script(...args);
+    pid = state.bashPid;
+    return keep(() => script(...args)).finally(() => pid = outer);
+  };
+}
+
+/** Exit code of a script in the arguments of a shell when a variable that must be set is not; a file's is 1. */
+export const COMMAND_STRING_UNSET_CODE = 127;
+
+/** Sets what ends when a variable that must be set is not: the script, or the one that runs it by `eval`. */
+export function endAtUnset(interpreter: ScriptInterpreter, { bashPid: main }: State, code: number): void {
+  const own = interpreter as BuiltinInterpreter & {
+    executeScript: ScriptInterpreter["ctx"]["executeScript"];
+    onUnset: () => number | undefined;
+  };
+  const state = own.ctx.state as ShellState;
+  const scripts: number[] = [];
+  const script = own.executeScript.bind(own);
+  own.executeScript = own.ctx.executeScript = async (...args) => {
+    scripts.push(state.bashPid);
+    try {
+      return await script(...args);
+    } finally {
+      scripts.pop();
+    }
+  };
+  own.onUnset = () => {
+    const [pid, outer] = scripts.toReversed();
+    if (pid === outer) return undefined;
+    return pid === main ? code : 1;
+  };
+}
