@@ -38,10 +38,10 @@ import engine from "../guest/shell/engine.ts" with { type: "text" };
 import files from "../guest/shell/files.ts" with { type: "text" };
 import add from "../guest/shell/git/commands/add.ts" with { type: "text" };
 import apply from "../guest/shell/git/commands/apply.ts" with { type: "text" };
-import arguments from "../guest/shell/git/commands/arguments.ts" with { type: "text" };
 import branch from "../guest/shell/git/commands/branch.ts" with { type: "text" };
 import checkout from "../guest/shell/git/commands/checkout.ts" with { type: "text" };
 import clean from "../guest/shell/git/commands/clean.ts" with { type: "text" };
+import commandWords from "../guest/shell/git/commands/command_words.ts" with { type: "text" };
 import commit from "../guest/shell/git/commands/commit.ts" with { type: "text" };
 import config from "../guest/shell/git/commands/config.ts" with { type: "text" };
 import dateText from "../guest/shell/git/commands/date_text.ts" with { type: "text" };
@@ -261,20 +261,19 @@ export const SHELL_FILES: GuestSources = {
   work_tree: workTree,
   commit_object: commitObject,
   revisions,
-  arguments,
+  command_words: commandWords,
   add,
+  names,
   slide_changes: slideChanges,
   line_changes: lineChanges,
-  names,
   patch_output: patchOutput,
-  renames,
-  stat_output: statOutput,
-  diff_options: diffOptions,
   git_patch: gitPatch,
+  stat_output: statOutput,
   config_file: configFile,
   references,
   repository,
   apply,
+  renames,
   changes,
   branch,
   switch_tree: switchTree,
@@ -284,6 +283,7 @@ export const SHELL_FILES: GuestSources = {
   date_text: dateText,
   commit,
   config,
+  diff_options: diffOptions,
   git_diff: gitDiff,
   move,
   git_grep: gitGrep,

@@ -74,7 +74,7 @@ export async function bundleEngine({ directory, signal }: BundleEngineOptions): 
   await Deno.remove(joinPath(directory, WHOLE_ENGINE));
   const source = replace(changeEngine(engine), ZLIB_IMPORT, (_, names) => {
     return `const{${toProperties(names)}}=zlibOfPaddock;`;
-  }, 2);
+  }, 3);
   const text = `const zlibOfPaddock=(()=>{${replace(zlib, EXPORTS, returnExports, 1)}})();${source}`;
   return new TextEncoder().encode(text);
 }

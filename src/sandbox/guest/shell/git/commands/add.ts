@@ -7,7 +7,7 @@ import { MODE, sortedFiles } from "../store/tree_object.ts";
 import { IgnoreRules } from "../work/ignore_rules.ts";
 import { PathSpec } from "../work/path_spec.ts";
 import { WorkTree } from "../work/work_tree.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 
 const OPTIONS = "n,dry-run:v,verbose:f,force:i,interactive:p,patch:e,edit:u,update:A,all:no-ignore-removal:" +
   "no-all:ignore-removal:N,intent-to-add:refresh:ignore-errors:ignore-missing:renormalize:chmod=:" +

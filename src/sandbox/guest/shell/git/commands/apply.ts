@@ -7,10 +7,10 @@ import {
   textOf,
   unicodeText,
 } from "../../gnu/command.ts";
-import { columnsOf } from "../compare/diff_options.ts";
 import { contentSide, type FilePair } from "../compare/file_pairs.ts";
 import { applyHunks, type PatchedFile, readPatch, reversePatch } from "../compare/git_patch.ts";
-import { numStatText, statText, summaryText } from "../compare/stat_output.ts";
+import { quotedPath, renameText } from "../compare/names.ts";
+import { summaryText, sumText } from "../compare/stat_output.ts";
 import type { FreeCommand } from "../git.ts";
 import { fails, fatal, GitError } from "../store/git_error.ts";
 import { hashObject } from "../store/object_store.ts";
@@ -20,20 +20,21 @@ import { MODE } from "../store/tree_object.ts";
 import { wildmatch } from "../work/wildmatch.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
-import { allWords, type CommandOptions, commandOptions } from "./arguments.ts";
+import { allWords, type CommandOptions, commandOptions } from "./command_words.ts";
 
 const OPTIONS =
   "p=:R,reverse:check:index:cached:stat:numstat:summary:apply:3,3way:reject:z:C=:v,verbose:q,quiet:" +
   "whitespace=:ignore-space-change:ignore-whitespace:unidiff-zero:recount:directory=:include=:exclude=:allow-empty:" +
   "N,intent-to-add:no-add:inaccurate-eof:unsafe-paths:build-fake-ancestor=:allow-overlap:binary:index-info:allow-binary-replacement";
 
+/** Widths of `--stat`: of names, and of names with their bars. */
+const [MAX_NAME, MAX_LINE] = [50, 70];
+
 /** A file as a patch leaves it. */
 interface Outcome {
   readonly file: PatchedFile;
-  readonly before: string;
   readonly after: string;
   readonly mode: number;
-  readonly oldMode: number;
 }
 
 /** `git apply`. */
@@ -108,6 +109,9 @@ class Application {
     const options = this.#options;
     const chosen = patched.map((file) => this.#placed(options.has("R") ? reversePatch(file) : file))
       .filter((file) => this.#isChosen(file));
+    const isShown = ["stat", "numstat", "summary"].some((name) => options.has(name));
+    if (isShown) this.#show(chosen);
+    if (isShown && !options.has("apply") && !options.has("check")) return 0;
     const outcomes: Outcome[] = [];
     let failed = false;
     for (const file of options.has("R") ? chosen.toReversed() : chosen) {
@@ -120,11 +124,8 @@ class Application {
         failed = true;
       }
     }
-    const isShown = ["stat", "numstat", "summary"].some((name) => options.has(name));
-    if (failed && !isShown) return 1;
-    if (isShown) this.#show(outcomes);
     if (failed) return 1;
-    if ((isShown || options.has("check")) && !options.has("apply")) return 0;
+    if (options.has("check") && !options.has("apply")) return 0;
     this.#write(outcomes);
     if (this.#repository && this.#isIndexed) writeIndex(this.#repository);
     return 0;
@@ -193,7 +194,10 @@ class Application {
 
   /** Computes what a file becomes. */
   #compute(file: PatchedFile): Outcome {
-    const { oldName, newName, hunks, binary } = file;
+    const { newName, hunks, binary } = file;
+    const isMissing = file.mayCreate && file.oldName !== undefined && !this.#state.has(file.oldName) &&
+      !statusOf(this.#context.files, this.#path(file.oldName));
+    const oldName = isMissing ? undefined : file.oldName;
     const name = oldName ?? newName ?? "";
     if (this.#options.has("v")) this.#context.printError(`Checking patch ${name}...\n`);
     const current = oldName === undefined ? undefined : this.#current(oldName);
@@ -226,7 +230,7 @@ class Application {
     const mode = file.newMode ?? oldMode;
     if (oldName !== undefined && !file.isCopy && oldName !== newName) this.#state.set(oldName, undefined);
     if (newName !== undefined) this.#state.set(newName, { text: after, mode });
-    return { file, before, after, mode, oldMode };
+    return { file, after, mode };
   }
 
   #applyBinary({ binary, ids }: PatchedFile, before: string, name: string): string {
@@ -348,19 +352,60 @@ class Application {
     }
   }
 
-  #show(outcomes: readonly Outcome[]): void {
-    const pairs = outcomes.map(({ file, before, after, mode, oldMode }): FilePair => {
-      const side = (name: string | undefined, text: string, of: number) =>
-        name === undefined ? undefined : contentSide(name, of, bytesOf(text));
-      const [from, to] = [side(file.oldName, before, oldMode), side(file.newName, after, mode)];
-      const letter = !from ? "A" : !to ? "D" : file.score !== undefined ? (file.isCopy ? "C" : "R") : "M";
-      return { letter, from, to, ...(file.score !== undefined && { similarity: file.score }) };
+  /** Prints what a patch changes, by its lines alone. */
+  #show(files: readonly PatchedFile[]): void {
+    const stats = files.map((file) => {
+      const count = (wanted: string) =>
+        file.hunks.reduce((sum, { lines }) => sum + lines.filter(({ sign }) => sign === wanted).length, 0);
+      const { oldName, newName } = file;
+      const name = oldName !== undefined && newName !== undefined && oldName !== newName
+        ? renameText(oldName, newName)
+        : quotedPath(newName ?? oldName ?? "");
+      return { file, name, added: count("+"), deleted: count("-") };
     });
     const { print } = this.#context;
-    if (this.#options.has("stat")) print(statText(pairs, {}, { width: columnsOf(this.#context) }));
-    if (this.#options.has("numstat")) print(numStatText(pairs, {}));
-    if (this.#options.has("summary")) print(summaryText(pairs));
+    if (this.#options.has("stat")) {
+      const width = Math.min(MAX_NAME, Math.max(0, ...stats.map(({ name }) => name.length)));
+      const largest = Math.max(0, ...stats.map(({ added, deleted }) => added + deleted));
+      const graph = width + largest > MAX_LINE ? MAX_LINE - width : largest;
+      const scaled = (count: number) =>
+        largest === 0 ? 0 : Math.floor((count * graph + (largest >> 1)) / largest);
+      for (const { file, name, added, deleted } of stats) {
+        const head = ` ${shortened(name, width).padEnd(width)} |`;
+        if (file.binary) print(`${head}  Bin\n`);
+        else {
+          const [total, plus] = [scaled(added + deleted), scaled(added)];
+          print(
+            `${head}${String(added + deleted).padStart(5)} ${"+".repeat(plus)}${"-".repeat(total - plus)}\n`,
+          );
+        }
+      }
+      const sum = (key: "added" | "deleted") => stats.reduce((total, stat) => total + stat[key], 0);
+      print(sumText({ files: stats.length, added: sum("added"), deleted: sum("deleted") }));
+    }
+    if (this.#options.has("numstat")) {
+      for (const { file, name, added, deleted } of stats) {
+        print(file.binary ? `-\t-\t${name}\n` : `${added}\t${deleted}\t${name}\n`);
+      }
+    }
+    if (!this.#options.has("summary")) return;
+    const pairs = files.map((file): FilePair => {
+      const side = (name: string | undefined, mode: number | undefined) =>
+        name === undefined ? undefined : contentSide(name, mode ?? MODE.file, new Uint8Array());
+      const { oldName, newName, oldMode, newMode, score, isCopy } = file;
+      const [from, to] = [side(oldName, oldMode), side(newName, newMode ?? oldMode)];
+      const letter = !from ? "A" : !to ? "D" : score === undefined ? "M" : isCopy ? "C" : "R";
+      return { letter, from, to, ...(score !== undefined && { similarity: score }) };
+    });
+    print(summaryText(pairs));
   }
+}
+
+function shortened(name: string, width: number): string {
+  if (name.length <= width) return name;
+  const start = name.length + 3 - width;
+  const slash = name.indexOf("/", start);
+  return `...${name.slice(slash < 0 ? start : slash)}`;
 }
 
 /** Returns which lines of a patch belong to hunks. */

@@ -4,19 +4,22 @@ import { peelToCommit, readCommit, type Signature, subjectOf } from "../store/co
 import { fatal, GitError, refuse } from "../store/git_error.ts";
 import { isReferenceName } from "../store/references.ts";
 import type { Repository } from "../store/repository.ts";
-import { commitOf, fullName, isAncestor } from "../store/revisions.ts";
+import { commitOf, findRevision, fullName, isAncestor } from "../store/revisions.ts";
 import { trackingOf } from "../work/changes.ts";
 import { wildmatch } from "../work/wildmatch.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions, withValues } from "./command_words.ts";
 
 const OPTIONS =
   "v,verbose:q,quiet:t,track?:no-track:u,set-upstream-to=:unset-upstream:color?:no-color:r,remotes:" +
   "contains?:no-contains?:abbrev?:a,all:d,delete:D:m,move:M:c,copy:C:l,list:show-current:create-reflog:" +
   "edit-description:f,force:merged?:no-merged?:column?:no-column:sort=:points-at=:i,ignore-case:format=:vv";
 
+/** Options whose value is the next word. */
+const COMMIT_OPTIONS = ["--contains", "--no-contains", "--merged", "--no-merged"];
+
 /** `git branch`. */
 export const branch: GitCommand = (args, repository) => {
-  const options = commandOptions(args, OPTIONS, {
+  const options = commandOptions(withValues(args, COMMIT_OPTIONS), OPTIONS, {
     refused: ["c", "C", "edit-description", "column", "sort", "points-at", "i"],
   });
   const { references, context, config } = repository;
@@ -194,7 +197,7 @@ function detachedName(repository: Repository): string {
   for (const { to, message } of references.log("HEAD")) {
     const [, target] = /^checkout: moving from .* to (.*)$/.exec(message) ?? [];
     if (target === undefined) continue;
-    const isNamed = references.resolve(`refs/tags/${target}`) === to;
+    const isNamed = findRevision(repository, `refs/tags/${target}^{commit}`) === to;
     return `(HEAD detached ${to === head ? "at" : "from"} ${
       isNamed ? target : objects.abbreviate(to, objects.digits)
     })`;

@@ -13,7 +13,7 @@ import { PathSpec } from "../work/path_spec.ts";
 import { forceTree, resetIndex, switchTree } from "../work/switch_tree.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 import { actorOf, createBranch } from "./branch.ts";
 import { trackingText } from "./status.ts";
 
@@ -34,7 +34,13 @@ export const checkout: GitCommand = (args, repository) => {
     isDetached: options.has("d"),
   };
   const name = options.value("b") ?? options.value("B");
-  if (options.has("orphan")) return switchToOrphan(repository, options.value("orphan") ?? "", words[0]);
+  if (options.has("orphan")) {
+    return switchToOrphan(repository, {
+      name: options.value("orphan") ?? "",
+      start: words[0],
+      isQuiet: target.isQuiet,
+    });
+  }
   if (name !== undefined) {
     if (words.length > 1 || (options.paths?.length ?? 0) > 0) {
       fatal(`Cannot update paths and switch to branch '${name}' at the same time.`);
@@ -44,7 +50,7 @@ export const checkout: GitCommand = (args, repository) => {
   if (options.paths !== undefined && words.length <= 1) {
     const [start] = words;
     if (options.paths.length === 0) return switchTo(repository, start ?? "HEAD", target);
-    return restorePaths(repository, { source: start, words: options.paths, isQuiet: target.isQuiet });
+    return restorePaths(repository, { source: start, words: options.paths, isQuiet: true });
   }
   const [first, ...rest] = words;
   if (first === undefined) {
@@ -88,7 +94,13 @@ export const switchBranch: GitCommand = (args, repository) => {
     isDetached: options.has("d"),
   };
   const name = options.value("c") ?? options.value("C");
-  if (options.has("orphan")) return switchToOrphan(repository, options.value("orphan") ?? "", word);
+  if (options.has("orphan")) {
+    return switchToOrphan(repository, {
+      name: options.value("orphan") ?? "",
+      start: word,
+      isQuiet: target.isQuiet,
+    });
+  }
   if (name !== undefined) {
     return switchToNew(repository, { name, start: word, isReset: options.has("C"), ...target });
   }
@@ -107,9 +119,10 @@ export const switchBranch: GitCommand = (args, repository) => {
       });
     }
     if (findRevision(repository, start) === undefined) fatal(`invalid reference: ${unicodeText(start)}`);
-    const kind = repository.references.resolve(`refs/tags/${start}`) !== undefined ? "tag" : "commit";
+    const kind = repository.references.resolve(`refs/tags/${start}`) !== undefined ? "tag " : "commit ";
+    const head = start === "HEAD" ? repository.references.headTarget() : undefined;
     throw new GitError(
-      `a branch is expected, got ${kind} '${unicodeText(start)}'\n` +
+      `a branch is expected, got ${head === undefined ? `${kind}'${unicodeText(start)}'` : `'${head}'`}\n` +
         "hint: If you want to detach HEAD at the commit, try again with the --detach option.",
     );
   }
@@ -324,14 +337,17 @@ function followRemote(repository: Repository, name: string, upstream: string, is
   if (!isQuiet) repository.context.print(`branch '${name}' set up to track '${upstream}'.\n`);
 }
 
-function switchToOrphan(repository: Repository, name: string, start: string | undefined): number {
+function switchToOrphan(
+  repository: Repository,
+  { name, start, isQuiet }: { name: string; start: string | undefined; isQuiet: boolean },
+): number {
   if (start !== undefined) refuse("a start of --orphan");
   if (!isReferenceName(name)) fatal(`'${unicodeText(name)}' is not a valid branch name`);
   if (repository.references.resolve(`refs/heads/${name}`) !== undefined) {
     fatal(`a branch named '${unicodeText(name)}' already exists`);
   }
   repository.references.setHead({ reference: `refs/heads/${name}` });
-  repository.context.printError(`Switched to a new branch '${name}'\n`);
+  if (!isQuiet) repository.context.printError(`Switched to a new branch '${name}'\n`);
   return 0;
 }
 

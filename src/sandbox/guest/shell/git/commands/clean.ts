@@ -4,7 +4,7 @@ import { fatal } from "../store/git_error.ts";
 import { IgnoreRules } from "../work/ignore_rules.ts";
 import { PathSpec, relativeName } from "../work/path_spec.ts";
 import { WorkTree } from "../work/work_tree.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 
 /** `git clean`. */
 export const clean: GitCommand = (args, repository) => {
@@ -32,7 +32,7 @@ export const clean: GitCommand = (args, repository) => {
     const name = path.replace(/\/$/, "");
     if (isFolder && !options.has("d") && !(words.length > 0 && spec.matches(name))) continue;
     const isRepository = isFolder && work.status(`${name}/.git`) !== undefined;
-    const shown = quotedPath(relativeName(repository, path));
+    const shown = quotedPath(relativeName(repository, path), repository.keepsBytes);
     if (isRepository && force < 2) {
       context.print(options.has("n") ? `Would skip repository ${shown}\n` : `Skipping repository ${shown}\n`);
       continue;

@@ -14,7 +14,7 @@ import { type Changes, findChanges } from "../work/changes.ts";
 import { PathSpec } from "../work/path_spec.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 import { dateText } from "./date_text.ts";
 import { longText, readUntracked, shortText } from "./status.ts";
 
@@ -64,8 +64,8 @@ export const commit: GitCommand = async (args, repository) => {
   const reused = options.value("C") ?? options.value("c");
   const source = old ??
     (reused === undefined ? undefined : readCommit(objects, commitOf(repository, reused)));
+  const author = authorOf(source);
   const committer = repository.signature("committer");
-  const author = authorOf(source, committer);
   const message = await readMessage(source);
   if (message === "" && !options.has("allow-empty-message")) {
     throw new GitError("Aborting commit due to empty commit message.", { kind: "", exitCode: 1 });
@@ -145,7 +145,7 @@ export const commit: GitCommand = async (args, repository) => {
     return 1;
   }
 
-  function authorOf(source: Commit | undefined, committer: Signature): Signature {
+  function authorOf(source: Commit | undefined): Signature {
     const base = source && !options.has("reset-author") ? source.author : repository.signature("author");
     const given = options.value("author");
     let author = base;
@@ -159,8 +159,10 @@ export const commit: GitCommand = async (args, repository) => {
     const date = options.value("date");
     if (date === undefined) return author;
     const zone = zoneOf(context);
-    const found = date === "now" ? committer : readDate(unicodeText(date), { nowMs: Date.now(), zone }) ??
-      fatal(`invalid date format: ${unicodeText(date)}`);
+    const found = date === "now"
+      ? repository.signature("committer")
+      : readDate(unicodeText(date), { nowMs: Date.now(), zone }) ??
+        fatal(`invalid date format: ${unicodeText(date)}`);
     return { ...author, seconds: found.seconds, offset: found.offset };
   }
 
@@ -237,7 +239,7 @@ export const commit: GitCommand = async (args, repository) => {
 
   function printSummary(made: Commit): void {
     const branch = references.branch() ?? "detached HEAD";
-    const root = made.parents.length === 0 ? " (root-commit)" : "";
+    const root = head === undefined ? " (root-commit)" : "";
     context.print(
       `[${branch}${root} ${objects.abbreviate(made.id, objects.digits)}] ${subjectOf(made.message)}\n`,
     );
@@ -255,7 +257,7 @@ export const commit: GitCommand = async (args, repository) => {
         poll: () => context.poll(),
       },
     );
-    context.print(shortStatText(pairs, {}) + summaryText(pairs));
+    context.print(shortStatText(pairs) + summaryText(pairs));
   }
 };
 

@@ -4,7 +4,7 @@ import type { FreeCommand } from "../git.ts";
 import { ConfigFile, normalKey, readBoolean, type Setting } from "../store/config_file.ts";
 import { fatal, GitError } from "../store/git_error.ts";
 import { Config, findRepository } from "../store/repository.ts";
-import { commandOptions, usage } from "./arguments.ts";
+import { commandOptions, usage } from "./command_words.ts";
 
 const NOT_FOUND = 1;
 const INVALID_KEY = 1;

@@ -18,7 +18,7 @@ import { commitOf, findRevision, headTree, mergeBases, treeOf } from "../store/r
 import { filesOfTree, MODE, type TreeFile } from "../store/tree_object.ts";
 import { PathSpec } from "../work/path_spec.ts";
 import { WorkTree } from "../work/work_tree.ts";
-import { allWords, type CommandOptions, commandOptions, splitRevisions, usage } from "./arguments.ts";
+import { allWords, type CommandOptions, commandOptions, splitRevisions, usage } from "./command_words.ts";
 
 const OPTIONS = `cached:staged:merge-base:no-index:quiet:base:ours:theirs:0:1:2:3:${DIFF_OPTIONS}`;
 

@@ -7,7 +7,7 @@ import { filesOfTree } from "../store/tree_object.ts";
 import { IgnoreRules } from "../work/ignore_rules.ts";
 import { PathSpec, relativeName } from "../work/path_spec.ts";
 import { WorkTree } from "../work/work_tree.ts";
-import { commandOptions } from "./arguments.ts";
+import { commandOptions } from "./command_words.ts";
 
 const OPTIONS =
   "cached:no-index:untracked:exclude-standard:no-exclude-standard:a,text:I:textconv:no-textconv:" +

@@ -3,7 +3,7 @@ import type { FreeCommand } from "../git.ts";
 import { fatal } from "../store/git_error.ts";
 import { Config, Repository } from "../store/repository.ts";
 import { isReferenceName } from "../store/references.ts";
-import { commandOptions } from "./arguments.ts";
+import { commandOptions } from "./command_words.ts";
 
 const DESCRIPTION = "Unnamed repository; edit this file 'description' to name the repository.\n";
 const EXCLUDE = "# git ls-files --others --exclude-from=.git/info/exclude\n" +

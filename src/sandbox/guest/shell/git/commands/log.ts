@@ -16,7 +16,7 @@ import { readDate, type Repository } from "../store/repository.ts";
 import { commitOf, findRevision, fullName, mergeBases, revision, walk } from "../store/revisions.ts";
 import { filesOfTree, MODE, readTree } from "../store/tree_object.ts";
 import { PathSpec } from "../work/path_spec.ts";
-import { type CommandOptions, commandOptions, readCount, splitRevisions } from "./arguments.ts";
+import { type CommandOptions, commandOptions, readCount, splitRevisions } from "./command_words.ts";
 import { dateText } from "./date_text.ts";
 import { commitText, decorationsOf, endsEach, type PrettyStyle, readFormat } from "./pretty.ts";
 
@@ -257,6 +257,8 @@ class LogPrinter {
     const isOneLine = given?.name === "oneline";
     const format = isOneLine
       ? "oneline"
+      : given?.name === "format" && given.value === ""
+      ? "tformat:"
       : readFormat(given?.value || config.get("format.pretty") || "medium", repository);
     const isAbbreviated =
       (options.has("abbrev-commit") || isOneLine || config.flag("log.abbrevcommit", false)) &&
@@ -290,8 +292,8 @@ class LogPrinter {
     const isOwn = /^t?format:/.test(format);
     if (this.#isGraph) return this.#printGraph(commit, text, diff);
     if (this.#count++ > 0 && !isLined) context.print("\n");
-    if (isOwn && text === "" && diff === "") return;
-    context.print(isOwn || isLined ? text : text);
+    if (format === "tformat:") return context.print(diff);
+    context.print(text);
     if (isLined || (isOwn && diff !== "")) context.print("\n");
     if (diff === "") return;
     const isStat = this.#settings.forms.has("stat") && this.#settings.forms.has("patch");

@@ -10,7 +10,7 @@ import { findRevision, isAncestor, mergeBases } from "../store/revisions.ts";
 import { filesOfTree } from "../store/tree_object.ts";
 import { forceTree, switchTree } from "../work/switch_tree.ts";
 import { writeIndex } from "./add.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 import { actorOf } from "./branch.ts";
 
 /** `git merge`, for a branch that only goes further than the current one. */
@@ -80,6 +80,6 @@ export const merge: GitCommand = (args, repository) => {
   const pairs = findRenames(compareTrees(objects, filesOfTree(objects, from), filesOfTree(objects, to)), {
     poll: () => context.poll(),
   });
-  context.print(statText(pairs, {}, { width: columnsOf(context) }) + summaryText(pairs));
+  context.print(statText(pairs, () => ({}), { width: columnsOf(context) }) + summaryText(pairs));
   return 0;
 };

@@ -7,7 +7,7 @@ import { filesOfTree } from "../store/tree_object.ts";
 import { insidePath, PathSpec } from "../work/path_spec.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
-import { allWords, commandOptions, usage } from "./arguments.ts";
+import { allWords, commandOptions, usage } from "./command_words.ts";
 
 /** `git rm`. */
 export const gitRm: GitCommand = (args, repository) => {

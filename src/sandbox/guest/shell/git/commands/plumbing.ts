@@ -22,7 +22,7 @@ import { MODE, readTree, writeTrees } from "../store/tree_object.ts";
 import { IgnoreRules } from "../work/ignore_rules.ts";
 import { insidePath, PathSpec, relativeName } from "../work/path_spec.ts";
 import { WorkTree } from "../work/work_tree.ts";
-import { allWords, commandOptions, usage } from "./arguments.ts";
+import { allWords, commandOptions, usage } from "./command_words.ts";
 import { formatReference } from "./branch.ts";
 
 /** `git cat-file`. */
@@ -70,9 +70,9 @@ export const catFile: GitCommand = (args, repository) => {
   return 0;
 };
 
-function treeText({ objects }: Repository, id: string): string {
-  return readTree(objects, id).map(({ mode, name, id: entry }) =>
-    `${modeText(mode)} ${kindOf(mode)} ${entry}\t${quotedPath(name)}\n`
+function treeText(repository: Repository, id: string): string {
+  return readTree(repository.objects, id).map(({ mode, name, id: entry }) =>
+    `${modeText(mode)} ${kindOf(mode)} ${entry}\t${quotedPath(name, repository.keepsBytes)}\n`
   ).join("");
 }
 
@@ -122,7 +122,7 @@ const revParse: GitCommand = (args, repository) => {
   ];
   const bytePath = (path: string) => byteText(path);
   let fallback: string | undefined;
-  const names: string[] = [];
+  let hasName = false;
   for (const [at, word] of args.entries()) {
     const [, option = word, value] = /^(--[\w-]+)=(.*)$/s.exec(word) ?? [];
     switch (option) {
@@ -207,11 +207,16 @@ const revParse: GitCommand = (args, repository) => {
         break;
       default:
         if (option.startsWith("--")) refuse(`the option ${option}`);
-        if (args[at - 1] !== "--default") names.push(word);
+        if (args[at - 1] === "--default") break;
+        hasName = true;
+        if (isVerified && isQuiet && findRevision(repository, word) === undefined) return 1;
+        show(word);
     }
   }
-  if (names.length === 0 && fallback !== undefined) names.push(fallback);
-  for (const name of names) {
+  if (!hasName && fallback !== undefined) show(fallback);
+  return 0;
+
+  function show(name: string): void {
     const [, left, dots, right] = /^(.*?)(\.{2,3})(.*)$/s.exec(name) ?? [];
     if (dots !== undefined && left !== undefined && findRevision(repository, name) === undefined) {
       const [from, to] = [revision(repository, left || "HEAD"), revision(repository, right || "HEAD")];
@@ -220,7 +225,7 @@ const revParse: GitCommand = (args, repository) => {
         print(from);
         for (const base of mergeBases(repository, from, to)) print(`^${base}`);
       } else print(`^${from}`);
-      continue;
+      return;
     }
     const isExcluded = name.startsWith("^");
     const text = isExcluded ? name.slice(1) : name;
@@ -232,23 +237,21 @@ const revParse: GitCommand = (args, repository) => {
       if (full === "HEAD" && references.resolve("HEAD") === undefined) failed(name);
       if (target === undefined) {
         if (findRevision(repository, text) === undefined) failed(name);
-        continue;
+        return;
       }
       print(isSymbolic ? target : target.replace(/^refs\/(?:heads|tags|remotes)\//, ""));
-      continue;
+      return;
     }
     const id = findRevision(repository, text);
     if (id === undefined) {
       if (!isVerified && statusOf(repository.files, pathOf(context.cwd, text))) {
         print(name);
-        continue;
+        return;
       }
-      if (isVerified && isQuiet) return 1;
       failed(name);
     }
     print((isExcluded ? "^" : "") + (isShort ? objects.abbreviate(id, digits) : id));
   }
-  return 0;
 
   function failed(name: string): never {
     if (isVerified) fatal("Needed a single revision");
@@ -285,7 +288,7 @@ const lsFiles: GitCommand = (args, repository) => {
   const spec = new PathSpec(repository, words.length === 0 && repository.prefix !== "" ? ["."] : words);
   const show = (path: string) => {
     const name = options.has("full-name") ? path : relativeName(repository, path);
-    return (options.has("z") ? name : quotedPath(name)) + end;
+    return (options.has("z") ? name : quotedPath(name, repository.keepsBytes)) + end;
   };
   const isStandard = options.has("exclude-standard");
   const rules = new IgnoreRules(repository, options.values("x"));
@@ -379,7 +382,7 @@ const lsTree: GitCommand = (args, repository) => {
         const shown = options.has("full-name") || options.has("full-tree")
           ? path
           : relativeName(repository, path);
-        const label = options.has("z") ? shown : quotedPath(shown);
+        const label = options.has("z") ? shown : quotedPath(shown, repository.keepsBytes);
         const size = options.has("l")
           ? ` ${(isFolder ? "-" : String(objects.read(id).bytes.length)).padStart(7)}`
           : "";
@@ -613,9 +616,11 @@ const checkIgnore: GitCommand = (args, repository) => {
     if (isShown) found = true;
     if (options.has("q")) continue;
     if (isShown && options.has("v")) {
-      context.print(`${rule.source}:${rule.line}:${rule.text}\t${quotedPath(word)}\n`);
-    } else if (isShown) context.print(`${quotedPath(word)}\n`);
-    else if (options.has("n") && options.has("v")) context.print(`::\t${quotedPath(word)}\n`);
+      context.print(`${rule.source}:${rule.line}:${rule.text}\t${quotedPath(word, repository.keepsBytes)}\n`);
+    } else if (isShown) context.print(`${quotedPath(word, repository.keepsBytes)}\n`);
+    else if (options.has("n") && options.has("v")) {
+      context.print(`::\t${quotedPath(word, repository.keepsBytes)}\n`);
+    }
   }
   return found ? 0 : 1;
 

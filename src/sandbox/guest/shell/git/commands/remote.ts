@@ -1,6 +1,6 @@
 import type { GitCommand } from "../git.ts";
 import { fatal, GitError, refuse } from "../store/git_error.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 
 /** `git remote`, which only reads and writes settings. */
 export const remote: GitCommand = (args, repository) => {

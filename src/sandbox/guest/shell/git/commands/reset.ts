@@ -9,7 +9,7 @@ import { PathSpec } from "../work/path_spec.ts";
 import { forceTree, resetIndex } from "../work/switch_tree.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
-import { commandOptions, splitRevisions } from "./arguments.ts";
+import { commandOptions, splitRevisions } from "./command_words.ts";
 import { actorOf } from "./branch.ts";
 
 /** `git reset`. */

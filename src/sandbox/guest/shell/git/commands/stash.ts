@@ -13,7 +13,7 @@ import { PathSpec } from "../work/path_spec.ts";
 import { resetIndex, switchTree } from "../work/switch_tree.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 import { status } from "./status.ts";
 
 const REFERENCE = "refs/stash";
@@ -115,12 +115,12 @@ const push: GitCommand = (args, repository) => {
       parents,
       author: who,
       committer: who,
-      message: `${text}\n`,
+      message: text,
     });
   const ofIndex = make(
     [...index.entries].filter(([, entry]) => !entry.isIntent),
     [head],
-    `index on ${title}`,
+    `index on ${title}\n`,
   );
   const current = new Map<string, TreeFile>(index.entries);
   for (const { from, to } of pairs) {
@@ -137,7 +137,7 @@ const push: GitCommand = (args, repository) => {
   const parents = [
     head,
     ofIndex,
-    ...others.length > 0 ? [make(others, [], `untracked files on ${title}`)] : [],
+    ...others.length > 0 ? [make(others, [], `untracked files on ${title}\n`)] : [],
   ];
   const id = make(current, parents, message);
   references.update(REFERENCE, id, { who, message });
@@ -211,7 +211,7 @@ function restoreStash(
   const theirs = filesOfTree(objects, commit.tree);
   const before = writeTrees(objects, [...index.entries].filter(([, entry]) => !entry.isIntent));
   const ours = filesOfTree(objects, before);
-  const { files, conflicts } = mergeTrees(objects, { base, ours, theirs });
+  const { files, conflicts, merged } = mergeTrees(objects, { base, ours, theirs });
   if (conflicts.length > 0) {
     fatal(
       `the stash has changes of ${
@@ -220,6 +220,7 @@ function restoreStash(
         "available in the sandbox: nothing was changed",
     );
   }
+  if (!options.has("q")) { for (const path of merged) context.print(`Auto-merging ${path}\n`); }
   const work = new WorkTree(repository);
   const others = ofOthers === undefined
     ? new Map()
@@ -243,13 +244,13 @@ function restoreStash(
     return 1;
   }
   if (options.has("index")) {
-    const merged = mergeTrees(objects, {
+    const staged = mergeTrees(objects, {
       base,
       ours,
       theirs: filesOfTree(objects, readCommit(objects, ofIndex).tree),
     });
-    if (merged.conflicts.length > 0) fails("conflicts in index. Try without --index.");
-    resetIndex(repository, merged.files, () => true);
+    if (staged.conflicts.length > 0) fails("conflicts in index. Try without --index.");
+    resetIndex(repository, staged.files, () => true);
   } else {
     // The index stays as it was, but for files that it did not have.
     const kept = new Map([...files].filter(([path]) => !ours.has(path)));

@@ -4,11 +4,11 @@ import { modeText } from "../compare/patch_output.ts";
 import type { GitCommand } from "../git.ts";
 import { fatal } from "../store/git_error.ts";
 import type { Repository } from "../store/repository.ts";
-import { headTree } from "../store/revisions.ts";
+import { findRevision, headTree } from "../store/revisions.ts";
 import { filesOfTree } from "../store/tree_object.ts";
 import { type Changes, findChanges, trackingOf, type UntrackedMode } from "../work/changes.ts";
 import { PathSpec, relativeName } from "../work/path_spec.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions } from "./command_words.ts";
 
 const OPTIONS = "s,short:long:porcelain?:b,branch:no-branch:u,untracked-files?:ignored?:z,null:v,verbose:" +
   "ahead-behind:no-ahead-behind:renames:no-renames:find-renames?:show-stash:no-short:ignore-submodules?:column?:no-column";
@@ -75,7 +75,7 @@ export function shortText(
   const quote = (path: string) => {
     const name = isRelative ? relativeName(repository, path) : path;
     if (isNull) return name;
-    const text = quotedPath(name);
+    const text = quotedPath(name, repository.keepsBytes);
     return text === name && name.includes(" ") ? `"${name}"` : text;
   };
   const rows = new Map<string, { staged: string; unstaged: string; from?: string }>();
@@ -124,7 +124,7 @@ function porcelainText(
 ): string {
   const NO_ID = "0".repeat(40);
   const { references, index } = repository;
-  const quote = (path: string) => end === "\0" ? path : quotedPath(path);
+  const quote = (path: string) => end === "\0" ? path : quotedPath(path, repository.keepsBytes);
   let text = "";
   if (hasBranch) {
     const branch = references.branch();
@@ -190,7 +190,7 @@ export function longText(
   },
 ): string {
   const isInitial = repository.head() === undefined;
-  const quote = (path: string) => quotedPath(relativeName(repository, path));
+  const quote = (path: string) => quotedPath(relativeName(repository, path), repository.keepsBytes);
   const line = (pair: FilePair) => {
     const name = pair.similarity === undefined
       ? quote(pathOfPair(pair))
@@ -282,7 +282,7 @@ function detachedText(repository: Repository): string {
   for (const { to, message } of references.log("HEAD")) {
     const [, target] = /^checkout: moving from .* to (.*)$/.exec(message) ?? [];
     if (target === undefined) continue;
-    const isTag = references.resolve(`refs/tags/${target}`) === to ||
+    const isTag = findRevision(repository, `refs/tags/${target}^{commit}`) === to ||
       references.resolve(`refs/remotes/${target}`) === to;
     return `HEAD detached ${to === head ? "at" : "from"} ${
       isTag ? target : objects.abbreviate(to, objects.digits)

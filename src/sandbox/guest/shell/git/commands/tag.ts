@@ -5,14 +5,14 @@ import { fatal, GitError } from "../store/git_error.ts";
 import { isReferenceName } from "../store/references.ts";
 import { commitOf, isAncestor, revision } from "../store/revisions.ts";
 import { wildmatch } from "../work/wildmatch.ts";
-import { allWords, commandOptions } from "./arguments.ts";
+import { allWords, commandOptions, withValues } from "./command_words.ts";
 import { formatReference } from "./branch.ts";
 import { cleanMessage } from "./commit.ts";
 
 /** `git tag`. */
 export const tag: GitCommand = (args, repository) => {
   const options = commandOptions(
-    args,
+    withValues(args, ["--contains", "--merged", "--points-at"]),
     "l,list:n?:d,delete:v,verify:a,annotate:m,message=:F,file=:e,edit:s,sign:no-sign:cleanup=:u,local-user=:f,force:" +
       "create-reflog:column?:contains?:no-contains?:merged?:no-merged?:sort=:points-at=:format=:color?:i,ignore-case",
     { refused: ["v", "e", "s", "u", "column", "no-contains", "no-merged", "i"] },

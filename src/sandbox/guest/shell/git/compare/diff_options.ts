@@ -125,7 +125,8 @@ function whitespaceOf(options: ParsedOptions): Pick<PatchStyle, "whitespace"> {
 
 function prefixesOf(options: ParsedOptions, isBare: boolean): readonly [string, string] {
   if (options.has("no-prefix") || (isBare && !options.has("default-prefix"))) return ["", ""];
-  return [options.value("src-prefix") ?? "a/", options.value("dst-prefix") ?? "b/"];
+  const [from, to] = [options.value("src-prefix") ?? "a/", options.value("dst-prefix") ?? "b/"];
+  return options.has("R") ? [to, from] : [from, to];
 }
 
 function percentOf(text: string): number {
@@ -188,17 +189,18 @@ export function diffText(
   if (forms.has("names")) return nameText(pairs, { isStatus: false, end, keepsBytes });
   if (forms.has("status")) return nameText(pairs, { isStatus: true, end, keepsBytes });
   let text = "";
-  if (forms.has("numstat")) text += numStatText(pairs, style);
+  const styleOf = (pair: FilePair) => repository ? withAttributes(repository, pair, style) : style;
+  if (forms.has("numstat")) text += numStatText(pairs, styleOf);
   if (forms.has("stat")) {
     const widths = { width: statWidth, ...(statNameWidth !== undefined && { nameWidth: statNameWidth }) };
-    text += statText(pairs, style, widths);
-  } else if (forms.has("shortstat")) text += shortStatText(pairs, style);
+    text += statText(pairs, styleOf, widths);
+  } else if (forms.has("shortstat")) text += shortStatText(pairs, styleOf);
   if (forms.has("summary")) text += summaryText(pairs, style);
   if (!forms.has("patch")) return text;
   const abbreviate = (id: string) => repository?.objects.abbreviate(id, digits) ?? id.slice(0, digits);
   const patches = pairs.map((pair) => {
     context.poll();
-    return patchText(pair, repository ? withAttributes(repository, pair, style) : style, abbreviate);
+    return patchText(pair, styleOf(pair), abbreviate);
   }).join("");
   return text === "" || patches === "" ? text + patches : `${text}\n${patches}`;
 }

@@ -23,6 +23,8 @@ export interface PatchedFile {
   /** Line of the input at which each hunk starts. */
   readonly lines: readonly number[];
   readonly binary: { readonly forward: BinaryHunk; readonly backward: BinaryHunk | undefined } | undefined;
+  /** True if the old file may be missing: nothing of it is in the patch. */
+  readonly mayCreate: boolean;
   /** Hashes of the index line, which may be short. */
   readonly ids: readonly [string, string] | undefined;
   /** Similarity of a renamed file. */
@@ -67,6 +69,7 @@ function draft(): Draft {
     hunks: [],
     lines: [],
     binary: undefined,
+    mayCreate: false,
     ids: undefined,
     score: undefined,
   };
@@ -179,7 +182,11 @@ function readPlainFile(
     const shorter = file.newName.length < file.oldName.length ? file.newName : file.oldName;
     [file.oldName, file.newName] = [shorter, shorter];
   }
-  return { file, end: readHunks(lines, start + 2, file) };
+  const end = readHunks(lines, start + 2, file);
+  const [first, ...more] = file.hunks;
+  file.mayCreate = file.oldName !== undefined && more.length === 0 &&
+    first?.lines.every(({ sign }) => sign === "+") === true;
+  return { file, end };
 }
 
 function readHunks(lines: readonly string[], start: number, file: Draft): number {

@@ -54,7 +54,7 @@ export function patchText(
     return `${head.join("")}Binary files ${oldName} and ${newName} differ\n`;
   }
   const hunks = hunksText(before, after, style);
-  if (hunks === "") {
+  if (hunks === "" && from && to) {
     return style.whitespace || style.ignoresBlankLines ? modeChange(pair, style) : head.join("");
   }
   const end = (name: string) =>
@@ -108,12 +108,13 @@ export function modeText(mode: number): string {
   return mode.toString(8).padStart(6, "0");
 }
 
-/** Returns the changes of lines, with the rules of a style about whitespace. */
-export function changesOfTexts(
+/** Returns the changes of lines with the rules of a style about whitespace, in groups that one hunk shows. */
+export function hunksOf(
   before: readonly string[],
   after: readonly string[],
-  { whitespace, ignoresBlankLines }: PatchStyle,
-): LineChange[] {
+  style: PatchStyle,
+): LineChange[][] {
+  const { whitespace, ignoresBlankLines, context = 3, interHunk = 0 } = style;
   const key = (line: string) => {
     if (whitespace === "all") return line.replace(/\s+/g, "");
     if (whitespace === "amount") return line.trimEnd().replace(/\s+/g, " ");
@@ -121,24 +122,58 @@ export function changesOfTexts(
   };
   const keys = whitespace ? { from: before.map(key), to: after.map(key) } : { from: before, to: after };
   const changes = lineChanges(keys, { from: before, to: after });
-  if (!ignoresBlankLines) return changes;
   const isBlank = (line: string) => whitespace ? line.trim() === "" : line === "\n";
-  return changes.filter(({ fromStart, fromEnd, toStart, toEnd }) =>
-    ![...before.slice(fromStart, fromEnd), ...after.slice(toStart, toEnd)].every(isBlank)
-  );
+  const isIgnored = ({ fromStart, fromEnd, toStart, toEnd }: LineChange) =>
+    ignoresBlankLines === true &&
+    [...before.slice(fromStart, fromEnd), ...after.slice(toStart, toEnd)].every(isBlank);
+  const hunks: LineChange[][] = [];
+  for (let start = 0; start < changes.length;) {
+    const { first, end } = nextHunk(changes, { start, context, reach: 2 * context + interHunk, isIgnored });
+    if (first < end) hunks.push(changes.slice(first, end));
+    start = end;
+  }
+  return hunks;
+}
+
+/** Finds the changes of the next hunk. Ignored ones are part of it only if they are near to others. */
+function nextHunk(
+  changes: readonly LineChange[],
+  { start, context, reach, isIgnored }: {
+    start: number;
+    context: number;
+    reach: number;
+    isIgnored: (change: LineChange) => boolean;
+  },
+): { first: number; end: number } {
+  const distance = (from: number, to: number) =>
+    (changes[to]?.fromStart ?? Infinity) - (changes[from]?.fromEnd ?? 0);
+  const ignored = (at: number) => {
+    const change = changes[at];
+    return change !== undefined && isIgnored(change);
+  };
+  let first = start;
+  for (let at = start; at < changes.length && ignored(at); at++) {
+    if (distance(at, at + 1) >= context) first = at + 1;
+  }
+  if (first >= changes.length) return { first: changes.length, end: changes.length };
+  let last = first;
+  let skipped = 0;
+  for (let at = first + 1; at < changes.length; at++) {
+    const gap = distance(at - 1, at);
+    if (gap > reach) break;
+    const isNear = gap < context;
+    if (isNear && (!ignored(at) || last === at - 1)) [last, skipped] = [at, 0];
+    else if (!isNear && last !== at - 1 && distance(last, at) + skipped > reach) break;
+    else if (!isNear && !ignored(at)) [last, skipped] = [at, 0];
+    else skipped += (changes[at]?.toEnd ?? 0) - (changes[at]?.toStart ?? 0);
+  }
+  return { first, end: last + 1 };
 }
 
 function hunksText(oldText: string, newText: string, style: PatchStyle): string {
   const context = style.context ?? 3;
   const [before, after] = [linesOf(oldText), linesOf(newText)];
-  const changes = changesOfTexts(before, after, style);
-  const hunks: LineChange[][] = [];
-  for (const change of changes) {
-    const last = hunks.at(-1)?.at(-1);
-    const reach = 2 * context + (style.interHunk ?? 0);
-    if (last && change.fromStart - last.fromEnd <= reach) hunks.at(-1)?.push(change);
-    else hunks.push([change]);
-  }
+  const hunks = hunksOf(before, after, style);
   let text = "";
   let searched = -1;
   let name = "";

@@ -1,7 +1,10 @@
 import { linesOf } from "../../gnu/command.ts";
 import { type FilePair, isBinary, pathOfPair } from "./file_pairs.ts";
 import { quotedPath, renameText } from "./names.ts";
-import { changesOfTexts, modeText, type PatchStyle } from "./patch_output.ts";
+import { hunksOf, modeText, type PatchStyle } from "./patch_output.ts";
+
+/** Returns the style of a pair, which attributes may change. */
+type StyleOf = (pair: FilePair) => PatchStyle;
 
 /** Number of lines of a file that were added and deleted, or its sizes if it is binary. */
 interface FileStat {
@@ -14,17 +17,17 @@ interface FileStat {
 
 function statOf(pair: FilePair, style: PatchStyle): FileStat | undefined {
   const { from, to } = pair;
-  const name = pair.similarity === undefined
-    ? quotedPath(pathOfPair(pair), style.keepsBytes)
-    : renameText(from?.path ?? "", to?.path ?? "");
+  const name = from && to && from.path !== to.path
+    ? renameText(from.path, to.path)
+    : quotedPath(pathOfPair(pair), style.keepsBytes);
   const base = { name, pair, isBinary: false, added: 0, deleted: 0 };
   if (from?.id === to?.id) return from?.mode === to?.mode && pair.similarity === undefined ? undefined : base;
   const [before, after] = [from?.read() ?? "", to?.read() ?? ""];
-  if (!style.isText && (isBinary(before) || isBinary(after))) {
+  if (!style.isText && (style.isOpaque || isBinary(before) || isBinary(after))) {
     return { ...base, isBinary: true, added: after.length, deleted: before.length };
   }
   let [added, deleted] = [0, 0];
-  for (const change of changesOfTexts(linesOf(before), linesOf(after), style)) {
+  for (const change of hunksOf(linesOf(before), linesOf(after), { ...style, context: 0 }).flat()) {
     added += change.toEnd - change.toStart;
     deleted += change.fromEnd - change.fromStart;
   }
@@ -39,8 +42,8 @@ export interface StatWidths {
 }
 
 /** Returns `--stat` of pairs: a line for each file, and the sums. */
-export function statText(pairs: readonly FilePair[], style: PatchStyle, widths: StatWidths): string {
-  const stats = statsOf(pairs, style);
+export function statText(pairs: readonly FilePair[], styleOf: StyleOf, widths: StatWidths): string {
+  const stats = statsOf(pairs, styleOf);
   if (stats.length === 0) return "";
   const largest = Math.max(0, ...stats.map((stat) => stat.isBinary ? 0 : stat.added + stat.deleted));
   const binaries = stats.filter((stat) => stat.isBinary);
@@ -88,30 +91,39 @@ function shortened(name: string, width: number): string {
   return `...${slash < 0 ? tail : tail.slice(slash)}`;
 }
 
-function statsOf(pairs: readonly FilePair[], style: PatchStyle): FileStat[] {
-  return pairs.flatMap((pair) => statOf(pair, style) ?? []);
+function statsOf(pairs: readonly FilePair[], styleOf: StyleOf): FileStat[] {
+  return pairs.flatMap((pair) => statOf(pair, styleOf(pair)) ?? []);
 }
 
 /** Returns the last line of `--stat`. */
-export function shortStatText(pairs: readonly FilePair[], style: PatchStyle): string {
-  return sums(statsOf(pairs, style));
+export function shortStatText(pairs: readonly FilePair[], styleOf: StyleOf = () => ({})): string {
+  return sums(statsOf(pairs, styleOf));
 }
 
 function sums(stats: readonly FileStat[]): string {
-  if (stats.length === 0) return "";
   const texts = stats.filter((stat) => !stat.isBinary);
-  const added = texts.reduce((sum, stat) => sum + stat.added, 0);
-  const deleted = texts.reduce((sum, stat) => sum + stat.deleted, 0);
+  return sumText({
+    files: stats.length,
+    added: texts.reduce((sum, stat) => sum + stat.added, 0),
+    deleted: texts.reduce((sum, stat) => sum + stat.deleted, 0),
+  });
+}
+
+/** Returns the line with the sums of `--stat`. */
+export function sumText(
+  { files, added, deleted }: { files: number; added: number; deleted: number },
+): string {
+  if (files === 0) return "";
   const plural = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
-  let text = ` ${plural(stats.length, "file")} changed`;
+  let text = ` ${plural(files, "file")} changed`;
   if (added > 0 || deleted === 0) text += `, ${plural(added, "insertion")}(+)`;
   if (deleted > 0 || added === 0) text += `, ${plural(deleted, "deletion")}(-)`;
   return `${text}\n`;
 }
 
 /** Returns `--numstat` of pairs. */
-export function numStatText(pairs: readonly FilePair[], style: PatchStyle): string {
-  return statsOf(pairs, style).map(({ name, added, deleted, isBinary: binary }) =>
+export function numStatText(pairs: readonly FilePair[], styleOf: StyleOf): string {
+  return statsOf(pairs, styleOf).map(({ name, added, deleted, isBinary: binary }) =>
     `${binary ? "-" : added}\t${binary ? "-" : deleted}\t${name}\n`
   ).join("");
 }

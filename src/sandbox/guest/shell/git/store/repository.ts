@@ -108,6 +108,11 @@ export class Repository {
     return `${byteText(inside)}/`;
   }
 
+  /** Whether bytes above 0x7f of names are printed as they are. */
+  get keepsBytes(): boolean {
+    return this.config.has("core.quotepath") && !this.config.flag("core.quotepath", true);
+  }
+
   /** Returns the absolute path of a file of the work tree. */
   absolute(path: string): string {
     return pathOf(this.top ?? "/", path);

@@ -80,6 +80,12 @@ function conversionOf(
   return { text: isAutomatic ? "auto" : "none", isCrlf: automatic === "true" };
 }
 
+/** True if the line ends of a file will not be those of the work tree when it is checked out again. */
+export function losesReturns(repository: Repository, path: string): boolean {
+  const { text, isCrlf } = conversionOf(repository, path);
+  return text !== "none" && !isCrlf;
+}
+
 /** Converts contents of the work tree to those that are stored. */
 export function toStored(repository: Repository, path: string, bytes: Uint8Array): Uint8Array {
   if (!bytes.includes(13)) return bytes;

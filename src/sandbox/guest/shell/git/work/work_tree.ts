@@ -1,11 +1,11 @@
-import { bytesOf, type FileStatus, statusOf, textOf } from "../../gnu/command.ts";
+import { bytesOf, type FileStatus, statusOf, textOf, unicodeText } from "../../gnu/command.ts";
 import { comparePaths, contentSide, type FilePair, pairOf, storedSide } from "../compare/file_pairs.ts";
 import { fatal } from "../store/git_error.ts";
 import { cachedStatus, type IndexEntry } from "../store/index_file.ts";
 import { hashObject } from "../store/object_store.ts";
 import type { Repository } from "../store/repository.ts";
 import { type FileMap, MODE, type TreeFile } from "../store/tree_object.ts";
-import { toStored, toWorking } from "./line_ends.ts";
+import { losesReturns, toStored, toWorking } from "./line_ends.ts";
 import type { IgnoreRules } from "./ignore_rules.ts";
 import type { PathSpec } from "./path_spec.ts";
 
@@ -50,7 +50,15 @@ export class WorkTree {
   /** Stores a file, and returns its entry of the index. */
   store(path: string, status: FileStatus): IndexEntry {
     const bytes = this.read(path, status);
-    const id = this.#repository.objects.write("blob", bytes);
+    const { context, objects } = this.#repository;
+    const id = objects.write("blob", bytes);
+    if (bytes.length < status.size && status.kind === "file" && losesReturns(this.#repository, path)) {
+      context.printError(
+        `warning: in the working copy of '${
+          unicodeText(path)
+        }', CRLF will be replaced by LF the next time Git touches it\n`,
+      );
+    }
     const known = this.#repository.index.entries.get(path)?.mode;
     return { mode: this.modeOf(status, known), id, status: cachedStatus(status) };
   }

@@ -12,6 +12,8 @@ const USAGE_CODE = 129;
 export interface CommandOptions extends ParsedOptions {
   /** Words behind `--`. Absent if there is no `--`. */
   readonly paths: readonly string[] | undefined;
+  /** All words, as they were given. */
+  readonly args: readonly string[];
 }
 
 /** Parses the options of a command. Those of a list are refused by name. */
@@ -24,7 +26,7 @@ export function commandOptions(
   const options = parse(at < 0 ? args : args.slice(0, at), definition, settings);
   const found = refused.find((name) => options.has(name));
   if (found !== undefined) refuse(`the option ${found.length === 1 ? `-${found}` : `--${found}`}`);
-  return { ...options, paths: at < 0 ? undefined : args.slice(at + 1) };
+  return { ...options, paths: at < 0 ? undefined : args.slice(at + 1), args };
 }
 
 function parse(args: readonly string[], definition: string, settings: ParseSettings): ParsedOptions {
@@ -39,6 +41,19 @@ function parse(args: readonly string[], definition: string, settings: ParseSetti
 /** Returns the operands and the words behind `--` in one list. */
 export function allWords({ operands, paths }: CommandOptions): string[] {
   return [...operands, ...paths ?? []];
+}
+
+/** Gives options the word behind them, which is their value even if it looks like an operand. */
+export function withValues(args: readonly string[], names: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] ?? "";
+    const next = args[at + 1];
+    const takes = names.includes(word) && next !== undefined && !next.startsWith("-");
+    joined.push(takes ? `${word}=${next}` : word);
+    if (takes) at++;
+  }
+  return joined;
 }
 
 /** Ends the command with a line about how it is used. */
@@ -56,7 +71,7 @@ export function readCount(text: string, option: string): number {
 /** Splits words into revisions and paths, which may follow without `--`. */
 export function splitRevisions(
   repository: Repository,
-  { operands, paths }: CommandOptions,
+  { operands, paths, args }: CommandOptions,
 ): { revisions: string[]; paths: string[] } {
   if (paths !== undefined) return { revisions: [...operands], paths: [...paths] };
   const revisions: string[] = [];
@@ -73,6 +88,8 @@ export function splitRevisions(
       continue;
     }
     const rest = operands.slice(at);
+    const late = args.slice(args.lastIndexOf(word)).find((other) => other.startsWith("-") && other !== "-");
+    if (late !== undefined) fatal(`option '${late}' must come before non-option arguments`);
     for (const path of rest) {
       if (!existsAsPath(repository, path) && !isPattern(path) && !path.startsWith(":")) {
         fatal(ambiguousText(path));
