@@ -176,7 +176,7 @@ export function describeCodeTools(specs: readonly CodeToolSpec[]): string {
   const [first] = specs;
   return [
     `Your Python code can call these functions after \`from paddock import tools\`, as in \`tools.${first?.pythonName}(...)\`. ` +
-    "They are called by position or by name, return Python values, and raise `paddock.tools.ToolError` when they fail. " +
+    "They are called by position or by name, return Python values, and raise `paddock.ToolError` when they fail. " +
     "Inside `async` code, `await tools.NAME.call_async(...)` lets calls run at the same time.",
     `~~~python\n${pythonStubs(specs)}\n~~~`,
   ].join("\n\n");
