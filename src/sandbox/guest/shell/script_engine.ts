@@ -18,7 +18,7 @@ import {
   type State,
 } from "./process_state.ts";
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
-import { COMMAND_STRING_UNSET_CODE, endAtUnset, keepMask } from "./script_scope.ts";
+import { COMMAND_STRING_UNSET_CODE, endAtUnset, keepScope } from "./script_scope.ts";
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
 import { ShellTraps } from "./traps.ts";
@@ -106,7 +106,7 @@ export class ScriptEngine {
       rewriteCommands(interpreter);
       this.#runningState = state;
       reportRedirectErrors(interpreter);
-      keepMask(interpreter, files);
+      keepScope(interpreter, files);
       Object.assign(interpreter.ctx, { onProgram: (program: State) => becomeProgram(program, pristine) });
       builtins.attach(interpreter, state);
       traps.attach(interpreter, state);

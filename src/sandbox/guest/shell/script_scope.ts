@@ -3,27 +3,39 @@ import type { ShellFiles } from "./files.ts";
 import type { State } from "./process_state.ts";
 import type { CommandOutput, ScriptInterpreter } from "./terminal.ts";
 
-/** Lets `umask` in a subshell or substitution hold for that only. */
-export function keepMask(interpreter: ScriptInterpreter, files: ShellFiles): void {
+/**
+ * Lets `umask` in a subshell or substitution hold for that only. A substitution runs on after a failure with `set -e`,
+ * as it does in bash without `inherit_errexit`.
+ */
+export function keepScope(interpreter: ScriptInterpreter, files: ShellFiles): void {
   const own = interpreter as BuiltinInterpreter & {
     executeScript: ScriptInterpreter["ctx"]["executeScript"];
   };
-  const state = own.ctx.state as ShellState;
+  const state = own.ctx.state as ShellState & { options: Record<string, boolean> };
   const command = own.executeCommand.bind(own);
   const script = own.executeScript.bind(own);
+  let pid = state.bashPid;
   const keep = (run: () => Promise<CommandOutput>) => {
     const { umask } = files;
-    return run().finally(() => files.umask = umask);
+    const outer = pid;
+    return run().finally(() => {
+      files.umask = umask;
+      pid = outer;
+    });
   };
   own.executeCommand = own.ctx.executeCommand = (node, ...rest) => {
-    return node.type === "Subshell" ? keep(() => command(node, ...rest)) : command(node, ...rest);
+    if (node.type === "Subshell") return keep(() => command(node, ...rest));
+    pid = state.bashPid; // the commands of a subshell
+    return command(node, ...rest);
   };
-  let pid = state.bashPid;
   own.executeScript = own.ctx.executeScript = (...args) => {
-    const outer = pid;
-    if (state.bashPid === outer) return script(...args);
-    pid = state.bashPid;
-    return keep(() => script(...args)).finally(() => pid = outer);
+    if (state.bashPid === pid) return script(...args);
+    return keep(() => {
+      pid = state.bashPid;
+      const { options } = state;
+      state.options = { ...options, errexit: false };
+      return script(...args).finally(() => state.options = options);
+    });
   };
 }
 

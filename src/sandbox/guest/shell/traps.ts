@@ -121,6 +121,9 @@ export class ShellTraps {
       const action = state.traps?.get(state.bashPid)?.get("RETURN");
       if (action === undefined || this.#active.has("RETURN")) return output;
       return joinOutputs(output, await this.#perform(interpreter, state, { action, condition: "RETURN" }));
+    } catch (error) {
+      if (error instanceof Error) this.#caught.add(error); // the function had no command of `ERR`
+      throw error;
     } finally {
       for (const [name, action] of kept) {
         const commands = this.#commands(state);

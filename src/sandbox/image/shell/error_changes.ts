@@ -2,6 +2,9 @@ import { findName, replace } from "./replace.ts";
 
 /** Matches the class of the error of a variable that is not set. */
 const UNSET = /([\w$]+)=class extends [\w$]+\{varName;name="NounsetError";/g;
+const ARITHMETIC = /([\w$]+)=class extends [\w$]+\{name="ArithmeticError";/g;
+/** Matches the refusal to assign to a variable. */
+const READ_ONLY = /(=`\$\{[\w$]+\}: \$\{([\w$]+)\}: readonly variable\n`;throw )new [\w$]+\(1,"",([\w$]+)\)/g;
 /** Matches the names of the errors of expansions, which end a subshell. */
 const ERROR_NAME = /name="(?:NounsetError|ArithmeticError|BadSubstitutionError)";/g;
 
@@ -36,13 +39,15 @@ const REFUSED =
 /**
  * Changes what errors of expansions end, as in bash:
  *
- * - An error of arithmetic or a bad substitution ends the line of the script, in the middle of groups and loops.
+ * - An error of arithmetic, a bad substitution or an assignment to a read-only variable ends the line of the script, in the middle of groups and loops.
  * - A variable that must be set ends the script. The hook `onUnset` returns its exit code, or `undefined` if the error
  *   passes on to the script that runs this one by `eval` or `source`.
  */
 export function changeErrors(engine: string): string {
   const unset = findName(engine, UNSET);
-  const coded = replace(engine, ERROR_NAME, "$&exitCode=1;", 3);
+  const arithmetic = findName(engine, ARITHMETIC).replaceAll("$", "$$$$");
+  const kept = replace(engine, READ_ONLY, `$1Object.assign(new ${arithmetic}($2),{stderr:$3})`, 1);
+  const coded = replace(kept, ERROR_NAME, "$&exitCode=1;", 3);
   const passed = replace(coded, PASSES, "$1endsLineOfPaddock($2)||", 1);
   const looped = replace(passed, ENDS_LOOP, "if(endsLineOfPaddock($1)||", 1);
   const subshelled = replace(looped, ENDS_SUBSHELL, "endsLineOfPaddock($1)||", 1);

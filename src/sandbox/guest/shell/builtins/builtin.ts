@@ -16,6 +16,8 @@ export interface ShellState {
   readonly exportedVars?: ReadonlySet<string>;
   groupStdin?: string | undefined;
   loopDepth: number;
+  readonly callDepth?: number;
+  readonly sourceDepth?: number;
   lastExitCode: number;
   currentLine: number;
   readonly errexitSafe?: boolean;

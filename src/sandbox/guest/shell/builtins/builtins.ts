@@ -9,7 +9,7 @@ import {
   complained,
   type ShellState,
 } from "./builtin.ts";
-import { leaveLoop, letVariables, sourceStdin } from "./control_flow.ts";
+import { leaveLoop, letVariables, returnFrom, shift, sourceStdin } from "./control_flow.ts";
 import { EXEC_END } from "./exec.ts";
 import { declareFunctions, exportFunctions, functionVariables, typeOfFunctions } from "./functions.ts";
 import { killBuiltin } from "./kill.ts";
@@ -43,7 +43,9 @@ export class ShellBuiltins {
       jobs: ({ args }) => jobs.list(args),
       kill: killBuiltin((signal, call) => traps.raise(signal, call)),
       let: letVariables,
+      return: returnFrom,
       set,
+      shift,
       shopt,
       source: sourceStdin,
       test: testExpressions,

@@ -19,6 +19,18 @@ export const leaveLoop: Builtin = async ({ name, args, state, run }) => {
   }
 };
 
+/** `return`, which outside of functions and sourced files complains and goes on. */
+export const returnFrom: Builtin = ({ state }) => {
+  if ((state.callDepth ?? 0) > 0 || (state.sourceDepth ?? 0) > 0) return undefined;
+  return complained("return: can only `return' from a function or sourced script", 2);
+};
+
+/** `shift`, which fails in silence if there are not as many arguments. */
+export const shift: Builtin = ({ args: [count = "1"], state }) => {
+  const isTooMany = /^\d+$/.test(count) && Number(count) > Number(state.env.get("#") ?? 0);
+  return isTooMany ? { stdout: "", stderr: "", exitCode: 1 } : undefined;
+};
+
 /** `let`, whose arguments the engine does not read as `((…))` does. */
 export const letVariables: Builtin = async ({ args, run }) => {
   if (args.length === 0) return undefined;
