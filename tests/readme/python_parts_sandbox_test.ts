@@ -60,3 +60,20 @@ Deno.test("docs/python_parts.md, Tools: the functions are called with the comman
     assertStringIncludes(refused, "sides");
   }
 });
+
+Deno.test("docs/python_parts.md, An environment: the file plays with the command of the page", async () => {
+  const replies = ['<tool>is_below\n{"number": 50}</tool>', "41", "42"];
+  await using folder = await TempFolder.of({
+    "tasks.jsonl": JSON.stringify({ id: "a", query: "Find it.", answer: "42", replies }),
+    "env.py": block("An environment", "python"),
+  });
+  const [args = []] = commands(block("An environment", "sh"), folder.path);
+  const run = await runPaddock([...args, "--calls", "tag", "--json"]);
+  assertEquals(run.code, 0, run.stderr);
+  const { reward, rewardParts, messages } = JSON.parse(run.stdout);
+  assertEquals([reward, rewardParts], [0.9, { env: 1, questions: 1 }]);
+  assertEquals(messages.slice(0, 2).map(messageText), [
+    "Find a number from 1 to 100. Reply with the number only, or ask the tool.",
+    "Find it. It has 2 digits.",
+  ]);
+});
