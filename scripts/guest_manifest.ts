@@ -78,9 +78,9 @@ function filesOf(entry: string, found: string[] = []): string[] {
 
 function importsOf(path: string): string[] {
   const source = stripTypeScriptTypes(Deno.readTextFileSync(join(SRC, path)));
-  return [...source.matchAll(/^(?:import|export)\b(?:[^"]*? from)? "(\.[^"]+)"/gm)].map(([, to = ""]) =>
-    join(dirname(path), to)
-  );
+  return [...source.matchAll(/(?:^(?:import|export)\b(?:[^"]*? from)? |\bimport\()"(\.[^"]+\.ts)"/gm)].map((
+    [, to = ""],
+  ) => join(dirname(path), to));
 }
 
 /** In the worker, a module is linked by the last part of its path alone. */

@@ -58,6 +58,8 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/guest/notebook_sandbox_test.ts",
     "sandbox/guest/processes_sandbox_test.ts",
     "sandbox/guest/shell/containment_sandbox_test.ts",
+    "sandbox/guest/shell/git/git_sandbox_test.ts",
+    "sandbox/guest/shell/shell_sandbox_test.ts",
   ],
   "process": [
     "sandbox/guest/allowed_calls_sandbox_test.ts",

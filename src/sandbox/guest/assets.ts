@@ -244,7 +244,7 @@ class AssetReader {
 export function linkModules(urls: Map<string, string>, modules: BootPlan["modules"]): string {
   let last = "";
   for (const { name, source } of modules) {
-    const linked = source.replace(/(from |import )"[^"]*\/([\w.]+)"/g, (text, word, file) => {
+    const linked = source.replace(/(from |import |import\()"[^"]*\/([\w.]+)"/g, (text, word, file) => {
       const url = urls.get(file);
       return url === undefined ? text : `${word}"${url}"`; // packages are not among the modules
     });

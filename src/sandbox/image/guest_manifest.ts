@@ -44,19 +44,19 @@ import clean from "../guest/shell/git/commands/clean.ts" with { type: "text" };
 import commandWords from "../guest/shell/git/commands/command_words.ts" with { type: "text" };
 import commit from "../guest/shell/git/commands/commit.ts" with { type: "text" };
 import config from "../guest/shell/git/commands/config.ts" with { type: "text" };
-import dateText from "../guest/shell/git/commands/date_text.ts" with { type: "text" };
-import gitDiff from "../guest/shell/git/commands/git_diff.ts" with { type: "text" };
-import gitGrep from "../guest/shell/git/commands/git_grep.ts" with { type: "text" };
 import init from "../guest/shell/git/commands/init.ts" with { type: "text" };
-import log from "../guest/shell/git/commands/log.ts" with { type: "text" };
+import dateText from "../guest/shell/git/commands/listing/date_text.ts" with { type: "text" };
+import gitDiff from "../guest/shell/git/commands/listing/git_diff.ts" with { type: "text" };
+import gitGrep from "../guest/shell/git/commands/listing/git_grep.ts" with { type: "text" };
+import log from "../guest/shell/git/commands/listing/log.ts" with { type: "text" };
+import pretty from "../guest/shell/git/commands/listing/pretty.ts" with { type: "text" };
+import status from "../guest/shell/git/commands/listing/status.ts" with { type: "text" };
 import merge from "../guest/shell/git/commands/merge.ts" with { type: "text" };
 import move from "../guest/shell/git/commands/move.ts" with { type: "text" };
 import plumbing from "../guest/shell/git/commands/plumbing.ts" with { type: "text" };
-import pretty from "../guest/shell/git/commands/pretty.ts" with { type: "text" };
 import remote from "../guest/shell/git/commands/remote.ts" with { type: "text" };
 import reset from "../guest/shell/git/commands/reset.ts" with { type: "text" };
 import stash from "../guest/shell/git/commands/stash.ts" with { type: "text" };
-import status from "../guest/shell/git/commands/status.ts" with { type: "text" };
 import tag from "../guest/shell/git/commands/tag.ts" with { type: "text" };
 import diffOptions from "../guest/shell/git/compare/diff_options.ts" with { type: "text" };
 import filePairs from "../guest/shell/git/compare/file_pairs.ts" with { type: "text" };
@@ -130,6 +130,7 @@ import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import jobs from "../guest/shell/jobs.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
+import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" };
 import scriptEngine from "../guest/shell/script_engine.ts" with { type: "text" };
 import shell from "../guest/shell/shell.ts" with { type: "text" };
 import shellCommand from "../guest/shell/shell_command.ts" with { type: "text" };
@@ -298,6 +299,7 @@ export const SHELL_FILES: GuestSources = {
   stash,
   tag,
   git,
+  rare_commands: rareCommands,
   programs,
   jobs,
   traps,

@@ -2,14 +2,14 @@ import { assert, assertEquals } from "@std/assert";
 import { bundleShell } from "../../../src/sandbox/image/shell/shell_bundle.ts";
 import { SHELL_FILES, WORKER_FILES } from "../../../src/sandbox/image/guest_manifest.ts";
 
-Deno.test("bundleShell() makes two modules of the shell, which import only the worker's and the engine", async () => {
+Deno.test("bundleShell() makes three modules of the shell, which import only the worker's and the engine", async () => {
   const modules = await bundleShell();
   const known = new Set([...Object.keys(WORKER_FILES).map((name) => `${name}.ts`), "engine.ts"]);
   for (const { name, code } of modules) {
     for (const imported of importsOf(code)) assert(known.has(imported), `${name} imports ${imported}`);
     known.add(name);
   }
-  assertEquals(modules.map(({ name }) => name), ["clock.ts", "shell.ts"]);
+  assertEquals(modules.map(({ name }) => name), ["clock.ts", "rare_commands.ts", "shell.ts"]);
 });
 
 Deno.test("bundleShell() has all of the shell's files, and keeps the names of its functions", async () => {

@@ -32,7 +32,8 @@ import { tr } from "./gnu/text/tr.ts";
 import { nproc, paste, wc } from "./gnu/text/paste_wc.ts";
 import { patch } from "./gnu/text/patch.ts";
 import { xargs } from "./gnu/xargs.ts";
-import { git } from "./git/git.ts";
+import { clock } from "./clock.ts";
+import type { RareCommand } from "./rare_commands.ts";
 
 /** A Python program that the shell starts. */
 export interface ProgramRequest {
@@ -102,6 +103,9 @@ export function createCommands(
     umaskCommand(files),
     yes,
     ...Object.entries(GNU_COMMANDS).map(([name, command]) => toEngineCommand(name, command, files)),
+    ...(Object.keys(RARE_COMMANDS) as RareCommand[]).map((name) =>
+      toEngineCommand(name, rareCommand(name), files)
+    ),
     ...rewrittenCommands(),
     ...refusingCommands(),
     printfCommand(files),
@@ -112,6 +116,19 @@ export function createCommands(
 
 /** Nested expressions of `find`, which are read by recursion on the thread's stack. */
 const MAX_FIND_DEPTH = 1000;
+
+/** Commands that are loaded when they are first run. */
+const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = { git: true };
+
+/** Makes a command that is loaded when it is first run. */
+function rareCommand(name: RareCommand): GnuCommand {
+  return async (args, context) => {
+    const { runRareCommand } = await clock.load(() => import("./rare_commands.ts"));
+    const result = await runRareCommand(name, args, context);
+    if (typeof result === "number") return result;
+    throw new UsageError(result.message, result);
+  };
+}
 
 const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
   bc,
@@ -138,7 +155,6 @@ const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
   env,
   expr,
   fold,
-  git,
   join,
   ln,
   mkdir,

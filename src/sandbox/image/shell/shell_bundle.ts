@@ -25,13 +25,17 @@ export interface ShellModule {
 /**
  * Bundles the shell's own modules, as a session takes about a millisecond to load each. The bundles import the worker's
  * modules and the engine. The clock, which defines globals that the engine needs when it loads, stays a module of its
- * own. Lines and names are kept, so that the position of an error can be looked up in the image.
+ * own. Rare commands are a module that the shell loads when it first runs one of them. Lines and names are kept, so that the position of an error can be looked up in the image.
  *
  * @throws {SandboxError} if the modules cannot be bundled.
  */
 export async function bundleShell(signal?: AbortSignal): Promise<ShellModule[]> {
   const others = [...Object.keys(WORKER_FILES).map((name) => `${name}.ts`), ENGINE];
-  const bundles = [["clock.ts", others], ["shell.ts", [...others, "clock.ts"]]] as const;
+  const bundles = [
+    ["clock.ts", others],
+    ["rare_commands.ts", [...others, "clock.ts"]],
+    ["shell.ts", [...others, "clock.ts", "rare_commands.ts"]],
+  ] as const;
   return await Promise.all(bundles.map(async ([name, external]) => {
     const options = external.map((file) => `--external=*/${file}`);
     const text = await bundle(urlOf(name), { options, signal });

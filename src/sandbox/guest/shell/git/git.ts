@@ -6,17 +6,17 @@ import { checkout, restore, switchBranch } from "./commands/checkout.ts";
 import { clean } from "./commands/clean.ts";
 import { commit } from "./commands/commit.ts";
 import { config } from "./commands/config.ts";
-import { gitDiff } from "./commands/git_diff.ts";
+import { gitDiff } from "./commands/listing/git_diff.ts";
 import { gitMv, gitRm } from "./commands/move.ts";
-import { gitGrep } from "./commands/git_grep.ts";
+import { gitGrep } from "./commands/listing/git_grep.ts";
 import { init } from "./commands/init.ts";
-import { log, reflog, show } from "./commands/log.ts";
+import { log, reflog, show } from "./commands/listing/log.ts";
 import { merge } from "./commands/merge.ts";
 import { catFile, hashObjects, LISTING_COMMANDS } from "./commands/plumbing.ts";
 import { remote } from "./commands/remote.ts";
 import { reset } from "./commands/reset.ts";
 import { stash } from "./commands/stash.ts";
-import { status } from "./commands/status.ts";
+import { status } from "./commands/listing/status.ts";
 import { tag } from "./commands/tag.ts";
 import { normalKey, type Setting } from "./store/config_file.ts";
 import { fatal, GitError } from "./store/git_error.ts";
@@ -74,11 +74,31 @@ const NETWORK = ["clone", "fetch", "pull", "push", "ls-remote", "fetch-pack", "s
 const MISSING = [
   ...["am", "annotate", "archive", "bisect", "bundle", "cherry", "cherry-pick", "column", "commit-graph"],
   ...["credential", "daemon", "difftool", "fast-export", "fast-import", "filter-branch", "format-patch"],
-  ...["fsck", "gc", "gui", "help", "index-pack", "instaweb", "interpret-trailers", "maintenance", "mergetool"],
+  ...[
+    "fsck",
+    "gc",
+    "gui",
+    "help",
+    "index-pack",
+    "instaweb",
+    "interpret-trailers",
+    "maintenance",
+    "mergetool",
+  ],
   ...["merge-file", "merge-tree", "multi-pack-index", "name-rev", "notes", "pack-objects", "pack-refs"],
   ...["prune", "range-diff", "read-tree", "rebase", "repack", "replace", "rerere", "revert", "send-email"],
   ...["shortlog", "show-branch", "sparse-checkout", "stripspace", "submodule", "subtree", "unpack-objects"],
-  ...["verify-commit", "verify-pack", "verify-tag", "whatchanged", "worktree", "lfs", "svn", "blame", "describe"],
+  ...[
+    "verify-commit",
+    "verify-pack",
+    "verify-tag",
+    "whatchanged",
+    "worktree",
+    "lfs",
+    "svn",
+    "blame",
+    "describe",
+  ],
   ...["diff-files", "diff-index", "diff-tree", "checkout-index", "update-index", "lfs", "mktree", "mktag"],
 ];
 
@@ -99,7 +119,9 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
   const [name, ...words] = rest;
   const inner = { ...context, cwd };
   if (name === undefined) {
-    context.print("usage: git [-C <path>] [-c <name>=<value>] [--git-dir=<path>] [--work-tree=<path>] <command> [<args>]\n");
+    context.print(
+      "usage: git [-C <path>] [-c <name>=<value>] [--git-dir=<path>] [--work-tree=<path>] <command> [<args>]\n",
+    );
     return 1;
   }
   if (name === "--version" || name === "-v") return await FREE_COMMANDS["version"]?.([], inner, options) ?? 0;
@@ -160,7 +182,11 @@ function readGlobalOptions(
     } else if (word === "-c") settings.push(readSetting(rest.shift() ?? fatal("no config key given for -c")));
     else if (name === "--git-dir") gitFolder = unicodeText(value());
     else if (name === "--work-tree") workTree = unicodeText(value());
-    else if (!["--no-pager", "-P", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs"].includes(word)) {
+    else if (
+      !["--no-pager", "-P", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs"].includes(
+        word,
+      )
+    ) {
       if (word === "-p" || word === "--paginate") continue;
       throw new GitError(`unknown option: ${word}`, { kind: "", exitCode: 129 });
     }
@@ -176,6 +202,8 @@ function readGlobalOptions(
 function readSetting(text: string): Setting {
   const at = text.indexOf("=");
   const key = normalKey(at < 0 ? text : text.slice(0, at));
-  if (key === undefined) throw new GitError(`bad config parameter '${text}'`, { kind: "error", exitCode: 128 });
+  if (key === undefined) {
+    throw new GitError(`bad config parameter '${text}'`, { kind: "error", exitCode: 128 });
+  }
   return { key, value: at < 0 ? undefined : text.slice(at + 1) };
 }

@@ -25,12 +25,14 @@ export const add: GitCommand = (args, repository) => {
   if (words.length === 0 && !isAll && !isUpdate) {
     context.printError(
       "Nothing specified, nothing added.\nhint: Maybe you wanted to say 'git add .'?\n" +
-        "hint: Turn this message off by running\nhint: \"git config advice.addEmptyPathspec false\"\n",
+        'hint: Turn this message off by running\nhint: "git config advice.addEmptyPathspec false"\n',
     );
     return 0;
   }
   const chmod = options.value("chmod");
-  if (chmod !== undefined && !/^[-+]x$/.test(chmod)) fatal(`--chmod param '${chmod}' must be either -x or +x`);
+  if (chmod !== undefined && !/^[-+]x$/.test(chmod)) {
+    fatal(`--chmod param '${chmod}' must be either -x or +x`);
+  }
   const work = new WorkTree(repository);
   const spec = new PathSpec(repository, words);
   const rules = new IgnoreRules(repository);
@@ -54,7 +56,9 @@ export const add: GitCommand = (args, repository) => {
     context.poll();
     const status = work.status(path.replace(/\/$/, ""));
     if (!status) continue;
-    if (status.kind === "directory") refuse(`adding the repository '${unicodeText(path)}' inside of another one`);
+    if (status.kind === "directory") {
+      refuse(`adding the repository '${unicodeText(path)}' inside of another one`);
+    }
     report("add", path);
     if (isDry) continue;
     index.conflicts.delete(path);
@@ -80,14 +84,18 @@ export const add: GitCommand = (args, repository) => {
   if (!isDry) writeIndex(repository);
   if (refusedPaths.length === 0) return 0;
   context.printError(
-    `The following paths are ignored by one of your .gitignore files:\n${refusedPaths.map((path) => `${unicodeText(path)}\n`).join("")}` +
+    `The following paths are ignored by one of your .gitignore files:\n${
+      refusedPaths.map((path) => `${unicodeText(path)}\n`).join("")
+    }` +
       "hint: Use -f if you really want to add them.\nhint: Turn this message off by running\n" +
       'hint: "git config advice.addIgnoredFile false"\n',
   );
   return 1;
 
   function requireMatches(): void {
-    for (const path of [...index.entries.keys(), ...fresh, ...conflicts]) spec.matches(path.replace(/\/$/, ""));
+    for (const path of [...index.entries.keys(), ...fresh, ...conflicts]) {
+      spec.matches(path.replace(/\/$/, ""));
+    }
     const known = new Set(spec.unused());
     for (const { given, path } of spec.literals()) {
       if (path === "" || work.status(path) !== undefined) known.delete(given);

@@ -1,4 +1,12 @@
-import { bytesOf, type CommandContext, errorText, pathOf, statusOf, textOf, unicodeText } from "../../gnu/command.ts";
+import {
+  bytesOf,
+  type CommandContext,
+  errorText,
+  pathOf,
+  statusOf,
+  textOf,
+  unicodeText,
+} from "../../gnu/command.ts";
 import { contentSide, type FilePair } from "../compare/file_pairs.ts";
 import { applyHunks, type PatchedFile, readPatch, reversePatch } from "../compare/git_patch.ts";
 import { quotedPath, renameText } from "../compare/names.ts";
@@ -12,9 +20,10 @@ import { MODE } from "../store/tree_object.ts";
 import { wildmatch } from "../work/wildmatch.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
-import { allWords, commandOptions, type CommandOptions } from "./command_words.ts";
+import { allWords, type CommandOptions, commandOptions } from "./command_words.ts";
 
-const OPTIONS = "p=:R,reverse:check:index:cached:stat:numstat:summary:apply:3,3way:reject:z:C=:v,verbose:q,quiet:" +
+const OPTIONS =
+  "p=:R,reverse:check:index:cached:stat:numstat:summary:apply:3,3way:reject:z:C=:v,verbose:q,quiet:" +
   "whitespace=:ignore-space-change:ignore-whitespace:unidiff-zero:recount:directory=:include=:exclude=:allow-empty:" +
   "N,intent-to-add:no-add:inaccurate-eof:unsafe-paths:build-fake-ancestor=:allow-overlap:binary:index-info:allow-binary-replacement";
 
@@ -31,11 +40,24 @@ interface Outcome {
 /** `git apply`. */
 export const apply: FreeCommand = (args, context, globals) => {
   const options = commandOptions(args, OPTIONS, {
-    refused: ["3", "reject", "C", "recount", "z", "N", "no-add", "inaccurate-eof", "build-fake-ancestor", "allow-overlap"],
+    refused: [
+      "3",
+      "reject",
+      "C",
+      "recount",
+      "z",
+      "N",
+      "no-add",
+      "inaccurate-eof",
+      "build-fake-ancestor",
+      "allow-overlap",
+    ],
   });
   const repository = findRepository(context, globals);
   const isIndexed = options.has("index") || options.has("cached");
-  if (isIndexed && !repository) fatal(`'--${options.has("index") ? "index" : "cached"}' outside a repository`);
+  if (isIndexed && !repository) {
+    fatal(`'--${options.has("index") ? "index" : "cached"}' outside a repository`);
+  }
   const strip = Number(options.value("p") ?? 1);
   const inputs = allWords(options).length > 0 ? allWords(options) : ["-"];
   const run = new Application(context, options, repository);
@@ -44,7 +66,10 @@ export const apply: FreeCommand = (args, context, globals) => {
     run.reportWhitespace(name === "-" ? "<stdin>" : name, text);
     const found = readPatch(text, strip);
     if (found.length === 0 && !options.has("allow-empty")) {
-      throw new GitError('No valid patches in input (allow with "--allow-empty")', { kind: "error", exitCode: 128 });
+      throw new GitError('No valid patches in input (allow with "--allow-empty")', {
+        kind: "error",
+        exitCode: 128,
+      });
     }
     return found;
   });
@@ -108,7 +133,8 @@ class Application {
 
   /** Reports spaces at the ends of added lines. */
   reportWhitespace(name: string, text: string): void {
-    const mode = this.#options.value("whitespace") ?? this.#repository?.config.get("apply.whitespace") ?? "warn";
+    const mode = this.#options.value("whitespace") ?? this.#repository?.config.get("apply.whitespace") ??
+      "warn";
     if (!["warn", "nowarn", "error", "error-all", "fix", "strip"].includes(mode)) {
       fails(`unrecognized whitespace option '${mode}'`, 128);
     }
@@ -126,11 +152,15 @@ class Application {
         : undefined;
       if (problem === undefined) continue;
       if (++this.#whitespaceErrors > 5) continue;
-      this.#context.printError(`${unicodeText(name)}:${at + 1}: ${problem}.\n${unicodeText(line.slice(1))}\n`);
+      this.#context.printError(
+        `${unicodeText(name)}:${at + 1}: ${problem}.\n${unicodeText(line.slice(1))}\n`,
+      );
     }
     const count = this.#whitespaceErrors;
     if (count === 0) return;
-    if (count > 5) this.#context.printError(`warning: squelched ${count - 5} whitespace error${count === 6 ? "" : "s"}\n`);
+    if (count > 5) {
+      this.#context.printError(`warning: squelched ${count - 5} whitespace error${count === 6 ? "" : "s"}\n`);
+    }
     const summary = `${count} line${count === 1 ? " adds" : "s add"} whitespace errors.`;
     if (mode.startsWith("error")) fails(summary);
     this.#context.printError(`warning: ${summary}\n`);
@@ -154,7 +184,9 @@ class Application {
       if (this.#options.has("v")) this.#context.printError(`Skipped patch '${name}'.\n`);
       return false;
     }
-    for (const option of this.#options.given.filter(({ name: key }) => key === "include" || key === "exclude")) {
+    for (
+      const option of this.#options.given.filter(({ name: key }) => key === "include" || key === "exclude")
+    ) {
       if (wildmatch(option.value, { isPath: false }).test(name)) return option.name === "include";
     }
     return !this.#options.has("include");
@@ -183,10 +215,17 @@ class Application {
       }
       after = result.text;
     }
-    if (newName === undefined && after !== "") fails(`removal patch leaves file contents\nerror: ${name}: patch does not apply`);
+    if (newName === undefined && after !== "") {
+      fails(`removal patch leaves file contents\nerror: ${name}: patch does not apply`);
+    }
     const oldMode = current?.mode ?? MODE.file;
-    if (current && file.oldMode !== undefined && file.oldMode !== current.mode && file.newMode !== undefined && newName !== undefined) {
-      this.#context.printError(`warning: ${name} has type ${current.mode.toString(8)}, expected ${file.oldMode.toString(8)}\n`);
+    if (
+      current && file.oldMode !== undefined && file.oldMode !== current.mode && file.newMode !== undefined &&
+      newName !== undefined
+    ) {
+      this.#context.printError(
+        `warning: ${name} has type ${current.mode.toString(8)}, expected ${file.oldMode.toString(8)}\n`,
+      );
     }
     const mode = file.newMode ?? oldMode;
     if (oldName !== undefined && !file.isCopy && oldName !== newName) this.#state.set(oldName, undefined);
@@ -195,10 +234,16 @@ class Application {
   }
 
   #applyBinary({ binary, ids }: PatchedFile, before: string, name: string): string {
-    if (!binary || !ids || ids[0].length < 40) fails(`cannot apply binary patch to '${name}' without full index line`);
+    if (!binary || !ids || ids[0].length < 40) {
+      fails(`cannot apply binary patch to '${name}' without full index line`);
+    }
     const isEmpty = /^0+$/.test(ids[0]);
     if (!isEmpty && hashObject("blob", bytesOf(before)) !== ids[0]) {
-      fails(`the patch applies to '${name}' (${ids[0]}), which does not match the current contents.\nerror: ${name}: patch does not apply`);
+      fails(
+        `the patch applies to '${name}' (${
+          ids[0]
+        }), which does not match the current contents.\nerror: ${name}: patch does not apply`,
+      );
     }
     const { kind, bytes } = binary.forward;
     return textOf(kind === "literal" ? bytes : applyDelta(bytesOf(before), bytes));
@@ -216,7 +261,9 @@ class Application {
       }
       const work = new WorkTree(repository);
       const status = work.status(name);
-      if (status && hashObject("blob", work.read(name, status)) !== entry.id) fails(`${name}: does not match index`);
+      if (status && hashObject("blob", work.read(name, status)) !== entry.id) {
+        fails(`${name}: does not match index`);
+      }
       if (!status) repository.index.entries.set(name, work.write(name, entry)); // a file that is only missing
     }
     const { files } = this.#context;
@@ -233,7 +280,9 @@ class Application {
       if (this.#state.get(name)) fails(`${name}: already exists in working directory`);
       return;
     }
-    if (this.#isIndexed && this.#repository?.index.entries.has(name)) fails(`${name}: already exists in index`);
+    if (this.#isIndexed && this.#repository?.index.entries.has(name)) {
+      fails(`${name}: already exists in index`);
+    }
     if (this.#isCached) return;
     if (statusOf(this.#context.files, this.#path(name), { follow: false })) {
       fails(`${name}: already exists in working directory`);
@@ -319,13 +368,16 @@ class Application {
       const width = Math.min(MAX_NAME, Math.max(0, ...stats.map(({ name }) => name.length)));
       const largest = Math.max(0, ...stats.map(({ added, deleted }) => added + deleted));
       const graph = width + largest > MAX_LINE ? MAX_LINE - width : largest;
-      const scaled = (count: number) => largest === 0 ? 0 : Math.floor((count * graph + (largest >> 1)) / largest);
+      const scaled = (count: number) =>
+        largest === 0 ? 0 : Math.floor((count * graph + (largest >> 1)) / largest);
       for (const { file, name, added, deleted } of stats) {
         const head = ` ${shortened(name, width).padEnd(width)} |`;
         if (file.binary) print(`${head}  Bin\n`);
         else {
           const [total, plus] = [scaled(added + deleted), scaled(added)];
-          print(`${head}${String(added + deleted).padStart(5)} ${"+".repeat(plus)}${"-".repeat(total - plus)}\n`);
+          print(
+            `${head}${String(added + deleted).padStart(5)} ${"+".repeat(plus)}${"-".repeat(total - plus)}\n`,
+          );
         }
       }
       const sum = (key: "added" | "deleted") => stats.reduce((total, stat) => total + stat[key], 0);

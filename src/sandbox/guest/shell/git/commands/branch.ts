@@ -9,7 +9,8 @@ import { trackingOf } from "../work/changes.ts";
 import { wildmatch } from "../work/wildmatch.ts";
 import { allWords, commandOptions, withValues } from "./command_words.ts";
 
-const OPTIONS = "v,verbose:q,quiet:t,track?:no-track:u,set-upstream-to=:unset-upstream:color?:no-color:r,remotes:" +
+const OPTIONS =
+  "v,verbose:q,quiet:t,track?:no-track:u,set-upstream-to=:unset-upstream:color?:no-color:r,remotes:" +
   "contains?:no-contains?:abbrev?:a,all:d,delete:D:m,move:M:c,copy:C:l,list:show-current:create-reflog:" +
   "edit-description:f,force:merged?:no-merged?:column?:no-column:sort=:points-at=:i,ignore-case:format=:vv";
 
@@ -32,22 +33,30 @@ export const branch: GitCommand = (args, repository) => {
   if (options.has("m") || options.has("M")) return renameBranch();
   if (options.has("u")) return follow(options.value("u") ?? "", words[0]);
   if (options.has("unset-upstream")) {
-    const name = words[0] ?? references.branch() ?? fatal("could not unset upstream of HEAD when it does not point to any branch");
+    const name = words[0] ?? references.branch() ??
+      fatal("could not unset upstream of HEAD when it does not point to any branch");
     if (!config.has(`branch.${name}.merge`)) fatal(`Branch '${name}' has no upstream information`);
     config.local?.remove(`branch.${name}.remote`);
     config.local?.remove(`branch.${name}.merge`);
     return 0;
   }
   const isFiltered = ["contains", "no-contains", "merged", "no-merged"].some((name) => options.has(name));
-  if (options.has("l") || words.length === 0 || isFiltered || options.has("a") || options.has("r")) return list();
+  if (options.has("l") || words.length === 0 || isFiltered || options.has("a") || options.has("r")) {
+    return list();
+  }
   const [name = "", start = "HEAD"] = words;
-  if (repository.head() === undefined && start === "HEAD") fatal(`not a valid object name: '${references.branch() ?? "HEAD"}'`);
+  if (repository.head() === undefined && start === "HEAD") {
+    fatal(`not a valid object name: '${references.branch() ?? "HEAD"}'`);
+  }
   createBranch(repository, name, { id: commitOf(repository, start), start, isForced: options.has("f") });
-  if (fullName(repository, start)?.startsWith("refs/remotes/") && !options.has("no-track")) follow(start, name);
+  if (fullName(repository, start)?.startsWith("refs/remotes/") && !options.has("no-track")) {
+    follow(start, name);
+  }
   return 0;
 
   function follow(upstream: string, word: string | undefined): number {
-    const name = word ?? references.branch() ?? fatal("could not set upstream of HEAD to it when it does not point to any branch.");
+    const name = word ?? references.branch() ??
+      fatal("could not set upstream of HEAD to it when it does not point to any branch.");
     const full = fullName(repository, upstream);
     if (full === undefined) fatal(`the requested upstream branch '${unicodeText(upstream)}' does not exist`);
     const [, remote, rest] = /^refs\/remotes\/([^/]+)\/(.*)$/.exec(full) ?? [undefined, ".", undefined];
@@ -87,7 +96,9 @@ export const branch: GitCommand = (args, repository) => {
       config.local?.removeSection(`branch.${name}`);
       if (options.has("q")) continue;
       const kind = prefix === "refs/heads/" ? "branch" : "remote-tracking branch";
-      context.print(`Deleted ${kind} ${name} (was ${repository.objects.abbreviate(id, repository.objects.digits)}).\n`);
+      context.print(
+        `Deleted ${kind} ${name} (was ${repository.objects.abbreviate(id, repository.objects.digits)}).\n`,
+      );
     }
     return failed ? 1 : 0;
   }
@@ -106,9 +117,14 @@ export const branch: GitCommand = (args, repository) => {
     if (from !== to && references.resolve(fresh) !== undefined && !options.has("M") && !options.has("f")) {
       fatal(`a branch named '${to}' already exists`);
     }
-    references.rename(old, fresh, { who: actorOf(repository), message: `Branch: renamed ${old} to ${fresh}` });
+    references.rename(old, fresh, {
+      who: actorOf(repository),
+      message: `Branch: renamed ${old} to ${fresh}`,
+    });
     for (const { key, value } of config.local?.settings() ?? []) {
-      if (key.startsWith(`branch.${from}.`)) config.local?.set(`branch.${to}.${key.slice(key.lastIndexOf(".") + 1)}`, value ?? "");
+      if (key.startsWith(`branch.${from}.`)) {
+        config.local?.set(`branch.${to}.${key.slice(key.lastIndexOf(".") + 1)}`, value ?? "");
+      }
     }
     if (from !== to) config.local?.removeSection(`branch.${from}`);
     return 0;
@@ -140,7 +156,9 @@ export const branch: GitCommand = (args, repository) => {
         const name = full.slice((options.has("a") ? "refs/" : "refs/remotes/").length);
         if (!isListed(full.slice("refs/remotes/".length), id)) continue;
         const raw = references.raw(full);
-        const note = raw?.startsWith("ref: ") ? ` -> ${raw.slice("ref: refs/remotes/".length).trim()}` : undefined;
+        const note = raw?.startsWith("ref: ")
+          ? ` -> ${raw.slice("ref: refs/remotes/".length).trim()}`
+          : undefined;
         rows.push({ mark: " ", name, id, full, ...(note !== undefined && { note }) });
       }
     }
@@ -154,7 +172,9 @@ export const branch: GitCommand = (args, repository) => {
       else {
         const { message } = readCommit(repository.objects, id);
         const short = repository.objects.abbreviate(id, repository.objects.digits);
-        context.print(`${mark} ${name.padEnd(width)} ${short} ${trackingNote(name, verbosity)}${subjectOf(message)}\n`);
+        context.print(
+          `${mark} ${name.padEnd(width)} ${short} ${trackingNote(name, verbosity)}${subjectOf(message)}\n`,
+        );
       }
     }
     return 0;
@@ -178,7 +198,9 @@ function detachedName(repository: Repository): string {
     const [, target] = /^checkout: moving from .* to (.*)$/.exec(message) ?? [];
     if (target === undefined) continue;
     const isNamed = findRevision(repository, `refs/tags/${target}^{commit}`) === to;
-    return `(HEAD detached ${to === head ? "at" : "from"} ${isNamed ? target : objects.abbreviate(to, objects.digits)})`;
+    return `(HEAD detached ${to === head ? "at" : "from"} ${
+      isNamed ? target : objects.abbreviate(to, objects.digits)
+    })`;
   }
   return "(no branch)";
 }
@@ -192,35 +214,38 @@ export function formatReference(
   const { objects, references } = repository;
   const short = full.replace(/^refs\/(?:heads|tags|remotes)\//, "");
   const commit = () => readCommit(objects, peelToCommit(objects, id, full));
-  return format.replace(/%(?:\(([^)]*)\)|(%)|([0-9a-f]{2}))/g, (_, field?: string, percent?: string, byte?: string) => {
-    if (percent !== undefined) return "%";
-    if (byte !== undefined) return String.fromCharCode(Number.parseInt(byte, 16));
-    switch (field) {
-      case "refname":
-        return full;
-      case "refname:short":
-        return short;
-      case "objectname":
-        return id;
-      case "objectname:short":
-        return objects.abbreviate(id, objects.digits);
-      case "objecttype":
-        return objects.read(id).kind;
-      case "HEAD":
-        return references.headTarget() === full ? "*" : " ";
-      case "subject":
-      case "contents:subject":
-        return subjectOf(commit().message);
-      case "authorname":
-        return commit().author.name;
-      case "authoremail":
-        return `<${commit().author.email}>`;
-      case "committername":
-        return commit().committer.name;
-      default:
-        return refuse(`the field '%(${field})' of a format`);
-    }
-  });
+  return format.replace(
+    /%(?:\(([^)]*)\)|(%)|([0-9a-f]{2}))/g,
+    (_, field?: string, percent?: string, byte?: string) => {
+      if (percent !== undefined) return "%";
+      if (byte !== undefined) return String.fromCharCode(Number.parseInt(byte, 16));
+      switch (field) {
+        case "refname":
+          return full;
+        case "refname:short":
+          return short;
+        case "objectname":
+          return id;
+        case "objectname:short":
+          return objects.abbreviate(id, objects.digits);
+        case "objecttype":
+          return objects.read(id).kind;
+        case "HEAD":
+          return references.headTarget() === full ? "*" : " ";
+        case "subject":
+        case "contents:subject":
+          return subjectOf(commit().message);
+        case "authorname":
+          return commit().author.name;
+        case "authoremail":
+          return `<${commit().author.email}>`;
+        case "committername":
+          return commit().committer.name;
+        default:
+          return refuse(`the field '%(${field})' of a format`);
+      }
+    },
+  );
 }
 
 /** Creates a branch, or moves one with `isForced`. */
@@ -256,4 +281,3 @@ export function actorOf(repository: Repository): Signature {
     return { name: "pyodide", email: "pyodide@localhost", seconds, offset: 0 }; // a log needs no real name
   }
 }
-

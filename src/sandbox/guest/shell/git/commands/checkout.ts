@@ -15,9 +15,10 @@ import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
 import { allWords, commandOptions } from "./command_words.ts";
 import { actorOf, createBranch } from "./branch.ts";
-import { trackingText } from "./status.ts";
+import { trackingText } from "./listing/status.ts";
 
-const SHARED = "q,quiet:f,force:d,detach:m,merge:conflict=:progress:no-progress:t,track?:no-track:guess:no-guess:" +
+const SHARED =
+  "q,quiet:f,force:d,detach:m,merge:conflict=:progress:no-progress:t,track?:no-track:guess:no-guess:" +
   "recurse-submodules?:no-recurse-submodules:overwrite-ignore:no-overwrite-ignore:ignore-other-worktrees";
 const REFUSED = ["m", "conflict", "no-overwrite-ignore"];
 
@@ -33,7 +34,13 @@ export const checkout: GitCommand = (args, repository) => {
     isDetached: options.has("d"),
   };
   const name = options.value("b") ?? options.value("B");
-  if (options.has("orphan")) return switchToOrphan(repository, { name: options.value("orphan") ?? "", start: words[0], isQuiet: target.isQuiet });
+  if (options.has("orphan")) {
+    return switchToOrphan(repository, {
+      name: options.value("orphan") ?? "",
+      start: words[0],
+      isQuiet: target.isQuiet,
+    });
+  }
   if (name !== undefined) {
     if (words.length > 1 || (options.paths?.length ?? 0) > 0) {
       fatal(`Cannot update paths and switch to branch '${name}' at the same time.`);
@@ -50,9 +57,13 @@ export const checkout: GitCommand = (args, repository) => {
     printChanges(repository, target.isQuiet);
     return 0;
   }
-  const start = first === "-" ? previousBranch(repository, 1) ?? fails("pathspec '-' did not match any file(s) known to git") : first;
+  const start = first === "-"
+    ? previousBranch(repository, 1) ?? fails("pathspec '-' did not match any file(s) known to git")
+    : first;
   if (findRevision(repository, start) !== undefined) {
-    if (rest.length > 0) return restorePaths(repository, { source: start, words: rest, isQuiet: target.isQuiet });
+    if (rest.length > 0) {
+      return restorePaths(repository, { source: start, words: rest, isQuiet: target.isQuiet });
+    }
     return switchTo(repository, start, target);
   }
   if (rest.length === 0 && isUnborn(repository, start)) return 0;
@@ -60,7 +71,13 @@ export const checkout: GitCommand = (args, repository) => {
     ? remoteBranch(repository, start)
     : undefined;
   if (remote !== undefined) {
-    return switchToNew(repository, { name: start, start: remote, isReset: false, follows: remote, ...target });
+    return switchToNew(repository, {
+      name: start,
+      start: remote,
+      isReset: false,
+      follows: remote,
+      ...target,
+    });
   }
   return restorePaths(repository, { source: undefined, words, isQuiet: target.isQuiet });
 };
@@ -77,7 +94,13 @@ export const switchBranch: GitCommand = (args, repository) => {
     isDetached: options.has("d"),
   };
   const name = options.value("c") ?? options.value("C");
-  if (options.has("orphan")) return switchToOrphan(repository, { name: options.value("orphan") ?? "", start: word, isQuiet: target.isQuiet });
+  if (options.has("orphan")) {
+    return switchToOrphan(repository, {
+      name: options.value("orphan") ?? "",
+      start: word,
+      isQuiet: target.isQuiet,
+    });
+  }
   if (name !== undefined) {
     return switchToNew(repository, { name, start: word, isReset: options.has("C"), ...target });
   }
@@ -87,7 +110,13 @@ export const switchBranch: GitCommand = (args, repository) => {
   if (!isBranch && !target.isDetached) {
     const remote = options.has("no-guess") ? undefined : remoteBranch(repository, start);
     if (remote !== undefined) {
-      return switchToNew(repository, { name: start, start: remote, isReset: false, follows: remote, ...target });
+      return switchToNew(repository, {
+        name: start,
+        start: remote,
+        isReset: false,
+        follows: remote,
+        ...target,
+      });
     }
     if (findRevision(repository, start) === undefined) fatal(`invalid reference: ${unicodeText(start)}`);
     const kind = repository.references.resolve(`refs/tags/${start}`) !== undefined ? "tag " : "commit ";
@@ -130,7 +159,8 @@ export const restore: GitCommand = (args, repository) => {
     for (const [path, file] of files) {
       if (!spec.matches(path)) continue;
       const current = index.entries.get(path);
-      const isCurrent = current?.id === file.id && current.mode === file.mode && !edited.has(path) && work.status(path);
+      const isCurrent = current?.id === file.id && current.mode === file.mode && !edited.has(path) &&
+        work.status(path);
       if (isCurrent) continue;
       const entry = work.write(path, file);
       if (isStaged || (current && current.id === file.id && current.mode === file.mode)) {
@@ -146,7 +176,9 @@ export const restore: GitCommand = (args, repository) => {
 function requireKnown(spec: PathSpec): void {
   const missing = spec.unused();
   if (missing.length === 0) return;
-  const lines = missing.map((word) => `error: pathspec '${unicodeText(word)}' did not match any file(s) known to git`);
+  const lines = missing.map((word) =>
+    `error: pathspec '${unicodeText(word)}' did not match any file(s) known to git`
+  );
   throw new GitError(lines.join("\n"), { kind: "", exitCode: 1 });
 }
 
@@ -202,7 +234,9 @@ function switchTo(repository: Repository, name: string, target: Target): number 
   moveTo(repository, id, target.isForced);
   printChanges(repository, target.isQuiet, id);
   const change = { who: actorOf(repository), message: `checkout: moving from ${from} to ${name}` };
-  if (!isBranch && was === undefined && old !== undefined && old !== id && !target.isQuiet) leaveDetached(old, id);
+  if (!isBranch && was === undefined && old !== undefined && old !== id && !target.isQuiet) {
+    leaveDetached(old, id);
+  }
   references.setHead(isBranch ? { reference } : { id }, change);
   if (target.isQuiet) return 0;
   if (isBranch) {
@@ -222,7 +256,9 @@ function switchTo(repository: Repository, name: string, target: Target): number 
 
   /** Prints where `HEAD` was, with a warning about commits that no branch has. */
   function leaveDetached(before: string, after: string): void {
-    const names = [...references.list("refs/").values()].filter((other) => objects.read(other).kind === "commit");
+    const names = [...references.list("refs/").values()].filter((other) =>
+      objects.read(other).kind === "commit"
+    );
     const lost = [...walk(repository, { starts: [before], excluded: [...names, after] })];
     const short = objects.abbreviate(before, objects.digits);
     if (lost.length === 0) {
@@ -237,7 +273,9 @@ function switchTo(repository: Repository, name: string, target: Target): number 
     const more = lost.length > 4 ? ` ... and ${lost.length - 4} more.\n` : "";
     context.printError(
       `Warning: you are leaving ${lost.length} ${noun} behind, not connected to\nany of your branches:\n\n` +
-        `${rows.join("")}${more}\nIf you want to keep ${pronoun} by creating a new branch, this may be a good time\n` +
+        `${
+          rows.join("")
+        }${more}\nIf you want to keep ${pronoun} by creating a new branch, this may be a good time\n` +
         `to do so with:\n\n git branch <new-branch-name> ${short}\n\n`,
     );
   }
@@ -285,7 +323,9 @@ function switchToNew(
   });
   if (follows !== undefined) followRemote(repository, name, follows, target.isQuiet);
   if (target.isQuiet) return 0;
-  context.printError(isThere ? `Switched to and reset branch '${name}'\n` : `Switched to a new branch '${name}'\n`);
+  context.printError(
+    isThere ? `Switched to and reset branch '${name}'\n` : `Switched to a new branch '${name}'\n`,
+  );
   return 0;
 }
 
@@ -315,7 +355,10 @@ function moveTo(repository: Repository, id: string, isForced: boolean): void {
   const tree = readCommit(repository.objects, id).tree;
   if (repository.index.conflicts.size > 0 && !isForced) {
     const rows = [...repository.index.conflicts.keys()].map((path) => `${path}: needs merge\n`).join("");
-    throw new GitError(`${rows}error: you need to resolve your current index first`, { kind: "", exitCode: 1 });
+    throw new GitError(`${rows}error: you need to resolve your current index first`, {
+      kind: "",
+      exitCode: 1,
+    });
   }
   if (isForced) forceTree(repository, tree);
   else switchTree(repository, { from: headTree(repository), to: tree, command: "checkout" });
@@ -341,7 +384,8 @@ function isUnborn({ references }: Repository, name: string): boolean {
 }
 
 function isPath(repository: Repository, word: string): boolean {
-  return new WorkTree(repository).status(new PathSpec(repository, [word]).literals()[0]?.path ?? "") !== undefined;
+  return new WorkTree(repository).status(new PathSpec(repository, [word]).literals()[0]?.path ?? "") !==
+    undefined;
 }
 
 /** Returns the branch of the only remote that has one of a name. */

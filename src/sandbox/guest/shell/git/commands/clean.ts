@@ -48,7 +48,9 @@ export const clean: GitCommand = (args, repository) => {
   /** Returns untracked and ignored files, where a folder holds both as one. */
   function mergedFolders(): string[] {
     const all = [...found.untracked, ...found.ignored];
-    return all.filter((path) => !all.some((other) => other !== path && other.endsWith("/") && path.startsWith(other)));
+    return all.filter((path) =>
+      !all.some((other) => other !== path && other.endsWith("/") && path.startsWith(other))
+    );
   }
 
   /** Removes a file, or what a folder holds beside ignored files. */
@@ -58,7 +60,10 @@ export const clean: GitCommand = (args, repository) => {
       work.removeTree(name);
       return;
     }
-    const inner = work.others(rules, { spec: new PathSpec(repository, [`:(top,literal)${name}`]), isWhole: true });
+    const inner = work.others(rules, {
+      spec: new PathSpec(repository, [`:(top,literal)${name}`]),
+      isWhole: true,
+    });
     if (inner.ignored.length === 0) return void work.removeTree(name);
     for (const path of inner.untracked) {
       work.removeTree(path.replace(/\/$/, ""));

@@ -5,7 +5,7 @@ import { findRenames } from "../compare/renames.ts";
 import { shortStatText, summaryText } from "../compare/stat_output.ts";
 import type { GitCommand } from "../git.ts";
 import { type Commit, readCommit, type Signature, subjectOf, writeCommit } from "../store/commit_object.ts";
-import { fatal, fails, GitError } from "../store/git_error.ts";
+import { fails, fatal, GitError } from "../store/git_error.ts";
 import type { IndexEntry } from "../store/index_file.ts";
 import { readDate, type Repository } from "../store/repository.ts";
 import { commitOf } from "../store/revisions.ts";
@@ -15,10 +15,11 @@ import { PathSpec } from "../work/path_spec.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
 import { allWords, commandOptions } from "./command_words.ts";
-import { dateText } from "./date_text.ts";
-import { longText, readUntracked, shortText } from "./status.ts";
+import { dateText } from "./listing/date_text.ts";
+import { longText, readUntracked, shortText } from "./listing/status.ts";
 
-const OPTIONS = "q,quiet:v,verbose:F,file=:author=:date=:m,message=:c,reedit-message=:C,reuse-message=:fixup=:squash=:" +
+const OPTIONS =
+  "q,quiet:v,verbose:F,file=:author=:date=:m,message=:c,reedit-message=:C,reuse-message=:fixup=:squash=:" +
   "reset-author:trailer=:s,signoff:t,template=:e,edit:no-edit:cleanup=:S,gpg-sign?:no-gpg-sign:a,all:i,include:" +
   "o,only:p,patch:interactive:n,no-verify:verify:dry-run:short:branch:porcelain:long:z,null:amend:no-post-rewrite:" +
   "u,untracked-files?:allow-empty:allow-empty-message:no-signoff:status:no-status:pathspec-from-file=";
@@ -54,11 +55,15 @@ export const commit: GitCommand = async (args, repository) => {
   const tree = writeTrees(objects, [...files].filter(([, entry]) => !entry.isIntent));
   const isMerge = parents.length > 1;
   const isSame = parentTree === undefined ? files.size === 0 : tree === parentTree;
-  if (isSame && !isMerge && !options.has("allow-empty") && !(isAmend && old?.tree === tree && tree !== parentTree)) {
+  if (
+    isSame && !isMerge && !options.has("allow-empty") &&
+    !(isAmend && old?.tree === tree && tree !== parentTree)
+  ) {
     return reportNothing();
   }
   const reused = options.value("C") ?? options.value("c");
-  const source = old ?? (reused === undefined ? undefined : readCommit(objects, commitOf(repository, reused)));
+  const source = old ??
+    (reused === undefined ? undefined : readCommit(objects, commitOf(repository, reused)));
   const author = authorOf(source);
   const committer = repository.signature("committer");
   const message = await readMessage(source);
@@ -95,7 +100,9 @@ export const commit: GitCommand = async (args, repository) => {
     const base = filesOfTree(objects, head === undefined ? undefined : readCommit(objects, head).tree);
     for (const path of base.keys()) spec.matches(path);
     const [missing] = spec.unused();
-    if (missing !== undefined) fails(`pathspec '${unicodeText(missing)}' did not match any file(s) known to git`);
+    if (missing !== undefined) {
+      fails(`pathspec '${unicodeText(missing)}' did not match any file(s) known to git`);
+    }
     update(spec);
     const chosen = new Map<string, IndexEntry>([...base].filter(([path]) => !spec.matches(path)));
     for (const [path, entry] of index.entries) if (spec.matches(path)) chosen.set(path, entry);
@@ -129,7 +136,10 @@ export const commit: GitCommand = async (args, repository) => {
         { kind: "", exitCode: 1 },
       );
     }
-    const untracked = readUntracked(options.value("u") ?? repository.config.get("status.showuntrackedfiles"), options.has("u"));
+    const untracked = readUntracked(
+      options.value("u") ?? repository.config.get("status.showuntrackedfiles"),
+      options.has("u"),
+    );
     const changes = findChanges(repository, { untracked });
     context.print(longText(repository, changes, { untracked, isCommit: true }));
     return 1;
@@ -151,7 +161,8 @@ export const commit: GitCommand = async (args, repository) => {
     const zone = zoneOf(context);
     const found = date === "now"
       ? repository.signature("committer")
-      : readDate(unicodeText(date), { nowMs: Date.now(), zone }) ?? fatal(`invalid date format: ${unicodeText(date)}`);
+      : readDate(unicodeText(date), { nowMs: Date.now(), zone }) ??
+        fatal(`invalid date format: ${unicodeText(date)}`);
     return { ...author, seconds: found.seconds, offset: found.offset };
   }
 
@@ -172,7 +183,8 @@ export const commit: GitCommand = async (args, repository) => {
     } else if (source) text = source.message;
     else if (statusOf(context.files, merging)) text = textOf(context.files.read(merging));
     const isEdited = options.has("e") || options.has("c") ||
-      (messages.length === 0 && file === undefined && !options.has("no-edit") && options.value("C") === undefined);
+      (messages.length === 0 && file === undefined && !options.has("no-edit") &&
+        options.value("C") === undefined);
     if (isEdited) return await editMessage(text ?? "");
     if (options.has("s")) text = withSignOff(text ?? "");
     return isVerbatim ? text ?? "" : cleanMessage(text ?? "", { isCommented: false });
@@ -196,7 +208,11 @@ export const commit: GitCommand = async (args, repository) => {
     if (editor !== ":" && editor !== "true") {
       const words = ["sh", "-c", `${byteText(editor)} "$@"`, byteText(editor), byteText(path)];
       const { exitCode } = await context.run(words);
-      if (exitCode !== 0) fails(`There was a problem with the editor '${editor}'.\nPlease supply the message using either -m or -F option.`);
+      if (exitCode !== 0) {
+        fails(
+          `There was a problem with the editor '${editor}'.\nPlease supply the message using either -m or -F option.`,
+        );
+      }
     }
     return cleanMessage(textOf(repository.files.read(path)), { isCommented: true });
   }
@@ -224,7 +240,9 @@ export const commit: GitCommand = async (args, repository) => {
   function printSummary(made: Commit): void {
     const branch = references.branch() ?? "detached HEAD";
     const root = head === undefined ? " (root-commit)" : "";
-    context.print(`[${branch}${root} ${objects.abbreviate(made.id, objects.digits)}] ${subjectOf(made.message)}\n`);
+    context.print(
+      `[${branch}${root} ${objects.abbreviate(made.id, objects.digits)}] ${subjectOf(made.message)}\n`,
+    );
     const { author, committer } = made;
     if (author.name !== committer.name || author.email !== committer.email) {
       context.print(` Author: ${author.name} <${author.email}>\n`);
@@ -233,9 +251,12 @@ export const commit: GitCommand = async (args, repository) => {
       context.print(` Date: ${dateText(author, "default", zoneOf(context))}\n`);
     }
     if (made.parents.length > 1) return;
-    const pairs = findRenames(compareTrees(objects, filesOfTree(objects, parentTree), filesOfTree(objects, tree)), {
-      poll: () => context.poll(),
-    });
+    const pairs = findRenames(
+      compareTrees(objects, filesOfTree(objects, parentTree), filesOfTree(objects, tree)),
+      {
+        poll: () => context.poll(),
+      },
+    );
     context.print(shortStatText(pairs) + summaryText(pairs));
   }
 };
@@ -243,7 +264,9 @@ export const commit: GitCommand = async (args, repository) => {
 /** Returns the parents of the next commit: that of `HEAD`, and those of a merge that was begun. */
 function parentsOfNext({ files, gitFolder }: Repository, head: string | undefined): string[] {
   const path = `${gitFolder}/MERGE_HEAD`;
-  const merged = statusOf(files, path) ? textOf(files.read(path)).split("\n").filter((line) => line !== "") : [];
+  const merged = statusOf(files, path)
+    ? textOf(files.read(path)).split("\n").filter((line) => line !== "")
+    : [];
   return head === undefined ? [] : [head, ...merged];
 }
 
@@ -254,4 +277,3 @@ export function cleanMessage(text: string, { isCommented }: { isCommented: boole
   const cleaned = lines.join("\n").replace(/\n{3,}/g, "\n\n").replace(/^\n+|\n+$/g, "");
   return cleaned === "" ? "" : `${cleaned}\n`;
 }
-

@@ -18,7 +18,16 @@ export const config: FreeCommand = (args, context, options) => {
       "remove-section:rename-section:e,edit:get-urlmatch:get-color:get-colorbool:z,null:name-only:show-origin:" +
       "show-scope:type=:bool:int:path:bool-or-int:no-type:default=:includes:no-includes:fixed-value",
     {
-      refused: ["worktree", "blob", "rename-section", "e", "get-urlmatch", "get-color", "get-colorbool", "show-origin"],
+      refused: [
+        "worktree",
+        "blob",
+        "rename-section",
+        "e",
+        "get-urlmatch",
+        "get-color",
+        "get-colorbool",
+        "show-origin",
+      ],
     },
   );
   const { print, cwd } = context;
@@ -37,7 +46,11 @@ export const config: FreeCommand = (args, context, options) => {
   const settings = (): Setting[] => {
     if (!chosen) return all.settings();
     if (!chosen.exists && (file !== undefined || given.has("global"))) {
-      if (given.has("l")) fatal(`unable to read config file '${unicodeText(byteText(chosen.path))}': No such file or directory`);
+      if (given.has("l")) {
+        fatal(
+          `unable to read config file '${unicodeText(byteText(chosen.path))}': No such file or directory`,
+        );
+      }
     }
     return chosen.settings();
   };
@@ -94,9 +107,12 @@ export const config: FreeCommand = (args, context, options) => {
   }
 
   function typed(text: string | undefined): string {
-    const kind = given.value("type") ?? ["bool", "int", "path", "bool-or-int"].find((type) => given.has(type));
+    const kind = given.value("type") ??
+      ["bool", "int", "path", "bool-or-int"].find((type) => given.has(type));
     if (kind === undefined || kind === "path") {
-      return kind === "path" ? (text ?? "").replace(/^~(?=\/|$)/, context.variables["HOME"] ?? "") : text ?? "";
+      return kind === "path"
+        ? (text ?? "").replace(/^~(?=\/|$)/, context.variables["HOME"] ?? "")
+        : text ?? "";
     }
     if (kind === "bool" || (kind === "bool-or-int" && !/^-?\d+$/.test(text ?? ""))) {
       return String(readBoolean(text) ?? fatal(`bad boolean config value '${text}' for '${name}'`));

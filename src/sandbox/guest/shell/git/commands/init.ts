@@ -1,4 +1,4 @@
-import { byteText, bytesOf, pathOf, statusOf, unicodeText } from "../../gnu/command.ts";
+import { bytesOf, byteText, pathOf, statusOf, unicodeText } from "../../gnu/command.ts";
 import type { FreeCommand } from "../git.ts";
 import { fatal } from "../store/git_error.ts";
 import { Config, Repository } from "../store/repository.ts";
@@ -35,13 +35,28 @@ export const init: FreeCommand = (args, context, { settings }) => {
   makeFolders(top);
   const isBare = options.has("bare");
   const named = variables["GIT_DIR"];
-  const gitFolder = named !== undefined ? pathOf(cwd, byteText(named)) : isBare ? top : `${top === "/" ? "" : top}/.git`;
+  const gitFolder = named !== undefined
+    ? pathOf(cwd, byteText(named))
+    : isBare
+    ? top
+    : `${top === "/" ? "" : top}/.git`;
   const config = new Config(context, { given: settings, gitFolder: undefined });
   const given = options.value("b") ?? config.get("init.defaultbranch");
   const first = given ?? "master";
   if (!isReferenceName(first)) fatal(`invalid initial branch name: '${first}'`);
   const isNew = statusOf(files, `${gitFolder}/HEAD`) === undefined;
-  for (const folder of ["", "/branches", "/hooks", "/info", "/objects", "/objects/info", "/objects/pack", "/refs"]) {
+  for (
+    const folder of [
+      "",
+      "/branches",
+      "/hooks",
+      "/info",
+      "/objects",
+      "/objects/info",
+      "/objects/pack",
+      "/refs",
+    ]
+  ) {
     makeFolders(gitFolder + folder);
   }
   makeFolders(`${gitFolder}/refs/heads`);

@@ -25,7 +25,9 @@ export const merge: GitCommand = (args, repository) => {
   );
   const { references, objects, context } = repository;
   for (const name of ["abort", "quit", "continue"]) {
-    if (options.has(name)) fatal(`There is no merge ${name === "continue" ? "in progress" : "to abort"} (MERGE_HEAD missing).`);
+    if (options.has(name)) {
+      fatal(`There is no merge ${name === "continue" ? "in progress" : "to abort"} (MERGE_HEAD missing).`);
+    }
   }
   const [word, ...more] = allWords(options);
   if (word === undefined) fatal("No remote for the current branch.");
@@ -49,7 +51,9 @@ export const merge: GitCommand = (args, repository) => {
   }
   if (!isAncestor(repository, head, id)) {
     const [base] = mergeBases(repository, head, id);
-    if (base === undefined && !options.has("allow-unrelated-histories")) fatal("refusing to merge unrelated histories");
+    if (base === undefined && !options.has("allow-unrelated-histories")) {
+      fatal("refusing to merge unrelated histories");
+    }
     if (options.has("ff-only")) {
       throw new GitError(
         "hint: Diverging branches can't be fast-forwarded, you need to either:\nhint:\nhint: \tgit merge --no-ff\nhint:\n" +

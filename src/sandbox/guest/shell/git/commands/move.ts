@@ -19,7 +19,9 @@ export const gitRm: GitCommand = (args, repository) => {
   const spec = new PathSpec(repository, words);
   const paths = [...index.entries.keys(), ...index.conflicts.keys()].filter((path) => spec.matches(path));
   for (const { given, path } of spec.literals()) {
-    if (!options.has("r") && !index.entries.has(path) && paths.some((other) => other.startsWith(`${path}/`))) {
+    if (
+      !options.has("r") && !index.entries.has(path) && paths.some((other) => other.startsWith(`${path}/`))
+    ) {
       fatal(`not removing '${unicodeText(given)}' recursively without -r`);
     }
   }
@@ -58,13 +60,16 @@ export const gitRm: GitCommand = (args, repository) => {
     const report = (list: readonly string[] | undefined, text: string, hint: string) => {
       if (!list || list.length === 0) return "";
       const [subject, verb] = list.length === 1 ? ["file", "has"] : ["files", "have"];
-      return `error: the following ${subject} ${verb} ${text}:\n${list.map((path) => `    ${path}\n`).join("")}(${hint})\n`;
+      return `error: the following ${subject} ${verb} ${text}:\n${
+        list.map((path) => `    ${path}\n`).join("")
+      }(${hint})\n`;
     };
     const message = report(
       both,
       `staged content different from both the\nfile and the HEAD`,
       "use -f to force removal",
-    ) + report(staged, "changes staged in the index", "use --cached to keep the file, or -f to force removal") +
+    ) +
+      report(staged, "changes staged in the index", "use --cached to keep the file, or -f to force removal") +
       report(local, "local modifications", "use --cached to keep the file, or -f to force removal");
     if (message !== "") throw new GitError(unicodeText(message.trimEnd()), { kind: "", exitCode: 1 });
   }
@@ -117,9 +122,12 @@ export const gitMv: GitCommand = (args, repository) => {
   function refusal(word: string, from: string, to: string): string | undefined {
     const status = work.status(from);
     if (!status) return "bad source";
-    const isTracked = index.entries.has(from) || [...index.entries.keys()].some((path) => path.startsWith(`${from}/`));
+    const isTracked = index.entries.has(from) ||
+      [...index.entries.keys()].some((path) => path.startsWith(`${from}/`));
     if (to === from || to.startsWith(`${from}/`)) return "can not move directory into itself";
-    if (!isTracked) return status.kind === "directory" ? "source directory is empty" : "not under version control";
+    if (!isTracked) {
+      return status.kind === "directory" ? "source directory is empty" : "not under version control";
+    }
     const there = work.status(to);
     void word;
     if (there && !(options.has("f") && there.kind !== "directory")) return "destination exists";

@@ -1,4 +1,4 @@
-import { byteText, bytesOf, errorText, pathOf, statusOf, textOf, unicodeText } from "../../gnu/command.ts";
+import { bytesOf, byteText, errorText, pathOf, statusOf, textOf, unicodeText } from "../../gnu/command.ts";
 import { quotedPath } from "../compare/names.ts";
 import { modeText } from "../compare/patch_output.ts";
 import type { FreeCommand, GitCommand } from "../git.ts";
@@ -6,7 +6,17 @@ import { writeCommit } from "../store/commit_object.ts";
 import { fatal, GitError, refuse } from "../store/git_error.ts";
 import { hashObject, type ObjectKind } from "../store/object_store.ts";
 import { findRepository, type Repository } from "../store/repository.ts";
-import { ambiguousText, commitOf, findRevision, fullName, isAncestor, mergeBases, revision, treeOf, walk } from "../store/revisions.ts";
+import {
+  ambiguousText,
+  commitOf,
+  findRevision,
+  fullName,
+  isAncestor,
+  mergeBases,
+  revision,
+  treeOf,
+  walk,
+} from "../store/revisions.ts";
 import { isReferenceName } from "../store/references.ts";
 import { MODE, readTree, writeTrees } from "../store/tree_object.ts";
 import { IgnoreRules } from "../work/ignore_rules.ts";
@@ -17,7 +27,10 @@ import { formatReference } from "./branch.ts";
 
 /** `git cat-file`. */
 export const catFile: GitCommand = (args, repository) => {
-  const options = commandOptions(args, "t:s:e:p:batch?:batch-check?:textconv:filters:path=:buffer:allow-unknown-type");
+  const options = commandOptions(
+    args,
+    "t:s:e:p:batch?:batch-check?:textconv:filters:path=:buffer:allow-unknown-type",
+  );
   const { objects, context } = repository;
   const { print } = context;
   if (options.has("batch") || options.has("batch-check")) {
@@ -69,10 +82,17 @@ function kindOf(mode: number): ObjectKind {
 
 /** `git hash-object`. */
 export const hashObjects: FreeCommand = (args, context, globals) => {
-  const options = commandOptions(args, "t=:w:stdin:stdin-paths:no-filters:path=:literally", { refused: ["literally", "path"] });
+  const options = commandOptions(args, "t=:w:stdin:stdin-paths:no-filters:path=:literally", {
+    refused: ["literally", "path"],
+  });
   const kind = options.value("t") ?? "blob";
-  if (kind !== "blob" && kind !== "tree" && kind !== "commit" && kind !== "tag") fatal(`invalid object type "${kind}"`);
-  const repository = options.has("w") ? findRepository(context, globals) ?? fatal("not a git repository (or any of the parent directories): .git") : undefined;
+  if (kind !== "blob" && kind !== "tree" && kind !== "commit" && kind !== "tag") {
+    fatal(`invalid object type "${kind}"`);
+  }
+  const repository = options.has("w")
+    ? findRepository(context, globals) ??
+      fatal("not a git repository (or any of the parent directories): .git")
+    : undefined;
   const hash = (bytes: Uint8Array) => {
     const id = repository ? repository.objects.write(kind, bytes) : hashObject(kind, bytes);
     context.print(`${id}\n`);
@@ -92,7 +112,14 @@ export const hashObjects: FreeCommand = (args, context, globals) => {
 const revParse: GitCommand = (args, repository) => {
   const { context, references, objects } = repository;
   const print = (text: string) => context.print(`${text}\n`);
-  let [isShort, digits, isVerified, isQuiet, isAbbreviated, isSymbolic] = [false, objects.digits, false, false, false, false];
+  let [isShort, digits, isVerified, isQuiet, isAbbreviated, isSymbolic] = [
+    false,
+    objects.digits,
+    false,
+    false,
+    false,
+    false,
+  ];
   const bytePath = (path: string) => byteText(path);
   let fallback: string | undefined;
   let hasName = false;
@@ -117,15 +144,21 @@ const revParse: GitCommand = (args, repository) => {
       }
       case "--absolute-git-dir":
       case "--git-common-dir":
-        print(option === "--git-common-dir" && repository.prefix === "" ? ".git" : bytePath(repository.gitFolder));
+        print(
+          option === "--git-common-dir" && repository.prefix === "" ? ".git" : bytePath(repository.gitFolder),
+        );
         break;
       case "--git-path": {
-        const base = repository.prefix === "" && repository.top !== undefined ? ".git" : bytePath(repository.gitFolder);
+        const base = repository.prefix === "" && repository.top !== undefined
+          ? ".git"
+          : bytePath(repository.gitFolder);
         print(`${base}/${args[at + 1] ?? ""}`);
         return 0;
       }
       case "--is-inside-work-tree":
-        print(String(repository.top !== undefined && !`${context.cwd}/`.startsWith(`${repository.gitFolder}/`)));
+        print(
+          String(repository.top !== undefined && !`${context.cwd}/`.startsWith(`${repository.gitFolder}/`)),
+        );
         break;
       case "--is-inside-git-dir":
         print(String(`${context.cwd}/`.startsWith(`${repository.gitFolder}/`)));
@@ -197,7 +230,9 @@ const revParse: GitCommand = (args, repository) => {
     const isExcluded = name.startsWith("^");
     const text = isExcluded ? name.slice(1) : name;
     if (isAbbreviated || isSymbolic) {
-      const full = /@\{-\d+\}$|@\{u/.test(text) ? undefined : fullName(repository, text === "@" ? "HEAD" : text);
+      const full = /@\{-\d+\}$|@\{u/.test(text)
+        ? undefined
+        : fullName(repository, text === "@" ? "HEAD" : text);
       const target = full === "HEAD" ? references.headTarget() ?? "HEAD" : full;
       if (full === "HEAD" && references.resolve("HEAD") === undefined) failed(name);
       if (target === undefined) {
@@ -231,7 +266,21 @@ const lsFiles: GitCommand = (args, repository) => {
     "c,cached:d,deleted:m,modified:o,others:i,ignored:s,stage:u,unmerged:k,killed:directory:no-empty-directory:z:" +
       "x,exclude=:X,exclude-from=:exclude-per-directory=:exclude-standard:error-unmatch:full-name:abbrev?:debug:" +
       "deduplicate:t:v:f:eol:recurse-submodules:format=:with-tree=",
-    { refused: ["k", "debug", "t", "v", "f", "eol", "format", "with-tree", "X", "exclude-per-directory", "recurse-submodules"] },
+    {
+      refused: [
+        "k",
+        "debug",
+        "t",
+        "v",
+        "f",
+        "eol",
+        "format",
+        "with-tree",
+        "X",
+        "exclude-per-directory",
+        "recurse-submodules",
+      ],
+    },
   );
   const { index, context } = repository;
   const end = options.has("z") ? "\0" : "\n";
@@ -247,8 +296,16 @@ const lsFiles: GitCommand = (args, repository) => {
   const work = () => new WorkTree(repository);
   if (options.has("o")) {
     const isFolders = options.has("directory");
-    const found = work().others(rules, { ...(!spec.isEmpty && { spec }), isWhole: !isFolders, isIgnoredWhole: !isFolders });
-    const chosen = options.has("i") ? found.ignored : hasRules ? found.untracked : [...found.untracked, ...found.ignored].sort();
+    const found = work().others(rules, {
+      ...(!spec.isEmpty && { spec }),
+      isWhole: !isFolders,
+      isIgnoredWhole: !isFolders,
+    });
+    const chosen = options.has("i")
+      ? found.ignored
+      : hasRules
+      ? found.untracked
+      : [...found.untracked, ...found.ignored].sort();
     for (const path of chosen) context.print(show(path));
   }
   const isModified = options.has("m");
@@ -269,7 +326,11 @@ const lsFiles: GitCommand = (args, repository) => {
     for (const [path, stages] of index.conflicts) {
       if (!spec.matches(path)) continue;
       for (const [stage, { mode, id }] of stages) {
-        context.print(options.has("s") || options.has("u") ? `${modeText(mode)} ${id} ${stage}\t${show(path)}` : show(path));
+        context.print(
+          options.has("s") || options.has("u")
+            ? `${modeText(mode)} ${id} ${stage}\t${show(path)}`
+            : show(path),
+        );
       }
     }
   }
@@ -277,7 +338,9 @@ const lsFiles: GitCommand = (args, repository) => {
     const [missing] = spec.unused();
     if (missing !== undefined) {
       throw new GitError(
-        `pathspec '${unicodeText(missing)}' did not match any file(s) known to git\nDid you forget to 'git add'?`,
+        `pathspec '${
+          unicodeText(missing)
+        }' did not match any file(s) known to git\nDid you forget to 'git add'?`,
         { kind: "error", exitCode: 1 },
       );
     }
@@ -286,9 +349,13 @@ const lsFiles: GitCommand = (args, repository) => {
 };
 
 const lsTree: GitCommand = (args, repository) => {
-  const options = commandOptions(args, "d:r:t:l,long:z:name-only:name-status:object-only:full-name:full-tree:abbrev?:format=", {
-    refused: ["format", "object-only", "abbrev"],
-  });
+  const options = commandOptions(
+    args,
+    "d:r:t:l,long:z:name-only:name-status:object-only:full-name:full-tree:abbrev?:format=",
+    {
+      refused: ["format", "object-only", "abbrev"],
+    },
+  );
   const [name, ...paths] = allWords(options);
   if (name === undefined) usage("git ls-tree [<options>] <tree-ish> [<path>...]");
   const { objects, context } = repository;
@@ -301,14 +368,29 @@ const lsTree: GitCommand = (args, repository) => {
       const isFolder = mode === MODE.folder;
       const isChosen = wanted.length === 0
         ? `${path}/`.startsWith(prefix)
-        : wanted.some((other) => path === other.replace(/\/$/, "") || path.startsWith(other.endsWith("/") ? other : `${other}/`));
-      const isAbove = [...wanted, ...wanted.length === 0 ? [prefix] : []].some((other) => other.startsWith(`${path}/`));
+        : wanted.some((other) =>
+          path === other.replace(/\/$/, "") || path.startsWith(other.endsWith("/") ? other : `${other}/`)
+        );
+      const isAbove = [...wanted, ...wanted.length === 0 ? [prefix] : []].some((other) =>
+        other.startsWith(`${path}/`)
+      );
       const isEntered = isFolder && (options.has("r") && isChosen || isAbove && !(wanted.includes(path)));
-      if (isChosen && !(isAbove && !wanted.includes(path)) && !(options.has("d") && !isFolder) && (!isEntered || options.has("t"))) {
-        const shown = options.has("full-name") || options.has("full-tree") ? path : relativeName(repository, path);
+      if (
+        isChosen && !(isAbove && !wanted.includes(path)) && !(options.has("d") && !isFolder) &&
+        (!isEntered || options.has("t"))
+      ) {
+        const shown = options.has("full-name") || options.has("full-tree")
+          ? path
+          : relativeName(repository, path);
         const label = options.has("z") ? shown : quotedPath(shown, repository.keepsBytes);
-        const size = options.has("l") ? ` ${(isFolder ? "-" : String(objects.read(id).bytes.length)).padStart(7)}` : "";
-        context.print(options.has("name-only") || options.has("name-status") ? label + end : `${modeText(mode)} ${kindOf(mode)} ${id}${size}\t${label}${end}`);
+        const size = options.has("l")
+          ? ` ${(isFolder ? "-" : String(objects.read(id).bytes.length)).padStart(7)}`
+          : "";
+        context.print(
+          options.has("name-only") || options.has("name-status")
+            ? label + end
+            : `${modeText(mode)} ${kindOf(mode)} ${id}${size}\t${label}${end}`,
+        );
       }
       if (isEntered) visit(id, `${path}/`);
     }
@@ -318,9 +400,13 @@ const lsTree: GitCommand = (args, repository) => {
 };
 
 const showRef: GitCommand = (args, repository) => {
-  const options = commandOptions(args, "tags:heads:head:d,dereference:s,hash?:verify:q,quiet:abbrev?:exclude-existing?", {
-    refused: ["d", "exclude-existing"],
-  });
+  const options = commandOptions(
+    args,
+    "tags:heads:head:d,dereference:s,hash?:verify:q,quiet:abbrev?:exclude-existing?",
+    {
+      refused: ["d", "exclude-existing"],
+    },
+  );
   const { references, objects, context } = repository;
   const words = allWords(options);
   const found: [string, string][] = [];
@@ -335,8 +421,11 @@ const showRef: GitCommand = (args, repository) => {
     if (options.has("head") && head !== undefined) found.push(["HEAD", head]);
     for (const [name, id] of references.list("refs/")) {
       const isKind = (!options.has("tags") && !options.has("heads")) ||
-        (options.has("tags") && name.startsWith("refs/tags/")) || (options.has("heads") && name.startsWith("refs/heads/"));
-      if (isKind && (words.length === 0 || words.some((word) => name === word || name.endsWith(`/${word}`)))) found.push([name, id]);
+        (options.has("tags") && name.startsWith("refs/tags/")) ||
+        (options.has("heads") && name.startsWith("refs/heads/"));
+      if (
+        isKind && (words.length === 0 || words.some((word) => name === word || name.endsWith(`/${word}`)))
+      ) found.push([name, id]);
     }
   }
   for (const [name, id] of found) {
@@ -347,15 +436,34 @@ const showRef: GitCommand = (args, repository) => {
 };
 
 const forEachRef: GitCommand = (args, repository) => {
-  const options = commandOptions(args, "format=:sort=:count=:s,shell:p,perl:python:tcl:points-at=:merged?:no-merged?:contains?:no-contains?:i,ignore-case", {
-    refused: ["s", "p", "python", "tcl", "points-at", "merged", "no-merged", "contains", "no-contains", "i", "sort"],
-  });
+  const options = commandOptions(
+    args,
+    "format=:sort=:count=:s,shell:p,perl:python:tcl:points-at=:merged?:no-merged?:contains?:no-contains?:i,ignore-case",
+    {
+      refused: [
+        "s",
+        "p",
+        "python",
+        "tcl",
+        "points-at",
+        "merged",
+        "no-merged",
+        "contains",
+        "no-contains",
+        "i",
+        "sort",
+      ],
+    },
+  );
   const words = allWords(options);
   const format = options.value("format") ?? "%(objectname) %(objecttype)\t%(refname)";
   const found = [...repository.references.list("refs/")].filter(([name]) =>
-    words.length === 0 || words.some((word) => name === word || name.startsWith(word.endsWith("/") ? word : `${word}/`))
+    words.length === 0 ||
+    words.some((word) => name === word || name.startsWith(word.endsWith("/") ? word : `${word}/`))
   ).slice(0, Number(options.value("count") ?? Infinity));
-  for (const [full, id] of found) repository.context.print(`${formatReference(repository, format, { full, id })}\n`);
+  for (const [full, id] of found) {
+    repository.context.print(`${formatReference(repository, format, { full, id })}\n`);
+  }
   return 0;
 };
 
@@ -376,7 +484,9 @@ const symbolicRef: GitCommand = (args, repository) => {
 };
 
 const updateRef: GitCommand = (args, repository) => {
-  const options = commandOptions(args, "m=:d:no-deref:z:stdin:create-reflog", { refused: ["stdin", "z", "no-deref"] });
+  const options = commandOptions(args, "m=:d:no-deref:z:stdin:create-reflog", {
+    refused: ["stdin", "z", "no-deref"],
+  });
   const [name, value] = allWords(options);
   if (name === undefined) usage("git update-ref [<options>] <refname> <new-oid> [<old-oid>]");
   if (options.has("d")) {
@@ -386,7 +496,11 @@ const updateRef: GitCommand = (args, repository) => {
   const id = value === undefined ? usage("git update-ref <refname> <new-oid>") : revision(repository, value);
   if (name !== "HEAD" && !isReferenceName(name)) fatal(`invalid ref name: ${name}`);
   const message = options.value("m");
-  repository.references.update(name, id, message === undefined ? undefined : { who: repository.signature("committer"), message });
+  repository.references.update(
+    name,
+    id,
+    message === undefined ? undefined : { who: repository.signature("committer"), message },
+  );
   return 0;
 };
 
@@ -433,7 +547,9 @@ const revList: GitCommand = (args, repository) => {
   ids = ids.slice(skip, limit < 0 ? undefined : skip + limit);
   if (options.has("reverse")) ids.reverse();
   if (options.has("count")) context.print(`${ids.length}\n`);
-  else for (const id of ids) context.print(`${options.has("abbrev-commit") ? objects.abbreviate(id, objects.digits) : id}\n`);
+  else {for (const id of ids) {
+      context.print(`${options.has("abbrev-commit") ? objects.abbreviate(id, objects.digits) : id}\n`);
+    }}
   return 0;
 };
 
@@ -442,7 +558,9 @@ const mergeBase: GitCommand = (args, repository) => {
     refused: ["octopus", "independent", "fork-point"],
   });
   const [one, other, more] = allWords(options);
-  if (one === undefined || other === undefined || more !== undefined) usage("git merge-base [-a | --all] <commit> <commit>");
+  if (one === undefined || other === undefined || more !== undefined) {
+    usage("git merge-base [-a | --all] <commit> <commit>");
+  }
   const [left, right] = [commitOf(repository, one), commitOf(repository, other)];
   if (options.has("is-ancestor")) return isAncestor(repository, left, right) ? 0 : 1;
   const bases = mergeBases(repository, left, right);
@@ -480,7 +598,9 @@ const commitTree: GitCommand = (args, repository) => {
 };
 
 const checkIgnore: GitCommand = (args, repository) => {
-  const options = commandOptions(args, "q,quiet:v,verbose:stdin:z:n,non-matching:no-index", { refused: ["z"] });
+  const options = commandOptions(args, "q,quiet:v,verbose:stdin:z:n,non-matching:no-index", {
+    refused: ["z"],
+  });
   const { context, index } = repository;
   const words = options.has("stdin") ? context.stdin.split("\n").slice(0, -1) : allWords(options);
   if (words.length === 0) fatal("no path specified");
@@ -495,9 +615,12 @@ const checkIgnore: GitCommand = (args, repository) => {
     const isShown = rule !== undefined && (options.has("v") || !rule.isNegated);
     if (isShown) found = true;
     if (options.has("q")) continue;
-    if (isShown && options.has("v")) context.print(`${rule.source}:${rule.line}:${rule.text}\t${quotedPath(word, repository.keepsBytes)}\n`);
-    else if (isShown) context.print(`${quotedPath(word, repository.keepsBytes)}\n`);
-    else if (options.has("n") && options.has("v")) context.print(`::\t${quotedPath(word, repository.keepsBytes)}\n`);
+    if (isShown && options.has("v")) {
+      context.print(`${rule.source}:${rule.line}:${rule.text}\t${quotedPath(word, repository.keepsBytes)}\n`);
+    } else if (isShown) context.print(`${quotedPath(word, repository.keepsBytes)}\n`);
+    else if (options.has("n") && options.has("v")) {
+      context.print(`::\t${quotedPath(word, repository.keepsBytes)}\n`);
+    }
   }
   return found ? 0 : 1;
 

@@ -8,13 +8,16 @@ export const remote: GitCommand = (args, repository) => {
   const isVerbose = args.some((word) => word === "-v" || word === "--verbose");
   const { config, context, references } = repository;
   const settings = config.settings();
-  const names = [...new Set(settings.flatMap(({ key }) => /^remote\.(.+)\.[^.]+$/.exec(key)?.[1] ?? []))].sort();
+  const names = [...new Set(settings.flatMap(({ key }) => /^remote\.(.+)\.[^.]+$/.exec(key)?.[1] ?? []))]
+    .sort();
   const url = (name: string) => config.get(`remote.${name}.url`);
   const require = (name = "") => {
     if (!names.includes(name)) throw new GitError(`No such remote '${name}'`, { kind: "error", exitCode: 2 });
     return name;
   };
-  const options = commandOptions(rest, "f:t=:m=:tags:no-tags:mirror?:push:all:add:delete", { refused: ["f", "mirror", "add", "delete", "m", "t"] });
+  const options = commandOptions(rest, "f:t=:m=:tags:no-tags:mirror?:push:all:add:delete", {
+    refused: ["f", "mirror", "add", "delete", "m", "t"],
+  });
   const [name, value] = allWords(options);
   switch (first) {
     case undefined:
@@ -27,8 +30,12 @@ export const remote: GitCommand = (args, repository) => {
       }
       return 0;
     case "add":
-      if (name === undefined || value === undefined) throw new GitError("usage: git remote add [<options>] <name> <url>", { kind: "", exitCode: 129 });
-      if (names.includes(name)) throw new GitError(`remote ${name} already exists.`, { kind: "error", exitCode: 3 });
+      if (name === undefined || value === undefined) {
+        throw new GitError("usage: git remote add [<options>] <name> <url>", { kind: "", exitCode: 129 });
+      }
+      if (names.includes(name)) {
+        throw new GitError(`remote ${name} already exists.`, { kind: "error", exitCode: 3 });
+      }
       config.local?.set(`remote.${name}.url`, value);
       config.local?.set(`remote.${name}.fetch`, `+refs/heads/*:refs/remotes/${name}/*`);
       return 0;
@@ -45,10 +52,15 @@ export const remote: GitCommand = (args, repository) => {
       }
       return 0;
     case "get-url":
-      context.print(`${(options.has("push") ? config.get(`remote.${name}.pushurl`) : undefined) ?? url(require(name))}\n`);
+      context.print(
+        `${(options.has("push") ? config.get(`remote.${name}.pushurl`) : undefined) ?? url(require(name))}\n`,
+      );
       return 0;
     case "set-url":
-      config.local?.set(`remote.${require(name)}.${options.has("push") ? "pushurl" : "url"}`, value ?? fatal("no URL given"));
+      config.local?.set(
+        `remote.${require(name)}.${options.has("push") ? "pushurl" : "url"}`,
+        value ?? fatal("no URL given"),
+      );
       return 0;
     case "show":
       if (name === undefined) return remote(isVerbose ? ["-v"] : [], repository);

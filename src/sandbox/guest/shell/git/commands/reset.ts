@@ -50,7 +50,9 @@ export const reset: GitCommand = (args, repository) => {
   if (mode !== "soft") writeIndex(repository);
   const who = actorOf(repository);
   const head = repository.head();
-  if (head !== undefined) repository.files.write(`${repository.gitFolder}/ORIG_HEAD`, new TextEncoder().encode(`${head}\n`));
+  if (head !== undefined) {
+    repository.files.write(`${repository.gitFolder}/ORIG_HEAD`, new TextEncoder().encode(`${head}\n`));
+  }
   references.update("HEAD", id, { who, message: `reset: moving to ${first}` });
   if (mode === "hard") {
     if (!options.has("q")) {
@@ -65,7 +67,10 @@ export const reset: GitCommand = (args, repository) => {
     const pairs = work.changes().pairs;
     writeIndex(repository);
     if (pairs.length === 0) return;
-    context.print(`Unstaged changes after reset:\n${pairs.map((pair) => `${pair.letter}\t${pathOfPair(pair)}\n`).join("")}`);
+    context.print(
+      `Unstaged changes after reset:\n${
+        pairs.map((pair) => `${pair.letter}\t${pathOfPair(pair)}\n`).join("")
+      }`,
+    );
   }
 };
-

@@ -14,7 +14,7 @@ import { resetIndex, switchTree } from "../work/switch_tree.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
 import { allWords, commandOptions } from "./command_words.ts";
-import { status } from "./status.ts";
+import { status } from "./listing/status.ts";
 
 const REFERENCE = "refs/stash";
 const NO_ID = "0".repeat(40);
@@ -52,23 +52,37 @@ export const stash: GitCommand = (args, repository) => {
       return refuse(`'git stash ${first}'`);
     default:
       if (first.startsWith("-")) return push(args, repository);
-      return fatal(`subcommand wasn't specified; 'push' can't be assumed due to unexpected token '${unicodeText(first)}'`);
+      return fatal(
+        `subcommand wasn't specified; 'push' can't be assumed due to unexpected token '${
+          unicodeText(first)
+        }'`,
+      );
   }
 };
 
 const push: GitCommand = (args, repository) => {
-  const options = commandOptions(args, "k,keep-index:no-keep-index:S,staged:p,patch:q,quiet:u,include-untracked:a,all:m,message=", {
-    refused: ["S", "p", "a"],
-  });
+  const options = commandOptions(
+    args,
+    "k,keep-index:no-keep-index:S,staged:p,patch:q,quiet:u,include-untracked:a,all:m,message=",
+    {
+      refused: ["S", "p", "a"],
+    },
+  );
   const { objects, index, references, context } = repository;
   const head = repository.head();
-  if (head === undefined) throw new GitError("You do not have the initial commit yet", { kind: "", exitCode: 1 });
+  if (head === undefined) {
+    throw new GitError("You do not have the initial commit yet", { kind: "", exitCode: 1 });
+  }
   const words = allWords(options);
   const spec = new PathSpec(repository, words);
   const work = new WorkTree(repository);
   const { pairs } = work.changes(spec);
   const base = filesOfTree(objects, headTree(repository));
-  const staged = compareTrees(objects, base, new Map([...index.entries].filter(([, entry]) => !entry.isIntent)))
+  const staged = compareTrees(
+    objects,
+    base,
+    new Map([...index.entries].filter(([, entry]) => !entry.isIntent)),
+  )
     .filter((pair) => spec.matches(pathOfPair(pair)));
   const untracked = options.has("u")
     ? work.others(new IgnoreRules(repository), { spec, isWhole: true }).untracked
@@ -77,7 +91,11 @@ const push: GitCommand = (args, repository) => {
     for (const path of index.entries.keys()) spec.matches(path);
     const [missing] = spec.unused();
     if (missing !== undefined) {
-      fails(`pathspec ':(,prefix:0)${unicodeText(missing)}' did not match any file(s) known to git\nDid you forget to 'git add'?`);
+      fails(
+        `pathspec ':(,prefix:0)${
+          unicodeText(missing)
+        }' did not match any file(s) known to git\nDid you forget to 'git add'?`,
+      );
     }
   }
   if (pairs.length === 0 && staged.length === 0 && untracked.length === 0) {
@@ -86,12 +104,24 @@ const push: GitCommand = (args, repository) => {
   }
   const who = repository.signature("committer");
   const branch = references.branch() ?? "(no branch)";
-  const title = `${branch}: ${objects.abbreviate(head, objects.digits)} ${subjectOf(readCommit(objects, head).message)}`;
+  const title = `${branch}: ${objects.abbreviate(head, objects.digits)} ${
+    subjectOf(readCommit(objects, head).message)
+  }`;
   const given = options.value("m");
   const message = given === undefined || given === "" ? `WIP on ${title}` : `On ${branch}: ${given}`;
   const make = (files: Iterable<readonly [string, TreeFile]>, parents: string[], text: string) =>
-    writeCommit(objects, { tree: writeTrees(objects, files), parents, author: who, committer: who, message: text });
-  const ofIndex = make([...index.entries].filter(([, entry]) => !entry.isIntent), [head], `index on ${title}\n`);
+    writeCommit(objects, {
+      tree: writeTrees(objects, files),
+      parents,
+      author: who,
+      committer: who,
+      message: text,
+    });
+  const ofIndex = make(
+    [...index.entries].filter(([, entry]) => !entry.isIntent),
+    [head],
+    `index on ${title}\n`,
+  );
   const current = new Map<string, TreeFile>(index.entries);
   for (const { from, to } of pairs) {
     const path = to?.path ?? from?.path ?? "";
@@ -104,7 +134,11 @@ const push: GitCommand = (args, repository) => {
     if (found?.kind === "directory") refuse("stashing a repository inside of another one");
     return found ? [[path, work.store(path, found)] as const] : [];
   });
-  const parents = [head, ofIndex, ...others.length > 0 ? [make(others, [], `untracked files on ${title}\n`)] : []];
+  const parents = [
+    head,
+    ofIndex,
+    ...others.length > 0 ? [make(others, [], `untracked files on ${title}\n`)] : [],
+  ];
   const id = make(current, parents, message);
   references.update(REFERENCE, id, { who, message });
   const target = options.has("k") ? new Map<string, TreeFile>(index.entries) : base;
@@ -152,12 +186,22 @@ const showStash: GitCommand = (args, repository) => {
   const commit = readCommit(objects, id);
   const [base = ""] = commit.parents;
   const settings = readDiffSettings(options, repository, { digits: objects.digits });
-  const pairs = compareTrees(objects, filesOfTree(objects, readCommit(objects, base).tree), filesOfTree(objects, commit.tree));
-  context.print(diffText(choosePairs(pairs, settings, context), settings, { context, repository, form: "stat" }));
+  const pairs = compareTrees(
+    objects,
+    filesOfTree(objects, readCommit(objects, base).tree),
+    filesOfTree(objects, commit.tree),
+  );
+  context.print(
+    diffText(choosePairs(pairs, settings, context), settings, { context, repository, form: "stat" }),
+  );
   return 0;
 };
 
-function restoreStash(args: readonly string[], repository: Repository, isDropped: boolean): number | Promise<number> {
+function restoreStash(
+  args: readonly string[],
+  repository: Repository,
+  isDropped: boolean,
+): number | Promise<number> {
   const options = commandOptions(args, "index:q,quiet");
   const { at, id } = findStash(repository, allWords(options)[0]);
   const { objects, index, context } = repository;
@@ -170,15 +214,26 @@ function restoreStash(args: readonly string[], repository: Repository, isDropped
   const { files, conflicts, merged } = mergeTrees(objects, { base, ours, theirs });
   if (conflicts.length > 0) {
     fatal(
-      `the stash has changes of ${conflicts.join(", ")} that conflict with those made since, and conflicts are not ` +
+      `the stash has changes of ${
+        conflicts.join(", ")
+      } that conflict with those made since, and conflicts are not ` +
         "available in the sandbox: nothing was changed",
     );
   }
-  if (!options.has("q")) for (const path of merged) context.print(`Auto-merging ${path}\n`);
+  if (!options.has("q")) { for (const path of merged) context.print(`Auto-merging ${path}\n`); }
   const work = new WorkTree(repository);
-  const others = ofOthers === undefined ? new Map() : filesOfTree(objects, readCommit(objects, ofOthers).tree);
+  const others = ofOthers === undefined
+    ? new Map()
+    : filesOfTree(objects, readCommit(objects, ofOthers).tree);
   for (const path of others.keys()) {
-    if (work.status(path)) throw new GitError(`${unicodeText(path)} already exists, no checkout\nerror: could not restore untracked files from stash\nThe stash entry is kept in case you need it again.`, { kind: "", exitCode: 1 });
+    if (work.status(path)) {
+      throw new GitError(
+        `${
+          unicodeText(path)
+        } already exists, no checkout\nerror: could not restore untracked files from stash\nThe stash entry is kept in case you need it again.`,
+        { kind: "", exitCode: 1 },
+      );
+    }
   }
   try {
     switchTree(repository, { from: before, to: writeTrees(objects, files), command: "merge" });
@@ -189,7 +244,11 @@ function restoreStash(args: readonly string[], repository: Repository, isDropped
     return 1;
   }
   if (options.has("index")) {
-    const staged = mergeTrees(objects, { base, ours, theirs: filesOfTree(objects, readCommit(objects, ofIndex).tree) });
+    const staged = mergeTrees(objects, {
+      base,
+      ours,
+      theirs: filesOfTree(objects, readCommit(objects, ofIndex).tree),
+    });
     if (staged.conflicts.length > 0) fails("conflicts in index. Try without --index.");
     resetIndex(repository, staged.files, () => true);
   } else {

@@ -33,7 +33,9 @@ export const tag: GitCommand = (args, repository) => {
     }
     return failed ? 1 : 0;
   }
-  const isFiltered = ["contains", "merged", "points-at", "n", "sort", "format"].some((name) => options.has(name));
+  const isFiltered = ["contains", "merged", "points-at", "n", "sort", "format"].some((name) =>
+    options.has(name)
+  );
   if (options.has("l") || words.length === 0 || isFiltered) return list();
   const [name = "", target = "HEAD"] = words;
   if (!isReferenceName(name)) fatal(`'${unicodeText(name)}' is not a valid tag name.`);
@@ -79,21 +81,29 @@ export const tag: GitCommand = (args, repository) => {
     })).filter(({ name: short }) => patterns.length === 0 || patterns.some((pattern) => pattern.test(short)));
     const commit = (option: string) => commitOf(repository, options.value(option) || "HEAD");
     if (options.has("contains")) {
-      found = found.filter(({ id, name: short }) => isAncestor(repository, commit("contains"), peelToCommit(objects, id, short)));
+      found = found.filter(({ id, name: short }) =>
+        isAncestor(repository, commit("contains"), peelToCommit(objects, id, short))
+      );
     }
     if (options.has("merged")) {
-      found = found.filter(({ id, name: short }) => isAncestor(repository, peelToCommit(objects, id, short), commit("merged")));
+      found = found.filter(({ id, name: short }) =>
+        isAncestor(repository, peelToCommit(objects, id, short), commit("merged"))
+      );
     }
     if (options.has("points-at")) {
       const wanted = revision(repository, options.value("points-at") ?? "HEAD");
-      found = found.filter(({ id, name: short }) => id === wanted || peelToCommit(objects, id, short) === wanted);
+      found = found.filter(({ id, name: short }) =>
+        id === wanted || peelToCommit(objects, id, short) === wanted
+      );
     }
     const sort = options.value("sort") ?? repository.config.get("tag.sort") ?? "refname";
     const key = sort.replace(/^-/, "");
     if (/^(?:version:refname|v:refname)$/.test(key)) found.sort((a, b) => compareVersions(a.name, b.name));
     else if (/^(?:creatordate|committerdate|taggerdate)$/.test(key)) {
       const time = (id: string) =>
-        objects.read(id).kind === "tag" ? readTag(objects, id).tagger.seconds : readCommit(objects, id).committer.seconds;
+        objects.read(id).kind === "tag"
+          ? readTag(objects, id).tagger.seconds
+          : readCommit(objects, id).committer.seconds;
       found.sort((a, b) => time(a.id) - time(b.id));
     } else if (key !== "refname") fatal(`sorting tags by '${key}' is not available in the sandbox`);
     if (sort.startsWith("-")) found.reverse();
@@ -106,7 +116,9 @@ export const tag: GitCommand = (args, repository) => {
         const message = kind === "tag" ? readTag(objects, id).message : readCommit(objects, id).message;
         const count = Number(options.value("n") || 1);
         const lines = count === 1 ? [subjectOf(message)] : message.trimEnd().split("\n").slice(0, count);
-        context.print(lines.map((line, at) => at === 0 ? `${short.padEnd(15)} ${line}\n` : `    ${line}\n`).join(""));
+        context.print(
+          lines.map((line, at) => at === 0 ? `${short.padEnd(15)} ${line}\n` : `    ${line}\n`).join(""),
+        );
       }
     }
     return 0;
@@ -126,4 +138,3 @@ function compareVersions(a: string, b: string): number {
   }
   return 0;
 }
-

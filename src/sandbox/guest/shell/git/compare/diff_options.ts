@@ -21,7 +21,17 @@ export const DIFF_OPTIONS =
 
 const REFUSED = [
   ...["raw", "patience", "histogram", "find-copies-harder", "D", "relative", "W", "word-diff", "color-words"],
-  ...["check", "dirstat", "G", "pickaxe-regex", "color-moved", "no-indent-heuristic", "output", "m", "stat-count"],
+  ...[
+    "check",
+    "dirstat",
+    "G",
+    "pickaxe-regex",
+    "color-moved",
+    "no-indent-heuristic",
+    "output",
+    "m",
+    "stat-count",
+  ],
   ...["compact-summary", "ext-diff", "O", "minimal", "ignore-cr-at-eol", "pickaxe-all"],
 ];
 
@@ -77,7 +87,8 @@ export function readDiffSettings(
   const abbrev = options.value("abbrev");
   return {
     forms,
-    isSilent: options.given.findLast(({ name }) => ["s", "p", "stat", "name-only"].includes(name))?.name === "s",
+    isSilent:
+      options.given.findLast(({ name }) => ["s", "p", "stat", "name-only"].includes(name))?.name === "s",
     style: {
       ...(lines !== undefined && { context: lines }),
       ...(options.has("inter-hunk-context") && { interHunk: Number(options.value("inter-hunk-context")) }),

@@ -47,8 +47,9 @@ export function readPatch(text: string, strip: number): PatchedFile[] {
       const { file, end } = readPlainFile(lines, at, strip);
       found.push(file);
       at = end;
-    } else if (/^@@ -\d+/.test(line)) fails(`patch fragment without header at line ${at + 1}: ${line.trimEnd()}`, 128);
-    else at++;
+    } else if (/^@@ -\d+/.test(line)) {
+      fails(`patch fragment without header at line ${at + 1}: ${line.trimEnd()}`, 128);
+    } else at++;
   }
   return found;
 }
@@ -152,7 +153,9 @@ function readGitFile(
   file.newName = isRemoved ? undefined : newName;
   if (file.oldName === undefined && file.newName === undefined) {
     throw new GitError(
-      `git diff header lacks filename information when removing ${strip} leading pathname component${strip === 1 ? "" : "s"} (line ${start + 1})`,
+      `git diff header lacks filename information when removing ${strip} leading pathname component${
+        strip === 1 ? "" : "s"
+      } (line ${start + 1})`,
       { kind: "error", exitCode: 128 },
     );
   }
@@ -165,8 +168,11 @@ function readPlainFile(
   strip: number,
 ): { file: PatchedFile; end: number } {
   const file = draft();
-  const [before, after] = [lines[start] ?? "", lines[start + 1] ?? ""].map((line) => line.slice(4).replace(/\r?\n$/, ""));
-  const isNone = (text = "") => text.startsWith("/dev/null") || /\t1970-01-01 0?0:00:00|\t1969-12-31 /.test(text);
+  const [before, after] = [lines[start] ?? "", lines[start + 1] ?? ""].map((line) =>
+    line.slice(4).replace(/\r?\n$/, "")
+  );
+  const isNone = (text = "") =>
+    text.startsWith("/dev/null") || /\t1970-01-01 0?0:00:00|\t1969-12-31 /.test(text);
   file.oldName = isNone(before) ? undefined : headerName(before ?? "", strip);
   file.newName = isNone(after) ? undefined : headerName(after ?? "", strip);
   if (file.oldName === undefined && file.newName === undefined) {
@@ -178,7 +184,8 @@ function readPlainFile(
   }
   const end = readHunks(lines, start + 2, file);
   const [first, ...more] = file.hunks;
-  file.mayCreate = file.oldName !== undefined && more.length === 0 && first?.lines.every(({ sign }) => sign === "+") === true;
+  file.mayCreate = file.oldName !== undefined && more.length === 0 &&
+    first?.lines.every(({ sign }) => sign === "+") === true;
   return { file, end };
 }
 
@@ -217,7 +224,9 @@ function readMode(text: string, at: number): number {
 
 /** Returns the name in a `---` line, `undefined` for `/dev/null`. */
 function headerName(text: string, strip: number): string | undefined {
-  const name = text.startsWith('"') ? unquotedPath(text)?.path ?? text : text.replace(/\t.*$/, "").replace(/\r$/, "");
+  const name = text.startsWith('"')
+    ? unquotedPath(text)?.path ?? text
+    : text.replace(/\t.*$/, "").replace(/\r$/, "");
   return name === "/dev/null" ? undefined : stripped(name, strip);
 }
 
@@ -256,7 +265,10 @@ function readBinary(
   };
 }
 
-function readBinaryHunk(lines: readonly string[], start: number): { hunk: BinaryHunk; end: number } | undefined {
+function readBinaryHunk(
+  lines: readonly string[],
+  start: number,
+): { hunk: BinaryHunk; end: number } | undefined {
   const [, kind, size] = /^(literal|delta) (\d+)\r?\n?$/.exec(lines[start] ?? "") ?? [];
   if (kind !== "literal" && kind !== "delta") return undefined;
   const pieces: Uint8Array[] = [];
@@ -337,4 +349,3 @@ function nearest(guess: number, limit: number, matches: (at: number) => boolean)
   }
   return undefined;
 }
-

@@ -33,8 +33,11 @@ export function unquotedPath(text: string): { path: string; rest: string } | und
   if (!text.startsWith('"')) return undefined;
   const [whole, inner = ""] = /^"((?:[^"\\]|\\.)*)"/s.exec(text) ?? [];
   if (whole === undefined) return undefined;
-  const path = inner.replace(/\\([0-7]{3}|.)/gs, (_, code: string) =>
-    code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : UNESCAPES[code] ?? code);
+  const path = inner.replace(
+    /\\([0-7]{3}|.)/gs,
+    (_, code: string) =>
+      code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : UNESCAPES[code] ?? code,
+  );
   return { path, rest: text.slice(whole.length) };
 }
 
@@ -55,5 +58,7 @@ export function renameText(from: string, to: string): string {
   }
   const inner = (path: string) => path.slice(start, Math.max(start, path.length - tail));
   if (start + tail === 0) return `${from} => ${to}`;
-  return `${from.slice(0, start)}{${inner(from)} => ${inner(to)}}${tail > 0 ? from.slice(from.length - tail) : ""}`;
+  return `${from.slice(0, start)}{${inner(from)} => ${inner(to)}}${
+    tail > 0 ? from.slice(from.length - tail) : ""
+  }`;
 }

@@ -54,18 +54,26 @@ export function patchText(
     return `${head.join("")}Binary files ${oldName} and ${newName} differ\n`;
   }
   const hunks = hunksText(before, after, style);
-  if (hunks === "" && from && to) return style.whitespace || style.ignoresBlankLines ? modeChange(pair, style) : head.join("");
-  const end = (name: string) => /[ \t]/.test(name) && !name.startsWith('"') && name !== "/dev/null" ? "\t" : "";
+  if (hunks === "" && from && to) {
+    return style.whitespace || style.ignoresBlankLines ? modeChange(pair, style) : head.join("");
+  }
+  const end = (name: string) =>
+    /[ \t]/.test(name) && !name.startsWith('"') && name !== "/dev/null" ? "\t" : "";
   return `${head.join("")}--- ${oldName}${end(oldName)}\n+++ ${newName}${end(newName)}\n${hunks}`;
 }
 
 /** Returns the head of a pair of which only whitespace differs: its modes, if those differ. */
 function modeChange(pair: FilePair, style: PatchStyle): string {
   const { from, to } = pair;
-  return from && to && from.mode === to.mode && pair.similarity === undefined ? "" : headLines(pair, style).join("");
+  return from && to && from.mode === to.mode && pair.similarity === undefined
+    ? ""
+    : headLines(pair, style).join("");
 }
 
-function names({ from, to }: FilePair, { prefixes = ["a/", "b/"], keepsBytes }: PatchStyle): [string, string] {
+function names(
+  { from, to }: FilePair,
+  { prefixes = ["a/", "b/"], keepsBytes }: PatchStyle,
+): [string, string] {
   return [
     from ? quotedPath(prefixes[0] + from.path, keepsBytes) : "/dev/null",
     to ? quotedPath(prefixes[1] + to.path, keepsBytes) : "/dev/null",
@@ -77,7 +85,9 @@ function headLines(pair: FilePair, style: PatchStyle): string[] {
   const { prefixes = ["a/", "b/"], keepsBytes } = style;
   const [oldPath, newPath] = [from?.path ?? to?.path ?? "", to?.path ?? from?.path ?? ""];
   const lines = [
-    `diff --git ${quotedPath(prefixes[0] + oldPath, keepsBytes)} ${quotedPath(prefixes[1] + newPath, keepsBytes)}\n`,
+    `diff --git ${quotedPath(prefixes[0] + oldPath, keepsBytes)} ${
+      quotedPath(prefixes[1] + newPath, keepsBytes)
+    }\n`,
   ];
   if (!from) lines.push(`new file mode ${modeText(to?.mode ?? 0)}\n`);
   else if (!to) lines.push(`deleted file mode ${modeText(from.mode)}\n`);
@@ -99,7 +109,11 @@ export function modeText(mode: number): string {
 }
 
 /** Returns the changes of lines with the rules of a style about whitespace, in groups that one hunk shows. */
-export function hunksOf(before: readonly string[], after: readonly string[], style: PatchStyle): LineChange[][] {
+export function hunksOf(
+  before: readonly string[],
+  after: readonly string[],
+  style: PatchStyle,
+): LineChange[][] {
   const { whitespace, ignoresBlankLines, context = 3, interHunk = 0 } = style;
   const key = (line: string) => {
     if (whitespace === "all") return line.replace(/\s+/g, "");
@@ -131,13 +145,16 @@ function nextHunk(
     isIgnored: (change: LineChange) => boolean;
   },
 ): { first: number; end: number } {
-  const distance = (from: number, to: number) => (changes[to]?.fromStart ?? Infinity) - (changes[from]?.fromEnd ?? 0);
+  const distance = (from: number, to: number) =>
+    (changes[to]?.fromStart ?? Infinity) - (changes[from]?.fromEnd ?? 0);
   const ignored = (at: number) => {
     const change = changes[at];
     return change !== undefined && isIgnored(change);
   };
   let first = start;
-  for (let at = start; at < changes.length && ignored(at); at++) if (distance(at, at + 1) >= context) first = at + 1;
+  for (let at = start; at < changes.length && ignored(at); at++) {
+    if (distance(at, at + 1) >= context) first = at + 1;
+  }
   if (first >= changes.length) return { first: changes.length, end: changes.length };
   let last = first;
   let skipped = 0;
@@ -193,9 +210,8 @@ function range(start: number, end: number): string {
 }
 
 function signed(sign: string, lines: readonly string[]): string {
-  return lines.map((line) =>
-    sign + (line.endsWith("\n") ? line : `${line}\n\\ No newline at end of file\n`)
-  ).join("");
+  return lines.map((line) => sign + (line.endsWith("\n") ? line : `${line}\n\\ No newline at end of file\n`))
+    .join("");
 }
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";

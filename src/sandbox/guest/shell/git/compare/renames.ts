@@ -137,7 +137,10 @@ function takeSimilar(
 
 /** Pieces of files, which are lines or parts of long lines, with their sizes. */
 class Pieces {
-  readonly #known = new Map<FileSide, { readonly size: number; readonly pieces: ReadonlyMap<string, number> }>();
+  readonly #known = new Map<
+    FileSide,
+    { readonly size: number; readonly pieces: ReadonlyMap<string, number> }
+  >();
 
   /** Returns the part of the larger file, of 60,000, that the other one has too. */
   score(from: FileSide | undefined, to: FileSide | undefined, needed: number): number {

@@ -115,7 +115,8 @@ function bestEnd(
   for (let end = Math.max(earliest, latest - size - 1, latest - MAX_SLIDE); end <= latest; end++) {
     const score = { depth: 0, penalty: 0 };
     for (const at of [end, end - size]) addBorder(lines, at, score);
-    const order = WEIGHTS.depth * Math.sign(score.depth - bestScore.depth) + score.penalty - bestScore.penalty;
+    const order = WEIGHTS.depth * Math.sign(score.depth - bestScore.depth) + score.penalty -
+      bestScore.penalty;
     if (best < 0 || order <= 0) {
       best = end;
       bestScore = score;

@@ -58,8 +58,9 @@ export function statText(pairs: readonly FilePair[], styleOf: StyleOf, widths: S
   if (nameWidth + numberWidth + 6 + graph > widths.width) {
     const limit = Math.max(6, Math.floor(widths.width * 3 / 8) - numberWidth - 6);
     if (graph > Math.floor(widths.width * 3 / 8) - numberWidth - 6) graph = limit;
-    if (nameWidth > widths.width - numberWidth - 6 - graph) nameWidth = widths.width - numberWidth - 6 - graph;
-    else graph = widths.width - numberWidth - 6 - nameWidth;
+    if (nameWidth > widths.width - numberWidth - 6 - graph) {
+      nameWidth = widths.width - numberWidth - 6 - graph;
+    } else graph = widths.width - numberWidth - 6 - nameWidth;
   }
   const lines = stats.map((stat) => {
     const head = ` ${shortened(stat.name, nameWidth).padEnd(nameWidth)} | `;
@@ -109,7 +110,9 @@ function sums(stats: readonly FileStat[]): string {
 }
 
 /** Returns the line with the sums of `--stat`. */
-export function sumText({ files, added, deleted }: { files: number; added: number; deleted: number }): string {
+export function sumText(
+  { files, added, deleted }: { files: number; added: number; deleted: number },
+): string {
   if (files === 0) return "";
   const plural = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
   let text = ` ${plural(files, "file")} changed`;
@@ -136,7 +139,9 @@ export function summaryText(pairs: readonly FilePair[], { keepsBytes }: PatchSty
     const modes = ` mode change ${modeText(from?.mode ?? 0)} => ${modeText(to?.mode ?? 0)}`;
     if (similarity === undefined) return isMode ? `${modes} ${name}\n` : "";
     const verb = letter === "C" ? "copy" : "rename";
-    return ` ${verb} ${renameText(from?.path ?? "", to?.path ?? "")} (${similarity}%)\n${isMode ? `${modes}\n` : ""}`;
+    return ` ${verb} ${renameText(from?.path ?? "", to?.path ?? "")} (${similarity}%)\n${
+      isMode ? `${modes}\n` : ""
+    }`;
   }).join("");
 }
 

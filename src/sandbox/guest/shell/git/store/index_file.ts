@@ -80,7 +80,9 @@ export class IndexFile {
       fatal("index file corrupt");
     }
     const version = view.getUint32(4);
-    if (version < 2 || version > 4) fatal(`index uses version ${version}, which is not available in the sandbox`);
+    if (version < 2 || version > 4) {
+      fatal(`index uses version ${version}, which is not available in the sandbox`);
+    }
     let at = HEAD_BYTES;
     let path = "";
     for (let left = view.getUint32(8); left > 0; left--) {

@@ -230,6 +230,6 @@ function logLine({ from, to, who, message }: LogEntry): string {
 
 /** True if a name of a branch or a tag is allowed. */
 export function isReferenceName(name: string): boolean {
-  // deno-lint-ignore no-control-regex
-  return !/^-|^@$|^\/|\/$|\/\/|\.\.|@\{|[\0-\x20\x7f~^:?*[\\]|\.$|\.lock(?:\/|$)|(?:^|\/)\./.test(name) && name !== "";
+  return !/^-|^@$|^\/|\/$|\/\/|\.\.|@\{|[\0-\x20\x7f~^:?*[\\]|\.$|\.lock(?:\/|$)|(?:^|\/)\./.test(name) &&
+    name !== "";
 }

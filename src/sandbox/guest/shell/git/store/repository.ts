@@ -182,7 +182,9 @@ export function findRepository(context: CommandContext, options: GlobalOptions):
       if (target === undefined) fatal(`invalid gitfile format: ${inner}`);
       return new Repository(context, { gitFolder: pathOf(at, target), top: topOf(at), given });
     }
-    if (isRepository(files, inner)) return new Repository(context, { gitFolder: inner, top: topOf(at), given });
+    if (isRepository(files, inner)) {
+      return new Repository(context, { gitFolder: inner, top: topOf(at), given });
+    }
     if (isRepository(files, at)) {
       return new Repository(context, { gitFolder: at, top: topOf(undefined), given });
     }

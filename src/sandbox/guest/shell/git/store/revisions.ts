@@ -36,7 +36,10 @@ export function findRevision(repository: Repository, text: string): string | und
     if (step === "") return undefined;
     rest = rest.slice(step.length);
     if (sign !== undefined) id = peel(repository, id, inner ?? "");
-    else id = ancestor(repository, id, { isLine: step.startsWith("~"), count: count === "" ? 1 : Number(count) });
+    else {id = ancestor(repository, id, {
+        isLine: step.startsWith("~"),
+        count: count === "" ? 1 : Number(count),
+      });}
   }
   return id;
 }
@@ -110,7 +113,9 @@ function findInLog(repository: Repository, name: string, inner: string): string 
   if (at < entries.length) return entries[at]?.to;
   if (at === entries.length && at > 0) return entries.at(-1)?.from;
   if (at === 0) return references.resolve(full);
-  return fatal(`log for '${name === "" ? full.replace(/^refs\/heads\//, "") : name}' only has ${entries.length} entries`);
+  return fatal(
+    `log for '${name === "" ? full.replace(/^refs\/heads\//, "") : name}' only has ${entries.length} entries`,
+  );
 }
 
 /** Returns the reference that a branch follows. */
@@ -148,7 +153,11 @@ function relativeTo(prefix: string, path: string): string {
   return parts.join("/");
 }
 
-function findByMessage(repository: Repository, pattern: string, starts: readonly string[]): string | undefined {
+function findByMessage(
+  repository: Repository,
+  pattern: string,
+  starts: readonly string[],
+): string | undefined {
   const expression = compileExpression(unicodeText(pattern), "basic");
   for (const commit of walk(repository, { starts })) {
     if (unicodeText(commit.message).search(expression) >= 0) return commit.id;
@@ -273,7 +282,8 @@ function shallowCommits({ files, gitFolder }: Repository): Set<string> {
 
 /** Returns the commits that two histories share and that descend from no other such commit. */
 export function mergeBases(repository: Repository, one: string, other: string): string[] {
-  const reachable = (start: string) => new Set([...walk(repository, { starts: [start] })].map(({ id }) => id));
+  const reachable = (start: string) =>
+    new Set([...walk(repository, { starts: [start] })].map(({ id }) => id));
   const [left, right] = [reachable(one), reachable(other)];
   const shared = [...left].filter((id) => right.has(id));
   const covered = new Set(

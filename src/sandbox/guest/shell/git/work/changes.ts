@@ -50,7 +50,9 @@ export function findChanges(
     .filter((pair) => !index.conflicts.has(pathOfPair(pair)));
   const poll = () => context.poll();
   return {
-    staged: repository.config.get("status.renames") === "false" ? differing : findRenames(differing, { poll }),
+    staged: repository.config.get("status.renames") === "false"
+      ? differing
+      : findRenames(differing, { poll }),
     unstaged: pairs,
     conflicts: new Map([...index.conflicts].map(([path, stages]) => [path, [...stages.keys()].sort()])),
     untracked: others.untracked,
@@ -79,4 +81,3 @@ export function trackingOf(repository: Repository, branch: string): Tracking | u
     [...walk(repository, { starts: [start], excluded: [excluded] })].length;
   return { upstream, isGone: false, ahead: count(own, other), behind: count(other, own) };
 }
-

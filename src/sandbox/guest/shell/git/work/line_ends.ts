@@ -62,13 +62,19 @@ function readLines({ files }: Repository, path: string): AttributeLine[] {
 }
 
 /** How the line ends of a file are converted: those of text, those of contents that look like text, or none. */
-function conversionOf(repository: Repository, path: string): { text: "all" | "auto" | "none"; isCrlf: boolean } {
+function conversionOf(
+  repository: Repository,
+  path: string,
+): { text: "all" | "auto" | "none"; isCrlf: boolean } {
   const attributes = attributesOf(repository, path);
   const automatic = repository.config.get("core.autocrlf")?.toLowerCase();
   const [text, eol] = [attributes.get("text"), attributes.get("eol")];
-  const isCrlf = eol === "crlf" || (eol !== "lf" && (automatic === "true" || repository.config.get("core.eol") === "crlf"));
+  const isCrlf = eol === "crlf" ||
+    (eol !== "lf" && (automatic === "true" || repository.config.get("core.eol") === "crlf"));
   if (text === false) return { text: "none", isCrlf: false };
-  if (text === true || (text === undefined && (eol === "crlf" || eol === "lf"))) return { text: "all", isCrlf };
+  if (text === true || (text === undefined && (eol === "crlf" || eol === "lf"))) {
+    return { text: "all", isCrlf };
+  }
   if (text === "auto") return { text: "auto", isCrlf };
   const isAutomatic = automatic === "true" || automatic === "input";
   return { text: isAutomatic ? "auto" : "none", isCrlf: automatic === "true" };

@@ -74,7 +74,9 @@ const MAGIC: Readonly<Record<string, string>> = { "/": "top", "!": "exclude", "^
 function readItem(repository: Repository, word: string): Item {
   const [, long, short = "", given = word] = /^:(?:\(([^)]*)\)|([/!^]*):?)(.*)$/s.exec(word) ?? [];
   const magic = new Set(
-    long !== undefined ? long.split(",").filter((name) => name !== "") : [...short].map((sign) => MAGIC[sign] ?? ""),
+    long !== undefined
+      ? long.split(",").filter((name) => name !== "")
+      : [...short].map((sign) => MAGIC[sign] ?? ""),
   );
   for (const name of magic) {
     if (!["top", "exclude", "glob", "literal", "icase"].includes(name)) {

@@ -31,7 +31,12 @@ export function switchTree(
   const [old, fresh] = [filesOfTree(objects, from), filesOfTree(objects, to)];
   const edited = new Set(work.changes().pairs.map(pathOfPair));
   const paths = [...new Set([...old.keys(), ...fresh.keys()])].sort();
-  const [local, untracked, removals, writes]: [string[], string[], string[], [string, TreeFile][]] = [[], [], [], []];
+  const [local, untracked, removals, writes]: [string[], string[], string[], [string, TreeFile][]] = [
+    [],
+    [],
+    [],
+    [],
+  ];
   const rules = new IgnoreRules(repository);
   for (const path of paths) {
     const [before, after, current] = [old.get(path), fresh.get(path), index.entries.get(path)];
@@ -100,7 +105,9 @@ function refuseLosses(
   }
   if (untracked.length > 0) {
     parts.push(
-      `error: The following untracked working tree files would be overwritten by ${verb}:\n${list(untracked)}` +
+      `error: The following untracked working tree files would be overwritten by ${verb}:\n${
+        list(untracked)
+      }` +
         `Please move or remove them before you ${advice}.\n`,
     );
   }
@@ -129,9 +136,15 @@ export function forceTree(repository: Repository, tree: string | undefined): voi
 }
 
 /** Makes the index that of a tree, and leaves the work tree alone. */
-export function resetIndex(repository: Repository, files: FileMap, isChosen: (path: string) => boolean): void {
+export function resetIndex(
+  repository: Repository,
+  files: FileMap,
+  isChosen: (path: string) => boolean,
+): void {
   const { index } = repository;
-  for (const path of [...index.entries.keys()]) if (isChosen(path) && !files.has(path)) index.entries.delete(path);
+  for (const path of [...index.entries.keys()]) {
+    if (isChosen(path) && !files.has(path)) index.entries.delete(path);
+  }
   for (const path of [...index.conflicts.keys()]) if (isChosen(path)) index.conflicts.delete(path);
   for (const [path, { mode, id }] of files) {
     if (!isChosen(path)) continue;

@@ -26,7 +26,8 @@ export function wildmatch(pattern: string, { isPath, ignoresCase = false }: Wild
     } else if (sign === "?") source += any;
     else if (sign === "\\") source += quote(pattern.charAt(++at) || "\\");
     else if (sign === "[") {
-      const [, not = "", inside] = /^\[([!^]?)(\]?(?:\[:\w+:\]|\\.|[^\]\\])*)\]/.exec(pattern.slice(at)) ?? [];
+      const [, not = "", inside] = /^\[([!^]?)(\]?(?:\[:\w+:\]|\\.|[^\]\\])*)\]/.exec(pattern.slice(at)) ??
+        [];
       if (inside === undefined) return /(?!)/;
       const list = bracketSource(inside.replace(/\\(.)/g, "$1"));
       source += isPath ? `(?!/)[${not && "^"}${list}]` : `[${not && "^"}${list}]`;

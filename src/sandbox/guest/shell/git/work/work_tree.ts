@@ -54,7 +54,9 @@ export class WorkTree {
     const id = objects.write("blob", bytes);
     if (bytes.length < status.size && status.kind === "file" && losesReturns(this.#repository, path)) {
       context.printError(
-        `warning: in the working copy of '${unicodeText(path)}', CRLF will be replaced by LF the next time Git touches it\n`,
+        `warning: in the working copy of '${
+          unicodeText(path)
+        }', CRLF will be replaced by LF the next time Git touches it\n`,
       );
     }
     const known = this.#repository.index.entries.get(path)?.mode;

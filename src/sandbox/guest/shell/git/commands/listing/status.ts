@@ -1,14 +1,14 @@
-import { type FilePair, pathOfPair } from "../compare/file_pairs.ts";
-import { quotedPath } from "../compare/names.ts";
-import { modeText } from "../compare/patch_output.ts";
-import type { GitCommand } from "../git.ts";
-import { fatal } from "../store/git_error.ts";
-import type { Repository } from "../store/repository.ts";
-import { findRevision, headTree } from "../store/revisions.ts";
-import { filesOfTree } from "../store/tree_object.ts";
-import { type Changes, findChanges, trackingOf, type UntrackedMode } from "../work/changes.ts";
-import { PathSpec, relativeName } from "../work/path_spec.ts";
-import { allWords, commandOptions } from "./command_words.ts";
+import { type FilePair, pathOfPair } from "../../compare/file_pairs.ts";
+import { quotedPath } from "../../compare/names.ts";
+import { modeText } from "../../compare/patch_output.ts";
+import type { GitCommand } from "../../git.ts";
+import { fatal } from "../../store/git_error.ts";
+import type { Repository } from "../../store/repository.ts";
+import { findRevision, headTree } from "../../store/revisions.ts";
+import { filesOfTree } from "../../store/tree_object.ts";
+import { type Changes, findChanges, trackingOf, type UntrackedMode } from "../../work/changes.ts";
+import { PathSpec, relativeName } from "../../work/path_spec.ts";
+import { allWords, commandOptions } from "../command_words.ts";
 
 const OPTIONS = "s,short:long:porcelain?:b,branch:no-branch:u,untracked-files?:ignored?:z,null:v,verbose:" +
   "ahead-behind:no-ahead-behind:renames:no-renames:find-renames?:show-stash:no-short:ignore-submodules?:column?:no-column";
@@ -19,7 +19,10 @@ export const status: GitCommand = (args, repository) => {
   const { print } = repository.context;
   repository.requireWorkTree();
   const spec = new PathSpec(repository, allWords(options));
-  const untracked = readUntracked(options.value("u") ?? repository.config.get("status.showuntrackedfiles"), options.has("u"));
+  const untracked = readUntracked(
+    options.value("u") ?? repository.config.get("status.showuntrackedfiles"),
+    options.has("u"),
+  );
   const ignored = options.has("ignored") ? options.value("ignored") || "traditional" : "no";
   if (ignored !== "no" && ignored !== "traditional" && ignored !== "matching") {
     fatal(`Invalid ignored mode '${ignored}'`);
@@ -33,7 +36,9 @@ export const status: GitCommand = (args, repository) => {
     (porcelain === undefined && !options.has("no-branch") && repository.config.flag("status.branch", false));
   if (porcelain === "2" || porcelain === "v2") print(porcelainText(repository, changes, { end, hasBranch }));
   else if (porcelain !== undefined || isShort) {
-    if (porcelain !== undefined && !/^(?:v?1)$/.test(porcelain)) fatal(`unsupported porcelain version '${porcelain}'`);
+    if (porcelain !== undefined && !/^(?:v?1)$/.test(porcelain)) {
+      fatal(`unsupported porcelain version '${porcelain}'`);
+    }
     const isRelative = porcelain === undefined && end === "\n";
     print(shortText(repository, changes, { end, hasBranch, isRelative }));
   } else print(longText(repository, changes, { untracked }));
@@ -123,7 +128,9 @@ function porcelainText(
   let text = "";
   if (hasBranch) {
     const branch = references.branch();
-    text += `# branch.oid ${repository.head() ?? "(initial)"}${end}# branch.head ${branch ?? "(detached)"}${end}`;
+    text += `# branch.oid ${repository.head() ?? "(initial)"}${end}# branch.head ${
+      branch ?? "(detached)"
+    }${end}`;
     const tracking = branch === undefined ? undefined : trackingOf(repository, branch);
     if (tracking) text += `# branch.upstream ${tracking.upstream}${end}`;
     if (tracking && !tracking.isGone) text += `# branch.ab +${tracking.ahead} -${tracking.behind}${end}`;
@@ -145,14 +152,18 @@ function porcelainText(
     if (own?.similarity === undefined) text += `1 ${row} ${quote(path)}${end}`;
     else {
       const separator = end === "\0" ? "\0" : "\t";
-      text += `2 ${row} ${own.letter}${own.similarity} ${quote(path)}${separator}${quote(own.from?.path ?? "")}${end}`;
+      text += `2 ${row} ${own.letter}${own.similarity} ${quote(path)}${separator}${
+        quote(own.from?.path ?? "")
+      }${end}`;
     }
   }
   for (const [path, stages] of index.conflicts) {
     const [letters = "UU"] = CONFLICTS[[...stages.keys()].sort().join(",")] ?? [];
     const three = [1, 2, 3].map((stage) => stages.get(stage));
     const ids = three.map((file) => file?.id ?? NO_ID).join(" ");
-    text += `u ${letters} N... ${modes(...three.map((file) => file?.mode), 0o100644)} ${ids} ${quote(path)}${end}`;
+    text += `u ${letters} N... ${modes(...three.map((file) => file?.mode), 0o100644)} ${ids} ${
+      quote(path)
+    }${end}`;
   }
   for (const path of changes.untracked) text += `? ${quote(path)}${end}`;
   for (const path of changes.ignored) text += `! ${quote(path)}${end}`;
@@ -189,7 +200,9 @@ export function longText(
   let text = `${headText(repository)}\n`;
   const { staged, unstaged, conflicts } = changes;
   if (isInitial) text += isCommit ? "\nInitial commit\n\n" : "\nNo commits yet\n\n";
-  const unstage = isInitial ? '  (use "git rm --cached <file>..." to unstage)\n' : '  (use "git restore --staged <file>..." to unstage)\n';
+  const unstage = isInitial
+    ? '  (use "git rm --cached <file>..." to unstage)\n'
+    : '  (use "git restore --staged <file>..." to unstage)\n';
   if (staged.length > 0) {
     text += `Changes to be committed:\n${unstage}${staged.map(line).join("")}\n`;
   }
@@ -198,18 +211,23 @@ export function longText(
       const [, label = ""] = CONFLICTS[stages.join(",")] ?? [];
       return `\t${label}${quote(path)}\n`;
     });
-    text += `Unmerged paths:\n${isInitial ? "" : unstage}  (use "git add <file>..." to mark resolution)\n${rows.join("")}\n`;
+    text += `Unmerged paths:\n${isInitial ? "" : unstage}  (use "git add <file>..." to mark resolution)\n${
+      rows.join("")
+    }\n`;
   }
   if (unstaged.length > 0) {
     const verb = unstaged.some(({ letter }) => letter === "D") ? "add/rm" : "add";
-    text += `Changes not staged for commit:\n  (use "git ${verb} <file>..." to update what will be committed)\n` +
+    text +=
+      `Changes not staged for commit:\n  (use "git ${verb} <file>..." to update what will be committed)\n` +
       '  (use "git restore <file>..." to discard changes in working directory)\n' +
       `${unstaged.map(line).join("")}\n`;
   }
   const list = (title: string, hint: string, paths: readonly string[]) =>
-    paths.length === 0 ? "" : `${title}:\n  (use "git ${hint}" to include in what will be committed)\n${
-      paths.map((path) => `\t${quote(path)}\n`).join("")
-    }\n`;
+    paths.length === 0
+      ? ""
+      : `${title}:\n  (use "git ${hint}" to include in what will be committed)\n${
+        paths.map((path) => `\t${quote(path)}\n`).join("")
+      }\n`;
   text += list("Untracked files", "add <file>...", changes.untracked);
   text += list("Ignored files", "add -f <file>...", changes.ignored);
   if (untracked === "no" && staged.length > 0) {
@@ -237,7 +255,9 @@ function headText(repository: Repository): string {
 }
 
 /** Returns what `git status` and `git checkout` print about a branch and the one that it follows. */
-export function trackingText({ upstream, isGone, ahead, behind }: NonNullable<ReturnType<typeof trackingOf>>): string {
+export function trackingText(
+  { upstream, isGone, ahead, behind }: NonNullable<ReturnType<typeof trackingOf>>,
+): string {
   const plural = (count: number) => `${count} commit${count === 1 ? "" : "s"}`;
   if (isGone) {
     return `Your branch is based on '${upstream}', but the upstream is gone.\n` +
@@ -264,7 +284,9 @@ function detachedText(repository: Repository): string {
     if (target === undefined) continue;
     const isTag = findRevision(repository, `refs/tags/${target}^{commit}`) === to ||
       references.resolve(`refs/remotes/${target}`) === to;
-    return `HEAD detached ${to === head ? "at" : "from"} ${isTag ? target : objects.abbreviate(to, objects.digits)}`;
+    return `HEAD detached ${to === head ? "at" : "from"} ${
+      isTag ? target : objects.abbreviate(to, objects.digits)
+    }`;
   }
   return "Not currently on any branch.";
 }

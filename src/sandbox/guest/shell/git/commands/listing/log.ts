@@ -1,20 +1,27 @@
-import { textOf, unicodeText } from "../../gnu/command.ts";
-import { compileExpression } from "../../gnu/regular_expression.ts";
-import { zoneOf } from "../../gnu/time_zone.ts";
-import { choosePairs, DIFF_OPTIONS, diffText, readDiffSettings, refuseColor } from "../compare/diff_options.ts";
-import { compareTrees, type FilePair, pathOfPair } from "../compare/file_pairs.ts";
-import type { GitCommand } from "../git.ts";
-import { type Commit, peelToCommit, readCommit, readTag } from "../store/commit_object.ts";
-import { fatal, refuse } from "../store/git_error.ts";
-import { readDate, type Repository } from "../store/repository.ts";
-import { commitOf, findRevision, fullName, mergeBases, revision, walk } from "../store/revisions.ts";
-import { filesOfTree, MODE, readTree } from "../store/tree_object.ts";
-import { PathSpec } from "../work/path_spec.ts";
-import { commandOptions, type CommandOptions, readCount, splitRevisions } from "./command_words.ts";
+import { textOf, unicodeText } from "../../../gnu/command.ts";
+import { compileExpression } from "../../../gnu/regular_expression.ts";
+import { zoneOf } from "../../../gnu/time_zone.ts";
+import {
+  choosePairs,
+  DIFF_OPTIONS,
+  diffText,
+  readDiffSettings,
+  refuseColor,
+} from "../../compare/diff_options.ts";
+import { compareTrees, type FilePair, pathOfPair } from "../../compare/file_pairs.ts";
+import type { GitCommand } from "../../git.ts";
+import { type Commit, peelToCommit, readCommit, readTag } from "../../store/commit_object.ts";
+import { fatal, refuse } from "../../store/git_error.ts";
+import { readDate, type Repository } from "../../store/repository.ts";
+import { commitOf, findRevision, fullName, mergeBases, revision, walk } from "../../store/revisions.ts";
+import { filesOfTree, MODE, readTree } from "../../store/tree_object.ts";
+import { PathSpec } from "../../work/path_spec.ts";
+import { type CommandOptions, commandOptions, readCount, splitRevisions } from "../command_words.ts";
 import { dateText } from "./date_text.ts";
 import { commitText, decorationsOf, endsEach, type PrettyStyle, readFormat } from "./pretty.ts";
 
-const LOG_OPTIONS = "n,max-count=:skip=:since,after=:until,before=:author=:committer=:grep=:i,regexp-ignore-case:" +
+const LOG_OPTIONS =
+  "n,max-count=:skip=:since,after=:until,before=:author=:committer=:grep=:i,regexp-ignore-case:" +
   "E,extended-regexp:F,fixed-strings:P,perl-regexp:all-match:invert-grep:all:branches?:tags?:remotes?:merges:" +
   "no-merges:min-parents=:max-parents=:reverse:follow:first-parent:oneline:format=:pretty?:abbrev-commit:" +
   "no-abbrev-commit:date=:relative-date:decorate?:no-decorate:decorate-refs=:graph:no-graph:topo-order:date-order:" +
@@ -23,7 +30,16 @@ const LOG_OPTIONS = "n,max-count=:skip=:since,after=:until,before=:author=:commi
   `clear-decorations:count:no-commit-header:dense:sparse:mailmap:no-mailmap:use-mailmap:encoding=:${DIFF_OPTIONS}`;
 const REFUSED = [
   ...["L", "children", "left-right", "cherry-pick", "cherry-mark", "cherry", "source", "full-history"],
-  ...["simplify-merges", "simplify-by-decoration", "not", "boundary", "stdin", "show-signature", "notes", "P"],
+  ...[
+    "simplify-merges",
+    "simplify-by-decoration",
+    "not",
+    "boundary",
+    "stdin",
+    "show-signature",
+    "notes",
+    "P",
+  ],
   ...["author-date-order", "decorate-refs", "count", "sparse", "all-match"],
 ];
 
@@ -36,7 +52,12 @@ function withCounts(args: readonly string[]): string[] {
 /** `git log`. */
 export const log: GitCommand = (args, repository) => {
   const options = commandOptions(withCounts(args), LOG_OPTIONS, { refused: REFUSED });
-  if (options.has("g")) return reflog(["show", ...args.filter((word) => word !== "-g" && word !== "--walk-reflogs")], repository);
+  if (options.has("g")) {
+    return reflog([
+      "show",
+      ...args.filter((word) => word !== "-g" && word !== "--walk-reflogs"),
+    ], repository);
+  }
   const { revisions, paths } = splitRevisions(repository, options);
   const printer = new LogPrinter(repository, options);
   const commits = chooseCommits(repository, options, { revisions, paths });
@@ -76,15 +97,13 @@ function chooseCommits(
     const same = commit.parents.find((parent) => differences(commit, parent).length === 0);
     return same === undefined ? commit.parents : [same];
   };
-  const walked = options.has("no-walk")
-    ? starts.map((id) => readCommit(objects, id))
-    : walk(repository, {
-      starts,
-      excluded,
-      parentsOf,
-      isFirstParent: options.has("first-parent"),
-      isTopological: options.has("topo-order") || options.has("date-order") || isGraph,
-    });
+  const walked = options.has("no-walk") ? starts.map((id) => readCommit(objects, id)) : walk(repository, {
+    starts,
+    excluded,
+    parentsOf,
+    isFirstParent: options.has("first-parent"),
+    isTopological: options.has("topo-order") || options.has("date-order") || isGraph,
+  });
   function* choose(): Generator<Chosen> {
     let [skipped, shown] = [0, 0];
     if (limit === 0) return;
@@ -129,7 +148,8 @@ function chooseCommits(
   function containsChange(commit: Commit, pairs: readonly FilePair[] | undefined): boolean {
     if (commit.parents.length > 1) return false;
     const all = pairs ?? differences(commit, commit.parents[0]);
-    return choosePairs(all, readDiffSettings(options, repository, { digits: 7 }), repository.context).length > 0;
+    return choosePairs(all, readDiffSettings(options, repository, { digits: 7 }), repository.context).length >
+      0;
   }
 }
 
@@ -152,12 +172,17 @@ function readRange(
       }
       starts.push(to);
     } else if (word.startsWith("^")) excluded.push(commitOf(repository, word.slice(1)));
-    else if (/\^@$/.test(word)) starts.push(...readCommit(objects, commitOf(repository, word.slice(0, -2))).parents);
-    else starts.push(commitOf(repository, word));
+    else if (/\^@$/.test(word)) {
+      starts.push(...readCommit(objects, commitOf(repository, word.slice(0, -2))).parents);
+    } else starts.push(commitOf(repository, word));
   }
   const lists = [["branches", "refs/heads/"], ["tags", "refs/tags/"], ["remotes", "refs/remotes/"]] as const;
-  const prefixes = options.has("all") ? ["refs/"] : lists.filter(([name]) => options.has(name)).map(([, prefix]) => prefix);
-  for (const name of ["branches", "tags", "remotes"]) if (options.value(name)) refuse(`a pattern of --${name}`);
+  const prefixes = options.has("all")
+    ? ["refs/"]
+    : lists.filter(([name]) => options.has(name)).map(([, prefix]) => prefix);
+  for (const name of ["branches", "tags", "remotes"]) {
+    if (options.value(name)) refuse(`a pattern of --${name}`);
+  }
   for (const prefix of prefixes) {
     for (const [, id] of references.list(prefix)) {
       const kind = objects.read(id).kind;
@@ -188,7 +213,10 @@ function commitFilter(repository: Repository, options: CommandOptions): (commit:
   const expression = (text: string) => {
     const ignoreCase = options.has("i");
     const pattern = options.has("F") ? text.replace(/[\\^$.*[\]]/g, "\\$&") : text;
-    return compileExpression(unicodeText(pattern), options.has("E") ? "extended" : "basic", { ignoreCase, isMultiline: true });
+    return compileExpression(unicodeText(pattern), options.has("E") ? "extended" : "basic", {
+      ignoreCase,
+      isMultiline: true,
+    });
   };
   const [authors, committers, messages] = ["author", "committer", "grep"].map((name) =>
     options.values(name).map(expression)
@@ -198,7 +226,8 @@ function commitFilter(repository: Repository, options: CommandOptions): (commit:
   const least = options.has("merges") ? 2 : Number(options.value("min-parents") ?? 0);
   const most = options.has("no-merges") ? 1 : Number(options.value("max-parents") ?? Infinity);
   return ({ author, committer, message, parents }) =>
-    (since === undefined || committer.seconds >= since) && (until === undefined || committer.seconds <= until) &&
+    (since === undefined || committer.seconds >= since) &&
+    (until === undefined || committer.seconds <= until) &&
     matches(authors, `${author.name} <${author.email}>`) &&
     matches(committers, `${committer.name} <${committer.email}>`) &&
     matches(messages, message) !== (options.has("invert-grep") && (messages?.length ?? 0) > 0) &&
@@ -231,7 +260,8 @@ class LogPrinter {
       : given?.name === "format" && given.value === ""
       ? "tformat:"
       : readFormat(given?.value || config.get("format.pretty") || "medium", repository);
-    const isAbbreviated = (options.has("abbrev-commit") || isOneLine || config.flag("log.abbrevcommit", false)) &&
+    const isAbbreviated =
+      (options.has("abbrev-commit") || isOneLine || config.flag("log.abbrevcommit", false)) &&
       !options.has("no-abbrev-commit");
     const decorate = options.given.findLast(({ name }) => name === "decorate" || name === "no-decorate");
     const isDecorated = decorate?.name === "decorate" && decorate.value !== "no" ||
@@ -239,7 +269,9 @@ class LogPrinter {
       options.has("clear-decorations");
     this.#style = {
       format,
-      date: options.has("relative-date") ? "relative" : options.value("date") ?? config.get("log.date") ?? "default",
+      date: options.has("relative-date")
+        ? "relative"
+        : options.value("date") ?? config.get("log.date") ?? "default",
       isAbbreviated,
       digits: this.#settings.digits,
       decorations: isDecorated ? decorationsOf(repository, decorate?.value === "full") : undefined,
@@ -247,7 +279,11 @@ class LogPrinter {
     };
   }
 
-  print(commit: Commit, known?: readonly FilePair[], entry?: Parameters<typeof commitText>[2]["entry"]): void {
+  print(
+    commit: Commit,
+    known?: readonly FilePair[],
+    entry?: Parameters<typeof commitText>[2]["entry"],
+  ): void {
     const { context } = this.#repository;
     const { format } = this.#style;
     const text = commitText(commit, this.#style, { repository: this.#repository, entry });
@@ -266,7 +302,6 @@ class LogPrinter {
     context.print(diff);
   }
 
-
   /** Prints a commit with the line of history that it is on. Only histories without merges have one line. */
   #printGraph(commit: Commit, text: string, diff: string): void {
     const { context } = this.#repository;
@@ -276,7 +311,8 @@ class LogPrinter {
     if (this.#last && !endsEach(this.#style.format)) context.print("| \n");
     this.#last = commit;
     const bar = isLast ? "  " : "| ";
-    const body = text.replace(/\n$/, "") + (diff === "" ? "" : `\n${this.#style.format === "oneline" ? "" : "\n"}${diff.replace(/\n$/, "")}`);
+    const body = text.replace(/\n$/, "") +
+      (diff === "" ? "" : `\n${this.#style.format === "oneline" ? "" : "\n"}${diff.replace(/\n$/, "")}`);
     context.print(body.split("\n").map((line, at) => `${at === 0 ? "* " : bar}${line}\n`).join(""));
   }
 
@@ -289,7 +325,9 @@ class LogPrinter {
     if (commit.parents.length > 1 && !this.#isFirstParent) {
       if (this.#form === undefined) return "";
       const own = filesOfTree(objects, commit.tree);
-      const changed = commit.parents.map((id) => new Set(compareTrees(objects, filesOf(id), own).map(pathOfPair)));
+      const changed = commit.parents.map((id) =>
+        new Set(compareTrees(objects, filesOf(id), own).map(pathOfPair))
+      );
       const [first, ...others] = changed;
       const inAll = [...first ?? []].filter((path) => others.every((paths) => paths.has(path)));
       if (inAll.length > 0) refuse("the combined diff of a merge");
@@ -328,13 +366,17 @@ export const show: GitCommand = (args, repository) => {
     const { kind, bytes } = objects.read(id);
     if (kind === "blob") return context.print(textOf(bytes));
     if (kind === "tree") {
-      const rows = readTree(objects, id).map(({ name: entry, mode }) => entry + (mode === MODE.folder ? "/" : ""));
+      const rows = readTree(objects, id).map(({ name: entry, mode }) =>
+        entry + (mode === MODE.folder ? "/" : "")
+      );
       return context.print(`tree ${name}\n\n${rows.map((row) => `${row}\n`).join("")}`);
     }
     if (kind === "commit") return showCommit(readCommit(objects, id));
     const { name: tagName, tagger, message, object } = readTag(objects, id);
     const date = dateText(tagger, options.value("date") ?? "default", zoneOf(context));
-    context.print(`tag ${tagName}\nTagger: ${tagger.name} <${tagger.email}>\nDate:   ${date}\n\n${message}\n`);
+    context.print(
+      `tag ${tagName}\nTagger: ${tagger.name} <${tagger.email}>\nDate:   ${date}\n\n${message}\n`,
+    );
     showObject(object, name);
   };
   for (const word of names) {
@@ -356,7 +398,8 @@ export const reflog: GitCommand = (args, repository) => {
   }
   const options = commandOptions(withCounts(words), LOG_OPTIONS, { refused: REFUSED });
   const [name = "HEAD"] = options.operands;
-  const full = fullName(repository, name) ?? fatal(`ambiguous argument '${name}': unknown revision or path not in the working tree.`);
+  const full = fullName(repository, name) ??
+    fatal(`ambiguous argument '${name}': unknown revision or path not in the working tree.`);
   const isPlain = !["format", "pretty", "oneline"].some((option) => options.has(option));
   const given = isPlain ? commandOptions(["--oneline", ...withCounts(words)], LOG_OPTIONS) : options;
   const printer = new LogPrinter(repository, given);

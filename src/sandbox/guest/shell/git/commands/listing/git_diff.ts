@@ -1,6 +1,6 @@
-import { errorText, pathOf, statusOf, unicodeText } from "../../gnu/command.ts";
-import type { CommandContext } from "../../gnu/command.ts";
-import { choosePairs, DIFF_OPTIONS, diffText, readDiffSettings } from "../compare/diff_options.ts";
+import { errorText, pathOf, statusOf, unicodeText } from "../../../gnu/command.ts";
+import type { CommandContext } from "../../../gnu/command.ts";
+import { choosePairs, DIFF_OPTIONS, diffText, readDiffSettings } from "../../compare/diff_options.ts";
 import {
   comparePaths,
   compareTrees,
@@ -10,15 +10,15 @@ import {
   pairOf,
   pathOfPair,
   storedSide,
-} from "../compare/file_pairs.ts";
-import type { FreeCommand } from "../git.ts";
-import { fatal, GitError, refuse } from "../store/git_error.ts";
-import { Config, findRepository, type Repository } from "../store/repository.ts";
-import { commitOf, findRevision, headTree, mergeBases, treeOf } from "../store/revisions.ts";
-import { filesOfTree, MODE, type TreeFile } from "../store/tree_object.ts";
-import { PathSpec } from "../work/path_spec.ts";
-import { WorkTree } from "../work/work_tree.ts";
-import { allWords, commandOptions, type CommandOptions, splitRevisions, usage } from "./command_words.ts";
+} from "../../compare/file_pairs.ts";
+import type { FreeCommand } from "../../git.ts";
+import { fatal, GitError, refuse } from "../../store/git_error.ts";
+import { Config, findRepository, type Repository } from "../../store/repository.ts";
+import { commitOf, findRevision, headTree, mergeBases, treeOf } from "../../store/revisions.ts";
+import { filesOfTree, MODE, type TreeFile } from "../../store/tree_object.ts";
+import { PathSpec } from "../../work/path_spec.ts";
+import { WorkTree } from "../../work/work_tree.ts";
+import { allWords, type CommandOptions, commandOptions, splitRevisions, usage } from "../command_words.ts";
 
 const OPTIONS = `cached:staged:merge-base:no-index:quiet:base:ours:theirs:0:1:2:3:${DIFF_OPTIONS}`;
 
@@ -45,7 +45,8 @@ export const gitDiff: FreeCommand = (args, context, globals) => {
 function pairsOf(repository: Repository, options: CommandOptions): FilePair[] {
   const { revisions, paths } = splitRevisions(repository, options);
   const spec = new PathSpec(repository, paths);
-  const only = (pairs: readonly FilePair[]) => pairs.filter((pair) => spec.isEmpty || spec.matches(pathOfPair(pair)));
+  const only = (pairs: readonly FilePair[]) =>
+    pairs.filter((pair) => spec.isEmpty || spec.matches(pathOfPair(pair)));
   const { objects, index } = repository;
   const filesOf = (text: string) => filesOfTree(objects, treeOf(repository, text));
   const isCached = options.has("cached") || options.has("staged");
@@ -56,9 +57,7 @@ function pairsOf(repository: Repository, options: CommandOptions): FilePair[] {
   if (isCached) {
     if (revisions.length > 1) usage("git diff --cached [<commit>] [--] [<path>...]");
     const base = options.has("merge-base") ? baseOf(repository, first ?? "HEAD", "HEAD") : undefined;
-    const tree = first === undefined
-      ? headTree(repository)
-      : treeOf(repository, base ?? first);
+    const tree = first === undefined ? headTree(repository) : treeOf(repository, base ?? first);
     const known = new Map([...index.entries].filter(([, entry]) => !entry.isIntent));
     return only(compareTrees(objects, filesOfTree(objects, tree), known));
   }
@@ -131,7 +130,8 @@ function filePairs(context: CommandContext, words: readonly string[]): FilePair[
     }
   };
   if (kindOf(from) === "directory" && kindOf(to) === "directory") {
-    const list = (folder: string) => new Map(listFiles(context, folder).map((name) => [name, folderFile(folder, name)]));
+    const list = (folder: string) =>
+      new Map(listFiles(context, folder).map((name) => [name, folderFile(folder, name)]));
     const folderFile = (folder: string, name: string): TreeFile => {
       const found = side(`${folder.replace(/\/$/, "")}/${name}`);
       return found ?? fatal(`cannot read ${name}`);

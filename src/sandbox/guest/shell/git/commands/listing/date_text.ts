@@ -1,14 +1,18 @@
-import { formatDate } from "../../gnu/date.ts";
-import type { Zone } from "../../gnu/time_zone.ts";
-import { offsetText, type Signature } from "../store/commit_object.ts";
-import { fatal, refuse } from "../store/git_error.ts";
+import { formatDate } from "../../../gnu/date.ts";
+import type { Zone } from "../../../gnu/time_zone.ts";
+import { offsetText, type Signature } from "../../store/commit_object.ts";
+import { fatal, refuse } from "../../store/git_error.ts";
 
 /** Returns the date of a signature in a form of `--date`. */
 export function dateText({ seconds, offset }: Signature, form: string, zone: Zone): string {
   const isLocal = /(?:^|-)local$/.test(form);
   const minutes = isLocal ? zone(seconds * 1000).minutes : offset;
   const at = (format: string) =>
-    formatDate(format, seconds * 1000, () => ({ minutes, name: minutes === 0 ? "UTC" : offsetText(minutes) }));
+    formatDate(
+      format,
+      seconds * 1000,
+      () => ({ minutes, name: minutes === 0 ? "UTC" : offsetText(minutes) }),
+    );
   const name = form.replace(/-?local$/, "");
   if (form.startsWith("format:") || form.startsWith("format-local:")) {
     const local = form.startsWith("format-local:");

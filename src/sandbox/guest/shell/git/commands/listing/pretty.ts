@@ -1,8 +1,8 @@
-import { zoneOf } from "../../gnu/time_zone.ts";
-import { bodyOf, type Commit, type Signature, subjectOf } from "../store/commit_object.ts";
-import { fatal, refuse } from "../store/git_error.ts";
-import type { LogEntry } from "../store/references.ts";
-import type { Repository } from "../store/repository.ts";
+import { zoneOf } from "../../../gnu/time_zone.ts";
+import { bodyOf, type Commit, type Signature, subjectOf } from "../../store/commit_object.ts";
+import { fatal, refuse } from "../../store/git_error.ts";
+import type { LogEntry } from "../../store/references.ts";
+import type { Repository } from "../../store/repository.ts";
 import { dateText } from "./date_text.ts";
 
 /** How commits are printed. */
@@ -60,11 +60,15 @@ export function commitText(
   }
   if (format === "oneline") {
     const log = entry ? `${entry.name}: ${entry.value.message}` : subjectOf(commit.message);
-    const parents = style.showsParents ? ` ${commit.parents.map((parent) => isAbbreviated ? short(parent) : parent).join(" ")}`.trimEnd() : "";
+    const parents = style.showsParents
+      ? ` ${commit.parents.map((parent) => isAbbreviated ? short(parent) : parent).join(" ")}`.trimEnd()
+      : "";
     return `${mark}${id}${parents}${names} ${log}`;
   }
   let text = `commit ${mark}${id}${
-    style.showsParents ? commit.parents.map((parent) => ` ${isAbbreviated ? short(parent) : parent}`).join("") : ""
+    style.showsParents
+      ? commit.parents.map((parent) => ` ${isAbbreviated ? short(parent) : parent}`).join("")
+      : ""
   }${names}\n`;
   if (entry) {
     text += `Reflog: ${entry.name} (${entry.value.who.name} <${entry.value.who.email}>)\n` +
@@ -78,10 +82,13 @@ export function commitText(
   if (commit.parents.length > 1) text += `Merge: ${commit.parents.map(short).join(" ")}\n`;
   const date = (who: Signature) => dateText(who, style.date, zone);
   const person = ({ name, email }: Signature) => `${name} <${email}>`;
-  if (format === "short") return `${text}Author: ${person(commit.author)}\n\n    ${subjectOf(commit.message)}\n`;
+  if (format === "short") {
+    return `${text}Author: ${person(commit.author)}\n\n    ${subjectOf(commit.message)}\n`;
+  }
   if (format === "medium") text += `Author: ${person(commit.author)}\nDate:   ${date(commit.author)}\n\n`;
-  else if (format === "full") text += `Author: ${person(commit.author)}\nCommit: ${person(commit.committer)}\n\n`;
-  else {
+  else if (format === "full") {
+    text += `Author: ${person(commit.author)}\nCommit: ${person(commit.committer)}\n\n`;
+  } else {
     text += `Author:     ${person(commit.author)}\nAuthorDate: ${date(commit.author)}\n` +
       `Commit:     ${person(commit.committer)}\nCommitDate: ${date(commit.committer)}\n\n`;
   }
@@ -116,19 +123,24 @@ export function decorationsOf({ references, objects }: Repository, isFull = fals
   const peeled = (id: string): string => {
     const object = objects.find(id);
     if (object?.kind !== "tag") return id;
-    const [, inner = id] = /^object ([0-9a-f]{40})/.exec(String.fromCharCode(...object.bytes.subarray(0, 48))) ?? [];
+    const [, inner = id] =
+      /^object ([0-9a-f]{40})/.exec(String.fromCharCode(...object.bytes.subarray(0, 48))) ?? [];
     return peeled(inner);
   };
   if (head !== undefined) {
     const isBorn = target !== undefined && references.resolve(target) !== undefined;
     add(head, isBorn ? `HEAD -> ${short(target, "refs/heads/")}` : "HEAD");
   }
-  for (const [name, id] of references.list("refs/tags/")) add(peeled(id), `tag: ${short(name, "refs/tags/")}`);
+  for (const [name, id] of references.list("refs/tags/")) {
+    add(peeled(id), `tag: ${short(name, "refs/tags/")}`);
+  }
   for (const [name, id] of references.list("refs/remotes/")) add(id, short(name, "refs/remotes/"));
   for (const [name, id] of references.list("refs/heads/")) {
     if (name !== target) add(id, short(name, "refs/heads/"));
   }
-  if (references.resolve("refs/stash") !== undefined) add(references.resolve("refs/stash") ?? "", "refs/stash");
+  if (references.resolve("refs/stash") !== undefined) {
+    add(references.resolve("refs/stash") ?? "", "refs/stash");
+  }
   return found;
 }
 
