@@ -279,9 +279,7 @@ export function trackingText(
 function detachedText(repository: Repository): string {
   const { references, objects } = repository;
   const head = references.resolve("HEAD") ?? "";
-  for (const { to, message } of references.log("HEAD")) {
-    const [, target] = /^checkout: moving from .* to (.*)$/.exec(message) ?? [];
-    if (target === undefined) continue;
+  for (const { target, id: to } of references.switches()) {
     const isTag = findRevision(repository, `refs/tags/${target}^{commit}`) === to ||
       references.resolve(`refs/remotes/${target}`) === to;
     return `HEAD detached ${to === head ? "at" : "from"} ${
