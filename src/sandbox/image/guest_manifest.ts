@@ -87,11 +87,16 @@ import pathSpec from "../guest/shell/git/work/path_spec.ts" with { type: "text" 
 import switchTree from "../guest/shell/git/work/switch_tree.ts" with { type: "text" };
 import wildmatch from "../guest/shell/git/work/wildmatch.ts" with { type: "text" };
 import workTree from "../guest/shell/git/work/work_tree.ts" with { type: "text" };
+import checksums from "../guest/shell/gnu/bytes/checksums.ts" with { type: "text" };
+import hexdump from "../guest/shell/gnu/bytes/hexdump.ts" with { type: "text" };
+import od from "../guest/shell/gnu/bytes/od.ts" with { type: "text" };
 import command from "../guest/shell/gnu/command.ts" with { type: "text" };
 import bc from "../guest/shell/gnu/data/bc.ts" with { type: "text" };
 import bcSyntax from "../guest/shell/gnu/data/bc_syntax.ts" with { type: "text" };
 import decimal from "../guest/shell/gnu/data/decimal.ts" with { type: "text" };
 import decimalFunctions from "../guest/shell/gnu/data/decimal_functions.ts" with { type: "text" };
+import factor from "../guest/shell/gnu/data/factor.ts" with { type: "text" };
+import numfmt from "../guest/shell/gnu/data/numfmt.ts" with { type: "text" };
 import date from "../guest/shell/gnu/date.ts" with { type: "text" };
 import env from "../guest/shell/gnu/env.ts" with { type: "text" };
 import expr from "../guest/shell/gnu/expr.ts" with { type: "text" };
@@ -107,6 +112,7 @@ import remove from "../guest/shell/gnu/files/remove.ts" with { type: "text" };
 import resolve from "../guest/shell/gnu/files/resolve.ts" with { type: "text" };
 import stat from "../guest/shell/gnu/files/stat.ts" with { type: "text" };
 import tree from "../guest/shell/gnu/files/tree.ts" with { type: "text" };
+import truncate from "../guest/shell/gnu/files/truncate.ts" with { type: "text" };
 import glob from "../guest/shell/gnu/glob.ts" with { type: "text" };
 import options from "../guest/shell/gnu/options.ts" with { type: "text" };
 import printf from "../guest/shell/gnu/printf.ts" with { type: "text" };
@@ -115,16 +121,20 @@ import seq from "../guest/shell/gnu/seq.ts" with { type: "text" };
 import column from "../guest/shell/gnu/text/column.ts" with { type: "text" };
 import cut from "../guest/shell/gnu/text/cut.ts" with { type: "text" };
 import diff from "../guest/shell/gnu/text/diff.ts" with { type: "text" };
+import fmt from "../guest/shell/gnu/text/fmt.ts" with { type: "text" };
 import fold from "../guest/shell/gnu/text/fold.ts" with { type: "text" };
 import grep from "../guest/shell/gnu/text/grep.ts" with { type: "text" };
 import headTail from "../guest/shell/gnu/text/head_tail.ts" with { type: "text" };
+import iconv from "../guest/shell/gnu/text/iconv.ts" with { type: "text" };
 import join from "../guest/shell/gnu/text/join.ts" with { type: "text" };
 import lines from "../guest/shell/gnu/text/lines.ts" with { type: "text" };
 import pasteWc from "../guest/shell/gnu/text/paste_wc.ts" with { type: "text" };
 import patch from "../guest/shell/gnu/text/patch.ts" with { type: "text" };
 import sed from "../guest/shell/gnu/text/sed.ts" with { type: "text" };
+import shuf from "../guest/shell/gnu/text/shuf.ts" with { type: "text" };
 import sort from "../guest/shell/gnu/text/sort.ts" with { type: "text" };
 import tr from "../guest/shell/gnu/text/tr.ts" with { type: "text" };
+import tsort from "../guest/shell/gnu/text/tsort.ts" with { type: "text" };
 import unifiedDiff from "../guest/shell/gnu/text/unified_diff.ts" with { type: "text" };
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
@@ -264,6 +274,16 @@ export const SHELL_FILES: GuestSources = {
   stash,
   tag,
   git,
+  checksums,
+  hexdump,
+  od,
+  factor,
+  numfmt,
+  truncate,
+  fmt,
+  iconv,
+  shuf,
+  tsort,
   rare_commands: rareCommands,
   clock,
   files,

@@ -118,7 +118,22 @@ export function createCommands(
 const MAX_FIND_DEPTH = 1000;
 
 /** Commands that are loaded when they are first run. */
-const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = { git: true };
+const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
+  base32: true,
+  cksum: true,
+  factor: true,
+  fmt: true,
+  git: true,
+  hexdump: true,
+  iconv: true,
+  numfmt: true,
+  od: true,
+  shuf: true,
+  sum: true,
+  truncate: true,
+  tsort: true,
+  xxd: true,
+};
 
 /** Makes a command that is loaded when it is first run. */
 function rareCommand(name: RareCommand): GnuCommand {
@@ -386,7 +401,6 @@ function rewrittenCommands(): Command[] {
 /** Arguments for which the engine's command would print something else without an error. */
 const WRONG_ARGUMENTS: Readonly<Record<string, RegExp>> = {
   jq: /@csv/,
-  od: /^-[xdojNsfilaw]|^-t(?!x1$|c$)|^-A.?d|^[daux][1248]$|^x[248]$|^-v$|^--/,
 };
 
 /** Refuses arguments that a command of the engine gets wrong. */
@@ -398,8 +412,7 @@ function refusingCommands(): Command[] {
       if (word !== undefined) {
         return { stdout: "", stderr: `${name}: '${word}' is not available in the sandbox\n`, exitCode: 2 };
       }
-      const split = args.flatMap((text) => /^-[At]./.test(text) ? [text.slice(0, 2), text.slice(2)] : [text]);
-      return await origCommand(name === "od" ? split : args);
+      return await origCommand(args);
     })
   );
 }
