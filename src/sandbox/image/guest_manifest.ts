@@ -34,6 +34,7 @@ import ring from "../guest/ring.ts" with { type: "text" };
 import session from "../guest/session.ts" with { type: "text" };
 import clock from "../guest/shell/clock.ts" with { type: "text" };
 import commands from "../guest/shell/commands.ts" with { type: "text" };
+import consoleScripts from "../guest/shell/console_scripts.ts" with { type: "text" };
 import engine from "../guest/shell/engine.ts" with { type: "text" };
 import files from "../guest/shell/files.ts" with { type: "text" };
 import add from "../guest/shell/git/commands/add.ts" with { type: "text" };
@@ -320,6 +321,7 @@ export const SHELL_FILES: GuestSources = {
   paste_wc: pasteWc,
   patch,
   xargs,
+  console_scripts: consoleScripts,
   programs,
   jobs,
   traps,

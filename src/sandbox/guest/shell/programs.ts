@@ -33,6 +33,7 @@ import { nproc, paste, wc } from "./gnu/text/paste_wc.ts";
 import { patch } from "./gnu/text/patch.ts";
 import { xargs } from "./gnu/xargs.ts";
 import { clock } from "./clock.ts";
+import { consoleScripts } from "./console_scripts.ts";
 import type { RareCommand } from "./rare_commands.ts";
 
 /** A Python program that the shell starts. */
@@ -69,6 +70,9 @@ const ARCHIVE_COMMANDS = [
   "xzcat",
 ];
 
+/** Program that runs `pip`. */
+const PIP = ["-m", "_shell_packages", "pip"];
+
 const decoder = new TextDecoder();
 /** Name of the guest's user. Its ID is that of Python's `os.getuid`. */
 export const USER = "pyodide";
@@ -89,7 +93,19 @@ export function createCommands(
       const { stdout, stderr, exitCode } = await runPython(request, signal);
       return { stdout: latin1(stdout), stderr: decoder.decode(stderr), stdoutKind: "bytes", exitCode };
     });
-  const python = ["python", "python3"].map((name) => pythonCommand(name, []));
+  const python = ["python", "python3"].map((name) => {
+    const plain = pythonCommand(name, []);
+    const pip = pythonCommand(name, PIP);
+    const isPip = (args: readonly string[]) => args[0] === "-m" && args[1] === "pip";
+    return defineCommand(
+      name,
+      (args, context) => isPip(args) ? pip.execute(args.slice(2), context) : plain.execute(args, context),
+    );
+  });
+  const pips = ["pip", "pip3"].map((name) => pythonCommand(name, PIP));
+  const scripts = consoleScripts(files.forCommands).map((name) =>
+    pythonCommand(name, ["-m", "_shell_packages", "script", name])
+  );
   const archives = ARCHIVE_COMMANDS.map((name) => pythonCommand(name, ["-m", "_shell_archives", name]));
   const yes = defineCommand("yes", (args) => {
     const line = `${args.join(" ") || "y"}\n`;
@@ -97,7 +113,9 @@ export function createCommands(
     return Promise.resolve({ stdout, stderr: "", exitCode: SIGPIPE_CODE });
   });
   return [
+    ...scripts,
     ...python,
+    ...pips,
     ...archives,
     ...shells(),
     umaskCommand(files),
