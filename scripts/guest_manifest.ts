@@ -16,6 +16,9 @@ const GRADER_MANIFEST = "rewards/worker/grader_files.ts";
 /** Files that are bundled with a package into one module when an image is built. */
 const BUNDLED = ["sandbox/guest/shell/engine.ts", "sandbox/guest/shell/zlib.ts"];
 
+/** The module of the shell that it imports when it needs it. */
+const LOADED_LATER = "sandbox/guest/shell/rare_commands.ts";
+
 /** Files of the graders that read only a reply, and of the worker that runs them. */
 const GRADERS = [
   ...["countdown", "gsm8k", "ifeval", "math", "text_match"].map((name) => `rewards/${name}.ts`),
@@ -26,7 +29,8 @@ const GRADERS = [
 export function guestManifest(): string {
   const supervisor = filesOf("sandbox/guest/supervisor/supervisor.ts");
   const worker = filesOf("sandbox/guest/worker.ts");
-  const shell = filesOf("sandbox/guest/shell/shell.ts").filter((path) => !worker.includes(path));
+  const shell = filesOf("sandbox/guest/shell/shell.ts", filesOf(LOADED_LATER))
+    .filter((path) => !worker.includes(path));
   const paths = [...new Set([...supervisor, ...worker, ...shell, ...BUNDLED])].toSorted();
   return [
     ...importLines(paths, MANIFEST),

@@ -60,6 +60,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/guest/processes_sandbox_test.ts",
     "sandbox/guest/shell/containment_sandbox_test.ts",
     "sandbox/guest/shell/git/git_sandbox_test.ts",
+    "sandbox/guest/shell/rare_commands_sandbox_test.ts",
     "sandbox/guest/shell/shell_sandbox_test.ts",
   ],
   "process": [

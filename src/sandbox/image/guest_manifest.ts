@@ -49,6 +49,7 @@ import signalNames from "../guest/shell/builtins/signal_names.ts" with { type: "
 import test from "../guest/shell/builtins/test.ts" with { type: "text" };
 import clock from "../guest/shell/clock.ts" with { type: "text" };
 import commands from "../guest/shell/commands.ts" with { type: "text" };
+import consoleScripts from "../guest/shell/console_scripts.ts" with { type: "text" };
 import engine from "../guest/shell/engine.ts" with { type: "text" };
 import files from "../guest/shell/files.ts" with { type: "text" };
 import add from "../guest/shell/git/commands/add.ts" with { type: "text" };
@@ -59,19 +60,19 @@ import clean from "../guest/shell/git/commands/clean.ts" with { type: "text" };
 import commandWords from "../guest/shell/git/commands/command_words.ts" with { type: "text" };
 import commit from "../guest/shell/git/commands/commit.ts" with { type: "text" };
 import config from "../guest/shell/git/commands/config.ts" with { type: "text" };
-import dateText from "../guest/shell/git/commands/date_text.ts" with { type: "text" };
-import gitDiff from "../guest/shell/git/commands/git_diff.ts" with { type: "text" };
-import gitGrep from "../guest/shell/git/commands/git_grep.ts" with { type: "text" };
 import init from "../guest/shell/git/commands/init.ts" with { type: "text" };
-import log from "../guest/shell/git/commands/log.ts" with { type: "text" };
+import dateText from "../guest/shell/git/commands/listing/date_text.ts" with { type: "text" };
+import gitDiff from "../guest/shell/git/commands/listing/git_diff.ts" with { type: "text" };
+import gitGrep from "../guest/shell/git/commands/listing/git_grep.ts" with { type: "text" };
+import log from "../guest/shell/git/commands/listing/log.ts" with { type: "text" };
+import pretty from "../guest/shell/git/commands/listing/pretty.ts" with { type: "text" };
+import status from "../guest/shell/git/commands/listing/status.ts" with { type: "text" };
 import merge from "../guest/shell/git/commands/merge.ts" with { type: "text" };
 import move from "../guest/shell/git/commands/move.ts" with { type: "text" };
 import plumbing from "../guest/shell/git/commands/plumbing.ts" with { type: "text" };
-import pretty from "../guest/shell/git/commands/pretty.ts" with { type: "text" };
 import remote from "../guest/shell/git/commands/remote.ts" with { type: "text" };
 import reset from "../guest/shell/git/commands/reset.ts" with { type: "text" };
 import stash from "../guest/shell/git/commands/stash.ts" with { type: "text" };
-import status from "../guest/shell/git/commands/status.ts" with { type: "text" };
 import tag from "../guest/shell/git/commands/tag.ts" with { type: "text" };
 import diffOptions from "../guest/shell/git/compare/diff_options.ts" with { type: "text" };
 import filePairs from "../guest/shell/git/compare/file_pairs.ts" with { type: "text" };
@@ -102,11 +103,16 @@ import pathSpec from "../guest/shell/git/work/path_spec.ts" with { type: "text" 
 import switchTree from "../guest/shell/git/work/switch_tree.ts" with { type: "text" };
 import wildmatch from "../guest/shell/git/work/wildmatch.ts" with { type: "text" };
 import workTree from "../guest/shell/git/work/work_tree.ts" with { type: "text" };
+import checksums from "../guest/shell/gnu/bytes/checksums.ts" with { type: "text" };
+import hexdump from "../guest/shell/gnu/bytes/hexdump.ts" with { type: "text" };
+import od from "../guest/shell/gnu/bytes/od.ts" with { type: "text" };
 import command from "../guest/shell/gnu/command.ts" with { type: "text" };
 import bc from "../guest/shell/gnu/data/bc.ts" with { type: "text" };
 import bcSyntax from "../guest/shell/gnu/data/bc_syntax.ts" with { type: "text" };
 import decimal from "../guest/shell/gnu/data/decimal.ts" with { type: "text" };
 import decimalFunctions from "../guest/shell/gnu/data/decimal_functions.ts" with { type: "text" };
+import factor from "../guest/shell/gnu/data/factor.ts" with { type: "text" };
+import numfmt from "../guest/shell/gnu/data/numfmt.ts" with { type: "text" };
 import date from "../guest/shell/gnu/date.ts" with { type: "text" };
 import env from "../guest/shell/gnu/env.ts" with { type: "text" };
 import expr from "../guest/shell/gnu/expr.ts" with { type: "text" };
@@ -122,6 +128,7 @@ import remove from "../guest/shell/gnu/files/remove.ts" with { type: "text" };
 import resolve from "../guest/shell/gnu/files/resolve.ts" with { type: "text" };
 import stat from "../guest/shell/gnu/files/stat.ts" with { type: "text" };
 import tree from "../guest/shell/gnu/files/tree.ts" with { type: "text" };
+import truncate from "../guest/shell/gnu/files/truncate.ts" with { type: "text" };
 import glob from "../guest/shell/gnu/glob.ts" with { type: "text" };
 import gnuCommands from "../guest/shell/gnu/gnu_commands.ts" with { type: "text" };
 import gnuNames from "../guest/shell/gnu/gnu_names.ts" with { type: "text" };
@@ -133,25 +140,30 @@ import seq from "../guest/shell/gnu/seq.ts" with { type: "text" };
 import column from "../guest/shell/gnu/text/column.ts" with { type: "text" };
 import cut from "../guest/shell/gnu/text/cut.ts" with { type: "text" };
 import diff from "../guest/shell/gnu/text/diff.ts" with { type: "text" };
+import fmt from "../guest/shell/gnu/text/fmt.ts" with { type: "text" };
 import fold from "../guest/shell/gnu/text/fold.ts" with { type: "text" };
 import grep from "../guest/shell/gnu/text/grep.ts" with { type: "text" };
 import headTail from "../guest/shell/gnu/text/head_tail.ts" with { type: "text" };
+import iconv from "../guest/shell/gnu/text/iconv.ts" with { type: "text" };
 import join from "../guest/shell/gnu/text/join.ts" with { type: "text" };
 import lines from "../guest/shell/gnu/text/lines.ts" with { type: "text" };
 import pasteWc from "../guest/shell/gnu/text/paste_wc.ts" with { type: "text" };
 import patch from "../guest/shell/gnu/text/patch.ts" with { type: "text" };
 import sed from "../guest/shell/gnu/text/sed.ts" with { type: "text" };
+import shuf from "../guest/shell/gnu/text/shuf.ts" with { type: "text" };
 import sort from "../guest/shell/gnu/text/sort.ts" with { type: "text" };
 import tr from "../guest/shell/gnu/text/tr.ts" with { type: "text" };
+import tsort from "../guest/shell/gnu/text/tsort.ts" with { type: "text" };
 import unifiedDiff from "../guest/shell/gnu/text/unified_diff.ts" with { type: "text" };
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import jobs from "../guest/shell/jobs.ts" with { type: "text" };
-import processState from "../guest/shell/process_state.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
-import scriptEnd from "../guest/shell/script_end.ts" with { type: "text" };
+import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" };
+import processState from "../guest/shell/script/process_state.ts" with { type: "text" };
+import scriptEnd from "../guest/shell/script/script_end.ts" with { type: "text" };
+import scriptScope from "../guest/shell/script/script_scope.ts" with { type: "text" };
 import scriptEngine from "../guest/shell/script_engine.ts" with { type: "text" };
-import scriptScope from "../guest/shell/script_scope.ts" with { type: "text" };
 import shell from "../guest/shell/shell.ts" with { type: "text" };
 import shellCommand from "../guest/shell/shell_command.ts" with { type: "text" };
 import shellImage from "../guest/shell/shell_image.ts" with { type: "text" };
@@ -224,6 +236,77 @@ export const WORKER_FILES: GuestSources = {
 
 /** Files of the shell that the worker has not. */
 export const SHELL_FILES: GuestSources = {
+  command,
+  git_error: gitError,
+  pack_file: packFile,
+  sha1,
+  object_store: objectStore,
+  tree_object: treeObject,
+  glob,
+  wildmatch,
+  ignore_rules: ignoreRules,
+  path_spec: pathSpec,
+  file_pairs: filePairs,
+  index_file: indexFile,
+  line_ends: lineEnds,
+  work_tree: workTree,
+  options,
+  regular_expression: regularExpression,
+  commit_object: commitObject,
+  revisions,
+  command_words: commandWords,
+  add,
+  operands,
+  unified_diff: unifiedDiff,
+  names,
+  slide_changes: slideChanges,
+  line_changes: lineChanges,
+  patch_output: patchOutput,
+  git_patch: gitPatch,
+  stat_output: statOutput,
+  time_zone: timeZone,
+  date,
+  config_file: configFile,
+  references,
+  repository,
+  apply,
+  renames,
+  changes,
+  branch,
+  switch_tree: switchTree,
+  status,
+  checkout,
+  clean,
+  date_text: dateText,
+  commit,
+  config,
+  diff_options: diffOptions,
+  git_diff: gitDiff,
+  move,
+  grep,
+  git_grep: gitGrep,
+  init,
+  pretty,
+  log,
+  merge,
+  plumbing,
+  remote,
+  reset,
+  merge_trees: mergeTrees,
+  stash,
+  tag,
+  git,
+  checksums,
+  hexdump,
+  od,
+  factor,
+  numfmt,
+  truncate,
+  fmt,
+  iconv,
+  shuf,
+  tsort,
+  rare_commands: rareCommands,
   clock,
   files,
   builtin,
@@ -243,21 +326,15 @@ export const SHELL_FILES: GuestSources = {
   rewritten_commands: rewrittenCommands,
   jobs,
   process_state: processState,
-  command,
+  console_scripts: consoleScripts,
   gnu_names: gnuNames,
-  options,
   decimal,
   bc_syntax: bcSyntax,
   decimal_functions: decimalFunctions,
   bc,
-  time_zone: timeZone,
-  date,
-  glob,
   diff,
   env,
-  regular_expression: regularExpression,
   expr,
-  operands,
   resolve,
   copy,
   file_format: fileFormat,
@@ -265,7 +342,6 @@ export const SHELL_FILES: GuestSources = {
   create,
   du,
   find,
-  grep,
   head_tail: headTail,
   ls,
   sed,
@@ -283,61 +359,9 @@ export const SHELL_FILES: GuestSources = {
   tr,
   nohup,
   paste_wc: pasteWc,
-  unified_diff: unifiedDiff,
   patch,
   xargs,
   gnu_commands: gnuCommands,
-  git_error: gitError,
-  pack_file: packFile,
-  sha1,
-  object_store: objectStore,
-  tree_object: treeObject,
-  wildmatch,
-  ignore_rules: ignoreRules,
-  path_spec: pathSpec,
-  file_pairs: filePairs,
-  index_file: indexFile,
-  line_ends: lineEnds,
-  work_tree: workTree,
-  commit_object: commitObject,
-  revisions,
-  command_words: commandWords,
-  add,
-  names,
-  slide_changes: slideChanges,
-  line_changes: lineChanges,
-  patch_output: patchOutput,
-  git_patch: gitPatch,
-  stat_output: statOutput,
-  config_file: configFile,
-  references,
-  repository,
-  apply,
-  renames,
-  changes,
-  branch,
-  switch_tree: switchTree,
-  status,
-  checkout,
-  clean,
-  date_text: dateText,
-  commit,
-  config,
-  diff_options: diffOptions,
-  git_diff: gitDiff,
-  move,
-  git_grep: gitGrep,
-  init,
-  pretty,
-  log,
-  merge,
-  plumbing,
-  remote,
-  reset,
-  merge_trees: mergeTrees,
-  stash,
-  tag,
-  git,
   programs,
   script_scope: scriptScope,
   shell_image: shellImage,

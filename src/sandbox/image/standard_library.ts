@@ -4,6 +4,7 @@ import dumb from "../guest/library/dbm/dumb.py" with { type: "text" };
 import dbmSqlite from "../guest/library/dbm/sqlite3.py" with { type: "text" };
 import grp from "../guest/library/grp.py" with { type: "text" };
 import localTime from "../guest/library/_local_time.py" with { type: "text" };
+import shellPackages from "../guest/library/_shell_packages.py" with { type: "text" };
 import shellArchives from "../guest/library/_shell_archives.py" with { type: "text" };
 import semaphores from "../guest/library/_multiprocessing.py" with { type: "text" };
 import mpConnection from "../guest/library/multiprocessing/connection.py" with { type: "text" };
@@ -30,6 +31,7 @@ export const OWN_LIBRARY: Readonly<Record<string, string>> = {
   "_async_processes.py": asyncProcesses,
   "_multiprocessing.py": semaphores,
   "_shell_archives.py": shellArchives,
+  "_shell_packages.py": shellPackages,
   "_additions/connection.py": mpConnection,
   "_additions/context.py": mpContext,
   "_additions/heap.py": mpHeap,

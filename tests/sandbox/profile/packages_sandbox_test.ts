@@ -69,6 +69,59 @@ Deno.test("Sandbox.start() installs packages in the image and mounts files", asy
   });
 });
 
+Deno.test("Session.shell() runs pip and the console scripts of the profile's packages", async () => {
+  await withFolder(async (directory) => {
+    const digest = await writeWheel(join(directory, "demo-1.0-py3-none-any.whl"), {
+      "demo.py": "import sys\ndef main():\n    print(sys.argv, input())\n    return 3",
+      "demo-1.0.dist-info/METADATA":
+        "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\nSummary: Shows\nRequires-Dist: other>1; extra == 'x'\n",
+      "demo-1.0.dist-info/entry_points.txt": "[console_scripts]\ndemo-run = demo:main\n",
+    });
+    await copyPlainImage(join(directory, "cache"));
+    await using sandbox = await Sandbox.start({
+      cacheDir: join(directory, "cache"),
+      profile: parseProfile(
+        JSON.stringify({
+          shell: true,
+          packages: { demo: { wheel: "demo-1.0-py3-none-any.whl", sha256: digest } },
+        }),
+        { source: "mine", directory },
+      ),
+    });
+    const session = await sandbox.openSession();
+    const output = async (command: string) => {
+      const result = await session.shell(command);
+      const code = "exitCode" in result ? result.exitCode : result.status;
+      return [result.stdout, result.stderr, code];
+    };
+    assertEquals(await output("echo in | demo-run a 'b c'"), [
+      "['/usr/bin/demo-run', 'a', 'b c'] in\n",
+      "",
+      3,
+    ]);
+    assertEquals(await output("which demo-run pip"), ["/usr/bin/demo-run\n/usr/bin/pip\n", "", 0]);
+    assertEquals(await output("pip list"), ["Package Version\n------- -------\ndemo    1.0\n", "", 0]);
+    assertEquals(await output("python -m pip freeze"), ["demo==1.0\n", "", 0]);
+    assertEquals(await output("pip show demo | head -3"), [
+      "Name: demo\nVersion: 1.0\nSummary: Shows\n",
+      "",
+      0,
+    ]);
+    assertEquals(await output("pip show nothing"), ["", "WARNING: Package(s) not found: nothing\n", 1]);
+    assertEquals(await output("pip install -q demo"), [
+      "Requirement already satisfied: demo in /lib/python3.14/site-packages (1.0)\n",
+      "",
+      0,
+    ]);
+    assertEquals(await output("pip install 'six>=1'"), [
+      "",
+      "ERROR: Cannot install six>=1 as a sandbox has no network: its profile must have the package: " +
+      "paddock packages add six\n",
+      1,
+    ]);
+  });
+});
+
 Deno.test("Sandbox.start() refuses a package that is damaged, native, or missing from its lock file", async () => {
   await withFolder(async (directory) => {
     const native = await writeWheel(join(directory, "native.whl"), { "native/core.so": "\u007fELF" });

@@ -22,7 +22,7 @@ class ShellClock {
   readonly #timers = new Map<number, Timer>();
   #lastTimer = 0;
   #polls = 0;
-  #pendingWork = 0;
+  #pendingLoads = 0;
   #interrupts = 0;
   #interrupt: Uint8Array = new Uint8Array(1);
   #onInterrupt: () => void = () => {};
@@ -81,7 +81,7 @@ class ShellClock {
     try {
       while (!isDone) {
         await this.#untilIdle(ended);
-        if (isDone || this.#pendingWork > 0) continue;
+        if (isDone || this.#pendingLoads > 0) continue;
         if (this.#onIdle) this.#onIdle();
         else this.#waitForTimer(pause);
       }
@@ -111,7 +111,7 @@ class ShellClock {
       this.#timers.clear();
       due.forEach((timer) => timer.work());
       await this.#untilIdle(ended);
-      if (this.#timers.size === 0 && this.#pendingWork === 0) return;
+      if (this.#timers.size === 0 && this.#pendingLoads === 0) return;
     }
   }
 
@@ -149,16 +149,16 @@ class ShellClock {
 
   /** Computes a hash, on another thread. */
   async digest(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
-    return await this.load(savedGlobals.digest(name, bytes));
+    return await this.load(() => savedGlobals.digest(name, bytes));
   }
 
-  /** Waits for work of the runtime, such as the loading of a module, which needs no timer. */
-  async load<T>(work: Promise<T>): Promise<T> {
-    this.#pendingWork++;
+  /** Waits for something that ends without a timer, such as the import of a module. */
+  async load<T>(work: () => Promise<T>): Promise<T> {
+    this.#pendingLoads++;
     try {
-      return await work;
+      return await work();
     } finally {
-      this.#pendingWork--;
+      this.#pendingLoads--;
     }
   }
 

@@ -3,6 +3,8 @@ import type { Command, IFileSystem } from "just-bash";
 import { latin1, latin1Bytes, type ShellFiles } from "./files.ts";
 import { byteText, type CommandFiles, type GnuCommand, unicodeText, UsageError } from "./gnu/command.ts";
 import { clock } from "./clock.ts";
+import { consoleScripts } from "./console_scripts.ts";
+import type { RareCommand } from "./rare_commands.ts";
 import { GNU_NAMES } from "./gnu/gnu_names.ts";
 import { signalOf } from "./builtins/signal_names.ts";
 
@@ -40,6 +42,9 @@ const ARCHIVE_COMMANDS = [
   "xzcat",
 ];
 
+/** Program that runs `pip`. */
+const PIP = ["-m", "_shell_packages", "pip"];
+
 const decoder = new TextDecoder();
 /** Name of the guest's user. Its ID is that of Python's `os.getuid`. */
 export const USER = "pyodide";
@@ -61,7 +66,19 @@ export function createCommands(
       const { stdout, stderr, exitCode } = await runPython(request, signal);
       return { stdout: latin1(stdout), stderr: decoder.decode(stderr), stdoutKind: "bytes", exitCode };
     });
-  const python = ["python", "python3"].map((name) => pythonCommand(name, []));
+  const python = ["python", "python3"].map((name) => {
+    const plain = pythonCommand(name, []);
+    const pip = pythonCommand(name, PIP);
+    const isPip = (args: readonly string[]) => args[0] === "-m" && args[1] === "pip";
+    return defineCommand(
+      name,
+      (args, context) => isPip(args) ? pip.execute(args.slice(2), context) : plain.execute(args, context),
+    );
+  });
+  const pips = ["pip", "pip3"].map((name) => pythonCommand(name, PIP));
+  const scripts = consoleScripts(files.forCommands).map((name) =>
+    pythonCommand(name, ["-m", "_shell_packages", "script", name])
+  );
   const archives = ARCHIVE_COMMANDS.map((name) => pythonCommand(name, ["-m", "_shell_archives", name]));
   const yes = defineCommand("yes", (args) => {
     const line = `${args.join(" ") || "y"}\n`;
@@ -69,7 +86,9 @@ export function createCommands(
     return Promise.resolve({ stdout, stderr: "", exitCode: SIGPIPE_CODE });
   });
   return [
+    ...scripts,
     ...python,
+    ...pips,
     ...archives,
     ...shells(onShell),
     timeoutCommand(),
@@ -78,7 +97,9 @@ export function createCommands(
     ...GNU_NAMES.map((name) => {
       return toEngineCommand(name, async () => (await gnuModule.get()).GNU_COMMANDS[name], files);
     }),
-    toEngineCommand("git", async () => (await gitModule.get()).git, files),
+    ...(Object.keys(RARE_COMMANDS) as RareCommand[]).map((name) => {
+      return toEngineCommand(name, () => Promise.resolve(rareCommand(name)), files);
+    }),
     ...rewrittenCommands(),
     ...refusingCommands(),
     printfCommand(files),
@@ -97,13 +118,41 @@ class LazyModule<Module> {
   }
 
   get(): Promise<Module> {
-    this.#module ??= clock.load(this.#load());
+    this.#module ??= clock.load(this.#load);
     return this.#module;
   }
 }
 
 const gnuModule = new LazyModule(() => import("./gnu/gnu_commands.ts"));
-const gitModule = new LazyModule(() => import("./git/git.ts"));
+const rareModule = new LazyModule(() => import("./rare_commands.ts"));
+
+/** Commands that few programs use, which are a module of their own. */
+const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
+  base32: true,
+  cksum: true,
+  factor: true,
+  fmt: true,
+  git: true,
+  hexdump: true,
+  iconv: true,
+  numfmt: true,
+  od: true,
+  shuf: true,
+  sum: true,
+  truncate: true,
+  tsort: true,
+  xxd: true,
+};
+
+/** Makes a command that is loaded when it is first run. */
+function rareCommand(name: RareCommand): GnuCommand {
+  return async (args, context) => {
+    const { runRareCommand } = await rareModule.get();
+    const result = await runRareCommand(name, args, context);
+    if (typeof result === "number") return result;
+    throw new UsageError(result.message, result);
+  };
+}
 
 /** Makes a command of the engine from one of ours, which is loaded when it first runs. */
 function toEngineCommand(name: string, load: () => Promise<GnuCommand>, files: ShellFiles): Command {
@@ -356,7 +405,6 @@ function rewrittenCommands(): Command[] {
 /** Arguments for which the engine's command would print something else without an error. */
 const WRONG_ARGUMENTS: Readonly<Record<string, RegExp>> = {
   jq: /@csv/,
-  od: /^-[xdojNsfilaw]|^-t(?!x1$|c$)|^-A.?d|^[daux][1248]$|^x[248]$|^-v$|^--/,
 };
 
 /** Refuses arguments that a command of the engine gets wrong. */
@@ -368,8 +416,7 @@ function refusingCommands(): Command[] {
       if (word !== undefined) {
         return { stdout: "", stderr: `${name}: '${word}' is not available in the sandbox\n`, exitCode: 2 };
       }
-      const split = args.flatMap((text) => /^-[At]./.test(text) ? [text.slice(0, 2), text.slice(2)] : [text]);
-      return await origCommand(name === "od" ? split : args);
+      return await origCommand(args);
     })
   );
 }

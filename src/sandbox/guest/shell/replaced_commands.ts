@@ -27,6 +27,7 @@ export const REPLACED_COMMANDS: readonly string[] = [
   "mkdir",
   "mv",
   "nl",
+  "od",
   "paste",
   "readlink",
   "rm",

@@ -16,9 +16,9 @@ import {
   isChildProcess,
   programState,
   type State,
-} from "./process_state.ts";
+} from "./script/process_state.ts";
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
-import { COMMAND_STRING_UNSET_CODE, endAtUnset, keepScope } from "./script_scope.ts";
+import { COMMAND_STRING_UNSET_CODE, endAtUnset, keepScope } from "./script/script_scope.ts";
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
 import { ShellTraps } from "./traps.ts";

@@ -1,4 +1,4 @@
-import { endOf, evalNode, isExit, joinOutputs } from "./script_end.ts";
+import { endOf, evalNode, isExit, joinOutputs } from "./script/script_end.ts";
 import type { CommandOutput, ScriptInterpreter } from "./terminal.ts";
 import type { BuiltinCall, BuiltinInterpreter, ShellState } from "./builtins/builtin.ts";
 import { commandText } from "./builtins/function_text.ts";

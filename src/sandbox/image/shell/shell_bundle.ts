@@ -27,7 +27,14 @@ export interface ShellModule {
  * globals that the engine needs when it loads, what all commands share, the commands, which a session loads at their
  * first use, and the shell.
  */
-const ENTRIES = ["clock.ts", "gnu/command.ts", "files.ts", "gnu/gnu_commands.ts", "git/git.ts", "shell.ts"];
+const ENTRIES = [
+  "clock.ts",
+  "gnu/command.ts",
+  "files.ts",
+  "gnu/gnu_commands.ts",
+  "rare_commands.ts",
+  "shell.ts",
+];
 
 /**
  * Bundles the shell's own modules, as a session takes about a millisecond to load each. The bundles import the worker's

@@ -14,7 +14,7 @@ export const GIT_SETTINGS = [
 ].join("\n");
 
 /** Lists of commands, with what precedes each of their commands. */
-const LISTS: Readonly<Record<string, string>> = { commands: "", "git/git": GIT_SETTINGS };
+const LISTS: Readonly<Record<string, string>> = { commands: "", rare_commands: "", "git/git": GIT_SETTINGS };
 
 /** A command and its result in the real shell. */
 export interface RecordedCommand {

@@ -194,9 +194,7 @@ export const branch: GitCommand = (args, repository) => {
 function detachedName(repository: Repository): string {
   const { references, objects } = repository;
   const head = references.resolve("HEAD") ?? "";
-  for (const { to, message } of references.log("HEAD")) {
-    const [, target] = /^checkout: moving from .* to (.*)$/.exec(message) ?? [];
-    if (target === undefined) continue;
+  for (const { target, id: to } of references.switches()) {
     const isNamed = findRevision(repository, `refs/tags/${target}^{commit}`) === to;
     return `(HEAD detached ${to === head ? "at" : "from"} ${
       isNamed ? target : objects.abbreviate(to, objects.digits)

@@ -15,7 +15,7 @@ import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
 import { allWords, commandOptions } from "./command_words.ts";
 import { actorOf, createBranch } from "./branch.ts";
-import { trackingText } from "./status.ts";
+import { trackingText } from "./listing/status.ts";
 
 const SHARED =
   "q,quiet:f,force:d,detach:m,merge:conflict=:progress:no-progress:t,track?:no-track:guess:no-guess:" +

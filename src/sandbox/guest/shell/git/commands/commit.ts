@@ -15,8 +15,8 @@ import { PathSpec } from "../work/path_spec.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
 import { allWords, commandOptions } from "./command_words.ts";
-import { dateText } from "./date_text.ts";
-import { longText, readUntracked, shortText } from "./status.ts";
+import { dateText } from "./listing/date_text.ts";
+import { longText, readUntracked, shortText } from "./listing/status.ts";
 
 const OPTIONS =
   "q,quiet:v,verbose:F,file=:author=:date=:m,message=:c,reedit-message=:C,reuse-message=:fixup=:squash=:" +

@@ -43,7 +43,7 @@ export const config: FreeCommand = (args, context, options) => {
     : given.has("local")
     ? all.local ?? fatal("--local can only be used inside a git repository")
     : undefined;
-  const settings = (): Setting[] => {
+  const settings = (): readonly Setting[] => {
     if (!chosen) return all.settings();
     if (!chosen.exists && (file !== undefined || given.has("global"))) {
       if (given.has("l")) {

@@ -14,7 +14,7 @@ import { resetIndex, switchTree } from "../work/switch_tree.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
 import { allWords, commandOptions } from "./command_words.ts";
-import { status } from "./status.ts";
+import { status } from "./listing/status.ts";
 
 const REFERENCE = "refs/stash";
 const NO_ID = "0".repeat(40);

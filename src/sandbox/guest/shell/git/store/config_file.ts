@@ -12,6 +12,8 @@ export interface Setting {
 export class ConfigFile {
   readonly path: string;
   readonly #files: CommandFiles;
+  /** The settings, until the file is written. */
+  #settings: readonly Setting[] | undefined;
 
   constructor(files: CommandFiles, path: string) {
     this.#files = files;
@@ -22,8 +24,9 @@ export class ConfigFile {
     return statusOf(this.#files, this.path)?.kind === "file";
   }
 
-  settings(): Setting[] {
-    return this.#lines().flatMap(({ setting }) => setting ? [setting] : []);
+  settings(): readonly Setting[] {
+    this.#settings ??= this.#lines().flatMap(({ setting }) => setting ? [setting] : []);
+    return this.#settings;
   }
 
   /** Sets a key, in place of its last value if it has one. */
@@ -75,6 +78,7 @@ export class ConfigFile {
   }
 
   #write(lines: readonly string[]): void {
+    this.#settings = undefined;
     this.#files.write(this.path, bytesOf(lines.map((line) => `${line}\n`).join("")));
   }
 

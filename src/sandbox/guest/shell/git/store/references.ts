@@ -126,10 +126,7 @@ export class References {
 
   /** Returns the log of a reference, the newest entry first. */
   log(name: string): LogEntry[] {
-    const path = `${this.#folder}/logs/${name}`;
-    if (statusOf(this.#files, path)?.kind !== "file") return [];
-    const lines = textOf(this.#files.read(path)).split("\n").filter((line) => line !== "");
-    return lines.map((line) => {
+    return this.#logLines(name).map((line) => {
       const [head = "", message = ""] = [line.split("\t", 1)[0], line.slice(line.indexOf("\t") + 1)];
       return {
         from: head.slice(0, 40),
@@ -138,6 +135,14 @@ export class References {
         message: line.includes("\t") ? message : "",
       };
     }).reverse();
+  }
+
+  /** Returns the switches of branches that the log of `HEAD` has, the newest first. */
+  switches(): { from: string; target: string; id: string }[] {
+    return this.#logLines("HEAD").toReversed().flatMap((line) => {
+      const [, from, target] = /\tcheckout: moving from (.*) to (.*)$/.exec(line) ?? [];
+      return from === undefined || target === undefined ? [] : [{ from, target, id: line.slice(41, 81) }];
+    });
   }
 
   /** Replaces the log of a reference, the newest entry first. */
@@ -162,6 +167,12 @@ export class References {
       this.#write("HEAD", `ref: ${to}\n`);
       if (id !== undefined) this.#log("HEAD", { from: id, to: id, ...change });
     }
+  }
+
+  #logLines(name: string): string[] {
+    const path = `${this.#folder}/logs/${name}`;
+    if (statusOf(this.#files, path)?.kind !== "file") return [];
+    return textOf(this.#files.read(path)).split("\n").filter((line) => line !== "");
   }
 
   #log(name: string, entry: LogEntry): void {
@@ -230,7 +241,6 @@ function logLine({ from, to, who, message }: LogEntry): string {
 
 /** True if a name of a branch or a tag is allowed. */
 export function isReferenceName(name: string): boolean {
-  // deno-lint-ignore no-control-regex
   return !/^-|^@$|^\/|\/$|\/\/|\.\.|@\{|[\0-\x20\x7f~^:?*[\\]|\.$|\.lock(?:\/|$)|(?:^|\/)\./.test(name) &&
     name !== "";
 }

@@ -128,10 +128,7 @@ export function upstreamOf({ config }: Repository, branch: string): string | und
 
 /** Returns the branch or commit that was checked out before the last changes of `HEAD`. */
 export function previousBranch({ references }: Repository, count: number): string | undefined {
-  const moves = references.log("HEAD").flatMap(({ message }) =>
-    /^checkout: moving from (.*) to .*$/.exec(message)?.[1] ?? []
-  );
-  return moves[count - 1];
+  return references.switches()[count - 1]?.from;
 }
 
 function findInIndex(repository: Repository, text: string): string | undefined {

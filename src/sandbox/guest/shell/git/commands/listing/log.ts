@@ -1,22 +1,22 @@
-import { textOf, unicodeText } from "../../gnu/command.ts";
-import { compileExpression } from "../../gnu/regular_expression.ts";
-import { zoneOf } from "../../gnu/time_zone.ts";
+import { textOf, unicodeText } from "../../../gnu/command.ts";
+import { compileExpression } from "../../../gnu/regular_expression.ts";
+import { zoneOf } from "../../../gnu/time_zone.ts";
 import {
   choosePairs,
   DIFF_OPTIONS,
   diffText,
   readDiffSettings,
   refuseColor,
-} from "../compare/diff_options.ts";
-import { compareTrees, type FilePair, pathOfPair } from "../compare/file_pairs.ts";
-import type { GitCommand } from "../git.ts";
-import { type Commit, peelToCommit, readCommit, readTag } from "../store/commit_object.ts";
-import { fatal, refuse } from "../store/git_error.ts";
-import { readDate, type Repository } from "../store/repository.ts";
-import { commitOf, findRevision, fullName, mergeBases, revision, walk } from "../store/revisions.ts";
-import { filesOfTree, MODE, readTree } from "../store/tree_object.ts";
-import { PathSpec } from "../work/path_spec.ts";
-import { type CommandOptions, commandOptions, readCount, splitRevisions } from "./command_words.ts";
+} from "../../compare/diff_options.ts";
+import { compareTrees, type FilePair, pathOfPair } from "../../compare/file_pairs.ts";
+import type { GitCommand } from "../../git.ts";
+import { type Commit, peelToCommit, readCommit, readTag } from "../../store/commit_object.ts";
+import { fatal, refuse } from "../../store/git_error.ts";
+import { readDate, type Repository } from "../../store/repository.ts";
+import { commitOf, findRevision, fullName, mergeBases, revision, walk } from "../../store/revisions.ts";
+import { filesOfTree, MODE, readTree } from "../../store/tree_object.ts";
+import { PathSpec } from "../../work/path_spec.ts";
+import { type CommandOptions, commandOptions, readCount, splitRevisions } from "../command_words.ts";
 import { dateText } from "./date_text.ts";
 import { commitText, decorationsOf, endsEach, type PrettyStyle, readFormat } from "./pretty.ts";
 

@@ -1,6 +1,6 @@
-import { errorText, pathOf, statusOf, unicodeText } from "../../gnu/command.ts";
-import type { CommandContext } from "../../gnu/command.ts";
-import { choosePairs, DIFF_OPTIONS, diffText, readDiffSettings } from "../compare/diff_options.ts";
+import { errorText, pathOf, statusOf, unicodeText } from "../../../gnu/command.ts";
+import type { CommandContext } from "../../../gnu/command.ts";
+import { choosePairs, DIFF_OPTIONS, diffText, readDiffSettings } from "../../compare/diff_options.ts";
 import {
   comparePaths,
   compareTrees,
@@ -10,15 +10,15 @@ import {
   pairOf,
   pathOfPair,
   storedSide,
-} from "../compare/file_pairs.ts";
-import type { FreeCommand } from "../git.ts";
-import { fatal, GitError, refuse } from "../store/git_error.ts";
-import { Config, findRepository, type Repository } from "../store/repository.ts";
-import { commitOf, findRevision, headTree, mergeBases, treeOf } from "../store/revisions.ts";
-import { filesOfTree, MODE, type TreeFile } from "../store/tree_object.ts";
-import { PathSpec } from "../work/path_spec.ts";
-import { WorkTree } from "../work/work_tree.ts";
-import { allWords, type CommandOptions, commandOptions, splitRevisions, usage } from "./command_words.ts";
+} from "../../compare/file_pairs.ts";
+import type { FreeCommand } from "../../git.ts";
+import { fatal, GitError, refuse } from "../../store/git_error.ts";
+import { Config, findRepository, type Repository } from "../../store/repository.ts";
+import { commitOf, findRevision, headTree, mergeBases, treeOf } from "../../store/revisions.ts";
+import { filesOfTree, MODE, type TreeFile } from "../../store/tree_object.ts";
+import { PathSpec } from "../../work/path_spec.ts";
+import { WorkTree } from "../../work/work_tree.ts";
+import { allWords, type CommandOptions, commandOptions, splitRevisions, usage } from "../command_words.ts";
 
 const OPTIONS = `cached:staged:merge-base:no-index:quiet:base:ours:theirs:0:1:2:3:${DIFF_OPTIONS}`;
 

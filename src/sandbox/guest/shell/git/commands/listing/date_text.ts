@@ -1,7 +1,7 @@
-import { formatDate } from "../../gnu/date.ts";
-import type { Zone } from "../../gnu/time_zone.ts";
-import { offsetText, type Signature } from "../store/commit_object.ts";
-import { fatal, refuse } from "../store/git_error.ts";
+import { formatDate } from "../../../gnu/date.ts";
+import type { Zone } from "../../../gnu/time_zone.ts";
+import { offsetText, type Signature } from "../../store/commit_object.ts";
+import { fatal, refuse } from "../../store/git_error.ts";
 
 /** Returns the date of a signature in a form of `--date`. */
 export function dateText({ seconds, offset }: Signature, form: string, zone: Zone): string {

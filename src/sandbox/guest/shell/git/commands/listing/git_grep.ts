@@ -1,13 +1,13 @@
-import { type CommandContext, textOf } from "../../gnu/command.ts";
-import { grep } from "../../gnu/text/grep.ts";
-import type { GitCommand } from "../git.ts";
-import { fatal, refuse } from "../store/git_error.ts";
-import { findRevision, treeOf } from "../store/revisions.ts";
-import { filesOfTree } from "../store/tree_object.ts";
-import { IgnoreRules } from "../work/ignore_rules.ts";
-import { PathSpec, relativeName } from "../work/path_spec.ts";
-import { WorkTree } from "../work/work_tree.ts";
-import { commandOptions } from "./command_words.ts";
+import { type CommandContext, textOf } from "../../../gnu/command.ts";
+import { grep } from "../../../gnu/text/grep.ts";
+import type { GitCommand } from "../../git.ts";
+import { fatal, refuse } from "../../store/git_error.ts";
+import { findRevision, treeOf } from "../../store/revisions.ts";
+import { filesOfTree } from "../../store/tree_object.ts";
+import { IgnoreRules } from "../../work/ignore_rules.ts";
+import { PathSpec, relativeName } from "../../work/path_spec.ts";
+import { WorkTree } from "../../work/work_tree.ts";
+import { commandOptions } from "../command_words.ts";
 
 const OPTIONS =
   "cached:no-index:untracked:exclude-standard:no-exclude-standard:a,text:I:textconv:no-textconv:" +

@@ -1,8 +1,8 @@
-import { zoneOf } from "../../gnu/time_zone.ts";
-import { bodyOf, type Commit, type Signature, subjectOf } from "../store/commit_object.ts";
-import { fatal, refuse } from "../store/git_error.ts";
-import type { LogEntry } from "../store/references.ts";
-import type { Repository } from "../store/repository.ts";
+import { zoneOf } from "../../../gnu/time_zone.ts";
+import { bodyOf, type Commit, type Signature, subjectOf } from "../../store/commit_object.ts";
+import { fatal, refuse } from "../../store/git_error.ts";
+import type { LogEntry } from "../../store/references.ts";
+import type { Repository } from "../../store/repository.ts";
 import { dateText } from "./date_text.ts";
 
 /** How commits are printed. */

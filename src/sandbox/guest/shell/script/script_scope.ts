@@ -1,7 +1,7 @@
-import type { BuiltinInterpreter, ShellState } from "./builtins/builtin.ts";
-import type { ShellFiles } from "./files.ts";
+import type { BuiltinInterpreter, ShellState } from "../builtins/builtin.ts";
+import type { ShellFiles } from "../files.ts";
 import type { State } from "./process_state.ts";
-import type { CommandOutput, ScriptInterpreter } from "./terminal.ts";
+import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
 
 /**
  * Lets `umask` in a subshell or substitution hold for that only. A substitution runs on after a failure with `set -e`,

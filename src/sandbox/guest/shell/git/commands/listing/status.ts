@@ -1,14 +1,14 @@
-import { type FilePair, pathOfPair } from "../compare/file_pairs.ts";
-import { quotedPath } from "../compare/names.ts";
-import { modeText } from "../compare/patch_output.ts";
-import type { GitCommand } from "../git.ts";
-import { fatal } from "../store/git_error.ts";
-import type { Repository } from "../store/repository.ts";
-import { findRevision, headTree } from "../store/revisions.ts";
-import { filesOfTree } from "../store/tree_object.ts";
-import { type Changes, findChanges, trackingOf, type UntrackedMode } from "../work/changes.ts";
-import { PathSpec, relativeName } from "../work/path_spec.ts";
-import { allWords, commandOptions } from "./command_words.ts";
+import { type FilePair, pathOfPair } from "../../compare/file_pairs.ts";
+import { quotedPath } from "../../compare/names.ts";
+import { modeText } from "../../compare/patch_output.ts";
+import type { GitCommand } from "../../git.ts";
+import { fatal } from "../../store/git_error.ts";
+import type { Repository } from "../../store/repository.ts";
+import { findRevision, headTree } from "../../store/revisions.ts";
+import { filesOfTree } from "../../store/tree_object.ts";
+import { type Changes, findChanges, trackingOf, type UntrackedMode } from "../../work/changes.ts";
+import { PathSpec, relativeName } from "../../work/path_spec.ts";
+import { allWords, commandOptions } from "../command_words.ts";
 
 const OPTIONS = "s,short:long:porcelain?:b,branch:no-branch:u,untracked-files?:ignored?:z,null:v,verbose:" +
   "ahead-behind:no-ahead-behind:renames:no-renames:find-renames?:show-stash:no-short:ignore-submodules?:column?:no-column";
@@ -279,9 +279,7 @@ export function trackingText(
 function detachedText(repository: Repository): string {
   const { references, objects } = repository;
   const head = references.resolve("HEAD") ?? "";
-  for (const { to, message } of references.log("HEAD")) {
-    const [, target] = /^checkout: moving from .* to (.*)$/.exec(message) ?? [];
-    if (target === undefined) continue;
+  for (const { target, id: to } of references.switches()) {
     const isTag = findRevision(repository, `refs/tags/${target}^{commit}`) === to ||
       references.resolve(`refs/remotes/${target}`) === to;
     return `HEAD detached ${to === head ? "at" : "from"} ${

@@ -1,5 +1,5 @@
-import { latin1 } from "./files.ts";
-import type { CommandOutput, ScriptInterpreter } from "./terminal.ts";
+import { latin1 } from "../files.ts";
+import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
 
 /** Joins the outputs of two commands. The exit code is that of the one that failed or ended a script. */
 export function joinOutputs(first: CommandOutput, second: CommandOutput): CommandOutput {

@@ -1,5 +1,5 @@
-import type { ShellState } from "./builtins/builtin.ts";
-import { functionVariable } from "./builtins/functions.ts";
+import type { ShellState } from "../builtins/builtin.ts";
+import { functionVariable } from "../builtins/functions.ts";
 
 /** Values, between two commands, of those parts of the engine's state that an aborted command leaves wrong. */
 export const IDLE_STATE = {

@@ -1,0 +1,51 @@
+import { git } from "./git/git.ts";
+import { base32, cksum, sum } from "./gnu/bytes/checksums.ts";
+import { hexdump, xxd } from "./gnu/bytes/hexdump.ts";
+import { od } from "./gnu/bytes/od.ts";
+import { type CommandContext, type GnuCommand, UsageError } from "./gnu/command.ts";
+import { factor } from "./gnu/data/factor.ts";
+import { numfmt } from "./gnu/data/numfmt.ts";
+import { truncate } from "./gnu/files/truncate.ts";
+import { fmt } from "./gnu/text/fmt.ts";
+import { iconv } from "./gnu/text/iconv.ts";
+import { shuf } from "./gnu/text/shuf.ts";
+import { tsort } from "./gnu/text/tsort.ts";
+
+const COMMANDS = {
+  base32,
+  cksum,
+  factor,
+  fmt,
+  git,
+  hexdump,
+  iconv,
+  numfmt,
+  od,
+  shuf,
+  sum,
+  truncate,
+  tsort,
+  xxd,
+} as const satisfies Readonly<Record<string, GnuCommand>>;
+
+/** Name of a command that is loaded when it is first run, so that a session without it starts as fast. */
+export type RareCommand = keyof typeof COMMANDS;
+
+/** The parts of a {@linkcode UsageError}, whose class this module and the shell's do not share. */
+export type UsageFailure = Pick<UsageError, "message" | "exitCode" | "hasHint">;
+
+/** Runs a command. Returns its exit code, or what is wrong with its arguments. */
+export async function runRareCommand(
+  name: RareCommand,
+  args: readonly string[],
+  context: CommandContext,
+): Promise<number | UsageFailure> {
+  try {
+    const command: GnuCommand = COMMANDS[name];
+    return await command(args, context);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const { message, exitCode, hasHint } = error;
+    return { message, exitCode, hasHint };
+  }
+}

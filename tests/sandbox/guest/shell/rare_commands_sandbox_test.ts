@@ -1,0 +1,47 @@
+import { assertEquals } from "@std/assert";
+import { withSession } from "../../shared_session.ts";
+import { limited } from "../../started.ts";
+import rows from "./rare_commands.json" with { type: "json" };
+import type { RecordedCommand } from "./record.ts";
+
+const profile = await limited("workspace", { graceMs: 10_000 });
+
+Deno.test("commands that the shell loads when they are first run print what those of Linux print", async () => {
+  const differing: object[] = [];
+  await withSession(async (session) => {
+    for (const { command, ...expected } of rows as readonly RecordedCommand[]) {
+      await session.reset({ mode: "rewind" });
+      const result = await session.shell(command);
+      const { stdout, stderr } = result;
+      const exitCode = "exitCode" in result ? result.exitCode : result.status;
+      const actual = { stdout, exitCode, complains: stderr !== "" };
+      if (JSON.stringify(actual) !== JSON.stringify(expected)) {
+        differing.push({ command, actual, expected, stderr });
+      }
+    }
+  }, { profile });
+  assertEquals(differing, []);
+});
+
+Deno.test("commands that the shell loads later refuse by name what they cannot do", async () => {
+  await withSession(async (session) => {
+    await session.shell("echo a > f");
+    for (
+      const [line, stderr, code] of [
+        ["od -S 3 f", "od: the options -S and --traditional are not available in the sandbox\n", 1],
+        ["od -t f4 f", "od: the type string 'f4' is not available in the sandbox\n", 1],
+        ["hexdump -e '1/1 \"%d\"' f", "hexdump: formats of -e and -f are not available in the sandbox\n", 1],
+        ["xxd -e f", "xxd: the option -e is not available in the sandbox\n", 1],
+        ["iconv -t ascii//TRANSLIT f", "iconv: //TRANSLIT is not available in the sandbox\n", 1],
+        ["numfmt --format %f 1", "numfmt: the option --format is not available in the sandbox\n", 1],
+        ["fmt -c f", "fmt: the option -c is not available in the sandbox\n", 1],
+        ["shuf -r f", "shuf: an endless output is not available in the sandbox: use -n\n", 1],
+        ["truncate -o -s 1 f", "truncate: the option -o is not available in the sandbox\n", 1],
+      ] as const
+    ) {
+      const result = await session.shell(line);
+      assertEquals([line, result.stdout, result.stderr], [line, "", stderr]);
+      assertEquals("exitCode" in result && result.exitCode, code, line);
+    }
+  }, { profile });
+});
