@@ -22,12 +22,14 @@ import type {
 import { checkEvery, checkProfile, checkResetMode, checkSeed } from "./exec_check.ts";
 import { disposeUnless, Lease } from "./lease.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
+import type { Profile } from "./profile/profile.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 import type { Session } from "./session.ts";
 import { warmUp } from "./warm_up.ts";
 
 /** Options of {@linkcode SandboxPool}. */
 export interface SandboxPoolOptions extends SandboxOptions {
+  readonly profile: Profile;
   /**
    * Number of sessions, leased and idle, from 1 to 4096.
    *
