@@ -4,16 +4,19 @@ import { fileURLToPath } from "node:url";
 import { TempFolder } from "../temp_folder.ts";
 import { ROOT } from "./pages.ts";
 
-/** Its example imports the package for other runtimes, whose tests run it. */
-const TESTED_ELSEWHERE = "src/server/edge/portable.ts";
+/** Their examples are run by their own tests. */
+const TESTED_ELSEWHERE = ["src/server/edge/portable.ts", "docs/edge.md", "docs/gallery.md"];
+/** An import of a package that is none of this project's. Tasks of their own run such examples. */
+const FOREIGN_IMPORT = /^(?:import|\} from) .*"(?!@paddock\/|@std\/|zod"|node:)[^"]+";$/m;
 
 /** Returns the examples of doc comments that need a server or files, so that `deno test --doc` ignores them. */
 async function ignoredExamples(): Promise<Record<string, string>> {
   const examples: Record<string, string> = {};
   for await (const path of glob("{{mod,src}/**/*.{ts,tsx},docs/*.md}", { cwd: fileURLToPath(ROOT) })) {
-    if (path === TESTED_ELSEWHERE) continue;
+    if (TESTED_ELSEWHERE.includes(path)) continue;
     const text = await Deno.readTextFile(new URL(path, ROOT));
     for (const [, body = ""] of text.matchAll(/^(?: *\* )?```ts ignore\n(.*?)^(?: *\* )?```$/gms)) {
+      if (FOREIGN_IMPORT.test(body)) continue;
       const name = `${path.replaceAll(/\W/g, "_")}_${Object.keys(examples).length}.ts`;
       examples[name] = `${body.replaceAll(/^ *\* ?/gm, "")}\nexport {};\n`;
     }
