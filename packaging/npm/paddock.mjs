@@ -92,7 +92,14 @@ function fail(error) {
   process.exit(1);
 }
 
+/** Oldest version of Node that the package supports. */
+const OLDEST_NODE = 22;
+
 try {
+  const { node } = process.versions;
+  if (Number.parseInt(node, 10) < OLDEST_NODE) {
+    throw new Error(`Cannot run Paddock as it needs Node ${OLDEST_NODE} or later: this is Node ${node}`);
+  }
   const deno = findDeno();
   start(deno, prepare(deno));
 } catch (error) {
