@@ -47,6 +47,8 @@ function prepare(deno) {
       "install",
       "--quiet",
       "--frozen",
+      "--config",
+      "src/deno.json",
       "--entrypoint",
       "src/cli.ts",
     ], {
@@ -74,7 +76,7 @@ function start(deno, folder) {
     "--quiet",
     "--frozen",
     "--config",
-    join(folder, "deno.json"),
+    join(folder, "src/deno.json"),
     join(folder, "src/cli.ts"),
   ];
   const child = spawn(deno, [...args, ...process.argv.slice(2)], {

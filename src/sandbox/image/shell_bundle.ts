@@ -2,6 +2,9 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SandboxError } from "../../errors.ts";
 
+/** Lock file with the packages of the shell, which the one of the command line does not have. */
+const LOCK = decodeURIComponent(new URL("./shell_bundle.lock", import.meta.url).pathname);
+
 /** Matches the place where the engine starts a script. `$3` is the state that the script changes. */
 const START = /await new ([\w$]+)\(([\w$]+),([\w$]+)\)\.executeScript\(/g;
 /**
@@ -107,7 +110,15 @@ export type Bundle = (entry: string, signal: AbortSignal | undefined) => Promise
 async function bundleModule(entry: string, signal: AbortSignal | undefined): Promise<string> {
   const file = entry.startsWith("file:") ? fileURLToPath(entry) : undefined;
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["bundle", "--quiet", "--minify", "--platform", "browser", file ?? entry],
+    args: [
+      "bundle",
+      "--quiet",
+      "--minify",
+      "--platform",
+      "browser",
+      ...file === undefined ? [] : ["--lock", LOCK],
+      file ?? entry,
+    ],
     ...(file !== undefined && { cwd: dirname(file) }), // the configuration is looked for from there
     env: { NO_COLOR: "1" },
     stdin: "null",
