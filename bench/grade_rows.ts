@@ -18,10 +18,12 @@ def main():
     n = int(input())
     print(sum(list(map(int, input().split()))[:n]))
 main()`;
-/** A program that may leave something for the next run, so that its interpreter is rewound after each test. */
+/** The same by a thread, as for deep recursion. */
 const SUM_BY_THREAD = `import threading\n${
   SUM.replace(/main\(\)$/, "worker = threading.Thread(target=main)\nworker.start()\nworker.join()")
 }`;
+/** A program that may leave something for the next run, so that its interpreter is rewound after each test. */
+const SUM_AND_FILE = `${SUM}\nopen("done", "w").close()`;
 /** Requests by grader. */
 export const GRADES: Readonly<Record<string, object>> = {
   gsm8k: gradeRequest("gsm8k", `${REPLY}12 + 6 = 18.\n<answer>18</answer>`, "12 + 6 = 18\n#### 18"),
@@ -33,7 +35,8 @@ export const GRADES: Readonly<Record<string, object>> = {
   ...Object.fromEntries(
     [1, 5, 20, 100].map((count) => [`hidden_tests of ${count} inputs`, programRequest(count, SUM)]),
   ),
-  "hidden_tests of 100 inputs, each in a rewound interpreter": programRequest(100, SUM_BY_THREAD),
+  "hidden_tests of 100 inputs, by a thread": programRequest(100, SUM_BY_THREAD),
+  "hidden_tests of 100 inputs, each in a rewound interpreter": programRequest(100, SUM_AND_FILE),
 };
 
 function programRequest(count: number, program: string): object {

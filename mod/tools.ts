@@ -6,6 +6,8 @@
 export { McpError, ParserError, ToolError } from "../src/errors.ts";
 export { type ToolSpec, toOpenaiTool } from "../src/message.ts";
 export { type ToolFile, toolFile, type ToolFileOptions } from "../src/tools/file/tool_file.ts";
+export type { PythonFileOptions } from "../src/plugins/python/python_file.ts";
+export { type PythonTools, pythonTools } from "../src/plugins/python/python_tools.ts";
 export { gemmaCalls } from "../src/tools/parsers/gemma_calls.ts";
 export { harmonyCalls } from "../src/tools/parsers/harmony_calls.ts";
 export { jsonCalls } from "../src/tools/parsers/json_calls.ts";

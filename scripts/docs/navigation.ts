@@ -43,6 +43,7 @@ export const SECTIONS: readonly Section[] = [
       page("Packages", "packages"),
       page("Profiles", "profiles"),
       page("Your own parts", "extend"),
+      page("Your own parts in Python", "python_parts"),
       page("Library", "library"),
       page("Checkpoints", "checkpoints"),
       page("Command line", "cli"),

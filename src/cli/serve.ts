@@ -15,7 +15,14 @@ import { resolveServeAddress, type ServeAddress } from "./serve/address.ts";
 import { openServedGraders } from "./rollout/graders.ts";
 import { openToolFiles } from "./rollout/tools.ts";
 import { checkOrigins, openAccessLog } from "./serve/access.ts";
-import { connectionsOf, defaultSessions, fileLimit, SPARE_SESSIONS } from "./serve/capacity.ts";
+import {
+  connectionsOf,
+  defaultSessions,
+  fileLimit,
+  hostMemory,
+  keptInterpreters,
+  SPARE_SESSIONS,
+} from "./serve/capacity.ts";
 import { addClusterOptions, type ClusterFlags, openSessionSource } from "./serve/cluster.ts";
 import {
   addHibernationOptions,
@@ -196,8 +203,10 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   checkHibernation(flags);
   const corsOrigins = checkOrigins(flags.corsOrigin ?? []);
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
-  const { maxSessions = defaultSessions(address.tokens.length) } = flags;
-  const maxConnections = connectionsOf(maxSessions, await fileLimit());
+  const tokens = address.tokens.length;
+  const { maxSessions = defaultSessions(tokens) } = flags;
+  const keep = keptInterpreters({ tokens, maxSessions, memoryBytes: await hostMemory() });
+  const maxConnections = connectionsOf(maxSessions + keep, await fileLimit());
   const profile = requireLayers(await resolveProfile(flags, signal), flags.requireLayer ?? []);
   const rollouts = await openRollouts(flags);
   const runs = await openRuns(flags, { tokens: address.tokens, rollouts, signal });
@@ -206,11 +215,12 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   await using stack = new AsyncDisposableStack();
   stack.use(new GarbageCollector());
   const log = await openAccessLog(flags.accessLog, { stack, onError: logError });
-  const resetMode = address.tokens.length > 1 ? "fresh" as const : "rewind" as const;
+  const resetMode = tokens > 1 ? "owner" as const : "rewind" as const;
   const source = await openSessionSource(flags, {
     profile,
     size: maxSessions,
     spare: SPARE_SESSIONS,
+    keep,
     resetMode,
     cacheDir: flags.cacheDir,
     stack,

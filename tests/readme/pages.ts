@@ -25,6 +25,7 @@ export const PAGES = [
   "packages",
   "profiles",
   "python",
+  "python_parts",
   "rollouts",
   "security",
   "server",

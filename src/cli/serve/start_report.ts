@@ -11,7 +11,7 @@ export interface StartReport {
   readonly maxConnections: number;
   /** Number of tokens. */
   readonly tokens: number;
-  readonly resetMode: "fresh" | "rewind";
+  readonly resetMode: "owner" | "rewind";
   /** Seconds of idle time after which a session hibernates; absent if sessions keep their interpreters. */
   readonly hibernateAfter?: number | undefined;
   readonly stateDir?: string | undefined;
@@ -45,7 +45,7 @@ export function formatStartReport(report: StartReport): string {
 function limitsOf({ maxSessions, queue, maxConnections, tokens, resetMode, ...rest }: StartReport): string {
   const { hibernateAfter, stateDir } = rest;
   return [
-    `${maxSessions} sessions (${resetMode === "fresh" ? "each in a fresh interpreter" : "rewound"})`,
+    `${maxSessions} sessions (${resetMode === "owner" ? "each token has its own interpreters" : "rewound"})`,
     `${queue} requests in the queue`,
     `${maxConnections} connections`,
     tokens === 0 ? "no tokens" : tokens === 1 ? "1 token" : `${tokens} tokens`,

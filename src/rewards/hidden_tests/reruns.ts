@@ -3,9 +3,15 @@ import { moduleCall } from "../../sandbox/isolated/callee.ts";
 import { CompiledModules } from "../../sandbox/isolated/compiled_modules.ts";
 import reruns from "./python/reruns.py" with { type: "text" };
 import syntax from "./python/syntax.py" with { type: "text" };
+import allowedModules from "./rerun_modules.json" with { type: "json" };
 
 const MODULE = "paddock_reruns";
 const PREPARE_MS = 10_000;
+/** Modules that a program may import, and their names that it may use; `null` for all public ones. */
+const MODULES: ReadonlyMap<string, readonly string[] | null> = new Map(Object.entries(allowedModules));
+/** A line that imports, in code or within a text. */
+const IMPORT =
+  /^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\w+(?:[ \t]*,[ \t]*\w+)*)|import[ \t]+([\w.]+))/gm;
 /** Heap of an interpreter up to which it is used again, in bytes. A heap never shrinks. */
 const MAX_HEAP_BYTES = 96 * 1024 * 1024;
 
@@ -19,16 +25,21 @@ export class RerunModules extends CompiledModules {
 /** A program that runs many times in one interpreter, as none of its runs can leave anything for a later one. */
 export class Reruns {
   readonly #session: PythonSession;
+  readonly #usesThreads: boolean;
   #isUsable: boolean;
 
-  private constructor(session: PythonSession, isUsable: boolean) {
+  private constructor(
+    session: PythonSession,
+    { isUsable, usesThreads = false }: { isUsable: boolean; usesThreads?: boolean },
+  ) {
     this.#session = session;
+    this.#usesThreads = usesThreads;
     this.#isUsable = isUsable;
   }
 
   /**
    * Examines a program in a session in which no program has run. If it does not qualify, the session is rewound, and each
-   * run needs a clean interpreter.
+   * run needs a clean interpreter. The session does not see a program whose imports alone exclude it.
    */
   static async prepare(
     session: PythonSession,
@@ -38,11 +49,16 @@ export class Reruns {
       signal?: AbortSignal | undefined;
     },
   ): Promise<Reruns> {
+    if (!importsAllowed(program)) return new Reruns(session, { isUsable: false });
     const options = { timeoutMs: PREPARE_MS, signal };
     await CompiledModules.compileIn(session, [modules], options);
-    const code = `${modules.definitions}\n${moduleCall(MODULE, "prepare", [program])}`;
+    const code = `${modules.definitions}\n${
+      moduleCall(MODULE, "prepare", [program, JSON.stringify(allowedModules)])
+    }`;
     const result = await session.exec(code, options);
-    const run = new Reruns(session, result.status === "ok" && result.valueJson === true);
+    const found = result.status === "ok" ? result.valueJson : false;
+    const usesThreads = found === "threads";
+    const run = new Reruns(session, { isUsable: found === true || usesThreads, usesThreads });
     if (!run.#isUsable) await session.reset({ mode: "rewind", signal });
     return run;
   }
@@ -53,17 +69,27 @@ export class Reruns {
   }
 
   /**
-   * Runs the program. After a run that did not end by itself, or that took much memory, the session is rewound, and the
-   * program cannot run here again.
+   * Runs the program. After a run that did not end by itself, that took much memory or may have left threads, the session
+   * is rewound, and the program cannot run here again.
    */
   async run(options: Pick<ExecOptions, "stdin" | "timeoutMs" | "signal">): Promise<ExecResult> {
     const result = await this.#session.exec(moduleCall(MODULE, "run", []), options);
-    if (!hasLeftNothing(result)) {
+    if (!hasLeftNothing(result) || (this.#usesThreads && result.status === "error")) {
       this.#isUsable = false;
       await this.#session.reset({ mode: "rewind", signal: options.signal });
     }
     return result;
   }
+}
+
+/** False if the imports of a program exclude it. A text that looks like an import costs time, but changes no result. */
+function importsAllowed(program: string): boolean {
+  return program.matchAll(IMPORT).every(([, from, names = "", name = from ?? ""]) => {
+    const allowed = MODULES.get(name);
+    if (allowed === undefined) return false;
+    return allowed === null || names === "" ||
+      names.split(",").every((each) => allowed.includes(each.trim()));
+  });
 }
 
 function hasLeftNothing({ status, stateKept, truncated, peakMemoryBytes = Infinity }: ExecResult): boolean {

@@ -80,7 +80,7 @@ export async function bundleShell(signal?: AbortSignal, bundle: Bundle = bundleM
   const listing = replace(replace(defaulted, WAIT, "", 1), LISTED_MODE, "modeOfPaddock($1)", 3);
   const source = replace(decodeLines(replace(listing, START, SHOWN_START, 1)), ZLIB_IMPORT, (_, names) => {
     return `const{${toProperties(names)}}=zlibOfPaddock;`;
-  }, 2);
+  }, 3);
   const text = `${MODE_TEXT}${INTEGER_OPERATION}const zlibOfPaddock=(()=>{${
     replace(zlib, EXPORTS, returnExports, 1)
   }})();${source}`;

@@ -60,6 +60,22 @@ Deno.test("hiddenTests() starts a program clean for each of many tests", async (
   assertEquals(wrong, { "leaves/nothing-to-compile": 0 });
 });
 
+Deno.test("Reruns.run() rewinds the interpreter after a program that left a waiting thread", async () => {
+  await using pool = await openPool();
+  await using lease = await pool.acquire();
+  const program =
+    "import queue, threading\nthreading.Thread(target=queue.Queue().get).start()\nprint(input())";
+  const run = await Reruns.prepare(lease.session, { program, modules: new RerunModules() });
+  const { stdout, status } = await run.run({ stdin: "7\n", timeoutMs: 10_000 });
+  assertEquals({ stdout, status, isUsable: run.isUsable }, {
+    stdout: "7\n",
+    status: "error",
+    isUsable: false,
+  });
+  const counted = await lease.session.exec("import threading\nthreading.active_count()");
+  assertEquals("valueJson" in counted && counted.valueJson, 1);
+});
+
 /** A program of `verdicts.jsonl`. */
 interface JudgedProgram {
   readonly id: string;

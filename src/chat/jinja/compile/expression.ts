@@ -2,10 +2,16 @@ import { callValue, getAttribute, getItem } from "../values/attributes.ts";
 import { isEqual, isOrdered } from "../values/compare.ts";
 import { PythonTypeError, TemplateError } from "../errors.ts";
 import { REGISTRY, UNSUPPORTED_FILTERS } from "../library/filters.ts";
-import type { CallArguments, CallNode, CompareOperator, Expression } from "../syntax/nodes.ts";
+import {
+  type CallArguments,
+  type CallNode,
+  childrenOf,
+  type CompareOperator,
+  type Expression,
+} from "../syntax/nodes.ts";
 import { add, applyBinary, applySign, concat, makeDict } from "../values/operators.ts";
-import type { Run } from "../run.ts";
-import { type Frame, readPlace, type Scope } from "./scope.ts";
+import { Run } from "../run.ts";
+import { Frame, readPlace, type Scope } from "./scope.ts";
 import { isIn, isTrue, iterate, sliceOf } from "../values/sequences.ts";
 import { callStringMethod, isStringMethod, UNSUPPORTED_STRING_METHODS } from "../values/string_methods.ts";
 import {
@@ -56,6 +62,9 @@ export function compileExpression(node: Expression, scope: Scope): Evaluate {
       return compileConditional(node, scope.conditional());
     case "and":
     case "or": {
+      const truth = constantTruth(node.left, scope);
+      // Jinja2 has computed the result by then, and compiles no part of the other side.
+      if (truth === (node.kind === "or")) return compile(node.left);
       const [left, right] = [compile(node.left), compile(node.right)];
       const isAnd = node.kind === "and";
       return (frame) => {
@@ -92,6 +101,51 @@ export function compileExpression(node: Expression, scope: Scope): Evaluate {
     case "namespace_member":
       return scope.fail("a member of a namespace must be set by 'set'", node.at);
   }
+}
+
+/** Expressions that Jinja2 does not compute when it loads a template, even if all their parts are known. */
+const UNCOMPUTED: ReadonlySet<Expression["kind"]> = new Set(["name", "call", "namespace_member"] as const);
+/** Filters that read the variables of a rendering. */
+const CONTEXT_FILTERS: ReadonlySet<string> = new Set(
+  ["map", "random", "reject", "rejectattr", "select", "selectattr"],
+);
+
+/** Results of {@linkcode constantTruth} for `and` and `or`, so that long chains take linear time. */
+const TRUTHS = new WeakMap<Expression, boolean | undefined>();
+
+/** Returns the truth of an expression that is known when a template is loaded; `undefined` for others. */
+function constantTruth(node: Expression, scope: Scope): boolean | undefined {
+  if (node.kind === "and" || node.kind === "or") {
+    if (TRUTHS.has(node)) return TRUTHS.get(node);
+    const left = constantTruth(node.left, scope);
+    const isDecided = left === undefined || left === (node.kind === "or");
+    const truth = isDecided ? left : constantTruth(node.right, scope);
+    TRUTHS.set(node, truth);
+    return truth;
+  }
+  if (node.kind === "conditional") {
+    const test = constantTruth(node.test, scope);
+    const chosen = test === true ? node.yes : test === false ? node.no : undefined;
+    return chosen && constantTruth(chosen, scope);
+  }
+  if (!isConstant(node)) return undefined;
+  const run = new Run({ marks: { start: "", end: "" }, now: () => new Date() });
+  try {
+    return isTrue(compileExpression(node, scope)(new Frame(run, new Map())));
+  } catch (error) {
+    if (error instanceof TemplateError) return undefined; // it is raised when the expression is reached
+    throw error;
+  }
+}
+
+function isConstant(node: Expression): boolean {
+  if (UNCOMPUTED.has(node.kind)) return false;
+  if (node.kind === "conditional" && node.no === undefined) return false;
+  if (node.kind === "filter" && (CONTEXT_FILTERS.has(node.name) || !REGISTRY.filters.has(node.name))) {
+    return false;
+  }
+  if (node.kind === "test" && !REGISTRY.tests.has(node.name)) return false;
+  return childrenOf(node).every(isConstant);
 }
 
 function compileName(name: string, scope: Scope): Evaluate {

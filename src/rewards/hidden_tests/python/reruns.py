@@ -3,7 +3,7 @@ Runs a program many times in one interpreter, if no run can leave anything that 
 
 A program qualifies if everything that outlives a run is out of its reach: it imports only modules without visible state,
 uses their objects that can be changed only by calling them, and has no way to reflect on objects. Its own names are
-removed after each run. Finalizers and suspended generators with handlers could act in a later run, and do not qualify.
+removed after each run, whose threads have ended by then. Finalizers and suspended generators with handlers could act in a later run, and do not qualify.
 """
 
 import ast
@@ -11,54 +11,16 @@ import builtins
 import decimal
 import importlib
 import io
+import itertools
+import json
 import random
 import sys
+import threading
 import types
 
 from paddock_syntax import walk
 
 _FILE = "main.py"
-
-_MODULES = {
-    "__future__": None,
-    "abc": {"ABC", "abstractmethod"},
-    "array": {"array"},
-    "ast": {"literal_eval"},
-    "bisect": None,
-    "cmath": None,
-    "collections": None,
-    "copy": {"copy", "deepcopy"},
-    "dataclasses": {"dataclass", "field"},
-    "datetime": None,
-    "decimal": {
-        *("Decimal", "ROUND_CEILING", "ROUND_DOWN", "ROUND_FLOOR", "ROUND_HALF_DOWN", "ROUND_HALF_EVEN"),
-        *("ROUND_HALF_UP", "ROUND_UP", "getcontext"),
-    },
-    "enum": {"Enum", "IntEnum", "auto", "unique"},
-    "fractions": {"Fraction"},
-    "functools": None,
-    "heapq": None,
-    "io": {"BytesIO", "StringIO"},
-    "itertools": None,
-    "json": {"dumps", "loads"},
-    "math": None,
-    "operator": None,
-    "os": {"fstat", "read", "write"},
-    "queue": {"LifoQueue", "PriorityQueue", "Queue", "SimpleQueue"},
-    "random": {
-        *("choice", "choices", "gauss", "getrandbits", "randint", "random", "randrange", "sample", "seed", "shuffle"),
-        "uniform",
-    },
-    "re": None,
-    "string": None,
-    "sys": {"exit", "maxsize", "set_int_max_str_digits", "setrecursionlimit", "stderr", "stdin", "stdout"},
-    "time": {"monotonic", "perf_counter", "perf_counter_ns", "process_time", "time", "time_ns"},
-    "typing": {
-        *("Any", "Callable", "DefaultDict", "Deque", "Dict", "FrozenSet", "Generator", "Iterable", "Iterator"),
-        *("List", "Literal", "NamedTuple", "NoReturn", "Optional", "Sequence", "Set", "Tuple", "TypeVar", "Union"),
-    },
-}
-"""Modules that a program may import, and which of their names it may use. None: all public ones."""
 
 _EXCLUDED = {"operator": {"attrgetter", "methodcaller"}, "string": {"Formatter"}}
 
@@ -85,6 +47,9 @@ _SPECIAL = {
 _INNER = ("ag_", "co_", "cr_", "f_", "func_", "gi_", "tb_")
 """Beginnings of the attributes of frames, code, tracebacks and generators."""
 
+_OF_THREADS = {"daemon", "getName", "ident", "isDaemon", "name", "native_id", "setDaemon", "setName"}
+"""Attributes of threads that differ from run to run, or that let a thread outlive its run."""
+
 _UNSUITABLE = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await, ast.TypeAlias)
 _HANDLERS = (ast.Try, ast.TryStar, ast.With)
 _DATA = (bool, bytes, complex, float, int, str, type(NotImplemented), type(...))
@@ -94,6 +59,8 @@ _EXTRA_FRAMES = 2
 """Python frames below the program in `run`, beyond those below a program that the session itself runs as a file."""
 
 _main = sys.modules["__main__"].__dict__
+_modules = {}
+"""Modules that a program may import, and which of their names it may use. None: all public ones."""
 _state = types.SimpleNamespace(code=None, names=None, random=None)
 
 
@@ -101,18 +68,22 @@ class _Unsuitable(Exception):
     """A program that may leave something."""
 
 
-def prepare(source):
-    """Compiles a program. Returns whether runs in one interpreter are like runs in new ones."""
+def prepare(source, modules):
+    """
+    Compiles a program. Returns whether runs in one interpreter are like runs in new ones: "threads" if runs that end by an
+    error may leave threads. `modules` are as JSON.
+    """
+    _modules.update(json.loads(modules))
     if len(source) > _MAX_CHARACTERS:
         return False
     try:
         tree = ast.parse(source.removeprefix("\ufeff"), _FILE)
-        _check(list(walk(tree)))
+        uses_threads = _check(list(walk(tree)))
         _state.code = compile(tree, _FILE, "exec", dont_inherit=True)
     except (_Unsuitable, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     _state.names, _state.random = dict(_main), random.getstate()
-    return True
+    return "threads" if uses_threads else True
 
 
 def run():
@@ -123,8 +94,13 @@ def run():
     decimal.setcontext(decimal.DefaultContext)
     sys.setrecursionlimit(limits[0] + _EXTRA_FRAMES)
     try:
-        exec(_state.code, _main)
+        try:
+            exec(_state.code, _main)
+        finally:
+            threading._shutdown()  # it waits for the threads
     finally:
+        threading._counter = itertools.count(1).__next__
+        threading.stack_size(0)
         sys.setrecursionlimit(limits[0])
         sys.set_int_max_str_digits(limits[1])
         _main.clear()
@@ -146,8 +122,10 @@ def _require(condition):
 
 
 def _check(nodes):
+    """Raises if a program does not qualify. Returns whether it uses threads."""
     imported = _imports(nodes)
     places = _Places(nodes)
+    uses_threads = any(value is threading or value is threading.Thread for value in imported.values())
     for node in nodes:
         _require(not isinstance(node, _UNSUITABLE))
         _check_special_names(node)
@@ -159,6 +137,9 @@ def _check(nodes):
             _require(not node.keywords)
         elif isinstance(node, ast.FunctionDef):
             _check_generator(node)
+        if uses_threads:
+            _check_thread(node)
+    return uses_threads
 
 
 def _imports(nodes):
@@ -182,13 +163,13 @@ def _imports(nodes):
 
 
 def _module(name):
-    _require(name in _MODULES)
+    _require(name in _modules)
     return importlib.import_module(name)
 
 
 def _public(module):
     """Returns the names of a module that a program may use."""
-    allowed = _MODULES[module.__name__]
+    allowed = _modules[module.__name__]
     excluded = _EXCLUDED.get(module.__name__, ())
     names = getattr(module, "__all__", None) or [name for name in dir(module) if name[:1] != "_"]
     return [name for name in names if name not in excluded] if allowed is None else allowed
@@ -294,6 +275,14 @@ def _check_generator(function):
     nodes = list(walk(function))
     if any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in nodes):
         _require(not any(isinstance(node, _HANDLERS) for node in nodes))
+
+
+def _check_thread(node):
+    """Refuses what could be a daemon, which outlives its run, and what tells one thread of a program from that of another run."""
+    if isinstance(node, ast.keyword):
+        _require(node.arg not in (None, "daemon"))
+    elif isinstance(node, ast.Attribute):
+        _require(node.attr not in _OF_THREADS and (node.attr[:1] != "_" or node.attr in _SPECIAL))
 
 
 def _is_safe(value):
