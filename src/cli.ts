@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { fileURLToPath } from "node:url";
 import { cacheCommand } from "./cli/cache/command.ts";
 import { clusterCommand } from "./cli/cluster/command.ts";
+import { compareCommand } from "./cli/compare.ts";
 import { completionCommand } from "./cli/completion/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { checkTokensCommand } from "./cli/check_tokens.ts";
@@ -62,6 +63,7 @@ export function paddockCommand(): Command {
       templatesCommand(),
       gradeCommand(),
       viewCommand(),
+      compareCommand(),
       replayCommand(),
     ]],
     ["Set up:", [initCommand(), packagesCommand(), cacheCommand(), doctorCommand(), completionCommand()]],
