@@ -12,6 +12,7 @@ import { currentIo, type Io, withIo } from "./cli/io.ts";
 import { gradeCommand } from "./cli/grade.ts";
 import { initCommand } from "./cli/init/command.ts";
 import { mcpCommand } from "./cli/mcp.ts";
+import { excludeLoopback } from "./cli/proxy.ts";
 import { packagesCommand } from "./cli/packages/command.ts";
 import { replCommand } from "./cli/repl.ts";
 import { rolloutCommand } from "./cli/rollout/command.ts";
@@ -121,6 +122,7 @@ async function enterCallersFolder(): Promise<void> {
 }
 
 if (import.meta.main) {
+  excludeLoopback(Deno.env);
   if (import.meta.url.startsWith("file:")) await enterCallersFolder();
   Deno.exit(await runCommandLine(Deno.args)); // a pending read of stdin would keep the process alive
 }
