@@ -44,7 +44,7 @@ export async function orThrow(result: ExecResult | Promise<ExecResult>): Promise
 function describe(result: Exclude<ExecResult, OkResult>): string {
   if (result.status === "exited") return `The program called sys.exit(${result.exitCode})`;
   const { type, message, traceback } = result.error;
-  const text = message === "" ? type : `${type}: ${message}`;
+  const text = [type, message].filter(Boolean).join(": ");
   const end = traceback.trimEnd() === "" ? "" : `\n${traceback.trimEnd()}`;
   return `The program ended with status '${result.status}': ${text}${end}`;
 }
