@@ -58,6 +58,14 @@ export type {
   ToolResponse,
 } from "../src/tools/parsers/tool_call_parser.ts";
 export type { ToolCallerOptions } from "../src/tools/tool_caller.ts";
-export { type ToolFault, ToolParts, type ToolResult, type ToolStatus } from "../src/tools/tool_result.ts";
+export {
+  type CodeCall,
+  type ToolFault,
+  ToolParts,
+  type ToolResult,
+  type ToolStatus,
+} from "../src/tools/tool_result.ts";
+export { type CodeToolLimits, describeCodeTools } from "../src/tools/code_mode/code_tools.ts";
+export { type CodeToolSpec, pythonStubs, withPythonNames } from "../src/tools/code_mode/python_stubs.ts";
 export type { ToolRunnerOptions } from "../src/tools/tool_runner.ts";
 export { xmlCalls } from "../src/tools/parsers/xml_calls.ts";

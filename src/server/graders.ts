@@ -62,7 +62,7 @@ export function guardGrader(grader: Grader, options: GuardGraderOptions): Grader
     name: grader.name,
     async grade(context) {
       requireBounded(context);
-      if (!isPooled) return await guarded.grade(context);
+      if (!isPooled) return await guarded.grade({ ...context, owner });
       using deadline = new Deadline(waitMs, { signal: context.signal, reason: () => waitTimeout(waitMs) });
       return await guarded.grade({ ...context, signal: deadline.signal });
     },

@@ -41,3 +41,11 @@ Deno.test("guardGrader() refuses a large task and does not serialize it", async 
   );
   assertEquals(error.code, "too_large");
 });
+
+Deno.test("guardGrader() tells a grader that runs programs for whom it grades", async () => {
+  await using pool = new GraderPool();
+  const owners: unknown[] = [];
+  const grader: Grader = { name: "own", grade: ({ owner }) => (owners.push(owner), 1) };
+  await guardGrader(grader, { pool, owner: "a" }).grade({ task: { id: "1", query: "?" }, history });
+  assertEquals(owners, ["a"]);
+});

@@ -14,7 +14,7 @@ import { currentIo } from "../io.ts";
 import { collectValues, nameOption, parseWholeNumber } from "../options.ts";
 import { writeText } from "../output.ts";
 import { pythonProfileOption } from "../rollout/python_files.ts";
-import { type MakeTools, openTools, type ToolFlags } from "../rollout/tools.ts";
+import { openTools, type RunTools, type ToolFlags } from "../rollout/tools.ts";
 import { readSavedEpisodes } from "../rollout/trajectory_file.ts";
 import {
   createLazyPool,
@@ -41,7 +41,7 @@ ROW is a file of rollout --out, FILE for all of its rows, or FILE:N for its Nth 
 again in a fresh interpreter for each row, with the row's seed, and each tool result is compared with the recorded one:
 its status, and the text that the model reads. Not compared: ${NORMALIZED}.
 
-Give the --profile, --tool, --mcp, --calls, --timeout-ms, --run-unlabeled, --run-thoughts and --python-profile of the rollout. Rows of the
+Give the --profile, --tool, --mcp, --tool-callers, --calls, --timeout-ms, --run-unlabeled, --run-thoughts and --python-profile of the rollout. Rows of the
 envs python, tools and chat can be replayed, and those of tau-bench and workspaces cannot.
 
 Examples:
@@ -59,6 +59,7 @@ export function replayCommand(): Command {
     .optionsGroup("Tools:")
     .option("--mcp <file>", "JSONC file of the MCP servers of the rollout")
     .option("--tool <file>", "TypeScript or Python file with tools of the rollout; repeatable", collectValues)
+    .option("--tool-callers <callers>", "who calls the tools: model, code or model,code (default: model)")
     .addOption(nameOption("--calls <style>", "format of tool calls (default: tag)", Object.keys(CALL_STYLES)))
     .optionsGroup("Sandbox:")
     .addOption(profileOption())
@@ -99,9 +100,17 @@ async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): 
     const makeEnv = () =>
       makeChatEnv({
         maxTurns: trajectory.turns,
-        tools: tools?.(),
+        tools: tools?.transforms(),
         python: runsPython(trajectory, tools)
-          ? { pool: pool(), timeoutMs, runUnlabeled, runThoughts }
+          ? {
+            pool: pool(),
+            timeoutMs,
+            runUnlabeled,
+            runThoughts,
+            tools: tools?.ofCode,
+            toolLimits: { timeoutMs },
+            describeTools: false, // the recorded prompt has the text
+          }
           : undefined,
       });
     const differences = await replay(trajectory, makeEnv, signal);
@@ -135,11 +144,11 @@ async function parseRow(row: string): Promise<{ path: string; number?: number }>
   );
 }
 
-function runsPython({ toolResults }: Trajectory, tools: MakeTools | undefined): boolean {
+function runsPython({ toolResults }: Trajectory, tools: RunTools | undefined): boolean {
   return tools === undefined || toolResults.some(({ tool }) => tool === "python");
 }
 
-function requireReplayable({ task, toolResults, turns }: Trajectory, tools: MakeTools | undefined): void {
+function requireReplayable({ task, toolResults, turns }: Trajectory, tools: RunTools | undefined): void {
   const other = toolResults.find(({ tool }) => tool !== "python");
   const start = `Cannot replay the episode of task '${task.id}'`;
   if (turns === 0) throw new UsageError(`${start} as it must have a reply: it has none`);

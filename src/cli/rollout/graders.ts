@@ -170,7 +170,7 @@ export async function openServedGraders(
   flags: { cacheDir?: string },
   host: Omit<GraderHost, "size">,
 ): Promise<Map<string, () => Grader>> {
-  const resources = await openResources(flags, { ...host, size: SERVED_SIZE });
+  const resources = await openResources(flags, { ...host, size: SERVED_SIZE, resetMode: "owner" });
   const hasWheels = findMissingWheel(cacheDirectory(flags.cacheDir)) === undefined;
   const served = Object.entries(GRADERS).filter(([, { needs }]) =>
     needs === "math-verify" ? hasWheels : needs !== "policy"
@@ -191,7 +191,7 @@ export async function openServedGraders(
 
 async function openResources(
   flags: GraderFlags,
-  { profile, size, stack }: GraderHost,
+  { profile, size, resetMode = "fresh", stack }: GraderHost & { readonly resetMode?: "fresh" | "owner" },
 ): Promise<GraderResources> {
   const { cacheDir } = flags;
   const tests = testProfile(await loadProfile("tools"));
@@ -203,7 +203,7 @@ async function openResources(
     flagNames: { policy: "--judge", model: "--judge-model" },
   });
   return {
-    pool: createLazyPool({ profile, size, resetMode: "fresh", cacheDir, stack }),
+    pool: createLazyPool({ profile, size, resetMode, cacheDir, stack }),
     testPool: createLazyPool({ profile: tests, size, resetMode: "rewind", cacheDir, stack }),
     judge: judge?.policy,
     mathVerify: () =>

@@ -268,6 +268,13 @@ export const ROLLOUT_OPTIONS = {
     repeats: true,
     about: "TypeScript file with a tool, or Python file with tools, that run without permissions; repeatable",
   },
+  toolCallers: {
+    group: "Tools",
+    value: "callers",
+    about:
+      "who calls the tools: model, code (of Python blocks, with a profile such as tools), or model,code " +
+      "(default: model)",
+  },
   calls: {
     group: "Tools",
     value: "style",

@@ -24,16 +24,29 @@ export interface ToolFlags extends PythonFileFlags {
   tool?: readonly string[];
   /** Call style. */
   calls?: string;
+  /**
+   * Who calls the tools: the model in its replies, the code of its Python blocks, or both, with commas between.
+   *
+   * @default "model"
+   */
+  toolCallers?: string;
   /** Timeout of a call, in milliseconds. */
   timeoutMs: number;
 }
 
-/** Makes the tool transforms of one episode. */
-export type MakeTools = () => readonly Transform[];
+/** Who may call the tools of a run. */
+export const TOOL_CALLERS = ["model", "code"] as const;
+
+/** The tools that all episodes of a run share. */
+export interface RunTools {
+  /** Tools that the code of Python blocks calls. */
+  readonly ofCode: readonly Tool[];
+  /** Makes the transforms of one episode, for the tools that the model calls. */
+  readonly transforms: () => readonly Transform[];
+}
 
 /**
- * Opens the tools that all episodes of a run share and returns a function that makes the transforms of an episode. It
- * starts the servers, so that a server that cannot start is reported once and not by each episode.
+ * Opens the tools that all episodes of a run share. It starts the servers, so that a server that cannot start is reported once and not by each episode.
  *
  * @param options `size` is the number of episodes that run at the same time.
  * @throws {UsageError} if a tool or server cannot be opened.
@@ -41,8 +54,9 @@ export type MakeTools = () => readonly Transform[];
 export async function openTools(
   flags: ToolFlags,
   options: { stack: AsyncDisposableStack; signal: AbortSignal; size: number },
-): Promise<MakeTools> {
+): Promise<RunTools> {
   const { stack, signal } = options;
+  const callers = parseCallers(flags.toolCallers);
   const { timeoutMs } = flags;
   const { parser } = lookUp(CALL_STYLES, flags.calls ?? "tag", "call style");
   const paths = flags.tool ?? [];
@@ -53,13 +67,35 @@ export async function openTools(
     ...ofPython.flatMap(({ specs }) => specs.map((spec) => ({ ...spec, run() {} }))),
   ];
   checkUsage(() => new ToolTransform({ tools: offered, parser: parser(), timeoutMs }));
+  if (callers.has("code") && ofPython.length > 0) {
+    throw new UsageError(
+      "Cannot let code call the tools of a Python file: give a TypeScript file or an MCP server, or --tool-callers model",
+    );
+  }
   const servers = flags.mcp === undefined ? undefined : await readMcpFile(flags.mcp);
   const mcp = servers && await openServers(servers, { parser: parser(), timeoutMs, stack, signal });
-  return () => [
-    ...(mcp === undefined ? [] : [mcp()]),
-    ...(tools.length === 0 ? [] : [new ToolTransform({ tools, parser: parser(), timeoutMs })]),
-    ...ofPython.map((file) => file.makeTransform({ parser: parser(), timeoutMs })),
-  ];
+  return {
+    ofCode: callers.has("code") ? [...tools, ...mcp?.tools ?? []] : [],
+    transforms: () =>
+      callers.has("model")
+        ? [
+          ...(mcp === undefined ? [] : [mcp.transform()]),
+          ...(tools.length === 0 ? [] : [new ToolTransform({ tools, parser: parser(), timeoutMs })]),
+          ...ofPython.map((file) => file.makeTransform({ parser: parser(), timeoutMs })),
+        ]
+        : [],
+  };
+}
+
+function parseCallers(text: string | undefined): ReadonlySet<string> {
+  const callers = (text ?? "model").split(",").map((name) => name.trim());
+  const unknown = callers.find((name) => !TOOL_CALLERS.some((known) => known === name));
+  if (unknown === undefined) return new Set(callers);
+  throw new UsageError(
+    `Cannot offer tools as each of --tool-callers must be ${TOOL_CALLERS.join(" or ")}: found '${
+      escapeLine(unknown)
+    }'`,
+  );
 }
 
 /** Opens Python files with tools, each in sandboxes of its own. */
@@ -99,7 +135,7 @@ async function openServers(
     stack: AsyncDisposableStack;
     signal: AbortSignal;
   },
-): Promise<() => Transform> {
+): Promise<{ readonly tools: readonly Tool[]; readonly transform: () => Transform }> {
   const { stack, signal, ...calls } = options;
   const { McpClients } = await import("../../tools/mcp/mcp_clients.ts");
   const { MCPToolTransform } = await import("../../transforms/mcp_tool_transform.ts");
@@ -111,8 +147,8 @@ async function openServers(
 `,
       ).catch(() => {});
     const clients = stack.use(new McpClients({ servers, onWarning }));
-    await clients.tools(signal);
-    return () => new MCPToolTransform({ ...calls, clients });
+    const tools = await clients.tools(signal);
+    return { tools, transform: () => new MCPToolTransform({ ...calls, clients }) };
   }, { kinds: [TypeError, McpError] });
 }
 
