@@ -23,7 +23,7 @@ export const RUN_CONFIG = "src/deno.json";
 /** Lock file of {@linkcode RUN_CONFIG}. */
 export const RUN_LOCK = "src/deno.lock";
 /** Lock file with which the shell is bundled. */
-export const SHELL_LOCK = "src/sandbox/image/shell_bundle.lock";
+export const SHELL_LOCK = "src/sandbox/image/shell/shell_bundle.lock";
 
 interface LockFile {
   readonly version: string;
