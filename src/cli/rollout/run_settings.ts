@@ -13,6 +13,7 @@ import {
 import { PADDOCK_VERSION } from "../../version.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { flagOf, type OptionTable } from "../option_table.ts";
+import { envKindOf } from "./envs.ts";
 import { ROLLOUT_OPTIONS, type RolloutOptionRow } from "./options.ts";
 
 const ROWS: OptionTable<RolloutOptionRow> = ROLLOUT_OPTIONS;
@@ -31,7 +32,7 @@ export interface RunDescription {
 export async function describeRun({ flags, effective, args }: RunDescription): Promise<PlayedRun> {
   const settings: Record<string, RunSetting> = {};
   for (const [name, row] of Object.entries(ROWS)) {
-    const isOfEnv = row.envs?.includes(String(flags.env)) ?? true;
+    const isOfEnv = row.envs?.includes(envKindOf(String(flags.env))) ?? true;
     if (row.isKept === false || !isOfEnv) continue;
     const value = name in effective ? effective[name] : flags[name];
     if (value === undefined || value === false) continue;

@@ -9,6 +9,7 @@ import type {
   RestoreOptions,
 } from "../../sandbox/exec.ts";
 import { pythonString } from "../../sandbox/isolated/callee.ts";
+import envFunctions from "./env_functions.py" with { type: "text" };
 import grading from "./grading.py" with { type: "text" };
 import { moduleNameOf, type PythonSource, readSources } from "./source_files.ts";
 import toolFunctions from "./tool_functions.py" with { type: "text" };
@@ -77,7 +78,12 @@ export interface PythonCallOptions<Result> {
 const LOAD_TIMEOUT_MS = 120_000;
 const MODULE = "paddock_user_file";
 /** Modules of a session, in the order of their imports. */
-const SOURCES = { [MODULE]: userFile, paddock_grading: grading, paddock_tool_functions: toolFunctions };
+const SOURCES = {
+  [MODULE]: userFile,
+  paddock_grading: grading,
+  paddock_tool_functions: toolFunctions,
+  paddock_env_functions: envFunctions,
+};
 /** Code whose value is a reply; None in an interpreter that has been started anew. */
 const SERVE = `getattr(__import__("sys").modules.get("${MODULE}"), "serve", lambda: None)()`;
 /** Code that defines these modules. */
@@ -205,7 +211,7 @@ export class PythonFileSession implements AsyncDisposable {
 
   /** Defines the module that loads and calls a file. */
   async define(): Promise<void> {
-    const result = await this.#lease.session.exec(DEFINITION);
+    const result = await this.#lease.session.exec(DEFINITION, { timeoutMs: LOAD_TIMEOUT_MS });
     if (result.status !== "ok") throw new SandboxError(`the session failed: ${reasonOf(result)}`);
   }
 
