@@ -192,7 +192,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   const tokenizer = await openEnvTokenizer(flags); // wrong options are an error before interpreters start
   await announceMissingLayers(profile);
   await using stack = new AsyncDisposableStack();
-  stack.use(new GarbageCollector());
+  const collector = stack.use(new GarbageCollector());
   const log = await openAccessLog(flags.accessLog, { stack, onError: logError });
   const resetMode = address.tokens.length > 1 ? "fresh" as const : "rewind" as const;
   const source = await openSessionSource(flags, {
@@ -229,6 +229,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       runs,
     }),
   );
+  collector.leaveOut(() => paddock.stateBytes);
   if (flags.cluster === undefined) await tryPool(pool, signal);
   await using server = await listen(paddock, address, { ...flags, maxConnections });
   const access = address.tokens.length > 0 ? "token required" : "no token required";

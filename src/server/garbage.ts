@@ -32,6 +32,7 @@ export class GarbageCollector implements Disposable {
   #growthBytes = GROWTH_BYTES;
   /** Checks since the last collection. */
   #checks = 0;
+  #keptBytes = () => 0;
 
   /** @param heap the heap of this thread by default */
   constructor(heap: CollectedHeap = { bytes: usedBytes, collect: exposedCollector() }) {
@@ -41,6 +42,15 @@ export class GarbageCollector implements Disposable {
     Deno.unrefTimer(this.#timer);
   }
 
+  /**
+   * Sets the function that returns the bytes which are kept for long, such as those of checkpoints. A collection frees
+   * none of them while they are kept. When they are dropped, the memory counts as grown, and is collected at once.
+   */
+  leaveOut(keptBytes: () => number): void {
+    this.#keptBytes = keptBytes;
+    this.#leastBytes = this.#bytes();
+  }
+
   /** Leaves collections to V8. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
@@ -48,7 +58,7 @@ export class GarbageCollector implements Disposable {
 
   /** Collects the garbage if the memory has grown enough. A timer calls this method. */
   check(): void {
-    const bytes = this.#heap.bytes();
+    const bytes = this.#bytes();
     this.#leastBytes = Math.min(this.#leastBytes, bytes);
     const grownBytes = bytes - this.#leastBytes;
     if (grownBytes < this.#growthBytes) return this.#wait();
@@ -67,7 +77,11 @@ export class GarbageCollector implements Disposable {
   #collect(): void {
     this.#checks = 0;
     this.#heap.collect();
-    this.#leastBytes = this.#heap.bytes();
+    this.#leastBytes = this.#bytes();
+  }
+
+  #bytes(): number {
+    return this.#heap.bytes() - this.#keptBytes();
   }
 }
 

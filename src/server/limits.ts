@@ -143,10 +143,10 @@ export const CHECKPOINT_BYTES: number = 1024 * MIB;
 /** Checkpoints at once. */
 export const MAX_CHECKPOINTS = 10_000;
 /**
- * Memory of states that are not compressed, as they are being captured, read or restored, in bytes. Four of the largest
- * ones of the profile `serve` have room.
+ * Memory of states that are not compressed, as they are being captured, read or restored, in bytes. One of the largest
+ * ones of the profile `serve` has room beside some of 100 MiB.
  */
-export const TRANSFER_BYTES: number = 1536 * MIB;
+export const TRANSFER_BYTES: number = 1024 * MIB;
 /** Default time after which an unused checkpoint is deleted, in milliseconds. */
 export const CHECKPOINT_LIFE_MS = 86_400_000;
 

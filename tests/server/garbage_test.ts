@@ -45,3 +45,23 @@ Deno.test("GarbageCollector waits for more growth after a collection that freed 
   const later = [collections({ used: 20, garbage: 60 }), ...Array.from({ length: 6 }, () => collections({}))];
   assertEquals([later, heap.garbage], [[0, 0, 0, 0, 0, 1, 0], 0]); // what was in use may be garbage some checks later
 });
+
+Deno.test("GarbageCollector.leaveOut() collects nothing for what is kept, and soon what is no longer kept", () => {
+  const heap = { kept: 0, garbage: 0, collections: 0 };
+  using collector = new GarbageCollector({
+    bytes: () => (heap.kept + heap.garbage) * MIB,
+    collect() {
+      heap.garbage = 0;
+      heap.collections++;
+    },
+  });
+  collector.leaveOut(() => heap.kept * MIB);
+  const change = (next: Partial<typeof heap>) => {
+    Object.assign(heap, next);
+    for (let count = 0; count < 8; count++) collector.check();
+    return heap.collections;
+  };
+  assertEquals([change({ kept: 900 }), change({ kept: 1000, garbage: 47 })], [0, 0]);
+  assertEquals([change({ kept: 950, garbage: 97 }), heap.garbage], [1, 0]); // a checkpoint was deleted
+  assertEquals([change({ kept: 0, garbage: 950 }), heap.garbage], [2, 0]);
+});
