@@ -94,6 +94,13 @@ export const MEMORY_PER_CHARACTER = 2;
 export const CHARACTERS_PER_VALUE = 16;
 /** Bytes of a stream that may wait for their reader. Above, the program that prints them is held back. */
 export const STREAM_QUEUE_BYTES: number = 256 * 1024;
+/**
+ * Bytes of an owner's responses whose clients have read nothing for {@linkcode UNREAD_MS}. Clients beyond are
+ * disconnected. A single response may be larger.
+ */
+export const MAX_UNREAD_BYTES: number = 32 * MIB;
+/** Milliseconds without a read after which the response of a client counts as unread. */
+export const UNREAD_MS = 5_000;
 
 // Wrong tokens
 
