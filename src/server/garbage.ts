@@ -42,9 +42,8 @@ export class ProcessHeap implements CollectedHeap, Disposable {
 
 const LIBC_SYMBOLS = { malloc_trim: { parameters: ["usize"], result: "i32" } } as const;
 
-/** Opens glibc. Returns `undefined` with another C library, or without the permission. */
+/** Opens glibc. Returns `undefined` on a system with another C library, or without the permission. */
 function openLibc(): Deno.DynamicLibrary<typeof LIBC_SYMBOLS> | undefined {
-  if (Deno.build.os !== "linux") return undefined;
   try {
     return Deno.dlopen("libc.so.6", LIBC_SYMBOLS);
   } catch {
