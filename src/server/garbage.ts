@@ -44,6 +44,7 @@ const LIBC_SYMBOLS = { malloc_trim: { parameters: ["usize"], result: "i32" } } a
 
 /** Opens glibc. Returns `undefined` on a system with another C library, or without the permission. */
 function openLibc(): Deno.DynamicLibrary<typeof LIBC_SYMBOLS> | undefined {
+  if (Deno.permissions.querySync({ name: "ffi" }).state !== "granted") return undefined; // Deno would ask the user
   try {
     return Deno.dlopen("libc.so.6", LIBC_SYMBOLS);
   } catch {
