@@ -12,8 +12,18 @@ export {
   PaddockServer,
   type PaddockServerOptions,
 } from "../src/server/paddock_server.ts";
-export { StateDirectory, type StateDirectoryOptions } from "../src/server/hibernation/state_directory.ts";
+export {
+  StateDirectory,
+  StateDirectoryError,
+  type StateDirectoryOptions,
+} from "../src/server/hibernation/state_directory.ts";
 export type { SavedSession } from "../src/server/hibernation/saved_sessions.ts";
 export type { LossReason, SuspendReport } from "../src/server/hibernation/suspend_report.ts";
 export type { RequestLimits } from "../src/server/limits.ts";
+export type {
+  InterpreterLost,
+  RequestRefused,
+  ServerEvent,
+  SessionEvent,
+} from "../src/server/server_event.ts";
 export type { RolloutOffer, RolloutPolicyOptions } from "../src/server/rollouts/rollout_service.ts";

@@ -6,6 +6,8 @@
 export { McpError, ParserError, ToolError } from "../src/errors.ts";
 export { type ToolSpec, toOpenaiTool } from "../src/message.ts";
 export { type ToolFile, toolFile, type ToolFileOptions } from "../src/tools/file/tool_file.ts";
+export type { PythonFileOptions } from "../src/plugins/python/python_file.ts";
+export { type PythonTools, pythonTools } from "../src/plugins/python/python_tools.ts";
 export { gemmaCalls } from "../src/tools/parsers/gemma_calls.ts";
 export { harmonyCalls } from "../src/tools/parsers/harmony_calls.ts";
 export { jsonCalls } from "../src/tools/parsers/json_calls.ts";
@@ -55,6 +57,14 @@ export type {
   ToolResponse,
 } from "../src/tools/parsers/tool_call_parser.ts";
 export type { ToolCallerOptions } from "../src/tools/tool_caller.ts";
-export { type ToolFault, ToolParts, type ToolResult, type ToolStatus } from "../src/tools/tool_result.ts";
+export {
+  type CodeCall,
+  type ToolFault,
+  ToolParts,
+  type ToolResult,
+  type ToolStatus,
+} from "../src/tools/tool_result.ts";
+export { type CodeToolLimits, describeCodeTools } from "../src/tools/code_mode/code_tools.ts";
+export { type CodeToolSpec, pythonStubs, withPythonNames } from "../src/tools/code_mode/python_stubs.ts";
 export type { ToolRunnerOptions } from "../src/tools/tool_runner.ts";
 export { xmlCalls } from "../src/tools/parsers/xml_calls.ts";

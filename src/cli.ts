@@ -19,6 +19,7 @@ import { serveCommand } from "./cli/serve.ts";
 import { sessionCommand } from "./cli/session.ts";
 import { templatesCommand } from "./cli/templates/command.ts";
 import { viewCommand } from "./cli/view.ts";
+import { useOwnWords } from "./schema_words.ts";
 import { escapeControls } from "./terminal_text.ts";
 import { DENO_VERSION, PADDOCK_VERSION } from "./version.ts";
 
@@ -90,6 +91,7 @@ function write(sink: { writeSync(bytes: Uint8Array): number }, text: string): vo
 
 /** Runs the command line and returns its exit code. */
 export async function runCommandLine(args: readonly string[], io: Io = currentIo()): Promise<number> {
+  useOwnWords();
   return await withIo(io, async () => {
     try {
       const paddock = paddockCommand();

@@ -15,7 +15,7 @@ import { EXIT, runCommand } from "../../src/cli/command.ts";
 import { writeText } from "../../src/cli/output.ts";
 import { escapeControls } from "../../src/terminal_text.ts";
 import { announceBuild, cacheDirectory, flagsOf } from "../../src/cli/sandbox_options.ts";
-import { rethrowTauBenchErrors } from "../../src/cli/rollout/tau_bench.ts";
+import { rethrowTauBenchErrors } from "../../src/cli/rollout/envs/tau_bench.ts";
 import { UsageError } from "../../src/cli/errors.ts";
 import { parseNumberAtLeast, parseWholeNumber } from "../../src/cli/options.ts";
 

@@ -13,6 +13,8 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/image/linux_errors_test.ts",
     "sandbox/image/module_state_test.ts",
     "sandbox/image/preload_sandbox_test.ts",
+    "sandbox/image/shell_bundle_sandbox_test.ts",
+    "sandbox/image/shell_bundle_test.ts",
     "sandbox/image/wasm_test.ts",
   ],
   "JSPI": [
@@ -56,7 +58,6 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/guest/notebook_sandbox_test.ts",
     "sandbox/guest/processes_sandbox_test.ts",
     "sandbox/guest/shell/containment_sandbox_test.ts",
-    "sandbox/guest/shell/shell_sandbox_test.ts",
   ],
   "process": [
     "sandbox/guest/allowed_calls_sandbox_test.ts",

@@ -75,14 +75,20 @@ export async function runWithTimeout<T>(
 ): Promise<T> {
   const { timeoutMs, signal } = options;
   signal?.throwIfAborted();
-  using deadline = new Deadline(timeoutMs, { signal, reason: () => new CallTimeoutError(timeoutMs) });
   const stop = new AbortController();
+  const result = work(stop.signal);
+  if (!isThenable(result)) return result; // a timer and its signals take longer than most such work
+  using deadline = new Deadline(timeoutMs, { signal, reason: () => new CallTimeoutError(timeoutMs) });
   try {
-    return await abortable((async () => await work(stop.signal))(), deadline.signal);
+    return await abortable((async () => await result)(), deadline.signal);
   } finally {
     // Only now, so that an error of the aborted work cannot replace the reason.
     if (deadline.signal.aborted) stop.abort(deadline.signal.reason);
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
 /**

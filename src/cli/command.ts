@@ -1,10 +1,11 @@
 import { errorMessage } from "../errors.ts";
 import type { ExecResult } from "../sandbox/exec.ts";
 import { PackageError } from "../sandbox/image/image_files.ts";
-import { UnwrittenError, UsageError } from "./errors.ts";
+import { UnavailableError, UnwrittenError, UsageError } from "./errors.ts";
 import { currentIo, type TextSink } from "./io.ts";
 import { escapeControls } from "../terminal_text.ts";
 import { writeText } from "./output.ts";
+import { findNpx, isHangupIgnored, watchNpx } from "./parent_process.ts";
 
 /** Runs a command until it ends or is interrupted, and sets the exit code from its result or its error. */
 export async function runCommand(work: (signal: AbortSignal) => Promise<number>): Promise<void> {
@@ -28,6 +29,7 @@ export async function reportFailure(
   const message = errorMessage(error);
   await writeText(options.stderr, `error: ${escapeControls(message)}\n`).catch(() => {}); // stderr is closed: the exit code is enough
   if (error instanceof UsageError || error instanceof PackageError) return EXIT.usage;
+  if (error instanceof UnavailableError) return EXIT.unavailable;
   return error instanceof UnwrittenError ? EXIT.unwritten : EXIT.sandbox;
 }
 
@@ -36,6 +38,7 @@ export const EXIT = {
   ok: 0,
   error: 1,
   usage: 2,
+  unavailable: 69,
   unwritten: 74,
   timeout: 124,
   sandbox: 125,
@@ -64,19 +67,26 @@ export function exitCode(result: ExecResult): number {
 const SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
- * An abort signal for Ctrl-C (SIGINT), SIGTERM and SIGHUP. The first of them aborts the signal and removes the
- * listeners, so a second one ends the process. Under `nohup`, SIGHUP is ignored. Dispose removes the listeners.
+ * An abort signal for Ctrl-C (SIGINT), SIGTERM, SIGHUP and the end of the npx that runs this process. The first of them
+ * aborts the signal and removes the listeners, so a second one ends the process. Under `nohup`, SIGHUP is ignored.
+ * Dispose removes the listeners.
  */
 export class Interrupt implements Disposable {
   readonly #abort = new AbortController();
   readonly #listeners = new Map<Deno.Signal, () => void>();
+  readonly #npxWatch: Disposable | undefined;
 
   constructor() {
-    const interrupt = () => {
+    const interruptBy = (message: string) => {
       this[Symbol.dispose]();
-      this.#abort.abort(new DOMException("Interrupted by Ctrl-C", "AbortError"));
+      this.#abort.abort(new DOMException(message, "AbortError"));
     };
-    const ignored = isHangupIgnored();
+    const interrupt = () => interruptBy("Interrupted by Ctrl-C");
+    const npx = findNpx();
+    if (npx !== undefined && !npx.hasNohup) {
+      this.#npxWatch = watchNpx(npx, () => interruptBy("npx, which ran this command, has ended"));
+    }
+    const ignored = isHangupIgnored() || npx?.hasNohup;
     // Without a listener, Deno exits on SIGHUP even if the process was started with SIGHUP ignored.
     for (const name of SIGNALS) {
       const listener = name === "SIGHUP" && ignored ? () => {} : interrupt;
@@ -94,20 +104,7 @@ export class Interrupt implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#npxWatch?.[Symbol.dispose]();
     for (const [name, listener] of this.#listeners) Deno.removeSignalListener(name, listener);
-  }
-}
-
-/** True if this process was started with SIGHUP ignored. Always false without `/proc`. */
-export function isHangupIgnored(): boolean {
-  const [, lastDigit = "0"] = /^SigIgn:\s*[0-9a-f]*([0-9a-f])$/m.exec(readProcessStatus()) ?? [];
-  return (Number.parseInt(lastDigit, 16) & 1) === 1;
-}
-
-function readProcessStatus(): string {
-  try {
-    return Deno.readTextFileSync("/proc/self/status");
-  } catch {
-    return ""; // only Linux has this file
   }
 }

@@ -5,6 +5,11 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
+/** Error of a command that needs what another process uses, such as a port. The exit code is 69. */
+export class UnavailableError extends Error {
+  override readonly name = "UnavailableError";
+}
+
 /** Error of an episode that cannot be written to its file. It ends the run: later episodes would be lost too. */
 export class UnwrittenError extends Error {
   override readonly name = "UnwrittenError";

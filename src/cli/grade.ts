@@ -12,6 +12,7 @@ import { chooseGraders, type GraderFlags, openGraders } from "./rollout/graders.
 import { requireReadable, toInputPath } from "./input.ts";
 import { collectValues, formatNames, nameOption, parseWholeNumber } from "./options.ts";
 import { ALLOW_HELP } from "./rollout/plugins.ts";
+import { pythonProfileOption } from "./rollout/python_files.ts";
 import { flagsOf, profileOption, resolveProfile, type SandboxFlags } from "./sandbox_options.ts";
 import { readSavedEpisodes, TrajectoryFile } from "./rollout/trajectory_file.ts";
 import { UsageError } from "./errors.ts";
@@ -32,6 +33,7 @@ The score replaces the reward of an episode. Episodes that failed stay unscored.
 
 Examples:
   paddock grade runs/a.jsonl --grader number_match --out runs/a.graded.jsonl
+  paddock grade runs/a.jsonl --grader ./my_grader.py
   paddock grade runs/a.jsonl --grader ./my_grader.ts --grader-allow read=words.txt
 
 Exit codes: 0 all episodes were graded, 1 an episode had failed, is damaged or could not be graded, 2 wrong usage or an
@@ -45,11 +47,15 @@ export function gradeCommand(): Command {
     .addOption(
       nameOption(
         "--grader <name>",
-        "grader, or a file like ./my_grader.ts; needed, repeatable with weights, as in gsm8k=0.8",
+        "grader, or a file like ./g.ts or ./g.py; needed, repeatable with weights, as in gsm8k=0.8",
         Object.keys(GRADERS),
       ).argParser(collectValues),
     )
-    .option("--grader-allow <permission>", `permission of that file: ${ALLOW_HELP}`, collectValues)
+    .option(
+      "--grader-allow <permission>",
+      `permission of that file in TypeScript: ${ALLOW_HELP}`,
+      collectValues,
+    )
     .option("--judge <policy>", "policy of the grader 'judge': openai:URL or sglang:URL")
     .option("--judge-model <name>", "model name sent to the server of --judge")
     .option("--out <file>", "write the episodes with their new rewards to this file")
@@ -62,6 +68,7 @@ export function gradeCommand(): Command {
       Math.max(2, navigator.hardwareConcurrency),
     )
     .addOption(profileOption())
+    .addOption(pythonProfileOption())
     .addHelpText("after", formatNames("Graders", GRADERS) + NOTES)
     .action(async (file: string, _: object, command: Command) => {
       await runCommand((signal) => runGrade(toInputPath(file), flagsOf(command), signal));

@@ -139,7 +139,13 @@ export interface LazyPoolOptions {
    * @default 0
    */
   spare?: number | undefined;
-  resetMode: "rewind" | "fresh";
+  /**
+   * Number of interpreters that are started for further owners, in reset mode `owner`.
+   *
+   * @default 0
+   */
+  keep?: number | undefined;
+  resetMode: "rewind" | "fresh" | "owner";
   cacheDir?: string | undefined;
   /**
    * Key of checkpoints.

@@ -9,12 +9,20 @@ import { UsageError } from "./errors.ts";
 import { resolveTokenizer } from "./input.ts";
 import { currentIo } from "./io.ts";
 import { collectValues, parseWholeNumber } from "./options.ts";
+import { escapeControls } from "../terminal_text.ts";
 import { writeText } from "./output.ts";
 import { resolveServeAddress, type ServeAddress } from "./serve/address.ts";
 import { openServedGraders } from "./rollout/graders.ts";
 import { openToolFiles } from "./rollout/tools.ts";
 import { checkOrigins, openAccessLog } from "./serve/access.ts";
-import { connectionsOf, defaultSessions, fileLimit, SPARE_SESSIONS } from "./serve/capacity.ts";
+import {
+  connectionsOf,
+  defaultSessions,
+  fileLimit,
+  hostMemory,
+  keptInterpreters,
+  SPARE_SESSIONS,
+} from "./serve/capacity.ts";
 import { addClusterOptions, type ClusterFlags, openSessionSource } from "./serve/cluster.ts";
 import {
   addHibernationOptions,
@@ -24,10 +32,13 @@ import {
   openHibernation,
   reportSuspended,
 } from "./serve/hibernation.ts";
+import { LOG_LEVELS, type LogLevel, openEventLog } from "./serve/event_log.ts";
 import { listenError, logError, waitForAbort } from "./serve/listening.ts";
 import { openRollouts, openRuns, type ServeRolloutFlags } from "./serve/rollouts.ts";
+import { formatStartReport } from "./serve/start_report.ts";
 import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
+import { detectLayers, layerStates } from "../sandbox/process/layers.ts";
 import { ENV_KINDS } from "../wire/v1_envs.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import {
@@ -45,6 +56,7 @@ interface ServeFlags extends SandboxFlags, TokenFlags, ServeRolloutFlags, Cluste
   trustedProxy?: string[];
   corsOrigin?: string[];
   accessLog?: string;
+  logLevel: LogLevel;
   untilStdinEnds?: true;
   maxSessions?: number;
   maxSessionsPerToken?: number;
@@ -74,8 +86,9 @@ Examples:
   paddock serve
   PADDOCK_TOKEN=$(openssl rand -hex 32) paddock serve --host 0.0.0.0
 
-Exit codes: 0 stopped by Ctrl-C or SIGTERM (npx itself then ends with 130), 2 wrong usage, 125 the sandbox or the
-server could not be started.`;
+Exit codes: 0 stopped by Ctrl-C, SIGTERM or the end of npx (npx itself then ends with 130), 2 wrong usage,
+69 the port or the state directory is in use, 74 sessions were lost as they could not be saved, 125 the sandbox or
+the server could not be started.`;
 
 /** Returns the command `serve`, which serves sessions, episodes and grades over HTTP. */
 export function serveCommand(): Command {
@@ -94,6 +107,12 @@ export function serveCommand(): Command {
       "--cors-origin <origin>",
       "accept requests of pages of this origin; * for every one; repeatable",
       collectValues,
+    )
+    .addOption(
+      new Option(
+        "--log-level <level>",
+        "what is logged on stderr: errors; also lost interpreters; also sessions and refused requests",
+      ).choices(LOG_LEVELS).default("warn"),
     )
     .option("--access-log <file>", "append a line of JSON for each request to a file; - for stderr")
     .option("--until-stdin-ends", "stop when stdin ends, and so with the process that started the server")
@@ -184,8 +203,10 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   checkHibernation(flags);
   const corsOrigins = checkOrigins(flags.corsOrigin ?? []);
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
-  const { maxSessions = defaultSessions(address.tokens.length) } = flags;
-  const maxConnections = connectionsOf(maxSessions, await fileLimit());
+  const tokens = address.tokens.length;
+  const { maxSessions = defaultSessions(tokens) } = flags;
+  const keep = keptInterpreters({ tokens, maxSessions, memoryBytes: await hostMemory() });
+  const maxConnections = connectionsOf(maxSessions + keep, await fileLimit());
   const profile = requireLayers(await resolveProfile(flags, signal), flags.requireLayer ?? []);
   const rollouts = await openRollouts(flags);
   const runs = await openRuns(flags, { tokens: address.tokens, rollouts, signal });
@@ -194,11 +215,12 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   await using stack = new AsyncDisposableStack();
   const collector = stack.use(new GarbageCollector());
   const log = await openAccessLog(flags.accessLog, { stack, onError: logError });
-  const resetMode = address.tokens.length > 1 ? "fresh" as const : "rewind" as const;
+  const resetMode = tokens > 1 ? "owner" as const : "rewind" as const;
   const source = await openSessionSource(flags, {
     profile,
     size: maxSessions,
     spare: SPARE_SESSIONS,
+    keep,
     resetMode,
     cacheDir: flags.cacheDir,
     stack,
@@ -221,6 +243,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       formatClusterMetrics: source.formatClusterMetrics,
       corsOrigins,
       onRequest: log && ((record) => log.write(record)),
+      onEvent: openEventLog(flags.logLevel, stack),
       onError: logError,
       graders: await openServedGraders(flags, { profile, stack }),
       tools: await openToolFiles(flags.tool ?? [], stack),
@@ -233,16 +256,31 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   if (flags.cluster === undefined) await tryPool(pool, signal);
   await using server = await listen(paddock, address, { ...flags, maxConnections });
   const access = address.tokens.length > 0 ? "token required" : "no token required";
+  const url = `http://${address.name}:${server.port}`;
+  const report = formatStartReport({
+    profile,
+    layers: layerStates(profile, await detectLayers()),
+    maxSessions: flags.maxSessions ?? source.sessions,
+    queue,
+    maxConnections,
+    tokens: address.tokens.length,
+    resetMode,
+    hibernateAfter: hibernation && flags.hibernateAfter,
+    stateDir: flags.stateDir,
+    runs: flags.runs,
+    url,
+  });
   await writeText(
     currentIo().stderr,
-    `Serving at http://${address.name}:${server.port} (${access}); press Ctrl-C to stop\n`,
+    `${escapeControls(report)}Serving at ${url} (${access}); press Ctrl-C to stop\n`,
   );
   await waitForAbort(signal);
   await announceSuspend(flags.stateDir);
   await drain();
   await server[Symbol.asyncDispose]();
-  await reportSuspended(flags.stateDir, await paddock.suspend());
-  return EXIT.ok;
+  const suspended = await paddock.suspend();
+  await reportSuspended(flags.stateDir, suspended);
+  return suspended.lost > 0 ? EXIT.unwritten : EXIT.ok;
 }
 
 /** Fails before the address is announced if no sandbox can start. */

@@ -34,7 +34,8 @@ Examples:
   paddock view runs/a.jsonl --id paint | less
   paddock view runs/ --web
 
-Exit codes: 0 ok, 1 no episode matches, 2 wrong usage or an unreadable file, 130 interrupted.`;
+Exit codes: 0 ok, 1 no episode matches, 2 wrong usage or an unreadable file, 69 the port is in
+use, 130 interrupted.`;
 
 /** Returns the command `view`, which prints saved episodes as readable text or shows them in a browser. */
 export function viewCommand(): Command {

@@ -6,6 +6,11 @@ export interface GradeContext {
   readonly task: Task;
   /** The complete conversation of a finished episode. */
   readonly history: History;
+  /**
+   * For whom the grade is, in a program that grades for several. Programs under test use interpreters of their owner
+   * where the pool has reset mode `owner`.
+   */
+  readonly owner?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

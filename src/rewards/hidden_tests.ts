@@ -154,7 +154,7 @@ async function grade(
   context: GradeContext,
   { pair, modules, rerunModules, timeoutMs }: Setting,
 ): Promise<Score> {
-  const { task, history, signal } = context;
+  const { task, history, owner, signal } = context;
   const problem = readTestProblem(task);
   if (problem === null) return unscored("the task has no tests");
   const replies = visibleReplies(history, task);
@@ -169,11 +169,12 @@ async function grade(
     pair,
     modules: rerunModules,
     timeoutMs,
+    owner,
     signal,
   });
   if (problem.codeTests.length === 0) return scoreOf(ofPrograms, problem);
   await using leases = new AsyncDisposableStack();
-  const { forCallee, forCaller } = await pair.acquire(leases, { signal });
+  const { forCallee, forCaller } = await pair.acquire(leases, { owner, signal });
   // The tests need time for themselves and for the transfer of calls, beside the candidate's time.
   const run = new TestRun(forCaller.session, { problem, modules, timeoutMs: 2 * timeoutMs + 5_000, signal });
   await run.prepare();
@@ -197,12 +198,13 @@ async function grade(
 
 /** Returns the number of passed tests that run the whole program. */
 async function runProgramTests(
-  { problem, program, pair, modules, timeoutMs, signal }: {
+  { problem, program, pair, modules, timeoutMs, owner, signal }: {
     problem: TestProblem;
     program: string;
     pair: SessionPair;
     modules: RerunModules;
     timeoutMs: number;
+    owner: string | undefined;
     signal: AbortSignal | undefined;
   },
 ): Promise<number> {
@@ -212,8 +214,8 @@ async function runProgramTests(
   const { checker: source, comparison } = programOptions;
   await using leases = new AsyncDisposableStack();
   const { forCallee, forCaller } = source === undefined
-    ? { forCallee: await pair.acquireCallee(leases, { signal }), forCaller: undefined }
-    : await pair.acquire(leases, { signal });
+    ? { forCallee: await pair.acquireCallee(leases, { owner, signal }), forCaller: undefined }
+    : await pair.acquire(leases, { owner, signal });
   const checker = forCaller && source !== undefined
     ? new Checker(forCaller.session, { source, timeoutMs, signal })
     : undefined;

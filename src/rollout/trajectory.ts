@@ -5,7 +5,7 @@ import type { Reply, TokenUsage } from "../policy/policy.ts";
 import type { DeniedAttempts, ExecResult, MimeBundle } from "../sandbox/exec.ts";
 import { groupOf, type Task } from "../task.ts";
 import type { BlocksNotRun } from "../tools/code_blocks/blocks_not_run.ts";
-import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
+import type { CodeCall, ToolResult, ToolStatus } from "../tools/tool_result.ts";
 import { PADDOCK_VERSION } from "../version.ts";
 import type { EpisodeCut } from "./interaction.ts";
 
@@ -35,6 +35,8 @@ export interface ToolRecord {
   readonly display?: readonly MimeBundle[];
   /** Number of further objects that exceeded this or another limit; left out if there were none. */
   readonly droppedDisplays?: number;
+  /** Calls of tools that the code made; left out if there were none. */
+  readonly calls?: readonly CodeCall[];
 }
 
 /** Versions of the programs and the model that played an episode. */
@@ -182,14 +184,14 @@ export function withFailure(trajectory: Trajectory, cause: unknown): Trajectory 
 
 /** Converts a tool result to its record. */
 export function toToolRecord(turn: number, result: ToolResult): ToolRecord {
-  const { tool, call, callId, status, durationMs, truncated, exec } = result;
+  const { tool, call, callId, status, durationMs, truncated, exec, calls } = result;
   const state = exec && {
     stateKept: exec.stateKept,
     ...(exec.peakMemoryBytes !== undefined && { peakMemoryBytes: exec.peakMemoryBytes }),
     ...(exec.denied && { denied: exec.denied }),
     ...displayRecord(exec),
   };
-  return { turn, call, callId, tool, status, durationMs, truncated, ...state };
+  return { turn, call, callId, tool, status, durationMs, truncated, ...state, ...(calls && { calls }) };
 }
 
 /** Maximum size of the shown objects of a call in a trajectory, in characters of JSON. */

@@ -51,6 +51,7 @@ const toolRecord = z.looseObject({
   peakMemoryBytes: count.optional(),
   display: z.array(z.record(z.string(), z.unknown())).optional(),
   droppedDisplays: count.optional(),
+  calls: z.array(z.looseObject({ tool: z.string(), status: z.string(), call: count })).optional(),
 });
 
 /** Schema of the blocks of a reply that were not run. Reasons of newer versions are accepted. */

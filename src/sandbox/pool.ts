@@ -20,6 +20,7 @@ import type {
   SessionPool,
 } from "./exec.ts";
 import { checkEvery, checkProfile, checkResetMode, checkSeed } from "./exec_check.ts";
+import { IdleSessions } from "./idle_sessions.ts";
 import { disposeUnless, Lease } from "./lease.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
@@ -42,22 +43,40 @@ export interface SandboxPoolOptions extends SandboxOptions {
    */
   spare?: number | undefined;
   /**
+   * Number of further sessions in reset mode `owner`, from 0 to 4096. They start when more owners than sessions take
+   * turns, so that each owner finds its own interpreter again, and end when they have not been used for `keepMs`.
+   *
+   * @default 0
+   */
+  keep?: number | undefined;
+  /**
+   * Milliseconds for which an interpreter stays with its owner without a lease, in reset mode `owner`.
+   *
+   * @default 60_000
+   */
+  keepMs?: number | undefined;
+  /**
    * Reset of a session after a lease. `fresh` starts a new interpreter, so that no lease can affect a later
    * one. `rewind` writes the base image back over the heap: it is faster, but only for leases that trust each
-   * other.
+   * other. `owner` rewinds between leases of the same owner, and starts a new interpreter for another one and
+   * after leases without an owner.
    *
    * @default "fresh"
    */
-  resetMode?: "fresh" | "rewind" | undefined;
+  resetMode?: "fresh" | "rewind" | "owner" | undefined;
   /**
    * See {@linkcode SandboxOptions.optimize}. Processes of a pool that rewinds its sessions run many programs.
    *
-   * @default "start" if `resetMode` is `rewind`, otherwise "use"
+   * @default "use" if `resetMode` is `fresh`, otherwise "start"
    */
   optimize?: SandboxOptions["optimize"];
 }
 
 interface Waiter {
+  /** See {@linkcode SandboxPool.#domainOf}. */
+  readonly domain: string | undefined;
+  /** Time until which it waits for a session of its domain alone, in milliseconds. */
+  readonly patientUntil: number;
   resolve(session: Session): void;
   reject(error: unknown): void;
 }
@@ -68,6 +87,12 @@ interface Process {
 }
 
 const MAX_SIZE = 4096;
+const KEEP_MS = 60_000;
+/**
+ * Time for which a domain that has sessions waits until one of them is free before it gets a new interpreter, in
+ * milliseconds. A new interpreter takes as long.
+ */
+const PATIENCE_MS = 300;
 /**
  * Number of interpreters that start at once. With more, each start takes longer, and in a large pool longer than
  * the start timeout.
@@ -99,7 +124,9 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   readonly #processes: Process[] = [];
   readonly #processOf = new Map<Session, Process>();
   readonly #sessionOf = new WeakMap<SessionLease, Session>();
-  readonly #idle: Session[] = [];
+  readonly #idle = new IdleSessions<Session>();
+  /** Whose programs have run in the processes of sessions. */
+  readonly #domains = new Map<Session, string>();
   /** Sessions whose interpreter has run nothing yet. */
   readonly #cold = new Set<Session>();
   readonly #waiters: Waiter[] = [];
@@ -111,6 +138,9 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   /** Number of sessions, leased, idle or being reset. */
   #slots = 0;
   #leases = 0;
+  /** Number of sessions that are started, or reset to a new interpreter. */
+  #coming = 0;
+  #expiry: ReturnType<typeof setTimeout> | undefined;
   #disposed = false;
 
   /**
@@ -120,11 +150,12 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
    * @throws {TypeError} if `profile` is not a profile or `resetMode` is unknown.
    */
   constructor(options: SandboxPoolOptions) {
-    const { size = navigator.hardwareConcurrency, spare = 0 } = options;
+    const { size = navigator.hardwareConcurrency, spare = 0, keep = 0 } = options;
     checkCount("size", size, 1);
     checkCount("spare", spare, 0);
+    checkCount("keep", keep, 0);
     checkProfile(options.profile);
-    checkResetMode(options.resetMode);
+    if (options.resetMode !== "owner") checkResetMode(options.resetMode);
     this.size = size;
     this.#options = options;
     this.#detected = Promise.resolve(options.detected ?? detectLayers());
@@ -138,7 +169,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
 
   /**
    * Leases a session. Waits if all are leased; first come, first served. No lease before had its interpreter,
-   * unless `resetMode` is `rewind`. With a `seed` the session's randomness is reproducible. With `from` it is in the
+   * unless `resetMode` is `rewind`, or `owner` and the lease had the same one. With a `seed` the session's randomness is reproducible. With `from` it is in the
    * state of a checkpoint.
    *
    * @throws {CheckpointError} if that checkpoint must not be restored here.
@@ -155,7 +186,8 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     if (from && seed !== undefined) {
       throw new ArgumentTypeError("Cannot acquire session as only one of 'seed' and 'from' may be given");
     }
-    const { lease, session } = await this.#lease({ once, near, signal });
+    const domain = this.#domainOf(owner);
+    const { lease, session } = await this.#lease({ domain, once, near, signal });
     if (every !== undefined) session.setRecovery({ every, memory });
     if (from) return await disposeUnless(lease, session.restore(from, { owner, signal }));
     if (seed === undefined) return lease;
@@ -180,6 +212,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   /** Ends every session, leased or idle, and waits until their processes have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true;
+    clearTimeout(this.#expiry);
     this.#disposal.abort(new Error("Cannot start sandbox as its pool is disposed"));
     for (const { reject } of this.#waiters.splice(0)) {
       reject(new Error("Cannot acquire session as the pool is disposed"));
@@ -197,12 +230,21 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     return await (await sandbox).checkpointScope();
   }
 
+  /** Returns the name of those whose leases may follow one another in a process; `undefined` if none may follow. */
+  #domainOf(owner: string | undefined): string | undefined {
+    const { resetMode = "fresh" } = this.#options;
+    if (resetMode === "owner") return owner;
+    return resetMode === "rewind" ? "" : undefined;
+  }
+
   async #lease(
-    { once, near, signal }: Pick<SandboxAcquireOptions, "once" | "near" | "signal">,
+    { domain, once, near, signal }:
+      & Pick<SandboxAcquireOptions, "once" | "near" | "signal">
+      & Pick<Waiter, "domain">,
   ): Promise<{ lease: Lease; session: Session }> {
     signal?.throwIfAborted();
     if (this.#disposed) throw new Error("Cannot acquire session as the pool is disposed");
-    const session = this.#take(near) ?? await this.#wait(signal);
+    const session = this.#take(domain, near) ?? await this.#wait(domain, signal);
     const release = () => {
       this.#leases--;
       session.setRecovery(undefined);
@@ -210,7 +252,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
       this.#serveWaiters();
     };
     const fork = (count: number, options?: ForkOptions) => this.#fork(session, count, options);
-    const then = once && this.#options.resetMode === "rewind" ? "rewind" as const : undefined;
+    const then = once && domain !== undefined ? "rewind" as const : undefined;
     const lease = new Lease(session, release, { then, fork, recovery: session });
     this.#sessionOf.set(lease, session);
     return { lease, session };
@@ -228,20 +270,28 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
       seed,
       capture: () => parent.captureState({ states, signal }),
       copy: async ({ bytes }, reseeding) => {
-        const { lease, session } = await this.#lease({ signal });
+        const { lease, session } = await this.#lease({ domain: this.#domains.get(parent), signal });
         return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
       },
     });
   }
 
-  #wait(signal: AbortSignal | undefined): Promise<Session> {
+  #wait(domain: string | undefined, signal: AbortSignal | undefined): Promise<Session> {
     const { promise, resolve, reject } = Promise.withResolvers<Session>();
     const onAbort = () => {
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-      reject(signal?.reason);
+      waiter.reject(signal?.reason);
     };
-    const removeListener = () => signal?.removeEventListener("abort", onAbort);
+    const patience = this.#options.resetMode === "owner"
+      ? setTimeout(() => this.#provide(), PATIENCE_MS)
+      : undefined;
+    const removeListener = () => {
+      clearTimeout(patience);
+      signal?.removeEventListener("abort", onAbort);
+    };
     const waiter = {
+      domain,
+      patientUntil: performance.now() + PATIENCE_MS,
       resolve(session: Session): void {
         removeListener();
         resolve(session);
@@ -254,19 +304,50 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     signal?.addEventListener("abort", onAbort, { once: true });
     this.#waiters.push(waiter);
     this.#fill();
+    this.#provide();
     return promise;
   }
 
   #fill(): void {
     const { spare = 0 } = this.#options;
-    while (this.#slots < this.size + spare && !this.#disposed) {
-      this.#slots++;
-      this.#track(this.#add());
+    while (this.#slots < this.size + spare && !this.#disposed) this.#start();
+  }
+
+  /** Lets an owner have one that ran programs of others, in a new process, if none is free or coming. */
+  #provide(): void {
+    if (this.#options.resetMode !== "owner" || this.#disposed) return;
+    const { spare = 0, keep = 0 } = this.#options;
+    for (let missing = this.#countMissing(); missing > 0; missing--) {
+      if (this.#slots < this.size + spare + keep) {
+        this.#start();
+        continue;
+      }
+      const session = this.#idle.takeOldest();
+      if (!session) return; // one comes with the end of a lease
+      this.#domains.delete(session);
+      this.#track(this.#reset(session));
     }
+  }
+
+  /** Returns the number of waiters that need a new interpreter, and for which none is being started. */
+  #countMissing(): number {
+    const domains = new Set(this.#domains.values());
+    const now = performance.now();
+    const admitted = this.#waiters.slice(0, this.size - this.#leases);
+    const impatient = admitted.filter(({ domain, patientUntil }) =>
+      domain === undefined || !domains.has(domain) || patientUntil <= now
+    );
+    return impatient.length - this.#coming;
+  }
+
+  #start(): void {
+    this.#slots++;
+    this.#track(this.#add());
   }
 
   /** Starts one session, in a process that has room for it or else in a new one. */
   async #add(): Promise<void> {
+    using coming = this.#come();
     using _start = await this.#starts.acquire();
     if (this.#disposed) return;
     const process = this.#processWithRoom();
@@ -275,6 +356,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
       const session = await (await process.sandbox).openSession();
       this.#processOf.set(session, process);
       this.#cold.add(session);
+      coming[Symbol.dispose]();
       this.#offer(session);
     } catch (error) {
       this.#releaseSlot(process);
@@ -297,7 +379,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   #processWithRoom(): Process {
     const found = this.#processes.find(({ sessions }) => sessions < this.#options.profile.sessionsPerProcess);
     if (found) return found;
-    const optimize = this.#options.resetMode === "rewind" ? "start" as const : "use" as const;
+    const optimize = (this.#options.resetMode ?? "fresh") === "fresh" ? "use" as const : "start" as const;
     const signals = [this.#disposal.signal];
     if (this.#options.signal) signals.push(this.#options.signal);
     const signal = AbortSignal.any(signals);
@@ -312,45 +394,89 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
 
   /** Makes a session available. If it stays idle, its first lease waits for the end of its {@linkcode warmUp}. */
   #offer(session: Session): void {
-    this.#idle.push(session);
+    const domain = this.#domains.get(session);
+    this.#idle.add(session, domain);
     this.#serveWaiters();
-    if (this.#idle.includes(session) && this.#cold.delete(session)) this.#track(warmUp(session));
+    if (domain !== undefined && this.#options.resetMode === "owner") this.#expireLater();
+    if (this.#idle.has(session) && this.#cold.delete(session)) this.#track(warmUp(session));
   }
 
   /** Returns an idle session, that of an earlier lease if possible, unless there are `size` leases. */
-  #take(near?: SessionLease): Session | undefined {
+  #take(domain: string | undefined, near?: SessionLease): Session | undefined {
     if (this.#leases >= this.size) return undefined;
-    const earlier = near && this.#sessionOf.get(near);
-    const at = earlier ? this.#idle.indexOf(earlier) : -1;
-    const session = at < 0 ? this.#idle.shift() : this.#idle.splice(at, 1)[0];
-    if (session) this.#leases++;
+    const session = this.#idle.take(domain, near && this.#sessionOf.get(near));
+    if (!session) return undefined;
+    this.#leases++;
+    if (domain !== undefined) this.#domains.set(session, domain);
     return session;
   }
 
   #serveWaiters(): void {
-    while (this.#waiters.length > 0) {
-      const session = this.#take();
-      if (!session) return;
-      this.#waiters.shift()?.resolve(session);
+    const without = new Set<string | undefined>();
+    for (const waiter of [...this.#waiters]) {
+      if (this.#idle.size === 0) break;
+      if (without.has(waiter.domain)) continue;
+      const session = this.#take(waiter.domain);
+      if (session) {
+        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+        waiter.resolve(session);
+      } else without.add(waiter.domain);
     }
+    this.#provide();
+  }
+
+  /** Ends sessions that their owners have not used for long, or gives them a new process. */
+  #expireLater(): void {
+    if (this.#expiry !== undefined || this.#disposed) return;
+    const { keepMs = KEEP_MS, spare = 0 } = this.#options;
+    this.#expiry = setTimeout(() => {
+      this.#expiry = undefined;
+      for (const session of this.#idle.takeUnused(keepMs)) {
+        this.#domains.delete(session);
+        this.#track(this.#slots > this.size + spare ? this.#end(session) : this.#reset(session));
+      }
+      if (this.#idle.hasDomain) this.#expireLater();
+    }, keepMs);
+    this.#expiry.unref();
   }
 
   async #reset(session: Session): Promise<void> {
-    const { resetMode: mode } = this.#options;
-    using _start = mode === "rewind" ? undefined : await this.#starts.acquire();
+    const domain = this.#domains.get(session);
+    const mode = domain === undefined ? "fresh" : "rewind";
+    using coming = domain === undefined ? this.#come() : undefined;
+    using _start = domain === undefined ? await this.#starts.acquire() : undefined;
     if (this.#disposed) return;
     try {
       await session.reset({ mode });
-      if (mode !== "rewind") this.#cold.add(session);
+      if (mode === "fresh") this.#cold.add(session);
+      coming?.[Symbol.dispose]();
       this.#offer(session);
     } catch {
       if (this.#disposed) return;
-      await session[Symbol.asyncDispose]();
-      this.#releaseSlot(this.#processOf.get(session));
-      this.#processOf.delete(session);
-      this.#cold.delete(session);
+      await this.#end(session);
       if (this.#waiters.length > 0) this.#fill(); // a waiter gets the next session, or the error of its start
     }
+  }
+
+  async #end(session: Session): Promise<void> {
+    this.#domains.delete(session);
+    this.#cold.delete(session);
+    const process = this.#processOf.get(session);
+    this.#processOf.delete(session);
+    await session[Symbol.asyncDispose]();
+    this.#releaseSlot(process);
+  }
+
+  /** Counts a session that comes with a new interpreter, until the returned object is disposed. */
+  #come(): Disposable {
+    let isComing = true;
+    this.#coming++;
+    return {
+      [Symbol.dispose]: () => {
+        if (isComing) this.#coming--;
+        isComing = false;
+      },
+    };
   }
 
   #track(work: Promise<void>): void {
@@ -359,7 +485,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   }
 }
 
-function checkCount(name: "size" | "spare", count: number, least: number): void {
+function checkCount(name: "size" | "spare" | "keep", count: number, least: number): void {
   if (Number.isInteger(count) && count >= least && count <= MAX_SIZE) return;
   throw new RangeError(
     `Cannot create pool as '${name}' must be from ${least} to ${MAX_SIZE}: current value is ${count}`,

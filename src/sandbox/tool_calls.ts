@@ -1,5 +1,6 @@
 import { errorMessage } from "../errors.ts";
 import type { HostTool } from "./host_tool.ts";
+import { describeIssue } from "../schema_words.ts";
 import { isDeeperThan, MAX_CALL, parseCall } from "./guest_frames.ts";
 
 /** Maximum nesting of arguments; no real tool needs more. */
@@ -86,7 +87,7 @@ export class ToolCalls {
     if (this.#seen.size > this.#budget) {
       throw new Error(`the budget of ${this.#budget} host tool calls in one block is used up`);
     }
-    const parsed = tool.parameters.safeParse(args);
+    const parsed = tool.parameters.safeParse(args, { error: describeIssue });
     if (!parsed.success) throw new Error(`wrong arguments for '${name}': ${issuesText(parsed.error.issues)}`);
     const value = await tool.run(parsed.data, {
       signal: this.#controller.signal,

@@ -1,5 +1,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { matchedRoutes } from "hono/route";
+import { errorCodeOf } from "../wire/error_codes.ts";
+import { useOwnWords } from "../schema_words.ts";
 import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import type { AdapterRoutes } from "./adapters/adapter.ts";
 import { ADAPTERS } from "./adapters/adapters.ts";
@@ -27,6 +29,7 @@ import { requestSpan } from "./http/tracing.ts";
 import { OPEN_BYTES, REQUEST_LIMITS, type RequestLimits, SESSION_WAIT_MS } from "./limits.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
 import type { Metrics } from "./metrics.ts";
+import { isRefusal, type ServerEvent } from "./server_event.ts";
 import type { RolloutService } from "./rollouts/rollout_service.ts";
 import { addAboutRoutes } from "./openapi/about.ts";
 import { compatibleOperations } from "./openapi/compatible/operations.ts";
@@ -92,6 +95,8 @@ export interface PaddockAppOptions extends AccessOptions {
   formatClusterMetrics?: (() => string) | undefined;
   /** Called after each response, for a log. It must not throw. */
   onRequest?: ((record: RequestRecord) => void) | undefined;
+  /** Called with each refused request. It must not throw. */
+  onEvent?: ((event: ServerEvent) => void) | undefined;
   /** Called with internal errors, which clients never see. */
   onError?: ((error: unknown) => void) | undefined;
 }
@@ -103,9 +108,10 @@ export interface PaddockAppOptions extends AccessOptions {
  */
 export function paddockApp(options: PaddockAppOptions): Api {
   const { sessions, checkpoints, envs, rollouts, metrics } = options;
-  const { graders = new Map(), graderPool: pool, onError = () => {} } = options;
+  const { graders = new Map(), graderPool: pool, onError = () => {}, onEvent = () => {} } = options;
   const { budgets = new Budgets({ owners: options.tokens?.length }) } = options;
   const report = errorReporter(onError);
+  useOwnWords();
   const app = new OpenAPIHono<AppEnv>({
     defaultHook(result) {
       if (!result.success) throw toInvalidRequest(result.error);
@@ -123,7 +129,10 @@ export function paddockApp(options: PaddockAppOptions): Api {
     await next();
     if (c.error) report(c.error);
     const labels = { method: methodOf(c), route: routeOf(c) };
-    metrics.countRequest({ status: c.res.status, owner: c.get("owner") ?? "", ...labels });
+    const owner = c.get("owner") ?? "";
+    metrics.countRequest({ status: c.res.status, owner, ...labels });
+    const code = errorCodeOf(c.res.status);
+    if (code !== undefined && isRefusal(code)) onEvent({ kind: "request refused", ...labels, code, owner });
     if (c.res.status === 101) return;
     if (c.req.path.startsWith("/v1/")) c.res.headers.set(V1_FORMAT_HEADER, String(V1_FORMAT));
   });

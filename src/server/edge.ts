@@ -26,6 +26,12 @@ export interface EdgeOptions extends EdgeAppOptions {
    * @default 10_000
    */
   timeoutMs?: number | undefined;
+  /**
+   * Called before the image of Python is built, at the first grade that runs Python.
+   *
+   * @default a line on stderr
+   */
+  onBuild?: (() => void) | undefined;
 }
 
 /**
@@ -35,8 +41,15 @@ export interface EdgeOptions extends EdgeAppOptions {
  *
  * @throws {RangeError} if the token is shorter than 16 characters.
  */
-export function edgeApp({ timeoutMs = 10_000, ...options }: EdgeOptions = {}): EdgeApp {
-  return createEdgeApp(options, new WorkerRuntime(timeoutMs));
+export function edgeApp(
+  { timeoutMs = 10_000, onBuild = announceBuild, ...options }: EdgeOptions = {},
+): EdgeApp {
+  return createEdgeApp(options, new WorkerRuntime(timeoutMs, onBuild));
+}
+
+function announceBuild(): void {
+  // deno-lint-ignore no-console -- an edge module has no other log
+  console.error("paddock: building the image of Python for the first grade of a program (some seconds) …");
 }
 
 /** Runs graders in workers of Deno. The Python runtime and its image are loaded at the first use. */
@@ -46,14 +59,16 @@ class WorkerRuntime implements GradingRuntime {
   );
   readonly #workers = new GraderPool();
   readonly #timeoutMs: number;
+  readonly #onBuild: () => void;
   #pool: Promise<SessionPool> | undefined;
 
-  constructor(timeoutMs: number) {
+  constructor(timeoutMs: number, onBuild: () => void) {
     this.#timeoutMs = timeoutMs;
+    this.#onBuild = onBuild;
   }
 
   guard(grader: Grader): Grader {
-    return this.#workers.guard(grader);
+    return this.#workers.guardParts(grader);
   }
 
   async makeSandboxed(name: string): Promise<Grader> {
@@ -62,7 +77,7 @@ class WorkerRuntime implements GradingRuntime {
       throw new TypeError(`Cannot make grader '${name}' as the registry does not contain it`);
     }
     this.#pool ??= import("./edge/worker_pool.ts").then(({ createWorkerPool }) =>
-      createWorkerPool(MAX_SANDBOXED_GRADES)
+      createWorkerPool(MAX_SANDBOXED_GRADES, this.#onBuild)
     );
     const pool = await this.#pool;
     const resources = { pool: () => pool, testPool: () => pool, timeoutMs: this.#timeoutMs };

@@ -56,13 +56,13 @@ export interface GuardGraderOptions {
  */
 export function guardGrader(grader: Grader, options: GuardGraderOptions): Grader {
   const { pool, owner, waitMs = SESSION_WAIT_MS } = options;
-  const guarded = pool.guard(grader, { owner });
+  const guarded = pool.guardParts(grader, { owner });
   const isPooled = replyGradingOf(grader) !== undefined;
   return {
     name: grader.name,
     async grade(context) {
       requireBounded(context);
-      if (!isPooled) return await guarded.grade(context);
+      if (!isPooled) return await guarded.grade({ ...context, owner });
       using deadline = new Deadline(waitMs, { signal: context.signal, reason: () => waitTimeout(waitMs) });
       return await guarded.grade({ ...context, signal: deadline.signal });
     },

@@ -18,6 +18,7 @@ import type { SuspendReport } from "./hibernation/suspend_report.ts";
 import { errorReporter } from "./http/errors.ts";
 import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
+import type { ServerEvent } from "./server_event.ts";
 import { type RolloutOffer, RolloutService } from "./rollouts/rollout_service.ts";
 import { isSharedPool } from "./sessions/shared_pool.ts";
 import { type HibernationSettings, SessionService } from "./sessions/session_service.ts";
@@ -126,6 +127,8 @@ export interface PaddockServerOptions extends AccessOptions {
   formatClusterMetrics?: (() => string) | undefined;
   /** Called after each response, for a log. It must not throw. */
   onRequest?: ((record: RequestRecord) => void) | undefined;
+  /** Called when a session opens or ends, an interpreter is lost, or a request is refused. It must not throw. */
+  onEvent?: ((event: ServerEvent) => void) | undefined;
   /**
    * Called with internal errors, which clients never see.
    *

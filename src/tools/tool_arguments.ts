@@ -2,6 +2,7 @@ import * as z from "zod";
 import { errorMessage } from "../errors.ts";
 import { isDeeperThan } from "../sandbox/guest_frames.ts";
 import type { ToolSpec } from "../message.ts";
+import { describeIssue } from "../schema_words.ts";
 import { checkSchema } from "./schema/checked_schema.ts";
 import type { JsonSchema, Tool } from "./tool.ts";
 
@@ -62,7 +63,7 @@ function isZod(parameters: z.ZodObject | JsonSchema): parameters is z.ZodObject 
 }
 
 function checkByZod(schema: z.ZodObject, args: Readonly<Record<string, unknown>>): CheckedArguments {
-  const parsed = schema.safeParse(args);
+  const parsed = schema.safeParse(args, { error: describeIssue });
   if (parsed.success) return { arguments: parsed.data };
   const messages = parsed.error.issues.map(({ path, message }) =>
     path.length > 0 ? `${path.join(".")}: ${message}` : message

@@ -29,6 +29,26 @@ export interface ToolResult {
   readonly exec?: ExecResult;
   /** Value that the tool returned. */
   readonly value?: unknown;
+  /** Calls of tools that the code of the block made. */
+  readonly calls?: readonly CodeCall[];
+}
+
+/** Record of a call that Python code made. Plain data. */
+export interface CodeCall {
+  readonly caller: "code";
+  /** Position of the call in its block, from 1. */
+  readonly call: number;
+  readonly callId: string;
+  /** Name of the tool, which is not always the name in Python. */
+  readonly tool: string;
+  readonly status: ToolStatus;
+  readonly durationMs: number;
+  /** Arguments that the code gave; left out beyond the limit of a block. */
+  readonly arguments?: Readonly<Record<string, unknown>>;
+  /** Result as JSON, or the text of the error, cut at 4,096 characters; left out beyond the limit of a block. */
+  readonly result?: string;
+  /** True if the result is cut or left out. */
+  readonly truncated: boolean;
 }
 
 /** Reason why a call failed. */

@@ -127,7 +127,7 @@ export class ToolRunner {
     let characters = 0;
     const run = async (call: NumberedCall): Promise<ToolOutcome> => {
       const outcome = await this.#run(call, context);
-      const length = lengthOf(outcome.value);
+      const length = limit === Infinity ? 0 : lengthOf(outcome.value);
       if (characters + length > limit) {
         const reason = `the results of a message may have ${limit} characters together: this one is dropped`;
         return { ...outcome, value: undefined, fault: { kind: "error", reason, expected: true } };

@@ -1,6 +1,7 @@
 import type { Observation, Step } from "../envs/env.ts";
 import { answerCalls, offerTools } from "../envs/tool_step.ts";
 import { ArgumentTypeError } from "../errors.ts";
+import { requireKnownOptions } from "../options.ts";
 import { refuseCheckpoint } from "../episode_checkpoint.ts";
 import type { ToolSpec } from "../message.ts";
 import { mcpFaultMessage } from "../tools/parsers/fault_messages.ts";
@@ -51,7 +52,7 @@ export class MCPToolTransform implements Transform {
    */
   constructor(options: MCPToolTransformOptions) {
     requireServers(options);
-    requireKnownKeys(options);
+    requireKnownOptions("MCPToolTransform", options, OPTION_KEYS); // TorchRL's, such as `toolSchemas`, would have no effect
     const parser = options.parser ?? tagCalls({ faultText: mcpFaultMessage });
     this.#owned = options.clients === undefined;
     this.#clients = options.clients ?? new McpClients(options);
@@ -102,16 +103,6 @@ const OPTION_KEYS: Readonly<Record<OptionKey, true>> = {
   maxCalls: true,
   maxTotalCharacters: true,
 };
-
-/** Refuses unknown options: TorchRL's, such as `toolSchemas`, would have no effect. */
-function requireKnownKeys(options: object): void {
-  const unknown = Object.keys(options).filter((key) => !Object.hasOwn(OPTION_KEYS, key));
-  if (unknown.length === 0) return;
-  throw new ArgumentTypeError(
-    `Cannot create MCPToolTransform as its options must be ${Object.keys(OPTION_KEYS).join(", ")}: ` +
-      `found [${unknown.join(", ")}]`,
-  );
-}
 
 /** Refuses options without servers, such as functions as `tools`, which TorchRL's `MCPToolTransform` takes. */
 function requireServers(options: unknown): void {

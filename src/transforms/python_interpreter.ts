@@ -3,15 +3,26 @@ import { attributeErrors, SandboxError } from "../errors.ts";
 import { checkpointSession } from "../envs/branching_env.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import { appendToolMessages, replyOfStep } from "../envs/tool_step.ts";
-import { type EpisodeCheckpoint, type EpisodeCheckpointOptions, seedOfCopy } from "../episode_checkpoint.ts";
+import {
+  copyPlainData,
+  type EpisodeCheckpoint,
+  type EpisodeCheckpointOptions,
+  seedOfCopy,
+} from "../episode_checkpoint.ts";
+import type { History } from "../history.ts";
 import { messageText } from "../message.ts";
+import { requireKnownOptions } from "../options.ts";
 import type {
   AcquireOptions,
+  ExecOptions,
   ExecResult,
   PythonSession,
   SessionLease,
   SessionPool,
 } from "../sandbox/exec.ts";
+import { type CodeToolLimits, CodeTools, describeCodeTools } from "../tools/code_mode/code_tools.ts";
+import type { CodeToolSpec } from "../tools/code_mode/python_stubs.ts";
+import type { Tool } from "../tools/tool.ts";
 import { findPrograms, type RunnableBlocks } from "../tools/python_blocks.ts";
 import { resultRecord, resultText } from "../tools/result_text.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
@@ -52,6 +63,22 @@ export interface PythonInterpreterOptions extends RunnableBlocks {
    * about them follows.
    */
   replyLimits?: Partial<ReplyLimits> | undefined;
+  /**
+   * Tools that the code of a block may call as `paddock.tools.<name>`, beside those that the model calls itself. They run
+   * in the host process. The profile of the pool must have `hostTools`, as `tools` has; its `hostToolCalls` bounds the
+   * calls of a block. The caller disposes them.
+   *
+   * @default none
+   */
+  tools?: Iterable<Tool> | undefined;
+  /** Time limit of a call of `tools`, and how often they may be called. The time of a call is time of its block, too. */
+  toolLimits?: CodeToolLimits | undefined;
+  /**
+   * Returns the text about `tools` that is added to the system message of an episode. `false` adds none.
+   *
+   * @default `describeCodeTools`: how code calls them, and a stub with types for each
+   */
+  describeTools?: ((specs: readonly CodeToolSpec[]) => string) | false | undefined;
 }
 
 /** Limits of all code blocks of one reply. Agents that work on a task do not reach the defaults. */
@@ -109,18 +136,24 @@ const ACQUIRE_TIMEOUT_MS = 300_000;
  */
 export class PythonInterpreter implements Transform {
   readonly #options: PythonInterpreterOptions;
+  readonly #tools: CodeTools;
+  /** State that the tools of an episode share. */
+  #toolState: Record<string, unknown> = {};
   readonly #limits: ReplyLimits;
   #lease: SessionLease | undefined;
   #seed: number | undefined;
 
   /**
    * @throws {RangeError} if a limit is out of range.
+   * @throws {TypeError} if an option is unknown, two tools have the same name, or a tool cannot be described.
    */
   constructor(options: PythonInterpreterOptions) {
+    requireKnownOptions("PythonInterpreter", options, OPTIONS);
     const { timeoutMs, acquireTimeoutMs = 1 } = options;
     requireTimeout(timeoutMs ?? 1, "run Python");
     requireTimeout(acquireTimeoutMs, "wait for an interpreter");
-    this.#options = options;
+    this.#tools = new CodeTools(options.tools ?? [], options.toolLimits);
+    this.#options = { ...options, tools: [...options.tools ?? []] };
     const runMs = timeoutMs === undefined ? REPLY_LIMITS.runMs : LONG_BLOCKS * timeoutMs;
     this.#limits = { ...REPLY_LIMITS, runMs, ...options.replyLimits };
     requireReplyLimits(this.#limits);
@@ -129,7 +162,11 @@ export class PythonInterpreter implements Transform {
   async reset(observation: Observation, { seed }: TransformContext): Promise<Observation> {
     await this[Symbol.asyncDispose]();
     this.#seed = seed;
-    return observation;
+    this.#toolState = {};
+    const { describeTools = describeCodeTools } = this.#options;
+    if (this.#tools.isEmpty || describeTools === false) return observation;
+    const { prompt } = observation.history;
+    return { ...observation, history: { prompt: withSystemText(prompt, describeTools(this.#tools.specs)) } };
   }
 
   async step(step: Step, context: TransformContext): Promise<Step> {
@@ -168,11 +205,13 @@ export class PythonInterpreter implements Transform {
   async checkpoint({ signal }: EpisodeCheckpointOptions): Promise<EpisodeCheckpoint<PythonInterpreter>> {
     const seed = this.#seed;
     const acquire = (signal: AbortSignal | undefined) => this.#acquire({ signal });
+    const toolState = copyPlainData(this.#toolState, "the state of tools");
     const state = this.#lease && await checkpointSession(this.#lease.session, { acquire, signal });
     return {
       copy: async (options) => {
         const copy = new PythonInterpreter(this.#options);
         copy.#seed = seedOfCopy(seed, options);
+        copy.#toolState = structuredClone(toolState);
         copy.#lease = await state?.copy(options);
         return copy;
       },
@@ -198,8 +237,13 @@ export class PythonInterpreter implements Transform {
       }
       if (!persistent && results.length > 0) await this.#wipe(session, context.signal);
       const leftMs = this.#limits.runMs - runTimeOf(results);
-      const exec = await this.#exec(session, code, { leftMs, signal: context.signal });
-      results.push(this.#result(results.length + 1, code, { exec, turn: context.turn }));
+      const idPrefix = `python-${context.turn}-${results.length + 1}`;
+      const granted = this.#tools.forBlock({ idPrefix, state: this.#toolState });
+      const { tools } = granted;
+      const exec = await this.#exec(session, code, { leftMs, tools, signal: context.signal });
+      const calls = granted.calls();
+      const result = this.#result(results.length + 1, code, { exec, turn: context.turn });
+      results.push(calls.length === 0 ? result : { ...result, calls });
     }
     return results;
   }
@@ -237,11 +281,11 @@ export class PythonInterpreter implements Transform {
   async #exec(
     session: PythonSession,
     code: string,
-    { leftMs, signal }: { leftMs: number; signal: AbortSignal | undefined },
+    { leftMs, tools, signal }: Pick<ExecOptions, "tools" | "signal"> & { leftMs: number },
   ): Promise<ExecResult> {
     const blockMs = this.#options.timeoutMs;
     const timeoutMs = blockMs === undefined ? undefined : Math.min(blockMs, Math.ceil(leftMs));
-    return await attributeErrors(() => session.exec(code, { timeoutMs, signal }), {
+    return await attributeErrors(() => session.exec(code, { timeoutMs, tools, signal }), {
       error: SandboxError,
       failure: "Cannot run code",
       signal,
@@ -284,6 +328,34 @@ export class PythonInterpreter implements Transform {
     const reported = persistent ? exec : { ...exec, stateKept: true };
     return format === "json" ? resultRecord(call, reported) : resultText(call, reported);
   }
+}
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PythonInterpreterOptions, true>> = {
+  pool: true,
+  toolName: true,
+  timeoutMs: true,
+  persistent: true,
+  format: true,
+  acquireTimeoutMs: true,
+  replyLimits: true,
+  tools: true,
+  toolLimits: true,
+  describeTools: true,
+  runUnlabeled: true,
+  runThoughts: true,
+};
+
+/** Returns a prompt with a text at the end of its system message, or with a system message of this text. */
+function withSystemText(prompt: History, text: string): History {
+  const [first] = prompt;
+  if (first?.role !== "system") {
+    return prompt.slice(0, 0).append({ role: "system", content: text }).extend(prompt);
+  }
+  const content = typeof first.content === "string"
+    ? `${first.content}\n\n${text}`
+    : [...first.content, { type: "text" as const, text: `\n\n${text}` }];
+  return prompt.slice(0, 0).append({ ...first, content }).extend(prompt.slice(1));
 }
 
 function requireReplyLimits(limits: ReplyLimits): void {

@@ -2,6 +2,7 @@ import { answerCalls, offerTools } from "../envs/tool_step.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import { copyPlainData, type EpisodeCheckpoint } from "../episode_checkpoint.ts";
 import type { ToolSpec } from "../message.ts";
+import { requireKnownOptions } from "../options.ts";
 import type { Tool } from "../tools/tool.ts";
 import { indexTools, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
 import type { Transform, TransformContext } from "./transform.ts";
@@ -49,10 +50,11 @@ export class ToolTransform implements Transform {
   #state: Record<string, unknown> = {};
 
   /**
-   * @throws {TypeError} when two tools have the same name, or when a tool cannot be described.
+   * @throws {TypeError} when two tools have the same name, when a tool cannot be described, or an option is unknown.
    * @throws {RangeError} when a limit is out of range.
    */
   constructor(options: ToolTransformOptions) {
+    requireKnownOptions("ToolTransform", options, OPTIONS);
     const tools = [...options.tools];
     const { byName, specs } = indexTools(tools);
     this.#options = { ...options, tools };
@@ -90,3 +92,18 @@ export class ToolTransform implements Transform {
     };
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof ToolTransformOptions, true>> = {
+  tools: true,
+  parser: true,
+  resultStyle: true,
+  toolName: true,
+  maxResultCharacters: true,
+  timeoutMs: true,
+  rateLimits: true,
+  stopOnError: true,
+  passState: true,
+  maxCalls: true,
+  maxTotalCharacters: true,
+};

@@ -135,6 +135,17 @@ export const stepResultSchema = z.object({
       "peak size of the interpreter's heap, in bytes",
     ),
     denied: deniedAttemptsSchema.optional(),
+    calls: z.array(z.object({
+      caller: z.literal("code"),
+      call: z.int(),
+      callId: z.string(),
+      tool: z.string(),
+      status: z.string(),
+      durationMs: z.number(),
+      arguments: z.record(z.string(), z.unknown()).optional(),
+      result: z.string().optional().describe("result as JSON, or the text of the error"),
+      truncated: z.boolean(),
+    })).optional().describe("calls of tools that the code made"),
   })),
   blocksNotRun: z.array(z.object({ reason: z.string(), tag: z.string(), count: z.int() })).optional()
     .describe("code blocks of the reply that were not run, by reason and tag"),

@@ -3,6 +3,8 @@ import { tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { childrenOf, isAlive } from "../../bench/processes.ts";
 import { detectLayers, LAYER_REMEDIES } from "../../src/sandbox/process/layers.ts";
 import { LAYERS } from "../../src/sandbox/profile/schema.ts";
+import { DENO_VERSION, PADDOCK_VERSION } from "../../src/version.ts";
+import { TempFolder } from "../temp_folder.ts";
 import { runPaddock } from "./run_paddock.ts";
 import { Serving } from "../../bench/serving.ts";
 
@@ -61,7 +63,64 @@ Deno.test("paddock serve names the address when its port is in use", async () =>
     stderr,
     `error: Cannot serve at http://127.0.0.1:${port}: the port is in use: give another --port\n`,
   );
-  assertEquals(code, 125);
+  assertEquals(code, 69);
+});
+
+Deno.test("paddock serve prints its version, profile, limits, layers and addresses, and logs sessions on request", async () => {
+  await using serving = await Serving.start("--max-sessions", "2", "--queue", "7", "--log-level", "info");
+  const { startLog, url } = serving;
+  const lines = startLog.split("\n").filter((line) =>
+    /^(version|profile|limits|layers|addresses) /.test(line)
+  );
+  assertEquals(lines.length, 5, startLog);
+  const [version = "", profile = "", limits = "", layers = "", addresses = ""] = lines;
+  assertStringIncludes(version, `Paddock ${PADDOCK_VERSION}, Deno ${DENO_VERSION}`);
+  assertStringIncludes(profile, "serve: ");
+  assertStringIncludes(limits, "2 sessions (rewound), 7 requests in the queue");
+  const works = (await detectLayers()).filter((report) => report.works);
+  if (works.some(({ layer }) => layer === "rlimits")) assertStringIncludes(layers, "rlimits");
+  assertStringIncludes(addresses, `${url}/docs`);
+  const { id } = await serving.ask("/v1/sessions", {}) as { id: string };
+  const { log } = await serving.end("SIGTERM");
+  const expected = ["info session opened", "info session ended"].map((kind) =>
+    `${kind} session=${id.slice(0, 8)} `
+  );
+  for (const text of expected) assertStringIncludes(log, text);
+});
+
+Deno.test("paddock serve makes its --state-dir, closes an empty one to others, and refuses one with files", async (t) => {
+  await using folder = await TempFolder.of({ "open/file": "" });
+  const start = (state: string) => ["--max-sessions", "1", "--state-dir", `${folder.path}/${state}`];
+  await t.step("made", async () => {
+    await using _ = await Serving.start(...start("new/state"));
+    assertEquals(((await Deno.stat(`${folder.path}/new/state`)).mode ?? 0) & 0o777, 0o700);
+    const { code, stderr } = await runPaddock(["serve", "--port", "0", ...start("new/state")]);
+    assertStringIncludes(stderr, "another server uses it");
+    assertEquals(code, 69);
+  });
+  await t.step("empty", async () => {
+    await Deno.mkdir(`${folder.path}/empty`);
+    await Deno.chmod(`${folder.path}/empty`, 0o755);
+    await using _ = await Serving.start(...start("empty"));
+    assertEquals(((await Deno.stat(`${folder.path}/empty`)).mode ?? 0) & 0o777, 0o700);
+  });
+  await t.step("with files of others", async () => {
+    await Deno.chmod(`${folder.path}/open`, 0o755);
+    const { code, stderr } = await runPaddock(["serve", "--port", "0", ...start("open")]);
+    assertStringIncludes(stderr, "its mode is 755; run chmod 700");
+    assertEquals(code, 2);
+  });
+});
+
+Deno.test("paddock serve exits with 74 if it loses a session at its stop", async () => {
+  await using folder = await TempFolder.of();
+  const state = `${folder.path}/state`;
+  const serving = await Serving.start("--max-sessions", "1", "--state-dir", state);
+  await serving.ask("/v1/sessions", {});
+  await Deno.remove(state, { recursive: true });
+  const { code, log } = await serving.end("SIGTERM");
+  assertStringIncludes(log, "lost 1 session that could not be saved");
+  assertEquals(code, 74);
 });
 
 Deno.test("paddock serve --require-layer starts only with the layer", async (t) => {

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { connectionsOf } from "../../src/cli/serve/capacity.ts";
+import { connectionsOf, keptInterpreters } from "../../src/cli/serve/capacity.ts";
 import { resolveServeAddress } from "../../src/cli/serve/address.ts";
 import { UsageError } from "../../src/cli/errors.ts";
 
@@ -70,4 +70,10 @@ Deno.test("connectionsOf() leaves files for sessions, and refuses a limit that i
   assertEquals([connectionsOf(1, 128), connectionsOf(4, 1024), connectionsOf(4, Infinity)], [44, 742, 8192]);
   const error = assertThrows(() => connectionsOf(16, 64), Error);
   assertStringIncludes(error.message, "must be allowed to open 224 files: the limit is 64");
+});
+
+Deno.test("keptInterpreters() are one for each token beyond the sessions, in a quarter of the memory", () => {
+  const kept = (tokens: number, maxSessions: number, memoryBytes: number) =>
+    keptInterpreters({ tokens, maxSessions, memoryBytes });
+  assertEquals([kept(1, 4, 8e9), kept(2, 8, 8e9), kept(100, 32, 24e9), kept(100, 32, 2e9)], [0, 0, 67, 10]);
 });

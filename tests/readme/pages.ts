@@ -25,6 +25,7 @@ export const PAGES = [
   "packages",
   "profiles",
   "python",
+  "python_parts",
   "rollouts",
   "security",
   "server",
@@ -32,6 +33,7 @@ export const PAGES = [
   "templates",
   "trainers",
   "truth",
+  "upgrades",
   "viewer",
 ]
   .map((name) => `docs/${name}.md`);

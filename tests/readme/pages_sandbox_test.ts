@@ -115,6 +115,31 @@ Deno.test({
 });
 
 Deno.test({
+  name: "docs/cli.md, From scripts: the server without npx stops at the signal of a script, with exit code 0",
+  ignore: !posix,
+  async fn() {
+    await using clone = await Clone.create();
+    const script = block("From scripts", "sh").replace("/path/to/paddock/", "$ROOT/").replace(
+      "--port 8471",
+      "--port 0",
+    );
+    const child = clone.start("sh", "-c", `${script}\nread -r _; kill $!; wait $!`);
+    const lines = readLines(child.stderr, { maxBytes: 1_000_000 });
+    for (let served = false; !served;) {
+      const { done, value } = await lines.next();
+      if (done) throw new Error("the server ended before it served");
+      served = "text" in value && value.text.startsWith("Serving at");
+    }
+    const writer = child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode("\n"));
+    await writer.close();
+    await child.stdout.cancel();
+    while (!(await lines.next()).done); // until it has ended
+    assertEquals((await child.status).code, 0);
+  },
+});
+
+Deno.test({
   name: "docs/cli.md, Completion: the scripts are written",
   ignore: !posix,
   async fn() {

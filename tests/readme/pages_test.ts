@@ -66,6 +66,7 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "Over HTTP: sh",
     "Clients: python",
     "On the command line: json",
+    "From scripts: sh",
     "Configuration file: jsonc",
     "Completion: sh",
     "Start: sh", // deno task cluster starts the same processes, and a gateway
@@ -88,6 +89,10 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "An evaluation without pandas: python",
     "Profiles: sh",
     "Your own profile: jsonc",
+    "A grader: python", // this block and the next one: python_parts_sandbox_test.ts
+    "A grader: sh",
+    "Tools: python", // this block and the next one: python_parts_sandbox_test.ts
+    "Tools: sh",
     "Trees: sh",
     "Training: sh",
     "A stream over HTTP: sh",

@@ -488,3 +488,20 @@ Deno.test("isPlainData() is true for plain data only", () => {
   const nested = (depth: number): unknown => depth === 0 ? null : ["dict", ["key", nested(depth - 1)]];
   assertEquals([isPlainData(nested(80)), isPlainData(nested(81))], [true, false]);
 });
+
+Deno.test("hiddenTests() takes sessions of the owner for whom it grades", async () => {
+  const owners: unknown[] = [];
+  const pool: SessionPool = {
+    acquire({ owner } = {}) {
+      owners.push(owner);
+      return Promise.reject(new Error("enough"));
+    },
+  };
+  const grader = hiddenTests({ pool, testPool: pool });
+  const history = History.fromChats([{ role: "assistant", content: code("def f(): pass") }]);
+  for (const tests of [["assert f() is None"], [{ input: "", output: "" }]]) {
+    const context = { task: { id: "t", query: "q", fields: { tests } }, history, owner: "a" };
+    await assertRejects(async () => await grader.grade(context), Error, "enough");
+  }
+  assertEquals(owners, ["a", "a"]);
+});

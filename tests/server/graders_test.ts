@@ -10,7 +10,7 @@ const history = History.fromChats([{ role: "assistant", content: "4" }]);
 
 Deno.test("guardGrader() fails with 'timeout' when the pool does not grade in time", async () => {
   await using pool = new class extends GraderPool {
-    override guard({ name }: Grader): Grader {
+    override guardParts({ name }: Grader): Grader {
       return {
         name,
         grade: ({ signal }) =>
@@ -40,4 +40,12 @@ Deno.test("guardGrader() refuses a large task and does not serialize it", async 
     "must have at most 1048576 characters each",
   );
   assertEquals(error.code, "too_large");
+});
+
+Deno.test("guardGrader() tells a grader that runs programs for whom it grades", async () => {
+  await using pool = new GraderPool();
+  const owners: unknown[] = [];
+  const grader: Grader = { name: "own", grade: ({ owner }) => (owners.push(owner), 1) };
+  await guardGrader(grader, { pool, owner: "a" }).grade({ task: { id: "1", query: "?" }, history });
+  assertEquals(owners, ["a"]);
 });

@@ -15,11 +15,11 @@ export function anyTool(name: string, run: Tool["run"]): Tool {
 export async function stepWithTools(
   reply: string,
   tools: Iterable<Tool>,
-  options: ToolCallerOptions & { signal?: AbortSignal } = {},
+  { signal, ...rest }: ToolCallerOptions & { signal?: AbortSignal } = {},
 ): Promise<Step> {
-  await using env = new TransformedEnv(new ChatEnv(), [new ToolTransform({ tools, ...options })]);
+  await using env = new TransformedEnv(new ChatEnv(), [new ToolTransform({ tools, ...rest })]);
   await env.reset({ id: "t", query: "q" });
-  return await env.step(replyAction(reply), { signal: options.signal });
+  return await env.step(replyAction(reply), { signal });
 }
 
 /** Returns the contents of the tool messages after a reply. */

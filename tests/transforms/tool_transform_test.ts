@@ -55,7 +55,7 @@ Deno.test("ToolTransform: schema validation of simple tools, by zod and by JSON 
       plain,
     ]),
     [
-      "Tool add failed:\nTool arguments are not valid: a: Invalid input: expected number, received string",
+      "Tool add failed:\nTool arguments are not valid: a: must be a number: found a string",
       'Tool echo failed:\nTool arguments are not valid: Instance does not have required property "n"',
       'Tool echo failed:\nTool arguments are not valid: n: Instance type "number" is invalid. Expected "integer"',
     ],

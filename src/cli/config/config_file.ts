@@ -161,7 +161,7 @@ export function resolveText(text: string, meaning: TextMeaning, folder: string):
     case "source": {
       const [, scheme, rest = ""] = /^([a-z][\w+-]*):(.*)$/is.exec(text) ?? [];
       if (scheme !== undefined) return scheme === "scripted" ? `scripted:${resolve(folder, rest)}` : text;
-      return /[/\\]|\.(?:jsonc?|[mc]?[jt]s)(?:=[^=]*)?$/.test(text) ? resolve(folder, text) : text;
+      return /[/\\]|\.(?:jsonc?|[mc]?[jt]s|py)(?:=[^=]*)?$/.test(text) ? resolve(folder, text) : text;
     }
   }
 }

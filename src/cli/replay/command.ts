@@ -13,7 +13,8 @@ import { requireReadable, toInputPath } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { collectValues, nameOption, parseWholeNumber } from "../options.ts";
 import { writeText } from "../output.ts";
-import { type MakeTools, openTools, type ToolFlags } from "../rollout/tools.ts";
+import { pythonProfileOption } from "../rollout/python_files.ts";
+import { openTools, type RunTools, type ToolFlags } from "../rollout/tools.ts";
 import { readSavedEpisodes } from "../rollout/trajectory_file.ts";
 import {
   createLazyPool,
@@ -40,7 +41,7 @@ ROW is a file of rollout --out, FILE for all of its rows, or FILE:N for its Nth 
 again in a fresh interpreter for each row, with the row's seed, and each tool result is compared with the recorded one:
 its status, and the text that the model reads. Not compared: ${NORMALIZED}.
 
-Give the --profile, --tool, --mcp, --calls, --timeout-ms, --run-unlabeled and --run-thoughts of the rollout. Rows of the
+Give the --profile, --tool, --mcp, --tool-callers, --calls, --timeout-ms, --run-unlabeled, --run-thoughts and --python-profile of the rollout. Rows of the
 envs python, tools and chat can be replayed, and those of tau-bench and workspaces cannot.
 
 Examples:
@@ -57,10 +58,12 @@ export function replayCommand(): Command {
     .argument("<row>", "FILE or FILE:N; - reads stdin")
     .optionsGroup("Tools:")
     .option("--mcp <file>", "JSONC file of the MCP servers of the rollout")
-    .option("--tool <file>", "TypeScript file with a tool of the rollout; repeatable", collectValues)
+    .option("--tool <file>", "TypeScript or Python file with tools of the rollout; repeatable", collectValues)
+    .option("--tool-callers <callers>", "who calls the tools: model, code or model,code (default: model)")
     .addOption(nameOption("--calls <style>", "format of tool calls (default: tag)", Object.keys(CALL_STYLES)))
     .optionsGroup("Sandbox:")
     .addOption(profileOption())
+    .addOption(pythonProfileOption())
     .option(
       "--timeout-ms <n>",
       "timeout of a code block or tool call in milliseconds",
@@ -84,7 +87,7 @@ async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): 
   await requireReadable(path);
   await using stack = new AsyncDisposableStack();
   const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
-  const tools = hasTools ? await openTools(flags, { stack, signal }) : undefined;
+  const tools = hasTools ? await openTools(flags, { stack, signal, size: 1 }) : undefined;
   const pool = createLazyPool({ profile, size: 1, resetMode: "fresh", cacheDir, stack });
   let at = 0;
   let replayed = 0;
@@ -97,9 +100,17 @@ async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): 
     const makeEnv = () =>
       makeChatEnv({
         maxTurns: trajectory.turns,
-        tools: tools?.(),
+        tools: tools?.transforms(),
         python: runsPython(trajectory, tools)
-          ? { pool: pool(), timeoutMs, runUnlabeled, runThoughts }
+          ? {
+            pool: pool(),
+            timeoutMs,
+            runUnlabeled,
+            runThoughts,
+            tools: tools?.ofCode,
+            toolLimits: { timeoutMs },
+            describeTools: false, // the recorded prompt has the text
+          }
           : undefined,
       });
     const differences = await replay(trajectory, makeEnv, signal);
@@ -133,11 +144,11 @@ async function parseRow(row: string): Promise<{ path: string; number?: number }>
   );
 }
 
-function runsPython({ toolResults }: Trajectory, tools: MakeTools | undefined): boolean {
+function runsPython({ toolResults }: Trajectory, tools: RunTools | undefined): boolean {
   return tools === undefined || toolResults.some(({ tool }) => tool === "python");
 }
 
-function requireReplayable({ task, toolResults, turns }: Trajectory, tools: MakeTools | undefined): void {
+function requireReplayable({ task, toolResults, turns }: Trajectory, tools: RunTools | undefined): void {
   const other = toolResults.find(({ tool }) => tool !== "python");
   const start = `Cannot replay the episode of task '${task.id}'`;
   if (turns === 0) throw new UsageError(`${start} as it must have a reply: it has none`);

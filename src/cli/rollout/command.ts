@@ -11,9 +11,9 @@ import { ENVS } from "./envs.ts";
 import { checkEnvOptions, ROLLOUT_OPTIONS } from "./options.ts";
 import { POLICIES } from "./policies.ts";
 import { type RolloutFlags, runRollout } from "./run.ts";
-import { TAU_BENCH } from "./tau_bench.ts";
-import { USERS } from "./users.ts";
-import { WORKSPACE_ENV } from "./workspace.ts";
+import { TAU_BENCH } from "./envs/tau_bench.ts";
+import { USERS } from "./envs/users.ts";
+import { WORKSPACE_ENV } from "./envs/workspace.ts";
 
 const NAMES = formatNames("Envs", ENVS) + formatNames("Policies", POLICIES) + formatNames("Users", USERS) +
   formatNames("Graders", GRADERS) + formatNames("Calls", CALL_STYLES);

@@ -4,13 +4,13 @@ import type { TransformFile } from "../../plugins/transform_file.ts";
 import type { Grader } from "../../rewards/grader.ts";
 import type { SessionPool } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
-import type { MakeTools } from "./tools.ts";
+import type { RunTools } from "./tools.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { makeChatEnv, type MakeChatEnvOptions, tokenTransforms } from "../../rollout/make_chat_env.ts";
 import { limitToOneCall } from "../../rollout/training_rollout.ts";
-import type { TauBenchRun } from "./tau_bench.ts";
+import type { TauBenchRun } from "./envs/tau_bench.ts";
 import { UsageError } from "../errors.ts";
-import { WORKSPACE_ENV, type WorkspaceRun } from "./workspace.ts";
+import { WORKSPACE_ENV, type WorkspaceRun } from "./envs/workspace.ts";
 import type { RunnableBlocks } from "../../tools/python_blocks.ts";
 import { TransformedEnv } from "../../transforms/transformed_env.ts";
 import { StepCounter } from "../../transforms/step_counter.ts";
@@ -21,8 +21,8 @@ export interface EnvSetup extends RunnableBlocks {
   readonly pool: () => SessionPool;
   /** Owns the resources that all episodes share. */
   readonly stack: AsyncDisposableStack;
-  /** Makes the tools of an episode, if the run has any. */
-  readonly tools?: MakeTools | undefined;
+  /** The tools of the run, if there are any. */
+  readonly tools?: RunTools | undefined;
   /** If set, prompts are also token ids, and trajectories record the tokens. */
   readonly tokenizer?: Tokenizer | undefined;
   /** Scores each episode. Without it, episodes stay unscored. */
@@ -86,10 +86,16 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     runsPython: true,
     open(setup) {
       const { tools, pool, timeoutMs, runUnlabeled, runThoughts } = setup;
-      const python = () => ({ pool: pool(), timeoutMs, runUnlabeled, runThoughts });
+      const ofCode = { tools: tools?.ofCode, toolLimits: { timeoutMs } };
+      const python = () => ({ pool: pool(), timeoutMs, runUnlabeled, runThoughts, ...ofCode });
       return (task) => {
         const systemPrompt = setup.systemPrompt ?? (hasSystem(task) ? undefined : setup.defaultSystem);
-        return makeChatEnv({ ...chatOptions(setup), systemPrompt, tools: tools?.(), python: python() });
+        return makeChatEnv({
+          ...chatOptions(setup),
+          systemPrompt,
+          tools: tools?.transforms(),
+          python: python(),
+        });
       };
     },
   },
@@ -97,7 +103,14 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     about: "a chat in which the tool calls of a reply run; needs --tool or --mcp",
     open(setup) {
       const { tools } = setup;
-      if (tools !== undefined) return () => makeChatEnv({ ...chatOptions(setup), tools: tools() });
+      if (tools !== undefined && tools.ofCode.length > 0) {
+        throw new UsageError(
+          "Cannot play env 'tools' as it runs no code that could call tools: give --env python, or --tool-callers model",
+        );
+      }
+      if (tools !== undefined) {
+        return () => makeChatEnv({ ...chatOptions(setup), tools: tools.transforms() });
+      }
       throw new UsageError("Cannot play env 'tools' as it needs tools: give --tool FILE or --mcp FILE");
     },
   },

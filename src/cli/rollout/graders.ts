@@ -14,20 +14,20 @@ import { loadProfile, type Profile } from "../../sandbox/profile/profile.ts";
 import { announceBuild, cacheDirectory, createLazyPool } from "../sandbox_options.ts";
 import { lookUp } from "../options.ts";
 import { isPluginPath, openPlugin, type PluginFile, refuseGrants } from "./plugins.ts";
+import { isPythonPath, openPythonFile, type PythonFileFlags } from "./python_files.ts";
 import { resolvePolicy } from "./policies.ts";
 import type { WatchedServerOptions } from "./server_watch.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
 
 /** Flags of commands that grade. */
-export interface GraderFlags {
+export interface GraderFlags extends PythonFileFlags {
   /** Policy of the grader `judge`. */
   judge?: string;
   /** Model name that is sent to the judge's server. */
   judgeModel?: string;
   /** Permissions of the file of a grader. */
   graderAllow?: readonly string[];
-  cacheDir?: string;
   /** Options of the judge's server. */
   server?: WatchedServerOptions;
 }
@@ -42,9 +42,15 @@ export type GraderChoice = GraderEntry | PluginFile;
  */
 export function chooseGrader(name: string, { graderAllow = [] }: GraderFlags): GraderChoice | undefined {
   const grants = { allow: graderAllow, allowFlag: "--grader-allow" };
-  if (isPluginPath(name)) return { path: name, ...grants };
+  if (isGrantable(name)) return { path: name, ...grants };
   refuseGrants(grants);
+  if (isPythonPath(name)) return { path: name, ...grants };
   return name === NO_GRADER ? undefined : lookUp(GRADERS, name, "grader");
+}
+
+/** True if the value of `--grader` is a file whose process has permissions. A Python file runs in the sandbox. */
+function isGrantable(name: string): boolean {
+  return isPluginPath(name) && !isPythonPath(name);
 }
 
 /** Name that leaves episodes unscored. */
@@ -74,6 +80,12 @@ export async function openGrader(
   flags: GraderFlags,
   host: GraderHost,
 ): Promise<Grader> {
+  if ("path" in entry && isPythonPath(entry.path)) {
+    const { pythonGrader } = await import("../../plugins/python/python_grader.ts");
+    const { stack, signal } = host;
+    const size = Math.min(host.size, Math.max(2, navigator.hardwareConcurrency));
+    return await openPythonFile(entry.path, pythonGrader, { flags, owner: { size, stack, signal } });
+  }
   if ("path" in entry) {
     const { graderFile } = await import("../../plugins/grader_file.ts");
     return await openPlugin(entry, graderFile, host);
@@ -84,7 +96,7 @@ export async function openGrader(
   }
   const workers = host.stack.use(new GraderPool());
   const make = () => makeGrader(entry, resources);
-  return workers.guard(await (entry.needs === "math-verify" ? rethrowAsUsageError(make) : make()));
+  return workers.guardParts(await (entry.needs === "math-verify" ? rethrowAsUsageError(make) : make()));
 }
 
 /** A grader of a run, with the weight of its score. */
@@ -111,10 +123,10 @@ export function chooseGraders(values: readonly string[], flags: GraderFlags): We
       `Cannot grade with '${NO_GRADER}' beside other graders: give --grader ${NO_GRADER} alone`,
     );
   }
-  const hasFile = named.some(({ name }) => isPluginPath(name));
+  const hasFile = named.some(({ name }) => isGrantable(name));
   return named.flatMap(({ name, weight }) => {
     // the permissions are those of the files
-    const choice = chooseGrader(name, hasFile && !isPluginPath(name) ? {} : flags);
+    const choice = chooseGrader(name, hasFile && !isGrantable(name) ? {} : flags);
     return choice === undefined ? [] : [{ name, weight, choice }];
   });
 }
@@ -158,7 +170,7 @@ export async function openServedGraders(
   flags: { cacheDir?: string },
   host: Omit<GraderHost, "size">,
 ): Promise<Map<string, () => Grader>> {
-  const resources = await openResources(flags, { ...host, size: SERVED_SIZE });
+  const resources = await openResources(flags, { ...host, size: SERVED_SIZE, resetMode: "owner" });
   const hasWheels = findMissingWheel(cacheDirectory(flags.cacheDir)) === undefined;
   const served = Object.entries(GRADERS).filter(([, { needs }]) =>
     needs === "math-verify" ? hasWheels : needs !== "policy"
@@ -179,7 +191,7 @@ export async function openServedGraders(
 
 async function openResources(
   flags: GraderFlags,
-  { profile, size, stack }: GraderHost,
+  { profile, size, resetMode = "fresh", stack }: GraderHost & { readonly resetMode?: "fresh" | "owner" },
 ): Promise<GraderResources> {
   const { cacheDir } = flags;
   const tests = testProfile(await loadProfile("tools"));
@@ -191,7 +203,7 @@ async function openResources(
     flagNames: { policy: "--judge", model: "--judge-model" },
   });
   return {
-    pool: createLazyPool({ profile, size, resetMode: "fresh", cacheDir, stack }),
+    pool: createLazyPool({ profile, size, resetMode, cacheDir, stack }),
     testPool: createLazyPool({ profile: tests, size, resetMode: "rewind", cacheDir, stack }),
     judge: judge?.policy,
     mathVerify: () =>

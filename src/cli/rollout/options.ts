@@ -10,10 +10,11 @@ import { ENVS } from "./envs.ts";
 import { DEFAULT_GRADER } from "./graders.ts";
 import { ALLOW_HELP } from "./plugins.ts";
 import { DEFAULT_MAX_TOKENS, POLICIES } from "./policies.ts";
+import { pythonProfileOption } from "./python_files.ts";
 import { DEFAULT_SERVER_WAIT } from "./server_watch.ts";
-import { TAU_BENCH } from "./tau_bench.ts";
-import { USER_STRATEGIES, USERS } from "./users.ts";
-import { WORKSPACE_ENV } from "./workspace.ts";
+import { TAU_BENCH } from "./envs/tau_bench.ts";
+import { USER_STRATEGIES, USERS } from "./envs/users.ts";
+import { WORKSPACE_ENV } from "./envs/workspace.ts";
 
 /** One option of `paddock rollout`. */
 export interface RolloutOptionRow extends OptionRow {
@@ -216,7 +217,7 @@ export const ROLLOUT_OPTIONS = {
     value: "name",
     repeats: true,
     about:
-      `grader, none for no scores, or a file like ./my_grader.ts; repeatable with weights, as in gsm8k=0.8 ` +
+      `grader, none for no scores, or a file like ./g.ts or ./g.py; repeatable with weights, as in gsm8k=0.8 ` +
       `(default: ${DEFAULT_GRADER})`,
     names: [...Object.keys(GRADERS), "none"],
     isSetByWorkspace: true,
@@ -241,7 +242,7 @@ export const ROLLOUT_OPTIONS = {
     group: "Reward",
     value: "permission",
     repeats: true,
-    about: `permission of that file: ${ALLOW_HELP}`,
+    about: `permission of that file in TypeScript: ${ALLOW_HELP}`,
     isSetByWorkspace: true,
   },
   judge: {
@@ -265,7 +266,14 @@ export const ROLLOUT_OPTIONS = {
     group: "Tools",
     value: "file",
     repeats: true,
-    about: "TypeScript file with a tool that runs without permissions; repeatable",
+    about: "TypeScript file with a tool, or Python file with tools, that run without permissions; repeatable",
+  },
+  toolCallers: {
+    group: "Tools",
+    value: "callers",
+    about:
+      "who calls the tools: model, code (of Python blocks, with a profile such as tools), or model,code " +
+      "(default: model)",
   },
   calls: {
     group: "Tools",
@@ -340,6 +348,11 @@ export const ROLLOUT_OPTIONS = {
     about: "profile of the sandbox",
     make: profileOption,
     isSetByWorkspace: true,
+  },
+  pythonProfile: {
+    group: "Sandbox and speed",
+    about: "profile of the user's Python files",
+    make: pythonProfileOption,
   },
   timeoutMs: {
     group: "Sandbox and speed",

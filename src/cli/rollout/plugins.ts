@@ -4,6 +4,7 @@ import { grantFlags, type Grants } from "../../sandbox/process/grants.ts";
 import { checkUsage, rethrowAsUsageError, UsageError } from "../errors.ts";
 import { requireReadable } from "../input.ts";
 import { currentIo } from "../io.ts";
+import { isPythonPath } from "./python_files.ts";
 
 /** Help text of an option that names permissions. */
 export const ALLOW_HELP = "read, write, net, env, sys or import, as in net=localhost:8000; repeatable";
@@ -17,9 +18,9 @@ export interface PluginFile {
   readonly allow: readonly string[];
 }
 
-/** True if the value of an option is the path of a TypeScript or JavaScript file and not a name or a URL. */
+/** True if the value of an option is the path of a TypeScript, JavaScript or Python file and not a name or a URL. */
 export function isPluginPath(value: string): boolean {
-  return /^\.{0,2}\/|^(?![a-z][\w+-]*:).*\.[mc]?[jt]s$/is.test(value);
+  return /^\.{0,2}\/|^(?![a-z][\w+-]*:).*\.(?:[mc]?[jt]s|py)$/is.test(value);
 }
 
 /**
@@ -34,6 +35,12 @@ export async function openPlugin<Opened extends AsyncDisposable>(
 ): Promise<Opened> {
   const permissions = parseGrants(grants);
   await requireReadable(path);
+  if (isPythonPath(path)) {
+    const noun = grants.allowFlag.replace(/^--|-allow$/g, "");
+    throw new UsageError(
+      `Cannot start ${noun} file '${path}' as a ${noun} file must be TypeScript or JavaScript: found Python`,
+    );
+  }
   const env = grantedVariables(permissions);
   return await rethrowAsUsageError(async () => stack.use(await open(path, { permissions, env, signal })));
 }

@@ -28,10 +28,10 @@ import { type ColumnFlags, columnsOf, openTrajectoryFile, requireSameTokens } fr
 import { describeRun, recordRun, requireSameSettings } from "./run_settings.ts";
 import { ServerWatch } from "./server_watch.ts";
 import { Summary } from "./summary.ts";
-import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./tau_bench.ts";
+import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./envs/tau_bench.ts";
 import { TrainingFile, TrainingRun } from "./training_file.ts";
 import { checkUsage, rethrowAsUsageError, toUsageError, UsageError } from "../errors.ts";
-import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./workspace.ts";
+import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./envs/workspace.ts";
 import { currentIo } from "../io.ts";
 
 /** Options of `paddock rollout`. */
@@ -152,7 +152,12 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const grader = await openGraders(graders, flags, { profile, size: poolSize, stack, signal });
   const transforms = await openTransforms(flags, { stack, signal });
   const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
-  const tools = hasTools ? await openTools(flags, { stack, signal }) : undefined;
+  const tools = hasTools ? await openTools(flags, { stack, signal, size: concurrency }) : undefined;
+  if (tools !== undefined && tools.ofCode.length > 0 && !profile.hostTools) {
+    throw new UsageError(
+      `Cannot let code call tools as profile '${profile.name}' must have 'hostTools': give --profile tools`,
+    );
+  }
   // with --train-out, the rollout records the tokens itself
   const envTokenizer = flags.trainOut === undefined ? tokenizer : undefined;
   const makeEnv = await kind.open({

@@ -3,6 +3,7 @@ import { pathToFileURL } from "node:url";
 import { McpError } from "../../errors.ts";
 import { parseJsonc } from "../../jsonc.ts";
 import { escapeLine } from "../../terminal_text.ts";
+import type { PythonTools } from "../../plugins/python/python_tools.ts";
 import type { McpServer } from "../../tools/mcp/mcp_server.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -13,43 +14,98 @@ import { readText } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { lookUp } from "../options.ts";
 import { writeText } from "../output.ts";
+import { isPythonPath, openPythonFile, type PythonFileFlags, type PythonFileOwner } from "./python_files.ts";
 
 /** Flags that select tools. */
-export interface ToolFlags {
+export interface ToolFlags extends PythonFileFlags {
   /** JSONC file with MCP servers. */
   mcp?: string;
-  /** TypeScript files with tools. */
+  /** TypeScript or Python files with tools. */
   tool?: readonly string[];
   /** Call style. */
   calls?: string;
+  /**
+   * Who calls the tools: the model in its replies, the code of its Python blocks, or both, with commas between.
+   *
+   * @default "model"
+   */
+  toolCallers?: string;
   /** Timeout of a call, in milliseconds. */
   timeoutMs: number;
 }
 
-/** Makes the tool transforms of one episode. */
-export type MakeTools = () => readonly Transform[];
+/** Who may call the tools of a run. */
+export const TOOL_CALLERS = ["model", "code"] as const;
+
+/** The tools that all episodes of a run share. */
+export interface RunTools {
+  /** Tools that the code of Python blocks calls. */
+  readonly ofCode: readonly Tool[];
+  /** Makes the transforms of one episode, for the tools that the model calls. */
+  readonly transforms: () => readonly Transform[];
+}
 
 /**
- * Opens the tools that all episodes of a run share and returns a function that makes the transforms of an episode. It
- * starts the servers, so that a server that cannot start is reported once and not by each episode.
+ * Opens the tools that all episodes of a run share. It starts the servers, so that a server that cannot start is reported once and not by each episode.
  *
+ * @param options `size` is the number of episodes that run at the same time.
  * @throws {UsageError} if a tool or server cannot be opened.
  */
 export async function openTools(
   flags: ToolFlags,
-  options: { stack: AsyncDisposableStack; signal: AbortSignal },
-): Promise<MakeTools> {
+  options: { stack: AsyncDisposableStack; signal: AbortSignal; size: number },
+): Promise<RunTools> {
   const { stack, signal } = options;
+  const callers = parseCallers(flags.toolCallers);
   const { timeoutMs } = flags;
   const { parser } = lookUp(CALL_STYLES, flags.calls ?? "tag", "call style");
-  const tools = await openToolFiles(flags.tool ?? [], stack);
-  checkUsage(() => new ToolTransform({ tools, parser: parser(), timeoutMs }));
+  const paths = flags.tool ?? [];
+  const tools = await openToolFiles(paths.filter((path) => !isPythonPath(path)), stack);
+  const ofPython = await openPythonTools(paths.filter(isPythonPath), { flags, owner: options });
+  const offered = [
+    ...tools,
+    ...ofPython.flatMap(({ specs }) => specs.map((spec) => ({ ...spec, run() {} }))),
+  ];
+  checkUsage(() => new ToolTransform({ tools: offered, parser: parser(), timeoutMs }));
+  if (callers.has("code") && ofPython.length > 0) {
+    throw new UsageError(
+      "Cannot let code call the tools of a Python file: give a TypeScript file or an MCP server, or --tool-callers model",
+    );
+  }
   const servers = flags.mcp === undefined ? undefined : await readMcpFile(flags.mcp);
   const mcp = servers && await openServers(servers, { parser: parser(), timeoutMs, stack, signal });
-  return () => [
-    ...(mcp === undefined ? [] : [mcp()]),
-    ...(tools.length === 0 ? [] : [new ToolTransform({ tools, parser: parser(), timeoutMs })]),
-  ];
+  return {
+    ofCode: callers.has("code") ? [...tools, ...mcp?.tools ?? []] : [],
+    transforms: () =>
+      callers.has("model")
+        ? [
+          ...(mcp === undefined ? [] : [mcp.transform()]),
+          ...(tools.length === 0 ? [] : [new ToolTransform({ tools, parser: parser(), timeoutMs })]),
+          ...ofPython.map((file) => file.makeTransform({ parser: parser(), timeoutMs })),
+        ]
+        : [],
+  };
+}
+
+function parseCallers(text: string | undefined): ReadonlySet<string> {
+  const callers = (text ?? "model").split(",").map((name) => name.trim());
+  const unknown = callers.find((name) => !TOOL_CALLERS.some((known) => known === name));
+  if (unknown === undefined) return new Set(callers);
+  throw new UsageError(
+    `Cannot offer tools as each of --tool-callers must be ${TOOL_CALLERS.join(" or ")}: found '${
+      escapeLine(unknown)
+    }'`,
+  );
+}
+
+/** Opens Python files with tools, each in sandboxes of its own. */
+async function openPythonTools(
+  paths: readonly string[],
+  options: { flags: PythonFileFlags; owner: PythonFileOwner },
+): Promise<PythonTools[]> {
+  if (paths.length === 0) return [];
+  const { pythonTools } = await import("../../plugins/python/python_tools.ts");
+  return await Promise.all(paths.map((path) => openPythonFile(path, pythonTools, options)));
 }
 
 /**
@@ -59,6 +115,13 @@ export async function openTools(
  */
 export async function openToolFiles(paths: readonly string[], stack: AsyncDisposableStack): Promise<Tool[]> {
   if (paths.length === 0) return [];
+  const python = paths.find(isPythonPath);
+  if (python !== undefined) {
+    throw new UsageError(
+      `Cannot start tool file '${python}' as a tool of a server must be in TypeScript or JavaScript: found Python. ` +
+        "The Python client offers functions of its process: session(tools=[…])",
+    );
+  }
   const { toolFile } = await import("../../tools/file/tool_file.ts");
   return await Promise.all(
     paths.map((path) => rethrowAsUsageError(async () => stack.use(await toolFile(path)))),
@@ -72,7 +135,7 @@ async function openServers(
     stack: AsyncDisposableStack;
     signal: AbortSignal;
   },
-): Promise<() => Transform> {
+): Promise<{ readonly tools: readonly Tool[]; readonly transform: () => Transform }> {
   const { stack, signal, ...calls } = options;
   const { McpClients } = await import("../../tools/mcp/mcp_clients.ts");
   const { MCPToolTransform } = await import("../../transforms/mcp_tool_transform.ts");
@@ -84,8 +147,8 @@ async function openServers(
 `,
       ).catch(() => {});
     const clients = stack.use(new McpClients({ servers, onWarning }));
-    await clients.tools(signal);
-    return () => new MCPToolTransform({ ...calls, clients });
+    const tools = await clients.tools(signal);
+    return { tools, transform: () => new MCPToolTransform({ ...calls, clients }) };
   }, { kinds: [TypeError, McpError] });
 }
 

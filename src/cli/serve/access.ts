@@ -1,5 +1,6 @@
 import { errorMessage } from "../../errors.ts";
-import { AccessLog } from "../../server/http/access_log.ts";
+import type { RequestRecord } from "../../server/http/access_log.ts";
+import { LineLog } from "../../server/http/line_log.ts";
 import { UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
 
@@ -22,13 +23,13 @@ export interface AccessLogFileOptions {
 export async function openAccessLog(
   path: string | undefined,
   { stack, onError }: AccessLogFileOptions,
-): Promise<AccessLog | undefined> {
+): Promise<LineLog<RequestRecord> | undefined> {
   if (path === undefined) return undefined;
   const { stderr } = currentIo();
-  if (path === STDERR) return stack.use(new AccessLog({ write: (bytes) => stderr.write(bytes), onError }));
+  if (path === STDERR) return stack.use(new LineLog({ write: (bytes) => stderr.write(bytes), onError }));
   try {
     const file = stack.use(await Deno.open(path, { append: true, create: true, mode: 0o600 }));
-    return stack.use(new AccessLog({ write: (bytes) => file.write(bytes), onError }));
+    return stack.use(new LineLog({ write: (bytes) => file.write(bytes), onError }));
   } catch (cause) {
     throw new UsageError(`Cannot open the access log '${path}': ${errorMessage(cause)}`, { cause });
   }

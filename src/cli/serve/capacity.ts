@@ -14,6 +14,28 @@ export function defaultSessions(tokens: number): number {
   return Math.max(forTokens, navigator.hardwareConcurrency);
 }
 
+/** Memory of an idle interpreter, in bytes: some 39 MB are its own. */
+const IDLE_BYTES = 48e6;
+/** Part of the host's memory that interpreters beyond the sessions may take. */
+const KEPT_MEMORY = 0.25;
+
+/**
+ * Returns the number of interpreters beyond the sessions that a server starts when more tokens than sessions take turns, so
+ * that each token finds its own again. `memoryBytes` is the memory of the host.
+ */
+export function keptInterpreters(
+  { tokens, maxSessions, memoryBytes }: { tokens: number; maxSessions: number; memoryBytes: number },
+): number {
+  const others = tokens - maxSessions - SPARE_SESSIONS;
+  return Math.max(0, Math.min(others, Math.floor(KEPT_MEMORY * memoryBytes / IDLE_BYTES)));
+}
+
+/** Returns the memory of the host, or of the container if that has less, in bytes. */
+export async function hostMemory(): Promise<number> {
+  const limit = await Deno.readTextFile("/sys/fs/cgroup/memory.max").catch(() => "max");
+  return Math.min(Deno.systemMemoryInfo().total, Number(/^\d+/.exec(limit)?.[0] ?? Infinity));
+}
+
 /** Open files of a server without sessions and connections, with some that are open for a moment. */
 const OWN_FILES = 64;
 /** Open files of a session: the pipes of its process, also while another one replaces it. */

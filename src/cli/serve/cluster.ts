@@ -49,7 +49,9 @@ export interface SessionSourceOptions {
   readonly size: number;
   /** Number of further interpreters that are kept ready. */
   readonly spare: number;
-  readonly resetMode: "rewind" | "fresh";
+  /** Number of interpreters that are started for further tokens. */
+  readonly keep: number;
+  readonly resetMode: "rewind" | "owner";
   readonly cacheDir?: string | undefined;
   readonly stack: AsyncDisposableStack;
   /** Stops the attempt to join a cluster. */

@@ -3,11 +3,15 @@ import type { Profile } from "../../sandbox/profile/profile.ts";
 import { baseImageName } from "../../sandbox/image/base_image.ts";
 import { sha256 } from "../../hash.ts";
 import { pinImage } from "../../sandbox/image/image_pins.ts";
-import { StateDirectory } from "../../server/hibernation/state_directory.ts";
+import {
+  StateDirectory,
+  StateDirectoryError,
+  type StateDirectoryOptions,
+} from "../../server/hibernation/state_directory.ts";
 import { countSessions } from "../../server/hibernation/saved_sessions.ts";
 import { formatSuspendReport, type SuspendReport } from "../../server/hibernation/suspend_report.ts";
 import type { HibernationLimits } from "../../server/paddock_server.ts";
-import { UsageError } from "../errors.ts";
+import { UnavailableError, UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
 import { parseWholeNumber } from "../options.ts";
 import { toSinkText, writeText } from "../output.ts";
@@ -71,7 +75,8 @@ export function checkHibernation({ hibernateMemory, stateDir, cluster }: Hiberna
  * Opens what sessions need to hibernate. Returns `undefined` if they keep their interpreters.
  *
  * @param parts.tokens tokens of the server, whose sessions continue
- * @throws {SandboxError} if the state directory cannot be used.
+ * @throws {UsageError} if the state directory cannot be used.
+ * @throws {UnavailableError} if another server uses the state directory.
  */
 export async function openHibernation(
   flags: HibernationFlags,
@@ -90,7 +95,7 @@ export async function openHibernation(
   const owners = new Set(tokens.length > 0 ? await Promise.all(tokens.map(sha256)) : [""]);
   const origin = await source.checkpointOrigin?.();
   const directory = stack.use(
-    await StateDirectory.open(stateDir, {
+    await openStateDirectory(stateDir, {
       owners,
       origin,
       profile: profile.name,
@@ -100,8 +105,20 @@ export async function openHibernation(
   );
   await pinImage(cacheDirectory(flags.cacheDir), await baseImageName(profile), stateDir);
   const { length } = directory.sessions.filter(({ unusable }) => unusable === undefined);
-  if (length > 0) await print(`${countSessions(length)} continue from ${stateDir}`);
+  if (length > 0) {
+    await print(`${countSessions(length)} ${length === 1 ? "continues" : "continue"} from ${stateDir}`);
+  }
   return { ...limits, directory, directoryBytes: stateDisk * MIB };
+}
+
+async function openStateDirectory(path: string, options: StateDirectoryOptions): Promise<StateDirectory> {
+  try {
+    return await StateDirectory.open(path, options);
+  } catch (cause) {
+    if (!(cause instanceof StateDirectoryError)) throw cause;
+    const { code, message } = cause;
+    throw new (code === "in_use" ? UnavailableError : UsageError)(message, { cause });
+  }
 }
 
 /** Prints that a server that stops will save its sessions, which takes up to half a minute. */

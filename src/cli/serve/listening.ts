@@ -1,13 +1,16 @@
 import { errorMessage } from "../../errors.ts";
 import { escapeControls } from "../../terminal_text.ts";
+import { UnavailableError } from "../errors.ts";
 import { currentIo } from "../io.ts";
 import { writeText } from "../output.ts";
 
 /** Returns the error of a server that cannot listen. The message names its address. */
 export function listenError(url: string, cause: unknown): Error {
   const isInUse = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
-  const reason = isInUse ? "the port is in use: give another --port" : errorMessage(cause);
-  return new Error(`Cannot serve at ${url}: ${reason}`, { cause });
+  if (isInUse) {
+    return new UnavailableError(`Cannot serve at ${url}: the port is in use: give another --port`, { cause });
+  }
+  return new Error(`Cannot serve at ${url}: ${errorMessage(cause)}`, { cause });
 }
 
 /** Logs an internal error, which clients do not see, to stderr. */

@@ -50,7 +50,7 @@ const ERRORS = { TypeError, RangeError, SyntaxError };
  *
  * Only graders that read nothing but the final reply and the task run in a worker: `exactMatch`, `numberMatch`,
  * `patternMatch`, `gsm8k`, `math`, `countdown`, `ifeval`, rubrics of them, and each `replyGrader` of a module. Other
- * graders are functions of the program and run where they are. The workers start at the first grade, have the
+ * graders are functions of the program, which `guard` refuses. The workers start at the first grade, have the
  * permissions of the process, and do not keep it alive.
  *
  * @example
@@ -84,10 +84,31 @@ export class GraderPool implements AsyncDisposable {
     this.#slow = new Lane(thread(), { limitMs: deadlineMs, maxBatch: 1, maxCharacters });
   }
 
-  /** Returns a grader that runs in the workers; a grader that cannot run there is returned as it is. */
+  /**
+   * Returns a grader that runs in the workers.
+   *
+   * @throws {TypeError} if the grader, or a part of a rubric, cannot run in a worker, such as a function of the program.
+   */
   guard(grader: Grader, options: GuardOptions = {}): Grader {
+    return this.#guard(grader, options, (own) => {
+      throw new TypeError(
+        `Cannot guard grader '${own.name}' as a worker runs only graders that a module exports by replyGrader(): ` +
+          "export it so, or load its file with graderFile(), which runs it in a process",
+      );
+    });
+  }
+
+  /** Returns a grader whose parts run in the workers if they can. Other parts run where they are, without a limit. */
+  guardParts(grader: Grader, options: GuardOptions = {}): Grader {
+    return this.#guard(grader, options, (own) => own);
+  }
+
+  /** @param other returns what replaces a grader that cannot run in a worker */
+  #guard(grader: Grader, options: GuardOptions, other: (grader: Grader) => Grader): Grader {
     const grading = replyGradingOf(grader);
-    if (grading === undefined) return mapGraders(grader, (part) => this.guard(part, options)) ?? grader;
+    if (grading === undefined) {
+      return mapGraders(grader, (part) => this.#guard(part, options, other)) ?? other(grader);
+    }
     const { owner = "" } = options;
     return { name: grader.name, grade: (context) => this.#grade(grading, context, owner) };
   }

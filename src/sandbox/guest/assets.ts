@@ -51,8 +51,11 @@ export interface BootPlan {
   readonly extension?: ImageExtension;
   /** Paths of Python files that are to be compiled, in place of building an image. */
   readonly compile?: readonly string[];
-  /** The shell's modules, of which the last is the shell itself, and its engine. */
-  readonly shell?: { readonly modules: BootPlan["modules"]; readonly engine: AssetFile };
+  /** The shell's engine and its modules, of which the last is the shell itself. */
+  readonly shell?: {
+    readonly engine: AssetFile;
+    readonly modules: readonly (AssetFile & { readonly name: string })[];
+  };
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
   /**
    * Number of sessions that the process may run at once.
@@ -113,7 +116,14 @@ export function loadAssets(plan: BootPlan): Assets {
   const workerUrl = linkModules(urls, plan.modules);
   if (!plan.shell) return { workerUrl, forWorkers: loadForWorkers(plan, files, code) };
   code.push(addFile("engine.ts", plan.shell.engine));
-  const shellUrl = linkModules(urls, plan.shell.modules);
+  const shellUrl = linkModules(
+    urls,
+    plan.shell.modules.map(({ name, ...file }) => {
+      const bytes = files.readSync(file);
+      code.push(files.verify(file, bytes));
+      return { name, source: new TextDecoder().decode(bytes) };
+    }),
+  );
   const forWorkers = loadForWorkers(plan, files, code).then((assets) => ({ ...assets, shellUrl }));
   return { workerUrl, forWorkers };
 }

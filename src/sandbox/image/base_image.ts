@@ -7,8 +7,7 @@ import {
   COMMON_MODULES,
   imageExtension,
   PREPARE,
-  SHELL_ENGINE,
-  shellModules,
+  SHELL_SOURCES,
   supervisorModules,
   workerModules,
 } from "./guest_sources.ts";
@@ -237,7 +236,7 @@ async function profileInputs(profile: Profile): Promise<object> {
   return {
     plain: plainInputs(),
     extension: imageExtension(profile),
-    shell: profile.shell ? [SHELL_ENGINE, import.meta.resolve("just-bash/browser"), shellModules()] : [],
+    shell: profile.shell ? [SHELL_SOURCES, import.meta.resolve("just-bash/browser")] : [],
     packages: profile.packages.map(({ name, sha256 }) => [name, sha256]),
     ...(profile.preload && !profile.preload.ignoresMounts && { mounts: await hashMounts(profile.mounts) }),
   };

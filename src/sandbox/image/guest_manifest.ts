@@ -36,6 +36,57 @@ import clock from "../guest/shell/clock.ts" with { type: "text" };
 import commands from "../guest/shell/commands.ts" with { type: "text" };
 import engine from "../guest/shell/engine.ts" with { type: "text" };
 import files from "../guest/shell/files.ts" with { type: "text" };
+import add from "../guest/shell/git/commands/add.ts" with { type: "text" };
+import apply from "../guest/shell/git/commands/apply.ts" with { type: "text" };
+import branch from "../guest/shell/git/commands/branch.ts" with { type: "text" };
+import checkout from "../guest/shell/git/commands/checkout.ts" with { type: "text" };
+import clean from "../guest/shell/git/commands/clean.ts" with { type: "text" };
+import commandWords from "../guest/shell/git/commands/command_words.ts" with { type: "text" };
+import commit from "../guest/shell/git/commands/commit.ts" with { type: "text" };
+import config from "../guest/shell/git/commands/config.ts" with { type: "text" };
+import dateText from "../guest/shell/git/commands/date_text.ts" with { type: "text" };
+import gitDiff from "../guest/shell/git/commands/git_diff.ts" with { type: "text" };
+import gitGrep from "../guest/shell/git/commands/git_grep.ts" with { type: "text" };
+import init from "../guest/shell/git/commands/init.ts" with { type: "text" };
+import log from "../guest/shell/git/commands/log.ts" with { type: "text" };
+import merge from "../guest/shell/git/commands/merge.ts" with { type: "text" };
+import move from "../guest/shell/git/commands/move.ts" with { type: "text" };
+import plumbing from "../guest/shell/git/commands/plumbing.ts" with { type: "text" };
+import pretty from "../guest/shell/git/commands/pretty.ts" with { type: "text" };
+import remote from "../guest/shell/git/commands/remote.ts" with { type: "text" };
+import reset from "../guest/shell/git/commands/reset.ts" with { type: "text" };
+import stash from "../guest/shell/git/commands/stash.ts" with { type: "text" };
+import status from "../guest/shell/git/commands/status.ts" with { type: "text" };
+import tag from "../guest/shell/git/commands/tag.ts" with { type: "text" };
+import diffOptions from "../guest/shell/git/compare/diff_options.ts" with { type: "text" };
+import filePairs from "../guest/shell/git/compare/file_pairs.ts" with { type: "text" };
+import gitPatch from "../guest/shell/git/compare/git_patch.ts" with { type: "text" };
+import lineChanges from "../guest/shell/git/compare/line_changes.ts" with { type: "text" };
+import mergeTrees from "../guest/shell/git/compare/merge_trees.ts" with { type: "text" };
+import names from "../guest/shell/git/compare/names.ts" with { type: "text" };
+import patchOutput from "../guest/shell/git/compare/patch_output.ts" with { type: "text" };
+import renames from "../guest/shell/git/compare/renames.ts" with { type: "text" };
+import slideChanges from "../guest/shell/git/compare/slide_changes.ts" with { type: "text" };
+import statOutput from "../guest/shell/git/compare/stat_output.ts" with { type: "text" };
+import git from "../guest/shell/git/git.ts" with { type: "text" };
+import commitObject from "../guest/shell/git/store/commit_object.ts" with { type: "text" };
+import configFile from "../guest/shell/git/store/config_file.ts" with { type: "text" };
+import gitError from "../guest/shell/git/store/git_error.ts" with { type: "text" };
+import indexFile from "../guest/shell/git/store/index_file.ts" with { type: "text" };
+import objectStore from "../guest/shell/git/store/object_store.ts" with { type: "text" };
+import packFile from "../guest/shell/git/store/pack_file.ts" with { type: "text" };
+import references from "../guest/shell/git/store/references.ts" with { type: "text" };
+import repository from "../guest/shell/git/store/repository.ts" with { type: "text" };
+import revisions from "../guest/shell/git/store/revisions.ts" with { type: "text" };
+import sha1 from "../guest/shell/git/store/sha1.ts" with { type: "text" };
+import treeObject from "../guest/shell/git/store/tree_object.ts" with { type: "text" };
+import changes from "../guest/shell/git/work/changes.ts" with { type: "text" };
+import ignoreRules from "../guest/shell/git/work/ignore_rules.ts" with { type: "text" };
+import lineEnds from "../guest/shell/git/work/line_ends.ts" with { type: "text" };
+import pathSpec from "../guest/shell/git/work/path_spec.ts" with { type: "text" };
+import switchTree from "../guest/shell/git/work/switch_tree.ts" with { type: "text" };
+import wildmatch from "../guest/shell/git/work/wildmatch.ts" with { type: "text" };
+import workTree from "../guest/shell/git/work/work_tree.ts" with { type: "text" };
 import command from "../guest/shell/gnu/command.ts" with { type: "text" };
 import bc from "../guest/shell/gnu/data/bc.ts" with { type: "text" };
 import bcSyntax from "../guest/shell/gnu/data/bc_syntax.ts" with { type: "text" };
@@ -196,6 +247,57 @@ export const SHELL_FILES: GuestSources = {
   unified_diff: unifiedDiff,
   patch,
   xargs,
+  git_error: gitError,
+  pack_file: packFile,
+  sha1,
+  object_store: objectStore,
+  tree_object: treeObject,
+  wildmatch,
+  ignore_rules: ignoreRules,
+  path_spec: pathSpec,
+  file_pairs: filePairs,
+  index_file: indexFile,
+  line_ends: lineEnds,
+  work_tree: workTree,
+  commit_object: commitObject,
+  revisions,
+  command_words: commandWords,
+  add,
+  names,
+  slide_changes: slideChanges,
+  line_changes: lineChanges,
+  patch_output: patchOutput,
+  git_patch: gitPatch,
+  stat_output: statOutput,
+  config_file: configFile,
+  references,
+  repository,
+  apply,
+  renames,
+  changes,
+  branch,
+  switch_tree: switchTree,
+  status,
+  checkout,
+  clean,
+  date_text: dateText,
+  commit,
+  config,
+  diff_options: diffOptions,
+  git_diff: gitDiff,
+  move,
+  git_grep: gitGrep,
+  init,
+  pretty,
+  log,
+  merge,
+  plumbing,
+  remote,
+  reset,
+  merge_trees: mergeTrees,
+  stash,
+  tag,
+  git,
   programs,
   jobs,
   traps,

@@ -42,7 +42,10 @@ import { errorTexts, LINUX_ERRORS, raiseLinuxErrors } from "./linux_errors.ts";
 import { acceptMaxSize } from "./max_size.ts";
 import { stripWasm } from "./wasm.ts";
 import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
-import shellBundle from "./shell_bundle.ts" with { type: "text" };
+import engineChanges from "./shell/engine_changes.ts" with { type: "text" };
+import shellBundle from "./shell/shell_bundle.ts" with { type: "text" };
+import unusedCommands from "./shell/unused_commands.ts" with { type: "text" };
+import { REPLACED_COMMANDS } from "../guest/shell/replaced_commands.ts";
 
 /** A JavaScript module of the guest, as it runs. */
 export interface GuestModule {
@@ -63,13 +66,15 @@ export function workerModules(): GuestModule[] {
   return guestModules(WORKER_FILES);
 }
 
-/** Returns the shell's modules beside its engine, which come after the worker's; the last is the shell itself. */
-export function shellModules(): GuestModule[] {
-  return guestModules(SHELL_FILES);
-}
-
-/** Sources of the shell's engine and of its build, which are part of an image's cache key. */
-export const SHELL_ENGINE: readonly string[] = [...Object.values(SHELL_ENGINE_FILES), shellBundle];
+/** Sources of the shell, its engine and their build, which are part of an image's cache key. */
+export const SHELL_SOURCES: readonly string[] = [
+  ...Object.values(SHELL_FILES),
+  ...Object.values(SHELL_ENGINE_FILES),
+  shellBundle,
+  engineChanges,
+  unusedCommands,
+  ...REPLACED_COMMANDS,
+];
 
 /** The script that prepares the plain image and extends it. It is part of an image's cache key. */
 export const PREPARE: string = prepare;

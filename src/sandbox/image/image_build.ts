@@ -16,7 +16,6 @@ import {
   imageExtension,
   leanWasm,
   plainImagePlan,
-  shellModules,
   supervisorModules,
   workerModules,
 } from "./guest_sources.ts";
@@ -28,7 +27,7 @@ import { isNativeLibrary, type LibraryFile, linkLibraries, type NativeLibrary } 
 import { parseProfile, type Profile } from "../profile/profile.ts";
 import { readPyodide } from "./pyodide.ts";
 import { sha256 } from "../../hash.ts";
-import { bundleShell } from "./shell_bundle.ts";
+import { bundleEngine, bundleShell } from "./shell/shell_bundle.ts";
 import { largestFunction, stripWasm } from "./wasm.ts";
 
 /** The part of a boot plan that is the same for every sandbox of one image, and what its command needs. */
@@ -147,9 +146,21 @@ export async function extendPlainImage(
     ...base,
     ...(base.native && { native: await dropData(directory, base.native, metadata) }),
     image: { ...metadata, ...await save("image.bin", data) },
-    ...(profile.shell && {
-      shell: { modules: shellModules(), engine: await save("engine.js", await bundleShell(signal)) },
-    }),
+    ...(profile.shell && { shell: await saveShell(directory, signal) }),
+  };
+}
+
+async function saveShell(directory: string, signal?: AbortSignal): Promise<NonNullable<BootPlan["shell"]>> {
+  const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
+  const [engine, modules] = await Promise.all([bundleEngine({ directory, signal }), bundleShell(signal)]);
+  return {
+    engine: await save("engine.js", engine),
+    modules: await Promise.all(
+      modules.map(async ({ name, code }) => ({
+        name,
+        ...await save(`shell_${name.replace(/ts$/, "js")}`, code),
+      })),
+    ),
   };
 }
 

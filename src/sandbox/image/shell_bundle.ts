@@ -66,18 +66,18 @@ const ZLIB_IMPORT = /import\{([^{}]*)\}from"node:zlib";?/g;
  * - `wait` is left to the guest, which has the exit codes of jobs.
  * - Compression uses another library, as a guest has no Node modules.
  *
+ * @param bundle bundles a module with its imports
  * @throws {SandboxError} if the package cannot be bundled or has another version than expected.
  */
-export async function bundleShell(signal?: AbortSignal): Promise<Uint8Array> {
-  const [engine, zlib] = await Promise.all([
-    bundle(import.meta.resolve("../guest/shell/engine.ts"), signal),
-    bundle(import.meta.resolve("../guest/shell/zlib.ts"), signal),
-  ]);
+export async function bundleShell(signal?: AbortSignal, bundle: Bundle = bundleModule): Promise<Uint8Array> {
+  // one after the other: each installs esbuild at the first use, and two at once write the same file
+  const engine = await bundle(import.meta.resolve("../guest/shell/engine.ts"), signal);
+  const zlib = await bundle(import.meta.resolve("../guest/shell/zlib.ts"), signal);
   const defaulted = replace(computeIntegers(engine), DEFAULTED, "$1,!1", 1); // the third argument: refuse if not set
   const listing = replace(replace(defaulted, WAIT, "", 1), LISTED_MODE, "modeOfPaddock($1)", 3);
   const source = replace(decodeLines(replace(listing, START, SHOWN_START, 1)), ZLIB_IMPORT, (_, names) => {
     return `const{${toProperties(names)}}=zlibOfPaddock;`;
-  }, 2);
+  }, 3);
   const text = `${MODE_TEXT}${INTEGER_OPERATION}const zlibOfPaddock=(()=>{${
     replace(zlib, EXPORTS, returnExports, 1)
   }})();${source}`;
@@ -101,7 +101,10 @@ function decodeLines(engine: string): string {
   return replace(reading, LINE_MAPPED, `$1${toText}($2)`, 1);
 }
 
-async function bundle(entry: string, signal: AbortSignal | undefined): Promise<string> {
+/** Bundles a module with its imports and returns the source. */
+export type Bundle = (entry: string, signal: AbortSignal | undefined) => Promise<string>;
+
+async function bundleModule(entry: string, signal: AbortSignal | undefined): Promise<string> {
   const file = entry.startsWith("file:") ? fileURLToPath(entry) : undefined;
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["bundle", "--quiet", "--minify", "--platform", "browser", file ?? entry],

@@ -36,6 +36,8 @@ export interface WorkerSandboxOptions {
   profile: Profile;
   /** Maximum number of workers, including those that were asked to end and have not yet. */
   maxWorkers: number;
+  /** Called before the image of Python is built, at the first use. */
+  onBuild?: (() => void) | undefined;
 }
 
 /**
@@ -63,6 +65,7 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
   readonly profile: Profile;
   readonly layers: ReadonlySet<Layer> = new Set();
   readonly #maxWorkers: number;
+  readonly #onBuild: () => void;
   readonly #workers = new Map<WorkerLink, Promise<void>>();
   readonly #sessions = new Set<Session>();
   #assets: Promise<Assets> | undefined;
@@ -72,8 +75,9 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
   #disposed = false;
 
   /** @throws {TypeError} if the profile has settings that a worker cannot have. */
-  constructor({ profile, maxWorkers }: WorkerSandboxOptions) {
+  constructor({ profile, maxWorkers, onBuild = () => {} }: WorkerSandboxOptions) {
     checkProfile(profile);
+    this.#onBuild = onBuild;
     this.profile = profile;
     this.#maxWorkers = maxWorkers;
   }
@@ -159,6 +163,7 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
 
   /** Returns the image, which is built once. After a failure the next call tries again. */
   #image(): Promise<Assets> {
+    if (this.#assets === undefined) this.#onBuild();
     this.#assets ??= buildWorkerAssets(this.profile).catch((error) => {
       this.#assets = undefined;
       throw error;

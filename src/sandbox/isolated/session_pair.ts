@@ -6,6 +6,8 @@ import type { SessionLease, SessionPool } from "../exec.ts";
 export interface SessionPairOptions {
   /** Makes the randomness of both sessions reproducible. Neither sequence can be derived from the other. */
   readonly seed?: number | undefined;
+  /** See {@linkcode AcquireOptions.owner}. */
+  readonly owner?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -39,23 +41,23 @@ export class SessionPair {
   /** Leases a session for a program that runs alone. The disposal of `leases` releases it. */
   async acquireCallee(
     leases: AsyncDisposableStack,
-    { seed, signal }: SessionPairOptions,
+    { seed, owner, signal }: SessionPairOptions,
   ): Promise<SessionLease> {
-    return leases.use(await this.#pool.acquire({ seed: seedOf(1, seed), signal }));
+    return leases.use(await this.#pool.acquire({ seed: seedOf(1, seed), owner, signal }));
   }
 
   /** Leases both sessions. The disposal of `leases` releases them. */
   async acquire(
     leases: AsyncDisposableStack,
-    { seed, signal }: SessionPairOptions,
+    { seed, owner, signal }: SessionPairOptions,
   ): Promise<{ forCallee: SessionLease; forCaller: SessionLease }> {
     const isCallerFirst = this.#callerQueue.id < this.#queue.id;
     const callers = this.#callerPool ?? this.#pool;
     const callerSeed = seedOf(2, seed);
-    const acquireCaller = async () => leases.use(await callers.acquire({ seed: callerSeed, signal }));
+    const acquireCaller = async () => leases.use(await callers.acquire({ seed: callerSeed, owner, signal }));
     return await (isCallerFirst ? this.#callerQueue : this.#queue).run(async () => {
       const early = isCallerFirst ? await acquireCaller() : undefined;
-      const forCallee = leases.use(await this.#pool.acquire({ seed: seedOf(1, seed), signal }));
+      const forCallee = leases.use(await this.#pool.acquire({ seed: seedOf(1, seed), owner, signal }));
       const forCaller = early ?? await acquireCaller();
       if (this.#callerPool === undefined) {
         await useFreshInterpreter(forCaller, leases, { seed: callerSeed, signal });

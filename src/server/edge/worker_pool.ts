@@ -7,9 +7,14 @@ import tools from "../../../sandboxes/tools.jsonc" with { type: "text" };
 /** Two for each grade, and as many that are starting or ending. */
 const WORKERS_PER_GRADE = 4;
 
-/** Returns interpreters in workers of this process, for `grades` at once: candidate and tests have one each. */
-export function createWorkerPool(grades: number): SessionPool {
+/**
+ * Returns interpreters in workers of this process, for `grades` at once: candidate and tests have one each.
+ *
+ * @param onBuild called before the image of Python is built, at the first use
+ */
+export function createWorkerPool(grades: number, onBuild?: () => void): SessionPool {
   return new WorkerSandbox({
+    onBuild,
     profile: testProfile(parseProfile(tools, { source: "tools" })),
     maxWorkers: WORKERS_PER_GRADE * grades,
   });

@@ -48,6 +48,17 @@ export interface StateDirectoryOptions {
   readonly read?: ((bytes: Uint8Array) => Promise<Checkpoint>) | undefined;
 }
 
+/** The error of a folder that a server cannot use as its state directory. */
+export class StateDirectoryError extends SandboxError {
+  /** `in_use` if another server uses the folder; `unusable` if the folder must be changed. */
+  readonly code: "in_use" | "unusable";
+
+  constructor(message: string, { code, ...options }: ErrorOptions & Pick<StateDirectoryError, "code">) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
 const LOCK = "lock";
 /** Text from which the key makes the secret of the server. It is no record, as it is not JSON. */
 const SECRET = "secret of the server";
@@ -92,16 +103,18 @@ export class StateDirectory implements Disposable {
   }
 
   /**
-   * Opens a state directory, which is created if it does not exist.
+   * Opens a state directory. The folder is created if it does not exist, and an empty folder of this user is closed to
+   * other users.
    *
-   * @throws {SandboxError} if it is no folder that only this user can use, or another server uses it.
+   * @throws {StateDirectoryError} if it is no folder that only this user can use, or another server uses it.
    */
   static async open(path: string, options: StateDirectoryOptions = {}): Promise<StateDirectory> {
     const { owners, origin, profile, onWarning = () => {}, onError = () => {}, read } = options;
     const lock = await openPrivate(path);
     try {
       if (!await lock.tryLock(true)) {
-        throw new SandboxError(`Cannot use state directory '${path}' as another server uses it`);
+        const message = `Cannot use state directory '${path}' as another server uses it`;
+        throw new StateDirectoryError(message, { code: "in_use" });
       }
       const key = await readHostKey(path);
       const secret = new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(SECRET)));
@@ -268,24 +281,37 @@ async function removeSession(folder: string, id: string): Promise<void> {
 async function openPrivate(path: string): Promise<Deno.FsFile> {
   try {
     await Deno.mkdir(path, { recursive: true, mode: 0o700 });
-    const { mode, uid } = await Deno.stat(path);
-    if (mode !== null && (mode & SHARED_BITS) !== 0) {
-      const found = (mode & 0o7777).toString(8);
-      throw new SandboxError(
-        `Cannot use state directory '${path}' as only its owner may use it: its mode is ${found}; ` +
-          `run chmod 700 '${path}'`,
-      );
-    }
-    const user = Deno.uid();
-    if (uid !== user) {
-      throw new SandboxError(
-        `Cannot use state directory '${path}' as it must belong to the user of the server, ${user}: ` +
-          `it belongs to user ${uid}; run chown ${user} '${path}', or start the server as that user`,
-      );
-    }
+    await requirePrivate(path);
     return await Deno.open(join(path, LOCK), { create: true, write: true, mode: 0o600 });
   } catch (cause) {
     if (cause instanceof SandboxError) throw cause;
-    throw new SandboxError(`Cannot use state directory '${path}': ${errorMessage(cause)}`, { cause });
+    const message = `Cannot use state directory '${path}': ${errorMessage(cause)}`;
+    throw new StateDirectoryError(message, { code: "unusable", cause });
   }
+}
+
+/** Closes an empty folder to other users, and refuses a folder with files that other users can use. */
+async function requirePrivate(path: string): Promise<void> {
+  const { mode, uid } = await Deno.stat(path);
+  const user = Deno.uid();
+  if (uid !== user) {
+    throw new StateDirectoryError(
+      `Cannot use state directory '${path}' as it must belong to the user of the server, ${user}: ` +
+        `it belongs to user ${uid}; run chown ${user} '${path}', or start the server as that user`,
+      { code: "unusable" },
+    );
+  }
+  if (mode === null || (mode & SHARED_BITS) === 0) return;
+  if (await isEmpty(path)) return await Deno.chmod(path, 0o700);
+  throw new StateDirectoryError(
+    `Cannot use state directory '${path}' as only its owner may use it: its mode is ${
+      (mode & 0o7777).toString(8)
+    }; run chmod 700 '${path}'`,
+    { code: "unusable" },
+  );
+}
+
+async function isEmpty(path: string): Promise<boolean> {
+  for await (const _ of Deno.readDir(path)) return false;
+  return true;
 }

@@ -55,7 +55,7 @@ const FAILURES: Readonly<Record<Exclude<ErrorCode, "method_not_allowed">, string
   conflict: "The session has ended",
   too_large: "A body must have at most 33554432 bytes",
   unsupported: "The body must be JSON: send the header 'content-type: application/json'",
-  invalid: "code: Invalid input: expected string, received number",
+  invalid: "code: must be a string: found 5",
   busy: "All sessions are in use",
   headers_too_large: "Headers must have at most 16384 bytes",
   internal: "The server failed: see its log",

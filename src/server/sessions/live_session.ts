@@ -13,6 +13,7 @@ import type { SessionRecord, SessionRecordParts } from "../hibernation/session_r
 import { toPublicError } from "../http/errors.ts";
 import { withSpan } from "../http/tracing.ts";
 import type { Metrics } from "../metrics.ts";
+import { type ServerEvent, startOfId } from "../server_event.ts";
 import type { RunProgram } from "./guest_request.ts";
 import { SessionFiles } from "./session_files.ts";
 import { SessionLife, type SessionLifeOptions } from "./session_life.ts";
@@ -70,6 +71,8 @@ export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" 
   /** Limits of the profile, in bytes. */
   readonly poolLimits?: SessionPool["limits"];
   readonly metrics: Metrics;
+  /** Called when a program has lost the interpreter. */
+  readonly onEvent: (event: ServerEvent) => void;
   /** Aborted when the server stops; waiting requests fail with its reason. */
   readonly stop: AbortSignal;
 }
@@ -277,6 +280,10 @@ export class LiveSession implements AsyncDisposable {
         this.#execs++;
         const { status, durationMs, denied } = result;
         this.#options.metrics.countExec(status, { durationMs, denied, owner: this.owner });
+        if (!result.stateKept) {
+          const { id, owner } = this;
+          this.#options.onEvent({ kind: "interpreter lost", session: startOfId(id), owner, status });
+        }
         span.setAttribute("paddock.status", result.status);
         return result;
       })

@@ -27,6 +27,7 @@ import { SessionTools } from "./session_tools.ts";
 import { SharedSessions } from "./shared_sessions.ts";
 import type { Metrics } from "../metrics.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
+import { type ServerEvent, startOfId } from "../server_event.ts";
 
 /** Hibernation of the sessions of a server. */
 export interface HibernationSettings {
@@ -97,6 +98,8 @@ export interface SessionServiceOptions {
   recovery?: RecoveryMemory | undefined;
   /** Called with each error of a session, before the client gets its public form. */
   onError?: ((thrown: unknown) => void) | undefined;
+  /** Called when a session that clients find has opened or ended, and when an interpreter is lost. It must not throw. */
+  onEvent?: ((event: ServerEvent) => void) | undefined;
 }
 
 /** Options of {@linkcode SessionService.borrow}. */
@@ -174,7 +177,7 @@ export class SessionService implements AsyncDisposable {
   readonly transfers: CheckpointTransfers;
   readonly #options:
     & Pick<SessionServiceOptions, "pool" | "metrics" | "recovery" | "hibernation">
-    & Pick<LiveSessionOptions, "idleMs" | "onError">;
+    & Pick<LiveSessionOptions, "idleMs" | "onError" | "onEvent">;
   readonly #slots: SessionSlots;
   readonly #byId = new Map<string, LiveSession>();
   readonly #named = new NamedSessions();
@@ -189,7 +192,8 @@ export class SessionService implements AsyncDisposable {
   /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: SessionServiceOptions) {
     const { pool, metrics, maxSessions, maxSessionsEach, owners, recovery, hibernation } = options;
-    const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS, onError = () => {} } = options;
+    const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS } = options;
+    const { onError = () => {}, onEvent = () => {} } = options;
     this.maxSessions = maxSessions;
     this.waitMs = waitMs;
     this.transfers = new CheckpointTransfers({
@@ -197,7 +201,7 @@ export class SessionService implements AsyncDisposable {
       waitMs,
     });
     this.#shared = new SharedSessions(pool, this.#stop.signal);
-    this.#options = { pool, metrics, idleMs, recovery, hibernation, onError };
+    this.#options = { pool, metrics, idleMs, recovery, hibernation, onError, onEvent };
     this.#slots = new SessionSlots({
       slots: maxSessions,
       slotsPerOwner: maxSessionsEach,
@@ -239,7 +243,7 @@ export class SessionService implements AsyncDisposable {
       await session[Symbol.asyncDispose]();
       throw error;
     }
-    this.#byId.set(session.id, session);
+    this.#publish(session);
     return session;
   }
 
@@ -250,7 +254,7 @@ export class SessionService implements AsyncDisposable {
   async fork(parent: LiveSession, count: number, options: ForkCopyOptions): Promise<LiveSession[]> {
     const signal = AbortSignal.any([options.signal, this.#stop.signal]);
     const copies = await this.#forks.fork(parent, count, { ...options, signal });
-    for (const copy of copies) this.#byId.set(copy.id, copy);
+    for (const copy of copies) this.#publish(copy);
     return copies;
   }
 
@@ -331,7 +335,7 @@ export class SessionService implements AsyncDisposable {
     options: Omit<LiveSessionOptions, (typeof OWN_PARTS)[number]> & Pick<OpenOptions, "once">,
   ): LiveSession {
     const { owner, once = false, checkpointEvery, endsWithServer = false } = options;
-    const { pool, metrics, hibernation, onError } = this.#options;
+    const { pool, metrics, hibernation, onError, onEvent } = this.#options;
     const session: LiveSession = new LiveSession({
       ...options,
       hibernation: hibernation && !once && isBranchingPool(pool)
@@ -350,6 +354,7 @@ export class SessionService implements AsyncDisposable {
       metrics,
       onEnd: () => this.#forget(session),
       onError,
+      onEvent,
       onUnused: () => this.#slots.makeRoom(owner),
       onChange: (isAwake) => isAwake ? this.#awake.add(session) : this.#awake.delete(session),
       poolLimits: pool.limits,
@@ -395,7 +400,7 @@ export class SessionService implements AsyncDisposable {
       const { signal } = new AbortController(); // nothing waits
       const start = { lease: joined.lease, slot: undefined };
       const session = this.#add(start, { ...joined.options, owner, signal });
-      this.#byId.set(session.id, session);
+      this.#publish(session);
       return session;
     });
     return joined ?? this.find(id, owner);
@@ -466,9 +471,25 @@ export class SessionService implements AsyncDisposable {
     return toSuspendReport({ saved: sessions.length - kept - errors.length, kept, errors });
   }
 
+  /** Lets clients find a session by its id. */
+  #publish(session: LiveSession): void {
+    const { id, owner } = session;
+    this.#byId.set(id, session);
+    this.#options.onEvent({ kind: "session opened", session: startOfId(id), owner });
+  }
+
   #forget(session: LiveSession): void {
-    const { id, name } = session;
-    this.#byId.delete(id);
+    const { id, name, owner, createdAt, execs } = session;
+    if (this.#byId.delete(id)) {
+      const seconds = (Date.now() - createdAt.getTime()) / 1000;
+      this.#options.onEvent({
+        kind: "session ended",
+        session: startOfId(id),
+        owner,
+        seconds,
+        programs: execs,
+      });
+    }
     if (name !== undefined) this.#named.delete(name, session);
     this.#open.delete(session);
     this.#awake.delete(session);
@@ -481,6 +502,7 @@ const OWN_PARTS = [
   "metrics",
   "onEnd",
   "onError",
+  "onEvent",
   "onUnused",
   "onChange",
   "poolLimits",

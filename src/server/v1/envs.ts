@@ -244,7 +244,10 @@ function toStepBody(step: Step): z.output<typeof stepResultSchema> {
     truncated,
     ...(rewardParts && { rewardParts: { ...rewardParts } }),
     ...(unscored !== undefined && { unscored }),
-    toolResults: toolResults.map((result) => ({ ...toToolRecord(stepCount, result) })),
+    toolResults: toolResults.map((result) => {
+      const { calls, ...record } = toToolRecord(stepCount, result);
+      return { ...record, ...(calls && { calls: [...calls] }) };
+    }),
     ...(blocksNotRun && { blocksNotRun: blocksNotRun.map((counted) => ({ ...counted })) }),
   };
 }

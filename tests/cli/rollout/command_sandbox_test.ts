@@ -59,6 +59,42 @@ Deno.test("paddock rollout --env tools runs a tool file without permissions, and
   }
 });
 
+Deno.test("paddock rollout --tool-callers code lets Python blocks call the tools", async () => {
+  const words = decodeURIComponent(new URL("../../../examples/tools/words.ts", import.meta.url).pathname);
+  const folder = await Deno.makeTempDir();
+  try {
+    const [tasks, out] = [`${folder}/tasks.jsonl`, `${folder}/out.jsonl`];
+    const code = "from paddock import tools\nprint(tools.words(text='sand in a box')['words'])";
+    const replies = [`~~~python\n${code}\n~~~`, "The answer is 4"];
+    await Deno.writeTextFile(tasks, JSON.stringify({ id: "w", query: "How many?", answer: 4, replies }));
+    const common = ["rollout", "--tasks", tasks, "--tool", words, "--tool-callers", "code"];
+    const { code: exit, stderr } = await runPaddock([...common, "--profile", "tools", "--out", out]);
+    assertEquals(exit, 0, stderr);
+    const { reward, messages, toolResults } = JSON.parse(await Deno.readTextFile(out));
+    assertStringIncludes(messages[0].content, "def words(text: str) -> Any:");
+    const [{ tool, caller, arguments: args, result }] = toolResults[0].calls;
+    assertEquals([reward, tool, caller, args, result], [
+      1,
+      "words",
+      "code",
+      { text: "sand in a box" },
+      '{"words":4}',
+    ]);
+    const again = await runPaddock([
+      ...["replay", out, "--tool", words, "--tool-callers", "code", "--profile", "tools"],
+    ]);
+    assertEquals(again.code, 0, again.stdout + again.stderr);
+    const plain = await runPaddock(common);
+    assertEquals(plain.code, 2);
+    assertStringIncludes(plain.stderr, "give --profile tools");
+    const odd = await runPaddock(["rollout", "--tasks", tasks, "--tool", words, "--tool-callers", "me"]);
+    assertEquals(odd.code, 2);
+    assertStringIncludes(odd.stderr, "each of --tool-callers must be model or code: found 'me'");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("paddock rollout --mcp reports a server that does not start before it plays", async () => {
   const folder = await Deno.makeTempDir();
   try {

@@ -52,13 +52,23 @@ Deno.test("GraderPool gives the scores and errors of the graders themselves", as
   }
 });
 
-Deno.test("GraderPool.guard() sends the graders of a rubric to the workers, and returns other graders as they are", async () => {
+Deno.test("GraderPool.guard() refuses a grader that no worker can run, also as a part of a rubric", async () => {
   await using pool = smallPool();
   const own: Grader = { name: "own", grade: () => 0.5 };
-  assertEquals(pool.guard(own), own);
+  for (const grader of [own, { ...gsm8k(), name: "own", grade: () => 0.5 }]) {
+    assertThrows(() => pool.guard(grader), TypeError, "Cannot guard grader 'own' as a worker runs only");
+  }
+  const both = rubric([{ grader: gsm8k(), weight: 1 }, { grader: own, weight: 1 }]);
+  assertThrows(() => pool.guard(both), TypeError, "'own'");
+});
+
+Deno.test("GraderPool.guardParts() sends the graders of a rubric to the workers, and returns other graders as they are", async () => {
+  await using pool = smallPool();
+  const own: Grader = { name: "own", grade: () => 0.5 };
+  assertEquals(pool.guardParts(own), own);
   const copy: Grader = { ...gsm8k(), grade: () => 0.5 };
-  assertEquals(pool.guard(copy), copy);
-  const both = pool.guard(
+  assertEquals(pool.guardParts(copy), copy);
+  const both = pool.guardParts(
     rubric([{ grader: neverEnds(), weight: 1 }, { grader: own, weight: 1 }], { name: "both" }),
   );
   assertEquals(both.name, "both");

@@ -143,7 +143,7 @@ Deno.test("StateDirectory.open() removes what was not saved completely, and no o
 });
 
 Deno.test("StateDirectory.open() refuses a folder that other users can use, and one that a server uses", async () => {
-  await using folder = await TempFolder.of();
+  await using folder = await TempFolder.of({ "file": "" });
   await Deno.chmod(folder.path, 0o755);
   const open = await assertRejects(() => StateDirectory.open(folder.path), SandboxError);
   assertStringIncludes(open.message, "its mode is 755; run chmod 700");
@@ -152,7 +152,6 @@ Deno.test("StateDirectory.open() refuses a folder that other users can use, and 
   const second = await assertRejects(() => StateDirectory.open(folder.path), SandboxError);
   assertStringIncludes(second.message, "another server uses it");
   const file = join(folder.path, "file");
-  await Deno.writeTextFile(file, "");
   await assertRejects(() => StateDirectory.open(file), SandboxError);
 });
 

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { AccessLog, type RequestRecord } from "../../../src/server/http/access_log.ts";
+import type { RequestRecord } from "../../../src/server/http/access_log.ts";
 import { HttpServer } from "../../../src/server/http/http_server.ts";
+import { LineLog } from "../../../src/server/http/line_log.ts";
 import { served } from "../served.ts";
 
 const RECORD: RequestRecord = {
@@ -73,20 +74,20 @@ Deno.test("HttpServer reports the bytes that were sent, with the head, after the
   assert(large !== undefined && large > document.length && large < document.length + 2_000, `${large}`);
 });
 
-Deno.test("AccessLog.write() writes each record as one line", async () => {
+Deno.test("LineLog.write() writes each record as one line", async () => {
   const sink = new Sink();
-  const log = new AccessLog(sink);
+  const log = new LineLog<RequestRecord>(sink);
   for (let status = 200; status < 300; status++) log.write({ ...RECORD, status });
   await log[Symbol.asyncDispose]();
   const lines = sink.text.trimEnd().split("\n").map((line) => JSON.parse(line));
   assertEquals(lines, Array.from({ length: 100 }, (_, at) => ({ ...RECORD, status: 200 + at })));
 });
 
-Deno.test("AccessLog.write() drops and counts lines while the reader is slow", async () => {
+Deno.test("LineLog.write() drops and counts lines while the reader is slow", async () => {
   const sink = new Sink();
   const { promise, resolve } = Promise.withResolvers<void>();
   sink.open = promise;
-  const log = new AccessLog({ ...sink, maxCharacters: 300 });
+  const log = new LineLog<RequestRecord>({ ...sink, maxCharacters: 300 });
   log.write(RECORD);
   await Promise.resolve();
   for (let count = 0; count < 1_000; count++) log.write(RECORD);
@@ -96,10 +97,10 @@ Deno.test("AccessLog.write() drops and counts lines while the reader is slow", a
   assertEquals(lines, [RECORD, RECORD, RECORD, { dropped: 998 }]);
 });
 
-Deno.test("AccessLog.write() survives a broken pipe and reports it once", async () => {
+Deno.test("LineLog.write() survives a broken pipe and reports it once", async () => {
   const errors: unknown[] = [];
   const write = () => Promise.reject(new Deno.errors.BrokenPipe("Broken pipe"));
-  const log = new AccessLog({ write, onError: (error) => errors.push(error) });
+  const log = new LineLog<RequestRecord>({ write, onError: (error) => errors.push(error) });
   for (let count = 0; count < 3; count++) {
     log.write(RECORD);
     await new Promise((resolve) => setTimeout(resolve, 1));
@@ -108,8 +109,8 @@ Deno.test("AccessLog.write() survives a broken pipe and reports it once", async 
   assertEquals(errors.length, 1);
 });
 
-Deno.test("AccessLog ends within a second when its reader never reads", async () => {
-  const log = new AccessLog({ write: () => new Promise(() => {}), onError: () => {} });
+Deno.test("LineLog ends within a second when its reader never reads", async () => {
+  const log = new LineLog<RequestRecord>({ write: () => new Promise(() => {}), onError: () => {} });
   log.write(RECORD);
   const start = performance.now();
   await log[Symbol.asyncDispose]();

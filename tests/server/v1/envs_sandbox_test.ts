@@ -132,7 +132,7 @@ Deno.test("/v1/envs reports unknown tools, graders and options of a config", asy
   ]);
   assertEquals(await failure({ grader: "toString" }), [422, "grader must be one of number_match"]);
   assertStringIncludes(`${(await failure({ calls: "toString" }))[1]}`, "calls must be one of tag, xml");
-  assertStringIncludes(`${(await failure({ dataset: "/etc/passwd" }))[1]}`, "Unrecognized key");
+  assertStringIncludes(`${(await failure({ dataset: "/etc/passwd" }))[1]}`, "unknown key");
   const statuses = [];
   for (const config of [{ maxTurns: 0 }, { maxTurns: 1e9 }, { timeoutMs: 0 }, { tasks: [{ query: 1 }] }]) {
     statuses.push((await failure(config))[0]);

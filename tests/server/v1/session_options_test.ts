@@ -105,14 +105,14 @@ Deno.test("a limit above that of the server is refused with the bound", async ()
       { memoryBytes: 200_000_001 },
       "limits.memoryBytes must be at most 200000000, the limit of the server's profile",
     ],
-    [{ memoryBytes: 1 }, ">=67108864"],
+    [{ memoryBytes: 1 }, "at least 67108864"],
     [{ memoryBytes: 1.5e8 + 0.5 }, "limits.memoryBytes"],
-    [{ timeoutMs: 3_600_001 }, "<=3600000"],
-    [{ timeoutMs: 1e308 }, "<=3600000"],
-    [{ timeoutMs: 0 }, "limits.timeoutMs: Too small"],
-    [{ timeoutMs: "5" }, "expected number"],
-    [{ cpus: 64 }, "Unrecognized key"],
-    [5, "expected object"],
+    [{ timeoutMs: 3_600_001 }, "at most 3600000"],
+    [{ timeoutMs: 1e308 }, "at most 3600000"],
+    [{ timeoutMs: 0 }, "limits.timeoutMs: must be more than 0"],
+    [{ timeoutMs: "5" }, "must be a number"],
+    [{ cpus: 64 }, "unknown key"],
+    [5, "must be an object"],
   ];
   for (const [limits, message] of cases) {
     for (const [path, body] of [["/v1/sessions", { limits }], ["/v1/exec", { code: "1", limits }]] as const) {
@@ -147,7 +147,12 @@ Deno.test("a session with ttlSeconds stays when it is idle, and then gives way t
 
 Deno.test("wrong ttlSeconds are refused with the bound", async () => {
   await using server = served();
-  for (const [ttl, message] of [["0", ">=1"], ["-1", ">=1"], ["86401", "<=86400"], ["1e308", "<=86400"]]) {
+  for (
+    const [ttl, message] of [["0", "at least 1"], ["-1", "at least 1"], ["86401", "at most 86400"], [
+      "1e308",
+      "at most 86400",
+    ]]
+  ) {
     const { status, body } = await server.send("POST", "/v1/sessions", `{"ttlSeconds": ${ttl}}`);
     assertEquals(status, 422, ttl);
     assertStringIncludes(body.error.message, message ?? "");
@@ -198,9 +203,9 @@ Deno.test("hostile metadata is refused with the bound, or kept as plain text", a
     [{ ["k".repeat(1_000_000)]: "" }, "a key must have 1 to 64 characters"],
     [{ "": "x" }, "a key must have 1 to 64 characters: found one of 0"],
     [{ k: "é".repeat(2_048) }, "metadata: must have at most 4096 bytes: found 4097"],
-    [{ k: 1 }, "metadata.k: Invalid input: expected string, received number"],
-    [{ k: { nested: "x" } }, "metadata.k: Invalid input: expected string"],
-    [["x"], "metadata: Invalid input: expected record, received array"],
+    [{ k: 1 }, "metadata.k: must be a string: found 1"],
+    [{ k: { nested: "x" } }, "metadata.k: must be a string"],
+    [["x"], "metadata: must be an object: found a list"],
   ];
   for (const [metadata, message] of cases) {
     const { status, body } = await server.send("POST", "/v1/sessions", { metadata });
@@ -221,22 +226,22 @@ Deno.test("wrong values of checkpointEvery, seed and from are refused with what 
   const every = 'checkpointEvery: must be "exec", or > 0 and <= 86400 seconds';
   const id = "0".repeat(64);
   const cases: [string, number, string][] = [
-    ['{"checkpointEvery": 0}', 422, "checkpointEvery: Too small: expected number to be >0"],
-    ['{"checkpointEvery": -1}', 422, "checkpointEvery: Too small: expected number to be >0"],
-    ['{"checkpointEvery": 86401}', 422, "checkpointEvery: Too big: expected number to be <=86400"],
+    ['{"checkpointEvery": 0}', 422, "checkpointEvery: must be more than 0"],
+    ['{"checkpointEvery": -1}', 422, "checkpointEvery: must be more than 0"],
+    ['{"checkpointEvery": 86401}', 422, "checkpointEvery: must be at most 86400"],
     ['{"checkpointEvery": 1e999}', 422, every],
     ['{"checkpointEvery": "block"}', 422, every],
     ['{"checkpointEvery": "5"}', 422, every],
     ['{"checkpointEvery": true}', 422, every],
     ['{"checkpointEvery": null}', 422, every],
     ['{"checkpointEvery": ["exec"]}', 422, every],
-    ['{"checkpoint_every": "exec"}', 422, "Unrecognized key"],
-    ['{"seed": 0.5}', 422, "seed: Invalid input: expected int"],
+    ['{"checkpoint_every": "exec"}', 422, "unknown key"],
+    ['{"seed": 0.5}', 422, "seed: must be a whole number"],
     ['{"seed": 1e20}', 422, "seed: "],
-    ['{"seed": "1"}', 422, "seed: Invalid input: expected number"],
+    ['{"seed": "1"}', 422, "seed: must be a number"],
     ['{"from": "x"}', 422, "from: must be 64 hexadecimal digits"],
     [`{"from": "${id.replace("0", "G")}"}`, 422, "from: must be 64 hexadecimal digits"],
-    [`{"from": ["${id}"]}`, 422, "from: Invalid input: expected string"],
+    [`{"from": ["${id}"]}`, 422, "from: must be a string"],
     [`{"from": "${id}", "seed": 1}`, 422, "only one of seed and from may be given"],
     [`{"from": "${id}"}`, 404, "There is no such checkpoint"],
     [`{"from": "${id}", "checkpointEvery": "exec"}`, 404, "There is no such checkpoint"],

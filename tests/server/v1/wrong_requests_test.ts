@@ -31,21 +31,21 @@ const WRONG: readonly WrongRequest[] = [
     send: post("/v1/exec", { code: 5 }),
     status: 422,
     type: "invalid",
-    message: "code: Invalid input: expected string, received number",
+    message: "code: must be a string: found 5",
   },
   {
     name: "an unknown field",
     send: post("/v1/exec", { code: "1", timeout: 5 }),
     status: 422,
     type: "invalid",
-    message: 'Unrecognized key: "timeout"',
+    message: "the request: unknown key 'timeout'",
   },
   {
     name: "a missing field",
     send: post("/v1/exec", {}),
     status: 422,
     type: "invalid",
-    message: "code: Invalid input: expected string, received undefined",
+    message: "code: must be a string: it is missing",
   },
   {
     name: "a body that is too large",
@@ -102,7 +102,7 @@ const WRONG: readonly WrongRequest[] = [
       server.send("DELETE", `/v1/sessions/${id}/files?path=a&recursive=yes`, undefined, own),
     status: 422,
     type: "invalid",
-    message: 'recursive: Invalid option: expected one of "true"|"false"',
+    message: "recursive: must be one of 'true', 'false': found a string",
   },
   {
     name: "a bad path",

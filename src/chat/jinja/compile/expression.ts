@@ -103,21 +103,11 @@ export function compileExpression(node: Expression, scope: Scope): Evaluate {
   }
 }
 
-/** Expressions that Jinja2 computes when it loads a template, if all their parts are such. */
-const COMPUTED: ReadonlySet<Expression["kind"]> = new Set(
-  [
-    "const",
-    "tuple",
-    "list",
-    "dict",
-    "concat",
-    "item",
-    "binary",
-    "compare",
-    "not",
-    "negative",
-    "positive",
-  ] as const,
+/** Expressions that Jinja2 does not compute when it loads a template, even if all their parts are known. */
+const UNCOMPUTED: ReadonlySet<Expression["kind"]> = new Set(["name", "call", "namespace_member"] as const);
+/** Filters that read the variables of a rendering. */
+const CONTEXT_FILTERS: ReadonlySet<string> = new Set(
+  ["map", "random", "reject", "rejectattr", "select", "selectattr"],
 );
 
 /** Results of {@linkcode constantTruth} for `and` and `or`, so that long chains take linear time. */
@@ -133,6 +123,11 @@ function constantTruth(node: Expression, scope: Scope): boolean | undefined {
     TRUTHS.set(node, truth);
     return truth;
   }
+  if (node.kind === "conditional") {
+    const test = constantTruth(node.test, scope);
+    const chosen = test === true ? node.yes : test === false ? node.no : undefined;
+    return chosen && constantTruth(chosen, scope);
+  }
   if (!isConstant(node)) return undefined;
   const run = new Run({ marks: { start: "", end: "" }, now: () => new Date() });
   try {
@@ -144,7 +139,13 @@ function constantTruth(node: Expression, scope: Scope): boolean | undefined {
 }
 
 function isConstant(node: Expression): boolean {
-  return COMPUTED.has(node.kind) && childrenOf(node).every(isConstant);
+  if (UNCOMPUTED.has(node.kind)) return false;
+  if (node.kind === "conditional" && node.no === undefined) return false;
+  if (node.kind === "filter" && (CONTEXT_FILTERS.has(node.name) || !REGISTRY.filters.has(node.name))) {
+    return false;
+  }
+  if (node.kind === "test" && !REGISTRY.tests.has(node.name)) return false;
+  return childrenOf(node).every(isConstant);
 }
 
 function compileName(name: string, scope: Scope): Evaluate {

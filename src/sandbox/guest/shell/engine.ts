@@ -1,2 +1,5 @@
 /** The shell's engine. The image build bundles it into one module, since a guest must not import packages. */
+import { deflateSync, inflateSync } from "node:zlib";
+
 export { Bash, defineCommand } from "just-bash/browser";
+export { deflateSync, inflateSync };

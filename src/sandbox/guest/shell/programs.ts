@@ -32,6 +32,7 @@ import { tr } from "./gnu/text/tr.ts";
 import { nproc, paste, wc } from "./gnu/text/paste_wc.ts";
 import { patch } from "./gnu/text/patch.ts";
 import { xargs } from "./gnu/xargs.ts";
+import { git } from "./git/git.ts";
 
 /** A Python program that the shell starts. */
 export interface ProgramRequest {
@@ -137,6 +138,7 @@ const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
   env,
   expr,
   fold,
+  git,
   join,
   ln,
   mkdir,
@@ -170,9 +172,10 @@ const GNU_COMMANDS: Readonly<Record<string, GnuCommand>> = {
 function toEngineCommand(name: string, command: GnuCommand, files: ShellFiles): Command {
   return defineCommand(name, async (args, { cwd, stdin, exportedEnv = {}, signal, exec, fs }) => {
     const output = { stdout: "", stderr: "" };
-    const warn = (text: string) => {
-      output.stderr += `${name}: ${text}\n`;
+    const printError = (text: string) => {
+      output.stderr += text;
     };
+    const warn = (text: string) => printError(`${name}: ${text}\n`);
     const poll = () => signal?.throwIfAborted();
     try {
       const exitCode = await command(args.map(byteText), {
@@ -184,6 +187,7 @@ function toEngineCommand(name: string, command: GnuCommand, files: ShellFiles): 
           output.stdout += text;
         },
         warn,
+        printError,
         poll,
         run: async (words, { stdin: input = "", cwd: folder = cwd, variables } = {}) => {
           const [first = "", ...rest] = words.map(unicodeText);

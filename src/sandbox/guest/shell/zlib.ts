@@ -1,5 +1,5 @@
-/** The functions of `node:zlib` that the shell's engine uses, which no worker has. */
-import { Gunzip, gzipSync as gzip } from "fflate";
+/** The functions of `node:zlib` that the shell's engine and its `git` use, which no worker has. */
+import { Gunzip, gzipSync as gzip, unzlibSync, zlibSync } from "fflate";
 
 const PIECE_BYTES = 16_384;
 type Level = NonNullable<Parameters<typeof gzip>[1]>["level"];
@@ -31,4 +31,14 @@ export function gunzipSync(bytes: Uint8Array, { maxOutputLength }: { maxOutputLe
     at += piece.length;
   }
   return output;
+}
+
+/** Compresses to the format of zlib. */
+export function deflateSync(bytes: Uint8Array): Uint8Array {
+  return zlibSync(bytes);
+}
+
+/** Decompresses the format of zlib. What follows the end of the data is ignored. Throws if the data is damaged. */
+export function inflateSync(bytes: Uint8Array): Uint8Array {
+  return unzlibSync(bytes);
 }

@@ -1,7 +1,20 @@
 /**
- * Runs each command of `commands.txt` in the real bash and records its output in `commands.json`:
- * `deno run -A tests/sandbox/guest/shell/record.ts`, on a host with bash 5.2 and coreutils.
+ * Runs each command of `commands.txt` in the real bash and records its output in `commands.json`, and those of other
+ * lists likewise: `deno run -A tests/sandbox/guest/shell/record.ts [NAME…]`, on a host with bash 5.2, coreutils, and
+ * git 2.39.
  */
+
+/** Fixes all that the hashes of commits depend on. */
+export const GIT_SETTINGS = [
+  ...["AUTHOR", "COMMITTER"].flatMap((role) => [
+    `export GIT_${role}_NAME=Tester GIT_${role}_EMAIL=t@example.com GIT_${role}_DATE='1700000000 +0000'`,
+  ]),
+  "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=init.defaultBranch GIT_CONFIG_VALUE_0=main GIT_CONFIG_NOSYSTEM=1",
+  "",
+].join("\n");
+
+/** Lists of commands, with what precedes each of their commands. */
+const LISTS: Readonly<Record<string, string>> = { commands: "", "git/git": GIT_SETTINGS };
 
 /** A command and its result in the real shell. */
 export interface RecordedCommand {
@@ -25,11 +38,14 @@ export function parseCommands(text: string): { command: string; skip?: string }[
     );
 }
 
-async function record({ command, skip }: { command: string; skip?: string }): Promise<RecordedCommand> {
+async function record(
+  { command, skip }: { command: string; skip?: string },
+  settings: string,
+): Promise<RecordedCommand> {
   const cwd = await Deno.makeTempDir();
   try {
     const { stdout, stderr, code } = await new Deno.Command("bash", {
-      args: ["-c", command],
+      args: ["-c", settings + command],
       cwd,
       clearEnv: true,
       env: { HOME: cwd, USER: "pyodide", PATH: "/usr/bin:/bin", LANG: "C.UTF-8", TERM: "dumb" },
@@ -49,10 +65,13 @@ async function record({ command, skip }: { command: string; skip?: string }): Pr
 }
 
 if (import.meta.main) {
-  const here = new URL("./", import.meta.url);
-  const commands = parseCommands(await Deno.readTextFile(new URL("commands.txt", here)));
-  const rows: RecordedCommand[] = [];
-  for (const command of commands) rows.push(await record(command));
-  const lines = rows.map((row) => `  ${JSON.stringify(row)}`).join(",\n");
-  await Deno.writeTextFile(new URL("commands.json", here), `[\n${lines}\n]\n`);
+  for (const [name, settings] of Object.entries(LISTS)) {
+    if (Deno.args.length > 0 && !Deno.args.includes(name)) continue;
+    const file = new URL(`./${name}`, import.meta.url);
+    const commands = parseCommands(await Deno.readTextFile(new URL(`${file}.txt`)));
+    const rows: RecordedCommand[] = [];
+    for (const command of commands) rows.push(await record(command, settings));
+    const lines = rows.map((row) => `  ${JSON.stringify(row)}`).join(",\n");
+    await Deno.writeTextFile(new URL(`${file}.json`), `[\n${lines}\n]\n`);
+  }
 }

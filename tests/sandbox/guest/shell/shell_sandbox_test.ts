@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import type { Session, ShellOptions, ShellResult } from "../../../../mod/sandbox.ts";
 import { withSession } from "../../shared_session.ts";
 import { limited, stoppedAfterOutput, value } from "../../started.ts";
+import { REPLACED_COMMANDS } from "../../../../src/sandbox/guest/shell/replaced_commands.ts";
 import commands from "./commands.json" with { type: "json" };
 import type { RecordedCommand } from "./record.ts";
 
@@ -284,6 +285,13 @@ shellTest(
     assertEquals([next.stdout, next.restarted], ["[]\n", true]);
   },
 );
+
+shellTest("Session.shell() runs each command whose code is left out of the engine", async (session) => {
+  for (const name of REPLACED_COMMANDS) {
+    const { stdout, stderr } = await session.shell(`${name} --paddock < /dev/null`);
+    assert(stderr.includes(name) || stdout !== "", `${name}: ${stderr}`);
+  }
+});
 
 shellTest("Session.shell() throws on invalid arguments", async (session) => {
   await assertRejects(() => session.shell(1 as never), TypeError, "must be a string");

@@ -57,6 +57,8 @@ export interface CommandContext {
   print(text: string): void;
   /** Prints `name: text` and a line end to stderr, where `name` is the command. */
   warn(text: string): void;
+  /** Prints to stderr. */
+  printError(text: string): void;
   /** Handles interrupts. Long loops call it in each round. */
   poll(): void;
   /** Runs another command, and prints its output. */

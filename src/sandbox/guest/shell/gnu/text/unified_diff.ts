@@ -89,7 +89,8 @@ function readName(line: string): { name: string; isNone: boolean } {
   return { name, isNone: name === "/dev/null" || EPOCH.test(time) };
 }
 
-function readHunk(lines: readonly string[], start: number): { hunk: Hunk; end: number } {
+/** Reads the hunk that starts at a line. */
+export function readHunk(lines: readonly string[], start: number): { hunk: Hunk; end: number } {
   const [, oldStart, oldCount = "1", newStart, newCount = "1"] =
     /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(lines[start] ?? "") ?? [];
   if (oldStart === undefined) malformed(lines, start);

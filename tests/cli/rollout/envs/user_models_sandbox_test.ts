@@ -1,14 +1,14 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { TauBenchDomain } from "../../../src/envs/tau_bench/tau_bench_domain.ts";
-import { type InteractionResult, parseInteraction } from "../../../src/rollout/interaction_result.ts";
-import { seededRandom } from "../../../src/seeded_random.ts";
-import type { UserStrategyName } from "../../../src/users/llm_user.ts";
-import { completion, FakeServer, type SeenRequest } from "../../policy/fake_server.ts";
-import { FakeVllm } from "../../policy/fake_vllm.ts";
-import { tinyTokenizer, tinyTokenizerFiles } from "../../tiny_tokenizer.ts";
-import { runPaddock } from "../run_paddock.ts";
+import { TauBenchDomain } from "../../../../src/envs/tau_bench/tau_bench_domain.ts";
+import { type InteractionResult, parseInteraction } from "../../../../src/rollout/interaction_result.ts";
+import { seededRandom } from "../../../../src/seeded_random.ts";
+import type { UserStrategyName } from "../../../../src/users/llm_user.ts";
+import { completion, FakeServer, type SeenRequest } from "../../../policy/fake_server.ts";
+import { FakeVllm } from "../../../policy/fake_vllm.ts";
+import { tinyTokenizer, tinyTokenizerFiles } from "../../../tiny_tokenizer.ts";
+import { runPaddock } from "../../run_paddock.ts";
 
-const DESK = decodeURIComponent(new URL("../../../examples/library_desk", import.meta.url).pathname);
+const DESK = decodeURIComponent(new URL("../../../../examples/library_desk", import.meta.url).pathname);
 const WRONG = "I forgot what I wanted.";
 
 /** A task of the desk, with the lines of its user and the replies of its agent. */

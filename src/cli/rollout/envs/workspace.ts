@@ -1,15 +1,15 @@
-import type { Env } from "../../envs/env.ts";
-import { OwningEnv } from "../../envs/owning_env.ts";
-import { loadAgentConfig } from "../../envs/workspace/config/load_agent.ts";
-import { loadWorkspaceTask } from "../../envs/workspace/config/load_task.ts";
-import { workspaceEnvTask } from "../../envs/workspace/workspace_env.ts";
-import { Workspaces } from "../../envs/workspace/workspaces.ts";
-import { mlgymEnv } from "../../rollout/make_mlgym.ts";
-import type { Task } from "../../task.ts";
-import type { RewardAt } from "../../transforms/mlgym/mlgym_reward_assignment.ts";
-import { announceBuild, cacheDirectory } from "../sandbox_options.ts";
-import { Multiset } from "./finished_episodes.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import type { Env } from "../../../envs/env.ts";
+import { OwningEnv } from "../../../envs/owning_env.ts";
+import { loadAgentConfig } from "../../../envs/workspace/config/load_agent.ts";
+import { loadWorkspaceTask } from "../../../envs/workspace/config/load_task.ts";
+import { workspaceEnvTask } from "../../../envs/workspace/workspace_env.ts";
+import { Workspaces } from "../../../envs/workspace/workspaces.ts";
+import { mlgymEnv } from "../../../rollout/make_mlgym.ts";
+import type { Task } from "../../../task.ts";
+import type { RewardAt } from "../../../transforms/mlgym/mlgym_reward_assignment.ts";
+import { announceBuild, cacheDirectory } from "../../sandbox_options.ts";
+import { Multiset } from "../finished_episodes.ts";
+import { rethrowAsUsageError, UsageError } from "../../errors.ts";
 
 /** The name of the env. */
 export const WORKSPACE_ENV = "workspace";

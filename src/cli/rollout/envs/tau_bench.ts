@@ -1,14 +1,14 @@
-import type { Env } from "../../envs/env.ts";
-import { TauBenchDomain } from "../../envs/tau_bench/tau_bench_domain.ts";
-import { TauBenchEnv } from "../../envs/tau_bench/tau_bench_env.ts";
-import { ToolUserChat, toolUserTask } from "../../envs/tool_user_chat.ts";
-import { type Message, messageText } from "../../message.ts";
-import type { Task } from "../../task.ts";
-import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
-import { resumedUser } from "../../users/user_simulator.ts";
-import { lookUp } from "../options.ts";
-import { announceBuild, cacheDirectory } from "../sandbox_options.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import type { Env } from "../../../envs/env.ts";
+import { TauBenchDomain } from "../../../envs/tau_bench/tau_bench_domain.ts";
+import { TauBenchEnv } from "../../../envs/tau_bench/tau_bench_env.ts";
+import { ToolUserChat, toolUserTask } from "../../../envs/tool_user_chat.ts";
+import { type Message, messageText } from "../../../message.ts";
+import type { Task } from "../../../task.ts";
+import { CALL_STYLES } from "../../../tools/parsers/call_styles.ts";
+import { resumedUser } from "../../../users/user_simulator.ts";
+import { lookUp } from "../../options.ts";
+import { announceBuild, cacheDirectory } from "../../sandbox_options.ts";
+import { rethrowAsUsageError, UsageError } from "../../errors.ts";
 import { resolveUser, type UserFlags } from "./users.ts";
 
 /** Name of the env. */

@@ -1,11 +1,11 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { numberTask, saying, SUBMIT, VALIDATE } from "../../envs/workspace/number_task.ts";
-import { parseInteraction } from "../../../src/rollout/interaction_result.ts";
-import { messageText } from "../../../src/message.ts";
-import { TempFolder } from "../../temp_folder.ts";
-import { tinyTokenizerFiles } from "../../tiny_tokenizer.ts";
-import { runPaddock } from "../run_paddock.ts";
+import { numberTask, saying, SUBMIT, VALIDATE } from "../../../envs/workspace/number_task.ts";
+import { parseInteraction } from "../../../../src/rollout/interaction_result.ts";
+import { messageText } from "../../../../src/message.ts";
+import { TempFolder } from "../../../temp_folder.ts";
+import { tinyTokenizerFiles } from "../../../tiny_tokenizer.ts";
+import { runPaddock } from "../../run_paddock.ts";
 
 function rollout(...args: string[]): ReturnType<typeof runPaddock> {
   return runPaddock(["rollout", "--env", "workspace", ...args]);

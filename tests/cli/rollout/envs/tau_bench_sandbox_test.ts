@@ -1,10 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { makeOddCheckout } from "../../envs/tau_bench/faulty_domain.ts";
-import { completion, FakeServer } from "../../policy/fake_server.ts";
-import { tinyTokenizer, tinyTokenizerFiles } from "../../tiny_tokenizer.ts";
-import { runPaddock } from "../run_paddock.ts";
+import { makeOddCheckout } from "../../../envs/tau_bench/faulty_domain.ts";
+import { completion, FakeServer } from "../../../policy/fake_server.ts";
+import { tinyTokenizer, tinyTokenizerFiles } from "../../../tiny_tokenizer.ts";
+import { runPaddock } from "../../run_paddock.ts";
 
-const DESK = decodeURIComponent(new URL("../../../examples/library_desk", import.meta.url).pathname);
+const DESK = decodeURIComponent(new URL("../../../../examples/library_desk", import.meta.url).pathname);
 const PLAYED = ["--path", DESK, "--domain", "library_desk"];
 const USER = ["--user", `scripted:${DESK}/users.jsonl`];
 const POLICY = ["--policy", `scripted:${DESK}/policy.jsonl`];

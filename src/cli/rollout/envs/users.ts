@@ -1,14 +1,14 @@
-import { messageText } from "../../message.ts";
-import { ScriptFile } from "../../policy/scripted.ts";
-import { humanUser } from "../../users/human_user.ts";
-import { llmUser, type UserStrategyName } from "../../users/llm_user.ts";
-import { scriptedUser } from "../../users/scripted_user.ts";
-import type { UserFactory } from "../../users/user_simulator.ts";
-import { lookUp } from "../options.ts";
-import { resolvePolicy } from "./policies.ts";
-import type { WatchedServerOptions } from "./server_watch.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
-import { currentIo } from "../io.ts";
+import { messageText } from "../../../message.ts";
+import { ScriptFile } from "../../../policy/scripted.ts";
+import { humanUser } from "../../../users/human_user.ts";
+import { llmUser, type UserStrategyName } from "../../../users/llm_user.ts";
+import { scriptedUser } from "../../../users/scripted_user.ts";
+import type { UserFactory } from "../../../users/user_simulator.ts";
+import { lookUp } from "../../options.ts";
+import { resolvePolicy } from "../policies.ts";
+import type { WatchedServerOptions } from "../server_watch.ts";
+import { rethrowAsUsageError, UsageError } from "../../errors.ts";
+import { currentIo } from "../../io.ts";
 
 /** Options of the simulated users of a run. */
 export interface UserFlags {

@@ -1,0 +1,121 @@
+import { basename } from "node:path";
+
+/**
+ * Finds the npx that runs this process, and waits for its end. npx passes SIGTERM to the shell that it starts, but not to
+ * the programs below the shell, so that `kill` and `timeout` of npx would leave this process running.
+ */
+
+/** What {@linkcode findNpx} reads of a process. */
+export interface ProcessState {
+  readonly parent: number;
+  readonly session: number;
+  readonly hasEnded: boolean;
+  readonly ignoresHangup: boolean;
+  readonly args: readonly string[];
+  /** Name of the program that a shell started as this process, if the shell was bash or zsh. */
+  readonly launcher: string;
+}
+
+/** Returns the state of a process, or `undefined` if there is no such process. */
+export type ReadProcess = (pid: number) => ProcessState | undefined;
+
+/** The npx that runs this process. */
+export interface Npx {
+  readonly pid: number;
+  /** True if npx was started by `nohup`. npx itself ends at SIGHUP nevertheless, as npm listens to that signal. */
+  readonly hasNohup: boolean;
+}
+
+/** Number of processes between npx and this process: a shell, Node with the script of a package, `deno task`. */
+const MAX_DISTANCE = 6;
+/** Time between two looks at npx. */
+const INTERVAL_MS = 500;
+
+/**
+ * Returns the npx that runs this process as its command, or `undefined`. A process that `nohup` or `setsid` detached
+ * from npx, or that another program below npx started, is not npx's command.
+ */
+export function findNpx(pid: number = Deno.pid, read: ReadProcess = readProcess): Npx | undefined {
+  const self = read(pid);
+  let current = self;
+  for (let distance = 0; self !== undefined && current !== undefined && distance < MAX_DISTANCE; distance++) {
+    const parent = read(current.parent);
+    if (parent === undefined || parent.session !== self.session) return undefined;
+    if (isNpx(parent.args)) {
+      const hasNohup = parent.launcher === "nohup" && read(parent.parent)?.launcher !== "nohup";
+      return self.ignoresHangup && !hasNohup ? undefined : { pid: current.parent, hasNohup };
+    }
+    if (!isStep(parent.args)) return undefined;
+    current = parent;
+  }
+  return undefined;
+}
+
+/** Calls `onEnd` once after npx has ended. Dispose ends the watch. */
+export function watchNpx({ pid }: Npx, onEnd: () => void, read: ReadProcess = readProcess): Disposable {
+  const timer = setInterval(() => {
+    const state = read(pid);
+    if (state !== undefined && !state.hasEnded && isNpx(state.args)) return;
+    clearInterval(timer);
+    onEnd();
+  }, INTERVAL_MS);
+  Deno.unrefTimer(timer);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** True for npx, whose title is `npm exec` with its arguments. */
+function isNpx([first = "", second = ""]: readonly string[]): boolean {
+  return /^npm exec\b/.test(first) ||
+    (basename(first) === "node" && /^npx(-cli\.js)?$/.test(basename(second)));
+}
+
+/** True for a process that npx, or a package that npx starts, puts between npx and its command. */
+function isStep([program = "", first = "", ...rest]: readonly string[]): boolean {
+  switch (basename(program)) {
+    case "sh":
+    case "dash":
+    case "bash":
+      return first === "-c";
+    case "node":
+      return /^(deno|bin\.cjs|paddock|paddock\.mjs)$/.test(basename(first));
+    case "deno":
+      return first === "task" || rest.includes("task");
+    default:
+      return false;
+  }
+}
+
+/** True if this process was started with SIGHUP ignored. Always false without `/proc`. */
+export function isHangupIgnored(): boolean {
+  return ignoresHangup("self");
+}
+
+function ignoresHangup(pid: number | "self"): boolean {
+  const [, lastDigit = "0"] = /^SigIgn:\s*[0-9a-f]*([0-9a-f])$/m.exec(readProcFile(pid, "status") ?? "") ??
+    [];
+  return (Number.parseInt(lastDigit, 16) & 1) === 1;
+}
+
+/** Reads a process of this system. Returns `undefined` on a system without `/proc`. */
+export function readProcess(pid: number): ProcessState | undefined {
+  const stat = readProcFile(pid, "stat");
+  if (stat === undefined) return undefined;
+  const [state = "", parent, , session] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [, launcher = ""] = /(?:^|\0)_=([^\0]*)/.exec(readProcFile(pid, "environ") ?? "") ?? [];
+  return {
+    parent: Number(parent),
+    session: Number(session),
+    hasEnded: state === "Z" || state === "X",
+    ignoresHangup: ignoresHangup(pid),
+    args: (readProcFile(pid, "cmdline") ?? "").replace(/[\0\s]+$/, "").split("\0"),
+    launcher: basename(launcher),
+  };
+}
+
+function readProcFile(pid: number | "self", name: string): string | undefined {
+  try {
+    return Deno.readTextFileSync(`/proc/${pid}/${name}`);
+  } catch {
+    return undefined; // the process has ended, belongs to another user, or the system has no /proc
+  }
+}

@@ -1,0 +1,72 @@
+import { basename } from "node:path";
+import type { Option } from "commander";
+import { SandboxError } from "../../errors.ts";
+import type { PythonFileOptions } from "../../plugins/python/python_file.ts";
+import { shippedProfiles } from "../../sandbox/profile/profile.ts";
+import { escapeControls } from "../../terminal_text.ts";
+import { rethrowAsUsageError } from "../errors.ts";
+import { requireReadable } from "../input.ts";
+import { currentIo } from "../io.ts";
+import { nameOption } from "../options.ts";
+import { writeText } from "../output.ts";
+import { createLazyPool, prepareImage, resolveProfile } from "../sandbox_options.ts";
+
+/** Flags of commands that run Python files of the user. */
+export interface PythonFileFlags {
+  /** Profile of their sandboxes. */
+  pythonProfile?: string;
+  cacheDir?: string;
+  yes?: boolean;
+}
+
+/** Owner of the sandboxes of a Python file. */
+export interface PythonFileOwner {
+  /** Number of calls or episodes that run at the same time. */
+  readonly size: number;
+  readonly stack: AsyncDisposableStack;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Returns the option `--python-profile`. */
+export function pythonProfileOption(): Option {
+  return nameOption(
+    "--python-profile <name>",
+    "profile of the sandboxes of your own Python files, with their packages: a file or one of",
+    shippedProfiles,
+  ).default("python");
+}
+
+/** True if a path is that of a Python file. */
+export function isPythonPath(path: string): boolean {
+  return /\.py$/i.test(path);
+}
+
+/**
+ * Loads a Python file in sandboxes of its own. What it prints goes to stderr.
+ *
+ * @throws {UsageError} if it cannot be read or does not load, or its profile is wrong.
+ */
+export async function openPythonFile<Opened>(
+  path: string,
+  open: (path: string, options: PythonFileOptions) => Promise<Opened>,
+  { flags, owner }: { flags: PythonFileFlags; owner: PythonFileOwner },
+): Promise<Opened> {
+  const { pythonProfile = "python", ...rest } = flags;
+  const { size, stack, signal = new AbortController().signal } = owner;
+  await requireReadable(path);
+  const profile = await resolveProfile({ ...rest, profile: pythonProfile }, signal);
+  await prepareImage(profile, { cacheDir: flags.cacheDir, signal });
+  const pool = createLazyPool({ profile, size, resetMode: "rewind", cacheDir: flags.cacheDir, stack })();
+  const onPrint = (text: string) => printFor(path, text);
+  return await rethrowAsUsageError(() => open(path, { pool, onPrint, signal }), { kinds: [SandboxError] });
+}
+
+/** Prints what a file printed to stderr, with its name before each line. */
+function printFor(path: string, text: string): void {
+  const { stderr } = currentIo();
+  const start = stderr.isTerminal() ? "\r\x1b[K" : ""; // the progress may have drawn a line
+  const lines = escapeControls(text.replace(/\n$/, "")).split("\n");
+  const name = escapeControls(basename(path));
+  const printed = lines.map((line) => `${start}${name}: ${line}\n`).join("");
+  writeText(stderr, printed).catch(() => {}); // stderr is closed
+}

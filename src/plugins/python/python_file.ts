@@ -1,0 +1,285 @@
+import * as z from "zod";
+import { errorMessage, SandboxError } from "../../errors.ts";
+import { parseUntrustedJson } from "../../json.ts";
+import type {
+  BranchingLease,
+  BranchingPool,
+  Checkpoint,
+  ExecResult,
+  RestoreOptions,
+} from "../../sandbox/exec.ts";
+import { pythonString } from "../../sandbox/isolated/callee.ts";
+import grading from "./grading.py" with { type: "text" };
+import { moduleNameOf, type PythonSource, readSources } from "./source_files.ts";
+import toolFunctions from "./tool_functions.py" with { type: "text" };
+import userFile from "./user_file.py" with { type: "text" };
+
+/** Options of a Python file in the sandbox. */
+export interface PythonFileOptions {
+  /** Sessions for the file. No program of a model may run in it. The caller disposes it. */
+  pool: BranchingPool;
+  /**
+   * Maximum duration of a call, in milliseconds.
+   * @default `limits.timeoutMs` of the profile of `pool`
+   */
+  timeoutMs?: number | undefined;
+  /** Called with what a call printed, and with the traceback of an exception. */
+  onPrint?: ((text: string) => void) | undefined;
+  /** Cancels the start. */
+  signal?: AbortSignal | undefined;
+}
+
+/** A kind of Python file. */
+export interface PythonKind {
+  /** Noun for messages, such as `grader`. */
+  readonly noun: string;
+  /** Name of the contract in `user_file.py`. */
+  readonly contract: string;
+}
+
+/** The error of a Python file: an exception in it, or a result or signature that is not that of its contract. */
+export class PythonFileError extends Error {
+  override readonly name = "PythonFileError";
+  /** The message without the place, such as `ValueError: no such city`. */
+  readonly reason: string;
+  /** Place in the user's files, such as `./g.py, line 7`; `undefined` if it is not known. */
+  readonly place: string | undefined;
+  /** The traceback as Python prints it, without frames of Paddock; empty if there was no exception. */
+  readonly traceback: string;
+
+  constructor(
+    message: string,
+    { place, traceback = "" }: { place?: string | undefined; traceback?: string | undefined } = {},
+  ) {
+    super(place === undefined ? message : `${message} (${place})`);
+    this.reason = message;
+    this.place = place;
+    this.traceback = traceback;
+  }
+}
+
+/** A request to `user_file.py`. */
+export interface PythonRequest {
+  /** Name of the action there. */
+  readonly do: string;
+  readonly [field: string]: unknown;
+}
+
+/** Options of a call. */
+export interface PythonCallOptions<Result> {
+  /** Schema of the value of the reply. */
+  readonly schema: z.core.$ZodType<Result>;
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Time in which a file must load, in milliseconds. */
+const LOAD_TIMEOUT_MS = 120_000;
+const MODULE = "paddock_user_file";
+/** Modules of a session, in the order of their imports. */
+const SOURCES = { [MODULE]: userFile, paddock_grading: grading, paddock_tool_functions: toolFunctions };
+/** Code whose value is a reply; None in an interpreter that has been started anew. */
+const SERVE = `getattr(__import__("sys").modules.get("${MODULE}"), "serve", lambda: None)()`;
+/** Code that defines these modules. */
+const DEFINITION = [
+  "import sys, types",
+  ...Object.entries(SOURCES).map(([name, source]) =>
+    `_module = sys.modules["${name}"] = types.ModuleType("${name}")\n` +
+    `exec(compile(${pythonString(source)}, "<${name}>", "exec"), _module.__dict__)`
+  ),
+  "del _module, sys, types",
+].join("\n");
+
+const replySchema = z.union([
+  z.strictObject({ value: z.unknown() }),
+  z.strictObject({
+    failed: z.object({
+      message: z.string(),
+      path: z.string().nullable(),
+      line: z.number().nullable(),
+      traceback: z.string().optional(),
+      missing: z.string().optional(),
+    }),
+  }),
+]);
+
+/**
+ * A Python file that has been loaded once in a sandbox. Each session of it starts in the state that the file had then:
+ * what one call changes, no call of another session sees.
+ */
+export class PythonFile {
+  readonly path: string;
+  /** Name of its module. */
+  readonly moduleName: string;
+  readonly #options: PythonFileOptions;
+  readonly #loaded: Checkpoint;
+  /** Reply of the contract when the file was loaded. */
+  readonly description: unknown;
+
+  private constructor(
+    path: string,
+    { loaded, description, options }: {
+      loaded: Checkpoint;
+      description: unknown;
+      options: PythonFileOptions;
+    },
+  ) {
+    this.path = path;
+    this.moduleName = moduleNameOf(path);
+    this.#loaded = loaded;
+    this.#options = options;
+    this.description = description;
+  }
+
+  /**
+   * Loads a file.
+   *
+   * @throws {SandboxError} if the file cannot be read or loaded, or does not keep the contract of its kind. The message
+   * names the line of the file, and `cause` is a {@linkcode PythonFileError} where Python refused it.
+   */
+  static async open(path: string, options: PythonFileOptions & { kind: PythonKind }): Promise<PythonFile> {
+    const { kind, pool, signal } = options;
+    try {
+      await using lease = await pool.acquire({ signal });
+      const session = new PythonFileSession(lease, { ...options, timeoutMs: LOAD_TIMEOUT_MS });
+      await session.define();
+      const sources = await readSources(path, { importsOf: (source) => importsOf(session, source) });
+      const request = {
+        do: "load",
+        kind: kind.contract,
+        module: moduleNameOf(path),
+        sources: Object.fromEntries(
+          Array.from(sources, ([name, { path, text, isPackage }]) => [name, [path, text, isPackage]]),
+        ),
+      };
+      const description = await session.call(request, { schema: z.unknown(), signal });
+      return new PythonFile(path, {
+        loaded: await lease.session.checkpoint({ signal }),
+        description,
+        options,
+      });
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw new SandboxError(`Cannot start ${kind.noun} file '${path}': ${errorMessage(cause)}`, { cause });
+    }
+  }
+
+  /** Leases a session in the state that the file had when it was loaded. The caller disposes it. */
+  async acquire(options: CopyOptions = {}): Promise<PythonFileSession> {
+    return await this.restore(this.#loaded, options);
+  }
+
+  /** Leases a session in the state of a checkpoint of another one. The caller disposes it. */
+  async restore(checkpoint: Checkpoint, { reseed, seed, signal }: CopyOptions): Promise<PythonFileSession> {
+    await using stack = new AsyncDisposableStack();
+    const lease = stack.use(await this.#options.pool.acquire({ signal }));
+    await lease.session.restore(checkpoint, { reseed, seed, signal });
+    stack.move();
+    return new PythonFileSession(lease, { ...this.#options, loaded: this.#loaded });
+  }
+
+  /** Makes one call in a session of its own. */
+  async call<Result>(request: PythonRequest, options: PythonCallOptions<Result>): Promise<Result> {
+    await using session = await this.acquire({ signal: options.signal });
+    return await session.call(request, options);
+  }
+}
+
+/** Options of a copy of a session. */
+type CopyOptions = Pick<RestoreOptions, "reseed" | "seed" | "signal">;
+
+interface SessionOptions extends Pick<PythonFileOptions, "timeoutMs" | "onPrint"> {
+  /** State of the loaded file, to which a session returns when its interpreter was lost. */
+  readonly loaded?: Checkpoint | undefined;
+}
+
+/** A leased session with a loaded file, whose state remains from call to call. */
+export class PythonFileSession implements AsyncDisposable {
+  readonly #lease: BranchingLease;
+  readonly #options: SessionOptions;
+
+  constructor(lease: BranchingLease, options: SessionOptions) {
+    this.#lease = lease;
+    this.#options = options;
+  }
+
+  /** Defines the module that loads and calls a file. */
+  async define(): Promise<void> {
+    const result = await this.#lease.session.exec(DEFINITION);
+    if (result.status !== "ok") throw new SandboxError(`the session failed: ${reasonOf(result)}`);
+  }
+
+  /**
+   * Makes a call.
+   *
+   * @throws {PythonFileError} if the file raises an exception or does not keep its contract, or a limit of the profile
+   * ends the call.
+   */
+  async call<Result>(request: PythonRequest, options: PythonCallOptions<Result>): Promise<Result> {
+    const { schema, timeoutMs = this.#options.timeoutMs, signal } = options;
+    const { session } = this.#lease;
+    const { onPrint, loaded } = this.#options;
+    const exec = () => session.exec(SERVE, { stdin: JSON.stringify(request), timeoutMs, signal });
+    let result = await exec();
+    if (result.status === "ok" && result.value === undefined && loaded !== undefined) {
+      await session.restore(loaded, { signal }); // an earlier call has ended the interpreter
+      result = await exec();
+    }
+    const printed = result.stdout + result.stderr;
+    if (printed !== "") onPrint?.(printed);
+    try {
+      return parseReply(result, schema);
+    } catch (error) {
+      if (error instanceof PythonFileError && error.traceback !== "") onPrint?.(error.traceback);
+      throw error;
+    }
+  }
+
+  /** {@inheritDoc BranchingSession.checkpoint} */
+  async checkpoint({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<Checkpoint> {
+    return await this.#lease.session.checkpoint({ signal });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#lease[Symbol.asyncDispose]();
+  }
+}
+
+async function importsOf(
+  session: PythonFileSession,
+  { path, text }: PythonSource,
+): Promise<readonly string[]> {
+  return await session.call({ do: "imports", path, text }, { schema: z.array(z.string()) });
+}
+
+function parseReply<Result>(result: ExecResult, schema: z.core.$ZodType<Result>): Result {
+  if (result.status !== "ok") {
+    const traceback = "error" in result ? result.error.traceback : "";
+    throw new PythonFileError(reasonOf(result), { traceback });
+  }
+  if (typeof result.valueJson !== "string") {
+    throw new PythonFileError("its result must have at most 1 MiB as JSON: it has more");
+  }
+  const reply = z.parse(replySchema, parseUntrustedJson(result.valueJson));
+  if ("value" in reply) return z.parse(schema, reply.value);
+  const { message, path, line, traceback, missing } = reply.failed;
+  const place = path === null ? undefined : line === null ? path : `${path}, line ${line}`;
+  const hint = missing === undefined || missing === ""
+    ? ""
+    : `; a package must be one of the profile of Python files, and a file of your own beside yours`;
+  throw new PythonFileError(`${message}${hint}`, { place, traceback });
+}
+
+/** Returns the reason why a call had no reply. */
+function reasonOf(result: ExecResult): string {
+  switch (result.status) {
+    case "ok":
+      return "it had no reply";
+    case "timeout":
+      return `it took more than its time limit: ${result.error.message}`;
+    case "exited":
+      return `it ended the interpreter with the exit code ${result.exitCode}`;
+    default:
+      return `${result.error.type}: ${result.error.message}`;
+  }
+}

@@ -1,0 +1,115 @@
+import { dirname, join as joinPath } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { SandboxError } from "../../../errors.ts";
+import { WORKER_FILES } from "../guest_manifest.ts";
+import { REPLACED_COMMANDS } from "../../guest/shell/replaced_commands.ts";
+import { changeEngine } from "./engine_changes.ts";
+import { replace } from "./replace.ts";
+import { dropCommands } from "./unused_commands.ts";
+
+/** Name of the module that is the engine. */
+const ENGINE = "engine.ts";
+/** Name of the file with the engine before its last bundling. */
+const WHOLE_ENGINE = "whole_engine.js";
+
+const EXPORTS = /export\{([^{}]*)\};?/g;
+const ZLIB_IMPORT = /import\{([^{}]*)\}from"node:zlib";?/g;
+
+/** A bundle of the shell's own modules. */
+export interface ShellModule {
+  /** Name by which the next modules import it. */
+  readonly name: string;
+  readonly code: Uint8Array;
+}
+
+/**
+ * Bundles the shell's own modules, as a session takes about a millisecond to load each. The bundles import the worker's
+ * modules and the engine. The clock, which defines globals that the engine needs when it loads, stays a module of its
+ * own. Lines and names are kept, so that the position of an error can be looked up in the image.
+ *
+ * @throws {SandboxError} if the modules cannot be bundled.
+ */
+export async function bundleShell(signal?: AbortSignal): Promise<ShellModule[]> {
+  const others = [...Object.keys(WORKER_FILES).map((name) => `${name}.ts`), ENGINE];
+  const bundles = [["clock.ts", others], ["shell.ts", [...others, "clock.ts"]]] as const;
+  return await Promise.all(bundles.map(async ([name, external]) => {
+    const options = external.map((file) => `--external=*/${file}`);
+    const text = await bundle(urlOf(name), { options, signal });
+    return { name, code: new TextEncoder().encode(text) };
+  }));
+}
+
+/** Options of {@linkcode bundleEngine}. */
+export interface BundleEngineOptions {
+  /** Directory of a file that is needed during the build. */
+  readonly directory: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Bundles the shell's engine and its imports into one module, with eight changes:
+ *
+ * - The engine forgets variables, functions and directory after each script, and holds back output until its end. A hook
+ *   passes each running script to the guest, which keeps the state and streams the output.
+ * - `read` and `mapfile` put text into variables instead of bytes.
+ * - Arithmetic is that of 64 bits, and fails where the engine's numbers are not exact.
+ * - `int` of awk cuts negative numbers.
+ * - With `set -u` a variable that is not set may have a default in a quoted word.
+ * - `wait` is left to the guest, which has the exit codes of jobs.
+ * - Compression uses another library, as a guest has no Node modules.
+ *
+ * @throws {SandboxError} if the package cannot be bundled or has another version than expected.
+ */
+export async function bundleEngine({ directory, signal }: BundleEngineOptions): Promise<Uint8Array> {
+  const minified = { options: ["--minify"], signal };
+  const [whole, zlib] = await Promise.all([
+    bundle(urlOf(ENGINE), { options: [], signal }),
+    bundle(urlOf("zlib.ts"), minified),
+  ]);
+  await Deno.writeTextFile(joinPath(directory, WHOLE_ENGINE), dropCommands(whole, REPLACED_COMMANDS));
+  const engine = await bundle(pathToFileURL(joinPath(directory, WHOLE_ENGINE)).href, {
+    options: ["--minify", "--no-config"],
+    signal,
+  });
+  await Deno.remove(joinPath(directory, WHOLE_ENGINE));
+  const source = replace(changeEngine(engine), ZLIB_IMPORT, (_, names) => {
+    return `const{${toProperties(names)}}=zlibOfPaddock;`;
+  }, 3);
+  const text = `const zlibOfPaddock=(()=>{${replace(zlib, EXPORTS, returnExports, 1)}})();${source}`;
+  return new TextEncoder().encode(text);
+}
+
+interface BundleOptions {
+  /** Further options of `deno bundle`. */
+  readonly options: readonly string[];
+  readonly signal: AbortSignal | undefined;
+}
+
+function urlOf(name: string): string {
+  return import.meta.resolve(`../../guest/shell/${name}`);
+}
+
+async function bundle(entry: string, { options, signal }: BundleOptions): Promise<string> {
+  const file = entry.startsWith("file:") ? fileURLToPath(entry) : undefined;
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["bundle", "--quiet", "--platform", "browser", ...options, file ?? entry],
+    ...(file !== undefined && { cwd: dirname(file) }), // the configuration is looked for from there
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+    ...(signal && { signal }),
+  }).output();
+  signal?.throwIfAborted();
+  if (code === 0) return new TextDecoder().decode(stdout);
+  const reason = new TextDecoder().decode(stderr).trim();
+  throw new SandboxError(`Cannot build the shell as 'deno bundle' failed: ${reason}`);
+}
+
+/** Converts import names (`gunzipSync as a`) to a destructuring pattern. */
+function toProperties(names: string): string {
+  return names.replaceAll(" as ", ":");
+}
+
+/** Converts export names (`a as gunzipSync`) to the return of an object. */
+function returnExports(_: string, names: string): string {
+  return `return{${names.split(",").map((name) => name.trim().split(" as ").reverse().join(":"))}};`;
+}

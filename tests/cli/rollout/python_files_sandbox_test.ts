@@ -1,0 +1,102 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { resolveText } from "../../../src/cli/config/config_file.ts";
+import { isPluginPath } from "../../../src/cli/rollout/plugins.ts";
+import { TempFolder } from "../../temp_folder.ts";
+import { runPaddock } from "../run_paddock.ts";
+
+const TASKS = [
+  { id: "a", query: "q", answer: "3", level: 2, replies: ["It is 3"] },
+  { id: "b", query: "q", answer: "4", level: 3, replies: ["It is 3"] },
+].map((row) => JSON.stringify(row)).join("\n");
+
+const GRADER = `
+def grade(completion: str, answer: str, level: int) -> dict:
+    print("grading", completion)
+    right = float(completion.endswith(answer))
+    return {"score": right, "level": level}
+`;
+
+Deno.test("a Python file of an option is a file, and relative to that of --config", () => {
+  assertEquals(["g.py", "./g.py", "G.PY", "sub/g.py"].filter(isPluginPath).length, 4);
+  assertEquals(["scripted:a.py", "gpy", "g.pyc"].filter(isPluginPath), []);
+  assertEquals(resolveText("g.py", "source", "/srv"), "/srv/g.py");
+  assertEquals(resolveText("g.py=0.5", "source", "/srv"), "/srv/g.py=0.5");
+});
+
+Deno.test("--grader takes a Python file, with a weight and beside others", async () => {
+  await using folder = await TempFolder.of({ "t.jsonl": TASKS, "g.py": GRADER });
+  const { path } = folder;
+  const args = ["--tasks", `${path}/t.jsonl`, "--json"];
+  const run = await runPaddock([
+    "rollout",
+    ...args,
+    "--grader",
+    `${path}/g.py=0.5`,
+    "--grader",
+    "exact_match=2",
+  ]);
+  assertEquals(run.code, 0, run.stderr);
+  const rows = run.stdout.trim().split("\n").map((line) => JSON.parse(line));
+  assertEquals(
+    rows.map(({ task, reward, rewardParts }) => [task.id, reward, rewardParts["g"], rewardParts["g.level"]])
+      .sort(),
+    [["a", 0.5, 1, 2], ["b", 0, 0, 3]],
+  );
+  assertStringIncludes(run.stderr, "g.py: grading It is 3\n");
+});
+
+Deno.test("grade takes a Python file, and an exception leaves the episode without a score", async () => {
+  const broken = "def grade(completion, answer):\n    return 1 / (int(answer) - 4)\n";
+  await using folder = await TempFolder.of({ "t.jsonl": TASKS, "g.py": broken });
+  const { path } = folder;
+  const out = ["--tasks", `${path}/t.jsonl`, "--grader", "none", "--out", `${path}/a.jsonl`];
+  assertEquals((await runPaddock(["rollout", ...out])).code, 0);
+  const run = await runPaddock(["grade", `${path}/a.jsonl`, "--grader", `${path}/g.py`, "--json"]);
+  assertEquals(run.code, 1);
+  const rows = run.stdout.trim().split("\n").map((line) => JSON.parse(line));
+  const byId = new Map(rows.map((row) => [row.task.id, row]));
+  assertEquals(byId.get("a").reward, -1);
+  assertEquals(byId.get("b").reward, null);
+  assertStringIncludes(
+    byId.get("b").error.message,
+    `ZeroDivisionError: division by zero (${path}/g.py, line 2)`,
+  );
+  assertStringIncludes(run.stderr, `g.py:   File "${path}/g.py", line 2, in grade\n`);
+});
+
+Deno.test("a Python file that does not load is wrong usage, with its line", async () => {
+  await using folder = await TempFolder.of({ "t.jsonl": TASKS, "g.py": "x = 1\ny = x / 0\n", "p.py": "" });
+  const { path } = folder;
+  const cases: readonly (readonly [args: readonly string[], message: string])[] = [
+    [["--grader", `${path}/g.py`], `g.py': ZeroDivisionError: division by zero (${path}/g.py, line 2)`],
+    [["--grader", `${path}/no.py`], "there is no such file"],
+    [
+      ["--grader", `${path}/g.py`, "--grader-allow", "net"],
+      "Cannot grant permissions as --grader-allow needs a file",
+    ],
+    [
+      ["--grader", `${path}/g.py`, "--python-profile", "sciense"],
+      "Cannot find profile 'sciense'",
+    ],
+    [["--policy", `${path}/p.py`], "as a policy file must be TypeScript or JavaScript: found Python"],
+  ];
+  for (const [args, message] of cases) {
+    const run = await runPaddock(["rollout", "--tasks", `${path}/t.jsonl`, ...args]);
+    assertEquals(run.code, 2, run.stderr);
+    assertStringIncludes(run.stderr, message);
+  }
+});
+
+Deno.test("--python-profile gives Python files their limits", async () => {
+  await using folder = await TempFolder.of({
+    "t.jsonl": TASKS,
+    "g.py": "def grade(completion):\n    while True: pass\n",
+    "p.jsonc": `{ "description": "short", "limits": { "timeoutMs": 200 } }`,
+  });
+  const { path } = folder;
+  const args = ["--tasks", `${path}/t.jsonl`, "--limit", "1", "--json"];
+  const files = ["--grader", `${path}/g.py`, "--python-profile", `${path}/p.jsonc`];
+  const run = await runPaddock(["rollout", ...args, ...files]);
+  assertEquals(run.code, 1, run.stderr);
+  assertStringIncludes(JSON.parse(run.stdout).error.message, "it took more than its time limit");
+});

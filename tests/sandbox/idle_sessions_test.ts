@@ -1,0 +1,38 @@
+import { assertEquals } from "@std/assert";
+import { IdleSessions } from "../../src/sandbox/idle_sessions.ts";
+
+function idle(...sessions: [name: string, domain?: string][]): IdleSessions<string> {
+  const found = new IdleSessions<string>();
+  for (const [name, domain] of sessions) found.add(name, domain);
+  return found;
+}
+
+Deno.test("IdleSessions.take() gives a domain its last session, else a clean one, and never one of another domain", () => {
+  const sessions = idle(["clean"], ["first", "a"], ["other", "b"], ["last", "a"]);
+  const taken = Array.from({ length: 4 }, () => sessions.take("a"));
+  assertEquals(taken, ["last", "first", "clean", undefined]);
+  assertEquals(sessions.size, 1);
+});
+
+Deno.test("IdleSessions.take() gives only clean sessions where there is no domain", () => {
+  const sessions = idle(["used", ""], ["clean"]);
+  assertEquals([sessions.take(undefined), sessions.take(undefined)], ["clean", undefined]);
+});
+
+Deno.test("IdleSessions.take() prefers a session, unless another domain has used it", () => {
+  const sessions = idle(["first", "a"], ["last", "a"], ["other", "b"]);
+  assertEquals([sessions.take("a", "first"), sessions.take("a", "other")], ["first", "last"]);
+});
+
+Deno.test("IdleSessions.takeUnused() takes what has been idle for so long, but no clean session", () => {
+  let now = 0;
+  const sessions = new IdleSessions<string>(() => now);
+  sessions.add("clean", undefined);
+  sessions.add("early", "a");
+  now = 50;
+  sessions.add("late", "b");
+  now = 100;
+  assertEquals(sessions.takeUnused(100), ["early"]);
+  assertEquals([sessions.hasDomain, sessions.takeOldest(), sessions.takeOldest()], [true, "clean", "late"]);
+  assertEquals([sessions.hasDomain, sessions.takeOldest()], [false, undefined]);
+});

@@ -1,0 +1,99 @@
+import { assertEquals } from "@std/assert";
+import * as z from "zod";
+import { pythonStubs, tool, withPythonNames } from "../../mod/tools.ts";
+import { toolSpec } from "../../src/tools/tool_arguments.ts";
+
+function stubs(...specs: Parameters<typeof withPythonNames>[0][number][]): string {
+  return pythonStubs(withPythonNames(specs));
+}
+
+Deno.test("withPythonNames() makes identifiers, and keeps names apart", () => {
+  const names = ["get-user", "get_user", "get.user", "class", "2fa", "ok", "überall", "match"];
+  const specs = names.map((name) => ({ name, description: "", parameters: {} }));
+  assertEquals(withPythonNames(specs).map(({ pythonName }) => pythonName), [
+    "get_user_2",
+    "get_user",
+    "get_user_3",
+    "class_",
+    "tool_2fa",
+    "ok",
+    "tool__berall",
+    "match",
+  ]);
+});
+
+Deno.test("pythonStubs() shows types, defaults and descriptions", () => {
+  const search = tool({
+    name: "search",
+    description: "Searches the catalogue.",
+    parameters: z.object({
+      query: z.string().describe("What to look for."),
+      limit: z.int().default(10),
+      order: z.enum(["price", "date"]).optional(),
+      tags: z.array(z.string()).optional(),
+      filter: z.object({ min: z.number(), max: z.number().nullable(), note: z.string().optional() }),
+    }),
+    run: () => [],
+  });
+  assertEquals(
+    stubs(toolSpec(search)),
+    `class SearchFilter(TypedDict):
+    min: float
+    max: float | None
+    note: NotRequired[str]
+
+def search(query: str, limit: int = 10, order: Literal["price", "date"] = ..., tags: list[str] = ..., *, filter: SearchFilter) -> Any:
+    """
+    Searches the catalogue.
+    query: What to look for.
+    """`,
+  );
+});
+
+Deno.test("pythonStubs() names what Python cannot write, and stays Python whatever a description has", () => {
+  const spec = {
+    name: "get-item",
+    description: 'Gets """one""" \\ item.\n  Indented.',
+    parameters: {
+      type: "object",
+      properties: {
+        "item-id": { type: "integer" },
+        "class": { const: "a" },
+        flag: { type: ["boolean", "null"], default: true },
+      },
+      required: ["item-id"],
+    },
+  };
+  assertEquals(
+    stubs(spec),
+    `def get_item(flag: bool | None = True, **others: Any) -> Any:
+    """
+    Gets \\"\\"\\"one\\"\\"\\" \\\\ item.
+      Indented.
+    The tool is named "get-item".
+    Further arguments, given as **{"name": value}: "item-id", "class"
+    """`,
+  );
+});
+
+Deno.test("pythonStubs() follows references within a schema, and ends where they go in a circle", () => {
+  const parameters = {
+    type: "object",
+    properties: {
+      node: { $ref: "#/$defs/node" },
+      loop: { $ref: "#/$defs/loop" },
+      other: { $ref: "https://x.test/y" },
+    },
+    $defs: {
+      node: { type: "object", properties: { next: { anyOf: [{ $ref: "#/$defs/node" }, { type: "null" }] } } },
+      loop: { $ref: "#/$defs/loop" },
+    },
+  };
+  const text = stubs({ name: "walk", description: "Walks.", parameters });
+  assertEquals(
+    text.includes("def walk(node: WalkNode = ..., loop: Any = ..., other: Any = ...) -> Any:"),
+    true,
+    text,
+  );
+  assertEquals(text.match(/^class /gm)?.length, 5);
+});
