@@ -7,6 +7,8 @@ import { changeEngine } from "./engine_changes.ts";
 import { replace } from "./replace.ts";
 import { dropCommands } from "./unused_commands.ts";
 
+/** Lock file with the packages of the shell, which the one of the command line does not have. */
+const LOCK = decodeURIComponent(new URL("./shell_bundle.lock", import.meta.url).pathname);
 /** Name of the module that is the engine. */
 const ENGINE = "engine.ts";
 /** Name of the file with the engine before its last bundling. */
@@ -93,6 +95,9 @@ export interface BundleEngineOptions {
  * - `wait` is left to the guest, which has the exit codes of jobs.
  * - Compression uses another library, as a guest has no Node modules.
  *
+ * No other bundle may be made until it has ended: the first use of the bundler installs esbuild, and two at once would
+ * write the same file.
+ *
  * @throws {SandboxError} if the package cannot be bundled or has another version than expected.
  */
 export async function bundleEngine(
@@ -128,7 +133,15 @@ function urlOf(name: string): string {
 async function bundleModule(entry: string, { options, signal }: BundleOptions): Promise<string> {
   const file = entry.startsWith("file:") ? fileURLToPath(entry) : undefined;
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["bundle", "--quiet", "--platform", "browser", ...options, file ?? entry],
+    args: [
+      "bundle",
+      "--quiet",
+      "--platform",
+      "browser",
+      ...options,
+      ...file === undefined || options.includes("--no-config") ? [] : ["--lock", LOCK],
+      file ?? entry,
+    ],
     ...(file !== undefined && { cwd: dirname(file) }), // the configuration is looked for from there
     env: { NO_COLOR: "1" },
     stdin: "null",
