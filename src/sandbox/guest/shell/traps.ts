@@ -267,18 +267,31 @@ export class ShellTraps {
     if (running.has(pid)) return await run(); // `eval`, `source` or a group of the running script
     running.add(pid);
     try {
-      const end = await endOf(run);
-      const commands = state.traps?.get(pid);
-      const action = commands?.get("EXIT");
-      commands?.delete("EXIT");
-      if (!action) return end.finish();
-      state.lastExitCode = end.output.exitCode;
-      const last = await endOf(() => interpreter.executeCommand(evalNode(action)));
-      return end.finish(last.output, last.wasThrown);
+      const output = await run();
+      if (!state.traps?.get(pid)?.has("EXIT")) return output;
+      return await this.#exit(interpreter, state, () => Promise.resolve(output));
+    } catch (error) {
+      return await this.#exit(interpreter, state, () => Promise.reject(error));
     } finally {
       running.delete(pid);
       if (pid !== state.virtualPid) state.traps?.delete(pid);
     }
+  }
+
+  /** Runs the command of `EXIT` behind the end of a script. */
+  async #exit(
+    interpreter: BuiltinInterpreter,
+    state: ShellState,
+    run: () => Promise<CommandOutput>,
+  ): Promise<CommandOutput> {
+    const end = await endOf(run);
+    const commands = state.traps?.get(state.bashPid);
+    const action = commands?.get("EXIT");
+    commands?.delete("EXIT");
+    if (!action) return end.finish();
+    state.lastExitCode = end.output.exitCode;
+    const last = await endOf(() => interpreter.executeCommand(evalNode(action)));
+    return end.finish(last.output, last.wasThrown);
   }
 }
 

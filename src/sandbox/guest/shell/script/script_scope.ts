@@ -49,19 +49,20 @@ export function endAtUnset(interpreter: ScriptInterpreter, { bashPid: main }: St
     onUnset: () => number | undefined;
   };
   const state = own.ctx.state as ShellState;
-  const scripts: number[] = [];
+  const nested: number[] = [];
+  let isRunning = false;
   const script = own.executeScript.bind(own);
-  own.executeScript = own.ctx.executeScript = async (...args) => {
-    scripts.push(state.bashPid);
-    try {
-      return await script(...args);
-    } finally {
-      scripts.pop();
+  own.executeScript = own.ctx.executeScript = (...args) => {
+    if (isRunning) {
+      nested.push(state.bashPid);
+      return script(...args).finally(() => nested.pop());
     }
+    isRunning = true;
+    return script(...args);
   };
   own.onUnset = () => {
-    const [pid, outer] = scripts.toReversed();
-    if (pid === outer) return undefined;
+    const [pid = main, outer = main] = nested.toReversed();
+    if (nested.length > 0 && pid === outer) return undefined;
     return pid === main ? code : 1;
   };
 }
