@@ -43,4 +43,4 @@ export {
 export type { TieredScoreOptions } from "../src/rewards/tiered_score.ts";
 export { math, type MathOptions } from "../src/rewards/math.ts";
 export type { MathVerifyGrader, MathVerifyOptions } from "../src/rewards/math/math_verify/verified_math.ts";
-export { rubric, type RubricItem, type RubricOptions } from "../src/rewards/rubric.ts";
+export { rubric, type RubricGrader, type RubricItem, type RubricOptions } from "../src/rewards/rubric.ts";

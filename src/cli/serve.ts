@@ -213,7 +213,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   const tokenizer = await openEnvTokenizer(flags); // wrong options are an error before interpreters start
   await announceMissingLayers(profile);
   await using stack = new AsyncDisposableStack();
-  stack.use(new GarbageCollector());
+  const collector = stack.use(new GarbageCollector());
   const log = await openAccessLog(flags.accessLog, { stack, onError: logError });
   const resetMode = tokens > 1 ? "owner" as const : "rewind" as const;
   const source = await openSessionSource(flags, {
@@ -252,6 +252,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       runs,
     }),
   );
+  collector.leaveOut(() => paddock.stateBytes);
   if (flags.cluster === undefined) await tryPool(pool, signal);
   await using server = await listen(paddock, address, { ...flags, maxConnections });
   const access = address.tokens.length > 0 ? "token required" : "no token required";

@@ -11,12 +11,45 @@ const PATIENT_CHECKS = 6;
 /** Milliseconds between two checks. A collection takes some 30 ms, and longer while programs use all processors. */
 const CHECK_MS = 500;
 
-/** Memory that a {@linkcode GarbageCollector} watches. */
-export interface CollectedHeap {
+/** Memory that a {@linkcode GarbageCollector} watches, and disposes. */
+export interface CollectedHeap extends Partial<Disposable> {
   /** Returns the bytes of the heap and of all buffers, with their garbage. */
   readonly bytes: () => number;
   /** Collects all garbage. */
   readonly collect: () => void;
+}
+
+/** Memory of this process. */
+export class ProcessHeap implements CollectedHeap, Disposable {
+  readonly bytes: () => number = usedBytes;
+  readonly #collect = exposedCollector();
+  readonly #libc = openLibc();
+
+  /**
+   * Collects the garbage of this thread, and returns free memory to the system. The C library keeps the memory of
+   * buffers that are freed, some hundred MiB after large responses, and returns the free part of it on request only.
+   */
+  readonly collect = (): void => {
+    this.#collect();
+    this.#libc?.symbols.malloc_trim(0n);
+  };
+
+  /** Closes the C library. */
+  [Symbol.dispose](): void {
+    this.#libc?.close();
+  }
+}
+
+const LIBC_SYMBOLS = { malloc_trim: { parameters: ["usize"], result: "i32" } } as const;
+
+/** Opens glibc. Returns `undefined` on a system with another C library, or without the permission. */
+function openLibc(): Deno.DynamicLibrary<typeof LIBC_SYMBOLS> | undefined {
+  if (Deno.permissions.querySync({ name: "ffi" }).state !== "granted") return undefined; // Deno would ask the user
+  try {
+    return Deno.dlopen("libc.so.6", LIBC_SYMBOLS);
+  } catch {
+    return undefined; // what is free stays with the process, which is the only loss
+  }
 }
 
 /**
@@ -32,23 +65,33 @@ export class GarbageCollector implements Disposable {
   #growthBytes = GROWTH_BYTES;
   /** Checks since the last collection. */
   #checks = 0;
+  #keptBytes = () => 0;
 
-  /** @param heap the heap of this thread by default */
-  constructor(heap: CollectedHeap = { bytes: usedBytes, collect: exposedCollector() }) {
+  constructor(heap: CollectedHeap = new ProcessHeap()) {
     this.#heap = heap;
     this.#leastBytes = heap.bytes();
     this.#timer = setInterval(() => this.check(), CHECK_MS);
     Deno.unrefTimer(this.#timer);
   }
 
+  /**
+   * Sets the function that returns the bytes which are kept for long, such as those of checkpoints. A collection frees
+   * none of them while they are kept. When they are dropped, the memory counts as grown, and is collected at once.
+   */
+  leaveOut(keptBytes: () => number): void {
+    this.#keptBytes = keptBytes;
+    this.#leastBytes = this.#bytes();
+  }
+
   /** Leaves collections to V8. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
+    this.#heap[Symbol.dispose]?.();
   }
 
   /** Collects the garbage if the memory has grown enough. A timer calls this method. */
   check(): void {
-    const bytes = this.#heap.bytes();
+    const bytes = this.#bytes();
     this.#leastBytes = Math.min(this.#leastBytes, bytes);
     const grownBytes = bytes - this.#leastBytes;
     if (grownBytes < this.#growthBytes) return this.#wait();
@@ -67,7 +110,11 @@ export class GarbageCollector implements Disposable {
   #collect(): void {
     this.#checks = 0;
     this.#heap.collect();
-    this.#leastBytes = this.#heap.bytes();
+    this.#leastBytes = this.#bytes();
+  }
+
+  #bytes(): number {
+    return this.#heap.bytes() - this.#keptBytes();
   }
 }
 

@@ -94,6 +94,13 @@ export const MEMORY_PER_CHARACTER = 2;
 export const CHARACTERS_PER_VALUE = 16;
 /** Bytes of a stream that may wait for their reader. Above, the program that prints them is held back. */
 export const STREAM_QUEUE_BYTES: number = 256 * 1024;
+/**
+ * Bytes of an owner's responses whose clients have read nothing for {@linkcode UNREAD_MS}. Clients beyond are
+ * disconnected. A single response may be larger.
+ */
+export const MAX_UNREAD_BYTES: number = 32 * MIB;
+/** Milliseconds without a read after which the response of a client counts as unread. */
+export const UNREAD_MS = 5_000;
 
 // Wrong tokens
 
@@ -143,10 +150,10 @@ export const CHECKPOINT_BYTES: number = 1024 * MIB;
 /** Checkpoints at once. */
 export const MAX_CHECKPOINTS = 10_000;
 /**
- * Memory of states that are not compressed, as they are being captured, read or restored, in bytes. Four of the largest
- * ones of the profile `serve` have room.
+ * Memory of states that are not compressed, as they are being captured, read or restored, in bytes. One of the largest
+ * ones of the profile `serve` has room beside some of 100 MiB.
  */
-export const TRANSFER_BYTES: number = 1536 * MIB;
+export const TRANSFER_BYTES: number = 1024 * MIB;
 /** Default time after which an unused checkpoint is deleted, in milliseconds. */
 export const CHECKPOINT_LIFE_MS = 86_400_000;
 

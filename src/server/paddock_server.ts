@@ -170,6 +170,7 @@ export class PaddockServer implements AsyncDisposable {
   readonly fetch: (request: Request, connection?: RequestConnection) => Promise<Response>;
   readonly #sessions: SessionService;
   readonly #checkpoints: CheckpointStore;
+  readonly #hibernation: HibernationSettings | undefined;
   readonly #envs: EnvService;
   readonly #rollouts: RolloutService;
   readonly #graderPool = new GraderPool();
@@ -189,7 +190,8 @@ export class PaddockServer implements AsyncDisposable {
     const recovery = new RecoveryMemory(store, { owners });
     const { pool } = options;
     const { onError } = rest;
-    const hibernation = limits && openHibernation(pool, limits, { metrics, owners, onError });
+    const hibernation = this.#hibernation = limits &&
+      openHibernation(pool, limits, { metrics, owners, onError });
     const sessions = new SessionService({ ...rest, metrics, owners, recovery, hibernation });
     const { transfers } = sessions;
     const checkpoints = isBranchingPool(pool)
@@ -204,6 +206,11 @@ export class PaddockServer implements AsyncDisposable {
     this.#sessions = sessions;
     this.#envs = envs;
     this.#rollouts = rollouts;
+  }
+
+  /** Bytes of memory of the checkpoints, and of the sessions that hibernate. */
+  get stateBytes(): number {
+    return this.#checkpoints.bytes() + (this.#hibernation?.store.bytes("memory") ?? 0);
   }
 
   /**

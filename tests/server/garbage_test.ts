@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { delay } from "@std/async";
-import { GarbageCollector, usedBytes } from "../../src/server/garbage.ts";
+import { GarbageCollector, ProcessHeap, usedBytes } from "../../src/server/garbage.ts";
 
 Deno.test("GarbageCollector frees the memory of large requests that are over", async () => {
   using _collector = new GarbageCollector();
@@ -17,6 +17,27 @@ Deno.test("usedBytes() counts shared buffers, such as compressed states of sessi
   const state = new Uint8Array(new SharedArrayBuffer(96 * MIB)).fill(1);
   assert(usedBytes() - before > 64 * MIB, `${usedBytes() - before} for ${state.length}`);
 });
+
+Deno.test("ProcessHeap.collect() returns the memory of freed buffers to the system", {
+  ignore: Deno.build.os !== "linux",
+}, () => {
+  using heap = new ProcessHeap();
+  const pins = fragmentMemory(192 * MIB);
+  const before = usedBytes();
+  heap.collect();
+  const freed = Math.round((before - usedBytes()) / MIB);
+  assert(freed > 128, `${freed} of 192 MiB between ${pins.length} buffers that are kept`);
+});
+
+/** Allocates and drops buffers of 64 KiB. Returns the small ones between them, which stay. */
+function fragmentMemory(bytes: number): Uint8Array[] {
+  const [dropped, kept]: [Uint8Array[], Uint8Array[]] = [[], []];
+  for (let at = 0; at < bytes; at += 65_536) {
+    dropped.push(new Uint8Array(65_536).fill(1));
+    kept.push(new Uint8Array(2048).fill(1));
+  }
+  return kept;
+}
 
 Deno.test("GarbageCollector waits for more growth after a collection that freed little, and for less after another one", () => {
   const heap = { used: 0, garbage: 0, collections: 0 };
@@ -44,4 +65,24 @@ Deno.test("GarbageCollector waits for more growth after a collection that freed 
   assertEquals(collections({ used: 80 }), 1);
   const later = [collections({ used: 20, garbage: 60 }), ...Array.from({ length: 6 }, () => collections({}))];
   assertEquals([later, heap.garbage], [[0, 0, 0, 0, 0, 1, 0], 0]); // what was in use may be garbage some checks later
+});
+
+Deno.test("GarbageCollector.leaveOut() collects nothing for what is kept, and soon what is no longer kept", () => {
+  const heap = { kept: 0, garbage: 0, collections: 0 };
+  using collector = new GarbageCollector({
+    bytes: () => (heap.kept + heap.garbage) * MIB,
+    collect() {
+      heap.garbage = 0;
+      heap.collections++;
+    },
+  });
+  collector.leaveOut(() => heap.kept * MIB);
+  const change = (next: Partial<typeof heap>) => {
+    Object.assign(heap, next);
+    for (let count = 0; count < 8; count++) collector.check();
+    return heap.collections;
+  };
+  assertEquals([change({ kept: 900 }), change({ kept: 1000, garbage: 47 })], [0, 0]);
+  assertEquals([change({ kept: 950, garbage: 97 }), heap.garbage], [1, 0]); // a checkpoint was deleted
+  assertEquals([change({ kept: 0, garbage: 950 }), heap.garbage], [2, 0]);
 });

@@ -4,7 +4,7 @@ import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { runCommand } from "../command.ts";
 import { applyConfig, isSet } from "../config/config_file.ts";
 import { UsageError } from "../errors.ts";
-import { addOptions } from "../option_table.ts";
+import { addOptions, argumentsOf } from "../option_table.ts";
 import { formatNames, lookUp } from "../options.ts";
 import { flagsOf } from "../sandbox_options.ts";
 import { ENVS } from "./envs.ts";
@@ -63,12 +63,4 @@ async function playCommand(command: Command, signal: AbortSignal): Promise<numbe
   const isGiven = isSet(command, "timeoutMs");
   const args = argumentsOf(command);
   return await runRollout({ ...flags, args, ...(isGiven && { commandTimeoutMs: flags.timeoutMs }) }, signal);
-}
-
-/** Returns the arguments of the command line from the name of the command on. */
-function argumentsOf(command: Command): string[] {
-  let root = command;
-  while (root.parent !== null) root = root.parent;
-  const { rawArgs = [] } = root as Command & { rawArgs?: string[] }; // its types lack this field
-  return rawArgs.slice(Math.max(0, rawArgs.indexOf(command.name())));
 }

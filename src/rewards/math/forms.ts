@@ -286,7 +286,7 @@ function singleInterval(text: string): string | undefined {
   const [first = "", second = ""] = signs;
   if (signs.includes("\\ne")) return undefined;
   if (at === 1 && sides.length === 3) {
-    if (TURNED[first] === "<" || TURNED[first] === "\\le") {
+    if ([first, second].every((sign) => TURNED[sign] === "<" || TURNED[sign] === "\\le")) {
       const turned = [second, first].map((sign) => TURNED[sign] ?? "");
       return singleInterval(`${sides[2]} ${turned[0]} ${sides[1]} ${turned[1]} ${sides[0]}`);
     }

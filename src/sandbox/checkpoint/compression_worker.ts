@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { parentPort } from "node:worker_threads";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 
@@ -34,10 +36,38 @@ const LENGTH_BYTES = 4;
 /** The fastest level. Higher ones make states smaller by a tenth, and take twice the time. */
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
+/** Bytes of the states of jobs after which the worker collects its garbage. */
+const GARBAGE_BYTES = 64 << 20;
+
 /** The compressed bytes are not what they are to be. */
 class DamageError extends Error {}
 
-parentPort?.on("message", (request: CompressionRequest) => void respond(request));
+const collectGarbage = exposedCollector();
+let garbageBytes = 0;
+
+parentPort?.on("message", (request: CompressionRequest) => {
+  garbageBytes += "state" in request ? request.state.byteLength : request.compressed.byteLength;
+  respond(request).then(() => setImmediate(freeSharedMemory));
+});
+
+/**
+ * Frees the compressed bytes of jobs that have ended. They are in shared memory, which stays until each thread that has
+ * seen it has collected its garbage, and of which V8 does not know how large it is: this thread alone would keep the
+ * bytes of all checkpoints that were deleted.
+ */
+function freeSharedMemory(): void {
+  if (garbageBytes < GARBAGE_BYTES) return;
+  garbageBytes = 0;
+  collectGarbage?.();
+}
+
+/** Returns V8's function that collects all garbage. Its contexts have one while a flag is set. */
+function exposedCollector(): (() => void) | undefined {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("globalThis.gc");
+  setFlagsFromString("--no-expose-gc");
+  return collect;
+}
 
 async function respond(request: CompressionRequest): Promise<void> {
   try {

@@ -14,7 +14,7 @@ export interface SessionState extends Disposable {
  * Room for which a capture asks first, before it is known that the state needs more. The guest counts whole pages that
  * differ, some MiB in most sessions, of which it sends a part.
  */
-const FIRST_BYTES = [8 * 1024 * 1024, 64 * 1024 * 1024];
+const FIRST_BYTES = [8 * 1024 * 1024, 64 * 1024 * 1024, 256 * 1024 * 1024];
 
 /** Options of {@linkcode captureState}. */
 export interface CaptureStateOptions extends StateRequest {

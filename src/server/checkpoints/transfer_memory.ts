@@ -7,7 +7,7 @@ export interface TransferMemoryOptions {
   /**
    * Memory of all states together, in bytes.
    *
-   * @default 1.5 GiB
+   * @default 1 GiB
    */
   readonly bytes?: number | undefined;
   /**

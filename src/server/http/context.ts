@@ -17,6 +17,8 @@ export interface RequestConnection {
   readonly whenSent?: ((callback: (bytes: number) => void) => void) | undefined;
   /** Sets the milliseconds that the client may take to read a part of the response. */
   readonly readWithin?: ((ms: number) => void) | undefined;
+  /** Closes the connection, whose client does not read the response. */
+  readonly disconnect?: (() => void) | undefined;
   /** Reads the body of the request. Without this function, the body is read from the request itself. */
   readonly readBody?: BodyReader | undefined;
   /**

@@ -225,6 +225,7 @@ export class HttpServer implements AsyncDisposable {
         upgrade,
         whenSent,
         readWithin,
+        disconnect: () => void outgoing.destroy(),
       });
       isUpgraded = response.status === 101;
       if (isUpgraded) return;

@@ -6,6 +6,7 @@ import type { Budget, BudgetLease } from "../budget.ts";
 import { MEMORY_PER_BYTE, type RequestLimits } from "../limits.ts";
 import { ServerError } from "./errors.ts";
 import { toHeldResponse } from "./response_stream.ts";
+import { UnreadResponses } from "./unread_responses.ts";
 
 /** Methods of routes. */
 export const METHODS: readonly string[] = ["GET", "POST", "DELETE"];
@@ -25,16 +26,19 @@ export interface RequestLimitsOptions {
    * @default `waiting`
    */
   readonly open?: Budget | undefined;
+  /** Responses that clients have not read. @default those of this middleware alone, with the shipped limits */
+  readonly unread?: UnreadResponses | undefined;
 }
 
 /**
  * Refuses requests that are too large, too deeply nested or too slow, before a route reads them. The body and the
- * response count as waiting data of the owner until the client has read the response.
+ * response count as waiting data of the owner until the client has read the response. Clients that do not read are
+ * disconnected when the owner has too many of them.
  */
 export function requestLimits(
   limits: RequestLimits,
   waiting: Budget,
-  { measured = true, open = waiting }: RequestLimitsOptions = {},
+  { measured = true, open = waiting, unread = new UnreadResponses() }: RequestLimitsOptions = {},
 ): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const { raw } = c.req;
@@ -51,7 +55,12 @@ export function requestLimits(
       await cacheBody(c, { ...limits, lease });
       if (c.get("isAuthenticated")) c.env?.accept?.();
       await next();
-      const response = await toHeldResponse(c.res, { lease, measured: measured && !c.get("isCounted") });
+      const disconnect = c.env?.disconnect;
+      const response = await toHeldResponse(c.res, {
+        lease,
+        measured: measured && !c.get("isCounted"),
+        wait: (bytes) => disconnect && unread.add(c.get("owner"), { bytes, disconnect }),
+      });
       if (response === c.res) return;
       c.res = undefined; // otherwise the headers of both are merged
       c.res = response;

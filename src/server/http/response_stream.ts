@@ -1,5 +1,6 @@
 import type { Account, BudgetLease } from "../budget.ts";
 import { STREAM_QUEUE_BYTES } from "../limits.ts";
+import type { UnreadResponse } from "./unread_responses.ts";
 
 /** Bytes that a client must read within the read timeout. */
 export const RESPONSE_CHUNK_BYTES: number = 256 * 1024;
@@ -14,6 +15,8 @@ export interface HeldResponseOptions {
   readonly lease: BudgetLease;
   /** True to count the bytes of a response that is no stream. */
   readonly measured: boolean;
+  /** Called with the bytes of a response that may have to wait for the client. */
+  readonly wait?: ((bytes: number) => UnreadResponse | undefined) | undefined;
 }
 
 /**
@@ -24,7 +27,7 @@ export interface HeldResponseOptions {
  */
 export async function toHeldResponse(
   response: Response,
-  { lease, measured }: HeldResponseOptions,
+  { lease, measured, wait }: HeldResponseOptions,
 ): Promise<Response> {
   const { status, statusText, headers } = response;
   if (response.body === null || status === 101) {
@@ -42,15 +45,23 @@ export async function toHeldResponse(
     return new Response(bytes, init);
   }
   lease.resize(bytes.length);
+  const unread = wait?.(bytes.length);
   const free = () => {
     bytes.buffer.transfer(0);
+    unread?.[Symbol.dispose]();
     lease[Symbol.dispose]();
   };
-  return new Response(onEnd(ReadableStream.from(chunksOf(bytes)), free), init);
+  const chunks = chunksOf(bytes, () => unread?.noteRead());
+  return new Response(onEnd(ReadableStream.from(chunks), free), init);
 }
 
-function* chunksOf(bytes: Uint8Array<ArrayBuffer>): Generator<Uint8Array<ArrayBuffer>> {
+/** Yields the chunks of a response, and calls back before each of them. */
+function* chunksOf(
+  bytes: Uint8Array<ArrayBuffer>,
+  onChunk: () => void,
+): Generator<Uint8Array<ArrayBuffer>> {
   for (let at = 0; at < bytes.length; at += RESPONSE_CHUNK_BYTES) {
+    onChunk();
     yield bytes.slice(at, at + RESPONSE_CHUNK_BYTES);
   }
 }

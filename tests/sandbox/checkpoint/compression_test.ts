@@ -1,6 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CheckpointError, SandboxError } from "../../../src/errors.ts";
+import { delay } from "@std/async";
 import { CheckpointCompressor, type Compressed } from "../../../src/sandbox/checkpoint/compression.ts";
+import { exposedCollector, usedBytes } from "../../../src/server/garbage.ts";
 import { HANG_MS } from "../../deadline.ts";
 
 const MIB = 1 << 20;
@@ -99,6 +101,27 @@ Deno.test("the thread of the caller goes on while a state is compressed and expa
   assert(whileCompressing > 5, `${whileCompressing} turns while it was compressed`);
   assert(turns - whileCompressing > 2, `${turns - whileCompressing} turns while it was expanded`);
 });
+
+Deno.test("the memory of a compressed state is free once the state is not used", async () => {
+  await using compressor = new CheckpointCompressor();
+  const [state, collect] = [stateOf(192 * MIB).slice(0, 96 * MIB), exposedCollector()];
+  await compressor.compress(new ArrayBuffer(MIB), { owner }); // starts the worker
+  const before = usedBytes();
+  await compressAndDrop(compressor, state);
+  let grownBytes = Infinity;
+  for (let tries = 0; tries < 50 && grownBytes > 128 * MIB; tries++) {
+    collect();
+    grownBytes = usedBytes() - before;
+    await delay(100);
+  }
+  const [grown, left] = [Math.round(grownBytes / MIB), state.length / MIB];
+  assert(grown <= 128, `${grown} MiB remain of a state of ${left} MiB, with 70 of the worker's own`);
+});
+
+/** Compresses a copy of a state in a function of its own, so that nothing here refers to the result. */
+async function compressAndDrop(compressor: CheckpointCompressor, state: Uint8Array): Promise<void> {
+  await compressor.compress(state.slice().buffer, { owner });
+}
 
 Deno.test("jobs of one owner do not delay those of another one", async () => {
   await using compressor = new CheckpointCompressor();

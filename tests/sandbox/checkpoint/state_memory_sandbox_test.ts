@@ -7,8 +7,8 @@ import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
 
 const MIB = 1 << 20;
-/** Sizes of the rooms that are tried before the largest one. */
-const [SMALL, LARGE] = [8 * MIB, 64 * MIB];
+/** Sizes of the rooms that are tried before that of the largest state. */
+const [SMALL, LARGE, HUGE] = [8 * MIB, 64 * MIB, 256 * MIB];
 
 /** Memory that notes for which sizes room was taken, and how much is taken now. */
 class NotedMemory implements StateMemory {
@@ -78,9 +78,12 @@ Deno.test("a small state takes the memory of a small one, and a large one no mor
     using again = await session.captureState({ states: memory });
     assertEquals(memory.asked, [SMALL, SMALL, LARGE, LARGE]);
     assertEquals(memory.taken, state.bytes.length + again.bytes.length);
+    await run(session, "x = os.urandom(65 << 20)");
+    using _huge = await session.captureState({ states: memory });
+    assertEquals(memory.asked.slice(4), [LARGE, HUGE]);
     await session.reset();
     using _fresh = await session.captureState({ states: memory });
-    assertEquals(memory.asked.slice(4), [SMALL]);
+    assertEquals(memory.asked.slice(6), [SMALL]);
   });
 });
 

@@ -3,7 +3,7 @@ import { TransferMemory } from "../../../src/server/checkpoints/transfer_memory.
 import { HANG_MS } from "../../deadline.ts";
 
 const MIB = 1 << 20;
-const LARGEST = 384 * MIB;
+const LARGEST = 256 * MIB;
 
 Deno.test("owners who take all the memory that they get leave another one the room of its states", {
   timeout: HANG_MS,
@@ -18,7 +18,7 @@ Deno.test("owners who take all the memory that they get leave another one the ro
   }
   await new Promise((resolve) => setTimeout(resolve));
   assertEquals(held.length, 2); // the others wait for these
-  for (let state = 0; state < 3; state++) await memory.of("honest").reserve(32 * MIB);
+  for (let state = 0; state < 3; state++) await memory.of("honest").reserve(20 * MIB);
   attack.abort();
 });
 
