@@ -14,7 +14,11 @@ export {
 } from "../src/plugins/definitions.ts";
 export { type GraderFile, graderFile } from "../src/plugins/grader_file.ts";
 export type { PluginFileOptions } from "../src/plugins/plugin_host.ts";
-export { PythonFileError, type PythonFileOptions } from "../src/plugins/python/python_file.ts";
+export {
+  PYTHON_FILE_PRELOAD,
+  PythonFileError,
+  type PythonFileOptions,
+} from "../src/plugins/python/python_file.ts";
 export { pythonGrader, type PythonGraderOptions } from "../src/plugins/python/python_grader.ts";
 export { countdown } from "../src/rewards/countdown.ts";
 export { countdownTasks, type CountdownTasksOptions } from "../src/rewards/countdown_tasks.ts";
