@@ -27,7 +27,8 @@ export interface ShellModule {
 /**
  * Bundles the shell's own modules, as a session takes about a millisecond to load each. The bundles import the worker's
  * modules and the engine. The clock, which defines globals that the engine needs when it loads, stays a module of its
- * own. Rare commands are a module that the shell loads when it first runs one of them. Lines and names are kept, so that the position of an error can be looked up in the image.
+ * own. Rare commands are a module that the shell loads when it first runs one of them. Lines and names are kept, so that
+ * the position of an error can be looked up in the image.
  *
  * @throws {SandboxError} if the modules cannot be bundled.
  */
