@@ -61,6 +61,7 @@ import commandWords from "../guest/shell/git/commands/command_words.ts" with { t
 import commit from "../guest/shell/git/commands/commit.ts" with { type: "text" };
 import config from "../guest/shell/git/commands/config.ts" with { type: "text" };
 import init from "../guest/shell/git/commands/init.ts" with { type: "text" };
+import blame from "../guest/shell/git/commands/listing/blame.ts" with { type: "text" };
 import dateText from "../guest/shell/git/commands/listing/date_text.ts" with { type: "text" };
 import gitDiff from "../guest/shell/git/commands/listing/git_diff.ts" with { type: "text" };
 import gitGrep from "../guest/shell/git/commands/listing/git_grep.ts" with { type: "text" };
@@ -280,6 +281,7 @@ export const SHELL_FILES: GuestSources = {
   date_text: dateText,
   commit,
   config,
+  blame,
   diff_options: diffOptions,
   git_diff: gitDiff,
   move,

@@ -6,6 +6,7 @@ import { checkout, restore, switchBranch } from "./commands/checkout.ts";
 import { clean } from "./commands/clean.ts";
 import { commit } from "./commands/commit.ts";
 import { config } from "./commands/config.ts";
+import { blame } from "./commands/listing/blame.ts";
 import { gitDiff } from "./commands/listing/git_diff.ts";
 import { gitMv, gitRm } from "./commands/move.ts";
 import { gitGrep } from "./commands/listing/git_grep.ts";
@@ -36,6 +37,7 @@ const VERSION = "2.39.5";
 
 const COMMANDS: Readonly<Record<string, GitCommand>> = {
   add,
+  blame,
   stage: add,
   branch,
   checkout,

@@ -3,12 +3,13 @@ import { withSession } from "../../../shared_session.ts";
 import { limited } from "../../../started.ts";
 import { GIT_SETTINGS, type RecordedCommand } from "../record.ts";
 import commands from "./git.json" with { type: "json" };
+import packed from "./packed.json" with { type: "json" };
 
 const profile = await limited("workspace", { graceMs: 10_000 });
 const rows: readonly RecordedCommand[] = commands;
 
-Deno.test("git in the shell prints what git 2.39 prints, in at least 90 recorded lines", async () => {
-  assert(rows.length >= 90, `only ${rows.length} lines are compared`);
+Deno.test("git in the shell prints what git 2.39 prints, in at least 100 recorded lines", async () => {
+  assert(rows.length >= 100, `only ${rows.length} lines are compared`);
   const differing: object[] = [];
   await withSession(async (session) => {
     for (const { command, ...expected } of rows) {
@@ -68,5 +69,14 @@ Deno.test("a program in the sandbox runs git as a process", async () => {
     );
     assertEquals(result.status, "ok");
     assertEquals("stdout" in result && result.stdout, "## No commits yet on master\n\n");
+  }, { profile });
+});
+
+Deno.test("git in the shell works on a repository of git 2.39 with packs, packed references and an index of version 4", async () => {
+  await withSession(async (session) => {
+    await session.writeFile("archive", packed.archive);
+    await session.shell("base64 -d archive | tar -xz; rm archive");
+    const result = await session.shell(GIT_SETTINGS + packed.command);
+    assertEquals([result.stdout, result.stderr], [packed.stdout, ""]);
   }, { profile });
 });

@@ -11,6 +11,7 @@ import { contentSide, type FilePair } from "../compare/file_pairs.ts";
 import { applyHunks, type PatchedFile, readPatch, reversePatch } from "../compare/git_patch.ts";
 import { quotedPath, renameText } from "../compare/names.ts";
 import { summaryText, sumText } from "../compare/stat_output.ts";
+import type { Hunk } from "../../gnu/text/unified_diff.ts";
 import type { FreeCommand } from "../git.ts";
 import { fails, fatal, GitError } from "../store/git_error.ts";
 import { hashObject } from "../store/object_store.ts";
@@ -138,7 +139,7 @@ class Application {
     if (!["warn", "nowarn", "error", "error-all", "fix", "strip"].includes(mode)) {
       fails(`unrecognized whitespace option '${mode}'`, 128);
     }
-    if (mode === "fix" || mode === "strip") fatal("--whitespace=fix is not available in the sandbox");
+    const isFixing = mode === "fix" || mode === "strip";
     if (mode === "nowarn") return;
     const lines = text.split("\n");
     const isInHunk = hunkLines(lines);
@@ -151,6 +152,9 @@ class Application {
         ? "space before tab in indent"
         : undefined;
       if (problem === undefined) continue;
+      if (isFixing && /^\t* +\t/.test(line.slice(1))) {
+        fatal("--whitespace=fix of spaces before a tab is not available in the sandbox");
+      }
       if (++this.#whitespaceErrors > 5) continue;
       this.#context.printError(
         `${unicodeText(name)}:${at + 1}: ${problem}.\n${unicodeText(line.slice(1))}\n`,
@@ -161,9 +165,17 @@ class Application {
     if (count > 5) {
       this.#context.printError(`warning: squelched ${count - 5} whitespace error${count === 6 ? "" : "s"}\n`);
     }
+    if (isFixing) {
+      const lines = `${count} line${count === 1 ? "" : "s"}`;
+      return this.#context.printError(`warning: ${lines} applied after fixing whitespace errors.\n`);
+    }
     const summary = `${count} line${count === 1 ? " adds" : "s add"} whitespace errors.`;
-    if (mode.startsWith("error")) fails(summary);
+    if (mode.startsWith("error")) fails(summary, 128);
     this.#context.printError(`warning: ${summary}\n`);
+  }
+
+  get #isFixing(): boolean {
+    return ["fix", "strip"].includes(this.#options.value("whitespace") ?? "");
   }
 
   /** Returns the changes with paths from the top of the work tree. */
@@ -208,7 +220,10 @@ class Application {
     else {
       const isLoose = this.#options.has("ignore-whitespace") || this.#options.has("ignore-space-change");
       const keyOf = (line: string) => isLoose ? line.trim().replace(/\s+/g, " ") : line;
-      const result = applyHunks(before, hunks, { keyOf, isBare: this.#options.has("unidiff-zero") });
+      const result = applyHunks(before, this.#isFixing ? hunks.map(withoutTrailingSpace) : hunks, {
+        keyOf,
+        isBare: this.#options.has("unidiff-zero"),
+      });
       if ("failed" in result) {
         const line = hunks[result.failed]?.oldStart ?? 0;
         fails(`patch failed: ${name}:${line}\nerror: ${name}: patch does not apply`);
@@ -406,6 +421,15 @@ function shortened(name: string, width: number): string {
   const start = name.length + 3 - width;
   const slash = name.indexOf("/", start);
   return `...${name.slice(slash < 0 ? start : slash)}`;
+}
+
+/** Returns a hunk whose added lines do not end with spaces. */
+function withoutTrailingSpace({ lines, ...hunk }: Hunk): Hunk {
+  const fixed = lines.map(({ sign, text }) => ({
+    sign,
+    text: sign === "+" ? text.replace(/[ \t\r]+(?=\n?$)/, "") : text,
+  }));
+  return { ...hunk, lines: fixed };
 }
 
 /** Returns which lines of a patch belong to hunks. */

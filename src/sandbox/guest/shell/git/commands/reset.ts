@@ -1,15 +1,15 @@
-import { unicodeText } from "../../gnu/command.ts";
 import { pathOfPair } from "../compare/file_pairs.ts";
 import type { GitCommand } from "../git.ts";
 import { readCommit, subjectOf } from "../store/commit_object.ts";
 import { fatal } from "../store/git_error.ts";
-import { commitOf, treeOf } from "../store/revisions.ts";
+import type { Repository } from "../store/repository.ts";
+import { commitOf, findRevision, treeOf } from "../store/revisions.ts";
 import { filesOfTree } from "../store/tree_object.ts";
 import { PathSpec } from "../work/path_spec.ts";
 import { forceTree, resetIndex } from "../work/switch_tree.ts";
 import { WorkTree } from "../work/work_tree.ts";
 import { writeIndex } from "./add.ts";
-import { commandOptions, splitRevisions } from "./command_words.ts";
+import { type CommandOptions, commandOptions, splitRevisions } from "./command_words.ts";
 import { actorOf } from "./branch.ts";
 
 /** `git reset`. */
@@ -21,9 +21,7 @@ export const reset: GitCommand = (args, repository) => {
     { refused: ["merge", "keep", "p", "N", "pathspec-from-file"] },
   );
   const { references, objects, index, context } = repository;
-  const { revisions, paths } = splitRevisions(repository, options);
-  const [first = "HEAD", second] = revisions;
-  if (second !== undefined) fatal(`ambiguous argument '${unicodeText(second)}': both revision and filename`);
+  const { first, paths } = readOperands(repository, options);
   const mode = options.given.findLast(({ name }) => ["soft", "mixed", "hard"].includes(name))?.name;
   if (mode !== "soft") repository.requireWorkTree();
   const isUnborn = repository.head() === undefined && first === "HEAD";
@@ -74,3 +72,16 @@ export const reset: GitCommand = (args, repository) => {
     );
   }
 };
+
+/** Reads a revision and paths. The paths behind a revision need not exist. */
+function readOperands(
+  repository: Repository,
+  options: CommandOptions,
+): { first: string; paths: readonly string[] } {
+  const [word, ...rest] = options.operands;
+  if (options.paths !== undefined) return { first: word ?? "HEAD", paths: [...rest, ...options.paths] };
+  if (word === undefined) return { first: "HEAD", paths: [] };
+  if (rest.length > 0 && findRevision(repository, word) !== undefined) return { first: word, paths: rest };
+  const { revisions: [first = "HEAD"], paths } = splitRevisions(repository, options);
+  return { first, paths };
+}

@@ -1,6 +1,6 @@
 import { textOf } from "../../gnu/command.ts";
 import { hashObject, type ObjectStore } from "../store/object_store.ts";
-import { type FileMap, MODE, type TreeFile } from "../store/tree_object.ts";
+import { type FileMap, MODE, readTree, type TreeFile } from "../store/tree_object.ts";
 
 /** One side of a change of a file. */
 export interface FileSide extends TreeFile {
@@ -60,6 +60,38 @@ export function comparePaths(
 export function compareTrees(store: ObjectStore, from: FileMap, to: FileMap): FilePair[] {
   const side = (path: string, file: TreeFile) => storedSide(store, path, file);
   return comparePaths(from, to, { from: side, to: side });
+}
+
+/**
+ * Returns the files that differ between two trees, of which one may be absent. Folders that are the same are not read.
+ *
+ * @param isEntered Whether a folder may have files that the caller wants.
+ */
+export function compareTreeObjects(
+  store: ObjectStore,
+  { from, to }: { from: string | undefined; to: string | undefined },
+  isEntered: (folder: string) => boolean = () => true,
+): FilePair[] {
+  const pairs: FilePair[] = [];
+  const entriesOf = (id: string | undefined) =>
+    new Map((id === undefined ? [] : readTree(store, id)).map(({ name, ...file }) => [name, file]));
+  const visit = (old: string | undefined, fresh: string | undefined, folder: string) => {
+    const [left, right] = [entriesOf(old), entriesOf(fresh)];
+    for (const name of new Set([...left.keys(), ...right.keys()])) {
+      const [before, after] = [left.get(name), right.get(name)];
+      if (before?.id === after?.id && before?.mode === after?.mode) continue;
+      const path = folder + name;
+      const treeOf = (file: TreeFile | undefined) => file?.mode === MODE.folder ? file.id : undefined;
+      const [oldTree, newTree] = [treeOf(before), treeOf(after)];
+      if ((oldTree ?? newTree) !== undefined && isEntered(path)) visit(oldTree, newTree, `${path}/`);
+      const side = (file: TreeFile | undefined) =>
+        file && file.mode !== MODE.folder ? storedSide(store, path, file) : undefined;
+      const [one, other] = [side(before), side(after)];
+      if (one ?? other) pairs.push(pairOf(one, other));
+    }
+  };
+  if (from !== to) visit(from, to, "");
+  return pairs.sort((a, b) => pathOfPair(a) < pathOfPair(b) ? -1 : 1);
 }
 
 /** Makes a pair of two sides of one path. */

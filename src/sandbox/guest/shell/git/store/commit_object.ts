@@ -22,7 +22,7 @@ export interface Commit {
   readonly message: string;
 }
 
-/** Reads a commit. */
+/** Reads a commit. One at which a shallow clone ends has no parents. */
 export function readCommit(store: ObjectStore, id: string): Commit {
   const text = textOf(store.readKind(id, "commit"));
   const { head, message } = splitObject(text);
@@ -32,7 +32,7 @@ export function readCommit(store: ObjectStore, id: string): Commit {
   return {
     id,
     tree,
-    parents: values("parent"),
+    parents: store.isShallow(id) ? [] : values("parent"),
     author: readSignature(values("author")[0] ?? ""),
     committer: readSignature(values("committer")[0] ?? ""),
     message,

@@ -33,6 +33,7 @@ export class ObjectStore {
   readonly #folders: string[];
   readonly #cache = new Map<string, GitObject>();
   #packs: PackFile[] | undefined;
+  #shallow: ReadonlySet<string> | undefined;
 
   constructor(files: CommandFiles, folder: string) {
     this.#files = files;
@@ -69,6 +70,17 @@ export class ObjectStore {
   has(id: string): boolean {
     return this.#cache.has(id) || this.#loosePath(id) !== undefined ||
       this.#allPacks().some((pack) => pack.offsetOf(id) !== undefined);
+  }
+
+  /** True if a shallow clone ends at a commit, whose parents it leaves out. */
+  isShallow(id: string): boolean {
+    const path = `${this.#folders[0]}/../shallow`;
+    this.#shallow ??= new Set(
+      statusOf(this.#files, path)
+        ? textOf(this.#files.read(path)).split("\n").filter((line) => line !== "")
+        : [],
+    );
+    return this.#shallow.has(id);
   }
 
   /** Writes an object, unless it exists. Returns its hash. */

@@ -1,4 +1,4 @@
-import { textOf, unicodeText } from "../../gnu/command.ts";
+import { unicodeText } from "../../gnu/command.ts";
 import { compileExpression } from "../../gnu/regular_expression.ts";
 import { type Commit, peelToCommit, readCommit, readTag } from "./commit_object.ts";
 import { fatal, GitError } from "./git_error.ts";
@@ -201,9 +201,7 @@ export interface WalkOptions {
 /** Visits commits, the newest first, as far as parents allow. */
 export function* walk(repository: Repository, options: WalkOptions): Generator<Commit> {
   const { objects, context } = repository;
-  const shallow = shallowCommits(repository);
   const parentsOf = (commit: Commit) => {
-    if (shallow.has(commit.id)) return [];
     const parents = options.parentsOf?.(commit) ?? commit.parents;
     return options.isFirstParent ? parents.slice(0, 1) : parents;
   };
@@ -213,7 +211,7 @@ export function* walk(repository: Repository, options: WalkOptions): Generator<C
     context.poll();
     if (hidden.has(id)) continue;
     hidden.add(id);
-    if (!shallow.has(id)) unwanted.push(...readCommit(objects, id).parents);
+    unwanted.push(...readCommit(objects, id).parents);
   }
   const seen = new Set<string>();
   const queue: Commit[] = [];
@@ -265,15 +263,6 @@ function* topological(
       const parent = commits.get(id);
       if (left === 0 && parent) ready.push(parent);
     }
-  }
-}
-
-/** Returns the commits whose parents a shallow clone leaves out. */
-function shallowCommits({ files, gitFolder }: Repository): Set<string> {
-  try {
-    return new Set(textOf(files.read(`${gitFolder}/shallow`)).split("\n").filter((line) => line !== ""));
-  } catch {
-    return new Set(); // most repositories have no such file
   }
 }
 

@@ -3,6 +3,7 @@ import type { CommandContext } from "../../../gnu/command.ts";
 import { choosePairs, DIFF_OPTIONS, diffText, readDiffSettings } from "../../compare/diff_options.ts";
 import {
   comparePaths,
+  compareTreeObjects,
   compareTrees,
   contentSide,
   type FilePair,
@@ -66,7 +67,7 @@ function pairsOf(repository: Repository, options: CommandOptions): FilePair[] {
   if (dots !== undefined && revisions.length === 1) {
     const [from, to] = [left || "HEAD", right || "HEAD"];
     const base = dots.length === 3 ? baseOf(repository, from, to) : from;
-    return only(compareTrees(objects, filesOf(base), filesOf(to)));
+    return only(compareTreeObjects(objects, { from: treeOf(repository, base), to: treeOf(repository, to) }));
   }
   if (revisions.length > 2) refuse("the diff of more than two revisions");
   if (second === undefined) {
@@ -76,12 +77,14 @@ function pairsOf(repository: Repository, options: CommandOptions): FilePair[] {
   }
   if (first.startsWith("^") || second.startsWith("^")) {
     const [from, to] = first.startsWith("^") ? [first.slice(1), second] : [second.slice(1), first];
-    return only(compareTrees(objects, filesOf(from), filesOf(to)));
+    return only(compareTreeObjects(objects, { from: treeOf(repository, from), to: treeOf(repository, to) }));
   }
   const blobs = [first, second].map((text) => blobSide(repository, text));
   if (blobs[0] && blobs[1]) return blobs[0].id === blobs[1].id ? [] : [pairOf(blobs[0], blobs[1])];
   const from = options.has("merge-base") ? baseOf(repository, first, second) : first;
-  return only(compareTrees(objects, filesOf(from), filesOf(second)));
+  return only(
+    compareTreeObjects(objects, { from: treeOf(repository, from), to: treeOf(repository, second) }),
+  );
 }
 
 function requireKind(repository: Repository, text: string): void {

@@ -8,13 +8,13 @@ import {
   readDiffSettings,
   refuseColor,
 } from "../../compare/diff_options.ts";
-import { compareTrees, type FilePair, pathOfPair } from "../../compare/file_pairs.ts";
+import { compareTreeObjects, type FilePair, pathOfPair } from "../../compare/file_pairs.ts";
 import type { GitCommand } from "../../git.ts";
 import { type Commit, peelToCommit, readCommit, readTag } from "../../store/commit_object.ts";
 import { fatal, refuse } from "../../store/git_error.ts";
 import { readDate, type Repository } from "../../store/repository.ts";
 import { commitOf, findRevision, fullName, mergeBases, revision, walk } from "../../store/revisions.ts";
-import { filesOfTree, MODE, readTree } from "../../store/tree_object.ts";
+import { MODE, readTree } from "../../store/tree_object.ts";
 import { PathSpec } from "../../work/path_spec.ts";
 import { type CommandOptions, commandOptions, readCount, splitRevisions } from "../command_words.ts";
 import { dateText } from "./date_text.ts";
@@ -87,11 +87,13 @@ function chooseCommits(
   const isFollowing = options.has("follow");
   if (isFollowing && paths.length !== 1) fatal("--follow requires exactly one pathspec");
   const { objects } = repository;
-  const filesOf = (id: string | undefined) =>
-    filesOfTree(objects, id === undefined ? undefined : readCommit(objects, id).tree);
+  const treeOf = (id: string | undefined) => id === undefined ? undefined : readCommit(objects, id).tree;
   const differences = (commit: Commit, parent: string | undefined) =>
-    compareTrees(objects, filesOf(parent), filesOfTree(objects, commit.tree))
-      .filter((pair) => !spec || spec.matches(pathOfPair(pair)));
+    compareTreeObjects(
+      objects,
+      { from: treeOf(parent), to: commit.tree },
+      (folder) => !spec || spec.mayMatchIn(folder),
+    ).filter((pair) => !spec || spec.matches(pathOfPair(pair)));
   const parentsOf = (commit: Commit) => {
     if (!spec || commit.parents.length < 2) return commit.parents;
     const same = commit.parents.find((parent) => differences(commit, parent).length === 0);
@@ -139,7 +141,7 @@ function chooseCommits(
   /** Returns the pair of the file that the followed one was renamed from. */
   function renamedFrom(commit: Commit, pairs: readonly FilePair[]): FilePair | undefined {
     if (!pairs.some(({ letter }) => letter === "A")) return undefined;
-    const all = compareTrees(objects, filesOf(commit.parents[0]), filesOfTree(objects, commit.tree));
+    const all = compareTreeObjects(objects, { from: treeOf(commit.parents[0]), to: commit.tree });
     const settings = { ...readDiffSettings(options, repository, { digits: 7 }), minRename: 50 };
     return choosePairs(all, { ...settings, searched: undefined, isReversed: false }, repository.context)
       .find((pair) => pair.similarity !== undefined && spec?.matches(pathOfPair(pair)));
@@ -320,24 +322,22 @@ class LogPrinter {
     const settings = this.#settings;
     if (settings.isSilent || (settings.forms.size === 0 && this.#form === undefined)) return "";
     const { objects, context } = this.#repository;
-    const filesOf = (id: string) => filesOfTree(objects, readCommit(objects, id).tree);
+    const treeOf = (id: string) => readCommit(objects, id).tree;
     const [parent] = commit.parents;
     if (commit.parents.length > 1 && !this.#isFirstParent) {
       if (this.#form === undefined) return "";
-      const own = filesOfTree(objects, commit.tree);
       const changed = commit.parents.map((id) =>
-        new Set(compareTrees(objects, filesOf(id), own).map(pathOfPair))
+        new Set(compareTreeObjects(objects, { from: treeOf(id), to: commit.tree }).map(pathOfPair))
       );
       const [first, ...others] = changed;
       const inAll = [...first ?? []].filter((path) => others.every((paths) => paths.has(path)));
       if (inAll.length > 0) refuse("the combined diff of a merge");
       return "";
     }
-    const pairs = known ?? compareTrees(
-      objects,
-      parent === undefined ? new Map() : filesOf(parent),
-      filesOfTree(objects, commit.tree),
-    );
+    const pairs = known ?? compareTreeObjects(objects, {
+      from: parent === undefined ? undefined : treeOf(parent),
+      to: commit.tree,
+    });
     const chosen = choosePairs(pairs, settings, context);
     const form = this.#form;
     return diffText(chosen, settings, { context, repository: this.#repository, ...(form && { form }) });
@@ -358,8 +358,8 @@ export const show: GitCommand = (args, repository) => {
   const showCommit = (commit: Commit) => {
     if (!spec || commit.parents.length > 1) return printer.print(commit);
     const [parent] = commit.parents;
-    const before = filesOfTree(objects, parent === undefined ? undefined : readCommit(objects, parent).tree);
-    const pairs = compareTrees(objects, before, filesOfTree(objects, commit.tree));
+    const from = parent === undefined ? undefined : readCommit(objects, parent).tree;
+    const pairs = compareTreeObjects(objects, { from, to: commit.tree });
     printer.print(commit, pairs.filter((pair) => spec.matches(pathOfPair(pair))));
   };
   const showObject = (id: string, name: string) => {
