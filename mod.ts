@@ -4,11 +4,11 @@
  *
  * @example Run Python in a sandbox
  * ```ts
- * import { loadProfile, SandboxPool } from "@paddock/paddock";
+ * import { Sandbox } from "@paddock/paddock";
  *
- * await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1 });
- * await using lease = await pool.acquire();
- * const result = await lease.session.exec("sum(range(10))", { timeoutMs: 2_000 });
+ * await using sandbox = await Sandbox.start();
+ * await using session = await sandbox.openSession();
+ * const result = await session.exec("sum(range(10))", { timeoutMs: 2_000 });
  * if (result.status !== "ok" || result.value !== "45") throw new Error(result.status);
  * ```
  *
@@ -25,7 +25,7 @@ export {
 } from "./src/errors.ts";
 export { History } from "./src/history.ts";
 export { type ContentPart, type Message, messageText, type ToolCall } from "./src/message.ts";
-export { groupOf, type PublicTask, type Task } from "./src/task.ts";
+export { groupOf, type PublicTask, type Task, type TaskInput } from "./src/task.ts";
 export { PADDOCK_VERSION } from "./src/version.ts";
 export { loadTokenizer } from "./src/chat/load_tokenizer.ts";
 export type { Tokenizer } from "./src/chat/tokenizer.ts";
@@ -45,8 +45,10 @@ export {
 } from "./src/policy/scripted.ts";
 export { sglangPolicy, type SglangPolicyOptions } from "./src/policy/sglang.ts";
 export type { ExecResult, SessionPool } from "./src/sandbox/exec.ts";
+export { type OkResult, orThrow, ProgramError } from "./src/sandbox/or_throw.ts";
 export { SandboxPool } from "./src/sandbox/pool.ts";
 export { loadProfile, type Profile } from "./src/sandbox/profile/profile.ts";
+export { Sandbox, type SandboxOptions } from "./src/sandbox/sandbox.ts";
 export type { BlockLanguage } from "./src/tools/code_blocks/block_tags.ts";
 export type { BlocksNotRun, NotRunReason } from "./src/tools/code_blocks/blocks_not_run.ts";
 export { type BlockPlace, type CodeBlock, codeBlocks } from "./src/tools/code_blocks/code_blocks.ts";

@@ -28,7 +28,11 @@ export class Connection implements Disposable {
   }
 
   /** Posts a body as JSON. Rejects when the connection breaks; the next request opens a new one. */
-  async post<Body>(path: string, body: object, signal?: AbortSignal): Promise<Answered<Body>> {
+  async post<Body>(
+    path: string,
+    body: object,
+    { token, signal }: { token?: string | undefined; signal?: AbortSignal | undefined } = {},
+  ): Promise<Answered<Body>> {
     signal?.throwIfAborted();
     const onAbort = () => this.#close();
     signal?.addEventListener("abort", onAbort);
@@ -36,7 +40,7 @@ export class Connection implements Disposable {
       const { hostname, port } = this.#url;
       this.#socket ??= Deno.connect({ hostname, port: Number(port) });
       const socket = await this.#socket;
-      await writeWhole(socket, this.#request(path, JSON.stringify(body)));
+      await writeWhole(socket, this.#request(path, { text: JSON.stringify(body), token }));
       return await this.#answer(socket);
     } catch (error) {
       this.#close();
@@ -56,13 +60,17 @@ export class Connection implements Disposable {
     this.#socket = undefined;
   }
 
-  #request(path: string, body: string): Uint8Array<ArrayBuffer> {
-    const bytes = encoder.encode(body);
+  #request(
+    path: string,
+    { text, token }: { text: string; token: string | undefined },
+  ): Uint8Array<ArrayBuffer> {
+    const bytes = encoder.encode(text);
     const lines = [
       `POST ${path} HTTP/1.1`,
       `host: ${this.#url.host}`,
       "content-type: application/json",
       `content-length: ${bytes.length}`,
+      ...(token === undefined ? [] : [`authorization: Bearer ${token}`]),
     ];
     return join([encoder.encode(lines.join("\r\n") + HEAD_END), bytes]);
   }

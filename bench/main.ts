@@ -35,6 +35,7 @@ import { formatRows, reaches, type Row } from "./row.ts";
 import { type BenchSetup, growthRow, ownProcessRows, poolRows, sharedProcessRows } from "./sandbox_rows.ts";
 import { agentCommandRows, shellRows } from "./shell_rows.ts";
 import { startRows } from "./start_rows.ts";
+import { tokenRows } from "./token_rows.ts";
 import { templateRows } from "./template_rows.ts";
 import { throughputRows } from "./throughput_rows.ts";
 import { trainingRows } from "./training_rows.ts";
@@ -67,6 +68,7 @@ const BENCH_PARTS = {
   training: [trainingRows],
   edge: [edgeRows],
   server: [overheadRows, clientRows, loadRows],
+  tokens: [tokenRows],
   templates: [templateRows],
   grade: [gradeRows],
   check: [checkRows],

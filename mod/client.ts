@@ -12,6 +12,22 @@ export {
   type PaddockClientOptions,
   type RemoteExecOptions,
 } from "../src/client/paddock_client.ts";
+export {
+  ArgumentRangeError,
+  ArgumentTypeError,
+  CheckpointError,
+  type CheckpointErrorCode,
+  GuestFileError,
+  type GuestFileErrorCode,
+  SandboxError,
+  SessionClosedError,
+} from "../src/errors.ts";
+export { type OkResult, orThrow, ProgramError } from "../src/sandbox/or_throw.ts";
+export {
+  RequestError,
+  type RequestErrorCode,
+  type RequestErrorOptions,
+} from "../src/client/request_error.ts";
 export type { RemoteLease } from "../src/client/remote_lease.ts";
 export type {
   ClientTool,

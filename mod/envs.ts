@@ -27,6 +27,27 @@ export {
   type TokenAction,
   type TokenResponse,
 } from "../src/envs/action.ts";
+export {
+  defineEnv,
+  type EnvContext,
+  type EnvDefinition,
+  type EnvResetInput,
+  type EnvStepInput,
+  type EnvStepResult,
+  type EnvTool,
+  type GraderInput,
+  type PluginContext,
+  type PluginTask,
+} from "../src/plugins/definitions.ts";
+export {
+  type EnvDescription,
+  type EnvFile,
+  envFile,
+  type FileEpisode,
+  type FileStep,
+} from "../src/plugins/env_file.ts";
+export { pythonEnvFile, type PythonEnvFileOptions } from "../src/plugins/python/python_env.ts";
+export { fileEnv, type FileEnvOptions } from "../src/rollout/file_env.ts";
 export type { Env, EnvResetOptions, Observation, Step, StepOptions } from "../src/envs/env.ts";
 export {
   copyPlainData,

@@ -14,7 +14,11 @@ export {
 } from "../src/plugins/definitions.ts";
 export { type GraderFile, graderFile } from "../src/plugins/grader_file.ts";
 export type { PluginFileOptions } from "../src/plugins/plugin_host.ts";
-export { PythonFileError, type PythonFileOptions } from "../src/plugins/python/python_file.ts";
+export {
+  PYTHON_FILE_PRELOAD,
+  PythonFileError,
+  type PythonFileOptions,
+} from "../src/plugins/python/python_file.ts";
 export { pythonGrader, type PythonGraderOptions } from "../src/plugins/python/python_grader.ts";
 export { countdown } from "../src/rewards/countdown.ts";
 export { countdownTasks, type CountdownTasksOptions } from "../src/rewards/countdown_tasks.ts";
@@ -43,4 +47,4 @@ export {
 export type { TieredScoreOptions } from "../src/rewards/tiered_score.ts";
 export { math, type MathOptions } from "../src/rewards/math.ts";
 export type { MathVerifyGrader, MathVerifyOptions } from "../src/rewards/math/math_verify/verified_math.ts";
-export { rubric, type RubricItem, type RubricOptions } from "../src/rewards/rubric.ts";
+export { rubric, type RubricGrader, type RubricItem, type RubricOptions } from "../src/rewards/rubric.ts";

@@ -3,9 +3,9 @@
  *
  * @example Run Python in a sandbox
  * ```ts
- * import { loadProfile, Sandbox } from "@paddock/paddock/sandbox";
+ * import { Sandbox } from "@paddock/paddock/sandbox";
  *
- * await using sandbox = await Sandbox.start({ profile: await loadProfile("python") });
+ * await using sandbox = await Sandbox.start();
  * await using session = await sandbox.openSession();
  * const result = await session.exec("sum(range(10))", { timeoutMs: 2_000 });
  * if (result.status !== "ok" || result.value !== "45") throw new Error(result.status);
@@ -57,6 +57,7 @@ export type {
 } from "../src/sandbox/exec.ts";
 export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/host_tool.ts";
 export type { Grant, Grants } from "../src/sandbox/process/grants.ts";
+export { type OkResult, orThrow, ProgramError } from "../src/sandbox/or_throw.ts";
 export { activeLayers, detectLayers, type Layer, type LayerReport } from "../src/sandbox/process/layers.ts";
 export type { Lease } from "../src/sandbox/lease.ts";
 export type { Limits } from "../src/sandbox/profile/schema.ts";

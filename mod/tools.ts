@@ -42,6 +42,7 @@ export { resultText } from "../src/tools/result_text.ts";
 export { shellTool, type ShellToolOptions } from "../src/tools/shell_tool.ts";
 export {
   type JsonSchema,
+  type JsonSchemaToolDefinition,
   stopTool,
   type Tool,
   tool,

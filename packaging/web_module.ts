@@ -20,6 +20,10 @@ export interface WebModuleOptions {
   readonly replaced?: Readonly<Record<string, string>>;
 }
 
+/** First line of a module: an older Node would fail in the middle of the first call. */
+const REQUIRE_NODE_22 =
+  'if (typeof Promise.withResolvers !== "function") throw new Error("Cannot run Paddock as it needs Node 22 or later, or a runtime with Promise.withResolvers");';
+
 /**
  * Bundles a source and all that it imports into one ES module of Web APIs, in the JavaScript of Node 22, which lacks
  * `using`. Its types are in one file beside it.
@@ -50,7 +54,6 @@ async function bundleSources(
     run(Deno.execPath(), [
       "bundle",
       "--quiet",
-      "--minify",
       "--platform=browser",
       `--import-map=${map}`,
       ...Object.entries(external).flat().map((path) => `--external=${path}`),
@@ -75,6 +78,8 @@ async function bundleSources(
       ),
     );
     await bundle(file);
+    const bundled = await Deno.readTextFile(file);
+    await Deno.writeTextFile(file, `${REQUIRE_NODE_22}\n${bundled}`);
   } finally {
     await Deno.remove(temporary, { recursive: true });
   }

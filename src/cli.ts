@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { fileURLToPath } from "node:url";
 import { cacheCommand } from "./cli/cache/command.ts";
 import { clusterCommand } from "./cli/cluster/command.ts";
+import { compareCommand } from "./cli/compare.ts";
 import { completionCommand } from "./cli/completion/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { checkTokensCommand } from "./cli/check_tokens.ts";
@@ -11,6 +12,7 @@ import { currentIo, type Io, withIo } from "./cli/io.ts";
 import { gradeCommand } from "./cli/grade.ts";
 import { initCommand } from "./cli/init/command.ts";
 import { mcpCommand } from "./cli/mcp.ts";
+import { excludeLoopback } from "./cli/proxy.ts";
 import { packagesCommand } from "./cli/packages/command.ts";
 import { replCommand } from "./cli/repl.ts";
 import { rolloutCommand } from "./cli/rollout/command.ts";
@@ -62,6 +64,7 @@ export function paddockCommand(): Command {
       templatesCommand(),
       gradeCommand(),
       viewCommand(),
+      compareCommand(),
       replayCommand(),
     ]],
     ["Set up:", [initCommand(), packagesCommand(), cacheCommand(), doctorCommand(), completionCommand()]],
@@ -119,6 +122,7 @@ async function enterCallersFolder(): Promise<void> {
 }
 
 if (import.meta.main) {
+  excludeLoopback(Deno.env);
   if (import.meta.url.startsWith("file:")) await enterCallersFolder();
   Deno.exit(await runCommandLine(Deno.args)); // a pending read of stdin would keep the process alive
 }

@@ -118,10 +118,14 @@ export class GraderError extends EpisodeError {
 }
 
 /** An argument of a caller has the wrong type or form. The message may be shown to the caller. */
-export class ArgumentTypeError extends TypeError {}
+export class ArgumentTypeError extends TypeError {
+  readonly code = "invalid";
+}
 
 /** An argument of a caller is out of range. The message may be shown to the caller. */
-export class ArgumentRangeError extends RangeError {}
+export class ArgumentRangeError extends RangeError {
+  readonly code = "invalid";
+}
 
 /** True if the caller is wrong, and the message is written for the caller. */
 export function isArgumentError(error: unknown): error is ArgumentTypeError | ArgumentRangeError {
@@ -131,6 +135,7 @@ export function isArgumentError(error: unknown): error is ArgumentTypeError | Ar
 /** A session was used after it was disposed, or after its lease had ended. */
 export class SessionClosedError extends Error {
   override readonly name = "SessionClosedError";
+  readonly code = "session_closed";
 }
 
 /** Codes of {@linkcode GuestFileError}. */

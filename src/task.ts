@@ -21,6 +21,30 @@ export interface Task {
   readonly group?: string;
 }
 
+/** A task as a program may write it: its answer may be a number, as in a file of tasks. */
+export interface TaskInput extends Omit<Task, "answer"> {
+  /** The expected answer, for graders; never shown to a policy. A number is kept as its text. */
+  readonly answer?: string | number | bigint | undefined;
+}
+
+/**
+ * Returns a task whose answer is text.
+ *
+ * @throws {TypeError} if the answer is a number that no text has exactly, such as NaN or an integer above 2^53.
+ */
+export function toTask(task: TaskInput): Task {
+  const { answer, ...rest } = task;
+  if (answer === undefined || typeof answer === "string") return task as Task;
+  if (
+    typeof answer === "number" && (!Number.isFinite(answer) || Math.abs(answer) > Number.MAX_SAFE_INTEGER)
+  ) {
+    throw new TypeError(
+      `Cannot use task '${task.id}' as its answer must be a text or an exact number: current value is ${answer}`,
+    );
+  }
+  return { ...rest, answer: String(answer) };
+}
+
 /** The part of a task that a policy may see. */
 export type PublicTask = Omit<Task, "answer" | "fields" | "group">;
 

@@ -34,7 +34,9 @@ async function measureRelease(url: string, number: number): Promise<number> {
 async function startAndDisconnect(url: string): Promise<void> {
   using connection = new Connection(url);
   const disconnect = new AbortController();
-  const response = connection.post("/run_code", { code: ENDLESS, language: "python" }, disconnect.signal);
+  const response = connection.post("/run_code", { code: ENDLESS, language: "python" }, {
+    signal: disconnect.signal,
+  });
   while (!/^paddock_sessions 1$/m.test(await (await fetch(`${url}/metrics`)).text()));
   disconnect.abort();
   await response.catch(() => {}); // aborted above

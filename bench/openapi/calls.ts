@@ -43,7 +43,9 @@ const STATUSES: Readonly<Record<string, readonly number[]>> = {
   openEpisodeSocket: [426], // no handshake
   readSandboxFile: [404], // a new sandbox has no files
   startRollout: [403], // the server allows no policy
-  setRolloutVersion: [404], // no rollout runs
+  answerRolloutCall: [404], // no rollout runs
+  setRolloutTaken: [404],
+  setRolloutVersion: [404],
   stopRollout: [404],
   redirectToDocs: [200, 302], // some clients follow it
 };

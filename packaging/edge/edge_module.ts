@@ -20,7 +20,6 @@ export async function buildEdgeModule(folder: string): Promise<void> {
   await run(Deno.execPath(), [
     "bundle",
     "--quiet",
-    "--minify",
     "--platform=browser",
     out,
     "packaging/edge/languages.ts",

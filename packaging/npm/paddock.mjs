@@ -47,6 +47,8 @@ function prepare(deno) {
       "install",
       "--quiet",
       "--frozen",
+      "--config",
+      "src/deno.json",
       "--entrypoint",
       "src/cli.ts",
     ], {
@@ -74,7 +76,7 @@ function start(deno, folder) {
     "--quiet",
     "--frozen",
     "--config",
-    join(folder, "deno.json"),
+    join(folder, "src/deno.json"),
     join(folder, "src/cli.ts"),
   ];
   const child = spawn(deno, [...args, ...process.argv.slice(2)], {
@@ -92,7 +94,14 @@ function fail(error) {
   process.exit(1);
 }
 
+/** Oldest version of Node that the package supports. */
+const OLDEST_NODE = 22;
+
 try {
+  const { node } = process.versions;
+  if (Number.parseInt(node, 10) < OLDEST_NODE) {
+    throw new Error(`Cannot run Paddock as it needs Node ${OLDEST_NODE} or later: this is Node ${node}`);
+  }
   const deno = findDeno();
   start(deno, prepare(deno));
 } catch (error) {

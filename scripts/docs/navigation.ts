@@ -25,6 +25,7 @@ export const SECTIONS: readonly Section[] = [
     pages: [
       page("Paddock", "index"),
       page("First steps", "start"),
+      page("Your own data", "researchers"),
       page("Concepts", "concepts"),
       page("Installation", "install"),
       page("Gallery", "gallery"),

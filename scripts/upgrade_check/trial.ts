@@ -98,7 +98,9 @@ export class Trial implements AsyncDisposable {
       signal,
     });
     this.#deno = path.stdout.trim();
-    return path.success ? await this.#run(["install", "--entrypoint", "src/cli.ts", "mod.ts"]) : path;
+    if (!path.success) return path;
+    const packages = await this.#run(["install", "--entrypoint", "src/cli.ts", "mod.ts"]);
+    return packages.success ? await this.#run(["task", "run-config"]) : packages;
   }
 
   async #buildImage(): Promise<Output> {

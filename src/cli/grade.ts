@@ -10,10 +10,12 @@ import { EXIT, runCommand } from "./command.ts";
 import { GRADERS } from "../rewards/registry.ts";
 import { chooseGraders, type GraderFlags, openGraders } from "./rollout/graders.ts";
 import { requireReadable, toInputPath } from "./input.ts";
+import { argumentsOf } from "./option_table.ts";
 import { collectValues, formatNames, nameOption, parseWholeNumber } from "./options.ts";
 import { ALLOW_HELP } from "./rollout/plugins.ts";
 import { pythonProfileOption } from "./rollout/python_files.ts";
 import { flagsOf, profileOption, resolveProfile, type SandboxFlags } from "./sandbox_options.ts";
+import { recordGrade } from "./rollout/run_settings.ts";
 import { readSavedEpisodes, TrajectoryFile } from "./rollout/trajectory_file.ts";
 import { UsageError } from "./errors.ts";
 import { ignoreBrokenPipe, writeText } from "./output.ts";
@@ -71,11 +73,17 @@ export function gradeCommand(): Command {
     .addOption(pythonProfileOption())
     .addHelpText("after", formatNames("Graders", GRADERS) + NOTES)
     .action(async (file: string, _: object, command: Command) => {
-      await runCommand((signal) => runGrade(toInputPath(file), flagsOf(command), signal));
+      await runCommand((signal) =>
+        runGrade(toInputPath(file), { ...flagsOf<GradeFlags>(command), args: argumentsOf(command) }, signal)
+      );
     });
 }
 
-async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): Promise<number> {
+async function runGrade(
+  file: string,
+  { args, ...flags }: GradeFlags & { args: readonly string[] },
+  signal: AbortSignal,
+): Promise<number> {
   const { concurrency: size } = flags;
   if (flags.grader === undefined) {
     const names = Object.keys(GRADERS).join(", ");
@@ -93,6 +101,7 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
     ? undefined
     : await TrajectoryFile.open(flags.out, { force: flags.force, source: file });
   const stdout = out === undefined ? currentIo().stdout : ignoreBrokenPipe(currentIo().stdout);
+  if (flags.out !== undefined) await recordGrade(flags.out, { source: file, flags, args });
   const sinks = { out, stdout: flags.json ? stdout : undefined };
   const { summary, table, damaged } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
   if (summary.episodes === 0 && damaged === 0) {

@@ -56,3 +56,11 @@ function toOption(name: string, row: OptionRow): Option {
   if (row.default !== undefined) option.default(row.default);
   return option.conflicts([...conflicts]);
 }
+
+/** Returns the arguments of the command line from the name of the command on. */
+export function argumentsOf(command: Command): string[] {
+  let root = command;
+  while (root.parent !== null) root = root.parent;
+  const { rawArgs = [] } = root as Command & { rawArgs?: string[] }; // its types lack this field
+  return rawArgs.slice(Math.max(0, rawArgs.indexOf(command.name())));
+}

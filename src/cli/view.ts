@@ -1,10 +1,12 @@
 import { Command, Option } from "commander";
+import { readRunRecord, settingText } from "../rollout/run_record.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { HttpServer } from "../server/http/http_server.ts";
 import { viewerServer } from "../server/viewer_server.ts";
+import { escapeLine } from "../terminal_text.ts";
 import { RunFolder } from "../viewer/run_folder.ts";
 import { EXIT, runCommand } from "./command.ts";
-import { UsageError } from "./errors.ts";
+import { rethrowAsUsageError, UsageError } from "./errors.ts";
 import { requireReadable, resolveTokenizer, STDIN, toInputPath } from "./input.ts";
 import { currentIo } from "./io.ts";
 import { parseWholeNumber } from "./options.ts";
@@ -73,7 +75,26 @@ async function runView(file: string, flags: ViewFlags, signal: AbortSignal): Pro
     if (++shown >= limit) break;
   }
   if (shown === 0) await writeText(currentIo().stderr, "No episode matches\n");
+  else if (file !== STDIN) await printRecord(file);
   return shown === 0 ? EXIT.error : EXIT.ok;
+}
+
+/** Prints what the run of a file was, if the file has a record. */
+async function printRecord(file: string): Promise<void> {
+  const run = (await rethrowAsUsageError(() => readRunRecord(file)))?.runs.at(-1);
+  if (run === undefined) return;
+  const settings = Object.entries(run.settings).map(([name, value]) => `${name}: ${settingText(value)}`);
+  const data = run.data.map(({ path, sha256 }) => `data: ${path} (sha256 ${sha256.slice(0, 16)})`);
+  const lines = [
+    `command: ${run.command}`,
+    ...settings,
+    ...data,
+    `paddock: ${run.paddock}, ${run.startedAt}`,
+  ];
+  await writeText(
+    currentIo().stdout,
+    `── run ──\n${lines.map((line) => `  ${escapeLine(line)}\n`).join("")}`,
+  );
 }
 
 function matchesFlags(trajectory: Trajectory, { id, failed, wrong, cut }: ViewFlags): boolean {

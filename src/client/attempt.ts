@@ -5,7 +5,6 @@ import {
   GUEST_FILE_ERROR_CODES,
   GuestFileError,
   type GuestFileErrorCode,
-  SandboxError,
 } from "../errors.ts";
 import { readBytes, sendRequest } from "../http/request.ts";
 import { parseUntrustedJson } from "../json.ts";
@@ -13,6 +12,7 @@ import { parseRetryAfter } from "../http/retry.ts";
 import { type ErrorCode, HTTP_STATUS } from "../wire/error_codes.ts";
 import { requestErrorSchema, V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import type { Fetch } from "./client_options.ts";
+import { codeOfResponse, RequestError } from "./request_error.ts";
 import type { BodyChunks } from "./responses.ts";
 
 /** Options of {@linkcode attempt}. */
@@ -73,7 +73,10 @@ export async function attempt<T>(request: Request, options: AttemptOptions<T>): 
       if (format > V1_FORMAT) {
         const message =
           `Cannot ${action} as ${origin} must use format ${V1_FORMAT} of /v1: it uses format ${format}`;
-        return { error: new SandboxError(message), fault: "final" };
+        return {
+          error: new RequestError(message, { code: "bad_response", status: response.status }),
+          fault: "final",
+        };
       }
       return response.ok ? { value: await read(body) } : await readFailure(response, body, action);
     },
@@ -81,7 +84,10 @@ export async function attempt<T>(request: Request, options: AttemptOptions<T>): 
   if ("value" in result) return result.value;
   const fault = result.fault === "timeout" ? "late" : result.mayHaveArrived ? "lost" : "never";
   return {
-    error: new SandboxError(`Cannot ${action} as ${origin} ${result.reason}`, { cause: result.cause }),
+    error: new RequestError(`Cannot ${action} as ${origin} ${result.reason}`, {
+      code: fault === "late" ? "late" : "unreachable",
+      cause: result.cause,
+    }),
     fault,
   };
 }
@@ -132,7 +138,7 @@ function parseRefusal(status: number, text: string): Refusal {
 /**
  * Converts a refusal into the error that a local session throws: a `TypeError` for a wrong argument, a
  * `GuestFileError` for a file that cannot be read or written, a `CheckpointError` for a refused checkpoint, and a
- * `SandboxError` for anything else.
+ * {@linkcode RequestError} for anything else.
  */
 export function toRefusalError(action: string, { status, type, message, reason }: Refusal): Error {
   const shown = message.slice(0, SHOWN_CHARACTERS);
@@ -140,7 +146,10 @@ export function toRefusalError(action: string, { status, type, message, reason }
   const code = CHECKPOINT_ERROR_CODES.find((code) => code === reason);
   if (code) return new CheckpointError(shown, { code });
   if (type === INVALID) return new ArgumentTypeError(shown);
-  return new SandboxError(`Cannot ${action} as the server answered ${status}${shown && `: ${shown}`}`);
+  return new RequestError(`Cannot ${action} as the server answered ${status}${shown && `: ${shown}`}`, {
+    code: codeOfResponse(type, status),
+    status: typeof status === "number" ? status : undefined,
+  });
 }
 
 function isFileErrorCode(reason: string | undefined): reason is GuestFileErrorCode {

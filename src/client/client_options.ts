@@ -227,14 +227,14 @@ export interface RemoteRollout extends AsyncIterable<RemoteRolloutItem> {
    * Sets the version of the weights, which turns that begin later record. The rollout needs a `weightVersion` at its
    * start. It waits until the rollout has begun. If all episodes have ended, it does nothing.
    *
-   * @throws {SandboxError} if the request fails.
+   * @throws {RequestError} if the request fails.
    */
   setWeightVersion(version: number | string): Promise<void>;
   /**
    * Stops the running episodes. With `partial` they are then among the items, which end. If all episodes have ended, it
    * does nothing.
    *
-   * @throws {SandboxError} if the request fails.
+   * @throws {RequestError} if the request fails.
    */
   stop(): Promise<void>;
   /**
@@ -242,7 +242,7 @@ export interface RemoteRollout extends AsyncIterable<RemoteRolloutItem> {
    * item, within `maxWaiting`. If the caller leaves the loop, the server stops the running episodes.
    *
    * @throws {TypeError} if the server does not accept the options, or the rollout was read before.
-   * @throws {SandboxError} if the server does not allow the policy or the env, or the connection fails.
+   * @throws {RequestError} if the server does not allow the policy or the env, or the connection fails.
    */
   [Symbol.asyncIterator](): AsyncGenerator<RemoteRolloutItem>;
 }

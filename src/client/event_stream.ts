@@ -1,5 +1,5 @@
 import { createParser } from "eventsource-parser";
-import { SandboxError } from "../errors.ts";
+import { RequestError } from "./request_error.ts";
 import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
 import { displayEventSchema, outputEventSchema, requestErrorSchema } from "../wire/v1.ts";
 import { callEventSchema, cancelEventSchema } from "../wire/v1_tools.ts";
@@ -23,7 +23,7 @@ export interface ReadOutputOptions extends Pick<ExecOptions, "onOutput" | "onDis
 /**
  * Reads server-sent events: the output and the calls of a program, and its result as the last event.
  *
- * @throws {SandboxError} if the events end without a result or are invalid.
+ * @throws {RequestError} if the events end without a result or are invalid.
  */
 export async function readOutput(
   action: string,
@@ -45,7 +45,9 @@ export async function readOutput(
       });
     }
   }
-  throw new SandboxError(`Cannot ${action} as the server's response ended before the result`);
+  throw new RequestError(`Cannot ${action} as the server's response ended before the result`, {
+    code: "unreachable",
+  });
 }
 
 /** Options of {@linkcode readEvents}. */
@@ -67,7 +69,7 @@ const PIECE_CHARACTERS = 4_096;
 /**
  * Parses a stream of server-sent events. An event without its empty line at the end is dropped.
  *
- * @throws {SandboxError} if an event is too long or is not UTF-8.
+ * @throws {RequestError} if an event is too long or is not UTF-8.
  */
 export async function* readEvents(
   action: string,
@@ -87,8 +89,9 @@ export async function* readEvents(
     for (let start = 0; start < text.length; start += PIECE_CHARACTERS) {
       parser.feed(text.slice(start, start + PIECE_CHARACTERS));
       if (isTooLong) {
-        throw new SandboxError(
+        throw new RequestError(
           `Cannot ${action} as an event of the server must have at most ${maxCharacters} characters: it has more`,
+          { code: "bad_response" },
         );
       }
       yield* events.splice(0);
@@ -101,7 +104,8 @@ function decode(action: string, read: () => string): string {
   try {
     return read();
   } catch (cause) {
-    throw new SandboxError(`Cannot ${action} as the server's response must be UTF-8: found an invalid byte`, {
+    throw new RequestError(`Cannot ${action} as the server's response must be UTF-8: found an invalid byte`, {
+      code: "bad_response",
       cause,
     });
   }

@@ -91,7 +91,7 @@ export type BatchOutcome = {
  * has no id and is not sent again once it may have arrived. The output of a shell command is reported when it has
  * ended.
  *
- * Invalid responses, unreachable servers and ended sessions are reported as `SandboxError`. A session ends when it is
+ * Invalid responses, unreachable servers and ended sessions are reported as {@linkcode RequestError}. A session ends when it is
  * idle for too long or when the server restarts.
  *
  * @example Run a program on a server
@@ -118,13 +118,13 @@ export declare class PaddockClient implements BranchingPool, AsyncDisposable {
    * Opens a session. It waits until the server has a free one, without limit unless a signal aborts. The order of
    * waiting clients is not guaranteed.
    *
-   * @throws {SandboxError} if no session can be opened.
+   * @throws {RequestError} if no session can be opened.
    */
   acquire(options?: AcquireOptions): Promise<RemoteLease>;
   /**
    * Lists the checkpoints of this client's token, least recently used first.
    *
-   * @throws {SandboxError} if the request fails.
+   * @throws {RequestError} if the request fails.
    */
   listCheckpoints(options?: {
     signal?: AbortSignal | undefined;
@@ -132,7 +132,7 @@ export declare class PaddockClient implements BranchingPool, AsyncDisposable {
   /**
    * Deletes a checkpoint. Does nothing if the server does not keep it.
    *
-   * @throws {SandboxError} if the request fails.
+   * @throws {RequestError} if the request fails.
    */
   deleteCheckpoint(id: string, options?: {
     signal?: AbortSignal | undefined;
@@ -142,27 +142,27 @@ export declare class PaddockClient implements BranchingPool, AsyncDisposable {
    * token.
    *
    * @throws {CheckpointError} if the server must not restore it, or it is damaged.
-   * @throws {SandboxError} if the request fails, or the server has no room for it.
+   * @throws {RequestError} if the request fails, or the server has no room for it.
    */
   readCheckpoint(bytes: Uint8Array, options?: CheckpointOptions): Promise<RemoteCheckpoint>;
   /**
    * Runs a program in a session of its own, in one request. It waits until the server has a free session. With
    * `onOutput` the request is not sent again once it may have arrived.
    *
-   * @throws {SandboxError} if the request fails.
+   * @throws {RequestError} if the request fails.
    */
   exec(code: string, options?: RemoteExecOptions): Promise<ExecResult>;
   /**
    * Lists the sessions of this client's token that have this metadata, oldest first.
    *
-   * @throws {SandboxError} if the request fails.
+   * @throws {RequestError} if the request fails.
    */
   listSessions(options?: Pick<AcquireOptions, "metadata" | "signal">): Promise<RemoteSessionInfo[]>;
   /**
    * Runs many programs in one request and returns their outcomes in order. Programs of one session run one after the
    * other. The error of one program does not affect the others.
    *
-   * @throws {SandboxError} if the request fails.
+   * @throws {RequestError} if the request fails.
    */
   execBatch(programs: readonly BatchProgram[], options?: {
     signal?: AbortSignal | undefined;

@@ -1,5 +1,6 @@
 import { SerialQueue } from "../async/semaphore.ts";
-import { ArgumentTypeError, SandboxError } from "../errors.ts";
+import { ArgumentTypeError } from "../errors.ts";
+import { RequestError } from "./request_error.ts";
 import { messageText } from "../message.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
 import type {
@@ -112,7 +113,7 @@ export type BatchOutcome =
  * has no id and is not sent again once it may have arrived. The output of a shell command is reported when it has
  * ended.
  *
- * Invalid responses, unreachable servers and ended sessions are reported as `SandboxError`. A session ends when it is
+ * Invalid responses, unreachable servers and ended sessions are reported as {@linkcode RequestError}. A session ends when it is
  * idle for too long or when the server restarts.
  *
  * @example Run a program on a server
@@ -145,7 +146,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
    * Opens a session. It waits until the server has a free one, without limit unless a signal aborts. The order of
    * waiting clients is not guaranteed.
    *
-   * @throws {SandboxError} if no session can be opened.
+   * @throws {RequestError} if no session can be opened.
    */
   async acquire(options: AcquireOptions = {}): Promise<RemoteLease> {
     const { seed, from, checkpointEvery, ttlSeconds, limits, metadata } = options;
@@ -180,7 +181,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
   /**
    * Lists the checkpoints of this client's token, least recently used first.
    *
-   * @throws {SandboxError} if the request fails.
+   * @throws {RequestError} if the request fails.
    */
   async listCheckpoints(options: { signal?: AbortSignal | undefined } = {}): Promise<RemoteCheckpoint[]> {
     const action = "list checkpoints";
@@ -192,7 +193,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
   /**
    * Deletes a checkpoint. Does nothing if the server does not keep it.
    *
-   * @throws {SandboxError} if the request fails.
+   * @throws {RequestError} if the request fails.
    */
   async deleteCheckpoint(id: string, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     await this.#api.delete(`/checkpoints/${encodeURIComponent(id)}`, {
@@ -207,7 +208,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
    * token.
    *
    * @throws {CheckpointError} if the server must not restore it, or it is damaged.
-   * @throws {SandboxError} if the request fails, or the server has no room for it.
+   * @throws {RequestError} if the request fails, or the server has no room for it.
    */
   async readCheckpoint(bytes: Uint8Array, options: CheckpointOptions = {}): Promise<RemoteCheckpoint> {
     checkOwner(options);
@@ -223,7 +224,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
    * Runs a program in a session of its own, in one request. It waits until the server has a free session. With
    * `onOutput` the request is not sent again once it may have arrived.
    *
-   * @throws {SandboxError} if the request fails.
+   * @throws {RequestError} if the request fails.
    */
   async exec(code: string, options: RemoteExecOptions = {}): Promise<ExecResult> {
     const { seed, limits, onOutput, timeoutMs } = options;
@@ -241,7 +242,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
   /**
    * Lists the sessions of this client's token that have this metadata, oldest first.
    *
-   * @throws {SandboxError} if the request fails.
+   * @throws {RequestError} if the request fails.
    */
   async listSessions(
     options: Pick<AcquireOptions, "metadata" | "signal"> = {},
@@ -257,7 +258,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
    * Runs many programs in one request and returns their outcomes in order. Programs of one session run one after the
    * other. The error of one program does not affect the others.
    *
-   * @throws {SandboxError} if the request fails.
+   * @throws {RequestError} if the request fails.
    */
   async execBatch(
     programs: readonly BatchProgram[],
@@ -272,8 +273,9 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
       timeoutMs: programs.reduce((sum, { timeoutMs = 0 }) => sum + timeoutMs, 0),
     });
     if (results.length !== programs.length) {
-      throw new SandboxError(
+      throw new RequestError(
         `Cannot exec batch as the response must have ${programs.length} results: found ${results.length}`,
+        { code: "bad_response" },
       );
     }
     return results.map(({ status, result, error = { type: "", message: "" } }) =>

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { SerialQueue } from "../async/semaphore.ts";
-import { ArgumentTypeError, SandboxError, SessionClosedError } from "../errors.ts";
+import { ArgumentTypeError, SessionClosedError } from "../errors.ts";
+import { RequestError } from "./request_error.ts";
 import type {
   BranchingLease,
   BranchingSession,
@@ -196,8 +197,9 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
     );
     if (sessions.length === count) return sessions.map(({ id }) => this.#lease(id));
     await endAll(sessions);
-    throw new SandboxError(
+    throw new RequestError(
       `Cannot fork session as the response must have ${count} sessions: found ${sessions.length}`,
+      { code: "bad_response" },
     );
   }
 

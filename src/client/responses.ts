@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { fromBase64 } from "../base64.ts";
-import { errorMessage, SandboxError } from "../errors.ts";
+import { errorMessage } from "../errors.ts";
+import { RequestError } from "./request_error.ts";
 import { readBytes } from "../http/request.ts";
 import { type JsonLimits, parseUntrustedJson } from "../json.ts";
 import type { ExecResult, ShellResult } from "../sandbox/exec.ts";
@@ -104,20 +105,21 @@ const SHOWN_CHARACTERS = 200;
 /**
  * Reads the whole body of a response.
  *
- * @throws {SandboxError} if it has more than 256 MiB.
+ * @throws {RequestError} if it has more than 256 MiB.
  */
 export async function readBody(action: string, body: BodyChunks): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = await readBytes(body, MAX_RESPONSE_BYTES);
   if (bytes !== null) return bytes;
-  throw new SandboxError(
+  throw new RequestError(
     `Cannot ${action} as the response must have at most ${MAX_RESPONSE_BYTES} bytes: found more`,
+    { code: "bad_response" },
   );
 }
 
 /**
  * Reads a JSON response and validates it.
  *
- * @throws {SandboxError} if it does not match the schema.
+ * @throws {RequestError} if it does not match the schema.
  */
 export async function readResponse<T>(
   action: string,
@@ -130,7 +132,7 @@ export async function readResponse<T>(
 /**
  * Parses a JSON text and validates it. An empty text is `undefined`.
  *
- * @throws {SandboxError} if it does not match the schema.
+ * @throws {RequestError} if it does not match the schema.
  */
 export function parseResponse<T>(action: string, text: string, schema: z.core.$ZodType<T>): T {
   try {
@@ -138,7 +140,8 @@ export function parseResponse<T>(action: string, text: string, schema: z.core.$Z
   } catch (cause) {
     const reason = errorMessage(cause).slice(0, 2 * SHOWN_CHARACTERS);
     const shown = reason.replace(/\s+/g, " ").slice(0, SHOWN_CHARACTERS);
-    throw new SandboxError(`Cannot ${action} as the server's response does not match /v1: ${shown}`, {
+    throw new RequestError(`Cannot ${action} as the server's response does not match /v1: ${shown}`, {
+      code: "bad_response",
       cause,
     });
   }

@@ -2,7 +2,7 @@ import type { TaskSource } from "../datasets/data_loading_primer.ts";
 import { ArgumentTypeError, attributeErrors, DatasetError } from "../errors.ts";
 import { History } from "../history.ts";
 import type { Message } from "../message.ts";
-import type { Task } from "../task.ts";
+import { type Task, type TaskInput, toTask } from "../task.ts";
 
 /** Shape of a batch: the length of each of its axes. */
 export type BatchShape = readonly number[];
@@ -54,7 +54,7 @@ export function requireSize(list: readonly unknown[], expected: { shape: BatchSh
 }
 
 /** Task of one element: a task, or only its query. */
-export type BatchTask = Task | string | History | readonly Message[];
+export type BatchTask = TaskInput | string | History | readonly Message[];
 
 /** Tasks of a batch: one task for all elements, or a list with one task for each element. */
 export type BatchTasks = BatchTask | readonly BatchTask[];
@@ -87,14 +87,14 @@ export function createTaskGetter(
 /** Returns the task of an element in a batch of one task. All elements are then one group. */
 function sharedTaskOf(tasks: BatchTask, index: number): Task {
   const task = taskOf(tasks, index);
-  return task === tasks ? task : { ...task, group: "query" };
+  return typeof tasks === "object" && "query" in tasks ? task : { ...task, group: "query" };
 }
 
 function taskOf(task: BatchTask | undefined, index: number): Task {
   if (typeof task === "string" || task instanceof History || isChat(task)) {
     return { id: `query:${index}`, query: task };
   }
-  if (typeof task === "object" && task !== null && "query" in task) return task;
+  if (typeof task === "object" && task !== null && "query" in task) return toTask(task);
   const keys = task === null || task === undefined ? `${task}` : `keys [${Object.keys(task).join(", ")}]`;
   throw new ArgumentTypeError(
     `Cannot reset element ${index} as it expects a task with a 'query', got ${keys}`,

@@ -7,7 +7,7 @@ import {
 } from "../episode_checkpoint.ts";
 import type { History } from "../history.ts";
 import type { Message } from "../message.ts";
-import type { Task } from "../task.ts";
+import { type TaskInput, toTask } from "../task.ts";
 import { type Action, historyAfter, requireAction } from "./action.ts";
 import type { BranchingEnv, EnvCheckpoint } from "./branching_env.ts";
 import { type ChatMode, chatMode } from "./chat_mode.ts";
@@ -116,7 +116,8 @@ export class ChatEnv implements BranchingEnv {
   }
 
   // deno-lint-ignore require-await
-  async reset(task: Task): Promise<Observation> {
+  async reset(input: TaskInput): Promise<Observation> {
+    const task = toTask(input);
     if (this.#disposed) throw new Error("Cannot reset env as it is disposed");
     const { systemPrompt, systemRole = "system", userRole = "user", dataKey = "query" } = this.#options;
     const query = messagesOfQuery(task, { dataKey, userRole });

@@ -192,3 +192,96 @@ export interface TransformDefinition {
 export function defineTransform(definition: TransformDefinition): TransformDefinition {
   return definition;
 }
+
+/** Second argument of each function of an env. */
+export interface EnvContext extends PluginContext {
+  /** Plain data of the episode. It is empty at `reset`, and what a function changes in it, later ones see. */
+  readonly state: Record<string, unknown>;
+}
+
+/** Input of an env's `reset`. */
+export interface EnvResetInput {
+  readonly task: PluginTask;
+  readonly seed?: number;
+}
+
+/** Input of an env's `step`. */
+export interface EnvStepInput {
+  readonly task: PluginTask;
+  /** Text of the policy's reply. */
+  readonly reply: string;
+  /** The conversation with the reply, without separate reasoning. */
+  readonly messages: readonly Message[];
+  /** Number of the step, from 1. */
+  readonly turn: number;
+}
+
+/** Result of an env's `step`. */
+export interface EnvStepResult {
+  /** Text of the user's next message. */
+  readonly message?: string | null;
+  /** Reward of this step. The reward of an episode is the sum of those of its steps and its `reward`. */
+  readonly reward?: number | null;
+  /** True to end the episode. @default true without a `message` */
+  readonly done?: boolean;
+  /** Parts of the reward by name. They are recorded and not added up. */
+  readonly parts?: Readonly<Record<string, number | null>>;
+}
+
+/** A tool of an env. */
+export interface EnvTool {
+  readonly name: string;
+  readonly description: string;
+  /** A JSON Schema of the arguments, which are checked before `run`. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** Returns text or another value of JSON. The model reads the message of an error that it throws. */
+  run(args: Record<string, unknown>, context: EnvContext): unknown;
+}
+
+/** An env in its own file: the default export of the file of `--env`. It has a function or a tool at least. */
+export interface EnvDefinition {
+  /**
+   * Name of the env in trajectories, and of its reward.
+   * @default the file name without its extension
+   */
+  readonly name?: string;
+  /** System message of tasks that have none. */
+  readonly system?: string;
+  /** True if Python blocks of replies run in the sandbox. @default false */
+  readonly python?: boolean;
+  /** Tools that the policy may call. */
+  readonly tools?: readonly EnvTool[];
+  /** Called when an episode starts. Returns another query, as text or messages, or nothing. */
+  reset?(
+    input: EnvResetInput,
+    context: EnvContext,
+  ): HookResult<string | readonly { readonly role: string; readonly content: string }[]>;
+  /**
+   * Called after each reply that called no tool and ran no code. Returns the user's next message, or nothing to end the
+   * episode. Without this function, such a reply ends the episode.
+   */
+  step?(input: EnvStepInput, context: EnvContext): HookResult<string | EnvStepResult>;
+  /** Scores an episode at its end, as a grader does. */
+  reward?(
+    input: GraderInput,
+    context: EnvContext,
+  ): Score | number | null | Promise<Score | number | null>;
+}
+
+/**
+ * Returns a definition as it is, with its types checked.
+ *
+ * @example A file for `--env ./my_env.ts`
+ * ```ts
+ * import { defineEnv } from "@paddock/paddock/envs";
+ *
+ * export default defineEnv({
+ *   system: "Guess a number from 1 to 9.",
+ *   step: ({ reply, task }) => reply.trim() === task.answer ? null : "Wrong. Guess again.",
+ *   reward: ({ completion, answer }) => completion.trim() === answer ? 1 : 0,
+ * });
+ * ```
+ */
+export function defineEnv(definition: EnvDefinition): EnvDefinition {
+  return definition;
+}

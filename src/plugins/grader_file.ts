@@ -26,7 +26,8 @@ const GRADER: PluginKind = {
 const MAX_PARTS = 100;
 const MAX_REASON = 1_000;
 
-const scoreSchema = z.union([
+/** Schema of the result of a grader. */
+export const scoreSchema = z.union([
   z.number(),
   z.null(),
   z.strictObject({
@@ -73,9 +74,13 @@ export async function graderFile(file: string | URL, options: PluginFileOptions 
         task: plainTask(task),
         messages: plainMessages(history),
       };
-      const score = await host.call("grade", input, { schema: scoreSchema, needs: NEEDS, signal });
-      return score as Score | number | null; // with `exactOptionalPropertyTypes`, zod's optional keys differ
+      return toScoreResult(await host.call("grade", input, { schema: scoreSchema, needs: NEEDS, signal }));
     },
     [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
   };
+}
+
+/** Returns a checked result of a grader. With `exactOptionalPropertyTypes`, zod's optional keys have another type. */
+export function toScoreResult(score: z.output<typeof scoreSchema>): Score | number | null {
+  return score as Score | number | null;
 }

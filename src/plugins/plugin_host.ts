@@ -67,7 +67,7 @@ const metadataSchema = z.strictObject({
 type Metadata = z.output<typeof metadataSchema>;
 
 /** Entry points whose helper functions a file may import. */
-const ENTRY_POINTS = ["", "/rewards", "/rollout", "/transforms"];
+export const ENTRY_POINTS = ["", "/envs", "/rewards", "/rollout", "/transforms"];
 
 const encoder = new TextEncoder();
 

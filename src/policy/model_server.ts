@@ -45,6 +45,12 @@ export interface ModelServerOptions extends Omit<OutageOptions, "nowMs"> {
    */
   concurrency?: number | undefined;
   /**
+   * How requests reach the server, for messages: `through the proxy of HTTP_PROXY`.
+   *
+   * @default it is not named
+   */
+  route?: string | undefined;
+  /**
    * Called with an error that all later requests will have too: the server refuses the key (401), has no such address or
    * model (404), or has been away for `waitMs`.
    */
@@ -109,6 +115,7 @@ export class ModelServer {
   readonly #slots: Semaphore;
   readonly #outage: ServerOutage;
   readonly #onUnusable: (error: PolicyError) => void;
+  readonly #route: string | undefined;
   #reachable = true;
 
   /** @throws {RangeError} if a limit is out of range. */
@@ -138,6 +145,7 @@ export class ModelServer {
     this.#slots = new Semaphore(concurrency);
     this.#outage = new ServerOutage(options);
     this.#onUnusable = onUnusable;
+    this.#route = options.route;
   }
 
   /** Returns the server's response. Rejects with a `PolicyError`, or with the signal's reason. */
@@ -209,7 +217,11 @@ export class ModelServer {
 
   #error({ fault, reason, cause }: Failed, attempts: number): PolicyError {
     const { origin, pathname } = this.#url;
-    const suffix = attempts > 1 ? ` (${attempts} attempts)` : "";
+    const notes = [
+      ...attempts > 1 ? [`${attempts} attempts`] : [],
+      ...this.#route === undefined ? [] : [this.#route],
+    ];
+    const suffix = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
     const message = `Cannot get reply as ${origin}${pathname} ${reason}${suffix}`;
     const redacted = this.#apiKey ? message.replaceAll(this.#apiKey, "[key]") : message;
     return new PolicyError(redacted, { cause, fault });

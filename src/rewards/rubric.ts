@@ -29,6 +29,11 @@ export interface RubricOptions {
   whenNull?: "null" | "leave_out" | undefined;
 }
 
+/** A grader that returns a score with parts. */
+export interface RubricGrader extends Grader {
+  grade(context: GradeContext): Promise<Score>;
+}
+
 interface Part extends Score {
   readonly name: string;
   readonly weight: number;
@@ -55,7 +60,7 @@ interface Part extends Score {
  * @throws {RangeError} when there is no grader, or when a weight is not a finite number.
  * @throws {TypeError} when two graders have the same name, or when `whenNull` is invalid.
  */
-export function rubric(items: readonly RubricItem[], options: RubricOptions = {}): Grader {
+export function rubric(items: readonly RubricItem[], options: RubricOptions = {}): RubricGrader {
   const { name = "rubric", whenNull = "null" } = options;
   checkItems(items);
   if (whenNull !== "null" && whenNull !== "leave_out") {

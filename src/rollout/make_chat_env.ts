@@ -24,6 +24,8 @@ export interface MakeChatEnvOptions {
   tokenizer?: Tokenizer | undefined;
   /** Transforms of files: each has one for steps and one for the reward. */
   extensions?: readonly FileTransforms[] | undefined;
+  /** Answers a reply that no tool answered, or ends the episode. Without it, such a reply ends the episode. */
+  answer?: Transform | undefined;
   /** Scores an episode when it ends. Without it episodes stay unscored. */
   grader?: Grader | undefined;
 }
@@ -33,13 +35,14 @@ export interface MakeChatEnvOptions {
  * each reply. The episode ends after a reply without any, or after `maxTurns` replies.
  */
 export function makeChatEnv(options: MakeChatEnvOptions): Env {
-  const { maxTurns, systemPrompt, tools = [], python, tokenizer, grader, extensions = [] } = options;
+  const { maxTurns, systemPrompt, tools = [], python, tokenizer, grader, answer, extensions = [] } = options;
   return new TransformedEnv(new ChatEnv({ systemPrompt }), [
     ...tools,
     ...(python === undefined ? [] : [new PythonInterpreter(python)]),
     ...extensions.map(({ step }) => step),
+    ...(answer === undefined ? [] : [answer]),
     ...tokenTransforms(tokenizer),
-    new EndOnFinalReply(),
+    ...(answer === undefined ? [new EndOnFinalReply()] : []),
     new StepCounter({ maxSteps: maxTurns }),
     ...(grader === undefined ? [] : [new GradeEpisode({ grader })]),
     ...extensions.map(({ reward }) => reward),

@@ -1,4 +1,4 @@
-import { groupOf, type Task } from "../task.ts";
+import { groupOf, type Task, type TaskInput, toTask } from "../task.ts";
 import type { Episode } from "./rollout_all.ts";
 import { groupOfEpisode, type Trajectory } from "./trajectory.ts";
 
@@ -51,9 +51,9 @@ export class OpenGroups {
    * when the next task is requested, which is after its last sample has started; another group ends with the next task
    * of a different group.
    */
-  async *watch(tasks: AsyncIterable<Task> | Iterable<Task>): AsyncGenerator<Task> {
+  async *watch(tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>): AsyncGenerator<Task> {
     for await (const original of tasks) {
-      const task = { ...original };
+      const task = { ...toTask(original) };
       const id = groupOf(task);
       if (this.#current?.id !== id) this.#close();
       this.#current ??= { id, episodes: [], running: 0, isClosed: false };

@@ -1,6 +1,6 @@
 import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Task } from "../task.ts";
+import { type TaskInput, toTask } from "../task.ts";
 import { type EpisodeLimits, EpisodeRun } from "./episode_run.ts";
 import type { CutScore } from "./episode_score.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
@@ -68,7 +68,7 @@ export interface RolloutOptions {
 export async function rollout(
   env: Env,
   policy: Policy,
-  task: Task,
+  task: TaskInput,
   options: RolloutOptions = {},
 ): Promise<Trajectory> {
   const { maxTurns = 64, tokens, onAborted, signal } = options;
@@ -76,7 +76,7 @@ export async function rollout(
   const format = tokens && (tokens.format ?? new TokenFormat(tokens));
   const writer = tokens && new EpisodeWriter({ ...tokens, format });
   if (format !== undefined) await requireTrainable(policy, { format, signal });
-  const episode = new EpisodeRun(env, { policy, task, options, writer });
+  const episode = new EpisodeRun(env, { policy, task: toTask(task), options, writer });
   try {
     await episode.play(maxTurns);
   } catch (error) {

@@ -2,7 +2,7 @@ import { mapConcurrently } from "../async/map_concurrently.ts";
 import { ArgumentTypeError } from "../errors.ts";
 import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Task } from "../task.ts";
+import { type Task, type TaskInput, toTask } from "../task.ts";
 import type { InteractionResult } from "./interaction_result.ts";
 import type { CutScore } from "./episode_score.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
@@ -97,7 +97,7 @@ export interface RolloutAllOptions extends EpisodesOptions {
  * ```
  */
 export async function* rolloutAll(
-  tasks: AsyncIterable<Task> | Iterable<Task>,
+  tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>,
   options: RolloutAllOptions,
 ): AsyncGenerator<Trajectory> {
   const { concurrency = 8, samples = 1, ordered, maxTurns, branch, onStart, onTrajectory, signal } = options;
@@ -225,12 +225,13 @@ export interface EpisodesOptions {
  * @throws {RangeError} if `samples` is not a whole number >= 1.
  */
 export async function* episodesOf(
-  tasks: AsyncIterable<Task> | Iterable<Task>,
+  tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>,
   options: EpisodesOptions = {},
 ): AsyncGenerator<Episode> {
   const { samples = 1, seed, skip } = options;
   requireSamples(samples);
-  for await (const task of tasks) {
+  for await (const input of tasks) {
+    const task = toTask(input);
     for (let sample = 1; sample <= samples; sample++) {
       if (skip?.(task, sample)) continue;
       yield { task, sample, ...(seed !== undefined && { seed: episodeSeed(seed, `${task.id}\n${sample}`) }) };

@@ -4,7 +4,7 @@ import { type BranchingEnv, type EnvCheckpoint, isBranchingEnv } from "../envs/b
 import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import { deriveSeed } from "../seeded_random.ts";
-import type { Task } from "../task.ts";
+import { type TaskInput, toTask } from "../task.ts";
 import { EpisodeRun } from "./episode_run.ts";
 import { requireMaxTurns, type RolloutOptions } from "./rollout.ts";
 import { EpisodeWriter } from "./tokens/episode_writer.ts";
@@ -71,7 +71,7 @@ const MAX_EPISODES = 4096;
 export async function rolloutTree(
   env: BranchingEnv,
   policy: Policy,
-  task: Task,
+  task: TaskInput,
   options: RolloutTreeOptions,
 ): Promise<Trajectory[]> {
   const { maxTurns = 64, tokens, id = crypto.randomUUID(), concurrency = 8, signal } = options;
@@ -84,7 +84,7 @@ export async function rolloutTree(
   const writer = tokens && new EpisodeWriter({ ...tokens, format });
   if (format !== undefined) await requireTrainable(policy, { format, signal });
   const episode = { id, seed, sample, envName, cutScore, limits, signal };
-  const run = new EpisodeRun(env, { policy, task, options: episode, writer });
+  const run = new EpisodeRun(env, { policy, task: toTask(task), options: episode, writer });
   return await new EpisodeTree(slots, { ...options, id, maxTurns }).play({ env, run, id, points });
 }
 

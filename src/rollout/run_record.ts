@@ -101,6 +101,17 @@ export function settingDifferences(
     .filter((one) => JSON.stringify(one.first) !== JSON.stringify(one.second));
 }
 
+/** Returns how the data of two runs differ, as text: nothing if their hashes are equal. */
+export function dataDifferences(
+  first: PlayedRun,
+  second: PlayedRun,
+): { readonly name: "data"; readonly first: string; readonly second: string }[] {
+  const hashes = ({ data }: PlayedRun) => data.map(({ sha256 }) => sha256).join();
+  const text = ({ data }: PlayedRun) =>
+    data.map(({ path, sha256 }) => `${path} (sha256 ${sha256.slice(0, 16)})`).join(", ") || "none";
+  return hashes(first) === hashes(second) ? [] : [{ name: "data", first: text(first), second: text(second) }];
+}
+
 /** Returns a setting as text; `none` for `null`. */
 export function settingText(value: RunSetting): string {
   if (value === null) return "none";

@@ -2,7 +2,7 @@ import { abortable } from "../async/abort.ts";
 import type { Env } from "../envs/env.ts";
 import { jsonLength } from "../json.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Task } from "../task.ts";
+import type { TaskInput } from "../task.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
 import { advantages, type AdvantagesOptions } from "./advantages.ts";
@@ -103,7 +103,7 @@ export interface StreamedAdvantage extends GroupedEpisode {
 export async function* streamRollouts(
   makeEnv: RolloutAllOptions["makeEnv"],
   policy: Policy,
-  tasks: AsyncIterable<Task> | Iterable<Task>,
+  tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>,
   options: StreamRolloutsOptions = {},
 ): AsyncGenerator<StreamedRollout> {
   const { weightVersion, partial = false, maxWaiting = 64, maxWaitingBytes = 2 ** 28, onWaiting } = options;

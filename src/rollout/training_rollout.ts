@@ -3,7 +3,7 @@ import type { Env } from "../envs/env.ts";
 import { ToolUserChat, toolUserTask } from "../envs/tool_user_chat.ts";
 import { isToolUserEnv, type ToolUserEnv } from "../envs/tool_user_env.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Task } from "../task.ts";
+import { type Task, type TaskInput, toTask } from "../task.ts";
 import { qwen25Calls } from "../tools/parsers/qwen25_calls.ts";
 import type { ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
 import { EpisodeRun } from "./episode_run.ts";
@@ -19,7 +19,7 @@ import { withFailure } from "./trajectory.ts";
 /** Options of {@linkcode trainingRollout}. */
 export interface TrainingRolloutOptions extends Omit<TokenOptions, "tokenizer" | "mode"> {
   /** Task to play. Required unless the env is a `ToolUserEnv`. */
-  task?: Task | undefined;
+  task?: TaskInput | undefined;
   /**
    * Index of the task to play, for a `ToolUserEnv`.
    *
@@ -129,7 +129,7 @@ function chatOf(env: Env | ToolUserEnv, { toolCalls = qwen25Calls() }: TrainingR
 
 function taskOf(env: Env | ToolUserEnv, { task, taskIndex = 0 }: TrainingRolloutOptions): Task {
   if (isToolUserEnv(env)) return toolUserTask(env, taskIndex);
-  if (task !== undefined) return task;
+  if (task !== undefined) return toTask(task);
   throw new TypeError("Cannot roll out for training as 'task' must be given: it is missing");
 }
 

@@ -23,12 +23,14 @@ import { checkEvery, checkProfile, checkResetMode, checkSeed } from "./exec_chec
 import { IdleSessions } from "./idle_sessions.ts";
 import { disposeUnless, Lease } from "./lease.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
+import type { Profile } from "./profile/profile.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 import type { Session } from "./session.ts";
 import { warmUp } from "./warm_up.ts";
 
 /** Options of {@linkcode SandboxPool}. */
 export interface SandboxPoolOptions extends SandboxOptions {
+  readonly profile: Profile;
   /**
    * Number of sessions, leased and idle, from 1 to 4096.
    *

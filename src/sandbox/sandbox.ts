@@ -18,7 +18,7 @@ import { delegatedGroup, MemoryGroup } from "./process/memory_cgroup.ts";
 import { SandboxProcess } from "./process/sandbox_process.ts";
 import { innermostProcess } from "./process/watchdog.ts";
 import { bootMounts } from "./profile/mounts.ts";
-import type { Profile } from "./profile/profile.ts";
+import { loadProfile, type Profile } from "./profile/profile.ts";
 import { type CheckpointScope, profileScope } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
 import { importKey, readHostKey } from "./checkpoint/host_key.ts";
@@ -28,7 +28,12 @@ import { type LinkSource, Session } from "./session.ts";
 
 /** Options of {@linkcode Sandbox.start}. */
 export interface SandboxOptions {
-  readonly profile: Profile;
+  /**
+   * Permissions, limits, packages and layers.
+   *
+   * @default the profile `python`
+   */
+  readonly profile?: Profile | undefined;
   /**
    * Directory where base images are cached.
    *
@@ -62,6 +67,7 @@ export interface SandboxOptions {
 
 /** Options that a {@linkcode SandboxPool} adds. */
 interface SharedOptions extends SandboxOptions {
+  readonly profile: Profile;
   /** Shared with other sandboxes, and disposed by its owner. */
   readonly compressor?: CheckpointCompressor;
 }
@@ -75,9 +81,9 @@ const OPEN_ATTEMPTS = 3;
  * @example Run Python
  * ```ts
  * import { assertEquals } from "@std/assert";
- * import { loadProfile, Sandbox } from "@paddock/paddock/sandbox";
+ * import { Sandbox } from "@paddock/paddock/sandbox";
  *
- * await using sandbox = await Sandbox.start({ profile: await loadProfile("python") });
+ * await using sandbox = await Sandbox.start();
  * const session = await sandbox.openSession();
  * const result = await session.exec("print(6 * 7)");
  * assertEquals(result.stdout, "42\n");
@@ -116,13 +122,14 @@ export class Sandbox implements AsyncDisposable, LinkSource {
    *
    * @throws {SandboxError} if a layer that the profile requires does not work, or the image cannot be built.
    */
-  static async start(options: SharedOptions): Promise<Sandbox> {
+  static async start(options: SandboxOptions & Pick<SharedOptions, "compressor"> = {}): Promise<Sandbox> {
     const { onBuild, signal } = options;
     signal?.throwIfAborted();
+    const profile = options.profile ?? await loadProfile("python");
     const cacheDir = resolve(options.cacheDir ?? defaultCacheDir());
-    const layers = activeLayers(options.profile, options.detected ?? await detectLayers());
-    const image = await ensureBaseImage(options.profile, { cacheDir, onBuild, signal });
-    const sandbox = new Sandbox({ ...options, cacheDir }, { image, layers });
+    const layers = activeLayers(profile, options.detected ?? await detectLayers());
+    const image = await ensureBaseImage(profile, { cacheDir, onBuild, signal });
+    const sandbox = new Sandbox({ ...options, profile, cacheDir }, { image, layers });
     sandbox.#processWithRoom();
     return sandbox;
   }

@@ -55,8 +55,14 @@ export interface ToolDefinition<Shape extends z.ZodRawShape>
   run(args: z.output<z.ZodObject<Shape>>, context: ToolContext): unknown;
 }
 
+/** Argument of {@linkcode tool} with a JSON Schema, which gives the arguments of `run` no types. */
+export interface JsonSchemaToolDefinition extends Omit<Tool, "parameters">, Partial<AsyncDisposable> {
+  readonly parameters: JsonSchema;
+}
+
 /**
- * Makes a {@linkcode Tool}. The types of the arguments of `run` follow from `parameters`.
+ * Makes a {@linkcode Tool}. The types of the arguments of `run` follow from `parameters`, a zod object. With a JSON
+ * Schema, arguments are checked in the same way, and have no types.
  *
  * @example A tool that adds
  * ```ts
@@ -76,9 +82,28 @@ export interface ToolDefinition<Shape extends z.ZodRawShape>
  * @throws {TypeError} when the name is empty or contains white space, `<`, `>` or `"`, which no call can
  * express.
  */
-export function tool<Shape extends z.ZodRawShape>(definition: ToolDefinition<Shape>): Tool {
+export function tool<Shape extends z.ZodRawShape>(definition: ToolDefinition<Shape>): Tool;
+/**
+ * Makes a {@linkcode Tool} with a JSON Schema.
+ *
+ * @example A tool that doubles
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { tool } from "@paddock/paddock";
+ *
+ * const double = tool({
+ *   name: "double",
+ *   description: "Doubles a number.",
+ *   parameters: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
+ *   run: ({ n }) => 2 * Number(n),
+ * });
+ * assertEquals(double.name, "double");
+ * ```
+ */
+export function tool(definition: JsonSchemaToolDefinition): Tool;
+export function tool(definition: { readonly name: string }): Tool {
   requireToolName(definition.name);
-  return definition as unknown as Tool;
+  return definition as Tool;
 }
 
 /**

@@ -16,7 +16,7 @@ import {
   refuseCheckpoint,
   seedOfCopy,
 } from "../episode_checkpoint.ts";
-import type { Task } from "../task.ts";
+import { type Task, type TaskInput, toTask } from "../task.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /**
@@ -75,9 +75,9 @@ export class TransformedEnv implements BranchingEnv {
     return this;
   }
 
-  async reset(task: Task, options: EnvResetOptions = {}): Promise<Observation> {
+  async reset(task: TaskInput, options: EnvResetOptions = {}): Promise<Observation> {
     this.#refuseDisposed("reset");
-    return await this.#run(() => this.#reset(task, options));
+    return await this.#run(() => this.#reset(toTask(task), options));
   }
 
   async step(action: Action, options: StepOptions = {}): Promise<Step> {

@@ -25,6 +25,11 @@ export type ErrorCode = keyof typeof HTTP_STATUS;
 
 const CODES = Object.keys(HTTP_STATUS) as ErrorCode[];
 
+/** True for the name of a code. */
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(HTTP_STATUS, text);
+}
+
 /** Returns the code of an HTTP status; undefined when no code has it. */
 export function errorCodeOf(status: number): ErrorCode | undefined {
   return CODES.find((code) => HTTP_STATUS[code] === status);

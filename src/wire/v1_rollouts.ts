@@ -8,11 +8,14 @@ import {
   MAX_NAME_CHARACTERS,
   MAX_SAMPLES,
   MAX_TASKS,
+  MAX_TOOL_TIMEOUT_MS,
   MAX_WAITING_BYTES,
   MAX_WAITING_EPISODES,
+  TOOL_TIMEOUT_MS,
   WAITING_BYTES,
 } from "./limits.ts";
 import { optionalKey } from "./schema.ts";
+import { sessionToolsSchema } from "./v1_tools.ts";
 import { createEnvRequestSchema, ENV_KINDS, taskBodySchema } from "./v1_envs.ts";
 
 const weightVersion = z.union([z.int(), z.string().max(MAX_NAME_CHARACTERS)])
@@ -23,6 +26,24 @@ const rolloutTask = taskBodySchema.extend({
     "group whose rewards are compared; default: the samples of the task",
   ),
 }).meta({ id: "RolloutTask" });
+
+/** Name of the calls that grade: the event `call` has it as its `name`. */
+export const CLIENT_GRADER = "paddock_grade";
+
+/** Functions of the client. */
+const functionsShape = {
+  clientTools: sessionToolsSchema.optional()
+    .describe("functions of the client that the policy may call: the events 'call' are to be answered"),
+  clientGrader: z.strictObject({
+    timeoutMs: z.number().positive().max(MAX_TOOL_TIMEOUT_MS).default(TOOL_TIMEOUT_MS)
+      .describe("milliseconds within which the client must answer a call"),
+  }).optional().describe(
+    `whether the client scores the episodes, in place of 'grader': the calls '${CLIENT_GRADER}' have {completion, answer, task, messages}, and the value of an answer is a number, null or {score, parts, reason}`,
+  ),
+};
+
+/** Functions of the client of a rollout. */
+export type RolloutFunctions = z.output<z.ZodObject<typeof functionsShape>>;
 
 /** Options of a rollout: a policy of the server, the env of its episodes, and the tasks. */
 export const rolloutRequestSchema = createEnvRequestSchema.extend({
@@ -49,6 +70,7 @@ export const rolloutRequestSchema = createEnvRequestSchema.extend({
   }).optional(),
   cutScore: z.enum(["grade", "none"]).default("grade")
     .describe("score of an episode that a limit of tokens cut off; 'none' leaves it unscored"),
+  ...functionsShape,
   tokens: z.boolean().default(false)
     .describe("whether episodes are rows for a trainer, with tokens, masks and log-probabilities"),
   resumed: z.array(z.record(z.string(), z.unknown())).max(MAX_WAITING_EPISODES).default([])
@@ -57,6 +79,11 @@ export const rolloutRequestSchema = createEnvRequestSchema.extend({
 
 /** A new version of the weights. */
 export const rolloutVersionSchema = z.strictObject({ weightVersion }).meta({ id: "RolloutVersion" });
+
+/** Number of items that the client has worked on. */
+export const rolloutTakenSchema = z.strictObject({
+  items: z.int().min(0).describe("number of events 'episode', 'partial' and 'group' so far"),
+}).meta({ id: "RolloutTaken" });
 
 /** A running rollout. */
 export const rolloutInfoSchema = z.object({

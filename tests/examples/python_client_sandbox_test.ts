@@ -60,6 +60,28 @@ Deno.test({
 });
 
 Deno.test({
+  name: `paddock.rollout() of Python calls functions of its process${PYTHON.note}`,
+  ignore: PYTHON.missing,
+  async fn() {
+    await using model = new FakeServer(({ body: { messages } }) => {
+      const thing = messages.map(({ content }: { content: string }) => /What is (\w+)\?/.exec(content)?.[1])
+        .findLast((found: string | undefined) => found !== undefined);
+      const { role, content } = messages.at(-1);
+      const price = role === "user" && content.startsWith("What") ? undefined : /\d{3}/.exec(content)?.[0];
+      return completion({ content: price ?? `<tool>price\n{"thing": "${thing}"}</tool>` });
+    });
+    const policy = `openai:${model.url}`;
+    await using serving = await Serving.start("--rollout-policy", policy, "--rollout-env", "tools", "chat");
+    const command = JSON.stringify([Deno.execPath(), "run", "-A", "--quiet", CLI]);
+    const env = { PADDOCK_URL: serving.url, POLICY: policy, PADDOCK_COMMAND: command };
+    assertEquals(
+      await runChecks("rollout_functions_checks.py", "functions of rollouts are checked\n", env),
+      passed("rollout_functions_checks.py"),
+    );
+  },
+});
+
+Deno.test({
   name: `paddock.serve() of Python starts a server that ends with its block or its process${PYTHON.note}`,
   ignore: PYTHON.missing,
   async fn() {

@@ -26,6 +26,7 @@ export const PAGES = [
   "profiles",
   "python",
   "python_parts",
+  "researchers",
   "rollouts",
   "security",
   "server",

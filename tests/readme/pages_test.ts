@@ -93,6 +93,15 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "A grader: sh",
     "Tools: python", // this block and the next one: python_parts_sandbox_test.ts
     "Tools: sh",
+    "An environment: python", // this block and the next one: python_parts_sandbox_test.ts
+    "An environment: sh",
+    "In your own process: python", // python_parts_sandbox_test.ts
+    "The data: jsonl", // this block and the next five: researchers_sandbox_test.ts
+    "The grader: python",
+    "The episodes: sh",
+    "The episodes: sh",
+    "The episodes: sh",
+    "The training file: sh",
     "Trees: sh",
     "Training: sh",
     "A stream over HTTP: sh",

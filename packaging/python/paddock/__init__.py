@@ -24,7 +24,7 @@ from .client import (
 
 if TYPE_CHECKING:
     from .aio import AsyncClient, AsyncSession
-    from .server import Server, serve
+    from .server import Server, rollout, serve
 
 __all__ = [
     "AsyncClient",
@@ -39,10 +39,11 @@ __all__ = [
     "Score",
     "Server",
     "Session",
+    "rollout",
     "serve",
 ]
 
-_LAZY = {"AsyncClient": "aio", "AsyncSession": "aio", "Server": "server", "serve": "server"}
+_LAZY = {"AsyncClient": "aio", "AsyncSession": "aio", "Server": "server", "rollout": "server", "serve": "server"}
 """Modules of the names that are imported at their first use: asyncio takes a tenth of a second."""
 
 

@@ -197,8 +197,11 @@ class AsyncClient:
     ) -> AsyncGenerator[dict[str, Any], None]:
         """Plays episodes on the server, as ``Client.rollout`` does.
 
-        A loop that is left ends the rollout when the generator is closed: use ``contextlib.aclosing``.
+        A loop that is left ends the rollout when the generator is closed: use ``contextlib.aclosing``. Functions of this
+        process as ``grader`` and ``tools`` need ``Client.rollout``.
         """
+        if callable(options.get("grader")) or any(callable(tool) for tool in options.get("tools") or ()):
+            raise TypeError("Cannot call functions of this process from an AsyncClient: use Client.rollout in a thread")
         reading = core._Rollout(weight_version, stop)
         body = reading.body(policy, tasks, timeout, options)
         lines = self._transport.lines(_Request("POST", "/rollouts", body, {}, math.inf))

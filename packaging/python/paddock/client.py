@@ -22,6 +22,8 @@ import inspect
 import io
 import json
 import math
+import numbers
+import os
 import queue
 import random
 import re
@@ -29,6 +31,7 @@ import socket
 import sys
 import threading
 import time
+import traceback
 import typing
 import urllib.parse
 import uuid
@@ -54,6 +57,8 @@ Body = Union[Mapping[str, Any], bytes, _File]
 _BUSY = (408, 429, 502, 503, 504)
 _GATEWAY = (502, 504)
 _CALL_OVER = (404, 409)
+_GRADE = "paddock_grade"
+"""Name of the calls that grade."""
 _NO_RESULT = "Cannot exec as the response ended before the result"
 _MAX_PAUSE_SECONDS = 60.0
 _CLOSE_SECONDS = 10.0
@@ -316,6 +321,8 @@ class Client:
         policy: str,
         tasks: Iterable[Mapping[str, Any]],
         *,
+        grader: Union[str, Tool, None] = None,
+        tools: Optional[Sequence[Union[str, Tool]]] = None,
         weight_version: Optional[WeightVersion] = None,
         stop: Optional[Callable[[], bool]] = None,
         timeout: Optional[float] = None,
@@ -332,11 +339,23 @@ class Client:
         the work on each item: the first returns the version of the weights, which turns that begin later record; the
         second whether to stop, which ends the rollout, with ``partial=True`` after the running episodes. ``timeout`` is
         that of a block or a call, in seconds. The other options are those of ``POST /v1/rollouts`` in snake case:
-        ``env``, ``model``, ``grader``, ``samples``, ``concurrency``, ``max_turns``, ``cut_score``, ``max_waiting``,
-        ``resumed`` and others.
+        ``env``, ``model``, ``samples``, ``concurrency``, ``max_turns``, ``cut_score``, ``max_waiting``, ``resumed`` and
+        others.
+
+        ``grader`` is the name of a grader of the server, or a function of this process, whose parameters say what it
+        gets: ``completion``, ``answer``, ``task``, ``messages``, ``query``, ``fields``, or a field of the task. It
+        returns a number, ``None``, or a dict with ``score`` and other numbers. ``tools`` are names of tools of the
+        server and functions of this process with type hints and docstrings, which the policy may call. Functions are
+        called in threads of this process, several at a time, and have ``timeout`` seconds, 60 by default. An exception
+        of the grader is an error of the episode, and its traceback goes to stderr; one of a tool is a result that the
+        model reads.
         """
+        functions = _Functions(grader, tools or (), timeout)
         reading = _Rollout(weight_version, stop)
-        body = reading.body(policy, tasks, timeout, options)
+        body = reading.body(policy, tasks, timeout, {**options, **functions.options})
+        if functions.by_name:
+            yield from self._rollout_with(functions.by_name, reading, body)
+            return
         with self._open("POST", "/rollouts", body, {}, math.inf) as response:
             while not reading.is_over:
                 item = reading.add(response.readline(_MAX_RESPONSE_BYTES))
@@ -346,6 +365,35 @@ class Client:
                 for method, path, change in reading.changes():
                     with _ignoring_missing():  # all episodes have ended
                         self._request(method, path, change, request_id=str(uuid.uuid4()))
+
+    def _rollout_with(
+        self, functions: Mapping[str, Tool], reading: _Rollout, body: Mapping[str, Any]
+    ) -> Generator[dict[str, Any], None, None]:
+        """Plays with functions of this process. A thread reads the response, as they are called at any time."""
+        with self._open("POST", "/rollouts", body, {}, math.inf) as response, _Calls(self, "", functions) as calls:
+            items: queue.SimpleQueue[Union[dict[str, Any], BaseException, None]] = queue.SimpleQueue()
+            reader = threading.Thread(
+                target=_read_rollout, args=(response, reading, calls, items), name="paddock-rollout", daemon=True
+            )
+            reader.start()
+            taken = 0
+            try:
+                while (item := items.get()) is not None:
+                    if isinstance(item, BaseException):
+                        raise item
+                    yield item
+                    taken += 1
+                    for method, path, change in [*reading.changes(), ("POST", f"{reading.path}/taken", {"items": taken})]:
+                        with _ignoring_missing():  # all episodes have ended
+                            self._request(method, path, change, request_id=str(uuid.uuid4()))
+            finally:
+                if reader.is_alive() and reading.path:
+                    with contextlib.suppress(PaddockError):  # it has ended, or the server has
+                        self._request("DELETE", reading.path, None, request_id=str(uuid.uuid4()))
+                reader.join(_CLOSE_SECONDS)
+                if reader.is_alive() and response.fp is not None:
+                    response.fp.raw.stop()  # type: ignore[attr-defined]
+                    reader.join()
 
     def _post(self, path: str, body: Body, **options: Any) -> dict[str, Any]:
         request_id = str(uuid.uuid4())
@@ -564,7 +612,7 @@ class _Calls:
     """Runs the calls of one program in threads and sends the answers."""
 
     def __init__(self, client: Client, path: str, tools: Mapping[str, Tool]) -> None:
-        self._client, self._path, self._tools = client, path, tools
+        self._client, self.path, self._tools = client, path, tools
         self._queue: queue.SimpleQueue[Optional[dict[str, Any]]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0
@@ -604,7 +652,7 @@ class _Calls:
                 self._unfinished.discard(call["callId"])
 
     def _answer(self, call: dict[str, Any]) -> None:
-        path = f"{self._path}/calls/{_quoted(call['callId'])}"
+        path = f"{self.path}/calls/{_quoted(call['callId'])}"
         try:
             self._client._post(path, self._run(call))
         except PaddockError as error:
@@ -949,7 +997,7 @@ class _Rollout:
     def __init__(self, weight_version: Optional[WeightVersion], stop: Optional[Callable[[], bool]]) -> None:
         self._weight_version, self._stop = weight_version, stop
         self._version = None if weight_version is None else weight_version()
-        self._lines, self._path = _EventLines("roll out"), ""
+        self._lines, self.path = _EventLines("roll out"), ""
         self.is_over = False
         """True after the last event."""
 
@@ -961,24 +1009,166 @@ class _Rollout:
         fields = {"policy": policy, "tasks": [dict(task) for task in tasks], "timeoutMs": _ms(timeout)}
         return {**given, **fields, "weightVersion": self._version}
 
-    def add(self, line: bytes) -> Optional[dict[str, Any]]:
-        """Returns an item if the line completes it."""
+    def add(self, line: bytes, calls: Optional[_Calls] = None) -> Optional[dict[str, Any]]:
+        """Returns an item if the line completes it. Starts and cancels the calls that it completes."""
         if not line:
             raise PaddockError("Cannot roll out as the response ended before its last event")
         name, data = self._lines.add(line) or ("", {})
         self.is_over = name == "end"
         if name == "start":
-            self._path = f"/rollouts/{urllib.parse.quote(_text(data, 'id'), safe='')}"
+            self.path = f"/rollouts/{urllib.parse.quote(_text(data, 'id'), safe='')}"
+        if calls is not None:
+            calls.path = self.path
+            if name == "call":
+                calls.start(data)
+            elif name == "cancel":
+                calls.cancel(_text(data, "callId"))
         return {"kind": name, **data} if name in ("episode", "partial", "group") else None
 
     def changes(self) -> Iterator[tuple[str, str, Optional[dict[str, Any]]]]:
         """Yields the requests, as method, path and body, that the work on an item has made necessary."""
         before, self._version = self._version, self._version if self._weight_version is None else self._weight_version()
         if self._version != before:
-            yield "POST", f"{self._path}/version", {"weightVersion": self._version}
+            yield "POST", f"{self.path}/version", {"weightVersion": self._version}
         if self._stop is not None and self._stop():
             self._stop = None
-            yield "DELETE", self._path, None
+            yield "DELETE", self.path, None
+
+
+class _Functions:
+    """Functions of the caller that a rollout calls."""
+
+    def __init__(self, grader: Union[str, Tool, None], tools: Sequence[Union[str, Tool]], timeout: Optional[float]) -> None:
+        own = [tool for tool in tools if not isinstance(tool, str)]
+        named = _named_tools(own, timeout)
+        self.by_name: dict[str, Tool] = dict(named.functions)
+        self.options: dict[str, Any] = {}
+        """Options of the request."""
+        if own:
+            self.options["client_tools"] = named.specs
+        if len(own) < len(tools):
+            self.options["tools"] = [tool for tool in tools if isinstance(tool, str)]
+        if isinstance(grader, str):
+            self.options["grader"] = grader
+        elif grader is not None:
+            self.by_name[_GRADE] = _grade_function(grader)
+            self.options["client_grader"] = {} if timeout is None else {"timeoutMs": _ms(timeout)}
+
+
+_GRADE_VALUES = ("completion", "answer", "task", "messages", "query", "fields")
+_GRADED = "a number, None, or a dict with 'score' whose other values are numbers"
+
+
+def _grade_function(grader: Tool) -> Tool:
+    """Returns a function that takes what a call has, passes what the grader's parameters name, and checks its result.
+
+    Raises ``TypeError`` if a parameter has no name.
+    """
+    name = getattr(grader, "__name__", type(grader).__name__)
+    parameters = list(inspect.signature(grader).parameters.values())
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
+            raise TypeError(f"Cannot grade with {name}() as its parameters must have names: found '{parameter}'")
+
+    def grade(task: Mapping[str, Any], **call: Any) -> Any:
+        fields = task.get("fields") or {}
+        values = {**call, "task": task, "fields": fields, "query": _text_of(task.get("query"))}
+        try:
+            value = grader(**_grade_arguments(name, parameters, values, fields))
+            if inspect.isawaitable(value):
+                value = _awaited(value)
+            return _score_of(value, name)
+        except Exception as error:
+            traceback.print_exc()
+            raise _GradeError(f"{type(error).__name__}: {error}{_place_of(error)}") from error
+
+    return grade
+
+
+class _GradeError(Exception):
+    """The error of a grader, with its place in the caller's files."""
+
+
+def _awaited(value: Any) -> Any:
+    import asyncio
+
+    async def wait() -> Any:
+        return await value
+
+    return asyncio.run(wait())
+
+
+def _grade_arguments(name: str, parameters: list[inspect.Parameter], values: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    named = {parameter.name for parameter in parameters}
+    given: dict[str, Any] = {}
+    for parameter in parameters:
+        if parameter.kind == parameter.VAR_KEYWORD:
+            given.update({key: value for key, value in {**fields, **values}.items() if key not in named})
+        elif values.get(parameter.name) is not None:
+            given[parameter.name] = values[parameter.name]
+        elif parameter.name in fields:
+            given[parameter.name] = fields[parameter.name]
+        elif parameter.default is parameter.empty and parameter.name in _GRADE_VALUES:
+            given[parameter.name] = None
+        elif parameter.default is parameter.empty:
+            columns = ", ".join(map(repr, fields)) or "it has none"
+            raise TypeError(f"the parameter '{parameter.name}' of {name}() must be one of {', '.join(_GRADE_VALUES)}, or a field of the task: {columns}")
+    return given
+
+
+def _text_of(query: Any) -> str:
+    if isinstance(query, str):
+        return query
+    return "\n\n".join(str(message.get("content", "")) for message in query or [])
+
+
+def _score_of(value: Any, name: str) -> Any:
+    if not isinstance(value, dict):
+        return _number_of(value, f"{name}() must return {_GRADED}: it returned")
+    if "score" not in value:
+        raise TypeError(f"the dict that {name}() returns must have 'score': it has {', '.join(map(repr, value)) or 'no keys'}")
+    reason = value.get("reason")
+    parts = {
+        key: _number_of(each, f"'{key}' of the dict that {name}() returns must be a number or None: it is")
+        for key, each in value.items()
+        if not (key == "reason" and isinstance(each, str))
+    }
+    score: dict[str, Any] = {"score": parts.pop("score"), "parts": parts}
+    return {**score, "reason": reason[:1000]} if isinstance(reason, str) else score
+
+
+def _number_of(value: Any, problem: str) -> Any:
+    if value is None:
+        return None
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()  # a number of numpy or torch
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"{problem} {value!r:.80}, a value of type {type(value).__name__}")
+    if not math.isfinite(value):
+        raise ValueError(f"{problem} {value}")
+    return float(value)
+
+
+def _place_of(error: BaseException) -> str:
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    return f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
+
+
+def _read_rollout(
+    response: http.client.HTTPResponse,
+    reading: _Rollout,
+    calls: _Calls,
+    items: queue.SimpleQueue[Union[dict[str, Any], BaseException, None]],
+) -> None:
+    """Reads a rollout to its end. Puts its items, and at last its failure or ``None``."""
+    try:
+        while not reading.is_over:
+            item = reading.add(response.readline(_MAX_RESPONSE_BYTES), calls)
+            if item is not None:
+                items.put(item)
+        items.put(None)
+    except BaseException as error:
+        items.put(error)
 
 
 class _Events:

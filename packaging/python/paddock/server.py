@@ -13,7 +13,7 @@ import subprocess
 import threading
 import weakref
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Generator, Iterable, Mapping, Optional, Sequence
 
 from .client import Client, PaddockError
 from .launcher import command, environment
@@ -21,7 +21,7 @@ from .launcher import command, environment
 if TYPE_CHECKING:
     from .aio import AsyncClient
 
-__all__ = ["Server", "serve"]
+__all__ = ["Server", "rollout", "serve"]
 
 _LOG_LINES = 200
 _STOP_SECONDS = 10.0
@@ -63,6 +63,38 @@ def serve(
         server.close()
         raise
     return server
+
+
+def rollout(
+    policy: str,
+    tasks: Iterable[Mapping[str, Any]],
+    *,
+    env: str = "python",
+    tokenizer: Optional[str] = None,
+    profile: str = "serve",
+    concurrency: int = 8,
+    server_options: Sequence[str] = (),
+    **options: Any,
+) -> Generator[dict[str, Any], None, None]:
+    """Plays episodes in sandboxes of this machine, and yields them in the order of their ends.
+
+        def grade(completion, answer):
+            return float(completion.endswith(answer))
+
+        for item in paddock.rollout("openai:http://localhost:8000", tasks, model="qwen", grader=grade):
+            if item["kind"] == "episode":
+                print(item["trajectory"]["reward"])
+
+    A server of its own plays, as ``serve()`` starts it; it ends with the loop. ``policy`` is ``openai:URL`` or
+    ``sglang:URL``, ``env`` is ``python``, ``tools`` or ``chat``, and ``tokenizer`` a folder, which ``tokens=True`` needs.
+    ``server_options`` are further ones of ``paddock serve``. The other options, such as ``grader=function`` and
+    ``tools=[function]``, are those of ``Client.rollout``.
+    """
+    line = ["--rollout-policy", policy, f"--rollout-env={env}"]
+    if tokenizer is not None:
+        line += ["--rollout-tokenizer", tokenizer]
+    with serve(*line, *server_options, profile=profile, max_sessions=concurrency) as server:
+        yield from server.client().rollout(policy, tasks, env=env, concurrency=concurrency, **options)
 
 
 class Server:

@@ -28,7 +28,7 @@ export interface ConfigKey {
 /** Options that are for the command line only. */
 const EXCLUDED: readonly string[] = ["config", "version", "help"];
 /** Options whose value is a name, a URL or a path. */
-const SOURCES: readonly string[] = ["profile", "pythonProfile", "policy", "grader", "judge", "user"];
+const SOURCES: readonly string[] = ["env", "profile", "pythonProfile", "policy", "grader", "judge", "user"];
 
 /** Returns the keys of a command's section by name: all its options and the global ones. */
 export function configKeys(command: Command): Map<string, ConfigKey> {

@@ -7,14 +7,15 @@ import { ioErrorText } from "../input.ts";
 import { DENO_VERSION } from "../../version.ts";
 import { currentIo } from "../io.ts";
 import { writeText } from "../output.ts";
-import { projectFiles } from "./templates.ts";
+import { projectFiles, type ProjectLanguage } from "./templates.ts";
 
 const NOTES = `
-It writes a task file, an environment with its reward, a test that runs without a model, and a README. It changes no file
-that exists.
+It writes a task file, an environment with its reward, a test that runs without a model, and a README. The task rollout
+of the project plays the tasks in that environment. It changes no file that exists.
 
-Example:
+Examples:
   paddock init my-env
+  paddock init --python my-env
 
 Exit codes: 0 ok, 2 a file exists, or the folder cannot be written.`;
 
@@ -23,14 +24,15 @@ export function initCommand(): Command {
   return new Command("init")
     .description("Write a small project: tasks, an environment, a test")
     .argument("[dir]", "folder, which is created if it does not exist", ".")
+    .option("--python", "write the environment and its test in Python")
     .addHelpText("after", NOTES)
-    .action(async (folder: string) => {
-      await runCommand(() => runInit(folder));
+    .action(async (folder: string, { python = false }: { python?: boolean }) => {
+      await runCommand(() => runInit(folder, python ? "python" : "typescript"));
     });
 }
 
-async function runInit(folder: string): Promise<number> {
-  const files = projectFiles();
+async function runInit(folder: string, language: ProjectLanguage): Promise<number> {
+  const files = projectFiles(language);
   for (const name of Object.keys(files)) {
     if (!await exists(join(folder, name))) continue;
     throw new UsageError(`Cannot write a project into '${folder}' as '${name}' exists: give another folder`);

@@ -13,6 +13,7 @@ import { requireReadable, toInputPath } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { collectValues, nameOption, parseWholeNumber } from "../options.ts";
 import { writeText } from "../output.ts";
+import { ENVS } from "../rollout/envs.ts";
 import { pythonProfileOption } from "../rollout/python_files.ts";
 import { openTools, type RunTools, type ToolFlags } from "../rollout/tools.ts";
 import { readSavedEpisodes } from "../rollout/trajectory_file.ts";
@@ -148,9 +149,16 @@ function runsPython({ toolResults }: Trajectory, tools: RunTools | undefined): b
   return tools === undefined || toolResults.some(({ tool }) => tool === "python");
 }
 
-function requireReplayable({ task, toolResults, turns }: Trajectory, tools: RunTools | undefined): void {
+function requireReplayable(
+  { task, toolResults, turns, versions }: Trajectory,
+  tools: RunTools | undefined,
+): void {
   const other = toolResults.find(({ tool }) => tool !== "python");
   const start = `Cannot replay the episode of task '${task.id}'`;
+  const { env } = versions;
+  if (env !== undefined && !Object.hasOwn(ENVS, env)) {
+    throw new UsageError(`${start} as its env must be one of Paddock's: it is '${env}' of a file`);
+  }
   if (turns === 0) throw new UsageError(`${start} as it must have a reply: it has none`);
   if (other !== undefined && tools === undefined) {
     throw new UsageError(`${start} as it calls '${other.tool}': give --tool FILE or --mcp FILE`);

@@ -4,11 +4,12 @@ import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { runCommand } from "../command.ts";
 import { applyConfig, isSet } from "../config/config_file.ts";
 import { UsageError } from "../errors.ts";
-import { addOptions } from "../option_table.ts";
+import { addOptions, argumentsOf } from "../option_table.ts";
 import { formatNames, lookUp } from "../options.ts";
 import { flagsOf } from "../sandbox_options.ts";
 import { ENVS } from "./envs.ts";
 import { checkEnvOptions, ROLLOUT_OPTIONS } from "./options.ts";
+import { isPluginPath } from "./plugins.ts";
 import { POLICIES } from "./policies.ts";
 import { type RolloutFlags, runRollout } from "./run.ts";
 import { TAU_BENCH } from "./envs/tau_bench.ts";
@@ -24,6 +25,7 @@ Examples:
   paddock rollout --tasks test.jsonl --policy openai:http://localhost:8000 --model qwen --samples 8 \\
     --concurrency 32 --out runs/a.jsonl
   paddock rollout … --out runs/a.jsonl --resume
+  paddock rollout --env ./env.py --tasks tasks.jsonl --policy openai:http://localhost:8000 --model qwen
   paddock rollout --env tau-bench --path ~/tau-bench --domain retail --user openai:http://localhost:8001 \\
     --user-model gpt --policy openai:http://localhost:8000 --model qwen
   paddock rollout --env workspace --task examples/workspace/prisoners_dilemma --samples 8 \\
@@ -53,7 +55,7 @@ async function playCommand(command: Command, signal: AbortSignal): Promise<numbe
   await applyConfig(command);
   const flags = flagsOf<RolloutFlags>(command);
   const { tasks, env } = flags;
-  lookUp(ENVS, env, "env");
+  if (!isPluginPath(env)) lookUp(ENVS, env, "env");
   checkEnvOptions(Object.keys(ROLLOUT_OPTIONS).filter((name) => isSet(command, name)), env);
   if (tasks === undefined && env !== TAU_BENCH && env !== WORKSPACE_ENV) {
     throw new UsageError(`Cannot play env '${env}' as it needs tasks: give --tasks FILE`);
@@ -61,12 +63,4 @@ async function playCommand(command: Command, signal: AbortSignal): Promise<numbe
   const isGiven = isSet(command, "timeoutMs");
   const args = argumentsOf(command);
   return await runRollout({ ...flags, args, ...(isGiven && { commandTimeoutMs: flags.timeoutMs }) }, signal);
-}
-
-/** Returns the arguments of the command line from the name of the command on. */
-function argumentsOf(command: Command): string[] {
-  let root = command;
-  while (root.parent !== null) root = root.parent;
-  const { rawArgs = [] } = root as Command & { rawArgs?: string[] }; // its types lack this field
-  return rawArgs.slice(Math.max(0, rawArgs.indexOf(command.name())));
 }

@@ -9,7 +9,12 @@ import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { makeChatEnv, type MakeChatEnvOptions, tokenTransforms } from "../../rollout/make_chat_env.ts";
 import { limitToOneCall } from "../../rollout/training_rollout.ts";
 import type { TauBenchRun } from "./envs/tau_bench.ts";
+import type { EnvFile } from "../../plugins/env_file.ts";
+import { fileEnv } from "../../rollout/file_env.ts";
+import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
 import { UsageError } from "../errors.ts";
+import { isPluginPath, openPlugin, refuseGrants } from "./plugins.ts";
+import { isPythonPath, openPythonFile, type PythonFileFlags, type PythonFileOwner } from "./python_files.ts";
 import { WORKSPACE_ENV, type WorkspaceRun } from "./envs/workspace.ts";
 import type { RunnableBlocks } from "../../tools/python_blocks.ts";
 import { TransformedEnv } from "../../transforms/transformed_env.ts";
@@ -142,6 +147,71 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     },
   },
 };
+
+/** Name of the envs in files, in the lists of envs that options have. */
+export const FILE_ENV = "file";
+
+/** Returns the name of an env in the lists of envs that options have. */
+export function envKindOf(env: string): string {
+  return isPluginPath(env) ? FILE_ENV : env;
+}
+
+/** Options of the env of a file. */
+export interface FileEnvFlags extends PythonFileFlags {
+  /** Permissions of the file. */
+  envAllow?: readonly string[];
+}
+
+/**
+ * Opens the env of a file.
+ *
+ * @throws {UsageError} if the file does not start, or is no env.
+ */
+export async function openEnvFile(
+  path: string,
+  { flags, owner }: { flags: FileEnvFlags; owner: PythonFileOwner },
+): Promise<EnvFile> {
+  const grants = { allow: flags.envAllow ?? [], allowFlag: "--env-allow" };
+  if (isPythonPath(path)) {
+    refuseGrants(grants);
+    const { pythonEnvFile } = await import("../../plugins/python/python_env.ts");
+    return owner.stack.use(await openPythonFile(path, pythonEnvFile, { flags, owner }));
+  }
+  const { envFile } = await import("../../plugins/env_file.ts");
+  return await openPlugin({ path, ...grants }, envFile, owner);
+}
+
+/** Returns the env of a file as one of the command line. */
+export function fileEnvKind(file: EnvFile, { parser }: { parser: () => ToolCallParser }): EnvKind {
+  const { python, system } = file.description;
+  return {
+    about: "an env in a file",
+    runsPython: python,
+    open(setup) {
+      const { tools, pool, timeoutMs, runUnlabeled, runThoughts } = setup;
+      if (!python && tools !== undefined && tools.ofCode.length > 0) {
+        throw new UsageError(
+          `Cannot play env '${file.description.name}' as it runs no code that could call tools: give --tool-callers model`,
+        );
+      }
+      return (task) => {
+        const systemPrompt = setup.systemPrompt ??
+          (hasSystem(task) ? undefined : system ?? setup.defaultSystem);
+        return fileEnv(file, {
+          ...chatOptions(setup),
+          systemPrompt,
+          tools: tools?.transforms(),
+          toolsOfCode: tools?.ofCode,
+          parser: parser(),
+          pool: python ? pool() : undefined,
+          timeoutMs,
+          runUnlabeled,
+          runThoughts,
+        });
+      };
+    },
+  };
+}
 
 /** Maximum replies of an episode if its env has no default. */
 export const DEFAULT_MAX_TURNS = 8;

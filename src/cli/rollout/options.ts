@@ -6,7 +6,7 @@ import { UsageError } from "../errors.ts";
 import { flagOf, type OptionRow, type OptionTable } from "../option_table.ts";
 import { parseNumber, parseNumberAtLeast, parseWholeNumber } from "../options.ts";
 import { profileOption } from "../sandbox_options.ts";
-import { ENVS } from "./envs.ts";
+import { envKindOf, ENVS, FILE_ENV } from "./envs.ts";
 import { DEFAULT_GRADER } from "./graders.ts";
 import { ALLOW_HELP } from "./plugins.ts";
 import { DEFAULT_MAX_TOKENS, POLICIES } from "./policies.ts";
@@ -27,7 +27,7 @@ export interface RolloutOptionRow extends OptionRow {
 }
 
 /** Envs that are chats of `ChatEnv`. */
-const CHAT_ENVS = ["python", "tools", "chat"];
+const CHAT_ENVS = ["python", "tools", "chat", FILE_ENV];
 
 const COUNT = parseWholeNumber(1);
 
@@ -36,9 +36,17 @@ export const ROLLOUT_OPTIONS = {
   env: {
     group: "Tasks",
     value: "name",
-    about: "environment",
+    about: "environment, or a file like ./env.ts or ./env.py",
     names: Object.keys(ENVS),
     default: "python",
+  },
+  envAllow: {
+    isKept: false,
+    group: "Tasks",
+    value: "permission",
+    repeats: true,
+    about: `permission of that file in TypeScript: ${ALLOW_HELP}`,
+    envs: [FILE_ENV],
   },
   tasks: {
     isKept: false,
@@ -352,6 +360,7 @@ export const ROLLOUT_OPTIONS = {
   pythonProfile: {
     group: "Sandbox and speed",
     about: "profile of the user's Python files",
+    default: "python",
     make: pythonProfileOption,
   },
   timeoutMs: {
@@ -364,12 +373,12 @@ export const ROLLOUT_OPTIONS = {
   runUnlabeled: {
     group: "Sandbox and speed",
     about: "run code blocks without a language too",
-    envs: ["python"],
+    envs: ["python", FILE_ENV],
   },
   runThoughts: {
     group: "Sandbox and speed",
     about: "run code blocks inside thoughts too, as TorchRL does",
-    envs: ["python"],
+    envs: ["python", FILE_ENV],
   },
   concurrency: {
     isKept: false,
@@ -447,11 +456,14 @@ export function checkEnvOptions(given: Iterable<string>, env: string): void {
   for (const name of given) {
     const { envs, isSetByWorkspace = false } = rows[name] ?? {};
     const start = `Cannot play env '${env}' with ${flagOf(name)}`;
-    if (envs !== undefined && !envs.includes(env)) {
-      const [owner] = envs;
-      const reason = envs.length === 1
+    if (envs !== undefined && !envs.includes(envKindOf(env))) {
+      const named = envs.filter((name) => name !== FILE_ENV);
+      const [owner] = named;
+      const reason = owner === undefined
+        ? "as it is for an env in a file: give --env FILE.ts"
+        : named.length === 1
         ? `as it is for env '${owner}': add --env ${owner}`
-        : `as it is for envs ${envs.join(", ")}: remove ${flagOf(name)}`;
+        : `as it is for envs ${named.join(", ")}: remove ${flagOf(name)}`;
       throw new UsageError(`${start} ${reason}`);
     }
     if (env === WORKSPACE_ENV && isSetByWorkspace) {

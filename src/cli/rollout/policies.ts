@@ -13,8 +13,10 @@ import { sglangPolicy } from "../../policy/sglang.ts";
 import { grantsAny } from "../../sandbox/process/grants.ts";
 import type { Task } from "../../task.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { currentIo } from "../io.ts";
 import { flagOf } from "../option_table.ts";
 import { lookUp } from "../options.ts";
+import { describeProxy } from "../proxy.ts";
 import { isPluginPath, openPlugin, parseGrants, refuseGrants } from "./plugins.ts";
 import type { WatchedServerOptions } from "./server_watch.ts";
 
@@ -226,7 +228,8 @@ function chatPolicy(url: string | undefined, setup: PolicySetup): Policy {
     ...(keepSpecialTokens && recordsTokens && { skip_special_tokens: false }),
     ...samplingFields(setup),
   };
-  return openaiPolicy({ ...setup, ...requiredServer("openai", url, setup), body });
+  const server = requiredServer("openai", url, setup);
+  return openaiPolicy({ ...setup, ...server, route: routeTo(server.url), body });
 }
 
 function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
@@ -239,8 +242,14 @@ function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
   };
   const { model, timeoutMs, concurrency, defaultMaxTokens, waitMs, onAway, onBack, onUnusable } = setup;
   const watch = { defaultMaxTokens, waitMs, onAway, onBack, onUnusable };
-  const server = { url: requiredUrl("sglang", url, setup), model, timeoutMs, concurrency, ...watch };
+  const address = requiredUrl("sglang", url, setup);
+  const server = { url: address, model, timeoutMs, concurrency, ...watch, route: routeTo(address) };
   return sglangPolicy({ ...server, render: createChatRenderer(tokenizer), samplingParams });
+}
+
+/** Returns how requests reach a server, for the messages of its errors. */
+function routeTo(url: string): string | undefined {
+  return describeProxy(new URL(url), currentIo().env);
 }
 
 function requiredServer(

@@ -54,7 +54,8 @@ export async function openPythonFile<Opened>(
   const { pythonProfile = "python", ...rest } = flags;
   const { size, stack, signal = new AbortController().signal } = owner;
   await requireReadable(path);
-  const profile = await resolveProfile({ ...rest, profile: pythonProfile }, signal);
+  const { PYTHON_FILE_PRELOAD: preload } = await import("../../plugins/python/python_file.ts");
+  const profile = { ...await resolveProfile({ ...rest, profile: pythonProfile }, signal), preload };
   await prepareImage(profile, { cacheDir: flags.cacheDir, signal });
   const pool = createLazyPool({ profile, size, resetMode: "rewind", cacheDir: flags.cacheDir, stack })();
   const onPrint = (text: string) => printFor(path, text);

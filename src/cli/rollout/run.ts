@@ -4,6 +4,7 @@ import { findDatasetFiles } from "../../datasets/files.ts";
 import { FIRST_ROWS, readTasks, type ReadTasksOptions } from "../../datasets/read_tasks.ts";
 import { ColumnError } from "../../datasets/row.ts";
 import { DatasetError } from "../../errors.ts";
+import type { EnvFile } from "../../plugins/env_file.ts";
 import type { CutScore } from "../../rollout/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { PlayedRun } from "../../rollout/run_record.ts";
@@ -14,8 +15,15 @@ import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { requireReadable, resolveTokenizer, toInputPath } from "../input.ts";
 import { type BranchFlags, resolveBranches } from "./branches.ts";
-import { DEFAULT_MAX_TURNS, ENVS, PYTHON_SYSTEM } from "./envs.ts";
-import { openTransforms, type TransformFlags } from "./plugins.ts";
+import {
+  DEFAULT_MAX_TURNS,
+  ENVS,
+  type FileEnvFlags,
+  fileEnvKind,
+  openEnvFile,
+  PYTHON_SYSTEM,
+} from "./envs.ts";
+import { isPluginPath, openTransforms, type TransformFlags } from "./plugins.ts";
 import { openTools, type ToolFlags } from "./tools.ts";
 import { chooseGraders, DEFAULT_GRADER, type GraderFlags, openGraders } from "./graders.ts";
 import { createLazyPool, prepareImage, resolveProfile, type SandboxFlags } from "../sandbox_options.ts";
@@ -44,6 +52,7 @@ export interface RolloutFlags
     WorkspaceFlags,
     TransformFlags,
     ColumnFlags,
+    FileEnvFlags,
     SamplingFlags,
     Pick<BranchFlags, "branch"> {
   limit?: number;
@@ -98,9 +107,8 @@ const REMOTE_CONCURRENCY = 8;
  */
 export async function runRollout(options: RolloutFlags, signal: AbortSignal): Promise<number> {
   const servers = new ServerWatch({ waitSeconds: options.serverWait });
-  const flags = {
+  const flags: RolloutFlags = {
     ...options,
-    grader: options.grader ?? [DEFAULT_GRADER],
     server: servers.options,
     ...(options.tasks !== undefined && { tasks: toInputPath(options.tasks) }),
   };
@@ -116,23 +124,23 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   }
   const { split, limit, samples, seed, timeoutMs, json, runUnlabeled, runThoughts } = flags;
   const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
-  const kind = lookUp(ENVS, flags.env, "env");
+  const builtIn = isPluginPath(flags.env) ? undefined : lookUp(ENVS, flags.env, "env");
   if (flags.calls !== undefined) lookUp(CALL_STYLES, flags.calls, "call style");
-  const maxTurns = flags.maxTurns ?? kind.maxTurns ?? DEFAULT_MAX_TURNS;
-  const maxReplies = kind.maxReplies?.(maxTurns) ?? maxTurns;
+  const maxTurns = flags.maxTurns ?? builtIn?.maxTurns ?? DEFAULT_MAX_TURNS;
+  const maxReplies = builtIn?.maxReplies?.(maxTurns) ?? maxTurns;
   const branch = resolveBranches(flags, { maxTurns: maxReplies });
-  const graders = chooseGraders(flags.grader, flags);
+  chooseGraders(flags.grader ?? [], flags); // wrong ones are refused before a file starts
   const tokenizer = await resolveTokenizer(flags.tokenizer);
   await using stack = new AsyncDisposableStack();
   const resolved = await resolveFlagPolicy(flags, { tokenizer, stack, signal });
-  const tokens = tokenOptionsOf(flags, { tokenizer, editPrompt: kind.editPrompt });
+  const tokens = tokenOptionsOf(flags, { tokenizer, editPrompt: builtIn?.editPrompt });
   if (tokens !== undefined) await requirePolicyForTraining(resolved, { format: tokens.format, signal });
   const profile = await resolveProfile(flags, signal);
   const { concurrency, poolSize } = sizesOf(flags, resolved);
   if (flags.tasks !== undefined) await requireTasks(flags.tasks, { split, limit, columns: columnsOf(flags) });
   const summary = new Summary({
     samples: branch ? 1 : samples,
-    rewardsGain: kind.rewardsGain,
+    rewardsGain: builtIn?.rewardsGain,
     defaultMaxTokens: resolved.isServer && flags.maxTokens === undefined ? DEFAULT_MAX_TOKENS : undefined,
   });
   const tauBench = flags.env === TAU_BENCH
@@ -149,6 +157,11 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? [];
   const { cacheDir, reset: resetMode } = flags;
   const pool = createLazyPool({ profile, size: poolSize, cacheDir, stack, resetMode });
+  const env = builtIn === undefined
+    ? await openEnvFile(flags.env, { flags, owner: { size: concurrency, stack, signal } })
+    : undefined;
+  const graderNames = flags.grader ?? (isRewarded(env) ? [] : [DEFAULT_GRADER]);
+  const graders = chooseGraders(graderNames, flags);
   const grader = await openGraders(graders, flags, { profile, size: poolSize, stack, signal });
   const transforms = await openTransforms(flags, { stack, signal });
   const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
@@ -160,6 +173,8 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   }
   // with --train-out, the rollout records the tokens itself
   const envTokenizer = flags.trainOut === undefined ? tokenizer : undefined;
+  const { parser } = lookUp(CALL_STYLES, flags.calls ?? "tag", "call style");
+  const kind = env === undefined ? lookUp(ENVS, flags.env, "env") : fileEnvKind(env, { parser });
   const makeEnv = await kind.open({
     pool,
     stack,
@@ -168,7 +183,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     grader,
     transforms,
     systemPrompt: flags.system || undefined,
-    defaultSystem: systemOf(flags, resolved),
+    defaultSystem: systemOf(flags, { resolved, env }),
     tauBench,
     workspace,
     timeoutMs,
@@ -178,12 +193,21 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   });
   if (kind.runsPython) await prepareImage(profile, { cacheDir, signal });
   const files = [flags.out, flags.trainOut].filter((path) => path !== undefined);
-  const played = files.length === 0 ? undefined : await describeFlags(flags, { maxTurns, resolved });
+  const played = files.length === 0
+    ? undefined
+    : await describeFlags({ ...flags, ...(graderNames.length > 0 && { grader: graderNames }) }, {
+      maxTurns,
+      resolved,
+      env,
+    });
   if (played !== undefined && flags.resume) {
     for (const path of files) await requireSameSettings(path, played);
   }
   // --force discards the contents of the files, so they are opened after everything else that can fail
-  using out = await openTrajectoryFile(flags, { summary, policy: resolved.policy });
+  using out = await openTrajectoryFile({ ...flags, grader: graderNames }, {
+    summary,
+    policy: resolved.policy,
+  });
   const training = await openTraining(flags, { tokens, stack });
   for await (const trajectory of training?.file.fillFrom(out?.finished() ?? []) ?? []) {
     summary.addEarlier(trajectory);
@@ -223,7 +247,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
       : resolved.policy,
     servers: resolved.isServer ? servers : undefined,
     maxErrors: flags.maxErrors,
-    envName: flags.env,
+    envName: env?.description.name ?? flags.env,
     onTask: resolved.onTask,
     makeEnv,
     signal,
@@ -237,19 +261,29 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
 /** Describes a run with the defaults that depend on its env and policy. */
 async function describeFlags(
   flags: RolloutFlags,
-  { maxTurns, resolved }: { maxTurns: number; resolved: ResolvedPolicy },
+  { maxTurns, ...run }: { maxTurns: number; resolved: ResolvedPolicy; env: EnvFile | undefined },
 ): Promise<PlayedRun> {
   const effective = {
     maxTurns,
-    maxTokens: resolved.isServer ? flags.maxTokens ?? DEFAULT_MAX_TOKENS : flags.maxTokens,
-    system: flags.system || systemOf(flags, resolved),
+    maxTokens: run.resolved.isServer ? flags.maxTokens ?? DEFAULT_MAX_TOKENS : flags.maxTokens,
+    system: flags.system || systemOf(flags, run),
   };
   return await describeRun({ flags: { ...flags }, effective, args: flags.args ?? [] });
 }
 
 /** Returns the default system message of a run, if it has one. */
-function systemOf({ env, system, noSystem }: RolloutFlags, { isModel }: ResolvedPolicy): string | undefined {
-  return env === "python" && system === undefined && !noSystem && isModel ? PYTHON_SYSTEM : undefined;
+function systemOf(
+  flags: RolloutFlags,
+  { resolved, env }: { resolved: ResolvedPolicy; env: EnvFile | undefined },
+): string | undefined {
+  const { system, noSystem } = flags;
+  const runsPython = env === undefined ? flags.env === "python" : env.description.python;
+  return runsPython && system === undefined && !noSystem && resolved.isModel ? PYTHON_SYSTEM : undefined;
+}
+
+/** True if an env in a file gives rewards itself. */
+function isRewarded(env: EnvFile | undefined): boolean {
+  return env !== undefined && (env.description.hooks.has("reward") || env.description.hooks.has("step"));
 }
 
 /**

@@ -13,6 +13,7 @@ import {
 import { PADDOCK_VERSION } from "../../version.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { flagOf, type OptionTable } from "../option_table.ts";
+import { envKindOf } from "./envs.ts";
 import { ROLLOUT_OPTIONS, type RolloutOptionRow } from "./options.ts";
 
 const ROWS: OptionTable<RolloutOptionRow> = ROLLOUT_OPTIONS;
@@ -31,7 +32,7 @@ export interface RunDescription {
 export async function describeRun({ flags, effective, args }: RunDescription): Promise<PlayedRun> {
   const settings: Record<string, RunSetting> = {};
   for (const [name, row] of Object.entries(ROWS)) {
-    const isOfEnv = row.envs?.includes(String(flags.env)) ?? true;
+    const isOfEnv = row.envs?.includes(envKindOf(String(flags.env))) ?? true;
     if (row.isKept === false || !isOfEnv) continue;
     const value = name in effective ? effective[name] : flags[name];
     if (value === undefined || value === false) continue;
@@ -130,6 +131,37 @@ export async function recordRun(path: string, run: PlayedRun, options: { resume:
   if (info !== undefined && !info.isFile) return;
   const earlier = options.resume ? (await readRunRecord(path))?.runs ?? [] : [];
   await writeRunRecord(path, { format: RUN_RECORD_FORMAT, runs: [...earlier, run] });
+}
+
+/** Options of {@linkcode recordGrade}. */
+export interface GradeRecordOptions {
+  /** File of the episodes that were graded. */
+  readonly source: string;
+  readonly flags: object;
+  /** Arguments of the command line. */
+  readonly args: readonly string[];
+}
+
+/** Options of `grade` that decide about its rewards. */
+const GRADE_SETTINGS = ["grader", "graderAllow", "judge", "judgeModel"];
+
+/**
+ * Records beside a file of graded episodes what their run was, with the graders of this command. Episodes without a
+ * record, such as those from stdin, get none.
+ */
+export async function recordGrade(path: string, { source, flags, args }: GradeRecordOptions): Promise<void> {
+  const info = await Deno.stat(path).catch(() => undefined);
+  const runs = (await rethrowAsUsageError(() => readRunRecord(source)))?.runs ?? [];
+  const last = runs.at(-1);
+  if (last === undefined || (info !== undefined && !info.isFile)) return;
+  const given = Object.entries(flags).filter(([name]) => GRADE_SETTINGS.includes(name));
+  const graded = await describeRun({ flags: Object.fromEntries(given), effective: {}, args });
+  const kept = Object.entries(last.settings).filter(([name]) => !GRADE_SETTINGS.includes(name));
+  const settings = { ...Object.fromEntries(kept), ...graded.settings };
+  await writeRunRecord(path, {
+    format: RUN_RECORD_FORMAT,
+    runs: [...runs, { ...graded, settings, data: last.data }],
+  });
 }
 
 function shorten(text: string): string {

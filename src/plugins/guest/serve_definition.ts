@@ -51,12 +51,12 @@ function requireDefinition(value: unknown, { helper, hooks }: DefinitionKind): R
   throw new TypeError(`the default export must have a function ${names}, as in ${example}: found none`);
 }
 
-function kindOf(value: unknown): string {
+export function kindOf(value: unknown): string {
   return value === null ? "null" : `a value of type ${typeof value}`;
 }
 
 /** Refuses numbers that JSON does not have, as it would write them as `null`. */
-function requireFinite(key: string, value: unknown): unknown {
+export function requireFinite(key: string, value: unknown): unknown {
   if (typeof value !== "number" || Number.isFinite(value)) return value;
   throw new RangeError(`'${key}' of the result must be a finite number: it is ${value}`);
 }

@@ -40,7 +40,7 @@ def _grade(request):
 def _score_of(value, name, line):
     """Returns a result as `{ score, parts?, reason? }`."""
     if not isinstance(value, dict):
-        return {"score": _number_of(value, f"{name}() must return {_SCORE}: it returned", line)}
+        return {"score": number_of(value, f"{name}() must return {_SCORE}: it returned", line)}
     if "score" not in value:
         keys = ", ".join(map(repr, value)) or "no keys"
         raise Problem(f"the dict that {name}() returns must have 'score': it has {keys}", line)
@@ -52,7 +52,7 @@ def _score_of(value, name, line):
         if key == "reason" and isinstance(each, str):
             reason = each[:1_000]
         else:
-            parts[key] = _number_of(each, f"'{key}' of the dict that {name}() returns must be a number or None: it is", line)
+            parts[key] = number_of(each, f"'{key}' of the dict that {name}() returns must be a number or None: it is", line)
     score = parts.pop("score")
     reply = {"score": score}
     if parts:
@@ -62,7 +62,7 @@ def _score_of(value, name, line):
     return reply
 
 
-def _number_of(value, problem, line):
+def number_of(value, problem, line):
     if value is None:
         return None
     if hasattr(value, "item") and getattr(value, "shape", None) == ():

@@ -9,6 +9,8 @@ import type {
   RestoreOptions,
 } from "../../sandbox/exec.ts";
 import { pythonString } from "../../sandbox/isolated/callee.ts";
+import type { Preload } from "../../sandbox/profile/profile.ts";
+import envFunctions from "./env_functions.py" with { type: "text" };
 import grading from "./grading.py" with { type: "text" };
 import { moduleNameOf, type PythonSource, readSources } from "./source_files.ts";
 import toolFunctions from "./tool_functions.py" with { type: "text" };
@@ -77,18 +79,41 @@ export interface PythonCallOptions<Result> {
 const LOAD_TIMEOUT_MS = 120_000;
 const MODULE = "paddock_user_file";
 /** Modules of a session, in the order of their imports. */
-const SOURCES = { [MODULE]: userFile, paddock_grading: grading, paddock_tool_functions: toolFunctions };
+const SOURCES = {
+  [MODULE]: userFile,
+  paddock_grading: grading,
+  paddock_tool_functions: toolFunctions,
+  paddock_env_functions: envFunctions,
+};
 /** Code whose value is a reply; None in an interpreter that has been started anew. */
 const SERVE = `getattr(__import__("sys").modules.get("${MODULE}"), "serve", lambda: None)()`;
-/** Code that defines these modules. */
-const DEFINITION = [
-  "import sys, types",
-  ...Object.entries(SOURCES).map(([name, source]) =>
-    `_module = sys.modules["${name}"] = types.ModuleType("${name}")\n` +
-    `exec(compile(${pythonString(source)}, "<${name}>", "exec"), _module.__dict__)`
+/** Code that defines all modules but the first one, which they import. */
+const FURTHER_MODULES = [
+  "import sys as _sys, types as _types",
+  ...Object.entries(SOURCES).slice(1).map(([name, source]) =>
+    `_new = _sys.modules["${name}"] = _types.ModuleType("${name}")\n` +
+    `exec(compile(${pythonString(source)}, "<${name}>", "exec"), _new.__dict__)`
   ),
-  "del _module, sys, types",
 ].join("\n");
+
+/**
+ * Modules of Python files as part of a base image. Sessions of a profile with this `preload` load a file, and return to
+ * the state of a loaded file, in about half the time, as that state lacks these modules.
+ */
+export const PYTHON_FILE_PRELOAD: Preload = {
+  module: MODULE,
+  source: `${userFile}\n${FURTHER_MODULES}\n`,
+  ignoresMounts: true,
+};
+
+/** Code that defines the modules in a session whose image lacks them. */
+const DEFINITION = `if "${MODULE}" not in __import__("sys").modules:
+    import sys, types
+    sys.modules["${MODULE}"] = types.ModuleType("${MODULE}")
+    exec(compile(${
+  pythonString(PYTHON_FILE_PRELOAD.source)
+}, "<${MODULE}>", "exec"), sys.modules["${MODULE}"].__dict__)
+    del sys, types`;
 
 const replySchema = z.union([
   z.strictObject({ value: z.unknown() }),
@@ -205,7 +230,7 @@ export class PythonFileSession implements AsyncDisposable {
 
   /** Defines the module that loads and calls a file. */
   async define(): Promise<void> {
-    const result = await this.#lease.session.exec(DEFINITION);
+    const result = await this.#lease.session.exec(DEFINITION, { timeoutMs: LOAD_TIMEOUT_MS });
     if (result.status !== "ok") throw new SandboxError(`the session failed: ${reasonOf(result)}`);
   }
 

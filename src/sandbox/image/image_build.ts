@@ -152,7 +152,8 @@ export async function extendPlainImage(
 
 async function saveShell(directory: string, signal?: AbortSignal): Promise<NonNullable<BootPlan["shell"]>> {
   const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
-  const [engine, modules] = await Promise.all([bundleEngine({ directory, signal }), bundleShell(signal)]);
+  const engine = await bundleEngine({ directory, signal }); // alone, as it may install the bundler
+  const modules = await bundleShell(signal);
   return {
     engine: await save("engine.js", engine),
     modules: await Promise.all(

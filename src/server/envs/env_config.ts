@@ -39,6 +39,8 @@ export interface EnvConfig {
 export interface EnvOffer {
   readonly graders: ReadonlyMap<string, () => Grader>;
   readonly tools: readonly Tool[];
+  /** Functions of the client. */
+  readonly functions?: { readonly tools: readonly Tool[]; readonly grader: Grader | undefined } | undefined;
 }
 
 /**
@@ -52,7 +54,7 @@ export function makeEnv(config: EnvConfig, offer: EnvOffer, pool: SessionPool): 
   return makeChatEnv({
     systemPrompt,
     maxTurns,
-    grader: config.grader === undefined ? undefined : findGrader(config.grader, offer),
+    grader: config.grader === undefined ? offer.functions?.grader : findGrader(config.grader, offer),
     tools: toolTransforms(config, offer),
     python: env === "python" ? { pool, timeoutMs, runUnlabeled, runThoughts } : undefined,
   });
@@ -60,12 +62,18 @@ export function makeEnv(config: EnvConfig, offer: EnvOffer, pool: SessionPool): 
 
 function toolTransforms({ env, calls, timeoutMs, ...config }: EnvConfig, offer: EnvOffer): Transform[] {
   const names = config.tools ?? (env === "tools" ? offer.tools.map(({ name }) => name) : []);
-  if (env === "chat" && names.length > 0) throw invalid("tools: an env of kind 'chat' has no tools");
-  if (env === "tools" && names.length === 0) throw invalid("env: this server has no tools");
+  const own = offer.functions?.tools ?? [];
+  const count = names.length + own.length;
+  if (env === "chat" && count > 0) throw invalid("tools: an env of kind 'chat' has no tools");
+  if (env === "tools" && count === 0) throw invalid("env: this server has no tools");
   const style = Object.hasOwn(CALL_STYLES, calls) ? CALL_STYLES[calls] : undefined;
   if (style === undefined) throw invalid(`calls must be one of ${Object.keys(CALL_STYLES).join(", ")}`);
-  if (names.length === 0) return [];
-  const tools = [...new Set(names)].map((name) => findTool(name, offer));
+  if (count === 0) return [];
+  const twice = own.find(({ name }) => names.includes(name));
+  if (twice !== undefined) {
+    throw invalid(`clientTools: the server has a tool '${twice.name}' too: use another name`);
+  }
+  const tools = [...[...new Set(names)].map((name) => findTool(name, offer)), ...own];
   return [new ToolTransform({ tools, parser: style.parser(), timeoutMs })];
 }
 

@@ -3,7 +3,7 @@ import type { Tool } from "../../tools/tool.ts";
 import type { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import { type Budget, type BudgetLease, Budgets } from "../budget.ts";
 import { type Graders, guardGrader } from "../graders.ts";
-import { type EnvConfig, makeEnv } from "./env_config.ts";
+import { type EnvConfig, type EnvOffer, makeEnv } from "./env_config.ts";
 import { EpisodeEnv } from "./episode_env.ts";
 import { EnvSessions, LiveEnv } from "./live_env.ts";
 import { IDLE_MS, MAX_ENVS } from "../limits.ts";
@@ -119,10 +119,14 @@ export class EnvService implements AsyncDisposable {
    *
    * @throws {ServerError} `invalid` if the config names an unknown tool or grader.
    */
-  openForEpisode(config: EnvConfig, owner: string, memory: BudgetLease): Env {
+  openForEpisode(
+    config: EnvConfig,
+    owner: string,
+    { memory, functions }: { memory: BudgetLease; functions?: EnvOffer["functions"] },
+  ): Env {
     const { tools = [], onError = () => {} } = this.#options;
     const sessions = new EnvSessions(this.#options.sessions, owner, { waitMs: Infinity });
-    const env = makeEnv(config, { graders: this.#gradersFor(owner), tools }, sessions);
+    const env = makeEnv(config, { graders: this.#gradersFor(owner), tools, functions }, sessions);
     return new EpisodeEnv({ env, sessions, memory, onError });
   }
 

@@ -11,10 +11,12 @@ import { type StreamedRollout, streamRollouts } from "../../rollout/stream_rollo
 import type { BudgetLease } from "../budget.ts";
 import type { EnvConfig } from "../envs/env_config.ts";
 import { ServerError } from "../http/errors.ts";
+import type { RolloutFunctions } from "../../wire/v1_rollouts.ts";
+import type { ClientFunctions } from "./client_functions.ts";
 import type { SavedRollout } from "./saved_rollout.ts";
 
 /** Configuration of a rollout. */
-export interface RolloutConfig extends EnvConfig {
+export interface RolloutConfig extends EnvConfig, RolloutFunctions {
   /** Name of a policy of the server. */
   readonly policy: string;
   readonly model?: string | undefined;
@@ -50,6 +52,8 @@ export interface LiveRolloutOptions {
   /** File of its episodes, if they are saved. */
   readonly saved?: SavedRollout | undefined;
   readonly makeEnv: () => Env;
+  /** Functions of the client, if it has any. */
+  readonly functions?: ClientFunctions | undefined;
   /** Called once, when it ends. */
   readonly onEnd: () => void;
 }
@@ -69,6 +73,9 @@ export class LiveRollout implements AsyncDisposable {
   readonly #ended = Promise.withResolvers<void>();
   #weightVersion: number | string | undefined;
   #episodes = 0;
+  #sent = 0;
+  #taken = 0;
+  #newlyTaken = Promise.withResolvers<void>();
   #isRead = false;
 
   constructor(options: LiveRolloutOptions) {
@@ -117,6 +124,7 @@ export class LiveRollout implements AsyncDisposable {
       for await (const item of this.#stream(signal)) {
         if (item.kind !== "group") this.#episodes++;
         if (item.kind === "episode") await this.#options.saved?.write(item.trajectory);
+        this.#sent++;
         yield item;
       }
     } catch (error) {
@@ -132,6 +140,30 @@ export class LiveRollout implements AsyncDisposable {
     if (room === undefined) return;
     // The next item then has the reason.
     await abortable(room, this.#serverEnd.signal).catch(() => {});
+  }
+
+  /** Functions of the client, if it has any. */
+  get functions(): ClientFunctions | undefined {
+    return this.#options.functions;
+  }
+
+  /** Sets the number of items that the client has worked on. */
+  setTaken(items: number): void {
+    this.#taken = Math.max(this.#taken, items);
+    this.#newlyTaken.resolve();
+    this.#newlyTaken = Promise.withResolvers();
+  }
+
+  /**
+   * Waits until a client with functions has worked on all items that it was sent. Such a client reads at once what is sent,
+   * as its functions may be called, so that the buffers of the connection do not hold the rollout back.
+   */
+  async waitUntilTaken(signal: AbortSignal): Promise<void> {
+    const ends = AbortSignal.any([signal, this.#stop.signal, this.#serverEnd.signal]);
+    while (this.functions !== undefined && this.#taken < this.#sent && !ends.aborted) {
+      // The next item then has the reason.
+      await abortable(this.#newlyTaken.promise, ends).catch(() => {});
+    }
   }
 
   /** Stops the running episodes. With `partial` they are then yielded. */

@@ -6,6 +6,7 @@ import type { EnvService } from "../envs/env_service.ts";
 import { ServerError } from "../http/errors.ts";
 import { MAX_ROLLOUTS } from "../limits.ts";
 import type { Metrics } from "../metrics.ts";
+import { ClientFunctions } from "./client_functions.ts";
 import { LiveRollout, type RolloutConfig } from "./live_rollout.ts";
 import { SavedRollout } from "./saved_rollout.ts";
 
@@ -88,7 +89,10 @@ export class RolloutService implements AsyncDisposable {
     const makePolicy = this.#check(config);
     const { model, temperature, maxTokens, concurrency, tokens: recordsTokens } = config;
     const policy = await makePolicy({ model, temperature, maxTokens, concurrency, recordsTokens });
-    const makeEnv = () => this.#envs.openForEpisode(config, owner, this.#kept.take(owner, 0));
+    const hasFunctions = config.clientGrader !== undefined || config.clientTools !== undefined;
+    const functions = hasFunctions ? new ClientFunctions(config) : undefined;
+    const makeEnv = () =>
+      this.#envs.openForEpisode(config, owner, { memory: this.#kept.take(owner, 0), functions });
     await makeEnv()[Symbol.asyncDispose](); // a wrong config is an error before the rollout begins
     using stack = new DisposableStack();
     stack.use(this.#count.take(owner, 1));
@@ -105,6 +109,7 @@ export class RolloutService implements AsyncDisposable {
       tokenizer: config.tokens ? this.offer.tokenizer : undefined,
       maxSessions: this.#envs.maxSessions,
       makeEnv,
+      functions,
       onEnd: () => {
         this.#rollouts.delete(rollout.id);
         resources[Symbol.dispose]();
@@ -137,7 +142,7 @@ export class RolloutService implements AsyncDisposable {
   }
 
   #check(
-    { policy, env, tokens, resumed }: RolloutConfig,
+    { policy, env, tokens, resumed, grader, clientGrader }: RolloutConfig,
   ): (options: RolloutPolicyOptions) => Policy | Promise<Policy> {
     const { policies, envs, tokenizer } = this.offer;
     const make = policies.get(policy);
@@ -145,6 +150,9 @@ export class RolloutService implements AsyncDisposable {
     if (!envs.includes(env)) throw forbidden("env", envs, "--rollout-env");
     if (tokens && tokenizer === undefined) {
       throw new ServerError("invalid", "tokens: the server has no tokenizer: it needs --rollout-tokenizer");
+    }
+    if (grader !== undefined && clientGrader !== undefined) {
+      throw new ServerError("invalid", "clientGrader: it cannot be used with 'grader'");
     }
     if (resumed.length > 0 && !tokens) throw new ServerError("invalid", "resumed: it needs 'tokens'");
     return make;

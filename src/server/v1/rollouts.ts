@@ -1,5 +1,5 @@
 import { createRoute } from "@hono/zod-openapi";
-import type * as z from "zod";
+import * as z from "zod";
 import { shortenInteraction, shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
 import {
   type InteractionResult,
@@ -12,6 +12,7 @@ import {
   rolloutInfoSchema,
   rolloutListSchema,
   rolloutRequestSchema,
+  rolloutTakenSchema,
   rolloutVersionSchema,
 } from "../../wire/v1_rollouts.ts";
 import type { AppContext } from "../http/context.ts";
@@ -21,7 +22,9 @@ import { ROLLOUT_READ_MS } from "../limits.ts";
 import type { LiveRollout, RolloutConfig } from "../rollouts/live_rollout.ts";
 import type { RolloutService } from "../rollouts/rollout_service.ts";
 import { toEnvConfig } from "./envs.ts";
-import { ROLLOUT, ROLLOUT_EVENTS, ROLLOUT_OPTIONS } from "./examples.ts";
+import { callAnswerSchema } from "../../wire/v1_tools.ts";
+import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
+import { CALL_ANSWER, ROLLOUT, ROLLOUT_EVENTS, ROLLOUT_OPTIONS } from "./examples.ts";
 import {
   type Api,
   failures,
@@ -31,14 +34,15 @@ import {
   keepTaskNumbers,
   ROLLOUTS_PATH,
 } from "./route.ts";
-import { event, STREAM_HEADERS } from "./streams.ts";
+import { callChannel, event, STREAM_HEADERS } from "./streams.ts";
 
 const tags = ["rollouts"];
 
 const EVENTS =
   `Event 'start' with {id}; 'episode' and 'partial' with {group, trajectory}, or {group, row} with \
 'tokens'; 'group' with {group, episodes} after the last episode of a group; then one 'end' with {episodes, stopped}, \
-or 'error'. Episodes come in the order of their ends. The rollout ends when the client disconnects`;
+or 'error'. With functions of the client also 'call' with {callId, name, arguments}, to be answered at \
+/v1/rollouts/{id}/calls/{callId}, and 'cancel' with {callId} if the answer came too late. Episodes come in the order of their ends. The rollout ends when the client disconnects`;
 
 const start = createRoute({
   operationId: "startRollout",
@@ -97,23 +101,53 @@ const stop = createRoute({
   responses: { 204: { description: "The rollout stops" }, ...failures("not_found") },
 });
 
-/** Adds the routes of rollouts: start, list, set the version of the weights, stop. */
+const answerCall = createRoute({
+  operationId: "answerRolloutCall",
+  method: "post",
+  path: "/v1/rollouts/{id}/calls/{callId}",
+  tags,
+  summary: "Answer a call of one of your functions",
+  description: "A call can be answered once.",
+  request: {
+    params: params.extend({ callId: z.string().max(MAX_NAME_CHARACTERS).meta({ example: "call_1" }) }),
+    body: jsonBody(callAnswerSchema, CALL_ANSWER),
+  },
+  responses: { 204: { description: "Done" }, ...failures("not_found", "conflict") },
+});
+
+const setTaken = createRoute({
+  operationId: "setRolloutTaken",
+  method: "post",
+  path: "/v1/rollouts/{id}/taken",
+  tags,
+  summary: "Say how many items you have worked on, in a rollout with your functions",
+  description:
+    "Such a rollout sends the next item when you have worked on the one before, as its client must read on to be called. A rollout without " +
+    "functions is held back by the connection instead.",
+  request: { params, body: jsonBody(rolloutTakenSchema, { items: 4 }) },
+  responses: { 204: { description: "Done" }, ...failures("not_found") },
+});
+
+/** Adds the routes of rollouts: start, list, set the version of the weights, answer calls, stop. */
 export function addRolloutRoutes(app: Api, rollouts: RolloutService): void {
   app.openapi(start, async (c) => {
     const rollout = await rollouts.open(toRolloutConfig(c.req.valid("json")), c.get("owner"));
     c.env?.readWithin?.(ROLLOUT_READ_MS);
+    const memory = c.get("memory");
     const body = streamBody(async (body, signal) => {
       body.send(event("start", { id: rollout.id }));
+      rollout.functions?.connect(callChannel(body, memory));
       try {
         for await (const item of rollout.play(signal)) {
           body.send(toEvent(item));
           await rollout.waitForClient(body.room());
+          await rollout.waitUntilTaken(signal);
         }
         body.send(event("end", { episodes: rollout.episodes, stopped: rollout.isStopped }));
       } catch (error) {
         body.send(event("error", toErrorBody(toPublicError(error))));
       }
-    }, { signal: c.get("signal"), memory: c.get("memory") });
+    }, { signal: c.get("signal"), memory });
     return c.body(body, 200, STREAM_HEADERS);
   });
   app.openapi(list, (c) => {
@@ -129,6 +163,18 @@ export function addRolloutRoutes(app: Api, rollouts: RolloutService): void {
     const rollout = findRollout(rollouts, c);
     rollout.setWeightVersion(c.req.valid("json").weightVersion);
     return c.json(toRolloutBody(rollout), 200);
+  });
+  app.openapi(answerCall, async (c) => {
+    const { functions } = findRollout(rollouts, c);
+    if (functions === undefined) {
+      throw new ServerError("not_found", "The rollout has no functions of a client");
+    }
+    await functions.answer(c.req.valid("param").callId, c.req.valid("json"));
+    return c.body(null, 204);
+  });
+  app.openapi(setTaken, (c) => {
+    findRollout(rollouts, c).setTaken(c.req.valid("json").items);
+    return c.body(null, 204);
   });
   app.openapi(stop, (c) => {
     findRollout(rollouts, c).stop();

@@ -80,7 +80,8 @@ export function streamExecBody(
   }, { signal: c.get("signal"), memory });
 }
 
-function callChannel(body: BodyWriter, memory: Account): CallChannel {
+/** Returns the way on which calls reach the reader of a stream. */
+export function callChannel(body: BodyWriter, memory: Account): CallChannel {
   return {
     call: (data) => body.send(event("call", data)),
     cancel: (data) => body.send(event("cancel", data)),

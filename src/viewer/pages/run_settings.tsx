@@ -1,5 +1,11 @@
 import type { FC } from "hono/jsx";
-import { type PlayedRun, type RunRecord, settingDifferences, settingText } from "../../rollout/run_record.ts";
+import {
+  dataDifferences,
+  type PlayedRun,
+  type RunRecord,
+  settingDifferences,
+  settingText,
+} from "../../rollout/run_record.ts";
 import { formatBytes } from "./format.ts";
 import { SafeText } from "./safe_text.tsx";
 
@@ -39,7 +45,7 @@ export const SettingDifferences: FC<{ first: PlayedRun | undefined; second: Play
     return <p id="settings">The settings of {first === second ? "both runs" : "one run"} are not known.</p>;
   }
   const differences = settingDifferences(first.settings, second.settings);
-  const data = differencesOfData(first, second);
+  const data = dataDifferences(first, second).map((one) => [one.name, one.first, one.second]);
   if (differences.length + data.length === 0) {
     return <p id="settings">Both runs have the same settings and data.</p>;
   }
@@ -56,13 +62,6 @@ export const SettingDifferences: FC<{ first: PlayedRun | undefined; second: Play
     </>
   );
 };
-
-function differencesOfData(first: PlayedRun, second: PlayedRun): string[][] {
-  const hashes = ({ data }: PlayedRun) => data.map(({ sha256 }) => sha256).join();
-  const texts = ({ data }: PlayedRun) =>
-    data.map(({ path, sha256 }) => `${path} (sha256 ${sha256.slice(0, 16)})`).join(", ") || "none";
-  return hashes(first) === hashes(second) ? [] : [["data", texts(first), texts(second)]];
-}
 
 const SettingTable: FC<{ columns: readonly string[]; rows: readonly (readonly string[])[] }> = (
   { columns, rows },

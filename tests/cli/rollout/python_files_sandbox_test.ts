@@ -100,3 +100,67 @@ Deno.test("--python-profile gives Python files their limits", async () => {
   assertEquals(run.code, 1, run.stderr);
   assertStringIncludes(JSON.parse(run.stdout).error.message, "it took more than its time limit");
 });
+
+const ENV_PY = `
+"""Asks again."""
+def step(reply: str, answer: str):
+    return None if reply.endswith(answer) else {"message": "Again.", "reward": -0.25}
+
+def reward(completion, answer):
+    return float(completion.endswith(answer))
+`;
+const ENV_TS = `
+import { defineEnv } from "@paddock/paddock/envs";
+export default defineEnv({
+  step: ({ reply, task }) => reply.endsWith(task.answer ?? "") ? null : { message: "Again.", reward: -0.25 },
+  reward: ({ completion, answer }) => completion.endsWith(answer ?? "") ? 1 : 0,
+});
+`;
+
+Deno.test("--env plays an env in a Python or TypeScript file, with its own reward", async () => {
+  const task = { id: "a", q: "q", answer: "3", replies: ["It is 2", "It is 3"] };
+  await using folder = await TempFolder.of({
+    "t.jsonl": JSON.stringify(task),
+    "env.py": ENV_PY,
+    "env.ts": ENV_TS,
+  });
+  const { path } = folder;
+  const tasks = ["--tasks", `${path}/t.jsonl`, "--query-field", "q"];
+  for (const name of ["env.py", "env.ts"]) {
+    const out = ["--out", `${path}/${name}.jsonl`];
+    const run = await runPaddock(["rollout", "--env", `${path}/${name}`, ...tasks, ...out, "--json"]);
+    assertEquals(run.code, 0, run.stderr);
+    const { reward, rewardParts, versions, messages } = JSON.parse(run.stdout);
+    assertEquals([reward, rewardParts, versions.env, messages.length], [0.75, { env: 1 }, "env", 4]);
+    const graded = await runPaddock([
+      ...["rollout", "--env", `${path}/${name}`, ...tasks, "--grader", "exact_match", "--json"],
+    ]);
+    assertEquals(JSON.parse(graded.stdout).rewardParts, { exact_match: 0 });
+    const resumed = await runPaddock(["rollout", "--env", `${path}/${name}`, ...tasks, ...out, "--resume"]);
+    assertStringIncludes(resumed.stdout, "episodes      1 (1 of an earlier run)");
+    const replayed = await runPaddock(["replay", `${path}/${name}.jsonl`]);
+    assertEquals(replayed.code, 2);
+    assertStringIncludes(replayed.stderr, "as its env must be one of Paddock's: it is 'env' of a file");
+  }
+});
+
+Deno.test("--env names what is wrong with a file and its options", async () => {
+  await using folder = await TempFolder.of({
+    "t.jsonl": TASKS,
+    "env.py": ENV_PY,
+    "bad.ts": "export const x = 1;",
+  });
+  const { path } = folder;
+  const cases: readonly (readonly [args: readonly string[], message: string])[] = [
+    [["--env", `${path}/no.py`], "there is no such file"],
+    [["--env", `${path}/bad.ts`], "the file must have a default export that is an object"],
+    [["--env", `${path}/env.py`, "--env-allow", "net"], "as --env-allow needs a file: give --env FILE.ts"],
+    [["--env-allow", "net"], "with --env-allow as it is for an env in a file: give --env FILE.ts"],
+    [["--env", `${path}/env.py`, "--branch", "2@1"], "which is in a file, cannot be copied"],
+  ];
+  for (const [args, message] of cases) {
+    const run = await runPaddock(["rollout", "--tasks", `${path}/t.jsonl`, ...args]);
+    assertEquals(run.code === 0, false);
+    assertStringIncludes(run.stderr + run.stdout, message);
+  }
+});

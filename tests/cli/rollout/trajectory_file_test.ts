@@ -282,7 +282,7 @@ Deno.test("paddock view and grade skip damaged rows, and name their line and rea
     assertMatch(run.stdout, /reward 1|1\.000/);
     assertMatch(
       run.stderr,
-      /^warning: Cannot read episode at .*:1: .*\\x1b.*\n.*:3: .*expected object.*\nwarning: 2 damaged rows are left out\n$/,
+      /^warning: Cannot read episode at .*:1: .*\\x1b.*\n.*:3: .*must be an object.*\nwarning: 2 damaged rows are left out\n$/,
     );
   }
 });

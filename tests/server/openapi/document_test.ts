@@ -222,6 +222,8 @@ const EXPECTED_FAILURES = [
   "answerCall",
   "cancelRequest",
   "runShellCommand",
+  "answerRolloutCall",
+  "setRolloutTaken",
   "setRolloutVersion",
   "stopRollout",
   "listFiles",

@@ -354,3 +354,94 @@ Deno.test("/v1/rollouts gives graders large integers with all digits", async () 
   assertEquals(seen, [expected]);
   assertObjectMatch(events[1]?.data, { trajectory: { task: expected, reward: 1 } });
 });
+
+const PRICE = { name: "price", parameters: { type: "object", properties: { thing: { type: "string" } } } };
+const CALL = '<tool>price\n{"thing": "tea"}</tool>';
+
+/** A model that calls the tool `price` once, and then says what it cost. */
+const shopper: Policy["reply"] = (history) => {
+  const text = JSON.stringify([...history]);
+  return Promise.resolve(text.includes("250") ? "It costs 250." : CALL);
+};
+
+Deno.test("/v1/rollouts calls the functions of the client, and sends the next item when one has been worked on", async () => {
+  await using server = served({ offer: offerOf({ reply: shopper, envs: ["tools"] }) });
+  const functions = { clientTools: [PRICE], clientGrader: {} };
+  const stream = await start(server, { env: "tools", ...functions, tasks: TASKS.slice(0, 1) });
+  const { id } = (await stream.next()).data as { id: string };
+  const post = (path: string, body: unknown) => server.send("POST", `/v1/rollouts/${id}${path}`, body);
+
+  const price = await stream.next();
+  assertEquals(price, {
+    name: "call",
+    data: { callId: "call_1", name: "price", arguments: { thing: "tea" } },
+  });
+  assertEquals((await post("/calls/call_9", { value: 1 })).status, 404);
+  assertEquals((await post("/calls/call_1", { value: 250 })).status, 204);
+  assertEquals((await post("/calls/call_1", { value: 250 })).status, 409);
+
+  const grade = await stream.next();
+  assertObjectMatch(grade.data as Record<string, unknown>, {
+    name: "paddock_grade",
+    arguments: { completion: "It costs 250.", answer: "42", task: { id: "a" } },
+  });
+  assertEquals((await post("/calls/call_2", { value: { score: 0.5, parts: { brief: 1 } } })).status, 204);
+  const { data } = await stream.next();
+  assertObjectMatch(data as Record<string, unknown>, {
+    trajectory: { reward: 0.5, rewardParts: { client: 0.5, brief: 1 } },
+  });
+  assertEquals((await post("/taken", { items: 1 })).status, 204);
+  assertEquals((await stream.next()).name, "group");
+  assertEquals((await post("/taken", { items: 2 })).status, 204);
+  assertEquals(await stream.next(), { name: "end", data: { episodes: 1, stopped: false } });
+  assertEquals((await post("/taken", { items: 3 })).status, 404);
+});
+
+Deno.test("an episode has no score if the client's grader fails, returns something else, or does not answer", async () => {
+  await using server = served({ offer: offerOf() });
+  const answers: readonly (readonly [answer: object | undefined, message: string])[] = [
+    [{ error: { type: "ValueError", message: "no idea" } }, "ValueError: no idea"],
+    [{ value: "good" }, `it must return a number, null, or { score, parts?, reason? }: it returned "good"`],
+    [undefined, "the client did not answer the call of 'paddock_grade' within 20 ms"],
+  ];
+  for (const [answer, message] of answers) {
+    const clientGrader = answer === undefined ? { timeoutMs: 20 } : {};
+    const stream = await start(server, { clientGrader, tasks: TASKS.slice(0, 1) });
+    const { id } = (await stream.next()).data as { id: string };
+    assertEquals((await stream.next()).name, "call");
+    if (answer !== undefined) await server.send("POST", `/v1/rollouts/${id}/calls/call_1`, answer);
+    else assertEquals((await stream.next()).name, "cancel");
+    const { name, data } = await stream.next();
+    const { trajectory } = data as {
+      trajectory: { reward: unknown; error: { boundary: string; message: string } };
+    };
+    assertEquals([name, trajectory.reward, trajectory.error.boundary], ["episode", null, "grader"]);
+    assertStringIncludes(trajectory.error.message, message);
+    await server.send("DELETE", `/v1/rollouts/${id}`);
+    await readAll(stream);
+  }
+});
+
+Deno.test("functions of a rollout's client are refused where they cannot be used", async () => {
+  await using server = served({ graders, offer: offerOf({ envs: ["chat", "tools"] }) });
+  const wrong: readonly (readonly [options: object, message: string])[] = [
+    [{ clientGrader: {}, grader: "number_match" }, "clientGrader: it cannot be used with 'grader'"],
+    [{ clientTools: [PRICE] }, "an env of kind 'chat' has no tools"],
+    [{ env: "tools", clientTools: [PRICE, PRICE] }, "their names must be unique: 'price' occurs twice"],
+    [{ env: "tools", clientTools: [{ ...PRICE, name: "a b" }] }, "must be a Python identifier"],
+  ];
+  for (const [options, message] of wrong) {
+    const { status, body } = await server.send("POST", "/v1/rollouts", {
+      policy: "test",
+      env: "chat",
+      tasks: TASKS,
+      ...options,
+    });
+    assertEquals(status, 422, JSON.stringify(body));
+    assertStringIncludes(body.error.message, message);
+  }
+  const plain = await start(server);
+  const { id } = (await plain.next()).data as { id: string };
+  assertEquals((await server.send("POST", `/v1/rollouts/${id}/calls/call_1`, { value: 1 })).status, 404);
+  await readAll(plain);
+});

@@ -7,6 +7,8 @@ import { changeEngine } from "./engine_changes.ts";
 import { replace } from "./replace.ts";
 import { dropCommands } from "./unused_commands.ts";
 
+/** Lock file with the packages of the shell, which the one of the command line does not have. */
+const LOCK = decodeURIComponent(new URL("./shell_bundle.lock", import.meta.url).pathname);
 /** Name of the module that is the engine. */
 const ENGINE = "engine.ts";
 /** Name of the file with the engine before its last bundling. */
@@ -34,7 +36,7 @@ export async function bundleShell(signal?: AbortSignal): Promise<ShellModule[]> 
   const bundles = [["clock.ts", others], ["shell.ts", [...others, "clock.ts"]]] as const;
   return await Promise.all(bundles.map(async ([name, external]) => {
     const options = external.map((file) => `--external=*/${file}`);
-    const text = await bundle(urlOf(name), { options, signal });
+    const text = await bundleModule(urlOf(name), { options, signal });
     return { name, code: new TextEncoder().encode(text) };
   }));
 }
@@ -44,6 +46,12 @@ export interface BundleEngineOptions {
   /** Directory of a file that is needed during the build. */
   readonly directory: string;
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Bundles a module with its imports.
+   *
+   * @default `deno bundle`
+   */
+  readonly bundle?: Bundle | undefined;
 }
 
 /**
@@ -58,14 +66,16 @@ export interface BundleEngineOptions {
  * - `wait` is left to the guest, which has the exit codes of jobs.
  * - Compression uses another library, as a guest has no Node modules.
  *
+ * No other bundle may be made until it has ended: the first use of the bundler installs esbuild, and two at once would
+ * write the same file.
+ *
  * @throws {SandboxError} if the package cannot be bundled or has another version than expected.
  */
-export async function bundleEngine({ directory, signal }: BundleEngineOptions): Promise<Uint8Array> {
-  const minified = { options: ["--minify"], signal };
-  const [whole, zlib] = await Promise.all([
-    bundle(urlOf(ENGINE), { options: [], signal }),
-    bundle(urlOf("zlib.ts"), minified),
-  ]);
+export async function bundleEngine(
+  { directory, signal, bundle = bundleModule }: BundleEngineOptions,
+): Promise<Uint8Array> {
+  const zlib = await bundle(urlOf("zlib.ts"), { options: ["--minify"], signal });
+  const whole = await bundle(urlOf(ENGINE), { options: [], signal });
   await Deno.writeTextFile(joinPath(directory, WHOLE_ENGINE), dropCommands(whole, REPLACED_COMMANDS));
   const engine = await bundle(pathToFileURL(joinPath(directory, WHOLE_ENGINE)).href, {
     options: ["--minify", "--no-config"],
@@ -79,7 +89,11 @@ export async function bundleEngine({ directory, signal }: BundleEngineOptions): 
   return new TextEncoder().encode(text);
 }
 
-interface BundleOptions {
+/** Bundles a module with its imports and returns the source. */
+export type Bundle = (entry: string, options: BundleOptions) => Promise<string>;
+
+/** Options of a {@linkcode Bundle}. */
+export interface BundleOptions {
   /** Further options of `deno bundle`. */
   readonly options: readonly string[];
   readonly signal: AbortSignal | undefined;
@@ -89,10 +103,18 @@ function urlOf(name: string): string {
   return import.meta.resolve(`../../guest/shell/${name}`);
 }
 
-async function bundle(entry: string, { options, signal }: BundleOptions): Promise<string> {
+async function bundleModule(entry: string, { options, signal }: BundleOptions): Promise<string> {
   const file = entry.startsWith("file:") ? fileURLToPath(entry) : undefined;
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["bundle", "--quiet", "--platform", "browser", ...options, file ?? entry],
+    args: [
+      "bundle",
+      "--quiet",
+      "--platform",
+      "browser",
+      ...options,
+      ...file === undefined || options.includes("--no-config") ? [] : ["--lock", LOCK],
+      file ?? entry,
+    ],
     ...(file !== undefined && { cwd: dirname(file) }), // the configuration is looked for from there
     env: { NO_COLOR: "1" },
     stdin: "null",

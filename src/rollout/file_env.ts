@@ -1,0 +1,63 @@
+import type { Env } from "../envs/env.ts";
+import { type EnvFile, makeFileEnvParts } from "../plugins/env_file.ts";
+import type { Grader } from "../rewards/grader.ts";
+import type { SessionPool } from "../sandbox/exec.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
+import { makeChatEnv, type MakeChatEnvOptions } from "./make_chat_env.ts";
+
+/** Options of {@linkcode fileEnv}. */
+export interface FileEnvOptions extends Partial<Omit<MakeChatEnvOptions, "python" | "answer" | "maxTurns">> {
+  /** Interpreters for Python blocks of replies. An env with `python` needs them. The caller disposes the pool. */
+  pool?: SessionPool | undefined;
+  /**
+   * Maximum run time of a code block or a call of a tool, in milliseconds.
+   * @default 2_000
+   */
+  timeoutMs?: number | undefined;
+  /**
+   * Maximum number of replies.
+   * @default 8
+   */
+  maxTurns?: number | undefined;
+  /** Parser of the calls in a reply. */
+  parser?: ToolCallParser | undefined;
+  /**
+   * Scores episodes.
+   * @default `reward` of the file
+   */
+  grader?: Grader | undefined;
+  /** Tools that the code of Python blocks calls; the pool then needs a profile with `hostTools`. */
+  toolsOfCode?: readonly Tool[] | undefined;
+  /** Runs code blocks without a language too. */
+  runUnlabeled?: boolean | undefined;
+  /** Runs code blocks inside thoughts too. */
+  runThoughts?: boolean | undefined;
+}
+
+/**
+ * Makes an env of a file, for one episode at a time: a chat with the file's tools, steps and reward. The caller disposes
+ * the file.
+ *
+ * @throws {TypeError} if the file runs Python and there is no pool.
+ */
+export function fileEnv(file: EnvFile, options: FileEnvOptions = {}): Env {
+  const { pool, timeoutMs = 2_000, maxTurns = 8, parser, tools = [], ...others } = options;
+  const { toolsOfCode, runUnlabeled, runThoughts, ...rest } = others;
+  const { name, python, system } = file.description;
+  if (python && pool === undefined) {
+    throw new TypeError(`Cannot make env '${name}' as it runs Python blocks: 'pool' is missing`);
+  }
+  const parts = makeFileEnvParts(file, { parser, timeoutMs });
+  return makeChatEnv({
+    systemPrompt: system,
+    ...rest,
+    maxTurns,
+    tools: [parts.episode, ...tools],
+    python: python && pool !== undefined
+      ? { pool, timeoutMs, runUnlabeled, runThoughts, tools: toolsOfCode, toolLimits: { timeoutMs } }
+      : undefined,
+    answer: parts.answer,
+    grader: rest.grader ?? parts.grader,
+  });
+}
