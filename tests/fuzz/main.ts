@@ -97,7 +97,9 @@ class FuzzRun {
 
   /** Returns the number of failures. */
   async run(): Promise<number> {
-    const corpus = await Corpus.read(this.#name, await loadTarget(this.#name));
+    const target = await loadTarget(this.#name);
+    await target.close?.(); // the process of the target starts another sandbox, and this one would keep the command open
+    const corpus = await Corpus.read(this.#name, target);
     const current = await Deno.makeTempFile();
     try {
       for (let first = 0; this.#isOn;) {

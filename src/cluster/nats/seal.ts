@@ -1,19 +1,19 @@
 /**
  * Encryption of everything that a cluster gives to NATS, by the key that its members share. NATS, and every user of its
- * account, handles bytes without the key. Nonces of 24 bytes may be random however many messages one key seals, where those of
- * AES-GCM may not.
+ * account, handles bytes without the key. Each member derives keys for itself, one for each million of messages: random
+ * nonces of 12 bytes would repeat some day if one key sealed all messages.
  *
- * | bytes | content of a sealed text                       |
- * | ----- | ---------------------------------------------- |
- * | 24    | nonce, at random                               |
- * | n     | text, encrypted by XChaCha20                   |
- * | 16    | tag: Poly1305 of the text and of its place     |
+ * | bytes | content of a sealed text                           |
+ * | ----- | -------------------------------------------------- |
+ * | 12    | salt of the key, at random                         |
+ * | 12    | nonce, at random                                   |
+ * | n     | text, encrypted by ChaCha20                        |
+ * | 16    | tag: Poly1305 of the text and of its place         |
  *
  * @module
  */
-import { createHmac } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 import { Buffer } from "node:buffer";
-import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { ArgumentRangeError } from "../../errors.ts";
 
 /** Least bytes of the key of a cluster. */
@@ -23,7 +23,14 @@ export const SEAL_BYTES = 40;
 /** Hash of an id in a subject or in the name of an entry. */
 export const ID_HASH: RegExp = /^[0-9a-f]{32}$/;
 
-const NONCE_BYTES = 24;
+const CIPHER = "chacha20-poly1305";
+const [SALT_BYTES, NONCE_BYTES, TAG_BYTES] = [12, 12, 16];
+const TAG = { authTagLength: TAG_BYTES };
+const TEXT_AT = SALT_BYTES + NONCE_BYTES;
+/** Texts that are sealed by one key. */
+const MAX_KEY_TEXTS = 1 << 20;
+/** Keys of other members that are remembered. */
+const MAX_KEYS = 1_000;
 const OBJECT_NONCE_BYTES = 12;
 /** Hashes that are remembered. */
 const MAX_HASHES = 10_000;
@@ -35,6 +42,9 @@ export class Seal {
   readonly #messages: Uint8Array;
   readonly #objects: Uint8Array;
   readonly #hashes = new Map<string, string>();
+  /** Keys by their salts, only of salts with which a member has sealed a text. */
+  readonly #keys = new Map<string, Uint8Array>();
+  #own: { salt: Uint8Array; key: Uint8Array; texts: number } | undefined;
 
   /**
    * @param cluster Name of the cluster. Another cluster with the same key has other hashes and opens no text of this one.
@@ -65,21 +75,33 @@ export class Seal {
 
   /** Seals a text for one place: the subject of a message, or the bucket and the name of an entry. */
   seal(place: string, text: Uint8Array): Uint8Array<ArrayBuffer> {
-    const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+    const { salt, key } = this.#ownKey();
     const sealed = new Uint8Array(text.length + SEAL_BYTES);
-    sealed.set(nonce);
-    xchacha20poly1305(this.#messages, nonce, encoder.encode(place))
-      .encrypt(text, sealed.subarray(NONCE_BYTES));
+    sealed.set(salt);
+    const nonce = crypto.getRandomValues(sealed.subarray(SALT_BYTES, TEXT_AT));
+    const cipher = createCipheriv(CIPHER, key, nonce, TAG);
+    cipher.setAAD(encoder.encode(place), { plaintextLength: text.length });
+    sealed.set(cipher.update(text), TEXT_AT);
+    cipher.final();
+    sealed.set(cipher.getAuthTag(), TEXT_AT + text.length);
     return sealed;
   }
 
   /** Returns a text that was sealed for this place, or `undefined` if no member of the cluster has done so. */
   open(place: string, sealed: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
     if (sealed.length < SEAL_BYTES) return undefined;
-    const nonce = sealed.subarray(0, NONCE_BYTES);
-    const cipher = xchacha20poly1305(this.#messages, nonce, encoder.encode(place));
+    const salt = sealed.subarray(0, SALT_BYTES);
+    const name = salt.toHex();
+    const key = this.#keys.get(name) ?? this.#deriveKey(salt);
+    const tagAt = sealed.length - TAG_BYTES;
+    const decipher = createDecipheriv(CIPHER, key, sealed.subarray(SALT_BYTES, TEXT_AT), TAG);
+    decipher.setAAD(encoder.encode(place), { plaintextLength: tagAt - TEXT_AT });
+    decipher.setAuthTag(sealed.subarray(tagAt));
     try {
-      return cipher.decrypt(sealed.subarray(NONCE_BYTES)) as Uint8Array<ArrayBuffer>;
+      const text = new Uint8Array(decipher.update(sealed.subarray(TEXT_AT, tagAt)));
+      decipher.final();
+      this.#remember(name, key);
+      return text;
     } catch {
       return undefined; // the tag is wrong
     }
@@ -119,6 +141,25 @@ export class Seal {
     }
   }
 
+  #ownKey(): { readonly salt: Uint8Array; readonly key: Uint8Array } {
+    if (this.#own === undefined || this.#own.texts >= MAX_KEY_TEXTS) {
+      const salt = crypto.getRandomValues(new Uint8Array(SALT_BYTES));
+      this.#own = { salt, key: this.#deriveKey(salt), texts: 0 };
+    }
+    this.#own.texts++;
+    return this.#own;
+  }
+
+  #deriveKey(salt: Uint8Array): Uint8Array {
+    return hmac(this.#messages, salt);
+  }
+
+  #remember(name: string, key: Uint8Array): void {
+    if (this.#keys.has(name)) return;
+    if (this.#keys.size >= MAX_KEYS) this.#keys.clear();
+    this.#keys.set(name, key);
+  }
+
   async #objectKey(place: string): Promise<CryptoKey> {
     return await crypto.subtle.importKey("raw", hmac(this.#objects, place), "AES-GCM", false, [
       "encrypt",
@@ -127,6 +168,6 @@ export class Seal {
   }
 }
 
-function hmac(key: Uint8Array, text: string): Uint8Array<ArrayBuffer> {
+function hmac(key: Uint8Array, text: string | Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHmac("sha256", Buffer.from(key)).update(text).digest());
 }

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { Seal } from "../../../src/cluster/nats/seal.ts";
+import { Seal, SEAL_BYTES } from "../../../src/cluster/nats/seal.ts";
 import { Subjects } from "../../../src/cluster/nats/subjects.ts";
 
 const key = new Uint8Array(32).fill(7);
@@ -23,6 +23,32 @@ Deno.test("Seal.open() returns what a member has sealed for the same place, and 
   const unaligned = new Uint8Array(sealed.length + 1);
   unaligned.set(sealed, 1);
   assertEquals(seal.open("one", unaligned.subarray(1)), text);
+});
+
+Deno.test("a Seal has a key of its own, and a nonce for each text", () => {
+  const [salt, nonce] = [
+    (sealed: Uint8Array) => sealed.slice(0, 12),
+    (sealed: Uint8Array) => sealed.slice(12, 24),
+  ];
+  const [first, second] = [seal.seal("one", text), seal.seal("one", text)];
+  assertEquals(salt(first), salt(second));
+  assertNotEquals(nonce(first), nonce(second));
+  const other = new Seal(key, "a");
+  const third = other.seal("one", text);
+  assertNotEquals(salt(first), salt(third));
+  for (const sealed of [first, third, second, third]) {
+    assertEquals([seal.open("one", sealed), other.open("one", sealed)], [text, text]);
+  }
+  const mixed = Uint8Array.of(...salt(first), ...third.subarray(12));
+  assertEquals(seal.open("one", mixed), undefined);
+});
+
+Deno.test("Seal.open() opens texts of any size, also empty ones", () => {
+  for (const size of [0, 1, 64, 300_000]) {
+    const whole = new Uint8Array(size).fill(9);
+    const sealed = seal.seal("one", whole);
+    assertEquals([sealed.length, new Seal(key, "a").open("one", sealed)], [size + SEAL_BYTES, whole]);
+  }
 });
 
 Deno.test("Seal.openObject() returns what a member has sealed for the same place, and nothing else", async () => {
