@@ -127,7 +127,7 @@ export interface BundleOptions {
 }
 
 function urlOf(name: string): string {
-  return import.meta.resolve(`../../guest/shell/${name}`);
+  return new URL(`../../guest/shell/${name}`, import.meta.url).href;
 }
 
 async function bundleModule(entry: string, { options, signal }: BundleOptions): Promise<string> {

@@ -21,17 +21,8 @@ import { status } from "./commands/listing/status.ts";
 import { tag } from "./commands/tag.ts";
 import { normalKey, type Setting } from "./store/config_file.ts";
 import { fatal, GitError } from "./store/git_error.ts";
+import type { FreeCommand, GitCommand } from "./git_command.ts";
 import { findRepository, type GlobalOptions, type Repository } from "./store/repository.ts";
-
-/** A command of git that works in a repository. Returns its exit code. */
-export type GitCommand = (args: readonly string[], repository: Repository) => number | Promise<number>;
-
-/** A command that also works without a repository. */
-export type FreeCommand = (
-  args: readonly string[],
-  context: CommandContext,
-  options: GlobalOptions,
-) => number | Promise<number>;
 
 const VERSION = "2.39.5";
 

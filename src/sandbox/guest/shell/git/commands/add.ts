@@ -1,6 +1,6 @@
 import { unicodeText } from "../../gnu/command.ts";
 import { EMPTY_BLOB } from "../store/object_store.ts";
-import type { GitCommand } from "../git.ts";
+import type { GitCommand } from "../git_command.ts";
 import { fatal, refuse } from "../store/git_error.ts";
 import type { Repository } from "../store/repository.ts";
 import { MODE, sortedFiles } from "../store/tree_object.ts";

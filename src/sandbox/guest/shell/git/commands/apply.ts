@@ -12,7 +12,7 @@ import { applyHunks, type PatchedFile, readPatch, reversePatch } from "../compar
 import { quotedPath, renameText } from "../compare/names.ts";
 import { summaryText, sumText } from "../compare/stat_output.ts";
 import type { Hunk } from "../../gnu/text/unified_diff.ts";
-import type { FreeCommand } from "../git.ts";
+import type { FreeCommand } from "../git_command.ts";
 import { fails, fatal, GitError } from "../store/git_error.ts";
 import { hashObject } from "../store/object_store.ts";
 import { applyDelta } from "../store/pack_file.ts";

@@ -1,5 +1,5 @@
 import { unicodeText } from "../../gnu/command.ts";
-import type { GitCommand } from "../git.ts";
+import type { GitCommand } from "../git_command.ts";
 import { peelToCommit, readCommit, type Signature, subjectOf } from "../store/commit_object.ts";
 import { fatal, GitError, refuse } from "../store/git_error.ts";
 import { isReferenceName } from "../store/references.ts";

@@ -1,7 +1,7 @@
 import { unicodeText } from "../../gnu/command.ts";
 import { pathOfPair } from "../compare/file_pairs.ts";
 import { nameText } from "../compare/stat_output.ts";
-import type { GitCommand } from "../git.ts";
+import type { GitCommand } from "../git_command.ts";
 import { readCommit, subjectOf } from "../store/commit_object.ts";
 import { fails, fatal, GitError, refuse } from "../store/git_error.ts";
 import { isReferenceName } from "../store/references.ts";

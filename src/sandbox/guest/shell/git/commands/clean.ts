@@ -1,5 +1,5 @@
 import { quotedPath } from "../compare/names.ts";
-import type { GitCommand } from "../git.ts";
+import type { GitCommand } from "../git_command.ts";
 import { fatal } from "../store/git_error.ts";
 import { IgnoreRules } from "../work/ignore_rules.ts";
 import { PathSpec, relativeName } from "../work/path_spec.ts";

@@ -3,7 +3,7 @@ import { zoneOf } from "../../gnu/time_zone.ts";
 import { compareTrees } from "../compare/file_pairs.ts";
 import { findRenames } from "../compare/renames.ts";
 import { shortStatText, summaryText } from "../compare/stat_output.ts";
-import type { GitCommand } from "../git.ts";
+import type { GitCommand } from "../git_command.ts";
 import { type Commit, readCommit, type Signature, subjectOf, writeCommit } from "../store/commit_object.ts";
 import { fails, fatal, GitError } from "../store/git_error.ts";
 import type { IndexEntry } from "../store/index_file.ts";

@@ -1,6 +1,6 @@
 import { byteText, pathOf, unicodeText } from "../../gnu/command.ts";
 import { compileExpression } from "../../gnu/regular_expression.ts";
-import type { FreeCommand } from "../git.ts";
+import type { FreeCommand } from "../git_command.ts";
 import { ConfigFile, normalKey, readBoolean, type Setting } from "../store/config_file.ts";
 import { fatal, GitError } from "../store/git_error.ts";
 import { Config, findRepository } from "../store/repository.ts";

@@ -1,5 +1,5 @@
 import { bytesOf, byteText, pathOf, statusOf, unicodeText } from "../../gnu/command.ts";
-import type { FreeCommand } from "../git.ts";
+import type { FreeCommand } from "../git_command.ts";
 import { fatal } from "../store/git_error.ts";
 import { Config, Repository } from "../store/repository.ts";
 import { isReferenceName } from "../store/references.ts";

@@ -3,7 +3,7 @@ import { columnsOf } from "../compare/diff_options.ts";
 import { compareTrees } from "../compare/file_pairs.ts";
 import { findRenames } from "../compare/renames.ts";
 import { statText, summaryText } from "../compare/stat_output.ts";
-import type { GitCommand } from "../git.ts";
+import type { GitCommand } from "../git_command.ts";
 import { readCommit } from "../store/commit_object.ts";
 import { fatal, GitError } from "../store/git_error.ts";
 import { findRevision, isAncestor, mergeBases } from "../store/revisions.ts";

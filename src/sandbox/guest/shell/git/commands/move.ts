@@ -1,5 +1,5 @@
 import { unicodeText } from "../../gnu/command.ts";
-import type { GitCommand } from "../git.ts";
+import type { GitCommand } from "../git_command.ts";
 import { fails, fatal, GitError } from "../store/git_error.ts";
 import type { IndexEntry } from "../store/index_file.ts";
 import { headTree } from "../store/revisions.ts";

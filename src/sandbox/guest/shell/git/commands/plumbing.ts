@@ -1,10 +1,11 @@
 import { bytesOf, byteText, errorText, pathOf, statusOf, textOf, unicodeText } from "../../gnu/command.ts";
 import { quotedPath } from "../compare/names.ts";
 import { modeText } from "../compare/patch_output.ts";
-import type { FreeCommand, GitCommand } from "../git.ts";
+import type { FreeCommand, GitCommand } from "../git_command.ts";
 import { writeCommit } from "../store/commit_object.ts";
 import { fatal, GitError, refuse } from "../store/git_error.ts";
-import { hashObject, type ObjectKind } from "../store/object_store.ts";
+import type { ObjectKind } from "../store/git_object.ts";
+import { hashObject } from "../store/object_store.ts";
 import { findRepository, type Repository } from "../store/repository.ts";
 import {
   ambiguousText,

@@ -1,4 +1,4 @@
-import type { GitCommand } from "../git.ts";
+import type { GitCommand } from "../git_command.ts";
 import { fatal, GitError, refuse } from "../store/git_error.ts";
 import { allWords, commandOptions } from "./command_words.ts";
 
@@ -11,7 +11,7 @@ export const remote: GitCommand = (args, repository) => {
   const names = [...new Set(settings.flatMap(({ key }) => /^remote\.(.+)\.[^.]+$/.exec(key)?.[1] ?? []))]
     .sort();
   const url = (name: string) => config.get(`remote.${name}.url`);
-  const require = (name = "") => {
+  const requireRemote = (name = "") => {
     if (!names.includes(name)) throw new GitError(`No such remote '${name}'`, { kind: "error", exitCode: 2 });
     return name;
   };
@@ -41,7 +41,7 @@ export const remote: GitCommand = (args, repository) => {
       return 0;
     case "remove":
     case "rm":
-      config.local?.removeSection(`remote.${require(name)}`);
+      config.local?.removeSection(`remote.${requireRemote(name)}`);
       for (const full of references.list(`refs/remotes/${name}/`).keys()) references.remove(full);
       for (const { key, value: of } of settings) {
         const branch = /^branch\.(.+)\.remote$/.exec(key)?.[1];
@@ -53,12 +53,14 @@ export const remote: GitCommand = (args, repository) => {
       return 0;
     case "get-url":
       context.print(
-        `${(options.has("push") ? config.get(`remote.${name}.pushurl`) : undefined) ?? url(require(name))}\n`,
+        `${
+          (options.has("push") ? config.get(`remote.${name}.pushurl`) : undefined) ?? url(requireRemote(name))
+        }\n`,
       );
       return 0;
     case "set-url":
       config.local?.set(
-        `remote.${require(name)}.${options.has("push") ? "pushurl" : "url"}`,
+        `remote.${requireRemote(name)}.${options.has("push") ? "pushurl" : "url"}`,
         value ?? fatal("no URL given"),
       );
       return 0;

@@ -1,5 +1,5 @@
 import { pathOfPair } from "../compare/file_pairs.ts";
-import type { GitCommand } from "../git.ts";
+import type { GitCommand } from "../git_command.ts";
 import { readCommit, subjectOf } from "../store/commit_object.ts";
 import { fatal } from "../store/git_error.ts";
 import type { Repository } from "../store/repository.ts";

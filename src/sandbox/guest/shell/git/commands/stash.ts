@@ -2,7 +2,7 @@ import { unicodeText } from "../../gnu/command.ts";
 import { choosePairs, DIFF_OPTIONS, diffText, readDiffSettings } from "../compare/diff_options.ts";
 import { compareTrees, pathOfPair } from "../compare/file_pairs.ts";
 import { mergeTrees } from "../compare/merge_trees.ts";
-import type { GitCommand } from "../git.ts";
+import type { GitCommand } from "../git_command.ts";
 import { readCommit, subjectOf, writeCommit } from "../store/commit_object.ts";
 import { fails, fatal, GitError, refuse } from "../store/git_error.ts";
 import type { Repository } from "../store/repository.ts";

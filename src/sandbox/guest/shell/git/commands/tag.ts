@@ -1,5 +1,5 @@
 import { pathOf, textOf, unicodeText } from "../../gnu/command.ts";
-import type { GitCommand } from "../git.ts";
+import type { GitCommand } from "../git_command.ts";
 import { peelToCommit, readCommit, readTag, subjectOf, writeTag } from "../store/commit_object.ts";
 import { fatal, GitError } from "../store/git_error.ts";
 import { isReferenceName } from "../store/references.ts";

@@ -1,17 +1,9 @@
 import { deflateSync, inflateSync } from "../../engine.ts";
 import { bytesOf, type CommandFiles, statusOf, textOf } from "../../gnu/command.ts";
 import { fatal } from "./git_error.ts";
+import type { GitObject, ObjectKind } from "./git_object.ts";
 import { PackFile } from "./pack_file.ts";
 import { sha1 } from "./sha1.ts";
-
-/** Types of the objects of a repository. */
-export type ObjectKind = "blob" | "tree" | "commit" | "tag";
-
-/** Contents of an object. */
-export interface GitObject {
-  readonly kind: ObjectKind;
-  readonly bytes: Uint8Array;
-}
 
 /** Hash of the empty tree, which every repository has. */
 export const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";

@@ -1,7 +1,7 @@
 import { inflateSync } from "../../engine.ts";
 import type { CommandFiles } from "../../gnu/command.ts";
 import { fatal } from "./git_error.ts";
-import type { GitObject, ObjectKind } from "./object_store.ts";
+import type { GitObject, ObjectKind } from "./git_object.ts";
 
 const KINDS: Readonly<Record<number, ObjectKind>> = { 1: "commit", 2: "tree", 3: "blob", 4: "tag" };
 const [OFFSET_DELTA, REFERENCE_DELTA] = [6, 7];

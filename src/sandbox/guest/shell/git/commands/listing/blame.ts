@@ -1,7 +1,7 @@
 import { linesOf, textOf, unicodeText } from "../../../gnu/command.ts";
 import { zoneOf } from "../../../gnu/time_zone.ts";
 import { lineChanges } from "../../compare/line_changes.ts";
-import type { GitCommand } from "../../git.ts";
+import type { GitCommand } from "../../git_command.ts";
 import { type Commit, readCommit } from "../../store/commit_object.ts";
 import { fatal, refuse } from "../../store/git_error.ts";
 import { commitOf } from "../../store/revisions.ts";

@@ -12,7 +12,7 @@ import {
   pathOfPair,
   storedSide,
 } from "../../compare/file_pairs.ts";
-import type { FreeCommand } from "../../git.ts";
+import type { FreeCommand } from "../../git_command.ts";
 import { fatal, GitError, refuse } from "../../store/git_error.ts";
 import { Config, findRepository, type Repository } from "../../store/repository.ts";
 import { commitOf, findRevision, headTree, mergeBases, treeOf } from "../../store/revisions.ts";

@@ -1,6 +1,6 @@
 import { type CommandContext, textOf } from "../../../gnu/command.ts";
 import { grep } from "../../../gnu/text/grep.ts";
-import type { GitCommand } from "../../git.ts";
+import type { GitCommand } from "../../git_command.ts";
 import { fatal, refuse } from "../../store/git_error.ts";
 import { findRevision, treeOf } from "../../store/revisions.ts";
 import { filesOfTree } from "../../store/tree_object.ts";

@@ -9,7 +9,7 @@ import {
   refuseColor,
 } from "../../compare/diff_options.ts";
 import { compareTreeObjects, type FilePair, pathOfPair } from "../../compare/file_pairs.ts";
-import type { GitCommand } from "../../git.ts";
+import type { GitCommand } from "../../git_command.ts";
 import { type Commit, peelToCommit, readCommit, readTag } from "../../store/commit_object.ts";
 import { fatal, refuse } from "../../store/git_error.ts";
 import { readDate, type Repository } from "../../store/repository.ts";

@@ -1,7 +1,7 @@
 import { type FilePair, pathOfPair } from "../../compare/file_pairs.ts";
 import { quotedPath } from "../../compare/names.ts";
 import { modeText } from "../../compare/patch_output.ts";
-import type { GitCommand } from "../../git.ts";
+import type { GitCommand } from "../../git_command.ts";
 import { fatal } from "../../store/git_error.ts";
 import type { Repository } from "../../store/repository.ts";
 import { findRevision, headTree } from "../../store/revisions.ts";
