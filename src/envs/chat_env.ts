@@ -117,10 +117,10 @@ export class ChatEnv implements BranchingEnv {
 
   // deno-lint-ignore require-await
   async reset(input: TaskInput): Promise<Observation> {
-    const task = toTask(input);
     if (this.#disposed) throw new Error("Cannot reset env as it is disposed");
     const { systemPrompt, systemRole = "system", userRole = "user", dataKey = "query" } = this.#options;
-    const query = messagesOfQuery(task, { dataKey, userRole });
+    const query = messagesOfQuery(input, { dataKey, userRole });
+    const task = toTask(input);
     const prompt = systemPrompt === undefined ? query : prependMessage(query, systemRole, systemPrompt);
     return this.#observation = { task, history: { prompt }, ...this.#mode.start(prompt) };
   }

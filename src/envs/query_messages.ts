@@ -1,7 +1,7 @@
 import { ArgumentTypeError } from "../errors.ts";
 import { History } from "../history.ts";
 import type { Message } from "../message.ts";
-import type { Task } from "../task.ts";
+import type { TaskInput } from "../task.ts";
 
 /** Options of {@linkcode messagesOfQuery}. */
 export interface QueryMessagesOptions {
@@ -16,7 +16,7 @@ export interface QueryMessagesOptions {
  *
  * @throws {TypeError} if the query is missing, empty, or neither text nor messages.
  */
-export function messagesOfQuery(task: Task, options: QueryMessagesOptions): History {
+export function messagesOfQuery(task: TaskInput, options: QueryMessagesOptions): History {
   const { dataKey, userRole } = options;
   const query = queryOf(task, dataKey);
   const prefix = `Cannot reset env as '${dataKey}' of task '${task.id}'`;
@@ -37,7 +37,7 @@ export function messagesOfQuery(task: Task, options: QueryMessagesOptions): Hist
   return messages;
 }
 
-function queryOf(task: Task, dataKey: string): unknown {
+function queryOf(task: TaskInput, dataKey: string): unknown {
   if (task === null || typeof task !== "object") {
     throw new ArgumentTypeError(`Cannot reset env as it must be given a task: it is given ${task}`);
   }
