@@ -129,7 +129,7 @@ const BUILT_PATTERNS: Readonly<Record<string, readonly [times: number, from: str
   "src/rewards/math/words.ts": [7, "constants"],
   "src/rewards/text_match.ts": [1, "the operator's own pattern, under the deadline of a GraderPool"],
   "src/rollout/tokens/sampled_reply.ts": [1, "escaped tokens of the operator's tokenizer"],
-  "src/sandbox/guest/shell/git/work/wildmatch.ts": [1, "a guest's own pattern, in the guest"],
+  "src/sandbox/guest/shell/git/worktree/wildmatch.ts": [1, "a guest's own pattern, in the guest"],
   "src/sandbox/guest/shell/gnu/glob.ts": [1, "a guest's own pattern, in the guest"],
   "src/sandbox/guest/shell/gnu/regular_expression.ts": [5, "a guest's own pattern, in the guest"],
   "src/sandbox/guest/shell/gnu/text/sed.ts": [1, "a guest's own pattern, in the guest"],

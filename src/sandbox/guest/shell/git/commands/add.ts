@@ -4,9 +4,9 @@ import type { GitCommand } from "../git_command.ts";
 import { fatal, refuse } from "../store/git_error.ts";
 import type { Repository } from "../store/repository.ts";
 import { MODE, sortedFiles } from "../store/tree_object.ts";
-import { IgnoreRules } from "../work/ignore_rules.ts";
-import { PathSpec } from "../work/path_spec.ts";
-import { WorkTree } from "../work/work_tree.ts";
+import { IgnoreRules } from "../worktree/ignore_rules.ts";
+import { PathSpec } from "../worktree/path_spec.ts";
+import { WorkTree } from "../worktree/work_tree.ts";
 import { allWords, commandOptions } from "./command_words.ts";
 
 const OPTIONS = "n,dry-run:v,verbose:f,force:i,interactive:p,patch:e,edit:u,update:A,all:no-ignore-removal:" +

@@ -18,8 +18,8 @@ import { hashObject } from "../store/object_store.ts";
 import { applyDelta } from "../store/pack_file.ts";
 import { findRepository, type Repository } from "../store/repository.ts";
 import { MODE } from "../store/tree_object.ts";
-import { wildmatch } from "../work/wildmatch.ts";
-import { WorkTree } from "../work/work_tree.ts";
+import { wildmatch } from "../worktree/wildmatch.ts";
+import { WorkTree } from "../worktree/work_tree.ts";
 import { writeIndex } from "./add.ts";
 import { allWords, type CommandOptions, commandOptions } from "./command_words.ts";
 

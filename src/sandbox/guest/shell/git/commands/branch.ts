@@ -5,8 +5,8 @@ import { fatal, GitError, refuse } from "../store/git_error.ts";
 import { isReferenceName } from "../store/references.ts";
 import type { Repository } from "../store/repository.ts";
 import { commitOf, findRevision, fullName, isAncestor } from "../store/revisions.ts";
-import { trackingOf } from "../work/changes.ts";
-import { wildmatch } from "../work/wildmatch.ts";
+import { trackingOf } from "../worktree/changes.ts";
+import { wildmatch } from "../worktree/wildmatch.ts";
 import { allWords, commandOptions, withValues } from "./command_words.ts";
 
 const OPTIONS =

@@ -8,10 +8,10 @@ import { isReferenceName } from "../store/references.ts";
 import type { Repository } from "../store/repository.ts";
 import { commitOf, findRevision, headTree, previousBranch, treeOf, walk } from "../store/revisions.ts";
 import { filesOfTree, type TreeFile } from "../store/tree_object.ts";
-import { trackingOf } from "../work/changes.ts";
-import { PathSpec } from "../work/path_spec.ts";
-import { forceTree, resetIndex, switchTree } from "../work/switch_tree.ts";
-import { WorkTree } from "../work/work_tree.ts";
+import { trackingOf } from "../worktree/changes.ts";
+import { PathSpec } from "../worktree/path_spec.ts";
+import { forceTree, resetIndex, switchTree } from "../worktree/switch_tree.ts";
+import { WorkTree } from "../worktree/work_tree.ts";
 import { writeIndex } from "./add.ts";
 import { allWords, commandOptions } from "./command_words.ts";
 import { actorOf, createBranch } from "./branch.ts";
@@ -71,13 +71,7 @@ export const checkout: GitCommand = (args, repository) => {
     ? remoteBranch(repository, start)
     : undefined;
   if (remote !== undefined) {
-    return switchToNew(repository, {
-      name: start,
-      start: remote,
-      isReset: false,
-      follows: remote,
-      ...target,
-    });
+    return switchToTracking(repository, start, { remote, ...target });
   }
   return restorePaths(repository, { source: undefined, words, isQuiet: target.isQuiet });
 };
@@ -110,13 +104,7 @@ export const switchBranch: GitCommand = (args, repository) => {
   if (!isBranch && !target.isDetached) {
     const remote = options.has("no-guess") ? undefined : remoteBranch(repository, start);
     if (remote !== undefined) {
-      return switchToNew(repository, {
-        name: start,
-        start: remote,
-        isReset: false,
-        follows: remote,
-        ...target,
-      });
+      return switchToTracking(repository, start, { remote, ...target });
     }
     if (findRevision(repository, start) === undefined) fatal(`invalid reference: ${unicodeText(start)}`);
     const kind = repository.references.resolve(`refs/tags/${start}`) !== undefined ? "tag " : "commit ";
@@ -290,6 +278,15 @@ function detachedAdvice(name: string): string {
     "do so (now or later) by using -c with the switch command. Example:\n\n" +
     "  git switch -c <new-branch-name>\n\nOr undo this operation with:\n\n  git switch -\n\n" +
     "Turn off this advice by setting config variable advice.detachedHead to false\n\n";
+}
+
+/** Switches to a new branch that follows a remote's branch. */
+function switchToTracking(
+  repository: Repository,
+  name: string,
+  { remote, ...target }: Target & { remote: string },
+): number {
+  return switchToNew(repository, { name, start: remote, isReset: false, follows: remote, ...target });
 }
 
 /** Creates a branch and switches to it. */

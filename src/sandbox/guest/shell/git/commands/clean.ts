@@ -1,9 +1,9 @@
 import { quotedPath } from "../compare/names.ts";
 import type { GitCommand } from "../git_command.ts";
 import { fatal } from "../store/git_error.ts";
-import { IgnoreRules } from "../work/ignore_rules.ts";
-import { PathSpec, relativeName } from "../work/path_spec.ts";
-import { WorkTree } from "../work/work_tree.ts";
+import { IgnoreRules } from "../worktree/ignore_rules.ts";
+import { PathSpec, relativeName } from "../worktree/path_spec.ts";
+import { WorkTree } from "../worktree/work_tree.ts";
 import { allWords, commandOptions } from "./command_words.ts";
 
 /** `git clean`. */

@@ -3,7 +3,7 @@ import { type ParsedOptions, parseOptions, type ParseSettings } from "../../gnu/
 import { fatal, GitError, refuse } from "../store/git_error.ts";
 import type { Repository } from "../store/repository.ts";
 import { ambiguousText, findRevision } from "../store/revisions.ts";
-import { isPattern } from "../work/wildmatch.ts";
+import { isPattern } from "../worktree/wildmatch.ts";
 
 /** Exit code of an error in the options. */
 const USAGE_CODE = 129;

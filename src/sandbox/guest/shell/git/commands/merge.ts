@@ -8,7 +8,7 @@ import { readCommit } from "../store/commit_object.ts";
 import { fatal, GitError } from "../store/git_error.ts";
 import { findRevision, isAncestor, mergeBases } from "../store/revisions.ts";
 import { filesOfTree } from "../store/tree_object.ts";
-import { forceTree, switchTree } from "../work/switch_tree.ts";
+import { forceTree, switchTree } from "../worktree/switch_tree.ts";
 import { writeIndex } from "./add.ts";
 import { allWords, commandOptions } from "./command_words.ts";
 import { actorOf } from "./branch.ts";

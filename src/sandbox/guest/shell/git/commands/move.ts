@@ -4,8 +4,8 @@ import { fails, fatal, GitError } from "../store/git_error.ts";
 import type { IndexEntry } from "../store/index_file.ts";
 import { headTree } from "../store/revisions.ts";
 import { filesOfTree } from "../store/tree_object.ts";
-import { insidePath, PathSpec } from "../work/path_spec.ts";
-import { WorkTree } from "../work/work_tree.ts";
+import { insidePath, PathSpec } from "../worktree/path_spec.ts";
+import { WorkTree } from "../worktree/work_tree.ts";
 import { writeIndex } from "./add.ts";
 import { allWords, commandOptions, usage } from "./command_words.ts";
 

@@ -20,9 +20,9 @@ import {
 } from "../store/revisions.ts";
 import { isReferenceName } from "../store/references.ts";
 import { MODE, readTree, writeTrees } from "../store/tree_object.ts";
-import { IgnoreRules } from "../work/ignore_rules.ts";
-import { insidePath, PathSpec, relativeName } from "../work/path_spec.ts";
-import { WorkTree } from "../work/work_tree.ts";
+import { IgnoreRules } from "../worktree/ignore_rules.ts";
+import { insidePath, PathSpec, relativeName } from "../worktree/path_spec.ts";
+import { WorkTree } from "../worktree/work_tree.ts";
 import { allWords, commandOptions, usage } from "./command_words.ts";
 import { formatReference } from "./branch.ts";
 

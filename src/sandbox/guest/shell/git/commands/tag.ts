@@ -4,7 +4,7 @@ import { peelToCommit, readCommit, readTag, subjectOf, writeTag } from "../store
 import { fatal, GitError } from "../store/git_error.ts";
 import { isReferenceName } from "../store/references.ts";
 import { commitOf, isAncestor, revision } from "../store/revisions.ts";
-import { wildmatch } from "../work/wildmatch.ts";
+import { wildmatch } from "../worktree/wildmatch.ts";
 import { allWords, commandOptions, withValues } from "./command_words.ts";
 import { formatReference } from "./branch.ts";
 import { cleanMessage } from "./commit.ts";

@@ -2,7 +2,7 @@ import type { CommandContext } from "../../gnu/command.ts";
 import type { ParsedOptions } from "../../gnu/options.ts";
 import { fatal, refuse } from "../store/git_error.ts";
 import type { Repository } from "../store/repository.ts";
-import { attributesOf } from "../work/line_ends.ts";
+import { attributesOf } from "../worktree/line_ends.ts";
 import { type FilePair, pathOfPair, reversePair } from "./file_pairs.ts";
 import { type PatchStyle, patchText } from "./patch_output.ts";
 import { findRenames } from "./renames.ts";

@@ -2,6 +2,7 @@ import { bytesOf, type CommandFiles, type FileStatus, statusOf, textOf } from ".
 import { fatal } from "./git_error.ts";
 import { sha1 } from "./sha1.ts";
 import type { TreeFile } from "./tree_object.ts";
+import { readOffset } from "./pack_file.ts";
 
 /** What a file was when its contents were compared with the index last. */
 export interface CachedStatus {
@@ -157,17 +158,6 @@ function entryBytes(path: string, entry: IndexEntry, stage: number): Uint8Array 
   if (extended) view.setUint16(62, extended);
   bytes.set(bytesOf(path), ENTRY_BYTES + (extended ? 2 : 0));
   return bytes;
-}
-
-function readOffset(bytes: Uint8Array, start: number): { value: number; next: number } {
-  let at = start;
-  let byte = bytes[at++] ?? 0;
-  let value = byte & 0x7f;
-  while (byte & 0x80) {
-    byte = bytes[at++] ?? 0;
-    value = (value + 1) * 128 + (byte & 0x7f);
-  }
-  return { value, next: at };
 }
 
 /** Joins bytes. */

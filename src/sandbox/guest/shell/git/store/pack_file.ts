@@ -67,7 +67,7 @@ export class PackFile {
       if (kind) {
         object = { kind, bytes: this.#inflate(next, size) };
       } else if (type === OFFSET_DELTA) {
-        const { value, next: data } = this.#readOffset(next);
+        const { value, next: data } = readOffset(this.#bytes(), next);
         deltas.push(this.#inflate(data, size));
         at -= value;
       } else if (type === REFERENCE_DELTA) {
@@ -117,18 +117,6 @@ export class PackFile {
     return { type, size, next: at };
   }
 
-  #readOffset(start: number): { value: number; next: number } {
-    const bytes = this.#bytes();
-    let at = start;
-    let byte = bytes[at++] ?? 0;
-    let value = byte & 0x7f;
-    while (byte & 0x80) {
-      byte = bytes[at++] ?? 0;
-      value = (value + 1) * 128 + (byte & 0x7f);
-    }
-    return { value, next: at };
-  }
-
   #inflate(start: number, size: number): Uint8Array {
     // Zlib adds at most five bytes to a block of 16 kB, and eleven to the whole.
     const end = start + size + Math.ceil(size / 16_000) * 5 + 64;
@@ -136,6 +124,18 @@ export class PackFile {
     if (bytes.length !== size) fatal(`packed object in ${this.#path}.pack is corrupt`);
     return bytes;
   }
+}
+
+/** Reads a number as packs and indexes of version 4 write offsets: seven bits a byte, the highest first. */
+export function readOffset(bytes: Uint8Array, start: number): { value: number; next: number } {
+  let at = start;
+  let byte = bytes[at++] ?? 0;
+  let value = byte & 0x7f;
+  while (byte & 0x80) {
+    byte = bytes[at++] ?? 0;
+    value = (value + 1) * 128 + (byte & 0x7f);
+  }
+  return { value, next: at };
 }
 
 /** Applies a delta, which copies parts of its base and inserts bytes. */

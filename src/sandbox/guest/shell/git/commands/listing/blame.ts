@@ -6,8 +6,8 @@ import { type Commit, readCommit } from "../../store/commit_object.ts";
 import { fatal, refuse } from "../../store/git_error.ts";
 import { commitOf } from "../../store/revisions.ts";
 import { entryOfTree } from "../../store/tree_object.ts";
-import { insidePath } from "../../work/path_spec.ts";
-import { WorkTree } from "../../work/work_tree.ts";
+import { insidePath } from "../../worktree/path_spec.ts";
+import { WorkTree } from "../../worktree/work_tree.ts";
 import { allWords, commandOptions, usage } from "../command_words.ts";
 import { dateText } from "./date_text.ts";
 

@@ -17,8 +17,8 @@ import { fatal, GitError, refuse } from "../../store/git_error.ts";
 import { Config, findRepository, type Repository } from "../../store/repository.ts";
 import { commitOf, findRevision, headTree, mergeBases, treeOf } from "../../store/revisions.ts";
 import { filesOfTree, MODE, type TreeFile } from "../../store/tree_object.ts";
-import { PathSpec } from "../../work/path_spec.ts";
-import { WorkTree } from "../../work/work_tree.ts";
+import { PathSpec } from "../../worktree/path_spec.ts";
+import { WorkTree } from "../../worktree/work_tree.ts";
 import { allWords, type CommandOptions, commandOptions, splitRevisions, usage } from "../command_words.ts";
 
 const OPTIONS = `cached:staged:merge-base:no-index:quiet:base:ours:theirs:0:1:2:3:${DIFF_OPTIONS}`;

@@ -4,9 +4,9 @@ import type { GitCommand } from "../../git_command.ts";
 import { fatal, refuse } from "../../store/git_error.ts";
 import { findRevision, treeOf } from "../../store/revisions.ts";
 import { filesOfTree } from "../../store/tree_object.ts";
-import { IgnoreRules } from "../../work/ignore_rules.ts";
-import { PathSpec, relativeName } from "../../work/path_spec.ts";
-import { WorkTree } from "../../work/work_tree.ts";
+import { IgnoreRules } from "../../worktree/ignore_rules.ts";
+import { PathSpec, relativeName } from "../../worktree/path_spec.ts";
+import { WorkTree } from "../../worktree/work_tree.ts";
 import { commandOptions } from "../command_words.ts";
 
 const OPTIONS =

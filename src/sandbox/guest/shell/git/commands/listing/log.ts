@@ -15,7 +15,7 @@ import { fatal, refuse } from "../../store/git_error.ts";
 import { readDate, type Repository } from "../../store/repository.ts";
 import { commitOf, findRevision, fullName, mergeBases, revision, walk } from "../../store/revisions.ts";
 import { MODE, readTree } from "../../store/tree_object.ts";
-import { PathSpec } from "../../work/path_spec.ts";
+import { PathSpec } from "../../worktree/path_spec.ts";
 import { type CommandOptions, commandOptions, readCount, splitRevisions } from "../command_words.ts";
 import { dateText } from "./date_text.ts";
 import { commitText, decorationsOf, endsEach, type PrettyStyle, readFormat } from "./pretty.ts";

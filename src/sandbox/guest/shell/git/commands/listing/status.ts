@@ -6,8 +6,8 @@ import { fatal } from "../../store/git_error.ts";
 import type { Repository } from "../../store/repository.ts";
 import { findRevision, headTree } from "../../store/revisions.ts";
 import { filesOfTree } from "../../store/tree_object.ts";
-import { type Changes, findChanges, trackingOf, type UntrackedMode } from "../../work/changes.ts";
-import { PathSpec, relativeName } from "../../work/path_spec.ts";
+import { type Changes, findChanges, trackingOf, type UntrackedMode } from "../../worktree/changes.ts";
+import { PathSpec, relativeName } from "../../worktree/path_spec.ts";
 import { allWords, commandOptions } from "../command_words.ts";
 
 const OPTIONS = "s,short:long:porcelain?:b,branch:no-branch:u,untracked-files?:ignored?:z,null:v,verbose:" +
