@@ -3,7 +3,10 @@ import * as z from "zod";
 /** What is wrong with a value, before zod has given it a message. */
 type Issue = z.core.$ZodRawIssue;
 
-/** Lets messages of zod schemas that have none of their own be those of {@linkcode describeIssue}, in this process. */
+/**
+ * Lets messages of zod schemas that have none of their own be those of {@linkcode describeIssue}, in this process. It is
+ * for the command line: a program that uses Paddock shares zod with it.
+ */
 export function useOwnWords(): void {
   z.config({ customError: describeIssue });
 }

@@ -1,7 +1,8 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { matchedRoutes } from "hono/route";
 import { errorCodeOf } from "../wire/error_codes.ts";
-import { useOwnWords } from "../schema_words.ts";
+import { describeIssue } from "../schema_words.ts";
+import { requestSchema } from "./openapi/request_schema.ts";
 import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import type { AdapterRoutes } from "./adapters/adapter.ts";
 import { ADAPTERS } from "./adapters/adapters.ts";
@@ -111,10 +112,15 @@ export function paddockApp(options: PaddockAppOptions): Api {
   const { graders = new Map(), graderPool: pool, onError = () => {}, onEvent = () => {} } = options;
   const { budgets = new Budgets({ owners: options.tokens?.length }) } = options;
   const report = errorReporter(onError);
-  useOwnWords();
   const app = new OpenAPIHono<AppEnv>({
-    defaultHook(result) {
-      if (!result.success) throw toInvalidRequest(result.error);
+    async defaultHook(result, c) {
+      if (result.success) return;
+      const route = { method: methodOf(c), path: routeOf(c), part: result.target };
+      const schema = requestSchema(app.openAPIRegistry, route);
+      const { data } = result as { readonly data?: unknown }; // the value, which the type leaves out
+      // The validator has no option for the words of its messages.
+      const described = await schema?.safeParseAsync(data, { error: describeIssue });
+      throw toInvalidRequest(described?.error ?? result.error);
     },
   });
   const adapterErrors = new Map<string, AdapterRoutes>();

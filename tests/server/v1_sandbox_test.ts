@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { assertEquals, assertMatch, assertObjectMatch, assertStringIncludes } from "@std/assert";
 import { exactMatch, loadProfile, numberMatch, patternMatch, SandboxPool } from "../../mod.ts";
 import { SandboxError } from "../../src/errors.ts";
@@ -237,6 +238,14 @@ Deno.test("/v1 reports invalid requests without host details", async (t) => {
     await server.send("POST", path, { code: "n" }, { "x-long": "a".repeat(20_000) }),
   ];
   await t.assertSnapshot(responses.map(({ status, body }) => ({ status, body })));
+});
+
+Deno.test("a server in a program leaves zod's messages to the program", async () => {
+  await using server = served({ python });
+  assertEquals((await server.send("POST", "/v1/sessions", { nope: 1 })).status, 422);
+  assertEquals(z.config().customError, undefined);
+  const { error } = z.string().safeParse(5);
+  assertEquals(error?.issues[0]?.message, "Invalid input: expected string, received number");
 });
 
 Deno.test("/v1 reports a failed sandbox and keeps the reason for the server's log", async () => {

@@ -6,6 +6,7 @@ import type { AppContext, AppEnv } from "../http/context.ts";
 import { ServerError, toErrorHeaders, toServerError } from "../http/errors.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import { type AdapterRoutes, runScript, toScriptOutcome } from "./adapter.ts";
+import { describeIssue } from "../../schema_words.ts";
 
 /** Subtracted from the timeout, since NeMo's own clock starts before the program reaches the interpreter. */
 const EARLY_MS = 10;
@@ -47,7 +48,7 @@ export function nemoSkills(sessions: SessionService): AdapterRoutes {
   app.post("/execute", async (c, next) => {
     const body: unknown = await c.req.json().catch(() => undefined); // the next route reports invalid JSON
     if (!isNemo(c, body)) return await next();
-    const parsed = nemoRequest.safeParse(body);
+    const parsed = nemoRequest.safeParse(body, { error: describeIssue });
     if (!parsed.success) {
       const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
       throw new ServerError("malformed", issues.join("; "));

@@ -2,7 +2,6 @@ import { Hono } from "hono/quick";
 import { mapConcurrently } from "../../async/map_concurrently.ts";
 import { SandboxError } from "../../errors.ts";
 import type { Grader } from "../../rewards/grader.ts";
-import { useOwnWords } from "../../schema_words.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
 import { Budget } from "../budget.ts";
@@ -64,7 +63,6 @@ export function createEdgeApp(options: EdgeAppOptions, runtime: GradingRuntime):
       `Cannot serve as 'token' must have at least ${MIN_TOKEN} characters: found ${token.length}`,
     );
   }
-  useOwnWords();
   const app = new Hono<AppEnv>();
   app.onError((thrown) => {
     const error = toServerError(thrown);

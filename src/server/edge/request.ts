@@ -3,6 +3,7 @@ import { parseDataJson } from "../../numbers/data_json.ts";
 import { gradeRequestSchema } from "../../wire/v1_grade.ts";
 import { type GradeInput, toGradeInput } from "../graders.ts";
 import { ServerError, toInvalidRequest } from "../http/errors.ts";
+import { describeIssue } from "../../schema_words.ts";
 
 const MAX_ITEMS = 256;
 
@@ -33,7 +34,7 @@ export interface EdgeRequest extends GradeInput {
  * @throws {ServerError} `invalid`; the message lists every issue.
  */
 export function parseGradeRequest(body: unknown): EdgeRequest {
-  const { data, error } = edgeRequest.safeParse(body);
+  const { data, error } = edgeRequest.safeParse(body, { error: describeIssue });
   if (error) throw toInvalidRequest(error);
   return { grader: data.grader, ...toGradeInput(data) };
 }
@@ -44,7 +45,7 @@ export function parseGradeRequest(body: unknown): EdgeRequest {
  * @throws {ServerError} `invalid` if there is no item or too many.
  */
 export function parseItems(body: unknown): readonly unknown[] {
-  const { data, error } = batch.safeParse(body);
+  const { data, error } = batch.safeParse(body, { error: describeIssue });
   if (error) throw toInvalidRequest(error);
   return data.items;
 }

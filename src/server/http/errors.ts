@@ -1,5 +1,4 @@
 import { HTTPException } from "hono/http-exception";
-import type * as z from "zod";
 import {
   CheckpointError,
   type CheckpointErrorCode,
@@ -179,8 +178,10 @@ const MAX_ISSUES = 16;
 const MAX_ISSUE_CHARACTERS = 300;
 
 /** Converts validation issues into one `invalid` error, which describes the first 16 in 300 characters each. */
-export function toInvalidRequest(error: z.core.$ZodError): ServerError {
-  const issues = error.issues.slice(0, MAX_ISSUES).map(({ path, message }) =>
+export function toInvalidRequest(
+  { issues: found }: { readonly issues: readonly { path: readonly PropertyKey[]; message: string }[] },
+): ServerError {
+  const issues = found.slice(0, MAX_ISSUES).map(({ path, message }) =>
     shorten(`${path.map((part) => shorten(String(part), 60)).join(".") || "the request"}: ${message}`)
   );
   return new ServerError("invalid", issues.join("; "));

@@ -225,7 +225,7 @@ Deno.test("/mcp restores no checkpoint of another client, and reports what is wr
       assertStringIncludes(message, "you have c1");
       assertEquals(message.length < 300, true);
     }
-    assertStringIncludes(await restore(one, 1, true), "checkpoint: must be a string: found 1");
+    assertStringIncludes(await restore(one, 1, true), "expected string, received number");
     assertStringIncludes(await run(one, "x"), "secret");
     await run(one, "import os; ends = os.pipe()");
     const refused = await call(one, "checkpoint");

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { AppContext } from "../../http/context.ts";
 import { ServerError, toErrorHeaders, toInvalidRequest, toServerError } from "../../http/errors.ts";
+import { describeIssue } from "../../../schema_words.ts";
 
 /** Error of a request to a sandbox that does not exist any more, which E2B's proxy answers with 502. */
 export class SandboxGoneError extends ServerError {
@@ -45,7 +46,7 @@ export async function readCodeBody<T>(c: AppContext, schema: z.ZodType<T>): Prom
   } catch (cause) {
     throw new ServerError("malformed", "The body must be JSON", { cause });
   }
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(body, { error: describeIssue });
   if (parsed.success) return parsed.data;
   throw toInvalidRequest(parsed.error);
 }

@@ -4,6 +4,7 @@ import type { ErrorCode } from "../../../wire/error_codes.ts";
 import { type ServerError, toServerError } from "../../http/errors.ts";
 import { toPydanticIssues } from "../detail_error.ts";
 import { type OpenEnv, type OpenEnvKind, resetData } from "./env_kind.ts";
+import { describeIssue } from "../../../schema_words.ts";
 
 /** Error code of a message. */
 export type EnvErrorCode =
@@ -24,7 +25,7 @@ const FAULTS: Readonly<Partial<Record<ErrorCode, EnvErrorCode>>> = {
 };
 
 /** Reports the input of each issue, which distinguishes missing from wrong values. */
-const REPORTED = { reportInput: true };
+const REPORTED = { reportInput: true, error: describeIssue };
 
 const envelope = z.looseObject({ type: z.unknown().optional() });
 
