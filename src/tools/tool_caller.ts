@@ -62,6 +62,20 @@ export interface CallContext {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Names of the options of a {@linkcode ToolCaller}. */
+export const TOOL_CALLER_OPTIONS: Readonly<Record<keyof ToolCallerOptions, true>> = {
+  parser: true,
+  resultStyle: true,
+  toolName: true,
+  maxResultCharacters: true,
+  timeoutMs: true,
+  rateLimits: true,
+  stopOnError: true,
+  passState: true,
+  maxCalls: true,
+  maxTotalCharacters: true,
+};
+
 const MAX_RESULT_CHARACTERS = 65_536;
 /** Maximum size of the data of a part, in characters. A larger part is replaced by a description. */
 const MAX_PART_CHARACTERS = 32 * 1024 * 1024;

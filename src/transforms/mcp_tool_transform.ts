@@ -7,7 +7,7 @@ import type { ToolSpec } from "../message.ts";
 import { mcpFaultMessage } from "../tools/parsers/fault_messages.ts";
 import { McpClients, type McpClientsOptions } from "../tools/mcp/mcp_clients.ts";
 import { tagCalls } from "../tools/parsers/tag_calls.ts";
-import { indexTools, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
+import { indexTools, TOOL_CALLER_OPTIONS, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /** Options of {@linkcode MCPToolTransform}: its own servers, or shared clients. */
@@ -92,16 +92,7 @@ const OPTION_KEYS: Readonly<Record<OptionKey, true>> = {
   startTimeoutMs: true,
   detected: true,
   onWarning: true,
-  parser: true,
-  resultStyle: true,
-  toolName: true,
-  maxResultCharacters: true,
-  timeoutMs: true,
-  rateLimits: true,
-  stopOnError: true,
-  passState: true,
-  maxCalls: true,
-  maxTotalCharacters: true,
+  ...TOOL_CALLER_OPTIONS,
 };
 
 /** Refuses options without servers, such as functions as `tools`, which TorchRL's `MCPToolTransform` takes. */

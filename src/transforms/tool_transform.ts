@@ -4,7 +4,7 @@ import { copyPlainData, type EpisodeCheckpoint } from "../episode_checkpoint.ts"
 import type { ToolSpec } from "../message.ts";
 import { requireKnownOptions } from "../options.ts";
 import type { Tool } from "../tools/tool.ts";
-import { indexTools, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
+import { indexTools, TOOL_CALLER_OPTIONS, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /** Options of {@linkcode ToolTransform}. */
@@ -54,7 +54,7 @@ export class ToolTransform implements Transform {
    * @throws {RangeError} when a limit is out of range.
    */
   constructor(options: ToolTransformOptions) {
-    requireKnownOptions("ToolTransform", options, OPTIONS);
+    requireKnownOptions("ToolTransform", options, { tools: true, ...TOOL_CALLER_OPTIONS });
     const tools = [...options.tools];
     const { byName, specs } = indexTools(tools);
     this.#options = { ...options, tools };
@@ -92,18 +92,3 @@ export class ToolTransform implements Transform {
     };
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof ToolTransformOptions, true>> = {
-  tools: true,
-  parser: true,
-  resultStyle: true,
-  toolName: true,
-  maxResultCharacters: true,
-  timeoutMs: true,
-  rateLimits: true,
-  stopOnError: true,
-  passState: true,
-  maxCalls: true,
-  maxTotalCharacters: true,
-};

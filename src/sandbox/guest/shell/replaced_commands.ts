@@ -1,48 +1,16 @@
+import { GNU_NAMES, type GnuName } from "./gnu/gnu_names.ts";
+
+/** Commands of the shell that the engine never had. */
+const NEW: ReadonlySet<GnuName> = new Set(
+  ["bc", "cmp", "mktemp", "nohup", "nproc", "patch", "realpath"] as const,
+);
+
 /**
  * Commands of the engine that the shell replaces and never calls. The build of an image leaves their code out, as a
  * session takes longer to load a larger engine.
  */
 export const REPLACED_COMMANDS: readonly string[] = [
-  "basename",
-  "chmod",
-  "column",
-  "comm",
-  "cp",
-  "cut",
-  "date",
-  "diff",
-  "dirname",
-  "du",
-  "egrep",
-  "env",
-  "expr",
-  "fgrep",
-  "find",
-  "fold",
-  "grep",
-  "head",
-  "join",
-  "ln",
-  "ls",
-  "mkdir",
-  "mv",
-  "nl",
+  ...GNU_NAMES.filter((name) => !NEW.has(name)),
   "od",
-  "paste",
-  "readlink",
-  "rm",
-  "rmdir",
-  "sed",
-  "seq",
-  "sort",
-  "stat",
-  "tac",
-  "tail",
-  "touch",
-  "tr",
-  "tree",
-  "uniq",
-  "wc",
   "whoami",
-  "xargs",
 ];

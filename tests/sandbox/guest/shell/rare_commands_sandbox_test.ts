@@ -1,26 +1,15 @@
 import { assertEquals } from "@std/assert";
 import { withSession } from "../../shared_session.ts";
 import { limited } from "../../started.ts";
+import { differingCommands } from "./compare_recorded.ts";
 import rows from "./rare_commands.json" with { type: "json" };
-import type { RecordedCommand } from "./record.ts";
 
 const profile = await limited("workspace", { graceMs: 10_000 });
 
 Deno.test("commands that the shell loads when they are first run print what those of Linux print", async () => {
-  const differing: object[] = [];
   await withSession(async (session) => {
-    for (const { command, ...expected } of rows as readonly RecordedCommand[]) {
-      await session.reset({ mode: "rewind" });
-      const result = await session.shell(command);
-      const { stdout, stderr } = result;
-      const exitCode = "exitCode" in result ? result.exitCode : result.status;
-      const actual = { stdout, exitCode, complains: stderr !== "" };
-      if (JSON.stringify(actual) !== JSON.stringify(expected)) {
-        differing.push({ command, actual, expected, stderr });
-      }
-    }
+    assertEquals(await differingCommands(session, rows), []);
   }, { profile });
-  assertEquals(differing, []);
 });
 
 Deno.test("commands that the shell loads later refuse by name what they cannot do", async () => {

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { withSession } from "../../../shared_session.ts";
 import { limited } from "../../../started.ts";
+import { differingCommands } from "../compare_recorded.ts";
 import { GIT_SETTINGS, type RecordedCommand } from "../record.ts";
 import commands from "./git.json" with { type: "json" };
 import packed from "./packed.json" with { type: "json" };
@@ -10,20 +11,9 @@ const rows: readonly RecordedCommand[] = commands;
 
 Deno.test("git in the shell prints what git 2.39 prints, in at least 100 recorded lines", async () => {
   assert(rows.length >= 100, `only ${rows.length} lines are compared`);
-  const differing: object[] = [];
   await withSession(async (session) => {
-    for (const { command, ...expected } of rows) {
-      await session.reset({ mode: "rewind" });
-      const result = await session.shell(GIT_SETTINGS + command);
-      const { stdout, stderr } = result;
-      const exitCode = "exitCode" in result ? result.exitCode : result.status;
-      const actual = { stdout, exitCode, complains: stderr !== "" };
-      if (JSON.stringify(actual) !== JSON.stringify(expected)) {
-        differing.push({ command, actual, expected, stderr });
-      }
-    }
+    assertEquals(await differingCommands(session, rows, GIT_SETTINGS), []);
   }, { profile });
-  assertEquals(differing, []);
 });
 
 Deno.test("git in the shell refuses by name what needs a network and what the sandbox lacks", async () => {
