@@ -45,8 +45,8 @@ export interface SandboxPoolOptions extends SandboxOptions {
    */
   spare?: number | undefined;
   /**
-   * Number of further sessions in reset mode `owner`, from 0 to 4096. They start when more owners than sessions take
-   * turns, so that each owner finds its own interpreter again, and end when they have not been used for `keepMs`.
+   * Number of further sessions in reset mode `owner`, from 0 to 4096. A further session starts when more owners than
+   * sessions take turns, so that each owner finds its own interpreter again, and ends after `keepMs` without use.
    *
    * @default 0
    */
@@ -77,7 +77,7 @@ export interface SandboxPoolOptions extends SandboxOptions {
 interface Waiter {
   /** See {@linkcode SandboxPool.#domainOf}. */
   readonly domain: string | undefined;
-  /** Time until which it waits for a session of its domain alone, in milliseconds. */
+  /** Time until which the caller waits for a session of its own domain, in milliseconds. */
   readonly patientUntil: number;
   resolve(session: Session): void;
   reject(error: unknown): void;
@@ -91,8 +91,8 @@ interface Process {
 const MAX_SIZE = 4096;
 const KEEP_MS = 60_000;
 /**
- * Time for which a domain that has sessions waits until one of them is free before it gets a new interpreter, in
- * milliseconds. A new interpreter takes as long.
+ * Time for which a domain waits for its own sessions before the pool prepares a new interpreter, in milliseconds. To start
+ * an interpreter takes as long.
  */
 const PATIENCE_MS = 300;
 /**
@@ -315,7 +315,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     while (this.#slots < this.size + spare && !this.#disposed) this.#start();
   }
 
-  /** Lets an owner have one that ran programs of others, in a new process, if none is free or coming. */
+  /** Prepares a new interpreter for each waiting owner without a session, where none is being started. */
   #provide(): void {
     if (this.#options.resetMode !== "owner" || this.#disposed) return;
     const { spare = 0, keep = 0 } = this.#options;
@@ -325,7 +325,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
         continue;
       }
       const session = this.#idle.takeOldest();
-      if (!session) return; // one comes with the end of a lease
+      if (!session) return; // the end of a lease frees a session
       this.#domains.delete(session);
       this.#track(this.#reset(session));
     }
@@ -433,9 +433,10 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     const { keepMs = KEEP_MS, spare = 0 } = this.#options;
     this.#expiry = setTimeout(() => {
       this.#expiry = undefined;
-      for (const session of this.#idle.takeUnused(keepMs)) {
+      const excess = this.#slots - this.size - spare;
+      for (const [at, session] of this.#idle.takeUnused(keepMs).entries()) {
         this.#domains.delete(session);
-        this.#track(this.#slots > this.size + spare ? this.#end(session) : this.#reset(session));
+        this.#track(at < excess ? this.#end(session) : this.#reset(session));
       }
       if (this.#idle.hasDomain) this.#expireLater();
     }, keepMs);
