@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { jsonLength } from "../../json.ts";
 import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
 import type { Tool } from "../tool.ts";
 import { indexTools } from "../tool_caller.ts";
@@ -153,9 +154,10 @@ class CallRecords {
       end: (args: Record<string, unknown>, { status, result }: { status: ToolStatus; result: string }) => {
         if (!isRecorded) return;
         const cut = result.slice(0, MAX_RESULT_CHARACTERS).toWellFormed();
-        const size = JSON.stringify(args).length + cut.length;
-        const fits = this.#characters + size <= MAX_RECORD_CHARACTERS;
-        if (fits) this.#characters += size;
+        const room = MAX_RECORD_CHARACTERS - this.#characters - cut.length;
+        const size = jsonLength(args, { most: room });
+        const fits = size <= room;
+        if (fits) this.#characters += size + cut.length;
         this.#records[call - 1] = {
           caller: "code",
           call,
