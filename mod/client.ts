@@ -21,6 +21,8 @@ export {
   type GuestFileErrorCode,
   SandboxError,
   SessionClosedError,
+  WaitingExecError,
+  type WaitingExecErrorCode,
 } from "../src/errors.ts";
 export { type OkResult, orThrow, ProgramError } from "../src/sandbox/or_throw.ts";
 export {

@@ -1,7 +1,8 @@
 import { abortable } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
-import { CheckpointError, SessionClosedError } from "../errors.ts";
-import { openCheckpoint, sealCheckpoint } from "./checkpoint/checkpoint.ts";
+import { CheckpointError, SessionClosedError, WaitingExecError } from "../errors.ts";
+import { deriveSeed } from "../seeded_random.ts";
+import { compressState, openCheckpoint, sealCheckpoint, sealCompressed } from "./checkpoint/checkpoint.ts";
 import { forkSession } from "./checkpoint/fork.ts";
 import { captureState, restoreState, type SessionState } from "./checkpoint/state.ts";
 import type { Reseeding } from "./checkpoint/transfer.ts";
@@ -18,10 +19,14 @@ import type {
   RecoveryOptions,
   ResetOptions,
   RestoreOptions,
+  ResumeOptions,
   ShellOptions,
   ShellResult,
+  ToolAnswer,
+  WaitingCall,
 } from "./exec.ts";
 import {
+  checkAnswer,
   checkContents,
   checkEvery,
   checkExec,
@@ -29,6 +34,7 @@ import {
   checkResetMode,
   checkSeed,
   checkShell,
+  checkTimeout,
 } from "./exec_check.ts";
 import {
   type EncodedInput,
@@ -48,6 +54,9 @@ import { maxResidentBytes } from "./process/command.ts";
 import type { Profile } from "./profile/profile.ts";
 import type { Layer } from "./profile/schema.ts";
 import { encodeText, FrameKind } from "./protocol.ts";
+import { CallJournal } from "./waiting/journal.ts";
+import { toProgram } from "./waiting/program.ts";
+import { WaitingExec } from "./waiting/waiting_exec.ts";
 
 const encoder = new TextEncoder();
 
@@ -74,6 +83,11 @@ export class Session implements BranchingSession {
   #tools: readonly string[] = [];
   /** Size of the last state, with its memory, that was captured, or of the last one that was restored. */
   #stateBytes = 0;
+  /** The exec that waits for the answer to a call. */
+  #waiting: WaitingExec | undefined;
+  #seed: number | undefined;
+  /** Number of execs with `suspendAt` since the session has its seed. */
+  #suspendable = 0;
 
   constructor(
     source: LinkSource,
@@ -88,6 +102,7 @@ export class Session implements BranchingSession {
     checkEvery(every);
     this.#source = source;
     this.#onDispose = onDispose;
+    this.#seed = seed;
     this.#interpreter = new Interpreter(source, seed);
     this.setRecovery(every === undefined ? undefined : { every });
   }
@@ -110,7 +125,9 @@ export class Session implements BranchingSession {
 
   /** Takes a checkpoint of the session's recovery now, unless nothing has happened since the last one. */
   async takeCheckpoint(): Promise<void> {
-    await this.#enqueue(() => this.#interpreter.takeDueCheckpoint());
+    await this.#enqueue(async () => {
+      if (!this.#waiting) await this.#interpreter.takeDueCheckpoint();
+    }, { whileWaiting: true });
   }
 
   /**
@@ -137,8 +154,21 @@ export class Session implements BranchingSession {
    */
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     checkExec(code, options, this.#source.profile);
-    const inputs = encodeInputs(options.inputs);
-    return await this.#enqueue(() => this.#exec(code, { ...options, inputs }), options.signal);
+    const encoded = { ...options, inputs: encodeInputs(options.inputs) };
+    return await this.#enqueue(
+      () => options.suspendAt ? this.#execUntilCall(code, encoded) : this.#exec(code, encoded),
+      { signal: options.signal },
+    );
+  }
+
+  /** Answers the call that an exec waits for. See {@linkcode BranchingSession.resume}. */
+  async resume(answer: ToolAnswer, options: ResumeOptions = {}): Promise<ExecResult> {
+    checkAnswer(answer);
+    checkTimeout(options.timeoutMs);
+    return await this.#enqueue(() => this.#resume(answer, options), {
+      signal: options.signal,
+      whileWaiting: true,
+    });
   }
 
   /**
@@ -149,7 +179,7 @@ export class Session implements BranchingSession {
    */
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
     checkShell(command, options, this.#source.profile);
-    return await this.#enqueue(() => this.#shell(command, options), options.signal);
+    return await this.#enqueue(() => this.#shell(command, options), { signal: options.signal });
   }
 
   /**
@@ -194,14 +224,27 @@ export class Session implements BranchingSession {
     checkSeed(seed);
     await this.#enqueue(async () => {
       this.#stateBytes = 0;
+      this.#seed = seed;
+      this.#suspendable = 0;
+      await this.#endWaiting();
       await this.#interpreter.reset({ mode, seed });
-    }, signal);
+    }, { signal, whileWaiting: true });
+  }
+
+  /** Returns the call that an exec waits for. See {@linkcode BranchingSession.waitingCall}. */
+  async waitingCall(): Promise<WaitingCall | undefined> {
+    return await this.#enqueue(() => Promise.resolve(this.#waiting?.call), { whileWaiting: true });
   }
 
   /** Returns the state of the session. See {@linkcode BranchingSession.checkpoint}. */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
     const { owner = "", memory, refuseLost, signal } = options;
     const scope = await this.#source.checkpointScope();
+    const waiting = await this.#enqueue(() => Promise.resolve(this.#waiting), { signal, whileWaiting: true });
+    if (waiting && memory !== false) {
+      const { program: { tools }, record } = waiting;
+      return await sealCompressed(await waiting.base, scope, { owner, tools, waiting: record });
+    }
     const { states = scope.compressor.memoryOf(owner) } = options;
     using state = await this.captureState({ memory, states, refuseLost, signal });
     return await sealCheckpoint(state.bytes, scope, { owner, tools: state.tools });
@@ -211,17 +254,20 @@ export class Session implements BranchingSession {
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
     const { seed, reseed = seed !== undefined, states, signal } = options;
     checkSeed(seed);
-    const { stateBytes, expand } = await openCheckpoint(
+    const { stateBytes, expand, state: base, waiting } = await openCheckpoint(
       checkpoint,
       await this.#source.checkpointScope(),
       options,
     );
+    if (waiting && reseed) throw refuseCopy();
     await this.#enqueue(async () => {
       using _room = await states?.reserve(stateBytes, signal);
       const state = await expand();
+      await this.#endWaiting();
       const isKept = await this.#restoreState(state, { reseed, seed });
+      if (waiting) this.#waiting = WaitingExec.read(waiting, base, await this.#interpreter.ensure());
       if (!isKept) state.buffer.transferToFixedLength(0); // its room is free from here on
-    }, signal);
+    }, { signal, whileWaiting: true });
   }
 
   /** Returns leases of copies of the session. See {@linkcode BranchingSession.fork}. */
@@ -257,7 +303,7 @@ export class Session implements BranchingSession {
         "Cannot make checkpoint as the interpreter was lost, which the next result must report",
         { code: "checkpoint_refused" },
       );
-    }, signal);
+    }, { signal });
   }
 
   /** Replaces the state by a captured one. */
@@ -265,7 +311,7 @@ export class Session implements BranchingSession {
     bytes: Uint8Array,
     { signal, ...reseeding }: Reseeding & { signal?: AbortSignal | undefined },
   ): Promise<void> {
-    await this.#enqueue(() => this.#restoreState(bytes, reseeding), signal);
+    await this.#enqueue(() => this.#restoreState(bytes, reseeding), { signal });
   }
 
   /** Ends the interpreter and waits until its calls have ended. */
@@ -276,6 +322,7 @@ export class Session implements BranchingSession {
     this.setRecovery(undefined);
     await this.#interpreter.end("the session was disposed");
     await this.#queue.whenIdle();
+    this.#waiting?.[Symbol.dispose]();
   }
 
   async #exec(
@@ -302,6 +349,97 @@ export class Session implements BranchingSession {
     if (link.alive && options.then) this.#interpreter.rewindAfterExec(end.rewound);
     await this.#finish(link, end, { result, signal: options.signal });
     return result;
+  }
+
+  /** Runs a program until it waits for a call or ends. */
+  async #execUntilCall(
+    code: string,
+    options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
+  ): Promise<ExecResult> {
+    const { limits } = this.#source.profile;
+    const { tools = [], files } = options;
+    const seed = this.#seed === undefined ? randomEntropySeed() : deriveSeed(this.#seed, this.#suspendable++);
+    const program = toProgram(code, options, { entropySeed: seed, limits });
+    this.#tools = program.tools;
+    const link = await this.#interpreter.ensure();
+    if (files) await putFiles(link, files);
+    const { base, room } = await this.#captureBase(link, options);
+    return await this.#runUntilCall(
+      new WaitingExec({ program, journal: new CallJournal(), base, room, tools }),
+      link,
+      options,
+    );
+  }
+
+  /** Captures the state from which a program can run again. It is compressed while the program runs. */
+  async #captureBase(link: GuestLink, { captures = {}, signal }: Pick<ExecOptions, "captures" | "signal">) {
+    const scope = await this.#source.checkpointScope();
+    const { owner = "" } = captures;
+    const { states = scope.compressor.memoryOf(owner) } = captures;
+    const { maxBytes } = scope;
+    const captured = await captureState(link, { maxBytes, states, earlierBytes: this.#stateBytes, signal });
+    const { bytes, room } = captured;
+    this.#stateBytes = bytes.length;
+    const base = compressState(bytes, scope, { owner }).then((state) => {
+      room?.shrink(state.compressed.bytes.length);
+      return state;
+    });
+    base.catch(() => {}); // a checkpoint reports the error
+    return { base, room };
+  }
+
+  async #resume(answer: ToolAnswer, options: ResumeOptions): Promise<ExecResult> {
+    const waiting = this.#waiting;
+    if (!waiting) {
+      throw new WaitingExecError("Cannot resume exec as none of the session waits for the answer to a call", {
+        code: "exec_not_waiting",
+      });
+    }
+    waiting.check(options);
+    const { states, owner } = options.captures ?? {};
+    await waiting.hold(states, options.signal);
+    let link = await this.#interpreter.ensure();
+    if (!waiting.isIn(link)) {
+      const { compressor } = await this.#source.checkpointScope();
+      const { compressed, stateBytes } = await waiting.base;
+      await this.#restoreState(await compressor.expand(compressed, { owner: owner ?? "", stateBytes }), {
+        reseed: false,
+      });
+      link = await this.#interpreter.ensure();
+      waiting.setReady(link);
+    }
+    waiting.answer(answer);
+    return await this.#runUntilCall(waiting, link, options);
+  }
+
+  async #runUntilCall(
+    waiting: WaitingExec,
+    link: GuestLink,
+    options: ExecOptions | ResumeOptions,
+  ): Promise<ExecResult> {
+    this.#waiting = undefined;
+    const { timeoutMs, signal, onOutput, onDisplay } = options;
+    const limits = this.#runLimits();
+    const { result, end } = await waiting.run(link, { timeoutMs, signal, onOutput, onDisplay, ...limits });
+    this.#interpreter.noteLoss(result);
+    if (!end) {
+      this.#waiting = waiting;
+      return result;
+    }
+    waiting[Symbol.dispose]();
+    const { fetchFiles } = waiting.program;
+    if (link.alive && fetchFiles) result.files = await getFiles(link, fetchFiles);
+    await this.#finish(link, end, { result, signal });
+    return result;
+  }
+
+  /** Ends the exec that waits, with its interpreter if the exec waits there. */
+  async #endWaiting(): Promise<void> {
+    const waiting = this.#waiting;
+    if (!waiting) return;
+    this.#waiting = undefined;
+    waiting[Symbol.dispose]();
+    await this.#interpreter.replace();
   }
 
   async #shell(command: string, options: ShellOptions): Promise<ShellResult> {
@@ -361,11 +499,15 @@ export class Session implements BranchingSession {
     return layers.has("watchdog") ? maxResidentBytes(profile) : undefined;
   }
 
-  /** Runs `work` after all earlier work has ended. */
-  async #enqueue<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  /** Runs `work` after all earlier work has ended. Refuses it while an exec waits, unless `whileWaiting`. */
+  async #enqueue<T>(
+    work: () => Promise<T>,
+    { signal, whileWaiting = false }: { signal?: AbortSignal | undefined; whileWaiting?: boolean } = {},
+  ): Promise<T> {
     this.#requireUsable();
     return await this.#queue.run(() => {
       this.#requireUsable();
+      if (this.#waiting && !whileWaiting) throw waitingError(this.#waiting);
       return work();
     }, { signal });
   }
@@ -373,4 +515,24 @@ export class Session implements BranchingSession {
   #requireUsable(): void {
     if (this.#disposed) throw new SessionClosedError("Cannot use session as it is disposed");
   }
+}
+
+function waitingError({ call }: WaitingExec): WaitingExecError {
+  return new WaitingExecError(
+    `Cannot use session as its exec waits for the answer to '${call?.callId}' (${call?.name}): resume or reset it first`,
+    { code: "exec_waiting" },
+  );
+}
+
+function refuseCopy(): CheckpointError {
+  return new CheckpointError(
+    "Cannot restore checkpoint with other random numbers as its exec waits: the program would differ from its first run",
+    { code: "checkpoint_refused" },
+  );
+}
+
+/** Returns a seed that cannot be guessed. */
+function randomEntropySeed(): number {
+  const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
+  return (high % 2 ** 21) * 2 ** 32 + low;
 }

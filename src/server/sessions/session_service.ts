@@ -358,6 +358,7 @@ export class SessionService implements AsyncDisposable {
       onUnused: () => this.#slots.makeRoom(owner),
       onChange: (isAwake) => isAwake ? this.#awake.add(session) : this.#awake.delete(session),
       poolLimits: pool.limits,
+      states: this.transfers.memoryOf(owner),
       stop: this.#stop.signal,
     });
     this.#open.add(session);
@@ -506,5 +507,6 @@ const OWN_PARTS = [
   "onUnused",
   "onChange",
   "poolLimits",
+  "states",
   "stop",
 ] as const;
