@@ -1,10 +1,15 @@
 import { abortable } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
-import { CheckpointError, SessionClosedError, WaitingExecError } from "../errors.ts";
-import { deriveSeed } from "../seeded_random.ts";
-import { compressState, openCheckpoint, sealCheckpoint, sealCompressed } from "./checkpoint/checkpoint.ts";
+import { CheckpointError, SessionClosedError } from "../errors.ts";
+import { openCheckpoint, sealCheckpoint } from "./checkpoint/checkpoint.ts";
 import { forkSession } from "./checkpoint/fork.ts";
-import { captureState, restoreState, type SessionState } from "./checkpoint/state.ts";
+import {
+  type CapturedState,
+  captureState,
+  type CaptureStateOptions,
+  restoreState,
+  type SessionState,
+} from "./checkpoint/state.ts";
 import type { Reseeding } from "./checkpoint/transfer.ts";
 import type {
   BranchingLease,
@@ -54,9 +59,7 @@ import { maxResidentBytes } from "./process/command.ts";
 import type { Profile } from "./profile/profile.ts";
 import type { Layer } from "./profile/schema.ts";
 import { encodeText, FrameKind } from "./protocol.ts";
-import { CallJournal } from "./waiting/journal.ts";
-import { toProgram } from "./waiting/program.ts";
-import { WaitingExec } from "./waiting/waiting_exec.ts";
+import { refuseReseeding, WaitingExecs } from "./waiting/waiting_execs.ts";
 
 const encoder = new TextEncoder();
 
@@ -83,11 +86,7 @@ export class Session implements BranchingSession {
   #tools: readonly string[] = [];
   /** Size of the last state, with its memory, that was captured, or of the last one that was restored. */
   #stateBytes = 0;
-  /** The exec that waits for the answer to a call. */
-  #waiting: WaitingExec | undefined;
-  #seed: number | undefined;
-  /** Number of execs with `suspendAt` since the session has its seed. */
-  #suspendable = 0;
+  readonly #waiting: WaitingExecs;
 
   constructor(
     source: LinkSource,
@@ -102,8 +101,8 @@ export class Session implements BranchingSession {
     checkEvery(every);
     this.#source = source;
     this.#onDispose = onDispose;
-    this.#seed = seed;
     this.#interpreter = new Interpreter(source, seed);
+    this.#waiting = this.#waitingExecs(seed);
     this.setRecovery(every === undefined ? undefined : { every });
   }
 
@@ -126,7 +125,7 @@ export class Session implements BranchingSession {
   /** Takes a checkpoint of the session's recovery now, unless nothing has happened since the last one. */
   async takeCheckpoint(): Promise<void> {
     await this.#enqueue(async () => {
-      if (!this.#waiting) await this.#interpreter.takeDueCheckpoint();
+      if (!this.#waiting.call) await this.#interpreter.takeDueCheckpoint();
     }, { whileWaiting: true });
   }
 
@@ -156,7 +155,7 @@ export class Session implements BranchingSession {
     checkExec(code, options, this.#source.profile);
     const encoded = { ...options, inputs: encodeInputs(options.inputs) };
     return await this.#enqueue(
-      () => options.suspendAt ? this.#execUntilCall(code, encoded) : this.#exec(code, encoded),
+      () => options.suspendAt ? this.#startUntilCall(code, encoded) : this.#exec(code, encoded),
       { signal: options.signal },
     );
   }
@@ -165,7 +164,7 @@ export class Session implements BranchingSession {
   async resume(answer: ToolAnswer, options: ResumeOptions = {}): Promise<ExecResult> {
     checkAnswer(answer);
     checkTimeout(options.timeoutMs);
-    return await this.#enqueue(() => this.#resume(answer, options), {
+    return await this.#enqueue(() => this.#waiting.resume(answer, options), {
       signal: options.signal,
       whileWaiting: true,
     });
@@ -224,27 +223,24 @@ export class Session implements BranchingSession {
     checkSeed(seed);
     await this.#enqueue(async () => {
       this.#stateBytes = 0;
-      this.#seed = seed;
-      this.#suspendable = 0;
-      await this.#endWaiting();
+      this.#waiting.setSeed(seed);
+      await this.#waiting.end();
       await this.#interpreter.reset({ mode, seed });
     }, { signal, whileWaiting: true });
   }
 
   /** Returns the call that an exec waits for. See {@linkcode BranchingSession.waitingCall}. */
   async waitingCall(): Promise<WaitingCall | undefined> {
-    return await this.#enqueue(() => Promise.resolve(this.#waiting?.call), { whileWaiting: true });
+    return await this.#enqueue(() => Promise.resolve(this.#waiting.call), { whileWaiting: true });
   }
 
   /** Returns the state of the session. See {@linkcode BranchingSession.checkpoint}. */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
     const { owner = "", memory, refuseLost, signal } = options;
     const scope = await this.#source.checkpointScope();
-    const waiting = await this.#enqueue(() => Promise.resolve(this.#waiting), { signal, whileWaiting: true });
-    if (waiting && memory !== false) {
-      const { program: { tools }, record } = waiting;
-      return await sealCompressed(await waiting.base, scope, { owner, tools, waiting: record });
-    }
+    const seal = () => this.#waiting.seal({ owner });
+    const waiting = memory === false ? undefined : await this.#enqueue(seal, { signal, whileWaiting: true });
+    if (waiting) return waiting;
     const { states = scope.compressor.memoryOf(owner) } = options;
     using state = await this.captureState({ memory, states, refuseLost, signal });
     return await sealCheckpoint(state.bytes, scope, { owner, tools: state.tools });
@@ -259,13 +255,13 @@ export class Session implements BranchingSession {
       await this.#source.checkpointScope(),
       options,
     );
-    if (waiting && reseed) throw refuseCopy();
+    if (waiting && reseed) throw refuseReseeding();
     await this.#enqueue(async () => {
       using _room = await states?.reserve(stateBytes, signal);
       const state = await expand();
-      await this.#endWaiting();
+      await this.#waiting.end();
       const isKept = await this.#restoreState(state, { reseed, seed });
-      if (waiting) this.#waiting = WaitingExec.read(waiting, base, await this.#interpreter.ensure());
+      if (waiting) await this.#waiting.read(waiting, base);
       if (!isKept) state.buffer.transferToFixedLength(0); // its room is free from here on
     }, { signal, whileWaiting: true });
   }
@@ -293,9 +289,7 @@ export class Session implements BranchingSession {
     const { maxBytes } = await this.#source.checkpointScope();
     return await this.#enqueue(async () => {
       const link = await this.#interpreter.ensure();
-      const earlierBytes = memory ? this.#stateBytes : 0;
-      const { bytes, room } = await captureState(link, { maxBytes, memory, states, earlierBytes, signal });
-      if (memory) this.#stateBytes = bytes.length;
+      const { bytes, room } = await this.#capture(link, { maxBytes, memory, states, signal });
       const state = { bytes, tools: this.#tools, [Symbol.dispose]: () => room?.[Symbol.dispose]() };
       if (!refuseLost || !this.#interpreter.hasUnreportedLoss) return state;
       state[Symbol.dispose]();
@@ -322,7 +316,7 @@ export class Session implements BranchingSession {
     this.setRecovery(undefined);
     await this.#interpreter.end("the session was disposed");
     await this.#queue.whenIdle();
-    this.#waiting?.[Symbol.dispose]();
+    this.#waiting[Symbol.dispose]();
   }
 
   async #exec(
@@ -351,97 +345,6 @@ export class Session implements BranchingSession {
     return result;
   }
 
-  /** Runs a program until it waits for a call or ends. */
-  async #execUntilCall(
-    code: string,
-    options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
-  ): Promise<ExecResult> {
-    const { limits } = this.#source.profile;
-    const { tools = [], files } = options;
-    const seed = this.#seed === undefined ? randomEntropySeed() : deriveSeed(this.#seed, this.#suspendable++);
-    const program = toProgram(code, options, { entropySeed: seed, limits });
-    this.#tools = program.tools;
-    const link = await this.#interpreter.ensure();
-    if (files) await putFiles(link, files);
-    const { base, room } = await this.#captureBase(link, options);
-    return await this.#runUntilCall(
-      new WaitingExec({ program, journal: new CallJournal(), base, room, tools }),
-      link,
-      options,
-    );
-  }
-
-  /** Captures the state from which a program can run again. It is compressed while the program runs. */
-  async #captureBase(link: GuestLink, { captures = {}, signal }: Pick<ExecOptions, "captures" | "signal">) {
-    const scope = await this.#source.checkpointScope();
-    const { owner = "" } = captures;
-    const { states = scope.compressor.memoryOf(owner) } = captures;
-    const { maxBytes } = scope;
-    const captured = await captureState(link, { maxBytes, states, earlierBytes: this.#stateBytes, signal });
-    const { bytes, room } = captured;
-    this.#stateBytes = bytes.length;
-    const base = compressState(bytes, scope, { owner }).then((state) => {
-      room?.shrink(state.compressed.bytes.length);
-      return state;
-    });
-    base.catch(() => {}); // a checkpoint reports the error
-    return { base, room };
-  }
-
-  async #resume(answer: ToolAnswer, options: ResumeOptions): Promise<ExecResult> {
-    const waiting = this.#waiting;
-    if (!waiting) {
-      throw new WaitingExecError("Cannot resume exec as none of the session waits for the answer to a call", {
-        code: "exec_not_waiting",
-      });
-    }
-    waiting.check(options);
-    const { states, owner } = options.captures ?? {};
-    await waiting.hold(states, options.signal);
-    let link = await this.#interpreter.ensure();
-    if (!waiting.isIn(link)) {
-      const { compressor } = await this.#source.checkpointScope();
-      const { compressed, stateBytes } = await waiting.base;
-      await this.#restoreState(await compressor.expand(compressed, { owner: owner ?? "", stateBytes }), {
-        reseed: false,
-      });
-      link = await this.#interpreter.ensure();
-      waiting.setReady(link);
-    }
-    waiting.answer(answer);
-    return await this.#runUntilCall(waiting, link, options);
-  }
-
-  async #runUntilCall(
-    waiting: WaitingExec,
-    link: GuestLink,
-    options: ExecOptions | ResumeOptions,
-  ): Promise<ExecResult> {
-    this.#waiting = undefined;
-    const { timeoutMs, signal, onOutput, onDisplay } = options;
-    const limits = this.#runLimits();
-    const { result, end } = await waiting.run(link, { timeoutMs, signal, onOutput, onDisplay, ...limits });
-    this.#interpreter.noteLoss(result);
-    if (!end) {
-      this.#waiting = waiting;
-      return result;
-    }
-    waiting[Symbol.dispose]();
-    const { fetchFiles } = waiting.program;
-    if (link.alive && fetchFiles) result.files = await getFiles(link, fetchFiles);
-    await this.#finish(link, end, { result, signal });
-    return result;
-  }
-
-  /** Ends the exec that waits, with its interpreter if the exec waits there. */
-  async #endWaiting(): Promise<void> {
-    const waiting = this.#waiting;
-    if (!waiting) return;
-    this.#waiting = undefined;
-    waiting[Symbol.dispose]();
-    await this.#interpreter.replace();
-  }
-
   async #shell(command: string, options: ShellOptions): Promise<ShellResult> {
     const { limits, home } = this.#source.profile;
     const { timeoutMs = limits.timeoutMs, memoryBytes, silenceMs, stdin, signal, onOutput } = options;
@@ -460,6 +363,36 @@ export class Session implements BranchingSession {
     this.#interpreter.noteLoss(result);
     await this.#finish(link, end, { result, signal });
     return result;
+  }
+
+  async #startUntilCall(
+    code: string,
+    options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
+  ): Promise<ExecResult> {
+    this.#tools = (options.tools ?? []).map(({ name }) => name);
+    return await this.#waiting.start(code, options);
+  }
+
+  #waitingExecs(seed: number | undefined): WaitingExecs {
+    return new WaitingExecs({
+      interpreter: this.#interpreter,
+      scope: () => this.#source.checkpointScope(),
+      limits: () => this.#runLimits(),
+      capture: async (link, options) => {
+        const { maxBytes } = await this.#source.checkpointScope();
+        return await this.#capture(link, { maxBytes, memory: true, ...options });
+      },
+      restore: (state) => this.#restoreState(state, { reseed: false }),
+      finish: (link, end, options) => this.#finish(link, end, options),
+    }, seed);
+  }
+
+  async #capture(link: GuestLink, options: CaptureStateOptions): Promise<CapturedState> {
+    const { memory = true } = options;
+    const earlierBytes = memory ? this.#stateBytes : 0;
+    const captured = await captureState(link, { ...options, earlierBytes });
+    if (memory) this.#stateBytes = captured.bytes.length;
+    return captured;
   }
 
   /** Makes a checkpoint of a state that was captured for the session's recovery. */
@@ -507,7 +440,7 @@ export class Session implements BranchingSession {
     this.#requireUsable();
     return await this.#queue.run(() => {
       this.#requireUsable();
-      if (this.#waiting && !whileWaiting) throw waitingError(this.#waiting);
+      if (!whileWaiting) this.#waiting.requireNone();
       return work();
     }, { signal });
   }
@@ -515,24 +448,4 @@ export class Session implements BranchingSession {
   #requireUsable(): void {
     if (this.#disposed) throw new SessionClosedError("Cannot use session as it is disposed");
   }
-}
-
-function waitingError({ call }: WaitingExec): WaitingExecError {
-  return new WaitingExecError(
-    `Cannot use session as its exec waits for the answer to '${call?.callId}' (${call?.name}): resume or reset it first`,
-    { code: "exec_waiting" },
-  );
-}
-
-function refuseCopy(): CheckpointError {
-  return new CheckpointError(
-    "Cannot restore checkpoint with other random numbers as its exec waits: the program would differ from its first run",
-    { code: "checkpoint_refused" },
-  );
-}
-
-/** Returns a seed that cannot be guessed. */
-function randomEntropySeed(): number {
-  const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
-  return (high % 2 ** 21) * 2 ** 32 + low;
 }

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { z } from "zod";
+import { childrenOf } from "../../../bench/processes.ts";
 import {
   type BranchingSession,
   type ExecResult,
@@ -36,6 +37,11 @@ hashlib.sha256(repr(seen).encode()).hexdigest()
 function waitingCall(result: ExecResult) {
   if (result.status === "waiting") return result.call;
   throw new Error(`exec ended as '${result.status}': ${JSON.stringify(result)}`);
+}
+
+/** Kills the processes of all sandboxes of this process. */
+async function killSandboxes() {
+  for (const pid of await childrenOf(Deno.pid)) Deno.kill(pid, "SIGKILL");
 }
 
 async function toEnd(session: BranchingSession, first: ExecResult): Promise<ExecResult> {
@@ -98,6 +104,34 @@ Deno.test("exec() with suspendAt waits at each call of a tool", async (t) => {
     assertEquals((await session.resume({ value: 1 }, { timeoutMs: 200 })).status, "timeout");
     assertEquals((await session.exec("1")).status, "ok");
   });
+  await t.step("for each of several calls at the same time", async () => {
+    const first = await exec(`
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(3) as pool:
+    found = list(pool.map(lambda n: tools.ask(q=str(n)), range(3)))
+print(found)`);
+    const end = await toEnd(session, first);
+    assertEquals(end.stdout, "['to 0', 'to 1', 'to 2']\n", JSON.stringify(end));
+  });
+  await t.step("and continues if its interpreter is lost meanwhile", async () => {
+    await exec("print('once')\nx = [tools.ask(q=str(n)) for n in range(2)]\nprint(x)");
+    waitingCall(await session.resume({ value: "a" }));
+    await killSandboxes();
+    const end = await session.resume({ value: "b" });
+    assertEquals([end.status, end.stdout], ["ok", "once\n['a', 'b']\n"], JSON.stringify(end));
+    assertEquals(end.restarted, undefined);
+  });
+  await t.step("and ends as diverged if the second run makes another call", async () => {
+    await exec("import time\ntools.ask(q='same')\ntools.ask(q=str(time.time_ns()))\ntools.ask(q='')");
+    await session.resume({ value: 1 });
+    waitingCall(await session.resume({ value: 1 }));
+    await session.restore(await session.checkpoint());
+    const end = await session.resume({ value: 1 }, { tools });
+    assert(end.status === "diverged", JSON.stringify(end));
+    assertEquals([end.call.callId, end.call.name], ["call_2", "ask"]);
+    assertStringIncludes(end.error.message, "call_2 was ask(");
+    assertEquals((await session.exec("1")).status, "ok");
+  });
   await t.step("unless it has 'then'", async () => {
     await assertRejects(() => session.exec("1", { ...options, then: "rewind" }), TypeError, "'suspendAt'");
     await assertRejects(() => session.exec("1", { suspendAt: "call" } as never), TypeError, "must be 'tool'");
@@ -110,7 +144,7 @@ Deno.test("A checkpoint of an exec that waits continues in another process with 
   const whole = await (async () => {
     await using lease = await pool.acquire({ seed: 3 });
     await lease.session.exec("import random; random.seed(5)");
-    return await toEnd(lease.session, await lease.session.exec(program(5), options));
+    return await toEnd(lease.session, await lease.session.exec(program(3), options));
   })();
   assert(whole.status === "ok");
 
@@ -118,7 +152,7 @@ Deno.test("A checkpoint of an exec that waits continues in another process with 
   {
     await using lease = await pool.acquire({ seed: 3 });
     await lease.session.exec("import random; random.seed(5)");
-    waitingCall(await lease.session.exec(program(5), options));
+    waitingCall(await lease.session.exec(program(3), options));
     bytes = await (await lease.session.checkpoint()).toBytes();
   }
   for (let n = 0;; n++) { // a process for each call
