@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console
 // Measures programs that wait for a person: the memory of a server with many, and the end of a program that is killed
 // at each of its calls.
 import { z } from "zod";
