@@ -85,7 +85,7 @@ class Questions {
       task,
       options: {
         id: `${id}.${number}`,
-        parent: { id, turn },
+        parent: { id, turn, call: number },
         seed: seed === undefined ? undefined : deriveSeed(seed, number),
         sample,
         envName: "llm_query",
