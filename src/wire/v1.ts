@@ -71,7 +71,7 @@ export const execRequestSchema = z.strictObject({
   files: filesSchema.optional().describe("files written before it runs, by path, in base64"),
   fetchFiles: z.array(path).max(MAX_FILES).optional()
     .describe("files to return; those that are missing, or beyond 64 MiB together, are left out"),
-}).meta({ id: "ExecRequest" });
+});
 
 /** A program to run in a session that clients find by its id. */
 export const sessionExecRequestSchema = execRequestSchema.extend({
@@ -79,7 +79,7 @@ export const sessionExecRequestSchema = execRequestSchema.extend({
     "tool ends the request with the status waiting at each call of one of the session's tools, to be answered at " +
       "/v1/sessions/{id}/resume; default: calls reach the client of a stream",
   ),
-}).meta({ id: "SessionExecRequest" });
+}).meta({ id: "ExecRequest" });
 
 /** The answer to the call that a program waits for. */
 export const resumeRequestSchema = z.strictObject({
