@@ -54,7 +54,8 @@ export {
   type RecursiveEnv,
   type SubCall,
 } from "../src/envs/rlm/recursive_env.ts";
-export { RLM_SYSTEM, RlmEnv, type RlmEnvOptions } from "../src/envs/rlm/rlm_env.ts";
+export { RLM_SYSTEM } from "../src/envs/rlm/prompt.ts";
+export { RlmEnv, type RlmEnvOptions } from "../src/envs/rlm/rlm_env.ts";
 export type { Env, EnvResetOptions, Observation, Step, StepOptions } from "../src/envs/env.ts";
 export {
   copyPlainData,

@@ -14,6 +14,7 @@ import { type Action, historyAfter, requireAction } from "../action.ts";
 import type { EnvResetOptions, Observation, Step, StepOptions } from "../env.ts";
 import { messagesOfQuery } from "../query_messages.ts";
 import { findFinalText } from "./final_text.ts";
+import { contextOf, describeContext, RLM_SYSTEM } from "./prompt.ts";
 import type { AnswerSubCall, RecursiveEnv } from "./recursive_env.ts";
 import PRELUDE from "./rlm_prelude.py" with { type: "text" };
 import { type FinalAnswer, SubCalls } from "./sub_calls.ts";
@@ -74,19 +75,6 @@ export interface RlmEnvOptions {
   concurrency?: number | undefined;
 }
 
-/** System message of an episode. */
-export const RLM_SYSTEM: string =
-  `You answer a question about a context that is too long for you to read. The context is the variable \`context\` of a \
-Python session. Write Python in blocks that begin with a line \`\`\`python and end with a line \`\`\`. They run at once, \
-variables are kept, and the next message has what they printed, cut where it is long.
-
-Your code can ask a model that sees the text of your prompt alone:
-- llm_query(prompt) returns its reply.
-- llm_query_batched(prompts) asks several prompts at the same time and returns the replies in their order.
-Look at parts of the context, put those that matter into prompts, and combine the replies.
-
-End with FINAL(value) or FINAL_VAR("name of a variable") in your code, or with a line FINAL(your answer).`;
-
 const DEFAULTS = {
   contextKey: "context",
   systemPrompt: RLM_SYSTEM,
@@ -97,9 +85,6 @@ const DEFAULTS = {
   promptCharacters: 100_000,
   concurrency: 8,
 };
-
-/** Characters of a context of text that the first prompt shows. */
-const PREVIEW_CHARACTERS = 500;
 
 /**
  * A recursive language model: the context of a task is a variable of a Python session, and the code of the policy asks
@@ -314,22 +299,6 @@ function toToolResult(
     truncated,
     text: resultText(call, exec),
   };
-}
-
-function contextOf({ id, fields = {} }: Task, key: string): unknown {
-  const context = fields[key];
-  if (context !== undefined && context !== null) return context;
-  throw new TypeError(`Cannot reset env as task '${id}' must have the field '${key}' with its context`);
-}
-
-function describeContext(context: unknown): string {
-  if (typeof context === "string") {
-    const preview = context.slice(0, PREVIEW_CHARACTERS);
-    return `\`context\` is a text of ${context.length} characters. It begins with:\n${preview}`;
-  }
-  if (!Array.isArray(context)) return "`context` is a value of JSON.";
-  const characters = context.reduce((sum, item) => sum + String(item).length, 0);
-  return `\`context\` is a list of ${context.length} items of ${characters} characters together.`;
 }
 
 async function inSandbox<T>(

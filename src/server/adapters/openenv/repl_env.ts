@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { ExecResult } from "../../../sandbox/exec.ts";
 import { ServerError } from "../../http/errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
 import type { EnvResponse, EpisodeOptions, OpenEnv, OpenEnvKind, resetData } from "./env_kind.ts";
 import PRELUDE from "./repl_prelude.py" with { type: "text" };
+import { type BlockResult, blockResult, NOTHING, toBlockResult } from "./repl_result.ts";
 
 /** Action: a program, or the final answer. */
 const replAction = z.strictObject({
@@ -15,17 +15,6 @@ const replAction = z.strictObject({
 });
 
 type ReplAction = z.output<typeof replAction>;
-
-const blockResult = z.strictObject({
-  stdout: z.string(),
-  stderr: z.string(),
-  locals_snapshot: z.record(z.string(), z.string()),
-  execution_time: z.number(),
-  success: z.boolean(),
-  exception: z.string().nullable(),
-});
-
-type BlockResult = z.output<typeof blockResult>;
 
 const replObservation = z.strictObject({
   result: blockResult,
@@ -70,7 +59,6 @@ const EMPTY: Namespace = { names: [], new: {}, variable: null, ready: false, con
 
 /** Number of the step that ends an episode without running its code, as in OpenEnv. */
 const MAX_ITERATIONS = 30;
-const OUTPUT_CHARACTERS = 8_192;
 const PREVIEW_CHARACTERS = 500;
 /** Longest text that episodes keep in the memory of the server, in characters. */
 const MAX_TEXT_CHARACTERS = 64 * 1024;
@@ -79,15 +67,6 @@ const CONTEXT_FILE = ".repl_context";
 
 /** Rewards of a step, as in OpenEnv. */
 const REWARDS = { right: 1, error: -0.05, noAnswer: -0.1 };
-
-const NOTHING: BlockResult = {
-  stdout: "",
-  stderr: "",
-  locals_snapshot: {},
-  execution_time: 0,
-  success: true,
-  exception: null,
-};
 
 /** Returns the env kind of recursive language models whose client asks the model: OpenEnv's `repl_env`. */
 export function replKind(sessions: SessionService): OpenEnvKind<ReplAction> {
@@ -278,46 +257,6 @@ function finalAnswerOf(stdout: string, { variable, ready, content }: Namespace):
   return variable ?? (ready ? content : undefined);
 }
 
-function toBlockResult(exec: ExecResult): BlockResult {
-  const exception = exceptionOf(exec);
-  const value = exec.status === "ok" && exec.value !== undefined ? exec.valueJson ?? null : undefined;
-  const shown = exec.status !== "ok" || exec.value === undefined
-    ? ""
-    : value === null || value === undefined
-    ? exec.value
-    : pythonJson(value);
-  return {
-    stdout: cut([exec.stdout.trimEnd(), shown].filter((part) => part !== "").join("\n")),
-    stderr: cut([exec.stderr, exception ?? ""].filter((part) => part !== "").join("\n")),
-    locals_snapshot: {},
-    execution_time: exec.durationMs / 1000,
-    success: exec.status === "ok",
-    exception: exception === null ? null : cut(exception),
-  };
-}
-
-function exceptionOf(exec: ExecResult): string | null {
-  if (exec.status === "ok") return null;
-  if (exec.status === "exited") return `SystemExit: ${exec.exitCode}`;
-  if (!("error" in exec)) return exec.status;
-  const { type, message, traceback } = exec.error;
-  return `${type}: ${message}\n${traceback}`;
-}
-
-/** Returns JSON as `json.dumps` of Python writes it. */
-function pythonJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(pythonJson).join(", ")}]`;
-  if (typeof value === "object" && value !== null) {
-    return `{${
-      Object.entries(value).map(([key, item]) => `${pythonJson(key)}: ${pythonJson(item)}`).join(", ")
-    }}`;
-  }
-  return JSON.stringify(value).replace(
-    /[\u007f-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-}
-
 function startText({ contextLength, taskPrompt }: ReplEpisode): string {
   return [
     "REPL environment initialized.",
@@ -334,11 +273,6 @@ function characters(text: string): number {
   let count = 0;
   for (const _ of text) count++;
   return count;
-}
-
-function cut(text: string): string {
-  if (text.length <= OUTPUT_CHARACTERS) return text;
-  return `${text.slice(0, OUTPUT_CHARACTERS)}\n... (truncated, total ${text.length} chars)`;
 }
 
 function shorten(text: string): string {
