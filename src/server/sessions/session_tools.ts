@@ -113,6 +113,7 @@ export class SessionTools {
     }
     const json = JSON.stringify(args);
     const fault = tool.fault(args, json);
+    if (fault === TOO_LARGE) throw new Error(`the arguments of '${name}' are ${TOO_LARGE}`);
     if (fault !== undefined) throw new Error(`wrong arguments for '${name}': ${fault}`);
     using _memory = channel.memory.take(CALL_BYTES + MEMORY_PER_BYTE * json.length);
     const number = ++this.#sent;
@@ -162,6 +163,9 @@ interface ToolCall {
   readonly context: HostToolContext;
 }
 
+/** Fault of arguments whose check would take too long. */
+const TOO_LARGE = "too large for its schema";
+
 /** A tool whose calls are checked within a bounded time. */
 class CheckedTool {
   readonly spec: SessionToolSpec;
@@ -177,12 +181,11 @@ class CheckedTool {
   /** Returns why the arguments, which are also given as JSON, do not match the schema; `undefined` if they do. */
   fault(args: Record<string, unknown>, json: string): string | undefined {
     const { name } = this.spec;
-    const tooLarge = "they are too large for its schema";
-    if (json.length > MAX_CALL_CHECK_CHARACTERS / this.#characters) return tooLarge;
+    if (json.length > MAX_CALL_CHECK_CHARACTERS / this.#characters) return TOO_LARGE;
     try {
       checkJsonLimits(json, { ...JSON_LIMITS, values: MAX_CALL_CHECKS / this.#characters });
     } catch (error) {
-      if (error instanceof JsonLimitError) return tooLarge;
+      if (error instanceof JsonLimitError) return TOO_LARGE;
       throw error;
     }
     const tool = { name, description: "", parameters: this.#schema, run: () => undefined };
