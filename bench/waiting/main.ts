@@ -4,7 +4,7 @@
 import { z } from "zod";
 import { hostTool, loadProfile, readCheckpoint, SandboxPool } from "../../mod/sandbox.ts";
 import { privateBytes, quantile } from "../measure.ts";
-import { childrenOf } from "../processes.ts";
+import { processTree } from "../processes.ts";
 import { Serving } from "../serving.ts";
 
 const MB = 1e6;
@@ -83,7 +83,8 @@ async function killAtEachCall(calls: number): Promise<boolean> {
       }
     }
     bytes = await (await session.checkpoint()).toBytes();
-    for (const pid of await childrenOf(Deno.pid)) Deno.kill(pid, "SIGKILL");
+    const pids = (await processTree(Deno.pid)).filter((pid) => pid !== Deno.pid);
+    for (const pid of pids.reverse()) Deno.kill(pid, "SIGKILL");
   }
 }
 

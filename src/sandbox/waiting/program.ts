@@ -25,6 +25,14 @@ export interface WaitingProgram {
   readonly fetchFiles?: readonly string[] | undefined;
 }
 
+/** A program, and what it has done until it waited. */
+export interface WaitingState {
+  readonly program: WaitingProgram;
+  readonly journal: CallJournal;
+  /** Milliseconds that it has run. */
+  readonly ranMs: number;
+}
+
 /**
  * Returns the program of an exec.
  *
@@ -61,12 +69,14 @@ const recordSchema = z.strictObject({
   memoryBytes: z.number().optional(),
   fetchFiles: z.array(z.string()).optional(),
   journal: journalSchema,
+  ranMs: z.number().nonnegative(),
 });
 
 /** Returns a program and its journal as bytes, for a checkpoint. */
-export function toRecord(program: WaitingProgram, journal: CallJournal): Uint8Array<ArrayBuffer> {
+export function toRecord({ program, journal, ranMs }: WaitingState): Uint8Array<ArrayBuffer> {
   const record = {
     ...program,
+    ranMs,
     request: toBase64(program.request),
     inputs: program.inputs.map(toBase64),
     journal,
@@ -79,8 +89,8 @@ export function toRecord(program: WaitingProgram, journal: CallJournal): Uint8Ar
  *
  * @throws {CheckpointError} if they are damaged.
  */
-export function fromRecord(bytes: Uint8Array): { program: WaitingProgram; journal: CallJournal } {
-  const { journal, request, inputs, ...rest } = parseRecord(recordSchema, bytes);
+export function fromRecord(bytes: Uint8Array): WaitingState {
+  const { journal, ranMs, request, inputs, ...rest } = parseRecord(recordSchema, bytes);
   const program = { ...rest, request: fromBase64(request), inputs: inputs.map(fromBase64) };
-  return { program, journal: new CallJournal(journal) };
+  return { program, ranMs, journal: new CallJournal(journal) };
 }

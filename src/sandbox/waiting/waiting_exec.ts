@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from "../../async/abort.ts";
 import { ArgumentTypeError, WaitingExecError } from "../../errors.ts";
 import type { CompressedState } from "../checkpoint/checkpoint.ts";
 import type { ExecResult, ResumeOptions, StateMemory, StateRoom, ToolAnswer, WaitingCall } from "../exec.ts";
@@ -11,12 +12,12 @@ import type { Limits } from "../profile/schema.ts";
 import { FrameKind } from "../protocol.ts";
 import type { CallJournal, Divergence } from "./journal.ts";
 import { JournaledCalls } from "./journaled_calls.ts";
-import { fromRecord, toRecord, type WaitingProgram } from "./program.ts";
+import { fromRecord, toRecord, type WaitingProgram, type WaitingState } from "./program.ts";
 
 /** Parts of a {@linkcode WaitingExec}. */
-interface WaitingExecParts {
-  readonly program: WaitingProgram;
-  readonly journal: CallJournal;
+interface WaitingExecParts extends Omit<WaitingState, "ranMs"> {
+  /** @default 0 */
+  readonly ranMs?: number | undefined;
   /** State from which the program runs. */
   readonly base: Promise<CompressedState>;
   /** Memory that the base takes. */
@@ -38,6 +39,9 @@ interface LiveRun {
   readonly ended: Promise<ExecEnd>;
 }
 
+/** Time of a second run up to the point where the first one waited, as a multiple of the time of that. */
+const REPLAY_FACTOR = 4;
+
 /** What a run has come to: its end, or a call that waits. */
 export interface WaitingStep {
   readonly result: ExecResult;
@@ -55,16 +59,19 @@ export class WaitingExec implements Disposable {
   readonly base: Promise<CompressedState>;
   readonly #journal: CallJournal;
   #room: StateRoom | undefined;
+  /** Milliseconds that the program has run. */
+  #ranMs: number;
   #tools: readonly HostTool[] | undefined;
   #live: LiveRun | undefined;
   /** The interpreter that has the state from which the program runs. */
   #ready: GuestLink | undefined;
 
-  constructor({ program, journal, base, room, tools }: WaitingExecParts) {
+  constructor({ program, journal, ranMs = 0, base, room, tools }: WaitingExecParts) {
     this.program = program;
     this.base = base;
     this.#journal = journal;
     this.#room = room;
+    this.#ranMs = ranMs;
     this.#tools = tools;
   }
 
@@ -86,7 +93,7 @@ export class WaitingExec implements Disposable {
 
   /** The exec as bytes, for a checkpoint. */
   get record(): Uint8Array<ArrayBuffer> {
-    return toRecord(this.program, this.#journal);
+    return toRecord({ program: this.program, journal: this.#journal, ranMs: this.#ranMs });
   }
 
   /** True if the program can go on in an interpreter, where it waits or would begin again. */
@@ -145,7 +152,9 @@ export class WaitingExec implements Disposable {
       this.#live.run.continue({ timeoutMs, signal, onOutput, onDisplay });
       this.#live.calls.continue();
     } else {
-      this.#live = this.#start(link, { ...options, timeoutMs });
+      // what it did before takes about as long again
+      const limitMs = Math.min(timeoutMs + REPLAY_FACTOR * this.#ranMs, MAX_TIMER_MS);
+      this.#live = this.#start(link, { ...options, timeoutMs: limitMs });
     }
     return await this.#next(this.#live, { timeoutMs, limits });
   }
@@ -179,7 +188,9 @@ export class WaitingExec implements Disposable {
   ): Promise<WaitingStep> {
     const stop = await Promise.race([ended, calls.stop()]);
     if ("call" in stop) {
-      return { result: { ...toOutcome(run.pause(), options.limits), status: "waiting", call: stop.call } };
+      const outcome = toOutcome(run.pause(), options.limits);
+      this.#ranMs = outcome.durationMs;
+      return { result: { ...outcome, status: "waiting", call: stop.call } };
     }
     if ("divergence" in stop) run.diverge();
     const end = await ended;

@@ -252,6 +252,11 @@ export class SessionService implements AsyncDisposable {
    * {@linkcode SessionForks.fork}.
    */
   async fork(parent: LiveSession, count: number, options: ForkCopyOptions): Promise<LiveSession[]> {
+    if (parent.waiting) {
+      const message =
+        "The session's program waits for the answer to a call: a copy would have other random numbers";
+      throw new ServerError("conflict", message, { reason: "exec_waiting" });
+    }
     const signal = AbortSignal.any([options.signal, this.#stop.signal]);
     const copies = await this.#forks.fork(parent, count, { ...options, signal });
     for (const copy of copies) this.#publish(copy);

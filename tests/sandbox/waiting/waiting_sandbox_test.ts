@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { z } from "zod";
-import { childrenOf } from "../../../bench/processes.ts";
+import { delay } from "@std/async";
+import { isAlive, processTree } from "../../../bench/processes.ts";
 import {
   type BranchingSession,
   type ExecResult,
@@ -39,9 +40,11 @@ function waitingCall(result: ExecResult) {
   throw new Error(`exec ended as '${result.status}': ${JSON.stringify(result)}`);
 }
 
-/** Kills the processes of all sandboxes of this process. */
+/** Kills the processes of all sandboxes of this process, and waits until they have ended. */
 async function killSandboxes() {
-  for (const pid of await childrenOf(Deno.pid)) Deno.kill(pid, "SIGKILL");
+  const pids = (await processTree(Deno.pid)).filter((pid) => pid !== Deno.pid);
+  for (const pid of pids.reverse()) Deno.kill(pid, "SIGKILL");
+  for (const pid of pids) while (await isAlive(pid)) await delay(1);
 }
 
 async function toEnd(session: BranchingSession, first: ExecResult): Promise<ExecResult> {

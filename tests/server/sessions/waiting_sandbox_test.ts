@@ -29,6 +29,8 @@ Deno.test("a program that waits leaves its interpreter to others, and goes on in
     await using _other = await client.acquire(); // there is one interpreter
     assertEquals(store.count(), 1);
     assertEquals((await server.send("GET", path)).body.waiting, first.call);
+    const fork = await server.send("POST", `${path}/fork`, { count: 1 });
+    assertEquals([fork.status, fork.body.error.reason], [409, "exec_waiting"]);
     const attached = client.attach(lease.id).session;
     assertEquals(await attached.waitingCall(), first.call);
     await assertRejects(() => attached.exec("1"), WaitingExecError, "resume or reset");
