@@ -20,9 +20,12 @@ export default definePolicy({
 Deno.test("paddock rollout --env rlm writes an episode and the questions of its code", async () => {
   const task = { id: "t", query: "How long?", answer: "6", context: ["abc", "de", "f"] };
   await withFiles({ "tasks.jsonl": toJsonLines(task), "policy.ts": POLICY }, async (folder) => {
-    const play = ["rollout", "--env", "rlm", "--tasks", `${folder}/tasks.jsonl`];
     const { code, stdout, stderr } = await runPaddock([
-      ...play,
+      "rollout",
+      "--env",
+      "rlm",
+      "--tasks",
+      `${folder}/tasks.jsonl`,
       "--policy",
       `${folder}/policy.ts`,
       "--profile",
@@ -45,9 +48,5 @@ Deno.test("paddock rollout --env rlm writes an episode and the questions of its 
       [{ id: episode.id, turn: 1, call: 3 }, 1, "1"],
     ]);
     assertStringIncludes(stderr, "right         1\n"); // a question is no episode
-
-    const refused = await runPaddock([...play, "--policy", `${folder}/policy.ts`]);
-    assertStringIncludes(refused.stderr, "give --profile tools");
-    assertEquals(refused.code, 2);
   });
 });

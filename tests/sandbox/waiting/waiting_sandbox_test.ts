@@ -147,7 +147,7 @@ Deno.test("A checkpoint of an exec that waits continues in another process with 
   const whole = await (async () => {
     await using lease = await pool.acquire({ seed: 3 });
     await lease.session.exec("import random; random.seed(5)");
-    return await toEnd(lease.session, await lease.session.exec(program(3), options));
+    return await toEnd(lease.session, await lease.session.exec(program(2), options));
   })();
   assert(whole.status === "ok");
 
@@ -155,7 +155,7 @@ Deno.test("A checkpoint of an exec that waits continues in another process with 
   {
     await using lease = await pool.acquire({ seed: 3 });
     await lease.session.exec("import random; random.seed(5)");
-    waitingCall(await lease.session.exec(program(3), options));
+    waitingCall(await lease.session.exec(program(2), options));
     bytes = await (await lease.session.checkpoint()).toBytes();
   }
   for (let n = 0;; n++) { // a process for each call
