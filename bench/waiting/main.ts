@@ -137,8 +137,10 @@ async function openWaiting(serving: Serving, ids: string[], count: number): Prom
       };
       ids[at] = id;
       const body = { code: program(2), suspendAt: "tool" };
-      const { status } = await serving.ask(`/v1/sessions/${id}/exec`, body) as { status: string };
-      if (status !== "waiting") throw new Error(`execution ${at} is '${status}'`);
+      const result = await serving.ask(`/v1/sessions/${id}/exec`, body) as { status?: string };
+      if (result.status !== "waiting") {
+        throw new Error(`execution ${at} does not wait: ${JSON.stringify(result)}`);
+      }
       if (at % 500 === 499) console.error(`${at + 1} executions wait`);
     }
   }));
