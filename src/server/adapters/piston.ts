@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import * as z from "zod";
 import type { ExecResult } from "../../sandbox/exec.ts";
+import { PYTHON_VERSION } from "../../sandbox/image/pyodide.ts";
 import { MAX_TIMEOUT_MS } from "../../wire/limits.ts";
 import type { AppEnv } from "../http/context.ts";
 import { ServerError, toErrorHeaders, toServerError } from "../http/errors.ts";
@@ -93,7 +94,7 @@ function exitFields(
 }
 
 /** The only runtime. */
-export const RUNTIME = { language: "python", version: "3.14.2", aliases: ["py", "python3"] };
+export const RUNTIME = { language: "python", version: PYTHON_VERSION, aliases: ["py", "python3"] };
 
 const DEFAULT_TIMEOUT_MS = 3_000;
 const ENCODINGS = ["utf8", "base64", "hex"] as const;
