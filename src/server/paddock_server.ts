@@ -6,7 +6,7 @@ import type { Tool } from "../tools/tool.ts";
 import type { AccessOptions } from "./http/access.ts";
 import type { RequestRecord } from "./http/access_log.ts";
 import type { RequestConnection } from "./http/context.ts";
-import { chatKind } from "./adapters/openenv/chat_env.ts";
+import { chatKind } from "./peers/openenv/chat_env.ts";
 import { paddockApp } from "./app.ts";
 import { Budgets } from "./budget.ts";
 import { CheckpointService } from "./checkpoints/checkpoint_service.ts";
