@@ -1,9 +1,7 @@
-import type { RouteConfig } from "@hono/zod-openapi";
 import * as z from "zod";
 import { jsonBody } from "../v1/route.ts";
-import { type ErrorFormat, errorsOf } from "../peers/error_format.ts";
+import { type ErrorFormat, errorsOf, type Operation, operation } from "../peers/operation.ts";
 
-const tags = ["mcp"];
 const id = z.union([z.string(), z.number()]).nullable();
 const ERROR: ErrorFormat = {
   schema: z.looseObject({
@@ -41,53 +39,44 @@ const stream = {
   example: 'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\n\n',
 };
 
-/** Returns the operations of the Model Context Protocol, whose path OpenEnv uses as well. */
-export function mcpOperations(): RouteConfig[] {
-  return [
-    {
-      operationId: "sendMcpMessage",
-      method: "post",
-      path: "/mcp",
-      tags: [...tags, "openenv"],
-      summary:
-        "Send a message: first initialize, then with the session's id, or one of protocol 2026-07-28; " +
-        "clients must accept events",
-      request: { headers: modernHeaders, query, body: jsonBody(message, INITIALIZE) },
-      responses: {
-        200: {
-          description: "The response as JSON or as events; OpenEnv's clients get JSON",
-          content: {
-            "application/json": {
-              schema: z.looseObject({ jsonrpc: z.literal("2.0") }).meta({ id: "JsonRpcResponse" }),
-              example: { jsonrpc: "2.0", id: 1, result: {} },
-            },
-            "text/event-stream": stream,
+/** The operations of the Model Context Protocol, whose path OpenEnv uses as well. */
+export const MCP_OPERATIONS: readonly Operation[] = [
+  operation("post /mcp", {
+    id: "sendMcpMessage",
+    alsoIn: ["openenv"],
+    summary: "Send a message: first initialize, then with the session's id, or one of protocol 2026-07-28; " +
+      "clients must accept events",
+    headers: modernHeaders,
+    query,
+    body: jsonBody(message, INITIALIZE),
+    responses: {
+      200: {
+        description: "The response as JSON or as events; OpenEnv's clients get JSON",
+        content: {
+          "application/json": {
+            schema: z.looseObject({ jsonrpc: z.literal("2.0") }).meta({ id: "JsonRpcResponse" }),
+            example: { jsonrpc: "2.0", id: 1, result: {} },
           },
+          "text/event-stream": stream,
         },
-        202: { description: "The message needs no response" },
-        ...errorsOf(ERROR, [400, 404, 406, 409, 415, 429]),
       },
+      202: { description: "The message needs no response" },
+      ...errorsOf(ERROR, [400, 404, 406, 409, 415, 429]),
     },
-    {
-      operationId: "openMcpStream",
-      method: "get",
-      path: "/mcp",
-      tags,
-      summary: "Open the stream of the server's messages to a session",
-      request: { headers },
-      responses: {
-        200: { description: "The messages", content: { "text/event-stream": stream } },
-        ...errorsOf(ERROR, [400, 404, 406, 409, 429]),
-      },
+  }),
+  operation("get /mcp", {
+    id: "openMcpStream",
+    summary: "Open the stream of the server's messages to a session",
+    headers,
+    responses: {
+      200: { description: "The messages", content: { "text/event-stream": stream } },
+      ...errorsOf(ERROR, [400, 404, 406, 409, 429]),
     },
-    {
-      operationId: "endMcpSession",
-      method: "delete",
-      path: "/mcp",
-      tags,
-      summary: "End a session",
-      request: { headers },
-      responses: { 200: { description: "Done" }, ...errorsOf(ERROR, [400, 404, 429]) },
-    },
-  ];
-}
+  }),
+  operation("delete /mcp", {
+    id: "endMcpSession",
+    summary: "End a session",
+    headers,
+    responses: { 200: { description: "Done" }, ...errorsOf(ERROR, [400, 404, 429]) },
+  }),
+];

@@ -20,13 +20,21 @@ type SchemaObject = Extract<
 export interface DocumentOptions {
   /** True if requests need a token. */
   readonly hasTokens: boolean;
+  /** Groups of the peers' operations. */
+  readonly groups: readonly OperationGroup[];
 }
 
 const DESCRIPTION =
   `Sandboxed Python for reinforcement learning: sessions, episodes and grades under \`/v1\`, and \
 the routes of compatible systems. Errors of \`/v1\` have a \`type\` and a \`message\`.`;
 
-/** Groups of operations, with their descriptions. */
+/** A group of operations. */
+export interface OperationGroup {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** Groups of operations, with their descriptions. Those of peers follow. */
 const TAGS = {
   sessions: "Python sessions: programs, shell commands and batches",
   files: "Files of a session",
@@ -37,12 +45,6 @@ const TAGS = {
   requests: "Requests with an id",
   server: "The server itself: health, metrics and this document",
   mcp: "Model Context Protocol",
-  sandboxfusion: "Routes of SandboxFusion's clients",
-  "nemo-skills": "Routes of NeMo-Skills' clients",
-  e2b: "Routes of E2B's code interpreter",
-  "open-r1": "Route of open-r1's router",
-  piston: "Routes of Piston's clients",
-  openenv: "Routes of OpenEnv's clients",
 } as const;
 
 /** Messages of the examples of errors. */
@@ -126,7 +128,7 @@ function headersOf(code: ErrorCode): Record<string, { description: string; schem
 }
 
 /** Returns the document of a server's API. Its routes must be registered. */
-export function makeDocument(app: Api, { hasTokens }: DocumentOptions): OpenApiDocument {
+export function makeDocument(app: Api, { hasTokens, groups }: DocumentOptions): OpenApiDocument {
   const tokens = [{ bearerToken: [] }, { accessToken: [] }, { apiKey: [] }];
   const document = app.getOpenAPI31Document({
     openapi: "3.1.0",
@@ -139,7 +141,10 @@ export function makeDocument(app: Api, { hasTokens }: DocumentOptions): OpenApiD
       { url: "/", description: "The server of this document" },
       { url: "http://127.0.0.1:8471", description: "The default address of `paddock serve`" },
     ],
-    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    tags: [
+      ...Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+      ...groups.map(({ name, description }) => ({ name, description })),
+    ],
     security: hasTokens ? tokens : [{}, ...tokens],
   });
   document.info.license = { name: "MIT", identifier: "MIT" };

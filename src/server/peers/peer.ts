@@ -1,109 +1,36 @@
 /**
- * Shared parts of adapters. An adapter serves the clients of another system: a function of the sessions that returns
- * routes, with that system's requests, responses and errors. `adapters.ts` lists them; `piston.ts` is a short one to
- * start from.
+ * Contract of a peer: another system, whose clients the server understands. Each has a folder with its `contract.ts`,
+ * the schemas of its requests and responses; its `routes.ts`; and its `operations.ts`, which describe the routes.
+ * `piston` is a short one to start from, and `peers.ts` lists all.
  *
  * @module
  */
 import type { Hono } from "hono";
-import type { ExecOptions, ExecResult, ShellResult } from "../../sandbox/exec.ts";
-import type { Budgets } from "../budget.ts";
-import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
+import type { PeerAccess } from "../http/access.ts";
 import type { AppEnv } from "../http/context.ts";
-import type { LiveSession } from "../sessions/live_session.ts";
-import type { SessionService } from "../sessions/session_service.ts";
-import type { SandboxAccess } from "./e2b/sandbox_access.ts";
-import type { OpenEnvKind } from "./openenv/env_kind.ts";
+import type { Operation } from "./operation.ts";
 
-/** Makes the routes of an adapter. */
-export type Adapter = (
-  sessions: SessionService,
-  options: AdapterOptions,
-) => AdapterRoutes | readonly AdapterRoutes[];
+/** A system whose clients the server understands. */
+export interface Peer {
+  /** Name of the group of its operations in the description of the API. */
+  readonly name: string;
+  /** Description of the group. */
+  readonly description: string;
+  readonly routes: readonly PeerRoutes[];
+  readonly operations: readonly Operation[];
+  /** How its requests are recognized, and what they may use without a token of the server. */
+  readonly access?: PeerAccess;
+}
 
-/** Routes of an adapter, and the form of its system's errors. */
-export interface AdapterRoutes {
+/** Routes of a peer, and the form of its system's errors. */
+export interface PeerRoutes {
   readonly routes: Hono<AppEnv>;
   /** Returns the response of a failed request, also of one that the server was too busy to pass to its route. */
   readonly toErrorResponse: (thrown: Error) => Response;
   /**
    * True if `toErrorResponse` also answers requests that are refused before they reach a route, as without a token.
    *
-   * @default false: only those that are refused because the server is busy
+   * @default false: only requests that are refused because the server is busy
    */
   readonly handlesRefusals?: boolean;
-}
-
-/** Options of the adapters. */
-export interface AdapterOptions {
-  /** Env of OpenEnv's routes. */
-  readonly openEnv: OpenEnvKind;
-  readonly budgets: Budgets;
-  /** Checkpoints of sessions, if the pool has them. */
-  readonly checkpoints: CheckpointService | undefined;
-  /** Tokens of E2B's sandboxes. */
-  readonly sandboxAccess: SandboxAccess;
-}
-
-/** Name of a program that came without one. */
-export const MAIN = "main.py";
-
-/** Runs a program as a process of its own would run it. No other program may use the session afterwards. */
-export async function runScript(
-  session: LiveSession,
-  code: string,
-  { argv = [MAIN], ...options }: ExecOptions,
-): Promise<ExecResult> {
-  const result = await session.exec(code, { ...options, argv });
-  if (result.status !== "crashed" || result.exitCode === undefined) return result;
-  const { error: _, exitCode, ...outcome } = result;
-  return exitCode === 0 ? { ...outcome, status: "ok" } : { ...outcome, status: "exited", exitCode };
-}
-
-/** The output and exit code that a process leaves. */
-export interface ScriptOutcome {
-  readonly stdout: string;
-  /** Standard error, with the traceback of an uncaught exception, and a note if output was cut. */
-  readonly stderr: string;
-  /** The exit code as a shell reports it; `null` after a timeout. */
-  readonly exitCode: number | null;
-}
-
-/** Exit codes of a process that a signal ended, for programs whose interpreter was lost. */
-const LOST = { memory: 137, crashed: 134 };
-
-const CUT = "Output is cut: it is longer than the sandbox lets a program print\n";
-
-/** Converts a result to the output and exit code of a process. The value of the last expression is dropped. */
-export function toScriptOutcome(result: ExecResult | ShellResult): ScriptOutcome {
-  const { stdout, stderr } = result;
-  const traceback = "error" in result && result.status !== "timeout" ? result.error.traceback : "";
-  const note = result.truncated ? CUT : "";
-  return { stdout, stderr: stderr + traceback + note, exitCode: exitCodeOf(result) };
-}
-
-function exitCodeOf(result: ExecResult | ShellResult): number | null {
-  switch (result.status) {
-    case "ok":
-      return 0;
-    case "exited":
-      return result.exitCode;
-    case "timeout":
-      return null;
-    case "memory":
-    case "crashed":
-      return result.stateKept ? 1 : LOST[result.status];
-    default:
-      return 1;
-  }
-}
-
-const HOME = "/home/pyodide/";
-
-/** Returns a client's path relative to the working directory; `undefined` if it leads out of it. */
-export function jailPath(path: string): string | undefined {
-  const inside = path.startsWith(HOME) ? path.slice(HOME.length) : path;
-  const names = inside.split("/").filter((name) => name !== "" && name !== ".");
-  const leaves = inside.startsWith("/") || names.length === 0 || names.includes("..");
-  return leaves || /[\0\\]/.test(inside) ? undefined : names.join("/");
 }

@@ -112,7 +112,7 @@ export interface OpenOptions
   seed?: number | undefined;
   /** State that the session starts with. */
   from?: Checkpoint | undefined;
-  /** State of the adapter of its client, with which a later server continues it. */
+  /** State of the peer of its client, with which a later server continues it. */
   attachment?: Attachment | undefined;
   /**
    * True if no client finds it in a later server, so that it is not saved when this one stops.

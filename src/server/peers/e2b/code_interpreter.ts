@@ -1,5 +1,4 @@
 import { Hono } from "hono";
-import * as z from "zod";
 import type { ExecResult } from "../../../sandbox/exec.ts";
 import { pythonStr } from "../../../tools/python_repr.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
@@ -9,8 +8,9 @@ import { MAX_SESSION_WAITING } from "../../limits.ts";
 import { AdmissionQueue } from "../../sessions/admission.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
-import type { AdapterRoutes } from "../peer.ts";
+import type { PeerRoutes } from "../peer.ts";
 import { DetailError, detailResponse, readDetailBody } from "../detail_error.ts";
+import { type ContextBody, contextRequest, type ExecuteRequest, executeRequest } from "./contract.ts";
 import { codeResponse, SandboxGoneError } from "./errors.ts";
 import { executionErrorOf, shownResultsOf } from "./execution.ts";
 import { E2B_HOME, HomeSession } from "./home_session.ts";
@@ -23,17 +23,6 @@ const TIMEOUT_MS = 300_000;
 const HOME = "/home/pyodide";
 const DEFAULT = "e2b:default";
 const [PYTHON, BASH] = ["python", "bash"] as const;
-
-/** Body of `/execute`. Other keys are ignored. */
-export const e2bRequest = z.object({
-  code: z.string(),
-  context_id: z.string().nullish(),
-  language: z.string().nullish(),
-  env_vars: z.record(z.string(), z.string()).nullish(),
-});
-
-/** Body of `/contexts`. Other keys are ignored. */
-export const contextRequest = z.object({ cwd: z.string().nullish(), language: z.string().nullish() });
 
 /** State of a context beside its session. */
 class Context {
@@ -57,11 +46,11 @@ class Context {
  * session. The default context of a sandbox is the sandbox's own session. Requests without a sandbox and a context
  * share one default session per token, which may end in favour of another session when none is free.
  */
-export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxes): AdapterRoutes {
+export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxes): PeerRoutes {
   const contexts = new WeakMap<LiveSession, Context>();
   const app = new Hono<AppEnv>();
   app.post("/execute", async (c) => {
-    const request = await readDetailBody(c, e2bRequest);
+    const request = await readDetailBody(c, executeRequest);
     const session = await findOrOpen(c, request);
     const context = contexts.getOrInsertComputed(session, () => new Context());
     const variables = toEnvironmentCode(request.env_vars ?? {}, context.sandbox?.envVars);
@@ -122,7 +111,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
   });
   return { routes: app, toErrorResponse: textResponse };
 
-  async function findOrOpen(c: AppContext, request: z.output<typeof e2bRequest>): Promise<LiveSession> {
+  async function findOrOpen(c: AppContext, request: ExecuteRequest): Promise<LiveSession> {
     const { context_id: id, language } = request;
     if (id && language) {
       throw new ServerError("malformed", "Only one of context_id or language can be provided");
@@ -151,7 +140,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
     throw new ServerError("not_found", `Context ${id.slice(0, 64)} not found`);
   }
 
-  function contextBody(session: LiveSession): { id: string; language: string; cwd: string } {
+  function contextBody(session: LiveSession): ContextBody {
     return { id: session.id, language: "python", cwd: contexts.get(session)?.cwd ?? HOME };
   }
 }

@@ -1,49 +1,15 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { MAX_TTL_SECONDS } from "../../../wire/limits.ts";
-import { metadataSchema } from "../../../wire/v1_sessions.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
 import { METHODS } from "../../http/request_limits.ts";
+import { createSandboxRequest, DEFAULT_TIMEOUT, refreshRequest, timeoutRequest } from "./contract.ts";
 import { NotImplementedError, readCodeBody } from "./errors.ts";
 import { type ListPage, pageOf, pageQuery } from "./pages.ts";
 import { connectionBody, infoBody, metricBody, stateOf } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 import type { E2bSnapshots } from "./snapshots.ts";
-import { DEFAULT_TIMEOUT, extend, NO_COPIES, NO_PAUSE, timeout, toTtl } from "./states.ts";
-
-const [MAX_VARIABLES, MAX_VARIABLE_CHARACTERS] = [256, 64 * 1024];
-
-const variables = z.record(z.string().regex(/^[^=\0]+$/), z.string().regex(/^[^\0]*$/))
-  .refine(
-    (record) => Object.keys(record).length <= MAX_VARIABLES,
-    `must have at most ${MAX_VARIABLES} entries`,
-  )
-  .refine(
-    (record) => Object.entries(record).flat().join("").length <= MAX_VARIABLE_CHARACTERS,
-    `must have at most ${MAX_VARIABLE_CHARACTERS} characters together`,
-  );
-
-/** Body of `POST /sandboxes`. Other keys are ignored. */
-export const createSandboxRequest = z.object({
-  templateID: z.string().max(256).default("base"),
-  timeout: timeout.default(DEFAULT_TIMEOUT),
-  metadata: metadataSchema.nullish(),
-  envVars: variables.nullish(),
-  autoPause: z.boolean().nullish(),
-  autoPauseMemory: z.boolean().nullish(),
-  autoResume: z.object({ enabled: z.boolean() }).nullish(),
-  volumeMounts: z.array(z.unknown()).nullish(),
-  iam: z.unknown().optional(),
-}).refine(
-  ({ autoPauseMemory, autoResume }) => autoPauseMemory !== false || !autoResume?.enabled,
-  "autoResume must not be enabled when autoPauseMemory is false: without memory, a sandbox is only resumed by a request",
-);
-
-/** Body of `/sandboxes/{id}/timeout`. */
-export const timeoutRequest = z.object({ timeout });
-/** Body of `/sandboxes/{id}/refreshes`. */
-export const refreshRequest = z.object({ duration: z.number().nonnegative().max(MAX_TTL_SECONDS).nullish() });
+import { extend, NO_COPIES, NO_PAUSE, toTtl } from "./states.ts";
 
 const listQuery = pageQuery.extend({
   metadata: z.string().optional(),

@@ -1,26 +1,7 @@
 import type { JsonValue } from "../../../json.ts";
 import { shownBundlesOf } from "../../../sandbox/display.ts";
 import type { ExecResult } from "../../../sandbox/exec.ts";
-
-/** Exception of a program. */
-export interface ExecutionError {
-  readonly name: string;
-  readonly value: string;
-  readonly traceback: string;
-}
-
-/** An object that a program showed, or the value of its last expression. */
-export interface ShownResult extends Readonly<Record<string, JsonValue>> {
-  readonly is_main_result: boolean;
-}
-
-/** Result of a program in E2B's format. */
-export interface Execution {
-  readonly results: readonly ShownResult[];
-  readonly logs: { readonly stdout: readonly string[]; readonly stderr: readonly string[] };
-  readonly error: ExecutionError | null;
-  readonly execution_count: number;
-}
+import type { Execution, ExecutionError, ShownResult } from "./contract.ts";
 
 /** Converts the result of an interpreter's first program to E2B's format. */
 export function toExecution(result: ExecResult): Execution {

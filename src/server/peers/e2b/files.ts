@@ -5,7 +5,9 @@ import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
 import { REQUEST_LIMITS } from "../../limits.ts";
 import { MAX_FILES } from "../../../wire/limits.ts";
+import type { WrittenFile } from "./contract.ts";
 import type { GuestEntry } from "./envd/guest_files.ts";
+import { grantOf } from "./sandbox_access.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 import { fileQueryOf, toHomePath, toUserPath } from "./signed_files.ts";
 
@@ -84,7 +86,7 @@ async function filesOf(c: AppContext): Promise<{ path: string; contents: Uint8Ar
   if (!path && files.some(({ name }) => name === "")) {
     throw new ServerError("malformed", "The query or the form must have the name of the file");
   }
-  const toPath = (name: string) => c.get("grant")?.isSigned ? toHomePath(name, user) : toUserPath(name, user);
+  const toPath = (name: string) => grantOf(c)?.isSigned ? toHomePath(name, user) : toUserPath(name, user);
   return await Promise.all(files.map(async (file) => ({
     path: path ? toUserPath(path, user) : toPath(file.name),
     contents: new Uint8Array(await file.arrayBuffer()),
@@ -147,10 +149,7 @@ function setMetadata({ fileMetadata }: E2bSandbox, path: string, metadata: Recor
   if (fileMetadata.size > MAX_FILES_WITH_METADATA && oldest !== undefined) fileMetadata.delete(oldest);
 }
 
-function writtenBody(
-  { fileMetadata }: E2bSandbox,
-  { name, path, type }: GuestEntry,
-): Record<string, unknown> {
+function writtenBody({ fileMetadata }: E2bSandbox, { name, path, type }: GuestEntry): WrittenFile {
   const metadata = fileMetadata.get(path);
   return { name, path, type, ...(metadata && { metadata }) };
 }

@@ -1,21 +1,12 @@
 import { Hono } from "hono";
-import * as z from "zod";
 import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
+import { DEFAULT_TIMEOUT, forkRequest } from "./contract.ts";
 import { readCodeBody } from "./errors.ts";
 import { connectionBody } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes, ForkSandboxOptions } from "./sandboxes.ts";
 import type { E2bSnapshots } from "./snapshots.ts";
-import { DEFAULT_TIMEOUT, timeout, toTtl } from "./states.ts";
-
-/** Copies that one request makes. */
-const MAX_FORKS = 100;
-
-/** Body of `/sandboxes/{id}/fork` and `/snapshots/{id}/fork`. */
-export const forkRequest = z.object({
-  timeout: timeout.nullish(),
-  count: z.int().min(1).max(MAX_FORKS).nullish(),
-});
+import { toTtl } from "./states.ts";
 
 /**
  * Serves copies of sandboxes, running or paused, and of snapshots. The path of a sandbox may name a snapshot by its id or

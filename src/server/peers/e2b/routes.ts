@@ -1,26 +1,36 @@
 import { Hono } from "hono";
+import type { CheckpointService } from "../../checkpoints/checkpoint_service.ts";
 import type { AppEnv } from "../../http/context.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
-import type { AdapterOptions, AdapterRoutes } from "../peer.ts";
+import type { Peer } from "../peer.ts";
 import { codeInterpreter } from "./code_interpreter.ts";
 import { controlRoutes } from "./control.ts";
 import { rpcRoutes } from "./envd/rpc.ts";
 import { codeResponse } from "./errors.ts";
 import { fileRoutes } from "./files.ts";
 import { forkRoutes } from "./forks.ts";
+import { e2bOperations } from "./operations.ts";
 import { E2bSandboxes } from "./sandboxes.ts";
 import { E2bSnapshots, snapshotRoutes } from "./snapshots.ts";
+import { e2bAccess, SandboxAccess } from "./sandbox_access.ts";
 import { stateRoutes } from "./states.ts";
+
+/** Services of {@linkcode e2b}. */
+export interface E2bServices {
+  readonly sessions: SessionService;
+  /** Checkpoints of sessions, if the pool has them. */
+  readonly checkpoints: CheckpointService | undefined;
+  /** Secret from which the tokens of sandboxes are derived. */
+  readonly secret: Uint8Array;
+}
 
 /**
  * Serves the SDKs of E2B: the API of sandboxes, the agent in each sandbox (`envd`) and the code interpreter. A request
  * names its sandbox by the header `E2b-Sandbox-Id`, by its host name, or by the signature of its URL.
  */
-export function e2b(
-  sessions: SessionService,
-  { checkpoints, sandboxAccess }: Pick<AdapterOptions, "checkpoints" | "sandboxAccess">,
-): AdapterRoutes[] {
-  const sandboxes = new E2bSandboxes(sessions, sandboxAccess);
+export function e2b({ sessions, checkpoints, secret }: E2bServices): Peer {
+  const access = new SandboxAccess(sessions, secret);
+  const sandboxes = new E2bSandboxes(sessions, access);
   const health = new Hono<AppEnv>();
   health.get("/health", async (c, next) => {
     if (sandboxes.named(c) === undefined) return await next(); // another system's health
@@ -34,9 +44,15 @@ export function e2b(
     fileRoutes(sandboxes),
     rpcRoutes(sandboxes),
   ];
-  return [
-    codeInterpreter(sessions, sandboxes),
-    { routes: health, toErrorResponse: codeResponse },
-    ...others.map((routes) => ({ routes, toErrorResponse: codeResponse, handlesRefusals: true })),
-  ];
+  return {
+    name: "e2b",
+    description: "Routes of E2B's code interpreter",
+    routes: [
+      codeInterpreter(sessions, sandboxes),
+      { routes: health, toErrorResponse: codeResponse },
+      ...others.map((routes) => ({ routes, toErrorResponse: codeResponse, handlesRefusals: true })),
+    ],
+    operations: e2bOperations({ canPause: sandboxes.canPause, canCopy: snapshots !== undefined }),
+    access: e2bAccess(access),
+  };
 }

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "@std/crypto";
 import { createHmac } from "node:crypto";
-import { SANDBOX_HOST } from "../../http/access.ts";
-import type { AppContext, SandboxGrant } from "../../http/context.ts";
+import type { PeerAccess } from "../../http/access.ts";
+import type { AppContext, Grant } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
 import { SIGNATURE_SEARCH_MS, SIGNATURE_SEARCH_SHARE } from "../../limits.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
@@ -19,7 +19,37 @@ const OPERATIONS: Readonly<Record<string, "read" | "write">> = { GET: "read", HE
 /** Sandboxes whose signatures are compared before other requests are served. */
 const CHECKS_AT_ONCE = 256;
 
+/** Host name of a port of a sandbox: the port, and the id of the sandbox. */
+const SANDBOX_HOST = /^\d{1,5}-([0-9a-f]{48})(?=[.:]|$)/i;
+/** The part of such a name before the server's own name. */
+const SANDBOX_LABEL = /^\d{1,5}-[0-9a-f]{48}\./i;
+const SANDBOX_HEADER = "e2b-sandbox-id";
+
 const encoder = new TextEncoder();
+
+/** Access to one sandbox, by a secret of the sandbox. */
+export interface SandboxGrant extends Grant {
+  /** The only sandbox that the request may use. */
+  readonly sandboxId: string;
+  /** True for the holder of a URL that allows one operation on one path. */
+  readonly isSigned: boolean;
+}
+
+/** Returns what a request may use by a secret of a sandbox; `undefined` for a request that has no such secret. */
+export function grantOf(c: AppContext): SandboxGrant | undefined {
+  const grant = c.get("grant");
+  return grant && "sandboxId" in grant ? grant as SandboxGrant : undefined;
+}
+
+/** Returns how requests to sandboxes are recognized, and what they may use. */
+export function e2bAccess(access: SandboxAccess): PeerAccess {
+  return {
+    tokenHeaders: ["e2b-traffic-access-token"],
+    isPrivate: (headers, host) => headers.has(SANDBOX_HEADER) || SANDBOX_HOST.test(host),
+    toServerHost: (host) => host.replace(SANDBOX_LABEL, ""),
+    findGrant: (c, token) => access.findGrant(c, token),
+  };
+}
 
 /**
  * Access to single sandboxes of E2B without a token of the server. Each sandbox has a token, derived from the secret of
@@ -152,7 +182,7 @@ class Allowance {
 
 /** Returns the id of the sandbox that a request names by its header or its host name. It may be any text. */
 export function sandboxIdOf(c: AppContext): string | undefined {
-  const id = c.req.header("e2b-sandbox-id") ?? SANDBOX_HOST.exec(c.req.header("host") ?? "")?.[1];
+  const id = c.req.header(SANDBOX_HEADER) ?? SANDBOX_HOST.exec(c.req.header("host") ?? "")?.[1];
   return id?.toLowerCase();
 }
 

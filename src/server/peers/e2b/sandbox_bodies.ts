@@ -1,3 +1,10 @@
+import type {
+  SandboxConnection,
+  SandboxIdentity,
+  SandboxInfo,
+  SandboxMetric,
+  SandboxState,
+} from "./contract.ts";
 import type { E2bSandbox } from "./sandboxes.ts";
 
 /** Version of E2B's agent in sandboxes whose features Paddock has. Clients choose their requests by it. */
@@ -5,7 +12,7 @@ const ENVD_VERSION = "0.6.4";
 const CLIENT_ID = "paddock";
 
 /** Returns what a client needs to reach a sandbox. Its token opens the agent in it and its code interpreter. */
-export function connectionBody(sandbox: E2bSandbox): Record<string, unknown> {
+export function connectionBody(sandbox: E2bSandbox): SandboxConnection {
   const { accessToken } = sandbox;
   return {
     ...identityBody(sandbox),
@@ -15,14 +22,12 @@ export function connectionBody(sandbox: E2bSandbox): Record<string, unknown> {
   };
 }
 
-function identityBody({ id, templateId }: E2bSandbox): Record<string, unknown> {
+function identityBody({ id, templateId }: E2bSandbox): SandboxIdentity {
   return { sandboxID: id, templateID: templateId, clientID: CLIENT_ID, envdVersion: ENVD_VERSION };
 }
 
 /** Returns the metrics of a sandbox now. Its memory and files are not measured. */
-export function metricBody(
-  { home, session: { createdAt, memoryBytes = 0 } }: E2bSandbox,
-): Record<string, unknown> {
+export function metricBody({ home, session: { createdAt, memoryBytes = 0 } }: E2bSandbox): SandboxMetric {
   const now = new Date();
   const lifeMs = Math.max(1, now.getTime() - createdAt.getTime());
   return {
@@ -39,12 +44,12 @@ export function metricBody(
 }
 
 /** Returns the state of a sandbox. */
-export function stateOf({ session }: E2bSandbox): "running" | "paused" {
+export function stateOf({ session }: E2bSandbox): SandboxState {
   return session.life.isPaused ? "paused" : "running";
 }
 
 /** Returns a sandbox as lists show it. */
-export function infoBody(sandbox: E2bSandbox): Record<string, unknown> {
+export function infoBody(sandbox: E2bSandbox): SandboxInfo {
   const { createdAt, life, metadata = {}, memoryBytes = 0 } = sandbox.session;
   const { expiresAt = createdAt } = life;
   return {

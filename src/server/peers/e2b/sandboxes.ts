@@ -10,7 +10,7 @@ import { SandboxGoneError } from "./errors.ts";
 import { GuestFiles } from "./envd/guest_files.ts";
 import { HomeSession } from "./home_session.ts";
 import { Processes } from "./envd/processes.ts";
-import { type SandboxAccess, sandboxIdOf, toSandboxId, toSessionId } from "./sandbox_access.ts";
+import { grantOf, type SandboxAccess, sandboxIdOf, toSandboxId, toSessionId } from "./sandbox_access.ts";
 import { Watchers } from "./envd/watchers.ts";
 
 const stateSchema = z.strictObject({
@@ -189,7 +189,7 @@ export class E2bSandboxes {
    * @throws {SandboxGoneError} if it does not exist, is paused, or belongs to another owner.
    */
   named(c: AppContext): E2bSandbox | undefined {
-    const id = c.get("grant")?.sandboxId ?? sandboxIdOf(c);
+    const id = grantOf(c)?.sandboxId ?? sandboxIdOf(c);
     if (id === undefined) return undefined;
     const sandbox = this.find(id, c.get("owner"));
     const { isPaused, hasMemory } = sandbox?.session.life ?? {};
@@ -221,6 +221,6 @@ function parseText(text: string): unknown {
   try {
     return parseUntrustedJson(text);
   } catch {
-    return undefined; // another adapter's
+    return undefined; // another peer's
   }
 }

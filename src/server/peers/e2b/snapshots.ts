@@ -6,22 +6,10 @@ import type { CaptureStateOptions } from "../../checkpoints/transfers.ts";
 import type { AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
+import { SNAPSHOT_ID, type SnapshotInfo, snapshotRequest } from "./contract.ts";
 import { readCodeBody } from "./errors.ts";
 import { pageOf, pageQuery } from "./pages.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
-
-/** Id of a snapshot: the SHA-256 of its contents. */
-const SNAPSHOT_ID = /^[0-9a-f]{64}$/;
-/** Name of a snapshot: perhaps a team, a name, and perhaps a tag. */
-const SNAPSHOT_NAME = /^([\w.-]+\/)?[\w.-]+(:[\w.-]+)?$/;
-const MAX_NAME_CHARACTERS = 128;
-
-/** Body of `/sandboxes/{id}/snapshots`. */
-export const snapshotRequest = z.object({
-  name: z.string().max(MAX_NAME_CHARACTERS).regex(SNAPSHOT_NAME)
-    .refine((name) => !SNAPSHOT_ID.test(name), "must not be the id of a snapshot").nullish(),
-  memory: z.boolean().nullish(),
-});
 
 /** Query of `/snapshots`. */
 const listQuery = pageQuery.extend({ sandboxID: z.string().optional(), name: z.string().optional() });
@@ -176,6 +164,6 @@ function toTagged(name: string): string {
   return name.includes(":") ? name : `${name}:default`;
 }
 
-function snapshotBody({ id, name }: Snapshot): Record<string, unknown> {
+function snapshotBody({ id, name }: Snapshot): SnapshotInfo {
   return { snapshotID: id, names: name === undefined ? [] : [name] };
 }

@@ -1,27 +1,16 @@
 import { Hono } from "hono";
-import * as z from "zod";
 import { abortable, Deadline } from "../../../async/abort.ts";
-import { MAX_TTL_SECONDS } from "../../../wire/limits.ts";
 import type { AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/errors.ts";
+import { type ConnectRequest, connectRequest, DEFAULT_TIMEOUT, pauseRequest } from "./contract.ts";
 import { readCodeBody } from "./errors.ts";
 import { connectionBody } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 
-/** Seconds of life of a sandbox whose request states none. */
-export const DEFAULT_TIMEOUT = 15;
 /** Why a server does not pause sandboxes. */
 export const NO_PAUSE = "This server of Paddock does not pause sandboxes, as its sessions do not hibernate";
 /** Why a server does not copy sandboxes. */
 export const NO_COPIES = "This server of Paddock does not copy sandboxes, as its pool has no checkpoints";
-/** Seconds of life of a sandbox. */
-export const timeout: z.ZodNumber = z.number().nonnegative().max(MAX_TTL_SECONDS);
-
-/** Body of `/sandboxes/{id}/connect`. */
-export const connectRequest = z.object({ timeout: timeout.nullish(), memory: z.boolean().nullish() });
-/** Body of `/sandboxes/{id}/pause`. */
-export const pauseRequest = z.object({ memory: z.boolean().nullish() });
-
 /** Serves the states of E2B's sandboxes that the server can keep, but for copies: see `forks.ts` and `snapshots.ts`. */
 export function stateRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
@@ -81,7 +70,7 @@ async function pause(
 /** Resumes a sandbox for so many seconds. */
 async function resume(
   { home, session: { life } }: E2bSandbox,
-  { timeout, memory }: z.output<typeof connectRequest>,
+  { timeout, memory }: ConnectRequest,
 ): Promise<void> {
   if (memory === false || !life.hasMemory) home.beginAnew(); // before a request finds it running
   await life.resume({ memory: memory ?? true });

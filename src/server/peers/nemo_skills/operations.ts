@@ -1,13 +1,11 @@
-import type { RouteConfig } from "@hono/zod-openapi";
 import * as z from "zod";
-import { e2bRequest } from "../e2b/code_interpreter.ts";
-import { nemoRequest } from "./routes.ts";
 import { jsonResponse } from "../../v1/route.ts";
-import { DETAIL_ERROR, type ErrorFormat, errorsOf } from "../error_format.ts";
+import { executeRequest as e2bRequest } from "../e2b/contract.ts";
+import { DETAIL_ERROR, type ErrorFormat, errorsOf, type Operation, operation } from "../operation.ts";
+import { executeRequest, executeResult, nemoError, sessionList } from "./contract.ts";
 
-const tags = ["nemo-skills"];
 const ERROR: ErrorFormat = {
-  schema: z.object({ error: z.string() }).meta({ id: "NemoError" }),
+  schema: nemoError,
   example: { error: "X-Session-ID header required for ipython sessions" },
 };
 /** Errors of `/execute`, which two systems use. */
@@ -16,104 +14,71 @@ const EXECUTE_ERROR: ErrorFormat = {
   example: ERROR.example,
   hasText: true,
 };
-
-const session = z.object({
-  backend: z.string(),
-  created: z.number().describe("seconds since 1970"),
-  last_used: z.number().describe("seconds since 1970"),
-  alive: z.boolean(),
-}).meta({ id: "NemoSession" });
-
-const executeResult = z.object({
-  process_status: z.enum(["completed", "error", "timeout"]),
-  stdout: z.string(),
-  stderr: z.string(),
-  new_session_created: z.boolean().optional(),
-}).meta({ id: "NemoExecuteResult" });
-
 const LINES = [
   { type: "number_of_executions", execution_count: 1 },
   { type: "stdout", text: "42\n", timestamp: "2026-01-31T09:00:00.000Z" },
   { type: "end_of_execution" },
 ];
+const REQUESTS = {
+  required: true,
+  content: {
+    "application/json": {
+      schema: z.union([executeRequest, e2bRequest]),
+      examples: {
+        "nemo-skills": {
+          summary: "A program of NeMo-Skills",
+          value: { generated_code: "print(6 * 7)", language: "python" },
+        },
+        e2b: { summary: "A cell of E2B", value: { code: "print(6 * 7)" } },
+      },
+    },
+  },
+};
+const RESULTS = {
+  description: "The result for NeMo-Skills; lines of JSON, written as the program runs, for E2B",
+  content: {
+    "application/json": {
+      schema: executeResult,
+      example: { process_status: "completed", stdout: "42\n", stderr: "" },
+    },
+    "application/x-ndjson": {
+      schema: z.string(),
+      example: LINES.map((line) => `${JSON.stringify(line)}\n`).join(""),
+    },
+  },
+};
 
-/** Returns the operations of NeMo-Skills, and `/execute`, which E2B uses as well. */
-export function nemoSkillsOperations(): RouteConfig[] {
-  return [
-    {
-      operationId: "execute",
-      method: "post",
-      path: "/execute",
-      tags: [...tags, "e2b"],
-      summary: "Run code, for NeMo-Skills (generated_code) or E2B (code)",
-      request: {
-        headers: z.object({
-          "X-Session-ID": z.string().optional().describe("name of a session of NeMo-Skills"),
-        }),
-        body: {
-          required: true,
-          content: {
-            "application/json": {
-              schema: z.union([
-                nemoRequest.meta({ id: "NemoExecuteRequest" }),
-                e2bRequest.meta({ id: "E2bExecuteRequest" }),
-              ]),
-              examples: {
-                "nemo-skills": {
-                  summary: "A program of NeMo-Skills",
-                  value: { generated_code: "print(6 * 7)", language: "python" },
-                },
-                e2b: { summary: "A cell of E2B", value: { code: "print(6 * 7)" } },
-              },
-            },
-          },
-        },
-      },
-      responses: {
-        200: {
-          description: "The result for NeMo-Skills; lines of JSON, written as the program runs, for E2B",
-          content: {
-            "application/json": {
-              schema: executeResult,
-              example: { process_status: "completed", stdout: "42\n", stderr: "" },
-            },
-            "application/x-ndjson": {
-              schema: z.string(),
-              example: LINES.map((line) => `${JSON.stringify(line)}\n`).join(""),
-            },
-          },
-        },
-        ...errorsOf(EXECUTE_ERROR, [400, 404, 409, 422, 429, 504]),
-      },
+/** The operations of NeMo-Skills, and `/execute`, which E2B uses as well. */
+export const NEMO_OPERATIONS: readonly Operation[] = [
+  operation("post /execute", {
+    id: "execute",
+    alsoIn: ["e2b"],
+    summary: "Run code, for NeMo-Skills (generated_code) or E2B (code)",
+    headers: z.object({
+      "X-Session-ID": z.string().optional().describe("name of a session of NeMo-Skills"),
+    }),
+    body: REQUESTS,
+    responses: { 200: RESULTS, ...errorsOf(EXECUTE_ERROR, [400, 404, 409, 422, 429, 504]) },
+  }),
+  operation("get /sessions", {
+    id: "listNemoSessions",
+    summary: "List the sessions of NeMo-Skills",
+    responses: {
+      200: jsonResponse(sessionList, "The sessions by name", {
+        example: { sessions: {}, backend: "ipython" },
+      }),
+      ...errorsOf(ERROR, []),
     },
-    {
-      operationId: "listNemoSessions",
-      method: "get",
-      path: "/sessions",
-      tags,
-      summary: "List the sessions of NeMo-Skills",
-      responses: {
-        200: jsonResponse(
-          z.object({ sessions: z.record(z.string(), session), backend: z.string() }),
-          "The sessions by name",
-          { example: { sessions: {}, backend: "ipython" } },
-        ),
-        ...errorsOf(ERROR, []),
-      },
+  }),
+  operation("delete /sessions/{name}", {
+    id: "deleteNemoSession",
+    summary: "End a session of NeMo-Skills",
+    params: z.object({ name: z.string() }),
+    responses: {
+      200: jsonResponse(z.object({ message: z.string() }), "The session is ended", {
+        example: { message: "IPython session main deleted successfully" },
+      }),
+      ...errorsOf(ERROR, [404, 409]),
     },
-    {
-      operationId: "deleteNemoSession",
-      method: "delete",
-      path: "/sessions/{name}",
-      tags,
-      summary: "End a session of NeMo-Skills",
-      request: { params: z.object({ name: z.string() }) },
-      responses: {
-        200: jsonResponse(z.object({ message: z.string() }), "The session is ended", {
-          example: { message: "IPython session main deleted successfully" },
-        }),
-        ...errorsOf(ERROR, [404, 409]),
-      },
-    },
-  ];
-}
+  }),
+];

@@ -1,11 +1,12 @@
 import { Hono } from "hono";
-import * as z from "zod";
 import type { ExecResult, ShellResult } from "../../../sandbox/exec.ts";
-import { MAX_TIMEOUT_SECONDS } from "../../../wire/limits.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError, toErrorHeaders, toServerError } from "../../http/errors.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
-import { type AdapterRoutes, runScript, toScriptOutcome } from "../peer.ts";
+import type { Peer } from "../peer.ts";
+import { runScript, toScriptOutcome } from "../script.ts";
+import { executeRequest, type NemoRequest, type NemoResponse, type NemoSessions } from "./contract.ts";
+import { NEMO_OPERATIONS } from "./operations.ts";
 import { describeIssue } from "../../../schema_words.ts";
 
 /** Subtracted from the timeout, since NeMo's own clock starts before the program reaches the interpreter. */
@@ -17,38 +18,17 @@ const SESSION_HEADER = "x-session-id";
 /** Prefix of session names. */
 const PREFIX = "nemo:";
 
-/** Body of `/execute`. Other keys are ignored. */
-export const nemoRequest = z.object({
-  generated_code: z.string(),
-  std_input: z.string().nullish(),
-  timeout: z.number().positive().max(MAX_TIMEOUT_SECONDS).default(10),
-  language: z.string().default("ipython"),
-  max_output_characters: z.int().nonnegative().default(1_000),
-  traceback_verbosity: z.enum(["Plain", "Context", "Verbose", "Minimal"]).default("Plain"),
-});
-
-type NemoRequest = z.output<typeof nemoRequest>;
-
-/** Response of `/execute`. */
-interface NemoResponse {
-  readonly process_status: "completed" | "error" | "timeout";
-  readonly stdout: string;
-  readonly stderr: string;
-  /** Present for sessions only. */
-  readonly new_session_created?: boolean;
-}
-
 /**
  * Serves NeMo-Skills: `/execute`, where the header `X-Session-ID` names a persistent session, and `/sessions`. When all
  * sessions are in use, the client's longest idle session ends in favour of a new one; `new_session_created` reports
  * that when its name is used again. Another system also uses `/execute`: other requests go to the next route.
  */
-export function nemoSkills(sessions: SessionService): AdapterRoutes {
+export function nemoSkills(sessions: SessionService): Peer {
   const app = new Hono<AppEnv>();
   app.post("/execute", async (c, next) => {
     const body: unknown = await c.req.json().catch(() => undefined); // the next route reports invalid JSON
     if (!isNemo(c, body)) return await next();
-    const parsed = nemoRequest.safeParse(body, { error: describeIssue });
+    const parsed = executeRequest.safeParse(body, { error: describeIssue });
     if (!parsed.success) {
       const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
       throw new ServerError("malformed", issues.join("; "));
@@ -67,7 +47,7 @@ export function nemoSkills(sessions: SessionService): AdapterRoutes {
         return name.startsWith(PREFIX) ? [[name.slice(PREFIX.length), about]] : [];
       },
     );
-    return c.json({ sessions: Object.fromEntries(own), backend: "ipython" });
+    return c.json<NemoSessions>({ sessions: Object.fromEntries(own), backend: "ipython" });
   });
   app.delete("/sessions/:name", async (c) => {
     const name = c.req.param("name");
@@ -76,7 +56,12 @@ export function nemoSkills(sessions: SessionService): AdapterRoutes {
     await own[Symbol.asyncDispose]();
     return c.json({ message: `IPython session ${name} deleted successfully` });
   });
-  return { routes: app, toErrorResponse };
+  return {
+    name: "nemo-skills",
+    description: "Routes of NeMo-Skills' clients",
+    routes: [{ routes: app, toErrorResponse }],
+    operations: NEMO_OPERATIONS,
+  };
 }
 
 function toErrorResponse(thrown: Error): Response {

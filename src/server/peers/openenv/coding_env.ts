@@ -2,8 +2,8 @@ import * as z from "zod";
 import type { ExecResult } from "../../../sandbox/exec.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
-import { toScriptOutcome } from "../peer.ts";
-import type { EnvResponse, EpisodeOptions, OpenEnv, OpenEnvKind, resetData } from "./env_kind.ts";
+import { toScriptOutcome } from "../script.ts";
+import type { EnvResponse, EpisodeOptions, OpenEnv, OpenEnvKind, resetData } from "./contract.ts";
 
 /** Action: a program. */
 const codeAction = z.strictObject({

@@ -1,123 +1,72 @@
-import type { RouteConfig } from "@hono/zod-openapi";
 import * as z from "zod";
-import { type OpenEnvKind, resetData } from "./env_kind.ts";
-import { stepRequest } from "./routes.ts";
 import { jsonBody, jsonResponse, optionalJsonBody } from "../../v1/route.ts";
-import { DETAIL_ERROR, errorsOf } from "../error_format.ts";
+import { DETAIL_ERROR, errorsOf, type Operation, operation } from "../operation.ts";
+import { metadata, type OpenEnvKind, resetData, schemas, stepRequest, stepResult } from "./contract.ts";
 
-const tags = ["openenv"];
 const errors = errorsOf(DETAIL_ERROR, [409, 422, 429, 504]);
-
-const metadata = z.object({
-  name: z.string(),
-  description: z.string(),
-  readme_content: z.null(),
-  version: z.string(),
-  author: z.null(),
-  documentation_url: z.null(),
-}).meta({ id: "OpenEnvMetadata" });
-
-const schemas = z.object({
-  action: z.looseObject({}),
-  observation: z.looseObject({}),
-  state: z.looseObject({}),
-}).meta({ id: "OpenEnvSchemas" });
+const OBJECT = { type: "object" };
 
 /** Returns the operations of OpenEnv for a kind of env. */
-export function openEnvOperations(kind: OpenEnvKind): RouteConfig[] {
-  const { examples } = kind;
-  const result = z.object({
-    observation: kind.observation,
-    reward: z.number().nullable(),
-    done: z.boolean(),
-  }).meta({ id: "OpenEnvResult" });
+export function openEnvOperations<Action>(kind: OpenEnvKind<Action>): Operation[] {
+  const { name, description, examples } = kind;
+  const about = {
+    name,
+    description,
+    readme_content: null,
+    version: "0.1.0",
+    author: null,
+    documentation_url: null,
+  };
+  const result = stepResult(kind);
+  const observed = (reward: number | null) => ({
+    200: jsonResponse(result, "The observation", {
+      example: { observation: examples.observation, reward, done: false },
+    }),
+    ...errors,
+  });
   return [
-    {
-      operationId: "getOpenEnvHealth",
-      method: "get",
-      path: "/health",
-      tags,
+    operation("get /health", {
+      id: "getOpenEnvHealth",
       summary: "Check that the server responds",
       responses: {
         200: jsonResponse(z.object({ status: z.literal("healthy") }), "Always healthy", {
           example: { status: "healthy" },
         }),
       },
-    },
-    {
-      operationId: "getMetadata",
-      method: "get",
-      path: "/metadata",
-      tags,
+    }),
+    operation("get /metadata", {
+      id: "getMetadata",
       summary: "Get the name and description of the env",
-      responses: {
-        200: jsonResponse(metadata, "The metadata", {
-          example: {
-            name: kind.name,
-            description: kind.description,
-            readme_content: null,
-            version: "0.1.0",
-            author: null,
-            documentation_url: null,
-          },
-        }),
-      },
-    },
-    {
-      operationId: "getSchemas",
-      method: "get",
-      path: "/schema",
-      tags,
+      responses: { 200: jsonResponse(metadata, "The metadata", { example: about }) },
+    }),
+    operation("get /schema", {
+      id: "getSchemas",
       summary: "Get the JSON Schemas of actions, observations and states",
       responses: {
         200: jsonResponse(schemas, "The schemas", {
-          example: { action: { type: "object" }, observation: { type: "object" }, state: { type: "object" } },
+          example: { action: OBJECT, observation: OBJECT, state: OBJECT },
         }),
       },
-    },
-    {
-      operationId: "getState",
-      method: "get",
-      path: "/state",
-      tags,
+    }),
+    operation("get /state", {
+      id: "getState",
       summary: "Get the state of a new episode; over HTTP, each request has its own",
       responses: { 200: jsonResponse(kind.state, "The state", { example: examples.state }) },
-    },
-    {
-      operationId: "resetEpisode",
-      method: "post",
-      path: "/reset",
-      tags,
+    }),
+    operation("post /reset", {
+      id: "resetEpisode",
       summary: "Start an episode and return its first observation",
-      request: { body: optionalJsonBody(resetData.meta({ id: "OpenEnvReset" }), { seed: 7 }) },
-      responses: {
-        200: jsonResponse(result, "The observation", {
-          example: { observation: examples.observation, reward: null, done: false },
-        }),
-        ...errors,
-      },
-    },
-    {
-      operationId: "stepEpisode",
-      method: "post",
-      path: "/step",
-      tags,
+      body: optionalJsonBody(resetData, { seed: 7 }),
+      responses: observed(null),
+    }),
+    operation("post /step", {
+      id: "stepEpisode",
       summary: "Take one step of a new episode",
-      request: {
-        body: jsonBody(stepRequest(kind).meta({ id: "OpenEnvStep" }), { action: examples.action }),
-      },
-      responses: {
-        200: jsonResponse(result, "The observation", {
-          example: { observation: examples.observation, reward: 0.1, done: false },
-        }),
-        ...errors,
-      },
-    },
-    {
-      operationId: "openEpisodeSocket",
-      method: "get",
-      path: "/ws",
-      tags,
+      body: jsonBody(stepRequest(kind), { action: examples.action }),
+      responses: observed(0.1),
+    }),
+    operation("get /ws", {
+      id: "openEpisodeSocket",
       summary: "Open a WebSocket whose messages drive one env: reset, step, state, close",
       responses: {
         101: { description: "The WebSocket is open" },
@@ -127,6 +76,6 @@ export function openEnvOperations(kind: OpenEnvKind): RouteConfig[] {
         },
         ...errors,
       },
-    },
+    }),
   ];
 }

@@ -2,7 +2,6 @@ import { delay } from "@std/async";
 import { Hono } from "hono";
 import * as z from "zod";
 import { PADDOCK_VERSION } from "../../../version.ts";
-import { MAX_TIMEOUT_SECONDS } from "../../../wire/limits.ts";
 import type { Account, Budget, BudgetLease, Budgets } from "../../budget.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError, toServerError } from "../../http/errors.ts";
@@ -13,16 +12,17 @@ import {
   MEMORY_PER_BYTE,
   SOCKET_READ_MS,
 } from "../../limits.ts";
-import type { AdapterRoutes } from "../peer.ts";
+import type { Peer } from "../peer.ts";
 import { detailResponse, readDetailBody } from "../detail_error.ts";
-import { type OpenEnvKind, resetData } from "./env_kind.ts";
+import { type Metadata, type OpenEnvKind, resetData, stepRequest } from "./contract.ts";
+import { openEnvOperations } from "./operations.ts";
 import { type DrivenEnv, envErrorMessage, handleMcpText, handleMessage } from "./messages.ts";
 
 /**
  * Serves OpenEnv with one kind of env. Over HTTP, each request has its own env; on the WebSocket `/ws`, each
  * connection has one.
  */
-export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): AdapterRoutes {
+export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): Peer {
   const app = new Hono<AppEnv>();
   const connections = new EnvConnections(budgets);
   const newEnv = (c: AppContext) => kind.open({ owner: c.get("owner"), signal: c.get("signal") });
@@ -55,18 +55,12 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): Ad
     connections.serve(socket, { env: newEnv(c), action: kind.action }, c.get("owner"));
     return switchingProtocols();
   });
-  return { routes: app, toErrorResponse: detailResponse };
-}
-
-/** Returns the schema of the body of `/step`. Other keys are ignored. */
-export function stepRequest<Action>(
-  kind: OpenEnvKind<Action>,
-): z.ZodType<{ action: Action; timeout_s?: number | null | undefined }> {
-  return z.looseObject({
-    action: kind.action,
-    timeout_s: z.number().positive().max(MAX_TIMEOUT_SECONDS).nullish(),
-    request_id: z.string().max(255).nullish(),
-  });
+  return {
+    name: "openenv",
+    description: "Routes of OpenEnv's clients",
+    routes: [{ routes: app, toErrorResponse: detailResponse }],
+    operations: openEnvOperations(kind),
+  };
 }
 
 /** Returns the response after a handshake, which is sent already. A `Response` can be given no status below 200. */
@@ -74,7 +68,7 @@ function switchingProtocols(): Response {
   return Object.defineProperty(new Response(), "status", { value: 101 });
 }
 
-function metadata<Action>({ name, description }: OpenEnvKind<Action>): object {
+function metadata<Action>({ name, description }: OpenEnvKind<Action>): Metadata {
   return {
     name,
     description,

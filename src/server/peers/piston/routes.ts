@@ -1,16 +1,18 @@
 import { Hono } from "hono";
 import * as z from "zod";
 import type { ExecResult } from "../../../sandbox/exec.ts";
-import { PYTHON_VERSION } from "../../../sandbox/image/pyodide.ts";
 import { MAX_TIMEOUT_MS } from "../../../wire/limits.ts";
 import type { AppEnv } from "../../http/context.ts";
 import { ServerError, toErrorHeaders, toServerError } from "../../http/errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
-import { type AdapterRoutes, jailPath, MAIN, runScript, toScriptOutcome } from "../peer.ts";
+import type { Peer } from "../peer.ts";
+import { jailPath, MAIN, runScript, toScriptOutcome } from "../script.ts";
+import { CONSTRAINTS, executeRequest, file, type PistonRun, RUNTIME } from "./contract.ts";
+import { PISTON_OPERATIONS } from "./operations.ts";
 
 /** Serves Piston: `/api/v2/execute` and `/api/v2/runtimes`. The profile's memory limit applies. */
-export function piston(sessions: SessionService): AdapterRoutes {
+export function piston(sessions: SessionService): Peer {
   const app = new Hono<AppEnv>().basePath("/api/v2");
   app.get("/runtimes", (c) => c.json([RUNTIME]));
   app.post("/execute", async (c) => {
@@ -26,30 +28,17 @@ export function piston(sessions: SessionService): AdapterRoutes {
     const { language, version } = RUNTIME;
     return c.json({ run: await run(session, request, c.get("signal")), language, version });
   });
-  return { routes: app, toErrorResponse };
+  return {
+    name: "piston",
+    description: "Routes of Piston's clients",
+    routes: [{ routes: app, toErrorResponse }],
+    operations: PISTON_OPERATIONS,
+  };
 }
 
 function toErrorResponse(thrown: Error): Response {
   const error = toServerError(thrown);
   return Response.json({ message: error.message }, { status: error.status, headers: toErrorHeaders(error) });
-}
-
-/** Result of a program. `signal` is set after a timeout or a crash. */
-interface PistonRun {
-  readonly stdout: string;
-  readonly stderr: string;
-  /** Both streams in the order in which they were written. */
-  readonly output: string;
-  readonly code: number | null;
-  readonly signal: "SIGKILL" | null;
-  /** Reason of a failure, as a sentence and as Piston's code. */
-  readonly message: string | null;
-  readonly status: "RE" | "SG" | "TO" | null;
-  /** Milliseconds. */
-  readonly wall_time: number;
-  /** Not measured. */
-  readonly cpu_time: null;
-  readonly memory: null;
 }
 
 async function run(session: LiveSession, request: PistonRequest, signal: AbortSignal): Promise<PistonRun> {
@@ -93,28 +82,20 @@ function exitFields(
   return { code: exitCode, signal: null, message: `Exited with error status ${exitCode}`, status: "RE" };
 }
 
-/** The only runtime. */
-export const RUNTIME = { language: "python", version: PYTHON_VERSION, aliases: ["py", "python3"] };
-
 const DEFAULT_TIMEOUT_MS = 3_000;
 const ENCODINGS = ["utf8", "base64", "hex"] as const;
 /** Versions and ranges that match the runtime. */
 const VERSION = /^\s*(\*|x|(>=|\^|~|=|v)?\s*3(\.[\dx*]+)*)\s*$/i;
-/** Limits that a request may set. Only `run_timeout` has an effect; the profile sets the others. */
-const CONSTRAINTS = ["memory_limit", "timeout", "cpu_time"].flatMap((name) => [
-  `compile_${name}`,
-  `run_${name}`,
-]);
 
-/** File of a request. */
-export interface PistonFile {
+/** A decoded file of a request. */
+interface PistonFile {
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly encoding: (typeof ENCODINGS)[number];
 }
 
-/** Body of `/api/v2/execute`. */
-export interface PistonRequest {
+/** A parsed request. */
+interface PistonRequest {
   /** First text file: the program. */
   readonly main: PistonFile;
   readonly others: readonly PistonFile[];
@@ -123,8 +104,9 @@ export interface PistonRequest {
   readonly runTimeoutMs: number;
 }
 
+const { shape } = executeRequest;
 const object = z.record(z.string(), z.unknown());
-const text = z.string().min(1);
+const nonEmpty = z.string().min(1);
 const encoding = z.enum(ENCODINGS).catch("utf8");
 
 /**
@@ -134,8 +116,8 @@ const encoding = z.enum(ENCODINGS).catch("utf8");
  */
 function parsePistonRequest(body: unknown): PistonRequest {
   const fields = object.safeParse(body).data ?? {};
-  const language = requireValid(text, fields.language, "language is required as a string");
-  const version = requireValid(text, fields.version, "version is required as a string");
+  const language = requireValid(shape.language, fields.language, "language is required as a string");
+  const version = requireValid(shape.version, fields.version, "version is required as a string");
   const list = requireValid(z.array(z.unknown()), fields.files, "files is required as an array");
   const files = list.map(pistonFile);
   const known = language === RUNTIME.language || RUNTIME.aliases.includes(language);
@@ -146,16 +128,20 @@ function parsePistonRequest(body: unknown): PistonRequest {
   return {
     main,
     others: files.filter((file) => file !== main),
-    stdin: requireValid(z.string(), fields.stdin ?? "", "stdin must be a string"),
-    args: requireValid(z.array(z.string()), fields.args ?? [], "args must be an array of strings"),
+    stdin: requireValid(shape.stdin, fields.stdin, "stdin must be a string") ?? "",
+    args: requireValid(shape.args, fields.args, "args must be an array of strings") ?? [],
     runTimeoutMs: Number(fields.run_timeout || DEFAULT_TIMEOUT_MS),
   };
 }
 
 function pistonFile(value: unknown, at: number): PistonFile {
   const fields = object.safeParse(value).data ?? {};
-  const content = requireValid(z.string(), fields.content, `files[${at}].content is required as a string`);
-  const name = text.safeParse(fields.name).data ?? `file${at}.code`;
+  const content = requireValid(
+    file.shape.content,
+    fields.content,
+    `files[${at}].content is required as a string`,
+  );
+  const name = nonEmpty.safeParse(fields.name).data ?? `file${at}.code`;
   const coded = encoding.parse(fields.encoding);
   return { name, encoding: coded, bytes: decodeContent(content, coded, at) };
 }

@@ -4,11 +4,12 @@ import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError, toServerError } from "../../http/errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
-import type { AdapterRoutes } from "../peer.ts";
+import type { Peer } from "../peer.ts";
 import { detailResponse, readDetailBody } from "../detail_error.ts";
-import { runCells, runProgram, toCellsRefusal } from "./run.ts";
-import { cellsRequest, programRequest, toRefusal } from "./messages.ts";
-import { type InSession, submit, submitRequest } from "./submit.ts";
+import { cellsRequest, programRequest, submitRequest } from "./contract.ts";
+import { SANDBOX_FUSION_OPERATIONS } from "./operations.ts";
+import { runCells, runProgram, toCellsRefusal, toRefusal } from "./run.ts";
+import { type InSession, submit } from "./submit.ts";
 
 /**
  * Seconds after a request's own timeouts at which it fails with 504. verl gives up 10 s after them and then counts the
@@ -21,7 +22,7 @@ const PATIENCE_SECONDS = 8;
  * its own interpreter. A request waits for a session until shortly before its client gives up; then, and when a limit
  * of the server is reached, the response is 504, at which SandboxFusion's clients retry.
  */
-export function sandboxFusion(sessions: SessionService): AdapterRoutes {
+export function sandboxFusion(sessions: SessionService): Peer {
   const app = new Hono<AppEnv>();
   app.get("/v1/ping", (c) => c.json("pong"));
   app.post("/run_code", async (c) => {
@@ -47,7 +48,12 @@ export function sandboxFusion(sessions: SessionService): AdapterRoutes {
     };
     return c.json(await submit(request, { inSession, concurrency: sessions.maxSessions, signal }));
   });
-  return { routes: app, toErrorResponse };
+  return {
+    name: "sandboxfusion",
+    description: "Routes of SandboxFusion's clients",
+    routes: [{ routes: app, toErrorResponse }],
+    operations: SANDBOX_FUSION_OPERATIONS,
+  };
 }
 
 /** Returns the response of a failed request. SandboxFusion's clients retry at 504 and at no other status. */

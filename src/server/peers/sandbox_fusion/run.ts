@@ -1,24 +1,22 @@
-import type * as z from "zod";
 import { displayCharacters, shownBundlesOf } from "../../../sandbox/display.ts";
-import type { ExecOptions, ExecResult, MimeBundle, ShellResult } from "../../../sandbox/exec.ts";
+import type { ExecOptions, ExecResult, ShellResult } from "../../../sandbox/exec.ts";
 import { MAX_FETCHED_BYTES } from "../../../sandbox/guest_files.ts";
 import { pythonStr } from "../../../tools/python_repr.ts";
 import { MAX_BATCH_CHARACTERS } from "../../../wire/limits.ts";
 import { ServerError } from "../../http/errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
-import { jailPath, runScript } from "../peer.ts";
+import { jailPath, runScript, toScriptOutcome } from "../script.ts";
 import BUILT_IN_FIXTURES from "./built_in_fixtures.py" with { type: "text" };
 import FIXTURES from "./fixtures.py" with { type: "text" };
-import {
-  type cellsRequest,
-  type CommandRunResult,
-  filesToWrite,
-  type programRequest,
-  type RunStatus,
-  runStatusOf,
-  toCommandResult,
-  toRefusal,
-} from "./messages.ts";
+import type {
+  CellResult,
+  CellsRequest,
+  CellsResponse,
+  CommandRunResult,
+  ProgramRequest,
+  ProgramResponse,
+  RunStatus,
+} from "./contract.ts";
 import RUN_TESTS from "./run_tests.py" with { type: "text" };
 import SMALL_PYTEST from "./small_pytest.py" with { type: "text" };
 
@@ -27,18 +25,15 @@ const LANGUAGES = ["python", "pytest", "bash"] as const;
 const TESTS = "test_program";
 
 const MIB = 1024 * 1024;
+/** Files whose name contains this are not written. */
+const IGNORED = "IGNORE_THIS_FILE";
 
 type ProgramLanguage = (typeof LANGUAGES)[number];
-
-/** Response of `/run_code`. */
-export interface ProgramResponse extends Omit<ReturnType<typeof toRefusal>, "run_result"> {
-  readonly run_result: CommandRunResult | null;
-}
 
 /** Runs one program. */
 export async function runProgram(
   session: LiveSession,
-  request: z.output<typeof programRequest>,
+  request: ProgramRequest,
   signal: AbortSignal,
 ): Promise<ProgramResponse> {
   const { code, language, stdin } = request;
@@ -52,6 +47,36 @@ export async function runProgram(
   const run = toCommandResult(await RUNS[language](session, code, options));
   const files = await fetchFiles(session, request.fetch_files);
   return { ...toRefusal(""), status: runStatusOf(run), run_result: run, files };
+}
+
+/** Converts a result to SandboxFusion's format. */
+function toCommandResult(result: ExecResult | ShellResult): CommandRunResult {
+  const { stdout, stderr, exitCode } = toScriptOutcome(result);
+  return {
+    status: exitCode === null ? "TimeLimitExceeded" : "Finished",
+    execution_time: result.durationMs / 1000,
+    return_code: exitCode,
+    stdout,
+    stderr,
+  };
+}
+
+/** Returns the status of a request from its run. */
+function runStatusOf({ status, return_code }: CommandRunResult): RunStatus {
+  if (status === "Error") return "SandboxError";
+  return status === "Finished" && return_code === 0 ? "Success" : "Failed";
+}
+
+/** Returns the response to a program that cannot run on this server. */
+export function toRefusal(message: string): ProgramResponse {
+  return {
+    status: "SandboxError",
+    message,
+    compile_result: null,
+    run_result: null,
+    executor_pod_name: null,
+    files: {},
+  };
 }
 
 function isKnown(language: string): language is ProgramLanguage {
@@ -77,28 +102,10 @@ async function runTests(session: LiveSession, code: string, options: ExecOptions
   return await session.exec(`${runner}\nraise SystemExit(main("${TESTS}"))`, options);
 }
 
-/** Result of one cell. */
-interface CellResult {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly display: readonly MimeBundle[];
-  readonly error: readonly { ename: string; evalue: string; traceback: readonly string[] }[];
-}
-
-/** Response of `/run_jupyter`. */
-export interface CellsResponse {
-  readonly status: RunStatus;
-  readonly message: string;
-  readonly driver: CommandRunResult | null;
-  readonly cells: readonly CellResult[];
-  readonly executor_pod_name: null;
-  readonly files: Readonly<Record<string, string>>;
-}
-
 /** Runs cells in order until the total timeout, even if a cell raises. */
 export async function runCells(
   session: LiveSession,
-  request: z.output<typeof cellsRequest>,
+  request: CellsRequest,
   signal: AbortSignal,
 ): Promise<CellsResponse> {
   if (request.kernel !== "python3") {
@@ -183,6 +190,13 @@ async function putRequestFiles(
     }
     await session.writeFile(inside, Uint8Array.fromBase64(contents));
   }
+}
+
+/** Returns the files of a request to write. */
+function filesToWrite(files: Readonly<Record<string, string | null>>): [string, string][] {
+  return Object.entries(files).flatMap(([path, contents]) =>
+    contents === null || path.includes(IGNORED) ? [] : [[path, contents] as [string, string]]
+  );
 }
 
 /**

@@ -3,8 +3,8 @@ import { mapConcurrently } from "../../../async/map_concurrently.ts";
 import { parseUntrustedJson } from "../../../json.ts";
 import { ServerError } from "../../http/errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
-import { programRequest } from "./messages.ts";
-import { type ProgramResponse, runProgram } from "./run.ts";
+import { programRequest, type SubmitRequest, type SubmitResponse, type TestOutcome } from "./contract.ts";
+import { runProgram } from "./run.ts";
 
 const DATASET_TYPE = "CommonOJDataset";
 const LANGUAGES = ["python", "bash"];
@@ -12,23 +12,6 @@ const RUN_TIMEOUT = 20;
 const MAX_TESTS = 1_000;
 /** Maximum number of characters of a passed test in the response. */
 const MAX_SHOWN = 1_000;
-
-const seconds = programRequest.shape.run_timeout;
-
-/** Body of `/submit`. Other keys are ignored. */
-export const submitRequest = z.object({
-  dataset: z.string(),
-  id: z.union([z.string(), z.number()]),
-  completion: z.string(),
-  config: z.object({
-    dataset_type: z.string().nullish(),
-    language: z.string().nullish(),
-    run_timeout: seconds.nullish(),
-    custom_extract_logic: z.string().nullish(),
-    provided_data: z.unknown(),
-    extra: z.looseObject({ run_all_cases: z.unknown(), return_full_case: z.unknown() }).partial().default({}),
-  }),
-});
 
 const streams = z.record(z.string(), z.string());
 const test = z.object({
@@ -38,25 +21,6 @@ const test = z.object({
 const row = z.object({ test: z.union([z.string().transform(parseJson), z.unknown()]) });
 
 type StdioTest = z.output<typeof test>;
-
-/** Result of one test. */
-interface TestOutcome {
-  readonly passed: boolean;
-  readonly exec_info: ProgramResponse;
-  readonly test_info: StdioTest;
-}
-
-/** Response of `/submit`. */
-export interface SubmitResponse {
-  readonly id: string | number;
-  readonly accepted: boolean;
-  readonly extracted_code: string;
-  readonly full_code: null;
-  readonly test_code: null;
-  readonly tests: readonly TestOutcome[];
-  readonly extracted_type: null;
-  readonly extra: null;
-}
 
 /** Runs a function in a new session. */
 export type InSession = <T>(run: (session: LiveSession) => Promise<T>, signal: AbortSignal) => Promise<T>;
@@ -68,7 +32,7 @@ export type InSession = <T>(run: (session: LiveSession) => Promise<T>, signal: A
  * @throws {ServerError} `malformed` if the request is not supported; also the errors of sessions.
  */
 export async function submit(
-  { id, completion, config, dataset }: z.output<typeof submitRequest>,
+  { id, completion, config, dataset }: SubmitRequest,
   options: { inSession: InSession; concurrency: number; signal: AbortSignal },
 ): Promise<SubmitResponse> {
   const { language, cases } = readCases(config, dataset);
@@ -93,7 +57,7 @@ export async function submit(
 }
 
 function readCases(
-  config: z.output<typeof submitRequest>["config"],
+  config: SubmitRequest["config"],
   dataset: string,
 ): { language: string; cases: readonly StdioTest[] } {
   const { dataset_type: type, language, provided_data, custom_extract_logic } = config;

@@ -2,10 +2,15 @@ import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert
 import { Hono } from "hono";
 import { createHash } from "node:crypto";
 import { Budgets } from "../../../../src/server/budget.ts";
-import { SandboxAccess, toSandboxId, toSessionId } from "../../../../src/server/peers/e2b/sandbox_access.ts";
+import {
+  SandboxAccess,
+  type SandboxGrant,
+  toSandboxId,
+  toSessionId,
+} from "../../../../src/server/peers/e2b/sandbox_access.ts";
 import { SignatureCheck, type SignedFile } from "../../../../src/server/peers/e2b/signed_files.ts";
 import { HibernationStore } from "../../../../src/server/hibernation/hibernation_store.ts";
-import type { AppEnv, SandboxGrant } from "../../../../src/server/http/context.ts";
+import type { AppEnv } from "../../../../src/server/http/context.ts";
 import { ServerError } from "../../../../src/server/http/errors.ts";
 import type { LiveSession } from "../../../../src/server/sessions/live_session.ts";
 import { BranchingFakePool, ok } from "../../../fake_pool.ts";

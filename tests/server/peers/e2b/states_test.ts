@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { delay } from "@std/async";
-import { forkRequest } from "../../../../src/server/peers/e2b/forks.ts";
+import { forkRequest } from "../../../../src/server/peers/e2b/contract.ts";
 import { HibernationStore } from "../../../../src/server/hibernation/hibernation_store.ts";
 import { BranchingFakePool, ok } from "../../../fake_pool.ts";
 import { type Served, served } from "../../served.ts";

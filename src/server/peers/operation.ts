@@ -3,6 +3,33 @@ import * as z from "zod";
 
 type Responses = RouteConfig["responses"];
 
+/** Description of a route, without the group that the peer's name gives it. */
+export type Operation = Omit<RouteConfig, "tags"> & {
+  /** Names of further groups that list the operation. */
+  readonly alsoIn?: readonly string[];
+};
+
+/** Options of {@linkcode operation}. */
+export interface OperationOptions extends Pick<Operation, "alsoIn" | "responses"> {
+  /** Id of the operation, unique in the description of the API. */
+  readonly id: string;
+  readonly summary: string;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly headers?: z.ZodObject;
+  readonly body?: NonNullable<NonNullable<RouteConfig["request"]>["body"]>;
+}
+
+type Method = RouteConfig["method"];
+
+/** Describes a route, which is named as `post /execute`. */
+export function operation(route: `${Method} ${string}`, options: OperationOptions): Operation {
+  const { id: operationId, summary, responses, alsoIn = [], ...request } = options;
+  const at = route.indexOf(" ");
+  const [method, path] = [route.slice(0, at) as Method, route.slice(at + 1)];
+  return { operationId, method, path, summary, alsoIn, request, responses };
+}
+
 /** Format of a system's errors. */
 export interface ErrorFormat {
   readonly schema: z.ZodType;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { jailPath, toScriptOutcome } from "../../../src/server/peers/peer.ts";
+import { jailPath, toScriptOutcome } from "../../../src/server/peers/script.ts";
 
 Deno.test("jailPath() returns paths under the working directory and refuses others", () => {
   for (const path of ["a/b.txt", "./a//b.txt", "/home/pyodide/a/b.txt"]) {
