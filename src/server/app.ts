@@ -23,7 +23,7 @@ import {
   notFoundResponse,
   toInvalidRequest,
   toServerError,
-} from "./http/errors.ts";
+} from "./http/http_errors.ts";
 import { METHODS, requestLimits } from "./http/request_limits.ts";
 import { requestSpan } from "./http/tracing.ts";
 import { OPEN_BYTES, REQUEST_LIMITS, type RequestLimits, SESSION_WAIT_MS } from "./limits.ts";

@@ -15,7 +15,7 @@ import { RecoveryMemory } from "./checkpoints/recovery_memory.ts";
 import { EnvService } from "./envs/env_service.ts";
 import { HibernationStore, type HibernationStoreOptions } from "./hibernation/hibernation_store.ts";
 import type { SuspendReport } from "./hibernation/suspend_report.ts";
-import { errorReporter } from "./http/errors.ts";
+import { errorReporter } from "./http/http_errors.ts";
 import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
 import type { ServerEvent } from "./server_event.ts";

@@ -1,5 +1,5 @@
 import { errorMessage } from "../../errors.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import { countSessions } from "./saved_sessions.ts";
 
 /** What became of the sessions of a server that has stopped. */

@@ -11,7 +11,7 @@ import {
   TOKEN_MEMORY_MS,
 } from "../limits.ts";
 import type { AppContext, AppEnv, Grant } from "./context.ts";
-import { ServerError } from "./errors.ts";
+import { ServerError } from "./http_errors.ts";
 
 /** Options of {@linkcode access}. */
 export interface AccessOptions {

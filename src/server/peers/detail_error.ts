@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { AppContext } from "../http/context.ts";
-import { ServerError, toErrorHeaders, toServerError } from "../http/errors.ts";
+import { ServerError, toErrorHeaders, toServerError } from "../http/http_errors.ts";
 
 /** Error of an invalid body, for systems that report it in `detail`. */
 export class DetailError extends ServerError {

@@ -10,7 +10,7 @@ import type { Episode } from "../../rollout/rollout_all.ts";
 import { type StreamedRollout, streamRollouts } from "../../rollout/stream_rollouts.ts";
 import type { BudgetLease } from "../budget.ts";
 import type { EnvConfig } from "../envs/env_config.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import type { RolloutFunctions } from "../../wire/v1_rollouts.ts";
 import type { ClientFunctions } from "./client_functions.ts";
 import type { SavedRollout } from "./saved_rollout.ts";

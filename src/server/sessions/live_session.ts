@@ -10,7 +10,7 @@ import type {
   ShellResult,
 } from "../../sandbox/exec.ts";
 import type { SessionRecord, SessionRecordParts } from "../hibernation/session_record.ts";
-import { toPublicError } from "../http/errors.ts";
+import { toPublicError } from "../http/http_errors.ts";
 import { withSpan } from "../http/tracing.ts";
 import type { Metrics } from "../metrics.ts";
 import { type ServerEvent, startOfId } from "../server_event.ts";

@@ -26,7 +26,7 @@ import { SessionSlots } from "./session_slots.ts";
 import { SessionTools } from "./session_tools.ts";
 import { SharedSessions } from "./shared_sessions.ts";
 import type { Metrics } from "../metrics.ts";
-import { ServerError, toPublicError } from "../http/errors.ts";
+import { ServerError, toPublicError } from "../http/http_errors.ts";
 import { type ServerEvent, startOfId } from "../server_event.ts";
 
 /** Hibernation of the sessions of a server. */

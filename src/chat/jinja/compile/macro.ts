@@ -1,5 +1,5 @@
 import { compileExpression } from "./expression.ts";
-import { PythonTypeError } from "../errors.ts";
+import { PythonTypeError } from "../jinja_errors.ts";
 import type { CallBlockNode, MacroNode } from "../syntax/nodes.ts";
 import type { Run } from "../run.ts";
 import type { Frame, Scope } from "./scope.ts";

@@ -1,4 +1,4 @@
-import { TemplateSyntaxError } from "../errors.ts";
+import { TemplateSyntaxError } from "../jinja_errors.ts";
 import { GLOBALS, UNSUPPORTED_GLOBALS } from "../library/globals.ts";
 import { positionOf } from "../syntax/lexer.ts";
 import type { Run } from "../run.ts";

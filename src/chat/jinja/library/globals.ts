@@ -1,6 +1,6 @@
 import { bindArguments } from "../values/arguments.ts";
 import { dictFromKeys } from "../values/attributes.ts";
-import { PythonTypeError, PythonValueError, TemplateError, UnsupportedError } from "../errors.ts";
+import { PythonTypeError, PythonValueError, TemplateError, UnsupportedError } from "../jinja_errors.ts";
 import { intOf } from "../values/numbers.ts";
 import { makeDict } from "../values/operators.ts";
 import type { Run } from "../run.ts";

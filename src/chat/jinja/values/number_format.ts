@@ -1,5 +1,5 @@
 import { fixedDigits, scientificDigits } from "./decimals.ts";
-import { PythonValueError } from "../errors.ts";
+import { PythonValueError } from "../jinja_errors.ts";
 import { floatText } from "./numbers.ts";
 import type { Run } from "../run.ts";
 

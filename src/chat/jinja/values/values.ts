@@ -1,4 +1,4 @@
-import { UndefinedError } from "../errors.ts";
+import { UndefinedError } from "../jinja_errors.ts";
 import type { Run } from "../run.ts";
 
 /**

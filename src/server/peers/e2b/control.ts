@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import * as z from "zod";
 import type { AppContext, AppEnv } from "../../http/context.ts";
-import { ServerError } from "../../http/errors.ts";
+import { ServerError } from "../../http/http_errors.ts";
 import { METHODS } from "../../http/request_limits.ts";
 import { createSandboxRequest, DEFAULT_TIMEOUT, refreshRequest, timeoutRequest } from "./contract.ts";
-import { NotImplementedError, readCodeBody } from "./errors.ts";
+import { NotImplementedError, readCodeBody } from "./e2b_errors.ts";
 import { type ListPage, pageOf, pageQuery } from "./pages.ts";
 import { connectionBody, infoBody, metricBody, stateOf } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";

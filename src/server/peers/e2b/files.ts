@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { Hono } from "hono";
 import type { Account } from "../../budget.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
-import { ServerError } from "../../http/errors.ts";
+import { ServerError } from "../../http/http_errors.ts";
 import { REQUEST_LIMITS } from "../../limits.ts";
 import { MAX_FILES } from "../../../wire/limits.ts";
 import type { WrittenFile } from "./contract.ts";

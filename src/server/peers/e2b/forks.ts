@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import type { AppContext, AppEnv } from "../../http/context.ts";
-import { ServerError } from "../../http/errors.ts";
+import { ServerError } from "../../http/http_errors.ts";
 import { DEFAULT_TIMEOUT, forkRequest } from "./contract.ts";
-import { readCodeBody } from "./errors.ts";
+import { readCodeBody } from "./e2b_errors.ts";
 import { connectionBody } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes, ForkSandboxOptions } from "./sandboxes.ts";
 import type { E2bSnapshots } from "./snapshots.ts";

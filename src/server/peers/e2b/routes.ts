@@ -6,7 +6,7 @@ import type { Peer } from "../peer.ts";
 import { codeInterpreter } from "./code_interpreter.ts";
 import { controlRoutes } from "./control.ts";
 import { rpcRoutes } from "./envd/rpc.ts";
-import { codeResponse } from "./errors.ts";
+import { codeResponse } from "./e2b_errors.ts";
 import { fileRoutes } from "./files.ts";
 import { forkRoutes } from "./forks.ts";
 import { e2bOperations } from "./operations.ts";

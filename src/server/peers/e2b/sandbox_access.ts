@@ -2,7 +2,7 @@ import { timingSafeEqual } from "@std/crypto";
 import { createHmac } from "node:crypto";
 import type { PeerAccess } from "../../http/access.ts";
 import type { AppContext, Grant } from "../../http/context.ts";
-import { ServerError } from "../../http/errors.ts";
+import { ServerError } from "../../http/http_errors.ts";
 import { SIGNATURE_SEARCH_MS, SIGNATURE_SEARCH_SHARE } from "../../limits.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";

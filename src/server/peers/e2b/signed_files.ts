@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "@std/crypto";
 import { createHash, type Hash } from "node:crypto";
 import type { AppContext } from "../../http/context.ts";
-import { ServerError } from "../../http/errors.ts";
+import { ServerError } from "../../http/http_errors.ts";
 import { E2B_HOME } from "./home_session.ts";
 
 /** What the query of a request to `/files` states. */

@@ -4,10 +4,10 @@ import type { CheckpointService } from "../../checkpoints/checkpoint_service.ts"
 import type { HeldCheckpoint, StoredCheckpoint } from "../../checkpoints/checkpoint_store.ts";
 import type { CaptureStateOptions } from "../../checkpoints/transfers.ts";
 import type { AppEnv } from "../../http/context.ts";
-import { ServerError } from "../../http/errors.ts";
+import { ServerError } from "../../http/http_errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import { SNAPSHOT_ID, type SnapshotInfo, snapshotRequest } from "./contract.ts";
-import { readCodeBody } from "./errors.ts";
+import { readCodeBody } from "./e2b_errors.ts";
 import { pageOf, pageQuery } from "./pages.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 

@@ -1,9 +1,9 @@
 import { Hono } from "hono";
 import { abortable, Deadline } from "../../../async/abort.ts";
 import type { AppEnv } from "../../http/context.ts";
-import { ServerError } from "../../http/errors.ts";
+import { ServerError } from "../../http/http_errors.ts";
 import { type ConnectRequest, connectRequest, DEFAULT_TIMEOUT, pauseRequest } from "./contract.ts";
-import { readCodeBody } from "./errors.ts";
+import { readCodeBody } from "./e2b_errors.ts";
 import { connectionBody } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import type { ExecResult, ShellResult } from "../../../sandbox/exec.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
-import { ServerError, toErrorHeaders, toServerError } from "../../http/errors.ts";
+import { ServerError, toErrorHeaders, toServerError } from "../../http/http_errors.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
 import type { Peer } from "../peer.ts";
 import { runScript, toScriptOutcome } from "../script.ts";

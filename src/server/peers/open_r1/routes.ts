@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { mapSequentialByKey } from "../../../async/map_concurrently.ts";
 import type { AppEnv } from "../../http/context.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
-import { ServerError, toPublicError } from "../../http/errors.ts";
+import { ServerError, toPublicError } from "../../http/http_errors.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
 import type { Peer } from "../peer.ts";
 import { detailResponse, readDetailBody } from "../detail_error.ts";

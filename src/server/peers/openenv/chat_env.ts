@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Tokenizer } from "../../../chat/tokenizer.ts";
 import { MAX_EPISODE_TOKENS } from "../../limits.ts";
-import { ServerError } from "../../http/errors.ts";
+import { ServerError } from "../../http/http_errors.ts";
 import type { EnvResponse, OpenEnv, OpenEnvKind, resetData } from "./contract.ts";
 
 const ids = z.array(z.int().nonnegative());

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { parseUntrustedJson } from "../../../json.ts";
 import type { ErrorCode } from "../../../wire/error_codes.ts";
-import { type ServerError, toServerError } from "../../http/errors.ts";
+import { type ServerError, toServerError } from "../../http/http_errors.ts";
 import { toPydanticIssues } from "../detail_error.ts";
 import { type OpenEnv, type OpenEnvKind, resetData } from "./contract.ts";
 import { describeIssue } from "../../../schema_words.ts";

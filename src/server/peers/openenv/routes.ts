@@ -4,7 +4,7 @@ import * as z from "zod";
 import { PADDOCK_VERSION } from "../../../version.ts";
 import type { Account, Budget, BudgetLease, Budgets } from "../../budget.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
-import { ServerError, toServerError } from "../../http/errors.ts";
+import { ServerError, toServerError } from "../../http/http_errors.ts";
 import {
   MAX_SOCKET_BYTES,
   MAX_SOCKET_WAITING,

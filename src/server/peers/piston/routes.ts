@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { ExecResult } from "../../../sandbox/exec.ts";
 import { MAX_TIMEOUT_MS } from "../../../wire/limits.ts";
 import type { AppEnv } from "../../http/context.ts";
-import { ServerError, toErrorHeaders, toServerError } from "../../http/errors.ts";
+import { ServerError, toErrorHeaders, toServerError } from "../../http/http_errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
 import type { Peer } from "../peer.ts";

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { Deadline } from "../../../async/abort.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
-import { ServerError, toServerError } from "../../http/errors.ts";
+import { ServerError, toServerError } from "../../http/http_errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
 import type { Peer } from "../peer.ts";

@@ -3,7 +3,7 @@ import type { ExecOptions, ExecResult, ShellResult } from "../../../sandbox/exec
 import { MAX_FETCHED_BYTES } from "../../../sandbox/guest_files.ts";
 import { pythonStr } from "../../../tools/python_repr.ts";
 import { MAX_BATCH_CHARACTERS } from "../../../wire/limits.ts";
-import { ServerError } from "../../http/errors.ts";
+import { ServerError } from "../../http/http_errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import { jailPath, runScript, toScriptOutcome } from "../script.ts";
 import BUILT_IN_FIXTURES from "./built_in_fixtures.py" with { type: "text" };

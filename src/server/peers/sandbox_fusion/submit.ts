@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { mapConcurrently } from "../../../async/map_concurrently.ts";
 import { parseUntrustedJson } from "../../../json.ts";
-import { ServerError } from "../../http/errors.ts";
+import { ServerError } from "../../http/http_errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import { programRequest, type SubmitRequest, type SubmitResponse, type TestOutcome } from "./contract.ts";
 import { runProgram } from "./run.ts";

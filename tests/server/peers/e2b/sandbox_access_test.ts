@@ -11,7 +11,7 @@ import {
 import { SignatureCheck, type SignedFile } from "../../../../src/server/peers/e2b/signed_files.ts";
 import { HibernationStore } from "../../../../src/server/hibernation/hibernation_store.ts";
 import type { AppEnv } from "../../../../src/server/http/context.ts";
-import { ServerError } from "../../../../src/server/http/errors.ts";
+import { ServerError } from "../../../../src/server/http/http_errors.ts";
 import type { LiveSession } from "../../../../src/server/sessions/live_session.ts";
 import { BranchingFakePool, ok } from "../../../fake_pool.ts";
 import { type Served, served, type ServedOptions, type TestResponse } from "../../served.ts";

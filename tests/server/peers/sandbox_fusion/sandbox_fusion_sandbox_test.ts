@@ -3,7 +3,7 @@ import { SandboxError } from "../../../../src/errors.ts";
 import { extractFencedCode, isSameOutput } from "../../../../src/server/peers/sandbox_fusion/submit.ts";
 import { toWaitMs } from "../../../../src/server/peers/sandbox_fusion/routes.ts";
 import { Budgets } from "../../../../src/server/budget.ts";
-import { ServerError } from "../../../../src/server/http/errors.ts";
+import { ServerError } from "../../../../src/server/http/http_errors.ts";
 import { ok } from "../../../fake_pool.ts";
 import { served } from "../../served.ts";
 import { withPython } from "../../with_python.ts";

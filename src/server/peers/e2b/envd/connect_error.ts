@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { type ServerError, toPublicError } from "../../../http/errors.ts";
-import { SandboxGoneError } from "../errors.ts";
+import { type ServerError, toPublicError } from "../../../http/http_errors.ts";
+import { SandboxGoneError } from "../e2b_errors.ts";
 
 const CODES: Partial<Record<ServerError["code"], Code>> = {
   busy: Code.ResourceExhausted,

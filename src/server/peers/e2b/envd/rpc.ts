@@ -12,9 +12,9 @@ import {
 import { Hono } from "hono";
 import { basicCredentials } from "../../../http/access.ts";
 import type { AppEnv } from "../../../http/context.ts";
-import { ServerError } from "../../../http/errors.ts";
+import { ServerError } from "../../../http/http_errors.ts";
 import { isStream } from "../../../http/response_stream.ts";
-import { SandboxGoneError } from "../errors.ts";
+import { SandboxGoneError } from "../e2b_errors.ts";
 import type { E2bSandbox, E2bSandboxes } from "../sandboxes.ts";
 import { toConnectError } from "./connect_error.ts";
 import { Filesystem } from "./filesystem_pb.ts";

@@ -1,9 +1,9 @@
 import { Command } from "commander";
 import { GRADERS } from "../../rewards/registry.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
-import { runCommand } from "../command.ts";
+import { runCommand } from "../run_command.ts";
 import { applyConfig, isSet } from "../config/config_file.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 import { addOptions, argumentsOf } from "../option_table.ts";
 import { formatNames, lookUp } from "../options.ts";
 import { flagsOf } from "../sandbox_options.ts";

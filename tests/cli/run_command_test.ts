@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { exitCode, Interrupt, reportFailure } from "../../src/cli/command.ts";
-import { UsageError } from "../../src/cli/errors.ts";
+import { exitCode, Interrupt, reportFailure } from "../../src/cli/run_command.ts";
+import { UsageError } from "../../src/cli/cli_errors.ts";
 import { SandboxError } from "../../src/errors.ts";
 import type { ExecResult } from "../../src/sandbox/exec.ts";
 import { bad, ok } from "../fake_pool.ts";

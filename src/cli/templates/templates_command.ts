@@ -2,8 +2,8 @@ import { basename, dirname, join } from "node:path";
 import { Command } from "commander";
 import { loadTokenizer } from "../../chat/load_tokenizer.ts";
 import { escapeControls, escapeJsonControls } from "../../terminal_text.ts";
-import { EXIT, runCommand } from "../command.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { EXIT, runCommand } from "../run_command.ts";
+import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 import { writeText } from "../output.ts";
 import {

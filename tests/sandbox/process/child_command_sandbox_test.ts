@@ -4,7 +4,7 @@ import {
   type ChildCommandOptions,
   childEnvironment,
   rlimitScript,
-} from "../../../src/sandbox/process/command.ts";
+} from "../../../src/sandbox/process/child_command.ts";
 import { activeLayers, detectLayers } from "../../../src/sandbox/process/layers.ts";
 import { loadProfile, parseProfile, shippedProfiles } from "../../../src/sandbox/profile/profile.ts";
 import { type Layer, LAYERS } from "../../../src/sandbox/profile/schema.ts";

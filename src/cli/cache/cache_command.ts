@@ -1,6 +1,6 @@
 import { Argument, Command } from "commander";
-import { EXIT, runCommand } from "../command.ts";
-import { UsageError } from "../errors.ts";
+import { EXIT, runCommand } from "../run_command.ts";
+import { UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 import { parseWholeNumber } from "../options.ts";
 import { toSinkText, writeText } from "../output.ts";

@@ -1,8 +1,8 @@
 import { Command, Option } from "commander";
 import { isIntact } from "../../sandbox/image/package_store.ts";
 import { normalizeName, type PackageFile } from "../../sandbox/profile/packages.ts";
-import { EXIT, runCommand } from "../command.ts";
-import { UsageError } from "../errors.ts";
+import { EXIT, runCommand } from "../run_command.ts";
+import { UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 import { toSinkText, writeText } from "../output.ts";
 import { cacheDirectory, flagsOf, profileOption, type SandboxFlags } from "../sandbox_options.ts";

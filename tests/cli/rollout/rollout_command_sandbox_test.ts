@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { CommanderError } from "commander";
-import { rolloutCommand } from "../../../src/cli/rollout/command.ts";
+import { rolloutCommand } from "../../../src/cli/rollout/rollout_command.ts";
 import { CALL_STYLES } from "../../../src/tools/parsers/call_styles.ts";
 import { runPaddock } from "../run_paddock.ts";
 

@@ -1,7 +1,7 @@
 import { errorMessage } from "../errors.ts";
 import type { ExecResult } from "../sandbox/exec.ts";
 import { PackageError } from "../sandbox/image/image_files.ts";
-import { UnavailableError, UnwrittenError, UsageError } from "./errors.ts";
+import { UnavailableError, UnwrittenError, UsageError } from "./cli_errors.ts";
 import { currentIo, type TextSink } from "./io.ts";
 import { escapeControls } from "../terminal_text.ts";
 import { writeText } from "./output.ts";

@@ -1,5 +1,5 @@
 import { Argument, Command } from "commander";
-import { EXIT, runCommand } from "../command.ts";
+import { EXIT, runCommand } from "../run_command.ts";
 import { currentIo } from "../io.ts";
 import { writeText } from "../output.ts";
 import { completionScript, type CompletionShell, SHELLS } from "./scripts.ts";

@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import { join } from "node:path";
 import { escapeControls } from "../../terminal_text.ts";
-import { EXIT, runCommand } from "../command.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { EXIT, runCommand } from "../run_command.ts";
+import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { ioErrorText } from "../input.ts";
 import { DENO_VERSION } from "../../version.ts";
 import { currentIo } from "../io.ts";

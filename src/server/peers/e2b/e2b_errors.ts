@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { AppContext } from "../../http/context.ts";
-import { ServerError, toErrorHeaders, toInvalidRequest, toServerError } from "../../http/errors.ts";
+import { ServerError, toErrorHeaders, toInvalidRequest, toServerError } from "../../http/http_errors.ts";
 import { describeIssue } from "../../../schema_words.ts";
 
 /** Error of a request to a sandbox that does not exist any more, which E2B's proxy answers with 502. */
