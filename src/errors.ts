@@ -1,3 +1,28 @@
+/**
+ * Failures, of which there are three kinds.
+ *
+ * 1. The model's code failed: no error. A program that raises, exits or exceeds a limit has a result whose `status` says
+ *    so, and the episode continues.
+ * 2. A boundary failed: an {@linkcode EpisodeError}, with one class for each `boundary`. The episode records the error
+ *    with its `cause` and ends; its siblings continue. {@linkcode attributeErrors} converts foreign errors where the
+ *    boundary is crossed. A score that could not be computed is `null`.
+ * 3. The caller is wrong: a `TypeError`, `RangeError` or `SyntaxError` before anything starts.
+ *
+ * | class | thrown by |
+ * | --- | --- |
+ * | {@linkcode SandboxError}, {@linkcode SandboxLostError}, {@linkcode PoolFullError} | sandboxes, pools and clients of servers |
+ * | {@linkcode ToolError}, {@linkcode McpError} | tools, and servers of tools |
+ * | {@linkcode PolicyError}, {@linkcode ParserError}, {@linkcode TokenError} | what plays an episode |
+ * | {@linkcode EnvError}, {@linkcode UserError}, {@linkcode DatasetError} | envs, simulated users, files of tasks |
+ * | {@linkcode GraderError} | graders |
+ * | {@linkcode ArgumentTypeError}, {@linkcode ArgumentRangeError} | checks of options that a request may also have sent |
+ * | {@linkcode GuestFileError}, {@linkcode CheckpointError}, {@linkcode SessionClosedError} | calls of a session; the first two have a `code` |
+ *
+ * Code decides by class or `code`, never by the text of a message. `src/wire/error_codes.ts` maps codes to HTTP statuses.
+ *
+ * @module
+ */
+
 /** An error at a boundary of an episode. It is recorded on the episode and never fails sibling episodes. */
 export abstract class EpisodeError extends Error {
   /** The boundary that failed, as written in trajectories. */
