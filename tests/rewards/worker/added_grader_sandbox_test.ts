@@ -1,11 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { cp } from "node:fs/promises";
 import { REPLY_GRADERS } from "../../../src/rewards/reply_graders.ts";
 import { GraderPool } from "../../../src/rewards/worker/grader_pool.ts";
-import { TempFolder } from "../../temp_folder.ts";
+import { CopiedSource } from "../../copied_source.ts";
 import { replyContext } from "../replies.ts";
 
-const ROOT = new URL("../../../", import.meta.url);
 const GRADER = `import type { Grader } from "./grader.ts";
 import { replyGrader } from "./reply_grader.ts";
 
@@ -28,30 +26,20 @@ console.log(JSON.stringify(await grader.grade({ task: { id: "1", query: "How man
 `;
 
 Deno.test("a grader that is added to a copy's registry grades in a worker, once the lists are written", async () => {
+  await using copy = await CopiedSource.of("scripts/guest_manifest.ts");
   const registry = "src/rewards/reply_graders.ts";
-  const source = await Deno.readTextFile(new URL(registry, ROOT));
   const entry = 'starts_with: { about: "", needs: "nothing", make: () => startsWith() },';
-  const added = source.replace("ReplyGraderEntry>> = {", (start) => start + entry);
-  await using copy = await TempFolder.of();
-  for (const path of ["deno.json", "deno.lock", "scripts/guest_manifest.ts", "src"]) {
-    await cp(new URL(path, ROOT), `${copy.path}/${path}`, { recursive: true });
-  }
-  await Deno.writeTextFile(
-    `${copy.path}/${registry}`,
-    `import { startsWith } from "./starts_with.ts";\n${added}`,
+  await copy.insert(
+    registry,
+    'import { gsm8k } from "./gsm8k.ts";',
+    'import { startsWith } from "./starts_with.ts";',
   );
-  await Deno.writeTextFile(`${copy.path}/src/rewards/starts_with.ts`, GRADER);
-  await Deno.writeTextFile(`${copy.path}/grade.ts`, PROGRAM);
-  await run("scripts/guest_manifest.ts", copy.path);
-  assertEquals(await run("grade.ts", copy.path), '{"score":1}\n');
+  await copy.insert(registry, "ReplyGraderEntry>> = {", entry);
+  await copy.write("src/rewards/starts_with.ts", GRADER);
+  await copy.write("grade.ts", PROGRAM);
+  await copy.run("scripts/guest_manifest.ts");
+  assertEquals(await copy.run("grade.ts"), '{"score":1}\n');
 });
-
-async function run(script: string, cwd: string): Promise<string> {
-  const args = ["run", "-A", "--no-check", "--cached-only", script];
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd }).output();
-  assertEquals(code, 0, new TextDecoder().decode(stderr));
-  return new TextDecoder().decode(stdout);
-}
 
 Deno.test("GraderPool grades with each grader of the registry that reads only a reply", async () => {
   await using pool = new GraderPool({ deadlineMs: 30_000 });
