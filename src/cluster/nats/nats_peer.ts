@@ -20,7 +20,7 @@ import {
   toWhole,
 } from "./transfer.ts";
 
-/** Options of {@linkcode Peer.connect}. */
+/** Options of {@linkcode NatsPeer.connect}. */
 export interface PeerOptions extends NatsOptions {
   /**
    * Name of the cluster. Clusters with other names on the same NATS do not see each other.
@@ -43,7 +43,7 @@ export interface PeerOptions extends NatsOptions {
   bufferBytes?: number | undefined;
 }
 
-/** Options of {@linkcode Peer.send}. */
+/** Options of {@linkcode NatsPeer.send}. */
 export interface SendOptions {
   /** Owner whose memory the message takes at the receiver: a SHA-256, or nothing. */
   owner?: string | undefined;
@@ -52,7 +52,7 @@ export interface SendOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Options of {@linkcode Peer.receive}. */
+/** Options of {@linkcode NatsPeer.receive}. */
 export interface ReceiveOptions extends Omit<NatsSubscriptionOptions, "callback"> {
   /**
    * True if messages in chunks are refused.
@@ -87,7 +87,7 @@ const MAX_WHOLE_BYTES = 1_000_000;
 const OVERHEAD_BYTES = 4096;
 
 /** A member of a cluster: its connection to NATS, its inbox, and messages of any size. */
-export class Peer implements AsyncDisposable {
+export class NatsPeer implements AsyncDisposable {
   readonly id: string = createPeerId();
   readonly subjects: Subjects;
   readonly nats: NatsConnection;
@@ -138,12 +138,12 @@ export class Peer implements AsyncDisposable {
    * @throws {SandboxError} if NATS cannot be reached or refuses the credentials, or another user may read the key.
    * @throws {ArgumentRangeError} if the key is too short.
    */
-  static async connect(options: PeerOptions, name: string): Promise<Peer> {
+  static async connect(options: PeerOptions, name: string): Promise<NatsPeer> {
     const { cluster = "default" } = options;
     checkClusterName(cluster); // a wrong name is an error before anything is connected
     const key = options.key ?? await ensureKeyFile(defaultCacheDir(), KEY_FILE);
     const seal = new Seal(key, cluster);
-    return new Peer(await connectNats(options, name), { ...options, seal, cluster });
+    return new NatsPeer(await connectNats(options, name), { ...options, seal, cluster });
   }
 
   /** Advice on the key, if there were messages that it cannot open; otherwise nothing. */
