@@ -1,17 +1,16 @@
-import { COLUMN_ENTRIES, type ColumnStoredAs, type ViewParameter } from "./index/episode_columns.ts";
+import {
+  COLUMN_ENTRIES,
+  type ColumnFilter,
+  type ColumnStoredAs,
+  type ViewParameter,
+} from "./index/episode_columns.ts";
 import type { ColumnName } from "./index/episode_table.ts";
 
 /** Name of an order in addresses. */
 export type SortName = "file" | ViewParameter<"sort">;
 
-/** An order of episodes: its column, and its name in the menu. */
-export interface SortOrder {
-  readonly column: ColumnName;
-  readonly label: string;
-}
-
-/** Orders of episodes by their names in addresses. */
-export const SORT_ORDERS = new Map<string, SortOrder>([
+/** Orders of episodes by their names in addresses: their column, and their name in the menu. */
+export const SORT_ORDERS = new Map<string, { readonly column: ColumnName; readonly label: string }>([
   ["file", { column: "offset", label: "order in the file" }],
   ...COLUMN_ENTRIES.flatMap(([column, { sort }]) =>
     sort ? [[sort.parameter, { column, label: sort.label }] as const] : []
@@ -19,12 +18,10 @@ export const SORT_ORDERS = new Map<string, SortOrder>([
 ]);
 
 /** A choice of episodes by one name in a column. */
-export interface NameFilter {
-  readonly column: ColumnStoredAs<"name" | "short" | "set">;
+export interface NameFilter extends ColumnFilter {
+  readonly column: ColumnStoredAs<NameFilter["store"]>;
   readonly store: "name" | "short" | "set";
   readonly parameter: ViewParameter<"filter">;
-  readonly label: string;
-  readonly when: "always" | "several" | "chosen";
 }
 
 /** Choices of episodes by names. */

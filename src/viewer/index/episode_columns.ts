@@ -42,12 +42,14 @@ interface ColumnViews {
   readonly sort?: { readonly parameter: string; readonly label: string };
   /** Heading and format in the list of episodes, for a column of numbers. */
   readonly list?: { readonly heading: string; readonly format: "number" | "known" | "ms" };
-  /** Choice by one value: its name in addresses and in the form. `when`: with `several` values, or one that is `chosen`. */
-  readonly filter?: {
-    readonly parameter: string;
-    readonly label: string;
-    readonly when: "always" | "several" | "chosen";
-  };
+  readonly filter?: ColumnFilter;
+}
+
+/** Choice by one name: its name in addresses and in the form. `when`: with `several` names, or one that is `chosen`. */
+export interface ColumnFilter {
+  readonly parameter: string;
+  readonly label: string;
+  readonly when: "always" | "several" | "chosen";
 }
 
 /**
