@@ -8,15 +8,9 @@
  *    boundary is crossed. A score that could not be computed is `null`.
  * 3. The caller is wrong: a `TypeError`, `RangeError` or `SyntaxError` before anything starts.
  *
- * | class | thrown by |
- * | --- | --- |
- * | {@linkcode SandboxError}, {@linkcode SandboxLostError}, {@linkcode PoolFullError} | sandboxes, pools and clients of servers |
- * | {@linkcode ToolError}, {@linkcode McpError} | tools, and servers of tools |
- * | {@linkcode PolicyError}, {@linkcode ParserError}, {@linkcode TokenError} | what plays an episode |
- * | {@linkcode EnvError}, {@linkcode UserError}, {@linkcode DatasetError} | envs, simulated users, files of tasks |
- * | {@linkcode GraderError} | graders |
- * | {@linkcode ArgumentTypeError}, {@linkcode ArgumentRangeError} | checks of options that a request may also have sent |
- * | {@linkcode GuestFileError}, {@linkcode CheckpointError}, {@linkcode SessionClosedError} | calls of a session; the first two have a `code` |
+ * Of the third kind are {@linkcode ArgumentTypeError} and {@linkcode ArgumentRangeError}, for options that a request may
+ * also have sent. Calls of a session throw a {@linkcode GuestFileError} or {@linkcode CheckpointError}, which have a
+ * `code`, or a {@linkcode SessionClosedError}.
  *
  * Code decides by class or `code`, never by the text of a message. `src/wire/error_codes.ts` maps codes to HTTP statuses.
  *

@@ -4,8 +4,8 @@ import { errorCodeOf } from "../wire/error_codes.ts";
 import { describeIssue } from "../schema_words.ts";
 import { requestSchema } from "./openapi/request_schema.ts";
 import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
-import type { OpenEnvKind } from "./peers/openenv/contract.ts";
-import type { Operation } from "./peers/operation.ts";
+import type { OpenEnvKind } from "./peers/openenv/env_kind.ts";
+import type { PeerOperation } from "./peers/operation.ts";
 import type { PeerRoutes } from "./peers/peer.ts";
 import { makePeers } from "./peers/peers.ts";
 import type { CheckpointService } from "./checkpoints/checkpoint_service.ts";
@@ -122,8 +122,8 @@ export function paddockApp(options: PaddockAppOptions): Api {
       throw toInvalidRequest(described?.error ?? result.error);
     },
   });
-  const { secret = crypto.getRandomValues(new Uint8Array(32)), openEnv: openEnvKind } = options;
-  const peers = makePeers({ sessions, budgets, checkpoints, secret, openEnvKind });
+  const { secret = crypto.getRandomValues(new Uint8Array(32)), openEnv } = options;
+  const peers = makePeers({ sessions, budgets, checkpoints, secret }, openEnv);
   const peerErrors = new Map<string, PeerRoutes>();
   app.onError((thrown, c) => {
     const error = toServerError(thrown);
@@ -200,7 +200,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
   }
   return app;
 
-  function describe(group: string, { alsoIn = [], ...operation }: Operation): void {
+  function describe(group: string, { alsoIn = [], ...operation }: PeerOperation): void {
     app.openAPIRegistry.registerPath({ ...operation, tags: [group, ...alsoIn] });
   }
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { KEY_FILE, type PeerOptions } from "../../cluster/nats/peer.ts";
+import { KEY_FILE, type PeerOptions } from "../../cluster/nats/nats_peer.ts";
 import { MIN_KEY_BYTES } from "../../cluster/nats/seal.ts";
 import { TOKEN } from "../../cluster/nats/subjects.ts";
 import { ensureKeyFile } from "../../sandbox/checkpoint/host_key.ts";

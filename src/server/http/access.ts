@@ -10,7 +10,7 @@ import {
   TOKEN_ERRORS,
   TOKEN_MEMORY_MS,
 } from "../limits.ts";
-import type { AppContext, AppEnv, Grant } from "./context.ts";
+import type { AppContext, AppEnv, RequestGrant } from "./context.ts";
 import { ServerError } from "./http_errors.ts";
 
 /** Options of {@linkcode access}. */
@@ -44,7 +44,7 @@ export interface PeerAccess {
    * @param token token that the request has; the empty string for none
    * @throws {ServerError} `unauthorized` if the request has a signature that is not accepted.
    */
-  findGrant(c: AppContext, token: string): Promise<Grant | undefined>;
+  findGrant(c: AppContext, token: string): Promise<RequestGrant | undefined>;
 }
 
 /** Health checks and the description of the API: they reveal nothing of an owner and need no token. */
@@ -123,7 +123,7 @@ export function access(options: AccessOptions, peers: readonly PeerAccess[] = []
   };
 
   /** Returns the grant of a request. A wrong signature is delayed as a wrong token is. */
-  async function tryGrant(c: AppContext, token: string): Promise<Grant | undefined> {
+  async function tryGrant(c: AppContext, token: string): Promise<RequestGrant | undefined> {
     try {
       for (const peer of peers) {
         const grant = await peer.findGrant(c, token);

@@ -39,7 +39,7 @@ export type BodyReader = (
 ) => Promise<void>;
 
 /** Access of a request without a token of the server to a part of what an owner has. A peer's grant says to which part. */
-export interface Grant {
+export interface RequestGrant {
   /** Owner of the part; the empty string if it has ended. */
   readonly owner: string;
   /** False if the part has ended: the request then counts as one without a token. */
@@ -56,7 +56,7 @@ export interface AppEnv {
     /** True if the request has the operator's token, which opens `/metrics` only. */
     isOperator: boolean;
     /** Access to a part; `undefined` for a request that may use all that its owner has. */
-    grant: Grant | undefined;
+    grant: RequestGrant | undefined;
     /** Memory of the owner for data that waits. */
     memory: Account;
     /** True if the bytes of the response count elsewhere, so that it is sent as its client reads it. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { jsonBody } from "../v1/route.ts";
-import { type ErrorFormat, errorsOf, type Operation, operation } from "../peers/operation.ts";
+import { type ErrorFormat, errorsOf, operation, type PeerOperation } from "../peers/operation.ts";
 
 const id = z.union([z.string(), z.number()]).nullable();
 const ERROR: ErrorFormat = {
@@ -40,7 +40,7 @@ const stream = {
 };
 
 /** The operations of the Model Context Protocol, whose path OpenEnv uses as well. */
-export const MCP_OPERATIONS: readonly Operation[] = [
+export const MCP_OPERATIONS: readonly PeerOperation[] = [
   operation("post /mcp", {
     id: "sendMcpMessage",
     alsoIn: ["openenv"],

@@ -3,9 +3,10 @@ import * as z from "zod";
 import { PADDOCK_VERSION } from "../../version.ts";
 import { V1_FORMAT } from "../../wire/v1.ts";
 import { formatProcessMetrics, type Metrics } from "../metrics.ts";
+import type { Peer } from "../peers/peer.ts";
 import { type Api, jsonResponse } from "../v1/route.ts";
 import { addDocsRoutes } from "./docs_page.ts";
-import { addComponents, makeDocument, type OperationGroup } from "./document.ts";
+import { addComponents, makeDocument } from "./document.ts";
 
 const tags = ["server"];
 
@@ -65,7 +66,7 @@ export interface AboutOptions {
   /** Returns further metrics in the text format of Prometheus, which show what all tokens do. */
   readonly formatClusterMetrics?: (() => string) | undefined;
   /** Groups of the peers' operations. */
-  readonly groups: readonly OperationGroup[];
+  readonly groups: readonly Pick<Peer, "name" | "description">[];
 }
 
 /** Adds the routes about the server itself: health, metrics and the description of the API. */

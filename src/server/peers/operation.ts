@@ -4,13 +4,13 @@ import * as z from "zod";
 type Responses = RouteConfig["responses"];
 
 /** Description of a route, without the group that the peer's name gives it. */
-export type Operation = Omit<RouteConfig, "tags"> & {
+export type PeerOperation = Omit<RouteConfig, "tags"> & {
   /** Names of further groups that list the operation. */
   readonly alsoIn?: readonly string[];
 };
 
 /** Options of {@linkcode operation}. */
-export interface OperationOptions extends Pick<Operation, "alsoIn" | "responses"> {
+export interface OperationOptions extends Pick<PeerOperation, "alsoIn" | "responses"> {
   /** Id of the operation, unique in the description of the API. */
   readonly id: string;
   readonly summary: string;
@@ -23,7 +23,7 @@ export interface OperationOptions extends Pick<Operation, "alsoIn" | "responses"
 type Method = RouteConfig["method"];
 
 /** Describes a route, which is named as `post /execute`. */
-export function operation(route: `${Method} ${string}`, options: OperationOptions): Operation {
+export function operation(route: `${Method} ${string}`, options: OperationOptions): PeerOperation {
   const { id: operationId, summary, responses, alsoIn = [], ...request } = options;
   const at = route.indexOf(" ");
   const [method, path] = [route.slice(0, at) as Method, route.slice(at + 1)];

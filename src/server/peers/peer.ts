@@ -6,9 +6,22 @@
  * @module
  */
 import type { Hono } from "hono";
+import type { Budgets } from "../budget.ts";
+import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { PeerAccess } from "../http/access.ts";
 import type { AppEnv } from "../http/context.ts";
-import type { Operation } from "./operation.ts";
+import type { SessionService } from "../sessions/session_service.ts";
+import type { PeerOperation } from "./operation.ts";
+
+/** What peers are made with. */
+export interface PeerServices {
+  readonly sessions: SessionService;
+  readonly budgets: Budgets;
+  /** Checkpoints of sessions, if the pool has them. */
+  readonly checkpoints: CheckpointService | undefined;
+  /** Secret of the server. */
+  readonly secret: Uint8Array;
+}
 
 /** A system whose clients the server understands. */
 export interface Peer {
@@ -17,7 +30,7 @@ export interface Peer {
   /** Description of the group. */
   readonly description: string;
   readonly routes: readonly PeerRoutes[];
-  readonly operations: readonly Operation[];
+  readonly operations: readonly PeerOperation[];
   /** How its requests are recognized, and what they may use without a token of the server. */
   readonly access?: PeerAccess;
 }

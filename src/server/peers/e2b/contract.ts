@@ -13,16 +13,17 @@ export const SNAPSHOT_ID = /^[0-9a-f]{64}$/;
 /** Name of a snapshot: perhaps a team, a name, and perhaps a tag. */
 const SNAPSHOT_NAME = /^([\w.-]+\/)?[\w.-]+(:[\w.-]+)?$/;
 const MAX_NAME_CHARACTERS = 128;
+/** Items of a page of a list. */
+const MAX_PAGE = 100;
 
 /** Body of `/execute`. Other keys are ignored. */
-export const executeRequest = z.object({
+export const e2bRequest = z.object({
   code: z.string(),
   context_id: z.string().nullish(),
   language: z.string().nullish(),
   env_vars: z.record(z.string(), z.string()).nullish(),
 }).meta({ id: "E2bExecuteRequest" });
-
-export type ExecuteRequest = z.output<typeof executeRequest>;
+export type ExecuteRequest = z.output<typeof e2bRequest>;
 
 /** Body of `/contexts`. Other keys are ignored. */
 export const contextRequest = z.object({ cwd: z.string().nullish(), language: z.string().nullish() })
@@ -31,17 +32,14 @@ export const contextRequest = z.object({ cwd: z.string().nullish(), language: z.
 /** A context of the code interpreter. */
 export const context = z.object({ id: z.string(), language: z.string(), cwd: z.string() })
   .meta({ id: "E2bContext" });
-
 export type ContextBody = z.output<typeof context>;
 
 /** Exception of a program. */
 const executionError = z.object({ name: z.string(), value: z.string(), traceback: z.string() });
-
 export type ExecutionError = z.output<typeof executionError>;
 
 /** An object that a program showed, or the value of its last expression, by formats. */
 const shownResult = z.looseObject({ text: z.string().optional(), is_main_result: z.boolean() });
-
 export type ShownResult = z.output<typeof shownResult> & Readonly<Record<string, JsonValue>>;
 
 /** Result of a program. */
@@ -51,7 +49,6 @@ export const execution = z.object({
   error: executionError.nullable(),
   execution_count: z.int(),
 }).meta({ id: "E2bExecution" });
-
 export type Execution = z.output<typeof execution>;
 
 /** Seconds of life of a sandbox. */
@@ -90,8 +87,7 @@ export const refreshRequest = z.object({ duration: timeout.nullish() }).meta({ i
 /** Body of `/sandboxes/{id}/connect` and `/sandboxes/{id}/resume`. */
 export const connectRequest = z.object({ timeout: timeout.nullish(), memory: z.boolean().nullish() })
   .meta({ id: "E2bConnectSandbox" });
-
-export type ConnectRequest = z.output<typeof connectRequest>;
+export type ConnectSandboxRequest = z.output<typeof connectRequest>;
 
 /** Body of `/sandboxes/{id}/pause`. */
 export const pauseRequest = z.object({ memory: z.boolean().nullish() }).meta({ id: "E2bPause" });
@@ -113,8 +109,29 @@ const identity = z.object({
   clientID: z.string(),
   envdVersion: z.string(),
 });
-
 export type SandboxIdentity = z.output<typeof identity>;
+
+/** Parameters of a list that is read in pages. */
+const pageQuery = z.object({
+  order: z.enum(["asc", "desc"]).default("desc"),
+  nextToken: z.string().optional(),
+  limit: z.coerce.number().int().min(1).default(MAX_PAGE).transform((limit) => Math.min(limit, MAX_PAGE)),
+});
+export type PageQuery = z.output<typeof pageQuery>;
+
+/** Query of the list of sandboxes. */
+export const sandboxQuery = pageQuery.extend({
+  metadata: z.string().optional().meta({ example: "user=ada" }),
+  state: z.string().optional().meta({ example: "running,paused" }),
+  template: z.string().optional(),
+  startedAfter: z.iso.datetime({ offset: true }).optional(),
+});
+
+/** Query of the list of snapshots. */
+export const snapshotQuery = pageQuery.extend({
+  sandboxID: z.string().optional(),
+  name: z.string().optional().meta({ example: "before-the-merge" }),
+});
 
 /** What a client needs to reach a sandbox. */
 export const connection = identity.extend({
@@ -122,11 +139,9 @@ export const connection = identity.extend({
   envdAccessToken: z.string(),
   trafficAccessToken: z.string(),
 }).meta({ id: "E2bSandbox" });
-
 export type SandboxConnection = z.output<typeof connection>;
 
 const state = z.enum(["running", "paused"]);
-
 export type SandboxState = z.output<typeof state>;
 
 /** A sandbox as lists show it. */
@@ -140,23 +155,19 @@ export const sandboxInfo = identity.extend({
   metadata: z.record(z.string(), z.string()),
   envdAccessToken: z.string().optional(),
 }).meta({ id: "E2bSandboxInfo" });
-
 export type SandboxInfo = z.output<typeof sandboxInfo>;
 
 /** Metrics of a sandbox. */
 export const sandboxMetric = z.looseObject({ timestamp: z.string(), cpuUsedPct: z.number() });
-
 export type SandboxMetric = z.output<typeof sandboxMetric>;
 
 /** A snapshot as lists show it. */
 export const snapshotInfo = z.object({ snapshotID: z.string(), names: z.array(z.string()) })
   .meta({ id: "E2bSnapshot" });
-
 export type SnapshotInfo = z.output<typeof snapshotInfo>;
 
 /** A file that was written. */
 export const writtenFile = z.looseObject({ path: z.string(), name: z.string(), type: z.string() });
-
 export type WrittenFile = z.output<typeof writtenFile>;
 
 /** Format of errors. */

@@ -1,22 +1,20 @@
 import { Hono } from "hono";
-import * as z from "zod";
 import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/http_errors.ts";
 import { METHODS } from "../../http/request_limits.ts";
-import { createSandboxRequest, DEFAULT_TIMEOUT, refreshRequest, timeoutRequest } from "./contract.ts";
+import {
+  createSandboxRequest,
+  DEFAULT_TIMEOUT,
+  refreshRequest,
+  sandboxQuery,
+  timeoutRequest,
+} from "./contract.ts";
 import { NotImplementedError, readCodeBody } from "./e2b_errors.ts";
-import { type ListPage, pageOf, pageQuery } from "./pages.ts";
+import { type ListPage, pageOf } from "./pages.ts";
 import { connectionBody, infoBody, metricBody, stateOf } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 import type { E2bSnapshots } from "./snapshots.ts";
 import { extend, NO_COPIES, NO_PAUSE, toTtl } from "./states.ts";
-
-const listQuery = pageQuery.extend({
-  metadata: z.string().optional(),
-  state: z.string().optional(),
-  template: z.string().optional(),
-  startedAfter: z.iso.datetime({ offset: true }).optional(),
-});
 
 /** Features that Paddock or this server lacks, by path. */
 const MISSING: Readonly<Record<string, string>> = {
@@ -102,7 +100,7 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
   return app;
 
   function list(c: AppContext, defaultStates: readonly string[]): ListPage<E2bSandbox> {
-    const parsed = listQuery.safeParse(c.req.query());
+    const parsed = sandboxQuery.safeParse(c.req.query());
     if (!parsed.success) throw new ServerError("malformed", "The query is invalid");
     const { metadata, state, template, startedAfter, ...query } = parsed.data;
     const states = state?.split(",") ?? defaultStates;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { jsonBody, jsonResponse, optionalJsonBody } from "../../v1/route.ts";
-import { type ErrorFormat, errorsOf, type Operation, operation } from "../operation.ts";
-import { CODE_OPERATIONS } from "./code_operations.ts";
+import { type ErrorFormat, errorsOf, operation, type PeerOperation } from "../operation.ts";
+import { CODE_OPERATIONS } from "./code/code_operations.ts";
 import {
   connection,
   connectRequest,
@@ -12,7 +12,9 @@ import {
   refreshRequest,
   sandboxInfo,
   sandboxMetric,
+  sandboxQuery,
   snapshotInfo,
+  snapshotQuery,
   snapshotRequest,
   timeoutRequest,
   writtenFile,
@@ -47,17 +49,6 @@ const SNAPSHOT = {
 const params = z.object({ id: z.string() });
 const done = { 204: { description: "Done" }, ...errors };
 const opened = (description: string) => jsonResponse(connection, description, { example: CONNECTION });
-const listQuery = z.object({
-  state: z.string().optional().meta({ example: "running,paused" }),
-  metadata: z.string().optional().meta({ example: "user=ada" }),
-  limit: z.int().min(1).optional(),
-});
-const snapshotQuery = z.object({
-  sandboxID: z.string().optional().meta({ example: ID }),
-  name: z.string().optional().meta({ example: "before-the-merge" }),
-  limit: z.int().min(1).optional(),
-});
-
 /** States of sandboxes that a server can keep. */
 export interface SandboxStates {
   /** True if sandboxes can be paused. */
@@ -67,7 +58,7 @@ export interface SandboxStates {
 }
 
 /** Returns the operations of E2B. Old and new versions of the SDKs use other paths. */
-export function e2bOperations({ canPause, canCopy }: SandboxStates): Operation[] {
+export function e2bOperations({ canPause, canCopy }: SandboxStates): PeerOperation[] {
   return [
     ...CODE_OPERATIONS,
     ...["", "V2"].flatMap(versionedOperations),
@@ -78,7 +69,7 @@ export function e2bOperations({ canPause, canCopy }: SandboxStates): Operation[]
   ];
 }
 
-function versionedOperations(version: string): Operation[] {
+function versionedOperations(version: string): PeerOperation[] {
   const path = `${version === "" ? "" : "/v2"}/sandboxes`;
   return [
     operation(`post ${path}`, {
@@ -90,7 +81,7 @@ function versionedOperations(version: string): Operation[] {
     operation(`get ${path}`, {
       id: `listSandboxes${version}`,
       summary: "List your sandboxes of E2B",
-      query: listQuery,
+      query: sandboxQuery,
       responses: { 200: jsonResponse(z.array(sandboxInfo), "Newest first", { example: [INFO] }), ...errors },
     }),
     operation(`post ${path}/{id}/connect`, {
@@ -107,7 +98,7 @@ function versionedOperations(version: string): Operation[] {
   ];
 }
 
-const PAUSE_OPERATIONS: readonly Operation[] = [
+const PAUSE_OPERATIONS: readonly PeerOperation[] = [
   operation("post /sandboxes/{id}/pause", {
     id: "pauseSandbox",
     summary: "Pause a sandbox of E2B until it is resumed",
@@ -135,7 +126,7 @@ const FORK = {
   },
 };
 
-const COPY_OPERATIONS: readonly Operation[] = [
+const COPY_OPERATIONS: readonly PeerOperation[] = [
   operation("post /sandboxes/{id}/fork", {
     id: "forkSandbox",
     summary: "Open copies of a sandbox of E2B, which may be paused, or of a snapshot",
@@ -170,7 +161,7 @@ const COPY_OPERATIONS: readonly Operation[] = [
   }),
 ];
 
-const SANDBOX_OPERATIONS: readonly Operation[] = [
+const SANDBOX_OPERATIONS: readonly PeerOperation[] = [
   operation("get /sandboxes/{id}", {
     id: "getSandbox",
     summary: "Get a sandbox of E2B",
@@ -223,7 +214,7 @@ const fileQuery = z.object({
 const sandboxHeader = z.object({ "e2b-sandbox-id": z.string().optional().meta({ example: ID }) });
 const binary = { "application/octet-stream": { schema: z.string().meta({ format: "binary" }) } };
 
-const FILE_OPERATIONS: readonly Operation[] = [
+const FILE_OPERATIONS: readonly PeerOperation[] = [
   operation("get /files", {
     id: "readSandboxFile",
     summary: "Read a file of a sandbox of E2B",

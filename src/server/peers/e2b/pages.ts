@@ -1,13 +1,4 @@
-import * as z from "zod";
-
-const MAX_PAGE = 100;
-
-/** Parameters of a list that is read in pages. */
-export const pageQuery = z.object({
-  order: z.enum(["asc", "desc"]).default("desc"),
-  nextToken: z.string().optional(),
-  limit: z.coerce.number().int().min(1).default(MAX_PAGE).transform((limit) => Math.min(limit, MAX_PAGE)),
-});
+import type { PageQuery } from "./contract.ts";
 
 /** Key by which a list is sorted. */
 export interface PageKey {
@@ -25,7 +16,7 @@ export interface ListPage<T> {
 /** Returns the page of a list, oldest first, that a query names. A token stays valid when its item is removed. */
 export function pageOf<T>(
   oldestFirst: readonly T[],
-  query: z.output<typeof pageQuery>,
+  query: PageQuery,
   keyOf: (item: T) => PageKey,
 ): ListPage<T> {
   const { order, nextToken, limit } = query;

@@ -1,9 +1,7 @@
 import { Hono } from "hono";
-import type { CheckpointService } from "../../checkpoints/checkpoint_service.ts";
 import type { AppEnv } from "../../http/context.ts";
-import type { SessionService } from "../../sessions/session_service.ts";
-import type { Peer } from "../peer.ts";
-import { codeInterpreter } from "./code_interpreter.ts";
+import type { Peer, PeerServices } from "../peer.ts";
+import { codeInterpreter } from "./code/code_interpreter.ts";
 import { controlRoutes } from "./control.ts";
 import { rpcRoutes } from "./envd/rpc.ts";
 import { codeResponse } from "./e2b_errors.ts";
@@ -15,20 +13,11 @@ import { E2bSnapshots, snapshotRoutes } from "./snapshots.ts";
 import { e2bAccess, SandboxAccess } from "./sandbox_access.ts";
 import { stateRoutes } from "./states.ts";
 
-/** Services of {@linkcode e2b}. */
-export interface E2bServices {
-  readonly sessions: SessionService;
-  /** Checkpoints of sessions, if the pool has them. */
-  readonly checkpoints: CheckpointService | undefined;
-  /** Secret from which the tokens of sandboxes are derived. */
-  readonly secret: Uint8Array;
-}
-
 /**
  * Serves the SDKs of E2B: the API of sandboxes, the agent in each sandbox (`envd`) and the code interpreter. A request
  * names its sandbox by the header `E2b-Sandbox-Id`, by its host name, or by the signature of its URL.
  */
-export function e2b({ sessions, checkpoints, secret }: E2bServices): Peer {
+export function e2b({ sessions, checkpoints, secret }: PeerServices): Peer {
   const access = new SandboxAccess(sessions, secret);
   const sandboxes = new E2bSandboxes(sessions, access);
   const health = new Hono<AppEnv>();

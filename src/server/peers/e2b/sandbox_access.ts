@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "@std/crypto";
 import { createHmac } from "node:crypto";
 import type { PeerAccess } from "../../http/access.ts";
-import type { AppContext, Grant } from "../../http/context.ts";
+import type { AppContext, RequestGrant } from "../../http/context.ts";
 import { ServerError } from "../../http/http_errors.ts";
 import { SIGNATURE_SEARCH_MS, SIGNATURE_SEARCH_SHARE } from "../../limits.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
@@ -28,7 +28,7 @@ const SANDBOX_HEADER = "e2b-sandbox-id";
 const encoder = new TextEncoder();
 
 /** Access to one sandbox, by a secret of the sandbox. */
-export interface SandboxGrant extends Grant {
+export interface SandboxGrant extends RequestGrant {
   /** The only sandbox that the request may use. */
   readonly sandboxId: string;
   /** True for the holder of a URL that allows one operation on one path. */

@@ -1,18 +1,14 @@
 import { Hono } from "hono";
-import * as z from "zod";
 import type { CheckpointService } from "../../checkpoints/checkpoint_service.ts";
 import type { HeldCheckpoint, StoredCheckpoint } from "../../checkpoints/checkpoint_store.ts";
 import type { CaptureStateOptions } from "../../checkpoints/transfers.ts";
 import type { AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/http_errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
-import { SNAPSHOT_ID, type SnapshotInfo, snapshotRequest } from "./contract.ts";
+import { SNAPSHOT_ID, type SnapshotInfo, snapshotQuery, snapshotRequest } from "./contract.ts";
 import { readCodeBody } from "./e2b_errors.ts";
-import { pageOf, pageQuery } from "./pages.ts";
+import { pageOf } from "./pages.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
-
-/** Query of `/snapshots`. */
-const listQuery = pageQuery.extend({ sandboxID: z.string().optional(), name: z.string().optional() });
 
 /** Sandbox and name of a snapshot. */
 interface Origin {
@@ -143,7 +139,7 @@ export function snapshotRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots)
   }
 
   app.get("/snapshots", (c) => {
-    const parsed = listQuery.safeParse(c.req.query());
+    const parsed = snapshotQuery.safeParse(c.req.query());
     if (!parsed.success) throw new ServerError("malformed", "The query is invalid");
     const { sandboxID, name, ...query } = parsed.data;
     const wanted = snapshots.list(c.get("owner"))

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { abortable, Deadline } from "../../../async/abort.ts";
 import type { AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/http_errors.ts";
-import { type ConnectRequest, connectRequest, DEFAULT_TIMEOUT, pauseRequest } from "./contract.ts";
+import { connectRequest, type ConnectSandboxRequest, DEFAULT_TIMEOUT, pauseRequest } from "./contract.ts";
 import { readCodeBody } from "./e2b_errors.ts";
 import { connectionBody } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
@@ -70,7 +70,7 @@ async function pause(
 /** Resumes a sandbox for so many seconds. */
 async function resume(
   { home, session: { life } }: E2bSandbox,
-  { timeout, memory }: ConnectRequest,
+  { timeout, memory }: ConnectSandboxRequest,
 ): Promise<void> {
   if (memory === false || !life.hasMemory) home.beginAnew(); // before a request finds it running
   await life.resume({ memory: memory ?? true });

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { jsonResponse } from "../../v1/route.ts";
-import { executeRequest as e2bRequest } from "../e2b/contract.ts";
-import { DETAIL_ERROR, type ErrorFormat, errorsOf, type Operation, operation } from "../operation.ts";
-import { executeRequest, executeResult, nemoError, sessionList } from "./contract.ts";
+import { e2bRequest } from "../e2b/contract.ts";
+import { DETAIL_ERROR, type ErrorFormat, errorsOf, operation, type PeerOperation } from "../operation.ts";
+import { nemoError, nemoRequest, nemoResult, sessionList } from "./contract.ts";
 
 const ERROR: ErrorFormat = {
   schema: nemoError,
@@ -23,7 +23,7 @@ const REQUESTS = {
   required: true,
   content: {
     "application/json": {
-      schema: z.union([executeRequest, e2bRequest]),
+      schema: z.union([nemoRequest, e2bRequest]),
       examples: {
         "nemo-skills": {
           summary: "A program of NeMo-Skills",
@@ -38,7 +38,7 @@ const RESULTS = {
   description: "The result for NeMo-Skills; lines of JSON, written as the program runs, for E2B",
   content: {
     "application/json": {
-      schema: executeResult,
+      schema: nemoResult,
       example: { process_status: "completed", stdout: "42\n", stderr: "" },
     },
     "application/x-ndjson": {
@@ -49,7 +49,7 @@ const RESULTS = {
 };
 
 /** The operations of NeMo-Skills, and `/execute`, which E2B uses as well. */
-export const NEMO_OPERATIONS: readonly Operation[] = [
+export const NEMO_OPERATIONS: readonly PeerOperation[] = [
   operation("post /execute", {
     id: "execute",
     alsoIn: ["e2b"],

@@ -5,7 +5,7 @@ import { ServerError, toErrorHeaders, toServerError } from "../../http/http_erro
 import type { SessionService } from "../../sessions/session_service.ts";
 import type { Peer } from "../peer.ts";
 import { runScript, toScriptOutcome } from "../script.ts";
-import { executeRequest, type NemoRequest, type NemoResponse, type NemoSessions } from "./contract.ts";
+import { type NemoRequest, nemoRequest, type NemoResponse, type NemoSessions } from "./contract.ts";
 import { NEMO_OPERATIONS } from "./operations.ts";
 import { describeIssue } from "../../../schema_words.ts";
 
@@ -28,7 +28,7 @@ export function nemoSkills(sessions: SessionService): Peer {
   app.post("/execute", async (c, next) => {
     const body: unknown = await c.req.json().catch(() => undefined); // the next route reports invalid JSON
     if (!isNemo(c, body)) return await next();
-    const parsed = executeRequest.safeParse(body, { error: describeIssue });
+    const parsed = nemoRequest.safeParse(body, { error: describeIssue });
     if (!parsed.success) {
       const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
       throw new ServerError("malformed", issues.join("; "));

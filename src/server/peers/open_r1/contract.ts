@@ -13,5 +13,4 @@ export const batchRequest = z.object({
 /** Result of one script: exactly one field is `null`. */
 export const scriptResult = z.object({ execution: nullOr(execution), exception_str: z.string().nullable() })
   .meta({ id: "OpenR1ScriptResult" });
-
 export type ScriptResult = z.output<typeof scriptResult>;

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { jsonBody, jsonResponse } from "../../v1/route.ts";
-import { DETAIL_ERROR, errorsOf, type Operation, operation } from "../operation.ts";
+import { DETAIL_ERROR, errorsOf, operation, type PeerOperation } from "../operation.ts";
 import { batchRequest, scriptResult } from "./contract.ts";
 
 const EXECUTION = { results: [], logs: { stdout: ["42\n"], stderr: [] }, error: null, execution_count: 1 };
 
 /** The operations of open-r1's router. */
-export const OPEN_R1_OPERATIONS: readonly Operation[] = [
+export const OPEN_R1_OPERATIONS: readonly PeerOperation[] = [
   operation("post /execute_batch", {
     id: "executeBatch",
     summary: "Run many programs, each in its own interpreter",

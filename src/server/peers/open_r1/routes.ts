@@ -6,7 +6,7 @@ import { ServerError, toPublicError } from "../../http/http_errors.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
 import type { Peer } from "../peer.ts";
 import { detailResponse, readDetailBody } from "../detail_error.ts";
-import { toExecution } from "../e2b/execution.ts";
+import { toExecution } from "../e2b/code/execution.ts";
 import { batchRequest, type ScriptResult } from "./contract.ts";
 import { OPEN_R1_OPERATIONS } from "./operations.ts";
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Tokenizer } from "../../../chat/tokenizer.ts";
 import { MAX_EPISODE_TOKENS } from "../../limits.ts";
 import { ServerError } from "../../http/http_errors.ts";
-import type { EnvResponse, OpenEnv, OpenEnvKind, resetData } from "./contract.ts";
+import type { EnvResponse, OpenEnv, OpenEnvKind, resetData } from "./env_kind.ts";
 
 const ids = z.array(z.int().nonnegative());
 

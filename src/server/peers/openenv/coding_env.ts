@@ -3,7 +3,7 @@ import type { ExecResult } from "../../../sandbox/exec.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
 import { toScriptOutcome } from "../script.ts";
-import type { EnvResponse, EpisodeOptions, OpenEnv, OpenEnvKind, resetData } from "./contract.ts";
+import type { EnvResponse, EpisodeOptions, OpenEnv, OpenEnvKind, resetData } from "./env_kind.ts";
 
 /** Action: a program. */
 const codeAction = z.strictObject({

@@ -3,7 +3,7 @@ import { parseUntrustedJson } from "../../../json.ts";
 import type { ErrorCode } from "../../../wire/error_codes.ts";
 import { type ServerError, toServerError } from "../../http/http_errors.ts";
 import { toPydanticIssues } from "../detail_error.ts";
-import { type OpenEnv, type OpenEnvKind, resetData } from "./contract.ts";
+import { type OpenEnv, type OpenEnvKind, resetData } from "./env_kind.ts";
 import { describeIssue } from "../../../schema_words.ts";
 
 /** Error code of a message. */

@@ -1,13 +1,14 @@
 import * as z from "zod";
 import { jsonBody, jsonResponse, optionalJsonBody } from "../../v1/route.ts";
-import { DETAIL_ERROR, errorsOf, type Operation, operation } from "../operation.ts";
-import { metadata, type OpenEnvKind, resetData, schemas, stepRequest, stepResult } from "./contract.ts";
+import { DETAIL_ERROR, errorsOf, operation, type PeerOperation } from "../operation.ts";
+import { metadata, schemas, stepRequest, stepResult } from "./contract.ts";
+import { type OpenEnvKind, resetData } from "./env_kind.ts";
 
 const errors = errorsOf(DETAIL_ERROR, [409, 422, 429, 504]);
 const OBJECT = { type: "object" };
 
 /** Returns the operations of OpenEnv for a kind of env. */
-export function openEnvOperations<Action>(kind: OpenEnvKind<Action>): Operation[] {
+export function openEnvOperations<Action>(kind: OpenEnvKind<Action>): PeerOperation[] {
   const { name, description, examples } = kind;
   const about = {
     name,

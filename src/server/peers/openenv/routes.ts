@@ -14,7 +14,8 @@ import {
 } from "../../limits.ts";
 import type { Peer } from "../peer.ts";
 import { detailResponse, readDetailBody } from "../detail_error.ts";
-import { type Metadata, type OpenEnvKind, resetData, stepRequest } from "./contract.ts";
+import { type Metadata, stepRequest } from "./contract.ts";
+import { type OpenEnvKind, resetData } from "./env_kind.ts";
 import { openEnvOperations } from "./operations.ts";
 import { type DrivenEnv, envErrorMessage, handleMcpText, handleMessage } from "./messages.ts";
 

@@ -20,7 +20,7 @@ export const file = z.looseObject({
 });
 
 /** Body of `/api/v2/execute`. */
-export const executeRequest = z.looseObject({
+export const pistonRequest = z.looseObject({
   language: z.string().min(1),
   version: z.string().min(1),
   files: z.array(file).min(1).describe("the first text file is the program"),
@@ -35,7 +35,7 @@ export const executeRequest = z.looseObject({
 }).meta({ id: "PistonExecuteRequest" });
 
 /** Response of `/api/v2/execute`. */
-export const executeResult = z.object({
+export const pistonResult = z.object({
   language: z.string(),
   version: z.string(),
   run: z.object({
@@ -53,7 +53,7 @@ export const executeResult = z.object({
 }).meta({ id: "PistonExecuteResult" });
 
 /** Result of a program. `signal` is set after a timeout or a crash; `output` is both streams as they were written. */
-export type PistonRun = z.output<typeof executeResult>["run"];
+export type PistonRun = z.output<typeof pistonResult>["run"];
 
 /** Format of errors. */
 export const pistonError = z.object({ message: z.string() }).meta({ id: "PistonError" });

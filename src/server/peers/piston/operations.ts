@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { jsonBody, jsonResponse } from "../../v1/route.ts";
-import { errorsOf, type Operation, operation } from "../operation.ts";
-import { executeRequest, executeResult, pistonError, RUNTIME } from "./contract.ts";
+import { errorsOf, operation, type PeerOperation } from "../operation.ts";
+import { pistonError, pistonRequest, pistonResult, RUNTIME } from "./contract.ts";
 
 const ERROR = { schema: pistonError, example: { message: "files is required as an array" } };
 const { language, version, aliases } = RUNTIME;
@@ -19,7 +19,7 @@ const RUN = {
 };
 
 /** The operations of Piston. */
-export const PISTON_OPERATIONS: readonly Operation[] = [
+export const PISTON_OPERATIONS: readonly PeerOperation[] = [
   operation("get /api/v2/runtimes", {
     id: "listRuntimes",
     summary: "List the runtimes of Piston: Python",
@@ -34,9 +34,9 @@ export const PISTON_OPERATIONS: readonly Operation[] = [
   operation("post /api/v2/execute", {
     id: "executeFiles",
     summary: "Run a program as a process of its own",
-    body: jsonBody(executeRequest, { language, version: "3.x", files: [{ content: "print(6 * 7)" }] }),
+    body: jsonBody(pistonRequest, { language, version: "3.x", files: [{ content: "print(6 * 7)" }] }),
     responses: {
-      200: jsonResponse(executeResult, "The result", { example: { language, version, run: RUN } }),
+      200: jsonResponse(pistonResult, "The result", { example: { language, version, run: RUN } }),
       ...errorsOf(ERROR, [400, 409, 415, 422, 429, 504]),
     },
   }),

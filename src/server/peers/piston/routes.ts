@@ -8,7 +8,7 @@ import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
 import type { Peer } from "../peer.ts";
 import { jailPath, MAIN, runScript, toScriptOutcome } from "../script.ts";
-import { CONSTRAINTS, executeRequest, file, type PistonRun, RUNTIME } from "./contract.ts";
+import { CONSTRAINTS, file, pistonRequest, type PistonRun, RUNTIME } from "./contract.ts";
 import { PISTON_OPERATIONS } from "./operations.ts";
 
 /** Serves Piston: `/api/v2/execute` and `/api/v2/runtimes`. The profile's memory limit applies. */
@@ -104,7 +104,7 @@ interface PistonRequest {
   readonly runTimeoutMs: number;
 }
 
-const { shape } = executeRequest;
+const { shape } = pistonRequest;
 const object = z.record(z.string(), z.unknown());
 const nonEmpty = z.string().min(1);
 const encoding = z.enum(ENCODINGS).catch("utf8");

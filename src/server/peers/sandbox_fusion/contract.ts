@@ -55,8 +55,7 @@ export const programRequest = z.object({
   files,
   fetch_files: fetchFiles,
 }).meta({ id: "FusionRunRequest" });
-
-export type ProgramRequest = z.output<typeof programRequest>;
+export type FusionRequest = z.output<typeof programRequest>;
 
 /** Body of `/run_jupyter`. Other keys are ignored. */
 export const cellsRequest = z.object({
@@ -66,7 +65,6 @@ export const cellsRequest = z.object({
   files,
   fetch_files: fetchFiles,
 }).meta({ id: "FusionJupyterRequest" });
-
 export type CellsRequest = z.output<typeof cellsRequest>;
 
 /** Body of `/submit`. Other keys are ignored. */
@@ -83,7 +81,6 @@ export const submitRequest = z.object({
     extra: z.looseObject({ run_all_cases: z.unknown(), return_full_case: z.unknown() }).partial().default({}),
   }),
 }).meta({ id: "FusionSubmitRequest" });
-
 export type SubmitRequest = z.output<typeof submitRequest>;
 
 const status = z.enum(["Success", "Failed", "SandboxError"]);
@@ -100,7 +97,6 @@ const commandResult = z.object({
   stdout: z.string(),
   stderr: z.string(),
 }).meta({ id: "FusionCommandResult" });
-
 export type CommandRunResult = z.output<typeof commandResult>;
 
 /** Response of `/run_code`. */
@@ -112,7 +108,6 @@ export const programResult = z.object({
   executor_pod_name: z.null(),
   files: fetched,
 }).meta({ id: "FusionRunResult" });
-
 export type ProgramResponse = z.output<typeof programResult>;
 
 /** Result of one cell. */
@@ -122,7 +117,6 @@ const cell = z.object({
   display: z.array(z.record(z.string(), z.unknown())).describe("MIME bundles"),
   error: z.array(z.object({ ename: z.string(), evalue: z.string(), traceback: z.array(z.string()) })),
 }).meta({ id: "FusionCell" });
-
 export type CellResult = z.output<typeof cell>;
 
 /** Response of `/run_jupyter`. */
@@ -134,7 +128,6 @@ export const cellsResult = z.object({
   executor_pod_name: z.null(),
   files: fetched,
 }).meta({ id: "FusionJupyterResult" });
-
 export type CellsResponse = z.output<typeof cellsResult>;
 
 const streams = z.record(z.string(), z.string());
@@ -143,7 +136,6 @@ const testOutcome = z.object({
   exec_info: programResult,
   test_info: z.object({ input: streams, output: streams }),
 });
-
 export type TestOutcome = z.output<typeof testOutcome>;
 
 /** Response of `/submit`. */
@@ -157,5 +149,4 @@ export const submitResult = z.object({
   extracted_type: z.null(),
   extra: z.null(),
 }).meta({ id: "FusionSubmitResult" });
-
 export type SubmitResponse = z.output<typeof submitResult>;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { jsonBody, jsonResponse } from "../../v1/route.ts";
-import { DETAIL_ERROR, errorsOf, type Operation, operation } from "../operation.ts";
+import { DETAIL_ERROR, errorsOf, operation, type PeerOperation } from "../operation.ts";
 import {
   cellsRequest,
   cellsResult,
@@ -50,7 +50,7 @@ const VERDICT = {
 };
 
 /** The operations of SandboxFusion. */
-export const SANDBOX_FUSION_OPERATIONS: readonly Operation[] = [
+export const SANDBOX_FUSION_OPERATIONS: readonly PeerOperation[] = [
   operation("get /v1/ping", {
     id: "pingSandboxFusion",
     summary: "Check that the server responds",

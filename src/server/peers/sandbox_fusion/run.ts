@@ -13,7 +13,7 @@ import type {
   CellsRequest,
   CellsResponse,
   CommandRunResult,
-  ProgramRequest,
+  FusionRequest,
   ProgramResponse,
   RunStatus,
 } from "./contract.ts";
@@ -33,7 +33,7 @@ type ProgramLanguage = (typeof LANGUAGES)[number];
 /** Runs one program. */
 export async function runProgram(
   session: LiveSession,
-  request: ProgramRequest,
+  request: FusionRequest,
   signal: AbortSignal,
 ): Promise<ProgramResponse> {
   const { code, language, stdin } = request;

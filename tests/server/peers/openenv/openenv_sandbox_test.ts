@@ -6,7 +6,7 @@ import { ok } from "../../../fake_pool.ts";
 import { handleMessage } from "../../../../src/server/peers/openenv/messages.ts";
 import { chatKind } from "../../../../src/server/peers/openenv/chat_env.ts";
 import { codingKind } from "../../../../src/server/peers/openenv/coding_env.ts";
-import type { OpenEnvKind } from "../../../../src/server/peers/openenv/contract.ts";
+import type { OpenEnvKind } from "../../../../src/server/peers/openenv/env_kind.ts";
 import { HttpServer } from "../../../../src/server/http/http_server.ts";
 import { tinyTokenizer } from "../../../tiny_tokenizer.ts";
 import { served } from "../../served.ts";

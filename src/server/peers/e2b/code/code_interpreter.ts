@@ -1,22 +1,22 @@
 import { Hono } from "hono";
-import type { ExecResult } from "../../../sandbox/exec.ts";
-import { pythonStr } from "../../../tools/python_repr.ts";
-import type { AppContext, AppEnv } from "../../http/context.ts";
-import { ServerError, toErrorHeaders, toPublicError, toServerError } from "../../http/http_errors.ts";
-import { type BodyWriter, streamBody } from "../../http/response_stream.ts";
-import { MAX_SESSION_WAITING } from "../../limits.ts";
-import { AdmissionQueue } from "../../sessions/admission.ts";
-import type { LiveSession } from "../../sessions/live_session.ts";
-import type { SessionService } from "../../sessions/session_service.ts";
-import type { PeerRoutes } from "../peer.ts";
-import { DetailError, detailResponse, readDetailBody } from "../detail_error.ts";
-import { type ContextBody, contextRequest, type ExecuteRequest, executeRequest } from "./contract.ts";
-import { codeResponse, SandboxGoneError } from "./e2b_errors.ts";
+import type { ExecResult } from "../../../../sandbox/exec.ts";
+import { pythonStr } from "../../../../tools/python_repr.ts";
+import type { AppContext, AppEnv } from "../../../http/context.ts";
+import { ServerError, toErrorHeaders, toPublicError, toServerError } from "../../../http/http_errors.ts";
+import { type BodyWriter, streamBody } from "../../../http/response_stream.ts";
+import { MAX_SESSION_WAITING } from "../../../limits.ts";
+import { AdmissionQueue } from "../../../sessions/admission.ts";
+import type { LiveSession } from "../../../sessions/live_session.ts";
+import type { SessionService } from "../../../sessions/session_service.ts";
+import type { PeerRoutes } from "../../peer.ts";
+import { DetailError, detailResponse, readDetailBody } from "../../detail_error.ts";
+import { type ContextBody, contextRequest, e2bRequest, type ExecuteRequest } from "../contract.ts";
+import { codeResponse, SandboxGoneError } from "../e2b_errors.ts";
 import { executionErrorOf, shownResultsOf } from "./execution.ts";
-import { E2B_HOME, HomeSession } from "./home_session.ts";
+import { E2B_HOME, HomeSession } from "../home_session.ts";
 import { NotebookOutput } from "./notebook_output.ts";
-import { toCommandLine } from "./envd/processes.ts";
-import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
+import { toCommandLine } from "../envd/processes.ts";
+import type { E2bSandbox, E2bSandboxes } from "../sandboxes.ts";
 
 /** Limit of a program whose client does not disconnect. */
 const TIMEOUT_MS = 300_000;
@@ -50,7 +50,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
   const contexts = new WeakMap<LiveSession, Context>();
   const app = new Hono<AppEnv>();
   app.post("/execute", async (c) => {
-    const request = await readDetailBody(c, executeRequest);
+    const request = await readDetailBody(c, e2bRequest);
     const session = await findOrOpen(c, request);
     const context = contexts.getOrInsertComputed(session, () => new Context());
     const variables = toEnvironmentCode(request.env_vars ?? {}, context.sandbox?.envVars);

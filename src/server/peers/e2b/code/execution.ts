@@ -1,7 +1,7 @@
-import type { JsonValue } from "../../../json.ts";
-import { shownBundlesOf } from "../../../sandbox/display.ts";
-import type { ExecResult } from "../../../sandbox/exec.ts";
-import type { Execution, ExecutionError, ShownResult } from "./contract.ts";
+import type { JsonValue } from "../../../../json.ts";
+import { shownBundlesOf } from "../../../../sandbox/display.ts";
+import type { ExecResult } from "../../../../sandbox/exec.ts";
+import type { Execution, ExecutionError, ShownResult } from "../contract.ts";
 
 /** Converts the result of an interpreter's first program to E2B's format. */
 export function toExecution(result: ExecResult): Execution {

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { jsonBody, jsonResponse } from "../../v1/route.ts";
-import { DETAIL_ERROR, errorsOf, type Operation, operation } from "../operation.ts";
-import { context, contextRequest } from "./contract.ts";
+import { jsonBody, jsonResponse } from "../../../v1/route.ts";
+import { DETAIL_ERROR, errorsOf, operation, type PeerOperation } from "../../operation.ts";
+import { context, contextRequest } from "../contract.ts";
 
 /** Invalid bodies are reported as JSON, all else as text. */
 const errors = errorsOf({ ...DETAIL_ERROR, hasText: true }, [400, 404, 409, 422, 429, 504]);
@@ -11,7 +11,7 @@ const params = z.object({ id: z.string() });
 const done = { 200: jsonResponse(z.null(), "Done", { example: null }), ...errors };
 
 /** The operations of E2B's code interpreter but for `/execute`, which NeMo-Skills uses as well. */
-export const CODE_OPERATIONS: readonly Operation[] = [
+export const CODE_OPERATIONS: readonly PeerOperation[] = [
   operation("post /contexts", {
     id: "createContext",
     summary: "Open a context of E2B",
