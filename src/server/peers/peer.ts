@@ -13,7 +13,7 @@ import type { AppEnv } from "../http/context.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import type { PeerOperation } from "./operation.ts";
 
-/** What peers are made with. */
+/** Services with which peers are made. */
 export interface PeerServices {
   readonly sessions: SessionService;
   readonly budgets: Budgets;
@@ -31,7 +31,7 @@ export interface Peer {
   readonly description: string;
   readonly routes: readonly PeerRoutes[];
   readonly operations: readonly PeerOperation[];
-  /** How its requests are recognized, and what they may use without a token of the server. */
+  /** Access of its requests without a token of the server. */
   readonly access?: PeerAccess;
 }
 

@@ -38,7 +38,7 @@ const MAX_DEPTH = 3;
 /** Blocks and tags that are read on one line. More are text, as each is searched for in the rest of the line. */
 const MAX_READS_OF_LINE = 16;
 
-/** What every line has that can open a block or a thought. */
+/** Mark of every line that can open a block or a thought. */
 const OPENING = /```|~~~|<|◁|\[\/?(?:think|tool_results)\]/i;
 const CODE = /^[ \t]*<(python|tool_code|code)>/i;
 /** A line that announces output: `Output:`, `**Expected output**`, `The result is:`. */
@@ -270,7 +270,7 @@ class BlockScanner {
   }
 }
 
-/** What is known about a block that is added. */
+/** Facts about a block that is added. */
 interface NewBlock
   extends Pick<CodeBlock, "isClosed" | "place">, Partial<Pick<CodeBlock, "tag" | "language">> {
   readonly info: string;

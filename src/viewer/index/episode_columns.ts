@@ -34,7 +34,7 @@ type Reader<Value> = ((row: Fields) => Value) | {
   readonly interaction: (row: Fields) => Value;
 };
 
-/** Where a column appears. */
+/** Views in which a column appears. */
 interface ColumnViews {
   /** Name in exported CSV. Columns are in the order of {@linkcode EPISODE_COLUMNS}. */
   readonly csv?: string;

@@ -51,7 +51,7 @@ class FunctionSlots {
   }
 }
 
-/** What the compiler knows about the place of a node: its variables, and how errors are reported. */
+/** Knowledge of the compiler about the place of a node: its variables, and how errors are reported. */
 export class Scope {
   private constructor(
     readonly source: string,

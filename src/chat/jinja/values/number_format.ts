@@ -6,7 +6,7 @@ import type { Run } from "../run.ts";
 /** Most digits after the point. */
 const MAX_PRECISION = 10_000;
 
-/** How a float is written. */
+/** Format of a float. */
 export interface FloatFormat {
   /** `e`, `f` or `g`, also in capitals. */
   readonly kind: string;

@@ -133,7 +133,7 @@ export const snapshotQuery = pageQuery.extend({
   name: z.string().optional().meta({ example: "before-the-merge" }),
 });
 
-/** What a client needs to reach a sandbox. */
+/** Address and tokens with which a client reaches a sandbox. */
 export const connection = identity.extend({
   domain: z.null(),
   envdAccessToken: z.string(),

@@ -4,7 +4,7 @@ import type { AppContext } from "../../http/context.ts";
 import { ServerError } from "../../http/http_errors.ts";
 import { E2B_HOME } from "./home_session.ts";
 
-/** What the query of a request to `/files` states. */
+/** Query of a request to `/files`. */
 export interface FileQuery {
   /** Path as it is sent, which may be relative to the home directory of the user; empty if there is none. */
   readonly path: string;
