@@ -82,7 +82,7 @@ export { ConditionalSkip } from "./src/transforms/conditional_skip.ts";
 export { EndOnAnswer, EndOnFinalReply } from "./src/transforms/end_episode.ts";
 export { GradeEpisode } from "./src/transforms/grade_episode.ts";
 export { IncrementalTokenizer } from "./src/transforms/incremental_tokenizer.ts";
-export { McpToolTransform } from "./src/transforms/mcp_tool_transform.ts";
+export { MCPToolTransform } from "./src/transforms/mcp_tool_transform.ts";
 export { PolicyVersion } from "./src/transforms/policy_version.ts";
 export { PythonInterpreter } from "./src/transforms/python_interpreter.ts";
 export { StepCounter } from "./src/transforms/step_counter.ts";
@@ -93,12 +93,12 @@ export type { Trajectory } from "./src/rollout/trajectory.ts";
 export { advantages, type AdvantagesOptions } from "./src/rollout/advantages.ts";
 export { rolloutAll, type RolloutAllOptions } from "./src/rollout/rollout_all.ts";
 export {
-  rolloutStream,
-  type RolloutStreamOptions,
   type StreamedRollout,
-} from "./src/rollout/rollout_stream.ts";
+  streamRollouts,
+  type StreamRolloutsOptions,
+} from "./src/rollout/stream_rollouts.ts";
 export { gradeTrajectory } from "./src/rollout/grade_trajectory.ts";
 export { readTrajectories } from "./src/rollout/read_trajectories.ts";
-export { rolloutForTraining, type RolloutForTrainingOptions } from "./src/rollout/rollout_for_training.ts";
+export { trainingRollout, type TrainingRolloutOptions } from "./src/rollout/training_rollout.ts";
 export { rollout, type RolloutOptions } from "./src/rollout/rollout.ts";
 export { rolloutTree, type RolloutTreeOptions } from "./src/rollout/rollout_tree.ts";

@@ -6,7 +6,7 @@
  * model, use the address of its SGLang server and `await loadTokenizer(dir)`.
  */
 import { scriptedUser, type ToolUserEnv, USER_STOP } from "@paddock/paddock/tau-bench";
-import { rolloutForTraining, sglangPolicy, type Tokenizer } from "@paddock/paddock";
+import { sglangPolicy, type Tokenizer, trainingRollout } from "@paddock/paddock";
 
 const [START, END] = ["<|im_start|>", "<|im_end|>"];
 
@@ -87,11 +87,7 @@ const policy = sglangPolicy({
   url: `http://127.0.0.1:${server.addr.port}`,
   samplingParams: { temperature: 0, max_new_tokens: 512 },
 });
-const result = await rolloutForTraining(env, policy, tokenizer, {
-  taskIndex: 0,
-  maxSteps: 8,
-  family: "qwen",
-});
+const result = await trainingRollout(env, policy, tokenizer, { taskIndex: 0, maxSteps: 8, family: "qwen" });
 
 const { status, reward, tokens, loss_mask, response_length, errors } = result;
 const sampled = tokens.slice(-response_length).filter((_id, at) => loss_mask[at] === 1);

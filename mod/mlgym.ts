@@ -59,11 +59,11 @@ export {
   type MessageToHistoryOptions,
 } from "../src/transforms/mlgym/message_to_history.ts";
 export {
-  MlgymRewardAssignment,
-  type MlgymRewardAssignmentOptions,
+  MLGymRewardAssignment,
+  type MLGymRewardAssignmentOptions,
   type RewardAt,
 } from "../src/transforms/mlgym/mlgym_reward_assignment.ts";
-export { type MlgymRecord, mlgymRecordOf } from "../src/transforms/mlgym/mlgym_record.ts";
+export { type MLGymRecord, mlgymRecordOf } from "../src/transforms/mlgym/mlgym_record.ts";
 export { ReadState, StateToMessage } from "../src/transforms/mlgym/state_to_message.ts";
 export { ResetModule } from "../src/transforms/mlgym/reset_module.ts";
 export { TaskSampler, type TaskSamplerOptions } from "../src/transforms/mlgym/task_sampler.ts";
@@ -71,13 +71,13 @@ export {
   TemplateTransform,
   type TemplateTransformOptions,
 } from "../src/transforms/mlgym/template_transform.ts";
-export type { MlgymTasks } from "../src/transforms/mlgym/template_values.ts";
+export type { MLGymTasks } from "../src/transforms/mlgym/template_values.ts";
 export {
-  makeMlgym,
-  type MakeMlgymOptions,
+  makeMLGym,
+  type MakeMLGymOptions,
   mlgymEnv,
-  type MlgymEnvOptions,
-  type MlgymOptions,
+  type MLGymEnvOptions,
+  type MLGymOptions,
   mlgymTransforms,
-  type MlgymTransformsOptions,
+  type MLGymTransformsOptions,
 } from "../src/rollout/make_mlgym.ts";

@@ -31,11 +31,11 @@ export {
   type RolloutAllOptions,
 } from "../src/rollout/rollout_all.ts";
 export {
-  rolloutStream,
-  type RolloutStreamOptions,
   type StreamedAdvantage,
   type StreamedRollout,
-} from "../src/rollout/rollout_stream.ts";
+  streamRollouts,
+  type StreamRolloutsOptions,
+} from "../src/rollout/stream_rollouts.ts";
 export {
   type EpisodeCut,
   type InteractionCall,
@@ -57,9 +57,9 @@ export { gradeTrajectory, type GradeTrajectoryOptions } from "../src/rollout/gra
 export { readTrajectories, type ReadTrajectoriesOptions } from "../src/rollout/read_trajectories.ts";
 export {
   limitToOneCall,
-  rolloutForTraining,
-  type RolloutForTrainingOptions,
-} from "../src/rollout/rollout_for_training.ts";
+  trainingRollout,
+  type TrainingRolloutOptions,
+} from "../src/rollout/training_rollout.ts";
 export { resumedPolicy, type ResumedPolicyOptions } from "../src/rollout/resumed_policy.ts";
 export { rollout, type RolloutOptions } from "../src/rollout/rollout.ts";
 export type { CutScore } from "../src/rollout/episode_score.ts";

@@ -24,7 +24,7 @@ export {
   IncrementalTokenizer,
   type IncrementalTokenizerOptions,
 } from "../src/transforms/incremental_tokenizer.ts";
-export { McpToolTransform, type McpToolTransformOptions } from "../src/transforms/mcp_tool_transform.ts";
+export { MCPToolTransform, type MCPToolTransformOptions } from "../src/transforms/mcp_tool_transform.ts";
 export { PenalizeDenials, type PenalizeDenialsOptions } from "../src/transforms/penalize_denials.ts";
 export { PolicyVersion, type PolicyVersionOptions } from "../src/transforms/policy_version.ts";
 export {

@@ -4,10 +4,10 @@
  * reward is the gain over the strategy that it found there.
  */
 import { messageText, rollout, scriptedPolicy } from "@paddock/paddock";
-import { makeMlgym } from "@paddock/paddock/mlgym";
+import { makeMLGym } from "@paddock/paddock/mlgym";
 
 const task = decodeURIComponent(new URL("../workspace/blotto", import.meta.url).pathname);
-await using env = await makeMlgym({ task });
+await using env = await makeMLGym({ task });
 const replies = [
   "What is the strategy now?\n```\ntail -n 2 strategy.py\n```",
   "I give two fields up and hold four.\n```\n" +

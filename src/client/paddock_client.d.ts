@@ -175,7 +175,7 @@ export declare class PaddockClient implements BranchingPool, AsyncDisposable {
   grade(grader: string, context: GradeContext): Promise<Score>;
   /**
    * Plays episodes on the server, with a policy and an env that its operator allows. The items are those of
-   * `rolloutStream()`.
+   * `streamRollouts()`.
    *
    * @example
    * ```ts

@@ -301,7 +301,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
 
   /**
    * Plays episodes on the server, with a policy and an env that its operator allows. The items are those of
-   * `rolloutStream()`.
+   * `streamRollouts()`.
    *
    * @example
    * ```ts

@@ -14,7 +14,7 @@ import { findLogProbProblem, findTokenProblem, type TokenProblem } from "./token
 /** Options of {@linkcode checkTokens}. */
 export interface CheckTokensOptions extends Omit<TokenOptions, "tokenizer"> {
   /**
-   * Behaviour if the template rewrites earlier turns, as for {@linkcode rolloutForTraining}.
+   * Behaviour if the template rewrites earlier turns, as for {@linkcode trainingRollout}.
    *
    * @default "keep"
    */

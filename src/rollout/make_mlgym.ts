@@ -11,7 +11,7 @@ import { ConditionalSkip } from "../transforms/conditional_skip.ts";
 import { IsolateCodeBlock } from "../transforms/mlgym/isolate_code_block.ts";
 import { MessageToHistory } from "../transforms/mlgym/message_to_history.ts";
 import { mlgymRecordOf } from "../transforms/mlgym/mlgym_record.ts";
-import { MlgymRewardAssignment, type RewardAt } from "../transforms/mlgym/mlgym_reward_assignment.ts";
+import { MLGymRewardAssignment, type RewardAt } from "../transforms/mlgym/mlgym_reward_assignment.ts";
 import { ResetModule } from "../transforms/mlgym/reset_module.ts";
 import { ReadState, StateToMessage } from "../transforms/mlgym/state_to_message.ts";
 import { TaskSampler } from "../transforms/mlgym/task_sampler.ts";
@@ -20,7 +20,7 @@ import type { Transform } from "../transforms/transform.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
 
 /** Options of {@linkcode mlgymEnv}. */
-export interface MlgymEnvOptions extends MlgymOptions, Pick<WorkspaceEnvOptions, "timeoutMs" | "silenceMs"> {
+export interface MLGymEnvOptions extends MLGymOptions, Pick<WorkspaceEnvOptions, "timeoutMs" | "silenceMs"> {
   /**
    * Maximum number of steps. The next step evaluates the current work.
    *
@@ -29,9 +29,9 @@ export interface MlgymEnvOptions extends MlgymOptions, Pick<WorkspaceEnvOptions,
   maxSteps?: number | undefined;
 }
 
-/** Options of {@linkcode makeMlgym}. */
-export interface MakeMlgymOptions
-  extends Omit<MlgymEnvOptions, "tokenizer">, Pick<WorkspacesOptions, "cacheDir" | "onBuild"> {
+/** Options of {@linkcode makeMLGym}. */
+export interface MakeMLGymOptions
+  extends Omit<MLGymEnvOptions, "tokenizer">, Pick<WorkspacesOptions, "cacheDir" | "onBuild"> {
   /** Task: a folder with a `task.yaml`, a YAML file, or a loaded task. */
   task?: string | WorkspaceTask | undefined;
   /** Several tasks, of which each episode plays a random one; exclusive with `task`. */
@@ -54,10 +54,10 @@ export interface MakeMlgymOptions
  *
  * @example
  * ```ts ignore
- * import { makeMlgym } from "@paddock/paddock/mlgym";
+ * import { makeMLGym } from "@paddock/paddock/mlgym";
  * import { openaiPolicy, rollout } from "@paddock/paddock";
  *
- * await using env = await makeMlgym({ task: "examples/workspace/bug_fixing" });
+ * await using env = await makeMLGym({ task: "examples/workspace/bug_fixing" });
  * const policy = openaiPolicy({ url: "http://localhost:8000", model: "qwen" });
  * const { reward } = await rollout(env, policy, { id: "bug_fixing", query: "" });
  * ```
@@ -66,7 +66,7 @@ export interface MakeMlgymOptions
  * @throws {SyntaxError} if a YAML file is invalid; the message has the file and the line.
  * @throws {Deno.errors.NotFound} if a file does not exist.
  */
-export async function makeMlgym(options: MakeMlgymOptions): Promise<TransformedEnv> {
+export async function makeMLGym(options: MakeMLGymOptions): Promise<TransformedEnv> {
   const { task, tasks, tokenizer, agent, cacheDir, onBuild, ...rest } = options;
   if ((task === undefined) === (tasks === undefined)) {
     throw new RangeError(
@@ -92,13 +92,13 @@ export async function makeMlgym(options: MakeMlgymOptions): Promise<TransformedE
 }
 
 /** Makes the MLGym env over shared workspaces. The task of an episode selects the workspace. */
-export function mlgymEnv(workspaces: Workspaces, options: MlgymEnvOptions = {}): TransformedEnv {
+export function mlgymEnv(workspaces: Workspaces, options: MLGymEnvOptions = {}): TransformedEnv {
   const { tasks, agent } = workspaces;
   const transforms = mlgymTransforms({ ...options, tasks, agent, samples: false });
   return new TransformedEnv(mlgymBase(workspaces, options), transforms);
 }
 
-function mlgymBase(workspaces: Workspaces, options: MlgymEnvOptions): WorkspaceEnv {
+function mlgymBase(workspaces: Workspaces, options: MLGymEnvOptions): WorkspaceEnv {
   const { maxSteps = 10, timeoutMs, silenceMs } = options;
   return new WorkspaceEnv({ workspaces: (id) => workspaces.workspace(id), maxSteps, timeoutMs, silenceMs });
 }
@@ -107,14 +107,14 @@ async function loadTask(task: string | WorkspaceTask): Promise<WorkspaceTask> {
   return typeof task === "string" ? await loadWorkspaceTask(task) : task;
 }
 
-function describeTask(task: MakeMlgymOptions["task"] | MakeMlgymOptions["tasks"]): string {
+function describeTask(task: MakeMLGymOptions["task"] | MakeMLGymOptions["tasks"]): string {
   if (task === undefined) return "None";
   if (typeof task === "string") return `'${task}'`;
   return "id" in task ? `'${task.id}'` : `[${task.map(describeTask).join(", ")}]`;
 }
 
 /** Options of the MLGym env that do not concern its tasks. */
-export interface MlgymOptions {
+export interface MLGymOptions {
   /** Tokenizer. If set, each prompt is also given as text. */
   tokenizer?: Tokenizer | undefined;
   /**
@@ -156,7 +156,7 @@ export interface MlgymOptions {
 }
 
 /** Options of {@linkcode mlgymTransforms}. */
-export interface MlgymTransformsOptions extends MlgymOptions {
+export interface MLGymTransformsOptions extends MLGymOptions {
   readonly tasks: readonly WorkspaceTask[];
   readonly agent: AgentConfig;
   /** True if each episode plays a random task. Else the episode's task selects it; the default is the first one. */
@@ -164,7 +164,7 @@ export interface MlgymTransformsOptions extends MlgymOptions {
 }
 
 /** Returns the transforms of TorchRL's MLGym wrapper, in order. */
-export function mlgymTransforms(options: MlgymTransformsOptions): Transform[] {
+export function mlgymTransforms(options: MLGymTransformsOptions): Transform[] {
   const { tasks, agent, samples, tokenizer, chatTemplateName, rewardAt, seed = 42 } = options;
   const { rewardWrongFormat, maxRequeries, lastObservations = agent.lastObservations } = options;
   const context = { tasks, agent };
@@ -177,6 +177,6 @@ export function mlgymTransforms(options: MlgymTransformsOptions): Transform[] {
     new StateToMessage(context),
     new MessageToHistory({ lastObservations: lastObservations === "all" ? undefined : lastObservations }),
     new TemplateTransform({ tokenizer, chatTemplateName, rendersText: tokenizer !== undefined }),
-    new MlgymRewardAssignment({ rewardAt }),
+    new MLGymRewardAssignment({ rewardAt }),
   ];
 }

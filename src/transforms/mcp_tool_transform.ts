@@ -10,8 +10,8 @@ import { tagCalls } from "../tools/parsers/tag_calls.ts";
 import { indexTools, TOOL_CALLER_OPTIONS, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
-/** Options of {@linkcode McpToolTransform}: its own servers, or shared clients. */
-export type McpToolTransformOptions =
+/** Options of {@linkcode MCPToolTransform}: its own servers, or shared clients. */
+export type MCPToolTransformOptions =
   & ToolCallerOptions
   & (
     | McpClientsOptions & { clients?: never }
@@ -30,14 +30,14 @@ export type McpToolTransformOptions =
  *
  * @example
  * ```ts ignore
- * import { ChatEnv, McpToolTransform, TransformedEnv } from "@paddock/paddock";
+ * import { ChatEnv, MCPToolTransform, TransformedEnv } from "@paddock/paddock";
  *
  * const servers = { time: { command: "uvx", args: ["mcp-server-time"] } };
- * await using env = new TransformedEnv(new ChatEnv(), [new McpToolTransform({ servers })]);
+ * await using env = new TransformedEnv(new ChatEnv(), [new MCPToolTransform({ servers })]);
  * const { tools } = await env.reset({ id: "1", query: "What time is it in Oslo?" });
  * ```
  */
-export class McpToolTransform implements Transform {
+export class MCPToolTransform implements Transform {
   readonly #clients: McpClients;
   readonly #owned: boolean;
   readonly #caller: ToolCaller;
@@ -50,9 +50,9 @@ export class McpToolTransform implements Transform {
    * @throws {TypeError} when there are no servers, the definition of one is invalid, or an option is unknown.
    * @throws {RangeError} when a limit is out of range.
    */
-  constructor(options: McpToolTransformOptions) {
+  constructor(options: MCPToolTransformOptions) {
     requireServers(options);
-    requireKnownOptions("McpToolTransform", options, OPTION_KEYS); // TorchRL's, such as `toolSchemas`, would have no effect
+    requireKnownOptions("MCPToolTransform", options, OPTION_KEYS); // TorchRL's, such as `toolSchemas`, would have no effect
     const parser = options.parser ?? tagCalls({ faultText: mcpFaultMessage });
     this.#owned = options.clients === undefined;
     this.#clients = options.clients ?? new McpClients(options);
@@ -95,7 +95,7 @@ const OPTION_KEYS: Readonly<Record<OptionKey, true>> = {
   ...TOOL_CALLER_OPTIONS,
 };
 
-/** Refuses options without servers, such as functions as `tools`, which TorchRL's `McpToolTransform` takes. */
+/** Refuses options without servers, such as functions as `tools`, which TorchRL's `MCPToolTransform` takes. */
 function requireServers(options: unknown): void {
   const { clients, servers, ...others } = Object(options);
   if (clients !== undefined || servers !== undefined) return;
@@ -104,6 +104,6 @@ function requireServers(options: unknown): void {
     ? ". Functions are the 'tools' of ToolTransform: describe each with tool({ name, description, parameters, run })"
     : "";
   throw new ArgumentTypeError(
-    `Cannot create McpToolTransform as it must have 'servers' or 'clients': found [${found}]${remedy}`,
+    `Cannot create MCPToolTransform as it must have 'servers' or 'clients': found [${found}]${remedy}`,
   );
 }

@@ -7,10 +7,7 @@ import type { Policy } from "../../src/policy/policy.ts";
 import { sglangPolicy } from "../../src/policy/sglang.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
 import { rolloutAll } from "../../src/rollout/rollout_all.ts";
-import {
-  rolloutForTraining,
-  type RolloutForTrainingOptions,
-} from "../../src/rollout/rollout_for_training.ts";
+import { trainingRollout, type TrainingRolloutOptions } from "../../src/rollout/training_rollout.ts";
 import { PolicyVersion } from "../../src/transforms/policy_version.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { tinyTokenizer } from "../tiny_tokenizer.ts";
@@ -29,12 +26,12 @@ function fakeVllm(options: Partial<FakeVllmOptions> = {}): FakeVllm {
   return new FakeVllm({ tokenizer, sample: () => `hello${END}`, ...options });
 }
 
-async function train(policy: Policy, options: RolloutForTrainingOptions & { messages?: Message[] } = {}) {
+async function train(policy: Policy, options: TrainingRolloutOptions & { messages?: Message[] } = {}) {
   const { messages = [], ...rest } = options;
   await using env = new TransformedEnv(new ChatEnv({ systemPrompt: "s" }), [{
     step: (step) => ({ ...step, history: { prompt: step.history.prompt.extend(messages) } }),
   }]);
-  return await rolloutForTraining(env, policy, tokenizer, { task, maxSteps: 2, ...rest });
+  return await trainingRollout(env, policy, tokenizer, { task, maxSteps: 2, ...rest });
 }
 
 Deno.test("openaiPolicy() sends recorded prompts as ids to /completions and requests their ids", async () => {
@@ -117,7 +114,7 @@ Deno.test("a server that returns no token ids is refused for training before the
     await using env = makeEnv();
     const tokens = { tokenizer };
     const runs = [
-      () => rolloutForTraining(env, policy, tokenizer, { task }),
+      () => trainingRollout(env, policy, tokenizer, { task }),
       () => rollout(env, policy, task, { tokens }),
       () => Array.fromAsync(rolloutAll([task], { makeEnv, policy, tokens })),
     ];
@@ -153,20 +150,20 @@ Deno.test("openaiPolicy() probes its server once for all episodes of a template"
   assertEquals(server.seen.length, 4);
 });
 
-Deno.test("rolloutForTraining() records a server that cannot be reached on the episode", async () => {
+Deno.test("trainingRollout() records a server that cannot be reached on the episode", async () => {
   const policy = openaiPolicy({ url: "http://127.0.0.1:9", model, retries: 0 });
   const { status, errors } = await train(policy);
   assertEquals([status, errors.map(({ fault }) => fault)], ["aborted", ["unreachable"]]);
 });
 
-Deno.test("rolloutForTraining() returns an aborted episode if it is stopped before the first request", async () => {
+Deno.test("trainingRollout() returns an aborted episode if it is stopped before the first request", async () => {
   await using server = fakeVllm();
   const signal = AbortSignal.abort();
   const { status, errors } = await train(openaiPolicy({ url: server.url, model }), { signal });
   assertEquals([status, errors, server.served.length], ["aborted", [], 0]);
 });
 
-Deno.test("rolloutForTraining() ends an episode whose server stops returning ids, and names what to do", async () => {
+Deno.test("trainingRollout() ends an episode whose server stops returning ids, and names what to do", async () => {
   await using server = fakeVllm({ lie: (body, request) => request > 2 && delete body.choices[0].token_ids });
   const result = await train(openaiPolicy({ url: server.url, model }), {
     messages: [{ role: "user", content: "and?" }],
@@ -180,7 +177,7 @@ Deno.test("rolloutForTraining() ends an episode whose server stops returning ids
   );
 });
 
-Deno.test("rolloutForTraining() reports the first token of a prompt that differs, with both ids and their text", async () => {
+Deno.test("trainingRollout() reports the first token of a prompt that differs, with both ids and their text", async () => {
   await using server = fakeVllm({
     lie: (body, request) => request > 2 && (body.choices[0].prompt_token_ids[20] = 7),
   });
@@ -195,7 +192,7 @@ Deno.test("rolloutForTraining() reports the first token of a prompt that differs
   );
 });
 
-Deno.test("rolloutForTraining() encodes no reply of a server that gives no ids, even through another policy", async () => {
+Deno.test("trainingRollout() encodes no reply of a server that gives no ids, even through another policy", async () => {
   await using server = fakeVllm({ wire: "openai" });
   const inner = openaiPolicy({ url: server.url, model });
   const policy: Policy = { reply: (history) => inner.reply(history, { task }) };
@@ -218,7 +215,7 @@ Deno.test("sglangPolicy() without log-probabilities is refused if its server ret
   await assertRejects(() => train(policy), TypeError, "found no ids of the reply");
 });
 
-Deno.test("rolloutForTraining() keeps the log-probabilities of an episode with a reply without tokens", async () => {
+Deno.test("trainingRollout() keeps the log-probabilities of an episode with a reply without tokens", async () => {
   const replies = [`hello${END}`, "", `hello${END}`];
   for (const api of ["completions", "chat", "generate"] as const) {
     let turn = 0;
@@ -234,7 +231,7 @@ Deno.test("rolloutForTraining() keeps the log-probabilities of an episode with a
   }
 });
 
-Deno.test("rolloutForTraining() records the version of the weights of each turn", async () => {
+Deno.test("trainingRollout() records the version of the weights of each turn", async () => {
   for (const api of ["completions", "generate"] as const) {
     await using server = fakeVllm({
       wire: "sglang",
@@ -253,7 +250,7 @@ Deno.test("rolloutForTraining() records the version of the weights of each turn"
   }
 });
 
-Deno.test("rolloutForTraining() records the version of the policy at which each reply was requested", async () => {
+Deno.test("trainingRollout() records the version of the policy at which each reply was requested", async () => {
   const version = new PolicyVersion();
   await using server = fakeVllm({
     sample(_prompt, request) {
@@ -268,11 +265,11 @@ Deno.test("rolloutForTraining() records the version of the policy at which each 
     }),
   }]);
   const policy = openaiPolicy({ url: server.url, model });
-  const { turns } = await rolloutForTraining(env, policy, tokenizer, { task, maxSteps: 2 });
+  const { turns } = await trainingRollout(env, policy, tokenizer, { task, maxSteps: 2 });
   assertEquals(turns.map(({ policy_version }) => policy_version), [0, 1]);
 });
 
-Deno.test("rolloutForTraining() ends an episode whose server cuts off the token that ended a reply", async () => {
+Deno.test("trainingRollout() ends an episode whose server cuts off the token that ended a reply", async () => {
   const [end] = tokenizer.encode(END);
   for (const key of ["stop_reason", "matched_stop"]) {
     for (const isCut of [false, true]) {
@@ -293,7 +290,7 @@ Deno.test("rolloutForTraining() ends an episode whose server cuts off the token 
   }
 });
 
-Deno.test("rolloutForTraining() records a token that stops a reply and that the server leaves out of its text", async () => {
+Deno.test("trainingRollout() records a token that stops a reply and that the server leaves out of its text", async () => {
   const ids = [...tokenizer.encode("hello"), ...tokenizer.encode("\n")];
   await using server = fakeVllm({
     sample: (_prompt, request) => request === 1 ? "x" : ids,

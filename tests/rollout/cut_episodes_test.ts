@@ -10,7 +10,7 @@ import { gradeTrajectory } from "../../src/rollout/grade_trajectory.ts";
 import { parseInteraction, toInteractionResult } from "../../src/rollout/interaction_result.ts";
 import { rollout, type RolloutOptions } from "../../src/rollout/rollout.ts";
 import { rolloutTree } from "../../src/rollout/rollout_tree.ts";
-import { rolloutForTraining } from "../../src/rollout/rollout_for_training.ts";
+import { trainingRollout } from "../../src/rollout/training_rollout.ts";
 import type { Trajectory } from "../../src/rollout/trajectory.ts";
 import { parseTrajectory } from "../../src/rollout/trajectory_schema.ts";
 import { tool } from "../../src/tools/tool.ts";
@@ -275,11 +275,11 @@ Deno.test("rolloutTree() scores the cut branches of a tree as their options say"
   assertEquals(tree.map(({ cut, reward }) => [cut, reward]), Array(3).fill(["length", null]));
 });
 
-Deno.test("rolloutForTraining() adds no end to the tokens of a reply that was cut off", async () => {
+Deno.test("trainingRollout() adds no end to the tokens of a reply that was cut off", async () => {
   for (const tokenMode of ["append", "rerender"] as const) {
     await using env = chatEnv(ONE_MORE);
     const options = { task: TASK, family: "qwen", tokenMode };
-    const result = await rolloutForTraining(env, playing("hm", "The answer is 18…"), tokenizer, options);
+    const result = await trainingRollout(env, playing("hm", "The answer is 18…"), tokenizer, options);
     assertEquals([result.status, result.cut, result.reward], ["truncated", "length", 1]);
     assertEquals(tokenizer.decode(result.tokens).endsWith("assistant\nThe answer is 18"), true);
     assertEquals([result.loss_mask.at(-1), result.log_probs?.at(-1)], [1, -0.5]);
@@ -291,9 +291,9 @@ Deno.test("rolloutForTraining() adds no end to the tokens of a reply that was cu
   }
 });
 
-Deno.test("rolloutForTraining() ends a cut reply that was answered, outside of the loss mask", async () => {
+Deno.test("trainingRollout() ends a cut reply that was answered, outside of the loss mask", async () => {
   await using env = chatEnv(ONE_MORE);
-  const result = await rolloutForTraining(env, playing("half…", "18"), tokenizer, {
+  const result = await trainingRollout(env, playing("half…", "18"), tokenizer, {
     task: TASK,
     family: "qwen",
   });
@@ -305,10 +305,10 @@ Deno.test("rolloutForTraining() ends a cut reply that was answered, outside of t
   assertEquals([result.status, tokenizer.decode(sampled)], ["completed", "half18<|im_end|>"]);
 });
 
-Deno.test("rolloutForTraining() records an episode that the context ends with its tokens, as truncated", async () => {
+Deno.test("trainingRollout() records an episode that the context ends with its tokens, as truncated", async () => {
   await using env = chatEnv(ONE_MORE);
   const options = { task: TASK, family: "qwen", cutScore: "none" } as const;
-  const result = await rolloutForTraining(env, playing("hm", OVERFLOW), tokenizer, options);
+  const result = await trainingRollout(env, playing("hm", OVERFLOW), tokenizer, options);
   assertEquals([result.status, result.cut, result.reward, result.errors], ["truncated", "context", null, []]);
   assertEquals(tokenizer.decode(result.tokens).endsWith("user\ngo on<|im_end|>\n"), true);
 });

@@ -1,14 +1,14 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
 import { parseInteraction, toInteractionResult } from "../../src/rollout/interaction_result.ts";
-import { rolloutForTraining } from "../../src/rollout/rollout_for_training.ts";
+import { trainingRollout } from "../../src/rollout/training_rollout.ts";
 import { emptyTrajectory } from "../../src/rollout/trajectory.ts";
 import { byteTokenizer } from "../byte_tokenizer.ts";
 import { RecordedEnv } from "../recorded_env.ts";
 
 await using env = new RecordedEnv({ observations: ["bye ###STOP###"], reward: 1 });
 const policy = scriptedPolicy({ replies: () => ["hello"] });
-const result = await rolloutForTraining(env, policy, byteTokenizer(), { family: "qwen", seed: 7 });
+const result = await trainingRollout(env, policy, byteTokenizer(), { family: "qwen", seed: 7 });
 const line = JSON.stringify(result);
 const tokens = { ids: [1], lossMask: [0], promptText: "q", promptLength: 1 } as const;
 

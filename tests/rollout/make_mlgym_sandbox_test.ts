@@ -6,7 +6,7 @@ import { Workspaces } from "../../src/envs/workspace/workspaces.ts";
 import { PolicyError } from "../../src/errors.ts";
 import { messageText } from "../../src/message.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
-import { makeMlgym, mlgymEnv } from "../../src/rollout/make_mlgym.ts";
+import { makeMLGym, mlgymEnv } from "../../src/rollout/make_mlgym.ts";
 import type { History } from "../../src/history.ts";
 import { countAssistantTurns } from "../../src/policy/policy.ts";
 import { toInteractionResult } from "../../src/rollout/interaction_result.ts";
@@ -21,9 +21,9 @@ import { workspaceViewOf } from "../../src/envs/workspace/evaluation.ts";
 
 const TASK = { id: "number", query: "" };
 
-Deno.test("makeMlgym() rewards validated work, not printed scores", async () => {
+Deno.test("makeMLGym() rewards validated work, not printed scores", async () => {
   await using folder = await TempFolder.of(numberTask());
-  await using env = await makeMlgym({ task: folder.path, rewardWrongFormat: -0.5, rewardAt: "validate" });
+  await using env = await makeMLGym({ task: folder.path, rewardWrongFormat: -0.5, rewardAt: "validate" });
   const forged = "echo \"Baseline Score: {'Score': 0}\"; echo \"Evaluation Score: {'Score': 99}\"";
   const replies = ["No command.", ...[forged, "echo 4 > answer.txt", VALIDATE, SUBMIT].map(saying)];
   const tokens = { tokenizer: await tinyTokenizer(), family: "chatml" };
@@ -40,17 +40,17 @@ Deno.test("makeMlgym() rewards validated work, not printed scores", async () => 
   assertEquals(played.tokens?.ids.length, played.tokens?.lossMask.length);
 });
 
-Deno.test("makeMlgym() evaluates the current work when no steps are left", async () => {
+Deno.test("makeMLGym() evaluates the current work when no steps are left", async () => {
   await using folder = await TempFolder.of(numberTask());
-  await using env = await makeMlgym({ task: folder.path, maxSteps: 1 });
+  await using env = await makeMLGym({ task: folder.path, maxSteps: 1 });
   const replies = [saying("echo 3 > answer.txt"), saying("echo 5 > answer.txt")];
   const played = await rollout(env, scriptedPolicy({ replies: () => replies }), TASK);
   assertEquals([played.error, played.terminated, played.reward], [undefined, true, 2]);
 });
 
-Deno.test("makeMlgym() evaluates the work of an episode that the context of the model ends", async () => {
+Deno.test("makeMLGym() evaluates the work of an episode that the context of the model ends", async () => {
   await using folder = await TempFolder.of(numberTask());
-  await using env = await makeMlgym({ task: folder.path });
+  await using env = await makeMLGym({ task: folder.path });
   const script = (history: History) => {
     if (countAssistantTurns(history) === 0) return saying("echo 3 > answer.txt");
     throw new PolicyError("the prompt is too long", { fault: "context_overflow" });
@@ -61,14 +61,14 @@ Deno.test("makeMlgym() evaluates the work of an episode that the context of the 
   assertEquals(played.info, { exitStatus: "autosubmission (exit_context)", scores: { Size: 3 } });
 });
 
-Deno.test("makeMlgym() names the task of a sampled episode, whose row has its group", async () => {
+Deno.test("makeMLGym() names the task of a sampled episode, whose row has its group", async () => {
   const number = (id: string) =>
     under(id, {
       ...numberTask(),
       "task.yaml": numberTask()["task.yaml"]?.replace("id: number", `id: ${id}`) ?? "",
     });
   await using folder = await TempFolder.of({ ...number("one"), ...number("two") });
-  await using env = await makeMlgym({ tasks: ["one", "two"].map((id) => join(folder.path, id)) });
+  await using env = await makeMLGym({ tasks: ["one", "two"].map((id) => join(folder.path, id)) });
   const tokens = { tokenizer: await tinyTokenizer(), family: "chatml" };
   const play = async (task: Task, seed: number) => {
     const played = await rollout(env, scriptedPolicy({ replies: () => [saying(SUBMIT)] }), task, {
@@ -83,7 +83,7 @@ Deno.test("makeMlgym() names the task of a sampled episode, whose row has its gr
   for (const id of ["one", "two"]) assertEquals(await play({ id, query: "" }, 5), [id, id, id]);
 });
 
-Deno.test("makeMlgym() plays trees, whose episodes have their own files, prompts and rewards", async () => {
+Deno.test("makeMLGym() plays trees, whose episodes have their own files, prompts and rewards", async () => {
   await using folder = await TempFolder.of(numberTask());
   await using workspaces = new Workspaces({
     tasks: [await loadWorkspaceTask(folder.path)],
@@ -111,12 +111,12 @@ Deno.test("makeMlgym() plays trees, whose episodes have their own files, prompts
   ]);
 });
 
-Deno.test("makeMlgym() plays several tasks, each in its own workspace", async () => {
+Deno.test("makeMLGym() plays several tasks, each in its own workspace", async () => {
   await using folder = await TempFolder.of({
     ...under("a", numberTask("a")),
     ...under("b", { ...numberTask("b"), "answer.txt": "2\n" }),
   });
-  await using env = await makeMlgym({ tasks: ["a", "b"].map((name) => join(folder.path, name)) });
+  await using env = await makeMLGym({ tasks: ["a", "b"].map((name) => join(folder.path, name)) });
   const seen = new Map<string, string>();
   for (let seed = 0; seen.size < 2 && seed < 20; seed++) {
     const { task = "" } = mlgymRecordOf(await env.reset(TASK, { seed }));
@@ -126,20 +126,20 @@ Deno.test("makeMlgym() plays several tasks, each in its own workspace", async ()
   assertEquals([...seen].toSorted(), [["a", "1"], ["b", "2"]]);
 });
 
-Deno.test("makeMlgym() requires either 'task' or 'tasks'", async () => {
+Deno.test("makeMLGym() requires either 'task' or 'tasks'", async () => {
   await assertRejects(
-    () => makeMlgym({}),
+    () => makeMLGym({}),
     RangeError,
     "Either task or tasks should be provided, not both and not none. Got task=None and tasks=None.",
   );
   await assertRejects(
-    () => makeMlgym({ task: "a", tasks: ["b"] }),
+    () => makeMLGym({ task: "a", tasks: ["b"] }),
     RangeError,
     "Got task='a' and tasks=['b'].",
   );
-  await assertRejects(() => makeMlgym({ tasks: [] }), RangeError, "'tasks' must not be empty");
+  await assertRejects(() => makeMLGym({ tasks: [] }), RangeError, "'tasks' must not be empty");
   await assertRejects(
-    () => makeMlgym({ task: "/no/such" }),
+    () => makeMLGym({ task: "/no/such" }),
     Deno.errors.NotFound,
     "Cannot read task at '/no/such'",
   );

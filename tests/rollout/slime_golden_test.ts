@@ -5,7 +5,7 @@ import { type Policy, toReply } from "../../src/policy/policy.ts";
 import { sglangPolicy } from "../../src/policy/sglang.ts";
 import type { InteractionResult } from "../../src/rollout/interaction_result.ts";
 import type { TokenMode } from "../../src/rollout/tokens/turn_writers.ts";
-import { rolloutForTraining } from "../../src/rollout/rollout_for_training.ts";
+import { trainingRollout } from "../../src/rollout/training_rollout.ts";
 import { byteTokenizer } from "../byte_tokenizer.ts";
 import { FakeServer, type SeenRequest } from "../policy/fake_server.ts";
 import { RecordedEnv } from "../recorded_env.ts";
@@ -86,8 +86,7 @@ function expectedSegments({ segments, llm }: Golden): { mask: number; text: stri
 for (const tokenMode of ["append", "rerender"] as const) {
   for (const source of ["text", "ids"] as const) {
     Deno.test({
-      name:
-        `rolloutForTraining() reproduces ${goldens.length} rollouts of slime, ${tokenMode} from ${source}`,
+      name: `trainingRollout() reproduces ${goldens.length} rollouts of slime, ${tokenMode} from ${source}`,
       fn: async (t) => {
         for (const golden of goldens) {
           await t.step(golden.name, () => reproduces(golden, tokenMode, source));
@@ -154,7 +153,7 @@ async function replay(golden: Golden, tokenMode: TokenMode, source: "text" | "id
   const samplingParams = { temperature: 0, max_new_tokens: 512, top_p: 0.9, top_k: 50 };
   const sglang = sglangPolicy({ url: server.url, samplingParams, input: source });
   const policy = source === "text" ? textOnly(sglang) : sglang;
-  const result = await rolloutForTraining(env, policy, tokenizer, {
+  const result = await trainingRollout(env, policy, tokenizer, {
     tokenMode,
     maxSteps: golden.max_num_steps,
   });

@@ -6,9 +6,9 @@ import {
   numberMatch,
   rollout,
   rolloutAll,
-  rolloutStream,
   rubric,
   scriptedPolicy,
+  streamRollouts,
   type TaskInput,
   tool,
   ToolTransform,
@@ -32,12 +32,12 @@ Deno.test("toTask() keeps numbers as their text, and refuses those that are not 
   }
 });
 
-Deno.test("rollout(), rolloutAll() and rolloutStream() take a task whose answer is a number", async () => {
+Deno.test("rollout(), rolloutAll() and streamRollouts() take a task whose answer is a number", async () => {
   await using env = makeEnv();
   assertEquals((await rollout(env, scriptedPolicy(), task)).reward, 1);
   const all = await Array.fromAsync(rolloutAll([task], { makeEnv, policy: scriptedPolicy() }));
   assertEquals(all.map(({ reward, task }) => [reward, task.answer]), [[1, "42"]]);
-  const streamed = await Array.fromAsync(rolloutStream(makeEnv, scriptedPolicy(), [task]));
+  const streamed = await Array.fromAsync(streamRollouts(makeEnv, scriptedPolicy(), [task]));
   assertEquals(streamed.map(({ kind }) => kind), ["episode", "group"]);
   await assertRejects(() => rollout(env, scriptedPolicy(), { ...task, answer: NaN }), TypeError);
 });

@@ -12,7 +12,7 @@ import { AddThinkingPrompt } from "../../src/transforms/add_thinking_prompt.ts";
 import { EndOnAnswer } from "../../src/transforms/end_episode.ts";
 import { GradeEpisode } from "../../src/transforms/grade_episode.ts";
 import { IncrementalTokenizer } from "../../src/transforms/incremental_tokenizer.ts";
-import { McpToolTransform } from "../../src/transforms/mcp_tool_transform.ts";
+import { MCPToolTransform } from "../../src/transforms/mcp_tool_transform.ts";
 import { MessageToHistory } from "../../src/transforms/mlgym/message_to_history.ts";
 import { PenalizeDenials } from "../../src/transforms/penalize_denials.ts";
 import { PolicyVersion } from "../../src/transforms/policy_version.ts";
@@ -190,8 +190,8 @@ function keeping(value: unknown) {
   });
 }
 
-Deno.test("McpToolTransform refuses checkpoints", () => {
-  const tools = new McpToolTransform({ servers: { clock: { command: "clock" } } });
+Deno.test("MCPToolTransform refuses checkpoints", () => {
+  const tools = new MCPToolTransform({ servers: { clock: { command: "clock" } } });
   assertThrows(() => tools.checkpoint(), CheckpointError, "their state cannot be copied");
 });
 

@@ -3,7 +3,7 @@ import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/action.ts";
 import { detectLayers } from "../../src/sandbox/process/layers.ts";
 import type { McpServer } from "../../src/tools/mcp/mcp_server.ts";
-import { McpToolTransform } from "../../src/transforms/mcp_tool_transform.ts";
+import { MCPToolTransform } from "../../src/transforms/mcp_tool_transform.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 
 const VERSION = "2026.8.31";
@@ -37,7 +37,7 @@ async function answers(
   server: McpServer,
   calls: readonly [tool: string, args: unknown][],
 ): Promise<string[]> {
-  const transform = new McpToolTransform({ servers: { real: server }, detected, startTimeoutMs: 60_000 });
+  const transform = new MCPToolTransform({ servers: { real: server }, detected, startTimeoutMs: 60_000 });
   await using env = new TransformedEnv(new ChatEnv(), [transform]);
   const { tools } = await env.reset({ id: "t", query: "q" });
   for (const [tool] of calls) assert(tools?.some(({ name }) => name === `real.${tool}`), tool);
@@ -50,7 +50,7 @@ async function answers(
   return texts;
 }
 
-drive("McpToolTransform drives server-everything over stdio", async () => {
+drive("MCPToolTransform drives server-everything over stdio", async () => {
   const server = { module: moduleOf("everything"), args: ["stdio"], permissions: { env: true } };
   const [echo, sum, wrong, image, resource] = await answers(server, [
     ["echo", { message: "it's <b>" }],
@@ -66,7 +66,7 @@ drive("McpToolTransform drives server-everything over stdio", async () => {
   assertStringIncludes(String(resource), "[resource demo://resource/dynamic/text/1 text/plain]\nResource 1:");
 });
 
-drive("McpToolTransform drives server-filesystem over stdio, under Deno's permissions", async (folder) => {
+drive("MCPToolTransform drives server-filesystem over stdio, under Deno's permissions", async (folder) => {
   const server = {
     module: moduleOf("filesystem"),
     // the server itself would allow this, but its permissions do not
@@ -85,7 +85,7 @@ drive("McpToolTransform drives server-filesystem over stdio, under Deno's permis
 });
 
 drive(
-  "McpToolTransform drives server-memory over stdio, and each transform has a server of its own",
+  "MCPToolTransform drives server-memory over stdio, and each transform has a server of its own",
   async (folder) => {
     const server = (file: string) => ({
       module: moduleOf("memory"),
@@ -103,7 +103,7 @@ drive(
   },
 );
 
-drive("McpToolTransform drives server-everything over streamable HTTP", async () => {
+drive("MCPToolTransform drives server-everything over streamable HTTP", async () => {
   await using server = await everythingOverHttp();
   const [echo, sum] = await answers({ url: server.url }, [["echo", { message: "x" }], ["get-sum", {
     a: 1,

@@ -9,7 +9,7 @@ import { detectLayers } from "../../src/sandbox/process/layers.ts";
 import { McpClients, type McpClientsOptions } from "../../src/tools/mcp/mcp_clients.ts";
 import type { McpServer } from "../../src/tools/mcp/mcp_server.ts";
 import { xmlCalls } from "../../src/tools/parsers/xml_calls.ts";
-import { McpToolTransform, type McpToolTransformOptions } from "../../src/transforms/mcp_tool_transform.ts";
+import { MCPToolTransform, type MCPToolTransformOptions } from "../../src/transforms/mcp_tool_transform.ts";
 import { ToolTransform } from "../../src/transforms/tool_transform.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { childrenOf } from "../../bench/processes.ts";
@@ -34,10 +34,10 @@ type Ask = (reply: string) => Promise<Step>;
 async function withServers(
   servers: McpClientsOptions["servers"],
   play: (ask: Ask, env: TransformedEnv) => Promise<void>,
-  options: Partial<McpToolTransformOptions> = {},
+  options: Partial<MCPToolTransformOptions> = {},
 ): Promise<void> {
-  const transform = new McpToolTransform(
-    { onWarning() {}, ...options, servers, detected } as McpToolTransformOptions,
+  const transform = new MCPToolTransform(
+    { onWarning() {}, ...options, servers, detected } as MCPToolTransformOptions,
   );
   await using env = new TransformedEnv(new ChatEnv(), [transform]);
   await env.reset(task);
@@ -48,8 +48,8 @@ async function textOf(ask: Ask, reply: string): Promise<string> {
   return String((await ask(reply)).history.prompt.last?.content);
 }
 
-Deno.test("McpToolTransform: initialize handshake, all pages of tools, `server.tool` offered", async () => {
-  const transform = new McpToolTransform({ servers: { fake: fake("prints"), other: fake() }, detected });
+Deno.test("MCPToolTransform: initialize handshake, all pages of tools, `server.tool` offered", async () => {
+  const transform = new MCPToolTransform({ servers: { fake: fake("prints"), other: fake() }, detected });
   await using env = new TransformedEnv(new ChatEnv(), [transform]);
   const { tools = [] } = await env.reset(task);
   const names = tools.map(({ name }) => name);
@@ -65,7 +65,7 @@ Deno.test("McpToolTransform: initialize handshake, all pages of tools, `server.t
   assertEquals((await env.step(replyAction("no call"))).tools, tools);
 });
 
-Deno.test("McpToolTransform: names with `-` and `.`, text parts not repr, others described", async () => {
+Deno.test("MCPToolTransform: names with `-` and `.`, text parts not repr, others described", async () => {
   await withServers({ fake: fake(), "b.c": fake() }, async (ask) => {
     const cases: Readonly<Record<string, string>> = {
       [call("fake.say-it", { what: "it's" })]: "Tool fake.say-it executed successfully:\nit's",
@@ -81,7 +81,7 @@ Deno.test("McpToolTransform: names with `-` and `.`, text parts not repr, others
   });
 });
 
-Deno.test("McpToolTransform: isError honoured, unknown tools and servers, bad JSON", async () => {
+Deno.test("MCPToolTransform: isError honoured, unknown tools and servers, bad JSON", async () => {
   await withServers({ fake: fake() }, async (ask) => {
     const { toolResults, history } = await ask(
       [
@@ -110,7 +110,7 @@ Deno.test("McpToolTransform: isError honoured, unknown tools and servers, bad JS
   });
 });
 
-Deno.test("McpToolTransform cancels a call at its time limit and keeps the server", async () => {
+Deno.test("MCPToolTransform cancels a call at its time limit and keeps the server", async () => {
   await withServers({ fake: fake() }, async (ask) => {
     assertEquals(
       await textOf(ask, call("fake.forever")),
@@ -123,7 +123,7 @@ Deno.test("McpToolTransform cancels a call at its time limit and keeps the serve
   }, { timeoutMs: 50 });
 });
 
-Deno.test("McpToolTransform restarts a server that died, once for each call", async () => {
+Deno.test("MCPToolTransform restarts a server that died, once for each call", async () => {
   const file = await Deno.makeTempFile();
   const server = { ...fake("well", file), permissions: { read: [file], write: [file] } };
   await withServers({ fake: server }, async (ask) => {
@@ -143,7 +143,7 @@ Deno.test("McpToolTransform restarts a server that died, once for each call", as
   await Deno.remove(file);
 });
 
-Deno.test("McpToolTransform reports a server that cannot restart as not connected, and the episode continues", async () => {
+Deno.test("MCPToolTransform reports a server that cannot restart as not connected, and the episode continues", async () => {
   const file = await Deno.makeTempFile();
   const server = { ...fake("dies-later", file), permissions: { read: [file], write: [file] } };
   await withServers({ fake: server }, async (ask) => {
@@ -157,7 +157,7 @@ Deno.test("McpToolTransform reports a server that cannot restart as not connecte
   await Deno.remove(file);
 });
 
-Deno.test("McpToolTransform ignores invalid lines on stdout and ends a server that writes too many", async () => {
+Deno.test("MCPToolTransform ignores invalid lines on stdout and ends a server that writes too many", async () => {
   await withServers({ fake: fake("prints") }, async (ask) => {
     assertEquals(
       await textOf(ask, call("fake.garbage")),
@@ -175,7 +175,7 @@ Deno.test("McpToolTransform ignores invalid lines on stdout and ends a server th
   });
 });
 
-Deno.test("McpToolTransform.reset() rejects with an McpError when a server cannot be started", async (t) => {
+Deno.test("MCPToolTransform.reset() rejects with an McpError when a server cannot be started", async (t) => {
   const bad: Readonly<Record<string, [server: McpServer, why: string]>> = {
     "it dies": [fake("dies"), "no licence found"],
     "it says nothing": [fake("mute"), "the server did not answer within 400 ms"],
@@ -194,7 +194,7 @@ Deno.test("McpToolTransform.reset() rejects with an McpError when a server canno
     await t.step(what, async () => {
       const startTimeoutMs = what in limits ? HANG_MS : 400;
       const options = { servers: { fake: server }, detected, startTimeoutMs };
-      await using env = new TransformedEnv(new ChatEnv(), [new McpToolTransform(options)]);
+      await using env = new TransformedEnv(new ChatEnv(), [new MCPToolTransform(options)]);
       const error = await assertRejects(() => env.reset(task), McpError, why);
       assertStringIncludes(error.message, "MCP server 'fake' not connected: ");
     });
@@ -216,11 +216,11 @@ Deno.test("McpClients.tools() rejects for all waiters of a failed start and retr
   assert(next !== failures[0]);
 });
 
-Deno.test("McpToolTransform.reset() waits for a slow server and rethrows a cancellation", async () => {
+Deno.test("MCPToolTransform.reset() waits for a slow server and rethrows a cancellation", async () => {
   await withServers({ fake: fake("slow") }, async (ask) => {
     assertStringIncludes(await textOf(ask, call("fake.counts")), "start 1, call 1");
   });
-  const transform = new McpToolTransform({ servers: { fake: fake("mute") }, detected });
+  const transform = new MCPToolTransform({ servers: { fake: fake("mute") }, detected });
   await using env = new TransformedEnv(new ChatEnv(), [transform]);
   const stop = new AbortController();
   const reset = env.reset(task, { signal: stop.signal });
@@ -228,7 +228,7 @@ Deno.test("McpToolTransform.reset() waits for a slow server and rethrows a cance
   await assertRejects(() => reset, RangeError, "enough");
 });
 
-Deno.test("McpToolTransform gives a server only the environment that is granted", async () => {
+Deno.test("MCPToolTransform gives a server only the environment that is granted", async () => {
   const granted: McpServer = { ...fake(), permissions: { env: true }, env: { ONLY: "this" } };
   const command: McpServer = {
     command: Deno.execPath(),
@@ -246,11 +246,11 @@ Deno.test("McpToolTransform gives a server only the environment that is granted"
   });
 });
 
-Deno.test("McpToolTransform leaves shared clients open and disposes its own servers", async () => {
+Deno.test("MCPToolTransform leaves shared clients open and disposes its own servers", async () => {
   {
     await using clients = new McpClients({ servers: { fake: fake() }, detected });
     const counts = await Promise.all(Array.from({ length: 64 }, async () => {
-      await using env = new TransformedEnv(new ChatEnv(), [new McpToolTransform({ clients })]);
+      await using env = new TransformedEnv(new ChatEnv(), [new MCPToolTransform({ clients })]);
       await env.reset(task);
       return String((await env.step(replyAction(call("fake.counts")))).history.prompt.last?.content);
     }));
@@ -265,11 +265,11 @@ Deno.test("McpToolTransform leaves shared clients open and disposes its own serv
   assertEquals(await childrenOf(Deno.pid, "fake_server"), []);
 });
 
-Deno.test("McpToolTransform works beside other tools and other call syntaxes", async () => {
+Deno.test("MCPToolTransform works beside other tools and other call syntaxes", async () => {
   const clients = new McpClients({ servers: { fake: fake() }, detected });
   const local = anyTool("local", () => "here");
   await using env = new TransformedEnv(new ChatEnv(), [
-    new McpToolTransform({ clients, parser: xmlCalls() }),
+    new MCPToolTransform({ clients, parser: xmlCalls() }),
     new ToolTransform({ tools: [local], parser: xmlCalls() }),
   ]);
   await env.reset(task);
@@ -286,7 +286,7 @@ Deno.test("McpToolTransform works beside other tools and other call syntaxes", a
   assertStringIncludes(String(after.history.prompt.last?.content), "MCP server 'fake' not connected");
 });
 
-Deno.test("McpToolTransform refuses invalid server definitions", () => {
+Deno.test("MCPToolTransform refuses invalid server definitions", () => {
   const wrong: readonly [servers: unknown, why: string][] = [
     [{}, "there must be at least one"],
     [{ a: {} }, "it has none"],
@@ -298,15 +298,15 @@ Deno.test("McpToolTransform refuses invalid server definitions", () => {
   ];
   for (const [servers, why] of wrong) {
     assertThrows(
-      () => new McpToolTransform({ servers: servers as McpClientsOptions["servers"] }),
+      () => new MCPToolTransform({ servers: servers as McpClientsOptions["servers"] }),
       TypeError,
       why,
     );
   }
-  assertThrows(() => new McpToolTransform({ servers: { a: fake() }, startTimeoutMs: 0 }), RangeError, "is 0");
+  assertThrows(() => new MCPToolTransform({ servers: { a: fake() }, startTimeoutMs: 0 }), RangeError, "is 0");
 });
 
-Deno.test("McpToolTransform reconnects to a server over streamable HTTP", async () => {
+Deno.test("MCPToolTransform reconnects to a server over streamable HTTP", async () => {
   const seen: (string | null)[] = [];
   let starts = 0;
   const handler = createMcpHandler(() => {

@@ -1,7 +1,7 @@
 import { assert, assertThrows } from "@std/assert";
-import { McpToolTransform, type McpToolTransformOptions } from "../../src/transforms/mcp_tool_transform.ts";
+import { MCPToolTransform, type MCPToolTransformOptions } from "../../src/transforms/mcp_tool_transform.ts";
 
-Deno.test("new McpToolTransform() refuses TorchRL's tools and schemas, and names ToolTransform", () => {
+Deno.test("new MCPToolTransform() refuses TorchRL's tools and schemas, and names ToolTransform", () => {
   const options: readonly (readonly [unknown, string])[] = [
     [
       { tools: { add: () => 1 }, toolSchemas: { add: {} } },
@@ -16,18 +16,18 @@ Deno.test("new McpToolTransform() refuses TorchRL's tools and schemas, and names
     [undefined, "as it must have 'servers' or 'clients': found []"],
   ];
   for (const [given, message] of options) {
-    assertThrows(() => new McpToolTransform(given as McpToolTransformOptions), TypeError, message);
+    assertThrows(() => new MCPToolTransform(given as MCPToolTransformOptions), TypeError, message);
   }
 });
 
-Deno.test("new McpToolTransform() refuses unknown options, and takes all known ones", () => {
+Deno.test("new MCPToolTransform() refuses unknown options, and takes all known ones", () => {
   const servers = { time: { command: "time" } };
   for (const unknown of ["foo", "toolSchemas", "constructor"]) {
     const options = { servers, [unknown]: 1 };
     const message = `found [${unknown}]`;
-    assertThrows(() => new McpToolTransform(options), TypeError, message);
+    assertThrows(() => new MCPToolTransform(options), TypeError, message);
   }
   const known = { servers, startTimeoutMs: 5, detected: [], onWarning: () => {}, maxResultCharacters: 9 };
   const calls = { timeoutMs: 5, stopOnError: true, passState: true, maxCalls: 2, maxTotalCharacters: 9 };
-  assert(new McpToolTransform({ ...known, ...calls, toolName: "tool", resultStyle: "json", rateLimits: {} }));
+  assert(new MCPToolTransform({ ...known, ...calls, toolName: "tool", resultStyle: "json", rateLimits: {} }));
 });

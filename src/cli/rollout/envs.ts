@@ -7,7 +7,7 @@ import type { Task } from "../../task.ts";
 import type { RunTools } from "./tools.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { makeChatEnv, type MakeChatEnvOptions, tokenTransforms } from "../../rollout/make_chat_env.ts";
-import { limitToOneCall } from "../../rollout/rollout_for_training.ts";
+import { limitToOneCall } from "../../rollout/training_rollout.ts";
 import type { TauBenchRun } from "./envs/tau_bench.ts";
 import type { EnvFile } from "../../plugins/env_file.ts";
 import { fileEnv } from "../../rollout/file_env.ts";

@@ -138,7 +138,7 @@ async function openServers(
 ): Promise<{ readonly tools: readonly Tool[]; readonly transform: () => Transform }> {
   const { stack, signal, ...calls } = options;
   const { McpClients } = await import("../../tools/mcp/mcp_clients.ts");
-  const { McpToolTransform } = await import("../../transforms/mcp_tool_transform.ts");
+  const { MCPToolTransform } = await import("../../transforms/mcp_tool_transform.ts");
   return await rethrowAsUsageError(async () => {
     const onWarning = (warning: string) =>
       void writeText(
@@ -148,7 +148,7 @@ async function openServers(
       ).catch(() => {});
     const clients = stack.use(new McpClients({ servers, onWarning }));
     const tools = await clients.tools(signal);
-    return { tools, transform: () => new McpToolTransform({ ...calls, clients }) };
+    return { tools, transform: () => new MCPToolTransform({ ...calls, clients }) };
   }, { kinds: [TypeError, McpError] });
 }
 

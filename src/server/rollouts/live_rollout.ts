@@ -7,7 +7,7 @@ import type { AdvantagesOptions } from "../../rollout/advantages.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { CutScore } from "../../rollout/episode_score.ts";
 import type { Episode } from "../../rollout/rollout_all.ts";
-import { rolloutStream, type StreamedRollout } from "../../rollout/rollout_stream.ts";
+import { type StreamedRollout, streamRollouts } from "../../rollout/stream_rollouts.ts";
 import type { BudgetLease } from "../budget.ts";
 import type { EnvConfig } from "../envs/env_config.ts";
 import { ServerError } from "../http/http_errors.ts";
@@ -113,7 +113,7 @@ export class LiveRollout implements AsyncDisposable {
   }
 
   /**
-   * Plays the episodes and yields them, as `rolloutStream()` does, until the last one or {@linkcode LiveRollout.stop}.
+   * Plays the episodes and yields them, as `streamRollouts()` does, until the last one or {@linkcode LiveRollout.stop}.
    * It can be called once.
    *
    * @throws the reason of `signal`; a `ServerError` if the server stops or has no memory for the episodes that wait.
@@ -187,7 +187,7 @@ export class LiveRollout implements AsyncDisposable {
     const settings = { samples, seed, partial, maxTurns, maxWaiting, maxWaitingBytes, advantages, cutScore };
     const version = this.#weightVersion;
     const resumed = new Map(config.resumed.map((row) => [keyOf(row.task_id, row.sample), row]));
-    return rolloutStream(makeEnv, policy, tasks, {
+    return streamRollouts(makeEnv, policy, tasks, {
       ...settings,
       envName: env,
       concurrency: env === "python" ? Math.min(config.concurrency, maxSessions) : config.concurrency,

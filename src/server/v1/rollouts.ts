@@ -6,7 +6,7 @@ import {
   parseInteraction,
   toInteractionResult,
 } from "../../rollout/interaction_result.ts";
-import type { StreamedRollout } from "../../rollout/rollout_stream.ts";
+import type { StreamedRollout } from "../../rollout/stream_rollouts.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import {
   rolloutInfoSchema,

@@ -38,7 +38,7 @@ const START_TIMEOUT_MS = 30_000;
  *
  * @example One server for many envs
  * ```ts ignore
- * import { McpToolTransform } from "@paddock/paddock";
+ * import { MCPToolTransform } from "@paddock/paddock";
  * import { McpClients } from "@paddock/paddock/tools";
  *
  * await using clients = new McpClients({
@@ -50,7 +50,7 @@ const START_TIMEOUT_MS = 30_000;
  *     },
  *   },
  * });
- * const transforms = Array.from({ length: 64 }, () => new McpToolTransform({ clients }));
+ * const transforms = Array.from({ length: 64 }, () => new MCPToolTransform({ clients }));
  * ```
  */
 export class McpClients implements AsyncDisposable {

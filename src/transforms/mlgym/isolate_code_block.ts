@@ -7,11 +7,11 @@ import type { EpisodeCheckpoint } from "../../episode_checkpoint.ts";
 import { type Message, messageText } from "../../message.ts";
 import type { Task } from "../../task.ts";
 import type { Transform, TransformContext } from "../transform.ts";
-import { addToMlgymAction, addToMlgymRecord, mlgymRecordOf } from "./mlgym_record.ts";
-import { findWorkspaceTask, type MlgymTasks } from "./template_values.ts";
+import { addToMLGymAction, addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
+import { findWorkspaceTask, type MLGymTasks } from "./template_values.ts";
 
 /** Options of {@linkcode IsolateCodeBlock}. */
-export interface IsolateCodeBlockOptions extends MlgymTasks {
+export interface IsolateCodeBlockOptions extends MLGymTasks {
   /**
    * Added to the reward of a step whose reply has no command.
    * @default none
@@ -80,15 +80,15 @@ export class IsolateCodeBlock implements Transform {
     if ("action" in parsed) {
       this.#consecutiveFaults = 0;
       const command = parsed.action;
-      return addToMlgymAction({ ...action, command }, { textResponse: command, retry: false });
+      return addToMLGymAction({ ...action, command }, { textResponse: command, retry: false });
     }
     const retry = ++this.#consecutiveFaults <= this.#maxRequeries;
-    return addToMlgymAction({ ...action, command: EXIT_FORMAT }, { retry, formatFault: parsed.fault });
+    return addToMLGymAction({ ...action, command: EXIT_FORMAT }, { retry, formatFault: parsed.fault });
   }
 
   step(step: Step, { action }: TransformContext): Step {
     const { retry = false, formatFault } = mlgymRecordOf(action);
-    const flagged = addToMlgymRecord(step, { retry, formatFault });
+    const flagged = addToMLGymRecord(step, { retry, formatFault });
     if (formatFault === undefined || this.#rewardWrongFormat === undefined) return flagged;
     return {
       ...flagged,

@@ -2,8 +2,8 @@ import type { Action } from "../../envs/action.ts";
 import type { Observation } from "../../envs/env.ts";
 import type { History } from "../../history.ts";
 
-/** Data that the transforms of {@linkcode makeMlgym} exchange, under the names of TorchRL's keys. */
-export interface MlgymRecord {
+/** Data that the transforms of {@linkcode makeMLGym} exchange, under the names of TorchRL's keys. */
+export interface MLGymRecord {
   /** Id of the task. */
   readonly task?: string;
   /** Reply of the policy: its full text at first, then only the command in it. */
@@ -23,25 +23,25 @@ export interface MlgymRecord {
 }
 
 /** Type of an observation or a step that carries the record of the MLGym transforms. An action has it in `info`. */
-export type WithMlgymRecord<T extends Observation> = T & { readonly mlgym: MlgymRecord };
+export type WithMLGymRecord<T extends Observation> = T & { readonly mlgym: MLGymRecord };
 
 /** Returns the record that the MLGym transforms added; an empty one if there is none. */
-export function mlgymRecordOf(carrier: Observation | Action | undefined): MlgymRecord {
+export function mlgymRecordOf(carrier: Observation | Action | undefined): MLGymRecord {
   if (carrier === undefined) return {};
   const holder = isObservation(carrier) ? carrier : carrier.info;
-  return (holder as Partial<WithMlgymRecord<Observation>> | undefined)?.mlgym ?? {};
+  return (holder as Partial<WithMLGymRecord<Observation>> | undefined)?.mlgym ?? {};
 }
 
 /** Returns a copy of an observation with `fields` added to the record of the MLGym transforms. */
-export function addToMlgymRecord<T extends Observation>(
+export function addToMLGymRecord<T extends Observation>(
   observation: T,
-  fields: MlgymRecord,
-): WithMlgymRecord<T> {
+  fields: MLGymRecord,
+): WithMLGymRecord<T> {
   return { ...observation, mlgym: { ...mlgymRecordOf(observation), ...fields } };
 }
 
 /** Returns a copy of an action with `fields` added to the record of the MLGym transforms. */
-export function addToMlgymAction(action: Action, fields: MlgymRecord): Action {
+export function addToMLGymAction(action: Action, fields: MLGymRecord): Action {
   return { ...action, info: { ...action.info, mlgym: { ...mlgymRecordOf(action), ...fields } } };
 }
 

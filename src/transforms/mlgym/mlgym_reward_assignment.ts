@@ -10,8 +10,8 @@ import type { Transform, TransformContext } from "../transform.ts";
  */
 export type RewardAt = "end" | "improvement" | "validate";
 
-/** Options of {@linkcode MlgymRewardAssignment}. */
-export interface MlgymRewardAssignmentOptions {
+/** Options of {@linkcode MLGymRewardAssignment}. */
+export interface MLGymRewardAssignmentOptions {
   /**
    * When rewards are given.
    * @default "end"
@@ -28,7 +28,7 @@ export const REWARD_AT: readonly RewardAt[] = ["end", "improvement", "validate"]
  *
  * An episode that ends without a score gets reward 0, and `unscored` gives the reason.
  */
-export class MlgymRewardAssignment implements Transform {
+export class MLGymRewardAssignment implements Transform {
   readonly #rewardAt: RewardAt;
   /** Best gain over the baseline so far. */
   #best: number | undefined;
@@ -36,7 +36,7 @@ export class MlgymRewardAssignment implements Transform {
   /**
    * @throws {RangeError} when `rewardAt` is unknown.
    */
-  constructor({ rewardAt = "end" }: MlgymRewardAssignmentOptions = {}) {
+  constructor({ rewardAt = "end" }: MLGymRewardAssignmentOptions = {}) {
     if (!REWARD_AT.includes(rewardAt)) {
       throw new RangeError(
         `Cannot assign rewards as 'rewardAt' must be one of ${
@@ -65,11 +65,11 @@ export class MlgymRewardAssignment implements Transform {
   }
 
   /** {@inheritDoc Transform.checkpoint} */
-  checkpoint(): EpisodeCheckpoint<MlgymRewardAssignment> {
+  checkpoint(): EpisodeCheckpoint<MLGymRewardAssignment> {
     const best = this.#best;
     return {
       copy: () => {
-        const copy = new MlgymRewardAssignment({ rewardAt: this.#rewardAt });
+        const copy = new MLGymRewardAssignment({ rewardAt: this.#rewardAt });
         copy.#best = best;
         return copy;
       },

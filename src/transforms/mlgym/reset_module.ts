@@ -4,8 +4,8 @@ import { EnvError } from "../../errors.ts";
 import { History } from "../../history.ts";
 import type { Task } from "../../task.ts";
 import type { Transform, TransformContext } from "../transform.ts";
-import { addToMlgymRecord, mlgymRecordOf } from "./mlgym_record.ts";
-import { fillTemplate, findWorkspaceTask, type MlgymTasks, templateFieldsOf } from "./template_values.ts";
+import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
+import { fillTemplate, findWorkspaceTask, type MLGymTasks, templateFieldsOf } from "./template_values.ts";
 
 /**
  * Starts an episode's history with the system message and appends the policy's messages in each step. The
@@ -14,9 +14,9 @@ import { fillTemplate, findWorkspaceTask, type MlgymTasks, templateFieldsOf } fr
  * A task that names no workspace uses the first one.
  */
 export class ResetModule implements Transform {
-  readonly #played: MlgymTasks;
+  readonly #played: MLGymTasks;
 
-  constructor(options: MlgymTasks) {
+  constructor(options: MLGymTasks) {
     this.#played = options;
   }
 
@@ -38,13 +38,13 @@ export class ResetModule implements Transform {
       (history, demonstration) => history.extend(demonstration),
       History.fromChats([{ role: "system", content }]),
     );
-    return addToMlgymRecord({ ...observation, history: { prompt } }, { observation: outputOf(observation) });
+    return addToMLGymRecord({ ...observation, history: { prompt } }, { observation: outputOf(observation) });
   }
 
   step(step: Step, { observation, action }: TransformContext): Step {
     const before = observation?.history.prompt ?? History.fromChats([]);
     const prompt = before.extend(mlgymRecordOf(action).localHistory ?? action?.history?.response ?? []);
-    return addToMlgymRecord({ ...step, history: { prompt } }, { observation: outputOf(step) });
+    return addToMLGymRecord({ ...step, history: { prompt } }, { observation: outputOf(step) });
   }
 }
 

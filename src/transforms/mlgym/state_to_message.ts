@@ -4,8 +4,8 @@ import type { TemplateValue } from "../../envs/workspace/task.ts";
 import { EnvError } from "../../errors.ts";
 import { type Message, messageText } from "../../message.ts";
 import type { Transform, TransformContext } from "../transform.ts";
-import { addToMlgymRecord, mlgymRecordOf } from "./mlgym_record.ts";
-import { fillTemplate, type MlgymTasks, type TemplateFields, templateFieldsOf } from "./template_values.ts";
+import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
+import { fillTemplate, type MLGymTasks, type TemplateFields, templateFieldsOf } from "./template_values.ts";
 import { parseUntrustedJson } from "../../json.ts";
 
 /** A template with its name in the agent YAML. */
@@ -19,9 +19,9 @@ interface Named {
  * there was none, or a message that the reply has no command. Each includes the current state.
  */
 export class StateToMessage implements Transform {
-  readonly #played: MlgymTasks;
+  readonly #played: MLGymTasks;
 
-  constructor(options: MlgymTasks) {
+  constructor(options: MLGymTasks) {
     this.#played = options;
   }
 
@@ -42,13 +42,13 @@ export class StateToMessage implements Transform {
       templates.push({ name: "strategy_template", template: agent.strategyTemplate });
     }
     const texts = templates.map(({ name, template }) => fillTemplate(name, template, fields));
-    return addToMlgymRecord(observation, { message: [...demonstrations, ...texts].join("\n") });
+    return addToMLGymRecord(observation, { message: [...demonstrations, ...texts].join("\n") });
   }
 
   /** @throws {EnvError} if the state is not JSON, or a template uses an unknown name. */
   step(step: Step, context: TransformContext): Step {
     const { name, template } = this.#next(step);
-    return addToMlgymRecord(step, { message: fillTemplate(name, template, this.#fields(step, context)) });
+    return addToMLGymRecord(step, { message: fillTemplate(name, template, this.#fields(step, context)) });
   }
 
   #next(step: Step): Named {
@@ -100,5 +100,5 @@ export class ReadState implements Transform {
 }
 
 function withState<T extends Observation>(observation: T): T {
-  return addToMlgymRecord(observation, { state: workspaceViewOf(observation)?.state ?? "" });
+  return addToMLGymRecord(observation, { state: workspaceViewOf(observation)?.state ?? "" });
 }

@@ -2,7 +2,7 @@ import type { EnvResetOptions, Observation } from "../../envs/env.ts";
 import type { Task } from "../../task.ts";
 import { deriveSeed, type Random, randomSeed, seededRandom } from "../../seeded_random.ts";
 import type { Transform, TransformContext } from "../transform.ts";
-import { addToMlgymRecord } from "./mlgym_record.ts";
+import { addToMLGymRecord } from "./mlgym_record.ts";
 
 /** Options of {@linkcode TaskSampler}. */
 export interface TaskSamplerOptions {
@@ -54,5 +54,5 @@ export class TaskSampler implements Transform {
 }
 
 function withTaskName<T extends Observation>(observation: T, { task: { fields } }: TransformContext): T {
-  return addToMlgymRecord(observation, { task: String(fields?.workspace) });
+  return addToMLGymRecord(observation, { task: String(fields?.workspace) });
 }

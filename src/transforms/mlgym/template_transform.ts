@@ -6,7 +6,7 @@ import type { Observation } from "../../envs/env.ts";
 import { History } from "../../history.ts";
 import { messageText } from "../../message.ts";
 import type { Transform, TransformContext } from "../transform.ts";
-import { addToMlgymAction } from "./mlgym_record.ts";
+import { addToMLGymAction } from "./mlgym_record.ts";
 
 /** Options of {@linkcode TemplateTransform}. */
 export interface TemplateTransformOptions {
@@ -51,7 +51,7 @@ export class TemplateTransform implements Transform {
     const isAssistant = last?.role === "assistant";
     const textResponse = isAssistant ? messageText(last) : "";
     const response = isAssistant ? localHistory : History.fromChats([{ role: "assistant", content: "" }]);
-    return addToMlgymAction({ ...action, history: { response } }, { localHistory: response, textResponse });
+    return addToMLGymAction({ ...action, history: { response } }, { localHistory: response, textResponse });
   }
 
   step<T extends Observation>(step: T): T {

@@ -6,7 +6,7 @@ import { EnvError, errorMessage } from "../../errors.ts";
 import type { Task } from "../../task.ts";
 
 /** The tasks and the agent of an MLGym env. */
-export interface MlgymTasks {
+export interface MLGymTasks {
   readonly tasks: readonly WorkspaceTask[];
   readonly agent: AgentConfig;
 }
@@ -15,7 +15,7 @@ export interface MlgymTasks {
 export type TemplateFields = Readonly<Record<string, TemplateValue>>;
 
 /** Returns the workspace task of an episode: `fields.workspace` names it, otherwise the id does. */
-export function findWorkspaceTask({ id, fields }: Task, { tasks }: MlgymTasks): WorkspaceTask | undefined {
+export function findWorkspaceTask({ id, fields }: Task, { tasks }: MLGymTasks): WorkspaceTask | undefined {
   const workspace = typeof fields?.workspace === "string" ? fields.workspace : id;
   return tasks.find((task) => task.id === workspace);
 }
@@ -26,7 +26,7 @@ export function findWorkspaceTask({ id, fields }: Task, { tasks }: MlgymTasks): 
  *
  * @throws {EnvError} when the episode's task is unknown.
  */
-export function templateFieldsOf(task: Task, played: MlgymTasks): TemplateFields {
+export function templateFieldsOf(task: Task, played: MLGymTasks): TemplateFields {
   const found = findWorkspaceTask(task, played);
   if (found === undefined) {
     const known = played.tasks.map(({ id }) => id).join(", ");

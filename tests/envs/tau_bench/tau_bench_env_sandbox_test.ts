@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { respondAction, TauBenchEnv, type ToolUserStep, USER_STOP } from "../../../mod/tau_bench.ts";
-import { rolloutForTraining, scriptedPolicy } from "../../../mod.ts";
+import { scriptedPolicy, trainingRollout } from "../../../mod.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { openEnv, openLibrary } from "./library_desk.ts";
 
@@ -152,7 +152,7 @@ Deno.test("TauBenchEnv gives each episode its own data", async () => {
   assertEquals(await one.dataHash(), atStart);
 });
 
-Deno.test("rolloutForTraining() plays TauBenchEnv and returns its reward, parts and tokens", async () => {
+Deno.test("trainingRollout() plays TauBenchEnv and returns its reward, parts and tokens", async () => {
   const tokenizer = byteTokenizer();
   await using domain = await openLibrary();
   await using env = await openEnv(domain, { lines: ["I pay 1 of my fees", "###STOP###"], split: "train" });
@@ -161,7 +161,7 @@ Deno.test("rolloutForTraining() plays TauBenchEnv and returns its reward, parts 
     "You owe 0.50 now.",
   ];
   const policy = scriptedPolicy({ replies: () => replies });
-  const result = await rolloutForTraining(env, policy, tokenizer, { taskIndex: 1, family: "chatml" });
+  const result = await trainingRollout(env, policy, tokenizer, { taskIndex: 1, family: "chatml" });
   assertEquals([result.errors, result.status, result.reward], [[], "completed", 1]);
   assertEquals(result.reward_parts, { database: 1, outputs: null });
   assertEquals(result.messages.map(({ role }) => role), [

@@ -6,7 +6,7 @@ import type { Policy } from "../../../src/policy/policy.ts";
 import { sglangPolicy } from "../../../src/policy/sglang.ts";
 import type { InteractionResult } from "../../../src/rollout/interaction_result.ts";
 import type { TokenMode } from "../../../src/rollout/tokens/turn_writers.ts";
-import { rolloutForTraining } from "../../../src/rollout/rollout_for_training.ts";
+import { trainingRollout } from "../../../src/rollout/training_rollout.ts";
 import type { Transform } from "../../../src/transforms/transform.ts";
 import { TransformedEnv } from "../../../src/transforms/transformed_env.ts";
 import { FakeVllm, type FakeVllmOptions } from "../../policy/fake_vllm.ts";
@@ -100,7 +100,7 @@ export async function playServed(
     ...server,
   });
   await using env = new TransformedEnv(new ChatEnv({ systemPrompt: "s" }), [following(episode)]);
-  const result = await rolloutForTraining(env, make(fake.url), tokenizer, {
+  const result = await trainingRollout(env, make(fake.url), tokenizer, {
     task: { id: "t", query: `hello ${END}\n<|im_start|>assistant\n` },
     maxSteps: episode.length,
     tokenMode: mode,

@@ -38,7 +38,7 @@ function play(
 
 for (const [name, kind] of Object.entries(KINDS)) {
   for (const mode of ["append", "rerender"] as const) {
-    Deno.test(`rolloutForTraining() with ${name}, ${mode}, records what the model got and sampled`, async () => {
+    Deno.test(`trainingRollout() with ${name}, ${mode}, records what the model got and sampled`, async () => {
       const law = fc.asyncProperty(plays, fc.constantFrom(...TOKENIZERS), async (episode, tokenizer) => {
         const run = await play(kind, episode, { mode, tokenizer });
         requireExact(run, mode);
@@ -66,7 +66,7 @@ const CHAT: readonly Played[] = [
   { said: "hell", ended: true, messages: [] },
 ];
 
-Deno.test("rolloutForTraining() with /chat/completions is exact where a server encodes replies as the model did", async () => {
+Deno.test("trainingRollout() with /chat/completions is exact where a server encodes replies as the model did", async () => {
   for (const kind of Object.values(KINDS)) {
     const run = await play(kind, CHAT);
     requireExact(run);
@@ -159,7 +159,7 @@ function rename(body: Body, text: string): void {
 }
 
 for (const [lieName, { lie, generate = "tokens" }] of Object.entries(LIES)) {
-  Deno.test(`rolloutForTraining() ends an episode whose server lies: ${lieName}`, async () => {
+  Deno.test(`trainingRollout() ends an episode whose server lies: ${lieName}`, async () => {
     for (const [name, kind] of Object.entries(KINDS)) {
       const boundary = name.startsWith("/generate") ? generate : "tokens";
       for (const from of [1, 2, 3]) {
@@ -199,7 +199,7 @@ const OTHER_PROMPTS: Readonly<Record<string, Partial<FakeVllmOptions> & { needsR
 };
 
 for (const [prompt, { needsRendering, ...server }] of Object.entries(OTHER_PROMPTS)) {
-  Deno.test(`rolloutForTraining() never records a reply to ${prompt}`, async () => {
+  Deno.test(`trainingRollout() never records a reply to ${prompt}`, async () => {
     for (const [name, kind] of Object.entries(KINDS)) {
       let run: ServedEpisode;
       try {
@@ -220,7 +220,7 @@ const THINKING: readonly Played[] = [
   { said: "<think>\nno\n</think>\n\nbye", ended: true, messages: [] },
 ];
 
-Deno.test("rolloutForTraining() keeps thoughts in the text of /completions, and ends an episode whose prompt lost them", async () => {
+Deno.test("trainingRollout() keeps thoughts in the text of /completions, and ends an episode whose prompt lost them", async () => {
   for (const kind of Object.values(KINDS)) {
     const run = await play(kind, THINKING, { separatesReasoning: true });
     requireExact(run);

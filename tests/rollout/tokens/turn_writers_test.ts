@@ -4,7 +4,7 @@ import { rolloutAll } from "../../../src/rollout/rollout_all.ts";
 import { scriptedPolicy } from "../../../src/policy/scripted.ts";
 import type { TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
 import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
-import { rolloutForTraining } from "../../../src/rollout/rollout_for_training.ts";
+import { trainingRollout } from "../../../src/rollout/training_rollout.ts";
 import { tinyTokenizer } from "../../tiny_tokenizer.ts";
 import { type Played, saidTexts, sampledTexts, write } from "./written_episode.ts";
 
@@ -85,7 +85,7 @@ Deno.test("dialogpt is refused before the first episode in the token mode append
   }
   assertEquals([messages, envs], [[true], 0]);
   await using env = new ChatEnv();
-  const refused = await rolloutForTraining(env, policy, tokenizer, { task, family: "dialogpt" })
+  const refused = await trainingRollout(env, policy, tokenizer, { task, family: "dialogpt" })
     .catch((error: unknown) => error);
   assertEquals(refused instanceof TypeError, true);
 });

@@ -4,7 +4,7 @@ import { McpError, SandboxError } from "../../../src/errors.ts";
 import { ChatEnv } from "../../../src/envs/chat_env.ts";
 import { detectLayers } from "../../../src/sandbox/process/layers.ts";
 import { toolFile } from "../../../src/tools/file/tool_file.ts";
-import { McpToolTransform } from "../../../src/transforms/mcp_tool_transform.ts";
+import { MCPToolTransform } from "../../../src/transforms/mcp_tool_transform.ts";
 import { TransformedEnv } from "../../../src/transforms/transformed_env.ts";
 import { answersTo } from "../play_tools.ts";
 
@@ -144,11 +144,11 @@ Deno.test("toolFile() allows static imports of code, JSON, text and further fold
     assertStringIncludes(String(text), "mine,mine,words,words");
   }));
 
-Deno.test("McpToolTransform does not start a module that imports from a folder that it may not read", () =>
+Deno.test("MCPToolTransform does not start a module that imports from a folder that it may not read", () =>
   withFolder(async (path, outside) => {
     for (const what of ["a text", "JSON", "code", "a dynamic import", "an import of a data URL"]) {
       await Deno.writeTextFile(path, ATTACKS[what]?.(outside) ?? "");
-      const transform = new McpToolTransform({ servers: { thief: { module: path } }, detected });
+      const transform = new MCPToolTransform({ servers: { thief: { module: path } }, detected });
       await using env = new TransformedEnv(new ChatEnv(), [transform]);
       await assertRejects(() => env.reset({ id: "1", query: "q" }), McpError, "must lie in its folder");
     }

@@ -5,7 +5,7 @@ import type { WorkspaceEvaluation } from "../../../src/envs/workspace/evaluation
 import { IsolateCodeBlock } from "../../../src/transforms/mlgym/isolate_code_block.ts";
 import { MessageToHistory } from "../../../src/transforms/mlgym/message_to_history.ts";
 import {
-  MlgymRewardAssignment,
+  MLGymRewardAssignment,
   type RewardAt,
 } from "../../../src/transforms/mlgym/mlgym_reward_assignment.ts";
 import { TaskSampler } from "../../../src/transforms/mlgym/task_sampler.ts";
@@ -47,23 +47,23 @@ const BETTER = { evaluation: scored(3) };
 const BEST = { evaluation: scored(4) };
 const SUBMIT = { evaluation: scored(4, { action: "submit" }), exitStatus: "submitted" };
 
-Deno.test("MlgymRewardAssignment rewards each validate with its gain over the baseline", async () => {
+Deno.test("MLGymRewardAssignment rewards each validate with its gain over the baseline", async () => {
   assertEquals(await rewards([WORSE, {}, BETTER, BETTER, SUBMIT], "validate"), [-0.5, null, 2, 2, null]);
   assertEquals(await rewards([SUBMIT], "validate"), [3]);
 });
 
-Deno.test("MlgymRewardAssignment rewards each improvement over the best so far once", async () => {
+Deno.test("MLGymRewardAssignment rewards each improvement over the best so far once", async () => {
   const given = await rewards([WORSE, BETTER, BETTER, WORSE, BEST, SUBMIT], "improvement");
   assertEquals(given, [0, 2, 0, 0, 1, 0]);
 });
 
-Deno.test("MlgymRewardAssignment rewards the work at the end only", async () => {
+Deno.test("MLGymRewardAssignment rewards the work at the end only", async () => {
   assertEquals(await rewards([BETTER, WORSE, SUBMIT]), [null, null, 3]);
   const broken = { evaluation: missing("submit"), exitStatus: "submission_not_found (submit)" };
   assertEquals(await rewards([BETTER, broken]), [null, 0]);
 });
 
-Deno.test("MlgymRewardAssignment uses the metric and its direction under any name", async () => {
+Deno.test("MLGymRewardAssignment uses the metric and its direction under any name", async () => {
   const rmse = (score: number): FakeAnswer => ({
     evaluation: scored(score, {
       metric: "RMSE",
@@ -75,7 +75,7 @@ Deno.test("MlgymRewardAssignment uses the metric and its direction under any nam
   assertEquals(await rewards([{ evaluation: scored(2, { baseline: null }) }], "validate"), [2]);
 });
 
-Deno.test("MlgymRewardAssignment gives reward 0 and a reason when an episode ends without a score", async () => {
+Deno.test("MLGymRewardAssignment gives reward 0 and a reason when an episode ends without a score", async () => {
   await using env = envOf([{ evaluation: missing("validate") }, { exitStatus: "skipped" }]);
   await env.reset({ id: "t", query: "" });
   const validated = await env.step(action(0));
@@ -84,7 +84,7 @@ Deno.test("MlgymRewardAssignment gives reward 0 and a reason when an episode end
   assertEquals([ended.reward, ended.unscored], [0, "the episode ended without an evaluation"]);
 });
 
-Deno.test("MlgymRewardAssignment starts over with each episode", async () => {
+Deno.test("MLGymRewardAssignment starts over with each episode", async () => {
   await using env = envOf([BETTER, BETTER], "improvement");
   for (let episode = 0; episode < 2; episode++) {
     await env.reset({ id: "t", query: "" });
@@ -92,10 +92,10 @@ Deno.test("MlgymRewardAssignment starts over with each episode", async () => {
   }
 });
 
-Deno.test("MlgymRewardAssignment refuses an unknown rewardAt", () => {
+Deno.test("MLGymRewardAssignment refuses an unknown rewardAt", () => {
   const rewardAt = "often" as RewardAt;
   assertThrows(
-    () => new MlgymRewardAssignment({ rewardAt }),
+    () => new MLGymRewardAssignment({ rewardAt }),
     RangeError,
     "'rewardAt' must be one of end, ",
   );
@@ -113,7 +113,7 @@ function envOf(answers: readonly FakeAnswer[], rewardAt?: RewardAt): Transformed
   const fake = new FakeWorkspaceEnv(
     Object.fromEntries(answers.map((answer, index) => [String(index), answer])),
   );
-  return new TransformedEnv(fake, [new MlgymRewardAssignment({ rewardAt })]);
+  return new TransformedEnv(fake, [new MLGymRewardAssignment({ rewardAt })]);
 }
 
 function action(index: number): Action {

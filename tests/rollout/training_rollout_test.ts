@@ -6,10 +6,7 @@ import { scriptedPolicy } from "../../src/policy/scripted.ts";
 import { sglangPolicy } from "../../src/policy/sglang.ts";
 import { exactMatch } from "../../src/rewards/text_match.ts";
 import type { InteractionResult } from "../../src/rollout/interaction_result.ts";
-import {
-  rolloutForTraining,
-  type RolloutForTrainingOptions,
-} from "../../src/rollout/rollout_for_training.ts";
+import { trainingRollout, type TrainingRolloutOptions } from "../../src/rollout/training_rollout.ts";
 import { EndOnFinalReply } from "../../src/transforms/end_episode.ts";
 import { GradeEpisode } from "../../src/transforms/grade_episode.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
@@ -49,10 +46,10 @@ function sampling(...replies: (string | Reply | Error)[]): Policy & { prompts: s
 async function play(
   recording: Recording,
   policy: Policy,
-  options: RolloutForTrainingOptions = {},
+  options: TrainingRolloutOptions = {},
 ): Promise<{ result: InteractionResult; env: RecordedEnv }> {
   await using env = new RecordedEnv(recording);
-  return { result: await rolloutForTraining(env, policy, tokenizer, { family: "qwen", ...options }), env };
+  return { result: await trainingRollout(env, policy, tokenizer, { family: "qwen", ...options }), env };
 }
 
 function consistent(result: InteractionResult): void {
@@ -63,7 +60,7 @@ function consistent(result: InteractionResult): void {
   assertEquals(JSON.parse(JSON.stringify(result)), result, "it is one JSON line");
 }
 
-Deno.test("rolloutForTraining() plays to the end and returns reward, parts, messages, tokens and info", async () => {
+Deno.test("trainingRollout() plays to the end and returns reward, parts, messages, tokens and info", async () => {
   const recording = { observations: ["found", STOP], reward: 1, rewardParts: { database: 1, outputs: null } };
   const { result, env } = await play(recording, sampling(CALL, "It is a."));
   consistent(result);
@@ -89,7 +86,7 @@ Deno.test("rolloutForTraining() plays to the end and returns reward, parts, mess
   assertEquals(result.task_id, "recorded/test/0");
 });
 
-Deno.test("rolloutForTraining() asks for one call per reply in each prompt", async () => {
+Deno.test("trainingRollout() asks for one call per reply in each prompt", async () => {
   const policy = sampling(CALL, "bye");
   const { result } = await play({ observations: ["found", STOP] }, policy);
   assertStringIncludes(result.prompt, "you are allowed to call one or no function");
@@ -98,21 +95,21 @@ Deno.test("rolloutForTraining() asks for one call per reply in each prompt", asy
   assert(other.result.prompt.startsWith("!<|im_start|>"));
 });
 
-Deno.test("rolloutForTraining() with no steps is truncated after the prompt", async () => {
+Deno.test("trainingRollout() with no steps is truncated after the prompt", async () => {
   const { result } = await play({ observations: [] }, sampling(), { maxSteps: 0 });
   consistent(result);
   assertEquals([result.status, result.response, result.response_length], ["truncated", "", 0]);
   assertEquals([result.reward, result.errors], [null, []]);
 });
 
-Deno.test("rolloutForTraining() is truncated when no steps are left", async () => {
+Deno.test("trainingRollout() is truncated when no steps are left", async () => {
   const { result } = await play({ observations: ["a", "b"] }, sampling(CALL, CALL), { maxSteps: 2 });
   consistent(result);
   assertEquals([result.status, result.reward, result.turns.length], ["truncated", 0, 2]);
   assert(tokenizer.decode(result.tokens).endsWith(`</tool_response>${END}\n`), "no header of a further turn");
 });
 
-Deno.test("rolloutForTraining() leaves out a reply that the server aborted", async () => {
+Deno.test("trainingRollout() leaves out a reply that the server aborted", async () => {
   const aborted: Reply = { message: { role: "assistant", content: "hal" }, finishReason: "abort" };
   const { result } = await play({ observations: ["found"] }, sampling(CALL, aborted));
   consistent(result);
@@ -121,7 +118,7 @@ Deno.test("rolloutForTraining() leaves out a reply that the server aborted", asy
   assertEquals(result.errors.map(({ boundary, fault }) => [boundary, fault]), [["policy", "aborted"]]);
 });
 
-Deno.test("rolloutForTraining() gives no reward for an episode that ends before its env is done", async () => {
+Deno.test("trainingRollout() gives no reward for an episode that ends before its env is done", async () => {
   const aborted: Reply = { message: { role: "assistant", content: "hal" }, finishReason: "abort" };
   const failures: (Reply | Error)[][] = [[aborted], [new PolicyError("down")]];
   for (const [failure = aborted] of failures) {
@@ -132,7 +129,7 @@ Deno.test("rolloutForTraining() gives no reward for an episode that ends before 
   }
 });
 
-Deno.test("rolloutForTraining() keeps a reply that was cut off, and masks the end token that was not sampled", async () => {
+Deno.test("trainingRollout() keeps a reply that was cut off, and masks the end token that was not sampled", async () => {
   const cut: Reply = {
     message: { role: "assistant", content: "<tool_call>\n{", is_complete: false },
     tokens: { ids: tokenizer.encode("<tool_call>\n{") },
@@ -147,7 +144,7 @@ Deno.test("rolloutForTraining() keeps a reply that was cut off, and masks the en
   assertEquals(result.log_probs, null);
 });
 
-Deno.test("rolloutForTraining() runs the first of several calls and records the others", async () => {
+Deno.test("trainingRollout() runs the first of several calls and records the others", async () => {
   const nope = CALL.replace("search", "nope");
   const bad = "<tool_call>\n{oops}\n</tool_call>";
   const { result, env } = await play(
@@ -163,7 +160,7 @@ Deno.test("rolloutForTraining() runs the first of several calls and records the 
   ]);
 });
 
-Deno.test("rolloutForTraining() leaves out a reply that makes the parser throw", async () => {
+Deno.test("trainingRollout() leaves out a reply that makes the parser throw", async () => {
   const toolCalls = {
     parse: () => {
       throw new Error("no grammar");
@@ -179,7 +176,7 @@ Deno.test("rolloutForTraining() leaves out a reply that makes the parser throw",
   assertEquals(result.turns.map(({ sampled }) => sampled), [undefined]);
 });
 
-Deno.test("rolloutForTraining() keeps the reply at which the env failed", async () => {
+Deno.test("trainingRollout() keeps the reply at which the env failed", async () => {
   const { result } = await play(
     { observations: ["found", new Error("the user is gone")] },
     sampling(CALL, "x"),
@@ -194,7 +191,7 @@ Deno.test("rolloutForTraining() keeps the reply at which the env failed", async 
   ]]);
 });
 
-Deno.test("rolloutForTraining() ends an episode whose server and tokenizer do not match", async () => {
+Deno.test("trainingRollout() ends an episode whose server and tokenizer do not match", async () => {
   const wrong: Reply = {
     message: { role: "assistant", content: "x" },
     tokens: { ids: tokenizer.encode("yy") },
@@ -206,16 +203,16 @@ Deno.test("rolloutForTraining() ends an episode whose server and tokenizer do no
   assertEquals(result.turns.map(({ sampled }) => sampled !== undefined), [true, false]);
 });
 
-Deno.test("rolloutForTraining() records an unknown task as an error of the episode", async () => {
+Deno.test("trainingRollout() records an unknown task as an error of the episode", async () => {
   await using env = new RecordedEnv({ observations: [] });
   env.reset = () => Promise.reject(new RangeError("Cannot reset as task 9 is out of range"));
-  const result = await rolloutForTraining(env, sampling(), tokenizer, { taskIndex: 9 });
+  const result = await trainingRollout(env, sampling(), tokenizer, { taskIndex: 9 });
   consistent(result);
   assertEquals([result.status, result.prompt, result.tokens], ["aborted", "", []]);
   assertStringIncludes(result.errors[0]?.message ?? "", "out of range");
 });
 
-Deno.test("rolloutForTraining() returns a partial result when it is stopped, and resumes from it", async () => {
+Deno.test("trainingRollout() returns a partial result when it is stopped, and resumes from it", async () => {
   const observations = ["one", "two", STOP];
   const stop = new AbortController();
   const whole = await play({ observations, reward: 1 }, sampling(CALL, `${CALL} `, "x"));
@@ -239,7 +236,7 @@ Deno.test("rolloutForTraining() returns a partial result when it is stopped, and
   assertEquals(resumed, expected);
 });
 
-Deno.test("rolloutForTraining() resumes from a reply whose stop text the server cut off", async () => {
+Deno.test("trainingRollout() resumes from a reply whose stop text the server cut off", async () => {
   const reply = {
     message: { role: "assistant", content: "x" },
     tokens: { ids: tokenizer.encode("x STOP") },
@@ -252,14 +249,14 @@ Deno.test("rolloutForTraining() resumes from a reply whose stop text the server 
   assertStringIncludes(tokenizer.decode(result.tokens), "x STOP<|im_end|>");
 });
 
-Deno.test("rolloutForTraining() does not resume if the env responds differently", async () => {
+Deno.test("trainingRollout() does not resume if the env responds differently", async () => {
   const { result: saved } = await play({ observations: ["one"] }, sampling(CALL), { maxSteps: 1 });
   const { result } = await play({ observations: ["other", STOP] }, sampling("x"), { resume: saved });
   assertEquals(result.errors.map(({ boundary }) => boundary), ["env"]);
   assertStringIncludes(result.errors[0]?.message ?? "", 'message 3 is tool "other", it was tool "one"');
 });
 
-Deno.test("rolloutForTraining() resumes an episode whose env failed, with the reply at the failure", async () => {
+Deno.test("trainingRollout() resumes an episode whose env failed, with the reply at the failure", async () => {
   const failing = ["one", new Error("down")];
   const { result: saved } = await play({ observations: failing }, sampling(CALL, "x"));
   const resume = { ...saved, weight_version: "7" };
@@ -269,32 +266,31 @@ Deno.test("rolloutForTraining() resumes an episode whose env failed, with the re
   assertEquals([result.status, result.response], ["completed", `${CALL}x`]);
 });
 
-Deno.test("rolloutForTraining() plays any env, with reward null if it is not scored", async () => {
+Deno.test("trainingRollout() plays any env, with reward null if it is not scored", async () => {
   const task = { id: "sum", query: "2 + 2?", answer: "4", replies: ["4"] };
   const chat = () =>
     new TransformedEnv(new ChatEnv({ systemPrompt: "Say one number." }), [new EndOnFinalReply()]);
   await using env = chat();
-  const unscored = await rolloutForTraining(env, scriptedPolicy(), tokenizer, { task, family: "chatml" });
+  const unscored = await trainingRollout(env, scriptedPolicy(), tokenizer, { task, family: "chatml" });
   consistent(unscored);
   assertEquals([unscored.status, unscored.reward, unscored.response], ["completed", null, "4"]);
   await using graded = chat().append(new GradeEpisode({ grader: exactMatch() }));
-  const scored = await rolloutForTraining(graded, scriptedPolicy(), tokenizer, { task, family: "chatml" });
+  const scored = await trainingRollout(graded, scriptedPolicy(), tokenizer, { task, family: "chatml" });
   assertEquals(scored.reward, 1);
   assertEquals(tokenizer.decode(scored.tokens.slice(-scored.response_length)), `4${END}\n`);
   assertEquals(scored.loss_mask, [1, 1, 0]);
-  await assertRejects(() => rolloutForTraining(env, scriptedPolicy(), tokenizer), TypeError, "'task'");
+  await assertRejects(() => trainingRollout(env, scriptedPolicy(), tokenizer), TypeError, "'task'");
 });
 
-Deno.test("rolloutForTraining() rejects invalid options before anything starts", async () => {
+Deno.test("trainingRollout() rejects invalid options before anything starts", async () => {
   await using env = new RecordedEnv({ observations: [] });
-  const go = (options: RolloutForTrainingOptions) => () =>
-    rolloutForTraining(env, sampling(), tokenizer, options);
+  const go = (options: TrainingRolloutOptions) => () => trainingRollout(env, sampling(), tokenizer, options);
   await assertRejects(go({ maxSteps: -1 }), RangeError, "'maxSteps' must be >= 0: current value is -1");
   await assertRejects(go({ tokenMode: "other" as "append" }), RangeError, "'append' or 'rerender'");
   await assertRejects(go({ family: "nope" }), RangeError, "'nope'");
 });
 
-Deno.test("rolloutForTraining() tells the server to stop sampling when it is stopped", async () => {
+Deno.test("trainingRollout() tells the server to stop sampling when it is stopped", async () => {
   const stop = new AbortController();
   const released = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
@@ -317,7 +313,7 @@ Deno.test("rolloutForTraining() tells the server to stop sampling when it is sto
   assertEquals(abort?.body, { rid: generate?.body.rid });
 });
 
-Deno.test("rolloutForTraining() reports a server that gives no response, or an incomplete one", async () => {
+Deno.test("trainingRollout() reports a server that gives no response, or an incomplete one", async () => {
   const answers: [() => Response, string][] = [
     [
       () => new Response("out of memory", { status: 500 }),

@@ -2,9 +2,9 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import {
   parseInteraction,
-  rolloutStream,
-  type RolloutStreamOptions,
   type StreamedRollout,
+  streamRollouts,
+  type StreamRolloutsOptions,
   toInteractionResult,
 } from "../../mod/rollout.ts";
 import type { Policy } from "../../src/policy/policy.ts";
@@ -62,10 +62,10 @@ function label(item: StreamedRollout | undefined | void): string {
   return item.kind === "group" ? `group ${item.group}` : `${item.kind} ${item.trajectory.task.id}`;
 }
 
-Deno.test("rolloutStream() yields episodes in the order of their ends, each group after its last", async () => {
+Deno.test("streamRollouts() yields episodes in the order of their ends, each group after its last", async () => {
   const { makeEnv, count } = countedEnvs();
   const { policy, release } = heldPolicy();
-  const stream = rolloutStream(makeEnv, policy, tasks(3), { concurrency: 3 });
+  const stream = streamRollouts(makeEnv, policy, tasks(3), { concurrency: 3 });
   const labels: string[] = [];
   for (const id of ["3", "1", "2"]) {
     const next = stream.next();
@@ -76,12 +76,12 @@ Deno.test("rolloutStream() yields episodes in the order of their ends, each grou
   assertEquals([(await stream.next()).done, count.alive], [true, 0]);
 });
 
-Deno.test("rolloutStream() yields the advantages of samples and of adjacent tasks with one group", async () => {
+Deno.test("streamRollouts() yields the advantages of samples and of adjacent tasks with one group", async () => {
   const rewards = [1, 0, null, NaN, Infinity];
   const { makeEnv } = countedEnvs(1, ({ id }) => rewards[Number(id)] ?? null);
   const given: Task[] = rewards.map((_, id) => ({ id: `${id}`, query: "q", group: id < 4 ? "a" : "b" }));
-  const options: RolloutStreamOptions = { concurrency: 1, samples: 2, advantages: { method: "dr-grpo" } };
-  const items = await Array.fromAsync(rolloutStream(makeEnv, policy, given, options));
+  const options: StreamRolloutsOptions = { concurrency: 1, samples: 2, advantages: { method: "dr-grpo" } };
+  const items = await Array.fromAsync(streamRollouts(makeEnv, policy, given, options));
   const groups = items.filter((item) => item.kind === "group");
   assertEquals(
     groups.map(({ group, episodes }) => [group, episodes.map(({ advantage }) => advantage)]),
@@ -90,7 +90,7 @@ Deno.test("rolloutStream() yields the advantages of samples and of adjacent task
   assertEquals(groups[0]?.episodes[1], { taskId: "0", sample: 2, reward: 1, advantage: 0.5 });
 });
 
-Deno.test("rolloutStream() yields a group while its source waits for the trainer", async () => {
+Deno.test("streamRollouts() yields a group while its source waits for the trainer", async () => {
   const { makeEnv } = countedEnvs();
   const trained = Promise.withResolvers<void>();
   async function* curriculum(): AsyncGenerator<Task> {
@@ -99,7 +99,7 @@ Deno.test("rolloutStream() yields a group while its source waits for the trainer
     yield { id: "same", query: "q" };
   }
   const labels: string[] = [];
-  for await (const item of rolloutStream(makeEnv, policy, curriculum(), { samples: 2 })) {
+  for await (const item of streamRollouts(makeEnv, policy, curriculum(), { samples: 2 })) {
     labels.push(label(item));
     if (item.kind === "group") trained.resolve();
   }
@@ -108,9 +108,9 @@ Deno.test("rolloutStream() yields a group while its source waits for the trainer
 });
 
 for (const limit of [{ maxWaiting: 2 }, { maxWaiting: 1000, maxWaitingBytes: 1 }]) {
-  Deno.test(`rolloutStream() plays no further ahead than ${JSON.stringify(limit)}`, async () => {
+  Deno.test(`streamRollouts() plays no further ahead than ${JSON.stringify(limit)}`, async () => {
     const { makeEnv, count } = countedEnvs();
-    const stream = rolloutStream(makeEnv, policy, tasks(1000), { concurrency: 3, ...limit });
+    const stream = streamRollouts(makeEnv, policy, tasks(1000), { concurrency: 3, ...limit });
     assertEquals(count.made, 0, "nothing starts before the first request");
     assertEquals(label((await stream.next()).value), "episode 1");
     for (let wait = 0; wait < 50; wait++) await turn();
@@ -121,31 +121,31 @@ for (const limit of [{ maxWaiting: 2 }, { maxWaiting: 1000, maxWaitingBytes: 1 }
   });
 }
 
-Deno.test("rolloutStream() plays ahead while the consumer works", async () => {
+Deno.test("streamRollouts() plays ahead while the consumer works", async () => {
   const { makeEnv, count } = countedEnvs();
-  const stream = rolloutStream(makeEnv, policy, tasks(9), { concurrency: 1, maxWaiting: 4 });
+  const stream = streamRollouts(makeEnv, policy, tasks(9), { concurrency: 1, maxWaiting: 4 });
   await stream.next();
   while (count.made < 5) await turn();
   await stream.return(undefined);
 });
 
-Deno.test("rolloutStream() records the trainer's version of each turn", async () => {
+Deno.test("streamRollouts() records the trainer's version of each turn", async () => {
   const { makeEnv } = countedEnvs(3);
   let version = 7;
   const updating: Policy = { reply: () => Promise.resolve(`by ${version++}`) };
   const [item] = await Array.fromAsync(
-    rolloutStream(makeEnv, updating, tasks(1), { weightVersion: () => version }),
+    streamRollouts(makeEnv, updating, tasks(1), { weightVersion: () => version }),
   );
   if (item?.kind !== "episode") throw new Error("there must be an episode");
   assertEquals(item.trajectory.steps.map(({ policyVersion }) => policyVersion), [7, 8, 9]);
 });
 
 for (const partial of [true, false]) {
-  Deno.test(`rolloutStream() ${partial ? "yields" : "drops"} running episodes when it is aborted`, async () => {
+  Deno.test(`streamRollouts() ${partial ? "yields" : "drops"} running episodes when it is aborted`, async () => {
     const { makeEnv, count } = countedEnvs(2);
     const { policy, release } = heldPolicy();
     const abort = new AbortController();
-    const stream = rolloutStream(makeEnv, policy, tasks(9), {
+    const stream = streamRollouts(makeEnv, policy, tasks(9), {
       concurrency: 3,
       partial,
       signal: abort.signal,
@@ -167,7 +167,7 @@ for (const partial of [true, false]) {
   });
 }
 
-Deno.test("rolloutStream() continues a partial episode, whose turns keep their versions", async () => {
+Deno.test("streamRollouts() continues a partial episode, whose turns keep their versions", async () => {
   const { makeEnv } = countedEnvs(3);
   const abort = new AbortController();
   let [version, asked] = [1, 0];
@@ -178,19 +178,19 @@ Deno.test("rolloutStream() continues a partial episode, whose turns keep their v
       return Promise.reject(signal?.reason);
     },
   };
-  const options: RolloutStreamOptions = {
+  const options: StreamRolloutsOptions = {
     tokens: { tokenizer: byteTokenizer(), family: "chatml" },
     weightVersion: () => version,
   };
   const [part] = await Array.fromAsync(
-    rolloutStream(makeEnv, interrupted, tasks(1), { ...options, partial: true, signal: abort.signal }),
+    streamRollouts(makeEnv, interrupted, tasks(1), { ...options, partial: true, signal: abort.signal }),
   );
   if (part?.kind !== "partial") throw new Error("there must be a partial episode");
   const saved = parseInteraction(JSON.parse(JSON.stringify(toInteractionResult(part.trajectory))));
   assertEquals([saved.status, saved.turns.length, saved.loss_mask.includes(1)], ["aborted", 1, true]);
   version = 2;
   const [item] = await Array.fromAsync(
-    rolloutStream(makeEnv, interrupted, tasks(1), { ...options, resumed: () => saved }),
+    streamRollouts(makeEnv, interrupted, tasks(1), { ...options, resumed: () => saved }),
   );
   if (item?.kind !== "episode") throw new Error("there must be an episode");
   const { trajectory } = item;
@@ -199,7 +199,7 @@ Deno.test("rolloutStream() continues a partial episode, whose turns keep their v
   assertEquals(toInteractionResult(trajectory).tokens.slice(0, saved.tokens.length), saved.tokens);
 });
 
-Deno.test("rolloutStream() yields failed episodes as rows, and those before an error of the tasks", async () => {
+Deno.test("streamRollouts() yields failed episodes as rows, and those before an error of the tasks", async () => {
   const { makeEnv, count } = countedEnvs();
   function* broken(): Generator<Task> {
     yield* tasks(2);
@@ -213,7 +213,7 @@ Deno.test("rolloutStream() yields failed episodes as rows, and those before an e
   const errors: (string | undefined)[] = [];
   await assertRejects(
     async () => {
-      for await (const item of rolloutStream(failing, policy, broken(), {})) {
+      for await (const item of streamRollouts(failing, policy, broken(), {})) {
         labels.push(label(item));
         if (item.kind !== "group") errors.push(item.trajectory.error?.message);
       }
@@ -225,10 +225,10 @@ Deno.test("rolloutStream() yields failed episodes as rows, and those before an e
   assertEquals([errors.toSorted(), count.alive], [["no env", undefined], 0]);
 });
 
-Deno.test("rolloutStream() stops everything when its consumer stops", async () => {
+Deno.test("streamRollouts() stops everything when its consumer stops", async () => {
   const { makeEnv, count } = countedEnvs();
   const { policy, release } = heldPolicy();
-  const stream = rolloutStream(makeEnv, policy, tasks(9), { concurrency: 4 });
+  const stream = streamRollouts(makeEnv, policy, tasks(9), { concurrency: 4 });
   const next = stream.next();
   await release("3");
   await next;
@@ -236,9 +236,9 @@ Deno.test("rolloutStream() stops everything when its consumer stops", async () =
   assertEquals(count.alive, 0);
 });
 
-Deno.test("rolloutStream() rejects wrong options before anything starts", async () => {
+Deno.test("streamRollouts() rejects wrong options before anything starts", async () => {
   const { makeEnv, count } = countedEnvs();
-  const wrong: RolloutStreamOptions[] = [
+  const wrong: StreamRolloutsOptions[] = [
     { maxWaiting: -1 },
     { maxWaitingBytes: 0.5 },
     { concurrency: 0 },
@@ -246,12 +246,12 @@ Deno.test("rolloutStream() rejects wrong options before anything starts", async 
     { advantages: { epsilon: -1 } },
   ];
   for (const options of wrong) {
-    await assertRejects(() => rolloutStream(makeEnv, policy, tasks(1), options).next(), RangeError);
+    await assertRejects(() => streamRollouts(makeEnv, policy, tasks(1), options).next(), RangeError);
   }
   assertEquals(count.made, 0);
 });
 
-Deno.test("rolloutStream() compares the episodes of what the env has chosen, not of the task that asked", async () => {
+Deno.test("streamRollouts() compares the episodes of what the env has chosen, not of the task that asked", async () => {
   const chosen = ["a", "b", "a", "b"];
   let made = 0;
   const makeEnv = () => {
@@ -264,7 +264,7 @@ Deno.test("rolloutStream() compares the episodes of what the env has chosen, not
   };
   const policy: Policy = { reply: () => Promise.resolve("hm") };
   const items = await Array.fromAsync(
-    rolloutStream(makeEnv, policy, [{ id: "asked", query: "q" }], { samples: 4, concurrency: 1 }),
+    streamRollouts(makeEnv, policy, [{ id: "asked", query: "q" }], { samples: 4, concurrency: 1 }),
   );
   const episodes = items.filter((item) => item.kind === "episode");
   assertEquals(episodes.map(({ group }) => group), chosen);

@@ -16,8 +16,8 @@ import { TokenFormat } from "./tokens/token_format.ts";
 import type { TokenMode } from "./tokens/turn_writers.ts";
 import { withFailure } from "./trajectory.ts";
 
-/** Options of {@linkcode rolloutForTraining}. */
-export interface RolloutForTrainingOptions extends Omit<TokenOptions, "tokenizer" | "mode"> {
+/** Options of {@linkcode trainingRollout}. */
+export interface TrainingRolloutOptions extends Omit<TokenOptions, "tokenizer" | "mode"> {
   /** Task to play. Required unless the env is a `ToolUserEnv`. */
   task?: TaskInput | undefined;
   /**
@@ -76,12 +76,12 @@ const MAX_STEPS = 30;
  * @example
  * ```ts ignore
  * import { ChatEnv, EndOnFinalReply, loadTokenizer, sglangPolicy } from "@paddock/paddock";
- * import { rolloutForTraining, TransformedEnv } from "@paddock/paddock";
+ * import { trainingRollout, TransformedEnv } from "@paddock/paddock";
  *
  * await using env = new TransformedEnv(new ChatEnv(), [new EndOnFinalReply()]);
  * const policy = sglangPolicy({ url: "http://localhost:30000" });
  * const tokenizer = await loadTokenizer("Qwen3-8B");
- * const { tokens, loss_mask } = await rolloutForTraining(env, policy, tokenizer, {
+ * const { tokens, loss_mask } = await trainingRollout(env, policy, tokenizer, {
  *   task: { id: "sum", query: "What is 2 + 2?" },
  * });
  * ```
@@ -94,11 +94,11 @@ const MAX_STEPS = 30;
  * @throws {RangeError} before anything starts, if `maxSteps` is below 0, or the mode or the template is unknown.
  * @throws {SyntaxError} before anything starts, if the template is not valid Jinja.
  */
-export async function rolloutForTraining(
+export async function trainingRollout(
   env: Env | ToolUserEnv,
   policy: Policy,
   tokenizer: Tokenizer,
-  options: RolloutForTrainingOptions = {},
+  options: TrainingRolloutOptions = {},
 ): Promise<InteractionResult> {
   const { maxSteps = MAX_STEPS, tokenMode: mode, resume, signal } = options;
   requireMaxSteps(maxSteps);
@@ -123,11 +123,11 @@ function requireMaxSteps(maxSteps: number): void {
   );
 }
 
-function chatOf(env: Env | ToolUserEnv, { toolCalls = qwen25Calls() }: RolloutForTrainingOptions): Env {
+function chatOf(env: Env | ToolUserEnv, { toolCalls = qwen25Calls() }: TrainingRolloutOptions): Env {
   return isToolUserEnv(env) ? new ToolUserChat(env, { toolCalls }) : env;
 }
 
-function taskOf(env: Env | ToolUserEnv, { task, taskIndex = 0 }: RolloutForTrainingOptions): Task {
+function taskOf(env: Env | ToolUserEnv, { task, taskIndex = 0 }: TrainingRolloutOptions): Task {
   if (isToolUserEnv(env)) return toolUserTask(env, taskIndex);
   if (task !== undefined) return toTask(task);
   throw new TypeError("Cannot roll out for training as 'task' must be given: it is missing");
@@ -136,7 +136,7 @@ function taskOf(env: Env | ToolUserEnv, { task, taskIndex = 0 }: RolloutForTrain
 /** By default, the prompt of a `ToolUserEnv` tells the policy to make one call per reply. */
 function editOf(
   env: Env | ToolUserEnv,
-  { editPrompt }: RolloutForTrainingOptions,
+  { editPrompt }: TrainingRolloutOptions,
 ): Pick<TokenOptions, "editPrompt"> {
   return { editPrompt: editPrompt ?? (isToolUserEnv(env) ? limitToOneCall : undefined) };
 }

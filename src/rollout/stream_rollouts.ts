@@ -11,8 +11,8 @@ import { rolloutAll, type RolloutAllOptions } from "./rollout_all.ts";
 import { type GroupedEpisode, OpenGroups } from "./open_groups.ts";
 import { groupOfEpisode, type Trajectory } from "./trajectory.ts";
 
-/** Options of {@linkcode rolloutStream}. */
-export interface RolloutStreamOptions
+/** Options of {@linkcode streamRollouts}. */
+export interface StreamRolloutsOptions
   extends
     Omit<RolloutAllOptions, "makeEnv" | "policy" | "ordered" | "branch" | "onTrajectory" | "onAborted"> {
   /**
@@ -53,7 +53,7 @@ export interface RolloutStreamOptions
   advantages?: Omit<AdvantagesOptions, "groups"> | undefined;
 }
 
-/** Item of {@linkcode rolloutStream}. */
+/** Item of {@linkcode streamRollouts}. */
 export type StreamedRollout =
   /** Episode that has ended, or that was stopped before its end (`partial`). */
   | { readonly kind: "episode" | "partial"; readonly group: string; readonly trajectory: Trajectory }
@@ -69,7 +69,7 @@ export interface StreamedAdvantage extends GroupedEpisode {
 /**
  * Plays the episodes of tasks ahead of a trainer, and yields them in the order of their ends. After the last episode of
  * a group it yields the group with its advantages. A group consists of the samples of a task, or of the adjacent tasks
- * with the same `group`. If the env chooses what the episodes play, as `makeMlgym` with several tasks does, a group for
+ * with the same `group`. If the env chooses what the episodes play, as `makeMLGym` with several tasks does, a group for
  * each choice among them is yielded.
  *
  * Episodes are played while the trainer works on earlier ones, until `maxWaiting` or `maxWaitingBytes` is reached. If
@@ -81,14 +81,14 @@ export interface StreamedAdvantage extends GroupedEpisode {
  * @example
  * ```ts
  * import { assertEquals } from "@std/assert";
- * import { ChatEnv, EndOnFinalReply, scriptedPolicy, rolloutStream, TransformedEnv } from "@paddock/paddock";
+ * import { ChatEnv, EndOnFinalReply, scriptedPolicy, streamRollouts, TransformedEnv } from "@paddock/paddock";
  *
  * let version = 1; // the trainer counts its weight updates
  * const makeEnv = () => new TransformedEnv(new ChatEnv(), [new EndOnFinalReply()]);
  * const policy = scriptedPolicy({ replies: () => ["Hi."] });
  * const kinds: string[] = [];
  * for await (
- *   const item of rolloutStream(makeEnv, policy, [{ id: "1", query: "Hello" }], {
+ *   const item of streamRollouts(makeEnv, policy, [{ id: "1", query: "Hello" }], {
  *     samples: 2,
  *     weightVersion: () => version,
  *   })
@@ -100,11 +100,11 @@ export interface StreamedAdvantage extends GroupedEpisode {
  * assertEquals(kinds, ["episode", "episode", "group"]);
  * ```
  */
-export async function* rolloutStream(
+export async function* streamRollouts(
   makeEnv: RolloutAllOptions["makeEnv"],
   policy: Policy,
   tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>,
-  options: RolloutStreamOptions = {},
+  options: StreamRolloutsOptions = {},
 ): AsyncGenerator<StreamedRollout> {
   const { weightVersion, partial = false, maxWaiting = 64, maxWaitingBytes = 2 ** 28, onWaiting } = options;
   requireLimit("maxWaiting", maxWaiting);
@@ -160,7 +160,7 @@ export async function* rolloutStream(
 }
 
 interface VersionOptions {
-  readonly weightVersion: RolloutStreamOptions["weightVersion"];
+  readonly weightVersion: StreamRolloutsOptions["weightVersion"];
   /** Turns of the saved episode that is replayed: they keep the versions that sampled them. */
   readonly replayed: readonly InteractionTurn[] | undefined;
 }
@@ -187,7 +187,7 @@ function requireLimit(name: string, value: number): void {
 interface WaitingOptions {
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
-  readonly onWaiting: RolloutStreamOptions["onWaiting"];
+  readonly onWaiting: StreamRolloutsOptions["onWaiting"];
 }
 
 /** Items between the rollout and a slower consumer. */
