@@ -14,7 +14,7 @@ import { MAX_FORK_COUNT } from "../wire/limits.ts";
 import { fromWireInputs, inputsSchema } from "../wire/v1.ts";
 import { callAnswerSchema, sessionToolsSchema } from "../wire/v1_tools.ts";
 import type { HostTool } from "../sandbox/host_tool.ts";
-import { ServerError } from "../server/http/errors.ts";
+import { ServerError } from "../server/http/http_errors.ts";
 import { SessionTools } from "../server/sessions/session_tools.ts";
 import type { SessionBranches } from "./session_branches.ts";
 

@@ -68,7 +68,9 @@ const signal = new AbortController().signal;
 function branchesOf(session: PythonSession): SessionBranches {
   const refuse = () =>
     Promise.reject(new CheckpointError("Cannot make checkpoint", { code: "checkpoint_refused" }));
-  return new SessionBranches(Object.assign(session, { checkpoint: refuse, restore: refuse, fork: refuse }));
+  const waitingCall = () => Promise.resolve(undefined);
+  const refused = { checkpoint: refuse, restore: refuse, fork: refuse, resume: refuse, waitingCall };
+  return new SessionBranches(Object.assign(session, refused));
 }
 
 async function answers(pool: FakePool, ...lines: string[]): Promise<unknown[]> {

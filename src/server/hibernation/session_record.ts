@@ -43,7 +43,7 @@ export interface SessionRecord {
   readonly tools?: readonly unknown[] | undefined;
   /** The call that its program waits for, as JSON. */
   readonly waiting?: string | undefined;
-  /** State of the adapter of its client, in a form of its own. */
+  /** State of the peer of its client, in a form of its own. */
   readonly attachment?: string | undefined;
   /** Name of its profile, for messages. */
   readonly profile?: string | undefined;
