@@ -132,9 +132,10 @@ async function openWaiting(serving: Serving, ids: string[], count: number): Prom
   await Promise.all(Array.from({ length: OPENING_LANES }, async () => {
     while (ids.length < count) {
       const at = ids.push("") - 1;
-      const { id } = await serving.ask("/v1/sessions", { tools: [TOOL], ttlSeconds: 86_000 }) as {
-        id: string;
-      };
+      const options = { tools: [TOOL], ttlSeconds: 86_000 };
+      const opened = await serving.ask("/v1/sessions", options) as { id?: string };
+      const { id } = opened;
+      if (id === undefined) throw new Error(`session ${at} is not opened: ${JSON.stringify(opened)}`);
       ids[at] = id;
       const body = { code: program(2), suspendAt: "tool" };
       const result = await serving.ask(`/v1/sessions/${id}/exec`, body) as { status?: string };
