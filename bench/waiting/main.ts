@@ -108,7 +108,7 @@ async function manyExecutions(count: number): Promise<boolean> {
       "--state-dir",
       `${folder}/state`,
       "--hibernate-memory",
-      "16",
+      "40",
     );
     const { pid } = serving.child;
     const ids: string[] = [];

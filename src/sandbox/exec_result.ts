@@ -136,7 +136,7 @@ const DEADLINES: Readonly<Record<StopReason, ShellDeadline | undefined>> = {
   silence: "silence",
   cpu: "cpu",
   aborted: undefined,
-  diverged: undefined,
+  dropped: undefined,
 };
 
 /**

@@ -16,7 +16,7 @@ const SHORT_MS = 100;
 const LIVE_INTERVAL_MS = 50;
 
 /** Reason for stopping an exec before its end. */
-export type StopReason = "timeout" | "silence" | "cpu" | "aborted" | "diverged";
+export type StopReason = "timeout" | "silence" | "cpu" | "aborted" | "dropped";
 
 /** Options of {@linkcode ExecRun}. */
 export interface ExecRunOptions<Result>
@@ -183,9 +183,9 @@ export class ExecRun<Result> implements GuestListener {
     this.#startClock();
   }
 
-  /** Interrupts the program, as it differs from its first run. */
-  diverge(): void {
-    this.#stop("diverged");
+  /** Interrupts the program, whose end is of no interest: it differs from its first run, or waits for no answer. */
+  interrupt(): void {
+    this.#stop("dropped");
   }
 
   #startClock(): void {

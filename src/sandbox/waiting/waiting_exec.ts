@@ -159,6 +159,15 @@ export class WaitingExec implements Disposable {
     return await this.#next(this.#live, { timeoutMs, limits });
   }
 
+  /** Interrupts the program where it waits, and waits until it has ended. */
+  async stop(): Promise<void> {
+    const live = this.#live;
+    this.#live = undefined;
+    if (!live?.link.alive) return;
+    live.run.interrupt();
+    await live.ended;
+  }
+
   /** Frees the memory of the state. */
   [Symbol.dispose](): void {
     this.#room?.[Symbol.dispose]();
@@ -192,7 +201,7 @@ export class WaitingExec implements Disposable {
       this.#ranMs = outcome.durationMs;
       return { result: { ...outcome, status: "waiting", call: stop.call } };
     }
-    if ("divergence" in stop) run.diverge();
+    if ("divergence" in stop) run.interrupt();
     const end = await ended;
     this.#live = undefined;
     const result = toExecResult(end, options);

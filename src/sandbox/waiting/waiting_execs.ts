@@ -127,11 +127,11 @@ export class WaitingExecs implements Disposable {
     this.#current = WaitingExec.read(record, base, await this.#parts.interpreter.ensure());
   }
 
-  /** Ends the exec that waits, with its interpreter. */
+  /** Ends the exec that waits. */
   async end(): Promise<void> {
-    if (!this.#current) return;
+    const exec = this.#current;
     this[Symbol.dispose]();
-    await this.#parts.interpreter.replace();
+    await exec?.stop();
   }
 
   /** Sets the seed of the session, from which programs get their random numbers. */
