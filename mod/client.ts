@@ -46,3 +46,4 @@ export type {
   RemoteTask,
 } from "../src/client/client_options.ts";
 export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/host_tool.ts";
+export type { ResumeOptions, ToolAnswer, WaitingCall } from "../src/sandbox/exec.ts";
