@@ -184,7 +184,7 @@ export class LiveSession implements AsyncDisposable {
       this.#noteWaiting(result);
       this.#reportLoss(result);
       return result;
-    });
+    }, { begins: false });
   }
 
   /** The call that its program waits for, if it does. */
@@ -323,11 +323,12 @@ export class LiveSession implements AsyncDisposable {
   async #run<Result extends ExecResult | ShellResult>(
     name: string,
     work: (session: PythonSession) => Promise<Result>,
+    { begins = true }: { begins?: boolean } = {},
   ): Promise<Result> {
     return await this.use((session) =>
       withSpan(name, async (span) => {
         const result = await work(session);
-        this.#execs++;
+        if (begins) this.#execs++;
         const { status, durationMs, denied } = result;
         this.#options.metrics.countExec(status, { durationMs, denied, owner: this.owner });
         if (!result.stateKept) {

@@ -48,6 +48,7 @@ Deno.test("a program that waits leaves its interpreter to others, and goes on in
     const end = await attached.resume({ value: null });
     assertEquals(end.status === "ok" && end.valueJson, ["call_2", "call_3", null]);
     assertEquals(await attached.waitingCall(), undefined);
+    assertEquals((await server.send("GET", path)).body.execs, 1);
     const late = await server.send("POST", `${path}/resume`, { callId: "call_3", value: 1 });
     assertEquals([late.status, late.body.error.reason], [409, "exec_not_waiting"]);
   }, { maxSessions: 1, hibernation: { store, afterMs: 3_600_000 } });
