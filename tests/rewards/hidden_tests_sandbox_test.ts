@@ -319,6 +319,8 @@ Deno.test("hiddenTests() runs tests in a new interpreter of a shared pool and re
     "acquire 1",
     "acquire 2",
     "fresh 2",
+    "program 1", // looks for the modules in its image
+    "tests 2",
     "tests 2", // compiles the modules
     "tests 2",
     "program 1",

@@ -48,6 +48,7 @@ def prepare(prompt, setup, tests, names):
 
     The program cannot influence which names the tests take from it: it could replace what they compare with.
     """
+    random.seed = _seed_both
     beginning = compiled_prompt(prompt)
     if beginning is not None:
         exec(beginning, _space)
@@ -271,7 +272,7 @@ def _seed_both(seed=None, version=2):
         request("seed", seed)
 
 
-_seed, random.seed = random.seed, _seed_both
+_seed = random.seed
 _seeds = []
 
 
