@@ -29,7 +29,7 @@ export interface HiddenTestsOptions {
   testPool?: SessionPool | undefined;
   /**
    * Maximum total run time of a candidate's program, in milliseconds. The way of its calls between the sessions does not
-   * count.
+   * count. A `timeScale` of the profile of `pool` multiplies it.
    * @default 10_000
    */
   timeoutMs?: number | undefined;
@@ -179,8 +179,17 @@ async function grade(
   await using leases = new AsyncDisposableStack();
   const { forCallee, forCaller } = await pair.acquire(leases, { owner, signal });
   // The tests need time for themselves and for the transfer of calls, beside the candidate's time.
-  const run = new TestRun(forCaller.session, { problem, modules, timeoutMs: 2 * timeoutMs + 5_000, signal });
-  const candidate = new Candidate(forCallee.session, { modules, timeoutMs, signal });
+  const { timeScales } = pair;
+  const testTimeoutMs = 2 * timeoutMs + 5_000;
+  const run = new TestRun(forCaller.session, {
+    problem,
+    modules,
+    timeoutMs: testTimeoutMs,
+    timeScales,
+    signal,
+  });
+  const timeScale = timeScales.callee;
+  const candidate = new Candidate(forCallee.session, { modules, timeoutMs, timeScale, signal });
   await modules.ofCandidate.detectIn(forCallee.session, { timeoutMs, signal });
   await run.prepare();
   await candidate.load(problem, program);
@@ -230,6 +239,7 @@ async function runProgramTests(
     runs: programTests.length,
     modules,
     timeoutMs,
+    timeScale: pair.timeScales.callee,
     signal,
   });
   let passed = 0;

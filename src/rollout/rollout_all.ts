@@ -23,6 +23,8 @@ export interface RolloutAllOptions extends EpisodesOptions {
   policy: Policy;
   /** Name of the env, such as `python`. It is recorded on the trajectories. */
   envName?: string | undefined;
+  /** Factor of the limits of time of programs: `timeScale` of the profile. It is recorded on the trajectories. */
+  timeScale?: number | undefined;
   /**
    * Returns the saved part of an episode. It is replayed and then continued. If the env responds differently, for
    * example because it shows the time, the episode is played from its start.
@@ -136,8 +138,9 @@ async function playTree(
   { task, sample, seed }: Episode,
   options: PlayOptions & Pick<RolloutTreeOptions, "branch">,
 ): Promise<Trajectory[]> {
-  const { makeEnv, policy, envName, branch, maxTurns, cutScore, limits, tokens, onAborted, signal } = options;
-  let tree = [emptyTrajectory(task, { sample, seed, policy: policy.name, envName })];
+  const { makeEnv, policy, envName, timeScale, branch, maxTurns, cutScore, limits, tokens } = options;
+  const { onAborted, signal } = options;
+  let tree = [emptyTrajectory(task, { sample, seed, policy: policy.name, envName, timeScale })];
   try {
     await using env = await makeEnv(task);
     const treeOptions = {
@@ -145,6 +148,7 @@ async function playTree(
       sample,
       seed,
       envName,
+      timeScale,
       maxTurns,
       cutScore,
       limits,
@@ -173,16 +177,19 @@ async function playEpisode(episode: Episode, options: PlayOptions): Promise<Traj
 
 async function playFrom(
   { task, sample, seed }: Episode,
-  { makeEnv, policy, envName, maxTurns, cutScore, limits, tokens, onAborted, signal }: PlayOptions,
+  options: PlayOptions,
   resumed?: InteractionResult,
 ): Promise<Trajectory> {
-  let trajectory = emptyTrajectory(task, { sample, seed, policy: policy.name, envName });
+  const { makeEnv, policy, envName, timeScale, maxTurns, cutScore, limits, tokens, onAborted, signal } =
+    options;
+  let trajectory = emptyTrajectory(task, { sample, seed, policy: policy.name, envName, timeScale });
   try {
     await using env = await makeEnv(task, resumed);
     trajectory = await rollout(env, policy, task, {
       sample,
       seed,
       envName,
+      timeScale,
       maxTurns,
       cutScore,
       limits,

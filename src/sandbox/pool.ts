@@ -19,7 +19,7 @@ import type {
   SessionLease,
   SessionPool,
 } from "./exec.ts";
-import { checkEvery, checkProfile, checkResetMode, checkSeed } from "./exec_check.ts";
+import { checkEvery, checkProfile, checkResetMode, checkSeed, checkTimeScale } from "./exec_check.ts";
 import { IdleSessions } from "./idle_sessions.ts";
 import { disposeUnless, Lease } from "./lease.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
@@ -157,6 +157,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     checkCount("spare", spare, 0);
     checkCount("keep", keep, 0);
     checkProfile(options.profile);
+    checkTimeScale(options.profile.timeScale);
     if (options.resetMode !== "owner") checkResetMode(options.resetMode);
     this.size = size;
     this.#options = options;
@@ -167,6 +168,11 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   /** {@inheritDoc SessionPool.limits} */
   get limits(): NonNullable<SessionPool["limits"]> {
     return this.#options.profile.limits;
+  }
+
+  /** {@inheritDoc SessionPool.timeScale} */
+  get timeScale(): number | undefined {
+    return this.#options.profile.timeScale;
   }
 
   /**

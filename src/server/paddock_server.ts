@@ -198,7 +198,7 @@ export class PaddockServer implements AsyncDisposable {
       ? new CheckpointService({ pool, store, transfers, metrics })
       : undefined;
     const envs = new EnvService({ ...shared, sessions });
-    const rollouts = new RolloutService({ envs, metrics, offer, budgets });
+    const rollouts = new RolloutService({ envs, metrics, offer, budgets, timeScale: pool.timeScale });
     const openEnv = openEnvTokenizer && chatKind(openEnvTokenizer);
     const secret = limits?.directory?.secret;
     const app = paddockApp({ ...shared, sessions, checkpoints, envs, rollouts, openEnv, secret });

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import { hostTool } from "../../sandbox/host_tool.ts";
-import { Callee, type CalleeReply, moduleCall } from "../../sandbox/isolated/callee.ts";
+import { Callee, type CalleeOptions, type CalleeReply, moduleCall } from "../../sandbox/isolated/callee.ts";
 import { CompiledModules, preloadOf } from "../../sandbox/isolated/compiled_modules.ts";
 import type { Preload } from "../../sandbox/profile/profile.ts";
 import ahead from "./python/ahead.py" with { type: "text" };
@@ -30,6 +30,12 @@ export interface TestRunOptions {
   readonly modules: TestModules;
   /** Maximum run time of one test, in milliseconds. */
   readonly timeoutMs: number;
+  /**
+   * Factors of the limits of time of the sessions of the candidate and of the tests.
+   *
+   * @default 1
+   */
+  readonly timeScales?: { readonly callee: number; readonly caller: number } | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -125,15 +131,15 @@ export class TestRun {
    * session fails.
    */
   async runTest(index: number, candidate: Candidate): Promise<TestVerdict> {
-    const { timeoutMs, signal } = this.#options;
+    const { timeoutMs, timeScales = { callee: 1, caller: 1 }, signal } = this.#options;
     const code = moduleCall(MODULE, "run", [index]);
     const failures: unknown[] = [];
     candidate.beginTest();
     const tools = [callTool(candidate, (error) => failures.push(error))];
-    const limit = new CrossingTimeout(timeoutMs, candidate);
+    const limit = new CrossingTimeout(timeoutMs * Math.max(timeScales.callee, timeScales.caller), candidate);
     const result = await limit.run((limits) =>
       this.#session.exec(code, {
-        ...limits,
+        timeoutMs: limits.timeoutMs / timeScales.caller,
         tools,
         signal: AbortSignal.any([limits.signal, ...(signal ? [signal] : [])]),
       })
@@ -284,7 +290,7 @@ export class Candidate {
 
   constructor(
     session: PythonSession,
-    { modules, ...options }: { modules: TestModules; timeoutMs: number; signal: AbortSignal | undefined },
+    { modules, ...options }: Omit<CalleeOptions, "name"> & { modules: TestModules },
   ) {
     this.#modules = modules;
     this.#callee = new Callee(session, { ...options, name: "candidate" });

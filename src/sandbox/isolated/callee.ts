@@ -17,6 +17,12 @@ export interface CalleeOptions {
   readonly name: string;
   /** Time limit of all calls together, in milliseconds. */
   readonly timeoutMs: number;
+  /**
+   * Factor of the limits of time of the session.
+   *
+   * @default 1
+   */
+  readonly timeScale?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -127,11 +133,11 @@ export class Callee {
     code: string,
     { freeMs = 0, ...given }: Pick<ExecOptions, "files" | "stdin"> & { freeMs?: number },
   ): Promise<ExecResult> {
-    const { signal } = this.#options;
+    const { timeScale = 1, signal } = this.#options;
     const startedAt = performance.now();
     const result = await this.#session.exec(code, { ...given, timeoutMs: this.#leftMs + freeMs, signal });
-    const chargedMs = Math.max(0, result.durationMs - freeMs);
-    this.#leftMs -= chargedMs;
+    const chargedMs = Math.max(0, result.durationMs - freeMs * timeScale);
+    this.#leftMs -= chargedMs / timeScale;
     this.#crossingMs += performance.now() - startedAt - chargedMs;
     return result;
   }

@@ -47,6 +47,8 @@ export interface LiveRolloutOptions {
   readonly tokenizer: Tokenizer | undefined;
   /** Sessions of the server, which limit the episodes with Python. */
   readonly maxSessions: number;
+  /** Factor of the limits of time of programs. */
+  readonly timeScale?: number | undefined;
   /** Memory of the episodes that wait for the client. It has the size that the config reserves. */
   readonly memory: BudgetLease;
   /** File of its episodes, if they are saved. */
@@ -181,7 +183,7 @@ export class LiveRollout implements AsyncDisposable {
   }
 
   #stream(signal: AbortSignal): AsyncGenerator<StreamedRollout> {
-    const { config, policy, tokenizer, memory, maxSessions, makeEnv } = this.#options;
+    const { config, policy, tokenizer, memory, maxSessions, timeScale, makeEnv } = this.#options;
     const {
       env,
       tasks,
@@ -198,6 +200,7 @@ export class LiveRollout implements AsyncDisposable {
     const resumed = new Map(config.resumed.map((row) => [keyOf(row.task_id, row.sample), row]));
     return streamRollouts(makeEnv, policy, tasks, {
       envName: config.env,
+      timeScale,
       samples,
       seed,
       partial,
