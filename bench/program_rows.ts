@@ -1,6 +1,6 @@
 import { History } from "../src/history.ts";
 import type { Grader } from "../src/rewards/grader.ts";
-import { CANDIDATE_PRELOAD, hiddenTests, HIDDEN_TESTS_PRELOAD } from "../src/rewards/hidden_tests.ts";
+import { CANDIDATE_PRELOAD, HIDDEN_TESTS_PRELOAD, hiddenTests } from "../src/rewards/hidden_tests.ts";
 import { testProfile } from "../src/rewards/registry.ts";
 import type { ExecResult } from "../src/sandbox/exec.ts";
 import { SandboxPool } from "../src/sandbox/pool.ts";

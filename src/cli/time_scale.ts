@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import type { Profile } from "../sandbox/profile/profile.ts";
-import { rethrowAsUsageError, UsageError } from "./errors.ts";
+import { rethrowAsUsageError, UsageError } from "./cli_errors.ts";
 import { currentIo } from "./io.ts";
 import { writeText } from "./output.ts";
 import { cacheDirectory } from "./sandbox_options.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { UsageError } from "../../src/cli/errors.ts";
+import { UsageError } from "../../src/cli/cli_errors.ts";
 import { withTimeScale } from "../../src/cli/time_scale.ts";
 import { loadProfile } from "../../src/sandbox/profile/profile.ts";
 

@@ -22,7 +22,7 @@ const profile = await loadProfile("python");
 Deno.test("SandboxPool states once what a process for each lease costs, unless the mode was chosen", async () => {
   const said: string[] = [];
   const { warn } = console;
-  console.warn = (text) => said.push(text);
+  Object.assign(console, { warn: (text: string) => said.push(text) });
   try {
     for (const resetMode of [undefined, "fresh"] as const) {
       await using pool = new SandboxPool({ profile, size: 1, resetMode });
@@ -34,7 +34,7 @@ Deno.test("SandboxPool states once what a process for each lease costs, unless t
       assertEquals(said.map((text) => text.includes("starts a process for each lease")), [true]);
     }
   } finally {
-    console.warn = warn;
+    Object.assign(console, { warn });
   }
 });
 

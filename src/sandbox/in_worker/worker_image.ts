@@ -16,7 +16,7 @@ import { WorkerLink } from "../guest/worker_link.ts";
 import { imageExtension, leanWasm, plainImagePlan, workerModules } from "../image/guest_sources.ts";
 import { PYODIDE_VERSION } from "../image/pyodide.ts";
 import { standardLibrary } from "../image/standard_library.ts";
-import { wasmPages } from "../process/command.ts";
+import { wasmPages } from "../process/child_command.ts";
 import type { Profile } from "../profile/profile.ts";
 import { decodeLost, type Frame, FrameKind, FrameSplitter, join } from "../protocol.ts";
 import { boundWasm } from "./bounded_wasm.ts";

@@ -42,7 +42,7 @@ Deno.test("WorkerSandbox runs Python in workers of this process, with a profile'
     assertEquals(builds, 1);
   });
   await t.step("an image that is damaged, or that others may write, is not used", async () => {
-    const [name = ""] = [...Deno.readDirSync(images.path)].map(({ name }) => name);
+    const [name = ""] = await Array.fromAsync(Deno.readDir(images.path), ({ name }) => name);
     const bytes = await Deno.readFile(join(images.path, name));
     assert(await readImageFile(images.path, name));
     bytes[bytes.length >> 1] = 255 - (bytes[bytes.length >> 1] ?? 0);

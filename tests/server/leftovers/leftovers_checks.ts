@@ -5,7 +5,7 @@
 import { assertEquals } from "@std/assert";
 import { Connection } from "../../../bench/connection.ts";
 import { Serving } from "../../../bench/serving.ts";
-import type { ProgramResponse } from "../../../src/server/adapters/sandbox_fusion/run.ts";
+import type { ProgramResponse } from "../../../src/server/peers/sandbox_fusion/contract.ts";
 import { countingCode, markOf, MEMORY_BYTES } from "../../sandbox/guest/marks.ts";
 
 const LEASES = Number(Deno.env.get("PADDOCK_LEASES") ?? 100_000);
