@@ -133,7 +133,7 @@ export async function checkHiddenTests(
     if (source !== undefined && test) {
       await new Checker(lease.session, { source, timeoutMs, signal }).verify(test);
     }
-    const names = await new TestRun(lease.session, { problem, modules, timeoutMs, signal }).prepare();
+    const { names } = await new TestRun(lease.session, { problem, modules, timeoutMs, signal }).prepare();
     if (names.length > 0) found.push({ id: task.id, names });
   }
   return found;
@@ -191,8 +191,8 @@ async function grade(
   const timeScale = timeScales.callee;
   const candidate = new Candidate(forCallee.session, { modules, timeoutMs, timeScale, signal });
   await modules.ofCandidate.detectIn(forCallee.session, { timeoutMs, signal });
-  await run.prepare();
-  await candidate.load(problem, program);
+  const { lookup } = await run.prepare();
+  await candidate.load(problem, { program, lookup });
   if (candidate.isLost) return scoreOf(ofPrograms, problem);
   let passed = 0;
   for (const index of problem.codeTests.keys()) {

@@ -93,6 +93,17 @@ const verdictSchema = z.tuple([
   z.string(),
 ]);
 
+/** What `prepare` of `tests.py` returns. */
+const preparedSchema = z.tuple([z.array(z.string()), z.string()]);
+
+/** Tests whose setup has run. */
+export interface PreparedTests {
+  /** Names that the tests take from the candidate beside its entry point. */
+  readonly names: readonly string[];
+  /** Arguments of the tests' first request, which looks up their names in the candidate, as JSON. */
+  readonly lookup: string;
+}
+
 /** Runs tests in a session that the candidate's program cannot reach. */
 export class TestRun {
   readonly #session: PythonSession;
@@ -104,11 +115,11 @@ export class TestRun {
   }
 
   /**
-   * Runs the setup code. Returns the names that the tests take from the candidate beside its entry point.
+   * Runs the setup code.
    *
    * @throws {Error} when the setup fails, which means that the problem itself is broken.
    */
-  async prepare(): Promise<readonly string[]> {
+  async prepare(): Promise<PreparedTests> {
     const { problem, timeoutMs, signal } = this.#options;
     const { setup, codeTests, entryPoint } = problem;
     const given = entryPoint === undefined ? [] : [entryPoint];
@@ -120,7 +131,8 @@ export class TestRun {
     }`;
     const result = await this.#session.exec(code, { timeoutMs, signal });
     if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${errorOf(result)}`);
-    return z.array(z.string()).parse(JSON.parse(result.value ?? "[]"));
+    const [names, lookup] = preparedSchema.parse(JSON.parse(result.value ?? "[]"));
+    return { names, lookup };
   }
 
   /**
@@ -273,6 +285,11 @@ interface RequestOptions {
   readonly stdin?: string | undefined;
 }
 
+/** A program, and the first request of its tests. */
+interface CandidateProgram extends Pick<PreparedTests, "lookup"> {
+  readonly program: string;
+}
+
 /** Time of a crossing on the side of the tests, in milliseconds. */
 const TEST_SIDE_MS = 1;
 /** Maximum time of the crossings of one test that is not charged to the test, in milliseconds. */
@@ -285,6 +302,8 @@ export class Candidate {
   readonly #callee: Callee;
   readonly #modules: TestModules;
   #lookups = 0;
+  /** The tests' first request and its reply, which come with the load. */
+  #first: { readonly args: string; readonly reply: CalleeReply } | undefined;
   /** Requests of the running test. */
   #requests = { calls: 0, others: 0, lastAt: -Infinity, crossings: 0, crossedMs: 0 };
 
@@ -328,18 +347,25 @@ export class Candidate {
     return this.#callee.failure !== undefined;
   }
 
-  /** Runs the program as a module. Afterwards it can be called, unless it is lost. */
-  async load({ prompt: beginning }: TestProblem, program: string): Promise<void> {
-    const { definitions } = this.#modules.ofCandidate;
-    await this.#callee.load(
-      `${definitions}\n${moduleCall(CANDIDATE_MODULE, "load", [beginning, program])}`,
-    );
+  /**
+   * Runs the program as a module, and looks up the names of the tests there. Afterwards it can be called, unless it is
+   * lost.
+   */
+  async load({ prompt: beginning }: TestProblem, { program, lookup: args }: CandidateProgram): Promise<void> {
+    const code = [
+      this.#modules.ofCandidate.definitions,
+      moduleCall(CANDIDATE_MODULE, "load", [beginning, program]),
+      moduleCall(CANDIDATE_MODULE, "call", ["name", args, 0]),
+    ];
+    const reply = await this.#callee.loadAndCall(code.join("\n"));
+    if (reply !== undefined) this.#first = { args, reply };
   }
 
   /**
    * Carries out a request of the tests, such as `call` or `get`, or `count` of them. `args` are plain data as JSON.
    */
   async call(name: string, args: string, options: RequestOptions): Promise<CalleeReply> {
+    if (name === "name" && args === this.#first?.args) return this.#first.reply;
     this.#requests.crossings++;
     if (name === "name" || name === "seed") this.#lookups++;
     else if (CALLS.has(name)) this.#requests.calls += options.count;

@@ -8,8 +8,8 @@ import type { SessionPool } from "../../../src/sandbox/exec.ts";
 import { SandboxPool } from "../../../src/sandbox/pool.ts";
 import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
 
-/** Records the length of each text that the sessions of a pool run. */
-function measured(pool: SandboxPool, lengths: number[]): SessionPool {
+/** Records what the sessions of a pool run. */
+function watched(pool: SandboxPool, codes: string[]): SessionPool {
   return {
     pairQueue: pool.pairQueue,
     limits: pool.limits,
@@ -17,7 +17,7 @@ function measured(pool: SandboxPool, lengths: number[]): SessionPool {
       const lease = await pool.acquire(options);
       const exec = lease.session.exec.bind(lease.session);
       lease.session.exec = (code, options) => {
-        lengths.push(code.length);
+        codes.push(code);
         return exec(code, options);
       };
       return lease;
@@ -49,13 +49,15 @@ Deno.test("hiddenTests() sends no modules to sessions whose images have them, an
     ...settings,
     profile: { ...tools, preload: HIDDEN_TESTS_PRELOAD },
   });
-  const lengths: number[] = [];
-  const grader = hiddenTests({ pool: measured(pool, lengths), testPool: measured(testPool, lengths) });
+  const codes: string[] = [];
+  const grader = hiddenTests({ pool: watched(pool, codes), testPool: watched(testPool, codes) });
   for (const [program, fields, expected] of CASES) {
     const history = History.fromChats([{ role: "assistant", content: `\`\`\`python\n${program}\n\`\`\`` }]);
     const task = { id: "t", query: "q", fields };
     const { score } = toScore(await grader.grade({ task, history }));
     assertEquals(score, expected, program);
   }
-  assertEquals(lengths.filter((length) => length > 10_000), []);
+  assertEquals(codes.filter(({ length }) => length > 10_000), []);
+  // the names of the tests are looked up with the load of the program
+  assertEquals(codes.filter((code) => code.startsWith('__import__("paddock_candidate").call("name"')), []);
 });
