@@ -29,6 +29,7 @@ import { overheadRows } from "./overhead_rows.ts";
 import { missingForPackages, packageRows } from "./package_rows.ts";
 import { missingForPeers, peerRows } from "./peer_rows.ts";
 import { findPython, type HostPython } from "./peers.ts";
+import { programRows } from "./program_rows.ts";
 import { pythonRows } from "./python_rows.ts";
 import { cacheDirOption, exitWithUsage } from "./program.ts";
 import { formatRows, reaches, type Row } from "./row.ts";
@@ -58,6 +59,7 @@ const BENCH_PARTS = {
   sandbox: [ownProcessRows, sharedProcessRows, poolRows],
   checkpoint: [checkpointRows],
   starts: [startRows],
+  programs: [programRows],
   python: [pythonRows],
   throughput: [throughputRows],
   peers: [peerRows],

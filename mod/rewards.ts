@@ -30,8 +30,10 @@ export {
 } from "../src/rewards/text_match.ts";
 export { gsm8k, type Gsm8kOptions } from "../src/rewards/gsm8k.ts";
 export {
+  CANDIDATE_PRELOAD,
   type CandidateNames,
   checkHiddenTests,
+  HIDDEN_TESTS_PRELOAD,
   hiddenTests,
   type HiddenTestsOptions,
 } from "../src/rewards/hidden_tests.ts";

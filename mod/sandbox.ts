@@ -62,6 +62,7 @@ export type {
 } from "../src/sandbox/exec.ts";
 export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/host_tool.ts";
 export type { Grant, Grants } from "../src/sandbox/process/grants.ts";
+export { measureTimeScale, type TimeScaleOptions } from "../src/sandbox/time_scale/time_scale.ts";
 export { type OkResult, orThrow, ProgramError } from "../src/sandbox/or_throw.ts";
 export { activeLayers, detectLayers, type Layer, type LayerReport } from "../src/sandbox/process/layers.ts";
 export type { Lease } from "../src/sandbox/lease.ts";

@@ -18,6 +18,7 @@ import { flagsOf, profileOption, resolveProfile, type SandboxFlags } from "./san
 import { recordGrade } from "./rollout/run_settings.ts";
 import { readSavedEpisodes, TrajectoryFile } from "./rollout/trajectory_file.ts";
 import { UsageError } from "./cli_errors.ts";
+import { timeScaleOption, withTimeScale } from "./time_scale.ts";
 import { ignoreBrokenPipe, writeText } from "./output.ts";
 import { currentIo, type TextSink } from "./io.ts";
 
@@ -28,6 +29,8 @@ interface GradeFlags extends SandboxFlags, GraderFlags {
   force?: boolean;
   json?: boolean;
   concurrency: number;
+  /** Value of `--time-scale`. */
+  timeScale?: string;
 }
 
 const NOTES = `
@@ -71,6 +74,7 @@ export function gradeCommand(): Command {
     )
     .addOption(profileOption())
     .addOption(pythonProfileOption())
+    .addOption(timeScaleOption())
     .addHelpText("after", formatNames("Graders", GRADERS) + NOTES)
     .action(async (file: string, _: object, command: Command) => {
       await runCommand((signal) =>
@@ -91,7 +95,7 @@ async function runGrade(
   }
   const graders = chooseGraders(flags.grader, flags);
   if (graders.length === 0) throw noGraderError();
-  const profile = await resolveProfile(flags, signal);
+  const profile = await withTimeScale(await resolveProfile(flags, signal), { ...flags, signal });
   await requireReadable(file);
   await using stack = new AsyncDisposableStack();
   const grader = await openGraders(graders, flags, { profile, size, stack, signal });
@@ -103,7 +107,14 @@ async function runGrade(
   const stdout = out === undefined ? currentIo().stdout : ignoreBrokenPipe(currentIo().stdout);
   if (flags.out !== undefined) await recordGrade(flags.out, { source: file, flags, args });
   const sinks = { out, stdout: flags.json ? stdout : undefined };
-  const { summary, table, damaged } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
+  const { timeScale } = profile;
+  const { summary, table, damaged } = await gradeFile(file, {
+    grader,
+    timeScale,
+    concurrency: size,
+    signal,
+    ...sinks,
+  });
   if (summary.episodes === 0 && damaged === 0) {
     throw new UsageError(`Cannot grade '${file}' as it must have at least one episode: it has none`);
   }
@@ -119,17 +130,18 @@ async function gradeFile(
   file: string,
   options: {
     grader: Grader;
+    timeScale: number | undefined;
     concurrency: number;
     out: TrajectoryFile | undefined;
     stdout: TextSink | undefined;
     signal: AbortSignal;
   },
 ): Promise<{ summary: Summary; table: SummaryTable; damaged: number }> {
-  const { grader, concurrency, out, stdout, signal } = options;
+  const { grader, timeScale, concurrency, out, stdout, signal } = options;
   const summary = new Summary();
   const table = new SummaryTable();
   const grade = (trajectory: Trajectory, signal: AbortSignal) =>
-    gradeTrajectory(trajectory, grader, { signal });
+    gradeTrajectory(trajectory, grader, { timeScale, signal });
   let damaged = 0;
   const graded = mapConcurrently(readSavedEpisodes(file, { onDamage: () => damaged++ }), grade, {
     concurrency,

@@ -4,7 +4,7 @@ import { ensureBaseImage } from "../sandbox/image/base_image.ts";
 import { defaultCacheDir } from "../sandbox/image/cache_dir.ts";
 import { SandboxPool } from "../sandbox/pool.ts";
 import { detectLayers, type LayerState, layerStates } from "../sandbox/process/layers.ts";
-import { loadProfile, type Profile, shippedProfiles } from "../sandbox/profile/profile.ts";
+import { loadProfile, type Preload, type Profile, shippedProfiles } from "../sandbox/profile/profile.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { rethrowAsUsageError } from "./cli_errors.ts";
@@ -157,13 +157,18 @@ export interface LazyPoolOptions {
   stack: AsyncDisposableStack;
 }
 
-/** Returns a function that opens the pool at its first call. */
-export function createLazyPool(options: LazyPoolOptions): () => SandboxPool {
-  const { cacheDir, stack, ...rest } = options;
+/** Returns a function that opens the pool at its first call, with a module in its image if that call names one. */
+export function createLazyPool(options: LazyPoolOptions): (preload?: Preload) => SandboxPool {
+  const { cacheDir, stack, profile, ...rest } = options;
   let pool: SandboxPool | undefined;
-  return () => {
+  return (preload) => {
     pool ??= stack.use(
-      new SandboxPool({ ...rest, cacheDir: cacheDirectory(cacheDir), onBuild: announceBuild }),
+      new SandboxPool({
+        ...rest,
+        profile: preload ? { preload, ...profile } : profile,
+        cacheDir: cacheDirectory(cacheDir),
+        onBuild: announceBuild,
+      }),
     );
     return pool;
   };

@@ -49,6 +49,7 @@ import {
   resolveProfile,
   type SandboxFlags,
 } from "./sandbox_options.ts";
+import { timeScaleOption, withTimeScale } from "./time_scale.ts";
 
 interface ServeFlags extends SandboxFlags, TokenFlags, ServeRolloutFlags, ClusterFlags, HibernationFlags {
   port: number;
@@ -68,6 +69,8 @@ interface ServeFlags extends SandboxFlags, TokenFlags, ServeRolloutFlags, Cluste
   requireLayer?: (Layer | "all")[];
   openenv: "coding" | "chat" | "repl";
   tokenizer?: string;
+  /** Value of `--time-scale`. */
+  timeScale?: string;
 }
 
 const MIB = 1024 * 1024;
@@ -118,6 +121,7 @@ export function serveCommand(): Command {
     .option("--until-stdin-ends", "stop when stdin ends, and so with the process that started the server")
     .optionsGroup("Sandbox:")
     .addOption(profileOption().default("serve"))
+    .addOption(timeScaleOption().conflicts(["cluster", "nats"]))
     .addOption(
       new Option("--require-layer <name...>", "do not start without this isolation layer; all for every one")
         .choices(["all", ...LAYERS]),
@@ -207,7 +211,8 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   const { maxSessions = defaultSessions(tokens) } = flags;
   const keep = keptInterpreters({ tokens, maxSessions, memoryBytes: await hostMemory() });
   const maxConnections = connectionsOf(maxSessions + keep, await fileLimit());
-  const profile = requireLayers(await resolveProfile(flags, signal), flags.requireLayer ?? []);
+  const loaded = requireLayers(await resolveProfile(flags, signal), flags.requireLayer ?? []);
+  const profile = await withTimeScale(loaded, { ...flags, signal });
   const rollouts = await openRollouts(flags);
   const runs = await openRuns(flags, { tokens: address.tokens, rollouts, signal });
   const tokenizer = await openEnvTokenizer(flags); // wrong options are an error before interpreters start

@@ -10,23 +10,26 @@ import { RerunModules } from "./hidden_tests/reruns.ts";
 import { countTests, readTestProblem, type TestProblem } from "./hidden_tests/test_problem.ts";
 import { Candidate, TestModules, TestRun } from "./hidden_tests/test_run.ts";
 
+export { CANDIDATE_PRELOAD, HIDDEN_TESTS_PRELOAD } from "./hidden_tests/test_run.ts";
+
 /** Options of {@linkcode hiddenTests}. */
 export interface HiddenTestsOptions {
   /**
    * Pool for the candidates' programs. It must not be a pool whose sessions the graded episodes still hold.
-   * The caller disposes it.
+   * The caller disposes it. Grades are faster if its profile has {@linkcode CANDIDATE_PRELOAD} as `preload`.
    */
   pool: SessionPool;
   /**
    * Pool for the tests and checkers. Its profile needs `hostTools` and enough `hostToolCalls` for a test's calls of the
-   * candidate: a task whose tests make more calls has no score. No model code may ever run in it.
+   * candidate: a task whose tests make more calls has no score. No model code may ever run in it. Grades are faster if the
+   * profile has {@linkcode HIDDEN_TESTS_PRELOAD} as `preload`.
    * @default a second session of `pool`, which then needs two sessions in separate processes and makes two new
    * interpreters for each grade, which is slower
    */
   testPool?: SessionPool | undefined;
   /**
    * Maximum total run time of a candidate's program, in milliseconds. The way of its calls between the sessions does not
-   * count.
+   * count. A `timeScale` of the profile of `pool` multiplies it.
    * @default 10_000
    */
   timeoutMs?: number | undefined;
@@ -130,7 +133,7 @@ export async function checkHiddenTests(
     if (source !== undefined && test) {
       await new Checker(lease.session, { source, timeoutMs, signal }).verify(test);
     }
-    const names = await new TestRun(lease.session, { problem, modules, timeoutMs, signal }).prepare();
+    const { names } = await new TestRun(lease.session, { problem, modules, timeoutMs, signal }).prepare();
     if (names.length > 0) found.push({ id: task.id, names });
   }
   return found;
@@ -176,10 +179,20 @@ async function grade(
   await using leases = new AsyncDisposableStack();
   const { forCallee, forCaller } = await pair.acquire(leases, { owner, signal });
   // The tests need time for themselves and for the transfer of calls, beside the candidate's time.
-  const run = new TestRun(forCaller.session, { problem, modules, timeoutMs: 2 * timeoutMs + 5_000, signal });
-  await run.prepare();
-  const candidate = new Candidate(forCallee.session, { modules, timeoutMs, signal });
-  await candidate.load(problem, program);
+  const { timeScales } = pair;
+  const testTimeoutMs = 2 * timeoutMs + 5_000;
+  const run = new TestRun(forCaller.session, {
+    problem,
+    modules,
+    timeoutMs: testTimeoutMs,
+    timeScales,
+    signal,
+  });
+  const timeScale = timeScales.callee;
+  const candidate = new Candidate(forCallee.session, { modules, timeoutMs, timeScale, signal });
+  await modules.ofCandidate.detectIn(forCallee.session, { timeoutMs, signal });
+  const { lookup } = await run.prepare();
+  await candidate.load(problem, { program, lookup });
   if (candidate.isLost) return scoreOf(ofPrograms, problem);
   let passed = 0;
   for (const index of problem.codeTests.keys()) {
@@ -226,6 +239,7 @@ async function runProgramTests(
     runs: programTests.length,
     modules,
     timeoutMs,
+    timeScale: pair.timeScales.callee,
     signal,
   });
   let passed = 0;

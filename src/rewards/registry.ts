@@ -1,16 +1,19 @@
 import type { Policy } from "../policy/policy.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
-import type { Profile } from "../sandbox/profile/profile.ts";
+import type { Preload, Profile } from "../sandbox/profile/profile.ts";
 import type { Grader } from "./grader.ts";
 import { judge } from "./judge.ts";
 import { REPLY_GRADERS, type ReplyGraderEntry } from "./reply_graders.ts";
 
 /** Resources that graders of the registry use. A function opens its pool at the first call. */
 export interface GraderResources {
-  /** Returns interpreters for the programs that are graded. No episode shares them. */
-  readonly pool: () => SessionPool;
-  /** Returns interpreters for tests. They may call the host, and no model's code ever runs in them. */
-  readonly testPool: () => SessionPool;
+  /** Returns interpreters for the programs that are graded. No episode shares them. Their image may have `preload`. */
+  readonly pool: (preload?: Preload) => SessionPool;
+  /**
+   * Returns interpreters for tests. They may call the host, and no model's code ever runs in them. Their image may have
+   * `preload`.
+   */
+  readonly testPool: (preload?: Preload) => SessionPool;
   /** The policy that judges; `judge` needs one. */
   readonly judge?: Policy | undefined;
   /** Milliseconds that a program under test may take. */
@@ -54,10 +57,10 @@ export const GRADERS: Readonly<Record<string, GraderEntry>> = {
     about: "1 when the program passes all hidden tests of the task",
     needs: "pools",
     async make({ pool, testPool, timeoutMs }) {
-      const { hiddenTests } = await import("./hidden_tests.ts");
+      const { CANDIDATE_PRELOAD, HIDDEN_TESTS_PRELOAD, hiddenTests } = await import("./hidden_tests.ts");
       return hiddenTests({
-        pool: pool(),
-        testPool: testPool(),
+        pool: pool(CANDIDATE_PRELOAD),
+        testPool: testPool(HIDDEN_TESTS_PRELOAD),
         ...(timeoutMs !== undefined && { timeoutMs }),
       });
     },

@@ -42,8 +42,14 @@ function tryRow(episode: unknown, maxBytes: number): { line: string } | { reason
 
 /** Returns the trajectory of a failed episode without its messages. The task stays, so that it can be played again. */
 export function shortenTrajectory(trajectory: Trajectory, error: Trajectory["error"] & object): Trajectory {
-  const { task, versions, turns, times } = trajectory;
-  return { ...emptyTrajectory(task, identityOf(trajectory)), versions, turns, times, error };
+  const { task, versions, turns, times, timeScale } = trajectory;
+  return {
+    ...emptyTrajectory(task, { ...identityOf(trajectory), timeScale }),
+    versions,
+    turns,
+    times,
+    error,
+  };
 }
 
 /** Returns the training row of an aborted episode with the tokens of its prompt only. */

@@ -5,6 +5,12 @@ import { type Trajectory, withFailure } from "./trajectory.ts";
 
 /** Options of {@linkcode gradeTrajectory}. */
 export interface GradeTrajectoryOptions {
+  /**
+   * Factor of the limits of time of the grade. It is recorded, in place of the one that the episode was played with.
+   *
+   * @default none
+   */
+  timeScale?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -19,10 +25,13 @@ export async function gradeTrajectory(
   grader: Grader,
   options: GradeTrajectoryOptions = {},
 ): Promise<Trajectory> {
-  const { error, rewardParts: _parts, unscored: _reason, ...played } = { ...trajectory, reward: null };
-  if (error !== undefined && error.boundary !== "grader") return { ...played, error };
+  const { timeScale, signal } = options;
+  const { error, rewardParts: _parts, unscored: _reason, timeScale: playedScale, ...rest } = trajectory;
+  const played = { ...rest, reward: null, ...(timeScale !== undefined && { timeScale }) };
+  if (error !== undefined && error.boundary !== "grader") {
+    return { ...rest, reward: null, error, ...(playedScale !== undefined && { timeScale: playedScale }) };
+  }
   if (trajectory.cut === "context" && trajectory.turns === 0) return trajectory;
-  const { signal } = options;
   const history = History.fromChats(trajectory.messages);
   try {
     const { score, parts, reason } = await attributeErrors(

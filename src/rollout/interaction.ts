@@ -109,6 +109,8 @@ export interface InteractionResult {
   readonly tool_calls: readonly InteractionCall[];
   /** Number of prompts that differ from the tokens before their reply, because the template rewrote them (`rerender`). */
   readonly rewritten_prompts: number;
+  /** Factor of the limits of time of its programs and of the grade, if the run had one. */
+  readonly time_scale?: number;
   /** Version of the weights that sampled the last reply, if the server reports it. */
   readonly weight_version?: string;
 }

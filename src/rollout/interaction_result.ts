@@ -58,6 +58,7 @@ export function toInteractionResult(trajectory: Trajectory): InteractionResult {
     tool_calls: trajectory.toolResults.map(callOf),
     rewritten_prompts: rewrittenPrompts,
     ...(weights !== undefined && { weight_version: weights }),
+    ...(trajectory.timeScale !== undefined && { time_scale: trajectory.timeScale }),
   };
 }
 

@@ -20,6 +20,8 @@ export interface RolloutOptions {
   sample?: number | undefined;
   /** Name of the env, such as `python`. It is recorded on the trajectory. */
   envName?: string | undefined;
+  /** Factor of the limits of time of programs: `timeScale` of the profile. It is recorded on the trajectory. */
+  timeScale?: number | undefined;
   /**
    * Maximum number of turns, after which the episode is truncated. An episode that is truncated here is not graded;
    * for grading, add a `StepCounter` with a lower limit to the env.

@@ -25,6 +25,8 @@ export interface RolloutAllOptions extends EpisodesOptions {
   policy: Policy;
   /** Name of the env, such as `python`. It is recorded on the trajectories. */
   envName?: string | undefined;
+  /** Factor of the limits of time of programs: `timeScale` of the profile. It is recorded on the trajectories. */
+  timeScale?: number | undefined;
   /**
    * Returns the saved part of an episode. It is replayed and then continued. If the env responds differently, for
    * example because it shows the time, the episode is played from its start.
@@ -138,8 +140,9 @@ async function playTree(
   { task, sample, seed }: Episode,
   options: PlayOptions & Pick<RolloutTreeOptions, "branch">,
 ): Promise<Trajectory[]> {
-  const { makeEnv, policy, envName, branch, maxTurns, cutScore, limits, tokens, onAborted, signal } = options;
-  let tree = [emptyTrajectory(task, { sample, seed, policy: policy.name, envName })];
+  const { makeEnv, policy, envName, timeScale, branch, maxTurns, cutScore, limits, tokens } = options;
+  const { onAborted, signal } = options;
+  let tree = [emptyTrajectory(task, { sample, seed, policy: policy.name, envName, timeScale })];
   try {
     await using env = await makeEnv(task);
     const treeOptions = {
@@ -147,6 +150,7 @@ async function playTree(
       sample,
       seed,
       envName,
+      timeScale,
       maxTurns,
       cutScore,
       limits,
@@ -178,13 +182,26 @@ async function playEpisode(episode: Episode, options: PlayOptions): Promise<Traj
 
 async function playFrom(
   { task, sample, seed }: Episode,
-  { makeEnv, policy, envName, maxTurns, cutScore, limits, tokens, onAborted, signal }: PlayOptions,
+  options: PlayOptions,
   resumed?: InteractionResult,
 ): Promise<Trajectory[]> {
-  let played = [emptyTrajectory(task, { sample, seed, policy: policy.name, envName })];
+  const { makeEnv, policy, envName, timeScale, maxTurns, cutScore, limits, tokens, onAborted, signal } =
+    options;
+  let played = [emptyTrajectory(task, { sample, seed, policy: policy.name, envName, timeScale })];
   try {
     await using env = await makeEnv(task, resumed);
-    const episode = { sample, seed, envName, maxTurns, cutScore, limits, tokens, onAborted, signal };
+    const episode = {
+      sample,
+      seed,
+      envName,
+      timeScale,
+      maxTurns,
+      cutScore,
+      limits,
+      tokens,
+      onAborted,
+      signal,
+    };
     played = isRecursiveEnv(env)
       ? await rolloutRecursive(env, policy, task, episode)
       : [await rollout(env, policy, task, episode)];

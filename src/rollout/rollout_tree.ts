@@ -75,7 +75,7 @@ export async function rolloutTree(
   options: RolloutTreeOptions,
 ): Promise<Trajectory[]> {
   const { maxTurns = 64, tokens, id = crypto.randomUUID(), concurrency = 8, signal } = options;
-  const { envName, seed, sample, cutScore, limits } = options;
+  const { envName, timeScale, seed, sample, cutScore, limits } = options;
   requireMaxTurns(maxTurns);
   const points = checkBranchPoints(options.branch, { maxTurns });
   requireBranching(env);
@@ -83,7 +83,7 @@ export async function rolloutTree(
   const format = tokens && (tokens.format ?? new TokenFormat(tokens));
   const writer = tokens && new EpisodeWriter({ ...tokens, format });
   if (format !== undefined) await requireTrainable(policy, { format, signal });
-  const episode = { id, seed, sample, envName, cutScore, limits, signal };
+  const episode = { id, seed, sample, envName, timeScale, cutScore, limits, signal };
   const run = new EpisodeRun(env, { policy, task: toTask(task), options: episode, writer });
   return await new EpisodeTree(slots, { ...options, id, maxTurns }).play({ env, run, id, points });
 }

@@ -113,6 +113,8 @@ export interface Trajectory {
   readonly truncated: boolean;
   /** Limit of tokens that cut the episode off, if one did. */
   readonly cut?: EpisodeCut;
+  /** Factor of the limits of time of its programs and of the grade, if the run had one. */
+  readonly timeScale?: number;
   /** Failure that ended the episode, if any. */
   readonly error?: EpisodeFailure;
   /** Tokens for a trainer, if env and policy use tokens; `null` if the env did not keep the sampled tokens. */
@@ -134,6 +136,8 @@ export interface EpisodeStart {
   policy?: string | undefined;
   /** Name of the env. */
   envName?: string | undefined;
+  /** Factor of limits of time. */
+  timeScale?: number | undefined;
 }
 
 /** Returns what tells an episode from the others of its task. */
@@ -150,7 +154,7 @@ export function identityOf(
 
 /** Returns the trajectory of an episode before its first turn. */
 export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajectory {
-  const { policy, envName: env } = start;
+  const { policy, envName: env, timeScale } = start;
   return {
     task,
     format: TRAJECTORY_FORMAT,
@@ -168,6 +172,7 @@ export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajector
     steps: [],
     toolResults: [],
     times: { totalMs: 0, policyMs: 0, envMs: 0 },
+    ...(timeScale !== undefined && { timeScale }),
   };
 }
 

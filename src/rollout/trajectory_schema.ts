@@ -82,6 +82,7 @@ export const trajectorySchema: z.core.$ZodType = z.looseObject({
   terminated: z.boolean().default(false),
   truncated: z.boolean().default(false),
   cut: z.string().optional(),
+  timeScale: z.number().positive().optional(),
   error: error.optional(),
   tokens: z.looseObject({ ids: z.array(z.int()), lossMask: z.array(z.union([z.literal(0), z.literal(1)])) })
     .nullish(),

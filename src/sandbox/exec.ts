@@ -487,6 +487,12 @@ export interface SessionPool {
   readonly pairQueue?: SerialQueue | undefined;
   /** Limits of the profile of its sessions, in bytes, if it knows them. */
   readonly limits?: { readonly memoryBytes: number; readonly outputBytes: number } | undefined;
+  /**
+   * Factor of the limits of time of its sessions: `timeScale` of their profile.
+   *
+   * @default 1
+   */
+  readonly timeScale?: number | undefined;
   /** Leases a session that no other lease has, and whose state no earlier lease has changed. Waits for one. */
   acquire(options?: AcquireOptions): Promise<SessionLease>;
 }

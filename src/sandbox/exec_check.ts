@@ -126,6 +126,18 @@ export function checkProfile(profile: unknown): void {
   );
 }
 
+/** Range of a profile's `timeScale`. */
+export const TIME_SCALES = { min: 0.1, max: 20 } as const;
+
+/** Throws unless the `timeScale` of a profile is in its range. */
+export function checkTimeScale(timeScale: number = 1): void {
+  const { min, max } = TIME_SCALES;
+  if (timeScale >= min && timeScale <= max) return;
+  throw new ArgumentRangeError(
+    `Cannot scale limits of time as 'timeScale' must be from ${min} to ${max}: current value is ${timeScale}`,
+  );
+}
+
 /** Throws unless the reset mode is known: a misspelt mode must not weaken the isolation. */
 export function checkResetMode(mode: unknown): void {
   if (mode === undefined || mode === "fresh" || mode === "rewind") return;

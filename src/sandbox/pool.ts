@@ -19,7 +19,7 @@ import type {
   SessionLease,
   SessionPool,
 } from "./exec.ts";
-import { checkEvery, checkProfile, checkResetMode, checkSeed } from "./exec_check.ts";
+import { checkEvery, checkProfile, checkResetMode, checkSeed, checkTimeScale } from "./exec_check.ts";
 import { countNewInterpreters, IdleSessions, type WaitingLease } from "./idle_sessions.ts";
 import { disposeUnless, Lease } from "./lease.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
@@ -63,7 +63,7 @@ export interface SandboxPoolOptions extends SandboxOptions {
    * other. `owner` rewinds between leases of the same owner, and starts a new interpreter for another one and
    * after leases without an owner.
    *
-   * @default "fresh"
+   * @default "fresh"; once many leases have waited for their processes, a line on stderr states the price
    */
   resetMode?: "fresh" | "rewind" | "owner" | undefined;
   /**
@@ -84,6 +84,12 @@ interface Process {
   sessions: number;
 }
 
+/** Number of leases that wait for a new process, from which on a pool states what that costs. */
+const MANY_WAITS = 16;
+const PRICE =
+  "paddock: this pool starts a process for each lease, some 0.3 s of CPU time, as 'resetMode' is not given: " +
+  "'rewind' takes some 2 ms, for leases that trust each other; 'owner' does so for the leases of one owner; " +
+  "'fresh' keeps processes and ends this message";
 const MAX_SIZE = 4096;
 const KEEP_MS = 60_000;
 /**
@@ -140,6 +146,8 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   #leases = 0;
   /** Number of sessions that are started, or reset to a new interpreter. */
   #coming = 0;
+  /** Number of leases that had to wait for a session. */
+  #waits = 0;
   #expiry: ReturnType<typeof setTimeout> | undefined;
   #disposed = false;
 
@@ -155,6 +163,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     checkCount("spare", spare, 0);
     checkCount("keep", keep, 0);
     checkProfile(options.profile);
+    checkTimeScale(options.profile.timeScale);
     if (options.resetMode !== "owner") checkResetMode(options.resetMode);
     this.size = size;
     this.#options = options;
@@ -165,6 +174,11 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   /** {@inheritDoc SessionPool.limits} */
   get limits(): NonNullable<SessionPool["limits"]> {
     return this.#options.profile.limits;
+  }
+
+  /** {@inheritDoc SessionPool.timeScale} */
+  get timeScale(): number | undefined {
+    return this.#options.profile.timeScale;
   }
 
   /**
@@ -302,10 +316,17 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
       },
     };
     signal?.addEventListener("abort", onAbort, { once: true });
+    this.#statePrice();
     this.#waiters.push(waiter);
     this.#fill();
     this.#provide();
     return promise;
+  }
+
+  /** Prints once what a process for each lease costs, if the caller has not chosen it. */
+  #statePrice(): void {
+    // deno-lint-ignore no-console -- a program that chose nothing has no other place to hear of it
+    if (this.#options.resetMode === undefined && ++this.#waits === MANY_WAITS) console.warn(PRICE);
   }
 
   #fill(): void {

@@ -40,6 +40,7 @@ import {
   checkSeed,
   checkShell,
   checkTimeout,
+  checkTimeScale,
 } from "./exec_check.ts";
 import {
   type EncodedInput,
@@ -99,6 +100,7 @@ export class Session implements BranchingSession {
     const { seed, checkpointEvery: every, onDispose = () => {} } = options;
     checkSeed(seed);
     checkEvery(every);
+    checkTimeScale(source.profile.timeScale);
     this.#source = source;
     this.#onDispose = onDispose;
     this.#interpreter = new Interpreter(source, seed);
@@ -323,8 +325,7 @@ export class Session implements BranchingSession {
     code: string,
     options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
   ): Promise<ExecResult> {
-    const { limits } = this.#source.profile;
-    const { timeoutMs = limits.timeoutMs } = options;
+    const { limits, timeoutMs } = this.#limitsOf(options);
     this.#tools = (options.tools ?? []).map(({ name }) => name);
     const link = await this.#interpreter.ensure();
     if (options.files) await putFiles(link, options.files);
@@ -335,7 +336,8 @@ export class Session implements BranchingSession {
       ...options.inputs.map(({ contents }) => contents),
     ];
     const rewinds = rewindsWithExec(options);
-    const run = new ExecRun(link, { ...options, ...this.#runLimits(), timeoutMs, parse, inputs, rewinds });
+    const residentBytes = this.#residentBytes();
+    const run = new ExecRun(link, { ...options, limits, residentBytes, timeoutMs, parse, inputs, rewinds });
     const end = await run.run(FrameKind.exec, execRequest(code, options, limits));
     const result = toExecResult(end, { timeoutMs, limits });
     this.#interpreter.noteLoss(result);
@@ -346,8 +348,9 @@ export class Session implements BranchingSession {
   }
 
   async #shell(command: string, options: ShellOptions): Promise<ShellResult> {
-    const { limits, home } = this.#source.profile;
-    const { timeoutMs = limits.timeoutMs, memoryBytes, silenceMs, stdin, signal, onOutput } = options;
+    const { home } = this.#source.profile;
+    const { limits, timeoutMs } = this.#limitsOf(options);
+    const { memoryBytes, silenceMs, stdin, signal, onOutput } = options;
     const link = await this.#interpreter.ensure();
     limitMemory(link, memoryBytes, limits);
     const run = new ExecRun(link, {
@@ -356,7 +359,8 @@ export class Session implements BranchingSession {
       timeoutMs,
       silenceMs,
       parse: parseShellResult,
-      ...this.#runLimits(),
+      limits,
+      residentBytes: this.#residentBytes(),
     });
     const end = await run.run(FrameKind.shell, encoder.encode(JSON.stringify({ command, stdin })));
     const result = toShellResult(end, { timeoutMs, silenceMs, limits, home });
@@ -377,7 +381,7 @@ export class Session implements BranchingSession {
     return new WaitingExecs({
       interpreter: this.#interpreter,
       scope: () => this.#source.checkpointScope(),
-      limits: () => this.#runLimits(),
+      limits: (options) => ({ ...this.#limitsOf(options), residentBytes: this.#residentBytes() }),
       capture: async (link, options) => {
         const { maxBytes } = await this.#source.checkpointScope();
         return await this.#capture(link, { maxBytes, memory: true, ...options });
@@ -423,8 +427,15 @@ export class Session implements BranchingSession {
     if (end.stopped === "aborted") throw signal?.reason;
   }
 
-  #runLimits(): { limits: Profile["limits"]; residentBytes: number | undefined } {
-    return { limits: this.#source.profile.limits, residentBytes: this.#residentBytes() };
+  /** Returns the limits of a call in the time of this machine. */
+  #limitsOf(
+    { timeoutMs = this.#source.profile.limits.timeoutMs }: Pick<ExecOptions, "timeoutMs">,
+  ): { limits: Profile["limits"]; timeoutMs: number } {
+    const { limits, timeScale = 1 } = this.#source.profile;
+    return {
+      limits: { ...limits, cpuSeconds: limits.cpuSeconds * timeScale },
+      timeoutMs: timeoutMs * timeScale,
+    };
   }
 
   #residentBytes(): number | undefined {

@@ -32,6 +32,13 @@ export interface EdgeOptions extends EdgeAppOptions {
    * @default a line on stderr
    */
   onBuild?: (() => void) | undefined;
+  /**
+   * Absolute path of a directory in which the image of Python is kept, so that only the first process builds it. It needs
+   * the permissions to read and to write there, and no other user may write to it.
+   *
+   * @default none
+   */
+  cacheDir?: string | undefined;
 }
 
 /**
@@ -42,9 +49,9 @@ export interface EdgeOptions extends EdgeAppOptions {
  * @throws {RangeError} if the token is shorter than 16 characters.
  */
 export function edgeApp(
-  { timeoutMs = 10_000, onBuild = announceBuild, ...options }: EdgeOptions = {},
+  { timeoutMs = 10_000, onBuild = announceBuild, cacheDir, ...options }: EdgeOptions = {},
 ): EdgeApp {
-  return createEdgeApp(options, new WorkerRuntime(timeoutMs, onBuild));
+  return createEdgeApp(options, new WorkerRuntime({ timeoutMs, onBuild, cacheDir }));
 }
 
 function announceBuild(): void {
@@ -58,13 +65,11 @@ class WorkerRuntime implements GradingRuntime {
     GRADERS[name]?.needs === "pools"
   );
   readonly #workers = new GraderPool();
-  readonly #timeoutMs: number;
-  readonly #onBuild: () => void;
+  readonly #options: Pick<EdgeOptions, "timeoutMs" | "onBuild" | "cacheDir">;
   #pool: Promise<SessionPool> | undefined;
 
-  constructor(timeoutMs: number, onBuild: () => void) {
-    this.#timeoutMs = timeoutMs;
-    this.#onBuild = onBuild;
+  constructor(options: Pick<EdgeOptions, "timeoutMs" | "onBuild" | "cacheDir">) {
+    this.#options = options;
   }
 
   guard(grader: Grader): Grader {
@@ -76,11 +81,12 @@ class WorkerRuntime implements GradingRuntime {
     if (entry === undefined) {
       throw new TypeError(`Cannot make grader '${name}' as the registry does not contain it`);
     }
+    const { timeoutMs, ...options } = this.#options;
     this.#pool ??= import("./edge/worker_pool.ts").then(({ createWorkerPool }) =>
-      createWorkerPool(MAX_SANDBOXED_GRADES, this.#onBuild)
+      createWorkerPool(MAX_SANDBOXED_GRADES, options)
     );
     const pool = await this.#pool;
-    const resources = { pool: () => pool, testPool: () => pool, timeoutMs: this.#timeoutMs };
+    const resources = { pool: () => pool, testPool: () => pool, timeoutMs };
     return await makeGrader(entry, resources);
   }
 

@@ -207,7 +207,7 @@ export class PaddockServer implements AsyncDisposable {
       ? new CheckpointService({ pool, store, transfers, metrics })
       : undefined;
     const envs = new EnvService({ ...shared, sessions });
-    const rollouts = new RolloutService({ envs, metrics, offer, budgets });
+    const rollouts = new RolloutService({ envs, metrics, offer, budgets, timeScale: pool.timeScale });
     const repl = openEnvName === "repl" ? replKind(sessions) : undefined;
     const openEnv: OpenEnvKind | undefined = openEnvTokenizer ? chatKind(openEnvTokenizer) : repl;
     const secret = limits?.directory?.secret;

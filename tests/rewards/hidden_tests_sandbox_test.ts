@@ -11,6 +11,9 @@ import { HANG_MS } from "../deadline.ts";
 
 type Grade = (reply: string, fields: Record<string, unknown>) => Promise<Score | number | null>;
 
+/** What the tests' session returns when it has prepared tests. */
+const PREPARED = ok("", { value: '[[], ""]' });
+
 function gradeWith(grader: ReturnType<typeof hiddenTests>): Grade {
   return async (content, fields) => {
     const history = History.fromChats([{ role: "assistant", content }]);
@@ -33,8 +36,9 @@ function loggingPool(log: string[]): SessionPool {
       return {
         session: {
           exec(code) {
-            log.push(`${code.includes("paddock_hidden_tests") ? "tests" : "program"} ${number}`);
-            return Promise.resolve(ok());
+            const isOfTests = code.includes("paddock_hidden_tests");
+            log.push(`${isOfTests ? "tests" : "program"} ${number}`);
+            return Promise.resolve(isOfTests ? PREPARED : ok());
           },
           reset({ mode } = {}) {
             log.push(`${mode} ${number}`);
@@ -319,6 +323,8 @@ Deno.test("hiddenTests() runs tests in a new interpreter of a shared pool and re
     "acquire 1",
     "acquire 2",
     "fresh 2",
+    "program 1", // looks for the modules in its image
+    "tests 2",
     "tests 2", // compiles the modules
     "tests 2",
     "program 1",
@@ -391,10 +397,10 @@ Deno.test("hiddenTests() releases its sessions when a sandbox fails", async () =
 Deno.test("hiddenTests() never passes a test because of the candidate session's output", async () => {
   const says = ["1", "'loaded'", '{"value": 1}', '{"score": 1}', "null", "[]"];
   for (const value of says) {
-    const pool = new FakePool((code) => code.includes("hidden_tests") ? ok() : ok("", { value }));
+    const pool = new FakePool((code) => code.includes("hidden_tests") ? PREPARED : ok("", { value }));
     assertEquals(await gradeWith(hiddenTests({ pool }))(code("x = 1"), { tests: ["assert f()"] }), passed(0));
   }
-  const crashed = new FakePool((code) => code.includes("hidden_tests") ? ok() : bad("crashed"));
+  const crashed = new FakePool((code) => code.includes("hidden_tests") ? PREPARED : bad("crashed"));
   assertEquals(
     await gradeWith(hiddenTests({ pool: crashed }))(code("x = 1"), { tests: ["assert f()"] }),
     passed(0),

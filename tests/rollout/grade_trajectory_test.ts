@@ -45,6 +45,14 @@ Deno.test("gradeTrajectory() leaves a failed episode unscored, and grades again 
   assertEquals([again.reward, again.error], [2, undefined]);
 });
 
+Deno.test("gradeTrajectory() records the scale of its limits of time in place of an earlier one", async () => {
+  const played = { ...EPISODE, timeScale: 3 };
+  assertEquals((await gradeTrajectory(played, grader, { timeScale: 2.5 })).timeScale, 2.5);
+  assertEquals("timeScale" in await gradeTrajectory(played, grader), false);
+  const error = { boundary: "policy", name: "PolicyError", message: "down" } as const;
+  assertEquals((await gradeTrajectory({ ...played, error }, grader, { timeScale: 2.5 })).timeScale, 3);
+});
+
 Deno.test("gradeTrajectory() rejects when it is aborted", async () => {
   const signal = AbortSignal.abort(new TypeError("stop"));
   const heeding: Grader = { name: "heeding", grade: ({ signal }) => (signal?.throwIfAborted(), 1) };

@@ -41,3 +41,8 @@ Deno.test("toInteractionResult() writes the group of the episode", () => {
   const { group: _, ...older } = toInteractionResult(grouped);
   assertEquals(parseInteraction(older).group, undefined);
 });
+
+Deno.test("toInteractionResult() writes the factor of limits of time", () => {
+  const trajectory = { ...emptyTrajectory({ id: "a", query: "q" }, { timeScale: 2.5 }), tokens };
+  assertEquals(toInteractionResult(trajectory).time_scale, 2.5);
+});

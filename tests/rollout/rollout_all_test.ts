@@ -136,6 +136,7 @@ Deno.test("rolloutAll() plays several episodes of a task, each with its number a
     makeEnv: envs(new FakePool()),
     policy: { ...policy, name: "p" },
     envName: "python",
+    timeScale: 2.5,
     samples: 2,
     seed: 1,
     skip: ({ id }, sample) => id === "0" && sample === 1,
@@ -147,6 +148,7 @@ Deno.test("rolloutAll() plays several episodes of a task, each with its number a
   assertEquals(new Set(given.map(({ seed }) => seed)).size, 3);
   assertEquals(given.map(({ versions }) => versions.policy), ["p", "p", "p"]);
   assertEquals(given.map(({ versions }) => versions.env), ["python", "python", "python"]);
+  assertEquals(given.map(({ timeScale }) => timeScale), [2.5, 2.5, 2.5]);
 });
 
 const TASKS = ["a", "b"].map((id) => ({ id, query: "q" }));

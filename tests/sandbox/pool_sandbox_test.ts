@@ -19,6 +19,25 @@ import { value } from "./started.ts";
 const linux = Deno.build.os === "linux";
 const profile = await loadProfile("python");
 
+Deno.test("SandboxPool states once what a process for each lease costs, unless the mode was chosen", async () => {
+  const said: string[] = [];
+  const { warn } = console;
+  Object.assign(console, { warn: (text: string) => said.push(text) });
+  try {
+    for (const resetMode of [undefined, "fresh"] as const) {
+      await using pool = new SandboxPool({ profile, size: 1, resetMode });
+      await using _lease = await pool.acquire();
+      const leave = new AbortController();
+      const waiting = Array.from({ length: 40 }, () => pool.acquire({ signal: leave.signal }));
+      leave.abort(new Error("not needed"));
+      await Promise.allSettled(waiting);
+      assertEquals(said.map((text) => text.includes("starts a process for each lease")), [true]);
+    }
+  } finally {
+    Object.assign(console, { warn });
+  }
+});
+
 Deno.test("SandboxPool refuses an invalid size", () => {
   for (const size of [0, -1, 1.5, NaN, Infinity, 5_000]) {
     assertThrows(

@@ -194,7 +194,8 @@ async function openResources(
   { profile, size, resetMode = "fresh", stack }: GraderHost & { readonly resetMode?: "fresh" | "owner" },
 ): Promise<GraderResources> {
   const { cacheDir } = flags;
-  const tests = testProfile(await loadProfile("tools"));
+  const { timeScale } = profile;
+  const tests = { ...testProfile(await loadProfile("tools")), ...(timeScale !== undefined && { timeScale }) };
   const judge = flags.judge === undefined ? undefined : await resolvePolicy(flags.judge, {
     ...flags.server,
     model: flags.judgeModel,

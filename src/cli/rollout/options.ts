@@ -6,6 +6,7 @@ import { UsageError } from "../cli_errors.ts";
 import { flagOf, type OptionRow, type OptionTable } from "../option_table.ts";
 import { parseNumber, parseNumberAtLeast, parseWholeNumber } from "../options.ts";
 import { profileOption } from "../sandbox_options.ts";
+import { timeScaleOption } from "../time_scale.ts";
 import { envKindOf, ENVS, FILE_ENV } from "./envs.ts";
 import { DEFAULT_GRADER } from "./graders.ts";
 import { ALLOW_HELP } from "./plugins.ts";
@@ -369,6 +370,13 @@ export const ROLLOUT_OPTIONS = {
     number: COUNT,
     default: 2000,
     about: "timeout of a code block or tool call in milliseconds (workspace commands: 25000)",
+  },
+  timeScale: {
+    group: "Sandbox and speed",
+    value: "n",
+    about: "factor of the limits of time of programs",
+    make: timeScaleOption,
+    envs: CHAT_ENVS,
   },
   runUnlabeled: {
     group: "Sandbox and speed",

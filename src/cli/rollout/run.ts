@@ -41,6 +41,7 @@ import { Summary } from "./summary.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./envs/tau_bench.ts";
 import { TrainingFile, TrainingRun } from "./training_file.ts";
 import { checkUsage, rethrowAsUsageError, toUsageError, UsageError } from "../cli_errors.ts";
+import { withTimeScale } from "../time_scale.ts";
 import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./envs/workspace.ts";
 import { currentIo } from "../io.ts";
 
@@ -84,6 +85,8 @@ export interface RolloutFlags
   concurrency?: number;
   poolSize?: number;
   reset: "rewind" | "fresh";
+  /** Value of `--time-scale`. */
+  timeScale?: string;
   maxTurns?: number;
   runUnlabeled?: boolean;
   runThoughts?: boolean;
@@ -137,7 +140,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const resolved = await resolveFlagPolicy(flags, { tokenizer, stack, signal });
   const tokens = tokenOptionsOf(flags, { tokenizer, editPrompt: builtIn?.editPrompt });
   if (tokens !== undefined) await requirePolicyForTraining(resolved, { format: tokens.format, signal });
-  const profile = await resolveProfile(flags, signal);
+  const profile = await withTimeScale(await resolveProfile(flags, signal), { ...flags, signal });
   const { concurrency, poolSize } = sizesOf(flags, resolved);
   if (flags.tasks !== undefined) await requireTasks(flags.tasks, { split, limit, columns: columnsOf(flags) });
   const summary = new Summary({
@@ -251,6 +254,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     servers: resolved.isServer ? servers : undefined,
     maxErrors: flags.maxErrors,
     envName: env?.description.name ?? flags.env,
+    timeScale: profile.timeScale,
     onTask: resolved.onTask,
     makeEnv,
     signal,

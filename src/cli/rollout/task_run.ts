@@ -42,6 +42,8 @@ export interface TaskRunOptions {
   maxErrors?: number | undefined;
   /** Name of the env. */
   envName: string;
+  /** Factor of the limits of time of programs. */
+  timeScale?: number | undefined;
   makeEnv: MakeEnv;
   /** Called with each task, in the order of the file, before it is played. */
   onTask?: ((task: Task) => void) | undefined;
@@ -178,10 +180,11 @@ class TaskRun {
   #trajectories(): AsyncGenerator<Trajectory> {
     const { policy, envName, samples, seed, concurrency, show, maxTurns, branch, summary, training, signal } =
       this.#options;
-    const { cutScore, limits } = this.#options;
+    const { timeScale, cutScore, limits } = this.#options;
     return rolloutAll(this.#tasks(), {
       policy,
       envName,
+      timeScale,
       samples,
       seed,
       concurrency,

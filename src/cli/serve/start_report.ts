@@ -25,15 +25,15 @@ const MIB = 1024 * 1024;
 /** Returns the lines that a server prints at its start: version, profile, limits, layers and addresses. */
 export function formatStartReport(report: StartReport): string {
   const { profile, layers, url } = report;
-  const { timeoutMs, memoryBytes, outputBytes } = profile.limits;
+  const { limits: { timeoutMs, memoryBytes, outputBytes }, timeScale } = profile;
   const working = layers.filter(({ works, mode }) => works && mode !== "off").map(({ layer }) => layer);
   const lines: readonly (readonly [label: string, text: string])[] = [
     ["version", `Paddock ${PADDOCK_VERSION}, Deno ${DENO_VERSION}`],
     [
       "profile",
-      `${profile.name}: ${timeoutMs / 1000} s, ${memoryBytes / MIB} MiB of memory and ${
-        outputBytes / MIB
-      } MiB of output for each program`,
+      `${profile.name}: ${timeoutMs / 1000} s${timeScale === undefined ? "" : ` times ${timeScale}`}, ${
+        memoryBytes / MIB
+      } MiB of memory and ${outputBytes / MIB} MiB of output for each program`,
     ],
     ["limits", limitsOf(report)],
     ["layers", working.length === 0 ? "none" : working.join(", ")],

@@ -14,6 +14,8 @@ export interface ProgramRunOptions {
   readonly modules: RerunModules;
   /** Time limit of all runs together, in milliseconds. */
   readonly timeoutMs: number;
+  /** Factor of the limits of time of the session. */
+  readonly timeScale: number;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -69,7 +71,7 @@ export class ProgramRun {
   ): Promise<ExecResult | undefined> {
     if (this.#leftMs <= 0) return undefined;
     const result = await run({ timeoutMs: this.#leftMs, signal: this.#options.signal });
-    this.#leftMs -= result?.durationMs ?? 0;
+    this.#leftMs -= (result?.durationMs ?? 0) / this.#options.timeScale;
     return result;
   }
 

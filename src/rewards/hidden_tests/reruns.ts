@@ -15,10 +15,13 @@ const IMPORT =
 /** Heap of an interpreter up to which it is used again, in bytes. A heap never shrinks. */
 const MAX_HEAP_BYTES = 96 * 1024 * 1024;
 
+/** Modules that run a program many times, in dependency order. */
+export const RERUN_SOURCES: Readonly<Record<string, string>> = { paddock_syntax: syntax, [MODULE]: reruns };
+
 /** The modules that run programs. A grader compiles them once. */
 export class RerunModules extends CompiledModules {
   constructor() {
-    super({ paddock_syntax: syntax, [MODULE]: reruns });
+    super(RERUN_SOURCES);
   }
 }
 
@@ -51,6 +54,7 @@ export class Reruns {
   ): Promise<Reruns> {
     if (!importsAllowed(program)) return new Reruns(session, { isUsable: false });
     const options = { timeoutMs: PREPARE_MS, signal };
+    await modules.detectIn(session, options);
     await CompiledModules.compileIn(session, [modules], options);
     const code = `${modules.definitions}\n${
       moduleCall(MODULE, "prepare", [program, JSON.stringify(allowedModules)])

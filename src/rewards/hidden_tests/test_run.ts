@@ -1,8 +1,9 @@
 import * as z from "zod";
 import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import { hostTool } from "../../sandbox/host_tool.ts";
-import { Callee, type CalleeReply, moduleCall } from "../../sandbox/isolated/callee.ts";
-import { CompiledModules } from "../../sandbox/isolated/compiled_modules.ts";
+import { Callee, type CalleeOptions, type CalleeReply, moduleCall } from "../../sandbox/isolated/callee.ts";
+import { CompiledModules, preloadOf } from "../../sandbox/isolated/compiled_modules.ts";
+import type { Preload } from "../../sandbox/profile/profile.ts";
 import ahead from "./python/ahead.py" with { type: "text" };
 import batches from "./python/batches.py" with { type: "text" };
 import candidateSource from "./python/candidate.py" with { type: "text" };
@@ -19,6 +20,7 @@ import standIns from "./python/stand_ins.py" with { type: "text" };
 import syntax from "./python/syntax.py" with { type: "text" };
 import taint from "./python/taint.py" with { type: "text" };
 import testCheck from "./python/test_check.py" with { type: "text" };
+import { RERUN_SOURCES } from "./reruns.ts";
 import type { TestProblem } from "./test_problem.ts";
 import testsSource from "./python/tests.py" with { type: "text" };
 
@@ -28,6 +30,12 @@ export interface TestRunOptions {
   readonly modules: TestModules;
   /** Maximum run time of one test, in milliseconds. */
   readonly timeoutMs: number;
+  /**
+   * Factors of the limits of time of the sessions of the candidate and of the tests.
+   *
+   * @default 1
+   */
+  readonly timeScales?: { readonly callee: number; readonly caller: number } | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -59,6 +67,15 @@ const CANDIDATE_SOURCES = {
   [CANDIDATE_MODULE]: candidateSource,
 };
 
+/**
+ * The modules of hidden tests as part of a base image. A grade whose `testPool` has a profile with this `preload` needs
+ * about a third of the time less.
+ */
+export const HIDDEN_TESTS_PRELOAD: Preload = preloadOf(TEST_SOURCES);
+
+/** The modules that hold a candidate as part of a base image, for the profile of the `pool` of hidden tests. */
+export const CANDIDATE_PRELOAD: Preload = preloadOf({ ...RERUN_SOURCES, ...CANDIDATE_SOURCES });
+
 /** The modules of both sessions. A grader compiles them once. */
 export class TestModules {
   readonly ofTests: CompiledModules = new CompiledModules(TEST_SOURCES);
@@ -76,6 +93,17 @@ const verdictSchema = z.tuple([
   z.string(),
 ]);
 
+/** What `prepare` of `tests.py` returns. */
+const preparedSchema = z.tuple([z.array(z.string()), z.string()]);
+
+/** Tests whose setup has run. */
+export interface PreparedTests {
+  /** Names that the tests take from the candidate beside its entry point. */
+  readonly names: readonly string[];
+  /** Arguments of the tests' first request, which looks up their names in the candidate, as JSON. */
+  readonly lookup: string;
+}
+
 /** Runs tests in a session that the candidate's program cannot reach. */
 export class TestRun {
   readonly #session: PythonSession;
@@ -87,22 +115,24 @@ export class TestRun {
   }
 
   /**
-   * Runs the setup code. Returns the names that the tests take from the candidate beside its entry point.
+   * Runs the setup code.
    *
    * @throws {Error} when the setup fails, which means that the problem itself is broken.
    */
-  async prepare(): Promise<readonly string[]> {
+  async prepare(): Promise<PreparedTests> {
     const { problem, timeoutMs, signal } = this.#options;
     const { setup, codeTests, entryPoint } = problem;
     const given = entryPoint === undefined ? [] : [entryPoint];
     const { ofTests, ofCandidate } = this.#options.modules;
+    await ofTests.detectIn(this.#session, { timeoutMs, signal });
     await CompiledModules.compileIn(this.#session, [ofTests, ofCandidate], { timeoutMs, signal });
     const code = `${ofTests.definitions}\n${
       moduleCall(MODULE, "prepare", [problem.prompt, setup, codeTests, given])
     }`;
     const result = await this.#session.exec(code, { timeoutMs, signal });
     if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${errorOf(result)}`);
-    return z.array(z.string()).parse(JSON.parse(result.value ?? "[]"));
+    const [names, lookup] = preparedSchema.parse(JSON.parse(result.value ?? "[]"));
+    return { names, lookup };
   }
 
   /**
@@ -113,15 +143,15 @@ export class TestRun {
    * session fails.
    */
   async runTest(index: number, candidate: Candidate): Promise<TestVerdict> {
-    const { timeoutMs, signal } = this.#options;
+    const { timeoutMs, timeScales = { callee: 1, caller: 1 }, signal } = this.#options;
     const code = moduleCall(MODULE, "run", [index]);
     const failures: unknown[] = [];
     candidate.beginTest();
     const tools = [callTool(candidate, (error) => failures.push(error))];
-    const limit = new CrossingTimeout(timeoutMs, candidate);
+    const limit = new CrossingTimeout(timeoutMs * Math.max(timeScales.callee, timeScales.caller), candidate);
     const result = await limit.run((limits) =>
       this.#session.exec(code, {
-        ...limits,
+        timeoutMs: limits.timeoutMs / timeScales.caller,
         tools,
         signal: AbortSignal.any([limits.signal, ...(signal ? [signal] : [])]),
       })
@@ -255,6 +285,11 @@ interface RequestOptions {
   readonly stdin?: string | undefined;
 }
 
+/** A program, and the first request of its tests. */
+interface CandidateProgram extends Pick<PreparedTests, "lookup"> {
+  readonly program: string;
+}
+
 /** Time of a crossing on the side of the tests, in milliseconds. */
 const TEST_SIDE_MS = 1;
 /** Maximum time of the crossings of one test that is not charged to the test, in milliseconds. */
@@ -267,12 +302,14 @@ export class Candidate {
   readonly #callee: Callee;
   readonly #modules: TestModules;
   #lookups = 0;
+  /** The tests' first request and its reply, which come with the load. */
+  #first: { readonly args: string; readonly reply: CalleeReply } | undefined;
   /** Requests of the running test. */
   #requests = { calls: 0, others: 0, lastAt: -Infinity, crossings: 0, crossedMs: 0 };
 
   constructor(
     session: PythonSession,
-    { modules, ...options }: { modules: TestModules; timeoutMs: number; signal: AbortSignal | undefined },
+    { modules, ...options }: Omit<CalleeOptions, "name"> & { modules: TestModules },
   ) {
     this.#modules = modules;
     this.#callee = new Callee(session, { ...options, name: "candidate" });
@@ -310,18 +347,25 @@ export class Candidate {
     return this.#callee.failure !== undefined;
   }
 
-  /** Runs the program as a module. Afterwards it can be called, unless it is lost. */
-  async load({ prompt: beginning }: TestProblem, program: string): Promise<void> {
-    const { definitions } = this.#modules.ofCandidate;
-    await this.#callee.load(
-      `${definitions}\n${moduleCall(CANDIDATE_MODULE, "load", [beginning, program])}`,
-    );
+  /**
+   * Runs the program as a module, and looks up the names of the tests there. Afterwards it can be called, unless it is
+   * lost.
+   */
+  async load({ prompt: beginning }: TestProblem, { program, lookup: args }: CandidateProgram): Promise<void> {
+    const code = [
+      this.#modules.ofCandidate.definitions,
+      moduleCall(CANDIDATE_MODULE, "load", [beginning, program]),
+      moduleCall(CANDIDATE_MODULE, "call", ["name", args, 0]),
+    ];
+    const reply = await this.#callee.loadAndCall(code.join("\n"));
+    if (reply !== undefined) this.#first = { args, reply };
   }
 
   /**
    * Carries out a request of the tests, such as `call` or `get`, or `count` of them. `args` are plain data as JSON.
    */
   async call(name: string, args: string, options: RequestOptions): Promise<CalleeReply> {
+    if (name === "name" && args === this.#first?.args) return this.#first.reply;
     this.#requests.crossings++;
     if (name === "name" || name === "seed") this.#lookups++;
     else if (CALLS.has(name)) this.#requests.calls += options.count;

@@ -31,7 +31,8 @@ const HEAD_BYTES = 64 * 1024 * 1024;
 export async function profileScope(profile: Profile): Promise<Pick<CheckpointScope, "profile" | "maxBytes">> {
   const { limits, name } = profile;
   return {
-    profile: await sha256(JSON.stringify({ ...profile, name: guestName(name) })),
+    // limits of time are no part of a state
+    profile: await sha256(JSON.stringify({ ...profile, timeScale: undefined, name: guestName(name) })),
     maxBytes: limits.memoryBytes + limits.fileBytes + HEAD_BYTES,
   };
 }

@@ -1,34 +1,20 @@
-import { concat } from "@std/bytes";
 import { SerialQueue } from "../../async/semaphore.ts";
-import { errorMessage, SandboxError } from "../../errors.ts";
+import { SandboxError } from "../../errors.ts";
 import type { BranchingLease, SandboxAcquireOptions, SessionPool } from "../exec.ts";
-import {
-  type Assets,
-  blobUrl,
-  linkModules,
-  splitLibrary,
-  toShared,
-  toSharedMemory,
-  type WorkerAssets,
-} from "../guest/assets.ts";
-import type { HeapImage, ImageLayout } from "../guest/heap_image.ts";
+import type { Assets } from "../guest/assets.ts";
 import { WorkerLink } from "../guest/worker_link.ts";
 import { GuestLink } from "../guest_link.ts";
-import { imageExtension, leanWasm, plainImagePlan, workerModules } from "../image/guest_sources.ts";
-import { standardLibrary } from "../image/standard_library.ts";
 import { type CheckpointScope, profileScope } from "../checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "../checkpoint/compression.ts";
 import { createKey } from "../checkpoint/host_key.ts";
 import { checkEvery } from "../exec_check.ts";
 import { sha256 } from "../../hash.ts";
 import { disposeUnless, Lease } from "../lease.ts";
-import { wasmPages } from "../process/child_command.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { Layer } from "../profile/schema.ts";
-import { decodeLost, encodeFrame, type Frame, FrameKind, FrameSplitter, join } from "../protocol.ts";
+import { encodeFrame, FrameKind, FrameSplitter } from "../protocol.ts";
 import { type LinkSource, Session } from "../session.ts";
-import { boundWasm } from "./bounded_wasm.ts";
-import { importEmbeddedPyodide } from "./embedded_pyodide.js";
+import { openWorkerImage } from "./worker_image.ts";
 
 /** Options of {@linkcode WorkerSandbox}. */
 export interface WorkerSandboxOptions {
@@ -38,15 +24,14 @@ export interface WorkerSandboxOptions {
   maxWorkers: number;
   /** Called before the image of Python is built, at the first use. */
   onBuild?: (() => void) | undefined;
+  /**
+   * Directory in which the image is kept, so that only the first process builds it. It needs the permissions to read and
+   * to write there, and no other user may write to it.
+   *
+   * @default none
+   */
+  cacheDir?: string | undefined;
 }
-
-/**
- * Part of the C stack that Python uses, in bytes. V8's stack has 1 MiB here, as its flags are those of the caller. Calls
- * of Python through C, such as those of `lru_cache`, raise RecursionError after some 620 levels. In optimized code V8's
- * stack ends after some 660 levels. Recursion that takes little of the C stack, such as parsing JSON of 10,000 brackets,
- * overflows V8's stack, which ends the interpreter.
- */
-const C_STACK_BYTES = 288 * 1024;
 
 const SESSION = 1;
 const START_TIMEOUT_MS = 30_000;
@@ -66,6 +51,7 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
   readonly layers: ReadonlySet<Layer> = new Set();
   readonly #maxWorkers: number;
   readonly #onBuild: () => void;
+  readonly #cacheDir: string | undefined;
   readonly #workers = new Map<WorkerLink, Promise<void>>();
   readonly #sessions = new Set<Session>();
   #assets: Promise<Assets> | undefined;
@@ -75,9 +61,10 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
   #disposed = false;
 
   /** @throws {TypeError} if the profile has settings that a worker cannot have. */
-  constructor({ profile, maxWorkers, onBuild = () => {} }: WorkerSandboxOptions) {
+  constructor({ profile, maxWorkers, onBuild = () => {}, cacheDir }: WorkerSandboxOptions) {
     checkProfile(profile);
     this.#onBuild = onBuild;
+    this.#cacheDir = cacheDir;
     this.profile = profile;
     this.#maxWorkers = maxWorkers;
   }
@@ -161,10 +148,10 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
     await this.#compressor[Symbol.asyncDispose]();
   }
 
-  /** Returns the image, which is built once. After a failure the next call tries again. */
+  /** Returns the image, which is opened once. After a failure the next call tries again. */
   #image(): Promise<Assets> {
-    if (this.#assets === undefined) this.#onBuild();
-    this.#assets ??= buildWorkerAssets(this.profile).catch((error) => {
+    const options = { cacheDir: this.#cacheDir, onBuild: this.#onBuild };
+    this.#assets ??= openWorkerImage(this.profile, options).catch((error) => {
       this.#assets = undefined;
       throw error;
     });
@@ -206,74 +193,4 @@ function checkProfile({ name, packages, mounts, shell, preload, layers }: Profil
   throw new TypeError(
     `Cannot run profile '${name}' in workers as it must have no packages, mounts, shell, preload or required layers`,
   );
-}
-
-const BUILD_SESSION = 1;
-const BUILD_TIMEOUT_MS = 300_000;
-const decoder = new TextDecoder();
-
-/**
- * Builds the assets of workers in memory, without reading a file. The image is built in a separate worker, which
- * takes some seconds.
- *
- * @throws {SandboxError} if that worker fails; the message has the reason.
- */
-async function buildWorkerAssets(profile: Profile): Promise<Assets> {
-  const pyodide = await importEmbeddedPyodide();
-  const { factory, stdlib, loader } = pyodide;
-  const urls = new Map([["pyodide.asm.mjs", toBlobUrl(factory)]]);
-  const workerUrl = linkModules(urls, workerModules());
-  const files = await standardLibrary({ stdlib });
-  const library = toShared(concat(files.map(({ contents }) => contents)));
-  const index = files.map(({ path, contents }) => [path, contents.length] as const);
-  const common = {
-    trees: [{ at: "/lib", files: splitLibrary(library, index) }],
-    limits: profile.limits,
-  };
-  const wasm = boundWasm(pyodide.wasm, wasmPages(profile.limits));
-  const [full, module] = await Promise.all(
-    [true, false].map((data) => WebAssembly.compile(leanWasm({ factory, wasm }, { data }))),
-  ) as [WebAssembly.Module, WebAssembly.Module];
-  const build = (assets: WorkerAssets) =>
-    buildImage(profile, { workerUrl, forWorkers: Promise.resolve(assets) });
-  const plan = {
-    ...plainImagePlan(pyodide, { cStackBytes: C_STACK_BYTES }),
-    loaderUrl: toBlobUrl(loader),
-  };
-  const plain = await build({ ...common, module: full, plan });
-  const image = await build({ ...common, module, image: plain, extension: imageExtension(profile) });
-  return { workerUrl, forWorkers: Promise.resolve({ ...common, image, module, ownModuleOnly: true }) };
-}
-
-function toBlobUrl(code: Uint8Array): string {
-  return blobUrl(code as Uint8Array<ArrayBuffer>);
-}
-
-/** Builds an image in a worker, and returns its heap. */
-async function buildImage(profile: Profile, assets: Assets): Promise<HeapImage> {
-  const pieces: Uint8Array[] = [];
-  const splitter = new FrameSplitter();
-  const { promise, resolve, reject } = Promise.withResolvers<ImageLayout>();
-  const receive = ({ kind, payload }: Frame) => {
-    if (kind === FrameKind.image) pieces.push(payload);
-    else if (kind === FrameKind.opened) resolve(JSON.parse(decoder.decode(payload)));
-    else if (kind === FrameKind.lost) reject(new Error(decoder.decode(decodeLost(payload).reason)));
-  };
-  const worker = new WorkerLink(BUILD_SESSION, {
-    sendToHost: (bytes) => splitter.push(bytes).forEach(receive),
-  });
-  const onTimeout = () => reject(new Error(`not done after ${BUILD_TIMEOUT_MS} ms`));
-  const timer = setTimeout(onTimeout, BUILD_TIMEOUT_MS);
-  try {
-    worker.start(assets, {}).catch(reject);
-    const layout = await promise;
-    return { ...layout, memory: toSharedMemory(join(pieces)) };
-  } catch (cause) {
-    const reason = errorMessage(cause);
-    throw new SandboxError(`Cannot build the image of profile '${profile.name}': ${reason}`, { cause });
-  } finally {
-    clearTimeout(timer);
-    worker.kill();
-    worker.end();
-  }
 }

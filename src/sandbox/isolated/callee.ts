@@ -17,6 +17,12 @@ export interface CalleeOptions {
   readonly name: string;
   /** Time limit of all calls together, in milliseconds. */
   readonly timeoutMs: number;
+  /**
+   * Factor of the limits of time of the session.
+   *
+   * @default 1
+   */
+  readonly timeScale?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -85,6 +91,14 @@ export class Callee {
     if (result.status !== "ok" || result.value !== "loaded") this.#loss = this.#failureOf(result);
   }
 
+  /** Runs code that loads a program, and whose value is the reply of a first call. Sets the failure if there is none. */
+  async loadAndCall(code: string): Promise<CalleeReply | undefined> {
+    const result = await this.#exec(code);
+    const reply = await this.#replyOf(result);
+    if (reply === undefined) this.#loss = this.#failureOf(result);
+    return reply;
+  }
+
   /** Runs code whose value is a reply of `callee.py`. */
   async call(code: string, { stdin, batchSize = 1 }: CallOptions = {}): Promise<CalleeReply> {
     this.#calls++;
@@ -94,12 +108,16 @@ export class Callee {
     if (this.#loss !== undefined) return noAnswerReply(this.#loss);
     const freeMs = CROSSING_MS + (batchSize - 1) * FURTHER_CALL_MS;
     const result = await this.#exec(code, { stdin, freeMs });
-    const text = result.status === "ok" ? result.value : undefined;
-    const parts = text?.startsWith('{"parts"') ? partsOfReply(text) : undefined;
-    if (parts !== undefined) return await this.#callParts(parts);
-    const reply = text === undefined ? undefined : parseReply(text);
-    if (reply !== undefined) return reply;
-    return this.#noAnswer(result);
+    return await this.#replyOf(result) ?? this.#noAnswer(result);
+  }
+
+  /** Returns the reply that a result has, if it has one. */
+  async #replyOf(
+    { status, value }: ExecResult & { readonly value?: string | undefined },
+  ): Promise<CalleeReply | undefined> {
+    if (status !== "ok" || value === undefined) return undefined;
+    const parts = value.startsWith('{"parts"') ? partsOfReply(value) : undefined;
+    return parts === undefined ? parseReply(value) : await this.#callParts(parts);
   }
 
   /** Requests the parts of a long reply. */
@@ -125,13 +143,13 @@ export class Callee {
   /** Runs code. Its time but `freeMs` is charged to the program. */
   async #exec(
     code: string,
-    { freeMs = 0, ...given }: Pick<ExecOptions, "files" | "stdin"> & { freeMs?: number },
+    { freeMs = 0, ...given }: Pick<ExecOptions, "files" | "stdin"> & { freeMs?: number } = {},
   ): Promise<ExecResult> {
-    const { signal } = this.#options;
+    const { timeScale = 1, signal } = this.#options;
     const startedAt = performance.now();
     const result = await this.#session.exec(code, { ...given, timeoutMs: this.#leftMs + freeMs, signal });
-    const chargedMs = Math.max(0, result.durationMs - freeMs);
-    this.#leftMs -= chargedMs;
+    const chargedMs = Math.max(0, result.durationMs - freeMs * timeScale);
+    this.#leftMs -= chargedMs / timeScale;
     this.#crossingMs += performance.now() - startedAt - chargedMs;
     return result;
   }

@@ -38,6 +38,12 @@ export class SessionPair {
     return this.#pool.limits?.outputBytes ?? DEFAULT_OUTPUT_BYTES;
   }
 
+  /** Factors of the limits of time of both pools. */
+  get timeScales(): { readonly callee: number; readonly caller: number } {
+    const callers = this.#callerPool ?? this.#pool;
+    return { callee: this.#pool.timeScale ?? 1, caller: callers.timeScale ?? 1 };
+  }
+
   /** Leases a session for a program that runs alone. The disposal of `leases` releases it. */
   async acquireCallee(
     leases: AsyncDisposableStack,

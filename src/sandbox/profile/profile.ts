@@ -23,6 +23,13 @@ export interface Profile extends ProfileSettings {
   /** Python module that is part of the base image. Set by programs only; a profile file cannot have one. */
   readonly preload?: Preload | undefined;
   /**
+   * Factor of all limits of time that programs have, from 0.1 to 20: `limits.timeoutMs`, `limits.cpuSeconds`, and the
+   * `timeoutMs` of a call. See {@linkcode measureTimeScale}. Set by programs only; a profile file cannot have one.
+   *
+   * @default 1
+   */
+  readonly timeScale?: number | undefined;
+  /**
    * Absolute path in the guest of the directory where sessions start and keep their files. Set by programs only; a
    * profile file cannot have one.
    *

@@ -143,11 +143,9 @@ export class WaitingExec implements Disposable {
   /** Runs the program until it waits or ends: from where it waits in this interpreter, or from its start. */
   async run(
     link: GuestLink,
-    options: Omit<ContinueOptions, "timeoutMs"> & RunLimits & Pick<ResumeOptions, "timeoutMs">,
+    options: ContinueOptions & RunLimits,
   ): Promise<WaitingStep> {
-    const { limits } = options;
-    const timeoutMs = options.timeoutMs ?? this.program.timeoutMs ?? limits.timeoutMs;
-    const { signal, onOutput, onDisplay } = options;
+    const { limits, timeoutMs, signal, onOutput, onDisplay } = options;
     if (this.#live?.link === link) {
       this.#live.run.continue({ timeoutMs, signal, onOutput, onDisplay });
       this.#live.calls.continue();

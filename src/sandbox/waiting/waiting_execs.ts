@@ -30,7 +30,12 @@ import { WaitingExec } from "./waiting_exec.ts";
 export interface WaitingExecsParts {
   readonly interpreter: Interpreter;
   scope(): Promise<CheckpointScope>;
-  limits(): { readonly limits: Limits; readonly residentBytes: number | undefined };
+  /** Returns the limits of a call in the time of this machine. */
+  limits(options: Pick<ExecOptions, "timeoutMs">): {
+    readonly limits: Limits;
+    readonly residentBytes: number | undefined;
+    readonly timeoutMs: number;
+  };
   /** Captures the state of the session. */
   capture(
     link: GuestLink,
@@ -81,7 +86,7 @@ export class WaitingExecs implements Disposable {
   ): Promise<ExecResult> {
     const { interpreter } = this.#parts;
     const { tools, files } = options;
-    const { limits } = this.#parts.limits();
+    const { limits } = this.#parts.limits(options);
     const program = toProgram(code, options, { entropySeed: this.#nextSeed(), limits });
     const link = await interpreter.ensure();
     if (files) await putFiles(link, files);
@@ -179,10 +184,10 @@ export class WaitingExecs implements Disposable {
   async #run(exec: WaitingExec, start: GuestLink, options: ExecOptions | ResumeOptions): Promise<ExecResult> {
     this.#current = undefined;
     const { interpreter, limits, finish } = this.#parts;
-    const { timeoutMs, signal, onOutput, onDisplay, captures } = options;
+    const { timeoutMs = exec.program.timeoutMs, signal, onOutput, onDisplay, captures } = options;
     const run = async (link: GuestLink) => ({
       link,
-      ...await exec.run(link, { timeoutMs, signal, onOutput, onDisplay, ...limits() }),
+      ...await exec.run(link, { signal, onOutput, onDisplay, ...limits({ timeoutMs }) }),
     });
     let step = await run(start);
     if (isKilledByOthers(step.end)) step = await run(await this.#readyFor(exec, captures?.owner));

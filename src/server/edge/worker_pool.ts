@@ -1,20 +1,19 @@
 import { testProfile } from "../../rewards/registry.ts";
 import type { SessionPool } from "../../sandbox/exec.ts";
 import { parseProfile } from "../../sandbox/profile/profile.ts";
-import { WorkerSandbox } from "../../sandbox/in_worker/worker_sandbox.ts";
+import { WorkerSandbox, type WorkerSandboxOptions } from "../../sandbox/in_worker/worker_sandbox.ts";
 import tools from "../../../sandboxes/tools.jsonc" with { type: "text" };
 
 /** Two for each grade, and as many that are starting or ending. */
 const WORKERS_PER_GRADE = 4;
 
-/**
- * Returns interpreters in workers of this process, for `grades` at once: candidate and tests have one each.
- *
- * @param onBuild called before the image of Python is built, at the first use
- */
-export function createWorkerPool(grades: number, onBuild?: () => void): SessionPool {
+/** Returns interpreters in workers of this process, for `grades` at once: candidate and tests have one each. */
+export function createWorkerPool(
+  grades: number,
+  options: Pick<WorkerSandboxOptions, "onBuild" | "cacheDir">,
+): SessionPool {
   return new WorkerSandbox({
-    onBuild,
+    ...options,
     profile: testProfile(parseProfile(tools, { source: "tools" })),
     maxWorkers: WORKERS_PER_GRADE * grades,
   });

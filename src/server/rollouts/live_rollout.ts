@@ -47,6 +47,8 @@ export interface LiveRolloutOptions {
   readonly tokenizer: Tokenizer | undefined;
   /** Sessions of the server, which limit the episodes with Python. */
   readonly maxSessions: number;
+  /** Factor of the limits of time of programs. */
+  readonly timeScale?: number | undefined;
   /** Memory of the episodes that wait for the client. It has the size that the config reserves. */
   readonly memory: BudgetLease;
   /** File of its episodes, if they are saved. */
@@ -181,7 +183,7 @@ export class LiveRollout implements AsyncDisposable {
   }
 
   #stream(signal: AbortSignal): AsyncGenerator<StreamedRollout> {
-    const { config, policy, tokenizer, memory, maxSessions, makeEnv } = this.#options;
+    const { config, policy, tokenizer, memory, maxSessions, timeScale, makeEnv } = this.#options;
     const { env, tasks, samples, seed, partial, maxTurns, maxWaiting, maxWaitingBytes } = config;
     const { advantages, cutScore } = config;
     const settings = { samples, seed, partial, maxTurns, maxWaiting, maxWaitingBytes, advantages, cutScore };
@@ -190,6 +192,7 @@ export class LiveRollout implements AsyncDisposable {
     return streamRollouts(makeEnv, policy, tasks, {
       ...settings,
       envName: env,
+      timeScale,
       concurrency: env === "python" ? Math.min(config.concurrency, maxSessions) : config.concurrency,
       weightVersion: version === undefined ? undefined : () => this.#weightVersion ?? version,
       onWaiting: (bytes) => memory.resize(Math.max(bytes, maxWaitingBytes)),

@@ -51,6 +51,8 @@ export interface RolloutServiceOptions {
    * @default 256 MiB
    */
   budgets?: Budgets | undefined;
+  /** Factor of the limits of time of programs, for the rows. @default none */
+  timeScale?: number | undefined;
 }
 
 const NO_OFFER: RolloutOffer = { policies: new Map(), envs: [] };
@@ -60,14 +62,18 @@ export class RolloutService implements AsyncDisposable {
   /** Policies and envs that clients may use. */
   readonly offer: RolloutOffer;
   readonly #envs: EnvService;
+  readonly #timeScale: number | undefined;
   readonly #kept: Budget;
   readonly #count: Budget;
   readonly #rollouts = new Map<string, LiveRollout>();
   #isStopped = false;
 
-  constructor({ envs, metrics, offer = NO_OFFER, budgets = new Budgets() }: RolloutServiceOptions) {
+  constructor(
+    { envs, metrics, offer = NO_OFFER, budgets = new Budgets(), timeScale }: RolloutServiceOptions,
+  ) {
     this.offer = offer;
     this.#envs = envs;
+    this.#timeScale = timeScale;
     this.#kept = budgets.kept;
     this.#count = budgets.counting({
       total: MAX_ROLLOUTS,
@@ -108,6 +114,7 @@ export class RolloutService implements AsyncDisposable {
       saved,
       tokenizer: config.tokens ? this.offer.tokenizer : undefined,
       maxSessions: this.#envs.maxSessions,
+      timeScale: this.#timeScale,
       makeEnv,
       functions,
       onEnd: () => {

@@ -1,4 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { join } from "node:path";
+import { SandboxError } from "../../../src/errors.ts";
+import { readImageFile } from "../../../src/sandbox/in_worker/image_file.ts";
 import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
 import { WorkerSandbox } from "../../../src/sandbox/in_worker/worker_sandbox.ts";
 import type { BranchingLease, ExecResult, PythonSession } from "../../../src/sandbox/exec.ts";
@@ -20,10 +23,34 @@ function stubbornProgram(statement: string): string {
   return `import time\nwhile True:\n  try:\n${block}\n  except BaseException: pass`;
 }
 
+async function makeCache(): Promise<{ readonly path: string } & AsyncDisposable> {
+  const path = await Deno.makeTempDir();
+  return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
+}
+
 Deno.test("WorkerSandbox runs Python in workers of this process, with a profile's limits", async (t) => {
-  await using sandbox = new WorkerSandbox({ profile: PROFILE, maxWorkers: 2 });
+  await using images = await makeCache();
+  let builds = 0;
+  const options = { profile: PROFILE, maxWorkers: 2, cacheDir: images.path, onBuild: () => void builds++ };
+  await using sandbox = new WorkerSandbox(options);
   await sandbox.ready();
   const threads = await ownThreads();
+  await t.step("a further sandbox takes the image from the cache", async () => {
+    await using other = new WorkerSandbox(options);
+    await using lease = await other.acquire();
+    assertEquals(valueOf(await lease.session.exec("sum(range(10))")), "45");
+    assertEquals(builds, 1);
+  });
+  await t.step("an image that is damaged, or that others may write, is not used", async () => {
+    const [name = ""] = await Array.fromAsync(Deno.readDir(images.path), ({ name }) => name);
+    const bytes = await Deno.readFile(join(images.path, name));
+    assert(await readImageFile(images.path, name));
+    bytes[bytes.length >> 1] = 255 - (bytes[bytes.length >> 1] ?? 0);
+    await Deno.writeFile(join(images.path, name), bytes);
+    assertEquals(await readImageFile(images.path, name), undefined);
+    await Deno.chmod(images.path, 0o777);
+    await assertRejects(() => readImageFile(images.path, name), SandboxError, "only their owner may write");
+  });
   const first = await sandbox.acquire({ seed: 7 });
   const second = await sandbox.acquire({ seed: 7 });
   await t.step("acquire() starts a new interpreter", async () => {

@@ -21,7 +21,7 @@ from paddock_channel import MAX_CHARACTERS, encoded, forget_ahead, hooks, receiv
 from paddock_stand_ins import ClassStandIn, StandIn, get, options
 
 MAX_BATCH = 256
-GROWTH = 4
+GROWTH = 16
 """The first batch is one call, as most wrong programs fail at the first, and each further one is so much larger."""
 
 MAX_BATCH_CHARACTERS = 1024 * 1024

@@ -12,7 +12,17 @@ import sys
 from paddock_ahead import IN_TESTS, begin, failures, settle, target_of
 from paddock_batches import with_batches
 from paddock_callee import Answer
-from paddock_channel import CandidateError, ExpectedTooBig, TooLarge, TooManyCalls, Unjudged, refusals, request, send
+from paddock_channel import (
+    CandidateError,
+    ExpectedTooBig,
+    TooLarge,
+    TooManyCalls,
+    Unjudged,
+    encoded,
+    refusals,
+    request,
+    send,
+)
 from paddock_crossing import make_known
 from paddock_names import Names
 from paddock_prompt import compiled_prompt
@@ -44,10 +54,11 @@ _lacking = []
 def prepare(prompt, setup, tests, names):
     """
     Checks and compiles the tests, and runs the setup, so that an error in them shows before any call. Returns the names
-    that come from the candidate beside its entry point.
+    that come from the candidate beside its entry point, and the arguments of the first request, which looks names up.
 
     The program cannot influence which names the tests take from it: it could replace what they compare with.
     """
+    random.seed = _seed_both
     beginning = compiled_prompt(prompt)
     if beginning is not None:
         exec(beginning, _space)
@@ -74,7 +85,7 @@ def prepare(prompt, setup, tests, names):
         _deferred.append(codes[0])
     else:
         exec(codes[0], _space)
-    return Answer(json.dumps(_names[1:]))
+    return Answer(json.dumps([_names[1:], encoded([_looked_up(), (), {}])]))
 
 
 def run(index):
@@ -146,9 +157,8 @@ def _bind():
     """Takes the names of the tests from the candidate, which is loaded by now."""
     if not _names:
         return
-    simple = [name for name in [*_names, *_foreign] if name.isidentifier()]
     try:
-        found = request("name", simple)
+        found = request("name", _looked_up())
     except CandidateError:
         found = None  # the candidate's replies are invalid, and so are those to the calls
     if type(found) is not dict:
@@ -163,6 +173,11 @@ def _bind():
     _names.clear()
     for seed in _seeds:
         request("seed", seed)
+
+
+def _looked_up():
+    """Returns the names that are looked up in the candidate."""
+    return [name for name in [*_names, *_foreign] if name.isidentifier()]
 
 
 def _stub(name):
@@ -271,7 +286,7 @@ def _seed_both(seed=None, version=2):
         request("seed", seed)
 
 
-_seed, random.seed = random.seed, _seed_both
+_seed = random.seed
 _seeds = []
 
 

@@ -1,0 +1,63 @@
+import { assertEquals } from "@std/assert";
+import { CANDIDATE_PRELOAD, HIDDEN_TESTS_PRELOAD } from "../../../mod/rewards.ts";
+import { History } from "../../../src/history.ts";
+import { hiddenTests } from "../../../src/rewards/hidden_tests.ts";
+import { toScore } from "../../../src/rewards/grader.ts";
+import { testProfile } from "../../../src/rewards/registry.ts";
+import type { SessionPool } from "../../../src/sandbox/exec.ts";
+import { SandboxPool } from "../../../src/sandbox/pool.ts";
+import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
+
+/** Records what the sessions of a pool run. */
+function watched(pool: SandboxPool, codes: string[]): SessionPool {
+  return {
+    pairQueue: pool.pairQueue,
+    limits: pool.limits,
+    async acquire(options) {
+      const lease = await pool.acquire(options);
+      const exec = lease.session.exec.bind(lease.session);
+      lease.session.exec = (code, options) => {
+        codes.push(code);
+        return exec(code, options);
+      };
+      return lease;
+    },
+  };
+}
+
+const ADD = "def add(a, b):\n    return a + b";
+const SEEDED = "import random\ndef draw():\n    return random.random()";
+const SUM = "print(sum(int(word) for word in input().split()))";
+const INPUTS = [1, 2, 3, 4, 5].map((n) => ({ input: `${n} 1`, output: `${n + 1}\n` }));
+const CHECKER =
+  "import random\ndef check(input, output, answer):\n    random.seed(1)\n    return output == answer";
+
+const CASES: readonly (readonly [program: string, fields: Record<string, unknown>, score: number])[] = [
+  [ADD, { tests: ["assert add(1, 2) == 3", "assert add(1, 1) == 2"] }, 1],
+  [ADD.replace("+", "-"), { tests: ["assert add(1, 2) == 3"] }, 0],
+  [SEEDED, { tests: ["import random\nrandom.seed(7)\nassert draw() == random.Random(7).random()"] }, 1],
+  [SUM, { tests: INPUTS }, 1],
+  [SUM, { tests: INPUTS.slice(0, 1), checker: CHECKER }, 1],
+  [ADD, { tests: ["assert add(1, 2) == 3"] }, 1],
+];
+
+Deno.test("hiddenTests() sends no modules to sessions whose images have them, and scores alike", async () => {
+  const [python, tools] = [await loadProfile("python"), testProfile(await loadProfile("tools"))];
+  const settings = { size: 1, resetMode: "rewind" } as const;
+  await using pool = new SandboxPool({ ...settings, profile: { ...python, preload: CANDIDATE_PRELOAD } });
+  await using testPool = new SandboxPool({
+    ...settings,
+    profile: { ...tools, preload: HIDDEN_TESTS_PRELOAD },
+  });
+  const codes: string[] = [];
+  const grader = hiddenTests({ pool: watched(pool, codes), testPool: watched(testPool, codes) });
+  for (const [program, fields, expected] of CASES) {
+    const history = History.fromChats([{ role: "assistant", content: `\`\`\`python\n${program}\n\`\`\`` }]);
+    const task = { id: "t", query: "q", fields };
+    const { score } = toScore(await grader.grade({ task, history }));
+    assertEquals(score, expected, program);
+  }
+  assertEquals(codes.filter(({ length }) => length > 10_000), []);
+  // the names of the tests are looked up with the load of the program
+  assertEquals(codes.filter((code) => code.startsWith('__import__("paddock_candidate").call("name"')), []);
+});
