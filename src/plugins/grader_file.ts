@@ -66,13 +66,14 @@ export async function graderFile(file: string | URL, options: PluginFileOptions 
   const host = await PluginHost.open(file, { ...options, kind: GRADER });
   return {
     name: host.name,
-    async grade({ task, history, signal }: GradeContext): Promise<Score | number | null> {
+    async grade({ task, history, codeCalls, signal }: GradeContext): Promise<Score | number | null> {
       const { answer } = task;
       const input: GraderInput = {
         completion: finalReplyOf(history),
         ...(answer !== undefined && { answer }),
         task: plainTask(task),
         messages: plainMessages(history),
+        ...(codeCalls && { codeCalls }),
       };
       return toScoreResult(await host.call("grade", input, { schema: scoreSchema, needs: NEEDS, signal }));
     },

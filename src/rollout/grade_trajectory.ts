@@ -24,9 +24,10 @@ export async function gradeTrajectory(
   if (trajectory.cut === "context" && trajectory.turns === 0) return trajectory;
   const { signal } = options;
   const history = History.fromChats(trajectory.messages);
+  const codeCalls = trajectory.toolResults.flatMap(({ calls = [] }) => calls);
   try {
     const { score, parts, reason } = await attributeErrors(
-      async () => toScore(await grader.grade({ task: trajectory.task, history, signal })),
+      async () => toScore(await grader.grade({ task: trajectory.task, history, codeCalls, signal })),
       { error: GraderError, failure: `Cannot grade with '${grader.name}'`, signal },
     );
     const graded = { ...played, reward: score, rewardParts: { [grader.name]: score, ...parts } };

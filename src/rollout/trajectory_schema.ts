@@ -44,6 +44,17 @@ const times = z.object({ totalMs: z.number(), policyMs: z.number(), envMs: z.num
 /** Schema of the origin of a branch. */
 export const branchOrigin: z.core.$ZodType<BranchOrigin> = z.object({ id: z.string(), turn: z.int().min(1) });
 
+const codeCall = z.looseObject({
+  call: count,
+  tool: z.string(),
+  status: z.string(),
+  startMs: z.number().optional(),
+  durationMs: z.number().default(0),
+  arguments: z.record(z.string(), z.unknown()).optional(),
+  result: z.string().optional(),
+  truncated: z.boolean().default(false),
+});
+
 const toolRecord = z.looseObject({
   turn: count,
   tool: z.string(),
@@ -51,7 +62,7 @@ const toolRecord = z.looseObject({
   peakMemoryBytes: count.optional(),
   display: z.array(z.record(z.string(), z.unknown())).optional(),
   droppedDisplays: count.optional(),
-  calls: z.array(z.looseObject({ tool: z.string(), status: z.string(), call: count })).optional(),
+  calls: z.array(codeCall).optional(),
 });
 
 /** Schema of the blocks of a reply that were not run. Reasons of newer versions are accepted. */

@@ -164,9 +164,12 @@ export class PythonInterpreter implements Transform {
     this.#seed = seed;
     this.#toolState = {};
     const { describeTools = describeCodeTools } = this.#options;
-    if (this.#tools.isEmpty || describeTools === false) return observation;
+    if (this.#tools.isEmpty) return observation;
+    const { specs } = this.#tools;
+    const recorded = { ...observation, info: { ...observation.info, codeTools: specs } };
+    if (describeTools === false) return recorded;
     const { prompt } = observation.history;
-    return { ...observation, history: { prompt: withSystemText(prompt, describeTools(this.#tools.specs)) } };
+    return { ...recorded, history: { prompt: withSystemText(prompt, describeTools(specs)) } };
   }
 
   async step(step: Step, context: TransformContext): Promise<Step> {
@@ -241,7 +244,7 @@ export class PythonInterpreter implements Transform {
       const granted = this.#tools.forBlock({ idPrefix, state: this.#toolState });
       const { tools } = granted;
       const exec = await this.#exec(session, code, { leftMs, tools, signal: context.signal });
-      const calls = granted.calls();
+      const calls = granted.endCalls();
       const result = this.#result(results.length + 1, code, { exec, turn: context.turn });
       results.push(calls.length === 0 ? result : { ...result, calls });
     }

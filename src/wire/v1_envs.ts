@@ -141,6 +141,7 @@ export const stepResultSchema = z.object({
       callId: z.string(),
       tool: z.string(),
       status: z.string(),
+      startMs: z.number().optional().describe("time from the start of the block"),
       durationMs: z.number(),
       arguments: z.record(z.string(), z.unknown()).optional(),
       result: z.string().optional().describe("result as JSON, or the text of the error"),

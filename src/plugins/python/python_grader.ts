@@ -26,6 +26,7 @@ export const scoreSchema = z.strictObject({
  * Runs the grader of a Python file in a sandbox. The file defines `grade`, whose parameters are chosen by their names:
  *
  * - `completion`: the text of the last reply; `messages`: the whole conversation; `query`: the text of the query
+ * - `code_calls`: the calls of tools that the code of the episode made, each a dict as in the row of the episode
  * - `answer`: the task's answer; `task`: the task as a dict; `fields`: its other columns; or the name of a column
  *
  * It returns a number, `None` if there is no score, or a dict with `score`, whose other values are the parts of the
@@ -68,7 +69,7 @@ export async function gradeWith(
   name: string,
   context: GradeContext,
 ): Promise<Score> {
-  const { task, history, signal } = context;
+  const { task, history, codeCalls = [], signal } = context;
   const plain = plainTask(task);
   const { query, answer, fields = {} } = plain;
   const values = {
@@ -78,6 +79,7 @@ export async function gradeWith(
     messages: plainMessages(history),
     query: queryText(query),
     fields,
+    code_calls: codeCalls,
   };
   try {
     const score = await file.call({ do: "grade", function: name, values }, { schema: scoreSchema, signal });

@@ -10,6 +10,7 @@ import type { Task } from "../../task.ts";
 import { findPrograms } from "../../tools/python_blocks.ts";
 import type { Account, BudgetLease } from "../budget.ts";
 import { ServerError, toEnvError } from "../http/errors.ts";
+import { addToolSpans, withSpan } from "../http/tracing.ts";
 import {
   CHARACTERS_PER_VALUE,
   MAX_ENV_WAITING,
@@ -135,7 +136,11 @@ export class LiveEnv implements AsyncDisposable {
       await this.#prepare(response, signal);
       this.#observation = undefined;
       try {
-        const step = await this.#options.env.step({ history: { response } }, { signal });
+        const step = await withSpan("paddock.step", async (span) => {
+          const step = await this.#options.env.step({ history: { response } }, { signal });
+          addToolSpans(span, step.toolResults);
+          return step;
+        });
         this.#episode = nextState(before, step);
         this.#record(step);
         return step;

@@ -1,10 +1,11 @@
 import * as z from "zod";
-import { jsonLength } from "../../json.ts";
+import { errorMessage } from "../../errors.ts";
 import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
 import type { Tool } from "../tool.ts";
 import { indexTools } from "../tool_caller.ts";
 import { type CodeCall, statusOfFault, type ToolFault, ToolParts, type ToolStatus } from "../tool_result.ts";
 import { type ToolOutcome, ToolRunner, type ToolRunnerOptions } from "../tool_runner.ts";
+import { CallRecords } from "./call_records.ts";
 import { type CodeToolSpec, pythonStubs, withPythonNames } from "./python_stubs.ts";
 
 /** Limits of the tools that code calls. */
@@ -13,8 +14,8 @@ export type CodeToolLimits = Pick<ToolRunnerOptions, "timeoutMs" | "rateLimits">
 /** The tools of one block, and the records of their calls. */
 export interface BlockTools {
   readonly tools: readonly HostTool[];
-  /** Calls so far that have ended, in the order of their starts. */
-  calls(): CodeCall[];
+  /** Ends the recording of calls, and returns the records in the order of their starts. */
+  endCalls(): CodeCall[];
 }
 
 /** Context of the calls of one block. */
@@ -24,13 +25,6 @@ export interface BlockContext {
   /** State of the episode that all tools share. */
   readonly state: Record<string, unknown>;
 }
-
-/** Maximum length of a recorded result, in characters. */
-const MAX_RESULT_CHARACTERS = 4_096;
-/** Maximum size of the recorded arguments and results of a block, in characters. */
-const MAX_RECORD_CHARACTERS = 1024 * 1024;
-/** Number of calls of a block of which each is recorded. */
-const MAX_RECORDS = 10_000;
 
 /** Tools that a model calls from inside its Python code. */
 export class CodeTools {
@@ -65,7 +59,7 @@ export class CodeTools {
       parameters: z.looseObject({}).meta(parameters),
       run: (args, { signal }) => this.#run(name, args, { ...context, signal, records }),
     }));
-    return { tools, calls: () => records.all() };
+    return { tools, endCalls: () => records.end() };
   }
 
   async #run(
@@ -73,19 +67,17 @@ export class CodeTools {
     args: Record<string, unknown>,
     { records, state, signal }: BlockContext & Pick<HostToolContext, "signal"> & { records: CallRecords },
   ): Promise<unknown> {
-    const record = records.begin(name);
+    const open = records.open(name, args);
     try {
-      const call = { name, arguments: args, callId: record.callId };
-      const context = { state, idPrefix: record.callId, signal };
+      const call = { name, arguments: args, callId: open.callId };
+      const context = { state, idPrefix: open.callId, signal };
       const [outcome] = await this.#runner.run([{ call, number: 1 }], context);
       const value = valueOf(name, outcome);
-      record.end(args, { status: "ok", result: JSON.stringify(value) ?? "null" });
+      records.close(open, { status: "ok", result: JSON.stringify(value) ?? "null" });
       return value;
     } catch (error) {
-      const { status, message } = error instanceof CallFault
-        ? error
-        : { status: "error", message: String(error) } as const;
-      record.end(args, { status: signal.aborted ? "timeout" : status, result: message });
+      const status = signal.aborted ? "interrupted" : error instanceof CallFault ? error.status : "error";
+      records.close(open, { status, result: errorMessage(error) });
       throw error;
     }
   }
@@ -123,53 +115,6 @@ function faultText(name: string, fault: ToolFault): string {
       return fault.reason;
     case "refused":
       return `'${name}' was not run: ${fault.reason}`;
-  }
-}
-
-/** The calls of a block. */
-class CallRecords {
-  readonly #idPrefix: string;
-  readonly #records: (CodeCall | undefined)[] = [];
-  #count = 0;
-  #characters = 0;
-
-  constructor(idPrefix: string) {
-    this.#idPrefix = idPrefix;
-  }
-
-  /** Returns the calls that have ended. */
-  all(): CodeCall[] {
-    return this.#records.filter((record) => record !== undefined);
-  }
-
-  /** Begins the record of a call. */
-  begin(tool: string) {
-    const call = ++this.#count;
-    const callId = `${this.#idPrefix}-${call}`;
-    const startedAt = performance.now();
-    const isRecorded = call <= MAX_RECORDS;
-    if (isRecorded) this.#records[call - 1] = undefined;
-    return {
-      callId,
-      end: (args: Record<string, unknown>, { status, result }: { status: ToolStatus; result: string }) => {
-        if (!isRecorded) return;
-        const cut = result.slice(0, MAX_RESULT_CHARACTERS).toWellFormed();
-        const room = MAX_RECORD_CHARACTERS - this.#characters - cut.length;
-        const size = jsonLength(args, { most: room });
-        const fits = size <= room;
-        if (fits) this.#characters += size + cut.length;
-        this.#records[call - 1] = {
-          caller: "code",
-          call,
-          callId,
-          tool,
-          status,
-          durationMs: performance.now() - startedAt,
-          ...(fits && { arguments: args, result: cut }),
-          truncated: !fits || cut.length < result.length,
-        };
-      },
-    };
   }
 }
 

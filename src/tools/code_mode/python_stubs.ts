@@ -7,6 +7,13 @@ export interface CodeToolSpec extends ToolSpec {
   readonly pythonName: string;
 }
 
+/** True if a value of JSON, such as a part of a row, describes a tool of code. */
+export function isCodeToolSpec(value: unknown): value is CodeToolSpec {
+  const { name, pythonName, description, parameters } = Object(value);
+  return [name, pythonName, description].every((text) => typeof text === "string") &&
+    typeof parameters === "object" && parameters !== null;
+}
+
 /** Maximum nesting of types. Deeper ones are `Any`. */
 const MAX_DEPTH = 8;
 /** Maximum number of values of a `Literal`. More are `str`, or another type of their values. */

@@ -80,10 +80,19 @@ Deno.test("paddock rollout --tool-callers code lets Python blocks call the tools
       { text: "sand in a box" },
       '{"words":4}',
     ]);
-    const again = await runPaddock([
-      ...["replay", out, "--tool", words, "--tool-callers", "code", "--profile", "tools"],
-    ]);
-    assertEquals(again.code, 0, again.stdout + again.stderr);
+    const again = await runPaddock(["replay", out, "--profile", "tools"]);
+    assertEquals(again, { code: 0, stdout: "row 1, task w: 1 result, all the same\n", stderr: "" });
+    const changed = (await Deno.readTextFile(out)).replace(
+      '"arguments":{"text":"sand',
+      '"arguments":{"text":"salt',
+    );
+    await Deno.writeTextFile(`${folder}/changed.jsonl`, changed);
+    const other = await runPaddock(["replay", `${folder}/changed.jsonl`, "--profile", "tools"]);
+    assertEquals(other.code, 1);
+    assertStringIncludes(
+      other.stdout,
+      '  turn 1, block 1, call 1\n    recorded  words({"text":"salt in a box"})\n    replayed  words({"text":"sand in a box"})\n',
+    );
     const plain = await runPaddock(common);
     assertEquals(plain.code, 2);
     assertStringIncludes(plain.stderr, "give --profile tools");
