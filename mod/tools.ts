@@ -65,7 +65,13 @@ export {
   type ToolResult,
   type ToolStatus,
 } from "../src/tools/tool_result.ts";
-export { type CodeToolLimits, describeCodeTools } from "../src/tools/code_mode/code_tools.ts";
-export { type CodeToolSpec, pythonStubs, withPythonNames } from "../src/tools/code_mode/python_stubs.ts";
+export type { CodeToolLimits } from "../src/tools/code_mode/call_limits.ts";
+export { describeCodeTools } from "../src/tools/code_mode/describe.ts";
+export {
+  type CodeToolNames,
+  type CodeToolSpec,
+  withPythonNames,
+} from "../src/tools/code_mode/python_names.ts";
+export { pythonStubs } from "../src/tools/code_mode/python_stubs.ts";
 export type { ToolRunnerOptions } from "../src/tools/tool_runner.ts";
 export { xmlCalls } from "../src/tools/parsers/xml_calls.ts";

@@ -52,6 +52,7 @@ const codeCall = z.looseObject({
   durationMs: z.number().default(0),
   arguments: z.record(z.string(), z.unknown()).optional(),
   result: z.string().optional(),
+  media: z.array(z.tuple([z.array(z.union([z.string(), z.number()])), z.string().nullable()])).optional(),
   truncated: z.boolean().default(false),
 });
 

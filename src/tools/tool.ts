@@ -37,6 +37,11 @@ export interface Tool extends Partial<AsyncDisposable> {
    */
   readonly checksItself?: boolean | undefined;
   /**
+   * If true, arguments of calls from code are checked against `parameters` in the sandbox, before a call leaves it.
+   * @default true, unless `checksItself`
+   */
+  readonly checksInSandbox?: boolean | undefined;
+  /**
    * If true, a successful call ends the episode.
    * @default false
    */

@@ -1,5 +1,6 @@
 import type { ContentPart } from "../message.ts";
 import type { ExecResult, ExecStatus } from "../sandbox/exec.ts";
+import type { MediaPlace } from "../sandbox/tool_value.ts";
 
 /**
  * Status of a call. An `ExecStatus` for code; for other tools `ok`, `error` (the tool failed), `timeout`,
@@ -49,6 +50,8 @@ export interface CodeCall {
   readonly arguments?: Readonly<Record<string, unknown>>;
   /** Result as JSON, or the text of the error, cut at 65,536 characters; left out beyond the limit of a block. */
   readonly result?: string;
+  /** Places in the result of data in base64: the keys that lead to it, and its MIME type, `null` for plain bytes. */
+  readonly media?: readonly MediaPlace[];
   /** True if the result is cut or left out. */
   readonly truncated: boolean;
 }

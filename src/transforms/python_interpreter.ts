@@ -20,8 +20,10 @@ import type {
   SessionLease,
   SessionPool,
 } from "../sandbox/exec.ts";
-import { type CodeToolLimits, CodeTools, describeCodeTools } from "../tools/code_mode/code_tools.ts";
-import type { CodeToolSpec } from "../tools/code_mode/python_stubs.ts";
+import { CODE_TOOL_LIMITS, type CodeToolLimits } from "../tools/code_mode/call_limits.ts";
+import { CodeTools } from "../tools/code_mode/code_tools.ts";
+import { describeCodeTools } from "../tools/code_mode/describe.ts";
+import type { CodeToolNames, CodeToolSpec } from "../tools/code_mode/python_names.ts";
 import type { Tool } from "../tools/tool.ts";
 import { findPrograms, type RunnableBlocks } from "../tools/python_blocks.ts";
 import { resultRecord, resultText } from "../tools/result_text.ts";
@@ -71,7 +73,14 @@ export interface PythonInterpreterOptions extends RunnableBlocks {
    * @default none
    */
   tools?: Iterable<Tool> | undefined;
-  /** Time limit of a call of `tools`, and how often they may be called. The time of a call is time of its block, too. */
+  /**
+   * Where code finds `tools`: `tools` as `paddock.tools.<name>`, `functions` also as global functions, `modules` also as
+   * `paddock.<server>.<name>` where a tool is named `server.name`, as tools of MCP servers are.
+   *
+   * @default "tools"
+   */
+  toolNames?: CodeToolNames | undefined;
+  /** Limits of the calls of `tools`. The time of a call is time of its block, too. */
   toolLimits?: CodeToolLimits | undefined;
   /**
    * Returns the text about `tools` that is added to the system message of an episode. `false` adds none.
@@ -152,7 +161,9 @@ export class PythonInterpreter implements Transform {
     const { timeoutMs, acquireTimeoutMs = 1 } = options;
     requireTimeout(timeoutMs ?? 1, "run Python");
     requireTimeout(acquireTimeoutMs, "wait for an interpreter");
-    this.#tools = new CodeTools(options.tools ?? [], options.toolLimits);
+    const { toolLimits: limits = {}, toolNames: names } = options;
+    requireKnownOptions("PythonInterpreter with 'toolLimits'", limits, CODE_TOOL_LIMITS);
+    this.#tools = new CodeTools(options.tools ?? [], { limits, names });
     this.#options = { ...options, tools: [...options.tools ?? []] };
     const runMs = timeoutMs === undefined ? REPLY_LIMITS.runMs : LONG_BLOCKS * timeoutMs;
     this.#limits = { ...REPLY_LIMITS, runMs, ...options.replyLimits };
@@ -343,6 +354,7 @@ const OPTIONS: Readonly<Record<keyof PythonInterpreterOptions, true>> = {
   acquireTimeoutMs: true,
   replyLimits: true,
   tools: true,
+  toolNames: true,
   toolLimits: true,
   describeTools: true,
   runUnlabeled: true,

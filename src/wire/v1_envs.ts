@@ -145,6 +145,10 @@ export const stepResultSchema = z.object({
       durationMs: z.number(),
       arguments: z.record(z.string(), z.unknown()).optional(),
       result: z.string().optional().describe("result as JSON, or the text of the error"),
+      media: z.array(
+        z.tuple([z.array(z.union([z.string(), z.number()])).readonly(), z.string().nullable()]).readonly(),
+      ).readonly().optional()
+        .describe("places in the result of data in base64: the keys that lead to it, and its MIME type"),
       truncated: z.boolean(),
     })).optional().describe("calls of tools that the code made"),
   })),

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { Env } from "../../envs/env.ts";
+import { MAX_TIMER_MS } from "../../async/abort.ts";
 import { scriptedPolicy } from "../../policy/scripted.ts";
 import { makeChatEnv } from "../../rollout/make_chat_env.ts";
 import { rollout } from "../../rollout/rollout.ts";
@@ -113,7 +114,8 @@ async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): 
             timeoutMs,
             runUnlabeled,
             runThoughts,
-            tools: ofCode,
+            ...ofCode,
+            toolLimits: REPLAY_LIMITS,
             describeTools: false, // the recorded prompt has the text
           }
           : undefined,
@@ -148,6 +150,14 @@ async function parseRow(row: string): Promise<{ path: string; number?: number }>
     `Cannot replay '${row}' as the number of an episode must be >= 1: current value is ${digits}`,
   );
 }
+
+/** A replayed block is bounded by its own limits only: the recorded calls were within those of their episode. */
+const REPLAY_LIMITS = {
+  maxCalls: Infinity,
+  maxConcurrentCalls: Infinity,
+  maxResultBytes: Infinity,
+  maxTotalMs: MAX_TIMER_MS,
+};
 
 function runsPython({ toolResults }: Trajectory, tools: RunTools | undefined): boolean {
   return tools === undefined || toolResults.some(({ tool }) => tool === "python");

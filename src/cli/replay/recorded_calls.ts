@@ -2,9 +2,10 @@ import { MAX_TIMER_MS } from "../../async/abort.ts";
 import { ToolError } from "../../errors.ts";
 import { parseExact } from "../../numbers/exact_numbers.ts";
 import type { ToolRecord, Trajectory } from "../../rollout/trajectory.ts";
-import { isCodeToolSpec } from "../../tools/code_mode/python_stubs.ts";
+import { type CodeToolNames, type CodeToolSpec, isCodeToolSpec } from "../../tools/code_mode/python_names.ts";
 import type { Tool, ToolContext } from "../../tools/tool.ts";
 import type { CodeCall } from "../../tools/tool_result.ts";
+import { withMedia } from "../../sandbox/tool_value.ts";
 import { UsageError } from "../errors.ts";
 
 /** A call of code that differs from the recorded one. */
@@ -29,9 +30,10 @@ type NamedCall = Pick<CodeCall, "tool" | "arguments">;
 export function recordedTools(
   { task, info = {}, toolResults }: Pick<Trajectory, "task" | "info" | "toolResults">,
   tools: readonly Tool[],
-): Tool[] {
+): { readonly tools: Tool[]; readonly toolNames: CodeToolNames } {
   const calls = toolResults.flatMap((record) => record.calls ?? []);
-  const specs = Array.isArray(info.codeTools) ? info.codeTools.filter(isCodeToolSpec) : tools;
+  const recorded = Array.isArray(info.codeTools) ? info.codeTools.filter(isCodeToolSpec) : undefined;
+  const specs: readonly (Tool | CodeToolSpec)[] = recorded ?? tools;
   const start = `Cannot replay the episode of task '${task.id}'`;
   const remedy = "give --tool FILE or --mcp FILE, and --tool-callers code";
   const unknown = calls.find(({ tool }) => !specs.some(({ name }) => name === tool));
@@ -45,14 +47,19 @@ export function recordedTools(
     throw new UsageError(`${start} as the row has not all of the result of '${cut.tool}': ${remedy}`);
   }
   const answers = new RecordedAnswers(toolResults, tools);
-  return specs.map(({ name, description, parameters }) => ({
-    name,
-    description,
-    parameters,
+  const answering = specs.map((spec): Tool => ({
+    ...spec,
     checksItself: true,
+    checksInSandbox: "isChecked" in spec ? spec.isChecked : undefined,
     timeoutMs: MAX_TIMER_MS, // a call that was interrupted waits for the end of its block
-    run: (args, context) => answers.answer({ tool: name, arguments: args }, context),
+    run: (args, context) => answers.answer({ tool: spec.name, arguments: args }, context),
   }));
+  return { tools: answering, toolNames: namesOf(recorded ?? []) };
+}
+
+function namesOf(specs: readonly CodeToolSpec[]): CodeToolNames {
+  if (specs.some(({ module }) => module !== undefined)) return "modules";
+  return specs.some(({ alias }) => alias !== undefined) ? "functions" : "tools";
 }
 
 function isCut({ result, truncated, status }: CodeCall): boolean {
@@ -75,9 +82,9 @@ class RecordedAnswers {
     if (record === undefined) throw new ToolError(`the record has no such call of '${call.tool}' here`);
     if (record.status === "interrupted") return await untilAborted(context.signal);
     if (isCut(record)) return await this.#tools.get(call.tool)?.run({ ...call.arguments }, context);
-    const { status, result = "null" } = record;
+    const { status, result = "null", media = [] } = record;
     if (status !== "ok") throw new ToolError(result);
-    return parseExact(result) ?? JSON.parse(result);
+    return withMedia(parseExact(result) ?? JSON.parse(result), media);
   }
 }
 

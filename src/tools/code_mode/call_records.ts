@@ -1,4 +1,5 @@
 import { jsonLength } from "../../json.ts";
+import type { MediaPlace } from "../../sandbox/tool_value.ts";
 import type { CodeCall, ToolStatus } from "../tool_result.ts";
 
 /** Maximum length of a recorded result, in characters: that of a result that a model reads. */
@@ -13,6 +14,7 @@ interface CallEnd {
   readonly status: ToolStatus;
   /** Result as JSON, or the text of the error. */
   readonly result: string;
+  readonly media?: readonly MediaPlace[];
 }
 
 /** Arguments of a call, as the code gave them. */
@@ -58,7 +60,7 @@ export class CallRecords {
   }
 
   /** Ends the record of a call. A call that is not recorded, or has ended, is ignored. */
-  close(open: OpenCall, { status, result }: CallEnd): void {
+  close(open: OpenCall, { status, result, media = [] }: CallEnd): void {
     if (!this.#open.delete(open)) return;
     const { call, callId, tool, arguments: args, startedAt } = open;
     const cut = result.length > MAX_RESULT_CHARACTERS
@@ -77,6 +79,7 @@ export class CallRecords {
       startMs: startedAt - this.#startedAt,
       durationMs: performance.now() - startedAt,
       ...(fits && { arguments: withLargeIntegersAsText(args), result: cut }),
+      ...(fits && media.length > 0 && { media }),
       truncated: !fits || cut.length < result.length,
     };
   }

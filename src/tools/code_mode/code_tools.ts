@@ -1,15 +1,21 @@
 import * as z from "zod";
 import { errorMessage } from "../../errors.ts";
 import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
+import { type EncodedToolValue, encodeToolValue, ToolMedia } from "../../sandbox/tool_value.ts";
+import type { ContentPart } from "../../message.ts";
 import type { Tool } from "../tool.ts";
 import { indexTools } from "../tool_caller.ts";
 import { type CodeCall, statusOfFault, type ToolFault, ToolParts, type ToolStatus } from "../tool_result.ts";
-import { type ToolOutcome, ToolRunner, type ToolRunnerOptions } from "../tool_runner.ts";
+import { type ToolOutcome, ToolRunner } from "../tool_runner.ts";
+import {
+  CallGate,
+  type CheckedLimits,
+  checkLimits,
+  type CodeToolLimits,
+  TotalTimeError,
+} from "./call_limits.ts";
 import { CallRecords } from "./call_records.ts";
-import { type CodeToolSpec, pythonStubs, withPythonNames } from "./python_stubs.ts";
-
-/** Limits of the tools that code calls. */
-export type CodeToolLimits = Pick<ToolRunnerOptions, "timeoutMs" | "rateLimits">;
+import { type CodeToolNames, type CodeToolSpec, withPythonNames } from "./python_names.ts";
 
 /** The tools of one block, and the records of their calls. */
 export interface BlockTools {
@@ -26,10 +32,19 @@ export interface BlockContext {
   readonly state: Record<string, unknown>;
 }
 
+/** Options of {@linkcode CodeTools}. */
+export interface CodeToolsOptions {
+  readonly limits?: CodeToolLimits | undefined;
+  /** @default "tools" */
+  readonly names?: CodeToolNames | undefined;
+}
+
 /** Tools that a model calls from inside its Python code. */
 export class CodeTools {
-  readonly #byName: ReadonlyMap<string, Tool>;
   readonly #runner: ToolRunner;
+  readonly #limits: CheckedLimits;
+  /** What a program is told of the tools; the runner checks arguments. */
+  readonly #schemas: readonly z.ZodObject[];
   /** The tools, as a model may be told of them. */
   readonly specs: readonly CodeToolSpec[];
 
@@ -37,43 +52,54 @@ export class CodeTools {
    * @throws {TypeError} when two tools have the same name, or a tool cannot be described.
    * @throws {RangeError} when a limit is out of range.
    */
-  constructor(tools: Iterable<Tool>, limits: CodeToolLimits = {}) {
+  constructor(tools: Iterable<Tool>, { limits = {}, names }: CodeToolsOptions = {}) {
     const { byName, specs } = indexTools(tools);
-    this.#byName = byName;
-    this.specs = withPythonNames(specs);
-    this.#runner = new ToolRunner((name) => byName.get(name), { ...limits, maxTotalCharacters: Infinity });
+    const { timeoutMs, rateLimits } = limits;
+    this.specs = withPythonNames(specs, names).map((spec) => {
+      const { checksItself = false, checksInSandbox = !checksItself } = byName.get(spec.name) ?? {};
+      return { ...spec, isChecked: checksInSandbox };
+    });
+    this.#schemas = this.specs.map(({ parameters }) => z.looseObject({}).meta(parameters));
+    this.#limits = checkLimits(limits);
+    this.#runner = new ToolRunner((name) => byName.get(name), {
+      timeoutMs,
+      rateLimits,
+      maxTotalCharacters: Infinity,
+    });
   }
 
   /** True if there is no tool. */
   get isEmpty(): boolean {
-    return this.#byName.size === 0;
+    return this.specs.length === 0;
   }
 
   /** Returns the tools of a block. */
-  forBlock(context: BlockContext): BlockTools {
-    const records = new CallRecords(context.idPrefix);
-    const tools = this.specs.map(({ name, pythonName, description, parameters }): HostTool => ({
-      name: pythonName,
-      description,
-      // The schema is only shown to the program: the runner checks arguments.
-      parameters: z.looseObject({}).meta(parameters),
-      run: (args, { signal }) => this.#run(name, args, { ...context, signal, records }),
+  forBlock({ idPrefix, state }: BlockContext): BlockTools {
+    const records = new CallRecords(idPrefix);
+    const gate = new CallGate(this.#limits);
+    const block = { records, gate, state };
+    const tools = this.specs.map((spec, at): HostTool => ({
+      name: spec.pythonName,
+      description: spec.description,
+      parameters: this.#schemas[at] ?? z.looseObject({}),
+      exactIntegers: true,
+      python: { checksArguments: spec.isChecked, alias: spec.alias, module: spec.module },
+      run: (args, { signal }) => this.#run(spec.name, args, { ...block, signal }),
     }));
-    return { tools, endCalls: () => records.end() };
+    const endCalls = () => {
+      gate[Symbol.dispose]();
+      return records.end();
+    };
+    return { tools, endCalls };
   }
 
-  async #run(
-    name: string,
-    args: Record<string, unknown>,
-    { records, state, signal }: BlockContext & Pick<HostToolContext, "signal"> & { records: CallRecords },
-  ): Promise<unknown> {
+  async #run(name: string, args: Record<string, unknown>, block: RunningBlock): Promise<EncodedToolValue> {
+    const { records, signal } = block;
     const open = records.open(name, args);
     try {
-      const call = { name, arguments: args, callId: open.callId };
-      const context = { state, idPrefix: open.callId, signal };
-      const [outcome] = await this.#runner.run([{ call, number: 1 }], context);
-      const value = valueOf(name, outcome);
-      records.close(open, { status: "ok", result: JSON.stringify(value) ?? "null" });
+      const outcome = await this.#call(name, args, { ...block, callId: open.callId });
+      const value = this.#encode(name, outcome);
+      records.close(open, { status: "ok", result: value.json, media: value.media });
       return value;
     } catch (error) {
       const status = signal.aborted ? "interrupted" : error instanceof CallFault ? error.status : "error";
@@ -81,23 +107,73 @@ export class CodeTools {
       throw error;
     }
   }
+
+  async #call(
+    name: string,
+    args: Record<string, unknown>,
+    { gate, state, signal, callId }: RunningBlock & { callId: string },
+  ): Promise<ToolOutcome | undefined> {
+    const refusal = gate.count();
+    if (refusal !== undefined) throw new CallFault(name, { kind: "refused", reason: refusal });
+    const either = gate.signalWith(signal);
+    try {
+      using _turn = await gate.enter(either);
+      const call = { name, arguments: args, callId };
+      const [outcome] = await this.#runner.run([{ call, number: 1 }], {
+        state,
+        idPrefix: callId,
+        signal: either,
+      });
+      return outcome;
+    } catch (error) {
+      if (!(error instanceof TotalTimeError)) throw error;
+      throw new CallFault(name, { kind: "timeout", timeoutMs: this.#limits.maxTotalMs }, error.message);
+    }
+  }
+
+  /** Returns what the program gets of a call. */
+  #encode(name: string, outcome: ToolOutcome | undefined): EncodedToolValue {
+    const fault = outcome?.fault;
+    if (fault !== undefined) throw new CallFault(name, fault);
+    const { maxResultBytes } = this.#limits;
+    const encoded = encodeToolValue(toValue(outcome?.value));
+    const bytes = encoded.json.length > maxResultBytes || 3 * encoded.json.length <= maxResultBytes
+      ? encoded.json.length
+      : new TextEncoder().encode(encoded.json).length;
+    if (bytes <= maxResultBytes) return encoded;
+    const reason =
+      `the result of '${name}' must have at most ${maxResultBytes} bytes as JSON: it has ${bytes} or more`;
+    throw new CallFault(name, { kind: "error", reason, expected: true });
+  }
 }
 
-/** Returns what the program gets of a call. */
-function valueOf(name: string, outcome: ToolOutcome | undefined): unknown {
-  const fault = outcome?.fault;
-  if (fault !== undefined) throw new CallFault(name, fault);
-  const value = outcome?.value;
+/** What the calls of a block share. */
+interface RunningBlock extends Pick<BlockContext, "state">, Pick<HostToolContext, "signal"> {
+  readonly records: CallRecords;
+  readonly gate: CallGate;
+}
+
+/** Returns the value of a result for Python: media as data, where it is there, and else a description. */
+function toValue(value: unknown): unknown {
   if (!(value instanceof ToolParts)) return value ?? null;
-  return value.hasMedia ? value.parts : value.text;
+  if (!value.hasMedia) return value.text;
+  const parts = value.parts.map(toPart);
+  return parts.length === 1 ? parts[0] : parts;
+}
+
+function toPart(part: ContentPart): unknown {
+  const { data, mime_type: mimeType } = part;
+  return part.type === "text" || data === undefined || mimeType === undefined
+    ? new ToolParts([part]).text
+    : new ToolMedia(data, mimeType);
 }
 
 /** Failure of a call. Python raises its message as a `ToolError`. */
 class CallFault extends Error {
   readonly status: ToolStatus;
 
-  constructor(name: string, fault: ToolFault) {
-    super(faultText(name, fault));
+  constructor(name: string, fault: ToolFault, message: string = faultText(name, fault)) {
+    super(message);
     this.status = statusOfFault(fault);
   }
 }
@@ -116,15 +192,4 @@ function faultText(name: string, fault: ToolFault): string {
     case "refused":
       return `'${name}' was not run: ${fault.reason}`;
   }
-}
-
-/** Returns the text that tells a model of its tools: how it calls them, and their stubs. */
-export function describeCodeTools(specs: readonly CodeToolSpec[]): string {
-  const [first] = specs;
-  return [
-    `Your Python code can call these functions after \`from paddock import tools\`, as in \`tools.${first?.pythonName}(...)\`. ` +
-    "They are called by position or by name, return Python values, and raise `paddock.ToolError` when they fail. " +
-    "Inside `async` code, `await tools.NAME.call_async(...)` lets calls run at the same time.",
-    `~~~python\n${pythonStubs(specs)}\n~~~`,
-  ].join("\n\n");
 }

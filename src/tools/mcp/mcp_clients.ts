@@ -120,7 +120,7 @@ export class McpClients implements AsyncDisposable {
 
 /**
  * Makes a tool that calls a server. The server checks the arguments: its schema is untrusted, and its
- * patterns must not run here.
+ * patterns must not run here. Calls from code are also checked in the sandbox, without patterns.
  */
 function mcpTool(
   client: McpClient | undefined,
@@ -135,6 +135,7 @@ function mcpTool(
     description,
     parameters: inputSchema,
     checksItself: true,
+    checksInSandbox: true,
     run: (args, { signal }) => {
       if (client === undefined) throw new McpError(`MCP server '${server}' not connected`);
       return client.call(tool, args, signal);

@@ -39,7 +39,7 @@ function block(...calls: (Partial<CodeCall> & { q: unknown })[]): ToolRecord[] {
 }
 
 function answering(toolResults: ToolRecord[], tools: Parameters<typeof recordedTools>[1] = []) {
-  const [search] = recordedTools({ task, info, toolResults }, tools);
+  const [search] = recordedTools({ task, info, toolResults }, tools).tools;
   let call = 0;
   return async (q: unknown) =>
     await search?.run({ q }, {
@@ -80,7 +80,7 @@ Deno.test("recordedTools() needs the tools of results that are cut, and of rows 
   const old = { task, toolResults: block({ q: 1 }) };
   assertThrows(() => recordedTools(old, []), UsageError, "which the row does not describe: give --tool");
   const tool = { name: "search", description: "", parameters: {}, run: () => "from the tool" };
-  assertEquals(recordedTools(old, [tool]).length, 1);
+  assertEquals(recordedTools(old, [tool]).tools.length, 1);
   const search = answering(toolResults, [tool]);
   assertEquals([await search(1), await search(2)], ["from the tool", "found 2"]);
 });
