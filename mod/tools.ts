@@ -65,6 +65,8 @@ export {
   type ToolResult,
   type ToolStatus,
 } from "../src/tools/tool_result.ts";
+export type { ToolSource } from "../src/tools/code_mode/episode_tools.ts";
+export type { SharedTools, ToolGroup } from "../src/tools/code_mode/shared_tools.ts";
 export type { CodeToolLimits } from "../src/tools/code_mode/call_limits.ts";
 export { describeCodeTools } from "../src/tools/code_mode/describe.ts";
 export {

@@ -2,7 +2,7 @@ import type { Env } from "../envs/env.ts";
 import { type EnvFile, makeFileEnvParts } from "../plugins/env_file.ts";
 import type { Grader } from "../rewards/grader.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { CodeToolNames } from "../tools/code_mode/python_names.ts";
 import type { ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
 import { makeChatEnv, type MakeChatEnvOptions } from "./make_chat_env.ts";
 
@@ -27,8 +27,8 @@ export interface FileEnvOptions extends Partial<Omit<MakeChatEnvOptions, "python
    * @default `reward` of the file
    */
   grader?: Grader | undefined;
-  /** Tools that the code of Python blocks calls; the pool then needs a profile with `hostTools`. */
-  toolsOfCode?: readonly Tool[] | undefined;
+  /** Where code finds the tools that `tools` share with it. */
+  toolNames?: CodeToolNames | undefined;
   /** Runs code blocks without a language too. */
   runUnlabeled?: boolean | undefined;
   /** Runs code blocks inside thoughts too. */
@@ -43,7 +43,7 @@ export interface FileEnvOptions extends Partial<Omit<MakeChatEnvOptions, "python
  */
 export function fileEnv(file: EnvFile, options: FileEnvOptions = {}): Env {
   const { pool, timeoutMs = 2_000, maxTurns = 8, parser, tools = [], ...others } = options;
-  const { toolsOfCode, runUnlabeled, runThoughts, ...rest } = others;
+  const { toolNames, runUnlabeled, runThoughts, ...rest } = others;
   const { name, python, system } = file.description;
   if (python && pool === undefined) {
     throw new TypeError(`Cannot make env '${name}' as it runs Python blocks: 'pool' is missing`);
@@ -55,7 +55,7 @@ export function fileEnv(file: EnvFile, options: FileEnvOptions = {}): Env {
     maxTurns,
     tools: [parts.episode, ...tools],
     python: python && pool !== undefined
-      ? { pool, timeoutMs, runUnlabeled, runThoughts, tools: toolsOfCode, toolLimits: { timeoutMs } }
+      ? { pool, timeoutMs, runUnlabeled, runThoughts, toolNames, toolLimits: { timeoutMs } }
       : undefined,
     answer: parts.answer,
     grader: rest.grader ?? parts.grader,

@@ -13,6 +13,9 @@ export interface ToolContext {
   readonly state: Record<string, unknown>;
 }
 
+/** Who calls a tool: the model in its replies, or the Python code of its blocks. */
+export type AllowedCaller = "model" | "code";
+
 /**
  * A tool that a model can call. The code that makes a tool disposes it.
  *
@@ -36,6 +39,11 @@ export interface Tool extends Partial<AsyncDisposable> {
    * @default false
    */
   readonly checksItself?: boolean | undefined;
+  /**
+   * Who may call the tool.
+   * @default that of the transform
+   */
+  readonly allowedCallers?: readonly AllowedCaller[] | undefined;
   /**
    * If true, arguments of calls from code are checked against `parameters` in the sandbox, before a call leaves it.
    * @default true, unless `checksItself`

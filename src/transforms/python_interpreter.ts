@@ -4,9 +4,9 @@ import { checkpointSession } from "../envs/branching_env.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import { appendToolMessages, replyOfStep } from "../envs/tool_step.ts";
 import {
-  copyPlainData,
   type EpisodeCheckpoint,
   type EpisodeCheckpointOptions,
+  refuseCheckpoint,
   seedOfCopy,
 } from "../episode_checkpoint.ts";
 import type { History } from "../history.ts";
@@ -21,7 +21,7 @@ import type {
   SessionPool,
 } from "../sandbox/exec.ts";
 import { CODE_TOOL_LIMITS, type CodeToolLimits } from "../tools/code_mode/call_limits.ts";
-import { CodeTools } from "../tools/code_mode/code_tools.ts";
+import { EpisodeTools, type ToolSource } from "../tools/code_mode/episode_tools.ts";
 import { describeCodeTools } from "../tools/code_mode/describe.ts";
 import type { CodeToolNames, CodeToolSpec } from "../tools/code_mode/python_names.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -66,13 +66,20 @@ export interface PythonInterpreterOptions extends RunnableBlocks {
    */
   replyLimits?: Partial<ReplyLimits> | undefined;
   /**
-   * Tools that the code of a block may call as `paddock.tools.<name>`, beside those that the model calls itself. They run
-   * in the host process. The profile of the pool must have `hostTools`, as `tools` has; its `hostToolCalls` bounds the
+   * Tools that the code of a block may call as `paddock.tools.<name>`, beside those that earlier transforms share: the
+   * tools of `ToolTransform` and `MCPToolTransform` whose `allowedCallers` has `"code"`. They run in the host process. The
+   * profile of the pool must have `hostTools`, as `tools` has; its `hostToolCalls` bounds the
    * calls of a block. The caller disposes them.
    *
    * @default none
    */
   tools?: Iterable<Tool> | undefined;
+  /**
+   * Clients of MCP servers whose tools code may call. The caller disposes them.
+   *
+   * @default none
+   */
+  mcp?: ToolSource | undefined;
   /**
    * Where code finds `tools`: `tools` as `paddock.tools.<name>`, `functions` also as global functions, `modules` also as
    * `paddock.<server>.<name>` where a tool is named `server.name`, as tools of MCP servers are.
@@ -145,9 +152,7 @@ const ACQUIRE_TIMEOUT_MS = 300_000;
  */
 export class PythonInterpreter implements Transform {
   readonly #options: PythonInterpreterOptions;
-  readonly #tools: CodeTools;
-  /** State that the tools of an episode share. */
-  #toolState: Record<string, unknown> = {};
+  #tools: EpisodeTools;
   readonly #limits: ReplyLimits;
   #lease: SessionLease | undefined;
   #seed: number | undefined;
@@ -163,20 +168,19 @@ export class PythonInterpreter implements Transform {
     requireTimeout(acquireTimeoutMs, "wait for an interpreter");
     const { toolLimits: limits = {}, toolNames: names } = options;
     requireKnownOptions("PythonInterpreter with 'toolLimits'", limits, CODE_TOOL_LIMITS);
-    this.#tools = new CodeTools(options.tools ?? [], { limits, names });
+    this.#tools = new EpisodeTools({ tools: options.tools, source: options.mcp, limits, names });
     this.#options = { ...options, tools: [...options.tools ?? []] };
     const runMs = timeoutMs === undefined ? REPLY_LIMITS.runMs : LONG_BLOCKS * timeoutMs;
     this.#limits = { ...REPLY_LIMITS, runMs, ...options.replyLimits };
     requireReplyLimits(this.#limits);
   }
 
-  async reset(observation: Observation, { seed }: TransformContext): Promise<Observation> {
+  async reset(observation: Observation, context: TransformContext): Promise<Observation> {
     await this[Symbol.asyncDispose]();
-    this.#seed = seed;
-    this.#toolState = {};
+    this.#seed = context.seed;
     const { describeTools = describeCodeTools } = this.#options;
-    if (this.#tools.isEmpty) return observation;
-    const { specs } = this.#tools;
+    const specs = await this.#tools.reset(context.sharedTools, context.signal);
+    if (specs.length === 0) return observation;
     const recorded = { ...observation, info: { ...observation.info, codeTools: specs } };
     if (describeTools === false) return recorded;
     const { prompt } = observation.history;
@@ -219,13 +223,16 @@ export class PythonInterpreter implements Transform {
   async checkpoint({ signal }: EpisodeCheckpointOptions): Promise<EpisodeCheckpoint<PythonInterpreter>> {
     const seed = this.#seed;
     const acquire = (signal: AbortSignal | undefined) => this.#acquire({ signal });
-    const toolState = copyPlainData(this.#toolState, "the state of tools");
+    if (this.#options.mcp !== undefined) {
+      refuseCheckpoint("its tools must not be of MCP servers: their state cannot be copied");
+    }
+    const copyTools = this.#tools.checkpoint();
     const state = this.#lease && await checkpointSession(this.#lease.session, { acquire, signal });
     return {
       copy: async (options) => {
         const copy = new PythonInterpreter(this.#options);
         copy.#seed = seedOfCopy(seed, options);
-        copy.#toolState = structuredClone(toolState);
+        copy.#tools = copyTools();
         copy.#lease = await state?.copy(options);
         return copy;
       },
@@ -252,7 +259,7 @@ export class PythonInterpreter implements Transform {
       if (!persistent && results.length > 0) await this.#wipe(session, context.signal);
       const leftMs = this.#limits.runMs - runTimeOf(results);
       const idPrefix = `python-${context.turn}-${results.length + 1}`;
-      const granted = this.#tools.forBlock({ idPrefix, state: this.#toolState });
+      const granted = this.#tools.forBlock(idPrefix, context.sharedTools);
       const { tools } = granted;
       const exec = await this.#exec(session, code, { leftMs, tools, signal: context.signal });
       const calls = granted.endCalls();
@@ -354,6 +361,7 @@ const OPTIONS: Readonly<Record<keyof PythonInterpreterOptions, true>> = {
   acquireTimeoutMs: true,
   replyLimits: true,
   tools: true,
+  mcp: true,
   toolNames: true,
   toolLimits: true,
   describeTools: true,

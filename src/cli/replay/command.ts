@@ -103,11 +103,11 @@ async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): 
     if (number !== undefined && ++at !== number) continue;
     requireReplayable(trajectory, tools);
     if (replayed++ === 0) await prepareImage(profile, { cacheDir, signal });
-    const ofCode = recordedTools(trajectory, tools?.ofCode ?? []);
+    const ofCode = recordedTools(trajectory, tools?.shared ?? []);
     const makeEnv = () =>
       makeChatEnv({
         maxTurns: trajectory.turns,
-        tools: tools?.transforms(),
+        tools: tools?.transformsOfModel(),
         python: runsPython(trajectory, tools)
           ? {
             pool: pool(),

@@ -35,7 +35,7 @@ export function recordedTools(
   const recorded = Array.isArray(info.codeTools) ? info.codeTools.filter(isCodeToolSpec) : undefined;
   const specs: readonly (Tool | CodeToolSpec)[] = recorded ?? tools;
   const start = `Cannot replay the episode of task '${task.id}'`;
-  const remedy = "give --tool FILE or --mcp FILE, and --tool-callers code";
+  const remedy = "give --tool FILE or --mcp FILE";
   const unknown = calls.find(({ tool }) => !specs.some(({ name }) => name === tool));
   if (unknown !== undefined) {
     throw new UsageError(

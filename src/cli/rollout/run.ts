@@ -166,7 +166,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const transforms = await openTransforms(flags, { stack, signal });
   const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = hasTools ? await openTools(flags, { stack, signal, size: concurrency }) : undefined;
-  if (tools !== undefined && tools.ofCode.length > 0 && !profile.hostTools) {
+  if (tools?.areForCode && !profile.hostTools) {
     throw new UsageError(
       `Cannot let code call tools as profile '${profile.name}' must have 'hostTools': give --profile tools`,
     );

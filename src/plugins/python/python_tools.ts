@@ -4,6 +4,7 @@ import { attributeErrors, SandboxError, ToolError } from "../../errors.ts";
 import type { Observation, Step } from "../../envs/env.ts";
 import type { EpisodeCheckpoint, EpisodeCheckpointOptions } from "../../episode_checkpoint.ts";
 import type { ToolSpec } from "../../message.ts";
+import { withRawIntegers } from "../../numbers/exact_numbers.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { ToolTransform, type ToolTransformOptions } from "../../transforms/tool_transform.ts";
 import type { Transform, TransformContext } from "../../transforms/transform.ts";
@@ -76,7 +77,7 @@ export function toolsOfSession(
   return specs.map((spec) => ({
     ...spec,
     async run(args, { signal }) {
-      const request = { do: "tool", name: spec.name, arguments: args };
+      const request = { do: "tool", name: spec.name, arguments: withRawIntegers(args) };
       try {
         return await calls.run(() => session().call(request, { schema: z.unknown(), signal }), { signal });
       } catch (cause) {
@@ -109,14 +110,15 @@ class PythonToolTransform implements Transform {
     this.#calls = new ToolTransform({ ...rest, tools: this.#tools });
   }
 
-  async reset(observation: Observation, { seed, signal }: TransformContext): Promise<Observation> {
+  async reset(observation: Observation, context: TransformContext): Promise<Observation> {
+    const { seed, signal } = context;
     await this[Symbol.asyncDispose]();
     this.#session = await attributeErrors(() => this.#setup.file.acquire({ reseed: true, seed, signal }), {
       error: SandboxError,
       failure: `Cannot start the tools of '${this.#setup.file.path}'`,
       signal,
     });
-    return this.#calls.reset(observation);
+    return this.#calls.reset(observation, context);
   }
 
   async step(step: Step, context: TransformContext): Promise<Step> {

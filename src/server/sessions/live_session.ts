@@ -78,7 +78,9 @@ export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" 
 }
 
 /** Options of {@linkcode LiveSession.exec}. */
-export interface LiveExecOptions extends Omit<ExecOptions, "tools"> {
+export interface LiveExecOptions extends ExecOptions {
+  /** Tools of the server, in place of those of the session. */
+  tools?: ExecOptions["tools"];
   /** Way on which calls of the session's tools reach the client. Without it, each call fails. */
   calls?: CallChannel | undefined;
 }
@@ -149,7 +151,7 @@ export class LiveSession implements AsyncDisposable {
 
   /** Runs a program, as {@linkcode PythonSession.exec} does. All methods throw only {@linkcode ServerError}. */
   async exec(code: string, { calls, ...options }: LiveExecOptions = {}): Promise<ExecResult> {
-    const tools = this.tools?.toHostTools(calls);
+    const tools = options.tools ?? this.tools?.toHostTools(calls);
     return await this.#run("paddock.exec", async (session) => {
       const result = await session.exec(code, { ...this.#limit(options), tools });
       this.#reportLoss(result);

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { CallTimeoutError, runWithTimeout } from "../../async/abort.ts";
 import { checkJsonLimits, JSON_LIMITS, JsonLimitError } from "../../json.ts";
+import { withRawIntegers } from "../../numbers/exact_numbers.ts";
 import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
 import { checkArguments } from "../../tools/tool_arguments.ts";
 import { MAX_SESSION_TOOLS_CHARACTERS } from "../../wire/limits.ts";
@@ -70,6 +71,7 @@ export class SessionTools {
         description,
         // The client's own schema is only shown to the program: `CheckedTool` checks arguments.
         parameters: z.looseObject({}).meta(parameters),
+        exactIntegers: true,
         run: (args, context) => this.#run(tool, { args, channel, context }),
       };
     });
@@ -99,7 +101,8 @@ export class SessionTools {
         `'${name}' can be called only by a program that is streamed: POST /v1/sessions/{id}/stream`,
       );
     }
-    const json = JSON.stringify(args);
+    const exact = withRawIntegers(args) as Record<string, unknown>;
+    const json = JSON.stringify(exact);
     tool.check(args, json);
     using _memory = channel.memory.take(CALL_BYTES + MEMORY_PER_BYTE * json.length);
     const number = ++this.#sent;
@@ -107,7 +110,7 @@ export class SessionTools {
     const answered = Promise.withResolvers<CallAnswer>();
     this.#pending.set(number, { answered, delivered: context.delivered });
     try {
-      channel.call({ callId, name, arguments: args });
+      channel.call({ callId, name, arguments: exact });
       const { value, error } = await runWithTimeout(() => answered.promise, {
         timeoutMs,
         signal: context.signal,

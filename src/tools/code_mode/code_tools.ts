@@ -28,8 +28,8 @@ export interface BlockTools {
 export interface BlockContext {
   /** Prefix of the ids of calls. */
   readonly idPrefix: string;
-  /** State of the episode that all tools share. */
-  readonly state: Record<string, unknown>;
+  /** Returns the state of the episode that a tool shares with others. */
+  readonly stateOf: (tool: string) => Record<string, unknown>;
 }
 
 /** Options of {@linkcode CodeTools}. */
@@ -68,16 +68,11 @@ export class CodeTools {
     });
   }
 
-  /** True if there is no tool. */
-  get isEmpty(): boolean {
-    return this.specs.length === 0;
-  }
-
   /** Returns the tools of a block. */
-  forBlock({ idPrefix, state }: BlockContext): BlockTools {
+  forBlock({ idPrefix, stateOf }: BlockContext): BlockTools {
     const records = new CallRecords(idPrefix);
     const gate = new CallGate(this.#limits);
-    const block = { records, gate, state };
+    const block = { records, gate, stateOf };
     const tools = this.specs.map((spec, at): HostTool => ({
       name: spec.pythonName,
       description: spec.description,
@@ -111,7 +106,7 @@ export class CodeTools {
   async #call(
     name: string,
     args: Record<string, unknown>,
-    { gate, state, signal, callId }: RunningBlock & { callId: string },
+    { gate, stateOf, signal, callId }: RunningBlock & { callId: string },
   ): Promise<ToolOutcome | undefined> {
     const refusal = gate.count();
     if (refusal !== undefined) throw new CallFault(name, { kind: "refused", reason: refusal });
@@ -120,7 +115,7 @@ export class CodeTools {
       using _turn = await gate.enter(either);
       const call = { name, arguments: args, callId };
       const [outcome] = await this.#runner.run([{ call, number: 1 }], {
-        state,
+        state: stateOf(name),
         idPrefix: callId,
         signal: either,
       });
@@ -148,7 +143,7 @@ export class CodeTools {
 }
 
 /** What the calls of a block share. */
-interface RunningBlock extends Pick<BlockContext, "state">, Pick<HostToolContext, "signal"> {
+interface RunningBlock extends Pick<BlockContext, "stateOf">, Pick<HostToolContext, "signal"> {
   readonly records: CallRecords;
   readonly gate: CallGate;
 }

@@ -6,7 +6,7 @@ export function describeCodeTools(specs: readonly CodeToolSpec[]): string {
   return [
     `Your Python code can call these functions${wayToCall(specs)}. ` +
     "They are called by position or by name, return Python values, and raise `paddock.ToolError` when they fail. " +
-    "Inside `async` code, `await NAME.call_async(...)` lets calls run at the same time.",
+    "Each has a form to await, `call_async(...)`, which lets calls run at the same time.",
     `~~~python\n${pythonStubs(specs)}\n~~~`,
   ].join("\n\n");
 }

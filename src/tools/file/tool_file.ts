@@ -111,6 +111,12 @@ for (const path of imported) revoke({ name: "read", path });
 await serve(tool);
 `;
 
+/** Refuses integers that the process of the file would read with other digits. */
+function refuseBigints(_key: string, value: unknown): unknown {
+  if (typeof value !== "bigint") return value;
+  throw new ToolError(`a tool of a file takes whole numbers up to 2^53 - 1: found ${value}`);
+}
+
 class FileTool implements Tool {
   readonly name: string;
   readonly description: string;
@@ -129,7 +135,7 @@ class FileTool implements Tool {
   }
 
   async run(args: Record<string, unknown>, { signal, callId }: ToolContext): Promise<unknown> {
-    return await this.#host.call(JSON.stringify({ args, callId }), signal);
+    return await this.#host.call(JSON.stringify({ args, callId }, refuseBigints), signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

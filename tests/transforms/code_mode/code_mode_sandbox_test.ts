@@ -25,7 +25,7 @@ const add = tool({
 });
 
 Deno.test("PythonInterpreter grants tools to code", async (t) => {
-  await using pool = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
+  await using pool = new SandboxPool({ profile, size: 2, resetMode: "rewind" });
 
   await t.step("PythonInterpreter lets code call tools, and records each call", async () => {
     const code =
@@ -120,6 +120,77 @@ print(await asyncio.gather(*(tools.meet.call_async(n=n) for n in range(3))))`;
         const step = await env.step(replyAction(code));
         assertStringIncludes(String([...step.history.prompt].at(-1)?.content), "count 2");
       }
+    },
+  );
+
+  await t.step("ToolTransform shares tools and their state with code, as allowedCallers says", async () => {
+    const count = (name: string, allowedCallers?: Tool["allowedCallers"]) =>
+      tool({
+        name,
+        description: "",
+        parameters: z.object({}),
+        allowedCallers,
+        run: (_, { state }) => (state["count"] = Number(state["count"] ?? 0) + 1),
+      });
+    const tools = [count("both", ["model", "code"]), count("hidden", ["code"]), count("plain")];
+    const transforms = [new ToolTransform({ tools }), new PythonInterpreter({ pool, tools: [add] })];
+    await using env = new TransformedEnv(new ChatEnv(), transforms);
+    const observation = await env.reset({ id: "1", query: "q" });
+    assertEquals(observation.tools?.map(({ name }) => name), ["both", "plain"]);
+    const specs = observation.info?.["codeTools"] as { name: string }[];
+    assertEquals(specs.map(({ name }) => name), ["add", "both", "hidden"]);
+    await env.step(replyAction("<tool>both\n{}</tool>"));
+    const code =
+      "from paddock import tools\nprint('count', tools.both(), tools.hidden(), tools.add(1, 2), dir(tools))";
+    const [copy] = await env.fork(1);
+    for (const each of [env, copy ?? env]) {
+      const step = await each.step(replyAction(`~~~python\n${code}\n~~~`));
+      assertStringIncludes(
+        String([...step.history.prompt].at(-1)?.content),
+        "count 2 3 3 ['add', 'both', 'hidden']",
+      );
+    }
+    const last = await env.step(replyAction("<tool>both\n{}</tool>\n<tool>hidden\n{}</tool>"));
+    assertEquals(last.toolResults.map(({ tool, status }) => [tool, status]), [["both", "ok"], [
+      "hidden",
+      "unknown_tool",
+    ]]);
+    await copy?.[Symbol.asyncDispose]();
+  });
+
+  await t.step("PythonInterpreter takes the tools of MCP clients when an episode starts", async () => {
+    let starts = 0;
+    const mcp = { tools: () => (starts++, Promise.resolve([{ ...add, name: "sums.add-two" }])) };
+    await using env = new TransformedEnv(new ChatEnv(), [
+      new PythonInterpreter({ pool, mcp, toolNames: "modules" }),
+    ]);
+    for (const id of ["1", "2"]) {
+      await env.reset({ id, query: "q" });
+      const step = await env.step(
+        replyAction("~~~python\nfrom paddock import sums\nprint(sums.add_two(20, 22))\n~~~"),
+      );
+      assertStringIncludes(String([...step.history.prompt].at(-1)?.content), "42");
+    }
+    assertEquals(starts, 2);
+  });
+
+  await t.step(
+    "a list of callers must have a known one, and the model calls no tool of the interpreter",
+    () => {
+      const callers = (allowedCallers: unknown) => ({ ...add, allowedCallers }) as Tool;
+      for (const wrong of [[], ["me"], "code"]) {
+        assertThrows(
+          () => new ToolTransform({ tools: [callers(wrong)] }),
+          TypeError,
+          'must have "model" or "code"',
+        );
+      }
+      const both = callers(["model", "code"]);
+      assertThrows(
+        () => new PythonInterpreter({ pool, tools: [both] }),
+        TypeError,
+        "is given to ToolTransform",
+      );
     },
   );
 
