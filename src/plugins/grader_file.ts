@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import * as z from "zod";
 import { GraderError } from "../errors.ts";
 import { finalReplyOf } from "../rewards/final_reply.ts";
@@ -63,6 +64,7 @@ const NEEDS = `a number, null, or { score, parts?, reason? } with at most ${MAX_
  * @throws {SandboxError} when the file does not start or its default export is no grader.
  */
 export async function graderFile(file: string | URL, options: PluginFileOptions = {}): Promise<GraderFile> {
+  requireKnownOptions("call graderFile", options, OPTIONS);
   const host = await PluginHost.open(file, { ...options, kind: GRADER });
   return {
     name: host.name,
@@ -85,3 +87,14 @@ export async function graderFile(file: string | URL, options: PluginFileOptions 
 export function toScoreResult(score: z.output<typeof scoreSchema>): Score | number | null {
   return score as Score | number | null;
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PluginFileOptions, true>> = {
+  name: true,
+  timeoutMs: true,
+  permissions: true,
+  env: true,
+  memoryBytes: true,
+  detected: true,
+  signal: true,
+};

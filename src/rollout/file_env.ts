@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import type { Env } from "../envs/env.ts";
 import { type EnvFile, makeFileEnvParts } from "../plugins/env_file.ts";
 import type { Grader } from "../rewards/grader.ts";
@@ -42,6 +43,7 @@ export interface FileEnvOptions extends Partial<Omit<MakeChatEnvOptions, "python
  * @throws {TypeError} if the file runs Python and there is no pool.
  */
 export function fileEnv(file: EnvFile, options: FileEnvOptions = {}): Env {
+  requireKnownOptions("call fileEnv", options, OPTIONS);
   const { pool, timeoutMs = 2_000, maxTurns = 8, parser, tools = [], ...others } = options;
   const { toolNames, runUnlabeled, runThoughts, ...rest } = others;
   const { name, python, system } = file.description;
@@ -61,3 +63,19 @@ export function fileEnv(file: EnvFile, options: FileEnvOptions = {}): Env {
     grader: rest.grader ?? parts.grader,
   });
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof FileEnvOptions, true>> = {
+  pool: true,
+  timeoutMs: true,
+  maxTurns: true,
+  parser: true,
+  grader: true,
+  toolNames: true,
+  runUnlabeled: true,
+  runThoughts: true,
+  tokenizer: true,
+  tools: true,
+  systemPrompt: true,
+  extensions: true,
+};

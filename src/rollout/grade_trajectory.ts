@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { attributeErrors, GraderError } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Grader, toScore } from "../rewards/grader.ts";
@@ -19,6 +20,7 @@ export async function gradeTrajectory(
   grader: Grader,
   options: GradeTrajectoryOptions = {},
 ): Promise<Trajectory> {
+  requireKnownOptions("call gradeTrajectory", options, OPTIONS);
   const { error, rewardParts: _parts, unscored: _reason, ...played } = { ...trajectory, reward: null };
   if (error !== undefined && error.boundary !== "grader") return { ...played, error };
   if (trajectory.cut === "context" && trajectory.turns === 0) return trajectory;
@@ -37,3 +39,8 @@ export async function gradeTrajectory(
     return withFailure(played, error);
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof GradeTrajectoryOptions, true>> = {
+  signal: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { attributeErrors, GraderError } from "../errors.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import type { EpisodeCheckpoint } from "../episode_checkpoint.ts";
@@ -34,6 +35,7 @@ export class GradeEpisode implements Transform {
   #codeCalls: readonly CodeCall[] = [];
 
   constructor(options: GradeEpisodeOptions) {
+    requireKnownOptions("create GradeEpisode", options, OPTIONS);
     this.#grader = options.grader;
   }
 
@@ -78,3 +80,8 @@ function withScore(step: Step, { score, parts, reason }: Score, name: string): S
   if (score !== null) return { ...step, rewardParts, reward: (step.reward ?? 0) + score };
   return { ...step, rewardParts, ...(reason !== undefined && { unscored: reason }) };
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof GradeEpisodeOptions, true>> = {
+  grader: true,
+};

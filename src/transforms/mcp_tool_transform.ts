@@ -1,11 +1,11 @@
 import type { Observation, Step } from "../envs/env.ts";
 import { answerCalls, offerTools } from "../envs/tool_step.ts";
 import { ArgumentTypeError } from "../errors.ts";
-import { requireKnownOptions } from "../options.ts";
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import { refuseCheckpoint } from "../episode_checkpoint.ts";
 import type { ToolSpec } from "../message.ts";
 import { mcpFaultMessage } from "../tools/parsers/fault_messages.ts";
-import { McpClients, type McpClientsOptions } from "../tools/mcp/mcp_clients.ts";
+import { MCP_CLIENTS_OPTIONS, McpClients, type McpClientsOptions } from "../tools/mcp/mcp_clients.ts";
 import { tagCalls } from "../tools/parsers/tag_calls.ts";
 import { indexTools, TOOL_CALLER_OPTIONS, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
 import { requireCallers, toolsByCaller } from "../tools/code_mode/shared_tools.ts";
@@ -63,11 +63,11 @@ export class MCPToolTransform implements Transform {
    */
   constructor(options: MCPToolTransformOptions) {
     requireServers(options);
-    requireKnownOptions("MCPToolTransform", options, OPTION_KEYS); // TorchRL's, such as `toolSchemas`, would have no effect
+    requireKnownOptions("create MCPToolTransform", options, OPTION_KEYS); // TorchRL's, such as `toolSchemas`, would have no effect
     const parser = options.parser ?? tagCalls({ faultText: mcpFaultMessage });
     this.#allowedCallers = requireCallers(options.allowedCallers ?? ["model"]);
     this.#owned = options.clients === undefined;
-    this.#clients = options.clients ?? new McpClients(options);
+    this.#clients = options.clients ?? new McpClients(pickKnownOptions(options, MCP_CLIENTS_OPTIONS));
     this.#caller = new ToolCaller((name) => this.#clients.find(name), { ...options, parser });
   }
 

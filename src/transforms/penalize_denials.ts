@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import type { EpisodeCheckpoint } from "../episode_checkpoint.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
@@ -50,7 +51,9 @@ export class PenalizeDenials implements Transform {
   #pending = 0;
 
   /** @throws {RangeError} if an option is not a finite number >= 0. */
-  constructor({ perAttempt = 0.1, max = 1 }: PenalizeDenialsOptions = {}) {
+  constructor(options: PenalizeDenialsOptions = {}) {
+    requireKnownOptions("create PenalizeDenials", options, OPTIONS);
+    const { perAttempt = 0.1, max = 1 } = options;
     requirePenalty("perAttempt", perAttempt);
     requirePenalty("max", max);
     this.#perAttempt = perAttempt;
@@ -100,3 +103,9 @@ function requirePenalty(name: string, value: number): void {
     `Cannot penalize denials as '${name}' must be a finite number >= 0: current value is ${value}`,
   );
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PenalizeDenialsOptions, true>> = {
+  perAttempt: true,
+  max: true,
+};

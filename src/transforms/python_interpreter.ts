@@ -162,12 +162,12 @@ export class PythonInterpreter implements Transform {
    * @throws {TypeError} if an option is unknown, two tools have the same name, or a tool cannot be described.
    */
   constructor(options: PythonInterpreterOptions) {
-    requireKnownOptions("PythonInterpreter", options, OPTIONS);
+    requireKnownOptions("create PythonInterpreter", options, OPTIONS);
     const { timeoutMs, acquireTimeoutMs = 1 } = options;
     requireTimeout(timeoutMs ?? 1, "run Python");
     requireTimeout(acquireTimeoutMs, "wait for an interpreter");
     const { toolLimits: limits = {}, toolNames: names } = options;
-    requireKnownOptions("PythonInterpreter with 'toolLimits'", limits, CODE_TOOL_LIMITS);
+    requireKnownOptions("create PythonInterpreter with 'toolLimits'", limits, CODE_TOOL_LIMITS);
     this.#tools = new EpisodeTools({ tools: options.tools, source: options.mcp, limits, names });
     this.#options = { ...options, tools: [...options.tools ?? []] };
     const runMs = timeoutMs === undefined ? REPLY_LIMITS.runMs : LONG_BLOCKS * timeoutMs;

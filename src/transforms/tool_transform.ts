@@ -62,7 +62,7 @@ export class ToolTransform implements Transform {
    * @throws {RangeError} when a limit is out of range.
    */
   constructor(options: ToolTransformOptions) {
-    requireKnownOptions("ToolTransform", options, {
+    requireKnownOptions("create ToolTransform", options, {
       tools: true,
       allowedCallers: true,
       ...TOOL_CALLER_OPTIONS,

@@ -356,7 +356,7 @@ function tokenOptionsOf(
 ): SharedTokenOptions | undefined {
   if (trainOut === undefined || tokenizer === undefined) return undefined;
   const tokens: TokenOptions = { tokenizer, mode, onRewrite: "keep", editPrompt };
-  const format = new TokenFormat(tokens);
+  const format = new TokenFormat({ tokenizer });
   checkUsage(() => format.requireWritable({ mode, onRewrite: "keep" }));
   return { ...tokens, format };
 }

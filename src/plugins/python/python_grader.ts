@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import * as z from "zod";
 import { errorMessage, GraderError } from "../../errors.ts";
 import { messageText } from "../../message.ts";
@@ -52,6 +53,7 @@ export const scoreSchema = z.strictObject({
  * @throws {SandboxError} if the file cannot be loaded, or defines no such function.
  */
 export async function pythonGrader(path: string, options: PythonGraderOptions): Promise<Grader> {
+  requireKnownOptions("call pythonGrader", options, OPTIONS);
   const file = await PythonFile.open(path, { ...options, kind: { noun: "grader", contract: "grader" } });
   return {
     name: options.name ?? file.moduleName,
@@ -94,3 +96,12 @@ export async function gradeWith(
 export function queryText(query: PluginTask["query"]): string {
   return typeof query === "string" ? query : query.map(messageText).join("\n\n");
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PythonGraderOptions, true>> = {
+  name: true,
+  pool: true,
+  timeoutMs: true,
+  onPrint: true,
+  signal: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import * as z from "zod";
 import { SerialQueue } from "../../async/semaphore.ts";
 import { attributeErrors, SandboxError, ToolError } from "../../errors.ts";
@@ -57,6 +58,7 @@ export const toolsSchema = z.array(z.strictObject({
  * @throws {SandboxError} if the file cannot be loaded, or a function cannot be described.
  */
 export async function pythonTools(path: string, options: PythonFileOptions): Promise<PythonTools> {
+  requireKnownOptions("call pythonTools", options, OPTIONS);
   const file = await PythonFile.open(path, { ...options, kind: { noun: "tool", contract: "tools" } });
   const { tools: specs } = z.parse(z.object({ tools: toolsSchema }), file.description);
   return {
@@ -158,3 +160,11 @@ class PythonToolTransform implements Transform {
     throw new Error(`Cannot call a tool of '${this.#setup.file.path}' as the episode must run: it has ended`);
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PythonFileOptions, true>> = {
+  pool: true,
+  timeoutMs: true,
+  onPrint: true,
+  signal: true,
+};

@@ -204,7 +204,10 @@ export class LiveEnv implements AsyncDisposable {
       throw tooLarge(`An episode must have at most ${MAX_EPISODE_CHARACTERS} characters`);
     }
     this.#memory.resize(this.#bytes(text.length)); // refuses the reply before it changes anything
-    if (this.config.env === "python" && findPrograms(text, this.config).programs.length > 0) {
+    const { runUnlabeled, runThoughts } = this.config;
+    if (
+      this.config.env === "python" && findPrograms(text, { runUnlabeled, runThoughts }).programs.length > 0
+    ) {
       await this.#options.sessions.prepare({ seed: this.#seed, signal });
     }
   }

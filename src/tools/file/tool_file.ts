@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import * as z from "zod";
 import { requireTimeout } from "../../async/abort.ts";
 import { ToolError } from "../../errors.ts";
@@ -75,6 +76,7 @@ const ANYTHING = { type: "object" };
  * @throws {SandboxError} when the file does not start or exports no function.
  */
 export async function toolFile(file: string | URL, options: ToolFileOptions = {}): Promise<ToolFile> {
+  requireKnownOptions("call toolFile", options, OPTIONS);
   if (options.timeoutMs !== undefined) requireTimeout(options.timeoutMs, "run a tool's file");
   const host = await ModuleHost.open(file, { ...options, kind: TOOL, sources: { serve }, main: MAIN });
   try {
@@ -142,3 +144,15 @@ class FileTool implements Tool {
     await this.#host[Symbol.asyncDispose]();
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof ToolFileOptions, true>> = {
+  name: true,
+  description: true,
+  timeoutMs: true,
+  permissions: true,
+  env: true,
+  memoryBytes: true,
+  detected: true,
+  signal: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import { requireTimeout } from "../../async/abort.ts";
 import { McpError } from "../../errors.ts";
 import type { Layer } from "../../sandbox/profile/schema.ts";
@@ -63,6 +64,7 @@ export class McpClients implements AsyncDisposable {
    * @throws {RangeError} when the time limit is out of range.
    */
   constructor(options: McpClientsOptions) {
+    requireKnownOptions("create McpClients", options, MCP_CLIENTS_OPTIONS);
     const { servers, startTimeoutMs = START_TIMEOUT_MS, onWarning = writeWarning } = options;
     checkServers(servers);
     requireTimeout(startTimeoutMs, "start MCP servers");
@@ -152,3 +154,11 @@ function writeWarning(warning: string): void {
   // deno-lint-ignore no-console -- a program that sets no `onWarning` must see it
   console.warn(escapeControls(warning));
 }
+
+/** Names of the options. */
+export const MCP_CLIENTS_OPTIONS: Readonly<Record<keyof McpClientsOptions, true>> = {
+  servers: true,
+  startTimeoutMs: true,
+  detected: true,
+  onWarning: true,
+};
