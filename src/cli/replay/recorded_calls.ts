@@ -6,7 +6,7 @@ import { type CodeToolNames, type CodeToolSpec, isCodeToolSpec } from "../../too
 import type { Tool, ToolContext } from "../../tools/tool.ts";
 import type { CodeCall } from "../../tools/tool_result.ts";
 import { withMedia } from "../../sandbox/tool_value.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 
 /** A call of code that differs from the recorded one. */
 export interface CallDifference {

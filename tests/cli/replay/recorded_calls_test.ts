@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 import { firstOtherCall, recordedTools } from "../../../src/cli/replay/recorded_calls.ts";
 import { ToolError } from "../../../src/errors.ts";
 import type { ToolRecord } from "../../../src/rollout/trajectory.ts";
