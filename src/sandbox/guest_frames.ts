@@ -6,7 +6,7 @@ import {
   type JsonValue,
   parseUntrustedJson,
 } from "../json.ts";
-import { type NumberSource, toExactInteger } from "../numbers/exact_numbers.ts";
+import { type NumberSource, parseExact, toExactInteger } from "../numbers/exact_numbers.ts";
 import type { GuestError, MimeBundle } from "./exec.ts";
 import { decodeResult, MAX_DISPLAY_BYTES, OUTCOME_HEAD_BYTES, OUTCOME_STATUSES } from "./protocol.ts";
 
@@ -247,6 +247,12 @@ export function withExactIntegers(
     (key, value, context?: NumberSource) => key === "__proto__" ? undefined : toExactInteger(value, context),
   );
   return call.arguments;
+}
+
+/** Returns JSON of the arguments of a call with each number as the guest wrote it, if one would be written differently. */
+export function exactArgumentsText(payload: Uint8Array): string | undefined {
+  const call = parseExact(decoder.decode(payload));
+  return call === undefined ? undefined : JSON.stringify((call as GuestCall).arguments);
 }
 
 function hasLargeInteger(value: unknown): boolean {

@@ -4,6 +4,11 @@ import type { output, ZodObject, ZodRawShape } from "zod";
 export interface HostToolContext {
   /** Aborts when the exec that made the call ends, for any reason. */
   signal: AbortSignal;
+  /**
+   * JSON of the arguments as the guest wrote it, if JavaScript would write one of its numbers differently, such as `1.0`.
+   * Only tools with `exactIntegers` get it.
+   */
+  argumentsText?: string | undefined;
   /** Resolves when the result is written to the guest, which may be slow to read it, or when the exec has ended. */
   delivered?: Promise<void> | undefined;
 }

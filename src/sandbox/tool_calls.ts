@@ -1,7 +1,7 @@
 import { errorMessage } from "../errors.ts";
 import type { HostTool } from "./host_tool.ts";
 import { describeIssue } from "../schema_words.ts";
-import { isDeeperThan, MAX_CALL, parseCall, withExactIntegers } from "./guest_frames.ts";
+import { exactArgumentsText, isDeeperThan, MAX_CALL, parseCall, withExactIntegers } from "./guest_frames.ts";
 import { type EncodedToolValue, encodeToolValue } from "./tool_value.ts";
 
 /** Maximum nesting of arguments; no real tool needs more. */
@@ -54,8 +54,9 @@ export class ToolCalls {
     if (this.#seen.has(call)) throw new SyntaxError(`call ${call} was made before`);
     if (this.#seen.size > FLOOD_FACTOR * this.#budget) throw new SyntaxError("calls go on beyond any budget");
     this.#seen.add(call);
+    const argumentsText = isExact ? exactArgumentsText(payload) : undefined;
     const { promise: delivered, resolve } = Promise.withResolvers<void>();
-    this.#run({ name, args, bytes: payload.length, delivered }).then(
+    this.#run({ name, args, argumentsText, bytes: payload.length, delivered }).then(
       ({ json, media }) =>
         this.#reply(
           media.length === 0
@@ -86,7 +87,7 @@ export class ToolCalls {
     }
   }
 
-  async #call({ name, args, delivered }: RunningCall): Promise<EncodedToolValue> {
+  async #call({ name, args, argumentsText, delivered }: RunningCall): Promise<EncodedToolValue> {
     if (isDeeperThan(MAX_DEPTH, args)) throw new Error(`the arguments of '${name}' are nested too deep`);
     const tool = this.#tools.get(name);
     if (!tool) throw new Error(`no host tool '${name}' is granted to this block`);
@@ -97,6 +98,7 @@ export class ToolCalls {
     if (!parsed.success) throw new Error(`wrong arguments for '${name}': ${issuesText(parsed.error.issues)}`);
     const value = await tool.run(parsed.data, {
       signal: this.#controller.signal,
+      argumentsText,
       delivered: Promise.race([delivered, this.#ended.promise]),
     });
     return encodeToolValue(value);
@@ -110,6 +112,7 @@ export class ToolCalls {
 interface RunningCall {
   readonly name: string;
   readonly args: Record<string, unknown>;
+  readonly argumentsText: string | undefined;
   /** Resolves when the result is written to the guest. */
   readonly delivered: Promise<void>;
 }

@@ -9,6 +9,11 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Id of the call: the model's own id or tag, or a generated one. */
   readonly callId: string;
+  /**
+   * JSON of the arguments as code wrote it, if JavaScript would write one of its numbers differently: `1.0`, an integer
+   * beyond 2^53. Calls of a model have none.
+   */
+  readonly argumentsText?: string | undefined;
   /** State of the episode that all tools share. It is empty at the start of an episode. */
   readonly state: Record<string, unknown>;
 }

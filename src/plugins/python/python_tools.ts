@@ -5,7 +5,7 @@ import { attributeErrors, SandboxError, ToolError } from "../../errors.ts";
 import type { Observation, Step } from "../../envs/env.ts";
 import type { EpisodeCheckpoint, EpisodeCheckpointOptions } from "../../episode_checkpoint.ts";
 import type { ToolSpec } from "../../message.ts";
-import { withRawIntegers } from "../../numbers/exact_numbers.ts";
+import { parseExact } from "../../numbers/exact_numbers.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { ToolTransform, type ToolTransformOptions } from "../../transforms/tool_transform.ts";
 import type { Transform, TransformContext } from "../../transforms/transform.ts";
@@ -78,8 +78,8 @@ export function toolsOfSession(
   const calls = new SerialQueue();
   return specs.map((spec) => ({
     ...spec,
-    async run(args, { signal }) {
-      const request = { do: "tool", name: spec.name, arguments: withRawIntegers(args) };
+    async run(args, { signal, argumentsText = "" }) {
+      const request = { do: "tool", name: spec.name, arguments: parseExact(argumentsText) ?? args };
       try {
         return await calls.run(() => session().call(request, { schema: z.unknown(), signal }), { signal });
       } catch (cause) {

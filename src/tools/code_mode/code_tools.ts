@@ -79,7 +79,8 @@ export class CodeTools {
       parameters: this.#schemas[at] ?? z.looseObject({}),
       exactIntegers: true,
       python: { checksArguments: spec.isChecked, alias: spec.alias, module: spec.module },
-      run: (args, { signal }) => this.#run(spec.name, args, { ...block, signal }),
+      run: (args, { signal, argumentsText }) =>
+        this.#run(spec.name, args, { ...block, signal, argumentsText }),
     }));
     const endCalls = () => {
       gate[Symbol.dispose]();
@@ -106,7 +107,7 @@ export class CodeTools {
   async #call(
     name: string,
     args: Record<string, unknown>,
-    { gate, stateOf, signal, callId }: RunningBlock & { callId: string },
+    { gate, stateOf, signal, argumentsText, callId }: RunningBlock & { callId: string },
   ): Promise<ToolOutcome | undefined> {
     const refusal = gate.count();
     if (refusal !== undefined) throw new CallFault(name, { kind: "refused", reason: refusal });
@@ -117,6 +118,7 @@ export class CodeTools {
       const [outcome] = await this.#runner.run([{ call, number: 1 }], {
         state: stateOf(name),
         idPrefix: callId,
+        argumentsText,
         signal: either,
       });
       return outcome;
@@ -143,7 +145,8 @@ export class CodeTools {
 }
 
 /** What the calls of a block share. */
-interface RunningBlock extends Pick<BlockContext, "stateOf">, Pick<HostToolContext, "signal"> {
+interface RunningBlock
+  extends Pick<BlockContext, "stateOf">, Pick<HostToolContext, "signal" | "argumentsText"> {
   readonly records: CallRecords;
   readonly gate: CallGate;
 }

@@ -4,6 +4,7 @@ import { McpError } from "../../errors.ts";
 import type { Layer } from "../../sandbox/profile/schema.ts";
 import { detectLayers, type LayerReport } from "../../sandbox/process/layers.ts";
 import { escapeControls } from "../../terminal_text.ts";
+import { parseExact } from "../../numbers/exact_numbers.ts";
 import type { Tool } from "../tool.ts";
 import { McpClient } from "./mcp_client.ts";
 import { checkServers, type McpServer } from "./mcp_server.ts";
@@ -138,9 +139,9 @@ function mcpTool(
     parameters: inputSchema,
     checksItself: true,
     checksInSandbox: true,
-    run: (args, { signal }) => {
+    run: (args, { signal, argumentsText = "" }) => {
       if (client === undefined) throw new McpError(`MCP server '${server}' not connected`);
-      return client.call(tool, args, signal);
+      return client.call(tool, parseExact(argumentsText) as typeof args ?? args, signal);
     },
   };
 }

@@ -9,7 +9,6 @@ import {
 } from "./sdk.ts";
 import { Deadline, MAX_TIMER_MS } from "../../async/abort.ts";
 import { errorMessage, McpError } from "../../errors.ts";
-import { withRawIntegers } from "../../numbers/exact_numbers.ts";
 import { ChildTransport } from "./child_transport.ts";
 import { type CallResult, readCallResult } from "./call_result.ts";
 import { HttpTransport } from "./http_transport.ts";
@@ -109,7 +108,7 @@ export class McpConnection implements AsyncDisposable {
   ): Promise<CallResult> {
     const request = {
       method: "tools/call",
-      params: { name: tool, arguments: withRawIntegers(args) as Record<string, unknown> },
+      params: { name: tool, arguments: { ...args } },
     };
     return readCallResult(
       await this.#client.request(request, ANY_RESULT, { timeout: NO_TIMEOUT_MS, signal }),
