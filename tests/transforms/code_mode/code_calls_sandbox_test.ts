@@ -50,6 +50,23 @@ Deno.test("calls from code keep the values of Python and of the tool", async (t)
     },
   );
 
+  await t.step(
+    "a tool gets its arguments as code wrote them, if JavaScript would change a number",
+    async () => {
+      const texts: unknown[] = [];
+      const note = tool({
+        name: "note",
+        description: "",
+        parameters: { type: "object", properties: { n: {} } },
+        run: (_, { argumentsText }) => (texts.push(argumentsText), null),
+      });
+      await play(pool, "from paddock import tools\nfor n in (50.0, 2**53 + 1, 5): tools.note([n, 'a'])", {
+        tools: [note],
+      });
+      assertEquals(texts, ['{"n":[50.0,"a"]}', '{"n":[9007199254740993,"a"]}', undefined]);
+    },
+  );
+
   await t.step("a number that cannot hold an integer is refused, not rounded", async () => {
     const half = tool({
       name: "half",
