@@ -270,8 +270,12 @@ Deno.test("hostile tools and programs end in a stated status", async (t) => {
 
   await t.step("a tool that never answers is interrupted with its block", async () => {
     const never = returning("never", () => new Promise(() => {}));
-    const { block, calls } = await statusOf("tools.never()", [never], { timeoutMs: 100 });
+    const { block, calls } = await statusOf("tools.never()", [never], { timeoutMs: 1_500 });
     assertEquals([block, calls], ["timeout", ["interrupted"]]);
+    const pending =
+      "import asyncio\ncall = asyncio.ensure_future(tools.never.call_async())\nawait asyncio.sleep(0)";
+    const left = await statusOf(pending, [never]);
+    assertEquals([left.block, left.calls], ["ok", ["interrupted"]]);
   });
 
   await t.step("a result of 20 MB is an error, as text and as bytes", async () => {
