@@ -43,4 +43,9 @@ export type {
   RemoteSessionInfo,
   RemoteTask,
 } from "../src/client/client_options.ts";
-export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/host_tool.ts";
+export {
+  type HostTool,
+  hostTool,
+  type HostToolContext,
+  type HostToolInPython,
+} from "../src/sandbox/host_tool.ts";

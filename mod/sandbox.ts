@@ -55,7 +55,13 @@ export type {
   StateMemory,
   StateRoom,
 } from "../src/sandbox/exec.ts";
-export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/host_tool.ts";
+export { EncodedToolValue, type MediaPlace, ToolMedia } from "../src/sandbox/tool_value.ts";
+export {
+  type HostTool,
+  hostTool,
+  type HostToolContext,
+  type HostToolInPython,
+} from "../src/sandbox/host_tool.ts";
 export type { Grant, Grants } from "../src/sandbox/process/grants.ts";
 export { type OkResult, orThrow, ProgramError } from "../src/sandbox/or_throw.ts";
 export { activeLayers, detectLayers, type Layer, type LayerReport } from "../src/sandbox/process/layers.ts";
