@@ -21,6 +21,8 @@ export {
   type GuestFileErrorCode,
   SandboxError,
   SessionClosedError,
+  WaitingExecError,
+  type WaitingExecErrorCode,
 } from "../src/errors.ts";
 export { type OkResult, orThrow, ProgramError } from "../src/sandbox/or_throw.ts";
 export {
@@ -49,3 +51,4 @@ export {
   type HostToolContext,
   type HostToolInPython,
 } from "../src/sandbox/host_tool.ts";
+export type { ResumeOptions, ToolAnswer, WaitingCall } from "../src/sandbox/exec.ts";

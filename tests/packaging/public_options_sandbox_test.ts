@@ -15,7 +15,7 @@ const NO_OPTIONS: Readonly<Record<string, string>> = {
   ...of("parts that other code makes", "WorkspaceEvaluator", "HttpServer"),
   ...of("options of an error, with those of JavaScript", "PolicyError", "CheckpointError", "GuestFileError"),
   ...of("options of an error, with those of JavaScript", "PoolFullError", "RequestError", "PythonFileError"),
-  ...of("options of an error, with those of JavaScript", "StateDirectoryError"),
+  ...of("options of an error, with those of JavaScript", "StateDirectoryError", "WaitingExecError"),
 };
 
 function of(reason: string, ...names: string[]): Record<string, string> {
