@@ -3,7 +3,7 @@ import { Sandbox } from "../src/sandbox/sandbox.ts";
 import type { Session } from "../src/sandbox/session.ts";
 import { median, summarize } from "./measure.ts";
 import type { Row } from "./row.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 
 const KB = 1e3;
 const RANDOM_MB = 30;
@@ -74,7 +74,7 @@ async function measureLargeHeap(session: Session, times: Times, runs: number): P
 }
 
 async function measureLeases(setup: BenchSetup, times: Times, runs: number): Promise<void> {
-  await using pool = new SandboxPool({ ...setup, size: 2, resetMode: "rewind" });
+  await using pool = new SandboxPool({ ...poolOptions(setup), size: 2, resetMode: "rewind" });
   await using parent = await pool.acquire();
   await (await pool.acquire())[Symbol.asyncDispose](); // waits until the second process runs
   await parent.session.exec("x = 1");

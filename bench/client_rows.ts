@@ -4,7 +4,7 @@ import { median, ratePerSecond, summarize, timings } from "./measure.ts";
 import { runNatively } from "./peers.ts";
 import type { Row } from "./row.ts";
 import { ownProgram } from "./run_code.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 import { Serving } from "./serving.ts";
 
 const HEADERS = { "content-type": "application/json" };
@@ -34,7 +34,7 @@ print(1000 * sorted(times)[runs // 2])
  */
 export async function clientRows(setup: BenchSetup): Promise<Row[]> {
   const profile = await loadProfile("serve");
-  await using pool = new SandboxPool({ ...setup, profile, size: SESSIONS, resetMode: "rewind" });
+  await using pool = new SandboxPool({ ...poolOptions(setup), profile, size: SESSIONS, resetMode: "rewind" });
   await using serving = await Serving.startWith(
     { PADDOCK_CACHE_DIR: setup.cacheDir },
     ["--max-sessions", String(SESSIONS)],

@@ -7,7 +7,7 @@ import { PythonInterpreter } from "../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../src/transforms/transformed_env.ts";
 import { median, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 
 const TASK = { id: "bench", query: "How many?" };
 const TURNS = 50;
@@ -19,7 +19,7 @@ const BATCHES = [1, 8, 64] as const;
 /** Measures the overhead of an env: a step without a tool, alone and with an interpreter that runs nothing. */
 export async function envRows(setup: BenchSetup): Promise<Row[]> {
   await using bare = new ChatEnv();
-  await using pool = new SandboxPool({ ...setup, size: 1, resetMode: "rewind" });
+  await using pool = new SandboxPool({ ...poolOptions(setup), size: 1, resetMode: "rewind" });
   await using python = new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool })]);
   const what = "env step without tools";
   return [
@@ -52,7 +52,12 @@ export async function vectorRows(setup: BenchSetup): Promise<Row[]> {
 }
 
 async function batchRate(size: number, setup: BenchSetup): Promise<number> {
-  await using pool = new SandboxPool({ ...setup, profile: dense(setup), size, resetMode: "rewind" });
+  await using pool = new SandboxPool({
+    ...poolOptions(setup),
+    profile: dense(setup),
+    size,
+    resetMode: "rewind",
+  });
   await using env = new VectorEnv({
     makeEnv: () => new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool })]),
     batchSize: size,

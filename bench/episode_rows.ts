@@ -2,14 +2,14 @@ import { SandboxPool } from "../src/sandbox/pool.ts";
 import { privateBytes, ratePerSecond, ratesInTurn, summarize, timings } from "./measure.ts";
 import { type HostPython, PersistentPython, runChild } from "./peers.ts";
 import type { Row } from "./row.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 
 const PROGRAM = "import math\nprint(sum(math.sqrt(i) for i in range(100)))";
 
 /** Measures fresh episodes against a raw child for each, and the execs of the peers. */
 export async function episodeRows(setup: BenchSetup): Promise<Row[]> {
   const lanes = navigator.hardwareConcurrency;
-  await using pool = new SandboxPool({ ...setup, size: lanes, resetMode: "rewind" });
+  await using pool = new SandboxPool({ ...poolOptions(setup), size: lanes, resetMode: "rewind" });
   const ours = () => ratePerSecond(() => rewoundEpisode(pool), { lanes, ms: 500 });
   await ours();
   const { python } = setup;

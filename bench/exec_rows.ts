@@ -4,7 +4,7 @@ import type { PythonSession } from "../src/sandbox/exec.ts";
 import { median, ratePerSecond, ratesInTurn, summarize, timings } from "./measure.ts";
 import { countLoops, type HostPython, PersistentPython, runChild, timeChildren } from "./peers.ts";
 import type { Row } from "./row.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 
 /** Execs in a row, after which it is the turn of the other interpreter. */
 const TURN = 20;
@@ -105,7 +105,7 @@ async function hopRow(session: PythonSession, setup: BenchSetup): Promise<Row> {
 
 /** Measures one program after the other, each in a fresh state, and as many children. */
 async function freshRows({ executable }: HostPython, setup: BenchSetup): Promise<Row[]> {
-  await using pool = new SandboxPool({ ...setup, size: 1, resetMode: "rewind" });
+  await using pool = new SandboxPool({ ...poolOptions(setup), size: 1, resetMode: "rewind" });
   const ours = async () => {
     await using lease = await pool.acquire({ once: true });
     await lease.session.exec(SHORT);
@@ -130,7 +130,7 @@ async function freshRows({ executable }: HostPython, setup: BenchSetup): Promise
 
 /** Measures how much eight sessions do more than one, against eight native interpreters and one. */
 async function parallelRow({ executable }: HostPython, setup: BenchSetup): Promise<Row> {
-  await using pool = new SandboxPool({ ...setup, size: LANES, resetMode: "rewind" });
+  await using pool = new SandboxPool({ ...poolOptions(setup), size: LANES, resetMode: "rewind" });
   const leases = await Promise.all(Array.from({ length: LANES }, () => pool.acquire()));
   const rate = (lanes: number, ms = 1_000) =>
     ratePerSecond((lane) => leases[lane]?.session.exec(LOOP) ?? Promise.resolve(), { lanes, ms });
@@ -161,7 +161,7 @@ const READY_MS = 2_500;
 async function firstRows(setup: BenchSetup): Promise<Row[]> {
   const [first, second]: [number[], number[]] = [[], []];
   for (let run = 0; run < 7 * setup.effort; run++) {
-    await using pool = new SandboxPool({ ...setup, size: 1, resetMode: "rewind" });
+    await using pool = new SandboxPool({ ...poolOptions(setup), size: 1, resetMode: "rewind" });
     await new Promise((resolve) => setTimeout(resolve, READY_MS));
     await using lease = await pool.acquire();
     first.push(...await timings(() => lease.session.exec(SHORT), { runs: 1 }));

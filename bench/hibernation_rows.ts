@@ -7,7 +7,7 @@ import type { LiveSession } from "../src/server/sessions/live_session.ts";
 import { SessionService } from "../src/server/sessions/session_service.ts";
 import { quantile, summarize, timings, treePrivateBytes } from "./measure.ts";
 import type { Row } from "./row.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 import { Serving } from "./serving.ts";
 
 const [KB, MB, GIB] = [1e3, 1e6, 1024 ** 3];
@@ -62,7 +62,7 @@ interface Wakes {
 }
 
 async function measureWakes(setup: BenchSetup, store: HibernationStore, runs: number): Promise<Wakes> {
-  await using pool = new SandboxPool({ ...setup, size: 2, resetMode: "rewind" });
+  await using pool = new SandboxPool({ ...poolOptions(setup), size: 2, resetMode: "rewind" });
   await using sessions = serviceOf(pool, store, 2);
   const session = await sessions.create({ owner: "", signal });
   await session.exec(`${STATE}1`);
@@ -168,7 +168,7 @@ export async function hibernationGrowthRows(setup: BenchSetup): Promise<Row[]> {
   try {
     using directory = await StateDirectory.open(`${folder}/state`);
     const store = new HibernationStore({ bytes: 100_000, directory });
-    await using pool = new SandboxPool({ ...setup, size: 2, resetMode: "rewind" });
+    await using pool = new SandboxPool({ ...poolOptions(setup), size: 2, resetMode: "rewind" });
     await using sessions = serviceOf(pool, store, 2);
     const opened: LiveSession[] = [];
     for (let number = 0; number < 8; number++) {

@@ -4,7 +4,7 @@ import { forMs, type LoadReport, runLoad } from "./load.ts";
 import { median, quantile, ratePerSecond, summarize } from "./measure.ts";
 import type { Row } from "./row.ts";
 import { ownProgram, runCode } from "./run_code.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 import { Serving } from "./serving.ts";
 
 const CONNECTIONS = 64;
@@ -20,7 +20,7 @@ const SPREAD = 20;
  */
 export async function loadRows(setup: BenchSetup): Promise<Row[]> {
   const profile = await loadProfile("serve");
-  await using pool = new SandboxPool({ ...setup, profile, size: SESSIONS, resetMode: "rewind" });
+  await using pool = new SandboxPool({ ...poolOptions(setup), profile, size: SESSIONS, resetMode: "rewind" });
   await using serving = await Serving.startWith(
     { PADDOCK_CACHE_DIR: setup.cacheDir },
     ["--max-sessions", String(SESSIONS)],

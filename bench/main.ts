@@ -19,6 +19,7 @@ import { checkpointRows } from "./checkpoint_rows.ts";
 import { densityRows } from "./density_rows.ts";
 import { execRows } from "./exec_rows.ts";
 import { edgeRows, missingForEdgeModule } from "./edge_rows.ts";
+import { codeModeRows } from "./code_mode_rows.ts";
 import { envRows, vectorRows } from "./env_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { gradeRows } from "./grade_rows.ts";
@@ -66,7 +67,7 @@ const BENCH_PARTS = {
   shell: [shellRows],
   workspace: [agentCommandRows, workspaceRows],
   episodes: [episodeRows],
-  envs: [envRows, vectorRows],
+  envs: [envRows, vectorRows, codeModeRows],
   training: [trainingRows],
   edge: [edgeRows],
   server: [overheadRows, clientRows, loadRows],

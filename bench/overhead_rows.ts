@@ -4,7 +4,7 @@ import { HttpServer } from "../src/server/http/http_server.ts";
 import { PaddockServer } from "../src/server/paddock_server.ts";
 import { median, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 
 const PROGRAM = "1+1";
 const HEADERS = { "content-type": "application/json" };
@@ -12,7 +12,7 @@ const HEADERS = { "content-type": "application/json" };
 /** Measures the overhead of `/v1` over a plain exec: three ways into the same session, in turn. */
 export async function overheadRows(setup: BenchSetup): Promise<Row[]> {
   const profile = await loadProfile("serve");
-  await using pool = new SandboxPool({ ...setup, profile, size: 1, resetMode: "rewind" });
+  await using pool = new SandboxPool({ ...poolOptions(setup), profile, size: 1, resetMode: "rewind" });
   await using lease = await pool.acquire();
   const borrowed = { session: lease.session, [Symbol.asyncDispose]: () => Promise.resolve() };
   await using paddock = new PaddockServer({

@@ -4,7 +4,7 @@ import { SandboxPool } from "../src/sandbox/pool.ts";
 import { summarize, timings } from "./measure.ts";
 import { runChild } from "./peers.ts";
 import type { Row } from "./row.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 
 const FOLDER = fileURLToPath(new URL("peers/", import.meta.url));
 /** Environment of the peers, which `deno task bench:peers` creates. */
@@ -39,7 +39,7 @@ export async function missingForPeers(): Promise<string | undefined> {
  */
 export async function peerRows(setup: BenchSetup): Promise<Row[]> {
   if (await missingForPeers() !== undefined) return [];
-  await using pool = new SandboxPool({ ...setup, size: 2, resetMode: "rewind" });
+  await using pool = new SandboxPool({ ...poolOptions(setup), size: 2, resetMode: "rewind" });
   await using stack = new AsyncDisposableStack();
   const { session } = stack.use(await pool.acquire()); // each peer keeps one for warm execs, too
   const runners = new Map<string, Runner>([[

@@ -23,6 +23,11 @@ export interface BenchSetup {
   readonly mathVerifyPython?: string | undefined;
 }
 
+/** Returns the options of the pool of a measurement. */
+export function poolOptions({ profile, detected, cacheDir, onBuild }: BenchSetup) {
+  return { profile, detected, cacheDir, onBuild };
+}
+
 const MB = 1e6;
 const SETTLE_MS = 1_500;
 /** Runs until V8 has optimized the code of a program in each of eight processes. */
@@ -126,7 +131,7 @@ export async function sharedProcessRows(setup: BenchSetup): Promise<Row[]> {
 
 /** Measures a pool: the cost of a lease, and the speed-up by more sessions. */
 export async function poolRows(setup: BenchSetup): Promise<Row[]> {
-  await using pool = new SandboxPool({ ...setup, size: 8, resetMode: "rewind" });
+  await using pool = new SandboxPool({ ...poolOptions(setup), size: 8, resetMode: "rewind" });
   const leases = await Promise.all(Array.from({ length: 8 }, () => pool.acquire()));
   const code = "sum(i * i for i in range(100_000))";
   const rate = (lanes: number, ms = 400) =>

@@ -45,5 +45,10 @@ export type {
   RemoteSessionInfo,
   RemoteTask,
 } from "../src/client/client_options.ts";
-export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/host_tool.ts";
+export {
+  type HostTool,
+  hostTool,
+  type HostToolContext,
+  type HostToolInPython,
+} from "../src/sandbox/host_tool.ts";
 export type { ResumeOptions, ToolAnswer, WaitingCall } from "../src/sandbox/exec.ts";

@@ -39,6 +39,7 @@ export {
 export {
   type EpisodeCut,
   type InteractionCall,
+  type InteractionCodeCall,
   type InteractionResult,
   type InteractionStatus,
   type InteractionTurn,

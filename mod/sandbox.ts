@@ -60,7 +60,13 @@ export type {
   ToolAnswer,
   WaitingCall,
 } from "../src/sandbox/exec.ts";
-export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/host_tool.ts";
+export { EncodedToolValue, type MediaPlace, ToolMedia } from "../src/sandbox/tool_value.ts";
+export {
+  type HostTool,
+  hostTool,
+  type HostToolContext,
+  type HostToolInPython,
+} from "../src/sandbox/host_tool.ts";
 export type { Grant, Grants } from "../src/sandbox/process/grants.ts";
 export { measureTimeScale, type TimeScaleOptions } from "../src/sandbox/time_scale/time_scale.ts";
 export { type OkResult, orThrow, ProgramError } from "../src/sandbox/or_throw.ts";

@@ -36,6 +36,7 @@ export { TauBenchEnv, type TauBenchEnvOptions } from "../src/envs/tau_bench/tau_
 export {
   type EpisodeCut,
   type InteractionCall,
+  type InteractionCodeCall,
   type InteractionResult,
   type InteractionStatus,
   type InteractionTurn,

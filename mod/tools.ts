@@ -41,6 +41,7 @@ export type { RegistryStyleOptions } from "../src/tools/parsers/registry_style.t
 export { resultText } from "../src/tools/result_text.ts";
 export { shellTool, type ShellToolOptions } from "../src/tools/shell_tool.ts";
 export {
+  type AllowedCaller,
   type JsonSchema,
   type JsonSchemaToolDefinition,
   stopTool,
@@ -65,7 +66,16 @@ export {
   type ToolResult,
   type ToolStatus,
 } from "../src/tools/tool_result.ts";
-export { type CodeToolLimits, describeCodeTools } from "../src/tools/code_mode/code_tools.ts";
-export { type CodeToolSpec, pythonStubs, withPythonNames } from "../src/tools/code_mode/python_stubs.ts";
+export type { MediaPlace } from "../src/sandbox/tool_value.ts";
+export type { ToolSource } from "../src/tools/code_mode/episode_tools.ts";
+export type { SharedTools, ToolGroup } from "../src/tools/code_mode/shared_tools.ts";
+export type { CodeToolLimits } from "../src/tools/code_mode/call_limits.ts";
+export { describeCodeTools } from "../src/tools/code_mode/describe.ts";
+export {
+  type CodeToolNames,
+  type CodeToolSpec,
+  withPythonNames,
+} from "../src/tools/code_mode/python_names.ts";
+export { pythonStubs } from "../src/tools/code_mode/python_stubs.ts";
 export type { ToolRunnerOptions } from "../src/tools/tool_runner.ts";
 export { xmlCalls } from "../src/tools/parsers/xml_calls.ts";

@@ -74,6 +74,7 @@ function foundIn(value: unknown): string {
   if (value === null) return "found null";
   if (Array.isArray(value)) return "found a list";
   if (typeof value === "number") return `found ${value}`;
+  if (typeof value === "bigint") return `found ${String(value).slice(0, 100)}, which a number cannot hold`;
   return typeof value === "boolean" ? `found ${value}` : `found ${nameOf(typeof value)}`;
 }
 

@@ -3,6 +3,7 @@ import { TauBenchEnv } from "../../src/envs/tau_bench/tau_bench_env.ts";
 import { respondAction, type ToolUserStep } from "../../src/envs/tool_user_env.ts";
 import { scriptedUser } from "../../src/users/scripted_user.ts";
 import { USER_STOP } from "../../src/users/user_simulator.ts";
+import { type PlayActions, playOneByOne } from "./play_actions.ts";
 import type { Rewarded } from "./native_rewards.ts";
 import type { RewardCase } from "./reward_cases.ts";
 
@@ -27,6 +28,7 @@ export async function compareRewards(
     lanes: number;
     cases: readonly RewardCase[];
     expected: AsyncIterable<Rewarded>;
+    play?: PlayActions;
   },
 ): Promise<RewardComparison> {
   const { split, cases, expected } = options;
@@ -46,7 +48,12 @@ export async function compareRewards(
 
 async function playInLanes(
   domain: TauBenchDomain,
-  { split, lanes, cases }: { split: string; lanes: number; cases: readonly RewardCase[] },
+  { split, lanes, cases, play = playOneByOne }: {
+    split: string;
+    lanes: number;
+    cases: readonly RewardCase[];
+    play?: PlayActions;
+  },
 ): Promise<Rewarded[]> {
   const rewarded: Rewarded[] = [];
   const waiting = cases.entries();
@@ -58,20 +65,23 @@ async function playInLanes(
         "Hello",
         ...played.messages.map((_, turn) => turn + 1 === played.messages.length ? USER_STOP : ""),
       ];
-      rewarded[at] = rewardedOf(await playCase(env, played));
+      rewarded[at] = rewardedOf(await playCase(env, played, play));
     }
   }));
   return rewarded;
 }
 
-async function playCase(env: TauBenchEnv, { index, calls, messages }: RewardCase): Promise<ToolUserStep> {
+async function playCase(
+  env: TauBenchEnv,
+  { index, calls, messages }: RewardCase,
+  play: PlayActions,
+): Promise<ToolUserStep> {
   await env.reset(index);
   const actions = [
     ...calls.map(({ name, kwargs }) => ({ name, kwargs: {}, kwargsText: kwargs })),
     ...messages.map(respondAction),
   ];
-  let step: ToolUserStep | undefined;
-  for (const action of actions) step = await env.step(action);
+  const step = (await play(env, actions)).at(-1);
   if (step?.done) return step;
   throw new Error(
     `Cannot compare the reward of task ${index} as its last action must end the episode: it has not ended`,

@@ -4,6 +4,7 @@ import { findPython } from "../peers.ts";
 import { cacheDirOption, exitWithUsage } from "../program.ts";
 import { memoryRows } from "./memory.ts";
 import { compareRewards, type RewardComparison } from "./compare_rewards.ts";
+import { type PlayActions, playFromCode } from "./play_actions.ts";
 import { nativeReplay } from "./native_replay.ts";
 import { nativeRewards } from "./native_rewards.ts";
 import { replaySplit, type SplitReplay } from "./replay_split.ts";
@@ -16,6 +17,8 @@ import { writeText } from "../../src/cli/output.ts";
 import { escapeControls } from "../../src/terminal_text.ts";
 import { announceBuild, cacheDirectory, flagsOf } from "../../src/cli/sandbox_options.ts";
 import { rethrowTauBenchErrors } from "../../src/cli/rollout/envs/tau_bench.ts";
+import { SandboxPool } from "../../src/sandbox/pool.ts";
+import { loadProfile } from "../../src/sandbox/profile/profile.ts";
 import { UsageError } from "../../src/cli/cli_errors.ts";
 import { parseNumberAtLeast, parseWholeNumber } from "../../src/cli/options.ts";
 
@@ -24,6 +27,7 @@ interface Flags {
   domain?: string;
   split?: string;
   replay?: boolean;
+  code?: boolean;
   episodes?: number;
   seconds: number;
   lanes: number;
@@ -40,6 +44,7 @@ and the hash of the final data. Then it plays some tasks of each split in a doze
 compares the rewards with the checkout's own calculate_reward: reward, database, outputs, hash and actions. Two
 differences are deliberate: the sandbox computes the reward on a copy of the data, so that the episode's data and
 actions do not change, and it reports both parts of the reward, not only the last.
+With --code, one Python program of each episode calls the tools, as in code mode.
 The host's python3 runs the checkout's code with all your permissions.
 
 Exit codes: 0 no difference, 1 a difference, 2 wrong usage. Measured values and missed bounds do not change them.`;
@@ -52,6 +57,7 @@ function tauBenchCommand(): Command {
     .option("--domain <name>", "one of its domains (default: all)")
     .option("--split <name>", "one split (default: all)")
     .option("--replay", "run each task's own actions in the sandbox and with python3, and compare")
+    .option("--code", "with --replay: one Python program of each episode calls its tools")
     .option("--episodes <n>", "measure the memory of n concurrent episodes", parseWholeNumber(1))
     .option("--seconds <n>", "duration of the speed measurement, per domain", parseNumberAtLeast(0.1), 5)
     .option("--lanes <n>", "concurrent sessions of the replay", parseWholeNumber(1), 2)
@@ -85,8 +91,10 @@ async function runDomain(
     const splits = flags.split === undefined ? domain.splits : [flags.split];
     [split = ""] = splits.includes("test") ? ["test"] : splits;
     await rethrowTauBenchErrors(() => domain.tasks(split));
+    await using pool = flags.code ? await openCodePool(lanes, options) : undefined;
+    const play = pool && playFromCode(pool);
     for (const each of flags.replay ? splits : []) {
-      if (await replayOne(domain, { path, lanes, split: each })) differs = true;
+      if (await replayOne(domain, { path, lanes, split: each, play })) differs = true;
     }
     rows.push(...await speedRows(domain, { split, lanes, ms: 1000 * seconds }));
   }
@@ -96,7 +104,12 @@ async function runDomain(
 
 async function replayOne(
   domain: TauBenchDomain,
-  { path, lanes, split }: { path: string; lanes: number; split: string },
+  { path, lanes, split, play }: {
+    path: string;
+    lanes: number;
+    split: string;
+    play: PlayActions | undefined;
+  },
 ): Promise<boolean> {
   const python = await findPython();
   if (python === undefined) {
@@ -106,18 +119,33 @@ async function replayOne(
   const replay = await replaySplit(domain, {
     split,
     lanes,
+    ...(play && { play }),
     expected: nativeReplay(python.executable, native),
   });
   await printLine(`${"".padEnd(20)} python3 is ${python.version}, ${python.executable}`);
   await printComparison(domain.name, replay, replayedText(replay));
   const cases = rewardCases(domain, split);
   const expected = nativeRewards(python.executable, { ...native, cases });
-  const rewards = await compareRewards(domain, { split, lanes, cases, expected });
+  const rewards = await compareRewards(domain, { split, lanes, cases, expected, ...(play && { play }) });
   if (rewards.rewards > 0) await printComparison(domain.name, rewards, rewardedText(rewards));
   else {await printLine(
       `${`${domain.name}/${split}`.padEnd(20)} no rewards, as its Env has no calculate_reward`,
     );}
   return replay.differences.length + rewards.differences.length > 0;
+}
+
+/** Opens the interpreters of the programs that call the tools. */
+async function openCodePool(
+  size: number,
+  { onBuild, cacheDir }: { onBuild: () => void; cacheDir: string },
+): Promise<SandboxPool> {
+  return new SandboxPool({
+    profile: await loadProfile("tools"),
+    size,
+    resetMode: "rewind",
+    onBuild,
+    cacheDir,
+  });
 }
 
 function replayedText({ tasks, observations, hashes }: SplitReplay): string {

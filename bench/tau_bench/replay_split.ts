@@ -1,6 +1,7 @@
 import { TauBenchEnv } from "../../src/envs/tau_bench/tau_bench_env.ts";
 import type { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
 import { scriptedUser } from "../../src/users/scripted_user.ts";
+import { type PlayActions, playOneByOne } from "./play_actions.ts";
 import type { Replayed } from "./native_replay.ts";
 
 /** Result of {@linkcode replaySplit}. */
@@ -20,12 +21,12 @@ export interface SplitReplay {
 /** Replays the tasks of a split in `lanes` sessions at once and compares them with native Python. */
 export async function replaySplit(
   domain: TauBenchDomain,
-  options: { split: string; lanes: number; expected: AsyncIterable<Replayed> },
+  options: { split: string; lanes: number; expected: AsyncIterable<Replayed>; play?: PlayActions },
 ): Promise<SplitReplay> {
-  const { split, lanes, expected } = options;
+  const { split, lanes, expected, play = playOneByOne } = options;
   const startedAt = performance.now();
   let seconds = 0;
-  const sandboxed = replayInLanes(domain, { split, lanes }).finally(() => {
+  const sandboxed = replayInLanes(domain, { split, lanes, play }).finally(() => {
     seconds = (performance.now() - startedAt) / 1000;
   });
   const [ours, theirs] = await Promise.all([sandboxed, Array.fromAsync(expected)]);
@@ -45,26 +46,24 @@ export async function replaySplit(
 
 async function replayInLanes(
   domain: TauBenchDomain,
-  { split, lanes }: { split: string; lanes: number },
+  { split, lanes, play }: { split: string; lanes: number; play: PlayActions },
 ): Promise<Replayed[]> {
   const replays: Replayed[] = [];
   const indices = domain.tasks(split).keys();
   await Promise.all(Array.from({ length: lanes }, async () => {
     await using env = await TauBenchEnv.open({ domain, split, user: scriptedUser(["Hello"]) });
-    for (const index of indices) replays[index] = await replayTask(env, { domain, split, index });
+    for (const index of indices) replays[index] = await replayTask(env, { domain, split, index, play });
   }));
   return replays;
 }
 
 async function replayTask(
   env: TauBenchEnv,
-  { domain, split, index }: { domain: TauBenchDomain; split: string; index: number },
+  { domain, split, index, play }: { domain: TauBenchDomain; split: string; index: number; play: PlayActions },
 ): Promise<Replayed> {
   await env.reset(index);
-  const observations: string[] = [];
-  for (const action of domain.tasks(split)[index]?.actions ?? []) {
-    observations.push((await env.step(action)).observation);
-  }
+  const steps = await play(env, domain.tasks(split)[index]?.actions ?? []);
+  const observations = steps.map(({ observation }) => observation);
   return { index, observations, hash: await env.dataHash() };
 }
 

@@ -46,6 +46,7 @@ export const SECTIONS: readonly Section[] = [
       page("Your own parts", "extend"),
       page("Your own parts in Python", "python_parts"),
       page("Library", "library"),
+      page("Code mode", "code_mode"),
       page("Checkpoints", "checkpoints"),
       page("Command line", "cli"),
       page("Server", "server"),

@@ -1,3 +1,4 @@
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import { type Message, messageText, type ToolCall, type ToolSpec } from "../message.ts";
 import { NativeCalls } from "./calls/native_calls.ts";
 import { type ChatTemplate, type GenerationMarks, JinjaTemplate } from "./chat_template.ts";
@@ -110,6 +111,7 @@ export class ChatFormat {
    * @throws {SyntaxError} if the template is not valid Jinja.
    */
   constructor(options: ChatFormatOptions) {
+    requireKnownOptions("create ChatFormat", options, CHAT_FORMAT_OPTIONS);
     const { templates = new ChatTemplates(), tokenizer, templateKwargs, trusted = [] } = options;
     this.#now = options.now ?? (() => new Date());
     this.tokenizer = tokenizer;
@@ -273,5 +275,31 @@ export type RenderChatOptions = ChatFormatOptions & Omit<RenderOptions, "marks">
  * @throws {SyntaxError} if the template is not valid Jinja.
  */
 export function renderChat(messages: Iterable<Message>, options: RenderChatOptions): string {
-  return new ChatFormat(options).render(messages, options);
+  requireKnownOptions("call renderChat", options, RENDER_CHAT_OPTIONS);
+  return new ChatFormat(pickKnownOptions(options, CHAT_FORMAT_OPTIONS)).render(messages, options);
 }
+
+/** Names of the options. */
+export const CHAT_FORMAT_OPTIONS: Readonly<Record<keyof ChatFormatOptions, true>> = {
+  templates: true,
+  templateKwargs: true,
+  trusted: true,
+  now: true,
+  chatTemplate: true,
+  family: true,
+  tokenizer: true,
+};
+
+/** Names of the options of {@linkcode renderChat}. */
+const RENDER_CHAT_OPTIONS: Readonly<Record<keyof RenderChatOptions, true>> = {
+  templates: true,
+  templateKwargs: true,
+  trusted: true,
+  now: true,
+  chatTemplate: true,
+  family: true,
+  tokenizer: true,
+  addGenerationPrompt: true,
+  tools: true,
+  time: true,
+};

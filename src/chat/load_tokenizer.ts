@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import * as z from "zod";
 import { errorMessage } from "../errors.ts";
@@ -68,6 +69,7 @@ export async function loadTokenizer(
   directory: string | URL,
   options: LoadTokenizerOptions = {},
 ): Promise<Tokenizer> {
+  requireKnownOptions("call loadTokenizer", options, OPTIONS);
   const root = `${directory instanceof URL ? decodeURIComponent(directory.pathname) : directory}`
     .replace(/\/+$/, "");
   const json = await readJson(`${root}/tokenizer.json`, modelSchema);
@@ -214,3 +216,8 @@ function strictEncoder(options: StrictEncoderOptions): (text: string) => number[
 function sortByLength(controls: ReadonlyMap<string, number>): string[] {
   return [...controls.keys()].sort((a, b) => b.length - a.length);
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof LoadTokenizerOptions, true>> = {
+  name: true,
+};

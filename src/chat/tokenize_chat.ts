@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { type Message, messageText } from "../message.ts";
 import type { ChatFormat, RenderOptions } from "./chat_format.ts";
 import type { GenerationMarks } from "./chat_template.ts";
@@ -36,6 +37,7 @@ export function tokenizeChat(
   format: ChatFormat,
   options: Omit<RenderOptions, "marks"> = {},
 ): TokenizedChat {
+  requireKnownOptions("call tokenizeChat", options, OPTIONS);
   const { tokenizer } = format;
   if (tokenizer === undefined) {
     throw new TypeError("Cannot tokenize chat as the format must have a tokenizer: found none");
@@ -133,3 +135,10 @@ function unusedMarks(chat: unknown): GenerationMarks {
     "Cannot mark the assistant's part as two private-use characters must be unused: the chat uses all",
   );
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof (Omit<RenderOptions, "marks">), true>> = {
+  addGenerationPrompt: true,
+  tools: true,
+  time: true,
+};

@@ -235,7 +235,8 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   const hibernation = await openHibernation(flags, { source, profile, tokens: address.tokens, stack });
   const paddock = stack.use(
     new PaddockServer({
-      ...address,
+      tokens: address.tokens,
+      hosts: address.hosts,
       pool,
       maxSessions: flags.maxSessions ?? source.sessions,
       maxSessionsEach,

@@ -25,7 +25,10 @@ export function formatTranscript(trajectory: Trajectory, options: TranscriptOpti
   const branch = parent === undefined ? "" : `, ${origin} turn ${parent.turn}`;
   const name = (sample > 1 ? `${task.id}, sample ${sample}` : task.id) + branch;
   const body = messages.map((message) => formatMessage(message, paint)).join("");
-  const shown = trajectory.toolResults.flatMap(formatShown).map((line) => `${escapeLine(line)}\n`).join("");
+  const lines = trajectory.toolResults.flatMap((
+    record,
+  ) => [...formatShown(record), ...formatCodeCalls(record)]);
+  const shown = lines.map((line) => `${escapeLine(line)}\n`).join("");
   return `${paint(`── ${escapeLine(name)} ──`, "1")}\n${body}${shown}${formatEnding(trajectory, paint)}\n\n`;
 }
 
@@ -49,6 +52,21 @@ function formatShown({ turn, tool, display = [], droppedDisplays }: ToolRecord):
   const shown = display.map(describeBundle);
   if (droppedDisplays) shown.push(`${droppedDisplays} more, which were not saved`);
   return shown.map((text) => `shown in turn ${turn} by ${tool}: ${text}`);
+}
+
+/** Maximum number of calls of a block that are shown. */
+const MAX_SHOWN_CALLS = 20;
+
+/** Returns a line for each call of a tool that the code of a block made, up to a limit. */
+function formatCodeCalls({ turn, tool, calls = [] }: ToolRecord): string[] {
+  const lines = calls.slice(0, MAX_SHOWN_CALLS).map(({ tool, status, arguments: args, result }) => {
+    const given = args === undefined ? "…" : JSON.stringify(args).slice(0, MAX_SHOWN_CHARACTERS);
+    const end = result === undefined ? "" : `: ${result.slice(0, MAX_SHOWN_CHARACTERS)}`;
+    return `${tool}(${given}) → ${status}${end}`;
+  });
+  const left = calls.length - lines.length;
+  if (left > 0) lines.push(`${left} more, which the row has`);
+  return lines.map((line) => `called in turn ${turn} by ${tool}: ${line}`);
 }
 
 /** Returns the MIME types of an object with their sizes, and the beginning of its text. */

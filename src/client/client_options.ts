@@ -113,6 +113,18 @@ export interface RemoteRolloutOptions {
   readonly env?: "python" | "tools" | "chat" | undefined;
   /** Tools of the server that may be called. */
   readonly tools?: readonly string[] | undefined;
+  /**
+   * Who calls the tools: the model in its replies, the code of its Python blocks, or both.
+   *
+   * @default ["model"]
+   */
+  readonly toolCallers?: readonly ("model" | "code")[] | undefined;
+  /**
+   * Where code finds its tools: as `paddock.tools.<name>`, also as functions, or also in a module for each prefix.
+   *
+   * @default "tools"
+   */
+  readonly toolNames?: "tools" | "functions" | "modules" | undefined;
   /** Format of tool calls, as `--calls` of `paddock rollout`. */
   readonly calls?: string | undefined;
   /** Grader of the server. Without it, episodes have no reward. */

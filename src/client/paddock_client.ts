@@ -1,4 +1,5 @@
 import { SerialQueue } from "../async/semaphore.ts";
+import { requireKnownOptions } from "../options.ts";
 import { ArgumentTypeError } from "../errors.ts";
 import { RequestError } from "./request_error.ts";
 import { messageText } from "../message.ts";
@@ -139,6 +140,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
    * @throws {RangeError} if a limit is out of range.
    */
   constructor(options: PaddockClientOptions) {
+    requireKnownOptions("create PaddockClient", options, OPTIONS);
     this.#api = new ServerApi(options);
   }
 
@@ -355,3 +357,13 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
     return signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal;
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PaddockClientOptions, true>> = {
+  url: true,
+  token: true,
+  retries: true,
+  backoffMs: true,
+  responseTimeoutMs: true,
+  fetch: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { ArgumentTypeError } from "../errors.ts";
 import type { Task } from "../task.ts";
 import { collateBatch, type CollateOptions, type LazyTask, requireBatchSize, toBatches } from "./collate.ts";
@@ -69,6 +70,7 @@ export class DataLoadingPrimer implements TaskSource, AsyncDisposable {
    * @throws {RangeError} if `samples` or `batchSizeDl` is out of range.
    */
   constructor(options: DataLoadingPrimerOptions) {
+    requireKnownOptions("create DataLoadingPrimer", options, OPTIONS);
     this.#tasks = new EndlessTasks(toFactory(options), options);
     this.#samples = requireSamples(options.samples);
     this.#isGrouped = options.groupSamples ?? false;
@@ -253,3 +255,14 @@ export interface TaskSource {
    */
   take(slot: number): Promise<Task>;
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof DataLoadingPrimerOptions, true>> = {
+  dataloader: true,
+  dataloaderFactory: true,
+  samples: true,
+  groupSamples: true,
+  batchSizeDl: true,
+  collate: true,
+  dataKey: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { randomSeed, seededRandom } from "../seeded_random.ts";
 import type { Task } from "../task.ts";
 import { collateBatch, type CollateOptions, toBatches } from "./collate.ts";
@@ -51,6 +52,7 @@ export async function* readDataset(
   dataset: RowSource,
   options: ReadDatasetOptions = {},
 ): AsyncGenerator<Task> {
+  requireKnownOptions("call readDataset", options, OPTIONS);
   const { shuffle = false, seed = randomSeed(), batchSizeDl = 1 } = options;
   const rows = readRows(dataset, options);
   for await (const batch of toBatches(shuffle ? shuffleRows(rows, { seed }) : rows, batchSizeDl)) {
@@ -86,3 +88,14 @@ export async function* shuffleRows<Item extends object>(
     if (drawn !== undefined) yield drawn;
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof ReadDatasetOptions, true>> = {
+  shuffle: true,
+  seed: true,
+  batchSizeDl: true,
+  name: true,
+  split: true,
+  collate: true,
+  dataKey: true,
+};

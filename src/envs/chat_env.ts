@@ -1,4 +1,5 @@
-import { ChatFormat, type ChatFormatOptions } from "../chat/chat_format.ts";
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
+import { CHAT_FORMAT_OPTIONS, ChatFormat, type ChatFormatOptions } from "../chat/chat_format.ts";
 import type { Rows } from "../datasets/read_rows.ts";
 import {
   type EpisodeCheckpointOptions,
@@ -84,9 +85,12 @@ export class ChatEnv implements BranchingEnv {
    * @throws {SyntaxError} if the template is not valid Jinja.
    */
   constructor(options: ChatEnvOptions = {}) {
+    requireKnownOptions("create ChatEnv", options, OPTIONS);
     const { inputMode = "history" } = options;
     this.#options = options;
-    this.#format = inputMode === "text" || inputMode === "tokens" ? new ChatFormat(options) : undefined;
+    this.#format = inputMode === "text" || inputMode === "tokens"
+      ? new ChatFormat(pickKnownOptions(options, CHAT_FORMAT_OPTIONS))
+      : undefined;
     this.#mode = chatMode(inputMode, this.#format);
   }
 
@@ -251,6 +255,7 @@ export class DatasetChatEnv extends DatasetBatch {
    * @throws {TypeError} if the dataset is neither a path nor rows nor a function.
    */
   constructor(options: DatasetChatEnvOptions) {
+    requireKnownOptions("create DatasetChatEnv", options, DATASET_CHAT_ENV_OPTIONS);
     const { dataset, shuffle, name, split, seed, numEnvs, ...rest } = options;
     const { collate, dataKey, samples, groupSamples, batchSizeDl, makeEnv, ...chat } = rest;
     const chatOptions = { ...chat, systemPrompt: chat.systemPrompt ?? new.target.SYSTEM_PROMPT };
@@ -271,3 +276,48 @@ export class DatasetChatEnv extends DatasetBatch {
     return new this({ ...rest, dataset: dataloader, shuffle: false, numEnvs: batchSize });
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof ChatEnvOptions, true>> = {
+  inputMode: true,
+  systemPrompt: true,
+  systemRole: true,
+  userRole: true,
+  policyRole: true,
+  dataKey: true,
+  templates: true,
+  templateKwargs: true,
+  trusted: true,
+  now: true,
+  chatTemplate: true,
+  family: true,
+  tokenizer: true,
+};
+
+/** Names of the options of {@linkcode DatasetChatEnv}. */
+const DATASET_CHAT_ENV_OPTIONS: Readonly<Record<keyof DatasetChatEnvOptions, true>> = {
+  makeEnv: true,
+  inputMode: true,
+  systemPrompt: true,
+  systemRole: true,
+  userRole: true,
+  policyRole: true,
+  dataKey: true,
+  templates: true,
+  templateKwargs: true,
+  trusted: true,
+  now: true,
+  chatTemplate: true,
+  family: true,
+  tokenizer: true,
+  samples: true,
+  groupSamples: true,
+  batchSizeDl: true,
+  collate: true,
+  dataset: true,
+  shuffle: true,
+  seed: true,
+  numEnvs: true,
+  name: true,
+  split: true,
+};

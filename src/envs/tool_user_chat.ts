@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import {
   type EpisodeCheckpointOptions,
   type EpisodeForkOptions,
@@ -57,6 +58,7 @@ export class ToolUserChat implements BranchingEnv {
   #observation: Observation | undefined;
 
   constructor(env: ToolUserEnv, options: ToolUserChatOptions) {
+    requireKnownOptions("create ToolUserChat", options, OPTIONS);
     this.#env = env;
     this.#parser = options.toolCalls;
     this.#tools = env.toolsInfo.map(({ function: tool }) => tool);
@@ -220,3 +222,8 @@ function recordOtherCalls(
     return [{ tool: name, call, callId: id, status, text, durationMs: 0, truncated: false, arguments: args }];
   });
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof ToolUserChatOptions, true>> = {
+  toolCalls: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import type { TaskSource } from "../datasets/data_loading_primer.ts";
 import { type EpisodeFailure, toEpisodeFailure } from "../errors.ts";
 import { deriveSeed } from "../seeded_random.ts";
@@ -84,6 +85,7 @@ export class VectorEnv implements AsyncDisposable {
 
   /** @throws {RangeError} if the batch has no axis, or an axis has no elements. */
   constructor(options: VectorEnvOptions) {
+    requireKnownOptions("create VectorEnv", options, OPTIONS);
     const { makeEnv, batchSize } = options;
     this.batchSize = toBatchShape(batchSize, new.target.name);
     this.size = sizeOf(this.batchSize);
@@ -294,3 +296,9 @@ export type ResetOutcome =
 export type StepOutcome =
   | { readonly step: Step; readonly error?: undefined }
   | { readonly error: EpisodeFailure; readonly step?: undefined };
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof VectorEnvOptions, true>> = {
+  makeEnv: true,
+  batchSize: true,
+};

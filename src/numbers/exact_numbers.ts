@@ -29,6 +29,26 @@ export function rawNumberText(value: unknown): string | undefined {
   return isRawJson(value) ? (value as { rawJSON: string }).rawJSON : undefined;
 }
 
+/** Maximum number of digits of an integer that becomes a bigint: that of Python's own conversions. */
+const MAX_DIGITS = 4_300;
+
+/** Returns the number of a JSON text as a bigint if it is an integer that a number cannot hold; else the value. */
+export function toExactInteger(value: unknown, context?: NumberSource): unknown {
+  const source = context?.source ?? "";
+  if (typeof value !== "number" || Number.isSafeInteger(value) || source.length > MAX_DIGITS) return value;
+  if (!/^-?\d+$/.test(source)) return value;
+  const exact = BigInt(source);
+  return Number.isFinite(value) && BigInt(value) === exact ? value : exact;
+}
+
+/** Returns data in which each bigint is a number that `JSON.stringify` writes with all of its digits. */
+export function withRawIntegers(data: unknown): unknown {
+  if (typeof data === "bigint") return rawNumber(String(data));
+  if (typeof data !== "object" || data === null || isRawJson(data)) return data;
+  if (Array.isArray(data)) return data.map(withRawIntegers);
+  return Object.fromEntries(Object.entries(data).map(([key, member]) => [key, withRawIntegers(member)]));
+}
+
 /** What a text has if JavaScript would write one of its numbers differently: `50.0`, `1e2`, 16 or more digits. */
 export const ODD_NUMBER = /\d\.\d*0(?!\d)|\d[eE]|\d{16}/;
 

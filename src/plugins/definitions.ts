@@ -2,7 +2,7 @@ import type { Message, ToolSpec } from "../message.ts";
 import type { RecordedChat, Reply } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
 import type { Score } from "../rewards/grader.ts";
-import type { ToolStatus } from "../tools/tool_result.ts";
+import type { CodeCall, ToolStatus } from "../tools/tool_result.ts";
 
 // A file that runs in its own process imports this module in place of the package, so it must import types only.
 
@@ -24,6 +24,8 @@ export interface GraderInput {
   readonly task: PluginTask;
   /** The whole conversation, without the assistant's separate reasoning. */
   readonly messages: readonly Message[];
+  /** Calls of tools that the code of the episode made, in their order. */
+  readonly codeCalls?: readonly CodeCall[];
 }
 
 /** A grader in its own file: the default export of the file of `--grader`. */

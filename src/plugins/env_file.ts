@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import * as z from "zod";
 import { runWithTimeout } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
@@ -247,6 +248,7 @@ await serveEnv(module);
  * @throws {SandboxError} when the file does not start or its default export is no env.
  */
 export async function envFile(file: string | URL, options: PluginFileOptions = {}): Promise<EnvFile> {
+  requireKnownOptions("call envFile", options, OPTIONS);
   const { name, timeoutMs = DEFAULT_TIMEOUT_MS, ...program } = options;
   const host = await ModuleHost.open(file, {
     ...program,
@@ -365,3 +367,14 @@ class ModuleEpisode implements FileEpisode {
     }, { signal });
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PluginFileOptions, true>> = {
+  name: true,
+  timeoutMs: true,
+  permissions: true,
+  env: true,
+  memoryBytes: true,
+  detected: true,
+  signal: true,
+};

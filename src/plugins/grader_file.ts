@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import * as z from "zod";
 import { GraderError } from "../errors.ts";
 import { finalReplyOf } from "../rewards/final_reply.ts";
@@ -63,16 +64,18 @@ const NEEDS = `a number, null, or { score, parts?, reason? } with at most ${MAX_
  * @throws {SandboxError} when the file does not start or its default export is no grader.
  */
 export async function graderFile(file: string | URL, options: PluginFileOptions = {}): Promise<GraderFile> {
+  requireKnownOptions("call graderFile", options, OPTIONS);
   const host = await PluginHost.open(file, { ...options, kind: GRADER });
   return {
     name: host.name,
-    async grade({ task, history, signal }: GradeContext): Promise<Score | number | null> {
+    async grade({ task, history, codeCalls, signal }: GradeContext): Promise<Score | number | null> {
       const { answer } = task;
       const input: GraderInput = {
         completion: finalReplyOf(history),
         ...(answer !== undefined && { answer }),
         task: plainTask(task),
         messages: plainMessages(history),
+        ...(codeCalls && { codeCalls }),
       };
       return toScoreResult(await host.call("grade", input, { schema: scoreSchema, needs: NEEDS, signal }));
     },
@@ -84,3 +87,14 @@ export async function graderFile(file: string | URL, options: PluginFileOptions 
 export function toScoreResult(score: z.output<typeof scoreSchema>): Score | number | null {
   return score as Score | number | null;
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PluginFileOptions, true>> = {
+  name: true,
+  timeoutMs: true,
+  permissions: true,
+  env: true,
+  memoryBytes: true,
+  detected: true,
+  signal: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import * as z from "zod";
 import { PolicyError } from "../errors.ts";
 import type { History } from "../history.ts";
@@ -95,6 +96,7 @@ const NEEDS = "a string or { message: { role: 'assistant', content, … }, token
  * @throws {SandboxError} when the file does not start or its default export is no policy.
  */
 export async function policyFile(file: string | URL, options: PolicyFileOptions = {}): Promise<PolicyFile> {
+  requireKnownOptions("call policyFile", options, OPTIONS);
   const { model, temperature, maxTokens, ...program } = options;
   const host = await PluginHost.open(file, { ...program, kind: POLICY });
   const defaults = { model, temperature, maxTokens };
@@ -125,3 +127,17 @@ function inputOf(history: History, context: ReplyContext): PolicyInput {
     ...(seed !== undefined && { seed }),
   };
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PolicyFileOptions, true>> = {
+  model: true,
+  temperature: true,
+  maxTokens: true,
+  name: true,
+  timeoutMs: true,
+  permissions: true,
+  env: true,
+  memoryBytes: true,
+  detected: true,
+  signal: true,
+};

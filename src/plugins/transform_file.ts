@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import * as z from "zod";
 import type { Step } from "../envs/env.ts";
 import { EnvError } from "../errors.ts";
@@ -86,6 +87,7 @@ export async function transformFile(
   file: string | URL,
   options: PluginFileOptions = {},
 ): Promise<TransformFile> {
+  requireKnownOptions("call transformFile", options, OPTIONS);
   const host = await PluginHost.open(file, { ...options, kind: TRANSFORM });
   const has = (hook: string) => host.hooks.has(hook);
   return {
@@ -173,3 +175,14 @@ async function changeReward(host: PluginHost, step: Step, context: TransformCont
   const parts = { ...rewardParts, ...result.parts, [host.name]: result.reward };
   return { ...(result.reward === null ? step : scored), reward: result.reward, rewardParts: parts };
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PluginFileOptions, true>> = {
+  name: true,
+  timeoutMs: true,
+  permissions: true,
+  env: true,
+  memoryBytes: true,
+  detected: true,
+  signal: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import type { History } from "../history.ts";
 import { DefaultMaxTokens } from "./default_max_tokens.ts";
 import { serverUrl } from "../http/request.ts";
@@ -80,6 +81,7 @@ export interface OpenaiPolicyOptions extends ModelServerOptions {
  * @throws {RangeError} if a limit is out of range.
  */
 export function openaiPolicy(options: OpenaiPolicyOptions): Policy {
+  requireKnownOptions("call openaiPolicy", options, OPENAI_POLICY_OPTIONS);
   const { endOfTurn = "<|im_end|>" } = options;
   const chatUrl = serverUrl(options.url, "/chat/completions", { root: "/v1" });
   const completionsUrl = new URL(chatUrl);
@@ -195,3 +197,27 @@ function samplingFields(context: ReplyContext, options: OpenaiPolicyOptions): ob
     ...(lowest !== undefined && { max_tokens: lowest }),
   };
 }
+
+/** Names of the options. */
+export const OPENAI_POLICY_OPTIONS: Readonly<Record<keyof OpenaiPolicyOptions, true>> = {
+  url: true,
+  model: true,
+  temperature: true,
+  maxTokens: true,
+  defaultMaxTokens: true,
+  api: true,
+  endOfTurn: true,
+  body: true,
+  apiKey: true,
+  headers: true,
+  timeoutMs: true,
+  retries: true,
+  retryOn: true,
+  backoffMs: true,
+  concurrency: true,
+  route: true,
+  onUnusable: true,
+  waitMs: true,
+  onAway: true,
+  onBack: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import * as z from "zod";
 import { errorMessage, PolicyError } from "../errors.ts";
 import type { History } from "../history.ts";
@@ -45,6 +46,7 @@ export interface ScriptedPolicyOptions {
  * ```
  */
 export function scriptedPolicy(options: ScriptedPolicyOptions = {}): Policy {
+  requireKnownOptions("call scriptedPolicy", options, OPTIONS);
   const { replies = ({ replies }) => replies, script = turnByTurn(replies) } = options;
   return { name: "scripted", reply: async (history, context) => await script(history, context) };
 }
@@ -143,3 +145,9 @@ function parseRow(text: string, location: string): z.output<typeof rowSchema> {
     `Cannot read replies at ${location}: ${parsed.error.issues[0]?.message ?? "invalid line"}`,
   );
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof ScriptedPolicyOptions, true>> = {
+  replies: true,
+  script: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import * as z from "zod";
 import type { History } from "../history.ts";
 import { DefaultMaxTokens } from "./default_max_tokens.ts";
@@ -77,6 +78,7 @@ const CANCEL_TIMEOUT_MS = 5_000;
  * @throws {RangeError} if a limit is out of range.
  */
 export function sglangPolicy(options: SglangPolicyOptions): Policy {
+  requireKnownOptions("call sglangPolicy", options, OPTIONS);
   const { url, model = "sglang", samplingParams = {}, returnLogProb = true, input = "ids" } = options;
   const { endOfTurn = "<|im_end|>" } = options;
   const endpoint = serverUrl(url, "/generate");
@@ -304,3 +306,26 @@ function tokensOf(
   const logProbs = kept.map(([logProb]) => logProb).filter((logProb) => logProb !== null);
   return { ids: sampledIds, ...(logProbs.length === sampledIds.length && { logProbs }) };
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof SglangPolicyOptions, true>> = {
+  url: true,
+  model: true,
+  render: true,
+  samplingParams: true,
+  defaultMaxTokens: true,
+  returnLogProb: true,
+  input: true,
+  endOfTurn: true,
+  waitMs: true,
+  onAway: true,
+  onBack: true,
+  apiKey: true,
+  headers: true,
+  timeoutMs: true,
+  retries: true,
+  backoffMs: true,
+  concurrency: true,
+  route: true,
+  onUnusable: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { type Arithmetic, parseArithmetic } from "../policy/arithmetic.ts";
 import { extractAnswer } from "./extract_answer.ts";
 import { parseTaggedReply } from "./final_reply.ts";
@@ -32,6 +33,7 @@ const TRUTH = /^\s*target\s*=\s*(-?\d+)\s*,\s*numbers\s*=\s*\[?\s*(-?\d+(?:\s*,\
  * @throws {RangeError} when a reward is not a finite number.
  */
 export function countdown(options: TieredScoreOptions = {}): Grader {
+  requireKnownOptions("call countdown", options, OPTIONS);
   const scoreOf = tieredScore(options);
   return replyGrader({
     name: "countdown",
@@ -87,3 +89,9 @@ function isWithin(used: readonly number[], available: readonly number[]): boolea
     return at >= 0;
   });
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof TieredScoreOptions, true>> = {
+  correctReward: true,
+  formatReward: true,
+};

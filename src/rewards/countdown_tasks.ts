@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import type { Task } from "../task.ts";
 
 /** Options of {@linkcode countdownTasks}. */
@@ -50,6 +51,7 @@ const ATTEMPTS = 200;
  * @throws {RangeError} when an option is not an integer in its range.
  */
 export function* countdownTasks(options: CountdownTasksOptions = {}): Generator<Task> {
+  requireKnownOptions("call countdownTasks", options, OPTIONS);
   const { seed = 0, count = Infinity, numCount = 4, maxNumber = 100, maxTarget = 1_000 } = options;
   requireInteger("seed", seed, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   if (count !== Infinity) requireInteger("count", count, 0, Number.MAX_SAFE_INTEGER);
@@ -138,3 +140,12 @@ function mixBits(bits: number): number {
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
   return (mixed ^ (mixed >>> 15)) >>> 0;
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof CountdownTasksOptions, true>> = {
+  seed: true,
+  count: true,
+  numCount: true,
+  maxNumber: true,
+  maxTarget: true,
+};

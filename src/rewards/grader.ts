@@ -1,11 +1,18 @@
 import type { History } from "../history.ts";
 import type { Task } from "../task.ts";
+import type { CodeCall } from "../tools/tool_result.ts";
 
 /** Input of a grader. */
 export interface GradeContext {
   readonly task: Task;
   /** The complete conversation of a finished episode. */
   readonly history: History;
+  /**
+   * Calls of tools that the code of the episode made, in their order.
+   *
+   * @default none
+   */
+  readonly codeCalls?: readonly CodeCall[] | undefined;
   /**
    * For whom the grade is, in a program that grades for several. Programs under test use interpreters of their owner
    * where the pool has reset mode `owner`.

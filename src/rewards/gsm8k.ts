@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { ANY_EXTRACTION, extractAnswer, type Extraction, isDenied } from "./extract_answer.ts";
 import { parseTaggedReply } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
@@ -51,6 +52,7 @@ const EXTRACTIONS: Readonly<Record<string, readonly Extraction[] | undefined>> =
  * @throws {RangeError} when a reward is not a finite number.
  */
 export function gsm8k(options: Gsm8kOptions = {}): Grader {
+  requireKnownOptions("call gsm8k", options, OPTIONS);
   const { untagged = "any" } = options;
   const extractions = EXTRACTIONS[untagged];
   if (extractions === undefined) {
@@ -100,3 +102,10 @@ function plainAnswer(text: string): string {
   const bare = trimmed.replace(THOUSANDS, "").replace(/^([-+]?)\$|\.$/g, "$1").replace(/%$/, "").trim();
   return bare.replace(/^(-?\d+)\.0+$/, "$1");
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof Gsm8kOptions, true>> = {
+  untagged: true,
+  correctReward: true,
+  formatReward: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { SessionPair } from "../sandbox/isolated/session_pair.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Task } from "../task.ts";
@@ -83,6 +84,7 @@ export interface HiddenTestsOptions {
  * sessions.
  */
 export function hiddenTests(options: HiddenTestsOptions): Grader {
+  requireKnownOptions("call hiddenTests", options, OPTIONS);
   const { pool, testPool, timeoutMs = 10_000 } = options;
   if (!(timeoutMs > 0 && timeoutMs <= 3_600_000)) {
     throw new RangeError(
@@ -121,6 +123,7 @@ export async function checkHiddenTests(
   tasks: Iterable<Task>,
   options: { pool: SessionPool; timeoutMs?: number; signal?: AbortSignal },
 ): Promise<CandidateNames[]> {
+  requireKnownOptions("call checkHiddenTests", options, CHECK_HIDDEN_TESTS_OPTIONS);
   const { pool, timeoutMs = 10_000, signal } = options;
   const modules = new TestModules();
   const found: CandidateNames[] = [];
@@ -266,3 +269,19 @@ function scoreOf(passed: number, problem: TestProblem): Score {
   const count = countTests(problem);
   return { score: passed === count ? 1 : 0, parts: { tests_passed: passed / count } };
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof HiddenTestsOptions, true>> = {
+  pool: true,
+  testPool: true,
+  timeoutMs: true,
+};
+
+/** Names of the options of {@linkcode checkHiddenTests}. */
+const CHECK_HIDDEN_TESTS_OPTIONS: Readonly<
+  Record<keyof ({ pool: SessionPool; timeoutMs?: number; signal?: AbortSignal }), true>
+> = {
+  pool: true,
+  timeoutMs: true,
+  signal: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { parseTaggedReply, type TaggedReply } from "./final_reply.ts";
 import { type Grader, type Score, unscored } from "./grader.ts";
 import { makeInstructionChecks, readsLanguage } from "./ifeval/instructions.ts";
@@ -75,6 +76,7 @@ export interface IfevalOptions {
  * @throws {RangeError} when a weight is not a finite number.
  */
 export function ifeval(options: IfevalOptions = {}): Grader {
+  requireKnownOptions("call ifeval", options, OPTIONS);
   const weights = weightsOf(options);
   return replyGrader({
     name: "ifeval",
@@ -174,3 +176,13 @@ export function looseVariantsOf(response: string): string[] {
   ];
   return [...cuts, ...cuts.map((cut) => cut.replaceAll("*", ""))];
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof IfevalOptions, true>> = {
+  promptStrict: true,
+  instructionStrict: true,
+  promptLoose: true,
+  instructionLoose: true,
+  answerBlock: true,
+  thinkBlock: true,
+};

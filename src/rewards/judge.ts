@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { errorMessage, GraderError } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Message, messageText } from "../message.ts";
@@ -53,6 +54,7 @@ const SCORE_LINE =
  * @throws {RangeError} when the scale is not an integer above 0.
  */
 export function judge(policy: Policy, options: JudgeOptions = {}): Grader {
+  requireKnownOptions("call judge", options, OPTIONS);
   const { criteria = CRITERIA, scale = 10 } = options;
   if (!Number.isSafeInteger(scale) || scale < 1 || scale > 1_000_000) {
     throw new RangeError(
@@ -123,3 +125,9 @@ function scoreIn(response: string, scale: number): Score | number {
 function withoutScore(lastLine: string): Score {
   return unscored(`the judge must end with a score: it ended with '${lastLine.slice(0, MAX_QUOTE)}'`);
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof JudgeOptions, true>> = {
+  criteria: true,
+  scale: true,
+};

@@ -12,6 +12,7 @@ import {
   verifiedMath,
 } from "./math/math_verify/verified_math.ts";
 import { replyGrader } from "./reply_grader.ts";
+import { requireKnownOptions } from "../options.ts";
 import { tieredScore, type TieredScoreOptions } from "./tiered_score.ts";
 
 /** Maximum length of an answer, in characters. A longer one of a reply is wrong; of a task, it gives no score. */
@@ -84,7 +85,11 @@ export interface MathOptions extends TieredScoreOptions {
 export function math(options: MathVerifyOptions): MathVerifyGrader;
 export function math(options?: MathOptions): Grader;
 export function math(options: MathOptions | MathVerifyOptions = {}): Grader {
-  if (options.verifier === "math-verify") return verifiedMath(options);
+  if (options.verifier === "math-verify") {
+    requireKnownOptions("call math", options, VERIFY_OPTIONS);
+    return verifiedMath(options);
+  }
+  requireKnownOptions("call math", options, OPTIONS);
   const scoreOf = tieredScore(options);
   return replyGrader({
     name: "math",
@@ -120,3 +125,19 @@ function isRight(given: string, truth: string): boolean {
 function truthOf(answer: string): string | undefined {
   return hasBox(answer) ? findJoinedBoxes(answer) ?? findLastBoxed(answer) : answer;
 }
+
+/** Names of the options without a verifier. */
+const OPTIONS: Readonly<Record<keyof MathOptions, true>> = {
+  verifier: true,
+  correctReward: true,
+  formatReward: true,
+};
+
+/** Names of the options with a verifier. */
+const VERIFY_OPTIONS: Readonly<Record<keyof MathVerifyOptions, true>> = {
+  ...OPTIONS,
+  cacheDir: true,
+  size: true,
+  timeoutMs: true,
+  onBuild: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { errorMessage, GraderError } from "../errors.ts";
 import { type GradeContext, type Grader, type Score, toScore } from "./grader.ts";
 import type { GraderChange } from "./reply_grader.ts";
@@ -61,6 +62,7 @@ interface Part extends Score {
  * @throws {TypeError} when two graders have the same name, or when `whenNull` is invalid.
  */
 export function rubric(items: readonly RubricItem[], options: RubricOptions = {}): RubricGrader {
+  requireKnownOptions("call rubric", options, OPTIONS);
   const { name = "rubric", whenNull = "null" } = options;
   checkItems(items);
   if (whenNull !== "null" && whenNull !== "leave_out") {
@@ -132,3 +134,9 @@ function entriesOf({ name, score, parts = {} }: Part): [string, number | null][]
   ): [string, number | null] => [`${name}.${part}`, value]);
   return [[name, score], ...inner];
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof RubricOptions, true>> = {
+  name: true,
+  whenNull: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { parseTaggedReply } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
 import { findNumbers, findStatedNumber, isEqualNumber } from "./plain_number.ts";
@@ -62,7 +63,9 @@ export interface PatternMatchOptions {
  * assertEquals(await grader.grade({ task: { id: "1", query: "Which day is it?" }, history }), 1);
  * ```
  */
-export function patternMatch({ pattern }: PatternMatchOptions): Grader {
+export function patternMatch(options: PatternMatchOptions): Grader {
+  requireKnownOptions("call patternMatch", options, OPTIONS);
+  const { pattern } = options;
   const stateless = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ""));
   return replyGrader({
     name: "pattern_match",
@@ -105,3 +108,8 @@ export function numberMatch(): Grader {
     },
   });
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PatternMatchOptions, true>> = {
+  pattern: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 /** Method of {@linkcode advantages}. */
 export type AdvantageMethod = "grpo" | "dr-grpo" | "rloo";
 
@@ -56,6 +57,7 @@ export function advantages(
   rewards: readonly (number | null)[],
   options: AdvantagesOptions = {},
 ): (number | null)[] {
+  requireKnownOptions("call advantages", options, OPTIONS);
   const { groups, method = "grpo", epsilon = 1e-6, nullReward } = options;
   requireOptions({ groups, method, epsilon, nullReward }, rewards.length);
   const scored = rewards.flatMap((reward, index) => {
@@ -126,3 +128,11 @@ function requireFinite(value: number, name: string): void {
     `Cannot compute advantages as '${name}' must be a finite number: current value is ${value}`,
   );
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof AdvantagesOptions, true>> = {
+  groups: true,
+  method: true,
+  epsilon: true,
+  nullReward: true,
+};

@@ -1,3 +1,4 @@
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { type Action, historyAfter } from "../envs/action.ts";
 import type { Env, Observation, Step } from "../envs/env.ts";
@@ -8,7 +9,7 @@ import type { Task } from "../task.ts";
 import { EpisodeRun } from "./episode_run.ts";
 import { type CheckChat, checkChats } from "./tokens/check_chats.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
-import { TokenFormat } from "./tokens/token_format.ts";
+import { TOKEN_FORMAT_OPTIONS, TokenFormat } from "./tokens/token_format.ts";
 import { findLogProbProblem, findTokenProblem, type TokenProblem } from "./tokens/token_problem.ts";
 
 /** Options of {@linkcode checkTokens}. */
@@ -94,8 +95,10 @@ export async function checkTokens(
   tokenizer: Tokenizer,
   options: CheckTokensOptions = {},
 ): Promise<TokenReport> {
+  requireKnownOptions("call checkTokens", options, OPTIONS);
   const { mode = "append", onRewrite = "keep", onStart, onChat, signal } = options;
-  const { format = new TokenFormat({ ...options, tokenizer }) } = options;
+  const { format = new TokenFormat({ ...pickKnownOptions(options, TOKEN_FORMAT_OPTIONS), tokenizer }) } =
+    options;
   format.requireWritable({ mode, onRewrite });
   const tokens = { ...options, mode, onRewrite, format, tokenizer };
   const chats = checkChats(format.chat);
@@ -250,3 +253,22 @@ class FixedChat implements Env {
     return Promise.resolve();
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof CheckTokensOptions, true>> = {
+  onRewrite: true,
+  maxTokens: true,
+  seed: true,
+  onStart: true,
+  onChat: true,
+  signal: true,
+  mode: true,
+  editPrompt: true,
+  format: true,
+  templates: true,
+  templateKwargs: true,
+  trusted: true,
+  now: true,
+  chatTemplate: true,
+  family: true,
+};

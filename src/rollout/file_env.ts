@@ -1,8 +1,9 @@
+import { requireKnownOptions } from "../options.ts";
 import type { Env } from "../envs/env.ts";
 import { type EnvFile, makeFileEnvParts } from "../plugins/env_file.ts";
 import type { Grader } from "../rewards/grader.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { CodeToolNames } from "../tools/code_mode/python_names.ts";
 import type { ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
 import { makeChatEnv, type MakeChatEnvOptions } from "./make_chat_env.ts";
 
@@ -27,8 +28,8 @@ export interface FileEnvOptions extends Partial<Omit<MakeChatEnvOptions, "python
    * @default `reward` of the file
    */
   grader?: Grader | undefined;
-  /** Tools that the code of Python blocks calls; the pool then needs a profile with `hostTools`. */
-  toolsOfCode?: readonly Tool[] | undefined;
+  /** Where code finds the tools that `tools` share with it. */
+  toolNames?: CodeToolNames | undefined;
   /** Runs code blocks without a language too. */
   runUnlabeled?: boolean | undefined;
   /** Runs code blocks inside thoughts too. */
@@ -42,8 +43,9 @@ export interface FileEnvOptions extends Partial<Omit<MakeChatEnvOptions, "python
  * @throws {TypeError} if the file runs Python and there is no pool.
  */
 export function fileEnv(file: EnvFile, options: FileEnvOptions = {}): Env {
+  requireKnownOptions("call fileEnv", options, OPTIONS);
   const { pool, timeoutMs = 2_000, maxTurns = 8, parser, tools = [], ...others } = options;
-  const { toolsOfCode, runUnlabeled, runThoughts, ...rest } = others;
+  const { toolNames, runUnlabeled, runThoughts, ...rest } = others;
   const { name, python, system } = file.description;
   if (python && pool === undefined) {
     throw new TypeError(`Cannot make env '${name}' as it runs Python blocks: 'pool' is missing`);
@@ -55,9 +57,25 @@ export function fileEnv(file: EnvFile, options: FileEnvOptions = {}): Env {
     maxTurns,
     tools: [parts.episode, ...tools],
     python: python && pool !== undefined
-      ? { pool, timeoutMs, runUnlabeled, runThoughts, tools: toolsOfCode, toolLimits: { timeoutMs } }
+      ? { pool, timeoutMs, runUnlabeled, runThoughts, toolNames, toolLimits: { timeoutMs } }
       : undefined,
     answer: parts.answer,
     grader: rest.grader ?? parts.grader,
   });
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof FileEnvOptions, true>> = {
+  pool: true,
+  timeoutMs: true,
+  maxTurns: true,
+  parser: true,
+  grader: true,
+  toolNames: true,
+  runUnlabeled: true,
+  runThoughts: true,
+  tokenizer: true,
+  tools: true,
+  systemPrompt: true,
+  extensions: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { attributeErrors, GraderError } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Grader, toScore } from "../rewards/grader.ts";
@@ -25,6 +26,7 @@ export async function gradeTrajectory(
   grader: Grader,
   options: GradeTrajectoryOptions = {},
 ): Promise<Trajectory> {
+  requireKnownOptions("call gradeTrajectory", options, OPTIONS);
   const { timeScale, signal } = options;
   const { error, rewardParts: _parts, unscored: _reason, timeScale: playedScale, ...rest } = trajectory;
   const played = { ...rest, reward: null, ...(timeScale !== undefined && { timeScale }) };
@@ -33,9 +35,10 @@ export async function gradeTrajectory(
   }
   if (trajectory.cut === "context" && trajectory.turns === 0) return trajectory;
   const history = History.fromChats(trajectory.messages);
+  const codeCalls = trajectory.toolResults.flatMap(({ calls = [] }) => calls);
   try {
     const { score, parts, reason } = await attributeErrors(
-      async () => toScore(await grader.grade({ task: trajectory.task, history, signal })),
+      async () => toScore(await grader.grade({ task: trajectory.task, history, codeCalls, signal })),
       { error: GraderError, failure: `Cannot grade with '${grader.name}'`, signal },
     );
     const graded = { ...played, reward: score, rewardParts: { [grader.name]: score, ...parts } };
@@ -45,3 +48,9 @@ export async function gradeTrajectory(
     return withFailure(played, error);
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof GradeTrajectoryOptions, true>> = {
+  timeScale: true,
+  signal: true,
+};

@@ -50,6 +50,18 @@ export interface InteractionCall {
   readonly duration_ms: number;
   /** Peak size of the interpreter's heap until the end of the call, in bytes, if the tool has one. */
   readonly peak_memory_bytes?: number;
+  /** Calls of tools that the code of a block made; left out if there were none. */
+  readonly calls?: readonly InteractionCodeCall[];
+}
+
+/** One call of a tool that the code of a block made. The row of `--out` also has its arguments and its result. */
+export interface InteractionCodeCall {
+  /** Number of the call in its block, from 1. */
+  readonly call: number;
+  readonly call_id: string;
+  readonly tool: string;
+  readonly status: ToolStatus;
+  readonly duration_ms: number;
 }
 
 /**

@@ -4,7 +4,13 @@ import { formatVersion } from "../format_version.ts";
 import { toWellFormedJson } from "../json.ts";
 import { type Message, messageText } from "../message.ts";
 import type { Task } from "../task.ts";
-import type { InteractionResult, InteractionStatus, InteractionTurn } from "./interaction.ts";
+import type { CodeCall } from "../tools/tool_result.ts";
+import type {
+  InteractionCodeCall,
+  InteractionResult,
+  InteractionStatus,
+  InteractionTurn,
+} from "./interaction.ts";
 import { groupOfEpisode, identityOf, type Trajectory } from "./trajectory.ts";
 import { blocksNotRunSchema, branchOrigin, chatSchema, describeIssues } from "./trajectory_schema.ts";
 
@@ -14,6 +20,7 @@ export const INTERACTION_FORMAT = 1;
 export type {
   EpisodeCut,
   InteractionCall,
+  InteractionCodeCall,
   InteractionResult,
   InteractionStatus,
   InteractionTurn,
@@ -91,7 +98,7 @@ function turnOf(step: Trajectory["steps"][number], length: number): InteractionT
 }
 
 function callOf(record: Trajectory["toolResults"][number]) {
-  const { turn, call, callId, tool, status, durationMs, peakMemoryBytes } = record;
+  const { turn, call, callId, tool, status, durationMs, peakMemoryBytes, calls } = record;
   return {
     turn,
     call,
@@ -100,7 +107,13 @@ function callOf(record: Trajectory["toolResults"][number]) {
     status,
     duration_ms: durationMs,
     ...(peakMemoryBytes !== undefined && { peak_memory_bytes: peakMemoryBytes }),
+    ...(calls && { calls: calls.map(codeCallOf) }),
   };
+}
+
+/** Converts a call of code. The rows of `--out` also have its arguments and its result. */
+function codeCallOf({ call, callId, tool, status, durationMs }: CodeCall): InteractionCodeCall {
+  return { call, call_id: callId, tool, status, duration_ms: durationMs };
 }
 
 const count = z.int().min(0);

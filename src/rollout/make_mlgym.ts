@@ -1,3 +1,4 @@
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { OwningEnv } from "../envs/owning_env.ts";
@@ -67,6 +68,7 @@ export interface MakeMLGymOptions
  * @throws {Deno.errors.NotFound} if a file does not exist.
  */
 export async function makeMLGym(options: MakeMLGymOptions): Promise<TransformedEnv> {
+  requireKnownOptions("call makeMLGym", options, OPTIONS);
   const { task, tasks, tokenizer, agent, cacheDir, onBuild, ...rest } = options;
   if ((task === undefined) === (tasks === undefined)) {
     throw new RangeError(
@@ -87,14 +89,26 @@ export async function makeMLGym(options: MakeMLGymOptions): Promise<TransformedE
   const { agent: loadedAgent } = workspaces;
   return new TransformedEnv(
     new OwningEnv(env, workspaces),
-    mlgymTransforms({ ...rest, tasks: loaded, agent: loadedAgent, samples, tokenizer: loadedTokenizer }),
+    mlgymTransforms({
+      ...pickKnownOptions(rest, ML_GYM_TRANSFORMS_OPTIONS),
+      tasks: loaded,
+      agent: loadedAgent,
+      samples,
+      tokenizer: loadedTokenizer,
+    }),
   );
 }
 
 /** Makes the MLGym env over shared workspaces. The task of an episode selects the workspace. */
 export function mlgymEnv(workspaces: Workspaces, options: MLGymEnvOptions = {}): TransformedEnv {
+  requireKnownOptions("call mlgymEnv", options, ML_GYM_ENV_OPTIONS);
   const { tasks, agent } = workspaces;
-  const transforms = mlgymTransforms({ ...options, tasks, agent, samples: false });
+  const transforms = mlgymTransforms({
+    ...pickKnownOptions(options, ML_GYM_TRANSFORMS_OPTIONS),
+    tasks,
+    agent,
+    samples: false,
+  });
   return new TransformedEnv(mlgymBase(workspaces, options), transforms);
 }
 
@@ -165,6 +179,7 @@ export interface MLGymTransformsOptions extends MLGymOptions {
 
 /** Returns the transforms of TorchRL's MLGym wrapper, in order. */
 export function mlgymTransforms(options: MLGymTransformsOptions): Transform[] {
+  requireKnownOptions("call mlgymTransforms", options, ML_GYM_TRANSFORMS_OPTIONS);
   const { tasks, agent, samples, tokenizer, chatTemplateName, rewardAt, seed = 42 } = options;
   const { rewardWrongFormat, maxRequeries, lastObservations = agent.lastObservations } = options;
   const context = { tasks, agent };
@@ -180,3 +195,50 @@ export function mlgymTransforms(options: MLGymTransformsOptions): Transform[] {
     new MLGymRewardAssignment({ rewardAt }),
   ];
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof MakeMLGymOptions, true>> = {
+  task: true,
+  tasks: true,
+  tokenizer: true,
+  agent: true,
+  timeoutMs: true,
+  seed: true,
+  silenceMs: true,
+  maxSteps: true,
+  chatTemplateName: true,
+  rewardWrongFormat: true,
+  maxRequeries: true,
+  rewardAt: true,
+  lastObservations: true,
+  cacheDir: true,
+  onBuild: true,
+};
+
+/** Names of the options of {@linkcode mlgymEnv}. */
+const ML_GYM_ENV_OPTIONS: Readonly<Record<keyof MLGymEnvOptions, true>> = {
+  maxSteps: true,
+  tokenizer: true,
+  chatTemplateName: true,
+  rewardWrongFormat: true,
+  maxRequeries: true,
+  rewardAt: true,
+  lastObservations: true,
+  seed: true,
+  timeoutMs: true,
+  silenceMs: true,
+};
+
+/** Names of the options of {@linkcode mlgymTransforms}. */
+const ML_GYM_TRANSFORMS_OPTIONS: Readonly<Record<keyof MLGymTransformsOptions, true>> = {
+  tasks: true,
+  agent: true,
+  samples: true,
+  tokenizer: true,
+  chatTemplateName: true,
+  rewardWrongFormat: true,
+  maxRequeries: true,
+  rewardAt: true,
+  lastObservations: true,
+  seed: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { errorMessage } from "../errors.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import type { Trajectory } from "./trajectory.ts";
@@ -23,6 +24,7 @@ export async function* readTrajectories(
   path: string,
   options: ReadTrajectoriesOptions = {},
 ): AsyncGenerator<Trajectory> {
+  requireKnownOptions("call readTrajectories", options, OPTIONS);
   using file = await Deno.open(path);
   let number = 0;
   for await (const line of readLines(file.readable, { maxBytes: MAX_ROW_BYTES })) {
@@ -47,3 +49,9 @@ function parseLine(line: Line): { readonly trajectory: Trajectory } | { readonly
     return { fault: errorMessage(error) };
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof ReadTrajectoriesOptions, true>> = {
+  onWarning: true,
+  onDamage: true,
+};

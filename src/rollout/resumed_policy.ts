@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { EnvError } from "../errors.ts";
 import type { History } from "../history.ts";
 import type { Message } from "../message.ts";
@@ -23,6 +24,7 @@ export function resumedPolicy(
   policy: Policy,
   options: ResumedPolicyOptions = {},
 ): Policy {
+  requireKnownOptions("call resumedPolicy", options, OPTIONS);
   let replies: readonly Reply[] | undefined;
   let turn = 0;
   return {
@@ -88,3 +90,8 @@ function shown({ role, content }: Message): string {
   const text = JSON.stringify(content);
   return `${role} ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof ResumedPolicyOptions, true>> = {
+  onDiffers: true,
+};

@@ -1,3 +1,4 @@
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import { type TaskInput, toTask } from "../task.ts";
@@ -5,7 +6,7 @@ import { type EpisodeLimits, EpisodeRun } from "./episode_run.ts";
 import type { CutScore } from "./episode_score.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
-import { TokenFormat } from "./tokens/token_format.ts";
+import { TOKEN_FORMAT_OPTIONS, TokenFormat } from "./tokens/token_format.ts";
 import { type Trajectory, withFailure } from "./trajectory.ts";
 
 /** Options of {@linkcode rollout}. */
@@ -73,9 +74,10 @@ export async function rollout(
   task: TaskInput,
   options: RolloutOptions = {},
 ): Promise<Trajectory> {
+  requireKnownOptions("call rollout", options, OPTIONS);
   const { maxTurns = 64, tokens, onAborted, signal } = options;
   requireMaxTurns(maxTurns);
-  const format = tokens && (tokens.format ?? new TokenFormat(tokens));
+  const format = tokens && (tokens.format ?? new TokenFormat(pickKnownOptions(tokens, TOKEN_FORMAT_OPTIONS)));
   const writer = tokens && new EpisodeWriter({ ...tokens, format });
   if (format !== undefined) await requireTrainable(policy, { format, signal });
   const episode = new EpisodeRun(env, { policy, task: toTask(task), options, writer });
@@ -100,3 +102,17 @@ export function requireMaxTurns(maxTurns: number): void {
   if (maxTurns >= 1) return;
   throw new RangeError(`Cannot roll out as 'maxTurns' must be >= 1: current value is ${maxTurns}`);
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof RolloutOptions, true>> = {
+  timeScale: true,
+  seed: true,
+  sample: true,
+  envName: true,
+  maxTurns: true,
+  cutScore: true,
+  limits: true,
+  tokens: true,
+  onAborted: true,
+  signal: true,
+};

@@ -1,3 +1,4 @@
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import { mapConcurrently } from "../async/map_concurrently.ts";
 import { ArgumentTypeError } from "../errors.ts";
 import type { Env } from "../envs/env.ts";
@@ -12,7 +13,7 @@ import { rolloutRecursive } from "./rollout_recursive.ts";
 import { checkBranchPoints, requireBranching, rolloutTree, type RolloutTreeOptions } from "./rollout_tree.ts";
 import type { TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
-import { TokenFormat } from "./tokens/token_format.ts";
+import { TOKEN_FORMAT_OPTIONS, TokenFormat } from "./tokens/token_format.ts";
 import { emptyTrajectory, type Trajectory, withFailure } from "./trajectory.ts";
 
 /** Options of {@linkcode rolloutAll}. */
@@ -104,9 +105,14 @@ export async function* rolloutAll(
   tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>,
   options: RolloutAllOptions,
 ): AsyncGenerator<Trajectory> {
+  requireKnownOptions("call rolloutAll", options, ROLLOUT_ALL_OPTIONS);
   const { concurrency = 8, samples = 1, ordered, maxTurns, branch, onStart, onTrajectory, signal } = options;
   const tokens = options.tokens &&
-    { ...options.tokens, format: options.tokens.format ?? new TokenFormat(options.tokens) };
+    {
+      ...options.tokens,
+      format: options.tokens.format ??
+        new TokenFormat(pickKnownOptions(options.tokens, TOKEN_FORMAT_OPTIONS)),
+    };
   tokens?.format.requireWritable({ mode: tokens.mode ?? "append", onRewrite: tokens.onRewrite });
   if (maxTurns !== undefined) requireMaxTurns(maxTurns);
   requireSamples(samples);
@@ -274,3 +280,26 @@ function episodeSeed(seed: number, name: string): number {
   }
   return hash >>> 1;
 }
+
+/** Names of the options. */
+export const ROLLOUT_ALL_OPTIONS: Readonly<Record<keyof RolloutAllOptions, true>> = {
+  timeScale: true,
+  makeEnv: true,
+  policy: true,
+  envName: true,
+  resumed: true,
+  branch: true,
+  tokens: true,
+  concurrency: true,
+  ordered: true,
+  maxTurns: true,
+  cutScore: true,
+  limits: true,
+  onStart: true,
+  onTrajectory: true,
+  onAborted: true,
+  signal: true,
+  samples: true,
+  seed: true,
+  skip: true,
+};

@@ -1,3 +1,4 @@
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import { ChatEnv } from "../envs/chat_env.ts";
 import type { RecursiveEnv, SubCall } from "../envs/rlm/recursive_env.ts";
 import { ToolError } from "../errors.ts";
@@ -12,7 +13,7 @@ import { EpisodeRun } from "./episode_run.ts";
 import { requireMaxTurns, type RolloutOptions } from "./rollout.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
-import { TokenFormat } from "./tokens/token_format.ts";
+import { TOKEN_FORMAT_OPTIONS, TokenFormat } from "./tokens/token_format.ts";
 import { type Trajectory, withFailure } from "./trajectory.ts";
 
 /** Options of {@linkcode rolloutRecursive}. */
@@ -39,9 +40,10 @@ export async function rolloutRecursive(
   input: TaskInput,
   options: RolloutRecursiveOptions = {},
 ): Promise<Trajectory[]> {
+  requireKnownOptions("call rolloutRecursive", options, OPTIONS);
   const { maxTurns = 64, tokens, id = crypto.randomUUID(), onAborted, signal } = options;
   requireMaxTurns(maxTurns);
-  const format = tokens && (tokens.format ?? new TokenFormat(tokens));
+  const format = tokens && (tokens.format ?? new TokenFormat(pickKnownOptions(tokens, TOKEN_FORMAT_OPTIONS)));
   if (format !== undefined) await requireTrainable(policy, { format, signal });
   const task = toTask(input);
   const shared = { ...options, id, tokens: tokens && { ...tokens, format } };
@@ -126,3 +128,18 @@ function replyOf({ messages, error, cut, turns }: Trajectory): string {
   }
   return parseTaggedReply(messageText(last)).visibleText.trim();
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof RolloutRecursiveOptions, true>> = {
+  timeScale: true,
+  id: true,
+  seed: true,
+  sample: true,
+  envName: true,
+  maxTurns: true,
+  cutScore: true,
+  limits: true,
+  tokens: true,
+  onAborted: true,
+  signal: true,
+};

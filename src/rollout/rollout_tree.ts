@@ -1,3 +1,4 @@
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import { ArgumentRangeError, ArgumentTypeError, attributeErrors, EnvError } from "../errors.ts";
 import { type BranchingEnv, type EnvCheckpoint, isBranchingEnv } from "../envs/branching_env.ts";
@@ -9,7 +10,7 @@ import { EpisodeRun } from "./episode_run.ts";
 import { requireMaxTurns, type RolloutOptions } from "./rollout.ts";
 import { EpisodeWriter } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
-import { TokenFormat } from "./tokens/token_format.ts";
+import { TOKEN_FORMAT_OPTIONS, TokenFormat } from "./tokens/token_format.ts";
 import { type Trajectory, withFailure } from "./trajectory.ts";
 
 /** A point at which episodes branch. */
@@ -74,13 +75,14 @@ export async function rolloutTree(
   task: TaskInput,
   options: RolloutTreeOptions,
 ): Promise<Trajectory[]> {
+  requireKnownOptions("call rolloutTree", options, OPTIONS);
   const { maxTurns = 64, tokens, id = crypto.randomUUID(), concurrency = 8, signal } = options;
   const { envName, timeScale, seed, sample, cutScore, limits } = options;
   requireMaxTurns(maxTurns);
   const points = checkBranchPoints(options.branch, { maxTurns });
   requireBranching(env);
   const slots = new Semaphore(concurrency);
-  const format = tokens && (tokens.format ?? new TokenFormat(tokens));
+  const format = tokens && (tokens.format ?? new TokenFormat(pickKnownOptions(tokens, TOKEN_FORMAT_OPTIONS)));
   const writer = tokens && new EpisodeWriter({ ...tokens, format });
   if (format !== undefined) await requireTrainable(policy, { format, signal });
   const episode = { id, seed, sample, envName, timeScale, cutScore, limits, signal };
@@ -239,3 +241,20 @@ class EpisodeTree {
     this.#ended.push({ number, trajectory });
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof RolloutTreeOptions, true>> = {
+  timeScale: true,
+  branch: true,
+  concurrency: true,
+  id: true,
+  seed: true,
+  sample: true,
+  envName: true,
+  maxTurns: true,
+  cutScore: true,
+  limits: true,
+  tokens: true,
+  onAborted: true,
+  signal: true,
+};

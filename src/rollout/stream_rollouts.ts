@@ -1,3 +1,4 @@
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import { abortable } from "../async/abort.ts";
 import type { Env } from "../envs/env.ts";
 import { jsonLength } from "../json.ts";
@@ -7,7 +8,7 @@ import type { Transform } from "../transforms/transform.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
 import { advantages, type AdvantagesOptions } from "./advantages.ts";
 import type { InteractionTurn } from "./interaction_result.ts";
-import { rolloutAll, type RolloutAllOptions } from "./rollout_all.ts";
+import { ROLLOUT_ALL_OPTIONS, rolloutAll, type RolloutAllOptions } from "./rollout_all.ts";
 import { type GroupedEpisode, OpenGroups } from "./open_groups.ts";
 import { groupOfEpisode, type Trajectory } from "./trajectory.ts";
 
@@ -106,6 +107,7 @@ export async function* streamRollouts(
   tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>,
   options: StreamRolloutsOptions = {},
 ): AsyncGenerator<StreamedRollout> {
+  requireKnownOptions("call streamRollouts", options, OPTIONS);
   const { weightVersion, partial = false, maxWaiting = 64, maxWaitingBytes = 2 ** 28, onWaiting } = options;
   requireLimit("maxWaiting", maxWaiting);
   requireLimit("maxWaitingBytes", maxWaitingBytes);
@@ -120,7 +122,7 @@ export async function* streamRollouts(
   });
   const play = async () => {
     const episodes = rolloutAll(groups.watch(tasks), {
-      ...options,
+      ...pickKnownOptions(options, ROLLOUT_ALL_OPTIONS),
       makeEnv: async (task, resumed) =>
         withVersion(await makeEnv(task, resumed), { weightVersion, replayed: resumed?.turns }),
       policy,
@@ -253,3 +255,26 @@ class WaitingRollouts {
     this.#changed = Promise.withResolvers();
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof StreamRolloutsOptions, true>> = {
+  timeScale: true,
+  weightVersion: true,
+  partial: true,
+  maxWaiting: true,
+  maxWaitingBytes: true,
+  onWaiting: true,
+  advantages: true,
+  concurrency: true,
+  envName: true,
+  resumed: true,
+  tokens: true,
+  maxTurns: true,
+  cutScore: true,
+  limits: true,
+  onStart: true,
+  signal: true,
+  samples: true,
+  seed: true,
+  skip: true,
+};

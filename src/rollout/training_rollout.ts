@@ -1,3 +1,4 @@
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { Env } from "../envs/env.ts";
 import { ToolUserChat, toolUserTask } from "../envs/tool_user_chat.ts";
@@ -12,7 +13,7 @@ import { type InteractionResult, toInteractionResult } from "./interaction_resul
 import { resumedPolicy } from "./resumed_policy.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
-import { TokenFormat } from "./tokens/token_format.ts";
+import { TOKEN_FORMAT_OPTIONS, TokenFormat } from "./tokens/token_format.ts";
 import type { TokenMode } from "./tokens/turn_writers.ts";
 import { withFailure } from "./trajectory.ts";
 
@@ -100,9 +101,11 @@ export async function trainingRollout(
   tokenizer: Tokenizer,
   options: TrainingRolloutOptions = {},
 ): Promise<InteractionResult> {
+  requireKnownOptions("call trainingRollout", options, OPTIONS);
   const { maxSteps = MAX_STEPS, tokenMode: mode, resume, signal } = options;
   requireMaxSteps(maxSteps);
-  const { format = new TokenFormat({ ...options, tokenizer }) } = options;
+  const { format = new TokenFormat({ ...pickKnownOptions(options, TOKEN_FORMAT_OPTIONS), tokenizer }) } =
+    options;
   const writer = new EpisodeWriter({ ...options, ...editOf(env, options), tokenizer, mode, format });
   const replayingPolicy = resume === undefined ? policy : resumedPolicy(resume, policy);
   const setup = { policy: replayingPolicy, task: taskOf(env, options), options, writer };
@@ -156,3 +159,26 @@ const ONE_CALL =
 export function limitToOneCall(prompt: string): string {
   return prompt.replaceAll(MANY_CALLS, ONE_CALL);
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof TrainingRolloutOptions, true>> = {
+  task: true,
+  taskIndex: true,
+  maxSteps: true,
+  tokenMode: true,
+  toolCalls: true,
+  resume: true,
+  seed: true,
+  sample: true,
+  cutScore: true,
+  signal: true,
+  onRewrite: true,
+  editPrompt: true,
+  format: true,
+  templates: true,
+  templateKwargs: true,
+  trusted: true,
+  now: true,
+  chatTemplate: true,
+  family: true,
+};

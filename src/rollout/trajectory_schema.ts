@@ -48,6 +48,18 @@ export const branchOrigin: z.core.$ZodType<BranchOrigin> = z.object({
   call: z.int().min(1).exactOptional(),
 });
 
+const codeCall = z.looseObject({
+  call: count,
+  tool: z.string(),
+  status: z.string(),
+  startMs: z.number().optional(),
+  durationMs: z.number().default(0),
+  arguments: z.record(z.string(), z.unknown()).optional(),
+  result: z.string().optional(),
+  media: z.array(z.tuple([z.array(z.union([z.string(), z.number()])), z.string().nullable()])).optional(),
+  truncated: z.boolean().default(false),
+});
+
 const toolRecord = z.looseObject({
   turn: count,
   tool: z.string(),
@@ -55,7 +67,7 @@ const toolRecord = z.looseObject({
   peakMemoryBytes: count.optional(),
   display: z.array(z.record(z.string(), z.unknown())).optional(),
   droppedDisplays: count.optional(),
-  calls: z.array(z.looseObject({ tool: z.string(), status: z.string(), call: count })).optional(),
+  calls: z.array(codeCall).optional(),
 });
 
 /** Schema of the blocks of a reply that were not run. Reasons of newer versions are accepted. */

@@ -68,6 +68,14 @@ export function execRequest(
 }
 
 /** Returns the description of a tool that is sent to the guest. */
-function toolSpec({ name, description, parameters }: HostTool): object {
-  return { name, description, parameters: z.toJSONSchema(parameters, { io: "input" }) };
+function toolSpec({ name, description, parameters, python = {} }: HostTool): object {
+  const { checksArguments: checked, alias, module } = python;
+  return {
+    name,
+    description,
+    parameters: z.toJSONSchema(parameters, { io: "input" }),
+    checked,
+    alias,
+    module,
+  };
 }

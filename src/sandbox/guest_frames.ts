@@ -6,7 +6,7 @@ import {
   type JsonValue,
   parseUntrustedJson,
 } from "../json.ts";
-
+import { type NumberSource, parseExact, toExactInteger } from "../numbers/exact_numbers.ts";
 import type { GuestError, MimeBundle } from "./exec.ts";
 import { decodeResult, MAX_DISPLAY_BYTES, OUTCOME_HEAD_BYTES, OUTCOME_STATUSES } from "./protocol.ts";
 
@@ -234,6 +234,30 @@ export function parseShellResult(payload: Uint8Array): GuestShellResult {
  */
 export function parseCall(payload: Uint8Array, max: FrameSize = MAX_CALL): GuestCall {
   return parse(callSchema, payload, max);
+}
+
+/** Returns the arguments of a call, with the integers of its payload that a number cannot hold as bigints. */
+export function withExactIntegers(
+  args: Readonly<Record<string, unknown>>,
+  payload: Uint8Array,
+): Record<string, unknown> {
+  if (!hasLargeInteger(args)) return args;
+  const call = JSON.parse(
+    decoder.decode(payload),
+    (key, value, context?: NumberSource) => key === "__proto__" ? undefined : toExactInteger(value, context),
+  );
+  return call.arguments;
+}
+
+/** Returns JSON of the arguments of a call with each number as the guest wrote it, if one would be written differently. */
+export function exactArgumentsText(payload: Uint8Array): string | undefined {
+  const call = parseExact(decoder.decode(payload));
+  return call === undefined ? undefined : JSON.stringify((call as GuestCall).arguments);
+}
+
+function hasLargeInteger(value: unknown): boolean {
+  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value);
+  return typeof value === "object" && value !== null && Object.values(value).some(hasLargeInteger);
 }
 
 /** Parses the payload of a `display` frame. Returns `undefined` if a form is not what its MIME type says. */

@@ -4,8 +4,27 @@ import type { output, ZodObject, ZodRawShape } from "zod";
 export interface HostToolContext {
   /** Aborts when the exec that made the call ends, for any reason. */
   signal: AbortSignal;
+  /**
+   * JSON of the arguments as the guest wrote it, if JavaScript would write one of its numbers differently, such as `1.0`.
+   * Only tools with `exactIntegers` get it.
+   */
+  argumentsText?: string | undefined;
   /** Resolves when the result is written to the guest, which may be slow to read it, or when the exec has ended. */
   delivered?: Promise<void> | undefined;
+}
+
+/** How Python finds and calls a {@linkcode HostTool}. */
+export interface HostToolInPython {
+  /**
+   * If true, arguments are also checked in the sandbox, so that a call with wrong ones never leaves it.
+   *
+   * @default false
+   */
+  readonly checksArguments?: boolean | undefined;
+  /** Name of a global function of the block or, with `module`, of a function of that module. */
+  readonly alias?: string | undefined;
+  /** Name of a module with the tool: `from paddock import <module>`. */
+  readonly module?: string | undefined;
 }
 
 /**
@@ -18,7 +37,16 @@ export interface HostTool {
   /** Schema of the arguments. Calls with other arguments fail before `run` is called. */
   readonly parameters: ZodObject;
   /**
-   * Runs a call. Its result is sent to the guest as JSON. An error is raised in the guest with the same message.
+   * If true, an integer that a number cannot hold is a bigint in the arguments of `run`. Otherwise it is rounded.
+   *
+   * @default false
+   */
+  readonly exactIntegers?: boolean | undefined;
+  /** How Python finds and calls the tool beside `paddock.tools.<name>`. */
+  readonly python?: HostToolInPython | undefined;
+  /**
+   * Runs a call. Its result is sent to the guest as JSON; a `Uint8Array` in it becomes bytes, and a bigint an integer. An
+   * error is raised in the guest with the same message.
    */
   run(args: Record<string, unknown>, context: HostToolContext): unknown;
 }

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { Semaphore, SerialQueue } from "../async/semaphore.ts";
 import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
 import {
@@ -158,6 +159,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
    * @throws {TypeError} if `profile` is not a profile or `resetMode` is unknown.
    */
   constructor(options: SandboxPoolOptions) {
+    requireKnownOptions("create SandboxPool", options, OPTIONS);
     const { size = navigator.hardwareConcurrency, spare = 0, keep = 0 } = options;
     checkCount("size", size, 1);
     checkCount("spare", spare, 0);
@@ -513,3 +515,19 @@ function checkCount(name: "size" | "spare" | "keep", count: number, least: numbe
     `Cannot create pool as '${name}' must be from ${least} to ${MAX_SIZE}: current value is ${count}`,
   );
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof SandboxPoolOptions, true>> = {
+  profile: true,
+  size: true,
+  spare: true,
+  keep: true,
+  keepMs: true,
+  resetMode: true,
+  optimize: true,
+  cacheDir: true,
+  checkpointKey: true,
+  onBuild: true,
+  detected: true,
+  signal: true,
+};

@@ -1,13 +1,12 @@
 import { errorMessage } from "../errors.ts";
 import type { HostTool } from "./host_tool.ts";
 import { describeIssue } from "../schema_words.ts";
-import { isDeeperThan, MAX_CALL, parseCall } from "./guest_frames.ts";
+import { exactArgumentsText, isDeeperThan, MAX_CALL, parseCall, withExactIntegers } from "./guest_frames.ts";
+import { type EncodedToolValue, encodeToolValue } from "./tool_value.ts";
 
 /** Maximum nesting of arguments; no real tool needs more. */
 const MAX_DEPTH = 64;
 
-/** Maximum length of a result, so that it fits into a frame whatever its characters are. */
-const MAX_RESULT_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ERROR_CHARACTERS = 65_536;
 /** Maximum size of all pending calls together. A single call may be larger. */
 const MAX_PENDING_BYTES = 4 * 1024 * 1024;
@@ -49,13 +48,21 @@ export class ToolCalls {
    */
   receive(payload: Uint8Array): void {
     const max = this.#tools.size === 0 ? MAX_CALL_WITHOUT_TOOLS : MAX_CALL;
-    const { call, name, arguments: args } = parseCall(payload, max);
+    const { call, name, ...parsed } = parseCall(payload, max);
+    const isExact = this.#tools.get(name)?.exactIntegers === true;
+    const args = isExact ? withExactIntegers(parsed.arguments, payload) : parsed.arguments;
     if (this.#seen.has(call)) throw new SyntaxError(`call ${call} was made before`);
     if (this.#seen.size > FLOOD_FACTOR * this.#budget) throw new SyntaxError("calls go on beyond any budget");
     this.#seen.add(call);
+    const argumentsText = isExact ? exactArgumentsText(payload) : undefined;
     const { promise: delivered, resolve } = Promise.withResolvers<void>();
-    this.#run({ name, args, bytes: payload.length, delivered }).then(
-      (value) => this.#reply(`{"call":${call},"value":${value}}`),
+    this.#run({ name, args, argumentsText, bytes: payload.length, delivered }).then(
+      ({ json, media }) =>
+        this.#reply(
+          media.length === 0
+            ? `{"call":${call},"value":${json}}`
+            : `{"call":${call},"value":${json},"media":${JSON.stringify(media)}}`,
+        ),
       (error) =>
         this.#reply(JSON.stringify({ call, error: errorMessage(error).slice(0, MAX_ERROR_CHARACTERS) })),
     ).then(resolve);
@@ -67,8 +74,8 @@ export class ToolCalls {
     this.#ended.resolve();
   }
 
-  /** Returns the tool's result as JSON. Fails while the pending calls are too large together. */
-  async #run({ bytes, ...call }: RunningCall & { bytes: number }): Promise<string> {
+  /** Returns the tool's result. Fails while the pending calls are too large together. */
+  async #run({ bytes, ...call }: RunningCall & { bytes: number }): Promise<EncodedToolValue> {
     if (this.#pendingBytes > 0 && this.#pendingBytes + bytes > MAX_PENDING_BYTES) {
       throw new Error(`pending calls must have at most ${MAX_PENDING_BYTES} bytes together`);
     }
@@ -80,7 +87,7 @@ export class ToolCalls {
     }
   }
 
-  async #call({ name, args, delivered }: RunningCall): Promise<string> {
+  async #call({ name, args, argumentsText, delivered }: RunningCall): Promise<EncodedToolValue> {
     if (isDeeperThan(MAX_DEPTH, args)) throw new Error(`the arguments of '${name}' are nested too deep`);
     const tool = this.#tools.get(name);
     if (!tool) throw new Error(`no host tool '${name}' is granted to this block`);
@@ -91,13 +98,10 @@ export class ToolCalls {
     if (!parsed.success) throw new Error(`wrong arguments for '${name}': ${issuesText(parsed.error.issues)}`);
     const value = await tool.run(parsed.data, {
       signal: this.#controller.signal,
+      argumentsText,
       delivered: Promise.race([delivered, this.#ended.promise]),
     });
-    const text = JSON.stringify(value) ?? "null";
-    if (text.length <= MAX_RESULT_CHARACTERS) return text;
-    throw new Error(
-      `the result of '${name}' must have at most ${MAX_RESULT_CHARACTERS} characters: it has ${text.length}`,
-    );
+    return encodeToolValue(value);
   }
 
   async #reply(text: string): Promise<void> {
@@ -108,6 +112,7 @@ export class ToolCalls {
 interface RunningCall {
   readonly name: string;
   readonly args: Record<string, unknown>;
+  readonly argumentsText: string | undefined;
   /** Resolves when the result is written to the guest. */
   readonly delivered: Promise<void>;
 }

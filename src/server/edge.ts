@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { requireKnownOptions } from "../options.ts";
 import type { Grader } from "../rewards/grader.ts";
 import { GRADERS, makeGrader } from "../rewards/registry.ts";
 import { GraderPool } from "../rewards/worker/grader_pool.ts";
@@ -41,6 +42,16 @@ export interface EdgeOptions extends EdgeAppOptions {
   cacheDir?: string | undefined;
 }
 
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof EdgeOptions, true>> = {
+  timeoutMs: true,
+  onBuild: true,
+  cacheDir: true,
+  token: true,
+  graders: true,
+  onError: true,
+};
+
 /**
  * Creates a server that scores conversations with no permission except to listen: it uses no file, process,
  * environment or native library. Graders and Python run in workers of its own process, which isolate less than a
@@ -48,10 +59,10 @@ export interface EdgeOptions extends EdgeAppOptions {
  *
  * @throws {RangeError} if the token is shorter than 16 characters.
  */
-export function edgeApp(
-  { timeoutMs = 10_000, onBuild = announceBuild, cacheDir, ...options }: EdgeOptions = {},
-): EdgeApp {
-  return createEdgeApp(options, new WorkerRuntime({ timeoutMs, onBuild, cacheDir }));
+export function edgeApp(options: EdgeOptions = {}): EdgeApp {
+  requireKnownOptions("call edgeApp", options, OPTIONS);
+  const { timeoutMs = 10_000, onBuild = announceBuild, cacheDir, ...others } = options;
+  return createEdgeApp(others, new WorkerRuntime({ timeoutMs, onBuild, cacheDir }));
 }
 
 function announceBuild(): void {

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { Grader } from "../rewards/grader.ts";
 import { GraderPool } from "../rewards/worker/grader_pool.ts";
@@ -188,6 +189,7 @@ export class PaddockServer implements AsyncDisposable {
    * @throws {TypeError} if `mcpCheckpoints` is set and the pool has no checkpoints.
    */
   constructor(options: PaddockServerOptions) {
+    requireKnownOptions("create PaddockServer", options, OPTIONS);
     const { openEnvTokenizer, openEnv: openEnvName, rollouts: offer, hibernation: limits, ...others } =
       options;
     const rest = { ...others, onError: errorReporter(options.onError ?? (() => {})) };
@@ -266,3 +268,33 @@ function openHibernation(
   const { sessions: saved, unreadable } = limits.directory ?? {};
   return { afterMs, store, saved, unreadable };
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PaddockServerOptions, true>> = {
+  openEnv: true,
+  pool: true,
+  maxSessions: true,
+  maxSessionsEach: true,
+  queue: true,
+  waitMs: true,
+  idleMs: true,
+  maxEnvs: true,
+  bufferBytes: true,
+  checkpointBytes: true,
+  hibernation: true,
+  mcpCheckpoints: true,
+  graders: true,
+  tools: true,
+  openEnvTokenizer: true,
+  rollouts: true,
+  runs: true,
+  limits: true,
+  formatClusterMetrics: true,
+  onRequest: true,
+  onEvent: true,
+  onError: true,
+  tokens: true,
+  metricsToken: true,
+  corsOrigins: true,
+  hosts: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { BlockCounter, type BlocksNotRun, type NotRunReason } from "./code_blocks/blocks_not_run.ts";
 import { type CodeBlock, codeBlocks } from "./code_blocks/code_blocks.ts";
 
@@ -51,6 +52,7 @@ export interface FoundPrograms {
  * of Python outside of other blocks, quotes, results of tools and thoughts are programs.
  */
 export function findPrograms(text: string, options: FindProgramsOptions = {}): FoundPrograms {
+  requireKnownOptions("call findPrograms", options, OPTIONS);
   const programs: string[] = [];
   const notRun = new BlockCounter();
   for (const block of codeBlocks(text)) {
@@ -71,3 +73,10 @@ function reasonNotToRun(block: CodeBlock, options: FindProgramsOptions): NotRunR
   if (inThought && !runThoughts) return "thought";
   return skipUnclosed && !isClosed ? "unclosed" : undefined;
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof FindProgramsOptions, true>> = {
+  skipUnclosed: true,
+  runUnlabeled: true,
+  runThoughts: true,
+};

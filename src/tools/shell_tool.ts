@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import * as z from "zod";
 import type { PythonSession, ShellResult } from "../sandbox/exec.ts";
 import { type Tool, tool } from "./tool.ts";
@@ -32,7 +33,9 @@ const TIMEOUT_MS = 30_000;
  * const shell = shellTool({ session: await sandbox.openSession(), timeoutMs: 10_000 });
  * ```
  */
-export function shellTool({ session, timeoutMs = TIMEOUT_MS }: ShellToolOptions): Tool {
+export function shellTool(options: ShellToolOptions): Tool {
+  requireKnownOptions("call shellTool", options, OPTIONS);
+  const { session, timeoutMs = TIMEOUT_MS } = options;
   return tool({
     name: "shell",
     description: "Runs a command line in a bash-like shell and gives its output. Directory, variables and " +
@@ -73,3 +76,9 @@ function endText(result: ShellResult): string {
       return `[crashed${lost}]`;
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof ShellToolOptions, true>> = {
+  session: true,
+  timeoutMs: true,
+};

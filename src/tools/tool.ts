@@ -9,9 +9,17 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Id of the call: the model's own id or tag, or a generated one. */
   readonly callId: string;
+  /**
+   * JSON of the arguments as code wrote it, if JavaScript would write one of its numbers differently: `1.0`, an integer
+   * beyond 2^53. Calls of a model have none.
+   */
+  readonly argumentsText?: string | undefined;
   /** State of the episode that all tools share. It is empty at the start of an episode. */
   readonly state: Record<string, unknown>;
 }
+
+/** Who calls a tool: the model in its replies, or the Python code of its blocks. */
+export type AllowedCaller = "model" | "code";
 
 /**
  * A tool that a model can call. The code that makes a tool disposes it.
@@ -36,6 +44,16 @@ export interface Tool extends Partial<AsyncDisposable> {
    * @default false
    */
   readonly checksItself?: boolean | undefined;
+  /**
+   * Who may call the tool.
+   * @default that of the transform
+   */
+  readonly allowedCallers?: readonly AllowedCaller[] | undefined;
+  /**
+   * If true, arguments of calls from code are checked against `parameters` in the sandbox, before a call leaves it.
+   * @default true, unless `checksItself`
+   */
+  readonly checksInSandbox?: boolean | undefined;
   /**
    * If true, a successful call ends the episode.
    * @default false

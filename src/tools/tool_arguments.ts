@@ -72,12 +72,22 @@ function checkByZod(schema: z.ZodObject, args: Readonly<Record<string, unknown>>
 }
 
 function checkByJsonSchema(schema: JsonSchema, args: Readonly<Record<string, unknown>>): CheckedArguments {
-  const errors = checkSchema(schema, args);
+  const errors = checkSchema(schema, withRoundedIntegers(args));
   if (errors.length === 0) return { arguments: { ...args } };
   // The validator reports errors from the outermost level to the innermost; the innermost name the cause.
   const deepest = errors.filter(({ keyword }) => !OUTER.has(keyword));
   const shown = deepest.length > 0 ? deepest : errors;
   return { wrong: joinFaults(shown.map(({ location, message }) => `${locationPrefix(location)}${message}`)) };
+}
+
+/** Returns arguments for a check: the validator has no integers that a number cannot hold. */
+function withRoundedIntegers(value: unknown): unknown {
+  if (typeof value === "bigint") return Number(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(withRoundedIntegers);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, withRoundedIntegers(member)]),
+  );
 }
 
 /** Keywords whose error only repeats an inner error. */

@@ -1,11 +1,12 @@
 import type { ContentPart } from "../message.ts";
 import type { ExecResult, ExecStatus } from "../sandbox/exec.ts";
+import type { MediaPlace } from "../sandbox/tool_value.ts";
 
 /**
  * Status of a call. An `ExecStatus` for code; for other tools `ok`, `error` (the tool failed), `timeout`,
- * `unknown_tool`, `bad_arguments`, or `refused` (a limit).
+ * `unknown_tool`, `bad_arguments`, `refused` (a limit), or `interrupted` (the code that made the call had ended).
  */
-export type ToolStatus = ExecStatus | "unknown_tool" | "bad_arguments" | "refused";
+export type ToolStatus = ExecStatus | "unknown_tool" | "bad_arguments" | "refused" | "interrupted";
 
 /** Result of one tool call, beside the text that the model reads. */
 export interface ToolResult {
@@ -42,11 +43,15 @@ export interface CodeCall {
   /** Name of the tool, which is not always the name in Python. */
   readonly tool: string;
   readonly status: ToolStatus;
+  /** Time from the start of the block to the start of the call; rows of earlier versions lack it. */
+  readonly startMs?: number;
   readonly durationMs: number;
   /** Arguments that the code gave; left out beyond the limit of a block. */
   readonly arguments?: Readonly<Record<string, unknown>>;
-  /** Result as JSON, or the text of the error, cut at 4,096 characters; left out beyond the limit of a block. */
+  /** Result as JSON, or the text of the error, cut at 65,536 characters; left out beyond the limit of a block. */
   readonly result?: string;
+  /** Places in the result of data in base64: the keys that lead to it, and its MIME type, `null` for plain bytes. */
+  readonly media?: readonly MediaPlace[];
   /** True if the result is cut or left out. */
   readonly truncated: boolean;
 }

@@ -43,6 +43,8 @@ export interface RunContext {
   readonly state: Record<string, unknown>;
   /** Prefix of generated ids. */
   readonly idPrefix: string;
+  /** JSON of the arguments of the only call, if its numbers differ from those of JavaScript. */
+  readonly argumentsText?: string | undefined;
   /** If true, a result `{ error: … }` counts as a failure. */
   readonly errorKeyFails?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -178,13 +180,16 @@ export class ToolRunner {
     args: Record<string, unknown>,
     context: RunContext & { callId: string },
   ): Promise<{ value: unknown } | { fault: ToolFault }> {
-    const { state, callId, signal } = context;
+    const { state, callId, argumentsText, signal } = context;
     const timeoutMs = tool.timeoutMs ?? this.#timeoutMs;
     try {
-      const value = await runWithTimeout((signal) => tool.run(args, { signal, callId, state }), {
-        timeoutMs,
-        signal,
-      });
+      const value = await runWithTimeout(
+        (signal) => tool.run(args, { signal, callId, state, argumentsText }),
+        {
+          timeoutMs,
+          signal,
+        },
+      );
       return context.errorKeyFails && hasError(value)
         ? { fault: { kind: "error", reason: errorText(value.error), expected: true } }
         : { value };

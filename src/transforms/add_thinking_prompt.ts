@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import type { Step } from "../envs/env.ts";
 import { History } from "../history.ts";
 import type { ContentPart, Message } from "../message.ts";
@@ -97,6 +98,7 @@ export class AddThinkingPrompt implements Transform {
    * @throws {TypeError} when `editLastTurn` is true and the role is not `assistant`.
    */
   constructor(options: AddThinkingPromptOptions) {
+    requireKnownOptions("create AddThinkingPrompt", options, OPTIONS);
     const { role = "assistant", editLastTurn = true } = options;
     if (editLastTurn && role !== "assistant") {
       throw new TypeError(`editLastTurn can only be used with role='assistant': current value is '${role}'`);
@@ -171,3 +173,15 @@ function removeAnswer(text: string): string {
 function removeTurnEnd(text: string): string {
   return text.replace(/<\|im_end\|>\s*$/, "");
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof AddThinkingPromptOptions, true>> = {
+  cond: true,
+  prompt: true,
+  randomPrompt: true,
+  role: true,
+  editLastTurn: true,
+  zeroReward: true,
+  undoDone: true,
+  egocentric: true,
+};

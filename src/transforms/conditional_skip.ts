@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import type { Action } from "../envs/action.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
@@ -30,6 +31,7 @@ export class ConditionalSkip implements Transform {
   readonly #cond: ConditionalSkipOptions["cond"];
 
   constructor(options: ConditionalSkipOptions) {
+    requireKnownOptions("create ConditionalSkip", options, OPTIONS);
     this.#cond = options.cond;
   }
 
@@ -37,3 +39,8 @@ export class ConditionalSkip implements Transform {
     return await this.#cond(action, context) ? { ...action, skip: true } : action;
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof ConditionalSkipOptions, true>> = {
+  cond: true,
+};

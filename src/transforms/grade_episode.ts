@@ -1,6 +1,9 @@
+import { requireKnownOptions } from "../options.ts";
 import { attributeErrors, GraderError } from "../errors.ts";
-import type { Step } from "../envs/env.ts";
+import type { Observation, Step } from "../envs/env.ts";
+import type { EpisodeCheckpoint } from "../episode_checkpoint.ts";
 import { type Grader, type Score, toScore } from "../rewards/grader.ts";
+import type { CodeCall } from "../tools/tool_result.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /** Options of {@linkcode GradeEpisode}. */
@@ -28,26 +31,48 @@ export interface GradeEpisodeOptions {
  */
 export class GradeEpisode implements Transform {
   readonly #grader: Grader;
+  /** Calls that the code of the episode made. */
+  #codeCalls: readonly CodeCall[] = [];
 
   constructor(options: GradeEpisodeOptions) {
+    requireKnownOptions("create GradeEpisode", options, OPTIONS);
     this.#grader = options.grader;
   }
 
+  reset(observation: Observation): Observation {
+    this.#codeCalls = [];
+    return observation;
+  }
+
   async step(step: Step, context: TransformContext): Promise<Step> {
+    const calls = step.toolResults.flatMap(({ calls = [] }) => calls);
+    if (calls.length > 0) this.#codeCalls = [...this.#codeCalls, ...calls];
     if (!step.terminated && !step.truncated) return step;
     const grader = this.#grader;
-    const score = await attributeErrors(() => scoreOf(step, grader, context), {
+    const score = await attributeErrors(() => this.#score(step, context), {
       error: GraderError,
       failure: `Cannot grade with '${grader.name}'`,
       signal: context.signal,
     });
     return withScore(step, score, grader.name);
   }
-}
 
-async function scoreOf(step: Step, grader: Grader, context: TransformContext): Promise<Score> {
-  const { task, signal } = context;
-  return toScore(await grader.grade({ task, history: step.history.prompt, signal }));
+  /** {@inheritDoc Transform.checkpoint} */
+  checkpoint(): EpisodeCheckpoint<GradeEpisode> {
+    const calls = this.#codeCalls;
+    return {
+      copy: () => {
+        const copy = new GradeEpisode({ grader: this.#grader });
+        copy.#codeCalls = calls;
+        return copy;
+      },
+    };
+  }
+
+  async #score({ history }: Step, { task, signal }: TransformContext): Promise<Score> {
+    const context = { task, history: history.prompt, codeCalls: this.#codeCalls, signal };
+    return toScore(await this.#grader.grade(context));
+  }
 }
 
 function withScore(step: Step, { score, parts, reason }: Score, name: string): Step {
@@ -55,3 +80,8 @@ function withScore(step: Step, { score, parts, reason }: Score, name: string): S
   if (score !== null) return { ...step, rewardParts, reward: (step.reward ?? 0) + score };
   return { ...step, rewardParts, ...(reason !== undefined && { unscored: reason }) };
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof GradeEpisodeOptions, true>> = {
+  grader: true,
+};

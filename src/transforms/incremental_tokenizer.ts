@@ -1,4 +1,5 @@
-import { ChatFormat, type ChatFormatOptions } from "../chat/chat_format.ts";
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
+import { CHAT_FORMAT_OPTIONS, ChatFormat, type ChatFormatOptions } from "../chat/chat_format.ts";
 import { isAppendOnly, turnTokens } from "../chat/turns.ts";
 import { requireTokenIds, type Tokenizer } from "../chat/tokenizer.ts";
 import type { Action } from "../envs/action.ts";
@@ -54,11 +55,12 @@ export class IncrementalTokenizer implements Transform {
    * @throws {SyntaxError} when the template is not valid Jinja.
    */
   constructor(options: IncrementalTokenizerOptions) {
+    requireKnownOptions("create IncrementalTokenizer", options, OPTIONS);
     if (options.tokenizer === undefined) {
       throw new TypeError("Cannot tokenize chats as 'tokenizer' must be given: it is missing");
     }
     this.#options = options;
-    this.#format = new ChatFormat(options);
+    this.#format = new ChatFormat(pickKnownOptions(options, CHAT_FORMAT_OPTIONS));
     this.#tokenizer = options.tokenizer;
     this.#keep = options.onRewrite === "keep";
   }
@@ -149,3 +151,15 @@ function sampledIds({ tokens }: Action, before: readonly number[]): readonly num
     "Cannot tokenize step as 'tokens.full' must start with the prompt: found other ids",
   );
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof IncrementalTokenizerOptions, true>> = {
+  tokenizer: true,
+  onRewrite: true,
+  templates: true,
+  templateKwargs: true,
+  trusted: true,
+  now: true,
+  chatTemplate: true,
+  family: true,
+};

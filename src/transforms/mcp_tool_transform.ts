@@ -1,18 +1,27 @@
 import type { Observation, Step } from "../envs/env.ts";
 import { answerCalls, offerTools } from "../envs/tool_step.ts";
 import { ArgumentTypeError } from "../errors.ts";
-import { requireKnownOptions } from "../options.ts";
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import { refuseCheckpoint } from "../episode_checkpoint.ts";
 import type { ToolSpec } from "../message.ts";
 import { mcpFaultMessage } from "../tools/parsers/fault_messages.ts";
-import { McpClients, type McpClientsOptions } from "../tools/mcp/mcp_clients.ts";
+import { MCP_CLIENTS_OPTIONS, McpClients, type McpClientsOptions } from "../tools/mcp/mcp_clients.ts";
 import { tagCalls } from "../tools/parsers/tag_calls.ts";
 import { indexTools, TOOL_CALLER_OPTIONS, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
+import { requireCallers, toolsByCaller } from "../tools/code_mode/shared_tools.ts";
+import type { AllowedCaller, Tool } from "../tools/tool.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /** Options of {@linkcode MCPToolTransform}: its own servers, or shared clients. */
 export type MCPToolTransformOptions =
   & ToolCallerOptions
+  & {
+    /**
+     * Who may call the tools. With `"code"`, a `PythonInterpreter` after this transform lets code call them.
+     * @default ["model"]
+     */
+    allowedCallers?: readonly AllowedCaller[] | undefined;
+  }
   & (
     | McpClientsOptions & { clients?: never }
     /** Shared clients. The caller disposes them. */
@@ -41,7 +50,9 @@ export class MCPToolTransform implements Transform {
   readonly #clients: McpClients;
   readonly #owned: boolean;
   readonly #caller: ToolCaller;
+  readonly #allowedCallers: readonly AllowedCaller[];
   #specs: readonly ToolSpec[] = [];
+  #ofCode: readonly Tool[] = [];
   #state: Record<string, unknown> = {};
 
   /**
@@ -52,20 +63,26 @@ export class MCPToolTransform implements Transform {
    */
   constructor(options: MCPToolTransformOptions) {
     requireServers(options);
-    requireKnownOptions("MCPToolTransform", options, OPTION_KEYS); // TorchRL's, such as `toolSchemas`, would have no effect
+    requireKnownOptions("create MCPToolTransform", options, OPTION_KEYS); // TorchRL's, such as `toolSchemas`, would have no effect
     const parser = options.parser ?? tagCalls({ faultText: mcpFaultMessage });
+    this.#allowedCallers = requireCallers(options.allowedCallers ?? ["model"]);
     this.#owned = options.clients === undefined;
-    this.#clients = options.clients ?? new McpClients(options);
+    this.#clients = options.clients ?? new McpClients(pickKnownOptions(options, MCP_CLIENTS_OPTIONS));
     this.#caller = new ToolCaller((name) => this.#clients.find(name), { ...options, parser });
   }
 
-  async reset(observation: Observation, { signal }: TransformContext): Promise<Observation> {
+  async reset(observation: Observation, { signal, sharedTools }: TransformContext): Promise<Observation> {
     this.#state = {};
-    this.#specs = indexTools(await this.#clients.tools(signal)).specs;
+    const { ofModel, ofCode } = toolsByCaller(await this.#clients.tools(signal), this.#allowedCallers);
+    this.#specs = indexTools(ofModel).specs;
+    this.#ofCode = ofCode;
+    sharedTools?.add({ tools: ofCode, state: this.#state });
     return offerTools(observation, this.#specs);
   }
 
   async step(step: Step, context: TransformContext): Promise<Step> {
+    context.sharedTools?.add({ tools: this.#ofCode, state: this.#state });
+    if (!this.#allowedCallers.includes("model")) return step;
     return await answerCalls(step, context, {
       caller: this.#caller,
       specs: this.#specs,
@@ -84,11 +101,12 @@ export class MCPToolTransform implements Transform {
   }
 }
 
-type OptionKey = keyof ToolCallerOptions | keyof McpClientsOptions | "clients";
+type OptionKey = keyof ToolCallerOptions | keyof McpClientsOptions | "clients" | "allowedCallers";
 
 const OPTION_KEYS: Readonly<Record<OptionKey, true>> = {
   servers: true,
   clients: true,
+  allowedCallers: true,
   startTimeoutMs: true,
   detected: true,
   onWarning: true,

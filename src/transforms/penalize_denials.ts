@@ -1,5 +1,7 @@
+import { requireKnownOptions } from "../options.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import type { EpisodeCheckpoint } from "../episode_checkpoint.ts";
+import type { ToolResult } from "../tools/tool_result.ts";
 import type { Transform } from "./transform.ts";
 
 /** Options of {@linkcode PenalizeDenials}. */
@@ -18,7 +20,8 @@ export interface PenalizeDenialsOptions {
 
 /**
  * Lowers the reward of an episode by the attempts of its code that the sandbox refused: to open files of the system,
- * to use the network, to start or copy a process, to reach JavaScript. The part of the reward is named `denials`.
+ * to use the network, to start or copy a process, to reach JavaScript. A call of a tool that a limit refused counts as
+ * well. The part of the reward is named `denials`.
  *
  * The guest counts the attempts, so that a program may hide them: the count can lower a reward and never raises one.
  * What one step counts is subtracted from the first reward that is not `null`, in that step or a later one. An episode
@@ -48,7 +51,9 @@ export class PenalizeDenials implements Transform {
   #pending = 0;
 
   /** @throws {RangeError} if an option is not a finite number >= 0. */
-  constructor({ perAttempt = 0.1, max = 1 }: PenalizeDenialsOptions = {}) {
+  constructor(options: PenalizeDenialsOptions = {}) {
+    requireKnownOptions("create PenalizeDenials", options, OPTIONS);
+    const { perAttempt = 0.1, max = 1 } = options;
     requirePenalty("perAttempt", perAttempt);
     requirePenalty("max", max);
     this.#perAttempt = perAttempt;
@@ -61,8 +66,7 @@ export class PenalizeDenials implements Transform {
   }
 
   step(step: Step): Step {
-    const attempts = step.toolResults.flatMap(({ exec }) => Object.values(exec?.denied ?? {}));
-    const count = attempts.reduce((sum, attempt) => sum + Math.max(0, attempt), 0);
+    const count = step.toolResults.reduce((sum, result) => sum + countRefused(result), 0);
     const cost = Math.min(this.#max, this.#cost + count * this.#perAttempt);
     this.#pending += cost - this.#cost;
     this.#cost = cost;
@@ -86,9 +90,22 @@ export class PenalizeDenials implements Transform {
   }
 }
 
+/** Returns the number of attempts of a block that the sandbox refused, and of its calls of tools that a limit refused. */
+function countRefused({ exec, calls = [] }: ToolResult): number {
+  const attempts = Object.values(exec?.denied ?? {}).map((count) => Math.max(0, count));
+  const refusedCalls = calls.filter(({ status }) => status === "refused").length;
+  return attempts.reduce((sum, count) => sum + count, refusedCalls);
+}
+
 function requirePenalty(name: string, value: number): void {
   if (Number.isFinite(value) && value >= 0) return;
   throw new RangeError(
     `Cannot penalize denials as '${name}' must be a finite number >= 0: current value is ${value}`,
   );
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PenalizeDenialsOptions, true>> = {
+  perAttempt: true,
+  max: true,
+};

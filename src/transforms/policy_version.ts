@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import type { Transform } from "./transform.ts";
 
@@ -34,6 +35,7 @@ export class PolicyVersion implements Transform {
    * @throws {TypeError} when `versionType` is unknown.
    */
   constructor(options: PolicyVersionOptions = {}) {
+    requireKnownOptions("create PolicyVersion", options, OPTIONS);
     const { versionType = "int" } = options;
     if (versionType !== "int" && versionType !== "uuid") {
       throw new TypeError(
@@ -68,3 +70,8 @@ export class PolicyVersion implements Transform {
     return { ...step, policyVersion: this.version };
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PolicyVersionOptions, true>> = {
+  versionType: true,
+};

@@ -4,9 +4,9 @@ import { checkpointSession } from "../envs/branching_env.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import { appendToolMessages, replyOfStep } from "../envs/tool_step.ts";
 import {
-  copyPlainData,
   type EpisodeCheckpoint,
   type EpisodeCheckpointOptions,
+  refuseCheckpoint,
   seedOfCopy,
 } from "../episode_checkpoint.ts";
 import type { History } from "../history.ts";
@@ -20,8 +20,10 @@ import type {
   SessionLease,
   SessionPool,
 } from "../sandbox/exec.ts";
-import { type CodeToolLimits, CodeTools, describeCodeTools } from "../tools/code_mode/code_tools.ts";
-import type { CodeToolSpec } from "../tools/code_mode/python_stubs.ts";
+import { CODE_TOOL_LIMITS, type CodeToolLimits } from "../tools/code_mode/call_limits.ts";
+import { EpisodeTools, type ToolSource } from "../tools/code_mode/episode_tools.ts";
+import { describeCodeTools } from "../tools/code_mode/describe.ts";
+import type { CodeToolNames, CodeToolSpec } from "../tools/code_mode/python_names.ts";
 import type { Tool } from "../tools/tool.ts";
 import { findPrograms, type RunnableBlocks } from "../tools/python_blocks.ts";
 import { resultRecord, resultText } from "../tools/result_text.ts";
@@ -64,14 +66,28 @@ export interface PythonInterpreterOptions extends RunnableBlocks {
    */
   replyLimits?: Partial<ReplyLimits> | undefined;
   /**
-   * Tools that the code of a block may call as `paddock.tools.<name>`, beside those that the model calls itself. They run
-   * in the host process. The profile of the pool must have `hostTools`, as `tools` has; its `hostToolCalls` bounds the
+   * Tools that the code of a block may call as `paddock.tools.<name>`, beside those that earlier transforms share: the
+   * tools of `ToolTransform` and `MCPToolTransform` whose `allowedCallers` has `"code"`. They run in the host process. The
+   * profile of the pool must have `hostTools`, as `tools` has; its `hostToolCalls` bounds the
    * calls of a block. The caller disposes them.
    *
    * @default none
    */
   tools?: Iterable<Tool> | undefined;
-  /** Time limit of a call of `tools`, and how often they may be called. The time of a call is time of its block, too. */
+  /**
+   * Clients of MCP servers whose tools code may call. The caller disposes them.
+   *
+   * @default none
+   */
+  mcp?: ToolSource | undefined;
+  /**
+   * Where code finds `tools`: `tools` as `paddock.tools.<name>`, `functions` also as global functions, `modules` also as
+   * `paddock.<server>.<name>` where a tool is named `server.name`, as tools of MCP servers are.
+   *
+   * @default "tools"
+   */
+  toolNames?: CodeToolNames | undefined;
+  /** Limits of the calls of `tools`. The time of a call is time of its block, too. */
   toolLimits?: CodeToolLimits | undefined;
   /**
    * Returns the text about `tools` that is added to the system message of an episode. `false` adds none.
@@ -136,9 +152,7 @@ const ACQUIRE_TIMEOUT_MS = 300_000;
  */
 export class PythonInterpreter implements Transform {
   readonly #options: PythonInterpreterOptions;
-  readonly #tools: CodeTools;
-  /** State that the tools of an episode share. */
-  #toolState: Record<string, unknown> = {};
+  #tools: EpisodeTools;
   readonly #limits: ReplyLimits;
   #lease: SessionLease | undefined;
   #seed: number | undefined;
@@ -148,25 +162,29 @@ export class PythonInterpreter implements Transform {
    * @throws {TypeError} if an option is unknown, two tools have the same name, or a tool cannot be described.
    */
   constructor(options: PythonInterpreterOptions) {
-    requireKnownOptions("PythonInterpreter", options, OPTIONS);
+    requireKnownOptions("create PythonInterpreter", options, OPTIONS);
     const { timeoutMs, acquireTimeoutMs = 1 } = options;
     requireTimeout(timeoutMs ?? 1, "run Python");
     requireTimeout(acquireTimeoutMs, "wait for an interpreter");
-    this.#tools = new CodeTools(options.tools ?? [], options.toolLimits);
+    const { toolLimits: limits = {}, toolNames: names } = options;
+    requireKnownOptions("create PythonInterpreter with 'toolLimits'", limits, CODE_TOOL_LIMITS);
+    this.#tools = new EpisodeTools({ tools: options.tools, source: options.mcp, limits, names });
     this.#options = { ...options, tools: [...options.tools ?? []] };
     const runMs = timeoutMs === undefined ? REPLY_LIMITS.runMs : LONG_BLOCKS * timeoutMs;
     this.#limits = { ...REPLY_LIMITS, runMs, ...options.replyLimits };
     requireReplyLimits(this.#limits);
   }
 
-  async reset(observation: Observation, { seed }: TransformContext): Promise<Observation> {
+  async reset(observation: Observation, context: TransformContext): Promise<Observation> {
     await this[Symbol.asyncDispose]();
-    this.#seed = seed;
-    this.#toolState = {};
+    this.#seed = context.seed;
     const { describeTools = describeCodeTools } = this.#options;
-    if (this.#tools.isEmpty || describeTools === false) return observation;
+    const specs = await this.#tools.reset(context.sharedTools, context.signal);
+    if (specs.length === 0) return observation;
+    const recorded = { ...observation, info: { ...observation.info, codeTools: specs } };
+    if (describeTools === false) return recorded;
     const { prompt } = observation.history;
-    return { ...observation, history: { prompt: withSystemText(prompt, describeTools(this.#tools.specs)) } };
+    return { ...recorded, history: { prompt: withSystemText(prompt, describeTools(specs)) } };
   }
 
   async step(step: Step, context: TransformContext): Promise<Step> {
@@ -205,13 +223,16 @@ export class PythonInterpreter implements Transform {
   async checkpoint({ signal }: EpisodeCheckpointOptions): Promise<EpisodeCheckpoint<PythonInterpreter>> {
     const seed = this.#seed;
     const acquire = (signal: AbortSignal | undefined) => this.#acquire({ signal });
-    const toolState = copyPlainData(this.#toolState, "the state of tools");
+    if (this.#options.mcp !== undefined) {
+      refuseCheckpoint("its tools must not be of MCP servers: their state cannot be copied");
+    }
+    const copyTools = this.#tools.checkpoint();
     const state = this.#lease && await checkpointSession(this.#lease.session, { acquire, signal });
     return {
       copy: async (options) => {
         const copy = new PythonInterpreter(this.#options);
         copy.#seed = seedOfCopy(seed, options);
-        copy.#toolState = structuredClone(toolState);
+        copy.#tools = copyTools();
         copy.#lease = await state?.copy(options);
         return copy;
       },
@@ -238,10 +259,10 @@ export class PythonInterpreter implements Transform {
       if (!persistent && results.length > 0) await this.#wipe(session, context.signal);
       const leftMs = this.#limits.runMs - runTimeOf(results);
       const idPrefix = `python-${context.turn}-${results.length + 1}`;
-      const granted = this.#tools.forBlock({ idPrefix, state: this.#toolState });
+      const granted = this.#tools.forBlock(idPrefix, context.sharedTools);
       const { tools } = granted;
       const exec = await this.#exec(session, code, { leftMs, tools, signal: context.signal });
-      const calls = granted.calls();
+      const calls = granted.endCalls();
       const result = this.#result(results.length + 1, code, { exec, turn: context.turn });
       results.push(calls.length === 0 ? result : { ...result, calls });
     }
@@ -340,6 +361,8 @@ const OPTIONS: Readonly<Record<keyof PythonInterpreterOptions, true>> = {
   acquireTimeoutMs: true,
   replyLimits: true,
   tools: true,
+  mcp: true,
+  toolNames: true,
   toolLimits: true,
   describeTools: true,
   runUnlabeled: true,

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
@@ -33,6 +34,7 @@ export class StepCounter implements Transform {
    * @throws {RangeError} when `maxSteps` is not an integer of at least 1.
    */
   constructor(options: StepCounterOptions = {}) {
+    requireKnownOptions("create StepCounter", options, OPTIONS);
     const { maxSteps = Infinity } = options;
     if (maxSteps !== Infinity && (!Number.isInteger(maxSteps) || maxSteps < 1)) {
       throw new RangeError(
@@ -51,3 +53,8 @@ export class StepCounter implements Transform {
     return { ...step, stepCount: turn, truncated };
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof StepCounterOptions, true>> = {
+  maxSteps: true,
+};

@@ -3,7 +3,8 @@ import type { Observation, Step } from "../envs/env.ts";
 import { copyPlainData, type EpisodeCheckpoint } from "../episode_checkpoint.ts";
 import type { ToolSpec } from "../message.ts";
 import { requireKnownOptions } from "../options.ts";
-import type { Tool } from "../tools/tool.ts";
+import { toolsByCaller } from "../tools/code_mode/shared_tools.ts";
+import type { AllowedCaller, Tool } from "../tools/tool.ts";
 import { indexTools, TOOL_CALLER_OPTIONS, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
@@ -11,6 +12,12 @@ import type { Transform, TransformContext } from "./transform.ts";
 export interface ToolTransformOptions extends ToolCallerOptions {
   /** Tools that the model can call. The caller disposes them. */
   tools: Iterable<Tool>;
+  /**
+   * Who may call tools that have no `allowedCallers`. With `"code"`, a `PythonInterpreter` after this transform lets code
+   * call them, with the same state of the episode.
+   * @default ["model"]
+   */
+  allowedCallers?: readonly AllowedCaller[] | undefined;
 }
 
 /**
@@ -47,6 +54,7 @@ export class ToolTransform implements Transform {
   readonly #options: ToolTransformOptions;
   readonly #caller: ToolCaller;
   readonly #specs: readonly ToolSpec[];
+  readonly #ofCode: readonly Tool[];
   #state: Record<string, unknown> = {};
 
   /**
@@ -54,20 +62,30 @@ export class ToolTransform implements Transform {
    * @throws {RangeError} when a limit is out of range.
    */
   constructor(options: ToolTransformOptions) {
-    requireKnownOptions("ToolTransform", options, { tools: true, ...TOOL_CALLER_OPTIONS });
+    requireKnownOptions("create ToolTransform", options, {
+      tools: true,
+      allowedCallers: true,
+      ...TOOL_CALLER_OPTIONS,
+    });
     const tools = [...options.tools];
-    const { byName, specs } = indexTools(tools);
+    indexTools(tools); // refuses two tools with the same name, whoever calls them
+    const { ofModel, ofCode } = toolsByCaller(tools, options.allowedCallers);
+    const { byName, specs } = indexTools(ofModel);
     this.#options = { ...options, tools };
     this.#specs = specs;
+    this.#ofCode = ofCode;
     this.#caller = new ToolCaller((name) => byName.get(name), options);
   }
 
-  reset(observation: Observation): Observation {
+  reset(observation: Observation, context?: TransformContext): Observation {
     this.#state = {};
+    context?.sharedTools?.add({ tools: this.#ofCode, state: this.#state });
     return offerTools(observation, this.#specs);
   }
 
   async step(step: Step, context: TransformContext): Promise<Step> {
+    context.sharedTools?.add({ tools: this.#ofCode, state: this.#state });
+    if (this.#specs.length === 0 && this.#ofCode.length > 0) return step;
     return await answerCalls(step, context, {
       caller: this.#caller,
       specs: this.#specs,

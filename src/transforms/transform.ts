@@ -2,6 +2,7 @@ import type { Action } from "../envs/action.ts";
 import type { EnvResetOptions, Observation, Step } from "../envs/env.ts";
 import type { EpisodeCheckpoint, EpisodeCheckpointOptions } from "../episode_checkpoint.ts";
 import type { Task } from "../task.ts";
+import type { SharedTools } from "../tools/code_mode/shared_tools.ts";
 
 /** Second argument of a hook. */
 export interface TransformContext {
@@ -14,6 +15,8 @@ export interface TransformContext {
   readonly turn: number;
   readonly seed?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Tools that the transforms before this one offer to code; in `reset` and `step` hooks. */
+  readonly sharedTools?: SharedTools | undefined;
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   seedOfCopy,
 } from "../episode_checkpoint.ts";
 import { type Task, type TaskInput, toTask } from "../task.ts";
+import { SharedTools } from "../tools/code_mode/shared_tools.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /**
@@ -132,7 +133,7 @@ export class TransformedEnv implements BranchingEnv {
     for (const transform of this.#transforms.toReversed()) {
       task = await transform.task?.(task, options) ?? task;
     }
-    const context: TransformContext = { task, turn: 0, seed, signal };
+    const context: TransformContext = { task, turn: 0, seed, signal, sharedTools: new SharedTools() };
     let observation = await this.#base.reset(task, options);
     for (const transform of this.#transforms) {
       observation = await transform.reset?.(observation, context) ?? observation;
@@ -152,6 +153,7 @@ export class TransformedEnv implements BranchingEnv {
       turn: this.#turn + 1,
       seed: this.#seed,
       signal: options.signal,
+      sharedTools: new SharedTools(),
     };
     for (const transform of this.#transforms.toReversed()) {
       action = await transform.action?.(action, context) ?? action;

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import { USER_STOP, type UserSimulator, type UserTurnOptions } from "./user_simulator.ts";
 import { escapeControls } from "../terminal_text.ts";
@@ -27,6 +28,7 @@ const MAX_LINE_BYTES = 1024 * 1024;
  * It plays one episode after the other. Lines that are typed early are read in order.
  */
 export function humanUser(options: HumanUserOptions = {}): UserSimulator {
+  requireKnownOptions("call humanUser", options, OPTIONS);
   const { input = Deno.stdin.readable, show = showOnTerminal } = options;
   const lines = readLines(input, { maxBytes: MAX_LINE_BYTES });
   /** The pending read. If an episode is aborted, the next one uses its line. */
@@ -82,3 +84,9 @@ async function untilAborted<T>(line: Promise<T>, signal: AbortSignal | undefined
     signal.removeEventListener("abort", onAbort);
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof HumanUserOptions, true>> = {
+  input: true,
+  show: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../options.ts";
 import type { EpisodeCheckpoint } from "../episode_checkpoint.ts";
 import { errorMessage, UserError } from "../errors.ts";
 import { History } from "../history.ts";
@@ -55,6 +56,7 @@ const GREETING = "Hi! How can I help you today?";
  * ```
  */
 export function llmUser(options: LlmUserOptions): UserSimulator {
+  requireKnownOptions("call llmUser", options, OPTIONS);
   return new LlmUser(options);
 }
 
@@ -288,3 +290,11 @@ function judgePrompt(task: string, { reply, conversation, instruction }: JudgedR
     { role: "user", content: parts.join("\n\n") },
   ]);
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof LlmUserOptions, true>> = {
+  policy: true,
+  strategy: true,
+  price: true,
+  greeting: true,
+};

@@ -46,6 +46,12 @@ export const createEnvRequestSchema = z.strictObject({
     .describe("python: Python blocks run; tools: tool calls run; chat: nothing runs"),
   tools: z.array(z.string().max(256)).max(MAX_TOOLS).optional()
     .describe("tools of the server that may be called; default: all if env is 'tools', else none"),
+  toolCallers: z.array(z.enum(["model", "code"])).min(1).max(2).optional()
+    .describe("who calls the tools: the model in its replies, the code of its Python blocks; default: model"),
+  toolNames: z.enum(["tools", "functions", "modules"]).optional()
+    .describe(
+      "where code finds its tools: paddock.tools.<name>, also as functions, or also in a module for each prefix; default: tools",
+    ),
   calls: z.string().max(MAX_NAME_CHARACTERS).default("tag").describe(
     "format of tool calls, as --calls of paddock rollout",
   ),
@@ -141,9 +147,14 @@ export const stepResultSchema = z.object({
       callId: z.string(),
       tool: z.string(),
       status: z.string(),
+      startMs: z.number().optional().describe("time from the start of the block"),
       durationMs: z.number(),
       arguments: z.record(z.string(), z.unknown()).optional(),
       result: z.string().optional().describe("result as JSON, or the text of the error"),
+      media: z.array(
+        z.tuple([z.array(z.union([z.string(), z.number()])).readonly(), z.string().nullable()]).readonly(),
+      ).readonly().optional()
+        .describe("places in the result of data in base64: the keys that lead to it, and its MIME type"),
       truncated: z.boolean(),
     })).optional().describe("calls of tools that the code made"),
   })),

@@ -38,7 +38,7 @@ const functionsShape = {
     timeoutMs: z.number().positive().max(MAX_TOOL_TIMEOUT_MS).default(TOOL_TIMEOUT_MS)
       .describe("milliseconds within which the client must answer a call"),
   }).optional().describe(
-    `whether the client scores the episodes, in place of 'grader': the calls '${CLIENT_GRADER}' have {completion, answer, task, messages}, and the value of an answer is a number, null or {score, parts, reason}`,
+    `whether the client scores the episodes, in place of 'grader': the calls '${CLIENT_GRADER}' have {completion, answer, task, messages, codeCalls}, and the value of an answer is a number, null or {score, parts, reason}`,
   ),
 };
 

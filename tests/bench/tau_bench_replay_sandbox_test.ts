@@ -3,9 +3,12 @@ import { findPython } from "../../bench/peers.ts";
 import { nativeReplay, type Replayed } from "../../bench/tau_bench/native_replay.ts";
 import { compareRewards } from "../../bench/tau_bench/compare_rewards.ts";
 import { nativeRewards, type Rewarded } from "../../bench/tau_bench/native_rewards.ts";
+import { playFromCode } from "../../bench/tau_bench/play_actions.ts";
 import { rewardCases } from "../../bench/tau_bench/reward_cases.ts";
 import { replaySplit } from "../../bench/tau_bench/replay_split.ts";
 import { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
+import { SandboxPool } from "../../src/sandbox/pool.ts";
+import { loadProfile } from "../../src/sandbox/profile/profile.ts";
 import { LIBRARY_DESK, openLibrary } from "../envs/tau_bench/library_desk.ts";
 
 const python = (await findPython())?.executable;
@@ -57,6 +60,17 @@ nativeTest(
       [replay.tasks, replay.observations, replay.hashes, replay.differences],
       [8, 21, 8, []],
     );
+  },
+);
+
+nativeTest(
+  "replaySplit() finds the library's desk the same where one Python program of each episode calls its tools",
+  async (python) => {
+    const domain = await sharedLibrary();
+    await using pool = new SandboxPool({ profile: await loadProfile("tools"), size: 1, resetMode: "rewind" });
+    const expected = nativeReplay(python, desk);
+    const replay = await replaySplit(domain, { split: "test", lanes: 1, expected, play: playFromCode(pool) });
+    assertEquals([replay.observations, replay.hashes, replay.differences], [21, 8, []]);
   },
 );
 

@@ -88,6 +88,25 @@ Deno.test("formatTranscript() shows a line for each shown object", () => {
   );
 });
 
+Deno.test("formatTranscript() shows a line for each call of code, up to twenty of a block", () => {
+  const call = { caller: "code", callId: "c", tool: "search", durationMs: 1, truncated: false } as const;
+  const calls = [
+    { ...call, call: 1, status: "ok" as const, arguments: { q: "a\x1b" }, result: '["b"]' },
+    { ...call, call: 2, status: "error" as const },
+    ...Array.from({ length: 20 }, (_, at) => ({ ...call, call: at + 3, status: "ok" as const })),
+  ];
+  const text = formatTranscript({
+    ...EPISODE,
+    toolResults: [{ ...TOOL, tool: "python", status: "ok", calls }],
+  });
+  assertStringIncludes(
+    text,
+    'called in turn 1 by python: search({"q":"a\\u001b"}) → ok: ["b"]\n' +
+      "called in turn 1 by python: search(…) → error\n",
+  );
+  assertStringIncludes(text, "called in turn 1 by python: 2 more, which the row has\nended after");
+});
+
 Deno.test("toToolRecord() saves shown objects up to 1 MiB", () => {
   const exec = {
     status: "ok",

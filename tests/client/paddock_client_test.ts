@@ -83,10 +83,10 @@ Deno.test("PaddockClient rejects with the last error after all retries", async (
     "Cannot exec as the server answered 503: The sandbox failed",
   );
   assertEquals(seen.length, 3);
-  await using patient = new PaddockClient({ url, ...scripted(unavailable("3600")), backoffMs: 0 });
+  await using patient = new PaddockClient({ url, fetch: scripted(unavailable("3600")).fetch, backoffMs: 0 });
   await using other = await patient.acquire();
   await assertRejects(() => other.session.exec("1"), SandboxError, "answered 503");
-  await using unreachable = new PaddockClient({ url, ...scripted(NEVER), retries: 0 });
+  await using unreachable = new PaddockClient({ url, fetch: scripted(NEVER).fetch, retries: 0 });
   await using last = await unreachable.acquire();
   await assertRejects(
     () => last.session.readFile("a"),
@@ -152,12 +152,12 @@ Deno.test("PaddockClient rejects invalid responses", async () => {
     JSON.stringify({ ...OK, durationMs: -1 }),
   ];
   for (const body of bodies) {
-    await using client = new PaddockClient({ url, ...scripted(new Response(body)) });
+    await using client = new PaddockClient({ url, fetch: scripted(new Response(body)).fetch });
     await using lease = await client.acquire();
     await assertRejects(() => lease.session.exec("1"), SandboxError, "Cannot exec as the server's response");
   }
   for (const body of streams) {
-    await using client = new PaddockClient({ url, ...scripted(new Response(body)) });
+    await using client = new PaddockClient({ url, fetch: scripted(new Response(body)).fetch });
     await using lease = await client.acquire();
     const streamed = lease.session.exec("1", { onOutput: () => {} });
     await assertRejects(() => streamed, SandboxError, "Cannot exec as the server's response");
@@ -271,7 +271,7 @@ Deno.test("PaddockClient ends its sessions on dispose and opens no new ones", as
 });
 
 Deno.test("PaddockClient refuses host tools of one exec", async () => {
-  await using client = new PaddockClient({ url, ...scripted() });
+  await using client = new PaddockClient({ url, fetch: scripted().fetch });
   await using lease = await client.acquire();
   const tools = [{ name: "a" }] as never;
   await assertRejects(() => lease.session.exec("1", { tools }), TypeError, "Cannot grant host tools");

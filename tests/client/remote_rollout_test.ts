@@ -1,9 +1,11 @@
-import { assertEquals, assertRejects } from "@std/assert";
-import { numberMatch } from "../../mod.ts";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { z } from "zod";
+import { numberMatch, tool } from "../../mod.ts";
 import { PaddockClient, type RemoteRolloutItem } from "../../mod/client.ts";
 import { SandboxError } from "../../src/errors.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { byteTokenizer } from "../byte_tokenizer.ts";
+import { type FakePython, ok } from "../fake_pool.ts";
 import { type Served, served } from "../server/served.ts";
 
 const TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}" +
@@ -44,6 +46,32 @@ Deno.test("PaddockClient.rollout() yields episodes and advantages, whose turns h
   assertEquals(server.rollouts.list(""), []);
   await assertRejects(() => Array.fromAsync(rollout), TypeError, "read before");
   await Promise.all([rollout.setWeightVersion(3), rollout.stop()]); // it has ended
+});
+
+Deno.test("a rollout lets code call tools of the server", async () => {
+  const search = tool({
+    name: "search",
+    description: "Searches.",
+    parameters: z.object({}),
+    run: () => "found",
+  });
+  const python: FakePython = async (_code, _globals, { tools: [first] = [], signal }) => {
+    const value = await first?.run({}, { signal: signal ?? new AbortController().signal });
+    return ok((value as { json?: string })?.json);
+  };
+  const replies = ["```python\ntools.search()\n```", "done"];
+  const policy = { name: "test", reply: () => Promise.resolve(replies.shift() ?? "") };
+  const offer = { policies: new Map([["test", () => policy]]), envs: ["python" as const] };
+  await using server = served({ python, tools: [search], offer });
+  const fetch = async (request: Request) => await server.app.fetch(request);
+  await using client = new PaddockClient({ url: "http://127.0.0.1:8471", fetch, retries: 0 });
+  const tasks = [{ id: "a", query: "q" }];
+  const options = { policy: "test", tasks, env: "python", tools: ["search"], toolCallers: ["code"] } as const;
+  const [episode] = await Array.fromAsync(client.rollout(options));
+  assertEquals(episode?.kind, "episode");
+  const text = JSON.stringify(episode);
+  assertStringIncludes(text, '"caller":"code"');
+  assertStringIncludes(text, '"tool":"search"');
 });
 
 Deno.test("a rollout with tokens yields rows, and ends when it is stopped", async () => {

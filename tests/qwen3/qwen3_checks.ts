@@ -4,7 +4,8 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { ChatFormat } from "../../src/chat/chat_format.ts";
+import { CHAT_FORMAT_OPTIONS, ChatFormat } from "../../src/chat/chat_format.ts";
+import { pickKnownOptions } from "../../src/options.ts";
 import { loadTokenizer } from "../../src/chat/load_tokenizer.ts";
 import type { Message } from "../../src/message.ts";
 import type { TokenOptions } from "../../src/rollout/tokens/episode_writer.ts";
@@ -60,7 +61,7 @@ function renderOthers(messages: readonly Message[], format: ChatFormat): string 
 for (const mode of ["append", "rerender"] as const) {
   Deno.test(`Qwen3, ${mode}: ids decode to the turns, and the loss mask is 1 exactly on the replies`, () => {
     const options = optionsOf(mode);
-    const format = new ChatFormat(options);
+    const format = new ChatFormat(pickKnownOptions(options, CHAT_FORMAT_OPTIONS));
     const law = fc.property(plays, fc.boolean(), (played, hasIds) => {
       const written = write(options, played, hasIds);
       const { ids, lossMask, promptText = "" } = written.writer.tokens();

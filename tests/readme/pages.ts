@@ -13,6 +13,7 @@ export const PAGES = [
   "checkpoints",
   "cli",
   "cluster",
+  "code_mode",
   "concepts",
   "e2b",
   "envs",

@@ -39,7 +39,10 @@ function tokenizing(
   return new TransformedEnv(new ChatEnv(), [answering(answers), incremental]);
 }
 
-function wholeTokens({ history }: Observation, options: Partial<IncrementalTokenizerOptions> = {}): number[] {
+function wholeTokens(
+  { history }: Observation,
+  { onRewrite: _, ...options }: Partial<IncrementalTokenizerOptions> = {},
+): number[] {
   const format = new ChatFormat({ tokenizer, family: "chatml", ...options });
   return tokenizer.encode(format.render(history.prompt, { addGenerationPrompt: true }));
 }

@@ -47,6 +47,20 @@ Deno.test("PenalizeDenials subtracts refused attempts from the next reward, up t
   });
 });
 
+Deno.test("PenalizeDenials counts calls from code that a limit refused", () => {
+  const transform = new PenalizeDenials({ perAttempt: 0.25 });
+  transform.reset(observation);
+  const call = { caller: "code", callId: "c", tool: "search", durationMs: 1, truncated: false } as const;
+  const [block, ...others] = stepWith(1, {}).toolResults;
+  if (block === undefined || others.length > 0) throw new Error("one block");
+  const calls = (["refused", "error", "ok", "refused"] as const).map((status, at) => ({
+    ...call,
+    status,
+    call: at + 1,
+  }));
+  assertEquals(transform.step({ ...stepWith(1), toolResults: [{ ...block, calls }] }).reward, 0.5);
+});
+
 Deno.test("PenalizeDenials never raises a reward", () => {
   const transform = new PenalizeDenials();
   transform.reset(observation);

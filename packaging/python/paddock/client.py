@@ -365,11 +365,11 @@ class Client:
         the work on each item: the first returns the version of the weights, which turns that begin later record; the
         second whether to stop, which ends the rollout, with ``partial=True`` after the running episodes. ``timeout`` is
         that of a block or a call, in seconds. The other options are those of ``POST /v1/rollouts`` in snake case:
-        ``env``, ``model``, ``samples``, ``concurrency``, ``max_turns``, ``cut_score``, ``max_waiting``, ``resumed`` and
-        others.
+        ``env``, ``model``, ``samples``, ``concurrency``, ``max_turns``, ``cut_score``, ``max_waiting``, ``resumed``,
+        ``tool_callers`` (``["code"]`` lets the code of Python blocks call the tools), ``tool_names`` and others.
 
         ``grader`` is the name of a grader of the server, or a function of this process, whose parameters say what it
-        gets: ``completion``, ``answer``, ``task``, ``messages``, ``query``, ``fields``, or a field of the task. It
+        gets: ``completion``, ``answer``, ``task``, ``messages``, ``query``, ``fields``, ``code_calls``, or a field of the task. It
         returns a number, ``None``, or a dict with ``score`` and other numbers. ``tools`` are names of tools of the
         server and functions of this process with type hints and docstrings, which the policy may call. Functions are
         called in threads of this process, several at a time, and have ``timeout`` seconds, 60 by default. An exception
@@ -1120,7 +1120,7 @@ class _Functions:
             self.options["client_grader"] = {} if timeout is None else {"timeoutMs": _ms(timeout)}
 
 
-_GRADE_VALUES = ("completion", "answer", "task", "messages", "query", "fields")
+_GRADE_VALUES = ("completion", "answer", "task", "messages", "query", "fields", "code_calls")
 _GRADED = "a number, None, or a dict with 'score' whose other values are numbers"
 
 
@@ -1135,9 +1135,9 @@ def _grade_function(grader: Tool) -> Tool:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
             raise TypeError(f"Cannot grade with {name}() as its parameters must have names: found '{parameter}'")
 
-    def grade(task: Mapping[str, Any], **call: Any) -> Any:
+    def grade(task: Mapping[str, Any], codeCalls: Sequence[Mapping[str, Any]] = (), **call: Any) -> Any:
         fields = task.get("fields") or {}
-        values = {**call, "task": task, "fields": fields, "query": _text_of(task.get("query"))}
+        values = {**call, "code_calls": list(codeCalls), "task": task, "fields": fields, "query": _text_of(task.get("query"))}
         try:
             value = grader(**_grade_arguments(name, parameters, values, fields))
             if inspect.isawaitable(value):

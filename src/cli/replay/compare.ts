@@ -1,5 +1,6 @@
 import { type Message, messageText } from "../../message.ts";
 import type { ToolRecord, Trajectory } from "../../rollout/trajectory.ts";
+import { type CallDifference, firstOtherCall } from "./recorded_calls.ts";
 
 /** A tool result of a turn that differs from the recorded one. */
 export interface ReplayDifference {
@@ -8,6 +9,8 @@ export interface ReplayDifference {
   /** The statuses and the text of the recorded turn and of its replay, normalized. */
   readonly recorded: string;
   readonly replayed: string;
+  /** First call of the turn's code that differs, if one does. */
+  readonly call?: CallDifference;
 }
 
 /** Parts that {@linkcode normalizeResult} replaces, for help texts. */
@@ -27,13 +30,23 @@ export function normalizeResult(text: string): string {
   return REPLACED.reduce((result, [pattern, by]) => result.replace(pattern, by), text).trimEnd();
 }
 
-/** Returns the turns whose tool results differ in a replay: in a status, or in the text that the model reads. */
+/**
+ * Returns the turns whose tool results differ in a replay: in a status, in the text that the model reads, or in a call
+ * that code made.
+ */
 export function compareTrajectories(recorded: Trajectory, replayed: Trajectory): ReplayDifference[] {
   const [before, after] = [resultsByTurn(recorded), resultsByTurn(replayed)];
   return before.flatMap((expected, index) => {
+    const turn = index + 1;
     const found = after[index] ?? "(not replayed)";
-    return expected === found ? [] : [{ turn: index + 1, recorded: expected, replayed: found }];
+    const call = after[index] && firstOtherCall(recordsOf(recorded, turn), recordsOf(replayed, turn));
+    if (expected === found && !call) return [];
+    return [{ turn, recorded: expected, replayed: found, ...(call && { call }) }];
   });
+}
+
+function recordsOf({ toolResults }: Trajectory, turn: number): ToolRecord[] {
+  return toolResults.filter((record) => record.turn === turn);
 }
 
 /** Returns the statuses of each turn's calls and the messages after its reply, as text. */
@@ -64,8 +77,9 @@ function firstReply(messages: readonly Message[], turns: number): number {
   return replies.at(-turns) ?? replies[0] ?? messages.length;
 }
 
-/** Returns the first line in which two texts differ, of each. */
-export function firstDifference({ recorded, replayed }: ReplayDifference): [string, string] {
+/** Returns the first call that differs, or else the first line in which two texts differ, of each. */
+export function firstDifference({ recorded, replayed, call }: ReplayDifference): [string, string] {
+  if (call !== undefined) return [call.recorded, call.replayed];
   const [before, after] = [recorded.split("\n"), replayed.split("\n")];
   const at = before.findIndex((line, index) => line !== after[index]);
   const line = at < 0 ? before.length : at;

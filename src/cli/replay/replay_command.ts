@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { Env } from "../../envs/env.ts";
+import { MAX_TIMER_MS } from "../../async/abort.ts";
 import { scriptedPolicy } from "../../policy/scripted.ts";
 import { makeChatEnv } from "../../rollout/make_chat_env.ts";
 import { rollout } from "../../rollout/rollout.ts";
@@ -32,6 +33,7 @@ import {
   type ReplayDifference,
   repliesOf,
 } from "./compare.ts";
+import { recordedTools } from "./recorded_calls.ts";
 
 interface ReplayFlags extends SandboxFlags, ToolFlags, RunnableBlocks {
   json?: boolean;
@@ -41,6 +43,9 @@ const NOTES = `
 ROW is a file of rollout --out, FILE for all of its rows, or FILE:N for its Nth episode. The recorded replies are played
 again in a fresh interpreter for each row, with the row's seed, and each tool result is compared with the recorded one:
 its status, and the text that the model reads. Not compared: ${NORMALIZED}.
+
+Calls of tools that the code made are answered from the row, without the tools. The first call that the row does not have
+is printed. A call whose result the row has not completely is answered by the tool, which then must be given.
 
 Give the --profile, --tool, --mcp, --tool-callers, --calls, --timeout-ms, --run-unlabeled, --run-thoughts and --python-profile of the rollout. Rows of the
 envs python, tools and chat can be replayed, and those of tau-bench and workspaces cannot.
@@ -98,18 +103,19 @@ async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): 
     if (number !== undefined && ++at !== number) continue;
     requireReplayable(trajectory, tools);
     if (replayed++ === 0) await prepareImage(profile, { cacheDir, signal });
+    const ofCode = recordedTools(trajectory, tools?.shared ?? []);
     const makeEnv = () =>
       makeChatEnv({
         maxTurns: trajectory.turns,
-        tools: tools?.transforms(),
+        tools: tools?.transformsOfModel(),
         python: runsPython(trajectory, tools)
           ? {
             pool: pool(),
             timeoutMs,
             runUnlabeled,
             runThoughts,
-            tools: tools?.ofCode,
-            toolLimits: { timeoutMs },
+            ...ofCode,
+            toolLimits: REPLAY_LIMITS,
             describeTools: false, // the recorded prompt has the text
           }
           : undefined,
@@ -144,6 +150,14 @@ async function parseRow(row: string): Promise<{ path: string; number?: number }>
     `Cannot replay '${row}' as the number of an episode must be >= 1: current value is ${digits}`,
   );
 }
+
+/** A replayed block is bounded by its own limits only: the recorded calls were within those of their episode. */
+const REPLAY_LIMITS = {
+  maxCalls: Infinity,
+  maxConcurrentCalls: Infinity,
+  maxResultBytes: Infinity,
+  maxTotalMs: MAX_TIMER_MS,
+};
 
 function runsPython({ toolResults }: Trajectory, tools: RunTools | undefined): boolean {
   return tools === undefined || toolResults.some(({ tool }) => tool === "python");
@@ -195,7 +209,9 @@ function toText(
     const [recorded, replayed] = firstDifference(difference).map((line) =>
       escapeLine(line.slice(0, MAX_SHOWN))
     );
-    return [`  turn ${difference.turn}`, `    recorded  ${recorded}`, `    replayed  ${replayed}`];
+    const { turn, call } = difference;
+    const place = call === undefined ? "" : `, block ${call.block}, call ${call.call}`;
+    return [`  turn ${turn}${place}`, `    recorded  ${recorded}`, `    replayed  ${replayed}`];
   });
   return [
     `${name}: ${count}, ${differences.length} ${
@@ -211,11 +227,15 @@ const MAX_SHOWN = 200;
 const MAX_JSON = 10_000;
 
 function toJson({ task, sample }: Trajectory, row: number, differences: readonly ReplayDifference[]): string {
-  const shortened = differences.map(({ turn, recorded, replayed }) => ({
+  const shortened = differences.map(({ turn, call, ...texts }) => ({
     turn,
-    recorded: recorded.slice(0, MAX_JSON),
-    replayed: replayed.slice(0, MAX_JSON),
+    ...shortTexts(texts),
+    ...(call && { call: { ...call, ...shortTexts(call) } }),
   }));
   const line = { row, task: task.id, sample, same: differences.length === 0, differences: shortened };
   return `${escapeJsonControls(JSON.stringify(line))}\n`;
+}
+
+function shortTexts({ recorded, replayed }: Pick<ReplayDifference, "recorded" | "replayed">) {
+  return { recorded: recorded.slice(0, MAX_JSON), replayed: replayed.slice(0, MAX_JSON) };
 }

@@ -97,8 +97,14 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     runsPython: true,
     open(setup) {
       const { tools, pool, timeoutMs, runUnlabeled, runThoughts } = setup;
-      const ofCode = { tools: tools?.ofCode, toolLimits: { timeoutMs } };
-      const python = () => ({ pool: pool(), timeoutMs, runUnlabeled, runThoughts, ...ofCode });
+      const python = () => ({
+        pool: pool(),
+        timeoutMs,
+        runUnlabeled,
+        runThoughts,
+        toolNames: tools?.names,
+        toolLimits: { timeoutMs },
+      });
       return (task) => {
         const systemPrompt = setup.systemPrompt ?? (hasSystem(task) ? undefined : setup.defaultSystem);
         return makeChatEnv({
@@ -114,7 +120,7 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     about: "a chat in which the tool calls of a reply run; needs --tool or --mcp",
     open(setup) {
       const { tools } = setup;
-      if (tools !== undefined && tools.ofCode.length > 0) {
+      if (tools?.areForCode) {
         throw new UsageError(
           "Cannot play env 'tools' as it runs no code that could call tools: give --env python, or --tool-callers model",
         );
@@ -214,7 +220,7 @@ export function fileEnvKind(file: EnvFile, { parser }: { parser: () => ToolCallP
     runsPython: python,
     open(setup) {
       const { tools, pool, timeoutMs, runUnlabeled, runThoughts } = setup;
-      if (!python && tools !== undefined && tools.ofCode.length > 0) {
+      if (!python && tools?.areForCode) {
         throw new UsageError(
           `Cannot play env '${file.description.name}' as it runs no code that could call tools: give --tool-callers model`,
         );
@@ -226,7 +232,7 @@ export function fileEnvKind(file: EnvFile, { parser }: { parser: () => ToolCallP
           ...chatOptions(setup),
           systemPrompt,
           tools: tools?.transforms(),
-          toolsOfCode: tools?.ofCode,
+          toolNames: tools?.names,
           parser: parser(),
           pool: python ? pool() : undefined,
           timeoutMs,

@@ -284,6 +284,14 @@ export const ROLLOUT_OPTIONS = {
       "who calls the tools: model, code (of Python blocks, with a profile such as tools), or model,code " +
       "(default: model)",
   },
+  toolNames: {
+    group: "Tools",
+    value: "names",
+    about:
+      "where code finds its tools: as tools.NAME, also as functions, or also as modules, one for each MCP server " +
+      "(default: tools)",
+    choices: ["tools", "functions", "modules"],
+  },
   calls: {
     group: "Tools",
     value: "style",

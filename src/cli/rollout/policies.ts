@@ -1,3 +1,4 @@
+import { pickKnownOptions } from "../../options.ts";
 import { ChatFormat } from "../../chat/chat_format.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { errorMessage, PolicyError } from "../../errors.ts";
@@ -5,7 +6,7 @@ import type { History } from "../../history.ts";
 import type { ToolSpec } from "../../message.ts";
 import { calculatorPolicy } from "../../policy/calculator.ts";
 import type { ModelServerOptions } from "../../policy/model_server.ts";
-import { openaiPolicy } from "../../policy/openai.ts";
+import { OPENAI_POLICY_OPTIONS, openaiPolicy } from "../../policy/openai.ts";
 import type { PolicyFileOptions } from "../../plugins/policy_file.ts";
 import type { Policy } from "../../policy/policy.ts";
 import { scriptedPolicy, ScriptFile } from "../../policy/scripted.ts";
@@ -229,7 +230,12 @@ function chatPolicy(url: string | undefined, setup: PolicySetup): Policy {
     ...samplingFields(setup),
   };
   const server = requiredServer("openai", url, setup);
-  return openaiPolicy({ ...setup, ...server, route: routeTo(server.url), body });
+  return openaiPolicy({
+    ...pickKnownOptions({ ...setup, ...server }, OPENAI_POLICY_OPTIONS),
+    url: server.url,
+    route: routeTo(server.url),
+    body,
+  });
 }
 
 function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {

@@ -171,7 +171,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const transforms = await openTransforms(flags, { stack, signal });
   const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = hasTools ? await openTools(flags, { stack, signal, size: concurrency }) : undefined;
-  if (tools !== undefined && tools.ofCode.length > 0 && !profile.hostTools) {
+  if (tools?.areForCode && !profile.hostTools) {
     throw new UsageError(
       `Cannot let code call tools as profile '${profile.name}' must have 'hostTools': give --profile tools`,
     );
@@ -381,7 +381,7 @@ function tokenOptionsOf(
 ): SharedTokenOptions | undefined {
   if (trainOut === undefined || tokenizer === undefined) return undefined;
   const tokens: TokenOptions = { tokenizer, mode, onRewrite: "keep", editPrompt };
-  const format = new TokenFormat(tokens);
+  const format = new TokenFormat({ tokenizer });
   checkUsage(() => format.requireWritable({ mode, onRewrite: "keep" }));
   return { ...tokens, format };
 }

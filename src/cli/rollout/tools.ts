@@ -4,9 +4,10 @@ import { McpError } from "../../errors.ts";
 import { parseJsonc } from "../../jsonc.ts";
 import { escapeLine } from "../../terminal_text.ts";
 import type { PythonTools } from "../../plugins/python/python_tools.ts";
+import type { CodeToolNames } from "../../tools/code_mode/python_names.ts";
 import type { McpServer } from "../../tools/mcp/mcp_server.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
-import type { Tool } from "../../tools/tool.ts";
+import type { AllowedCaller, Tool } from "../../tools/tool.ts";
 import { ToolTransform } from "../../transforms/tool_transform.ts";
 import type { Transform } from "../../transforms/transform.ts";
 import { checkUsage, rethrowAsUsageError, UsageError } from "../cli_errors.ts";
@@ -30,19 +31,27 @@ export interface ToolFlags extends PythonFileFlags {
    * @default "model"
    */
   toolCallers?: string;
+  /** Where code finds the tools. */
+  toolNames?: CodeToolNames;
   /** Timeout of a call, in milliseconds. */
   timeoutMs: number;
 }
 
 /** Who may call the tools of a run. */
-export const TOOL_CALLERS = ["model", "code"] as const;
+export const TOOL_CALLERS: readonly AllowedCaller[] = ["model", "code"];
 
 /** The tools that all episodes of a run share. */
 export interface RunTools {
-  /** Tools that the code of Python blocks calls. */
-  readonly ofCode: readonly Tool[];
-  /** Makes the transforms of one episode, for the tools that the model calls. */
+  /** True if the code of Python blocks may call them. */
+  readonly areForCode: boolean;
+  /** Tools that need no episode: those of TypeScript files and of MCP servers. */
+  readonly shared: readonly Tool[];
+  /** Where code finds them. */
+  readonly names: CodeToolNames | undefined;
+  /** Makes the transforms of one episode. */
   readonly transforms: () => readonly Transform[];
+  /** Makes the transforms of one episode whose code gets recorded results. */
+  readonly transformsOfModel: () => readonly Transform[];
 }
 
 /**
@@ -67,30 +76,29 @@ export async function openTools(
     ...ofPython.flatMap(({ specs }) => specs.map((spec) => ({ ...spec, run() {} }))),
   ];
   checkUsage(() => new ToolTransform({ tools: offered, parser: parser(), timeoutMs }));
-  if (callers.has("code") && ofPython.length > 0) {
-    throw new UsageError(
-      "Cannot let code call the tools of a Python file: give a TypeScript file or an MCP server, or --tool-callers model",
-    );
-  }
   const servers = flags.mcp === undefined ? undefined : await readMcpFile(flags.mcp);
   const mcp = servers && await openServers(servers, { parser: parser(), timeoutMs, stack, signal });
+  const transforms = (allowedCallers: readonly AllowedCaller[]) => {
+    const options = () => ({ parser: parser(), timeoutMs, allowedCallers });
+    return [
+      ...(mcp === undefined ? [] : [mcp.transform(allowedCallers)]),
+      ...(tools.length === 0 ? [] : [new ToolTransform({ tools, ...options() })]),
+      ...ofPython.map((file) => file.makeTransform(options())),
+    ];
+  };
   return {
-    ofCode: callers.has("code") ? [...tools, ...mcp?.tools ?? []] : [],
-    transforms: () =>
-      callers.has("model")
-        ? [
-          ...(mcp === undefined ? [] : [mcp.transform()]),
-          ...(tools.length === 0 ? [] : [new ToolTransform({ tools, parser: parser(), timeoutMs })]),
-          ...ofPython.map((file) => file.makeTransform({ parser: parser(), timeoutMs })),
-        ]
-        : [],
+    areForCode: callers.includes("code"),
+    shared: [...tools, ...mcp?.tools ?? []],
+    names: flags.toolNames,
+    transforms: () => transforms(callers),
+    transformsOfModel: () => callers.includes("model") ? transforms(["model"]) : [],
   };
 }
 
-function parseCallers(text: string | undefined): ReadonlySet<string> {
+function parseCallers(text: string | undefined): readonly AllowedCaller[] {
   const callers = (text ?? "model").split(",").map((name) => name.trim());
   const unknown = callers.find((name) => !TOOL_CALLERS.some((known) => known === name));
-  if (unknown === undefined) return new Set(callers);
+  if (unknown === undefined) return TOOL_CALLERS.filter((caller) => callers.includes(caller));
   throw new UsageError(
     `Cannot offer tools as each of --tool-callers must be ${TOOL_CALLERS.join(" or ")}: found '${
       escapeLine(unknown)
@@ -128,6 +136,12 @@ export async function openToolFiles(paths: readonly string[], stack: AsyncDispos
   );
 }
 
+/** The tools of MCP servers. */
+interface McpTools {
+  readonly tools: readonly Tool[];
+  readonly transform: (allowedCallers: readonly AllowedCaller[]) => Transform;
+}
+
 /** Loads the MCP library on demand, since it takes longer to load than all other modules. */
 async function openServers(
   servers: Record<string, McpServer>,
@@ -135,7 +149,7 @@ async function openServers(
     stack: AsyncDisposableStack;
     signal: AbortSignal;
   },
-): Promise<{ readonly tools: readonly Tool[]; readonly transform: () => Transform }> {
+): Promise<McpTools> {
   const { stack, signal, ...calls } = options;
   const { McpClients } = await import("../../tools/mcp/mcp_clients.ts");
   const { MCPToolTransform } = await import("../../transforms/mcp_tool_transform.ts");
@@ -148,7 +162,10 @@ async function openServers(
       ).catch(() => {});
     const clients = stack.use(new McpClients({ servers, onWarning }));
     const tools = await clients.tools(signal);
-    return { tools, transform: () => new MCPToolTransform({ ...calls, clients }) };
+    return {
+      tools,
+      transform: (allowedCallers) => new MCPToolTransform({ ...calls, clients, allowedCallers }),
+    };
   }, { kinds: [TypeError, McpError] });
 }
 

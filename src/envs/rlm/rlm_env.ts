@@ -196,17 +196,17 @@ export class RlmEnv implements RecursiveEnv {
     { calls, signal }: { calls: SubCalls; signal: AbortSignal | undefined },
   ): Promise<ToolResult[]> {
     const { timeoutMs } = this.#options;
-    const granted = new CodeTools(calls.tools(this.#turn), { timeoutMs });
+    const granted = new CodeTools(calls.tools(this.#turn), { limits: { timeoutMs, maxTotalMs: timeoutMs } });
     const results: ToolResult[] = [];
     for (const code of programs) {
       if (calls.final !== undefined) break;
       const call = results.length + 1;
       const callId = `python-${this.#turn}-${call}`;
-      const block = granted.forBlock({ idPrefix: callId, state: {} });
+      const block = granted.forBlock({ idPrefix: callId, stateOf: () => ({}) });
       const { tools } = block;
       const run = () => session.exec(code, { timeoutMs, tools, signal });
       const exec = await inSandbox("run code", run, signal);
-      results.push({ ...toToolResult(exec, { call, callId, code }), calls: block.calls() });
+      results.push({ ...toToolResult(exec, { call, callId, code }), calls: block.endCalls() });
     }
     return results;
   }

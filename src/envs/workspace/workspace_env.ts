@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import {
   type EpisodeCheckpointOptions,
   type EpisodeForkOptions,
@@ -101,6 +102,7 @@ export class WorkspaceEnv implements BranchingEnv {
 
   /** @throws {RangeError} if `maxSteps` is not a whole number >= 1. */
   constructor(options: WorkspaceEnvOptions) {
+    requireKnownOptions("create WorkspaceEnv", options, OPTIONS);
     const { maxSteps = 1 } = options;
     if (!Number.isSafeInteger(maxSteps) || maxSteps < 1) {
       throw new RangeError(
@@ -255,3 +257,12 @@ function commandOf(action: Action, history: History): string {
 function endReward(evaluation: WorkspaceView["evaluation"]): number | null {
   return evaluation?.outcome.status === "scored" ? computeGain(evaluation) : 0;
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof WorkspaceEnvOptions, true>> = {
+  workspaces: true,
+  maxSteps: true,
+  timeoutMs: true,
+  silenceMs: true,
+  reward: true,
+};

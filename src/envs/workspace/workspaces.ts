@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import { loadProfile, type Profile } from "../../sandbox/profile/profile.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import type { AgentConfig } from "./agent_config.ts";
@@ -52,6 +53,7 @@ export class Workspaces implements AsyncDisposable {
 
   /** @throws {RangeError} if there is no task, a task cannot be played, or two tasks have the same id. */
   constructor(options: WorkspacesOptions) {
+    requireKnownOptions("create Workspaces", options, OPTIONS);
     const { tasks, agent } = options;
     if (tasks.length === 0) {
       throw new RangeError("Cannot open workspaces as 'tasks' must not be empty: got 0 tasks");
@@ -131,3 +133,13 @@ export class Workspaces implements AsyncDisposable {
 function withoutCpuLimit(profile: Profile): Profile {
   return { ...profile, limits: { ...profile.limits, cpuSeconds: MAX_CPU_SECONDS } };
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof WorkspacesOptions, true>> = {
+  tasks: true,
+  agent: true,
+  sessions: true,
+  evaluations: true,
+  cacheDir: true,
+  onBuild: true,
+};

@@ -17,7 +17,7 @@ from paddock_user_file import (
 )
 
 _GRADE = "def grade(completion, answer) -> float"
-_GRADE_VALUES = ("completion", "answer", "task", "messages", "query", "fields")
+_GRADE_VALUES = ("completion", "answer", "task", "messages", "query", "fields", "code_calls")
 _SCORE = "a number, None, or a dict with 'score' whose other values are numbers"
 
 

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import * as z from "zod";
 import { EnvError, errorMessage } from "../../errors.ts";
 import { SerialQueue } from "../../async/semaphore.ts";
@@ -58,6 +59,7 @@ const stepSchema = z.strictObject({
  * @throws {SandboxError} if the file cannot be loaded, or has no such functions.
  */
 export async function pythonEnvFile(path: string, options: PythonEnvFileOptions): Promise<EnvFile> {
+  requireKnownOptions("call pythonEnvFile", options, OPTIONS);
   const file = await PythonFile.open(path, { ...options, kind: { noun: "env", contract: "env" } });
   const { hooks, tools, system, python } = z.parse(descriptionSchema, file.description);
   const description = {
@@ -141,3 +143,12 @@ function valuesOf(task: PluginTask): Record<string, unknown> {
   const { query, answer, fields = {} } = task;
   return { task, query: queryText(query), answer: answer ?? null, fields };
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PythonEnvFileOptions, true>> = {
+  name: true,
+  pool: true,
+  timeoutMs: true,
+  onPrint: true,
+  signal: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import * as z from "zod";
 import { errorMessage, GraderError } from "../../errors.ts";
 import { messageText } from "../../message.ts";
@@ -26,6 +27,7 @@ export const scoreSchema = z.strictObject({
  * Runs the grader of a Python file in a sandbox. The file defines `grade`, whose parameters are chosen by their names:
  *
  * - `completion`: the text of the last reply; `messages`: the whole conversation; `query`: the text of the query
+ * - `code_calls`: the calls of tools that the code of the episode made, each a dict as in the row of the episode
  * - `answer`: the task's answer; `task`: the task as a dict; `fields`: its other columns; or the name of a column
  *
  * It returns a number, `None` if there is no score, or a dict with `score`, whose other values are the parts of the
@@ -51,6 +53,7 @@ export const scoreSchema = z.strictObject({
  * @throws {SandboxError} if the file cannot be loaded, or defines no such function.
  */
 export async function pythonGrader(path: string, options: PythonGraderOptions): Promise<Grader> {
+  requireKnownOptions("call pythonGrader", options, OPTIONS);
   const file = await PythonFile.open(path, { ...options, kind: { noun: "grader", contract: "grader" } });
   return {
     name: options.name ?? file.moduleName,
@@ -68,7 +71,7 @@ export async function gradeWith(
   name: string,
   context: GradeContext,
 ): Promise<Score> {
-  const { task, history, signal } = context;
+  const { task, history, codeCalls = [], signal } = context;
   const plain = plainTask(task);
   const { query, answer, fields = {} } = plain;
   const values = {
@@ -78,6 +81,7 @@ export async function gradeWith(
     messages: plainMessages(history),
     query: queryText(query),
     fields,
+    code_calls: codeCalls,
   };
   try {
     const score = await file.call({ do: "grade", function: name, values }, { schema: scoreSchema, signal });
@@ -92,3 +96,12 @@ export async function gradeWith(
 export function queryText(query: PluginTask["query"]): string {
   return typeof query === "string" ? query : query.map(messageText).join("\n\n");
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PythonGraderOptions, true>> = {
+  name: true,
+  pool: true,
+  timeoutMs: true,
+  onPrint: true,
+  signal: true,
+};

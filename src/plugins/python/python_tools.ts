@@ -1,9 +1,11 @@
+import { requireKnownOptions } from "../../options.ts";
 import * as z from "zod";
 import { SerialQueue } from "../../async/semaphore.ts";
 import { attributeErrors, SandboxError, ToolError } from "../../errors.ts";
 import type { Observation, Step } from "../../envs/env.ts";
 import type { EpisodeCheckpoint, EpisodeCheckpointOptions } from "../../episode_checkpoint.ts";
 import type { ToolSpec } from "../../message.ts";
+import { parseExact } from "../../numbers/exact_numbers.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { ToolTransform, type ToolTransformOptions } from "../../transforms/tool_transform.ts";
 import type { Transform, TransformContext } from "../../transforms/transform.ts";
@@ -56,6 +58,7 @@ export const toolsSchema = z.array(z.strictObject({
  * @throws {SandboxError} if the file cannot be loaded, or a function cannot be described.
  */
 export async function pythonTools(path: string, options: PythonFileOptions): Promise<PythonTools> {
+  requireKnownOptions("call pythonTools", options, OPTIONS);
   const file = await PythonFile.open(path, { ...options, kind: { noun: "tool", contract: "tools" } });
   const { tools: specs } = z.parse(z.object({ tools: toolsSchema }), file.description);
   return {
@@ -75,8 +78,8 @@ export function toolsOfSession(
   const calls = new SerialQueue();
   return specs.map((spec) => ({
     ...spec,
-    async run(args, { signal }) {
-      const request = { do: "tool", name: spec.name, arguments: args };
+    async run(args, { signal, argumentsText = "" }) {
+      const request = { do: "tool", name: spec.name, arguments: parseExact(argumentsText) ?? args };
       try {
         return await calls.run(() => session().call(request, { schema: z.unknown(), signal }), { signal });
       } catch (cause) {
@@ -109,14 +112,15 @@ class PythonToolTransform implements Transform {
     this.#calls = new ToolTransform({ ...rest, tools: this.#tools });
   }
 
-  async reset(observation: Observation, { seed, signal }: TransformContext): Promise<Observation> {
+  async reset(observation: Observation, context: TransformContext): Promise<Observation> {
+    const { seed, signal } = context;
     await this[Symbol.asyncDispose]();
     this.#session = await attributeErrors(() => this.#setup.file.acquire({ reseed: true, seed, signal }), {
       error: SandboxError,
       failure: `Cannot start the tools of '${this.#setup.file.path}'`,
       signal,
     });
-    return this.#calls.reset(observation);
+    return this.#calls.reset(observation, context);
   }
 
   async step(step: Step, context: TransformContext): Promise<Step> {
@@ -156,3 +160,11 @@ class PythonToolTransform implements Transform {
     throw new Error(`Cannot call a tool of '${this.#setup.file.path}' as the episode must run: it has ended`);
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof PythonFileOptions, true>> = {
+  pool: true,
+  timeoutMs: true,
+  onPrint: true,
+  signal: true,
+};

@@ -6,6 +6,7 @@ import json from "../../json.ts" with { type: "text" };
 import message from "../../message.ts" with { type: "text" };
 import decimal from "../../numbers/decimal.ts" with { type: "text" };
 import exactNumbers from "../../numbers/exact_numbers.ts" with { type: "text" };
+import options from "../../options.ts" with { type: "text" };
 import arithmetic from "../../policy/arithmetic.ts" with { type: "text" };
 import boxes from "../boxes.ts" with { type: "text" };
 import countdown from "../countdown.ts" with { type: "text" };
@@ -44,6 +45,8 @@ import cacheDir from "../../sandbox/image/cache_dir.ts" with { type: "text" };
 
 /** Texts of the files of a grader worker by name, each after those that it imports. */
 export const GRADER_FILES: Readonly<Record<string, string>> = {
+  errors,
+  options,
   arithmetic,
   boxes,
   decimal,
@@ -60,7 +63,6 @@ export const GRADER_FILES: Readonly<Record<string, string>> = {
   countdown,
   gsm8k,
   grader,
-  errors,
   checker,
   detectable_format: detectableFormat,
   language,

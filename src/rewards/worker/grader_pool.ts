@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import { SandboxError } from "../../errors.ts";
 import { type GradeContext, type Grader, type Score, toScore, unscored } from "../grader.ts";
 import { mapGraders, type ReplyGrading, replyGradingOf } from "../reply_grader.ts";
@@ -73,7 +74,9 @@ export class GraderPool implements AsyncDisposable {
   readonly #slow: Lane;
 
   /** @throws {RangeError} if an option is not above 0. */
-  constructor({ deadlineMs = 1_000, heapMb = 64, maxCharacters = MIB }: GraderPoolOptions = {}) {
+  constructor(options: GraderPoolOptions = {}) {
+    requireKnownOptions("create GraderPool", options, OPTIONS);
+    const { deadlineMs = 1_000, heapMb = 64, maxCharacters = MIB } = options;
     for (const [name, value] of Object.entries({ deadlineMs, heapMb, maxCharacters })) {
       if (value > 0) continue;
       throw new RangeError(`Cannot create grader pool as '${name}' must be > 0: current value is ${value}`);
@@ -261,3 +264,10 @@ class Lane {
     return queue;
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof GraderPoolOptions, true>> = {
+  deadlineMs: true,
+  heapMb: true,
+  maxCharacters: true,
+};

@@ -1,3 +1,4 @@
+import { pickKnownOptions } from "../../options.ts";
 import type { Observation } from "../../envs/env.ts";
 import { errorMessage, TokenError } from "../../errors.ts";
 import type { History } from "../../history.ts";
@@ -14,7 +15,7 @@ import {
 } from "./turn_writers.ts";
 import { type SampledReply, toSampledReply } from "./sampled_reply.ts";
 import { type BufferPosition, TokenBuffer } from "./token_buffer.ts";
-import { TokenFormat, type TokenFormatOptions } from "./token_format.ts";
+import { TOKEN_FORMAT_OPTIONS, TokenFormat, type TokenFormatOptions } from "./token_format.ts";
 
 /** Options of {@linkcode EpisodeWriter}. */
 export interface TokenOptions extends TokenFormatOptions {
@@ -84,7 +85,12 @@ export class EpisodeWriter {
    * @throws {SyntaxError} if the template is not valid Jinja.
    */
   constructor(options: TokenOptions) {
-    const { mode = "append", onRewrite, format = new TokenFormat(options), tokenizer } = options;
+    const {
+      mode = "append",
+      onRewrite,
+      format = new TokenFormat(pickKnownOptions(options, TOKEN_FORMAT_OPTIONS)),
+      tokenizer,
+    } = options;
     if (mode !== "append" && mode !== "rerender") {
       throw new RangeError(
         `Cannot write tokens as 'mode' must be 'append' or 'rerender': current value is '${mode}'`,

@@ -1,4 +1,5 @@
-import { ChatFormat, type ChatFormatOptions } from "../../chat/chat_format.ts";
+import { pickKnownOptions, requireKnownOptions } from "../../options.ts";
+import { CHAT_FORMAT_OPTIONS, ChatFormat, type ChatFormatOptions } from "../../chat/chat_format.ts";
 import { isAppendOnly } from "../../chat/turns.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Message, ToolSpec } from "../../message.ts";
@@ -27,12 +28,17 @@ export class TokenFormat implements TurnFormat {
    * @throws {SyntaxError} if the template is not valid Jinja.
    */
   constructor(options: TokenFormatOptions) {
+    requireKnownOptions("create TokenFormat", options, TOKEN_FORMAT_OPTIONS);
     if (options.tokenizer === undefined) {
       throw new TypeError("Cannot write tokens as 'tokenizer' must be given: it is missing");
     }
     this.tokenizer = options.tokenizer;
     const trusted = ["assistant", ...options.trusted ?? []];
-    this.chat = new ChatFormat({ ...options, family: familyOf(options), trusted });
+    this.chat = new ChatFormat({
+      ...pickKnownOptions(options, CHAT_FORMAT_OPTIONS),
+      family: familyOf(options),
+      trusted,
+    });
   }
 
   /** Returns a chat as the template gets it. */
@@ -67,3 +73,14 @@ function familyOf({ family, chatTemplate, tokenizer }: TokenFormatOptions): stri
   if (family !== undefined || chatTemplate !== undefined) return family;
   return tokenizer.chatTemplate === undefined ? undefined : "tokenizer";
 }
+
+/** Names of the options. */
+export const TOKEN_FORMAT_OPTIONS: Readonly<Record<keyof TokenFormatOptions, true>> = {
+  tokenizer: true,
+  templates: true,
+  templateKwargs: true,
+  trusted: true,
+  now: true,
+  chatTemplate: true,
+  family: true,
+};

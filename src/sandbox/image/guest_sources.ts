@@ -27,6 +27,7 @@ import strftime from "../guest/python/strftime.py" with { type: "text" };
 import subprocesses from "../guest/python/subprocesses.py" with { type: "text" };
 import threads from "../guest/python/threads.py" with { type: "text" };
 import timers from "../guest/python/timers.py" with { type: "text" };
+import toolArguments from "../guest/python/tool_arguments.py" with { type: "text" };
 import tools from "../guest/python/tools.py" with { type: "text" };
 import values from "../guest/python/values.py" with { type: "text" };
 import display from "../guest/python/display.py" with { type: "text" };
@@ -161,6 +162,7 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     posix_names: posixNames,
     network_names: networkNames,
     strftime,
+    tool_arguments: toolArguments,
     tools,
     event_loop: eventLoop,
     values,

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import { SandboxError } from "../../errors.ts";
 import type { Profile } from "../profile/profile.ts";
 import { type Layer, LAYER_PROGRAMS, type LayerMode, LAYERS } from "../profile/schema.ts";
@@ -35,6 +36,7 @@ let detection: Promise<LayerReport[]> | undefined;
  * then returns the same result.
  */
 export async function detectLayers(options: DetectLayersOptions = {}): Promise<LayerReport[]> {
+  requireKnownOptions("call detectLayers", options, OPTIONS);
   if (Object.values(options).some((option) => option !== undefined)) return await tryLayers(options);
   return await (detection ??= tryLayers({}));
 }
@@ -194,3 +196,10 @@ function isMissing(mode: LayerMode, { installed, works }: LayerReport): boolean 
 function untriedReport(layer: Layer): LayerReport {
   return { layer, installed: false, works: false, why: "it was not tested" };
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof DetectLayersOptions, true>> = {
+  programs: true,
+  rlimits: true,
+  signal: true,
+};

@@ -4,7 +4,8 @@ import { makeChatEnv } from "../../rollout/make_chat_env.ts";
 import type { SessionPool } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
-import type { Tool } from "../../tools/tool.ts";
+import type { CodeToolNames } from "../../tools/code_mode/python_names.ts";
+import type { AllowedCaller, Tool } from "../../tools/tool.ts";
 import { ToolTransform } from "../../transforms/tool_transform.ts";
 import type { Transform } from "../../transforms/transform.ts";
 import type { ENV_KINDS } from "../../wire/v1_envs.ts";
@@ -19,6 +20,14 @@ export interface EnvConfig {
    * @default all tools of the server if `env` is "tools", otherwise none
    */
   readonly tools?: readonly string[] | undefined;
+  /**
+   * Who may call the tools: the model, the code of Python blocks, or both.
+   *
+   * @default ["model"]
+   */
+  readonly toolCallers?: readonly AllowedCaller[] | undefined;
+  /** Where code finds its tools. */
+  readonly toolNames?: CodeToolNames | undefined;
   /** Call style: the format of tool calls in replies. */
   readonly calls: string;
   /** Name of the grader that scores a finished episode. */
@@ -50,17 +59,26 @@ export interface EnvOffer {
  * @throws {ServerError} `invalid` if the config names an unknown tool, grader or call style.
  */
 export function makeEnv(config: EnvConfig, offer: EnvOffer, pool: SessionPool): Env {
-  const { env, systemPrompt, maxTurns, timeoutMs, runUnlabeled, runThoughts } = config;
+  const { env, systemPrompt, maxTurns, timeoutMs, runUnlabeled, runThoughts, toolNames } = config;
+  if (config.toolCallers?.includes("code") && env !== "python") {
+    throw invalid(`toolCallers: an env of kind '${env}' runs no code that could call tools`);
+  }
+  const toolLimits = { timeoutMs };
   return makeChatEnv({
     systemPrompt,
     maxTurns,
     grader: config.grader === undefined ? offer.functions?.grader : findGrader(config.grader, offer),
     tools: toolTransforms(config, offer),
-    python: env === "python" ? { pool, timeoutMs, runUnlabeled, runThoughts } : undefined,
+    python: env === "python"
+      ? { pool, timeoutMs, runUnlabeled, runThoughts, toolNames, toolLimits }
+      : undefined,
   });
 }
 
-function toolTransforms({ env, calls, timeoutMs, ...config }: EnvConfig, offer: EnvOffer): Transform[] {
+function toolTransforms(
+  { env, calls, timeoutMs, toolCallers, ...config }: EnvConfig,
+  offer: EnvOffer,
+): Transform[] {
   const names = config.tools ?? (env === "tools" ? offer.tools.map(({ name }) => name) : []);
   const own = offer.functions?.tools ?? [];
   const count = names.length + own.length;
@@ -74,7 +92,7 @@ function toolTransforms({ env, calls, timeoutMs, ...config }: EnvConfig, offer: 
     throw invalid(`clientTools: the server has a tool '${twice.name}' too: use another name`);
   }
   const tools = [...[...new Set(names)].map((name) => findTool(name, offer)), ...own];
-  return [new ToolTransform({ tools, parser: style.parser(), timeoutMs })];
+  return [new ToolTransform({ tools, parser: style.parser(), timeoutMs, allowedCallers: toolCallers })];
 }
 
 function findTool(name: string, { tools }: EnvOffer): Tool {

@@ -10,6 +10,7 @@ import type { Task } from "../../task.ts";
 import { findPrograms } from "../../tools/python_blocks.ts";
 import type { Account, BudgetLease } from "../budget.ts";
 import { ServerError, toEnvError } from "../http/http_errors.ts";
+import { addToolSpans, withSpan } from "../http/tracing.ts";
 import {
   CHARACTERS_PER_VALUE,
   MAX_ENV_WAITING,
@@ -135,7 +136,11 @@ export class LiveEnv implements AsyncDisposable {
       await this.#prepare(response, signal);
       this.#observation = undefined;
       try {
-        const step = await this.#options.env.step({ history: { response } }, { signal });
+        const step = await withSpan("paddock.step", async (span) => {
+          const step = await this.#options.env.step({ history: { response } }, { signal });
+          addToolSpans(span, step.toolResults);
+          return step;
+        });
         this.#episode = nextState(before, step);
         this.#record(step);
         return step;
@@ -199,7 +204,10 @@ export class LiveEnv implements AsyncDisposable {
       throw tooLarge(`An episode must have at most ${MAX_EPISODE_CHARACTERS} characters`);
     }
     this.#memory.resize(this.#bytes(text.length)); // refuses the reply before it changes anything
-    if (this.config.env === "python" && findPrograms(text, this.config).programs.length > 0) {
+    const { runUnlabeled, runThoughts } = this.config;
+    if (
+      this.config.env === "python" && findPrograms(text, { runUnlabeled, runThoughts }).programs.length > 0
+    ) {
       await this.#options.sessions.prepare({ seed: this.#seed, signal });
     }
   }

@@ -2,6 +2,7 @@ import { type Attributes, type Span, SpanStatusCode, trace } from "@opentelemetr
 import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
 import { PADDOCK_VERSION } from "../../version.ts";
+import type { CodeCall, ToolResult } from "../../tools/tool_result.ts";
 import type { AppEnv } from "./context.ts";
 
 /** Uses the exporter of the program, such as Deno's with `OTEL_DENO=true`; without one it does nothing. */
@@ -26,6 +27,33 @@ export function withSpan<T>(
       span.end();
     }
   });
+}
+
+/**
+ * Adds spans of the tools that a step has just run, and of the calls of their code, below a span. The times are those
+ * of the records, as if the last tool had ended now.
+ */
+export function addToolSpans(span: Span, results: readonly ToolResult[]): void {
+  if (!span.isRecording()) return;
+  let endMs = Date.now();
+  for (const { tool, status, durationMs, calls = [] } of results.toReversed()) {
+    const startMs = endMs - durationMs;
+    addSpan("paddock.tool", { tool, status, startMs, durationMs });
+    for (const call of calls) {
+      addSpan("paddock.tool.code", { ...call, startMs: startMs + (call.startMs ?? 0) });
+    }
+    endMs = startMs;
+  }
+}
+
+function addSpan(
+  name: string,
+  { tool, status, startMs, durationMs }: Pick<CodeCall, "tool" | "status" | "durationMs"> & {
+    startMs: number;
+  },
+): void {
+  const attributes = { "paddock.tool": tool, "paddock.status": status };
+  tracer.startSpan(name, { startTime: startMs, attributes }).end(startMs + durationMs);
 }
 
 /** Opens a span for each request. Its name is the route, since the path contains ids. */

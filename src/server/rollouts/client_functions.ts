@@ -57,10 +57,16 @@ export class ClientFunctions {
     await this.#calls.answer(callId, answer);
   }
 
-  async #grade({ task, history, signal = new AbortController().signal }: GradeContext) {
+  async #grade({ task, history, codeCalls = [], signal = new AbortController().signal }: GradeContext) {
     const plain = plainTask(task);
     const messages = plainMessages(history);
-    const args = { completion: finalReplyOf(history), answer: task.answer ?? null, task: plain, messages };
+    const args = {
+      completion: finalReplyOf(history),
+      answer: task.answer ?? null,
+      task: plain,
+      messages,
+      codeCalls,
+    };
     let value: unknown;
     try {
       value = await this.#run(CLIENT_GRADER, args, signal);

@@ -86,7 +86,9 @@ export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" 
 }
 
 /** Options of {@linkcode LiveSession.exec}. */
-export interface LiveExecOptions extends Omit<ExecOptions, "tools"> {
+export interface LiveExecOptions extends ExecOptions {
+  /** Tools of the server, in place of those of the session. */
+  tools?: ExecOptions["tools"];
   /** Way on which calls of the session's tools reach the client. Without it, each call fails. */
   calls?: CallChannel | undefined;
 }
@@ -161,7 +163,8 @@ export class LiveSession implements AsyncDisposable {
   /** Runs a program, as {@linkcode PythonSession.exec} does. All methods throw only {@linkcode ServerError}. */
   async exec(code: string, { calls, ...options }: LiveExecOptions = {}): Promise<ExecResult> {
     const waits = options.suspendAt !== undefined;
-    const tools = waits ? this.tools?.toWaitingTools() : this.tools?.toHostTools(calls);
+    const own = waits ? this.tools?.toWaitingTools() : this.tools?.toHostTools(calls);
+    const tools = options.tools ?? own;
     const captures = waits ? this.#captures : undefined;
     return await this.#run("paddock.exec", async (session) => {
       const result = await session.exec(code, { ...this.#limit(options), tools, captures });

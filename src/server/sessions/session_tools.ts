@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { CallTimeoutError, runWithTimeout } from "../../async/abort.ts";
 import { checkJsonLimits, JSON_LIMITS, JsonLimitError } from "../../json.ts";
+import { withRawIntegers } from "../../numbers/exact_numbers.ts";
 import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
 import { checkArguments } from "../../tools/tool_arguments.ts";
 import { MAX_SESSION_TOOLS_CHARACTERS } from "../../wire/limits.ts";
@@ -70,6 +71,7 @@ export class SessionTools {
         description,
         // The client's own schema is only shown to the program: `CheckedTool` checks arguments.
         parameters: z.looseObject({}).meta(parameters),
+        exactIntegers: true,
         run: (args, context) => this.#run(tool, { args, channel, context }),
       };
     });
@@ -111,7 +113,8 @@ export class SessionTools {
         `'${name}' can be called only by a program that is streamed: POST /v1/sessions/{id}/stream`,
       );
     }
-    const json = JSON.stringify(args);
+    const exact = withRawIntegers(args) as Record<string, unknown>;
+    const json = JSON.stringify(exact);
     const fault = tool.fault(args, json);
     if (fault === TOO_LARGE) throw new Error(`the arguments of '${name}' are ${TOO_LARGE}`);
     if (fault !== undefined) throw new Error(`wrong arguments for '${name}': ${fault}`);
@@ -121,7 +124,7 @@ export class SessionTools {
     const answered = Promise.withResolvers<CallAnswer>();
     this.#pending.set(number, { answered, delivered: context.delivered });
     try {
-      channel.call({ callId, name, arguments: args });
+      channel.call({ callId, name, arguments: exact });
       const { value, error } = await runWithTimeout(() => answered.promise, {
         timeoutMs,
         signal: context.signal,

@@ -1,41 +1,50 @@
 import * as z from "zod";
-import { jsonLength } from "../../json.ts";
+import { errorMessage } from "../../errors.ts";
 import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
+import { type EncodedToolValue, encodeToolValue, ToolMedia } from "../../sandbox/tool_value.ts";
+import type { ContentPart } from "../../message.ts";
 import type { Tool } from "../tool.ts";
 import { indexTools } from "../tool_caller.ts";
 import { type CodeCall, statusOfFault, type ToolFault, ToolParts, type ToolStatus } from "../tool_result.ts";
-import { type ToolOutcome, ToolRunner, type ToolRunnerOptions } from "../tool_runner.ts";
-import { type CodeToolSpec, pythonStubs, withPythonNames } from "./python_stubs.ts";
-
-/** Limits of the tools that code calls. */
-export type CodeToolLimits = Pick<ToolRunnerOptions, "timeoutMs" | "rateLimits">;
+import { type ToolOutcome, ToolRunner } from "../tool_runner.ts";
+import {
+  CallGate,
+  type CheckedLimits,
+  checkLimits,
+  type CodeToolLimits,
+  TotalTimeError,
+} from "./call_limits.ts";
+import { CallRecords } from "./call_records.ts";
+import { type CodeToolNames, type CodeToolSpec, withPythonNames } from "./python_names.ts";
 
 /** The tools of one block, and the records of their calls. */
 export interface BlockTools {
   readonly tools: readonly HostTool[];
-  /** Calls so far that have ended, in the order of their starts. */
-  calls(): CodeCall[];
+  /** Ends the recording of calls, and returns the records in the order of their starts. */
+  endCalls(): CodeCall[];
 }
 
 /** Context of the calls of one block. */
 export interface BlockContext {
   /** Prefix of the ids of calls. */
   readonly idPrefix: string;
-  /** State of the episode that all tools share. */
-  readonly state: Record<string, unknown>;
+  /** Returns the state of the episode that a tool shares with others. */
+  readonly stateOf: (tool: string) => Record<string, unknown>;
 }
 
-/** Maximum length of a recorded result, in characters. */
-const MAX_RESULT_CHARACTERS = 4_096;
-/** Maximum size of the recorded arguments and results of a block, in characters. */
-const MAX_RECORD_CHARACTERS = 1024 * 1024;
-/** Number of calls of a block of which each is recorded. */
-const MAX_RECORDS = 10_000;
+/** Options of {@linkcode CodeTools}. */
+export interface CodeToolsOptions {
+  readonly limits?: CodeToolLimits | undefined;
+  /** @default "tools" */
+  readonly names?: CodeToolNames | undefined;
+}
 
 /** Tools that a model calls from inside its Python code. */
 export class CodeTools {
-  readonly #byName: ReadonlyMap<string, Tool>;
   readonly #runner: ToolRunner;
+  readonly #limits: CheckedLimits;
+  /** What a program is told of the tools; the runner checks arguments. */
+  readonly #schemas: readonly z.ZodObject[];
   /** The tools, as a model may be told of them. */
   readonly specs: readonly CodeToolSpec[];
 
@@ -43,69 +52,126 @@ export class CodeTools {
    * @throws {TypeError} when two tools have the same name, or a tool cannot be described.
    * @throws {RangeError} when a limit is out of range.
    */
-  constructor(tools: Iterable<Tool>, limits: CodeToolLimits = {}) {
+  constructor(tools: Iterable<Tool>, { limits = {}, names }: CodeToolsOptions = {}) {
     const { byName, specs } = indexTools(tools);
-    this.#byName = byName;
-    this.specs = withPythonNames(specs);
-    this.#runner = new ToolRunner((name) => byName.get(name), { ...limits, maxTotalCharacters: Infinity });
-  }
-
-  /** True if there is no tool. */
-  get isEmpty(): boolean {
-    return this.#byName.size === 0;
+    const { timeoutMs, rateLimits } = limits;
+    this.specs = withPythonNames(specs, names).map((spec) => {
+      const { checksItself = false, checksInSandbox = !checksItself } = byName.get(spec.name) ?? {};
+      return { ...spec, isChecked: checksInSandbox };
+    });
+    this.#schemas = this.specs.map(({ parameters }) => z.looseObject({}).meta(parameters));
+    this.#limits = checkLimits(limits);
+    this.#runner = new ToolRunner((name) => byName.get(name), {
+      timeoutMs,
+      rateLimits,
+      maxTotalCharacters: Infinity,
+    });
   }
 
   /** Returns the tools of a block. */
-  forBlock(context: BlockContext): BlockTools {
-    const records = new CallRecords(context.idPrefix);
-    const tools = this.specs.map(({ name, pythonName, description, parameters }): HostTool => ({
-      name: pythonName,
-      description,
-      // The schema is only shown to the program: the runner checks arguments.
-      parameters: z.looseObject({}).meta(parameters),
-      run: (args, { signal }) => this.#run(name, args, { ...context, signal, records }),
+  forBlock({ idPrefix, stateOf }: BlockContext): BlockTools {
+    const records = new CallRecords(idPrefix);
+    const gate = new CallGate(this.#limits);
+    const block = { records, gate, stateOf };
+    const tools = this.specs.map((spec, at): HostTool => ({
+      name: spec.pythonName,
+      description: spec.description,
+      parameters: this.#schemas[at] ?? z.looseObject({}),
+      exactIntegers: true,
+      python: { checksArguments: spec.isChecked, alias: spec.alias, module: spec.module },
+      run: (args, { signal, argumentsText }) =>
+        this.#run(spec.name, args, { ...block, signal, argumentsText }),
     }));
-    return { tools, calls: () => records.all() };
+    const endCalls = () => {
+      gate[Symbol.dispose]();
+      return records.end();
+    };
+    return { tools, endCalls };
   }
 
-  async #run(
-    name: string,
-    args: Record<string, unknown>,
-    { records, state, signal }: BlockContext & Pick<HostToolContext, "signal"> & { records: CallRecords },
-  ): Promise<unknown> {
-    const record = records.begin(name);
+  async #run(name: string, args: Record<string, unknown>, block: RunningBlock): Promise<EncodedToolValue> {
+    const { records, signal } = block;
+    const open = records.open(name, args);
     try {
-      const call = { name, arguments: args, callId: record.callId };
-      const context = { state, idPrefix: record.callId, signal };
-      const [outcome] = await this.#runner.run([{ call, number: 1 }], context);
-      const value = valueOf(name, outcome);
-      record.end(args, { status: "ok", result: JSON.stringify(value) ?? "null" });
+      const outcome = await this.#call(name, args, { ...block, callId: open.callId });
+      const value = this.#encode(name, outcome);
+      records.close(open, { status: "ok", result: value.json, media: value.media });
       return value;
     } catch (error) {
-      const { status, message } = error instanceof CallFault
-        ? error
-        : { status: "error", message: String(error) } as const;
-      record.end(args, { status: signal.aborted ? "timeout" : status, result: message });
+      const status = signal.aborted ? "interrupted" : error instanceof CallFault ? error.status : "error";
+      records.close(open, { status, result: errorMessage(error) });
       throw error;
     }
   }
+
+  async #call(
+    name: string,
+    args: Record<string, unknown>,
+    { gate, stateOf, signal, argumentsText, callId }: RunningBlock & { callId: string },
+  ): Promise<ToolOutcome | undefined> {
+    const refusal = gate.count();
+    if (refusal !== undefined) throw new CallFault(name, { kind: "refused", reason: refusal });
+    const either = gate.signalWith(signal);
+    try {
+      using _turn = await gate.enter(either);
+      const call = { name, arguments: args, callId };
+      const [outcome] = await this.#runner.run([{ call, number: 1 }], {
+        state: stateOf(name),
+        idPrefix: callId,
+        argumentsText,
+        signal: either,
+      });
+      return outcome;
+    } catch (error) {
+      if (!(error instanceof TotalTimeError)) throw error;
+      throw new CallFault(name, { kind: "timeout", timeoutMs: this.#limits.maxTotalMs }, error.message);
+    }
+  }
+
+  /** Returns what the program gets of a call. */
+  #encode(name: string, outcome: ToolOutcome | undefined): EncodedToolValue {
+    const fault = outcome?.fault;
+    if (fault !== undefined) throw new CallFault(name, fault);
+    const { maxResultBytes } = this.#limits;
+    const encoded = encodeToolValue(toValue(outcome?.value));
+    const bytes = encoded.json.length > maxResultBytes || 3 * encoded.json.length <= maxResultBytes
+      ? encoded.json.length
+      : new TextEncoder().encode(encoded.json).length;
+    if (bytes <= maxResultBytes) return encoded;
+    const reason =
+      `the result of '${name}' must have at most ${maxResultBytes} bytes as JSON: it has ${bytes} or more`;
+    throw new CallFault(name, { kind: "error", reason, expected: true });
+  }
 }
 
-/** Returns what the program gets of a call. */
-function valueOf(name: string, outcome: ToolOutcome | undefined): unknown {
-  const fault = outcome?.fault;
-  if (fault !== undefined) throw new CallFault(name, fault);
-  const value = outcome?.value;
+/** What the calls of a block share. */
+interface RunningBlock
+  extends Pick<BlockContext, "stateOf">, Pick<HostToolContext, "signal" | "argumentsText"> {
+  readonly records: CallRecords;
+  readonly gate: CallGate;
+}
+
+/** Returns the value of a result for Python: media as data, where it is there, and else a description. */
+function toValue(value: unknown): unknown {
   if (!(value instanceof ToolParts)) return value ?? null;
-  return value.hasMedia ? value.parts : value.text;
+  if (!value.hasMedia) return value.text;
+  const parts = value.parts.map(toPart);
+  return parts.length === 1 ? parts[0] : parts;
+}
+
+function toPart(part: ContentPart): unknown {
+  const { data, mime_type: mimeType } = part;
+  return part.type === "text" || data === undefined || mimeType === undefined
+    ? new ToolParts([part]).text
+    : new ToolMedia(data, mimeType);
 }
 
 /** Failure of a call. Python raises its message as a `ToolError`. */
 class CallFault extends Error {
   readonly status: ToolStatus;
 
-  constructor(name: string, fault: ToolFault) {
-    super(faultText(name, fault));
+  constructor(name: string, fault: ToolFault, message: string = faultText(name, fault)) {
+    super(message);
     this.status = statusOfFault(fault);
   }
 }
@@ -124,62 +190,4 @@ function faultText(name: string, fault: ToolFault): string {
     case "refused":
       return `'${name}' was not run: ${fault.reason}`;
   }
-}
-
-/** The calls of a block. */
-class CallRecords {
-  readonly #idPrefix: string;
-  readonly #records: (CodeCall | undefined)[] = [];
-  #count = 0;
-  #characters = 0;
-
-  constructor(idPrefix: string) {
-    this.#idPrefix = idPrefix;
-  }
-
-  /** Returns the calls that have ended. */
-  all(): CodeCall[] {
-    return this.#records.filter((record) => record !== undefined);
-  }
-
-  /** Begins the record of a call. */
-  begin(tool: string) {
-    const call = ++this.#count;
-    const callId = `${this.#idPrefix}-${call}`;
-    const startedAt = performance.now();
-    const isRecorded = call <= MAX_RECORDS;
-    if (isRecorded) this.#records[call - 1] = undefined;
-    return {
-      callId,
-      end: (args: Record<string, unknown>, { status, result }: { status: ToolStatus; result: string }) => {
-        if (!isRecorded) return;
-        const cut = result.slice(0, MAX_RESULT_CHARACTERS).toWellFormed();
-        const room = MAX_RECORD_CHARACTERS - this.#characters - cut.length;
-        const size = jsonLength(args, { most: room });
-        const fits = size <= room;
-        if (fits) this.#characters += size + cut.length;
-        this.#records[call - 1] = {
-          caller: "code",
-          call,
-          callId,
-          tool,
-          status,
-          durationMs: performance.now() - startedAt,
-          ...(fits && { arguments: args, result: cut }),
-          truncated: !fits || cut.length < result.length,
-        };
-      },
-    };
-  }
-}
-
-/** Returns the text that tells a model of its tools: how it calls them, and their stubs. */
-export function describeCodeTools(specs: readonly CodeToolSpec[]): string {
-  const [first] = specs;
-  return [
-    `Your Python code can call these functions after \`from paddock import tools\`, as in \`tools.${first?.pythonName}(...)\`. ` +
-    "They are called by position or by name, return Python values, and raise `paddock.ToolError` when they fail. " +
-    "Inside `async` code, `await tools.NAME.call_async(...)` lets calls run at the same time.",
-    `~~~python\n${pythonStubs(specs)}\n~~~`,
-  ].join("\n\n");
 }

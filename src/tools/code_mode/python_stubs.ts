@@ -1,53 +1,21 @@
-import type { ToolSpec } from "../../message.ts";
 import type { JsonSchema } from "../tool.ts";
-
-/** A tool under the name that Python code calls. */
-export interface CodeToolSpec extends ToolSpec {
-  /** A Python identifier. */
-  readonly pythonName: string;
-}
+import { type CodeToolSpec, isPythonIdentifier } from "./python_names.ts";
 
 /** Maximum nesting of types. Deeper ones are `Any`. */
 const MAX_DEPTH = 8;
 /** Maximum number of values of a `Literal`. More are `str`, or another type of their values. */
 const MAX_LITERALS = 32;
 
-// deno-fmt-ignore
-const KEYWORDS: ReadonlySet<string> = new Set([
-  "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
-  "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
-  "pass", "raise", "return", "try", "while", "with", "yield",
-]);
-
-/**
- * Returns the tools with names that Python code can call. A character that no identifier has becomes `_`, a name that
- * begins with another character than a letter gets `tool_` in front, a keyword `_` behind, and a name that is taken
- * `_2`, `_3` and so on.
- */
-export function withPythonNames(specs: readonly ToolSpec[]): CodeToolSpec[] {
-  const taken = new Set(specs.map(({ name }) => name).filter((name) => toIdentifier(name) === name));
-  return specs.map((spec) => {
-    const wanted = toIdentifier(spec.name);
-    if (wanted === spec.name) return { ...spec, pythonName: wanted };
-    let pythonName = wanted;
-    for (let number = 2; taken.has(pythonName); number++) pythonName = `${wanted}_${number}`;
-    taken.add(pythonName);
-    return { ...spec, pythonName };
-  });
-}
-
-function toIdentifier(name: string): string {
-  const word = name.replace(/[^A-Za-z0-9_]/g, "_");
-  if (!/^[A-Za-z]/.test(word)) return `tool_${word}`;
-  return KEYWORDS.has(word) ? `${word}_` : word;
-}
-
 /**
  * Returns Python stubs of tools: a function each, with types and defaults from its JSON Schema, and a docstring. Objects
- * with known members are classes of `TypedDict`.
+ * with known members are classes of `TypedDict`. Functions of a module follow a line that imports it.
  */
 export function pythonStubs(specs: readonly CodeToolSpec[]): string {
-  return specs.map((spec) => new Stub(spec).text()).join("\n\n");
+  const byModule = Map.groupBy(specs, ({ module }) => module ?? "");
+  return [...byModule].flatMap(([module, own]) => [
+    ...(module === "" ? [] : [`# from paddock import ${module}`]),
+    ...own.map((spec) => new Stub(spec).text()),
+  ]).join("\n\n");
 }
 
 /** The stub of one tool. */
@@ -61,11 +29,12 @@ class Stub {
   }
 
   text(): string {
-    const { pythonName, parameters } = this.#spec;
+    const { parameters } = this.#spec;
+    const pythonName = this.#name;
     const properties = Object.entries(objectOf(parameters.properties));
     const required = new Set(Array.isArray(parameters.required) ? parameters.required : []);
-    const named = properties.filter(([name]) => isIdentifier(name));
-    const others = properties.filter(([name]) => !isIdentifier(name)).map(([name]) => name);
+    const named = properties.filter(([name]) => isPythonIdentifier(name));
+    const others = properties.filter(([name]) => !isPythonIdentifier(name)).map(([name]) => name);
     const words: string[] = [];
     let hasDefault = false;
     for (const [name, schema] of named) {
@@ -82,11 +51,17 @@ class Stub {
     return [...this.#classes, lines.join("\n")].join("\n\n");
   }
 
+  /** Name of the function. */
+  get #name(): string {
+    return this.#spec.alias ?? this.#spec.pythonName;
+  }
+
   #docstring(named: readonly [string, unknown][], others: readonly string[]): string[] {
-    const { name, pythonName, description } = this.#spec;
+    const { name, module, description } = this.#spec;
+    const isNamed = name === (module === undefined ? this.#name : `${module}.${this.#name}`);
     const lines = [
       description,
-      ...(name === pythonName ? [] : [`The tool is named ${JSON.stringify(name)}.`]),
+      ...(isNamed ? [] : [`The tool is named ${JSON.stringify(name)}.`]),
       ...named.flatMap(([parameter, schema]) => {
         const about = objectOf(schema).description;
         return typeof about === "string" && about !== "" ? [`${parameter}: ${about}`] : [];
@@ -117,7 +92,7 @@ class Stub {
     }
     switch (found.type) {
       case "string":
-        return "str";
+        return this.#spec.isChecked && isBase64(found) ? "bytes" : "str";
       case "integer":
         return "int";
       case "number":
@@ -138,7 +113,7 @@ class Stub {
   #objectType(schema: JsonSchema, at: { path: readonly string[]; depth: number }): string {
     const members = Object.entries(objectOf(schema.properties));
     if (members.length === 0) return `dict[str, ${this.#typeOf(schema.additionalProperties, at)}]`;
-    if (!members.every(([name]) => isIdentifier(name))) return "dict[str, Any]";
+    if (!members.every(([name]) => isPythonIdentifier(name))) return "dict[str, Any]";
     const required = new Set(Array.isArray(schema.required) ? schema.required : []);
     const name = this.#className(at.path);
     const lines = members.map(([member, inner]) => {
@@ -178,6 +153,11 @@ class Stub {
   }
 }
 
+/** True for a text that Python may give as bytes. */
+function isBase64({ contentEncoding, format }: JsonSchema): boolean {
+  return contentEncoding === "base64" || format === "base64" || format === "byte" || format === "binary";
+}
+
 function union(types: readonly string[]): string {
   const distinct = [...new Set(types)];
   return distinct.length === 0 || distinct.includes("Any") ? "Any" : distinct.join(" | ");
@@ -187,10 +167,6 @@ function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? value as Readonly<Record<string, unknown>>
     : {};
-}
-
-function isIdentifier(name: string): boolean {
-  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !KEYWORDS.has(name);
 }
 
 function isScalar(value: unknown): boolean {

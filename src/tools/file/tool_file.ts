@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import * as z from "zod";
 import { requireTimeout } from "../../async/abort.ts";
 import { ToolError } from "../../errors.ts";
@@ -75,6 +76,7 @@ const ANYTHING = { type: "object" };
  * @throws {SandboxError} when the file does not start or exports no function.
  */
 export async function toolFile(file: string | URL, options: ToolFileOptions = {}): Promise<ToolFile> {
+  requireKnownOptions("call toolFile", options, OPTIONS);
   if (options.timeoutMs !== undefined) requireTimeout(options.timeoutMs, "run a tool's file");
   const host = await ModuleHost.open(file, { ...options, kind: TOOL, sources: { serve }, main: MAIN });
   try {
@@ -111,6 +113,12 @@ for (const path of imported) revoke({ name: "read", path });
 await serve(tool);
 `;
 
+/** Refuses integers that the process of the file would read with other digits. */
+function refuseBigints(_key: string, value: unknown): unknown {
+  if (typeof value !== "bigint") return value;
+  throw new ToolError(`a tool of a file takes whole numbers up to 2^53 - 1: found ${value}`);
+}
+
 class FileTool implements Tool {
   readonly name: string;
   readonly description: string;
@@ -129,10 +137,22 @@ class FileTool implements Tool {
   }
 
   async run(args: Record<string, unknown>, { signal, callId }: ToolContext): Promise<unknown> {
-    return await this.#host.call(JSON.stringify({ args, callId }), signal);
+    return await this.#host.call(JSON.stringify({ args, callId }, refuseBigints), signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#host[Symbol.asyncDispose]();
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof ToolFileOptions, true>> = {
+  name: true,
+  description: true,
+  timeoutMs: true,
+  permissions: true,
+  env: true,
+  memoryBytes: true,
+  detected: true,
+  signal: true,
+};

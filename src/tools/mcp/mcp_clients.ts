@@ -1,8 +1,10 @@
+import { requireKnownOptions } from "../../options.ts";
 import { requireTimeout } from "../../async/abort.ts";
 import { McpError } from "../../errors.ts";
 import type { Layer } from "../../sandbox/profile/schema.ts";
 import { detectLayers, type LayerReport } from "../../sandbox/process/layers.ts";
 import { escapeControls } from "../../terminal_text.ts";
+import { parseExact } from "../../numbers/exact_numbers.ts";
 import type { Tool } from "../tool.ts";
 import { McpClient } from "./mcp_client.ts";
 import { checkServers, type McpServer } from "./mcp_server.ts";
@@ -63,6 +65,7 @@ export class McpClients implements AsyncDisposable {
    * @throws {RangeError} when the time limit is out of range.
    */
   constructor(options: McpClientsOptions) {
+    requireKnownOptions("create McpClients", options, MCP_CLIENTS_OPTIONS);
     const { servers, startTimeoutMs = START_TIMEOUT_MS, onWarning = writeWarning } = options;
     checkServers(servers);
     requireTimeout(startTimeoutMs, "start MCP servers");
@@ -120,7 +123,7 @@ export class McpClients implements AsyncDisposable {
 
 /**
  * Makes a tool that calls a server. The server checks the arguments: its schema is untrusted, and its
- * patterns must not run here.
+ * patterns must not run here. Calls from code are also checked in the sandbox, without patterns.
  */
 function mcpTool(
   client: McpClient | undefined,
@@ -135,9 +138,10 @@ function mcpTool(
     description,
     parameters: inputSchema,
     checksItself: true,
-    run: (args, { signal }) => {
+    checksInSandbox: true,
+    run: (args, { signal, argumentsText = "" }) => {
       if (client === undefined) throw new McpError(`MCP server '${server}' not connected`);
-      return client.call(tool, args, signal);
+      return client.call(tool, parseExact(argumentsText) as typeof args ?? args, signal);
     },
   };
 }
@@ -151,3 +155,11 @@ function writeWarning(warning: string): void {
   // deno-lint-ignore no-console -- a program that sets no `onWarning` must see it
   console.warn(escapeControls(warning));
 }
+
+/** Names of the options. */
+export const MCP_CLIENTS_OPTIONS: Readonly<Record<keyof McpClientsOptions, true>> = {
+  servers: true,
+  startTimeoutMs: true,
+  detected: true,
+  onWarning: true,
+};

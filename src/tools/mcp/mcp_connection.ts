@@ -106,7 +106,10 @@ export class McpConnection implements AsyncDisposable {
     args: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
   ): Promise<CallResult> {
-    const request = { method: "tools/call", params: { name: tool, arguments: { ...args } } };
+    const request = {
+      method: "tools/call",
+      params: { name: tool, arguments: { ...args } },
+    };
     return readCallResult(
       await this.#client.request(request, ANY_RESULT, { timeout: NO_TIMEOUT_MS, signal }),
     );

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import type { Message } from "../../message.ts";
 import { readTextCalls } from "./text_calls.ts";
 import { parseJson } from "./json_scan.ts";
@@ -22,6 +23,7 @@ const REGIONS = { open: /(?!)/, bare: /^(?:\{|```)/ };
  * An entry of `tools` without a tool name gives an error that the model reads.
  */
 export function jsonCalls(options: RegistryStyleOptions = {}): ToolCallParser {
+  requireKnownOptions("call jsonCalls", options, OPTIONS);
   return { parse, ...registryStyle(options) };
 }
 
@@ -70,3 +72,8 @@ function call(entry: unknown): ParsedCall {
   const read = typeof args === "string" ? parseArguments(args) : toArguments(args);
   return { name: tool.trim(), ...read, ...callId };
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof RegistryStyleOptions, true>> = {
+  errorKeyFails: true,
+};

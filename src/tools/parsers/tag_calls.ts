@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import type { Message } from "../../message.ts";
 import { isCutOff, readTextCalls } from "./text_calls.ts";
 import { simpleFaultMessage } from "./fault_messages.ts";
@@ -41,6 +42,7 @@ interface Tag extends ParsedCall {
  * tokens cut the message off. Each call is answered by its own message.
  */
 export function tagCalls(options: TagCallsOptions = {}): ToolCallParser {
+  requireKnownOptions("call tagCalls", options, OPTIONS);
   const { faultText = simpleFaultMessage } = options;
   return {
     parse,
@@ -122,3 +124,8 @@ function answerMessage({ name, ok, text, parts }: ToolResponse, role: string): M
   if (parts === undefined) return { role, content: head + text };
   return { role, content: [{ type: "text", text: head }, ...parts] };
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof TagCallsOptions, true>> = {
+  faultText: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import type { Message } from "../../message.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
 import { parseArguments } from "./call_arguments.ts";
@@ -25,6 +26,7 @@ const ATTRIBUTE = /(name|tag)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
  * reads.
  */
 export function xmlCalls(options: RegistryStyleOptions = {}): ToolCallParser {
+  requireKnownOptions("call xmlCalls", options, OPTIONS);
   return { parse, ...registryStyle(options) };
 }
 
@@ -76,3 +78,8 @@ function closingIndex(text: string, body: number): number {
   }
   return text.indexOf(CLOSE, body);
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof RegistryStyleOptions, true>> = {
+  errorKeyFails: true,
+};

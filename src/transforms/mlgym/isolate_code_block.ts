@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import type { Action } from "../../envs/action.ts";
 import type { Step } from "../../envs/env.ts";
 import { withTaskCommands } from "../../envs/workspace/config/agent_tools.ts";
@@ -47,6 +48,7 @@ export class IsolateCodeBlock implements Transform {
    * 0.
    */
   constructor(options: IsolateCodeBlockOptions) {
+    requireKnownOptions("create IsolateCodeBlock", options, OPTIONS);
     const { agent, rewardWrongFormat, maxRequeries = 3 } = options;
     const parser = REPLY_PARSERS[agent.outputParser];
     if (parser === undefined) {
@@ -128,3 +130,11 @@ function replyText(action: Action): string {
   const last = lastReply(action);
   return last === undefined ? action.text?.response ?? "" : messageText(last);
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof IsolateCodeBlockOptions, true>> = {
+  rewardWrongFormat: true,
+  maxRequeries: true,
+  tasks: true,
+  agent: true,
+};

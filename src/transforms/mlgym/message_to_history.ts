@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import type { Observation, Step } from "../../envs/env.ts";
 import type { EpisodeCheckpoint } from "../../episode_checkpoint.ts";
 import { History } from "../../history.ts";
@@ -25,7 +26,9 @@ export class MessageToHistory implements Transform {
   /**
    * @throws {RangeError} when `lastObservations` is not an integer of at least 1.
    */
-  constructor({ lastObservations = Infinity }: MessageToHistoryOptions = {}) {
+  constructor(options: MessageToHistoryOptions = {}) {
+    requireKnownOptions("create MessageToHistory", options, OPTIONS);
+    const { lastObservations = Infinity } = options;
     if (lastObservations !== Infinity && (!Number.isInteger(lastObservations) || lastObservations < 1)) {
       throw new RangeError(
         `Cannot shorten histories as 'lastObservations' must be a whole number >= 1: current value is ${lastObservations}`,
@@ -78,3 +81,8 @@ function userMessage(observation: Observation): { role: string; content: string 
 function countLines(text: string): number {
   return text === "" ? 0 : text.replace(/\n$/, "").split("\n").length;
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof MessageToHistoryOptions, true>> = {
+  lastObservations: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import type { Observation, Step } from "../../envs/env.ts";
 import { computeGain, type WorkspaceEvaluation, workspaceViewOf } from "../../envs/workspace/evaluation.ts";
 import type { EpisodeCheckpoint } from "../../episode_checkpoint.ts";
@@ -36,7 +37,9 @@ export class MLGymRewardAssignment implements Transform {
   /**
    * @throws {RangeError} when `rewardAt` is unknown.
    */
-  constructor({ rewardAt = "end" }: MLGymRewardAssignmentOptions = {}) {
+  constructor(options: MLGymRewardAssignmentOptions = {}) {
+    requireKnownOptions("create MLGymRewardAssignment", options, OPTIONS);
+    const { rewardAt = "end" } = options;
     if (!REWARD_AT.includes(rewardAt)) {
       throw new RangeError(
         `Cannot assign rewards as 'rewardAt' must be one of ${
@@ -113,3 +116,8 @@ function reasonOf(evaluation: WorkspaceEvaluation | undefined): string {
   if (outcome.status === "scored") return "the evaluation has no number for the metric";
   return outcome.status === "malformed" ? "the evaluation gave no metrics" : outcome.message;
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof MLGymRewardAssignmentOptions, true>> = {
+  rewardAt: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import type { EnvResetOptions, Observation } from "../../envs/env.ts";
 import type { Task } from "../../task.ts";
 import { deriveSeed, type Random, randomSeed, seededRandom } from "../../seeded_random.ts";
@@ -27,7 +28,9 @@ export class TaskSampler implements Transform {
   /**
    * @throws {RangeError} when there is no task.
    */
-  constructor({ tasks, seed = randomSeed() }: TaskSamplerOptions) {
+  constructor(options: TaskSamplerOptions) {
+    requireKnownOptions("create TaskSampler", options, OPTIONS);
+    const { tasks, seed = randomSeed() } = options;
     if (tasks.length === 0) {
       throw new RangeError("Cannot sample tasks as there must be at least one: found none");
     }
@@ -56,3 +59,9 @@ export class TaskSampler implements Transform {
 function withTaskName<T extends Observation>(observation: T, { task: { fields } }: TransformContext): T {
   return addToMLGymRecord(observation, { task: String(fields?.workspace) });
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof TaskSamplerOptions, true>> = {
+  tasks: true,
+  seed: true,
+};

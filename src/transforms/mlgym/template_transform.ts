@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import { ChatFormat } from "../../chat/chat_format.ts";
 import { parseRenderedChat } from "../../chat/conversions.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
@@ -32,7 +33,9 @@ export class TemplateTransform implements Transform {
    * @throws {TypeError} when prompts are to be rendered and there is no tokenizer, or no template.
    * @throws {RangeError} when there is no template with the name.
    */
-  constructor({ tokenizer, chatTemplateName: family, rendersText = true }: TemplateTransformOptions) {
+  constructor(options: TemplateTransformOptions) {
+    requireKnownOptions("create TemplateTransform", options, OPTIONS);
+    const { tokenizer, chatTemplateName: family, rendersText = true } = options;
     if (!rendersText) return;
     if (tokenizer === undefined) throw new TypeError("Cannot apply chat template without a tokenizer.");
     if (family === undefined && tokenizer.chatTemplate === undefined) {
@@ -94,3 +97,10 @@ export class TemplateTransform implements Transform {
     return tokens?.response === undefined ? "" : this.#format?.tokenizer?.decode(tokens.response) ?? "";
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof TemplateTransformOptions, true>> = {
+  tokenizer: true,
+  chatTemplateName: true,
+  rendersText: true,
+};

@@ -1,10 +1,15 @@
 import { type EpisodeFailure, errorMessage } from "../../errors.ts";
 import type { Message } from "../../message.ts";
 import type { TokenUsage } from "../../policy/policy.ts";
-import { type InteractionResult, parseInteraction } from "../../rollout/interaction_result.ts";
+import {
+  type InteractionCodeCall,
+  type InteractionResult,
+  parseInteraction,
+} from "../../rollout/interaction_result.ts";
 import type { ToolRecord, Trajectory } from "../../rollout/trajectory.ts";
 import { parseTrajectory } from "../../rollout/trajectory_schema.ts";
 import { describeBlocksNotRun } from "../../tools/code_blocks/blocks_not_run.ts";
+import type { CodeCall } from "../../tools/tool_result.ts";
 import { MAX_PARSED_BYTES, parseRowBytes, readFileRange } from "../index/run_index.ts";
 import { formatBytes } from "../pages/format.ts";
 import type { OpenRun } from "../run_store.ts";
@@ -29,7 +34,7 @@ export interface TurnView {
 /** One tool call of an episode. */
 export type CallView =
   & Pick<ToolRecord, "turn" | "call" | "tool" | "status" | "durationMs">
-  & Partial<Pick<ToolRecord, "truncated" | "stateKept" | "denied" | "display" | "droppedDisplays">>
+  & Partial<Pick<ToolRecord, "truncated" | "stateKept" | "denied" | "display" | "droppedDisplays" | "calls">>
   & { readonly peakMemoryBytes?: number | undefined };
 
 /** Tokens of an episode. */
@@ -203,8 +208,16 @@ function viewOfInteraction(row: InteractionResult): EpisodeView {
       sampled,
     })),
     calls: (row.tool_calls ?? []).map((
-      { turn, call, tool, status, duration_ms: durationMs, peak_memory_bytes: peakMemoryBytes },
-    ) => ({ turn, call, tool, status, durationMs, peakMemoryBytes })),
+      { turn, call, tool, status, duration_ms: durationMs, peak_memory_bytes: peakMemoryBytes, calls },
+    ) => ({
+      turn,
+      call,
+      tool,
+      status,
+      durationMs,
+      peakMemoryBytes,
+      ...(Array.isArray(calls) && { calls: calls.map(codeCallOf) }),
+    })),
     tokens: {
       ids: tokens,
       mask: afterPrompt(row.loss_mask),
@@ -226,6 +239,13 @@ function viewOfInteraction(row: InteractionResult): EpisodeView {
       "Rewritten prompts": row.rewritten_prompts,
     }),
   };
+}
+
+/** Returns a call of code of a row for a trainer, which has no arguments and no result. */
+function codeCallOf(
+  { call, call_id: callId, tool, status, duration_ms: durationMs }: InteractionCodeCall,
+): CodeCall {
+  return { caller: "code", call, callId, tool, status, durationMs, truncated: true };
 }
 
 /** Returns the log-probabilities that the turns recorded, at the positions of their tokens. */

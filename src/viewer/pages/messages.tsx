@@ -7,6 +7,7 @@ import {
   previousFrom,
   textLimit,
 } from "../episode/message_range.ts";
+import type { CodeCall } from "../../tools/tool_result.ts";
 import { type CallView, type EpisodeView, turnsOfMessages, type TurnView } from "../episode/episode_view.ts";
 import { formatBytes, formatMs, formatNumber } from "./format.ts";
 import { Code, plainLabel, SafeText, splitFences, splitReasoning } from "./safe_text.tsx";
@@ -263,7 +264,7 @@ const CODE_ARGUMENTS: Readonly<Record<string, string>> = {
 /** What became of a tool call, and what it showed. */
 const CallLine: FC<{ call: CallView; hasTurn: boolean }> = ({ call, hasTurn }) => {
   const { turn, tool, status, durationMs, truncated, stateKept, peakMemoryBytes } = call;
-  const { denied, display = [], droppedDisplays = 0 } = call;
+  const { denied, display = [], droppedDisplays = 0, calls = [] } = call;
   const notes = [
     ...typeof peakMemoryBytes === "number" ? [`peak memory ${formatBytes(peakMemoryBytes)}`] : [],
     ...truncated ? ["output cut off"] : [],
@@ -283,6 +284,34 @@ const CallLine: FC<{ call: CallView; hasTurn: boolean }> = ({ call, hasTurn }) =
         </span>
       </p>
       <Bounded items={display} render={(bundle) => <ShownObject bundle={bundle} />} />
+      {calls.length > 0 && (
+        <details>
+          <summary>{`Calls of tools from the code: ${formatNumber(calls.length)}`}</summary>
+          <Bounded items={calls} render={(inner) => <CodeCallLine call={inner} />} />
+        </details>
+      )}
     </div>
   );
 };
+
+/** A call of a tool that the code of a block made. */
+const CodeCallLine: FC<{ call: CodeCall }> = ({ call }) => {
+  const { tool, status, durationMs, arguments: args, result, truncated } = call;
+  const notes = [formatMs(durationMs ?? 0), ...truncated ? ["not all is in the row"] : []];
+  return (
+    <div class="call">
+      <p>
+        <span class={`badge ${status === "ok" ? "ok" : "bad"}`}>
+          <SafeText text={status} limit={40} />
+        </span>
+        <SafeText text={tool} limit={80} />
+        <span class="facts">{notes.join(" · ")}</span>
+      </p>
+      {args && <Code code={JSON.stringify(args)} language="json" limit={MAX_CALL_TEXT} />}
+      {result !== undefined && <Code code={result} language="json" limit={MAX_CALL_TEXT} />}
+    </div>
+  );
+};
+
+/** Characters of the arguments and of the result of a call from code that are shown. */
+const MAX_CALL_TEXT = 4_000;

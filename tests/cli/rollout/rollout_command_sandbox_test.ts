@@ -2,6 +2,7 @@ import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "
 import { CommanderError } from "commander";
 import { rolloutCommand } from "../../../src/cli/rollout/rollout_command.ts";
 import { CALL_STYLES } from "../../../src/tools/parsers/call_styles.ts";
+import { TempFolder } from "../../temp_folder.ts";
 import { runPaddock } from "../run_paddock.ts";
 
 async function usageError(...args: string[]): Promise<string> {
@@ -77,10 +78,28 @@ Deno.test("paddock rollout --tool-callers code lets Python blocks call the tools
       { text: "sand in a box" },
       '{"words":4}',
     ]);
-    const again = await runPaddock([
-      ...["replay", out, "--tool", words, "--tool-callers", "code", "--profile", "tools"],
-    ]);
-    assertEquals(again.code, 0, again.stdout + again.stderr);
+    const again = await runPaddock(["replay", out, "--profile", "tools"]);
+    assertEquals(again, { code: 0, stdout: "row 1, task w: 1 result, all the same\n", stderr: "" });
+    const changed = (await Deno.readTextFile(out)).replace(
+      '"arguments":{"text":"sand',
+      '"arguments":{"text":"salt',
+    );
+    await Deno.writeTextFile(`${folder}/changed.jsonl`, changed);
+    const other = await runPaddock(["replay", `${folder}/changed.jsonl`, "--profile", "tools"]);
+    assertEquals(other.code, 1);
+    assertStringIncludes(
+      other.stdout,
+      '  turn 1, block 1, call 1\n    recorded  words({"text":"salt in a box"})\n    replayed  words({"text":"sand in a box"})\n',
+    );
+    const plainCode = "print(words(text='one two')['words'])";
+    await Deno.writeTextFile(
+      tasks,
+      JSON.stringify({ id: "w", query: "q", replies: [`~~~python\n${plainCode}\n~~~`, "done"] }),
+    );
+    const functions = [...common, "--tool-names", "functions", "--profile", "tools", "--out", out, "--force"];
+    assertEquals((await runPaddock(functions)).code, 0);
+    assertStringIncludes(await Deno.readTextFile(out), "executed successfully:\\n2");
+    assertEquals((await runPaddock(["replay", out, "--profile", "tools"])).code, 0);
     const plain = await runPaddock(common);
     assertEquals(plain.code, 2);
     assertStringIncludes(plain.stderr, "give --profile tools");
@@ -90,6 +109,35 @@ Deno.test("paddock rollout --tool-callers code lets Python blocks call the tools
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("paddock rollout --tool-callers model,code lets code and the model call functions of a Python file", async () => {
+  const count =
+    '_count = []\ndef count(n: int) -> int:\n    """Counts."""\n    _count.append(n)\n    return len(_count)\n';
+  const code =
+    "from paddock import tools\nprint('first', tools.count(2**60 + 1), tools.count(n=2))\ntools.count('x')";
+  const replies = [`~~~python\n${code}\n~~~`, '<tool>count\n{"n": 5}</tool>', "The answer is 3"];
+  await using folder = await TempFolder.of({
+    "count.py": count,
+    "tasks.jsonl": JSON.stringify({ id: "c", query: "How many?", answer: 3, replies }),
+  });
+  const [out, file] = [`${folder.path}/out.jsonl`, `${folder.path}/count.py`];
+  const tools = ["--tool", file, "--tool-callers", "model,code", "--profile", "tools"];
+  const { code: exit, stderr } = await runPaddock([
+    ...["rollout", "--tasks", `${folder.path}/tasks.jsonl`, "--out", out],
+    ...tools,
+  ]);
+  assertEquals(exit, 0, stderr);
+  const { messages, toolResults } = JSON.parse(await Deno.readTextFile(out));
+  assertMatch(
+    messages[3].content,
+    /first 1 2\n[^]*ToolArgumentError: wrong arguments for 'count': n: must be a whole number/,
+  );
+  assertMatch(messages[5].content, /\n3$/);
+  assertEquals(toolResults[0].calls.map((call: { arguments: unknown }) => call.arguments), [
+    { n: "1152921504606846977" },
+    { n: 2 },
+  ]);
 });
 
 Deno.test("paddock rollout --mcp reports a server that does not start before it plays", async () => {

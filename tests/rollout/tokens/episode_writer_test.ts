@@ -1,3 +1,6 @@
+import { tokenFormatOf } from "./token_format_of.ts";
+import { CHAT_FORMAT_OPTIONS } from "../../../src/chat/chat_format.ts";
+import { pickKnownOptions } from "../../../src/options.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { ChatFormat } from "../../../src/chat/chat_format.ts";
@@ -6,7 +9,6 @@ import { History } from "../../../src/history.ts";
 import type { Message } from "../../../src/message.ts";
 import type { Reply } from "../../../src/policy/policy.ts";
 import { EpisodeWriter, type TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
-import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { tinyTokenizer } from "../../tiny_tokenizer.ts";
 import {
@@ -33,7 +35,7 @@ for (const mode of ["append", "rerender"] as const) {
       const written = write(options, plays, hasIds);
       const { ids, lossMask, promptLength, logProbs } = written.writer.tokens();
       const isAsked = plays.length === 0;
-      const rendered = new TokenFormat(options).chat.render(written.chat, { addGenerationPrompt: isAsked });
+      const rendered = tokenFormatOf(options).chat.render(written.chat, { addGenerationPrompt: isAsked });
       assertEquals(bytes.decode(ids), rendered.toWellFormed());
       assertEquals(lossMask.length, ids.length);
       assertEquals(sampledTexts(written, bytes), saidTexts(plays).map((text) => text.toWellFormed()));
@@ -42,7 +44,7 @@ for (const mode of ["append", "rerender"] as const) {
       logProbs?.forEach((logProb, at) => assertEquals(logProb, lossMask[at] === 1 ? -1 : 0));
       assertEquals(
         bytes.decode(written.writer.prompt.ids),
-        new TokenFormat(options).chat.render(written.chat, { addGenerationPrompt: true }).toWellFormed(),
+        tokenFormatOf(options).chat.render(written.chat, { addGenerationPrompt: true }).toWellFormed(),
       );
     });
     fc.assert(law, { numRuns: 200 });
@@ -55,7 +57,7 @@ for (const mode of ["append", "rerender"] as const) {
       mode,
       ...(mode === "append" && { onRewrite: "keep" }),
     };
-    const format = new ChatFormat(options);
+    const format = new ChatFormat(pickKnownOptions(options, CHAT_FORMAT_OPTIONS));
     const shown = ({ role, content }: Message) =>
       `<|im_start|>${role}\n${format.neutralise(String(content), role)}${END}\n`;
     const law = fc.property(plays, fc.boolean(), (plays, hasIds) => {

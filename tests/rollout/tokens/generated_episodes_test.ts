@@ -1,10 +1,11 @@
+import { tokenFormatOf } from "./token_format_of.ts";
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Tokenizer } from "../../../src/chat/tokenizer.ts";
 import type { Message } from "../../../src/message.ts";
 import { fromText } from "../../../src/chat/conversions.ts";
 import type { TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
-import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
+import type { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { tinyTokenizer } from "../../tiny_tokenizer.ts";
 import { assertAppended, assertExactMask, play, type Sampled, STOP } from "./sampled_episode.ts";
@@ -69,7 +70,7 @@ for (const [name, template] of Object.entries(TEMPLATES)) {
       const label = Object.values(mode).join(", ");
       if (isRefused) continue;
       Deno.test(`EpisodeWriter masks exactly the sampled ids: ${name}, ${tokenizer.name}, ${label}`, () => {
-        const format = new TokenFormat(options);
+        const format = tokenFormatOf(options);
         const ended = (said: string) =>
           [...format.chat.endTokens, ...tokenizer.specialTokens].some((end) => said.endsWith(end));
         const said = text.filter((said) => !ended(said) && !isSpacedAfterSpecial(said, tokenizer));
@@ -116,7 +117,7 @@ for (const family of ["chatml", "qwen", "falcon", "deepseek", "llama"]) {
   for (const tokenizer of TOKENIZERS) {
     Deno.test(`fromText() finds the messages in the tokens of an episode: ${family}, ${tokenizer.name}`, () => {
       const options: TokenOptions = { tokenizer, family };
-      const format = new TokenFormat(options);
+      const format = tokenFormatOf(options);
       const [endToken = ""] = format.chat.endTokens;
       const sampled = fc.array(
         fc.record({ said: honest, pieces, end: ends, messages: exchanges }),

@@ -1,9 +1,9 @@
+import { tokenFormatOf } from "./token_format_of.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { History } from "../../../src/history.ts";
 import { TokenError } from "../../../src/errors.ts";
 import type { Message } from "../../../src/message.ts";
 import { EpisodeWriter, type TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
-import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import {
   GEMMA,
@@ -188,7 +188,7 @@ Deno.test("Nemotron 3: a thought that the prompt opened stays in its turn and le
     if (mode === "keep") assert(prompt.includes("<think>\nhm\n</think>"));
     else assert(prompt.includes("assistant\n<think></think>\n\nhello<|im_end|>"));
   }
-  const format = new TokenFormat(optionsOf(NEMOTRON, "append"));
+  const format = tokenFormatOf(optionsOf(NEMOTRON, "append"));
   assertThrows(
     () => format.requireWritable({ mode: "append" }),
     TypeError,

@@ -1,10 +1,10 @@
+import { tokenFormatOf } from "./token_format_of.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Tokenizer } from "../../../src/chat/tokenizer.ts";
 import { History } from "../../../src/history.ts";
 import type { Message } from "../../../src/message.ts";
 import type { Reply } from "../../../src/policy/policy.ts";
 import { EpisodeWriter, type TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
-import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { task } from "./written_episode.ts";
 
 /** Stop text that servers remove from a reply. */
@@ -59,7 +59,7 @@ export function play(
   sampled: readonly Sampled[],
   options: TokenOptions,
 ): PlayedEpisode {
-  const { tokenizer, format = new TokenFormat(options) } = options;
+  const { tokenizer, format = tokenFormatOf(options) } = options;
   const writer = new EpisodeWriter({ ...options, format });
   let history = History.fromChats([...start]);
   writer.start({ task, history: { prompt: history } });

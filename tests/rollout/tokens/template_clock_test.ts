@@ -1,3 +1,4 @@
+import { tokenFormatOf } from "./token_format_of.ts";
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { ChatFormat } from "../../../src/chat/chat_format.ts";
 import { tokenizeChat } from "../../../src/chat/tokenize_chat.ts";
@@ -5,7 +6,6 @@ import { isAppendOnly } from "../../../src/chat/turns.ts";
 import { History } from "../../../src/history.ts";
 import type { Message } from "../../../src/message.ts";
 import { EpisodeWriter, type TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
-import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { IncrementalTokenizer } from "../../../src/transforms/incremental_tokenizer.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { task } from "./written_episode.ts";
@@ -56,7 +56,7 @@ for (
 ) {
   Deno.test(`an episode has the time of its start in all prompts: ${Object.values(mode).join(", ")}`, () => {
     const options = { ...optionsOf(mode.mode === "append" ? CLOCK : REWRITING), ...mode };
-    const format = new TokenFormat(options);
+    const format = tokenFormatOf(options);
     const [first, second] = [play({ ...options, format }), play({ ...options, format })];
     for (const prompts of [first, second]) {
       assertEquals(new Set(prompts.map(timeOf)).size, 1);

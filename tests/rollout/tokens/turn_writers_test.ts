@@ -1,9 +1,9 @@
+import { tokenFormatOf } from "./token_format_of.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { ChatEnv } from "../../../src/envs/chat_env.ts";
 import { rolloutAll } from "../../../src/rollout/rollout_all.ts";
 import { scriptedPolicy } from "../../../src/policy/scripted.ts";
 import type { TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
-import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { trainingRollout } from "../../../src/rollout/training_rollout.ts";
 import { tinyTokenizer } from "../../tiny_tokenizer.ts";
 import { type Played, saidTexts, sampledTexts, write } from "./written_episode.ts";
@@ -39,7 +39,7 @@ for (const [template, writable] of TEMPLATES) {
     const isWritable = writable.some((other) => other === label);
     Deno.test(`TokenFormat ${isWritable ? "writes" : "refuses"} ${JSON.stringify(name)} with ${label}`, () => {
       const options: TokenOptions = { tokenizer, ...template, ...mode };
-      const format = new TokenFormat(options);
+      const format = tokenFormatOf(options);
       if (!isWritable) {
         assertThrows(() => format.requireWritable(mode), TypeError, "must put a reply after");
         return;
@@ -57,7 +57,7 @@ for (const [template, writable] of TEMPLATES) {
 
 Deno.test("TokenFormat.requireWritable() recommends only modes that work", () => {
   const messageFor = (template: Partial<TokenOptions>, mode: keyof typeof MODES) =>
-    assertThrows(() => new TokenFormat({ tokenizer, ...template }).requireWritable(MODES[mode]), TypeError)
+    assertThrows(() => tokenFormatOf({ tokenizer, ...template }).requireWritable(MODES[mode]), TypeError)
       .message;
   assertStringIncludes(
     messageFor({ family: "dialogpt" }, "append"),

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { type Attributes, type Span, SpanStatusCode, trace, type Tracer } from "@opentelemetry/api";
+import { addToolSpans, withSpan } from "../../../src/server/http/tracing.ts";
 import { bad, type FakePython, ok } from "../../fake_pool.ts";
 import { served } from "../served.ts";
 
@@ -54,7 +55,7 @@ const python: FakePython = (code) => {
   return code === "raise" ? bad("error") : ok("secret");
 };
 
-Deno.test("requests, session acquisition and programs have spans without code, output or ids", async () => {
+Deno.test("requests, session acquisition, programs and tools have spans without code, output or ids", async () => {
   using memory = new Memory();
   await using server = served({ python });
   const { body: { id } } = await server.send("POST", "/v1/sessions", {});
@@ -83,4 +84,23 @@ Deno.test("requests, session acquisition and programs have spans without code, o
   ]);
   assertEquals(memory.spans.every(({ ended }) => ended), true);
   assertEquals(JSON.stringify(memory.spans).includes("secret"), false);
+
+  // A tracer stays with the first provider of its process, so that this is part of the same test.
+  memory.spans.length = 0;
+  const call = { caller: "code", callId: "c", durationMs: 2, truncated: false, result: "secret" } as const;
+  const calls = [
+    { ...call, call: 1, tool: "search", status: "ok" as const, startMs: 1 },
+    { ...call, call: 2, tool: "book", status: "error" as const },
+  ];
+  const block = { call: 1, callId: "b", tool: "python", status: "ok", text: "", durationMs: 9 } as const;
+  await withSpan("paddock.step", (span) => {
+    addToolSpans(span, [{ ...block, truncated: false, calls }]);
+    return Promise.resolve();
+  });
+  assertEquals(memory.spans.map(({ name, attributes, ended }) => [name, attributes, ended]), [
+    ["paddock.step", {}, true],
+    ["paddock.tool", { "paddock.tool": "python", "paddock.status": "ok" }, true],
+    ["paddock.tool.code", { "paddock.tool": "search", "paddock.status": "ok" }, true],
+    ["paddock.tool.code", { "paddock.tool": "book", "paddock.status": "error" }, true],
+  ]);
 });

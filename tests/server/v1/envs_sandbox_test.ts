@@ -37,6 +37,40 @@ function lastMessage({ body }: TestResponse): string {
   return body.observation.messages.at(-1).content;
 }
 
+/** Calls the first tool that the block was given. */
+const calling: FakePython = async (
+  _code,
+  _globals,
+  { tools = [], signal = new AbortController().signal },
+) => {
+  const [first] = tools;
+  const value = await first?.run({ a: 1, b: 2 }, { signal });
+  return ok(`${first?.python?.alias ?? first?.name}: ${(value as { json?: string })?.json}\n`);
+};
+
+Deno.test("/v1/envs lets code call the tools of the server", async () => {
+  await using server = served({ python: calling, tools: [add] });
+  const options = { env: "python", tools: ["add"], toolCallers: ["code"], toolNames: "functions" };
+  const path = await createEnv(server, options);
+  const { body: { observation } } = await server.send("POST", `${path}/reset`, { task: { query: "q" } });
+  assertEquals(observation.tools, undefined);
+  assertStringIncludes(observation.messages[0].content, "def add(a: float, b: float) -> Any:");
+  const step = await server.send("POST", `${path}/step`, { reply: block("add(1, 2)") });
+  assertStringIncludes(lastMessage(step), "add: 3");
+  const [call] = step.body.toolResults[0].calls;
+  assertObjectMatch(call, {
+    caller: "code",
+    tool: "add",
+    status: "ok",
+    arguments: { a: 1, b: 2 },
+    result: "3",
+  });
+  const wrong = await server.send("POST", "/v1/envs", { ...options, env: "tools" });
+  assertEquals(wrong.status, 422);
+  assertStringIncludes(wrong.body.error.message, "toolCallers: an env of kind 'tools' runs no code");
+  assertEquals((await server.send("POST", "/v1/envs", { ...options, toolCallers: [] })).status, 422);
+});
+
 Deno.test("/v1/envs runs the tasks of a config in order, with Python and a grader", async () => {
   await using server = served({ python, graders });
   const path = await createEnv(server, {

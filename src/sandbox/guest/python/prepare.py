@@ -105,6 +105,7 @@ def _extend(sources, preimports, profile, preload=None):
             _exits=modules.get("exit_functions"),
             _missing=modules.get("missing"),
             _tools=modules.get("tools"),
+            _tool_arguments=modules.get("tool_arguments"),
             _loops=modules.get("event_loop"),
             _runner=modules.get("runner"),
             _values=modules.get("values"),
@@ -136,8 +137,11 @@ def _freeze():
 def _publish_tools(module):
     package = types.ModuleType("paddock", "What Paddock offers to the Python that runs in it.")
     package.tools = module.tools
-    package.ToolError = module.ToolError
-    module.Tool.__module__ = module.ToolError.__module__ = "paddock"
+    package.__getattr__ = module.module_of
+    for kind in (module.ToolError, module.ToolArgumentError, module.Media, module.Tool):
+        kind.__module__ = "paddock"
+        if kind is not module.Tool:
+            setattr(package, kind.__name__, kind)
     sys.modules["paddock"] = package
 
 

@@ -1,22 +1,54 @@
 """Host tools that Python may call: `from paddock import tools; tools.add(a=1, b=2)`."""
 
 import asyncio
+import base64
 import json
 
 MAX_DEPTH = 64
 MAX_VALUES = 99_000
 MAX_BYTES = 16 * 2**20 - 1024
 """The host kills an interpreter that sends more. This check makes sure that a program cannot."""
+MAX_NAMED = 20
+"""Names of tools in an error message."""
 
 SCALARS = frozenset((str, int, float, bool, type(None)))
 
 _encode = json.JSONEncoder(allow_nan=False).encode
 _scan = json.JSONDecoder().scan_once
+_b64decode = base64.b64decode
 """Saved: `json.dumps` makes a new encoder at each call, and `json.loads` uses names that a program can replace."""
 
 
 class ToolError(Exception):
     """A host tool failed, was refused or is not granted; the message says which."""
+
+
+class ToolArgumentError(ToolError):
+    """The arguments of a call do not fit the schema of the tool; the message has the path of the bad value."""
+
+
+class Media:
+    """Data that a tool returned, such as an image, which `display()` shows."""
+
+    def __init__(self, data, mime_type):
+        self.data = data
+        self.mime_type = mime_type
+
+    def __repr__(self):
+        return f"<media {self.mime_type}, {len(self.data)} bytes>"
+
+    def __len__(self):
+        return len(self.data)
+
+    def __bytes__(self):
+        return self.data
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        if self.mime_type == "image/svg+xml":
+            return {self.mime_type: self.data.decode("utf-8", "replace")}
+        kind = self.mime_type.partition("/")[0]
+        is_shown = kind in ("image", "audio", "video") or self.mime_type == "application/pdf"
+        return {self.mime_type: self.data} if is_shown else {}
 
 
 class Tool:
@@ -26,6 +58,8 @@ class Tool:
         self.__name__ = spec["name"]
         self.__doc__ = spec["description"]
         self.parameters = spec["parameters"]
+        self._is_checked = spec.get("checked", False)
+        self._fit = None
 
     def __repr__(self):
         return f"<host tool {self.__name__}({', '.join(self._names())})>"
@@ -55,28 +89,53 @@ class Tool:
         return list(self.parameters.get("properties", ()))
 
     def _arguments(self, args, kwargs):
-        if not args:
+        if args:
+            kwargs = self._named(args, kwargs)
+        if not self._is_checked:
             return kwargs
+        if self._fit is None:
+            self._fit = _tool_arguments.fitting(self.parameters)
+        try:
+            return self._fit(kwargs)
+        except _tool_arguments.Misfit as misfit:
+            raise ToolArgumentError(f"wrong arguments for {self.__name__!r}: {misfit}") from None
+
+    def _named(self, args, kwargs):
         names = self._names()
         if len(args) > len(names):
             raise TypeError(f"{self.__name__}() takes {len(names)} arguments but {len(args)} were given")
+        twice = kwargs.keys() & names[: len(args)]
+        if twice:
+            raise TypeError(f"{self.__name__}() got multiple values for argument {min(twice)!r}")
         return {**dict(zip(names, args)), **kwargs}
 
 
 class Tools:
-    """The host tools granted to the running block, as attributes."""
+    """Host tools granted to the running block, as attributes."""
+
+    def __init__(self, by_name, noun):
+        self.__dict__["_by_name"], self.__dict__["_noun"] = by_name, noun
 
     def __getattr__(self, name):
-        if name in _granted:
-            return _granted[name]
-        granted = ", ".join(sorted(_granted)) or "none"
-        raise AttributeError(f"no host tool {name!r} is granted to this block (granted: {granted})")
+        by_name = self._by_name
+        if name in by_name:
+            return by_name[name]
+        import difflib
+
+        names = sorted(by_name)
+        left = f", and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+        granted = ", ".join(names[:MAX_NAMED]) or "none"
+        nearest = difflib.get_close_matches(name, names, 1, 0.5)
+        hint = f": did you mean {nearest[0]!r}?" if nearest else ""
+        raise AttributeError(f"no {self._noun} {name!r} is granted to this block (granted: {granted}{left}){hint}")
 
     def __dir__(self):
-        return sorted(_granted)
+        return sorted(self._by_name)
 
 
 _granted = {}
+_modules = {}
+"""Tools that are offered as modules, by the name of the module and their own."""
 _replies = {}
 _waiting = {}
 _calls = [0]
@@ -91,8 +150,20 @@ def _begin(specs, budget):
     _granted.clear()
     _replies.clear()
     _waiting.clear()
+    _modules.clear()
     for spec in specs:
-        _granted[spec["name"]] = Tool(spec)
+        tool = _granted[spec["name"]] = Tool(spec)
+        if "module" in spec:
+            _modules.setdefault(spec["module"], {})[spec["alias"]] = tool
+        elif "alias" in spec:
+            _runner._main[spec["alias"]] = tool
+
+
+def module_of(name):
+    """Returns the tools of a module, for `from paddock import <name>`."""
+    if name in _modules:
+        return Tools(_modules[name], f"tool of {name}")
+    raise AttributeError(f"module 'paddock' has no attribute {name!r}")
 
 
 def _send(name, arguments):
@@ -143,7 +214,19 @@ def _collect(ms):
 def _result(reply):
     if "error" in reply:
         raise ToolError(reply["error"])
-    return reply.get("value")
+    value = reply.get("value")
+    for path, mime_type in reply.get("media", ()):
+        value = _with_data(value, path, mime_type)
+    return value
 
 
-tools = Tools()
+def _with_data(value, path, mime_type):
+    """Replaces the base64 text at a path by what it encodes."""
+    if not path:
+        data = _b64decode(value)
+        return data if mime_type is None else Media(data, mime_type)
+    value[path[0]] = _with_data(value[path[0]], path[1:], mime_type)
+    return value
+
+
+tools = Tools(_granted, "host tool")

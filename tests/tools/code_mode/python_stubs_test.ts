@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import * as z from "zod";
-import { pythonStubs, tool, withPythonNames } from "../../mod/tools.ts";
-import { toolSpec } from "../../src/tools/tool_arguments.ts";
+import { pythonStubs, tool, withPythonNames } from "../../../mod/tools.ts";
+import { toolSpec } from "../../../src/tools/tool_arguments.ts";
 
 function stubs(...specs: Parameters<typeof withPythonNames>[0][number][]): string {
   return pythonStubs(withPythonNames(specs));
@@ -96,4 +96,56 @@ Deno.test("pythonStubs() follows references within a schema, and ends where they
     text,
   );
   assertEquals(text.match(/^class /gm)?.length, 5);
+});
+
+Deno.test("withPythonNames() keeps functions apart from the builtins, and modules apart from names of paddock", () => {
+  const specsOf = (...names: string[]) => names.map((name) => ({ name, description: "", parameters: {} }));
+  const functions = withPythonNames(specsOf("open", "open_", "search", "is"), "functions");
+  assertEquals(functions.map(({ alias }) => alias), ["open__2", "open_", "search", "is_"]);
+  const names = [
+    "shop.buy",
+    "shop.get-item",
+    "shop.get_item",
+    "tools.run",
+    "my-shop.buy",
+    "my_shop.buy",
+    "clock",
+    "a.b.c",
+  ];
+  const modules = withPythonNames(specsOf(...names), "modules");
+  assertEquals(modules.map(({ module = "", alias = "" }) => `${module}.${alias}`), [
+    "shop.buy",
+    "shop.get_item_2",
+    "shop.get_item",
+    "tools_.run",
+    "my_shop_2.buy",
+    "my_shop.buy",
+    ".",
+    "a.b_c",
+  ]);
+  assertEquals(new Set(modules.map(({ pythonName }) => pythonName)).size, names.length);
+});
+
+Deno.test("pythonStubs() puts functions of a module behind the import of the module", () => {
+  const specs = ["shop.buy", "shop.get-item", "clock"].map((name) => ({
+    name,
+    description: `Does ${name}.`,
+    parameters: {},
+  }));
+  assertEquals(
+    pythonStubs(withPythonNames(specs, "modules")),
+    `# from paddock import shop
+
+def buy() -> Any:
+    """Does shop.buy."""
+
+def get_item() -> Any:
+    """
+    Does shop.get-item.
+    The tool is named "shop.get-item".
+    """
+
+def clock() -> Any:
+    """Does clock."""`,
+  );
 });

@@ -7,14 +7,13 @@ import {
   PythonInterpreter,
   replyAction,
   SandboxPool,
-  type Step,
   ToolError,
   ToolTransform,
   TransformedEnv,
-} from "../../mod.ts";
-import type { ChatEnvOptions } from "../../mod/envs.ts";
-import type { PythonInterpreterOptions } from "../../mod/transforms.ts";
-import { type Tool, tool } from "../../mod/tools.ts";
+} from "../../../mod.ts";
+import type { PythonInterpreterOptions } from "../../../mod/transforms.ts";
+import { type Tool, tool } from "../../../mod/tools.ts";
+import { play } from "./play.ts";
 
 const profile = await loadProfile("tools");
 
@@ -25,28 +24,8 @@ const add = tool({
   run: ({ a, b }) => a + b,
 });
 
-/** Plays one reply with a Python block. */
-async function play(
-  pool: SandboxPool,
-  code: string,
-  { tools, chat, ...options }: Omit<PythonInterpreterOptions, "pool"> & {
-    tools: Tool[];
-    chat?: ChatEnvOptions;
-  },
-): Promise<{ step: Step; prompt: string; shown: string }> {
-  const transforms = [new PythonInterpreter({ pool, tools, ...options }), new ToolTransform({ tools: [] })];
-  await using env = new TransformedEnv(new ChatEnv(chat), transforms);
-  const { history } = await env.reset({ id: "1", query: "q" });
-  const step = await env.step(replyAction(`~~~python\n${code}\n~~~`));
-  return {
-    step,
-    prompt: JSON.stringify([...history.prompt]),
-    shown: String([...step.history.prompt].at(-1)?.content),
-  };
-}
-
 Deno.test("PythonInterpreter grants tools to code", async (t) => {
-  await using pool = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
+  await using pool = new SandboxPool({ profile, size: 2, resetMode: "rewind" });
 
   await t.step("PythonInterpreter lets code call tools, and records each call", async () => {
     const code =
@@ -56,8 +35,8 @@ Deno.test("PythonInterpreter grants tools to code", async (t) => {
     assertStringIncludes(prompt, "def add(a: float, b: float) -> Any:");
     const [result] = step.toolResults;
     assertEquals(
-      result?.calls?.map(({ durationMs, ...call }) => {
-        assert(durationMs >= 0);
+      result?.calls?.map(({ startMs = -1, durationMs, ...call }) => {
+        assert(startMs >= 0 && durationMs >= 0);
         return call;
       }),
       [[0, 0, "0"], [0, 1, "1"], [1, 2, "3"]].map(([a, b, sum], at) => ({
@@ -99,7 +78,7 @@ for call in (tools.fail, tools.slow, lambda: tools.add("x", 1)):
     const { step, shown } = await play(pool, code, { tools });
     assertMatch(shown, /no seat is left\n'slow' gave no result within 20 ms\nwrong arguments for 'add': a: /);
     const calls = step.toolResults[0]?.calls?.map(({ tool, status }) => [tool, status]);
-    assertEquals(calls, [["fail", "error"], ["slow", "timeout"], ["add", "bad_arguments"]]);
+    assertEquals(calls, [["fail", "error"], ["slow", "timeout"]]); // wrong arguments do not leave the sandbox
   });
 
   await t.step("calls run at the same time by asyncio.gather()", async () => {
@@ -144,6 +123,77 @@ print(await asyncio.gather(*(tools.meet.call_async(n=n) for n in range(3))))`;
     },
   );
 
+  await t.step("ToolTransform shares tools and their state with code, as allowedCallers says", async () => {
+    const count = (name: string, allowedCallers?: Tool["allowedCallers"]) =>
+      tool({
+        name,
+        description: "",
+        parameters: z.object({}),
+        allowedCallers,
+        run: (_, { state }) => (state["count"] = Number(state["count"] ?? 0) + 1),
+      });
+    const tools = [count("both", ["model", "code"]), count("hidden", ["code"]), count("plain")];
+    const transforms = [new ToolTransform({ tools }), new PythonInterpreter({ pool, tools: [add] })];
+    await using env = new TransformedEnv(new ChatEnv(), transforms);
+    const observation = await env.reset({ id: "1", query: "q" });
+    assertEquals(observation.tools?.map(({ name }) => name), ["both", "plain"]);
+    const specs = observation.info?.["codeTools"] as { name: string }[];
+    assertEquals(specs.map(({ name }) => name), ["add", "both", "hidden"]);
+    await env.step(replyAction("<tool>both\n{}</tool>"));
+    const code =
+      "from paddock import tools\nprint('count', tools.both(), tools.hidden(), tools.add(1, 2), dir(tools))";
+    const [copy] = await env.fork(1);
+    for (const each of [env, copy ?? env]) {
+      const step = await each.step(replyAction(`~~~python\n${code}\n~~~`));
+      assertStringIncludes(
+        String([...step.history.prompt].at(-1)?.content),
+        "count 2 3 3 ['add', 'both', 'hidden']",
+      );
+    }
+    const last = await env.step(replyAction("<tool>both\n{}</tool>\n<tool>hidden\n{}</tool>"));
+    assertEquals(last.toolResults.map(({ tool, status }) => [tool, status]), [["both", "ok"], [
+      "hidden",
+      "unknown_tool",
+    ]]);
+    await copy?.[Symbol.asyncDispose]();
+  });
+
+  await t.step("PythonInterpreter takes the tools of MCP clients when an episode starts", async () => {
+    let starts = 0;
+    const mcp = { tools: () => (starts++, Promise.resolve([{ ...add, name: "sums.add-two" }])) };
+    await using env = new TransformedEnv(new ChatEnv(), [
+      new PythonInterpreter({ pool, mcp, toolNames: "modules" }),
+    ]);
+    for (const id of ["1", "2"]) {
+      await env.reset({ id, query: "q" });
+      const step = await env.step(
+        replyAction("~~~python\nfrom paddock import sums\nprint(sums.add_two(20, 22))\n~~~"),
+      );
+      assertStringIncludes(String([...step.history.prompt].at(-1)?.content), "42");
+    }
+    assertEquals(starts, 2);
+  });
+
+  await t.step(
+    "a list of callers must have a known one, and the model calls no tool of the interpreter",
+    () => {
+      const callers = (allowedCallers: unknown) => ({ ...add, allowedCallers }) as Tool;
+      for (const wrong of [[], ["me"], "code"]) {
+        assertThrows(
+          () => new ToolTransform({ tools: [callers(wrong)] }),
+          TypeError,
+          'must have "model" or "code"',
+        );
+      }
+      const both = callers(["model", "code"]);
+      assertThrows(
+        () => new PythonInterpreter({ pool, tools: [both] }),
+        TypeError,
+        "is given to ToolTransform",
+      );
+    },
+  );
+
   await t.step(
     "the text about tools is added to the system message, is replaced, or is left out",
     async () => {
@@ -163,13 +213,13 @@ print(await asyncio.gather(*(tools.meet.call_async(n=n) for n in range(3))))`;
       name: "long",
       description: "",
       parameters: z.object({}),
-      run: () => "x".repeat(5_000),
+      run: () => "x".repeat(80_000),
     });
-    const code = "from paddock import tools\nprint(sum(len(tools.long()) for _ in range(300)))";
+    const code = "from paddock import tools\nprint(sum(len(tools.long()) for _ in range(20)))";
     const { step, shown } = await play(pool, code, { tools: [long] });
-    assertStringIncludes(shown, "1500000");
+    assertStringIncludes(shown, "1600000");
     const calls = step.toolResults[0]?.calls ?? [];
-    assertEquals([calls.length, calls[0]?.result?.length, calls[0]?.truncated], [300, 4_096, true]);
+    assertEquals([calls.length, calls[0]?.result?.length, calls[0]?.truncated], [20, 65_536, true]);
     assertEquals(calls.at(-1), { ...calls.at(-1), truncated: true });
     assertEquals("result" in (calls.at(-1) ?? {}), false);
   });

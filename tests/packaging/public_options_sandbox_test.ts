@@ -1,0 +1,104 @@
+import { assertEquals } from "@std/assert";
+import CONFIG from "../../deno.json" with { type: "json" };
+
+const ROOT = new URL("../../", import.meta.url);
+const ENTRIES = Object.values(CONFIG.exports).filter((path) => path !== CONFIG.exports["./cli"]);
+
+/** Objects that are parameters, but no options: what a thing consists of, or data whose further keys have a meaning. */
+const NO_OPTIONS: Readonly<Record<string, string>> = {
+  ...of("data of a program", "messageText", "toOpenaiTool", "requirePlayable", "workspaceEnvTask"),
+  ...of("data of a program", "deriveSeed"),
+  ...of("a definition, which may have more than its contract", "tool", "hostTool", "replyGrader"),
+  ...of("a definition, which may have more than its contract", "ResetModule", "StateToMessage"),
+  ...of("parts that other code makes", "Lease", "RemoteLease", "Sandbox", "Session", "StateDirectory"),
+  ...of("parts that other code makes", "ClusterNode", "TauBenchDomain", "TauBenchEnv", "Workspace"),
+  ...of("parts that other code makes", "WorkspaceEvaluator", "HttpServer"),
+  ...of("options of an error, with those of JavaScript", "PolicyError", "CheckpointError", "GuestFileError"),
+  ...of("options of an error, with those of JavaScript", "PoolFullError", "RequestError", "PythonFileError"),
+  ...of("options of an error, with those of JavaScript", "StateDirectoryError", "WaitingExecError"),
+};
+
+function of(reason: string, ...names: string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, reason]));
+}
+
+interface Parameter {
+  readonly kind: string;
+  readonly name?: string;
+  readonly left?: Parameter;
+  readonly tsType?: { readonly repr?: string; readonly kind?: string };
+}
+
+interface Export {
+  readonly name: string;
+  readonly kind: string;
+  readonly parameters: readonly Parameter[];
+}
+
+type Symbols = readonly { readonly name: string; readonly declarations: readonly unknown[] }[];
+
+/** Returns what the entry points export, by the address of each. */
+async function readDoc(): Promise<Record<string, { readonly symbols: Symbols }>> {
+  const command = new Deno.Command(Deno.execPath(), { args: ["doc", "--json", ...ENTRIES], cwd: ROOT });
+  return JSON.parse(new TextDecoder().decode((await command.output()).stdout)).nodes;
+}
+
+/** Returns the functions and classes among exports, with the parameters of each signature. */
+function exportsOf(symbols: Symbols): Export[] {
+  return symbols.flatMap(({ name, declarations }) =>
+    declarations.flatMap((declaration) => {
+      const { kind, def } = declaration as {
+        kind: string;
+        def: { params?: Parameter[]; constructors?: { params: Parameter[]; accessibility?: string }[] };
+      };
+      if (kind === "function") return [{ name, kind, parameters: def.params ?? [] }];
+      if (kind !== "class") return [];
+      return (def.constructors ?? []).map(({ params }) => ({ name, kind, parameters: params }));
+    })
+  );
+}
+
+/** True if the last parameter is an object of options. */
+function hasOptions({ parameters }: Export): boolean {
+  const last = parameters.at(-1);
+  const { kind, name, tsType } = last?.left ?? last ?? { kind: "" };
+  return name === "options" || kind === "object" || (tsType?.repr ?? "").endsWith("Options") ||
+    ["typeLiteral", "intersection"].includes(tsType?.kind ?? "");
+}
+
+/** Options without which another error comes first. */
+const NEEDED: Readonly<Record<string, object>> = { MCPToolTransform: { servers: {} } };
+
+/** Calls a function or class with an unknown option, and returns the message of its error. */
+async function messageOf(
+  { name, kind, parameters }: Export,
+  module: Record<string, unknown>,
+): Promise<string> {
+  const called = module[name] as (new (...args: unknown[]) => unknown) & ((...args: unknown[]) => unknown);
+  const args = [...parameters.slice(1).map(() => undefined), { ...NEEDED[name], notAnOption: true }];
+  try {
+    const value = kind === "class" ? new called(...args) : called(...args);
+    const result = await value;
+    await (result as { next?: () => Promise<unknown> } | undefined)?.next?.();
+    return "no error";
+  } catch (error) {
+    return error instanceof TypeError ? error.message : String(error);
+  }
+}
+
+Deno.test("each public function and constructor with options refuses an unknown one, and names the nearest", async () => {
+  const accepted: string[] = [];
+  let checked = 0;
+  for (const [path, { symbols }] of Object.entries(await readDoc())) {
+    const module = await import(path);
+    for (const exported of exportsOf(symbols)) {
+      if (!hasOptions(exported) || Object.hasOwn(NO_OPTIONS, exported.name)) continue;
+      checked++;
+      const message = await messageOf(exported, module);
+      const isRefused = /: found \[notAnOption\]; the nearest to 'notAnOption' is '\w+'$/.test(message);
+      if (!isRefused) accepted.push(`${path} ${exported.name}: ${message}`);
+    }
+  }
+  assertEquals(accepted, []);
+  assertEquals(checked > 80, true, `${checked} were checked`);
+});
