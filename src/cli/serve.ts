@@ -34,6 +34,7 @@ import {
 } from "./serve/hibernation.ts";
 import { LOG_LEVELS, type LogLevel, openEventLog } from "./serve/event_log.ts";
 import { listenError, logError, waitForAbort } from "./serve/listening.ts";
+import { SERVER_POLICIES } from "./rollout/policies.ts";
 import { openRollouts, openRuns, type ServeRolloutFlags } from "./serve/rollouts.ts";
 import { formatStartReport } from "./serve/start_report.ts";
 import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
@@ -169,7 +170,7 @@ export function serveCommand(): Command {
     .optionsGroup("Rollouts of clients:")
     .option(
       "--rollout-policy <policy>",
-      "policy that clients may use: openai:URL or sglang:URL; repeatable; none by default",
+      `policy that clients may use: ${SERVER_POLICIES}; repeatable; none by default`,
       collectValues,
     )
     .addOption(
