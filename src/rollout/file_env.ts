@@ -1,5 +1,6 @@
 import type { Env } from "../envs/env.ts";
-import { type EnvFile, makeFileEnvParts } from "../plugins/env_file.ts";
+import type { EnvFile } from "../plugins/env_file.ts";
+import { makeFileEnvParts } from "../plugins/file_env_parts.ts";
 import type { Grader } from "../rewards/grader.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -7,7 +8,8 @@ import type { ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
 import { makeChatEnv, type MakeChatEnvOptions } from "./make_chat_env.ts";
 
 /** Options of {@linkcode fileEnv}. */
-export interface FileEnvOptions extends Partial<Omit<MakeChatEnvOptions, "python" | "answer" | "maxTurns">> {
+export interface FileEnvOptions
+  extends Partial<Omit<MakeChatEnvOptions, "python" | "answer" | "grading" | "maxTurns">> {
   /** Interpreters for Python blocks of replies. An env with `python` needs them. The caller disposes the pool. */
   pool?: SessionPool | undefined;
   /**
@@ -58,6 +60,6 @@ export function fileEnv(file: EnvFile, options: FileEnvOptions = {}): Env {
       ? { pool, timeoutMs, runUnlabeled, runThoughts, tools: toolsOfCode, toolLimits: { timeoutMs } }
       : undefined,
     answer: parts.answer,
-    grader: rest.grader ?? parts.grader,
+    grading: parts.grading,
   });
 }
