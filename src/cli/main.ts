@@ -113,7 +113,9 @@ export async function runCommandLine(args: readonly string[], io: Io = currentIo
  */
 async function enterCallersFolder(): Promise<void> {
   const caller = Deno.env.get("INIT_CWD");
-  if (!caller || Deno.cwd() !== await Deno.realPath(fileURLToPath(new URL("../../", import.meta.url)))) return;
+  if (!caller || Deno.cwd() !== await Deno.realPath(fileURLToPath(new URL("../../", import.meta.url)))) {
+    return;
+  }
   try {
     Deno.chdir(caller);
   } catch {

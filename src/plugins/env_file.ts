@@ -2,10 +2,7 @@ import * as z from "zod";
 import { runWithTimeout } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
 import { EnvError, errorMessage, GraderError, ToolError } from "../errors.ts";
-import type {
-  EpisodeCheckpoint,
-  EpisodeCheckpointOptions,
-} from "../episode_checkpoint.ts";
+import type { EpisodeCheckpoint, EpisodeCheckpointOptions } from "../episode_checkpoint.ts";
 import type { Message, ToolSpec } from "../message.ts";
 import { finalReplyOf } from "../rewards/final_reply.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
