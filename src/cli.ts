@@ -9,6 +9,7 @@ const MAIN = new URL("./cli/main.ts", import.meta.url);
 const MARKS = "paddock_packages";
 
 const CLEAR_LINE = "\r\x1b[K";
+const SIGTERM = 15;
 
 if (import.meta.main) {
   const { dirname: folder } = import.meta;
@@ -52,9 +53,15 @@ async function runDownload(folder: string): Promise<void> {
   const startMs = performance.now();
   const { npm } = JSON.parse(await Deno.readTextFile(`${folder}/deno.lock`));
   const total = Object.keys(npm).length;
+  const download = new AbortController();
+  using _watch = await watchOwnNpx(() => {
+    download.abort();
+    Deno.exit(128 + SIGTERM);
+  });
   const child = new Deno.Command(Deno.execPath(), {
     args: ["install", "--config", `${folder}/deno.json`, "--entrypoint", `${folder}/cli/main.ts`],
     env: { NO_COLOR: "1" },
+    signal: download.signal,
     stdin: "null",
     stdout: "null",
     stderr: "piped",
@@ -77,6 +84,14 @@ async function runDownload(folder: string): Promise<void> {
   if (count === 0) return;
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
   print(`Downloaded the packages of Paddock (once): ${count} in ${seconds} s\n`);
+}
+
+/** Calls `onEnd` when npx has ended that runs this process, as the command line does later. */
+async function watchOwnNpx(onEnd: () => void): Promise<Disposable | undefined> {
+  const module = new URL("./cli/parent_process.ts", import.meta.url);
+  const { findNpx, watchNpx }: typeof import("./cli/parent_process.ts") = await import(module.href);
+  const npx = findNpx();
+  return npx === undefined || npx.hasNohup ? undefined : watchNpx(npx, onEnd);
 }
 
 async function* linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {

@@ -100,6 +100,7 @@ export function main(): never {
   return await TempFolder.of({
     "src/cli.ts": await Deno.readTextFile(LAUNCHER),
     "src/cli/main.ts": code,
+    "src/cli/parent_process.ts": await Deno.readTextFile(new URL("./cli/parent_process.ts", LAUNCHER)),
     "src/deno.json": "{}",
     "src/deno.lock": lock,
   });
@@ -144,9 +145,35 @@ Deno.test("the first start prints the whole error of a download, and no lines of
   assertEquals(stderr.includes("Download "), false);
 });
 
+Deno.test("the first start ends with the npx that runs it, in the middle of a download", async () => {
+  const { registry, lock } = await Registry.start();
+  await registry[Symbol.asyncDispose]();
+  await using clone = await cloneOf(lock);
+  const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<Response>()];
+  await using slow = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, () => {
+    asked.resolve();
+    return released.promise;
+  });
+  // npx names its process so
+  const script = `exec -a "npm exec x" bash -c '"$0" "$@"; true' "$@"`;
+  const child = new Deno.Command("bash", {
+    args: ["-c", script, "bash", Deno.execPath(), "run", "-A", "--no-check", join(clone.path, "src/cli.ts")],
+    cwd: clone.path,
+    env: { DENO_DIR: join(clone.path, "cache"), NPM_CONFIG_REGISTRY: `http://127.0.0.1:${slow.addr.port}/` },
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  await asked.promise;
+  child.kill("SIGKILL");
+  await child.output(); // when the last process has closed its output
+  released.resolve(new Response(null, { status: 404 }));
+});
+
 Deno.test("the command line's first module imports nothing", async () => {
   const args = ["info", "--json", "--no-remote", decodeURIComponent(LAUNCHER.pathname)];
   const { stdout } = await new Deno.Command(Deno.execPath(), { args }).output();
-  const { modules } = JSON.parse(new TextDecoder().decode(stdout));
-  assertEquals(modules.map(({ specifier }: { specifier: string }) => specifier), [LAUNCHER.href]);
+  const { modules: [launcher] } = JSON.parse(new TextDecoder().decode(stdout));
+  const { specifier, dependencies = [] } = launcher;
+  const loaded = dependencies.filter(({ code }: { code?: object }) => code !== undefined);
+  assertEquals([specifier, loaded], [LAUNCHER.href, []]);
 });
