@@ -5,7 +5,7 @@ import type { Policy } from "../../policy/policy.ts";
 import { scriptedPolicy, ScriptFile } from "../../policy/scripted.ts";
 import { grantsAny } from "../../sandbox/process/grants.ts";
 import type { Task } from "../../task.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { flagOf } from "../option_table.ts";
 import { lookUp } from "../options.ts";
 import { isPluginPath, openPlugin, parseGrants, refuseGrants } from "./plugins.ts";

@@ -8,7 +8,7 @@ import type { ModelServerOptions } from "../../../policy/model_server.ts";
 import { openaiPolicy } from "../../../policy/openai.ts";
 import type { Policy } from "../../../policy/policy.ts";
 import { sglangPolicy } from "../../../policy/sglang.ts";
-import { UsageError } from "../../errors.ts";
+import { UsageError } from "../../cli_errors.ts";
 import { currentIo } from "../../io.ts";
 import { describeProxy } from "../../proxy.ts";
 import type { WatchedServerOptions } from "../server_watch.ts";
