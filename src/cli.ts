@@ -3,8 +3,6 @@
  * line for each package. Here the first start downloads the packages by a step of its own, which prints one line.
  */
 
-/** Module of the command line. Its URL is computed, so that Deno does not load it with this module. */
-const MAIN = new URL("./cli/main.ts", import.meta.url);
 /** Folder in Deno's cache with a file for each lock file whose packages were downloaded. */
 const MARKS = "paddock_packages";
 
@@ -14,8 +12,13 @@ const SIGTERM = 15;
 if (import.meta.main) {
   const { dirname: folder } = import.meta;
   if (folder !== undefined) await downloadPackages(folder);
-  const { main } = await import(MAIN.href);
+  const { main } = await load<typeof import("./cli/main.ts")>("./cli/main.ts");
   await main();
+}
+
+/** Imports a module beside this one. Its URL is computed, so that Deno does not load it with this module. */
+async function load<Module>(path: string): Promise<Module> {
+  return await import(new URL(path, import.meta.url).href);
 }
 
 /** Downloads the packages that the sources in a folder import, if this was not done before. */
@@ -88,8 +91,8 @@ async function runDownload(folder: string): Promise<void> {
 
 /** Calls `onEnd` when npx has ended that runs this process, as the command line does later. */
 async function watchOwnNpx(onEnd: () => void): Promise<Disposable | undefined> {
-  const module = new URL("./cli/parent_process.ts", import.meta.url);
-  const { findNpx, watchNpx }: typeof import("./cli/parent_process.ts") = await import(module.href);
+  const path = "./cli/parent_process.ts";
+  const { findNpx, watchNpx } = await load<typeof import("./cli/parent_process.ts")>(path);
   const npx = findNpx();
   return npx === undefined || npx.hasNohup ? undefined : watchNpx(npx, onEnd);
 }
