@@ -44,6 +44,7 @@ export {
   type ScriptFunction,
 } from "./src/policy/scripted.ts";
 export { sglangPolicy, type SglangPolicyOptions } from "./src/policy/sglang.ts";
+export { llamaCppPolicy, type LlamaCppPolicyOptions } from "./src/policy/llama_cpp.ts";
 export type { ExecResult, SessionPool } from "./src/sandbox/exec.ts";
 export { type OkResult, orThrow, ProgramError } from "./src/sandbox/or_throw.ts";
 export { SandboxPool } from "./src/sandbox/pool.ts";

@@ -1,128 +1,136 @@
-import { Command, CommanderError } from "commander";
-import { fileURLToPath } from "node:url";
-import { cacheCommand } from "./cli/cache/cache_command.ts";
-import { clusterCommand } from "./cli/cluster/cluster_command.ts";
-import { compareCommand } from "./cli/compare.ts";
-import { completionCommand } from "./cli/completion/completion_command.ts";
-import { doctorCommand } from "./cli/doctor.ts";
-import { checkTokensCommand } from "./cli/check_tokens.ts";
-import { endOptionsAtProgram, execCommand } from "./cli/exec.ts";
-import { EXIT, reportFailure } from "./cli/run_command.ts";
-import { currentIo, type Io, withIo } from "./cli/io.ts";
-import { gradeCommand } from "./cli/grade.ts";
-import { initCommand } from "./cli/init/init_command.ts";
-import { mcpCommand } from "./cli/mcp.ts";
-import { excludeLoopback } from "./cli/proxy.ts";
-import { packagesCommand } from "./cli/packages/packages_command.ts";
-import { replCommand } from "./cli/repl.ts";
-import { rolloutCommand } from "./cli/rollout/rollout_command.ts";
-import { replayCommand } from "./cli/replay/replay_command.ts";
-import { serveCommand } from "./cli/serve.ts";
-import { sessionCommand } from "./cli/session.ts";
-import { templatesCommand } from "./cli/templates/templates_command.ts";
-import { viewCommand } from "./cli/view.ts";
-import { useOwnWords } from "./schema_words.ts";
-import { escapeControls } from "./terminal_text.ts";
-import { DENO_VERSION, PADDOCK_VERSION } from "./version.ts";
-
-const EXAMPLES = `
-Examples:
-  paddock exec -e 'print(sum(range(10)))'
-  paddock repl
-  paddock packages add msgspec
-  paddock doctor
-  paddock serve
-  paddock rollout --tasks examples/tasks.jsonl --out runs/a.jsonl
-  paddock view runs/a.jsonl --wrong
-
-Here 'paddock' stands for 'npx -y deno@${DENO_VERSION} task paddock' in a clone.`;
-
-const encoder = new TextEncoder();
-
-/** Returns the `paddock` command with all its subcommands. */
-export function paddockCommand(): Command {
-  const paddock = new Command("paddock")
-    .description("Run model-written Python in a sandbox")
-    .version(PADDOCK_VERSION)
-    .option(
-      "--cache-dir <dir>",
-      "folder of cached base images (default: $PADDOCK_CACHE_DIR, else the user's cache)",
-    )
-    .option("-y, --yes", "download packages of the profile that are missing without a prompt")
-    .addHelpText("after", EXAMPLES)
-    .configureOutput({
-      writeOut: (text) => write(currentIo().stdout, text),
-      writeErr: (text) => write(currentIo().stderr, oneLine(escapeControls(text))), // it repeats unknown arguments
-    })
-    .exitOverride();
-  const groups: [string, Command[]][] = [
-    ["Run programs:", [execCommand(), sessionCommand(), replCommand()]],
-    ["Serve:", [serveCommand(), clusterCommand(), mcpCommand()]],
-    ["Play and score episodes:", [
-      rolloutCommand(),
-      checkTokensCommand(),
-      templatesCommand(),
-      gradeCommand(),
-      viewCommand(),
-      compareCommand(),
-      replayCommand(),
-    ]],
-    ["Set up:", [initCommand(), packagesCommand(), cacheCommand(), doctorCommand(), completionCommand()]],
-  ];
-  for (const [group, commands] of groups) {
-    paddock.commandsGroup(group);
-    for (const command of commands) {
-      paddock.addCommand(command.copyInheritedSettings(paddock));
-      for (const subcommand of command.commands) subcommand.copyInheritedSettings(command);
-    }
-  }
-  return paddock;
-}
-
-/** Puts the suggestion of a similar name behind the error. */
-function oneLine(text: string): string {
-  return text.replace(/\n\(Did you mean (.*)\?\)$/m, ": did you mean $1?");
-}
-
-function write(sink: { writeSync(bytes: Uint8Array): number }, text: string): void {
-  try {
-    for (let rest = encoder.encode(text); rest.length > 0;) rest = rest.subarray(sink.writeSync(rest));
-  } catch (error) {
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw error; // the reader has closed the pipe
-  }
-}
-
-/** Runs the command line and returns its exit code. */
-export async function runCommandLine(args: readonly string[], io: Io = currentIo()): Promise<number> {
-  useOwnWords();
-  return await withIo(io, async () => {
-    try {
-      const paddock = paddockCommand();
-      await paddock.parseAsync(endOptionsAtProgram(args, paddock), { from: "user" });
-      return io.exitCode;
-    } catch (error) {
-      if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-      return await reportFailure(error, { signal: new AbortController().signal, stderr: io.stderr });
-    }
-  });
-}
-
 /**
- * Makes the caller's folder the current one. `deno task` runs a task in the folder of the clone and names the caller's in
- * `INIT_CWD`, as npm does; paths of the command line are relative to the caller's.
+ * The command `paddock`. This module imports nothing: Deno downloads what a program imports before it runs, and prints a
+ * line for each package. Here the first start downloads the packages by a step of its own, which prints one line.
  */
-async function enterCallersFolder(): Promise<void> {
-  const caller = Deno.env.get("INIT_CWD");
-  if (!caller || Deno.cwd() !== await Deno.realPath(fileURLToPath(new URL("../", import.meta.url)))) return;
-  try {
-    Deno.chdir(caller);
-  } catch {
-    // the variable is stale, and the current folder stays
-  }
-}
+
+/** Folder in Deno's cache with a file for each lock file whose packages were downloaded. */
+const MARKS = "paddock_packages";
+
+const CLEAR_LINE = "\r\x1b[K";
+const SIGTERM = 15;
 
 if (import.meta.main) {
-  excludeLoopback(Deno.env);
-  if (import.meta.url.startsWith("file:")) await enterCallersFolder();
-  Deno.exit(await runCommandLine(Deno.args)); // a pending read of stdin would keep the process alive
+  const { dirname: folder } = import.meta;
+  if (folder !== undefined) await downloadPackages(folder);
+  const { main } = await load<typeof import("./cli/main.ts")>("./cli/main.ts");
+  await main();
+}
+
+/** Imports a module beside this one. Its URL is computed, so that Deno does not load it with this module. */
+async function load<Module>(path: string): Promise<Module> {
+  return await import(new URL(path, import.meta.url).href);
+}
+
+/** Downloads the packages that the sources in a folder import, if this was not done before. */
+async function downloadPackages(folder: string): Promise<void> {
+  const mark = markOf(`${folder}/deno.lock`);
+  const caches = denoCaches();
+  if (caches.some((cache) => exists(`${cache}/${MARKS}/${mark}`))) return;
+  const present = caches.find(exists);
+  if (present !== undefined && !write(present)) return; // Deno cannot write there either
+  await runDownload(folder);
+  const cache = caches.find(exists);
+  if (cache !== undefined) write(cache, mark);
+}
+
+/** Returns a name that changes with the lock file. */
+function markOf(lock: string): string {
+  const { size, mtime } = Deno.statSync(lock);
+  return `${size}-${mtime?.getTime() ?? 0}`;
+}
+
+/** Folders that may be Deno's cache, the one that Deno prefers first. */
+function denoCaches(): string[] {
+  const [own, cache, home, windows] = ["DENO_DIR", "XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"]
+    .map((name) => Deno.env.get(name));
+  if (own) return [own];
+  return [
+    ...cache ? [`${cache}/deno`] : [],
+    ...home ? [`${home}/.cache/deno`, `${home}/Library/Caches/deno`] : [],
+    ...windows ? [`${windows}/deno`] : [],
+  ];
+}
+
+/** Runs the download with one line of progress. If it fails, prints the reason and ends the process. */
+async function runDownload(folder: string): Promise<void> {
+  const startMs = performance.now();
+  const { npm } = JSON.parse(await Deno.readTextFile(`${folder}/deno.lock`));
+  const total = Object.keys(npm).length;
+  const download = new AbortController();
+  using _watch = await watchOwnNpx(() => {
+    download.abort();
+    Deno.exit(128 + SIGTERM);
+  });
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["install", "--config", `${folder}/deno.json`, "--entrypoint", `${folder}/cli/main.ts`],
+    env: { NO_COLOR: "1" },
+    signal: download.signal,
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const isTerminal = Deno.stderr.isTerminal();
+  const others: string[] = [];
+  let count = 0;
+  for await (const line of linesOf(child.stderr)) {
+    if (!line.startsWith("Download ")) others.push(line);
+    if (!/^Download .*\.tgz$/.test(line)) continue;
+    count++;
+    if (isTerminal) print(`${CLEAR_LINE}Downloading the packages of Paddock (once): ${count} of ${total}`);
+  }
+  if (isTerminal && count > 0) print(CLEAR_LINE);
+  const { success, code } = await child.status;
+  if (!success) {
+    print(`${others.join("\n").trim()}\n`);
+    Deno.exit(code);
+  }
+  if (count === 0) return;
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
+  print(`Downloaded the packages of Paddock (once): ${count} in ${seconds} s\n`);
+}
+
+/** Calls `onEnd` when npx has ended that runs this process, as the command line does later. */
+async function watchOwnNpx(onEnd: () => void): Promise<Disposable | undefined> {
+  const path = "./cli/parent_process.ts";
+  const { findNpx, watchNpx } = await load<typeof import("./cli/parent_process.ts")>(path);
+  const npx = findNpx();
+  return npx === undefined || npx.hasNohup ? undefined : watchNpx(npx, onEnd);
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
+  let rest = "";
+  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false; // missing, or not readable
+  }
+}
+
+/** Writes an empty file into the folder of marks, or only creates the folder. Returns whether that was possible. */
+function write(cache: string, mark?: string): boolean {
+  try {
+    Deno.mkdirSync(`${cache}/${MARKS}`, { recursive: true });
+    if (mark !== undefined) Deno.writeTextFileSync(`${cache}/${MARKS}/${mark}`, "");
+    return true;
+  } catch {
+    return false; // the cache may only be read
+  }
+}
+
+function print(text: string): void {
+  try {
+    Deno.stderr.writeSync(new TextEncoder().encode(text));
+  } catch {
+    // stderr is closed
+  }
 }

@@ -50,7 +50,7 @@ function prepare(deno) {
       "--config",
       "src/deno.json",
       "--entrypoint",
-      "src/cli.ts",
+      "src/cli/main.ts",
     ], {
       cwd: copy,
       env: denoEnvironment(),
@@ -77,7 +77,7 @@ function start(deno, folder) {
     "--frozen",
     "--config",
     join(folder, "src/deno.json"),
-    join(folder, "src/cli.ts"),
+    join(folder, "src/cli/main.ts"),
   ];
   const child = spawn(deno, [...args, ...process.argv.slice(2)], {
     stdio: "inherit",

@@ -11,7 +11,7 @@ import { rethrowAsUsageError, UsageError } from "./cli_errors.ts";
 import { currentIo } from "./io.ts";
 import { lookUp, nameOption, parseNumberAtLeast, parseWholeNumber } from "./options.ts";
 import { TextQueue, wantsColour, writeText } from "./output.ts";
-import { type ResolvedPolicy, resolvePolicy } from "./rollout/policies.ts";
+import { type ResolvedPolicy, resolvePolicy, SERVER_POLICIES } from "./rollout/policies.ts";
 
 /** Flags of the command. */
 interface CheckTokensFlags {
@@ -35,6 +35,7 @@ and the sampled ids with the text. Log-probabilities are required.
 Examples:
   paddock check-tokens --policy sglang:http://127.0.0.1:30000 --tokenizer Qwen3-8B
   paddock check-tokens --policy openai:http://127.0.0.1:8000 --model Qwen/Qwen3-8B --tokenizer Qwen3-8B
+  paddock check-tokens --policy llamacpp:http://127.0.0.1:8080 --tokenizer Qwen3-8B
 
 Exit codes: 0 the tokens can be trusted, 1 a token differs or the server gives no tokens, 2 wrong usage, 130 interrupted.`;
 
@@ -42,13 +43,14 @@ Exit codes: 0 the tokens can be trusted, 1 a token differs or the server gives n
 const SERVERS = `Start a server that returns token ids, such as:
   python -m sglang.launch_server --model-path MODEL --port 30000   --policy sglang:http://127.0.0.1:30000
   vllm serve MODEL --port 8000    (0.10.2 or newer)                --policy openai:http://127.0.0.1:8000
+  llama-server --model MODEL.gguf --port 8080                      --policy llamacpp:http://127.0.0.1:8080
 `;
 
 /** Returns the command `check-tokens`, which checks that a server's tokens can be used for training. */
 export function checkTokensCommand(): Command {
   return new Command("check-tokens")
     .description("Check that the tokens of a model server can be trusted for training")
-    .requiredOption("--policy <name>", "policy: sglang:URL or openai:URL")
+    .requiredOption("--policy <name>", `policy: ${SERVER_POLICIES}`)
     .requiredOption("--tokenizer <dir>", "folder with tokenizer.json and tokenizer_config.json")
     .option("--model <name>", "model name sent to the server of --policy")
     .option("--temperature <t>", "sampling temperature (default: the server's)", parseNumberAtLeast(0))
@@ -112,7 +114,7 @@ async function resolveServer(flags: CheckTokensFlags, tokenizer: Tokenizer): Pro
   });
   if (resolved.isRemote) return resolved;
   throw new UsageError(
-    `Cannot check policy '${name}' as it needs a server: give --policy sglang:URL or --policy openai:URL`,
+    `Cannot check policy '${name}' as it needs a server: give --policy ${SERVER_POLICIES}`,
   );
 }
 

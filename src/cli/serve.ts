@@ -13,6 +13,7 @@ import { escapeControls } from "../terminal_text.ts";
 import { writeText } from "./output.ts";
 import { resolveServeAddress, type ServeAddress } from "./serve/address.ts";
 import { openServedGraders } from "./rollout/graders.ts";
+import { pythonProfileOption } from "./rollout/python_files.ts";
 import { openToolFiles } from "./rollout/tools.ts";
 import { checkOrigins, openAccessLog } from "./serve/access.ts";
 import {
@@ -34,6 +35,7 @@ import {
 } from "./serve/hibernation.ts";
 import { LOG_LEVELS, type LogLevel, openEventLog } from "./serve/event_log.ts";
 import { listenError, logError, waitForAbort } from "./serve/listening.ts";
+import { SERVER_POLICIES } from "./rollout/policies.ts";
 import { openRollouts, openRuns, type ServeRolloutFlags } from "./serve/rollouts.ts";
 import { formatStartReport } from "./serve/start_report.ts";
 import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
@@ -66,6 +68,7 @@ interface ServeFlags extends SandboxFlags, TokenFlags, ServeRolloutFlags, Cluste
   checkpointMemory: number;
   mcpCheckpoints?: true;
   tool?: string[];
+  pythonProfile?: string;
   requireLayer?: (Layer | "all")[];
   openenv: "coding" | "chat" | "repl";
   tokenizer?: string;
@@ -161,9 +164,10 @@ export function serveCommand(): Command {
     .optionsGroup("Envs and tools:")
     .option(
       "--tool <file>",
-      "TypeScript file with a tool for envs, run without permissions; repeatable",
+      "TypeScript or Python file with tools for envs, run without permissions; repeatable",
       collectValues,
     )
+    .addOption(pythonProfileOption())
     .option("--mcp-checkpoints", "give clients of MCP the tools checkpoint and restore")
     .addOption(
       new Option("--openenv <kind>", "env for OpenEnv clients; chat needs --tokenizer")
@@ -173,7 +177,7 @@ export function serveCommand(): Command {
     .optionsGroup("Rollouts of clients:")
     .option(
       "--rollout-policy <policy>",
-      "policy that clients may use: openai:URL or sglang:URL; repeatable; none by default",
+      `policy that clients may use: ${SERVER_POLICIES}; repeatable; none by default`,
       collectValues,
     )
     .addOption(
@@ -233,6 +237,9 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   });
   const { pool, drain } = source;
   const hibernation = await openHibernation(flags, { source, profile, tokens: address.tokens, stack });
+  const toolReset = tokens > 1 ? "fresh" as const : "rewind" as const; // no client reads what another one left
+  const owner = { size: flags.maxSessions ?? source.sessions, resetMode: toolReset, stack, signal };
+  const { tools, ofPython: toolFiles } = await openToolFiles(flags.tool ?? [], { flags, owner });
   const paddock = stack.use(
     new PaddockServer({
       tokens: address.tokens,
@@ -252,7 +259,8 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       onEvent: openEventLog(flags.logLevel, stack),
       onError: logError,
       graders: await openServedGraders(flags, { profile, stack }),
-      tools: await openToolFiles(flags.tool ?? [], stack),
+      tools,
+      toolFiles,
       openEnvTokenizer: tokenizer,
       openEnv: flags.openenv === "repl" ? "repl" : "coding",
       rollouts,

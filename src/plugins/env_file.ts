@@ -2,17 +2,12 @@ import { requireKnownOptions } from "../options.ts";
 import * as z from "zod";
 import { runWithTimeout } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
-import { attributeErrors, EnvError, errorMessage, GraderError, ToolError } from "../errors.ts";
-import type { Step } from "../envs/env.ts";
-import { type EpisodeCheckpoint, refuseCheckpoint } from "../episode_checkpoint.ts";
-import { type Message, messageText, type ToolSpec } from "../message.ts";
+import { EnvError, errorMessage, GraderError, ToolError } from "../errors.ts";
+import type { EpisodeCheckpoint, EpisodeCheckpointOptions } from "../episode_checkpoint.ts";
+import type { Message, ToolSpec } from "../message.ts";
 import { finalReplyOf } from "../rewards/final_reply.ts";
-import type { GradeContext, Grader, Score } from "../rewards/grader.ts";
-import type { Task } from "../task.ts";
+import type { GradeContext, Score } from "../rewards/grader.ts";
 import { ModuleHost } from "../tools/file/module_host.ts";
-import type { Tool } from "../tools/tool.ts";
-import { ToolTransform, type ToolTransformOptions } from "../transforms/tool_transform.ts";
-import type { Transform, TransformContext } from "../transforms/transform.ts";
 import type { EnvResetInput, EnvStepInput } from "./definitions.ts";
 import definitions from "./definitions.ts" with { type: "text" };
 import { scoreSchema, toScoreResult } from "./grader_file.ts";
@@ -54,128 +49,8 @@ export interface FileEpisode extends AsyncDisposable {
   reward(context: GradeContext): Promise<Score | number | null>;
   /** Calls a tool. A {@linkcode ToolError} is for the model. */
   call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<unknown>;
-}
-
-/** Parts of an env that a file gives to a chat. They are for one env. */
-export interface FileEnvParts {
-  /** Starts and ends the episodes, and runs the tools. Append it first. */
-  readonly episode: Transform;
-  /** Answers a reply that no tool answered, or ends the episode, if the file has a `step`. Append it after the tools. */
-  readonly answer: Transform | undefined;
-  /** Scores episodes, if the file has a `reward`. */
-  readonly grader: Grader | undefined;
-}
-
-/** Returns the parts of one env. */
-export function makeFileEnvParts(
-  file: EnvFile,
-  options: Omit<ToolTransformOptions, "tools"> = {},
-): FileEnvParts {
-  const { name, hooks } = file.description;
-  const episode = new EpisodeTransform(file, options);
-  return {
-    episode,
-    answer: hooks.has("step") ? new AnswerTransform(episode, name) : undefined,
-    grader: hooks.has("reward") ? { name, grade: (context) => episode.current.reward(context) } : undefined,
-  };
-}
-
-/** Starts and ends the episodes of a file, and runs its tools. */
-class EpisodeTransform implements Transform {
-  readonly #file: EnvFile;
-  readonly #calls: ToolTransform;
-  #current: FileEpisode | undefined;
-
-  constructor(file: EnvFile, options: Omit<ToolTransformOptions, "tools">) {
-    const tools = file.description.tools.map((spec): Tool => ({
-      ...spec,
-      run: (args, { signal }) => this.current.call(spec.name, args, signal),
-    }));
-    this.#file = file;
-    this.#calls = new ToolTransform({ ...options, tools });
-  }
-
-  get current(): FileEpisode {
-    if (this.#current !== undefined) return this.#current;
-    throw new Error(`Cannot play env '${this.#file.description.name}' as no episode has been started`);
-  }
-
-  async task(
-    task: Task,
-    { seed, signal }: { seed?: number | undefined; signal?: AbortSignal | undefined },
-  ): Promise<Task> {
-    const { name, hooks, system } = this.#file.description;
-    return await attributeErrors(async () => {
-      await this[Symbol.asyncDispose]();
-      this.#current = await this.#file.open({ seed, signal });
-      if (!hooks.has("reset")) return task;
-      const input = { task: plainTask(task), ...(seed !== undefined && { seed }) };
-      const query = await this.#current.reset(input, signal);
-      if (query === null) return task;
-      if (typeof query !== "string" && query[0]?.role === "system" && system !== undefined) {
-        throw new Error(
-          "only one of its system message and that of the messages of 'reset' can be used: found both",
-        );
-      }
-      return { ...task, query };
-    }, { error: EnvError, failure: `Cannot start an episode of env '${name}'`, signal });
-  }
-
-  reset(...args: Parameters<ToolTransform["reset"]>): ReturnType<ToolTransform["reset"]> {
-    return this.#calls.reset(...args);
-  }
-
-  async step(step: Step, context: TransformContext): Promise<Step> {
-    return this.#file.description.tools.length === 0 ? step : await this.#calls.step(step, context);
-  }
-
-  async end(): Promise<void> {
-    await this[Symbol.asyncDispose]();
-  }
-
-  /** @throws {CheckpointError} always, as the state of an episode is in the file. */
-  checkpoint(): EpisodeCheckpoint<Transform> {
-    return refuseCheckpoint(
-      `an episode of env '${this.#file.description.name}', which is in a file, cannot be copied`,
-    );
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const current = this.#current;
-    this.#current = undefined;
-    await current?.[Symbol.asyncDispose]();
-  }
-}
-
-/** Passes replies that no tool answered to `step` of a file. */
-class AnswerTransform implements Transform {
-  readonly #episode: EpisodeTransform;
-  readonly #name: string;
-
-  constructor(episode: EpisodeTransform, name: string) {
-    this.#episode = episode;
-    this.#name = name;
-  }
-
-  async step(step: Step, { task, turn, signal }: TransformContext): Promise<Step> {
-    const { prompt } = step.history;
-    const { last } = prompt;
-    if (last?.role !== "assistant" || step.terminated) return step;
-    if (last.is_complete === false) return { ...step, truncated: true };
-    const input = { task: plainTask(task), reply: messageText(last), messages: plainMessages(prompt), turn };
-    const { message, reward, done, parts } = await attributeErrors(
-      () => this.#episode.current.step(input, signal),
-      { error: EnvError, failure: `Cannot step env '${this.#name}'`, signal },
-    );
-    return {
-      ...step,
-      ...(message !== null &&
-        { history: { ...step.history, prompt: prompt.append({ role: "user", content: message }) } }),
-      ...(reward !== null && { reward: (step.reward ?? 0) + reward }),
-      ...(parts !== undefined && { rewardParts: { ...step.rewardParts, ...parts } }),
-      terminated: done,
-    };
-  }
+  /** Returns the state of the episode. */
+  checkpoint(options: EpisodeCheckpointOptions): Promise<EpisodeCheckpoint<FileEpisode>>;
 }
 
 const MAX_RESULT_BYTES = 16 * 1024 * 1024;
@@ -282,11 +157,16 @@ class ModuleEpisode implements FileEpisode {
   readonly #host: ModuleHost<Metadata>;
   readonly #options: { readonly file: string; readonly timeoutMs: number };
   readonly #queue = new SerialQueue();
-  #state: Record<string, unknown> = {};
+  #state: Record<string, unknown>;
 
-  constructor(host: ModuleHost<Metadata>, options: { file: string; timeoutMs: number }) {
+  constructor(
+    host: ModuleHost<Metadata>,
+    options: { file: string; timeoutMs: number },
+    state: Record<string, unknown> = {},
+  ) {
     this.#host = host;
     this.#options = options;
+    this.#state = state;
   }
 
   async reset(
@@ -331,6 +211,12 @@ class ModuleEpisode implements FileEpisode {
     }
   }
 
+  async checkpoint({ signal }: EpisodeCheckpointOptions): Promise<EpisodeCheckpoint<FileEpisode>> {
+    // a call replaces the state, and changes no earlier one
+    const state = await this.#queue.run(() => Promise.resolve(this.#state), { signal });
+    return { copy: () => new ModuleEpisode(this.#host, this.#options, state) };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {}
 
   async #run<Result>(
@@ -370,6 +256,7 @@ class ModuleEpisode implements FileEpisode {
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof PluginFileOptions, true>> = {
+  onPrint: true,
   name: true,
   timeoutMs: true,
   permissions: true,

@@ -90,6 +90,7 @@ export function toScoreResult(score: z.output<typeof scoreSchema>): Score | numb
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof PluginFileOptions, true>> = {
+  onPrint: true,
   name: true,
   timeoutMs: true,
   permissions: true,

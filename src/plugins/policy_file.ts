@@ -130,6 +130,7 @@ function inputOf(history: History, context: ReplyContext): PolicyInput {
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof PolicyFileOptions, true>> = {
+  onPrint: true,
   model: true,
   temperature: true,
   maxTokens: true,

@@ -178,6 +178,7 @@ async function changeReward(host: PluginHost, step: Step, context: TransformCont
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof PluginFileOptions, true>> = {
+  onPrint: true,
   name: true,
   timeoutMs: true,
   permissions: true,

@@ -5,7 +5,8 @@ import type { Reply, ReplyContext } from "./policy.ts";
 /** Advice for a server that returns no token data. */
 export const TRAINING_ADVICE =
   "use vLLM 0.10.2 or newer, or a version of SGLang whose /v1/completions takes 'return_token_ids', or " +
-  "sglangPolicy() with SGLang's /generate (--policy sglang:URL); or play for evaluation, without tokens for a trainer";
+  "sglangPolicy() with SGLang's /generate (--policy sglang:URL), or llamaCppPolicy() with llama.cpp's /completion " +
+  "(--policy llamacpp:URL); or play for evaluation, without tokens for a trainer";
 
 /** Options of {@linkcode requireTokenData}. */
 export interface TokenDataOptions {

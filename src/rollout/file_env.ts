@@ -1,6 +1,7 @@
 import { requireKnownOptions } from "../options.ts";
 import type { Env } from "../envs/env.ts";
-import { type EnvFile, makeFileEnvParts } from "../plugins/env_file.ts";
+import type { EnvFile } from "../plugins/env_file.ts";
+import { makeFileEnvParts } from "../plugins/file_env_parts.ts";
 import type { Grader } from "../rewards/grader.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { CodeToolNames } from "../tools/code_mode/python_names.ts";
@@ -8,7 +9,8 @@ import type { ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
 import { makeChatEnv, type MakeChatEnvOptions } from "./make_chat_env.ts";
 
 /** Options of {@linkcode fileEnv}. */
-export interface FileEnvOptions extends Partial<Omit<MakeChatEnvOptions, "python" | "answer" | "maxTurns">> {
+export interface FileEnvOptions
+  extends Partial<Omit<MakeChatEnvOptions, "python" | "answer" | "grading" | "maxTurns">> {
   /** Interpreters for Python blocks of replies. An env with `python` needs them. The caller disposes the pool. */
   pool?: SessionPool | undefined;
   /**
@@ -60,7 +62,7 @@ export function fileEnv(file: EnvFile, options: FileEnvOptions = {}): Env {
       ? { pool, timeoutMs, runUnlabeled, runThoughts, toolNames, toolLimits: { timeoutMs } }
       : undefined,
     answer: parts.answer,
-    grader: rest.grader ?? parts.grader,
+    grading: parts.grading,
   });
 }
 

@@ -28,6 +28,8 @@ export interface MakeChatEnvOptions {
   answer?: Transform | undefined;
   /** Scores an episode when it ends. Without it episodes stay unscored. */
   grader?: Grader | undefined;
+  /** Scores an episode without a `grader`. */
+  grading?: Transform | undefined;
 }
 
 /**
@@ -36,6 +38,7 @@ export interface MakeChatEnvOptions {
  */
 export function makeChatEnv(options: MakeChatEnvOptions): Env {
   const { maxTurns, systemPrompt, tools = [], python, tokenizer, grader, answer, extensions = [] } = options;
+  const grading = grader === undefined ? options.grading : new GradeEpisode({ grader });
   return new TransformedEnv(new ChatEnv({ systemPrompt }), [
     ...tools,
     ...(python === undefined ? [] : [new PythonInterpreter(python)]),
@@ -44,7 +47,7 @@ export function makeChatEnv(options: MakeChatEnvOptions): Env {
     ...tokenTransforms(tokenizer),
     ...(answer === undefined ? [new EndOnFinalReply()] : []),
     new StepCounter({ maxSteps: maxTurns }),
-    ...(grader === undefined ? [] : [new GradeEpisode({ grader })]),
+    ...(grading === undefined ? [] : [grading]),
     ...extensions.map(({ reward }) => reward),
   ]);
 }

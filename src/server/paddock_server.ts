@@ -15,6 +15,7 @@ import { Budgets } from "./budget.ts";
 import { CheckpointService } from "./checkpoints/checkpoint_service.ts";
 import { CheckpointStore } from "./checkpoints/checkpoint_store.ts";
 import { RecoveryMemory } from "./checkpoints/recovery_memory.ts";
+import type { ToolGroup } from "./envs/env_config.ts";
 import { EnvService } from "./envs/env_service.ts";
 import { HibernationStore, type HibernationStoreOptions } from "./hibernation/hibernation_store.ts";
 import type { SuspendReport } from "./hibernation/suspend_report.ts";
@@ -105,6 +106,8 @@ export interface PaddockServerOptions extends AccessOptions {
   graders?: ReadonlyMap<string, () => Grader> | undefined;
   /** Tools that envs may call. All clients share them. The caller disposes them. */
   tools?: readonly Tool[] | undefined;
+  /** Files with tools that run in a session of each episode, as `pythonTools()` opens them. */
+  toolFiles?: readonly ToolGroup[] | undefined;
   /** Tokenizer of OpenEnv's chat env, which then replaces its coding env. */
   openEnvTokenizer?: Tokenizer | undefined;
   /**
@@ -271,6 +274,7 @@ function openHibernation(
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof PaddockServerOptions, true>> = {
+  toolFiles: true,
   openEnv: true,
   pool: true,
   maxSessions: true,

@@ -38,7 +38,8 @@ export interface Transform extends Partial<AsyncDisposable> {
   end?(step: Step, context: TransformContext): void | Promise<void>;
   /**
    * Returns what the transform keeps of the episode, for a checkpoint of the env. A transform that keeps nothing needs no
-   * such method: copies of the env share it. One with resources that the env disposes needs one.
+   * such method: copies of the env share it. One with resources that the env disposes needs one. The transforms of one
+   * copy of the env are made with the same object of options, by which transforms that belong together find each other.
    *
    * @throws {CheckpointError} if it cannot be copied.
    */

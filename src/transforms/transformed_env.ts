@@ -102,7 +102,8 @@ export class TransformedEnv implements BranchingEnv {
       const states: EpisodeCheckpoint<Transform>[] = [];
       for (const transform of this.#transforms) states.push(await checkpointTransform(transform, options));
       return {
-        copy: async (options) => {
+        copy: async (given) => {
+          const options = { ...given }; // the same for the parts of this copy, and only for them
           await using stack = new AsyncDisposableStack();
           const copy = new TransformedEnv(stack.use(await base.copy(options)));
           for (const state of states) {

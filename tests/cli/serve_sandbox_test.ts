@@ -205,12 +205,19 @@ Deno.test("paddock serve offers tools to envs, and OpenEnv's chat env with a tok
     `export const parameters = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
      export const run = ({ n }: { n: number }) => 2 * n;`,
   );
+  await Deno.writeTextFile(
+    `${directory}/count.py`,
+    'n = 0\ndef count(by: int) -> int:\n    "Counts."\n    global n\n    n += by\n    print("by", by)\n    return n\n' +
+      'def other() -> str:\n    "Other."\n    return "o"\n',
+  );
   try {
     const serving = await Serving.start(
       "--max-sessions",
-      "1",
+      "2",
       "--tool",
       `${directory}/double.ts`,
+      "--tool",
+      `${directory}/count.py`,
       "--openenv",
       "chat",
       "--tokenizer",
@@ -222,12 +229,30 @@ Deno.test("paddock serve offers tools to envs, and OpenEnv's chat env with a tok
       reply: '<tool>double\n{"n": 21}</tool>',
     }) as { observation: { messages: { content: string }[] } };
     assertStringIncludes(observation.messages.at(-1)?.content ?? "", "42");
+    const count = async (id: string, by: number) => {
+      const step = { reply: `<tool>count\n{"by": ${by}}</tool>` };
+      const { observation } = await serving.ask(`/v1/envs/${id}/step`, step) as typeof result;
+      return observation.messages.at(-1)?.content;
+    };
+    const result = { observation: { messages: [{ content: "" }], tools: [{ name: "" }] } };
+    assertStringIncludes(await count(id, 2) ?? "", "2");
+    assertStringIncludes(await count(id, 3) ?? "", "5");
+    const config = { env: "tools", tools: ["count"] };
+    const { id: second } = await serving.ask("/v1/envs", config) as { id: string };
+    const reset = await serving.ask(`/v1/envs/${second}/reset`, { task: { query: "?" } }) as typeof result;
+    assertEquals(reset.observation.tools.map(({ name }) => name), ["count"]);
+    assertStringIncludes(await count(second, 7) ?? "", "7");
+    assertStringIncludes(await count(id, 1) ?? "", "6");
     assertEquals(await serving.ask("/reset", {}), {
       observation: { messages: [], tokens: [] },
       reward: null,
       done: false,
     });
-    assertEquals(await serving.end("SIGTERM"), { code: 0, log: "" });
+    const { code, log } = await serving.end("SIGTERM");
+    assertEquals([code, log.split("\n").sort()], [
+      0,
+      ["count.py: by 1", "count.py: by 2", "count.py: by 3", "count.py: by 7"],
+    ]);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }

@@ -5,10 +5,12 @@ import { listSources, ROOT } from "../../packaging/sources.ts";
 const PAGES = ["README.md", "CHANGELOG.md", "SECURITY.md"];
 
 /**
- * Imports of code that the program itself puts together and names by a `blob:` URL, and of the client of NATS, whose
- * `npm:` specifiers have versions. They need no rewriting by JSR, which is what its warning is about.
+ * Imports of code that the program itself puts together and names by a `blob:` URL, of a module of the package by its
+ * URL, and of the client of NATS, whose `npm:` specifiers have versions. They need no rewriting by JSR, which is what its
+ * warning is about.
  */
 const COMPUTED_IMPORTS = [
+  "src/cli.ts",
   "src/cluster/nats/client.ts",
   "src/rewards/worker/grader_worker.ts",
   "src/sandbox/guest/build.ts",

@@ -130,7 +130,7 @@ log: { type: stdout, format: pretty, level: warn }
         const sources = join(home, ".cache/paddock/sources");
         const [{ name = "" } = {}] = await Array.fromAsync(Deno.readDir(sources));
         const deno = join(app, "node_modules/deno/deno");
-        const direct = [deno, "run", "-A", "--quiet", join(sources, name, "src/cli.ts"), "--version"];
+        const direct = [deno, "run", "-A", "--quiet", join(sources, name, "src/cli/main.ts"), "--version"];
         const launched = [bin("node"), launcher, "--version"];
         const times: Record<string, number[]> = { direct: [], launched: [] };
         for (let round = 0; round < 9; round++) {

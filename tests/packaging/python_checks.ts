@@ -172,7 +172,7 @@ Deno.test({
     await t.step("the launcher adds at most 0.3 s", async () => {
       const site = (await run(join(bin, "python"), ["-c", "import paddock; print(paddock.__path__[0])"]))
         .trim();
-      const cli = join(site, "_sources/src/cli.ts");
+      const cli = join(site, "_sources/src/cli/main.ts");
       const commands = {
         direct: [join(bin, "deno"), "run", "-A", "--quiet", cli, "--version"],
         launched: [join(bin, "paddock"), "--version"],

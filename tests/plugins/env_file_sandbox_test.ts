@@ -1,7 +1,9 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { replyAction } from "../../src/envs/action.ts";
 import { isBranchingEnv } from "../../src/envs/branching_env.ts";
-import { CheckpointError, SandboxError } from "../../src/errors.ts";
+import type { Env } from "../../src/envs/env.ts";
+import { SandboxError } from "../../src/errors.ts";
 import { messageText } from "../../src/message.ts";
 import { type EnvFile, envFile } from "../../src/plugins/env_file.ts";
 import { pythonEnvFile } from "../../src/plugins/python/python_env.ts";
@@ -146,12 +148,23 @@ for (const [name, text] of [["guess.py", GUESS_PY], ["guess.ts", GUESS_TS]] as c
     assertEquals((await setup.play(["5"])).reward, 1);
   });
 
-  Deno.test(`an episode of an env in ${name} cannot be copied`, async () => {
+  Deno.test(`copies of an episode of an env in ${name} continue with its state, each with its own`, async () => {
     await using setup = await Setup.of(name, text);
     await using env = fileEnv(setup.file);
-    await env.reset({ id: "1", query: "q", fields: { level: 1 } });
+    await env.reset({ id: "1", query: "q", answer: "5", fields: { level: 1 } });
+    await env.step(replyAction(SPY));
     if (!isBranchingEnv(env)) throw new Error("no checkpoints");
-    await assertRejects(() => env.checkpoint(), CheckpointError, "which is in a file, cannot be copied");
+    const state = await env.checkpoint();
+    const spied = async (env: Env, calls: number) => {
+      for (let call = 0; call < calls; call++) await env.step(replyAction(SPY));
+      const { rewardParts } = await env.step(replyAction("5"));
+      return rewardParts?.spied;
+    };
+    assertEquals(await spied(env, 0), 1, "the original ends");
+    for (const calls of [2, 0]) {
+      await using copy = await state.copy();
+      assertEquals(await spied(copy, calls), 1 + calls);
+    }
   });
 }
 

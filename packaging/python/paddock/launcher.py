@@ -52,7 +52,7 @@ def command(arguments: list[str]) -> list[str]:
         ready.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         ready.touch()
     config = str(_SOURCES / "src" / "deno.json")
-    main_module = str(_SOURCES / "src" / "cli.ts")
+    main_module = str(_SOURCES / "src" / "cli" / "main.ts")
     return [deno, "run", "-A", "--quiet", "--frozen", "--config", config, main_module, *arguments]
 
 
@@ -85,7 +85,7 @@ def _fingerprint(deno: str) -> str:
 
 def _download(deno: str) -> None:
     print("Preparing Paddock (once): downloading the packages that it imports …", file=sys.stderr, flush=True)
-    line = [deno, "install", "--quiet", "--frozen", "--config", "src/deno.json", "--entrypoint", "src/cli.ts"]
+    line = [deno, "install", "--quiet", "--frozen", "--config", "src/deno.json", "--entrypoint", "src/cli/main.ts"]
     done = subprocess.run(line, cwd=_SOURCES, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode != 0:
         raise RuntimeError(f"Cannot download the packages that Paddock imports:\n{_text(done.stderr)}")

@@ -159,11 +159,13 @@ function configuration(language: ProjectLanguage): object {
   return {
     tasks: {
       test: language === "python" ? "python3 -m unittest" : "deno test -A",
-      paddock: `deno run -A ${paddock}/cli`,
-      rollout: `deno run -A ${paddock}/cli rollout ${options}`,
+      paddock: `deno run -A --quiet ${paddock}/cli`,
+      rollout: `deno run -A --quiet ${paddock}/cli rollout ${options}`,
     },
     imports: { "@paddock/paddock": paddock },
     ...(isClone && { links: [fileURLToPath(root).replace(/[\\/]$/, "")] }),
     unstable: ["no-legacy-abort", "raw-imports", "worker-options"],
+    // without it, the first run warns of a script that counts installations of a package
+    allowScripts: { allow: [], deny: ["npm:@scarf/scarf"] },
   };
 }

@@ -2,19 +2,24 @@ import { Command } from "commander";
 import type { Env } from "../../envs/env.ts";
 import { MAX_TIMER_MS } from "../../async/abort.ts";
 import { scriptedPolicy } from "../../policy/scripted.ts";
+import type { EnvFile } from "../../plugins/env_file.ts";
+import { fileEnv } from "../../rollout/file_env.ts";
 import { makeChatEnv } from "../../rollout/make_chat_env.ts";
 import { rollout } from "../../rollout/rollout.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
+import type { SessionPool } from "../../sandbox/exec.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
+import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
 import type { RunnableBlocks } from "../../tools/python_blocks.ts";
 import { escapeJsonControls, escapeLine } from "../../terminal_text.ts";
 import { EXIT, runCommand } from "../run_command.ts";
 import { UsageError } from "../cli_errors.ts";
 import { requireReadable, toInputPath } from "../input.ts";
 import { currentIo } from "../io.ts";
-import { collectValues, nameOption, parseWholeNumber } from "../options.ts";
+import { collectValues, lookUp, nameOption, parseWholeNumber } from "../options.ts";
 import { writeText } from "../output.ts";
-import { ENVS } from "../rollout/envs.ts";
+import { ENVS, type FileEnvFlags, openEnvFile } from "../rollout/envs.ts";
+import { isPluginPath } from "../rollout/plugins.ts";
 import { pythonProfileOption } from "../rollout/python_files.ts";
 import { openTools, type RunTools, type ToolFlags } from "../rollout/tools.ts";
 import { readSavedEpisodes } from "../rollout/trajectory_file.ts";
@@ -35,7 +40,9 @@ import {
 } from "./compare.ts";
 import { recordedTools } from "./recorded_calls.ts";
 
-interface ReplayFlags extends SandboxFlags, ToolFlags, RunnableBlocks {
+interface ReplayFlags extends SandboxFlags, ToolFlags, FileEnvFlags, RunnableBlocks {
+  /** File of the env. */
+  env?: string;
   json?: boolean;
 }
 
@@ -47,11 +54,13 @@ its status, and the text that the model reads. Not compared: ${NORMALIZED}.
 Calls of tools that the code made are answered from the row, without the tools. The first call that the row does not have
 is printed. A call whose result the row has not completely is answered by the tool, which then must be given.
 
-Give the --profile, --tool, --mcp, --tool-callers, --calls, --timeout-ms, --run-unlabeled, --run-thoughts and --python-profile of the rollout. Rows of the
-envs python, tools and chat can be replayed, and those of tau-bench and workspaces cannot.
+Give the --profile, --env FILE, --env-allow, --tool, --mcp, --tool-callers, --calls, --timeout-ms, --run-unlabeled,
+--run-thoughts and --python-profile of the rollout. Rows of the envs python, tools and chat and of an env in a file can be
+replayed, and those of tau-bench and workspaces cannot.
 
 Examples:
   paddock replay runs/a.jsonl:3
+  paddock replay runs/b.jsonl --env ./env.py
   paddock replay runs/a.jsonl --json | jq 'select(.same | not)'
 
 Exit codes: 0 all results are the same, 1 a result differs, 2 wrong usage or an unreadable file, 125 the sandbox failed,
@@ -62,6 +71,9 @@ export function replayCommand(): Command {
   return new Command("replay")
     .description("Run the tool calls of saved episodes again and show where results differ")
     .argument("<row>", "FILE or FILE:N; - reads stdin")
+    .optionsGroup("Env:")
+    .option("--env <file>", "TypeScript or Python file with the env of the rollout")
+    .option("--env-allow <what>", "permission of a TypeScript env, as in rollout; repeatable", collectValues)
     .optionsGroup("Tools:")
     .option("--mcp <file>", "JSONC file of the MCP servers of the rollout")
     .option("--tool <file>", "TypeScript or Python file with tools of the rollout; repeatable", collectValues)
@@ -95,31 +107,18 @@ async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): 
   const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = hasTools ? await openTools(flags, { stack, signal, size: 1 }) : undefined;
   const pool = createLazyPool({ profile, size: 1, resetMode: "fresh", cacheDir, stack });
+  const file = await openEnv(flags, { stack, signal });
+  const { parser } = lookUp(CALL_STYLES, flags.calls ?? "tag", "call style");
+  const parts = { file, tools, pool, parser, limits: { timeoutMs, runUnlabeled, runThoughts } };
   let at = 0;
   let replayed = 0;
   let different = 0;
   for await (const trajectory of readSavedEpisodes(path)) {
     signal.throwIfAborted();
     if (number !== undefined && ++at !== number) continue;
-    requireReplayable(trajectory, tools);
+    requireReplayable(trajectory, { tools, file });
     if (replayed++ === 0) await prepareImage(profile, { cacheDir, signal });
-    const ofCode = recordedTools(trajectory, tools?.shared ?? []);
-    const makeEnv = () =>
-      makeChatEnv({
-        maxTurns: trajectory.turns,
-        tools: tools?.transformsOfModel(),
-        python: runsPython(trajectory, tools)
-          ? {
-            pool: pool(),
-            timeoutMs,
-            runUnlabeled,
-            runThoughts,
-            ...ofCode,
-            toolLimits: REPLAY_LIMITS,
-            describeTools: false, // the recorded prompt has the text
-          }
-          : undefined,
-      });
+    const makeEnv = () => makeReplayEnv(trajectory, parts);
     const differences = await replay(trajectory, makeEnv, signal);
     if (differences.length > 0) different++;
     const label = number ?? replayed;
@@ -137,6 +136,60 @@ async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): 
     );
   }
   return different > 0 ? EXIT.error : EXIT.ok;
+}
+
+/** Opens the env of a file, if there is one. */
+async function openEnv(
+  flags: ReplayFlags,
+  { stack, signal }: { stack: AsyncDisposableStack; signal: AbortSignal },
+): Promise<EnvFile | undefined> {
+  const { env: path, envAllow } = flags;
+  if (path === undefined && envAllow === undefined) return undefined;
+  if (path !== undefined && isPluginPath(path)) {
+    return await openEnvFile(path, { flags, owner: { size: 1, stack, signal } });
+  }
+  throw new UsageError(
+    path === undefined
+      ? "Cannot replay with --env-allow as it is for an env in a file: give --env FILE.ts"
+      : `Cannot replay with --env '${path}' as it must be a file: the rows name Paddock's own envs`,
+  );
+}
+
+/** What the envs of a replay are made of. */
+interface ReplayParts {
+  readonly file: EnvFile | undefined;
+  readonly tools: RunTools | undefined;
+  readonly pool: () => SessionPool;
+  readonly parser: () => ToolCallParser;
+  readonly limits: RunnableBlocks & { readonly timeoutMs: number };
+}
+
+function makeReplayEnv(trajectory: Trajectory, { file, tools, pool, parser, limits }: ReplayParts): Env {
+  const maxTurns = trajectory.turns;
+  if (file !== undefined) {
+    return fileEnv(file, {
+      ...limits,
+      maxTurns,
+      tools: tools?.transforms(),
+      toolNames: tools?.names,
+      pool: file.description.python ? pool() : undefined,
+      parser: parser(),
+    });
+  }
+  const ofCode = recordedTools(trajectory, tools?.shared ?? []);
+  return makeChatEnv({
+    maxTurns,
+    tools: tools?.transformsOfModel(),
+    python: runsPython(trajectory, tools)
+      ? {
+        pool: pool(),
+        ...limits,
+        ...ofCode,
+        toolLimits: REPLAY_LIMITS,
+        describeTools: false, // the recorded prompt has the text
+      }
+      : undefined,
+  });
 }
 
 /** Splits `FILE:N`. A file whose own name ends so is a file. */
@@ -165,16 +218,20 @@ function runsPython({ toolResults }: Trajectory, tools: RunTools | undefined): b
 
 function requireReplayable(
   { task, toolResults, turns, versions }: Trajectory,
-  tools: RunTools | undefined,
+  { tools, file }: Pick<ReplayParts, "tools" | "file">,
 ): void {
   const other = toolResults.find(({ tool }) => tool !== "python");
   const start = `Cannot replay the episode of task '${task.id}'`;
   const { env } = versions;
-  if (env !== undefined && !Object.hasOwn(ENVS, env)) {
-    throw new UsageError(`${start} as its env must be one of Paddock's: it is '${env}' of a file`);
+  const own = file?.description.name;
+  if (own !== undefined && env !== own) {
+    throw new UsageError(`${start} as its env must be that of --env, '${own}': it is '${env ?? "python"}'`);
+  }
+  if (own === undefined && env !== undefined && !Object.hasOwn(ENVS, env)) {
+    throw new UsageError(`${start} as its env '${env}' is in a file: give --env FILE`);
   }
   if (turns === 0) throw new UsageError(`${start} as it must have a reply: it has none`);
-  if (other !== undefined && tools === undefined) {
+  if (other !== undefined && tools === undefined && file === undefined) {
     throw new UsageError(`${start} as it calls '${other.tool}': give --tool FILE or --mcp FILE`);
   }
 }

@@ -4,7 +4,7 @@ import { grantFlags, type Grants } from "../../sandbox/process/grants.ts";
 import { checkUsage, rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { requireReadable } from "../input.ts";
 import { currentIo } from "../io.ts";
-import { isPythonPath } from "./python_files.ts";
+import { isPythonPath, printFor } from "./python_files.ts";
 
 /** Help text of an option that names permissions. */
 export const ALLOW_HELP = "read, write, net, env, sys or import, as in net=localhost:8000; repeatable";
@@ -30,7 +30,10 @@ export function isPluginPath(value: string): boolean {
  */
 export async function openPlugin<Opened extends AsyncDisposable>(
   { path, ...grants }: PluginFile,
-  open: (path: string, options: Pick<PluginFileOptions, "permissions" | "env" | "signal">) => Promise<Opened>,
+  open: (
+    path: string,
+    options: Pick<PluginFileOptions, "permissions" | "env" | "signal" | "onPrint">,
+  ) => Promise<Opened>,
   { stack, signal }: { stack: AsyncDisposableStack; signal?: AbortSignal | undefined },
 ): Promise<Opened> {
   const permissions = parseGrants(grants);
@@ -42,7 +45,10 @@ export async function openPlugin<Opened extends AsyncDisposable>(
     );
   }
   const env = grantedVariables(permissions);
-  return await rethrowAsUsageError(async () => stack.use(await open(path, { permissions, env, signal })));
+  const onPrint = (text: string) => printFor(path, text);
+  return await rethrowAsUsageError(async () =>
+    stack.use(await open(path, { permissions, env, signal, onPrint }))
+  );
 }
 
 /** Flags that select transforms in files. */

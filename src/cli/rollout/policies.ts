@@ -1,71 +1,25 @@
-import { pickKnownOptions } from "../../options.ts";
-import { ChatFormat } from "../../chat/chat_format.ts";
-import type { Tokenizer } from "../../chat/tokenizer.ts";
-import { errorMessage, PolicyError } from "../../errors.ts";
-import type { History } from "../../history.ts";
-import type { ToolSpec } from "../../message.ts";
+import { PolicyError } from "../../errors.ts";
 import { calculatorPolicy } from "../../policy/calculator.ts";
-import type { ModelServerOptions } from "../../policy/model_server.ts";
-import { OPENAI_POLICY_OPTIONS, openaiPolicy } from "../../policy/openai.ts";
 import type { PolicyFileOptions } from "../../plugins/policy_file.ts";
 import type { Policy } from "../../policy/policy.ts";
 import { scriptedPolicy, ScriptFile } from "../../policy/scripted.ts";
-import { sglangPolicy } from "../../policy/sglang.ts";
 import { grantsAny } from "../../sandbox/process/grants.ts";
 import type { Task } from "../../task.ts";
 import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
-import { currentIo } from "../io.ts";
 import { flagOf } from "../option_table.ts";
 import { lookUp } from "../options.ts";
-import { describeProxy } from "../proxy.ts";
 import { isPluginPath, openPlugin, parseGrants, refuseGrants } from "./plugins.ts";
-import type { WatchedServerOptions } from "./server_watch.ts";
-
-/** Options of sampling that a model server gets. */
-export interface SamplingFlags {
-  readonly topP?: number | undefined;
-  readonly topK?: number | undefined;
-  /** Texts that end a reply. */
-  readonly stop?: readonly string[] | undefined;
-  /** JSON of an object with further fields of a request. */
-  readonly extraBody?: string | undefined;
-}
-
-/** Policy options of the command line. */
-export interface PolicySetup
-  extends SamplingFlags, Pick<ModelServerOptions, "timeoutMs" | "concurrency">, WatchedServerOptions {
-  /** Key for servers of chat completions. */
-  readonly apiKey?: string | undefined;
-  readonly model?: string | undefined;
-  readonly temperature?: number | undefined;
-  /** 0 leaves the number to the server. */
-  readonly maxTokens?: number | undefined;
-  /** Maximum tokens of a reply of a server without `maxTokens`. */
-  readonly defaultMaxTokens?: number | undefined;
-  /** Flags that name the policy and its model, for messages. @default `--policy` and `--model` */
-  readonly flagNames?: { readonly policy: string; readonly model: string } | undefined;
-  /** Tokenizer of the model, whose chat template renders conversations. */
-  readonly tokenizer?: Tokenizer | undefined;
-  /** If true, a server that gets token ids keeps special tokens in its text, as some call styles need them. */
-  readonly keepSpecialTokens?: boolean | undefined;
-  /** If true, the episodes are written for a trainer. */
-  readonly recordsTokens?: boolean | undefined;
-  /** Permissions and owner of the process, if the name may be that of a file. */
-  readonly file?: PolicyFileSetup | undefined;
-}
-
-/** Options of a process that serves the file of a policy. */
-export interface PolicyFileSetup {
-  /** Values of `--policy-allow`. */
-  readonly allow: readonly string[];
-  readonly stack: AsyncDisposableStack;
-  readonly signal: AbortSignal;
-}
+import {
+  chatPolicy,
+  completionPolicy,
+  generatePolicy,
+  type PolicyFileSetup,
+  type PolicySetup,
+  type SamplingFlags,
+} from "./policies/server_policies.ts";
 
 /** Default maximum of tokens of a reply of a server, so that a weak model that repeats itself comes to an end. */
 export const DEFAULT_MAX_TOKENS = 4096;
-
-const FLAGS = { policy: "--policy", model: "--model" };
 
 /** A policy that is ready to play. */
 export interface ResolvedPolicy {
@@ -121,7 +75,20 @@ export const POLICIES: Readonly<Record<string, PolicyKind>> = {
       isModel: true,
     }),
   },
+  llamacpp: {
+    about: "llamacpp:URL, /completion of llama.cpp's server; sends token ids, needs --tokenizer",
+    isServer: true,
+    make: (url, setup) => ({
+      policy: completionPolicy(url, setup),
+      isRemote: true,
+      isServer: true,
+      isModel: true,
+    }),
+  },
 };
+
+/** Policies of a model server, as messages name them. */
+export const SERVER_POLICIES = "openai:URL, sglang:URL or llamacpp:URL";
 
 /**
  * Returns the policy that `--policy` names.
@@ -155,31 +122,7 @@ function refuseSampling(setup: SamplingFlags, policy: string): void {
   throw new UsageError(
     `Cannot play with ${policy} and ${
       flagOf(given)
-    } as only a server gets it: give --policy openai:URL or sglang:URL`,
-  );
-}
-
-/** Returns the fields of a request for the options of sampling. */
-function samplingFields({ topP, topK, stop, extraBody }: SamplingFlags): Readonly<Record<string, unknown>> {
-  return {
-    ...(topP !== undefined && { top_p: topP }),
-    ...(topK !== undefined && { top_k: topK }),
-    ...(stop !== undefined && { stop }),
-    ...(extraBody !== undefined && parseExtraBody(extraBody)),
-  };
-}
-
-/** @throws {UsageError} if the text is not the JSON of an object. */
-function parseExtraBody(text: string): object {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new UsageError(`Cannot use --extra-body as it must be JSON: ${errorMessage(cause)}`, { cause });
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  throw new UsageError(
-    `Cannot use --extra-body as it must be a JSON object such as {"min_p": 0.1}: found ${text.slice(0, 80)}`,
+    } as only a server gets it: give --policy ${SERVER_POLICIES}`,
   );
 }
 
@@ -221,89 +164,4 @@ async function filePolicy(path: string): Promise<ResolvedPolicy> {
     isRemote: false,
     onTask: ({ id }) => file.assign(id),
   };
-}
-
-function chatPolicy(url: string | undefined, setup: PolicySetup): Policy {
-  const { keepSpecialTokens, recordsTokens } = setup;
-  const body = {
-    ...(keepSpecialTokens && recordsTokens && { skip_special_tokens: false }),
-    ...samplingFields(setup),
-  };
-  const server = requiredServer("openai", url, setup);
-  return openaiPolicy({
-    ...pickKnownOptions({ ...setup, ...server }, OPENAI_POLICY_OPTIONS),
-    url: server.url,
-    route: routeTo(server.url),
-    body,
-  });
-}
-
-function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
-  const { temperature, maxTokens, keepSpecialTokens = false, tokenizer } = setup;
-  const samplingParams = {
-    ...(temperature !== undefined && { temperature }),
-    ...(maxTokens !== undefined && { max_new_tokens: maxTokens }),
-    ...(keepSpecialTokens && { skip_special_tokens: false }),
-    ...samplingFields(setup),
-  };
-  const { model, timeoutMs, concurrency, defaultMaxTokens, waitMs, onAway, onBack, onUnusable } = setup;
-  const watch = { defaultMaxTokens, waitMs, onAway, onBack, onUnusable };
-  const address = requiredUrl("sglang", url, setup);
-  const server = { url: address, model, timeoutMs, concurrency, ...watch, route: routeTo(address) };
-  return sglangPolicy({ ...server, render: createChatRenderer(tokenizer), samplingParams });
-}
-
-/** Returns how requests reach a server, for the messages of its errors. */
-function routeTo(url: string): string | undefined {
-  return describeProxy(new URL(url), currentIo().env);
-}
-
-function requiredServer(
-  scheme: string,
-  url: string | undefined,
-  setup: PolicySetup,
-): { url: string; model: string } {
-  const { model, flagNames: { model: flag } = FLAGS } = setup;
-  const address = requiredUrl(scheme, url, setup);
-  if (model !== undefined) return { url: address, model };
-  throw new UsageError(`Cannot use policy '${scheme}' as it needs a model name: give ${flag} NAME`);
-}
-
-function requiredUrl(
-  scheme: string,
-  url: string | undefined,
-  { flagNames = FLAGS }: PolicySetup,
-): string {
-  if (url) {
-    requireServerUrl(scheme, url, flagNames.policy);
-    return url;
-  }
-  throw new UsageError(
-    `Cannot use policy '${scheme}' as it needs a URL: give ${flagNames.policy} ${scheme}:URL`,
-  );
-}
-
-/** Checks the address of a server before the other options, since a wrong one is the most frequent fault. */
-function requireServerUrl(scheme: string, text: string, flag: string): void {
-  const url = URL.parse(text);
-  if (url !== null && /^https?:$/.test(url.protocol)) return;
-  const guess = URL.parse(`http://${text}`);
-  const hint = guess === null || text.includes("://") ? "" : `; try ${flag} ${scheme}:http://${text}`;
-  throw new UsageError(
-    `Cannot use policy '${scheme}' as its URL must begin with http:// or https://: current value is '${text}'${hint}`,
-  );
-}
-
-/**
- * Returns a function that renders a conversation and the start of the assistant's reply, for a server that takes
- * text. It uses the tokenizer's template; without a tokenizer ChatML, or Qwen's template if there are tools.
- */
-function createChatRenderer(
-  tokenizer: Tokenizer | undefined,
-): (history: History, tools: readonly ToolSpec[]) => string {
-  const format = (family: string) => new ChatFormat(tokenizer === undefined ? { family } : { tokenizer });
-  const plain = format("chatml");
-  const withTools = format("qwen");
-  return (history, tools) =>
-    (tools.length === 0 ? plain : withTools).render(history, { addGenerationPrompt: true, tools });
 }

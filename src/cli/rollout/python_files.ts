@@ -23,6 +23,11 @@ export interface PythonFileFlags {
 export interface PythonFileOwner {
   /** Number of calls or episodes that run at the same time. */
   readonly size: number;
+  /**
+   * How an interpreter is cleaned between two episodes or calls.
+   * @default "rewind"
+   */
+  readonly resetMode?: "rewind" | "fresh" | undefined;
   readonly stack: AsyncDisposableStack;
   readonly signal?: AbortSignal | undefined;
 }
@@ -52,18 +57,18 @@ export async function openPythonFile<Opened>(
   { flags, owner }: { flags: PythonFileFlags; owner: PythonFileOwner },
 ): Promise<Opened> {
   const { pythonProfile = "python", ...rest } = flags;
-  const { size, stack, signal = new AbortController().signal } = owner;
+  const { size, resetMode = "rewind", stack, signal = new AbortController().signal } = owner;
   await requireReadable(path);
   const { PYTHON_FILE_PRELOAD: preload } = await import("../../plugins/python/python_file.ts");
   const profile = { ...await resolveProfile({ ...rest, profile: pythonProfile }, signal), preload };
   await prepareImage(profile, { cacheDir: flags.cacheDir, signal });
-  const pool = createLazyPool({ profile, size, resetMode: "rewind", cacheDir: flags.cacheDir, stack })();
+  const pool = createLazyPool({ profile, size, resetMode, cacheDir: flags.cacheDir, stack })();
   const onPrint = (text: string) => printFor(path, text);
   return await rethrowAsUsageError(() => open(path, { pool, onPrint, signal }), { kinds: [SandboxError] });
 }
 
 /** Prints what a file printed to stderr, with its name before each line. */
-function printFor(path: string, text: string): void {
+export function printFor(path: string, text: string): void {
   const { stderr } = currentIo();
   const start = stderr.isTerminal() ? "\r\x1b[K" : ""; // the progress may have drawn a line
   const lines = escapeControls(text.replace(/\n$/, "")).split("\n");

@@ -31,7 +31,8 @@ import { chooseGraders, DEFAULT_GRADER, type GraderFlags, openGraders } from "./
 import { createLazyPool, prepareImage, resolveProfile, type SandboxFlags } from "../sandbox_options.ts";
 import { lookUp } from "../options.ts";
 import { emptyTasksError, playTasks } from "./task_run.ts";
-import { DEFAULT_MAX_TOKENS, type ResolvedPolicy, resolvePolicy, type SamplingFlags } from "./policies.ts";
+import { DEFAULT_MAX_TOKENS, type ResolvedPolicy, resolvePolicy } from "./policies.ts";
+import type { SamplingFlags } from "./policies/server_policies.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { ignoreBrokenPipe, terminalColumns, wantsColour, writeText } from "../output.ts";
 import { type ColumnFlags, columnsOf, openTrajectoryFile, requireSameTokens } from "./trajectory_file.ts";

@@ -167,7 +167,8 @@ class TaskRun {
   #requireHope({ error }: Trajectory): void {
     const { servers, maxErrors = Infinity, out, training } = this.#options;
     const hint = out || training ? "; --resume continues it" : "";
-    const start = `Ended the run after ${this.#options.summary.episodes} episodes as`;
+    const { episodes } = this.#options.summary;
+    const start = `Ended the run after ${episodes} ${episodes === 1 ? "episode" : "episodes"} as`;
     if (servers?.unusable !== undefined) {
       throw new RunEndedError(`${start} all others would fail: ${servers.unusable.message}${hint}`);
     }

@@ -15,7 +15,13 @@ import { readText } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { lookUp } from "../options.ts";
 import { writeText } from "../output.ts";
-import { isPythonPath, openPythonFile, type PythonFileFlags, type PythonFileOwner } from "./python_files.ts";
+import {
+  isPythonPath,
+  openPythonFile,
+  printFor,
+  type PythonFileFlags,
+  type PythonFileOwner,
+} from "./python_files.ts";
 
 /** Flags that select tools. */
 export interface ToolFlags extends PythonFileFlags {
@@ -68,14 +74,7 @@ export async function openTools(
   const callers = parseCallers(flags.toolCallers);
   const { timeoutMs } = flags;
   const { parser } = lookUp(CALL_STYLES, flags.calls ?? "tag", "call style");
-  const paths = flags.tool ?? [];
-  const tools = await openToolFiles(paths.filter((path) => !isPythonPath(path)), stack);
-  const ofPython = await openPythonTools(paths.filter(isPythonPath), { flags, owner: options });
-  const offered = [
-    ...tools,
-    ...ofPython.flatMap(({ specs }) => specs.map((spec) => ({ ...spec, run() {} }))),
-  ];
-  checkUsage(() => new ToolTransform({ tools: offered, parser: parser(), timeoutMs }));
+  const { tools, ofPython } = await openToolFiles(flags.tool ?? [], { flags, owner: options });
   const servers = flags.mcp === undefined ? undefined : await readMcpFile(flags.mcp);
   const mcp = servers && await openServers(servers, { parser: parser(), timeoutMs, stack, signal });
   const transforms = (allowedCallers: readonly AllowedCaller[]) => {
@@ -116,23 +115,38 @@ async function openPythonTools(
   return await Promise.all(paths.map((path) => openPythonFile(path, pythonTools, options)));
 }
 
+/** Tools in files. */
+export interface ToolFiles {
+  /** Tools of TypeScript files, each in its own process, which all episodes share. */
+  readonly tools: readonly Tool[];
+  /** Tools of Python files, which run in a session of each episode. */
+  readonly ofPython: readonly PythonTools[];
+}
+
 /**
- * Opens tool files, each in its own process.
+ * Opens tool files.
  *
- * @throws {UsageError} if one cannot be opened.
+ * @throws {UsageError} if one cannot be opened, or two tools have the same name.
  */
-export async function openToolFiles(paths: readonly string[], stack: AsyncDisposableStack): Promise<Tool[]> {
+export async function openToolFiles(
+  paths: readonly string[],
+  options: { flags: PythonFileFlags; owner: PythonFileOwner },
+): Promise<ToolFiles> {
+  const tools = await openModuleTools(paths.filter((path) => !isPythonPath(path)), options.owner.stack);
+  const ofPython = await openPythonTools(paths.filter(isPythonPath), options);
+  const specs = ofPython.flatMap(({ specs }) => specs);
+  checkUsage(() => new ToolTransform({ tools: [...tools, ...specs.map((spec) => ({ ...spec, run() {} }))] }));
+  return { tools, ofPython };
+}
+
+async function openModuleTools(paths: readonly string[], stack: AsyncDisposableStack): Promise<Tool[]> {
   if (paths.length === 0) return [];
-  const python = paths.find(isPythonPath);
-  if (python !== undefined) {
-    throw new UsageError(
-      `Cannot start tool file '${python}' as a tool of a server must be in TypeScript or JavaScript: found Python. ` +
-        "The Python client offers functions of its process: session(tools=[…])",
-    );
-  }
   const { toolFile } = await import("../../tools/file/tool_file.ts");
   return await Promise.all(
-    paths.map((path) => rethrowAsUsageError(async () => stack.use(await toolFile(path)))),
+    paths.map((path) => {
+      const onPrint = (text: string) => printFor(path, text);
+      return rethrowAsUsageError(async () => stack.use(await toolFile(path, { onPrint })));
+    }),
   );
 }
 

@@ -7,7 +7,7 @@ import type { ENV_KINDS } from "../../wire/v1_envs.ts";
 import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { resolveTokenizer } from "../input.ts";
 import { currentIo } from "../io.ts";
-import { resolvePolicy } from "../rollout/policies.ts";
+import { POLICIES, resolvePolicy, SERVER_POLICIES } from "../rollout/policies.ts";
 
 /** Options of rollouts. */
 export interface ServeRolloutFlags {
@@ -18,7 +18,7 @@ export interface ServeRolloutFlags {
   readonly runs?: string;
 }
 
-const SERVERS = ["openai", "sglang"];
+const SERVERS = Object.keys(POLICIES).filter((name) => POLICIES[name]?.isServer);
 const FLAG_NAMES = { policy: "--rollout-policy", model: "the option 'model' of a request" };
 
 /**
@@ -85,7 +85,7 @@ export async function openRuns(
 async function requireServer(name: string): Promise<void> {
   if (!SERVERS.includes(schemeOf(name))) {
     throw new UsageError(
-      `Cannot serve rollouts with policy '${name}' as it must be a server: give openai:URL or sglang:URL`,
+      `Cannot serve rollouts with policy '${name}' as it must be a server: give ${SERVER_POLICIES}`,
     );
   }
   await resolvePolicy(name, { model: "model", flagNames: FLAG_NAMES });

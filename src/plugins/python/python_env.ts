@@ -1,8 +1,9 @@
 import { requireKnownOptions } from "../../options.ts";
 import * as z from "zod";
+import type { EpisodeCheckpoint, EpisodeCheckpointOptions } from "../../episode_checkpoint.ts";
 import { EnvError, errorMessage } from "../../errors.ts";
 import { SerialQueue } from "../../async/semaphore.ts";
-import type { Message } from "../../message.ts";
+import type { Message, ToolSpec } from "../../message.ts";
 import type { GradeContext, Score } from "../../rewards/grader.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { EnvResetInput, EnvStepInput, PluginTask } from "../definitions.ts";
@@ -73,25 +74,32 @@ export async function pythonEnvFile(path: string, options: PythonEnvFileOptions)
     description,
     open: async ({ seed, signal }) => {
       const session = await file.acquire({ reseed: true, seed, signal });
-      return new PythonEpisode(session, {
-        path,
-        tools: toolsOfSession(tools, { session: () => session, onPrint: options.onPrint }),
-      });
+      return new PythonEpisode(session, { file, specs: tools, onPrint: options.onPrint });
     },
     [Symbol.asyncDispose]: () => Promise.resolve(), // the caller disposes the pool
   };
 }
 
+interface EpisodeSetup {
+  readonly file: PythonFile;
+  readonly specs: readonly ToolSpec[];
+  readonly onPrint: PythonFileOptions["onPrint"];
+}
+
 /** An episode of a Python file, in its own session. */
 class PythonEpisode implements FileEpisode {
   readonly #session: PythonFileSession;
+  readonly #setup: EpisodeSetup;
   readonly #path: string;
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #queue = new SerialQueue();
 
-  constructor(session: PythonFileSession, { path, tools }: { path: string; tools: readonly Tool[] }) {
+  constructor(session: PythonFileSession, setup: EpisodeSetup) {
+    const { file, specs, onPrint } = setup;
     this.#session = session;
-    this.#path = path;
+    this.#setup = setup;
+    this.#path = file.path;
+    const tools = toolsOfSession(specs, { session: () => session, onPrint });
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
   }
 
@@ -120,6 +128,14 @@ class PythonEpisode implements FileEpisode {
     const tool = this.#tools.get(name);
     if (tool === undefined) throw new Error(`Cannot call '${name}' as '${this.#path}' has no such tool`);
     return await this.#queue.run(() => tool.run(args, { signal, callId: "", state: {} }), { signal });
+  }
+
+  async checkpoint({ signal }: EpisodeCheckpointOptions): Promise<EpisodeCheckpoint<FileEpisode>> {
+    const state = await this.#queue.run(() => this.#session.checkpoint({ signal }), { signal });
+    const { file } = this.#setup;
+    return {
+      copy: async (options = {}) => new PythonEpisode(await file.restore(state, options), this.#setup),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

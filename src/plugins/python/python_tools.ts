@@ -21,7 +21,16 @@ export interface PythonTools {
   /** Descriptions of the tools for a model. */
   readonly specs: readonly ToolSpec[];
   /** Returns the transform of one env, which runs the calls of its episodes. */
-  makeTransform(options?: Omit<ToolTransformOptions, "tools">): Transform;
+  makeTransform(options?: PythonToolsTransformOptions): Transform;
+}
+
+/** Options of the transform of an env. */
+export interface PythonToolsTransformOptions extends Omit<ToolTransformOptions, "tools"> {
+  /**
+   * Names of the tools that are offered.
+   * @default all
+   */
+  names?: ReadonlySet<string> | undefined;
 }
 
 export const toolsSchema = z.array(z.strictObject({
@@ -63,7 +72,10 @@ export async function pythonTools(path: string, options: PythonFileOptions): Pro
   const { tools: specs } = z.parse(z.object({ tools: toolsSchema }), file.description);
   return {
     specs,
-    makeTransform: (rest = {}) => new PythonToolTransform({ file, specs, onPrint: options.onPrint, rest }),
+    makeTransform: ({ names, ...rest } = {}) => {
+      const offered = names === undefined ? specs : specs.filter(({ name }) => names.has(name));
+      return new PythonToolTransform({ file, specs: offered, onPrint: options.onPrint, rest });
+    },
   };
 }
 

@@ -25,7 +25,12 @@ export class Child {
   readonly #process: Deno.ChildProcess;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
 
-  constructor(command: ChildProgram, onFrame: (frame: Frame) => void) {
+  /** `onErrorText` gets what the process writes to stderr, in pieces of any length. */
+  constructor(
+    command: ChildProgram,
+    onFrame: (frame: Frame) => void,
+    onErrorText: (text: string) => void = () => {},
+  ) {
     this.#process = new Deno.Command(command.program, {
       args: [...command.args],
       env: { ...command.env },
@@ -40,7 +45,7 @@ export class Child {
     this.pid = this.#process.pid;
     this.#writer = this.#process.stdin.getWriter();
     this.#writer.closed.catch(() => {}); // a child that ends closes its pipe; `ended` reports it
-    this.ended = this.#watch(onFrame);
+    this.ended = this.#watch(onFrame, onErrorText);
   }
 
   /** Sends one frame. It is dropped if the process has ended, which `ended` reports. */
@@ -57,11 +62,14 @@ export class Child {
     }
   }
 
-  async #watch(onFrame: (frame: Frame) => void): Promise<ChildEnd> {
+  async #watch(
+    onFrame: (frame: Frame) => void,
+    onErrorText: (text: string) => void,
+  ): Promise<ChildEnd> {
     const [{ code, signal }, , stderr] = await Promise.all([
       this.#closeAfterEnd(),
       this.#readFrames(onFrame).catch(() => this.kill()),
-      readTail(this.#process.stderr),
+      readTail(this.#process.stderr, onErrorText),
     ]);
     return { code, signal, stderr };
   }
@@ -84,12 +92,16 @@ export class Child {
   }
 }
 
-async function readTail(stream: ReadableStream<Uint8Array>): Promise<string> {
+async function readTail(
+  stream: ReadableStream<Uint8Array>,
+  onText: (text: string) => void,
+): Promise<string> {
   let text = "";
   for await (
     const piece of stream.pipeThrough(new TextDecoderStream() as never) as unknown as AsyncIterable<string>
   ) {
     text = (text + piece).slice(-STDERR_CAP);
+    onText(piece);
   }
   return text;
 }

@@ -4,9 +4,10 @@ import { makeChatEnv } from "../../rollout/make_chat_env.ts";
 import type { SessionPool } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
+import type { ToolSpec } from "../../message.ts";
 import type { CodeToolNames } from "../../tools/code_mode/python_names.ts";
 import type { AllowedCaller, Tool } from "../../tools/tool.ts";
-import { ToolTransform } from "../../transforms/tool_transform.ts";
+import { ToolTransform, type ToolTransformOptions } from "../../transforms/tool_transform.ts";
 import type { Transform } from "../../transforms/transform.ts";
 import type { ENV_KINDS } from "../../wire/v1_envs.ts";
 import { ServerError } from "../http/http_errors.ts";
@@ -44,10 +45,19 @@ export interface EnvConfig {
   readonly tasks: readonly Task[];
 }
 
+/** Tools that run in a session of each episode. */
+export interface ToolGroup {
+  readonly specs: readonly ToolSpec[];
+  /** Returns the transform of one env for the named tools. */
+  makeTransform(options: Omit<ToolTransformOptions, "tools"> & { names: ReadonlySet<string> }): Transform;
+}
+
 /** Graders and tools that the server offers to envs. */
 export interface EnvOffer {
   readonly graders: ReadonlyMap<string, () => Grader>;
   readonly tools: readonly Tool[];
+  /** Files whose tools share their state in an episode. */
+  readonly toolFiles: readonly ToolGroup[];
   /** Functions of the client. */
   readonly functions?: { readonly tools: readonly Tool[]; readonly grader: Grader | undefined } | undefined;
 }
@@ -79,28 +89,33 @@ function toolTransforms(
   { env, calls, timeoutMs, toolCallers, ...config }: EnvConfig,
   offer: EnvOffer,
 ): Transform[] {
-  const names = config.tools ?? (env === "tools" ? offer.tools.map(({ name }) => name) : []);
+  const offered = namesOf(offer);
+  const names = new Set(config.tools ?? (env === "tools" ? offered : []));
   const own = offer.functions?.tools ?? [];
-  const count = names.length + own.length;
+  const count = names.size + own.length;
   if (env === "chat" && count > 0) throw invalid("tools: an env of kind 'chat' has no tools");
   if (env === "tools" && count === 0) throw invalid("env: this server has no tools");
   const style = Object.hasOwn(CALL_STYLES, calls) ? CALL_STYLES[calls] : undefined;
   if (style === undefined) throw invalid(`calls must be one of ${Object.keys(CALL_STYLES).join(", ")}`);
-  if (count === 0) return [];
-  const twice = own.find(({ name }) => names.includes(name));
+  const unknown = [...names].find((name) => !offered.includes(name));
+  if (unknown !== undefined) {
+    throw invalid(`tools must be of ${offered.join(", ") || "(none): this server has no tools"}`);
+  }
+  const twice = own.find(({ name }) => names.has(name));
   if (twice !== undefined) {
     throw invalid(`clientTools: the server has a tool '${twice.name}' too: use another name`);
   }
-  const tools = [...[...new Set(names)].map((name) => findTool(name, offer)), ...own];
-  return [new ToolTransform({ tools, parser: style.parser(), timeoutMs, allowedCallers: toolCallers })];
+  const tools = [...offer.tools.filter(({ name }) => names.has(name)), ...own];
+  const groups = offer.toolFiles.filter(({ specs }) => specs.some(({ name }) => names.has(name)));
+  const callOptions = () => ({ parser: style.parser(), timeoutMs, allowedCallers: toolCallers });
+  return [
+    ...tools.length === 0 ? [] : [new ToolTransform({ tools, ...callOptions() })],
+    ...groups.map((group) => group.makeTransform({ names, ...callOptions() })),
+  ];
 }
 
-function findTool(name: string, { tools }: EnvOffer): Tool {
-  const found = tools.find((tool) => tool.name === name);
-  if (found !== undefined) return found;
-  throw invalid(
-    `tools must be of ${tools.map((tool) => tool.name).join(", ") || "(none): this server has no tools"}`,
-  );
+function namesOf({ tools, toolFiles }: EnvOffer): string[] {
+  return [...tools, ...toolFiles.flatMap(({ specs }) => specs)].map(({ name }) => name);
 }
 
 function findGrader(name: string, { graders }: EnvOffer): Grader {

@@ -3,7 +3,7 @@ import type { Tool } from "../../tools/tool.ts";
 import type { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import { type Budget, type BudgetLease, Budgets } from "../budget.ts";
 import { type Graders, guardGrader } from "../graders.ts";
-import { type EnvConfig, type EnvOffer, makeEnv } from "./env_config.ts";
+import { type EnvConfig, type EnvOffer, makeEnv, type ToolGroup } from "./env_config.ts";
 import { EpisodeEnv } from "./episode_env.ts";
 import { EnvSessions, LiveEnv } from "./live_env.ts";
 import { IDLE_MS, MAX_ENVS } from "../limits.ts";
@@ -22,6 +22,8 @@ export interface EnvServiceOptions {
   graderPool: GraderPool;
   /** Tools that envs may call. All envs share them; the caller disposes them. */
   tools?: readonly Tool[] | undefined;
+  /** Files with tools that run in a session of each episode. */
+  toolFiles?: readonly ToolGroup[] | undefined;
   /**
    * Maximum number of envs.
    *
@@ -89,10 +91,10 @@ export class EnvService implements AsyncDisposable {
   }
 
   #open(config: EnvConfig, owner: string, slot: Disposable): LiveEnv {
-    const { tools = [], idleMs = IDLE_MS, onError = () => {} } = this.#options;
+    const { tools = [], toolFiles = [], idleMs = IDLE_MS, onError = () => {} } = this.#options;
     const sessions = new EnvSessions(this.#options.sessions, owner);
     const env: LiveEnv = new LiveEnv({
-      env: makeEnv(config, { graders: this.#gradersFor(owner), tools }, sessions),
+      env: makeEnv(config, { graders: this.#gradersFor(owner), tools, toolFiles }, sessions),
       config,
       sessions,
       owner,
@@ -124,9 +126,9 @@ export class EnvService implements AsyncDisposable {
     owner: string,
     { memory, functions }: { memory: BudgetLease; functions?: EnvOffer["functions"] },
   ): Env {
-    const { tools = [], onError = () => {} } = this.#options;
+    const { tools = [], toolFiles = [], onError = () => {} } = this.#options;
     const sessions = new EnvSessions(this.#options.sessions, owner, { waitMs: Infinity });
-    const env = makeEnv(config, { graders: this.#gradersFor(owner), tools, functions }, sessions);
+    const env = makeEnv(config, { graders: this.#gradersFor(owner), tools, toolFiles, functions }, sessions);
     return new EpisodeEnv({ env, sessions, memory, onError });
   }
 

@@ -32,6 +32,11 @@ export interface ModuleProgram {
   memoryBytes?: number | undefined;
   /** Result of {@linkcode detectLayers} on this host, if the caller has it already. */
   detected?: readonly LayerReport[] | undefined;
+  /**
+   * Called with the lines that the file prints, to stdout or stderr.
+   * @default they are discarded
+   */
+  onPrint?: ((text: string) => void) | undefined;
   /** Cancels the start. */
   signal?: AbortSignal | undefined;
 }
@@ -127,28 +132,31 @@ class ProcessStarter<Metadata> implements AsyncDisposable {
   readonly #kind: ModuleKind<Metadata>;
   readonly #program: DenoProgram;
   readonly #modules: AsyncDisposable;
+  readonly #onPrint: ((text: string) => void) | undefined;
   readonly #processes = new Set<ModuleProcess<Metadata>>();
   #disposed = false;
 
   private constructor(
     path: string,
-    { kind, program, modules }: {
+    { kind, program, modules, onPrint }: {
       kind: ModuleKind<Metadata>;
       program: DenoProgram;
       modules: AsyncDisposable;
+      onPrint: ((text: string) => void) | undefined;
     },
   ) {
     this.path = path;
     this.#kind = kind;
     this.#program = program;
     this.#modules = modules;
+    this.#onPrint = onPrint;
   }
 
   static async create<Metadata>(
     path: string,
     options: ModuleHostOptions<Metadata>,
   ): Promise<ProcessStarter<Metadata>> {
-    const { permissions, env, memoryBytes, signal, kind } = options;
+    const { permissions, env, memoryBytes, signal, kind, onPrint } = options;
     const detected = options.detected ?? await detectLayers({ signal });
     const layers = new Set(detected.filter(({ works }) => works).map(({ layer }) => layer));
     const modules = await writeModules(options);
@@ -166,7 +174,7 @@ class ProcessStarter<Metadata> implements AsyncDisposable {
         permissions: imported.length === 0 ? permissions : withReadAccess(permissions, imported),
         memoryBytes,
       };
-      return new ProcessStarter(path, { kind, program, modules });
+      return new ProcessStarter(path, { kind, program, modules, onPrint });
     } catch (error) {
       await modules[Symbol.asyncDispose]();
       throw error;
@@ -179,7 +187,7 @@ class ProcessStarter<Metadata> implements AsyncDisposable {
     const { noun } = this.#kind;
     if (this.#disposed) throw new SandboxError(`Cannot call ${noun} as it is disposed`);
     signal?.throwIfAborted();
-    const process = new ModuleProcess(command, this.#kind);
+    const process = new ModuleProcess(command, this.#kind, this.#onPrint);
     this.#processes.add(process);
     process.exited.then(() => this.#processes.delete(process));
     const onAbort = () => process.kill();

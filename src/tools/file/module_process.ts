@@ -63,12 +63,16 @@ export class ModuleProcess<Metadata> {
   #usable = true;
   #violation: string | undefined;
 
-  constructor(command: DenoCommand, kind: ModuleKind<Metadata>) {
+  /** `onPrint` gets whole lines that the file prints, from the time at which it is loaded. */
+  constructor(command: DenoCommand, kind: ModuleKind<Metadata>, onPrint?: (text: string) => void) {
     this.#kind = kind;
     this.metadata = this.#loaded.promise;
     this.metadata.catch(() => {}); // the caller that awaits it handles the error
-    this.#child = new Child(command, (frame) => this.#receive(frame));
+    const printed = onPrint && new PrintedLines(onPrint);
+    this.metadata.then(() => printed?.open(), () => {}); // a file that does not load has its output in the error
+    this.#child = new Child(command, (frame) => this.#receive(frame), (text) => printed?.add(text));
     this.exited = this.#child.ended.then((end) => {
+      printed?.end();
       const reason = this.#violation ?? denoError(end.stderr) ?? terminationOf(end).message;
       this.#fail(reason);
     });
@@ -170,6 +174,38 @@ export class ModuleProcess<Metadata> {
     for (const { reject } of this.#pending.values()) {
       reject(this.#kind.toError(`the ${this.#kind.noun}'s process is gone: ${reason}`));
     }
+  }
+}
+
+/** Passes on printed text in whole lines. Lines are held back until it is open. */
+class PrintedLines {
+  readonly #onPrint: (text: string) => void;
+  #isOpen = false;
+  #held = "";
+
+  constructor(onPrint: (text: string) => void) {
+    this.#onPrint = onPrint;
+  }
+
+  open(): void {
+    this.#isOpen = true;
+    this.add("");
+  }
+
+  add(text: string): void {
+    this.#held += text;
+    const length = this.#held.length > MAX_TEXT ? this.#held.length : this.#held.lastIndexOf("\n") + 1;
+    if (this.#isOpen) this.#pass(length);
+    else this.#held = this.#held.slice(-MAX_TEXT);
+  }
+
+  end(): void {
+    if (this.#isOpen) this.#pass(this.#held.length);
+  }
+
+  #pass(length: number): void {
+    if (length > 0) this.#onPrint(this.#held.slice(0, length));
+    this.#held = this.#held.slice(length);
   }
 }
 

@@ -41,7 +41,7 @@ const ANYTHING = { type: "object" };
  *
  * One process runs all calls, so every episode that shares the tool sees the same module state. When a call
  * is cancelled, the process gets SIGKILL after its other calls have ended, or at once if it does not
- * respond. The next call starts a new process, as it does after a crash. Output of the file is discarded.
+ * respond. The next call starts a new process, as it does after a crash. `onPrint` gets what the file prints.
  * Resource limits, `no_new_privs` and the parent-death signal apply where the host supports them.
  *
  * Not protected: a file that may use the network can send its arguments anywhere, and a file can return any
@@ -147,6 +147,7 @@ class FileTool implements Tool {
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof ToolFileOptions, true>> = {
+  onPrint: true,
   name: true,
   description: true,
   timeoutMs: true,

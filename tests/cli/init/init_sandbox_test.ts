@@ -22,6 +22,7 @@ Deno.test("paddock init writes a project whose types, test and rollout are right
   const played = await deno(project, "task", "rollout");
   assertEquals(played.code, 0, played.output);
   assertStringIncludes(played.output, "mean reward   1.000");
+  assertEquals(/Download |Warning/.test(played.output), false, played.output);
   await replace(`${project}/env.ts`, "? 1 : 0", "? 0.5 : 0");
   const changed = await deno(project, "task", "rollout");
   assertStringIncludes(changed.output, "mean reward   0.500");

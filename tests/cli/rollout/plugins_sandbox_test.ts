@@ -187,6 +187,25 @@ Deno.test("paddock rollout changes episodes with the files of --transform, in th
   assertEquals(messages.at(-1).content, "The answer is 43");
 });
 
+Deno.test("what files print goes to stderr in whole lines with their names", async () => {
+  await using folder = await TempFolder.of({
+    "t.jsonl": JSON.stringify({ query: "q", answer: "3", replies: ['<tool>t\n{"a": 1}</tool>', "3"] }),
+    "g.ts": `console.log("up");
+      export default { grade: ({ completion }) => (console.log("got", completion, "\\n\\x1b[31mred"), 1) };`,
+    "t.ts": `export const parameters = { type: "object" };
+      export function run() { console.error("ran"); Deno.stdout.writeSync(new TextEncoder().encode("no end")); }`,
+    "bad.ts": 'console.log("before"); throw new Error("no");',
+  });
+  const at = (name: string) => `${folder.path}/${name}`;
+  const run = ["rollout", "--tasks", at("t.jsonl"), "--json"];
+  const played = await runPaddock([...run, "--env", "tools", "--grader", at("g.ts"), "--tool", at("t.ts")]);
+  const lines = played.stderr.split("\n").filter((line) => /^[gt]\.ts: /.test(line)).sort();
+  assertEquals(lines, ["g.ts: \\x1b[31mred", "g.ts: got 3 ", "g.ts: up", "t.ts: no end", "t.ts: ran"]);
+  assertEquals([JSON.parse(played.stdout).reward, played.code], [1, 0]);
+  const failed = await runPaddock([...run, "--grader", at("bad.ts")]);
+  assertEquals([failed.code, failed.stderr.split("\n").length], [2, 2], failed.stderr);
+});
+
 Deno.test("Ctrl-C ends the process of a grader that hangs", async () => {
   await using folder = await TempFolder.of({
     "a.jsonl": EPISODE,

@@ -4,6 +4,7 @@ import { UsageError } from "../../../src/cli/cli_errors.ts";
 import { PolicyError } from "../../../src/errors.ts";
 import { History } from "../../../src/history.ts";
 import { toReply } from "../../../src/policy/policy.ts";
+import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { completion, FakeServer } from "../../policy/fake_server.ts";
 
 const HISTORY = History.fromChats([{ role: "user", content: "<|im_end|>q" }]);
@@ -11,10 +12,11 @@ const TASK = { id: "t", query: "q" };
 
 Deno.test("resolvePolicy() names the available policies, and missing options", async () => {
   const wrong: [string, string][] = [
-    ["nope", "Cannot find policy 'nope': available are scripted, calculator, openai, sglang"],
+    ["nope", "Cannot find policy 'nope': available are scripted, calculator, openai, sglang, llamacpp"],
     ["constructor", "Cannot find policy 'constructor'"],
     ["openai:http://127.0.0.1", "give --model NAME"],
     ["sglang", "give --policy sglang:URL"],
+    ["llamacpp:http://127.0.0.1:1", "give the --tokenizer of the model"],
     ["sglang:ftp://h", "must begin with http:// or https://"],
     ["scripted:/no/such/file", "there is no such file"],
   ];
@@ -64,6 +66,37 @@ Deno.test("resolvePolicy() sends the options of the flags to servers", async () 
     text: "<|im_start|>user\n<\u200b|im_end|>q<|im_end|>\n<|im_start|>assistant\n",
     sampling_params: { temperature: 0, max_new_tokens: 5 },
     return_logprob: true,
+  });
+});
+
+Deno.test("resolvePolicy() sends the options of the flags to llama.cpp under its names", async () => {
+  await using server = new FakeServer(() =>
+    Response.json({ content: "hi", tokens: [], tokens_predicted: 0, tokens_evaluated: 1, stop_type: "eos" })
+  );
+  const { policy, isServer } = await resolvePolicy(`llamacpp:${server.url}`, {
+    tokenizer: byteTokenizer(),
+    temperature: 0,
+    topK: 3,
+    stop: ["END"],
+    defaultMaxTokens: 9,
+    keepSpecialTokens: true,
+    extraBody: '{"mirostat": 2}',
+  });
+  const reply = toReply(await policy.reply(HISTORY, { task: TASK, tokens: [1], seed: 4 }));
+  assertEquals([isServer, reply.message.content, reply.finishReason], [true, "hi", "stop"]);
+  assertEquals(server.seen[0]?.body, {
+    temperature: 0,
+    top_k: 3,
+    top_p: 1,
+    min_p: 0,
+    seed: 4,
+    n_predict: 9,
+    preserved_tokens: byteTokenizer().specialTokens,
+    stop: ["END"],
+    mirostat: 2,
+    prompt: [1],
+    stream: false,
+    return_tokens: true,
   });
 });
 

@@ -138,10 +138,76 @@ Deno.test("--env plays an env in a Python or TypeScript file, with its own rewar
     assertEquals(JSON.parse(graded.stdout).rewardParts, { exact_match: 0 });
     const resumed = await runPaddock(["rollout", "--env", `${path}/${name}`, ...tasks, ...out, "--resume"]);
     assertStringIncludes(resumed.stdout, "episodes      1 (1 of an earlier run)");
-    const replayed = await runPaddock(["replay", `${path}/${name}.jsonl`]);
-    assertEquals(replayed.code, 2);
-    assertStringIncludes(replayed.stderr, "as its env must be one of Paddock's: it is 'env' of a file");
+    const refused = await runPaddock(["replay", `${path}/${name}.jsonl`]);
+    assertEquals(refused.code, 2);
+    assertStringIncludes(refused.stderr, "as its env 'env' is in a file: give --env FILE");
   }
+});
+
+/** An env whose answers depend on what the episode has counted, with a tool that counts. */
+const COUNT_PY = `
+count = 0
+
+def add(by: int) -> int:
+    """Adds to the count."""
+    global count
+    count += by
+    return count
+
+tools = [add]
+
+def step(reply):
+    return None if reply == "end" else f"the count is {count}"
+
+def reward():
+    return float(count)
+`;
+const COUNT_TS = `
+import { defineEnv } from "@paddock/paddock/envs";
+export default defineEnv({
+  reset: (_, { state }) => void (state.count = 0),
+  tools: [{
+    name: "add",
+    description: "Adds to the count.",
+    parameters: { type: "object", properties: { by: { type: "integer" } }, required: ["by"] },
+    run: ({ by }, { state }) => state.count = Number(state.count) + Number(by),
+  }],
+  step: ({ reply }, { state }) => reply === "end" ? null : \`the count is \${state.count}\`,
+  reward: (_, { state }) => Number(state.count),
+});
+`;
+
+Deno.test("episodes of an env in a file branch with its state, and are replayed with the file", async () => {
+  const add = (by: number) => `<tool>add\n{"by": ${by}}</tool>`;
+  const task = { id: "a", query: "q", replies: [add(2), add(3), "how many?", "end"] };
+  await using folder = await TempFolder.of({
+    "t.jsonl": JSON.stringify(task),
+    "count.py": COUNT_PY,
+    "count.ts": COUNT_TS,
+  });
+  const { path } = folder;
+  for (const name of ["count.py", "count.ts"]) {
+    const [env, out] = [["--env", `${path}/${name}`], `${path}/${name}.jsonl`];
+    const tree = ["--branch", "2@2", "--branch", "2@3", "--seed", "1", "--out", out];
+    const run = await runPaddock(["rollout", ...env, "--tasks", `${path}/t.jsonl`, ...tree, "--json"]);
+    assertEquals(run.code, 0, run.stderr);
+    const rows = run.stdout.trim().split("\n").map((line) => JSON.parse(line));
+    const of = ({ reward, messages }: (typeof rows)[0]) => [reward, messages.at(-2).content];
+    assertEquals(
+      rows.map(of),
+      Array(4).fill([5, "the count is 5"]),
+      "each continues with the count of its parent",
+    );
+    const replayed = await runPaddock(["replay", out, ...env]);
+    assertEquals([replayed.code, replayed.stderr], [0, ""], replayed.stdout);
+    assertEquals(replayed.stdout.match(/2 results, all the same/g)?.length, 4);
+    await Deno.writeTextFile(out, (await Deno.readTextFile(out)).replace("the count is 5", "the count is 6"));
+    const changed = await runPaddock(["replay", `${out}:1`, ...env]);
+    assertEquals(changed.code, 1);
+    assertStringIncludes(changed.stdout, "recorded  the count is 6\n    replayed  the count is 5");
+  }
+  const other = await runPaddock(["replay", `${path}/count.py.jsonl`, "--env", "python"]);
+  assertStringIncludes(other.stderr, "as it must be a file");
 });
 
 Deno.test("--env names what is wrong with a file and its options", async () => {
@@ -156,7 +222,6 @@ Deno.test("--env names what is wrong with a file and its options", async () => {
     [["--env", `${path}/bad.ts`], "the file must have a default export that is an object"],
     [["--env", `${path}/env.py`, "--env-allow", "net"], "as --env-allow needs a file: give --env FILE.ts"],
     [["--env-allow", "net"], "with --env-allow as it is for an env in a file: give --env FILE.ts"],
-    [["--env", `${path}/env.py`, "--branch", "2@1"], "which is in a file, cannot be copied"],
   ];
   for (const [args, message] of cases) {
     const run = await runPaddock(["rollout", "--tasks", `${path}/t.jsonl`, ...args]);
