@@ -1,4 +1,4 @@
-import { type EpisodeError, errorMessage, PolicyError, TokenError } from "../errors.ts";
+import { type EpisodeError, errorMessage, PolicyError, type TokenError } from "../errors.ts";
 
 /** HTTP status of each kind of {@linkcode GatewayError}. Clients repeat 409, 429 and 5xx, and no others. */
 const STATUS = {

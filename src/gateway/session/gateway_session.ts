@@ -6,6 +6,7 @@ import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
 import { GatewayError, toGatewayError, toPromptError } from "../gateway_error.ts";
 import type { ModelRequest, Sampling } from "../model_request.ts";
 import type { ModelSampler } from "../model/model_sampler.ts";
+import { PauseGate } from "../model/pause_gate.ts";
 import { type ChatPath, ChatTree } from "./chat_tree.ts";
 import { draftPrompt, type SessionTokens } from "./draft_prompt.ts";
 import { canonicalJson, messageKey } from "./message_key.ts";
@@ -34,8 +35,8 @@ export interface GatewaySessionOptions extends SessionTokens {
   readonly contextTokens?: number | undefined;
   /** Returns the version of the policy. It is recorded with each turn. */
   readonly policyVersion?: (() => number | string | undefined) | undefined;
-  /** Resolves when the model server may be asked. */
-  readonly ready?: ((signal: AbortSignal) => Promise<void>) | undefined;
+  /** Holds back samples. @default a gate that is open */
+  readonly gate?: PauseGate | undefined;
   /** Called after each turn. */
   readonly onTurn?: (() => void) | undefined;
 }
@@ -73,6 +74,10 @@ export class GatewaySession {
   constructor(options: GatewaySessionOptions) {
     this.id = options.id;
     this.#options = options;
+  }
+
+  get task(): Task {
+    return this.#options.task;
   }
 
   /** Number of turns of all rows. */
@@ -121,6 +126,15 @@ export class GatewaySession {
     } finally {
       if (this.#pending.get(request.identity) === sample) this.#pending.delete(request.identity);
     }
+  }
+
+  /**
+   * Returns the number of tokens of a request's prompt. Nothing is recorded.
+   *
+   * @throws {GatewayError} if the template cannot show the chat.
+   */
+  countTokens(request: ModelRequest): number {
+    return this.#attempt(request).draft.writer.prompt.ids.length;
   }
 
   /** Records that the agent did not get the whole answer: an equal request then gets the same answer. */
@@ -179,12 +193,12 @@ export class GatewaySession {
 
   async #sample(attempt: Attempt, signal: AbortSignal): Promise<SampledTurn> {
     const { request, draft: { writer, history } } = attempt;
-    const { sampler, ready, policyVersion } = this.#options;
+    const { sampler, gate = new PauseGate(), policyVersion } = this.#options;
     const { text, ids: tokens } = writer.prompt;
     const sampling = this.#samplingOf(request, tokens.length);
     const recordedChat = () => writer.recordedChat();
     try {
-      await ready?.(signal);
+      using _running = await gate.enter(signal);
       const version = policyVersion?.();
       const start = performance.now();
       const reply = await sampler.sample({ history, text, tokens, tools: request.tools, recordedChat }, {
@@ -243,7 +257,7 @@ export class GatewaySession {
     const { identity, retry: { idempotencyKey } } = request;
     this.#answers.getOrInsertComputed(identity, () => []).push({ turn, idempotencyKey });
     this.#lost.add(turn); // until a request takes the answer
-    this.#bytes += sizeOf(request.messages.slice(path.depth), turn);
+    this.#bytes += sizeOf(request.messages.slice(path.depth), { turn, base: draft.base });
     onTurn?.();
     return turn;
   }
@@ -272,14 +286,17 @@ function withPromptErrors<T>(write: () => T): T {
   }
 }
 
-/** Bytes of a token in the record: its id, mask and log-probability in several copies. */
-const TOKEN_BYTES = 64;
-
+/** Bytes of a token in the record and in the turn: its id, mask and log-probability. */
+const TOKEN_BYTES = 32;
 /** Copies of a message: in the record, as a key, and as the template's text. */
 const MESSAGE_COPIES = 4;
 
 /** Estimates the memory that a turn and the new messages before it take. */
-function sizeOf(messages: readonly Message[], { reply }: SampledTurn): number {
-  const tokens = reply.tokens?.ids.length ?? 0;
+function sizeOf(
+  messages: readonly Message[],
+  { turn, base }: { turn: SampledTurn; base: SampledTurn | undefined },
+): number {
+  const { promptTokens, replyTokens } = turn.answer.usage;
+  const tokens = promptTokens - (base?.answer.usage.promptTokens ?? 0) + replyTokens;
   return JSON.stringify(messages).length * MESSAGE_COPIES + tokens * TOKEN_BYTES + 1024;
 }

@@ -24,12 +24,13 @@ export function readAnswer(reply: Reply, request: ModelRequest, options: ReadAns
   const { text, calls } = readCalls(message, request, parser);
   const parts = splitReply(text);
   const thoughts = parts.flatMap(({ thought }) => thought === undefined ? [] : [thought.content.trim()]);
+  const said = parts.filter(({ thought }) => thought === undefined).map((part) => part.text).join("");
   const finish = isCutOff(reply) ? "length" : calls.length > 0 ? "calls" : "stop";
   const ids = reply.tokens?.ids ?? [];
   return {
     id: crypto.randomUUID().replaceAll("-", ""),
     created: Math.floor(Date.now() / 1000),
-    text: parts.filter(({ thought }) => thought === undefined).map((part) => part.text).join(""),
+    text: thoughts.length === 0 ? said : said.replace(/^\s+/, ""), // the template parts thought and text
     thought: thoughts.join("\n\n"),
     calls,
     finish,

@@ -5,10 +5,10 @@ import { GatewayError } from "../../../src/gateway/gateway_error.ts";
 import { GatewaySession, type GatewaySessionOptions } from "../../../src/gateway/session/gateway_session.ts";
 import { canonicalJson } from "../../../src/gateway/session/message_key.ts";
 import type { Message } from "../../../src/message.ts";
-import type { InteractionResult } from "../../../src/rollout/interaction.ts";
 import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { qwen25Calls } from "../../../src/tools/parsers/qwen25_calls.ts";
-import { call, END, generated, type Sampled, ScriptedModel, tokenizer } from "../scripted_model.ts";
+import { requireExact } from "../exact_rows.ts";
+import { call, END, generated, ScriptedModel, tokenizer } from "../scripted_model.ts";
 
 const format = new TokenFormat({ tokenizer, family: "qwen" });
 const TOOLS = [{ name: "add", description: "Adds.", parameters: { type: "object" } }];
@@ -53,21 +53,6 @@ function sessionOf(model: ScriptedModel, more: Partial<GatewaySessionOptions> = 
 
 async function ask(session: GatewaySession, ...args: Parameters<typeof request>): Promise<string> {
   return (await session.answer(request(...args), { signal })).answer.text;
-}
-
-/** Checks that the sampled ids of all rows are those of the server, each once, after the prompt that the server got. */
-function requireExact(rows: readonly InteractionResult[], sampled: readonly Sampled[]): void {
-  const found = rows.flatMap(({ tokens, turns }) =>
-    turns.map(({ sampled: { start, length } = { start: 0, length: 0 } }) => ({
-      prompt: tokens.slice(0, start),
-      ids: tokens.slice(start, start + length),
-    }))
-  );
-  const byText = (one: { prompt: readonly number[] }, other: { prompt: readonly number[] }) =>
-    one.prompt.join() < other.prompt.join() ? -1 : 1;
-  assertEquals(found.sort(byText), sampled.map(({ prompt, ids }) => ({ prompt, ids })).sort(byText));
-  const masked = rows.flatMap(({ loss_mask }) => loss_mask).filter((mask) => mask === 1).length;
-  assertEquals(masked, sampled.reduce((sum, { ids }) => sum + ids.length, 0));
 }
 
 Deno.test("GatewaySession continues a row whose answers come back with other spaces and another form of JSON", async () => {
