@@ -9,6 +9,7 @@ import { checkTokensCommand } from "./cli/check_tokens.ts";
 import { endOptionsAtProgram, execCommand } from "./cli/exec.ts";
 import { EXIT, reportFailure } from "./cli/command.ts";
 import { currentIo, type Io, withIo } from "./cli/io.ts";
+import { gatewayCommand } from "./cli/gateway/command.ts";
 import { gradeCommand } from "./cli/grade.ts";
 import { initCommand } from "./cli/init/command.ts";
 import { mcpCommand } from "./cli/mcp.ts";
@@ -57,7 +58,7 @@ export function paddockCommand(): Command {
     .exitOverride();
   const groups: [string, Command[]][] = [
     ["Run programs:", [execCommand(), sessionCommand(), replCommand()]],
-    ["Serve:", [serveCommand(), clusterCommand(), mcpCommand()]],
+    ["Serve:", [serveCommand(), gatewayCommand(), clusterCommand(), mcpCommand()]],
     ["Play and score episodes:", [
       rolloutCommand(),
       checkTokensCommand(),
