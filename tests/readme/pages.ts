@@ -17,6 +17,7 @@ export const PAGES = [
   "e2b",
   "envs",
   "extend",
+  "gateway",
   "hardening",
   "index",
   "install",

@@ -78,6 +78,8 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "E2B: python", // deno task test:e2b
     "tau-bench: sh",
     "Workspace: sh",
+    "Start the gateway: sh", // this block and the next one: deno task test:gateway
+    "Play and reward: python",
     "Run it: sh",
     "First result: sh",
     "First result: text",
