@@ -99,9 +99,8 @@ function writeChat(
       part.push(turn.reply.message); // this mode encodes the text of earlier replies again in each turn
     } else {
       write();
-      const { promptIds: _other, ...reply } = turn.reply;
-      writer.reply(reply);
-      history = history.append(reply.message);
+      writer.reply(turn.reply);
+      history = history.append(turn.reply.message);
     }
   }
   write();

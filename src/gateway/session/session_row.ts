@@ -139,7 +139,8 @@ export class SessionRow {
     this.#writer = writer;
     this.#history = history.append(reply.message);
     this.#changes.push(...changes.filter((change) => !this.#changes.some((known) => isSame(known, change))));
-    this.tip = { row: this, number, reply, answer, key };
+    const { promptIds: _prompt, ...sampled } = reply; // the writer has these ids
+    this.tip = { row: this, number, reply: sampled, answer, key };
     return this.tip;
   }
 
