@@ -1,17 +1,18 @@
-import type { EpisodeFailure } from "../errors.ts";
+import { type EpisodeFailure, toEpisodeFailure } from "../errors.ts";
 import { History } from "../history.ts";
 import { randomId } from "../random_id.ts";
 import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
-import { Budget } from "../server/budget.ts";
+import { Budget, type BudgetLease } from "../server/budget.ts";
 import { gradeOrThrow, type Graders, guardGrader } from "../server/graders.ts";
 import { ServerError } from "../server/http/errors.ts";
-import type { Task } from "../task.ts";
+import { outputOf } from "./dialects/response_answer.ts";
 import { LiveSession } from "./live_session.ts";
 import type { Sampling } from "./model_request.ts";
 import { PauseGate } from "./model/pause_gate.ts";
-import { GatewaySession, type GatewaySessionOptions, type RewrittenMode } from "./session/gateway_session.ts";
+import { GatewaySession, type GatewaySessionOptions } from "./session/gateway_session.ts";
 import type { SessionEnd } from "./session/session_row.ts";
+import type { JournalFolder, SessionJournal, SessionSettings } from "./state/session_journal.ts";
 
 /** Options of {@linkcode Gateway}. */
 export interface GatewayOptions
@@ -28,19 +29,10 @@ export interface GatewayOptions
   /** Graders that sessions may name, and the workers in which they run. */
   graders?: Graders | undefined;
   graderPool?: GraderPool | undefined;
+  /** Journals by which sessions continue after a restart. The caller disposes the folder. @default none */
+  journals?: JournalFolder | undefined;
   /** Called with the rows of each session that ends. */
   onRows?: ((rows: readonly InteractionResult[], owner: string) => void) | undefined;
-}
-
-/** What the owner of a new session chooses. */
-export interface OpenSession {
-  readonly owner: string;
-  readonly task: Task;
-  readonly sample?: number | undefined;
-  readonly sampling?: Sampling | undefined;
-  readonly samplingFrom?: "session" | "request" | undefined;
-  readonly rewritten?: RewrittenMode | undefined;
-  readonly idleMs?: number | undefined;
 }
 
 /** Figures of an owner. */
@@ -50,6 +42,15 @@ export interface GatewayStats {
   readonly turns: number;
   readonly rows: number;
   readonly bytes: number;
+}
+
+/** A session that is added: a new one, or one of a journal. */
+interface AddedSession {
+  readonly id: string;
+  readonly key: string;
+  readonly settings: SessionSettings;
+  readonly journal?: SessionJournal | undefined;
+  readonly lease: BudgetLease;
 }
 
 /** What all sessions of one owner share. */
@@ -89,25 +90,57 @@ export class Gateway implements Disposable {
    *
    * @throws {ServerError} `busy` if the owner has no memory for it.
    */
-  open({ owner, task, sample, sampling, samplingFrom, rewritten, idleMs }: OpenSession): LiveSession {
+  open(settings: SessionSettings): LiveSession {
+    const identity = { id: `gs-${crypto.randomUUID()}`, key: `paddock-${randomId()}`, settings };
+    const lease = this.#budget.take(settings.owner, 0);
+    const journal = this.#options.journals?.create(identity.id);
+    journal?.open(identity);
+    return this.#add({ ...identity, journal, lease });
+  }
+
+  /**
+   * Continues the sessions of an earlier gateway. Turns that the template cannot show any more end the session, and are
+   * reported.
+   */
+  async restore({ onError }: { onError: (error: unknown) => void }): Promise<number> {
+    const saved = await this.#options.journals?.readAll() ?? [];
+    for (const { turns, end, settings, ...identity } of saved) {
+      const lease = this.#budget.hold(settings.owner, 0);
+      const live = this.#add({ ...identity, settings, lease });
+      try {
+        for (const turn of turns) {
+          live.session.restore(turn);
+          live.items.addItems(outputOf(turn.answer));
+        }
+        if (end !== undefined) live.session.finish(end);
+      } catch (error) {
+        onError(error);
+        live.finish({ reward: null, isComplete: false, error: toEpisodeFailure(error) });
+      }
+    }
+    return saved.length;
+  }
+
+  #add({ id, key, settings, journal, lease }: AddedSession): LiveSession {
     const { sampling: common, idleMs: commonIdleMs = 1_800_000, onRows, ...shared } = this.#options;
+    const { owner, idleMs, sampling, rewritten, ...rest } = settings;
     const state = this.#ownerState(owner);
     const session = new GatewaySession({
       ...shared,
-      id: `gs-${crypto.randomUUID()}`,
-      task,
-      sample,
+      ...rest,
+      id,
       sampling: { ...common, ...sampling },
-      samplingFrom,
       rewritten: rewritten ?? shared.rewritten,
       gate: state.gate,
       policyVersion: () => state.policyVersion,
+      onTurn: journal && ((turn) => journal.add(turn)),
     });
     const live = new LiveSession({
       owner,
-      key: `paddock-${randomId()}`,
+      key,
       session,
-      lease: this.#budget.take(owner, 0),
+      lease,
+      journal,
       idleMs: idleMs ?? commonIdleMs,
       onEnd: (live, rows) => onRows?.(rows, live.owner),
     });
@@ -177,6 +210,7 @@ export class Gateway implements Disposable {
     });
     this.#byId.delete(live.id);
     this.#byKey.delete(live.key);
+    live.forget();
     live[Symbol.dispose]();
   }
 
@@ -206,10 +240,12 @@ export class Gateway implements Disposable {
     };
   }
 
-  /** Ends all sessions as aborted. */
+  /** Ends all sessions as aborted. Those with journals continue in a later gateway. */
   [Symbol.dispose](): void {
     for (const live of this.#byId.values()) {
-      live.finish({ reward: null, isComplete: false, error: failureOf("The gateway has stopped") });
+      if (this.#options.journals === undefined) {
+        live.finish({ reward: null, isComplete: false, error: failureOf("The gateway has stopped") });
+      }
       live[Symbol.dispose]();
     }
     this.#byId.clear();

@@ -4,6 +4,7 @@ import type { BudgetLease } from "../server/budget.ts";
 import { ResponseItems } from "./dialects/response_items.ts";
 import { GatewayError } from "./gateway_error.ts";
 import type { ModelRequest } from "./model_request.ts";
+import type { SessionJournal } from "./state/session_journal.ts";
 import type { GatewaySession } from "./session/gateway_session.ts";
 import type { SampledTurn, SessionEnd } from "./session/session_row.ts";
 
@@ -17,6 +18,8 @@ export interface LiveSessionOptions {
   readonly lease: BudgetLease;
   /** Milliseconds without a request after which the session ends. */
   readonly idleMs: number;
+  /** Journal of the session, if sessions are kept over a restart. */
+  readonly journal?: SessionJournal | undefined;
   /** Called once with the rows, when the session ends. */
   readonly onEnd: (live: LiveSession, rows: readonly InteractionResult[]) => void;
 }
@@ -73,12 +76,18 @@ export class LiveSession implements Disposable {
   /** Ends the session, and reports its rows. The first end counts. */
   finish(end: SessionEnd): void {
     if (this.session.end !== undefined) return;
+    this.#options.journal?.end(end);
     this.session.finish(end);
     this.#restartTimer();
     this.#options.onEnd(this, this.session.results());
   }
 
-  /** Stops the timer and frees the memory. The session must have ended. */
+  /** Removes the session's journal, if it has one. */
+  forget(): void {
+    this.#options.journal?.remove();
+  }
+
+  /** Stops the timer and frees the memory. */
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
     this.#options.lease[Symbol.dispose]();

@@ -77,6 +77,7 @@ export function gatewayCommand(): Command {
     )
     .option("--session-memory <MiB>", "memory of sessions; each token has a share", parseWholeNumber(1), 1024)
     .option("--out <file>", "append the rows of each session that ends to a file")
+    .option("--state-dir <dir>", "folder by which sessions continue after a restart, also after a kill")
     .optionsGroup("Address and access:")
     .option("--port <n>", "port to listen on; 0 chooses a free one", parseWholeNumber(0), 8472)
     .option("--host <name>", "address to listen on; a non-loopback address needs a token", "127.0.0.1")

@@ -7,7 +7,8 @@ import { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { JournalFolder, JournalInUseError } from "../../gateway/state/session_journal.ts";
+import { rethrowAsUsageError, UnavailableError, UsageError } from "../errors.ts";
 import { resolveTokenizer } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { lookUp } from "../options.ts";
@@ -35,6 +36,8 @@ export interface GatewayFlags {
   /** MiB. */
   readonly sessionMemory?: number | undefined;
   readonly out?: string | undefined;
+  /** Folder of the journals of sessions. */
+  readonly stateDir?: string | undefined;
 }
 
 /** Options of {@linkcode openGateway}. */
@@ -76,7 +79,8 @@ export async function openGateway(
   );
   const file = flags.out === undefined ? undefined : await RowFile.open(flags.out, { onError: logError });
   if (file !== undefined) stack.use(file);
-  return stack.use(
+  const journals = flags.stateDir === undefined ? undefined : stack.use(await openJournals(flags.stateDir));
+  const gateway = stack.use(
     new Gateway({
       sampler,
       parser: style.parser(),
@@ -94,8 +98,25 @@ export async function openGateway(
       graders: new Map(Object.entries(REPLY_GRADERS).map(([name, { make }]) => [name, make])),
       graderPool: stack.use(new GraderPool()),
       onRows: file && ((rows) => file.add(rows)),
+      journals,
     }),
   );
+  await gateway.restore({ onError: logError });
+  return gateway;
+}
+
+/**
+ * @throws {UnavailableError} if another gateway uses the folder.
+ * @throws {UsageError} if the folder cannot be used.
+ */
+async function openJournals(path: string): Promise<JournalFolder> {
+  try {
+    return await JournalFolder.open(path);
+  } catch (cause) {
+    const { message } = cause as Error;
+    if (cause instanceof JournalInUseError) throw new UnavailableError(message, { cause });
+    throw new UsageError(`Cannot use the folder '${path}' of --state-dir: ${message}`, { cause });
+  }
 }
 
 async function requireTokenizer(folder: string | undefined): Promise<Tokenizer> {

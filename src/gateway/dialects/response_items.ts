@@ -17,10 +17,15 @@ export class ResponseItems {
     id: string,
     { input, output }: { input: readonly ResponseItem[]; output: readonly ResponseItem[] },
   ): void {
-    for (const item of output) {
+    this.addItems(output);
+    addLast(this.#chats, id, [...input, ...output], MAX_RESPONSES);
+  }
+
+  /** Keeps items without their chat. */
+  addItems(items: readonly ResponseItem[]): void {
+    for (const item of items) {
       if (typeof item.id === "string") addLast(this.#items, item.id, item, MAX_ITEMS);
     }
-    addLast(this.#chats, id, [...input, ...output], MAX_RESPONSES);
   }
 
   /**

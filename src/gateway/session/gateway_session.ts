@@ -1,17 +1,24 @@
 import { EpisodeError, TokenError } from "../../errors.ts";
 import type { InteractionResult } from "../../rollout/interaction.ts";
 import type { Message } from "../../message.ts";
+import type { Reply } from "../../policy/policy.ts";
 import type { Task } from "../../task.ts";
 import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
 import { GatewayError, toGatewayError, toPromptError } from "../gateway_error.ts";
-import type { ModelRequest, Sampling } from "../model_request.ts";
+import type { ModelAnswer, ModelRequest, Sampling } from "../model_request.ts";
 import type { ModelSampler } from "../model/model_sampler.ts";
 import { PauseGate } from "../model/pause_gate.ts";
 import { type ChatPath, ChatTree } from "./chat_tree.ts";
 import { draftPrompt, type SessionTokens } from "./draft_prompt.ts";
 import { canonicalJson, messageKey } from "./message_key.ts";
 import { readAnswer, toDeliveredMessage } from "./read_answer.ts";
-import { type PromptDraft, type SampledTurn, type SessionEnd, SessionRow } from "./session_row.ts";
+import {
+  type PromptDraft,
+  type SampledTurn,
+  type SessionEnd,
+  SessionRow,
+  type TurnFacts,
+} from "./session_row.ts";
 import { SharedSample } from "./shared_sample.ts";
 
 /** What happens if an agent changed a message of the assistant. */
@@ -37,8 +44,16 @@ export interface GatewaySessionOptions extends SessionTokens {
   readonly policyVersion?: (() => number | string | undefined) | undefined;
   /** Holds back samples. @default a gate that is open */
   readonly gate?: PauseGate | undefined;
-  /** Called after each turn. */
-  readonly onTurn?: (() => void) | undefined;
+  /** Called with each turn, before its answer is delivered. */
+  readonly onTurn?: ((turn: RecordedTurn) => void) | undefined;
+}
+
+/** A turn with all that is needed to record it again. */
+export interface RecordedTurn {
+  readonly request: ModelRequest;
+  readonly reply: Reply;
+  readonly answer: ModelAnswer;
+  readonly facts: TurnFacts;
 }
 
 /** A request that is sampled: the path of its chat, and the prompt that was written for it. */
@@ -142,6 +157,15 @@ export class GatewaySession {
     this.#lost.add(turn);
   }
 
+  /**
+   * Records a turn of an earlier process again. The answer counts as delivered only if a later request has it.
+   *
+   * @throws {GatewayError} if the template cannot show the chat any more.
+   */
+  restore({ request, ...turn }: RecordedTurn): void {
+    this.#record(this.#attempt(request), turn);
+  }
+
   /** Ends the session. Later requests are refused. The first end counts. */
   finish(end: SessionEnd): void {
     this.#end ??= end;
@@ -208,7 +232,11 @@ export class GatewaySession {
       signal.throwIfAborted();
       this.#requireOpen();
       const facts = { policyMs: performance.now() - start, policyVersion: version };
-      return this.#record(attempt, { reply, facts, promptTokens: tokens.length });
+      const { parser, format, onTurn } = this.#options;
+      const answer = readAnswer(reply, request, { parser, format, promptTokens: tokens.length });
+      const turn = this.#record(attempt, { reply, answer, facts });
+      onTurn?.({ request, reply: turn.reply, answer, facts });
+      return turn;
     } catch (error) {
       throw error instanceof EpisodeError ? this.#toAnswerError(error, tokens.length) : error;
     }
@@ -239,14 +267,8 @@ export class GatewaySession {
 
   #record(
     { request, tree, path, draft }: Attempt,
-    { reply, facts, promptTokens }: {
-      reply: SampledTurn["reply"];
-      facts: { policyMs: number; policyVersion: number | string | undefined };
-      promptTokens: number;
-    },
+    { reply, answer, facts }: Omit<RecordedTurn, "request">,
   ): SampledTurn {
-    const { parser, format, onTurn } = this.#options;
-    const answer = readAnswer(reply, request, { parser, format, promptTokens });
     const key = messageKey(toDeliveredMessage(answer));
     const row = this.#rowFor(draft);
     const turn = row.add(draft, { reply, answer, key, facts });
@@ -258,7 +280,6 @@ export class GatewaySession {
     this.#answers.getOrInsertComputed(identity, () => []).push({ turn, idempotencyKey });
     this.#lost.add(turn); // until a request takes the answer
     this.#bytes += sizeOf(request.messages.slice(path.depth), { turn, base: draft.base });
-    onTurn?.();
     return turn;
   }
 
