@@ -33,6 +33,12 @@ import { addOwnerRoutes, readJson } from "./owner_routes.ts";
 export interface GatewayAppOptions extends Pick<AccessOptions, "tokens" | "hosts" | "corsOrigins"> {
   gateway: Gateway;
   limits?: Partial<RequestLimits> | undefined;
+  /**
+   * Milliseconds that a stream waits for the sample before its head is sent.
+   *
+   * @default 10_000
+   */
+  headWaitMs?: number | undefined;
   /** Memory of requests that wait. @default 512 MiB */
   budgets?: Budgets | undefined;
   /** Called with internal errors, which clients never see. */
@@ -62,7 +68,7 @@ const BODY_BYTES = 64 * 1024 * 1024;
 
 /** Returns the gateway as a request handler: the model's routes for agents, and the routes of owners. */
 export function gatewayApp(options: GatewayAppOptions): GatewayHandler {
-  const { gateway, tokens, onError = () => {} } = options;
+  const { gateway, tokens, headWaitMs = 10_000, onError = () => {} } = options;
   const { budgets = new Budgets({ owners: tokens?.length }) } = options;
   const report = errorReporter(onError);
   const app = new Hono<AppEnv>();
@@ -85,7 +91,7 @@ export function gatewayApp(options: GatewayAppOptions): GatewayHandler {
       const live = liveOf(c, gateway);
       const context = { retry: retryMarksOf(c.req.raw.headers), items: live.items };
       const request = dialect.parse(await readJson(c), context);
-      return await deliver(c, { live, dialect, request, toError: toAgentError });
+      return await deliver(c, { live, dialect, request, headWaitMs, toError: toAgentError });
     });
   }
   app.post(COUNT_TOKENS, async (c) => {

@@ -5,8 +5,6 @@ import type { LiveSession } from "./live_session.ts";
 import type { ModelRequest } from "./model_request.ts";
 import type { SampledTurn } from "./session/session_row.ts";
 
-/** Milliseconds that a stream waits for the sample before its head is sent. A failure before has a status of its own. */
-const HEAD_WAIT_MS = 10_000;
 /** Milliseconds between two texts that keep a connection open. */
 const KEEP_ALIVE_MS = 10_000;
 
@@ -17,6 +15,8 @@ export interface DeliveryOptions {
   readonly live: LiveSession;
   readonly dialect: Dialect;
   readonly request: ModelRequest;
+  /** Milliseconds that a stream waits for the sample before its head is sent. A failure before has a status of its own. */
+  readonly headWaitMs: number;
   /** Converts any error into one for the agent. */
   readonly toError: (error: unknown) => GatewayError;
 }
@@ -47,7 +47,7 @@ export async function deliver(c: AppContext, options: DeliveryOptions): Promise<
     dialect.remember?.(turn.answer, request, live.items);
     pieces.end(dialect.toEvents(turn.answer, request));
   });
-  await withinHeadWait(done);
+  await waitAtMost(done, options.headWaitMs);
   done.catch((error) => pieces.fail(dialect.toErrorEvent(options.toError(error)), error));
   const body = bodyOf(pieces, { live, turn: () => answered, leave, keepAlive: dialect.keepAlive });
   return new Response(body, {
@@ -56,9 +56,9 @@ export async function deliver(c: AppContext, options: DeliveryOptions): Promise<
 }
 
 /** Waits for the sample, for a time. Rejects if it fails before. */
-async function withinHeadWait(done: Promise<void>): Promise<void> {
+async function waitAtMost(done: Promise<void>, ms: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, HEAD_WAIT_MS);
+  const timer = setTimeout(resolve, ms);
   try {
     await Promise.race([done, promise]);
   } finally {

@@ -1,4 +1,7 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { numberMatch } from "../../src/rewards/text_match.ts";
+import { GraderPool } from "../../src/rewards/worker/grader_pool.ts";
+import { HttpServer } from "../../src/server/http/http_server.ts";
 import { call } from "./scripted_model.ts";
 import { eventsOf, OTHER_TOKEN, TestGateway, TOKEN } from "./open_gateway.ts";
 import { requireExact } from "./exact_rows.ts";
@@ -111,7 +114,35 @@ Deno.test("gateway refuses audio, images, several choices and a session's key on
   assertEquals(test.model.sampled, []);
 });
 
-Deno.test("gateway breaks off a stream whose model server fails, and answers a failure before with its status", async () => {
+Deno.test("gateway breaks off a stream whose model server dies after its head, with the dialect's error event", async () => {
+  const cases = [
+    [CHAT, { messages: [user("a")] }, '"error":{"message":'],
+    ["/v1/responses", { input: "a" }, "event: error"],
+    ["/v1/messages", { messages: [user("a")] }, "event: error"],
+  ] as const;
+  for (const [path, body, error] of cases) {
+    const asked = Promise.withResolvers<void>();
+    const over = Promise.withResolvers<Response>();
+    await using test = new TestGateway(() => {
+      asked.resolve();
+      return over.promise;
+    }, { headWaitMs: 1 });
+    const { key, id } = await test.open();
+    const response = await test.send(path, { model: "m", stream: true, ...body }, { key });
+    await asked.promise;
+    over.resolve(new Response("gone", { status: 400 }));
+    const pieces: string[] = [];
+    await assertRejects(async () => {
+      for await (const piece of response.body ?? []) pieces.push(new TextDecoder().decode(piece));
+    });
+    assertEquals(response.status, 200);
+    assert(pieces.at(-1)?.includes(error), pieces.join(""));
+    assert(!pieces.join("").includes("[DONE]"));
+    assertEquals(await test.rowsOf(id), []);
+  }
+});
+
+Deno.test("gateway answers a failure of the model server with its status before a stream begins", async () => {
   await using test = new TestGateway(() => new Response("no", { status: 400 }));
   const { key } = await test.open();
   const response = await test.send(CHAT, chat([user("a")], { stream: true }), { key });
@@ -200,4 +231,42 @@ Deno.test("gateway sends a JSON schema to the model server's constrained decodin
   await (await test.send(CHAT, chat([user("a")], { response_format: format, tools: undefined }), { key }))
     .text();
   assertEquals(JSON.parse(test.model.sampled[0]?.body.sampling_params.json_schema), schema);
+});
+
+Deno.test("gateway ends a session with the score of a grader, or says why there is none", async () => {
+  await using pool = new GraderPool();
+  const graders = new Map([["number_match", () => numberMatch()]]);
+  await using test = new TestGateway(() => "It is 5.", { graders, graderPool: pool });
+  const { key, id } = await test.open({ task: { id: "sum", answer: 5 } });
+  const path = `/v1/gateway/sessions/${id}/reward`;
+  assertEquals((await test.send(path, { grader: "number_match" })).status, 409, "there is no turn");
+  await (await test.send(CHAT, chat([user("add")]), { key })).text();
+  assertEquals((await test.send(path, { grader: "none" })).status, 422);
+  const ended = await (await test.send(path, { grader: "number_match" })).json();
+  assertEquals([ended.status, ended.reward, ended.reward_parts], ["completed", 1, { number_match: 1 }]);
+  assertEquals(test.rows.map(({ reward, reward_parts }) => [reward, reward_parts]), [[1, {
+    number_match: 1,
+  }]]);
+  assertEquals((await test.send(path, { reward: 0 })).status, 409, "the first end counts");
+});
+
+Deno.test("gateway closes the connection of a stream that breaks off, so that no client takes it for whole", async () => {
+  const asked = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<Response>();
+  await using test = new TestGateway(() => {
+    asked.resolve();
+    return over.promise;
+  }, { headWaitMs: 1 });
+  await using server = await HttpServer.listen(test.fetch, {
+    hostname: "127.0.0.1",
+    port: 0,
+    onGraceOver: () => Promise.resolve(),
+  });
+  const { key } = await test.open();
+  const body = JSON.stringify({ model: "m", stream: true, messages: [user("a")] });
+  const headers = { authorization: `Bearer ${key}` };
+  const response = await fetch(`http://127.0.0.1:${server.port}${CHAT}`, { method: "POST", headers, body });
+  await asked.promise;
+  over.resolve(new Response("gone", { status: 400 }));
+  await assertRejects(() => response.text());
 });

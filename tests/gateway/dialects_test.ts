@@ -173,7 +173,7 @@ Deno.test("gateway names a cut answer in the row when the agent keeps its beginn
   const rows = await test.rowsOf(id);
   assertEquals(rows.map(({ info }) => info.changes), [undefined, [{
     kind: "cut",
-    message: 1,
+    index: 1,
     row: id,
     turn: 1,
   }]]);

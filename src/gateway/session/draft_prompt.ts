@@ -66,8 +66,8 @@ function changeAt(at: number, { messages, path: { answer } }: RequestedChat): Ch
   return noteOf(isCut ? "cut" : "rewritten", at, answer);
 }
 
-function noteOf(kind: ChangeNote["kind"], message: number, turn: SampledTurn | undefined): ChangeNote[] {
-  return turn === undefined ? [] : [{ kind, message, row: turn.row.id, turn: turn.number }];
+function noteOf(kind: ChangeNote["kind"], index: number, turn: SampledTurn | undefined): ChangeNote[] {
+  return turn === undefined ? [] : [{ kind, index, row: turn.row.id, turn: turn.number }];
 }
 
 /** Writes a whole chat, with the sampled ids of the turns that it has. */

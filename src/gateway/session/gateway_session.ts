@@ -209,7 +209,7 @@ export class GatewaySession {
     if (rewritten === "refuse" && changed !== undefined) {
       throw new GatewayError(
         "rewritten",
-        `Message ${changed.message} must be the answer that the gateway gave: its text or its calls are others`,
+        `Message ${changed.index} must be the answer that the gateway gave: its text or its calls are others`,
       );
     }
     return { request, tree, path, draft };

@@ -33,7 +33,7 @@ export interface ChangeNote {
    */
   readonly kind: "rewritten" | "cut" | "dropped" | "kept";
   /** Index of the message in the chat. */
-  readonly message: number;
+  readonly index: number;
   /** Row and turn that the agent changed or left out. */
   readonly row: string;
   readonly turn: number;
@@ -179,5 +179,5 @@ export class SessionRow {
 }
 
 function isSame(one: ChangeNote, other: ChangeNote): boolean {
-  return one.message === other.message && one.row === other.row && one.turn === other.turn;
+  return one.index === other.index && one.row === other.row && one.turn === other.turn;
 }

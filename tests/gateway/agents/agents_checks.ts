@@ -4,6 +4,7 @@
  */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { HttpServer } from "../../../src/server/http/http_server.ts";
 import { block } from "../../readme/pages.ts";
 import { HOME, installLocked } from "../../trainers/environment.ts";
@@ -12,7 +13,7 @@ import { TempFolder } from "../../temp_folder.ts";
 import { type Opened, TestGateway } from "../open_gateway.ts";
 import { call } from "../scripted_model.ts";
 
-const FOLDER = new URL(".", import.meta.url).pathname;
+const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
 /** Agents of `play.py`, with the number of rows that their turns become: some send back other text than was sampled. */
 const AGENTS: Readonly<Record<string, number>> = {

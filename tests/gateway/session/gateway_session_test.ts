@@ -96,8 +96,8 @@ Deno.test("GatewaySession begins a branch with exact ids for a changed, a droppe
   ]);
   assertEquals(rows.map(({ info }) => info.changes), [
     undefined,
-    [{ kind: "rewritten", message: 3, row: "s", turn: 2 }],
-    [{ kind: "dropped", message: 3, row: "s", turn: 2 }],
+    [{ kind: "rewritten", index: 3, row: "s", turn: 2 }],
+    [{ kind: "dropped", index: 3, row: "s", turn: 2 }],
     undefined,
   ]);
   assertEquals(rows[1]?.turns.map(({ turn }) => turn), [2]);
@@ -125,7 +125,7 @@ Deno.test("GatewaySession keeps the sampled text or refuses the request, as the 
   keeping.finish(DONE);
   const rows = keeping.results();
   requireExact(rows, model.sampled);
-  assertEquals(rows.map(({ info }) => info.changes), [[{ kind: "kept", message: 1, row: "s", turn: 1 }]]);
+  assertEquals(rows.map(({ info }) => info.changes), [[{ kind: "kept", index: 1, row: "s", turn: 1 }]]);
   const refusing = sessionOf(model, { rewritten: "refuse" });
   await ask(refusing, [user("a")]);
   const error = await assertRejects(() => ask(refusing, messages), GatewayError);
