@@ -18,6 +18,7 @@ import {
 } from "../server/http/errors.ts";
 import { requestLimits } from "../server/http/request_limits.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../server/limits.ts";
+import { IdempotencyCache } from "../server/v1/idempotency.ts";
 import { chatDialect } from "./dialects/chat.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { messagesDialect } from "./dialects/messages.ts";
@@ -86,6 +87,7 @@ export function gatewayApp(options: GatewayAppOptions): GatewayHandler {
     access(options, (c) => Promise.resolve(grantOf(gateway.findByKey(tokenOf(c.req.raw.headers))))),
     requestLimits({ ...REQUEST_LIMITS, bodyBytes: BODY_BYTES, ...options.limits }, budgets.waiting),
   );
+  app.use(`${OWNERS}*`, new IdempotencyCache(budgets).handler());
   for (const [path, dialect] of Object.entries(DIALECTS)) {
     app.post(path, async (c) => {
       const live = liveOf(c, gateway);
