@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import type { ErrorCode } from "../wire/error_codes.ts";
 import { Budgets } from "../server/budget.ts";
-import { access, type AccessOptions, securityHeaders, tokenOf } from "../server/http/access.ts";
+import { access, type AccessOptions, type PeerAccess, securityHeaders } from "../server/http/access.ts";
 import {
   type AppContext,
   type AppEnv,
@@ -15,7 +15,7 @@ import {
   ServerError,
   toErrorHeaders,
   toServerError,
-} from "../server/http/errors.ts";
+} from "../server/http/http_errors.ts";
 import { requestLimits } from "../server/http/request_limits.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../server/limits.ts";
 import { IdempotencyCache } from "../server/v1/idempotency.ts";
@@ -84,7 +84,7 @@ export function gatewayApp(options: GatewayAppOptions): GatewayHandler {
   app.use(
     securityHeaders(),
     watchDisconnect(),
-    access(options, (c) => Promise.resolve(grantOf(gateway.findByKey(tokenOf(c.req.raw.headers))))),
+    access(options, [keyAccess(gateway)]),
     requestLimits({ ...REQUEST_LIMITS, bodyBytes: BODY_BYTES, ...options.limits }, budgets.waiting),
   );
   app.use(`${OWNERS}*`, new IdempotencyCache(budgets).handler());
@@ -114,12 +114,26 @@ export function gatewayApp(options: GatewayAppOptions): GatewayHandler {
 }
 
 /** Lets the key of a session open the routes that read it. */
-function grantOf(live: LiveSession | undefined) {
-  return live && { owner: live.owner, sandboxId: live.id, isSigned: false, isLive: true };
+function keyAccess(gateway: Gateway): PeerAccess {
+  return {
+    tokenHeaders: [],
+    isPrivate: () => false,
+    toServerHost: (host) => host,
+    findGrant(c) {
+      const live = gateway.findByKey(keyOf(c.req.raw.headers));
+      const grant = live && { owner: live.owner, isLive: true };
+      return Promise.resolve(grant);
+    },
+  };
+}
+
+/** Returns the key that an agent sends: that of OpenAI's SDKs, else that of Anthropic's. */
+function keyOf(headers: Headers): string {
+  return headers.get("authorization")?.match(/^Bearer (.+)$/i)?.[1] ?? headers.get("x-api-key") ?? "";
 }
 
 function liveOf(c: AppContext, gateway: Gateway): LiveSession {
-  const live = gateway.findByKey(tokenOf(c.req.raw.headers));
+  const live = gateway.findByKey(keyOf(c.req.raw.headers));
   if (live === undefined) throw unknownKey();
   return live;
 }

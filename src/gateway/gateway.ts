@@ -5,7 +5,7 @@ import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
 import { Budget, type BudgetLease } from "../server/budget.ts";
 import { gradeOrThrow, type Graders, guardGrader } from "../server/graders.ts";
-import { ServerError } from "../server/http/errors.ts";
+import { ServerError } from "../server/http/http_errors.ts";
 import { outputOf } from "./dialects/response_answer.ts";
 import { LiveSession } from "./live_session.ts";
 import type { Sampling } from "./model_request.ts";

@@ -2,7 +2,7 @@ import type { Hono } from "hono";
 import * as z from "zod";
 import { groupOf, type TaskInput, toTask } from "../task.ts";
 import type { AppContext, AppEnv } from "../server/http/context.ts";
-import { ServerError, toInvalidRequest } from "../server/http/errors.ts";
+import { ServerError, toInvalidRequest } from "../server/http/http_errors.ts";
 import { describeIssue } from "../schema_words.ts";
 import { toWellFormedJson } from "../json.ts";
 import type { Gateway } from "./gateway.ts";

@@ -3,7 +3,7 @@ import { gatewayApp } from "../../gateway/app.ts";
 import { HttpServer } from "../../server/http/http_server.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
-import { EXIT, runCommand } from "../command.ts";
+import { EXIT, runCommand } from "../run_command.ts";
 import { applyConfig, configOption } from "../config/config_file.ts";
 import { currentIo } from "../io.ts";
 import { formatNames, nameOption, parseNumberAtLeast, parseWholeNumber } from "../options.ts";

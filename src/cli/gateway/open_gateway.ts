@@ -8,7 +8,7 @@ import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { JournalFolder, JournalInUseError } from "../../gateway/state/session_journal.ts";
-import { rethrowAsUsageError, UnavailableError, UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UnavailableError, UsageError } from "../cli_errors.ts";
 import { resolveTokenizer } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { lookUp } from "../options.ts";

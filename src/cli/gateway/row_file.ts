@@ -1,7 +1,7 @@
 import { SerialQueue } from "../../async/semaphore.ts";
 import { shortenInteraction, toEpisodeRow } from "../../rollout/episode_row.ts";
 import type { InteractionResult } from "../../rollout/interaction.ts";
-import { rethrowAsUsageError } from "../errors.ts";
+import { rethrowAsUsageError } from "../cli_errors.ts";
 
 /** Bytes that are searched at once for the end of the last line. */
 const PIECE_BYTES = 64 * 1024;

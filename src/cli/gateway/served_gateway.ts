@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { gatewayApp, isGatewayPath } from "../../gateway/app.ts";
 import type { RequestHandler } from "../../server/http/http_server.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 import { nameOption, parseWholeNumber } from "../options.ts";
 import type { ServeAddress } from "../serve/address.ts";
 import { logError } from "../serve/listening.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { withGateway } from "../../../src/cli/gateway/served_gateway.ts";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 import type { RequestConnection } from "../../../src/server/http/context.ts";
 import { FakeVllm } from "../../policy/fake_vllm.ts";
 import { TempFolder } from "../../temp_folder.ts";
