@@ -143,6 +143,7 @@ export class Gateway implements Disposable {
       journal,
       idleMs: idleMs ?? commonIdleMs,
       onEnd: (live, rows) => onRows?.(rows, live.owner),
+      onForget: (live) => this.delete(live),
     });
     this.#byId.set(live.id, live);
     this.#byKey.set(live.key, live);

@@ -16,12 +16,14 @@ export interface LiveSessionOptions {
   readonly session: GatewaySession;
   /** Memory of the owner, of which the session takes a part. */
   readonly lease: BudgetLease;
-  /** Milliseconds without a request after which the session ends. */
+  /** Milliseconds without a request after which the session ends, and after its end is forgotten. */
   readonly idleMs: number;
   /** Journal of the session, if sessions are kept over a restart. */
   readonly journal?: SessionJournal | undefined;
   /** Called once with the rows, when the session ends. */
   readonly onEnd: (live: LiveSession, rows: readonly InteractionResult[]) => void;
+  /** Called when the session has ended for its idle time. */
+  readonly onForget: (live: LiveSession) => void;
 }
 
 /** A session of a gateway: with its owner, its key, its memory and its time. */
@@ -95,15 +97,17 @@ export class LiveSession implements Disposable {
 
   #restartTimer(): void {
     clearTimeout(this.#timer);
-    if (this.session.end !== undefined || this.#running > 0) return;
-    const { idleMs } = this.#options;
-    const failure: EpisodeFailure = {
-      boundary: "env",
-      name: "EnvError",
-      message: `The agent sent no request within ${idleMs} ms`,
-    };
-    this.#timer = setTimeout(() => this.finish({ reward: null, isComplete: false, error: failure }), idleMs);
+    if (this.#running > 0) return;
+    this.#timer = setTimeout(() => this.#expire(), this.#options.idleMs);
     Deno.unrefTimer(Number(this.#timer));
+  }
+
+  /** Ends the session, or forgets the session if it has ended. */
+  #expire(): void {
+    if (this.session.end !== undefined) return this.#options.onForget(this);
+    const message = `The agent sent no request within ${this.#options.idleMs} ms`;
+    const error: EpisodeFailure = { boundary: "env", name: "EnvError", message };
+    this.finish({ reward: null, isComplete: false, error });
   }
 }
 

@@ -23,7 +23,7 @@ const sampling = z.strictObject({
 });
 
 /** Body of `POST /v1/gateway/sessions`. */
-export const openSessionSchema = z.strictObject({
+const openSessionSchema = z.strictObject({
   task: z.strictObject({
     id: z.string().max(1_000),
     query: z.string().default(""),
@@ -39,7 +39,7 @@ export const openSessionSchema = z.strictObject({
 });
 
 /** Body of `POST /v1/gateway/sessions/{id}/reward`. */
-export const rewardSchema = z.union([
+const rewardSchema = z.union([
   z.strictObject({
     reward: z.number().nullable(),
     reward_parts: z.record(z.string(), z.number().nullable()).optional(),

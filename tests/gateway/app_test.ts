@@ -197,6 +197,9 @@ Deno.test("gateway ends a session that is idle or deleted as aborted, with its t
   ]);
   assertEquals((await test.send(CHAT, chat([user("b")]), { key: idle.key })).status, 400);
   assertEquals((await test.send(CHAT, chat([user("b")]), { key: deleted.key })).status, 401);
+  const idleSessions = async () => (await (await test.send("/v1/gateway/stats")).json()).ended;
+  while (await idleSessions() > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  assertEquals(test.rows.length, 2, "a session that has ended is forgotten, and reported once");
 });
 
 Deno.test("gateway bounds the memory of an owner's sessions", async () => {
@@ -231,6 +234,9 @@ Deno.test("gateway sends a JSON schema to the model server's constrained decodin
   await (await test.send(CHAT, chat([user("a")], { response_format: format, tools: undefined }), { key }))
     .text();
   assertEquals(JSON.parse(test.model.sampled[0]?.body.sampling_params.json_schema), schema);
+  await (await test.send(CHAT, chat([user("b")], { response_format: format }), { key })).text();
+  const { json_schema: withTools } = test.model.sampled[1]?.body.sampling_params;
+  assertEquals(withTools, undefined, "it could call no tool");
 });
 
 Deno.test("gateway ends a session with the score of a grader, or says why there is none", async () => {

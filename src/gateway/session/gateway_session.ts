@@ -255,14 +255,16 @@ export class GatewaySession {
   }
 
   /** Returns the parameters of a request. The reply gets what the prompt leaves of the context. */
-  #samplingOf({ sampling }: ModelRequest, promptTokens: number): Sampling {
+  #samplingOf({ sampling, tools, allowsCalls }: ModelRequest, promptTokens: number): Sampling {
     const { sampling: own = {}, samplingFrom = "session", contextTokens = Infinity } = this.#options;
     const merged = samplingFrom === "session" ? { ...sampling, ...own } : { ...own, ...sampling };
     const left = contextTokens - promptTokens;
     if (left < 1) throw this.#contextError(promptTokens);
     const limits = [sampling.maxTokens, own.maxTokens, left].filter((limit) => limit !== undefined);
     const maxTokens = Math.min(...limits);
-    return { ...merged, maxTokens: maxTokens === Infinity ? undefined : maxTokens };
+    // a reply that must be JSON of the schema could call no tool
+    const jsonSchema = tools.length > 0 && allowsCalls ? undefined : merged.jsonSchema;
+    return { ...merged, jsonSchema, maxTokens: maxTokens === Infinity ? undefined : maxTokens };
   }
 
   #record(
