@@ -191,3 +191,18 @@ Deno.test("docs/gateway.md, Play and reward: the program plays a task and gives 
     requireExact(test.rows, test.model.sampled);
   }, { tokens: [] });
 });
+
+Deno.test("examples/train_agent.py plays each task several times, with rows of the same group", async () => {
+  await withGateway(async (test, { base_urls }) => {
+    const program = fileURLToPath(new URL("../../../examples/train_agent.py", import.meta.url));
+    const env = { PYTHONPATH: fileURLToPath(new URL("../../../packaging/python/", import.meta.url)) };
+    const output = await run(python, [program, base_urls.anthropic], { env });
+    assertEquals(output, "8 of 8 runs ended, mean reward 0.500\n"); // the model answers 5 in every chat
+    const runs = test.rows.map(({ group, sample, reward }) => `${group} ${sample} ${reward}`).sort();
+    assertEquals(
+      runs,
+      ["six", "two"].flatMap((id) => [1, 2, 3, 4].map((at) => `${id} ${at} ${id === "two" ? 1 : 0}`)),
+    );
+    requireExact(test.rows, test.model.sampled);
+  }, { tokens: [] });
+});
