@@ -103,7 +103,7 @@ function parseMessages(value: unknown, { retry }: ParseContext): ModelRequest {
   };
 }
 
-/** Start of a block in which Claude Code writes its version and a checksum of the request, which differs in each one. */
+/** Start of the first block of Claude Code's system prompt: its version, for the vendor's API and not for the model. */
 const BILLING = "x-anthropic-billing-header:";
 
 function systemOf(system: MessagesBody["system"]): string {

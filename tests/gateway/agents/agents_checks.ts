@@ -54,6 +54,14 @@ const CODING_AGENTS: Readonly<
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     }),
   },
+  "Codex, whose WebSocket is refused": {
+    program: "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
+    args: ({ base_urls }) => [
+      ...["exec", "--skip-git-repo-check", "-m", "m", "-c", `openai_base_url=${base_urls.openai}`],
+      SHELL_TASK,
+    ],
+    env: ({ key }) => ({ CODEX_API_KEY: key }),
+  },
   Codex: {
     program: "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
     args: ({ base_urls }) => [
