@@ -1,12 +1,12 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { Gateway } from "../../gateway/gateway.ts";
-import { modelSampler } from "../../gateway/model/model_sampler.ts";
+import { type ModelSampler, modelSampler } from "../../gateway/model/model_sampler.ts";
 import type { RewrittenMode } from "../../gateway/session/gateway_session.ts";
 import { REPLY_GRADERS } from "../../rewards/reply_graders.ts";
 import { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
-import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
+import { CALL_STYLES, type CallStyle } from "../../tools/parsers/call_styles.ts";
 import { JournalFolder, JournalInUseError } from "../../gateway/state/session_journal.ts";
 import { rethrowAsUsageError, UnavailableError, UsageError } from "../cli_errors.ts";
 import { resolveTokenizer } from "../input.ts";
@@ -68,14 +68,7 @@ export async function openGateway(
     return format;
   });
   const sampler = await rethrowAsUsageError(() =>
-    modelSampler({
-      ...serverOf(flags),
-      apiKey: currentIo().env.get("OPENAI_API_KEY") || undefined,
-      keepsSpecialTokens: style.hasSpecialTokens,
-      endOfTurn: format.chat.endTokens[0],
-      concurrency: flags.concurrency,
-      timeoutMs: seconds(flags.timeout),
-    })
+    samplerOf(flags, { style, endOfTurn: format.chat.endTokens[0] })
   );
   const file = flags.out === undefined ? undefined : await RowFile.open(flags.out, { onError: logError });
   if (file !== undefined) stack.use(file);
@@ -123,6 +116,20 @@ async function requireTokenizer(folder: string | undefined): Promise<Tokenizer> 
   const tokenizer = await resolveTokenizer(folder);
   if (tokenizer !== undefined) return tokenizer;
   throw new UsageError("Cannot open gateway without the tokenizer of the model: give --tokenizer DIR");
+}
+
+function samplerOf(
+  flags: GatewayFlags,
+  { style, endOfTurn }: { style: CallStyle; endOfTurn: string | undefined },
+): ModelSampler {
+  return modelSampler({
+    ...serverOf(flags),
+    apiKey: currentIo().env.get("OPENAI_API_KEY") || undefined,
+    keepsSpecialTokens: style.hasSpecialTokens,
+    endOfTurn,
+    concurrency: flags.concurrency,
+    timeoutMs: seconds(flags.timeout),
+  });
 }
 
 /** Returns the model server that a policy names. */

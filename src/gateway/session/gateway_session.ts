@@ -8,6 +8,7 @@ import { GatewayError, toGatewayError, toPromptError } from "../gateway_error.ts
 import type { ModelAnswer, ModelRequest, Sampling } from "../model_request.ts";
 import type { ModelSampler } from "../model/model_sampler.ts";
 import { PauseGate } from "../model/pause_gate.ts";
+import { AnsweredRequests } from "./answered_requests.ts";
 import { type ChatPath, ChatTree } from "./chat_tree.ts";
 import { draftPrompt, type SessionTokens } from "./draft_prompt.ts";
 import { canonicalJson, messageKey } from "./message_key.ts";
@@ -77,11 +78,8 @@ export class GatewaySession {
   readonly #trees = new Map<string, ChatTree>();
   readonly #rows: SessionRow[] = [];
   readonly #turns = new Map<string, SampledTurn>();
-  /** Answers by the identity of their request, oldest first. */
-  readonly #answers = new Map<string, { turn: SampledTurn; idempotencyKey: string | undefined }[]>();
+  readonly #answered = new AnsweredRequests();
   readonly #pending = new Map<string, SharedSample<SampledTurn>>();
-  /** Turns whose answer the agent does not have, so that an equal request gets the same answer. */
-  readonly #lost = new WeakSet<SampledTurn>();
   #latest: SampledTurn | undefined;
   #end: SessionEnd | undefined;
   #bytes = 0;
@@ -97,7 +95,7 @@ export class GatewaySession {
 
   /** Number of turns of all rows. */
   get turns(): number {
-    return this.#answers.values().reduce((sum, { length }) => sum + length, 0);
+    return this.#answered.count;
   }
 
   /** Number of rows. */
@@ -122,9 +120,8 @@ export class GatewaySession {
    */
   async answer(request: ModelRequest, { signal }: { signal: AbortSignal }): Promise<SampledTurn> {
     this.#requireOpen();
-    const repeated = this.#findRepeated(request);
-    const turn = repeated ?? await this.#sampleOnce(request, signal);
-    this.#lost.delete(turn);
+    const turn = this.#answered.find(request) ?? await this.#sampleOnce(request, signal);
+    this.#answered.noteTaken(turn);
     return turn;
   }
 
@@ -154,7 +151,7 @@ export class GatewaySession {
 
   /** Records that the agent did not get the whole answer: an equal request then gets the same answer. */
   noteLost(turn: SampledTurn): void {
-    this.#lost.add(turn);
+    this.#answered.noteLost(turn);
   }
 
   /**
@@ -183,25 +180,12 @@ export class GatewaySession {
     if (this.#end !== undefined) throw new GatewayError("ended", `The session ${this.id} has ended`);
   }
 
-  /** Returns the answer that a repeated request gets. */
-  #findRepeated({ identity, retry }: ModelRequest): SampledTurn | undefined {
-    const answers = this.#answers.get(identity) ?? [];
-    const { idempotencyKey: key, count } = retry;
-    const keyed = key === undefined
-      ? undefined
-      : answers.find(({ idempotencyKey }) => idempotencyKey === key);
-    const last = answers.at(-1)?.turn;
-    if (keyed !== undefined) return keyed.turn;
-    if (last !== undefined && (count > 0 || this.#lost.has(last))) return last;
-    return undefined;
-  }
-
   #attempt(request: ModelRequest): Attempt {
     const { rewritten = "branch" } = this.#options;
     const { messages, tools } = request;
     const tree = this.#trees.getOrInsertComputed(canonicalJson(tools), () => new ChatTree());
     const path = tree.find(messages, { keepsChanged: rewritten === "keep" });
-    for (const turn of path.sampled.values()) this.#lost.delete(turn);
+    for (const turn of path.sampled.values()) this.#answered.noteTaken(turn);
     const findTurn = (key: string) => this.#turns.get(key);
     const chat = { messages, tools, path, findTurn, latest: this.#latest };
     const draft = withPromptErrors(() => draftPrompt(chat, this.#options));
@@ -278,9 +262,7 @@ export class GatewaySession {
     tree.add(path, turn);
     this.#turns.set(key, turn);
     this.#latest = turn;
-    const { identity, retry: { idempotencyKey } } = request;
-    this.#answers.getOrInsertComputed(identity, () => []).push({ turn, idempotencyKey });
-    this.#lost.add(turn); // until a request takes the answer
+    this.#answered.add(request, turn);
     this.#bytes += sizeOf(request.messages.slice(path.depth), { turn, base: draft.base });
     return turn;
   }
