@@ -188,6 +188,7 @@ Deno.test("gateway ends a session that is idle or deleted as aborted, with its t
   await using test = new TestGateway(() => "x");
   const idle = await test.open({ idle_seconds: 1 });
   const deleted = await test.open();
+  const ended = await test.open();
   for (const { key } of [idle, deleted]) await (await test.send(CHAT, chat([user("a")]), { key })).text();
   await test.send(`/v1/gateway/sessions/${deleted.id}`, undefined, { method: "DELETE" });
   while (test.rows.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -195,8 +196,10 @@ Deno.test("gateway ends a session that is idle or deleted as aborted, with its t
     ["aborted", null, 1],
     ["aborted", null, 1],
   ]);
-  assertEquals((await test.send(CHAT, chat([user("b")]), { key: idle.key })).status, 400);
   assertEquals((await test.send(CHAT, chat([user("b")]), { key: deleted.key })).status, 401);
+  await test.send(`/v1/gateway/sessions/${ended.id}/reward`, { reward: 1 });
+  assertEquals((await test.send(CHAT, chat([user("b")]), { key: ended.key })).status, 400);
+  await test.send(`/v1/gateway/sessions/${ended.id}`, undefined, { method: "DELETE" });
   const idleSessions = async () => (await (await test.send("/v1/gateway/stats")).json()).ended;
   while (await idleSessions() > 0) await new Promise((resolve) => setTimeout(resolve, 20));
   assertEquals(test.rows.length, 2, "a session that has ended is forgotten, and reported once");
