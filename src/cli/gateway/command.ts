@@ -6,7 +6,7 @@ import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { EXIT, runCommand } from "../run_command.ts";
 import { applyConfig, configOption } from "../config/config_file.ts";
 import { currentIo } from "../io.ts";
-import { formatNames, nameOption, parseNumberAtLeast, parseWholeNumber } from "../options.ts";
+import { nameOption, parseNumberAtLeast, parseWholeNumber } from "../options.ts";
 import { writeText } from "../output.ts";
 import { flagsOf } from "../sandbox_options.ts";
 import { resolveServeAddress } from "../serve/address.ts";
@@ -23,7 +23,7 @@ const NOTES = `
 An agent asks the gateway with its own client: POST /v1/gateway/sessions answers a key and base URLs for the SDKs of
 OpenAI and Anthropic. The key opens the model only; rewards and rows need the owner's token (--token).
 
-${formatNames("Call styles", CALL_STYLES)}
+'paddock rollout --help' describes the call styles.
 
 Examples:
   paddock gateway --policy sglang:http://127.0.0.1:30000 --tokenizer ./Qwen3-8B --out rows.jsonl

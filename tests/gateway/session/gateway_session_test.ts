@@ -7,6 +7,8 @@ import { canonicalJson } from "../../../src/gateway/session/message_key.ts";
 import type { Message } from "../../../src/message.ts";
 import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { qwen25Calls } from "../../../src/tools/parsers/qwen25_calls.ts";
+import { byteTokenizer } from "../../byte_tokenizer.ts";
+import { FORGETFUL } from "../../rollout/tokens/written_episode.ts";
 import { requireExact } from "../exact_rows.ts";
 import { call, END, generated, ScriptedModel, tokenizer } from "../scripted_model.ts";
 
@@ -247,4 +249,29 @@ Deno.test("GatewaySession marks the rows of a session without an end as aborted"
   assertEquals([row?.status, row?.reward, row?.turns[0]?.policy_version], ["aborted", null, 7]);
   session.finish(DONE);
   await assertRejects(() => ask(session, [user("b")]), GatewayError, "has ended");
+});
+
+Deno.test("GatewaySession renders each prompt anew in the mode 'rerender', where a template rewrites earlier turns", async () => {
+  await using model = new ScriptedModel((_, count) => `<think>\nt${count}\n</think>\n\nreply ${count}`);
+  const forgetful = byteTokenizer({ chatTemplate: FORGETFUL });
+  const session = sessionOf(model, { format: new TokenFormat({ tokenizer: forgetful }), mode: "rerender" });
+  const chat = [user("a"), said("reply 1"), user("b"), said("reply 2"), user("c")];
+  for (const length of [1, 3, 5]) await ask(session, chat.slice(0, length), { tools: [] });
+  await ask(session, [...chat.slice(0, 3), user("other")], { tools: [] });
+  session.finish(DONE);
+  const rows = session.results();
+  assertEquals(
+    rows.map(({ turns, parent, rewritten_prompts }) => [turns.length, parent?.turn, rewritten_prompts]),
+    [
+      [3, undefined, 2],
+      [1, 2, 0],
+    ],
+  );
+  for (const { text } of model.sampled) {
+    assertEquals(text.includes("t1"), false, "the template drops old thoughts");
+  }
+  const ids = rows.flatMap(({ tokens, loss_mask, response_length }) =>
+    tokens.slice(-response_length).filter((_, at) => loss_mask[at] === 1)
+  );
+  assertEquals(ids, model.sampled.flatMap(({ ids }) => ids));
 });
