@@ -68,7 +68,7 @@ interface ServeFlags
   mcpCheckpoints?: true;
   tool?: string[];
   requireLayer?: (Layer | "all")[];
-  openenv: "coding" | "chat";
+  openenv: "coding" | "chat" | "repl";
   tokenizer?: string;
 }
 
@@ -165,7 +165,7 @@ export function serveCommand(): Command {
     .option("--mcp-checkpoints", "give clients of MCP the tools checkpoint and restore")
     .addOption(
       new Option("--openenv <kind>", "env for OpenEnv clients; chat needs --tokenizer")
-        .choices(["coding", "chat"]).default("coding"),
+        .choices(["coding", "chat", "repl"]).default("coding"),
     )
     .option("--tokenizer <dir>", "folder with tokenizer.json and tokenizer_config.json, for --openenv chat")
     .optionsGroup("Rollouts of clients:")
@@ -249,6 +249,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       graders: await openServedGraders(flags, { profile, stack }),
       tools: await openToolFiles(flags.tool ?? [], stack),
       openEnvTokenizer: tokenizer,
+      openEnv: flags.openenv === "repl" ? "repl" : "coding",
       rollouts,
       runs,
     }),
@@ -323,8 +324,8 @@ async function openEnvTokenizer({ openenv, tokenizer }: ServeFlags): Promise<Tok
   if (openenv === "chat" && tokenizer === undefined) {
     throw new UsageError("Cannot serve OpenEnv's chat env without a tokenizer: give --tokenizer DIR");
   }
-  if (openenv === "coding" && tokenizer !== undefined) {
-    throw new UsageError("Cannot serve OpenEnv's coding env with a tokenizer: give --openenv chat");
+  if (openenv !== "chat" && tokenizer !== undefined) {
+    throw new UsageError(`Cannot serve OpenEnv's ${openenv} env with a tokenizer: give --openenv chat`);
   }
   return await resolveTokenizer(tokenizer);
 }
