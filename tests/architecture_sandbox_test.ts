@@ -22,6 +22,7 @@ const LAYERS = [
   "wire",
   "client",
   "server",
+  "gateway",
   "cluster",
   "cli",
   "bench",

@@ -35,6 +35,7 @@ export const SECTIONS: readonly Section[] = [
     title: "Guides",
     pages: [
       page("Trainers", "trainers"),
+      page("Train your own agent", "gateway"),
       page("Rollouts", "rollouts"),
       page("Chat templates", "templates"),
       page("Agents and MCP", "agents"),

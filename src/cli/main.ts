@@ -9,6 +9,7 @@ import { checkTokensCommand } from "./check_tokens.ts";
 import { endOptionsAtProgram, execCommand } from "./exec.ts";
 import { EXIT, reportFailure } from "./run_command.ts";
 import { currentIo, type Io, withIo } from "./io.ts";
+import { gatewayCommand } from "./gateway/gateway_command.ts";
 import { gradeCommand } from "./grade.ts";
 import { initCommand } from "./init/init_command.ts";
 import { mcpCommand } from "./mcp.ts";
@@ -57,7 +58,7 @@ export function paddockCommand(): Command {
     .exitOverride();
   const groups: [string, Command[]][] = [
     ["Run programs:", [execCommand(), sessionCommand(), replCommand()]],
-    ["Serve:", [serveCommand(), clusterCommand(), mcpCommand()]],
+    ["Serve:", [serveCommand(), gatewayCommand(), clusterCommand(), mcpCommand()]],
     ["Play and score episodes:", [
       rolloutCommand(),
       checkTokensCommand(),

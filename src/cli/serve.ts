@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import type { Tokenizer } from "../chat/tokenizer.ts";
-import { HttpServer } from "../server/http/http_server.ts";
+import { HttpServer, type RequestHandler } from "../server/http/http_server.ts";
 import { GarbageCollector } from "../server/garbage.ts";
 import { PaddockServer } from "../server/paddock_server.ts";
 import { EXIT, runCommand } from "./run_command.ts";
@@ -15,6 +15,7 @@ import { resolveServeAddress, type ServeAddress } from "./serve/address.ts";
 import { openServedGraders } from "./rollout/graders.ts";
 import { pythonProfileOption } from "./rollout/python_files.ts";
 import { openToolFiles } from "./rollout/tools.ts";
+import { addGatewayOptions, type ServedGatewayFlags, withGateway } from "./gateway/served_gateway.ts";
 import { checkOrigins, openAccessLog } from "./serve/access.ts";
 import {
   connectionsOf,
@@ -53,7 +54,8 @@ import {
 } from "./sandbox_options.ts";
 import { timeScaleOption, withTimeScale } from "./time_scale.ts";
 
-interface ServeFlags extends SandboxFlags, TokenFlags, ServeRolloutFlags, ClusterFlags, HibernationFlags {
+interface ServeFlags
+  extends SandboxFlags, TokenFlags, ServeRolloutFlags, ServedGatewayFlags, ClusterFlags, HibernationFlags {
   port: number;
   host: string;
   trustedProxy?: string[];
@@ -191,9 +193,8 @@ export function serveCommand(): Command {
     .option(
       "--runs <dir>",
       "folder of runs that /runs shows in a browser, and in which rollouts are saved; with one token at most",
-    )
-    .optionsGroup("Cluster:");
-  return addClusterOptions(command)
+    );
+  return addClusterOptions(addGatewayOptions(command).optionsGroup("Cluster:"))
     .optionsGroup("Options:")
     .addOption(configOption())
     .addHelpText("after", NOTES)
@@ -269,7 +270,8 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   );
   collector.leaveOut(() => paddock.stateBytes);
   if (flags.cluster === undefined) await tryPool(pool, signal);
-  await using server = await listen(paddock, address, { ...flags, maxConnections });
+  const handler = await withGateway(paddock.fetch, flags, { address, stack });
+  await using server = await listen({ paddock, handler }, address, { ...flags, maxConnections });
   const access = address.tokens.length > 0 ? "token required" : "no token required";
   const url = `http://${address.name}:${server.port}`;
   const report = formatStartReport({
@@ -309,12 +311,12 @@ async function tryPool(pool: SessionPool, signal: AbortSignal): Promise<void> {
  * @throws {Error} if it cannot listen. The message names the address.
  */
 async function listen(
-  paddock: PaddockServer,
+  { paddock, handler }: { paddock: PaddockServer; handler: RequestHandler },
   { hostname, name }: ServeAddress,
   { port, trustedProxy: trustedProxies, maxConnections }: ServeFlags & { maxConnections: number },
 ): Promise<HttpServer> {
   try {
-    return await HttpServer.listen(paddock.fetch, {
+    return await HttpServer.listen(handler, {
       hostname,
       port,
       maxConnections,

@@ -86,6 +86,8 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "tau-bench: sh",
     "Workspace: sh",
     "Recursive language models: sh", // not run: it needs a model; tests/cli/rollout/rlm_sandbox_test.ts plays a script
+    "Start the gateway: sh", // this block and the next one: deno task test:gateway
+    "Play and reward: python",
     "Run it: sh",
     "First result: sh",
     "First result: text",

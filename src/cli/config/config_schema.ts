@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { type ConfigKey, configKeys } from "./config_keys.ts";
 
 /** Commands that read a section of the configuration file. */
-export const CONFIGURED: readonly string[] = ["serve", "rollout"];
+export const CONFIGURED: readonly string[] = ["serve", "gateway", "rollout"];
 
 /** A JSON Schema. */
 type Schema = Readonly<Record<string, unknown>>;
@@ -13,7 +13,7 @@ export function configSchema(paddock: Command): Schema {
   return {
     $schema: "https://json-schema.org/draft-07/schema#",
     title: "paddock.jsonc",
-    description: "Options of 'paddock serve' and 'paddock rollout', for --config",
+    description: "Options of 'paddock serve', 'paddock gateway' and 'paddock rollout', for --config",
     type: "object",
     properties: {
       $schema: { type: "string" },

@@ -1,0 +1,138 @@
+import type { History } from "../../history.ts";
+import { parseMessage } from "../../parse_message.ts";
+import { openaiPolicy } from "../../policy/openai.ts";
+import {
+  isAborted,
+  isCutOff,
+  type Policy,
+  type Reply,
+  type ReplyContext,
+  toReply,
+} from "../../policy/policy.ts";
+import { sglangPolicy } from "../../policy/sglang.ts";
+import { PolicyError } from "../../errors.ts";
+import { Semaphore } from "../../async/semaphore.ts";
+import type { Sampling } from "../model_request.ts";
+
+/** A prompt whose tokens are recorded. */
+export interface SamplerPrompt extends Pick<ReplyContext, "tokens" | "text" | "tools" | "recordedChat"> {
+  readonly history: History;
+}
+
+/** Options of one sample. */
+export interface SampleOptions {
+  readonly sampling: Sampling;
+  readonly signal: AbortSignal;
+}
+
+/** A model server that takes prompts as token ids and returns the ids that it sampled. */
+export interface ModelSampler {
+  /** Name of the model in rows. */
+  readonly name: string;
+  /**
+   * Samples one reply.
+   *
+   * @throws {PolicyError} if the server gives none.
+   * @throws {TokenError} if the server returns no ids, or fewer than it counted.
+   */
+  sample(prompt: SamplerPrompt, options: SampleOptions): Promise<Reply>;
+}
+
+/** Options of {@linkcode modelSampler}. */
+export interface ModelSamplerOptions {
+  /** API of the server: SGLang's `/generate`, or `/v1/completions` of vLLM. */
+  api: "sglang" | "openai";
+  url: string;
+  /** Name of the model. `openai` needs the name that the server has. */
+  model: string;
+  apiKey?: string | undefined;
+  /** Milliseconds that one reply may take. @default 600_000 */
+  timeoutMs?: number | undefined;
+  /** Requests that the server gets at once. Others wait. @default 256 */
+  concurrency?: number | undefined;
+  /** True to keep special tokens in the text of a reply, in which a syntax of calls has them. @default false */
+  keepsSpecialTokens?: boolean | undefined;
+  /** Text that ends a reply. @default "<|im_end|>" */
+  endOfTurn?: string | undefined;
+}
+
+/** Task of the requests: the server does not get it. */
+const TASK = { id: "gateway", query: "" };
+
+/** Creates the sampler of a model server. */
+export function modelSampler(options: ModelSamplerOptions): ModelSampler {
+  const { concurrency = 256 } = options;
+  policyOf(options, {}); // a wrong address is an error at once
+  const slots = new Semaphore(concurrency);
+  return {
+    name: options.model,
+    async sample({ history, ...prompt }, { sampling, signal }) {
+      using _slot = await slots.acquire(signal);
+      const { seed } = sampling;
+      const context = { ...prompt, task: TASK, seed, signal };
+      return checkReply(toReply(await policyOf(options, sampling).reply(history, context)));
+    },
+  };
+}
+
+/** Returns a policy for one request. Its parameters are those of the request; making one costs microseconds. */
+function policyOf(options: ModelSamplerOptions, sampling: Sampling): Policy {
+  const { api, url, model, apiKey, timeoutMs = 600_000, endOfTurn, keepsSpecialTokens = false } = options;
+  const server = { url, model, apiKey, timeoutMs, endOfTurn, retries: 2, concurrency: 1 };
+  const kept = keepsSpecialTokens && { skip_special_tokens: false };
+  if (api === "sglang") {
+    return sglangPolicy({ ...server, samplingParams: { ...sglangParameters(sampling), ...kept } });
+  }
+  return openaiPolicy({ ...server, api: "completions", body: { ...openaiParameters(sampling), ...kept } });
+}
+
+function sglangParameters({ jsonSchema, maxTokens, seed: _seed, ...sampling }: Sampling): object {
+  return withoutUndefined({
+    ...commonParameters(sampling),
+    max_new_tokens: maxTokens,
+    json_schema: jsonSchema && JSON.stringify(jsonSchema),
+  });
+}
+
+function openaiParameters({ jsonSchema, maxTokens, seed: _seed, ...sampling }: Sampling): object {
+  const format = jsonSchema && {
+    type: "json_schema",
+    json_schema: { name: "answer", schema: jsonSchema, strict: true },
+  };
+  return withoutUndefined({
+    ...commonParameters(sampling),
+    max_tokens: maxTokens,
+    response_format: format,
+  });
+}
+
+function commonParameters(sampling: Sampling) {
+  const { temperature, topP, topK, minP, frequencyPenalty, presencePenalty, stop } = sampling;
+  return {
+    temperature,
+    top_p: topP,
+    top_k: topK,
+    min_p: minP,
+    frequency_penalty: frequencyPenalty,
+    presence_penalty: presencePenalty,
+    ...(stop && stop.length > 0 && { stop }),
+  };
+}
+
+function withoutUndefined(fields: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/**
+ * Returns a reply whose message says if it was cut off.
+ *
+ * @throws {PolicyError} if the server gave the reply up.
+ */
+function checkReply(reply: Reply): Reply {
+  if (isAborted(reply)) {
+    throw new PolicyError("Cannot answer as the model server gave up its reply", { fault: "aborted" });
+  }
+  const { message } = reply;
+  const marked = isCutOff(reply) ? { ...message, is_complete: false } : message;
+  return { ...reply, message: parseMessage(marked, 0) };
+}

@@ -1,0 +1,307 @@
+import { EpisodeError, TokenError } from "../../errors.ts";
+import type { InteractionResult } from "../../rollout/interaction.ts";
+import type { Message } from "../../message.ts";
+import type { Reply } from "../../policy/policy.ts";
+import type { Task } from "../../task.ts";
+import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
+import { GatewayError, toGatewayError, toPromptError } from "../gateway_error.ts";
+import type { ModelAnswer, ModelRequest, Sampling } from "../model_request.ts";
+import type { ModelSampler } from "../model/model_sampler.ts";
+import { PauseGate } from "../model/pause_gate.ts";
+import { AnsweredRequests } from "./answered_requests.ts";
+import { type ChatPath, ChatTree } from "./chat_tree.ts";
+import { draftPrompt, type SessionTokens } from "./draft_prompt.ts";
+import { canonicalJson, messageKey } from "./message_key.ts";
+import { readAnswer, toDeliveredMessage } from "./read_answer.ts";
+import {
+  type PromptDraft,
+  type SampledTurn,
+  type SessionEnd,
+  SessionRow,
+  type TurnFacts,
+} from "./session_row.ts";
+import { SharedSample } from "./shared_sample.ts";
+
+/** What happens if an agent changed a message of the assistant. */
+export type RewrittenMode = "keep" | "branch" | "refuse";
+
+/** Options of {@linkcode GatewaySession}. */
+export interface GatewaySessionOptions extends SessionTokens {
+  readonly id: string;
+  readonly task: Task;
+  /** Number of the session among those of its task. @default 1 */
+  readonly sample?: number | undefined;
+  readonly sampler: ModelSampler;
+  readonly parser: ToolCallParser;
+  /** Parameters of sampling that the owner has set. */
+  readonly sampling?: Sampling | undefined;
+  /** Whose parameters count where the owner and the agent give one. @default "session" */
+  readonly samplingFrom?: "session" | "request" | undefined;
+  /** @default "branch" */
+  readonly rewritten?: RewrittenMode | undefined;
+  /** Number of tokens that the model takes, prompt and reply together. */
+  readonly contextTokens?: number | undefined;
+  /** Returns the version of the policy. It is recorded with each turn. */
+  readonly policyVersion?: (() => number | string | undefined) | undefined;
+  /** Holds back samples. @default a gate that is open */
+  readonly gate?: PauseGate | undefined;
+  /** Called with each turn, before its answer is delivered. */
+  readonly onTurn?: ((turn: RecordedTurn) => void) | undefined;
+}
+
+/** A turn with all that is needed to record it again. */
+export interface RecordedTurn {
+  readonly request: ModelRequest;
+  readonly reply: Reply;
+  readonly answer: ModelAnswer;
+  readonly facts: TurnFacts;
+}
+
+/** A request that is sampled: the path of its chat, and the prompt that was written for it. */
+interface Attempt {
+  readonly request: ModelRequest;
+  readonly tree: ChatTree;
+  readonly path: ChatPath;
+  readonly draft: PromptDraft;
+}
+
+/**
+ * One run of an agent: its requests become the turns of one or more rows.
+ *
+ * A request that extends the chat of a row continues the row. Any other request begins a row of its own, a branch. A
+ * request that repeats an earlier one whose answer was not delivered gets the same answer.
+ */
+export class GatewaySession {
+  readonly id: string;
+  readonly #options: GatewaySessionOptions;
+  /** Chats by the tools that they offer. */
+  readonly #trees = new Map<string, ChatTree>();
+  readonly #rows: SessionRow[] = [];
+  readonly #turns = new Map<string, SampledTurn>();
+  readonly #answered = new AnsweredRequests();
+  readonly #pending = new Map<string, SharedSample<SampledTurn>>();
+  #latest: SampledTurn | undefined;
+  #end: SessionEnd | undefined;
+  #bytes = 0;
+
+  constructor(options: GatewaySessionOptions) {
+    this.id = options.id;
+    this.#options = options;
+  }
+
+  get task(): Task {
+    return this.#options.task;
+  }
+
+  /** Number of turns of all rows. */
+  get turns(): number {
+    return this.#answered.count;
+  }
+
+  /** Number of rows. */
+  get rowCount(): number {
+    return this.#rows.length;
+  }
+
+  /** How the session ended, if it has. */
+  get end(): SessionEnd | undefined {
+    return this.#end;
+  }
+
+  /** Estimated memory of the session. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * Answers a request of the agent. The caller calls {@linkcode noteLost} if the agent does not get the whole answer.
+   *
+   * @throws {GatewayError} if there is no answer.
+   */
+  async answer(request: ModelRequest, { signal }: { signal: AbortSignal }): Promise<SampledTurn> {
+    this.#requireOpen();
+    const turn = this.#answered.find(request) ?? await this.#sampleOnce(request, signal);
+    this.#answered.noteTaken(turn);
+    return turn;
+  }
+
+  /** Samples an answer. A request that is marked as repeated waits for the sample of the earlier one, if it is running. */
+  async #sampleOnce(request: ModelRequest, signal: AbortSignal): Promise<SampledTurn> {
+    const running = this.#pending.get(request.identity);
+    const isMarked = request.retry.count > 0 || request.retry.idempotencyKey !== undefined;
+    if (isMarked && running !== undefined && !running.isCancelled) return await running.wait(signal);
+    const attempt = this.#attempt(request);
+    const sample = new SharedSample((signal) => this.#sample(attempt, signal));
+    this.#pending.set(request.identity, sample);
+    try {
+      return await sample.wait(signal);
+    } finally {
+      if (this.#pending.get(request.identity) === sample) this.#pending.delete(request.identity);
+    }
+  }
+
+  /**
+   * Returns the number of tokens of a request's prompt. Nothing is recorded.
+   *
+   * @throws {GatewayError} if the template cannot show the chat.
+   */
+  countTokens(request: ModelRequest): number {
+    return this.#attempt(request).draft.writer.prompt.ids.length;
+  }
+
+  /** Records that the agent did not get the whole answer: an equal request then gets the same answer. */
+  noteLost(turn: SampledTurn): void {
+    this.#answered.noteLost(turn);
+  }
+
+  /**
+   * Records a turn of an earlier process again. The answer counts as delivered only if a later request has it.
+   *
+   * @throws {GatewayError} if the template cannot show the chat any more.
+   */
+  restore({ request, ...turn }: RecordedTurn): void {
+    this.#record(this.#attempt(request), turn);
+  }
+
+  /** Ends the session. Later requests are refused. The first end counts. */
+  finish(end: SessionEnd): void {
+    this.#end ??= end;
+  }
+
+  /** Returns the rows for a trainer. Those of a session that has not ended have the status `aborted`. */
+  results(): InteractionResult[] {
+    const { task, sample = 1, sampler } = this.#options;
+    const end = this.#end ?? { reward: null, isComplete: false };
+    const context = { session: this.id, task, sample, policy: sampler.name };
+    return this.#rows.map((row) => row.toResult(context, end));
+  }
+
+  #requireOpen(): void {
+    if (this.#end !== undefined) throw new GatewayError("ended", `The session ${this.id} has ended`);
+  }
+
+  #attempt(request: ModelRequest): Attempt {
+    const { rewritten = "branch" } = this.#options;
+    const { messages, tools } = request;
+    const tree = this.#trees.getOrInsertComputed(canonicalJson(tools), () => new ChatTree());
+    const path = tree.find(messages, { keepsChanged: rewritten === "keep" });
+    for (const turn of path.sampled.values()) this.#answered.noteTaken(turn);
+    const findTurn = (key: string) => this.#turns.get(key);
+    const chat = { messages, tools, path, findTurn, latest: this.#latest };
+    const draft = withPromptErrors(() => draftPrompt(chat, this.#options));
+    const changed = draft.changes.find(({ kind }) => kind === "rewritten" || kind === "cut");
+    if (rewritten === "refuse" && changed !== undefined) {
+      throw new GatewayError(
+        "rewritten",
+        `Message ${changed.index} must be the answer that the gateway gave: its text or its calls are others`,
+      );
+    }
+    return { request, tree, path, draft };
+  }
+
+  async #sample(attempt: Attempt, signal: AbortSignal): Promise<SampledTurn> {
+    const { request, draft: { writer, history } } = attempt;
+    const { sampler, gate = new PauseGate(), policyVersion } = this.#options;
+    const { text, ids: tokens } = writer.prompt;
+    const sampling = this.#samplingOf(request, tokens.length);
+    const recordedChat = () => writer.recordedChat();
+    try {
+      using _running = await gate.enter(signal);
+      const version = policyVersion?.();
+      const start = performance.now();
+      const reply = await sampler.sample({ history, text, tokens, tools: request.tools, recordedChat }, {
+        sampling,
+        signal,
+      });
+      signal.throwIfAborted();
+      this.#requireOpen();
+      const facts = { policyMs: performance.now() - start, policyVersion: version };
+      const { parser, format, onTurn } = this.#options;
+      const answer = readAnswer(reply, request, { parser, format, promptTokens: tokens.length });
+      const turn = this.#record(attempt, { reply, answer, facts });
+      onTurn?.({ request, reply: turn.reply, answer, facts });
+      return turn;
+    } catch (error) {
+      throw error instanceof EpisodeError ? this.#toAnswerError(error, tokens.length) : error;
+    }
+  }
+
+  #toAnswerError(error: EpisodeError, prompt: number): GatewayError {
+    const failure = toGatewayError(error);
+    if (failure.fault !== "context_length") return failure;
+    return this.#contextError(prompt, error);
+  }
+
+  #contextError(prompt: number, cause?: unknown): GatewayError {
+    const { contextTokens: limit = prompt - 1 } = this.#options;
+    const message = `prompt is too long: ${prompt} tokens > ${limit} maximum`;
+    return new GatewayError("context_length", message, { cause, tokens: { prompt, limit } });
+  }
+
+  /** Returns the parameters of a request. The reply gets what the prompt leaves of the context. */
+  #samplingOf({ sampling, tools, allowsCalls }: ModelRequest, promptTokens: number): Sampling {
+    const { sampling: own = {}, samplingFrom = "session", contextTokens = Infinity } = this.#options;
+    const merged = samplingFrom === "session" ? { ...sampling, ...own } : { ...own, ...sampling };
+    const left = contextTokens - promptTokens;
+    if (left < 1) throw this.#contextError(promptTokens);
+    const limits = [sampling.maxTokens, own.maxTokens, left].filter((limit) => limit !== undefined);
+    const maxTokens = Math.min(...limits);
+    // a reply that must be JSON of the schema could call no tool
+    const jsonSchema = tools.length > 0 && allowsCalls ? undefined : merged.jsonSchema;
+    return { ...merged, jsonSchema, maxTokens: maxTokens === Infinity ? undefined : maxTokens };
+  }
+
+  #record(
+    { request, tree, path, draft }: Attempt,
+    { reply, answer, facts }: Omit<RecordedTurn, "request">,
+  ): SampledTurn {
+    const key = messageKey(toDeliveredMessage(answer));
+    const row = this.#rowFor(draft);
+    const turn = row.add(draft, { reply, answer, key, facts });
+    if (!this.#rows.includes(row)) this.#rows.push(row);
+    tree.add(path, turn);
+    this.#turns.set(key, turn);
+    this.#latest = turn;
+    this.#answered.add(request, turn);
+    this.#bytes += sizeOf(request.messages.slice(path.depth), { turn, base: draft.base });
+    return turn;
+  }
+
+  /** Returns the row that a draft continues. If another reply has continued it since, the draft begins a branch. */
+  #rowFor(draft: PromptDraft): SessionRow {
+    const { base, parent } = draft;
+    if (base !== undefined && base.row.tip === base) return base.row;
+    const id = this.#rows.length === 0 ? this.id : `${this.id}-${this.#rows.length + 1}`;
+    if (base === undefined) return new SessionRow(id, { ...draft, parent });
+    const origin = { id: base.row.id, turn: base.number + 1 };
+    return new SessionRow(id, { ...draft, shared: base.number, parent: origin });
+  }
+}
+
+function withPromptErrors<T>(write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    if (error instanceof TokenError || error instanceof TypeError) {
+      throw toPromptError(
+        error instanceof TokenError ? error : new TokenError(error.message, { cause: error }),
+      );
+    }
+    throw error;
+  }
+}
+
+/** Bytes of a token in the record and in the turn: its id, mask and log-probability. */
+const TOKEN_BYTES = 32;
+/** Copies of a message: in the record, as a key, and as the template's text. */
+const MESSAGE_COPIES = 4;
+
+/** Estimates the memory that a turn and the new messages before it take. */
+function sizeOf(
+  messages: readonly Message[],
+  { turn, base }: { turn: SampledTurn; base: SampledTurn | undefined },
+): number {
+  const { promptTokens, replyTokens } = turn.answer.usage;
+  const tokens = promptTokens - (base?.answer.usage.promptTokens ?? 0) + replyTokens;
+  return JSON.stringify(messages).length * MESSAGE_COPIES + tokens * TOKEN_BYTES + 1024;
+}

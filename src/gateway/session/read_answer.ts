@@ -1,0 +1,81 @@
+import type { TokenFormat } from "../../rollout/tokens/token_format.ts";
+import { splitReply } from "../../chat/replies/thoughts.ts";
+import { type Message, messageText, type ToolSpec } from "../../message.ts";
+import { isCutOff, type Reply } from "../../policy/policy.ts";
+import type { ParsedCall, ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
+import { typedArguments } from "../../tools/typed_arguments.ts";
+import type { AnswerCall, ModelAnswer, ModelRequest } from "../model_request.ts";
+
+/** Options of {@linkcode readAnswer}. */
+export interface ReadAnswerOptions {
+  readonly parser: ToolCallParser;
+  readonly format: TokenFormat;
+  /** Number of tokens of the prompt. */
+  readonly promptTokens: number;
+}
+
+/**
+ * Returns what the agent gets of a reply: its text, its thoughts and its calls. If a call cannot be read, or the agent
+ * offers no tools, the whole reply is text.
+ */
+export function readAnswer(reply: Reply, request: ModelRequest, options: ReadAnswerOptions): ModelAnswer {
+  const { parser, format, promptTokens } = options;
+  const message = { ...reply.message, content: format.chat.cutEnd(messageText(reply.message)) };
+  const { text, calls } = readCalls(message, request, parser);
+  const parts = splitReply(text);
+  const thoughts = parts.flatMap(({ thought }) => thought === undefined ? [] : [thought.content.trim()]);
+  const said = parts.filter(({ thought }) => thought === undefined).map((part) => part.text).join("");
+  const finish = isCutOff(reply) ? "length" : calls.length > 0 ? "calls" : "stop";
+  const ids = reply.tokens?.ids ?? [];
+  return {
+    id: crypto.randomUUID().replaceAll("-", ""),
+    created: Math.floor(Date.now() / 1000),
+    text: thoughts.length === 0 ? said : said.replace(/^\s+/, ""), // the template parts thought and text
+    thought: thoughts.join("\n\n"),
+    calls,
+    finish,
+    ...(reply.stopText !== undefined && { stopText: reply.stopText }),
+    usage: { promptTokens, replyTokens: reply.usage?.replyTokens ?? ids.length },
+    ...(request.wantsLogProbs && { logProbs: logProbsOf(reply, format) }),
+  };
+}
+
+function readCalls(
+  message: Message,
+  request: ModelRequest,
+  parser: ToolCallParser,
+): { text: string; calls: AnswerCall[] } {
+  const text = messageText(message);
+  if (!request.allowsCalls || request.tools.length === 0) return { text, calls: [] };
+  const parsed = parser.parse(message);
+  if (parsed.calls.length === 0 || parsed.calls.some(({ fault }) => fault !== undefined)) {
+    return { text, calls: [] };
+  }
+  const calls = request.allowsParallelCalls ? parsed.calls : parsed.calls.slice(0, 1);
+  return { text: parsed.text, calls: calls.map((call) => toAnswerCall(call, request.tools)) };
+}
+
+function toAnswerCall(call: ParsedCall, tools: readonly ToolSpec[]): AnswerCall {
+  const tool = tools.find(({ name }) => name === call.name);
+  const args = call.hasTextArguments && tool !== undefined
+    ? typedArguments(call.arguments, tool.parameters)
+    : call.arguments;
+  return {
+    id: `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`,
+    name: call.name,
+    arguments: call.hasTextArguments ? JSON.stringify(args) : call.argumentsText ?? JSON.stringify(args),
+  };
+}
+
+/** Returns the message as which an answer comes back, if the agent does not change it. */
+export function toDeliveredMessage({ text, calls }: ModelAnswer): Message {
+  return { role: "assistant", content: text, ...(calls.length > 0 && { tool_calls: calls }) };
+}
+
+function logProbsOf({ tokens }: Reply, { tokenizer }: TokenFormat): ModelAnswer["logProbs"] {
+  const { ids = [], logProbs = [] } = tokens ?? {};
+  return ids.flatMap((id, at) => {
+    const logProb = logProbs[at];
+    return logProb === undefined ? [] : [{ token: tokenizer.decode([id]), logProb }];
+  });
+}

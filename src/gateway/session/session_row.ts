@@ -1,0 +1,183 @@
+import type { EpisodeFailure } from "../../errors.ts";
+import type { History } from "../../history.ts";
+import type { Reply } from "../../policy/policy.ts";
+import type { InteractionResult } from "../../rollout/interaction.ts";
+import { toInteractionResult } from "../../rollout/interaction_result.ts";
+import type { EpisodeWriter } from "../../rollout/tokens/episode_writer.ts";
+import {
+  type BranchOrigin,
+  emptyTrajectory,
+  toTurnRecord,
+  type Trajectory,
+  type TurnRecord,
+} from "../../rollout/trajectory.ts";
+import type { Task } from "../../task.ts";
+import type { ModelAnswer } from "../model_request.ts";
+
+/** A turn of a session that the model server sampled. */
+export interface SampledTurn {
+  readonly row: SessionRow;
+  /** Number of the turn in its row, from 1. Turns that a branch shares with its parent are counted. */
+  readonly number: number;
+  readonly reply: Reply;
+  readonly answer: ModelAnswer;
+  /** Key of the message as it was delivered. */
+  readonly key: string;
+}
+
+/** A message of an agent that is not as the session knows it. */
+export interface ChangeNote {
+  /**
+   * `rewritten`: the agent sent another text in place of the turn. `cut`: it sent the beginning of the turn's text, whose
+   * delivery was cut. `dropped`: it left the turn out. `kept`: it sent another text, and the record has the sampled one.
+   */
+  readonly kind: "rewritten" | "cut" | "dropped" | "kept";
+  /** Index of the message in the chat. */
+  readonly index: number;
+  /** Row and turn that the agent changed or left out. */
+  readonly row: string;
+  readonly turn: number;
+}
+
+/** A prompt that was written for a request, and has no reply yet. */
+export interface PromptDraft {
+  readonly writer: EpisodeWriter;
+  /** Messages of the prompt as they are recorded. */
+  readonly history: History;
+  /** Turn that the request extends, if it extends one. */
+  readonly base: SampledTurn | undefined;
+  /** Number of turns that the prompt shares with the row of its parent. */
+  readonly shared: number;
+  readonly parent: BranchOrigin | undefined;
+  readonly changes: readonly ChangeNote[];
+}
+
+/** Times and versions of a turn. */
+export interface TurnFacts {
+  readonly policyMs: number;
+  readonly policyVersion: number | string | undefined;
+}
+
+/** How a session ended. */
+export interface SessionEnd {
+  /** Reward of the session; `null` if it was not scored. */
+  readonly reward: number | null;
+  readonly rewardParts?: Readonly<Record<string, number | null>> | undefined;
+  /** Why there is no score. */
+  readonly unscored?: string | undefined;
+  /** Failure that ended the session. Its rows are then aborted. */
+  readonly error?: EpisodeFailure | undefined;
+  /** False for a session that was deleted before it was finished. */
+  readonly isComplete: boolean;
+}
+
+/** What the rows of a session have in common. */
+export interface RowContext {
+  readonly session: string;
+  readonly task: Task;
+  readonly sample: number;
+  readonly policy: string | undefined;
+}
+
+/**
+ * One row of a session for a trainer: turns that continue one another, with their exact tokens. The first prompt of a
+ * branch has the tokens of the turns that it shares with its parent, so that each sampled token has mask 1 in one row
+ * only.
+ */
+export class SessionRow {
+  readonly id: string;
+  readonly parent: BranchOrigin | undefined;
+  /** Last turn of the row. */
+  tip!: SampledTurn;
+  #writer: EpisodeWriter;
+  #history: History;
+  readonly #shared: number;
+  readonly #steps: TurnRecord[] = [];
+  readonly #changes: ChangeNote[] = [];
+  /** First prompt, and its numbers of tokens and messages. */
+  readonly #first: { readonly text: string; readonly tokens: number; readonly messages: number };
+
+  constructor(id: string, draft: PromptDraft) {
+    const { writer, history, parent, shared } = draft;
+    this.id = id;
+    this.parent = parent;
+    this.#writer = writer;
+    this.#history = history;
+    this.#shared = shared;
+    const { text, ids } = writer.prompt;
+    this.#first = { text, tokens: ids.length, messages: history.length };
+  }
+
+  /** Chat of the row, with the last reply. */
+  get history(): History {
+    return this.#history;
+  }
+
+  /** Returns a writer that continues after the last reply. The row keeps its own. */
+  copyWriter(): EpisodeWriter {
+    return this.#writer.copy();
+  }
+
+  /** Number of messages in the chat. */
+  get length(): number {
+    return this.#history.length;
+  }
+
+  /**
+   * Adds a reply to the prompt of a draft, and returns the turn.
+   *
+   * @throws {TokenError} if the reply's ids do not match its text, or its server had another prompt. The row is unchanged.
+   */
+  add(
+    { writer, history, changes }: PromptDraft,
+    { reply, answer, key, facts }: { reply: Reply; answer: ModelAnswer; key: string; facts: TurnFacts },
+  ): SampledTurn {
+    const { ids, start, logProbs } = writer.reply(reply);
+    const number = this.#shared + this.#steps.length + 1;
+    const record = toTurnRecord({ turn: number, promptTokens: undefined, ...facts }, reply);
+    this.#steps.push({ ...record, tokens: { ids, start, ...(logProbs && { logProbs }) } });
+    this.#writer = writer;
+    this.#history = history.append(reply.message);
+    this.#changes.push(...changes.filter((change) => !this.#changes.some((known) => isSame(known, change))));
+    const { promptIds: _prompt, ...sampled } = reply; // the writer has these ids
+    this.tip = { row: this, number, reply: sampled, answer, key };
+    return this.tip;
+  }
+
+  /** Returns the row for a trainer. */
+  toResult(context: RowContext, end: SessionEnd): InteractionResult {
+    return toInteractionResult(this.#trajectory(context, end));
+  }
+
+  #trajectory({ session, task, sample, policy }: RowContext, end: SessionEnd): Trajectory {
+    const tokens = this.#writer.tokens();
+    const { text, tokens: promptLength, messages: promptMessages } = this.#first;
+    const { reward, rewardParts, unscored, error, isComplete } = end;
+    const isOver = isComplete && error === undefined;
+    const isCut = this.tip.reply.message.is_complete === false;
+    const policyMs = this.#steps.reduce((sum, step) => sum + step.policyMs, 0);
+    const empty = emptyTrajectory(task, { id: this.id, parent: this.parent, sample, policy });
+    const weights = this.tip.reply.weightVersion;
+    return {
+      ...empty,
+      versions: { ...empty.versions, ...(weights !== undefined && { weights }) },
+      messages: this.#history.toChats(),
+      reward: isOver ? reward : null,
+      ...(rewardParts && { rewardParts }),
+      ...(unscored !== undefined && { unscored }),
+      info: { session, ...(this.#changes.length > 0 && { changes: this.#changes }) },
+      turns: this.#steps.length,
+      terminated: isOver && !isCut,
+      truncated: isOver && isCut,
+      ...(isOver && isCut && { cut: "length" as const }),
+      ...(error && { error }),
+      tokens: { ...tokens, promptText: text, promptLength, promptMessages },
+      steps: this.#steps,
+      times: { totalMs: policyMs, policyMs, envMs: 0 },
+    };
+  }
+}
+
+function isSame(one: ChangeNote, other: ChangeNote): boolean {
+  return one.index === other.index && one.row === other.row && one.turn === other.turn;
+}

@@ -1,0 +1,46 @@
+"""Drives a gateway by the client of Python: `python_client.py URL TOKEN`."""
+import json
+import sys
+import urllib.request
+
+from paddock import PaddockError
+from paddock.gateway import Gateway
+
+url, token = sys.argv[1:]
+gateway = Gateway(url, token, retries=0)
+
+
+def ask(session):
+    body = {"model": session.model, "messages": [{"role": "user", "content": "hi"}]}
+    headers = {"authorization": f"Bearer {session.key}", "content-type": "application/json"}
+    request = urllib.request.Request(f"{session.openai_url}/chat/completions", json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)["choices"][0]["message"]["content"]
+
+
+gateway.resume(policy_version=3)
+with gateway.session({"id": "sum", "answer": "5"}, sampling={"temperature": 0.5}, sample=2) as session:
+    assert ask(session) == "It is 5."
+    assert session.state()["status"] == "open"
+    assert session.reward(0.5, {"style": 1})["status"] == "completed"
+    [row] = session.rows()
+    assert (row["reward"], row["sample"], row["turns"][0]["policy_version"]) == (0.5, 2, 3), row
+    try:
+        session.reward(1)
+    except PaddockError as error:
+        assert error.kind == "conflict", error
+    else:
+        raise AssertionError("the first reward counts")
+try:
+    with gateway.session({"id": "fails"}) as failing:
+        ask(failing)
+        raise KeyError("the agent fails")
+except KeyError:
+    pass
+assert [state["task_id"] for state in gateway.sessions()] == ["sum"]
+gateway.pause()
+gateway.resume()
+session.delete()
+session.delete()
+assert gateway.stats()["turns"] == 0
+print("the client is checked")
