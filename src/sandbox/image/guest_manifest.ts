@@ -137,6 +137,14 @@ import nohup from "../guest/shell/gnu/nohup.ts" with { type: "text" };
 import options from "../guest/shell/gnu/options.ts" with { type: "text" };
 import printf from "../guest/shell/gnu/printf.ts" with { type: "text" };
 import regularExpression from "../guest/shell/gnu/regular_expression.ts" with { type: "text" };
+import candidates from "../guest/shell/gnu/ripgrep/candidates.ts" with { type: "text" };
+import expression from "../guest/shell/gnu/ripgrep/expression.ts" with { type: "text" };
+import fileTypes from "../guest/shell/gnu/ripgrep/file_types.ts" with { type: "text" };
+import jsonOutput from "../guest/shell/gnu/ripgrep/json_output.ts" with { type: "text" };
+import printer from "../guest/shell/gnu/ripgrep/printer.ts" with { type: "text" };
+import ripgrep from "../guest/shell/gnu/ripgrep/ripgrep.ts" with { type: "text" };
+import search from "../guest/shell/gnu/ripgrep/search.ts" with { type: "text" };
+import settings from "../guest/shell/gnu/ripgrep/settings.ts" with { type: "text" };
 import seq from "../guest/shell/gnu/seq.ts" with { type: "text" };
 import column from "../guest/shell/gnu/text/column.ts" with { type: "text" };
 import cut from "../guest/shell/gnu/text/cut.ts" with { type: "text" };
@@ -304,6 +312,14 @@ export const SHELL_FILES: GuestSources = {
   factor,
   numfmt,
   truncate,
+  expression,
+  candidates,
+  json_output: jsonOutput,
+  printer,
+  search,
+  file_types: fileTypes,
+  settings,
+  ripgrep,
   fmt,
   iconv,
   shuf,

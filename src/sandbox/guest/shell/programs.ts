@@ -137,6 +137,7 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   iconv: true,
   numfmt: true,
   od: true,
+  rg: true,
   shuf: true,
   sum: true,
   truncate: true,

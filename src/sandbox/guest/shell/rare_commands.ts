@@ -6,6 +6,7 @@ import { type CommandContext, type GnuCommand, UsageError } from "./gnu/command.
 import { factor } from "./gnu/data/factor.ts";
 import { numfmt } from "./gnu/data/numfmt.ts";
 import { truncate } from "./gnu/files/truncate.ts";
+import { rg } from "./gnu/ripgrep/ripgrep.ts";
 import { fmt } from "./gnu/text/fmt.ts";
 import { iconv } from "./gnu/text/iconv.ts";
 import { shuf } from "./gnu/text/shuf.ts";
@@ -21,6 +22,7 @@ const COMMANDS = {
   iconv,
   numfmt,
   od,
+  rg,
   shuf,
   sum,
   truncate,
