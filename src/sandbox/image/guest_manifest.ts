@@ -17,6 +17,7 @@ import bootId from "../guest/files/boot_id.ts" with { type: "text" };
 import fileQuota from "../guest/files/file_quota.ts" with { type: "text" };
 import homeFiles from "../guest/files/home_files.ts" with { type: "text" };
 import readOnlyFiles from "../guest/files/read_only_files.ts" with { type: "text" };
+import workingFolder from "../guest/files/working_folder.ts" with { type: "text" };
 import heapImage from "../guest/heap_image.ts" with { type: "text" };
 import outbox from "../guest/outbox.ts" with { type: "text" };
 import interpreter from "../guest/python/interpreter.ts" with { type: "text" };
@@ -231,6 +232,7 @@ export const WORKER_FILES: GuestSources = {
   devices,
   entropy,
   file_quota: fileQuota,
+  working_folder: workingFolder,
   boot_id: bootId,
   parts,
   file_tree: fileTree,
