@@ -173,6 +173,7 @@ import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" }
 import processState from "../guest/shell/script/process_state.ts" with { type: "text" };
 import scriptEnd from "../guest/shell/script/script_end.ts" with { type: "text" };
 import scriptScope from "../guest/shell/script/script_scope.ts" with { type: "text" };
+import shortLived from "../guest/shell/script/short_lived.ts" with { type: "text" };
 import scriptEngine from "../guest/shell/script_engine.ts" with { type: "text" };
 import shell from "../guest/shell/shell.ts" with { type: "text" };
 import shellCommand from "../guest/shell/shell_command.ts" with { type: "text" };
@@ -341,6 +342,7 @@ export const SHELL_FILES: GuestSources = {
   shell_options: shellOptions,
   test,
   select,
+  short_lived: shortLived,
   builtins,
   declared_arrays: declaredArrays,
   rewritten_commands: rewrittenCommands,
