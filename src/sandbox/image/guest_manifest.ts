@@ -157,6 +157,7 @@ import headTail from "../guest/shell/gnu/text/head_tail.ts" with { type: "text" 
 import iconv from "../guest/shell/gnu/text/iconv.ts" with { type: "text" };
 import join from "../guest/shell/gnu/text/join.ts" with { type: "text" };
 import lines from "../guest/shell/gnu/text/lines.ts" with { type: "text" };
+import pager from "../guest/shell/gnu/text/pager.ts" with { type: "text" };
 import pasteWc from "../guest/shell/gnu/text/paste_wc.ts" with { type: "text" };
 import patch from "../guest/shell/gnu/text/patch.ts" with { type: "text" };
 import sed from "../guest/shell/gnu/text/sed.ts" with { type: "text" };
@@ -325,6 +326,7 @@ export const SHELL_FILES: GuestSources = {
   ripgrep,
   fmt,
   iconv,
+  pager,
   shuf,
   tsort,
   rare_commands: rareCommands,

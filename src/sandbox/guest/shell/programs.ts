@@ -135,6 +135,8 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   git: true,
   hexdump: true,
   iconv: true,
+  less: true,
+  more: true,
   numfmt: true,
   od: true,
   rg: true,

@@ -9,6 +9,7 @@ import { truncate } from "./gnu/files/truncate.ts";
 import { rg } from "./gnu/ripgrep/ripgrep.ts";
 import { fmt } from "./gnu/text/fmt.ts";
 import { iconv } from "./gnu/text/iconv.ts";
+import { less, more } from "./gnu/text/pager.ts";
 import { shuf } from "./gnu/text/shuf.ts";
 import { tsort } from "./gnu/text/tsort.ts";
 
@@ -20,6 +21,8 @@ const COMMANDS = {
   git,
   hexdump,
   iconv,
+  less,
+  more,
   numfmt,
   od,
   rg,

@@ -20,6 +20,7 @@ import { readSettings, type RipgrepSettings } from "./settings.ts";
 /** Bytes in which a null byte shows that a file is no text, before any line is searched. */
 const PROBE_BYTES = 65_536;
 const STDIN = "<stdin>";
+const USAGE = "USAGE:\n    rg [OPTIONS] PATTERN [PATH ...]\n    rg [OPTIONS] --files [PATH ...]\n";
 
 /** `rg` of ripgrep 13, with the file types of later versions. Files are searched in the order of their names. */
 export const rg: GnuCommand = (args, context) => {
@@ -27,7 +28,10 @@ export const rg: GnuCommand = (args, context) => {
     return runRipgrep(args, context);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    context.printError(`${unicodeText(error.message)}\n`);
+    const text = unicodeText(error.message);
+    context.printError(
+      error.hasHint ? `error: ${text}\n\n${USAGE}\nFor more information try --help\n` : `${text}\n`,
+    );
     return TROUBLE;
   }
 };
@@ -38,9 +42,7 @@ function runRipgrep(args: readonly string[], context: CommandContext): number {
     return 0;
   }
   if (args.some((word) => word === "-h" || word === "--help")) {
-    context.print(
-      "ripgrep 13.0.0\n\nUSAGE:\n    rg [OPTIONS] PATTERN [PATH ...]\n    rg [OPTIONS] --files [PATH ...]\n",
-    );
+    context.print(`ripgrep 13.0.0\n\n${USAGE}`);
     return 0;
   }
   const settings = readSettings(args, context);
