@@ -38,6 +38,7 @@ def _reason(report):
 
 def main(site, source, *arguments):
     sys.path.insert(0, site)
+    os.environ["PYTHONPATH"] = site  # of programs that tests start
     import pytest
 
     with tempfile.TemporaryDirectory() as folder:
