@@ -343,3 +343,18 @@ show(lambda: os.rmdir("/"))
   assertEquals(stderr, "");
   assertEquals(stdout, "FileNotFoundError 2\nFileNotFoundError 2\nc/b\nd\n/\nOSError 16\n");
 });
+
+Deno.test("a program that another one starts imports from the folders of PYTHONPATH", async () => {
+  const [stdout, stderr] = await run(`
+import os, subprocess, sys
+os.mkdir("own")
+with open("own/mine.py", "w") as file: file.write("x = 5")
+os.environ["PYTHONPATH"] = "own:/missing"
+code = "import mine, os, sys; print(mine.x, sys.path[:3])"
+print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
+for flags in ("-E", "-uI"):
+    print(subprocess.run([sys.executable, flags, "-c", code], capture_output=True, text=True).returncode)
+`);
+  assertEquals(stderr, "");
+  assertEquals(stdout, "5 ['', '/home/pyodide/own', '/missing']\n\n1\n1\n");
+});
