@@ -132,6 +132,7 @@ const BUILT_PATTERNS: Readonly<Record<string, readonly [times: number, from: str
   "src/sandbox/guest/shell/git/worktree/wildmatch.ts": [1, "a guest's own pattern, in the guest"],
   "src/sandbox/guest/shell/gnu/glob.ts": [1, "a guest's own pattern, in the guest"],
   "src/sandbox/guest/shell/gnu/regular_expression.ts": [5, "a guest's own pattern, in the guest"],
+  "src/sandbox/guest/shell/gnu/ripgrep/expression.ts": [2, "a guest's own pattern, in the guest"],
   "src/sandbox/guest/shell/gnu/text/sed.ts": [1, "a guest's own pattern, in the guest"],
   "src/sandbox/guest/shell/gnu/time_zone.ts": [1, "constants"],
   "src/server/mcp/python_server.ts": [1, "constants"],

@@ -317,3 +317,44 @@ print([name for name in compiled if name.startswith("/lib")])
 print(inspect.getsource(unittest.case._id))`);
   assertEquals(stdout, "[]\ndef _id(obj):\n    return obj\n\n");
 });
+
+Deno.test("a program removes and renames the folder in which it runs, as on Linux", async () => {
+  const [stdout, stderr] = await run(`
+import os, tempfile
+folder = os.path.realpath(tempfile.mkdtemp())
+def show(call):
+    try: print(call())
+    except OSError as error: print(type(error).__name__, error.errno)
+with tempfile.TemporaryDirectory() as inner: os.chdir(inner)
+show(os.getcwd)
+show(lambda: open("file", "w"))
+os.makedirs(folder + "/a/b")
+os.chdir(folder + "/a/b")
+os.rename(folder + "/a", folder + "/c")
+show(lambda: os.path.relpath(os.getcwd(), folder))
+os.rename(folder + "/c/b", folder + "/d")
+show(lambda: os.path.relpath(os.getcwd(), folder))
+os.rmdir(folder + "/d")
+os.mkdir(folder + "/d")
+os.chdir("/")
+show(os.getcwd)
+show(lambda: os.rmdir("/"))
+`);
+  assertEquals(stderr, "");
+  assertEquals(stdout, "FileNotFoundError 2\nFileNotFoundError 2\nc/b\nd\n/\nOSError 16\n");
+});
+
+Deno.test("a program that another one starts imports from the folders of PYTHONPATH", async () => {
+  const [stdout, stderr] = await run(`
+import os, subprocess, sys
+os.mkdir("own")
+with open("own/mine.py", "w") as file: file.write("x = 5")
+os.environ["PYTHONPATH"] = "own:/missing"
+code = "import mine, os, sys; print(mine.x, sys.path[:3])"
+print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
+for flags in ("-E", "-uI"):
+    print(subprocess.run([sys.executable, flags, "-c", code], capture_output=True, text=True).returncode)
+`);
+  assertEquals(stderr, "");
+  assertEquals(stdout, "5 ['', '/home/pyodide/own', '/missing']\n\n1\n1\n");
+});

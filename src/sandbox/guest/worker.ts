@@ -10,6 +10,7 @@ import { Devices, textBytes } from "./devices.ts";
 import type { FileSystem, ModuleFactory } from "./emscripten.ts";
 import { Entropy } from "./entropy.ts";
 import { limitFiles, limitStreams } from "./files/file_quota.ts";
+import { releaseWorkingFolder } from "./files/working_folder.ts";
 import type { HeapImage } from "./heap_image.ts";
 import { type PythonAssets, restorePython } from "./python/interpreter.ts";
 import { GuestSession } from "./session.ts";
@@ -115,6 +116,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   devices.install(python.fs);
   limitFiles(python.fs, start.limits.fileBytes);
   limitStreams(python.fs);
+  releaseWorkingFolder(python.fs);
   const session = new GuestSession({
     python,
     image,

@@ -17,6 +17,7 @@ import bootId from "../guest/files/boot_id.ts" with { type: "text" };
 import fileQuota from "../guest/files/file_quota.ts" with { type: "text" };
 import homeFiles from "../guest/files/home_files.ts" with { type: "text" };
 import readOnlyFiles from "../guest/files/read_only_files.ts" with { type: "text" };
+import workingFolder from "../guest/files/working_folder.ts" with { type: "text" };
 import heapImage from "../guest/heap_image.ts" with { type: "text" };
 import outbox from "../guest/outbox.ts" with { type: "text" };
 import interpreter from "../guest/python/interpreter.ts" with { type: "text" };
@@ -137,6 +138,14 @@ import nohup from "../guest/shell/gnu/nohup.ts" with { type: "text" };
 import options from "../guest/shell/gnu/options.ts" with { type: "text" };
 import printf from "../guest/shell/gnu/printf.ts" with { type: "text" };
 import regularExpression from "../guest/shell/gnu/regular_expression.ts" with { type: "text" };
+import candidates from "../guest/shell/gnu/ripgrep/candidates.ts" with { type: "text" };
+import expression from "../guest/shell/gnu/ripgrep/expression.ts" with { type: "text" };
+import fileTypes from "../guest/shell/gnu/ripgrep/file_types.ts" with { type: "text" };
+import jsonOutput from "../guest/shell/gnu/ripgrep/json_output.ts" with { type: "text" };
+import printer from "../guest/shell/gnu/ripgrep/printer.ts" with { type: "text" };
+import ripgrep from "../guest/shell/gnu/ripgrep/ripgrep.ts" with { type: "text" };
+import search from "../guest/shell/gnu/ripgrep/search.ts" with { type: "text" };
+import settings from "../guest/shell/gnu/ripgrep/settings.ts" with { type: "text" };
 import seq from "../guest/shell/gnu/seq.ts" with { type: "text" };
 import column from "../guest/shell/gnu/text/column.ts" with { type: "text" };
 import cut from "../guest/shell/gnu/text/cut.ts" with { type: "text" };
@@ -148,6 +157,7 @@ import headTail from "../guest/shell/gnu/text/head_tail.ts" with { type: "text" 
 import iconv from "../guest/shell/gnu/text/iconv.ts" with { type: "text" };
 import join from "../guest/shell/gnu/text/join.ts" with { type: "text" };
 import lines from "../guest/shell/gnu/text/lines.ts" with { type: "text" };
+import pager from "../guest/shell/gnu/text/pager.ts" with { type: "text" };
 import pasteWc from "../guest/shell/gnu/text/paste_wc.ts" with { type: "text" };
 import patch from "../guest/shell/gnu/text/patch.ts" with { type: "text" };
 import sed from "../guest/shell/gnu/text/sed.ts" with { type: "text" };
@@ -164,6 +174,7 @@ import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" }
 import processState from "../guest/shell/script/process_state.ts" with { type: "text" };
 import scriptEnd from "../guest/shell/script/script_end.ts" with { type: "text" };
 import scriptScope from "../guest/shell/script/script_scope.ts" with { type: "text" };
+import shortLived from "../guest/shell/script/short_lived.ts" with { type: "text" };
 import scriptEngine from "../guest/shell/script_engine.ts" with { type: "text" };
 import shell from "../guest/shell/shell.ts" with { type: "text" };
 import shellCommand from "../guest/shell/shell_command.ts" with { type: "text" };
@@ -223,6 +234,7 @@ export const WORKER_FILES: GuestSources = {
   devices,
   entropy,
   file_quota: fileQuota,
+  working_folder: workingFolder,
   boot_id: bootId,
   parts,
   file_tree: fileTree,
@@ -304,8 +316,17 @@ export const SHELL_FILES: GuestSources = {
   factor,
   numfmt,
   truncate,
+  expression,
+  candidates,
+  json_output: jsonOutput,
+  printer,
+  search,
+  file_types: fileTypes,
+  settings,
+  ripgrep,
   fmt,
   iconv,
+  pager,
   shuf,
   tsort,
   rare_commands: rareCommands,
@@ -323,6 +344,7 @@ export const SHELL_FILES: GuestSources = {
   shell_options: shellOptions,
   test,
   select,
+  short_lived: shortLived,
   builtins,
   declared_arrays: declaredArrays,
   rewritten_commands: rewrittenCommands,

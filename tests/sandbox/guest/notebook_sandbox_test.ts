@@ -43,6 +43,16 @@ Deno.test("cells report how long code takes, and what a profile lacks", async ()
       (await found("%timeit -n 10 -r 3 pass")).stdout,
       /^[\d.]+ \S+ ± [\d.]+ \S+ per loop \(mean ± std\. dev\. of 3 runs, 10 loops each\)\n$/,
     );
+    assertMatch(
+      (await found("def f():\n    return sum(range(9))\n%prun -s cumulative -l 5 f()")).stdout,
+      /\d+ function calls in [\d.]+ seconds\n[^]*Ordered by: cumulative time\n[^]*\(f\)\n/,
+    );
+    assertStringIncludes((await found("%%prun -l f\nx = f()\nf()")).stdout, "        2    0.0");
+    assertEquals(value(await found("x")), "36");
+    for (const line of ["%load a.py", "%store x", "%debug", "%edit", "%prun -Z f()"]) {
+      const report = traceback(await found(line));
+      assertMatch(report, /UsageError: %\w+ (needs|has) .*\n$/);
+    }
     assertEquals((await found("%matplotlib inline\nprint('ok')")).stdout, "ok\n");
     assertStringIncludes(
       traceback(await found("!ls")),

@@ -61,7 +61,10 @@ INSTEAD_OF_MAGIC = {
     "%%writefile": "use open(path, 'w')",
     "%cd": "use os.chdir(path)",
     "%env": "use os.environ",
-    "%run": "use runpy.run_path(path)",
+    **dict.fromkeys(("%run", "%load"), "use runpy.run_path(path)"),
+    **dict.fromkeys(("%prun", "%%prun"), "use cProfile.run(statement)"),
+    "%store": "use pickle with a file",
+    "%debug": "the report of the exception has its lines",
     **dict.fromkeys(("%%bash", "%%sh", "%sx", "%system"), "use subprocess.run(command, shell=True)"),
 }
 """What plain Python has in the place of a magic."""

@@ -145,10 +145,17 @@ def _flush_streams():
             stream.flush()
 
 
+_isolated = [False]
+"""Whether the program ignores `PYTHONPATH`, by `-E` or `-I`."""
+
+
 def _start(args):
     """Parses the command line as `python` does, and runs the program."""
+    _isolated[0] = False
     while args:
         argument = args.pop(0)
+        flags = argument[1 : len(argument) - len(argument[1:].lstrip(PLAIN_FLAGS))] if argument[:1] == "-" else ""
+        _isolated[0] = _isolated[0] or "E" in flags or "I" in flags
         if argument == "-c":
             return _run_text(_take_argument(args, "-c"), "<string>", ["-c", *args])
         if argument == "-m":
@@ -231,7 +238,10 @@ def _execute(code, names):
 
 
 def _library_path():
-    return [path for path in sys.path if path.startswith("/lib/")]
+    """Returns what follows the first folder of `sys.path`: the folders of `PYTHONPATH`, and the library."""
+    given = "" if _isolated[0] else os.environ.get("PYTHONPATH", "")
+    folders = [_absolute(path) for path in given.split(os.pathsep)] if given else []
+    return [*dict.fromkeys(folders), *(path for path in sys.path if path.startswith("/lib/"))]
 
 
 def _is_user_module(module):

@@ -1,4 +1,5 @@
 import type { CommandOutput, ScriptInterpreter } from "./terminal.ts";
+import { shortLived } from "./script/short_lived.ts";
 
 interface Pipeline {
   readonly negated: boolean;
@@ -53,14 +54,14 @@ export class ShellJobs {
     const jobState = state as JobState;
     const tested = new WeakSet<object>();
     const statement = own.executeStatement.bind(own);
-    own.executeStatement = own.ctx.executeStatement = (node) => {
+    own.executeStatement = own.ctx.executeStatement = shortLived((node) => {
       if (node.background) return this.#run(node, jobState, statement);
       const last = node.pipelines.length - 1;
       node.pipelines.forEach((pipeline, at) => {
         if (at < last || pipeline.negated) tested.add(pipeline);
       });
       return statement(node);
-    };
+    });
     const pipeline = interpreter.executePipeline.bind(interpreter);
     const test: typeof pipeline = async (node) => {
       const before = jobState.inCondition;
@@ -71,7 +72,7 @@ export class ShellJobs {
         jobState.inCondition = before;
       }
     };
-    interpreter.executePipeline = (node) => tested.has(node) ? test(node) : pipeline(node);
+    interpreter.executePipeline = shortLived((node) => tested.has(node) ? test(node) : pipeline(node));
   }
 
   /** `wait`. Without arguments it succeeds, as all jobs have ended. */

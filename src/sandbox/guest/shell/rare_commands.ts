@@ -6,8 +6,10 @@ import { type CommandContext, type GnuCommand, UsageError } from "./gnu/command.
 import { factor } from "./gnu/data/factor.ts";
 import { numfmt } from "./gnu/data/numfmt.ts";
 import { truncate } from "./gnu/files/truncate.ts";
+import { rg } from "./gnu/ripgrep/ripgrep.ts";
 import { fmt } from "./gnu/text/fmt.ts";
 import { iconv } from "./gnu/text/iconv.ts";
+import { less, more } from "./gnu/text/pager.ts";
 import { shuf } from "./gnu/text/shuf.ts";
 import { tsort } from "./gnu/text/tsort.ts";
 
@@ -19,8 +21,11 @@ const COMMANDS = {
   git,
   hexdump,
   iconv,
+  less,
+  more,
   numfmt,
   od,
+  rg,
   shuf,
   sum,
   truncate,

@@ -12,5 +12,6 @@ const NEW: ReadonlySet<GnuName> = new Set(
 export const REPLACED_COMMANDS: readonly string[] = [
   ...GNU_NAMES.filter((name) => !NEW.has(name)),
   "od",
+  "rg",
   "whoami",
 ];

@@ -22,6 +22,7 @@ import { COMMAND_STRING_UNSET_CODE, endAtUnset, keepScope } from "./script/scrip
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
 import { ShellTraps } from "./traps.ts";
+import { shortLived } from "./script/short_lived.ts";
 
 /** The engine as patched by `shell_bundle.ts`, with a hook at the start of each script. */
 interface PatchedBash extends Pick<Bash, "exec"> {
@@ -181,18 +182,18 @@ export class ScriptEngine {
 /** Calls a function before each command, and waits for it. */
 function delayCommands(interpreter: ScriptInterpreter, before: () => Promise<void> | undefined): void {
   const command = interpreter.executeCommand.bind(interpreter);
-  interpreter.executeCommand = interpreter.ctx.executeCommand = async (...args) => {
+  interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived(async (...args) => {
     await before();
     return await command(...args);
-  };
+  });
 }
 
 /** Runs commands in forms that the engine understands. */
 function rewriteCommands(interpreter: ScriptInterpreter): void {
   const command = interpreter.executeCommand.bind(interpreter);
-  interpreter.executeCommand = interpreter.ctx.executeCommand = (node, ...rest) => {
+  interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived((node, ...rest) => {
     return command(rewriteCommand(node), ...rest);
-  };
+  });
 }
 
 /**
@@ -209,8 +210,8 @@ function reportRedirectErrors(interpreter: ScriptInterpreter): ScriptInterpreter
       return { stdout: "", stderr: `bash: ${error.path}: ${error.shellText}\n`, exitCode: 1 };
     }
   };
-  interpreter.executeCommand = interpreter.ctx.executeCommand = (node, ...rest) => {
+  interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived((node, ...rest) => {
     return node.redirections?.length ? guarded(node, ...rest) : command(node, ...rest);
-  };
+  });
   return interpreter;
 }

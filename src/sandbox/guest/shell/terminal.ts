@@ -1,4 +1,5 @@
 import { clock, STOP_MESSAGE } from "./clock.ts";
+import { shortLived } from "./script/short_lived.ts";
 
 /** Output and exit code of a command, as the engine returns them. */
 export interface CommandOutput {
@@ -89,16 +90,16 @@ export class ShellTerminal {
     const pipeline = interpreter.executePipeline.bind(interpreter);
     const command = interpreter.executeCommand.bind(interpreter);
     const script = ctx.executeScript;
-    interpreter.executePipeline = async (node) => {
+    interpreter.executePipeline = shortLived(async (node) => {
       node.commands.slice(0, -1).forEach((part) => this.#redirected.add(part));
       return await pipeline(node);
-    };
-    interpreter.executeCommand = ctx.executeCommand = async (node, ...rest) => {
+    });
+    interpreter.executeCommand = ctx.executeCommand = shortLived(async (node, ...rest) => {
       const outer = this.#route;
       const printed = await this.#withRoute(this.#routeOf(node), () => command(node, ...rest));
       return outer && !this.#redirected.has(node) ? this.#printOutput(printed, outer) : printed;
-    };
-    ctx.executeScript = (...args) => this.runCaptured(() => script(...args));
+    });
+    ctx.executeScript = shortLived((...args) => this.runCaptured(() => script(...args)));
     return interpreter;
   }
 

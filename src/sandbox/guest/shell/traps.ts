@@ -5,6 +5,7 @@ import { commandText } from "./builtins/function_text.ts";
 import { type CommandNode, type StatementNode, statementOf } from "./builtins/nodes.ts";
 import { isSet } from "./builtins/shell_options.ts";
 import { type Signal, signalOf, signalTable } from "./builtins/signal_names.ts";
+import { shortLived } from "./script/short_lived.ts";
 
 /** Options by which functions and subshells keep the commands of conditions that are no signals. */
 const CONDITIONS: Readonly<Record<string, string>> = {
@@ -44,7 +45,7 @@ export class ShellTraps {
     Object.assign(own, { executeScript });
     ctx.executeScript = executeScript;
     const command = own.executeCommand.bind(own);
-    own.executeCommand = ctx.executeCommand = (given, ...rest) => {
+    own.executeCommand = ctx.executeCommand = shortLived((given, ...rest) => {
       const node = given as CommandNode;
       const inherited = this.#bodies.get(node);
       if (inherited) {
@@ -60,13 +61,13 @@ export class ShellTraps {
         action,
         run: (next) => command(next as typeof given, ...rest),
       });
-    };
+    });
     const runner = own as unknown as StatementRunner;
     const statement = runner.executeStatement.bind(runner);
-    runner.executeStatement = runner.ctx.executeStatement = (node) => {
+    runner.executeStatement = runner.ctx.executeStatement = shortLived((node) => {
       if (shell.traps?.get(shell.bashPid)?.get("ERR") === undefined) return statement(node);
       return this.#runCatching(own, { state: shell, node, run: () => statement(node) });
-    };
+    });
   }
 
   /** `trap`. Returns the output and exit code. */

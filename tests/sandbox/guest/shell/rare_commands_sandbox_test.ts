@@ -3,12 +3,13 @@ import { withSession } from "../../shared_session.ts";
 import { limited } from "../../started.ts";
 import { differingCommands } from "./compare_recorded.ts";
 import rows from "./rare_commands.json" with { type: "json" };
+import ripgrepRows from "./ripgrep.json" with { type: "json" };
 
 const profile = await limited("workspace", { graceMs: 10_000 });
 
 Deno.test("commands that the shell loads when they are first run print what those of Linux print", async () => {
   await withSession(async (session) => {
-    assertEquals(await differingCommands(session, rows), []);
+    assertEquals(await differingCommands(session, [...rows, ...ripgrepRows]), []);
   }, { profile });
 });
 
@@ -25,6 +26,8 @@ Deno.test("commands that the shell loads later refuse by name what they cannot d
         ["numfmt --format %f 1", "numfmt: the option --format is not available in the sandbox\n", 1],
         ["fmt -c f", "fmt: the option -c is not available in the sandbox\n", 1],
         ["shuf -r f", "shuf: an endless output is not available in the sandbox: use -n\n", 1],
+        ["rg --stats a", "the option --stats is not available in the sandbox\n", 2],
+        ["rg '(?x)a' f", "the group '(?x)a' is not available in the sandbox\n", 2],
         ["truncate -o -s 1 f", "truncate: the option -o is not available in the sandbox\n", 1],
       ] as const
     ) {

@@ -1,7 +1,7 @@
 /**
  * Runs each command of `commands.txt` in the real bash and records its output in `commands.json`, and those of other
- * lists likewise: `deno run -A tests/sandbox/guest/shell/record.ts [NAME…]`, on a host with bash 5.2, coreutils, and
- * git 2.39.
+ * lists likewise: `deno run -A tests/sandbox/guest/shell/record.ts [NAME…]`, on a host with bash 5.2, coreutils,
+ * git 2.39, and ripgrep 13.
  */
 
 /** Fixes all that the hashes of commits depend on. */
@@ -14,7 +14,12 @@ export const GIT_SETTINGS = [
 ].join("\n");
 
 /** Lists of commands, with what precedes each of their commands. */
-const LISTS: Readonly<Record<string, string>> = { commands: "", rare_commands: "", "git/git": GIT_SETTINGS };
+const LISTS: Readonly<Record<string, string>> = {
+  commands: "",
+  rare_commands: "",
+  ripgrep: 'rg() { command rg -j1 --sort path "$@"; }; ',
+  "git/git": GIT_SETTINGS,
+};
 
 /** A command and its result in the real shell. */
 export interface RecordedCommand {

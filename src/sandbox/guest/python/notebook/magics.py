@@ -21,7 +21,7 @@ UNITS = ("s", "ms", "μs", "ns")
 EXPANSION = re.compile(r"\{\{|\}\}|\{([^{}]+)\}|\$(\$?)([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 PIP = re.compile(r"(?:python3?\s+-m\s+)?pip3?(?:\s+(.*))?", re.DOTALL).fullmatch
 REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*").match
-NAMES_ONLY = ("time", "timeit", "who", "whos", "pinfo", "pinfo2", "psearch")
+NAMES_ONLY = ("prun", "time", "timeit", "who", "whos", "pinfo", "pinfo2", "psearch")
 """Magics in whose line names are not replaced by values."""
 
 _main = sys.modules["__main__"]
@@ -337,6 +337,54 @@ def time_it(line, cell=None):
     return times if returns else None
 
 
+def profile(line, cell=""):
+    """Runs a statement and prints which functions took how long."""
+    import cProfile
+    import pstats
+
+    order, limits, is_quiet, returns = "time", [], False, False
+    while found := re.match(r"\s*-(?:([sl])\s*(\S+)|([qr])(?=\s|$))\s*", line):
+        flag, value, setting = found.groups()
+        if flag == "s":
+            order = value
+        elif flag == "l":
+            limits.append(int(value) if value.isdigit() else float(value) if re.fullmatch(r"\d*\.\d+", value) else value)
+        is_quiet, returns = is_quiet or setting == "q", returns or setting == "r"
+        line = line[found.end() :]
+    if found := re.match(r"\s*-\w", line):
+        raise UsageError(f"%prun has the options -l, -q, -r and -s: found {found[0].strip()}")
+    statement = f"{line}\n{cell}" if line.strip() else cell
+    code = compile(_cells.transform(textwrap.dedent(statement)), "<string>", "exec")
+    profiler = cProfile.Profile()
+    end = ""
+    try:
+        profiler.runctx(code, _main.__dict__, _main.__dict__)
+    except SystemExit:
+        end = "*** SystemExit exception caught in code being profiled."
+    output = io.StringIO()
+    stats = pstats.Stats(profiler, stream=output).strip_dirs().sort_stats(order)
+    stats.print_stats(*limits)
+    if not is_quiet:
+        print(output.getvalue(), end=f"{end}\n" if end else "")
+    return stats if returns else None
+
+
+def _refuse(name, reason):
+    def refuse(_line):
+        raise UsageError(f"%{name} {reason}")
+
+    return refuse
+
+
+REFUSED = {
+    "debug": "needs a terminal: the report of the exception has its lines",
+    "edit": "needs an editor: use %%writefile",
+    "load": "needs an editor, into whose next cell it writes: use %run path, or print(open(path).read())",
+    "store": "has no storage that outlives a session: use pickle with a file",
+}
+"""Magics of IPython that need what a session lacks, with the reason."""
+
+
 def _format_time(seconds):
     """Returns a time with three digits, in its best unit."""
     if seconds >= 60:
@@ -493,6 +541,7 @@ def ignore(_line):
 
 
 LINES = {
+    **{name: _refuse(name, reason) for name, reason in REFUSED.items()},
     **dict.fromkeys(("pip", "conda", "mamba", "uv"), pip),
     **dict.fromkeys(("matplotlib", "config", "autoreload", "xmode", "colors", "autosave", "pdb", "pprint"), ignore),
     **{name: _command(name) for name in ("cat", "cp", "mkdir", "mv", "rm", "rmdir")},
@@ -504,6 +553,7 @@ LINES = {
     "lsmagic": lambda _line: print("%" + "  %".join(sorted(LINES)) + "\n%%" + "  %%".join(sorted(CELLS))),
     "pinfo": _ask,
     "pinfo2": lambda line: _ask(line, True),
+    "prun": profile,
     "psearch": search,
     "pwd": pwd,
     "reset": reset,
@@ -526,6 +576,7 @@ CELLS = {
     "capture": capture,
     "time": cell_time,
     "timeit": time_it,
+    "prun": profile,
     **dict.fromkeys(("writefile", "file"), write_file),
     **{name: _shows(kind) for name, kind in {"html": "HTML", "latex": "Latex", "markdown": "Markdown", "svg": "SVG", "javascript": "Javascript", "js": "Javascript"}.items()},
 }

@@ -17,6 +17,7 @@ import { times, ulimit } from "./limits.ts";
 import { set, shopt } from "./shell_options.ts";
 import { testExpressions } from "./test.ts";
 import { MENU, menu, MENU_END, menuEnd } from "./select.ts";
+import { shortLived } from "../script/short_lived.ts";
 
 const decoder = new TextDecoder();
 
@@ -70,7 +71,7 @@ export class ShellBuiltins {
     const own = interpreter as BuiltinInterpreter;
     const shell = state as ShellState;
     const engine = own.runCommand.bind(own);
-    own.runCommand = (name, args, quoted, stdin, skipsFunctions = false, ...rest) => {
+    own.runCommand = shortLived((name, args, quoted, stdin, skipsFunctions = false, ...rest) => {
       const run = () => {
         own.ctx.programName = name.includes("/") ? name : undefined;
         return engine(name, args, quoted, stdin, skipsFunctions, ...rest);
@@ -85,13 +86,13 @@ export class ShellBuiltins {
       return Promise.try(() => builtin(call)).then((result) => {
         return result ? { ...result, internalProducerCommand: name } as typeof result : run();
       });
-    };
+    });
     const environment = own.buildExportedEnv.bind(own);
-    own.buildExportedEnv = () => {
+    own.buildExportedEnv = shortLived(() => {
       return shell.exportedFunctions?.size
         ? { ...environment(), ...functionVariables(shell) }
         : environment();
-    };
+    });
   }
 
   /** `exec` whose name or options are expanded from a variable. It runs the command, and ends the shell. */

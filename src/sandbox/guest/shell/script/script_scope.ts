@@ -2,6 +2,7 @@ import type { BuiltinInterpreter, ShellState } from "../builtins/builtin.ts";
 import type { ShellFiles } from "../files.ts";
 import type { State } from "./process_state.ts";
 import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
+import { shortLived } from "./short_lived.ts";
 
 /**
  * Lets `umask` in a subshell or substitution hold for that only. A substitution runs on after a failure with `set -e`,
@@ -23,12 +24,12 @@ export function keepScope(interpreter: ScriptInterpreter, files: ShellFiles): vo
       pid = outer;
     });
   };
-  own.executeCommand = own.ctx.executeCommand = (node, ...rest) => {
+  own.executeCommand = own.ctx.executeCommand = shortLived((node, ...rest) => {
     if (node.type === "Subshell") return keep(() => command(node, ...rest));
     pid = state.bashPid; // the commands of a subshell
     return command(node, ...rest);
-  };
-  own.executeScript = own.ctx.executeScript = (...args) => {
+  });
+  own.executeScript = own.ctx.executeScript = shortLived((...args) => {
     if (state.bashPid === pid) return script(...args);
     return keep(() => {
       pid = state.bashPid;
@@ -36,7 +37,7 @@ export function keepScope(interpreter: ScriptInterpreter, files: ShellFiles): vo
       state.options = { ...options, errexit: false };
       return script(...args).finally(() => state.options = options);
     });
-  };
+  });
 }
 
 /** Exit code of a script in the arguments of a shell when a variable that must be set is not; a file's is 1. */
@@ -52,17 +53,17 @@ export function endAtUnset(interpreter: ScriptInterpreter, { bashPid: main }: St
   const nested: number[] = [];
   let isRunning = false;
   const script = own.executeScript.bind(own);
-  own.executeScript = own.ctx.executeScript = (...args) => {
+  own.executeScript = own.ctx.executeScript = shortLived((...args) => {
     if (isRunning) {
       nested.push(state.bashPid);
       return script(...args).finally(() => nested.pop());
     }
     isRunning = true;
     return script(...args);
-  };
-  own.onUnset = () => {
+  });
+  own.onUnset = shortLived(() => {
     const [pid = main, outer = main] = nested.toReversed();
     if (nested.length > 0 && pid === outer) return undefined;
     return pid === main ? code : 1;
-  };
+  });
 }

@@ -80,14 +80,25 @@ function folderOf(path: string): string {
   return slash < 0 ? "" : path.slice(0, slash);
 }
 
-function findRule(rules: readonly IgnoreRule[], path: string, isFolder: boolean): IgnoreRule | undefined {
+/** Returns the last rule that matches a path. */
+export function findRule(
+  rules: readonly IgnoreRule[],
+  path: string,
+  isFolder: boolean,
+): IgnoreRule | undefined {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return rules.findLast((rule) =>
     (!rule.isFolderOnly || isFolder) && rule.pattern.test(rule.matchesPath ? path : name)
   );
 }
 
-function readRule(line: string, source: string, number: number): IgnoreRule | undefined {
+/** Reads a line of an ignore file; `undefined` if it holds no rule. */
+export function readRule(
+  line: string,
+  source: string,
+  number: number,
+  { ignoresCase = false }: { ignoresCase?: boolean } = {},
+): IgnoreRule | undefined {
   let text = line.replace(/\r$/, "");
   if (text.startsWith("#")) return undefined;
   text = text.replace(/((?:^|[^\\])(?:\\\\)*(?:\\ )?) +$/, "$1");
@@ -104,6 +115,6 @@ function readRule(line: string, source: string, number: number): IgnoreRule | un
     isNegated,
     isFolderOnly,
     matchesPath,
-    pattern: wildmatch(pattern.replace(/^\//, ""), { isPath: true }),
+    pattern: wildmatch(pattern.replace(/^\//, ""), { isPath: true, ignoresCase }),
   };
 }
