@@ -6,6 +6,7 @@ import { clock } from "./clock.ts";
 import { consoleScripts } from "./console_scripts.ts";
 import type { RareCommand } from "./rare_commands.ts";
 import { GNU_NAMES } from "./gnu/gnu_names.ts";
+import type { MergedStreams } from "./script/merged_streams.ts";
 import { signalOf } from "./builtins/signal_names.ts";
 
 /** A Python program that the shell starts. */
@@ -54,12 +55,17 @@ const SIGPIPE_CODE = 141;
 /** Capacity of a pipe and a reader's buffer on Linux, together. */
 const YES_BYTES = 131_072;
 
+/** What the commands use. */
+export interface CommandParts {
+  readonly runPython: (request: ProgramRequest, signal?: AbortNotice) => Promise<ProgramResult>;
+  /** Called before a command starts a shell. */
+  readonly onShell: (isCommandString: boolean) => void;
+  readonly streams: Pick<MergedStreams, "isMerged">;
+}
+
 /** Creates the commands that the engine lacks or gets wrong. `yes` ends after the output that a reader would take. */
-export function createCommands(
-  files: ShellFiles,
-  runPython: (request: ProgramRequest, signal?: AbortNotice) => Promise<ProgramResult>,
-  onShell: (isCommandString: boolean) => void,
-): Command[] {
+export function createCommands(files: ShellFiles, parts: CommandParts): Command[] {
+  const { runPython, onShell } = parts;
   const pythonCommand = (name: string, head: readonly string[]) =>
     defineCommand(name, async (args, { cwd, exportedEnv = {}, stdin, signal }) => {
       const request = { argv: [...head, ...args], cwd, env: exportedEnv, stdin: String(stdin ?? "") };
@@ -95,10 +101,13 @@ export function createCommands(
     umaskCommand(files),
     yes,
     ...GNU_NAMES.map((name) => {
-      return toEngineCommand(name, async () => (await gnuModule.get()).GNU_COMMANDS[name], files);
+      return toEngineCommand(name, async () => (await gnuModule.get()).GNU_COMMANDS[name], {
+        files,
+        ...parts,
+      });
     }),
     ...(Object.keys(RARE_COMMANDS) as RareCommand[]).map((name) => {
-      return toEngineCommand(name, () => Promise.resolve(rareCommand(name)), files);
+      return toEngineCommand(name, () => Promise.resolve(rareCommand(name)), { files, ...parts });
     }),
     ...rewrittenCommands(),
     ...refusingCommands(),
@@ -155,11 +164,17 @@ function rareCommand(name: RareCommand): GnuCommand {
 }
 
 /** Makes a command of the engine from one of ours, which is loaded when it first runs. */
-function toEngineCommand(name: string, load: () => Promise<GnuCommand>, files: ShellFiles): Command {
+function toEngineCommand(
+  name: string,
+  load: () => Promise<GnuCommand>,
+  { files, streams }: { readonly files: ShellFiles } & Pick<CommandParts, "streams">,
+): Command {
   return defineCommand(name, async (args, { cwd, stdin, exportedEnv = {}, signal, exec, fs }) => {
     const output = { stdout: "", stderr: "" };
+    const { isMerged } = streams;
     const printError = (text: string) => {
-      output.stderr += text;
+      if (isMerged) output.stdout += byteText(text);
+      else output.stderr += text;
     };
     const warn = (text: string) => printError(`${name}: ${text}\n`);
     const poll = () => signal?.throwIfAborted();
@@ -190,7 +205,7 @@ function toEngineCommand(name: string, load: () => Promise<GnuCommand>, files: S
           if (!result) throw new Error(`'${name}' cannot run commands here`);
           const stdout = result.stdoutKind === "bytes" ? result.stdout : byteText(result.stdout);
           output.stdout += stdout;
-          output.stderr += result.stderr;
+          printError(result.stderr);
           return { stdout, stderr: result.stderr, exitCode: result.exitCode };
         },
       });
@@ -198,7 +213,7 @@ function toEngineCommand(name: string, load: () => Promise<GnuCommand>, files: S
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       warn(unicodeText(error.message));
-      if (error.hasHint) output.stderr += `Try '${name} --help' for more information.\n`;
+      if (error.hasHint) printError(`Try '${name} --help' for more information.\n`);
       return { ...output, stdoutKind: "bytes", exitCode: error.exitCode };
     }
   });

@@ -18,6 +18,8 @@ import {
   type State,
 } from "./script/process_state.ts";
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
+import { addMessageLines } from "./script/message_lines.ts";
+import { MergedStreams } from "./script/merged_streams.ts";
 import { COMMAND_STRING_UNSET_CODE, endAtUnset, keepScope } from "./script/script_scope.ts";
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
@@ -81,12 +83,17 @@ export class ScriptEngine {
     const traps = new ShellTraps();
     const jobs = new ShellJobs();
     const builtins = new ShellBuiltins({ traps, jobs });
+    const streams = new MergedStreams();
     const bash = this.#bash = new Bash({
       fs: files,
       cwd,
       env: { ...env },
       customCommands: [
-        ...createCommands(files, runPython, (isCommandString) => this.#startedShell = { isCommandString }),
+        ...createCommands(files, {
+          runPython,
+          onShell: (isCommandString) => this.#startedShell = { isCommandString },
+          streams,
+        }),
       ],
       executionLimits: limits,
       defenseInDepth: false,
@@ -106,11 +113,13 @@ export class ScriptEngine {
       rewriteCommands(interpreter);
       this.#runningState = state;
       reportRedirectErrors(interpreter);
+      addMessageLines(interpreter);
       keepScope(interpreter, files);
       Object.assign(interpreter.ctx, { onProgram: (program: State) => becomeProgram(program, pristine) });
       builtins.attach(interpreter, state);
       traps.attach(interpreter, state);
       jobs.attach(interpreter, state);
+      streams.attach(interpreter, { isProgram: scriptDepth > 0 });
       if (beforeCommand) delayCommands(interpreter, beforeCommand);
       return scriptDepth === 0 ? terminal.attach(interpreter) : interpreter;
     };
@@ -124,7 +133,7 @@ export class ScriptEngine {
       scriptDepth = depth;
       const run = () => runInScope(script, options, scope, depth, ...rest);
       try {
-        return await (depth === 0 ? run() : terminal.runCaptured(run));
+        return await (depth === 0 ? run() : terminal.runCaptured(() => streams.runProgram(run)));
       } finally {
         if (depth === 0) this.#lastState = this.#runningState;
         else this.#runningState = outer;

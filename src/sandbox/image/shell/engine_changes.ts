@@ -1,6 +1,7 @@
 import { changeErrors } from "./error_changes.ts";
 import { changeParser } from "./parser_changes.ts";
 import { findName, replace } from "./replace.ts";
+import { changeStreams } from "./stream_changes.ts";
 
 /** Matches the place where the engine starts a script. `$3` is the state that the script changes. */
 const START = /await new ([\w$]+)\(([\w$]+),([\w$]+)\)\.executeScript\(/g;
@@ -104,7 +105,7 @@ export function changeEngine(engine: string): string {
   );
   const waiting = replace(called, WAIT, "", 1);
   const started = decodeLines(replace(waiting, START, SHOWN_START, 1));
-  const changed = transformVariables(changeErrors(changeParser(started)));
+  const changed = transformVariables(changeErrors(changeParser(changeStreams(started))));
   return `${INTEGER_OPERATION}${TRANSFORM}${FLAGS_TEXT}${changed}`;
 }
 

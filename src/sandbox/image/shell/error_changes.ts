@@ -36,12 +36,29 @@ const END_LINE = "$1let paddockSkips=false;$5if(paddockSkips)paddockSkips=!$6.en
 const REFUSED =
   /(async function [\w$]+\(([\w$]+),([\w$]+),([\w$]+),[\w$]+,[\w$]+\)\{if\(\2\.coverage\?\.hit\("bash:expansion:error_if_unset"\)[^`]*)`\$\{\3\}: parameter null or not set`;throw new [\w$]+\(1,"",`bash: \$\{([\w$]+)\}\n`\)/g;
 
+/** Matches the parameter of a function that has the text of a script. */
+const SCRIPT = /async execInScope\(([\w$]+),/g;
+/** Matches the messages about a script that cannot be parsed. */
+const SYNTAX =
+  /(if\(([\w$]+)(?:\.name==="ParseException"| instanceof [\w$]+)\)return [\w$]+\(\{stdout:"",stderr:)`bash: (?:syntax error: )?\$\{([\w$]+)\(\2\.message\)\}\n`(?=,exitCode:2)/g;
+/** Code of the message as bash writes it, with the line of the script behind an unexpected word. */
+const SYNTAX_TEXT =
+  `const syntaxOfPaddock=({line,token,message},script,clean)=>{const lines=script.replace(/\\n$/,"").split("\\n");` +
+  `const text=clean(message.replace(/^(?:Parse error at \\d+:\\d+|line \\d+): /,"")),start="bash: -c: line ";` +
+  `if(text.startsWith("unexpected EOF"))return start+(line||1)+": "+text+"\\n";` +
+  `if(token?.type==="EOF")return start+(lines.length+1)+": syntax error: unexpected end of file\\n";` +
+  `const word=token?.type==="NEWLINE"?"newline":token?.value;` +
+  `if(!token||!/unexpected token|^Expected/.test(text))return start+line+": syntax error: "+text+"\\n";` +
+  `return start+line+": syntax error near unexpected token \`"+clean(word)+"'\\n"+start+line+": \`"+` +
+  `clean(lines[line-1]??"")+"'\\n"};`;
+
 /**
  * Changes what errors of expansions end, as in bash:
  *
  * - An error of arithmetic, a bad substitution or an assignment to a read-only variable ends the line of the script, in the middle of groups and loops.
  * - A variable that must be set ends the script. The hook `onUnset` returns its exit code, or `undefined` if the error
  *   passes on to the script that runs this one by `eval` or `source`.
+ * - Errors of syntax have the line and the unexpected word.
  */
 export function changeErrors(engine: string): string {
   const unset = findName(engine, UNSET);
@@ -58,5 +75,7 @@ export function changeErrors(engine: string): string {
       "{stderr:`bash: ${$3}: ${$5}\n`})",
     1,
   );
-  return `${IS_EXPANSION_ERROR}${replace(refused, STATEMENTS, END_LINE, 1)}`;
+  const script = findName(refused, SCRIPT).replaceAll("$", "$$$$");
+  const explained = replace(refused, SYNTAX, `$1syntaxOfPaddock($2,${script},$3)`, 2);
+  return `${IS_EXPANSION_ERROR}${SYNTAX_TEXT}${replace(explained, STATEMENTS, END_LINE, 1)}`;
 }
