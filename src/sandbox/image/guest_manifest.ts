@@ -138,6 +138,7 @@ import options from "../guest/shell/gnu/options.ts" with { type: "text" };
 import printf from "../guest/shell/gnu/printf.ts" with { type: "text" };
 import regularExpression from "../guest/shell/gnu/regular_expression.ts" with { type: "text" };
 import seq from "../guest/shell/gnu/seq.ts" with { type: "text" };
+import cat from "../guest/shell/gnu/text/cat.ts" with { type: "text" };
 import column from "../guest/shell/gnu/text/column.ts" with { type: "text" };
 import cut from "../guest/shell/gnu/text/cut.ts" with { type: "text" };
 import diff from "../guest/shell/gnu/text/diff.ts" with { type: "text" };
@@ -161,6 +162,8 @@ import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import jobs from "../guest/shell/jobs.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
 import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" };
+import mergedStreams from "../guest/shell/script/merged_streams.ts" with { type: "text" };
+import messageLines from "../guest/shell/script/message_lines.ts" with { type: "text" };
 import processState from "../guest/shell/script/process_state.ts" with { type: "text" };
 import scriptEnd from "../guest/shell/script/script_end.ts" with { type: "text" };
 import scriptScope from "../guest/shell/script/script_scope.ts" with { type: "text" };
@@ -334,6 +337,7 @@ export const SHELL_FILES: GuestSources = {
   bc_syntax: bcSyntax,
   decimal_functions: decimalFunctions,
   bc,
+  cat,
   diff,
   env,
   expr,
@@ -365,9 +369,11 @@ export const SHELL_FILES: GuestSources = {
   xargs,
   gnu_commands: gnuCommands,
   programs,
+  message_lines: messageLines,
+  script_end: scriptEnd,
+  merged_streams: mergedStreams,
   script_scope: scriptScope,
   shell_image: shellImage,
-  script_end: scriptEnd,
   traps,
   script_engine: scriptEngine,
   terminal,

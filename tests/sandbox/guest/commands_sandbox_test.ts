@@ -202,7 +202,7 @@ import os, subprocess
 print(os.system("nothing here"), subprocess.run("nothing | wc -l", shell=True, capture_output=True))
 subprocess.run(["nothing"])`;
   const result = await session.exec(code, { timeoutMs: TIMEOUT_MS });
-  const text = "bash: nothing: command not found";
+  const text = "bash: line 1: nothing: command not found";
   assertEquals(
     result.stdout,
     `32512 CompletedProcess(args='nothing | wc -l', returncode=0, stdout=b'0\\n', stderr=b'${text}\\n')\n`,

@@ -1,5 +1,5 @@
 import { defineCommand } from "./engine.ts";
-import type { Command, IFileSystem } from "just-bash";
+import type { Command, ExecResult, IFileSystem } from "just-bash";
 import { latin1, latin1Bytes, type ShellFiles } from "./files.ts";
 import { byteText, type CommandFiles, type GnuCommand, unicodeText, UsageError } from "./gnu/command.ts";
 import { clock } from "./clock.ts";
@@ -169,7 +169,9 @@ function toEngineCommand(
   load: () => Promise<GnuCommand>,
   { files, streams }: { readonly files: ShellFiles } & Pick<CommandParts, "streams">,
 ): Command {
-  return defineCommand(name, async (args, { cwd, stdin, exportedEnv = {}, signal, exec, fs }) => {
+  return defineCommand(name, async (args, context) => {
+    const { cwd, exportedEnv = {}, signal, exec, fs } = context;
+    const input = new CommandInput(() => String(context.stdin ?? ""));
     const output = { stdout: "", stderr: "" };
     const { isMerged } = streams;
     const printError = (text: string) => {
@@ -184,18 +186,21 @@ function toEngineCommand(
         files: await withSubstitutions(files.forCommands, args, fs),
         cwd,
         variables: exportedEnv,
-        stdin: String(stdin ?? ""),
+        get stdin() {
+          return input.text;
+        },
+        leaveStdin: (length) => input.leave(length),
         print: (text) => {
           output.stdout += text;
         },
         warn,
         printError,
         poll,
-        run: async (words, { stdin: input = "", cwd: folder = cwd, variables } = {}) => {
+        run: async (words, { stdin = "", cwd: folder = cwd, variables } = {}) => {
           const [first = "", ...rest] = words.map(unicodeText);
           const options = {
             cwd: folder,
-            stdin: input,
+            stdin,
             stdinKind: "bytes",
             args: rest,
             ...(variables && { env: { ...variables }, replaceEnv: true }),
@@ -209,7 +214,8 @@ function toEngineCommand(
           return { stdout, stderr: result.stderr, exitCode: result.exitCode };
         },
       });
-      return { ...output, stdoutKind: "bytes", exitCode };
+      const internalStdinConsumed = STDIN_READERS.has(name) ? input.takenBytes : 0;
+      return { ...output, stdoutKind: "bytes", exitCode, internalStdinConsumed } as ExecResult;
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       warn(unicodeText(error.message));
@@ -217,6 +223,36 @@ function toEngineCommand(
       return { ...output, stdoutKind: "bytes", exitCode: error.exitCode };
     }
   });
+}
+
+/** Commands that read their stdin only if they need it, so that what they took is known. */
+const STDIN_READERS: ReadonlySet<string> = new Set(
+  "cat column cut egrep fgrep fold grep head paste sed sort tac tail tr uniq wc xargs".split(" "),
+);
+
+/** The stdin of a command, which knows how much of it the command has taken. */
+class CommandInput {
+  readonly #read: () => string;
+  #text: string | undefined;
+  #left = 0;
+
+  constructor(read: () => string) {
+    this.#read = read;
+  }
+
+  get text(): string {
+    this.#text ??= this.#read();
+    return this.#text;
+  }
+
+  /** Number of bytes that the command took. */
+  get takenBytes(): number {
+    return (this.#text?.length ?? 0) - this.#left;
+  }
+
+  leave(length: number): void {
+    if (this.#text !== undefined) this.#left = length;
+  }
 }
 
 const SUBSTITUTION = /\/dev\/fd\/\d+/;

@@ -215,7 +215,9 @@ function reportRedirectErrors(interpreter: ScriptInterpreter): ScriptInterpreter
       return await command(...args);
     } catch (error) {
       if (!(error instanceof PathError)) throw error;
-      return { stdout: "", stderr: `bash: ${error.path}: ${error.shellText}\n`, exitCode: 1 };
+      const { cwd } = interpreter.ctx.state as unknown as State;
+      const path = error.path.startsWith(`${cwd}/`) ? error.path.slice(cwd.length + 1) : error.path;
+      return { stdout: "", stderr: `bash: ${path}: ${error.shellText}\n`, exitCode: 1 };
     }
   };
   interpreter.executeCommand = interpreter.ctx.executeCommand = (node, ...rest) => {

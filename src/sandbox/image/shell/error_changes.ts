@@ -45,10 +45,10 @@ const SYNTAX =
 const SYNTAX_TEXT =
   `const syntaxOfPaddock=({line,token,message},script,clean)=>{const lines=script.replace(/\\n$/,"").split("\\n");` +
   `const text=clean(message.replace(/^(?:Parse error at \\d+:\\d+|line \\d+): /,"")),start="bash: -c: line ";` +
-  `if(text.startsWith("unexpected EOF"))return start+(line||1)+": "+text+"\\n";` +
+  `if(text.startsWith("unexpected EOF"))return start+(line||1)+": "+text.replace(/'(.)'$/,"\`$1'")+"\\n";` +
   `if(token?.type==="EOF")return start+(lines.length+1)+": syntax error: unexpected end of file\\n";` +
-  `const word=token?.type==="NEWLINE"?"newline":token?.value;` +
-  `if(!token||!/unexpected token|^Expected/.test(text))return start+line+": syntax error: "+text+"\\n";` +
+  `const word=token?.type==="NEWLINE"?"newline":token?.value??/unexpected token \`([^]*)'$/.exec(text)?.[1];` +
+  `if(word===void 0||!/unexpected token|^Expected/.test(text))return start+line+": syntax error: "+text+"\\n";` +
   `return start+line+": syntax error near unexpected token \`"+clean(word)+"'\\n"+start+line+": \`"+` +
   `clean(lines[line-1]??"")+"'\\n"};`;
 

@@ -20,6 +20,19 @@ import { MENU, menu, MENU_END, menuEnd } from "./select.ts";
 
 const decoder = new TextDecoder();
 
+/** Takes from the stdin of a group what a command has read of it. */
+function takeStdin(
+  output: CommandOutput & { readonly internalStdinConsumed?: number },
+  state: ShellState,
+  ownStdin: string,
+): CommandOutput {
+  const { groupStdin = "", groupStdinSourceFd } = state;
+  const { internalStdinConsumed: taken = 0 } = output;
+  if (ownStdin !== "" || taken === 0 || groupStdin === "") return output;
+  state.groupStdin = groupStdinSourceFd === undefined ? "" : groupStdin.slice(taken);
+  return output;
+}
+
 /** The builtins of a shell that the engine lacks or gets wrong. */
 export class ShellBuiltins {
   readonly #traps: ShellTraps;
@@ -77,7 +90,7 @@ export class ShellBuiltins {
       };
       if (!skipsFunctions && shell.functions.has(name)) return this.#runFunction(own, shell, run);
       const builtin = this.#builtins.get(name);
-      if (!builtin) return run();
+      if (!builtin) return run().then((output) => takeStdin(output, shell, stdin));
       const runOther = (other: string, words: readonly string[]) => {
         return engine(other, words, words.map(() => true), stdin, true, ...rest);
       };

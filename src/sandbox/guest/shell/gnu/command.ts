@@ -52,7 +52,10 @@ export interface CommandContext {
   readonly files: CommandFiles;
   readonly cwd: string;
   readonly variables: Readonly<Record<string, string>>;
+  /** A command that reads it takes all of it, unless it calls `leaveStdin`. */
   readonly stdin: string;
+  /** Leaves the last bytes of stdin, if that is a file, to the next command. */
+  leaveStdin(length: number): void;
   /** Prints to stdout. */
   print(text: string): void;
   /** Prints `name: text` and a line end to stderr, where `name` is the command. */
@@ -191,17 +194,18 @@ export function linesOf(text: string, end = "\n"): string[] {
 /** Reads the inputs of a command: files, or stdin for `-` or without a file. Reports those that cannot be read. */
 export function readInputs(
   names: readonly string[],
-  { files, cwd, stdin, warn }: CommandContext,
+  context: CommandContext,
+  warn: CommandContext["warn"] = context.warn,
 ): { inputs: { name: string; text: string }[]; failed: boolean } {
   const inputs: { name: string; text: string }[] = [];
   let failed = false;
   for (const name of names.length > 0 ? names : ["-"]) {
     if (name === "-") {
-      inputs.push({ name, text: stdin });
+      inputs.push({ name, text: context.stdin });
       continue;
     }
     try {
-      inputs.push({ name, text: textOf(files.read(pathOf(cwd, name))) });
+      inputs.push({ name, text: textOf(context.files.read(pathOf(context.cwd, name))) });
     } catch (error) {
       warn(`${name}: ${errorText(error)}`);
       failed = true;

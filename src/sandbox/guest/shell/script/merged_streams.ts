@@ -43,11 +43,12 @@ export class MergedStreams {
     const command = interpreter.executeCommand.bind(interpreter);
     interpreter.executeCommand = ctx.executeCommand = (node, ...rest) => {
       const given = piped.get(node) ?? this.#isMerged;
-      const isMerged = isMergedBy(node, given);
+      const place = sharedPlace(node, given);
+      const isMerged = place !== undefined;
       if (given === isMerged && !isMerged && !this.#isMerged) return command(node, ...rest);
       const outer = this.#isMerged;
       return this.#run(isMerged, () => command(node, ...rest)).then((output) => {
-        if (isExecOfStreams(node)) this.#isMerged = isMerged;
+        if (isExecOfStreams(node)) this.#isMerged = isMerged && place !== "2";
         return given && outer ? toMerged(output, { stderrFirst: state.options?.xtrace ?? false }) : output;
       });
     };
@@ -81,10 +82,10 @@ export class MergedStreams {
   }
 }
 
-/** Returns whether both streams of a command go to the same place, behind its redirections. */
-function isMergedBy({ type, redirections = [] }: Node, isMerged: boolean): boolean {
-  if (redirections.length === 0) return isMerged;
-  if (type === "FunctionDef") return false;
+/** Returns the place where both streams of a command go behind its redirections, or `undefined` if they differ. */
+function sharedPlace({ type, redirections = [] }: Node, isMerged: boolean): string | undefined {
+  if (redirections.length === 0) return isMerged ? "1" : undefined;
+  if (type === "FunctionDef") return undefined;
   const places = new Map<number, string>([[1, "1"], [2, isMerged ? "1" : "2"]]);
   (redirections as readonly RedirectionNode[]).forEach(({ operator, fd, target }, at) => {
     if (INPUT_OPERATORS.has(operator)) return;
@@ -96,7 +97,7 @@ function isMergedBy({ type, redirections = [] }: Node, isMerged: boolean): boole
       : `file ${at}`;
     for (const stream of isBoth ? [1, 2] : [fd ?? 1]) places.set(stream, place);
   });
-  return places.get(1) === places.get(2);
+  return places.get(1) === places.get(2) ? places.get(1) : undefined;
 }
 
 /** True for `exec` without a command, whose redirections hold for all later commands. */

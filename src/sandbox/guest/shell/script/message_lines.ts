@@ -1,13 +1,20 @@
-import type { CommandNode } from "../builtins/nodes.ts";
+import type { BuiltinInterpreter } from "../builtins/builtin.ts";
+import type { CommandNode, StatementNode } from "../builtins/nodes.ts";
 import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
 
 /** Types of commands that print messages of the shell; the others have the messages of the commands in them. */
 const PRINTING = new Set(["SimpleCommand", "ArithmeticCommand", "ConditionalCommand", "For", "Case"]);
 const MESSAGE = /^bash: (?!line \d+: |-c: |warning: )/gm;
 
+/** Builtins whose messages the engine begins with their name. */
+const BUILTINS = new Set(["[", "alias", "cd", "set", "test", "unalias"]);
+
 interface ScriptState {
   readonly env: ReadonlyMap<string, string>;
   readonly currentLine: number;
+  /** File that `source` reads. */
+  readonly currentSource?: string;
+  readonly sourceDepth?: number;
 }
 
 /**
@@ -17,6 +24,14 @@ interface ScriptState {
 export function addMessageLines(interpreter: ScriptInterpreter): void {
   const state = interpreter.ctx.state as unknown as ScriptState;
   const command = interpreter.executeCommand.bind(interpreter);
+  const own = interpreter as BuiltinInterpreter;
+  const run = own.runCommand.bind(own);
+  own.runCommand = async (name, ...rest) => {
+    const output = await run(name, ...rest);
+    if (output.stderr === "") return output;
+    const stderr = linesAdded(builtinMessage(name, output.stderr), {}, state);
+    return stderr === output.stderr ? output : { ...output, stderr };
+  };
   interpreter.executeCommand = interpreter.ctx.executeCommand = async (given, ...rest) => {
     const node = given as CommandNode;
     try {
@@ -40,7 +55,24 @@ function withLines(output: CommandOutput, node: CommandNode, state: ScriptState)
   return stderr === output.stderr ? output : { ...output, stderr };
 }
 
-function linesAdded(text: string, node: CommandNode, { env, currentLine }: ScriptState): string {
-  const name = env.get("0") ?? "bash";
-  return text.replace(MESSAGE, `${name}: line ${node.line ?? currentLine}: `.replaceAll("$", "$$$$"));
+/** Returns a message of a builtin that begins with `bash: `, unless it is about usage. */
+function builtinMessage(name: string, text: string): string {
+  if (text.startsWith(`bash: ${name}: usage: `)) return text.slice("bash: ".length);
+  if (name === "set" && text.startsWith("bash: set: ")) return text.slice(0, text.indexOf("\n") + 1);
+  if (!BUILTINS.has(name) || !text.startsWith(`${name}: `)) return text;
+  return text.startsWith(`${name}: usage: `) ? text : `bash: ${text}`;
+}
+
+/** Returns the line of a command. A group has none, but its first command does. */
+function lineOf({ line, body }: Partial<CommandNode>): number | undefined {
+  const [first] = Array.isArray(body)
+    ? (body as readonly StatementNode[])[0]?.pipelines[0]?.commands ?? []
+    : [];
+  return line ?? (first && lineOf(first));
+}
+
+function linesAdded(text: string, node: Partial<CommandNode>, state: ScriptState): string {
+  const { env, currentLine, currentSource, sourceDepth = 0 } = state;
+  const name = (sourceDepth > 0 ? currentSource : undefined) ?? env.get("0") ?? "bash";
+  return text.replace(MESSAGE, `${name}: line ${lineOf(node) ?? currentLine}: `.replaceAll("$", "$$$$"));
 }

@@ -104,9 +104,9 @@ function readPatterns(options: ParsedOptions, operands: string[], context: Comma
 /** An empty file of patterns, in which none matches. */
 const NO_PATTERNS = "\0none";
 
-function readPatternFile(name: string, { files, cwd, stdin }: CommandContext): string {
+function readPatternFile(name: string, context: CommandContext): string {
   try {
-    const text = name === "-" ? stdin : textOf(files.read(pathOf(cwd, name)));
+    const text = name === "-" ? context.stdin : textOf(context.files.read(pathOf(context.cwd, name)));
     return text === "" ? NO_PATTERNS : text.replace(/\n$/, "");
   } catch (error) {
     throw new UsageError(`${unicodeText(name)}: ${errorText(error)}`, {
@@ -289,10 +289,10 @@ class Search {
   /** Searches a file, or a folder with all files in it. */
   open(name: string, isOperand: boolean): void {
     if (this.#isDone) return;
-    const { files, cwd, stdin } = this.#context;
+    const { files, cwd } = this.#context;
     const settings = this.#settings;
     if (name === "-" && isOperand) {
-      this.#search(settings.label, stdin);
+      this.#search(settings.label, this.#context.stdin);
       return;
     }
     const path = pathOf(cwd, name === "" ? "." : name);

@@ -86,8 +86,9 @@ export const sed: GnuCommand = (args, context) => {
     .run();
 };
 
-function readScript(name: string, { files, cwd, stdin }: CommandContext): string {
-  if (name === "-") return stdin;
+function readScript(name: string, context: CommandContext): string {
+  if (name === "-") return context.stdin;
+  const { files, cwd } = context;
   try {
     return textOf(files.read(pathOf(cwd, name))).replace(/\n$/, "");
   } catch (error) {
@@ -792,8 +793,9 @@ class Editor {
   }
 
   #readFile(name: string): string {
-    const { context: { files, cwd, stdin } } = this.#setting;
-    if (name === "/dev/stdin") return decode(stdin);
+    const { context } = this.#setting;
+    if (name === "/dev/stdin") return decode(context.stdin);
+    const { files, cwd } = context;
     try {
       return decode(textOf(files.read(pathOf(cwd, encode(name)))));
     } catch {
