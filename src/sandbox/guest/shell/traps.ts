@@ -2,7 +2,7 @@ import { endOf, evalNode, isExit, joinOutputs } from "./script/script_end.ts";
 import type { CommandOutput, ScriptInterpreter } from "./terminal.ts";
 import type { BuiltinCall, BuiltinInterpreter, ShellState } from "./builtins/builtin.ts";
 import { commandText } from "./builtins/function_text.ts";
-import { type CommandNode, type StatementNode, statementOf } from "./builtins/nodes.ts";
+import { type CommandNode, lineOf, type StatementNode, statementOf, textOf } from "./builtins/nodes.ts";
 import { isSet } from "./builtins/shell_options.ts";
 import { type Signal, signalOf, signalTable } from "./builtins/signal_names.ts";
 
@@ -46,6 +46,7 @@ export class ShellTraps {
     const command = own.executeCommand.bind(own);
     own.executeCommand = ctx.executeCommand = (given, ...rest) => {
       const node = given as CommandNode;
+      if (node.type === "SimpleCommand" && this.#active.size === 0) this.#last = node;
       const inherited = this.#bodies.get(node);
       if (inherited) {
         for (const [name, action] of inherited) this.#commands(shell).set(name, action);
@@ -117,7 +118,8 @@ export class ShellTraps {
   ): Promise<CommandOutput> {
     const kept = this.#withhold(state);
     try {
-      const output = await run();
+      const entered = await this.#enterFunction(interpreter, state);
+      const output = entered ? joinOutputs(entered, await run()) : await run();
       const action = state.traps?.get(state.bashPid)?.get("RETURN");
       if (action === undefined || this.#active.has("RETURN")) return output;
       return joinOutputs(output, await this.#perform(interpreter, state, { action, condition: "RETURN" }));
@@ -130,6 +132,16 @@ export class ShellTraps {
         if (!commands.has(name)) commands.set(name, action);
       }
     }
+  }
+
+  /** Runs the command of `DEBUG` once more where a function begins. */
+  async #enterFunction(
+    interpreter: BuiltinInterpreter,
+    state: ShellState,
+  ): Promise<CommandOutput | undefined> {
+    const action = state.traps?.get(state.bashPid)?.get("DEBUG");
+    if (action === undefined || this.#active.size > 0) return undefined;
+    return await this.#perform(interpreter, state, { action, condition: "DEBUG" });
   }
 
   /** Removes the commands that a function does not have, and returns them. */
@@ -197,7 +209,9 @@ export class ShellTraps {
       if (action === undefined || state.inCondition || this.#active.has("ERR")) return undefined;
       const [last, ...others] = node.pipelines.at(-1)?.commands.toReversed() ?? [];
       if (!last || (others.length === 0 && !FAILING.has(last.type))) return undefined;
-      return await this.#perform(interpreter, state, { action, condition: "ERR", text: commandText(last) });
+      const isCall = others.length === 0 && state.functions.has(textOf(last.name) ?? "");
+      const text = commandText(isCall ? this.#last ?? last : last);
+      return await this.#perform(interpreter, state, { action, condition: "ERR", text, node: last });
     };
     try {
       const output = await run();
@@ -216,6 +230,9 @@ export class ShellTraps {
     }
   }
 
+  /** Command that ran last, in a function too. */
+  #last: CommandNode | undefined;
+
   /** Errors of `set -e` whose command of `ERR` has run. */
   readonly #caught = new WeakSet<object>();
 
@@ -231,7 +248,7 @@ export class ShellTraps {
     },
   ): Promise<CommandOutput> {
     const { lastExitCode } = state;
-    const line = node?.line ?? state.currentLine;
+    const line = node && lineOf(node) || state.currentLine;
     if (text !== undefined) state.env.set("BASH_COMMAND", text);
     this.#active.add(condition);
     Object.defineProperty(state, "currentLine", {

@@ -29,7 +29,17 @@ const ARITHMETIC_COMMAND = /parseArithmeticCommand\(\)\{/g;
 const LISTED_WORD = /(!([\w$]+)\.check\(([\w$]+)\.SEMICOLON,\3\.NEWLINE,\3\.DO,\3\.EOF\)&&)\2\.isWord\(\)/g;
 const CASE_WORD = /(([\w$]+)\.expect\(([\w$]+)\.CASE\),)\2\.isWord\(\)/g;
 const ARRAY_WORD =
-  /(([\w$]+)\.checkIterationLimit\(\),)\2\.isWord\(\)(?=\?[\w$]+\.push\(\2\.parseWord\(\)\):)/g;
+  /(([\w$]+)\.checkIterationLimit\(\),)\2\.isWord\(\)(\?[\w$]+\.push\()\2\.parseWord\(\)(?=\):)/g;
+/** Code of a function that reads an element of an array. A key may have blanks: `[a b]=c` is one word. */
+const ELEMENT =
+  `const elementOfPaddock=(parser)=>{const{start}=parser.current(),first=parser.parseWord(),{pos}=parser;` +
+  `if(!/^\\[[^\\]]*$/.test(first.source))return first;` +
+  `while(parser.isWord()||parser.current().type==="ASSIGNMENT_WORD"){const{source}=parser.parseWord();` +
+  `if(!source.includes("]"))continue;if(!/\\]\\+?=/.test(source))break;` +
+  `const text=parser._input.slice(start,parser.tokens[parser.pos-1].end);` +
+  `const key=text.slice(0,text.indexOf("]")).replace(/^.(.*)$/s,'["$1"');` +
+  `return Object.assign(parser.parseWordFromString(key+text.slice(text.indexOf("]")),!1,!1,!0),{source:text})}` +
+  `parser.pos=pos;return first};`;
 const PATTERN_WORD =
   /(for\(;)([\w$]+)\.isWord\(\)(?=&&\([\w$]+\.push\(\2\.parseWord\(\)\),\2\.check\(([\w$]+)\.PIPE\)\);\))/g;
 const TARGET_WORD = /([\w$]+)\.isWord\(\)(?=\|\|\1\.error\("Expected redirection target"\))/g;
@@ -47,6 +57,7 @@ const SCRIPT_STATEMENT =
  *
  * - Words, assignments and here-documents keep their text, from which functions are printed.
  * - A statement of a script knows whether its line ends with it, as an error of an expansion ends a line.
+ * - A key of an array may have blanks.
  * - A word with `=` is a word in `for`, `case`, arrays and redirections.
  * - `select` is read as a loop of words with `isSelect`, and `coproc` is refused by name.
  */
@@ -92,9 +103,9 @@ function acceptAssignments(engine: string): string {
   const either = (parser: string) => `(${parser}.isWord()||${parser}.current().type==="ASSIGNMENT_WORD")`;
   const looped = replace(engine, LISTED_WORD, `$1${either("$2")}`, 1);
   const cased = replace(looped, CASE_WORD, `$1${either("$2")}`, 1);
-  const listed = replace(cased, ARRAY_WORD, `$1${either("$2")}`, 1);
+  const listed = replace(cased, ARRAY_WORD, `$1${either("$2")}$3elementOfPaddock($2)`, 1);
   const matched = replace(listed, PATTERN_WORD, `$1${either("$2")}`, 1);
-  return replace(matched, TARGET_WORD, either("$1"), 1);
+  return ELEMENT + replace(matched, TARGET_WORD, either("$1"), 1);
 }
 
 function readSelect(engine: string): string {

@@ -10,12 +10,13 @@ import {
   type ShellState,
 } from "./builtin.ts";
 import { leaveLoop, letVariables, returnFrom, shift, sourceStdin } from "./control_flow.ts";
-import { EXEC_END } from "./exec.ts";
-import { declareFunctions, exportFunctions, functionVariables, typeOfFunctions } from "./functions.ts";
+import { countShells, EXEC_END, EXEC_START } from "./exec.ts";
+import { exportFunctions, functionVariables } from "./functions.ts";
 import { killBuiltin } from "./kill.ts";
 import { times, ulimit } from "./limits.ts";
 import { set, shopt } from "./shell_options.ts";
 import { testExpressions } from "./test.ts";
+import { declareNames, describeNames, listReadOnly } from "./variables.ts";
 import { MENU, menu, MENU_END, menuEnd } from "./select.ts";
 
 const decoder = new TextDecoder();
@@ -48,7 +49,8 @@ export class ShellBuiltins {
       bg: noJobControl,
       break: leaveLoop,
       continue: leaveLoop,
-      declare: declareFunctions,
+      command: describeNames,
+      declare: declareNames,
       disown: ({ args }) => jobs.disown(args),
       exec: (call) => this.#exec(call),
       export: exportFunctions,
@@ -56,6 +58,7 @@ export class ShellBuiltins {
       jobs: ({ args }) => jobs.list(args),
       kill: killBuiltin((signal, call) => traps.raise(signal, call)),
       let: letVariables,
+      readonly: listReadOnly,
       return: returnFrom,
       set,
       shift,
@@ -64,15 +67,20 @@ export class ShellBuiltins {
       test: testExpressions,
       times,
       trap: ({ args, state }) => traps.run(args, state),
-      type: typeOfFunctions,
-      typeset: declareFunctions,
+      type: describeNames,
+      typeset: declareNames,
       ulimit,
       wait: ({ args }) => jobs.wait(args),
       [MENU]: menu,
       [MENU_END]: menuEnd,
       [EXEC_END]: async ({ state, run }) => {
         traps.forgetExit(state);
+        countShells(state, 1);
         return await run("exit", [String(state.lastExitCode)]);
+      },
+      [EXEC_START]: ({ state }) => {
+        countShells(state, -1);
+        return { stdout: "", stderr: "", exitCode: state.lastExitCode };
       },
     };
     this.#builtins = new Map(Object.entries(builtins));

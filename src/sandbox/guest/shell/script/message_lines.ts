@@ -1,5 +1,5 @@
 import type { BuiltinInterpreter } from "../builtins/builtin.ts";
-import type { CommandNode, StatementNode } from "../builtins/nodes.ts";
+import { type CommandNode, lineOf } from "../builtins/nodes.ts";
 import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
 
 /** Types of commands that print messages of the shell; the others have the messages of the commands in them. */
@@ -61,14 +61,6 @@ function builtinMessage(name: string, text: string): string {
   if (name === "set" && text.startsWith("bash: set: ")) return text.slice(0, text.indexOf("\n") + 1);
   if (!BUILTINS.has(name) || !text.startsWith(`${name}: `)) return text;
   return text.startsWith(`${name}: usage: `) ? text : `bash: ${text}`;
-}
-
-/** Returns the line of a command. A group has none, but its first command does. */
-function lineOf({ line, body }: Partial<CommandNode>): number | undefined {
-  const [first] = Array.isArray(body)
-    ? (body as readonly StatementNode[])[0]?.pipelines[0]?.commands ?? []
-    : [];
-  return line ?? (first && lineOf(first));
 }
 
 function linesAdded(text: string, node: Partial<CommandNode>, state: ScriptState): string {
