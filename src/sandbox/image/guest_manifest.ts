@@ -47,6 +47,7 @@ import select from "../guest/shell/builtins/select.ts" with { type: "text" };
 import shellOptions from "../guest/shell/builtins/shell_options.ts" with { type: "text" };
 import signalNames from "../guest/shell/builtins/signal_names.ts" with { type: "text" };
 import test from "../guest/shell/builtins/test.ts" with { type: "text" };
+import variables from "../guest/shell/builtins/variables.ts" with { type: "text" };
 import clock from "../guest/shell/clock.ts" with { type: "text" };
 import commands from "../guest/shell/commands.ts" with { type: "text" };
 import consoleScripts from "../guest/shell/console_scripts.ts" with { type: "text" };
@@ -159,7 +160,8 @@ import tsort from "../guest/shell/gnu/text/tsort.ts" with { type: "text" };
 import unifiedDiff from "../guest/shell/gnu/text/unified_diff.ts" with { type: "text" };
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
-import jobs from "../guest/shell/jobs.ts" with { type: "text" };
+import backgroundJob from "../guest/shell/jobs/background_job.ts" with { type: "text" };
+import jobs from "../guest/shell/jobs/jobs.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
 import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" };
 import mergedStreams from "../guest/shell/script/merged_streams.ts" with { type: "text" };
@@ -325,12 +327,17 @@ export const SHELL_FILES: GuestSources = {
   limits,
   shell_options: shellOptions,
   test,
+  variables,
   select,
   builtins,
   declared_arrays: declaredArrays,
   rewritten_commands: rewrittenCommands,
-  jobs,
+  shell_image: shellImage,
   process_state: processState,
+  script_end: scriptEnd,
+  terminal,
+  background_job: backgroundJob,
+  jobs,
   console_scripts: consoleScripts,
   gnu_names: gnuNames,
   decimal,
@@ -370,13 +377,10 @@ export const SHELL_FILES: GuestSources = {
   gnu_commands: gnuCommands,
   programs,
   message_lines: messageLines,
-  script_end: scriptEnd,
   merged_streams: mergedStreams,
   script_scope: scriptScope,
-  shell_image: shellImage,
   traps,
   script_engine: scriptEngine,
-  terminal,
   shell_command: shellCommand,
   commands,
   shell,

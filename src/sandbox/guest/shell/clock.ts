@@ -30,6 +30,8 @@ class ShellClock {
   #command = new ShellAbortController();
   #isWaiting = false;
   #onIdle: (() => void) | undefined;
+  /** Called one after the other when nothing but timers is left to run. */
+  #blocked: (() => void)[] = [];
 
   /**
    * Sets the byte that interrupts. `offerInterrupt` is called before the clock handles one, and returns true if Python
@@ -82,7 +84,9 @@ class ShellClock {
       while (!isDone) {
         await this.#untilIdle(ended);
         if (isDone || this.#pendingLoads > 0) continue;
-        if (this.#onIdle) this.#onIdle();
+        const unblock = this.#blocked.shift();
+        if (unblock) unblock();
+        else if (this.#onIdle) this.#onIdle();
         else this.#waitForTimer(pause);
       }
       return await work;
@@ -100,6 +104,14 @@ class ShellClock {
     } finally {
       this.#onIdle = undefined;
     }
+  }
+
+  /** Waits until `work` is done, or nothing but timers is left to run. The caller runs inside {@linkcode waitFor}. */
+  async waitUntilBlocked(work: Promise<unknown>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#blocked.push(resolve);
+    await Promise.race([work, promise]);
+    this.#blocked = this.#blocked.filter((other) => other !== resolve);
   }
 
   /** Fires all timers until `work` is done or nothing is left that could end it. */
@@ -195,6 +207,11 @@ export class ShellSignal {
   reason: unknown;
   #aborted = false;
   readonly #listeners = new Set<() => void>();
+
+  /** True if the signal was aborted before. */
+  get isAborted(): boolean {
+    return this.#aborted;
+  }
 
   get aborted(): boolean {
     if (!this.#aborted) clock.poll();

@@ -1,4 +1,4 @@
-import type { ShellJobs } from "../jobs.ts";
+import type { ShellJobs } from "../jobs/jobs.ts";
 import { latin1Bytes } from "../files.ts";
 import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
 import type { ShellTraps } from "../traps.ts";
@@ -37,11 +37,13 @@ function takeStdin(
 /** The builtins of a shell that the engine lacks or gets wrong. */
 export class ShellBuiltins {
   readonly #traps: ShellTraps;
+  readonly #jobs: ShellJobs;
   readonly #builtins: ReadonlyMap<string, Builtin>;
 
   constructor(parts: { readonly traps: ShellTraps; readonly jobs: ShellJobs }) {
     const { traps, jobs } = parts;
     this.#traps = traps;
+    this.#jobs = jobs;
     const noJobControl: Builtin = ({ name }) => complained(`${name}: no job control`);
     const builtins: Record<string, Builtin> = {
       ".": sourceStdin,
@@ -56,7 +58,7 @@ export class ShellBuiltins {
       export: exportFunctions,
       fg: noJobControl,
       jobs: ({ args }) => jobs.list(args),
-      kill: killBuiltin((signal, call) => traps.raise(signal, call)),
+      kill: killBuiltin({ jobs, signalSelf: (signal, call) => traps.raise(signal, call) }),
       let: letVariables,
       readonly: listReadOnly,
       return: returnFrom,
@@ -70,7 +72,7 @@ export class ShellBuiltins {
       type: describeNames,
       typeset: declareNames,
       ulimit,
-      wait: ({ args }) => jobs.wait(args),
+      wait: ({ args, state }) => jobs.wait(args, state as never),
       [MENU]: menu,
       [MENU_END]: menuEnd,
       [EXEC_END]: async ({ state, run }) => {
@@ -138,7 +140,7 @@ export class ShellBuiltins {
     const depth = state.loopDepth;
     state.loopDepth = 0;
     try {
-      return await this.#traps.runFunction(interpreter, state, run);
+      return await this.#jobs.runFunction(() => this.#traps.runFunction(interpreter, state, run));
     } finally {
       state.loopDepth = depth;
     }

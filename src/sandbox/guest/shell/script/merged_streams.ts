@@ -1,5 +1,5 @@
 import type { CommandNode, RedirectionNode } from "../builtins/nodes.ts";
-import { textOf } from "../builtins/nodes.ts";
+import { statementOf, textOf } from "../builtins/nodes.ts";
 import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
 import { joinOutputs } from "./script_end.ts";
 
@@ -13,13 +13,28 @@ interface CountedOutput extends CommandOutput {
 
 type Node = Parameters<ScriptInterpreter["executeCommand"]>[0];
 
+/** The parts of {@linkcode MergedStreams}. */
+export interface MergedStreamsParts {
+  /** Whether the streams are merged at the start. */
+  readonly isMerged: boolean;
+  /** Runs a command whose output a pipe, a redirection or a substitution takes. */
+  readonly runCaptured: (work: () => Promise<CommandOutput>) => Promise<CommandOutput>;
+}
+
 /**
  * Knows whether stderr of the running command goes where its stdout goes, as with `2>&1`. The engine keeps the streams
  * apart until a redirection joins them, stdout first. A command that runs while the streams are merged writes both into
  * its stdout, so that their order is kept.
  */
 export class MergedStreams {
-  #isMerged = false;
+  readonly #isMergedAtStart: boolean;
+  readonly #runCaptured: MergedStreamsParts["runCaptured"];
+  #isMerged: boolean;
+
+  constructor({ isMerged, runCaptured }: MergedStreamsParts) {
+    this.#isMergedAtStart = this.#isMerged = isMerged;
+    this.#runCaptured = runCaptured;
+  }
 
   /** True if the running command shall write both streams into stdout. */
   get isMerged(): boolean {
@@ -28,7 +43,7 @@ export class MergedStreams {
 
   /** Follows the redirections of an interpreter's commands. A program begins with the streams of its caller. */
   attach(interpreter: ScriptInterpreter, { isProgram }: { readonly isProgram: boolean }): void {
-    if (!isProgram) this.#isMerged = false;
+    if (!isProgram) this.#isMerged = this.#isMergedAtStart;
     const { ctx } = interpreter;
     const piped = new WeakMap<object, boolean>();
     const pipeline = interpreter.executePipeline.bind(interpreter);
@@ -42,13 +57,18 @@ export class MergedStreams {
     };
     const command = interpreter.executeCommand.bind(interpreter);
     interpreter.executeCommand = ctx.executeCommand = (node, ...rest) => {
+      const isPiped = piped.has(node);
       const given = piped.get(node) ?? this.#isMerged;
-      const place = sharedPlace(node, given);
-      const isMerged = place !== undefined;
-      if (given === isMerged && !isMerged && !this.#isMerged) return command(node, ...rest);
+      const places = placesOf(node, given);
+      const isMerged = places.stdout === places.stderr;
+      if (!isPiped && given === isMerged && places.isShells) return command(node, ...rest);
       const outer = this.#isMerged;
-      return this.#run(isMerged, () => command(node, ...rest)).then((output) => {
-        if (isExecOfStreams(node)) this.#isMerged = isMerged && place !== "2";
+      const inner = !places.isShells && startsJobs(node) ? { ...node, redirections: [] } : undefined;
+      if (inner) piped.set(inner, isMerged);
+      const run = () => this.#run(isMerged, () => command(inner ? groupOf(inner, node) : node, ...rest));
+      const isTaken = isPiped || (!places.isShells && !inner);
+      return (isTaken ? this.#runCaptured(run) : run()).then((output) => {
+        if (isExecOfStreams(node)) this.#isMerged = isMerged && places.stdout !== "2";
         return given && outer ? toMerged(output, { stderrFirst: state.options?.xtrace ?? false }) : output;
       });
     };
@@ -62,7 +82,7 @@ export class MergedStreams {
       if (state.bashPid === pid) return script(...args); // `eval` or `source`
       const outer = pid;
       pid = state.bashPid;
-      return this.#run(false, () => script(...args)).finally(() => pid = outer);
+      return this.#runCaptured(() => this.#run(false, () => script(...args))).finally(() => pid = outer);
     };
   }
 
@@ -82,10 +102,21 @@ export class MergedStreams {
   }
 }
 
-/** Returns the place where both streams of a command go behind its redirections, or `undefined` if they differ. */
-function sharedPlace({ type, redirections = [] }: Node, isMerged: boolean): string | undefined {
-  if (redirections.length === 0) return isMerged ? "1" : undefined;
-  if (type === "FunctionDef") return undefined;
+/** Where the streams of a command go. */
+interface Places {
+  readonly stdout: string | undefined;
+  readonly stderr: string | undefined;
+  /** True if both go where those of the shell go. */
+  readonly isShells: boolean;
+}
+
+const SEPARATE: Places = { stdout: "1", stderr: "2", isShells: true };
+const SHARED: Places = { stdout: "1", stderr: "1", isShells: true };
+
+/** Returns where the streams of a command go behind its redirections. */
+function placesOf({ type, redirections = [] }: Node, isMerged: boolean): Places {
+  if (redirections.length === 0) return isMerged ? SHARED : SEPARATE;
+  if (type === "FunctionDef") return SEPARATE;
   const places = new Map<number, string>([[1, "1"], [2, isMerged ? "1" : "2"]]);
   (redirections as readonly RedirectionNode[]).forEach(({ operator, fd, target }, at) => {
     if (INPUT_OPERATORS.has(operator)) return;
@@ -97,7 +128,27 @@ function sharedPlace({ type, redirections = [] }: Node, isMerged: boolean): stri
       : `file ${at}`;
     for (const stream of isBoth ? [1, 2] : [fd ?? 1]) places.set(stream, place);
   });
-  return places.get(1) === places.get(2) ? places.get(1) : undefined;
+  const [stdout, stderr] = [places.get(1), places.get(2)];
+  return { stdout, stderr, isShells: stdout === "1" && (stderr === "1" || stderr === "2") };
+}
+
+/** Nodes that are known to start jobs, or not to. */
+const startingJobs = new WeakMap<object, boolean>();
+
+/** True if a command that has others in it, such as a loop, starts jobs. */
+function startsJobs(node: object): boolean {
+  const known = startingJobs.get(node);
+  if (known !== undefined) return known;
+  const { type, background } = node as { readonly type?: string; readonly background?: boolean };
+  const starts = background === true || (type !== "Word" && type !== "SimpleCommand" &&
+    Object.values(node).some((part) => typeof part === "object" && part !== null && startsJobs(part)));
+  startingJobs.set(node, starts);
+  return starts;
+}
+
+/** Returns a group that has a command without its redirections, and the redirections. */
+function groupOf(inner: Node, { redirections = [] }: Node): Node {
+  return { type: "Group", body: [statementOf(inner as CommandNode)], redirections } as Node;
 }
 
 /** True for `exec` without a command, whose redirections hold for all later commands. */
