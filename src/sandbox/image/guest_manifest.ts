@@ -106,7 +106,9 @@ import switchTree from "../guest/shell/git/worktree/switch_tree.ts" with { type:
 import wildmatch from "../guest/shell/git/worktree/wildmatch.ts" with { type: "text" };
 import workTree from "../guest/shell/git/worktree/work_tree.ts" with { type: "text" };
 import checksums from "../guest/shell/gnu/bytes/checksums.ts" with { type: "text" };
+import digests from "../guest/shell/gnu/bytes/digests.ts" with { type: "text" };
 import hexdump from "../guest/shell/gnu/bytes/hexdump.ts" with { type: "text" };
+import md5 from "../guest/shell/gnu/bytes/md5.ts" with { type: "text" };
 import od from "../guest/shell/gnu/bytes/od.ts" with { type: "text" };
 import command from "../guest/shell/gnu/command.ts" with { type: "text" };
 import bc from "../guest/shell/gnu/data/bc.ts" with { type: "text" };
@@ -304,6 +306,8 @@ export const SHELL_FILES: GuestSources = {
   tag,
   git,
   checksums,
+  md5,
+  digests,
   hexdump,
   od,
   factor,

@@ -1,5 +1,6 @@
 import { git } from "./git/git.ts";
 import { base32, cksum, sum } from "./gnu/bytes/checksums.ts";
+import { md5sum, sha1sum, sha256sum, sha384sum, sha512sum } from "./gnu/bytes/digests.ts";
 import { hexdump, xxd } from "./gnu/bytes/hexdump.ts";
 import { od } from "./gnu/bytes/od.ts";
 import { type CommandContext, type GnuCommand, UsageError } from "./gnu/command.ts";
@@ -19,8 +20,13 @@ const COMMANDS = {
   git,
   hexdump,
   iconv,
+  md5sum,
   numfmt,
   od,
+  sha1sum,
+  sha256sum,
+  sha384sum,
+  sha512sum,
   shuf,
   sum,
   truncate,

@@ -11,6 +11,9 @@ const NEW: ReadonlySet<GnuName> = new Set(
  */
 export const REPLACED_COMMANDS: readonly string[] = [
   ...GNU_NAMES.filter((name) => !NEW.has(name)),
+  "md5sum",
   "od",
+  "sha1sum",
+  "sha256sum",
   "whoami",
 ];

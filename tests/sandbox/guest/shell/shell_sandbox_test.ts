@@ -333,7 +333,8 @@ shellTest("Session.shell() refuses by name what a shell in the sandbox cannot do
       ["shopt -s extdebug", "bash: line 1: shopt: extdebug: is not available in the sandbox\n", 1],
       ["kill -STOP $$", "bash: line 1: kill: a shell cannot be stopped in the sandbox\n", 1],
       ["kill -- -1", "bash: line 1: kill: (-1) - Operation not permitted\n", 1],
-      ["sleep 0 & kill $!", "bash: line 1: kill: (1000) - No such process\n", 1],
+      ["true & kill $!", "bash: line 1: kill: (1000) - No such process\n", 1],
+      ["sleep 9 & kill -STOP $!", "bash: line 1: kill: a job cannot be stopped in the sandbox\n", 1],
       ["(kill $$)", "bash: line 1: kill: (1) - a subshell cannot signal its shell in the sandbox\n", 1],
     ] as const
   ) {

@@ -128,8 +128,12 @@ export function statusOf(
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Returns the absolute path that a byte text names. */
+/** A path in a folder that cannot exist. */
+const NO_PATH = "/\0/\0";
+
+/** Returns the absolute path that a byte text names. An empty text names no file. */
 export function pathOf(cwd: string, name: string): string {
+  if (name === "") return NO_PATH;
   const text = decoder.decode(bytesOf(name));
   const parts: string[] = [];
   for (const part of (text.startsWith("/") ? text : `${cwd}/${text}`).split("/")) {

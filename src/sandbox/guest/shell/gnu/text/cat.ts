@@ -34,7 +34,7 @@ export const cat: GnuCommand = (args, context) => {
       const text = read(name, context);
       context.print(isPlain ? text : printer.format(text));
     } catch (error) {
-      context.warn(`${name}: ${errorText(error)}`);
+      context.warn(`${name || "''"}: ${errorText(error)}`);
       exitCode = 1;
     }
   }

@@ -78,7 +78,12 @@ function searchInputs(args: readonly string[], context: CommandContext, initial:
   const syntax = options.given.reduce((kind, { name }) => SYNTAXES[name] ?? kind, initial);
   const isRecursive = options.has("r") || options.has("R") || options.value("d") === "recurse";
   const names = operands.length > 0 ? operands : [isRecursive ? "" : "-"];
-  const settings = readSettings(options, createFinder(patterns, syntax, options), names, isRecursive);
+  const settings = readSettings(
+    options,
+    createFinder(patterns, syntax, options),
+    names,
+    isRecursive && !isOneFile(names, context),
+  );
   if (settings.maxCount === 0) return 1;
   const search = new Search(settings, options, context, isRecursive);
   for (const name of names) search.open(name, true);
@@ -99,6 +104,13 @@ function readPatterns(options: ParsedOptions, operands: string[], context: Comma
     lists.push(pattern);
   }
   return lists.flatMap((list) => list === NO_PATTERNS ? [] : list.split("\n"));
+}
+
+/** True if the only operand is no folder. */
+function isOneFile([name, ...others]: readonly string[], { files, cwd }: CommandContext): boolean {
+  if (name === undefined || name === "" || others.length > 0) return false;
+  const status = statusOf(files, pathOf(cwd, name));
+  return status !== undefined && status.kind !== "directory";
 }
 
 /** An empty file of patterns, in which none matches. */
@@ -133,7 +145,7 @@ function readSettings(
   options: ParsedOptions,
   find: Settings["find"],
   names: readonly string[],
-  isRecursive: boolean,
+  namesFiles: boolean,
 ): Settings {
   const digits = options.given.filter(({ name }) => /^\d$/.test(name)).map(({ name }) => name).join("");
   const around = countOf(options, "C") ?? (digits === "" ? 0 : Number(digits));
@@ -163,7 +175,7 @@ function readSettings(
       : "lines",
     namesMisses: listing === "L",
     maxCount: countOf(options, "m") ?? Infinity,
-    showsNames: naming ? naming === "H" : isRecursive || names.length > 1,
+    showsNames: naming ? naming === "H" : names.length > 1 || namesFiles,
     showsNumbers: options.has("n"),
     showsOffsets: options.has("b"),
     nameEnd: options.has("Z") ? "\0" : "",
