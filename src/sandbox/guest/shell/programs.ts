@@ -202,7 +202,8 @@ function toEngineCommand(
         printError,
         poll,
         run: async (words, { stdin = "", cwd: folder = cwd, variables } = {}) => {
-          const [first = "", ...rest] = words.map(unicodeText);
+          const [first = "", ...operands] = words.map(unicodeText);
+          const rest = first === "printf" && operands[0] !== "--" ? ["--", ...operands] : operands; // no builtin
           const options = {
             cwd: folder,
             stdin,
@@ -223,7 +224,7 @@ function toEngineCommand(
       return { ...output, stdoutKind: "bytes", exitCode, internalStdinConsumed } as ExecResult;
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      warn(unicodeText(error.message));
+      warn(/[^\0-\xff]/.test(error.message) ? error.message : unicodeText(error.message));
       if (error.hasHint) printError(`Try '${name} --help' for more information.\n`);
       return { ...output, stdoutKind: "bytes", exitCode: error.exitCode };
     }

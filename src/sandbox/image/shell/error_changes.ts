@@ -19,6 +19,10 @@ const ENDS_SUBSHELL =
 const IS_EXPANSION_ERROR =
   'const endsLineOfPaddock=(error)=>["NounsetError","ArithmeticError","BadSubstitutionError"].includes(error?.name);';
 
+/** Matches the handling of errors in a part of a pipeline, which is a process of its own. */
+const PIPED =
+  /(catch\(([\w$]+)\)\{if\(\2 instanceof [\w$]+)(\)([\w$]+)=\{stdout:\2\.stdout,stderr:\2\.stderr,exitCode:1\};else if\(\2 instanceof [\w$]+&&)([\w$]+\.commands\.length>1)/g;
+
 /** Matches the loop over the statements of a script, up to the handling of an error. */
 const STATEMENTS =
   /(async executeScript\(([\w$]+)\)\{[^{}]*let ([\w$]+)=0,([\w$]+)=new [\w$]+\([^)]*\);)(for\(let ([\w$]+) of \2\.statements\))(try\{[^{}]*\}catch\(([\w$]+)\)\{)(?=[^{}]*\{\.\.\.\4\.build\(\3\),exitCode:\3,env:([\w$]+)\(this\.ctx\.state\.env\)\})/g;
@@ -66,7 +70,8 @@ export function changeErrors(engine: string): string {
   const kept = replace(engine, READ_ONLY, `$1Object.assign(new ${arithmetic}($2),{stderr:$3})`, 1);
   const coded = replace(kept, ERROR_NAME, "$&exitCode=1;", 3);
   const passed = replace(coded, PASSES, "$1endsLineOfPaddock($2)||", 1);
-  const looped = replace(passed, ENDS_LOOP, "if(endsLineOfPaddock($1)||", 1);
+  const piped = replace(passed, PIPED, "$1||endsLineOfPaddock($2)&&$5$3$5", 1);
+  const looped = replace(piped, ENDS_LOOP, "if(endsLineOfPaddock($1)||", 1);
   const subshelled = replace(looped, ENDS_SUBSHELL, "endsLineOfPaddock($1)||", 1);
   const refused = replace(
     subshelled,
