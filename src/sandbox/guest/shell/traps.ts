@@ -62,12 +62,30 @@ export class ShellTraps {
         run: (next) => command(next as typeof given, ...rest),
       });
     };
+    const pipeline = own.executePipeline.bind(own);
+    own.executePipeline = (node) => {
+      const isParted = node.commands.length > 1 && shell.traps?.get(shell.bashPid)?.has("ERR");
+      return isParted ? this.#runParts(shell, () => pipeline(node)) : pipeline(node);
+    };
     const runner = own as unknown as StatementRunner;
     const statement = runner.executeStatement.bind(runner);
     runner.executeStatement = runner.ctx.executeStatement = (node) => {
       if (shell.traps?.get(shell.bashPid)?.get("ERR") === undefined) return statement(node);
       return this.#runCatching(own, { state: shell, node, run: () => statement(node) });
     };
+  }
+
+  /** Runs a pipeline whose parts are subshells. Only with `errtrace` do they have the command of `ERR`. */
+  async #runParts(state: ShellState, run: () => Promise<CommandOutput>): Promise<CommandOutput> {
+    const commands = this.#commands(state);
+    const action = commands.get("ERR");
+    if (action === undefined || isSet(state, "errtrace")) return await run();
+    commands.delete("ERR");
+    try {
+      return await run();
+    } finally {
+      if (!commands.has("ERR")) commands.set("ERR", action);
+    }
   }
 
   /** `trap`. Returns the output and exit code. */
@@ -192,7 +210,7 @@ export class ShellTraps {
     }
     if (text === "") return await run(node);
     const before = await this.#perform(interpreter, state, { action, condition: "DEBUG", text, node });
-    return this.#loops.has(node) ? before : joinOutputs(before, await run(node));
+    return this.#loops.has(node) ? before : joinOutputs({ ...before, exitCode: 0 }, await run(node));
   }
 
   /** Runs a statement, and the command of `ERR` if it fails. */

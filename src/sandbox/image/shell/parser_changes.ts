@@ -21,6 +21,14 @@ const ARRAY_ARGUMENT =
 const HERE_DOCUMENT =
   /\.redirect\.target=([\w$]+\.hereDoc\([\w$]+\.delimiter,[\w$]+,[\w$]+\.stripTabs,[\w$]+\.quoted,([\w$]+)\.heredocTerminated\?\?!1\))/g;
 
+/** Matches the reading of the next sign of a word. `$6` is true in a here-document, and `$7` is the text so far. */
+const DOCUMENT_SIGN =
+  /(for\(;([\w$]+)<([\w$]+)\.length;\)\{let ([\w$]+)=\3\[\2\];)(?=if\(\4==="\\\\"&&\2\+1<\3\.length\)\{let ([\w$]+)=\3\[\2\+1\];if\([\w$]+\)\{[\w$]+\(\),[\w$]+\.push\([\w$]+\.escaped\(\5\)\),\2\+=2;continue\}if\(!([\w$]+)&&[^]{0,400}?:([\w$]+)\+=`\\\\\$\{\5\}`)/g;
+/** In a here-document only `$`, a backtick, and a backslash before those, another or a line end are special. */
+const READ_DOCUMENT_SIGN = "$1if($6){const next=$3[$2+1];" +
+  'if($4==="\\\\"&&next!==void 0){$7+=next==="\\n"?"":"$$`\\\\".includes(next)?next:"\\\\"+next;$2+=2;continue}' +
+  'if($4!=="`"&&!($4==="$$"&&next!=="\'"&&next!==\'"\')){$7+=$4;$2++;continue}}';
+
 /** Matches the reading of a regular expression, and of a command of arithmetic. */
 const EXPRESSION = /([\w$]+==="=~"\?[\w$]+=)([\w$]+)\(([\w$]+)\)(?=:)/g;
 const ARITHMETIC_COMMAND = /parseArithmeticCommand\(\)\{/g;
@@ -57,6 +65,7 @@ const SCRIPT_STATEMENT =
  *
  * - Words, assignments and here-documents keep their text, from which functions are printed.
  * - A statement of a script knows whether its line ends with it, as an error of an expansion ends a line.
+ * - The text of a here-document has no quotes, patterns or tildes.
  * - A key of an array may have blanks.
  * - A word with `=` is a word in `for`, `case`, arrays and redirections.
  * - `select` is read as a loop of words with `isSelect`, and `coproc` is refused by name.
@@ -82,7 +91,8 @@ export function changeParser(engine: string): string {
     1,
   );
   const documented = replace(argued, HERE_DOCUMENT, ".redirect.target=Object.assign($1,{text:$2.value})", 1);
-  const expressed = replace(documented, EXPRESSION, "$1sourcedOfPaddock($3,$2)", 1);
+  const literal = replace(documented, DOCUMENT_SIGN, READ_DOCUMENT_SIGN, 1);
+  const expressed = replace(literal, EXPRESSION, "$1sourcedOfPaddock($3,$2)", 1);
   const computed = replace(
     expressed,
     ARITHMETIC_COMMAND,

@@ -63,6 +63,6 @@ export function endAtUnset(interpreter: ScriptInterpreter, { bashPid: main }: St
   own.onUnset = () => {
     const [pid = main, outer = main] = nested.toReversed();
     if (nested.length > 0 && pid === outer) return undefined;
-    return pid === main ? code : 1;
+    return pid === main && !state.options.errexit ? code : 1;
   };
 }
