@@ -131,9 +131,9 @@ const earlier = values.again === undefined
 const trees = await Deno.makeTempDir();
 try {
   if (values.from) await fetchRepositories(values.path, values.from);
-  await makeTrees(values.path, trees);
   const lines = (await readLines(values.path, part)).filter(({ id }) => id.startsWith(values.only))
     .filter(({ id }) => earlier?.includes(id) ?? true);
+  await makeTrees(values.path, trees, new Set(lines.map(({ tree }) => tree)));
   const { rows, left } = await compareLines(lines, trees);
   printTable(rows);
   console.log(`${left} lines were left out, as two runs in bash differ or do not end in 5 s`);

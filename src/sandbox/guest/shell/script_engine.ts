@@ -22,6 +22,7 @@ import {
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
 import { addMessageLines } from "./script/message_lines.ts";
 import { MergedStreams } from "./script/merged_streams.ts";
+import { OuterDescriptors } from "./script/outer_descriptors.ts";
 import { COMMAND_STRING_UNSET_CODE, endAtUnset, keepScope } from "./script/script_scope.ts";
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
@@ -112,9 +113,10 @@ export class ScriptEngine implements JobEngine {
       printer: () => terminal.printer,
     });
     const builtins = new ShellBuiltins({ traps, jobs });
+    const descriptors = new OuterDescriptors({ print: (output) => terminal.show(output) });
     const streams: MergedStreams = new MergedStreams({
       isMerged,
-      runCaptured: (work) => jobs.runCaptured(work),
+      runCaptured: (work) => descriptors.enter(() => jobs.runCaptured(work)),
     });
     const bash = this.#bash = new Bash({
       fs: files,
@@ -153,6 +155,7 @@ export class ScriptEngine implements JobEngine {
       builtins.attach(interpreter, state);
       traps.attach(interpreter, state);
       jobs.attach(interpreter, state);
+      descriptors.attach(interpreter);
       streams.attach(interpreter, { isProgram: scriptDepth > 0 });
       if (beforeCommand) delayCommands(interpreter, beforeCommand);
       return scriptDepth === 0 ? terminal.attach(interpreter) : interpreter;
@@ -169,7 +172,7 @@ export class ScriptEngine implements JobEngine {
       try {
         if (depth === 0) return await run();
         const program = () => streams.runProgram(run) as Promise<CommandOutput>;
-        return await terminal.runCaptured(() => jobs.runCaptured(program));
+        return await terminal.runCaptured(() => descriptors.enter(() => jobs.runCaptured(program)));
       } finally {
         if (depth === 0) this.#lastState = this.#runningState;
         else this.#runningState = outer;

@@ -111,6 +111,11 @@ export class ShellTerminal {
     return interpreter;
   }
 
+  /** Prints output of a command that something else encloses. */
+  show(output: CommandOutput): void {
+    this.#printOutput(output, SEPARATE_STREAMS);
+  }
+
   /** Runs `work`, whose output is taken by its caller. */
   async runCaptured<T>(work: () => Promise<T>): Promise<T> {
     return await this.#withRoute(undefined, work);

@@ -61,7 +61,7 @@ export class MergedStreams {
       const given = piped.get(node) ?? this.#isMerged;
       const places = placesOf(node, given);
       const isMerged = places.stdout === places.stderr;
-      if (!isPiped && given === isMerged && places.isShells) return command(node, ...rest);
+      if (!isPiped && !given && !isMerged && places.isShells) return command(node, ...rest);
       const outer = this.#isMerged;
       const inner = !places.isShells && startsJobs(node) ? { ...node, redirections: [] } : undefined;
       if (inner) piped.set(inner, isMerged);
