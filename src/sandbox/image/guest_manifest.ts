@@ -168,6 +168,7 @@ import programs from "../guest/shell/programs.ts" with { type: "text" };
 import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" };
 import mergedStreams from "../guest/shell/script/merged_streams.ts" with { type: "text" };
 import messageLines from "../guest/shell/script/message_lines.ts" with { type: "text" };
+import outerDescriptors from "../guest/shell/script/outer_descriptors.ts" with { type: "text" };
 import processState from "../guest/shell/script/process_state.ts" with { type: "text" };
 import scriptEnd from "../guest/shell/script/script_end.ts" with { type: "text" };
 import scriptScope from "../guest/shell/script/script_scope.ts" with { type: "text" };
@@ -382,6 +383,7 @@ export const SHELL_FILES: GuestSources = {
   programs,
   message_lines: messageLines,
   merged_streams: mergedStreams,
+  outer_descriptors: outerDescriptors,
   script_scope: scriptScope,
   traps,
   script_engine: scriptEngine,

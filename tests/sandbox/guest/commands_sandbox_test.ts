@@ -196,6 +196,15 @@ for (const [name, [program, stdout]] of Object.entries(PROGRAMS)) {
   });
 }
 
+commandsTest("subprocess.run() runs jobs beside their shell", async (session) => {
+  const script = "sleep 1000 & kill $!; wait $!; echo $?; { sleep 0.01; echo job; } & echo shell; wait";
+  const result = await session.exec(
+    `import subprocess; subprocess.run(${JSON.stringify(script)}, shell=True).returncode`,
+    { timeoutMs: TIMEOUT_MS },
+  );
+  assertEquals([result.stdout, value(result)], ["143\nshell\njob\n", "0"]);
+});
+
 commandsTest("subprocess.run() reports commands that the shell does not have", async (session) => {
   const code = `
 import os, subprocess

@@ -287,6 +287,13 @@ export function createInterruptibleLimits(isStopped: () => boolean): ShellLimits
   return { maxAwkIterations: limit, maxSedIterations: limit, maxJqIterations: limit };
 }
 
+/** Returns limits of a whole job, which stop its engine at the next step when its shell is stopped. */
+export function createJobLimits(isStopped: () => boolean): ShellLimits {
+  const limit = { valueOf: () => isStopped() ? 0 : UNLIMITED } as unknown as number;
+  const steps = { maxCommandCount: limit, maxLoopIterations: limit, maxWorkUnits: limit };
+  return { ...createInterruptibleLimits(isStopped), ...steps };
+}
+
 /** The interruptible limits of the session's shell. Set them after the engine has validated its limits. */
 export const INTERRUPTIBLE_LIMITS: ShellLimits = createInterruptibleLimits(() => clock.interrupted);
 

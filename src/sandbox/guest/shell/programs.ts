@@ -67,10 +67,13 @@ export interface CommandParts {
 export function createCommands(files: ShellFiles, parts: CommandParts): Command[] {
   const { runPython, onShell } = parts;
   const pythonCommand = (name: string, head: readonly string[]) =>
-    defineCommand(name, async (args, { cwd, exportedEnv = {}, stdin, signal }) => {
+    defineCommand(name, async (args, { cwd, exportedEnv = {}, stdin, signal, fs }) => {
       const request = { argv: [...head, ...args], cwd, env: exportedEnv, stdin: String(stdin ?? "") };
-      const { stdout, stderr, exitCode } = await runPython(request, signal);
-      return { stdout: latin1(stdout), stderr: decoder.decode(stderr), stdoutKind: "bytes", exitCode };
+      const run = async (argv: readonly string[]): ReturnType<Command["execute"]> => {
+        const { stdout, stderr, exitCode } = await runPython({ ...request, argv }, signal);
+        return { stdout: latin1(stdout), stderr: decoder.decode(stderr), stdoutKind: "bytes", exitCode };
+      };
+      return await runWithFiles(request.argv, { files, fs, run });
     });
   const python = ["python", "python3"].map((name) => {
     const plain = pythonCommand(name, []);
@@ -262,6 +265,35 @@ class CommandInput {
 }
 
 const SUBSTITUTION = /\/dev\/fd\/\d+/;
+
+/** Runs a Python program, for which the outputs of `<(…)` among its arguments are files meanwhile. */
+async function runWithFiles(
+  argv: readonly string[],
+  { files, fs, run }: {
+    readonly files: ShellFiles;
+    readonly fs: IFileSystem;
+    readonly run: (argv: readonly string[]) => ReturnType<Command["execute"]>;
+  },
+): ReturnType<Command["execute"]> {
+  const written: string[] = [];
+  const words: string[] = [];
+  for (const word of argv) {
+    const [path] = SUBSTITUTION.exec(word) ?? [];
+    const bytes = path === undefined ? undefined : await fs.readFileBuffer(path).catch(() => undefined);
+    if (path === undefined || !bytes) words.push(word);
+    else {
+      const file = `/tmp/.substitution-${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
+      await files.writeFile(file, bytes);
+      written.push(file);
+      words.push(word.replace(path, file));
+    }
+  }
+  try {
+    return await run(words);
+  } finally {
+    for (const file of written) await files.rm(file, { force: true });
+  }
+}
 
 /** Adds the outputs of `<(…)` among the arguments, which the engine keeps in a file system of its own. */
 async function withSubstitutions(

@@ -1,5 +1,5 @@
 import { PathError } from "../errno.ts";
-import type { ShellLimits } from "./clock.ts";
+import type { ShellLimits, ShellSignal } from "./clock.ts";
 import { ShellBuiltins } from "./builtins/builtins.ts";
 import { functionDefinitions } from "./builtins/functions.ts";
 import { rewriteCommand } from "./builtins/rewritten_commands.ts";
@@ -53,7 +53,7 @@ export interface ScriptOptions {
   readonly stdinKind?: "bytes";
   /** Arguments of the script's first command, which are not parsed. */
   readonly args?: readonly string[];
-  readonly signal: unknown;
+  readonly signal: ShellSignal;
 }
 
 /** The parts of a {@linkcode ScriptEngine}. */
@@ -198,6 +198,7 @@ export class ScriptEngine implements JobEngine {
   async run(script: string, options: ScriptOptions): Promise<CommandOutput> {
     if (this.#definitions !== "") await this.#defineFunctions(options);
     this.#runningState = undefined;
+    options.signal.addEventListener("abort", () => this.#jobs.stopAll());
     const output: CommandOutput = await this.#bash.exec(script, { rawScript: true, ...options } as never);
     await this.#jobs.waitForAll();
     return output;

@@ -1,6 +1,6 @@
 import type { StatementNode } from "../builtins/nodes.ts";
 import type { Signal } from "../builtins/signal_names.ts";
-import { clock, createInterruptibleLimits, type ShellLimits, ShellSignal, STOP_LIMITS } from "../clock.ts";
+import { clock, createJobLimits, type ShellLimits, ShellSignal, STOP_MESSAGE } from "../clock.ts";
 import type { ShellFiles } from "../files.ts";
 import type { State } from "../script/process_state.ts";
 import { evalNode } from "../script/script_end.ts";
@@ -168,8 +168,8 @@ export class BackgroundJob {
     });
     this.#terminals.set(engine, terminal);
     const { shellLimits } = this.#parts;
-    const isStopped = () => this.#isStopped() || Number(shellLimits.maxCommandCount) === 0;
-    Object.assign(engine.limits, shellLimits, createInterruptibleLimits(isStopped));
+    const isStopped = () => this.#isStopped() || this.#isShellStopped;
+    Object.assign(engine.limits, shellLimits, createJobLimits(isStopped));
     return engine;
   }
 
@@ -212,7 +212,6 @@ export class BackgroundJob {
     terminal?.flush();
     if (terminal) this.#aborted.add(terminal);
     this.#files.close();
-    Object.assign(this.#engine.limits, STOP_LIMITS);
     this.#signal.abort(new Error("the job was ended"));
   }
 
@@ -226,7 +225,12 @@ export class BackgroundJob {
     this.#terminals.get(engine)?.flush();
     const { stdout, stderr } = engine.toText(output);
     this.#print("stdout", stdout);
-    this.#print("stderr", stderr);
+    this.#print("stderr", this.#isShellStopped ? stderr.replace(STOP_MESSAGE, "") : stderr);
+  }
+
+  /** True if the shell was interrupted. */
+  get #isShellStopped(): boolean {
+    return Number(this.#parts.shellLimits.maxCommandCount) === 0;
   }
 
   #print(stream: "stdout" | "stderr", text: string): void {

@@ -33,7 +33,8 @@ export function keepScope(interpreter: ScriptInterpreter, files: ShellFiles): vo
     return keep(() => {
       pid = state.bashPid;
       const { options } = state;
-      state.options = { ...options, errexit: false };
+      const keepsErrexit = state.otherOptions?.get("inherit_errexit") === true;
+      state.options = { ...options, errexit: keepsErrexit && options.errexit === true };
       return script(...args).finally(() => state.options = options);
     });
   };
