@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { EXIT, runCommand } from "../src/cli/command.ts";
+import { EXIT, runCommand } from "../src/cli/run_command.ts";
 import {
   announceBuild,
   cacheDirectory,
@@ -7,7 +7,7 @@ import {
   resolveProfile,
   type SandboxFlags,
 } from "../src/cli/sandbox_options.ts";
-import { UsageError } from "../src/cli/errors.ts";
+import { UsageError } from "../src/cli/cli_errors.ts";
 import { parseWholeNumber } from "../src/cli/options.ts";
 import { writeText } from "../src/cli/output.ts";
 import { detectLayers } from "../src/sandbox/process/layers.ts";

@@ -1,5 +1,5 @@
 import { type CommanderError, Option } from "commander";
-import { EXIT } from "../src/cli/command.ts";
+import { EXIT } from "../src/cli/run_command.ts";
 
 /** Returns the `--cache-dir` option of the programs in this folder. */
 export function cacheDirOption(): Option {

@@ -1,4 +1,4 @@
-import type { ProgramResponse } from "../src/server/adapters/sandbox_fusion/run.ts";
+import type { ProgramResponse } from "../src/server/peers/sandbox_fusion/contract.ts";
 import type { Answered, Connection } from "./connection.ts";
 
 /** A program with a unique output, and that output. */

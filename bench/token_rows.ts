@@ -4,7 +4,7 @@ import type { Row } from "./row.ts";
 import { isRight, ownProgram } from "./run_code.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
 import { Serving } from "./serving.ts";
-import type { ProgramResponse } from "../src/server/adapters/sandbox_fusion/run.ts";
+import type { ProgramResponse } from "../src/server/peers/sandbox_fusion/contract.ts";
 
 /** Numbers of tokens, and the least rate against that of one token. */
 const TOKENS = [[2, 0.8], [10, 0.5], [100, 0.15]] as const;

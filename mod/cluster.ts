@@ -19,4 +19,4 @@ export type { NatsOptions } from "../src/cluster/nats/connection.ts";
 export { ClusterNode, type ClusterNodeOptions } from "../src/cluster/node/cluster_node.ts";
 export { NatsPool, type NatsPoolOptions } from "../src/cluster/nats_pool.ts";
 export type { NodeProperties } from "../src/cluster/nodes_bucket.ts";
-export type { PeerOptions } from "../src/cluster/nats/peer.ts";
+export type { PeerOptions } from "../src/cluster/nats/nats_peer.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 const PACKAGES = ["@bufbuild/buf@1.75.0", "@bufbuild/protoc-gen-es@2.13.0"];
-const FOLDER = new URL("../src/server/adapters/e2b/envd/", import.meta.url).pathname;
+const FOLDER = new URL("../src/server/peers/e2b/envd/", import.meta.url).pathname;
 
 /** Runs a command and throws if it fails. */
 async function run(command: string, args: readonly string[]): Promise<void> {

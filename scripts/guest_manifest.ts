@@ -1,6 +1,8 @@
 import { stripTypeScriptTypes } from "node:module";
 import { basename, dirname, join, relative } from "node:path/posix";
 import { fileURLToPath } from "node:url";
+import { replyGradingOf } from "../src/rewards/reply_grader.ts";
+import { REPLY_GRADERS } from "../src/rewards/reply_graders.ts";
 
 /**
  * Writes `src/sandbox/image/guest_manifest.ts`, the files that run in a sandbox, and
@@ -18,12 +20,6 @@ const BUNDLED = ["sandbox/guest/shell/engine.ts", "sandbox/guest/shell/zlib.ts"]
 
 /** The module of the shell that it imports when it needs it. */
 const LOADED_LATER = "sandbox/guest/shell/rare_commands.ts";
-
-/** Files of the graders that read only a reply, and of the worker that runs them. */
-const GRADERS = [
-  ...["countdown", "gsm8k", "ifeval", "math", "text_match"].map((name) => `rewards/${name}.ts`),
-  "rewards/worker/grader_worker.ts",
-];
 
 /** Returns the text of the manifest for the files as they are now. */
 export function guestManifest(): string {
@@ -51,13 +47,19 @@ export function guestManifest(): string {
 /** Returns the text of the manifest of the grader worker for the files as they are now. */
 export function graderManifest(): string {
   const found: string[] = [];
-  for (const path of GRADERS) filesOf(path, found);
+  for (const path of [...graderFiles(), "rewards/worker/grader_worker.ts"]) filesOf(path, found);
   const doc = "Texts of the files of a grader worker by name, each after those that it imports.";
   return [
     ...importLines(found.toSorted(), GRADER_MANIFEST),
     ...declaration("GRADER_FILES", doc, found, "Readonly<Record<string, string>>"),
     "",
   ].join("\n");
+}
+
+/** Returns the files of the registered graders that read only a reply. */
+function graderFiles(): string[] {
+  const files = Object.values(REPLY_GRADERS).flatMap(({ make }) => replyGradingOf(make())?.origin.file ?? []);
+  return [...new Set(files)].toSorted().map((name) => `rewards/${name}.ts`);
 }
 
 function importLines(paths: readonly string[], manifest: string): string[] {

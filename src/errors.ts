@@ -1,3 +1,22 @@
+/**
+ * Failures, of which there are three kinds.
+ *
+ * 1. The model's code failed: no error. A program that raises, exits or exceeds a limit has a result whose `status` says
+ *    so, and the episode continues.
+ * 2. A boundary failed: an {@linkcode EpisodeError}, with one class for each `boundary`. The episode records the error
+ *    with its `cause` and ends; its siblings continue. {@linkcode attributeErrors} converts foreign errors where the
+ *    boundary is crossed. A score that could not be computed is `null`.
+ * 3. The caller is wrong: a `TypeError`, `RangeError` or `SyntaxError` before anything starts.
+ *
+ * Of the third kind are {@linkcode ArgumentTypeError} and {@linkcode ArgumentRangeError}, for options that a request may
+ * also have sent. Calls of a session throw a {@linkcode GuestFileError} or {@linkcode CheckpointError}, which have a
+ * `code`, or a {@linkcode SessionClosedError}.
+ *
+ * Code decides by class or `code`, never by the text of a message. `src/wire/error_codes.ts` maps codes to HTTP statuses.
+ *
+ * @module
+ */
+
 /** An error at a boundary of an episode. It is recorded on the episode and never fails sibling episodes. */
 export abstract class EpisodeError extends Error {
   /** The boundary that failed, as written in trajectories. */

@@ -10,7 +10,7 @@ const MAX_CHARACTERS = 1024 * 1024;
 /** Tokens of `createScanner`: `{`, `}`, `[`, `]` and the end. The library declares them as constants without a value. */
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, END] = [1, 2, 3, 4, 17];
 
-/** What the library's errors mean. */
+/** Meanings of the library's errors. */
 const FAULTS: Readonly<Record<string, string>> = {
   InvalidSymbol: "an unknown word",
   InvalidNumberFormat: "an invalid number",

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** What is wrong with a value, before zod has given it a message. */
+/** Fault of a value, before zod has given it a message. */
 type Issue = z.core.$ZodRawIssue;
 
 /**

@@ -135,7 +135,7 @@ const BUILT_PATTERNS: Readonly<Record<string, readonly [times: number, from: str
   "src/sandbox/guest/shell/gnu/text/sed.ts": [1, "a guest's own pattern, in the guest"],
   "src/sandbox/guest/shell/gnu/time_zone.ts": [1, "constants"],
   "src/server/mcp/python_server.ts": [1, "constants"],
-  "src/tools/code_blocks/region_tags.ts": [3, "names of a fixed list of tags"],
+  "src/tools/code_blocks/code_blocks.ts": [3, "names of a fixed list of tags"],
   "src/tools/parsers/marked_calls.ts": [1, "escaped constants"],
   "src/tools/parsers/parameter_calls.ts": [1, "constants"],
   "src/tools/schema/formats.ts": [7, "constants"],

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { mapConcurrently } from "../../src/async/map_concurrently.ts";
-import { EXIT, runCommand } from "../../src/cli/command.ts";
-import { UsageError } from "../../src/cli/errors.ts";
+import { EXIT, runCommand } from "../../src/cli/run_command.ts";
+import { UsageError } from "../../src/cli/cli_errors.ts";
 import { currentIo } from "../../src/cli/io.ts";
 import { parseWholeNumber } from "../../src/cli/options.ts";
 import { writeText } from "../../src/cli/output.ts";

@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { type ScriptOutcome, toScriptOutcome } from "../../src/server/adapters/adapter.ts";
+import { type ScriptOutcome, toScriptOutcome } from "../../src/server/peers/script.ts";
 import type { SessionPool } from "../../src/sandbox/exec.ts";
 import type { ProgramCase } from "./programs.ts";
 

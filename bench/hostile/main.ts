@@ -1,9 +1,9 @@
 import { Command } from "commander";
-import { EXIT, runCommand } from "../../src/cli/command.ts";
+import { EXIT, runCommand } from "../../src/cli/run_command.ts";
 import { flagsOf } from "../../src/cli/sandbox_options.ts";
 import { collectValues, parseWholeNumber } from "../../src/cli/options.ts";
 import { errorMessage } from "../../src/errors.ts";
-import { UsageError } from "../../src/cli/errors.ts";
+import { UsageError } from "../../src/cli/cli_errors.ts";
 import { writeText } from "../../src/cli/output.ts";
 import { exitWithUsage } from "../program.ts";
 import {

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { EXIT, runCommand } from "../../src/cli/command.ts";
+import { EXIT, runCommand } from "../../src/cli/run_command.ts";
 import { parseWholeNumber } from "../../src/cli/options.ts";
 import { flagsOf } from "../../src/cli/sandbox_options.ts";
 import { writeText } from "../../src/cli/output.ts";

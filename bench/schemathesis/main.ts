@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { EXIT, runCommand } from "../../src/cli/command.ts";
-import { UsageError } from "../../src/cli/errors.ts";
+import { EXIT, runCommand } from "../../src/cli/run_command.ts";
+import { UsageError } from "../../src/cli/cli_errors.ts";
 import { parseWholeNumber } from "../../src/cli/options.ts";
 import { flagsOf } from "../../src/cli/sandbox_options.ts";
 import { exitWithUsage } from "../program.ts";

@@ -11,12 +11,12 @@ import { rewardCases } from "./reward_cases.ts";
 import { speedRows } from "./speed.ts";
 import { findDomains } from "../../src/envs/tau_bench/checkout.ts";
 import { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
-import { EXIT, runCommand } from "../../src/cli/command.ts";
+import { EXIT, runCommand } from "../../src/cli/run_command.ts";
 import { writeText } from "../../src/cli/output.ts";
 import { escapeControls } from "../../src/terminal_text.ts";
 import { announceBuild, cacheDirectory, flagsOf } from "../../src/cli/sandbox_options.ts";
 import { rethrowTauBenchErrors } from "../../src/cli/rollout/envs/tau_bench.ts";
-import { UsageError } from "../../src/cli/errors.ts";
+import { UsageError } from "../../src/cli/cli_errors.ts";
 import { parseNumberAtLeast, parseWholeNumber } from "../../src/cli/options.ts";
 
 interface Flags {

@@ -1,8 +1,8 @@
 import { Command, CommanderError } from "commander";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { EXIT, runCommand } from "../../src/cli/command.ts";
-import { UsageError } from "../../src/cli/errors.ts";
+import { EXIT, runCommand } from "../../src/cli/run_command.ts";
+import { UsageError } from "../../src/cli/cli_errors.ts";
 import { writeText } from "../../src/cli/output.ts";
 import pyodide from "pyodide/pyodide-lock.json" with { type: "json" };
 import { checkPins, formatBehind, readPins, RegistryError } from "./behind.ts";

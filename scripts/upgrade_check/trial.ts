@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { UsageError } from "../../src/cli/errors.ts";
+import { UsageError } from "../../src/cli/cli_errors.ts";
 import { testEnvironment } from "../../tests/run_suite.ts";
 import { lastLines, type Outcome, outcomeOf } from "./report.ts";
 import { listFiles, type Versions, writeVersions } from "./versions.ts";

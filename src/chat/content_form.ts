@@ -1,4 +1,4 @@
-/** How a template takes the content of messages: as text, or as a list of parts such as `{ type: "text", text }`. */
+/** Form in which a template takes the content of messages: as text, or as a list of parts such as `{ type: "text", text }`. */
 export type ContentForm = "text" | "parts";
 
 /** A message of a template, of which the content may be text. */

@@ -5,7 +5,7 @@ import type { ExecResult } from "../sandbox/exec.ts";
 import { checkExec } from "../sandbox/exec_check.ts";
 import { limitsSchema, MEMORY_RANGE_BYTES } from "../sandbox/profile/schema.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
-import { EXIT, EXIT_CODES, exitCode, runCommand } from "./command.ts";
+import { EXIT, EXIT_CODES, exitCode, runCommand } from "./run_command.ts";
 import {
   checkOutputFiles,
   type FileCopy,
@@ -29,7 +29,7 @@ import {
 import { withProgramPackages } from "./packages/with_deps.ts";
 import { createInstallation } from "./packages/sources.ts";
 import { TextQueue, toSinkText, writeText } from "./output.ts";
-import { checkUsage, UsageError } from "./errors.ts";
+import { checkUsage, UsageError } from "./cli_errors.ts";
 import { parseWholeNumber } from "./options.ts";
 import { currentIo } from "./io.ts";
 import { escapeJsonControls } from "../terminal_text.ts";

@@ -6,7 +6,7 @@ import { gradeTrajectory } from "../rollout/grade_trajectory.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { Summary, SummaryTable } from "./rollout/summary.ts";
 import { escapeJsonControls } from "../terminal_text.ts";
-import { EXIT, runCommand } from "./command.ts";
+import { EXIT, runCommand } from "./run_command.ts";
 import { GRADERS } from "../rewards/registry.ts";
 import { chooseGraders, type GraderFlags, openGraders } from "./rollout/graders.ts";
 import { requireReadable, toInputPath } from "./input.ts";
@@ -17,7 +17,7 @@ import { pythonProfileOption } from "./rollout/python_files.ts";
 import { flagsOf, profileOption, resolveProfile, type SandboxFlags } from "./sandbox_options.ts";
 import { recordGrade } from "./rollout/run_settings.ts";
 import { readSavedEpisodes, TrajectoryFile } from "./rollout/trajectory_file.ts";
-import { UsageError } from "./errors.ts";
+import { UsageError } from "./cli_errors.ts";
 import { ignoreBrokenPipe, writeText } from "./output.ts";
 import { currentIo, type TextSink } from "./io.ts";
 

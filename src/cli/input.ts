@@ -4,7 +4,7 @@ import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { errorMessage } from "../errors.ts";
 import { MAX_CODE_CHARACTERS } from "../sandbox/exec_check.ts";
-import { rethrowAsUsageError, UsageError } from "./errors.ts";
+import { rethrowAsUsageError, UsageError } from "./cli_errors.ts";
 import { currentIo } from "./io.ts";
 
 /** Path that stands for stdin. */

@@ -10,7 +10,7 @@ import { onlySession } from "../server/mcp/tool_sessions.ts";
 import { Metrics } from "../server/metrics.ts";
 import { SessionService } from "../server/sessions/session_service.ts";
 import { DENO_VERSION } from "../version.ts";
-import { EXIT, runCommand } from "./command.ts";
+import { EXIT, runCommand } from "./run_command.ts";
 import {
   createLazyPool,
   flagsOf,

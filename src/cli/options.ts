@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { checkEvery, MAX_EVERY_SECONDS } from "../sandbox/exec_check.ts";
 import type { CheckpointEvery } from "../sandbox/exec.ts";
-import { UsageError } from "./errors.ts";
+import { UsageError } from "./cli_errors.ts";
 
 /** Numbers that an option accepts. */
 export interface NumberRange {

@@ -5,7 +5,7 @@ import { basename } from "node:path";
  * the programs below the shell, so that `kill` and `timeout` of npx would leave this process running.
  */
 
-/** What {@linkcode findNpx} reads of a process. */
+/** Facts that {@linkcode findNpx} reads of a process. */
 export interface ProcessState {
   readonly parent: number;
   readonly session: number;

@@ -7,7 +7,7 @@ import { detectLayers, type LayerState, layerStates } from "../sandbox/process/l
 import { loadProfile, type Profile, shippedProfiles } from "../sandbox/profile/profile.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
-import { rethrowAsUsageError } from "./errors.ts";
+import { rethrowAsUsageError } from "./cli_errors.ts";
 import { downloadAtFirstUse } from "./packages/first_use.ts";
 import { profileSource } from "./packages/profile_file.ts";
 import { createInstallation } from "./packages/sources.ts";

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { abortable } from "../async/abort.ts";
-import { EXIT, runCommand } from "./command.ts";
+import { EXIT, runCommand } from "./run_command.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import {
   flagsOf,

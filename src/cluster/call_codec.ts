@@ -15,7 +15,7 @@ import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
 import { fromBinaryInput } from "../sandbox/exec_inputs.ts";
 import { encodeInputs } from "../sandbox/exec_request.ts";
 import { parseUntrustedJson } from "../json.ts";
-import { ServerError } from "../server/http/errors.ts";
+import { ServerError } from "../server/http/http_errors.ts";
 import { execResponse } from "../client/responses.ts";
 import type { CallOf, CallReply } from "./calls.ts";
 import { MessageError } from "./nats/message.ts";

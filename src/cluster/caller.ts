@@ -11,7 +11,7 @@ import { type Call, type CallReply, callReplySchema, type Control } from "./call
 import { encodeMessage } from "./nats/message.ts";
 import { NodeDirectory } from "./node_directory.ts";
 import type { CallerBeat } from "./nodes_bucket.ts";
-import { Peer, type PeerOptions, type Received } from "./nats/peer.ts";
+import { NatsPeer, type PeerOptions, type Received } from "./nats/nats_peer.ts";
 import { nodeOf } from "./nats/subjects.ts";
 
 /** A call as its caller states it. */
@@ -67,7 +67,7 @@ const LAST_KINDS: ReadonlySet<string> = new Set(["opened", "result", "done", "by
 
 /** A member of a cluster that calls nodes. */
 export class Caller implements AsyncDisposable {
-  readonly peer: Peer;
+  readonly peer: NatsPeer;
   /** Returns the number of its calls that wait for a free slot, which its heartbeats have. */
   countWaiting: () => number = () => 0;
   readonly #pending = new Set<Pending>();
@@ -77,7 +77,7 @@ export class Caller implements AsyncDisposable {
   readonly #beat: ReturnType<typeof setInterval>;
   #directory: NodeDirectory | undefined;
 
-  private constructor(peer: Peer) {
+  private constructor(peer: NatsPeer) {
     this.peer = peer;
     peer.onConnection((isConnected) => {
       if (!isConnected) this.#fail(() => true, "the connection to NATS broke");
@@ -93,7 +93,7 @@ export class Caller implements AsyncDisposable {
    * @throws {SandboxError} if NATS cannot be reached, refuses the credentials or lacks JetStream.
    */
   static async connect(options: PeerOptions, name: string): Promise<Caller> {
-    const peer = await Peer.connect(options, name);
+    const peer = await NatsPeer.connect(options, name);
     const caller = new Caller(peer);
     try {
       caller.#directory = await NodeDirectory.open(

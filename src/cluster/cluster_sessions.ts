@@ -15,7 +15,7 @@ import { disposeUnless, Lease } from "../sandbox/lease.ts";
 import { Caller } from "./caller.ts";
 import { NatsSession, type NatsSessionOptions } from "./nats_session.ts";
 import type { NodeProperties } from "./nodes_bucket.ts";
-import type { PeerOptions } from "./nats/peer.ts";
+import type { PeerOptions } from "./nats/nats_peer.ts";
 import { nodeOf } from "./nats/subjects.ts";
 import { OnceSession } from "./once_session.ts";
 import { SlotQueue } from "./slot_queue.ts";

@@ -10,7 +10,7 @@ import {
   openNodesBucket,
   readProperties,
 } from "./nodes_bucket.ts";
-import type { Peer, Received } from "./nats/peer.ts";
+import type { NatsPeer, Received } from "./nats/nats_peer.ts";
 
 /** A node as a caller sees it. */
 export interface KnownNode {
@@ -32,14 +32,14 @@ const MAX_NODES = 10_000;
 
 /** The nodes that are alive, by their heartbeats, with what they publish about themselves. */
 export class NodeDirectory implements Disposable {
-  readonly #peer: Peer;
+  readonly #peer: NatsPeer;
   readonly #onLost: (node: string) => void;
   readonly #entries = new Map<string, Entry>();
   readonly #timer: ReturnType<typeof setInterval>;
   #bucket: NatsBucket;
   #unknown = new Set<string>();
 
-  private constructor(peer: Peer, bucket: NatsBucket, onLost: (node: string) => void) {
+  private constructor(peer: NatsPeer, bucket: NatsBucket, onLost: (node: string) => void) {
     this.#peer = peer;
     this.#bucket = bucket;
     this.#onLost = onLost;
@@ -53,7 +53,7 @@ export class NodeDirectory implements Disposable {
    *
    * @throws {SandboxError} if NATS lacks JetStream.
    */
-  static async open(peer: Peer, onLost: (node: string) => void): Promise<NodeDirectory> {
+  static async open(peer: NatsPeer, onLost: (node: string) => void): Promise<NodeDirectory> {
     const directory = new NodeDirectory(peer, await openNodesBucket(peer), onLost);
     await new Promise((resolve) => setTimeout(resolve, 2 * BEAT_MS));
     await directory.#readUnknown();

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { errorMessage, SandboxError } from "../errors.ts";
 import { parseUntrustedJson } from "../json.ts";
 import { loadKv, type NatsBucket } from "./nats/client.ts";
-import type { Peer } from "./nats/peer.ts";
+import type { NatsPeer } from "./nats/nats_peer.ts";
 import { PEER_ID, TOKEN } from "./nats/subjects.ts";
 
 /** Load of a node, which its heartbeats have. */
@@ -116,7 +116,7 @@ const MAX_PROPERTIES_BYTES = 16 * 1024;
  *
  * @throws {SandboxError} if NATS runs without JetStream, or refuses the access.
  */
-export async function openNodesBucket(peer: Peer): Promise<NatsBucket> {
+export async function openNodesBucket(peer: NatsPeer): Promise<NatsBucket> {
   const { Kvm } = await loadKv();
   try {
     return await new Kvm(peer.nats).create(peer.subjects.nodesBucket, {
@@ -135,7 +135,7 @@ export async function openNodesBucket(peer: Peer): Promise<NatsBucket> {
 
 /** Writes the properties of a node into the bucket, which only members of the cluster can read there. */
 export async function putProperties(
-  peer: Peer,
+  peer: NatsPeer,
   bucket: NatsBucket,
   properties: NodeProperties,
 ): Promise<void> {
@@ -147,7 +147,7 @@ export async function putProperties(
 
 /** Reads the properties of a node, or returns `undefined` if there are none that a member of the cluster has written. */
 export async function readProperties(
-  peer: Peer,
+  peer: NatsPeer,
   bucket: NatsBucket,
   id: string,
 ): Promise<NodeProperties | undefined> {

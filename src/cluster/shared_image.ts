@@ -12,7 +12,7 @@ import type { Profile } from "../sandbox/profile/profile.ts";
 import { loadKv, type NatsBucket } from "./nats/client.ts";
 import { decodeMessage, encodeMessage } from "./nats/message.ts";
 import { ObjectBucket } from "./nats/object_bucket.ts";
-import type { Peer } from "./nats/peer.ts";
+import type { NatsPeer } from "./nats/nats_peer.ts";
 
 /** Options of {@linkcode shareImage}. */
 export interface SharedImageOptions {
@@ -42,7 +42,7 @@ const encoder = new TextEncoder();
  * @returns the cache directory with the image.
  * @throws {SandboxError} if NATS cannot be reached or has no room, or the image is not signed with this key.
  */
-export async function shareImage(peer: Peer, options: SharedImageOptions): Promise<string> {
+export async function shareImage(peer: NatsPeer, options: SharedImageOptions): Promise<string> {
   const { profile, cacheDir, onBuild } = options;
   const images = new SharedImages(peer, await importKey(options.key));
   const name = await baseImageName(profile);
@@ -82,12 +82,12 @@ async function ownHash(
 
 /** The images of a cluster in NATS. */
 class SharedImages {
-  readonly #peer: Peer;
+  readonly #peer: NatsPeer;
   readonly #key: CryptoKey;
   readonly #objects: ObjectBucket;
   #hashes: Promise<NatsBucket> | undefined;
 
-  constructor(peer: Peer, key: CryptoKey) {
+  constructor(peer: NatsPeer, key: CryptoKey) {
     this.#peer = peer;
     this.#key = key;
     this.#objects = new ObjectBucket({ peer, name: peer.subjects.imagesBucket, maxBytes: MAX_BYTES });

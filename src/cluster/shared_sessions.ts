@@ -4,7 +4,7 @@ import { parseUntrustedJson } from "../json.ts";
 import type { CheckpointEvery } from "../sandbox/exec.ts";
 import { everySchema, ownerSchema } from "./calls.ts";
 import { loadKv, type NatsBucket } from "./nats/client.ts";
-import type { Peer } from "./nats/peer.ts";
+import type { NatsPeer } from "./nats/nats_peer.ts";
 import { SEAL_BYTES } from "./nats/seal.ts";
 import { SESSION_ID } from "./nats/subjects.ts";
 import { type NodeHome, nodeHomeSchema } from "./nodes_bucket.ts";
@@ -45,10 +45,10 @@ const MAX_RECORD_BYTES = 768 * 1024;
 
 /** The shared sessions of a cluster, in a bucket of NATS: any caller finds a session there by its id. */
 export class SharedSessionsBucket {
-  readonly #peer: Peer;
+  readonly #peer: NatsPeer;
   #bucket: Promise<NatsBucket> | undefined;
 
-  constructor(peer: Peer) {
+  constructor(peer: NatsPeer) {
     this.#peer = peer;
   }
 

@@ -22,7 +22,7 @@ const MAX_VALUES_PER_BYTE = 16;
 const HEADER_BYTES = 4 * 1024;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
-/** What the pages of a row group may have together. */
+/** Limits of the pages of a row group together. */
 interface Room {
   values: number;
   bytes: number;

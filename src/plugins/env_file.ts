@@ -19,7 +19,7 @@ import serveDefinition from "./guest/serve_definition.ts" with { type: "text" };
 import serveEnv from "./guest/serve_env.ts" with { type: "text" };
 import { ENTRY_POINTS, plainMessages, plainTask, type PluginFileOptions } from "./plugin_host.ts";
 
-/** What an env in a file has. */
+/** Parts of an env in a file. */
 export interface EnvDescription {
   readonly name: string;
   /** System message of tasks that have none. */

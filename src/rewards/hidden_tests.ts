@@ -142,7 +142,7 @@ export async function checkHiddenTests(
  */
 const MAX_CHARACTERS = 256 * 1024;
 
-/** What the grades of a grader share. */
+/** State that the grades of a grader share. */
 interface Setting {
   readonly pair: SessionPair;
   readonly modules: TestModules;

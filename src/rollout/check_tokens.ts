@@ -48,7 +48,7 @@ export interface ChatCheck {
   readonly promptTokens: number;
   readonly sampledTokens: number;
   readonly problem?: TokenProblem;
-  /** What the chat was skipped by. */
+  /** Reason for which the chat was skipped. */
   readonly skippedBy?: "template" | "context";
   /** Reason why the chat was skipped. */
   readonly reason?: string;

@@ -35,7 +35,7 @@ export interface PlayedRun {
   readonly data: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
 }
 
-/** What the runs of a file of episodes were: the first one, and those that continued it. */
+/** Records of the runs of a file of episodes: the first run, and the runs that continued it. */
 export interface RunRecord {
   readonly format: typeof RUN_RECORD_FORMAT;
   readonly runs: readonly PlayedRun[];

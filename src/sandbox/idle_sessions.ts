@@ -69,3 +69,38 @@ export class IdleSessions<Session> {
     return found?.session;
   }
 }
+
+/** A lease that waits for a session. */
+export interface WaitingLease {
+  readonly domain: string | undefined;
+  /** Time until which the lease waits for a session of its own domain, in milliseconds. */
+  readonly patientUntil: number;
+}
+
+/** Options of {@linkcode countNewInterpreters}. */
+export interface NewInterpreterOptions {
+  /** Domains that have sessions, leased or not. */
+  readonly domains: ReadonlySet<string>;
+  /** The domain of each session that is rewound at this moment. */
+  readonly rewinding: readonly string[];
+  /** The time, in milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * Returns the number of waiting leases that need a new interpreter. A lease needs none while its domain has a session
+ * that comes back, as the new interpreter would take the place of another domain's.
+ */
+export function countNewInterpreters(
+  waiting: readonly WaitingLease[],
+  { domains, rewinding, now }: NewInterpreterOptions,
+): number {
+  const back = new Map<string, number>();
+  for (const domain of rewinding) back.set(domain, (back.get(domain) ?? 0) + 1);
+  return waiting.filter(({ domain, patientUntil }) => {
+    if (domain === undefined || !domains.has(domain)) return true;
+    const coming = back.get(domain) ?? 0;
+    back.set(domain, coming - 1);
+    return coming <= 0 && patientUntil <= now;
+  }).length;
+}

@@ -20,7 +20,7 @@ import type {
   SessionPool,
 } from "./exec.ts";
 import { checkEvery, checkProfile, checkResetMode, checkSeed } from "./exec_check.ts";
-import { IdleSessions } from "./idle_sessions.ts";
+import { countNewInterpreters, IdleSessions, type WaitingLease } from "./idle_sessions.ts";
 import { disposeUnless, Lease } from "./lease.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
 import type { Profile } from "./profile/profile.ts";
@@ -74,11 +74,7 @@ export interface SandboxPoolOptions extends SandboxOptions {
   optimize?: SandboxOptions["optimize"];
 }
 
-interface Waiter {
-  /** See {@linkcode SandboxPool.#domainOf}. */
-  readonly domain: string | undefined;
-  /** Time until which the caller waits for a session of its own domain, in milliseconds. */
-  readonly patientUntil: number;
+interface Waiter extends WaitingLease {
   resolve(session: Session): void;
   reject(error: unknown): void;
 }
@@ -129,6 +125,8 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   readonly #idle = new IdleSessions<Session>();
   /** Whose programs have run in the processes of sessions. */
   readonly #domains = new Map<Session, string>();
+  /** Sessions that are rewound for their domains. */
+  readonly #rewinding = new Set<Session>();
   /** Sessions whose interpreter has run nothing yet. */
   readonly #cold = new Set<Session>();
   readonly #waiters: Waiter[] = [];
@@ -333,13 +331,12 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
 
   /** Returns the number of waiters that need a new interpreter, and for which none is being started. */
   #countMissing(): number {
-    const domains = new Set(this.#domains.values());
-    const now = performance.now();
-    const admitted = this.#waiters.slice(0, this.size - this.#leases);
-    const impatient = admitted.filter(({ domain, patientUntil }) =>
-      domain === undefined || !domains.has(domain) || patientUntil <= now
-    );
-    return impatient.length - this.#coming;
+    const waiting = this.#waiters.slice(0, this.size - this.#leases);
+    return countNewInterpreters(waiting, {
+      domains: new Set(this.#domains.values()),
+      rewinding: [...this.#rewinding].flatMap((session) => this.#domains.get(session) ?? []),
+      now: performance.now(),
+    }) - this.#coming;
   }
 
   #start(): void {
@@ -449,8 +446,9 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     using coming = domain === undefined ? this.#come() : undefined;
     using _start = domain === undefined ? await this.#starts.acquire() : undefined;
     if (this.#disposed) return;
+    if (mode === "rewind") this.#rewinding.add(session);
     try {
-      await session.reset({ mode });
+      await session.reset({ mode }).finally(() => this.#rewinding.delete(session));
       if (mode === "fresh") this.#cold.add(session);
       coming?.[Symbol.dispose]();
       this.#offer(session);

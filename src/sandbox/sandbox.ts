@@ -11,7 +11,7 @@ import {
   childEnvironment,
   confinePlan,
   maxResidentBytes,
-} from "./process/command.ts";
+} from "./process/child_command.ts";
 import { isRoot } from "./process/layer_probes.ts";
 import { activeLayers, detectLayers, type Layer, type LayerReport } from "./process/layers.ts";
 import { delegatedGroup, MemoryGroup } from "./process/memory_cgroup.ts";

@@ -44,7 +44,7 @@ import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";
 import { Interpreter, type InterpreterSource } from "./interpreter.ts";
 import { disposeUnless, type Lease } from "./lease.ts";
-import { maxResidentBytes } from "./process/command.ts";
+import { maxResidentBytes } from "./process/child_command.ts";
 import type { Profile } from "./profile/profile.ts";
 import type { Layer } from "./profile/schema.ts";
 import { encodeText, FrameKind } from "./protocol.ts";

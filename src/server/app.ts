@@ -4,11 +4,10 @@ import { errorCodeOf } from "../wire/error_codes.ts";
 import { describeIssue } from "../schema_words.ts";
 import { requestSchema } from "./openapi/request_schema.ts";
 import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
-import type { AdapterRoutes } from "./adapters/adapter.ts";
-import { ADAPTERS } from "./adapters/adapters.ts";
-import { SandboxAccess } from "./adapters/e2b/sandbox_access.ts";
-import { codingKind } from "./adapters/openenv/coding_env.ts";
-import type { OpenEnvKind } from "./adapters/openenv/env_kind.ts";
+import type { OpenEnvKind } from "./peers/openenv/env_kind.ts";
+import type { PeerOperation } from "./peers/operation.ts";
+import type { PeerRoutes } from "./peers/peer.ts";
+import { makePeers } from "./peers/peers.ts";
 import type { CheckpointService } from "./checkpoints/checkpoint_service.ts";
 import type { EnvService } from "./envs/env_service.ts";
 import type { GraderPool } from "../rewards/worker/grader_pool.ts";
@@ -24,16 +23,16 @@ import {
   notFoundResponse,
   toInvalidRequest,
   toServerError,
-} from "./http/errors.ts";
+} from "./http/http_errors.ts";
 import { METHODS, requestLimits } from "./http/request_limits.ts";
 import { requestSpan } from "./http/tracing.ts";
 import { OPEN_BYTES, REQUEST_LIMITS, type RequestLimits, SESSION_WAIT_MS } from "./limits.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
+import { MCP_OPERATIONS } from "./mcp/operations.ts";
 import type { Metrics } from "./metrics.ts";
 import { isRefusal, type ServerEvent } from "./server_event.ts";
 import type { RolloutService } from "./rollouts/rollout_service.ts";
 import { addAboutRoutes } from "./openapi/about.ts";
-import { compatibleOperations } from "./openapi/compatible/operations.ts";
 import { AdmissionQueue } from "./sessions/admission.ts";
 import type { SessionService } from "./sessions/session_service.ts";
 import { MORE_SESSIONS } from "./sessions/session_slots.ts";
@@ -123,12 +122,14 @@ export function paddockApp(options: PaddockAppOptions): Api {
       throw toInvalidRequest(described?.error ?? result.error);
     },
   });
-  const adapterErrors = new Map<string, AdapterRoutes>();
+  const { secret = crypto.getRandomValues(new Uint8Array(32)), openEnv } = options;
+  const peers = makePeers({ sessions, budgets, checkpoints, secret }, openEnv);
+  const peerErrors = new Map<string, PeerRoutes>();
   app.onError((thrown, c) => {
     const error = toServerError(thrown);
-    const [adapter] = matchedRoutes(c).flatMap(({ path }) => adapterErrors.get(path) ?? []);
-    const isOfAdapter = error.code === "busy" || adapter?.handlesRefusals;
-    return isOfAdapter && adapter ? adapter.toErrorResponse(error) : errorResponse(error);
+    const [peer] = matchedRoutes(c).flatMap(({ path }) => peerErrors.get(path) ?? []);
+    const isOfPeer = error.code === "busy" || peer?.handlesRefusals;
+    return isOfPeer && peer ? peer.toErrorResponse(error) : errorResponse(error);
   });
   app.notFound(({ req }) => notFoundResponse(req, "/docs", methodsOf(app, req.path)));
   app.use(requestSpan(), securityHeaders(), async (c, next) => {
@@ -150,11 +151,9 @@ export function paddockApp(options: PaddockAppOptions): Api {
     unit: "bytes of requests without a token",
     advice: "send fewer at once",
   });
-  const { secret = crypto.getRandomValues(new Uint8Array(32)) } = options;
-  const sandboxAccess = new SandboxAccess(sessions, secret);
   app.use(
     watchDisconnect(),
-    access(options, (c, token) => sandboxAccess.findGrant(c, token)),
+    access(options, peers.flatMap(({ access }) => access ?? [])),
     requestLimits({ ...REQUEST_LIMITS, ...options.limits }, budgets.waiting, { open }),
   );
   const requests = new IdempotencyCache(budgets);
@@ -187,19 +186,23 @@ export function paddockApp(options: PaddockAppOptions): Api {
     app.route("/", viewerApp(options.runs));
   }
   const { formatClusterMetrics } = options;
-  addAboutRoutes(app, { metrics, tokens: options.tokens?.length ?? 0, formatClusterMetrics });
+  const tokens = options.tokens?.length ?? 0;
+  addAboutRoutes(app, { metrics, tokens, formatClusterMetrics, groups: peers });
   const mcpCheckpoints = options.mcpCheckpoints ? requireCheckpoints(checkpoints) : undefined;
   app.on([...METHODS], "/mcp", mcpRoute({ sessions, budgets, checkpoints: mcpCheckpoints }));
-  const openEnv = options.openEnv ?? codingKind(sessions);
-  for (const adapter of ADAPTERS) {
-    for (const made of [adapter(sessions, { openEnv, budgets, checkpoints, sandboxAccess })].flat()) {
+  for (const operation of MCP_OPERATIONS) describe("mcp", operation);
+  for (const { name, routes, operations } of peers) {
+    for (const made of routes) {
       app.route("/", made.routes.onError(made.toErrorResponse));
-      for (const { path } of made.routes.routes) adapterErrors.getOrInsert(path, made);
+      for (const { path } of made.routes.routes) peerErrors.getOrInsert(path, made);
     }
+    for (const operation of operations) describe(name, operation);
   }
-  const states = { canPause: sessions.canHibernate, canCopy: checkpoints !== undefined };
-  for (const operation of compatibleOperations(openEnv, states)) app.openAPIRegistry.registerPath(operation);
   return app;
+
+  function describe(group: string, { alsoIn = [], ...operation }: PeerOperation): void {
+    app.openAPIRegistry.registerPath({ ...operation, tags: [group, ...alsoIn] });
+  }
 }
 
 function requireCheckpoints(checkpoints: CheckpointService | undefined): CheckpointService {

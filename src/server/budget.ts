@@ -1,4 +1,4 @@
-import { ServerError } from "./http/errors.ts";
+import { ServerError } from "./http/http_errors.ts";
 import { BUFFER_BYTES } from "./limits.ts";
 
 /** Options of {@linkcode Budget}. */

@@ -9,7 +9,7 @@ import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import { replyGradingOf } from "../rewards/reply_grader.ts";
 import type { Task } from "../task.ts";
 import type { gradeRequestSchema } from "../wire/v1_grade.ts";
-import { ServerError, toPublicError } from "./http/errors.ts";
+import { ServerError, toPublicError } from "./http/http_errors.ts";
 import { MAX_GRADED_CHARACTERS, SESSION_WAIT_MS } from "./limits.ts";
 
 /** Graders by name, each made at its first use. */

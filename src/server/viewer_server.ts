@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { viewerApp, type ViewerOptions } from "../viewer/viewer_app.tsx";
 import { access } from "./http/access.ts";
 import { type AppEnv, watchDisconnect } from "./http/context.ts";
-import { errorReporter, errorResponse, ServerError, toServerError } from "./http/errors.ts";
+import { errorReporter, errorResponse, ServerError, toServerError } from "./http/http_errors.ts";
 import type { RequestHandler } from "./http/http_server.ts";
 
 /** Options of {@linkcode viewerServer}. */

@@ -1,4 +1,4 @@
-import { EPISODE_ENDS } from "./index/episode_facts.ts";
+import { EPISODE_ENDS } from "./index/episode_columns.ts";
 import { allRows, type Column, type EpisodeTable } from "./index/episode_table.ts";
 import { collectGroups } from "./groups.ts";
 import { type McNemarTest, mcNemarTest, type MeanInterval, meanInterval } from "./statistics.ts";

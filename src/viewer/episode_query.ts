@@ -1,17 +1,33 @@
+import {
+  COLUMN_ENTRIES,
+  type ColumnFilter,
+  type ColumnStoredAs,
+  type ViewParameter,
+} from "./index/episode_columns.ts";
 import type { ColumnName } from "./index/episode_table.ts";
 
-/** Orders of episodes: columns by their names in addresses. */
-export const SORT_COLUMNS = {
-  file: "offset",
-  reward: "reward",
-  turns: "turns",
-  tokens: "tokens",
-  calls: "calls",
-  time: "durationMs",
-} as const satisfies Record<string, ColumnName>;
+/** Name of an order in addresses. */
+export type SortName = "file" | ViewParameter<"sort">;
 
-/** Name of an order. */
-export type SortName = keyof typeof SORT_COLUMNS;
+/** Orders of episodes by their names in addresses: their column, and their name in the menu. */
+export const SORT_ORDERS = new Map<string, { readonly column: ColumnName; readonly label: string }>([
+  ["file", { column: "offset", label: "order in the file" }],
+  ...COLUMN_ENTRIES.flatMap(([column, { sort }]) =>
+    sort ? [[sort.parameter, { column, label: sort.label }] as const] : []
+  ),
+]);
+
+/** A choice of episodes by one name in a column. */
+export interface NameFilter extends ColumnFilter {
+  readonly column: ColumnStoredAs<NameFilter["store"]>;
+  readonly store: "name" | "short" | "set";
+  readonly parameter: ViewParameter<"filter">;
+}
+
+/** Choices of episodes by names. */
+export const NAME_FILTERS = COLUMN_ENTRIES.flatMap(([column, { store, filter }]) =>
+  filter ? [{ column, store, ...filter }] : []
+) as readonly NameFilter[];
 
 /** Choice by the reward. */
 export const REWARD_CHOICES = ["right", "wrong", "partial", "zero", "unscored"] as const;
@@ -19,19 +35,14 @@ export const REWARD_CHOICES = ["right", "wrong", "partial", "zero", "unscored"] 
 /** Choice by the end. `truncated` has the episodes of `cut` as well. */
 export const END_CHOICES = ["terminated", "truncated", "cut", "stopped", "failed"] as const;
 
-/** Which episodes are shown, and in which order. */
-export interface EpisodeQuery {
+/** Which episodes are shown, and in which order. Those of {@linkcode NAME_FILTERS} select by one name. */
+export interface EpisodeQuery extends Readonly<Partial<Record<ViewParameter<"filter">, string | undefined>>> {
   readonly reward?: typeof REWARD_CHOICES[number] | undefined;
   readonly minReward?: number | undefined;
   readonly maxReward?: number | undefined;
   readonly end?: typeof END_CHOICES[number] | undefined;
   /** Boundary of the failure; `any` for every failure, `none` for none. */
   readonly error?: string | undefined;
-  /** Status of one of the tool calls. */
-  readonly tool?: string | undefined;
-  readonly env?: string | undefined;
-  readonly task?: string | undefined;
-  readonly group?: string | undefined;
   /** Part of the row's text. */
   readonly text?: string | undefined;
   readonly sort: SortName;
@@ -62,12 +73,9 @@ export function parseQuery(parameters: URLSearchParams): EpisodeQuery {
     maxReward: numberOf("max"),
     end: END_CHOICES.find((choice) => choice === textOf("end")),
     error: textOf("error"),
-    tool: textOf("tool"),
-    env: textOf("env"),
-    task: textOf("task"),
-    group: textOf("group"),
+    ...Object.fromEntries(NAME_FILTERS.map(({ parameter }) => [parameter, textOf(parameter)])),
     text: textOf("text"),
-    sort: Object.hasOwn(SORT_COLUMNS, sort) ? sort as SortName : "file",
+    sort: SORT_ORDERS.has(sort) ? sort as SortName : "file",
     descending: parameters.get("order") === "desc",
     page: Math.max(1, Math.floor(numberOf("page") ?? 1)),
     texts: parameters.has("texts"),

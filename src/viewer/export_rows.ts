@@ -1,3 +1,4 @@
+import { COLUMN_ENTRIES } from "./index/episode_columns.ts";
 import type { EpisodeTable } from "./index/episode_table.ts";
 import { readFileRange } from "./index/run_index.ts";
 import type { OpenRun } from "./run_store.ts";
@@ -35,20 +36,7 @@ async function* readLines(path: string, table: EpisodeTable, rows: Uint32Array):
   }
 }
 
-const CSV_COLUMNS = [
-  "episode",
-  "task",
-  "group",
-  "sample",
-  "reward",
-  "turns",
-  "tokens",
-  "tool_calls",
-  "tool_statuses",
-  "duration_ms",
-  "end",
-  "error_boundary",
-];
+const CSV_COLUMNS = COLUMN_ENTRIES.flatMap(([name, { csv }]) => csv === undefined ? [] : [{ name, csv }]);
 
 /** Exports the facts of rows, with the parts of their rewards, as CSV (RFC 4180). */
 export function exportCsv({ table }: OpenRun, rows: Uint32Array): Export {
@@ -57,7 +45,7 @@ export function exportCsv({ table }: OpenRun, rows: Uint32Array): Export {
 
 function* csvParts(table: EpisodeTable, rows: Uint32Array): Generator<Uint8Array> {
   const parts = Array.from(table.parts.keys(), (name) => csvText(`part:${name}`));
-  yield encoder.encode(`${[...CSV_COLUMNS, ...parts].join(",")}\r\n`);
+  yield encoder.encode(`${["episode", ...CSV_COLUMNS.map(({ csv }) => csv), ...parts].join(",")}\r\n`);
   for (let from = 0; from < rows.length; from += CSV_ROWS) {
     const lines = Array.from(rows.subarray(from, from + CSV_ROWS), (row) => csvLine(table, row));
     yield encoder.encode(lines.join(""));
@@ -65,20 +53,12 @@ function* csvParts(table: EpisodeTable, rows: Uint32Array): Generator<Uint8Array
 }
 
 function csvLine(table: EpisodeTable, row: number): string {
-  const { sample, reward, turns, tokens, calls, durationMs } = table.columns;
   const cells = [
     `${row + 1}`,
-    csvText(table.nameOf("task", row)),
-    csvText(table.nameOf("group", row)),
-    `${sample[row]}`,
-    csvNumber(reward[row]),
-    `${turns[row]}`,
-    `${tokens[row]}`,
-    `${calls[row]}`,
-    csvText(table.statusesOf(row).join(" ")),
-    `${durationMs[row]}`,
-    table.endOf(row),
-    csvText(table.boundaryOf(row)),
+    ...CSV_COLUMNS.map(({ name }) => {
+      const value = table.valueOf(name, row);
+      return typeof value === "number" ? csvNumber(value) : csvText(value);
+    }),
     ...Array.from(table.parts.values(), (part) => csvNumber(part[row])),
   ];
   return `${cells.join(",")}\r\n`;

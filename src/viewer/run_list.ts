@@ -48,7 +48,7 @@ export function toRunSearch({ find, sort, descending }: RunQuery): string {
 export function selectRuns(runs: readonly ListedRun[], { find, sort, descending }: RunQuery): ListedRun[] {
   const needle = find.toLowerCase();
   const found = runs.filter(({ file, summary }) =>
-    [file.name, ...summary?.policies ?? [], ...summary?.envs ?? []].some((text) =>
+    [file.name, ...summary?.names.policy ?? [], ...summary?.names.env ?? []].some((text) =>
       text.toLowerCase().includes(needle)
     )
   );

@@ -1,6 +1,6 @@
 import { collectGroups, groupMeans, type GroupRewards, type PassRate, passRates } from "./groups.ts";
-import { EPISODE_ENDS } from "./index/episode_facts.ts";
-import type { Column, EpisodeTable } from "./index/episode_table.ts";
+import { EPISODE_ENDS } from "./index/episode_columns.ts";
+import { type Column, type EpisodeTable, SHORT_COLUMNS, type ShortColumn } from "./index/episode_table.ts";
 import { type Histogram, histogramOf, type MeanInterval, meanInterval } from "./statistics.ts";
 
 /** A point of a curve: the mean of some episodes. */
@@ -34,10 +34,8 @@ export interface RunSummary {
   /** Lines that are no episodes. */
   readonly damaged: number;
   readonly tokens: number;
-  readonly policies: readonly string[];
-  readonly envs: readonly string[];
-  readonly statuses: readonly string[];
-  readonly boundaries: readonly string[];
+  /** Names in the columns of short names. */
+  readonly names: Readonly<Record<ShortColumn, readonly string[]>>;
 }
 
 /** Figures and plots of the page of a run. */
@@ -69,7 +67,6 @@ export function summarize(
   groups = collectGroups(table, rows),
 ): RunSummary {
   const { reward, end, tokens } = table.columns;
-  const { policies, envs, statuses, boundaries } = table.shortNames;
   const counts = { unscored: 0, failed: 0, cut: 0, damaged: 0, tokens: 0 };
   for (let at = 0; at < rows.length; at++) {
     const row = rows[at] ?? 0;
@@ -79,15 +76,12 @@ export function summarize(
     if (end[row] === CUT) counts.cut++;
     counts.tokens += tokens[row] ?? 0;
   }
-  const named = (names: readonly string[]) => names.filter((name) => name !== "");
+  const names = SHORT_COLUMNS.map((name) => [name, table.shortNames[name].filter((text) => text !== "")]);
   return {
     ...counts,
     episodes: rows.length - counts.damaged,
     reward: meanInterval(groupMeans(groups)),
-    policies: named(policies),
-    envs: named(envs),
-    statuses: named(statuses),
-    boundaries: named(boundaries),
+    names: Object.fromEntries(names) as RunSummary["names"],
   };
 }
 

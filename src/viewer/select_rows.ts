@@ -1,6 +1,6 @@
-import { EPISODE_ENDS, type EpisodeEnd } from "./index/episode_facts.ts";
+import { EPISODE_ENDS, type EpisodeEnd } from "./index/episode_columns.ts";
 import { allRows, type EpisodeTable } from "./index/episode_table.ts";
-import { type EpisodeQuery, isFiltered, SORT_COLUMNS } from "./episode_query.ts";
+import { type EpisodeQuery, isFiltered, NAME_FILTERS, SORT_ORDERS } from "./episode_query.ts";
 import type { OpenRun, RunStore } from "./run_store.ts";
 import { searchRows } from "./text_search.ts";
 
@@ -22,10 +22,9 @@ export async function selectRows(
 
 /** Returns a function that is true for the rows of a query; it ignores the text. */
 function matcherOf(table: EpisodeTable, query: EpisodeQuery): (row: number) => boolean {
-  const { columns: { reward, task, group, boundary, statuses, end, env }, names, shortNames } = table;
+  const { columns: { reward, end } } = table;
   const tests: ((row: number) => boolean)[] = [];
-  const { reward: choice, minReward, maxReward, end: ending, error, tool } = query;
-  const { env: envName, task: taskName, group: groupName } = query;
+  const { reward: choice, minReward, maxReward, end: ending, error } = query;
   const rewardOf = (row: number) => reward[row] ?? NaN;
   if (choice === "right") tests.push((row) => rewardOf(row) >= 1);
   if (choice === "wrong") tests.push((row) => rewardOf(row) < 1);
@@ -40,25 +39,10 @@ function matcherOf(table: EpisodeTable, query: EpisodeQuery): (row: number) => b
   }
   if (error === "any") tests.push((row) => (end[row] ?? 0) >= FAILED);
   else if (error === "none") tests.push((row) => (end[row] ?? 0) < FAILED);
-  else if (error !== undefined) {
-    const number = shortNames.boundaries.indexOf(error);
-    tests.push((row) => boundary[row] === number);
-  }
-  if (tool !== undefined) {
-    const bit = shortNames.statuses.indexOf(tool);
-    tests.push((row) => bit !== -1 && (((statuses[row] ?? 0) >>> bit) & 1) === 1);
-  }
-  if (envName !== undefined) {
-    const number = shortNames.envs.indexOf(envName);
-    tests.push((row) => env[row] === number);
-  }
-  if (taskName !== undefined) {
-    const number = names.find(taskName);
-    tests.push((row) => task[row] === number);
-  }
-  if (groupName !== undefined) {
-    const number = names.find(groupName);
-    tests.push((row) => group[row] === number);
+  else if (error !== undefined) tests.push(table.matcherOf("boundary", error));
+  for (const { column, parameter } of NAME_FILTERS) {
+    const name = query[parameter];
+    if (name !== undefined) tests.push(table.matcherOf(column, name));
   }
   return (row) => tests.every((test) => test(row));
 }
@@ -85,7 +69,7 @@ function sortRows(
   { sort, descending }: EpisodeQuery,
 ): Uint32Array {
   if (sort === "file") return descending ? rows.reverse() : rows;
-  const values = columns[SORT_COLUMNS[sort]];
+  const values = columns[SORT_ORDERS.get(sort)?.column ?? "offset"];
   // Each item is the number of the value, then that of the row: the runtime sorts 64-bit integers without a callback.
   const keys = new BigUint64Array(rows.length);
   const words = new Uint32Array(keys.buffer);

@@ -1,13 +1,14 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { renderChat } from "../../src/chat/chat_format.ts";
-import { ChatTemplates } from "../../src/chat/chat_templates.ts";
+import { ChatTemplates, FAMILIES } from "../../src/chat/chat_templates.ts";
 import { fromText } from "../../src/chat/conversions.ts";
 import { History } from "../../src/history.ts";
 import type { Message } from "../../src/message.ts";
 import { tinyTokenizer } from "../tiny_tokenizer.ts";
 
-const LAWFUL = ["chatml", "qwen", "llama"];
+/** Families whose turns are bounded by tokens, so that no text can look like a turn. */
+const LAWFUL = FAMILIES.filter(({ speakers }) => speakers === undefined).map(({ name }) => name);
 const TOKENS = { bos_token: "<s>", eos_token: "</s>" };
 
 const hostile = [
@@ -45,7 +46,7 @@ function chat(text: fc.Arbitrary<string>): fc.Arbitrary<Message[]> {
   ]);
 }
 
-Deno.test("fromText() returns the messages that renderChat() rendered, for chatml, qwen and llama", () => {
+Deno.test("fromText() returns the messages that renderChat() rendered, if tokens bound the turns", () => {
   const law = fc.property(fc.constantFrom(...LAWFUL), chat(friendly), (family, messages) => {
     const text = renderChat(messages, { family, templateKwargs: TOKENS });
     assertEquals(fromText(text, { family }).toChats(), messages);
@@ -72,7 +73,7 @@ Deno.test("fromText() marks a last turn that was cut off as incomplete", () => {
     role: "assistant",
     content: "a rather long answer",
   }];
-  for (const family of ["chatml", "qwen", "llama"]) {
+  for (const family of LAWFUL) {
     const text = renderChat([{ role: "system", content: "s" }, ...messages], {
       family,
       templateKwargs: TOKENS,

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { ChatFormat } from "../../src/chat/chat_format.ts";
+import { FAMILIES } from "../../src/chat/chat_templates.ts";
 import { isAppendOnly, type SampledTurn, turnTokens } from "../../src/chat/turns.ts";
 import type { Message } from "../../src/message.ts";
 import { tinyTokenizer } from "../tiny_tokenizer.ts";
@@ -8,6 +9,9 @@ import { tinyTokenizer } from "../tiny_tokenizer.ts";
 const tokenizer = await tinyTokenizer();
 const chatml = new ChatFormat({ tokenizer, family: "chatml" });
 const [END = -1] = tokenizer.encode("<|im_end|>");
+
+/** Families that render a chat as its parts: dialogpt ends a chat with a token. */
+const APPENDED = FAMILIES.map(({ name }) => name).filter((name) => name !== "dialogpt");
 
 /** Drops reasoning before the last question, as Qwen 3 does. */
 const FORGETFUL = "{% set ns = namespace(last=0) %}" +
@@ -30,7 +34,7 @@ Deno.test("turnTokens() keeps sampled ids, masks exactly them, and equals the to
     others,
     ended: fc.boolean(),
   });
-  const families = fc.constantFrom("chatml", "qwen", "llama", "deepseek", "falcon");
+  const families = fc.constantFrom(...APPENDED);
   const law = fc.property(
     families,
     fc.array(turn, { maxLength: 5 }),
@@ -128,7 +132,7 @@ Deno.test("isAppendOnly() is false for templates that render a turn by its posit
   const strict =
     "{% for m in messages %}{% if m.role == 'tool' or m.role == 'system' %}{{ raise_exception('no') }}" +
     "{% endif %}<s>{{ m.role }} {{ m.content }}</s>{% endfor %}{% if add_generation_prompt %}<s>assistant {% endif %}";
-  for (const family of ["chatml", "qwen", "llama", "deepseek", "falcon"]) {
+  for (const family of APPENDED) {
     assertEquals(isAppendOnly(new ChatFormat({ tokenizer, family })), true, family);
     assertEquals(isAppendOnly(new ChatFormat({ tokenizer, family }), tools), true, family);
   }

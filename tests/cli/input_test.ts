@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { UsageError } from "../../src/cli/errors.ts";
+import { UsageError } from "../../src/cli/cli_errors.ts";
 import { basename } from "node:path";
 import { countLines, readProgram, readText } from "../../src/cli/input.ts";
 

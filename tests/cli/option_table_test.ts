@@ -5,7 +5,7 @@ import { configKeys } from "../../src/cli/config/config_keys.ts";
 import { addOptions, flagOf } from "../../src/cli/option_table.ts";
 import { parseWholeNumber } from "../../src/cli/options.ts";
 import { checkEnvOptions, ROLLOUT_OPTIONS } from "../../src/cli/rollout/options.ts";
-import { UsageError } from "../../src/cli/errors.ts";
+import { UsageError } from "../../src/cli/cli_errors.ts";
 
 const TABLE = {
   maxTurns: { group: "Play", value: "n", number: parseWholeNumber(1), default: 8, about: "replies" },

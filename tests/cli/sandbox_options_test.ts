@@ -5,7 +5,7 @@ import { cacheDirectory, formatMissingLayers, resolveProfile } from "../../src/c
 import { parseProfile } from "../../src/sandbox/profile/profile.ts";
 import { layerStates } from "../../src/sandbox/process/layers.ts";
 import { LAYERS } from "../../src/sandbox/profile/schema.ts";
-import { UsageError } from "../../src/cli/errors.ts";
+import { UsageError } from "../../src/cli/cli_errors.ts";
 
 function cacheOf(flag: string | undefined, environment: Record<string, string>): string {
   return cacheDirectory(flag, { get: (name) => environment[name] });

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { connectionsOf, keptInterpreters } from "../../src/cli/serve/capacity.ts";
 import { resolveServeAddress } from "../../src/cli/serve/address.ts";
-import { UsageError } from "../../src/cli/errors.ts";
+import { UsageError } from "../../src/cli/cli_errors.ts";
 
 const any = { port: 0 };
 

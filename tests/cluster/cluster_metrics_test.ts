@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Caller } from "../../src/cluster/caller.ts";
 import { ClusterMetrics } from "../../src/cluster/cluster_metrics.ts";
-import type { Received } from "../../src/cluster/nats/peer.ts";
+import type { Received } from "../../src/cluster/nats/nats_peer.ts";
 import { Seal } from "../../src/cluster/nats/seal.ts";
 import { Subjects } from "../../src/cluster/nats/subjects.ts";
 

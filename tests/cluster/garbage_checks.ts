@@ -3,7 +3,7 @@ import { delay } from "@std/async";
 import { Serving } from "../../bench/serving.ts";
 import { encodeMessage } from "../../src/cluster/nats/message.ts";
 import { NatsPool } from "../../src/cluster/nats_pool.ts";
-import { Peer } from "../../src/cluster/nats/peer.ts";
+import { NatsPeer } from "../../src/cluster/nats/nats_peer.ts";
 import { toWhole } from "../../src/cluster/nats/transfer.ts";
 import { options, print, SLOTS, startNode, whenNodes } from "./cluster.ts";
 import { NatsServer } from "./nats_server.ts";
@@ -16,7 +16,7 @@ Deno.test("10^5 garbage messages on every kind of subject: nothing crashes", opt
   await whenNodes(pool, (nodes) => nodes.some(({ free }) => free === SLOTS));
   const [node] = pool.nodes;
   assert(node);
-  await using stranger = await Peer.connect({ servers: nats.url }, "stranger");
+  await using stranger = await NatsPeer.connect({ servers: nats.url }, "stranger");
   const { subjects } = stranger;
   const callers = new Set<string>();
   const beats = stranger.receive(subjects.callerBeat(), ({ head }) => callers.add(String(head["id"])));

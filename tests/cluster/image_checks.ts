@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { SandboxError } from "../../src/errors.ts";
 import { loadKv, loadObjects } from "../../src/cluster/nats/client.ts";
-import { Peer } from "../../src/cluster/nats/peer.ts";
+import { NatsPeer } from "../../src/cluster/nats/nats_peer.ts";
 import { NatsPool } from "../../src/cluster/nats_pool.ts";
 import { shareImage } from "../../src/cluster/shared_image.ts";
 import { baseImageName } from "../../src/sandbox/image/base_image.ts";
@@ -44,7 +44,7 @@ Deno.test(
   async (t) => {
     await using folder = await TempFolder.of();
     await using nats = await NatsServer.start();
-    await using peer = await Peer.connect({ servers: nats.url }, "test");
+    await using peer = await NatsPeer.connect({ servers: nats.url }, "test");
     const profile = await loadProfile("serve");
     const name = await baseImageName(profile);
     const share = (host: string, with_ = key) =>

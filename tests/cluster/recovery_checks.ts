@@ -6,7 +6,7 @@ import { decodeMessage, encodeMessage } from "../../src/cluster/nats/message.ts"
 import { NatsPool } from "../../src/cluster/nats_pool.ts";
 import { sha256 } from "../../src/hash.ts";
 import { loadObjects } from "../../src/cluster/nats/client.ts";
-import { Peer } from "../../src/cluster/nats/peer.ts";
+import { NatsPeer } from "../../src/cluster/nats/nats_peer.ts";
 import { SandboxLostError } from "../../src/errors.ts";
 import type { BranchingLease } from "../../src/sandbox/exec.ts";
 import { options, print, SLOTS, startNode, whenNodes } from "./cluster.ts";
@@ -188,7 +188,7 @@ Deno.test("a node trusts no checkpoint of the object store, and no id of a sessi
   await using _node = await startNode(nats, "--max-sessions", "4");
   await using sessions = await ClusterSessions.connect({ servers: nats.url });
   while (!sessions.nodes.some(({ free }) => free === 4)) await delay(50);
-  await using stranger = await Peer.connect({ servers: nats.url }, "stranger");
+  await using stranger = await NatsPeer.connect({ servers: nats.url }, "stranger");
   const { Objm } = await loadObjects();
   const owner = await sha256("me");
   const id = await sessions.open({ owner, checkpointEvery: "exec" });

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { delay } from "@std/async";
 import { NoReceiverError } from "../../src/cluster/call_codec.ts";
 import type { Caller } from "../../src/cluster/caller.ts";
-import type { Received } from "../../src/cluster/nats/peer.ts";
+import type { Received } from "../../src/cluster/nats/nats_peer.ts";
 import { Seal } from "../../src/cluster/nats/seal.ts";
 import { Subjects } from "../../src/cluster/nats/subjects.ts";
 import { SlotQueue, type SlotQueueOptions } from "../../src/cluster/slot_queue.ts";

@@ -4,7 +4,7 @@ import { ensureBaseImage } from "../../src/sandbox/image/base_image.ts";
 import { SUPERVISOR } from "../../src/sandbox/image/build_child.ts";
 import type { BaseImage } from "../../src/sandbox/image/image_build.ts";
 import { Child, type ChildEnd, type ChildProgram } from "../../src/sandbox/process/child.ts";
-import { childCommand, childEnvironment } from "../../src/sandbox/process/command.ts";
+import { childCommand, childEnvironment } from "../../src/sandbox/process/child_command.ts";
 import type { GuestModule } from "../../src/sandbox/image/guest_sources.ts";
 import { activeLayers, detectLayers, type Layer } from "../../src/sandbox/process/layers.ts";
 import { loadProfile, type Profile } from "../../src/sandbox/profile/profile.ts";

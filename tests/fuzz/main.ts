@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { fileURLToPath } from "node:url";
-import { EXIT, runCommand } from "../../src/cli/command.ts";
-import { UsageError } from "../../src/cli/errors.ts";
+import { EXIT, runCommand } from "../../src/cli/run_command.ts";
+import { UsageError } from "../../src/cli/cli_errors.ts";
 import { writeText } from "../../src/cli/output.ts";
 import { readLines } from "../../src/read_lines.ts";
 import { randomSeed } from "../../src/seeded_random.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { CheckpointError } from "../../src/errors.ts";
-import { TemplateError, TemplateSyntaxError } from "../../src/chat/jinja/errors.ts";
+import { TemplateError, TemplateSyntaxError } from "../../src/chat/jinja/jinja_errors.ts";
 import { Template } from "../../src/chat/jinja/template.ts";
 import { JsoncError, parseJsonc } from "../../src/jsonc.ts";
 import { isSameAnswer } from "../../src/rewards/math/same_answer.ts";

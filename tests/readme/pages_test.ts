@@ -1,6 +1,7 @@
 import { Validator } from "@cfworker/json-schema";
 import { assertEquals } from "@std/assert";
 import { parse } from "@std/jsonc";
+import DENO from "../../deno.json" with { type: "json" };
 import SCHEMA from "../../docs/paddock.schema.json" with { type: "json" };
 import { PADDOCK_VERSION } from "../../src/version.ts";
 import { block, BLOCKS, PAGES, ROOT, TESTED_ELSEWHERE, TEXTS } from "./pages.ts";
@@ -27,6 +28,12 @@ Deno.test("docs/cli.md, Configuration file: the file has keys of the schema only
   const config = parse(block("Configuration file", "jsonc"));
   assertEquals(validator.validate(config).errors, []);
   assertEquals(validator.validate({ serve: { maxSession: 1 } }).valid, false);
+});
+
+Deno.test("docs/library.md lists each entry point of the package", async () => {
+  const page = await Deno.readTextFile(new URL("docs/library.md", ROOT));
+  const listed = [...page.matchAll(/^\| `(\/[\w-]+)` /gm)].map(([, name]) => `.${name}`);
+  assertEquals([".", ...listed], Object.keys(DENO.exports));
 });
 
 /** Paths in other repositories. */

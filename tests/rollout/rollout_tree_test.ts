@@ -14,7 +14,7 @@ import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { StepCounter } from "../../src/transforms/step_counter.ts";
 import type { Transform } from "../../src/transforms/transform.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
-import { factsOf } from "../../src/viewer/index/episode_facts.ts";
+import { factsOf } from "../../src/viewer/index/episode_columns.ts";
 import { byteTokenizer } from "../byte_tokenizer.ts";
 import { BranchingFakePool, FakePool, ok } from "../fake_pool.ts";
 

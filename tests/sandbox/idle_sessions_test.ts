@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { IdleSessions } from "../../src/sandbox/idle_sessions.ts";
+import { countNewInterpreters, IdleSessions } from "../../src/sandbox/idle_sessions.ts";
 
 function idle(...sessions: [name: string, domain?: string][]): IdleSessions<string> {
   const found = new IdleSessions<string>();
@@ -35,4 +35,18 @@ Deno.test("IdleSessions.takeUnused() takes what has been idle for so long, but n
   assertEquals(sessions.takeUnused(100), ["early"]);
   assertEquals([sessions.hasDomain, sessions.takeOldest(), sessions.takeOldest()], [true, "clean", "late"]);
   assertEquals([sessions.hasDomain, sessions.takeOldest()], [false, undefined]);
+});
+
+Deno.test("countNewInterpreters() counts no lease for which a session of its own domain is rewound", () => {
+  const waiting = [{ domain: "a", patientUntil: 0 }, { domain: "a", patientUntil: 0 }];
+  const domains = new Set(["a", "b"]);
+  const count = (rewinding: string[]) => countNewInterpreters(waiting, { domains, rewinding, now: 1 });
+  assertEquals([count([]), count(["a"]), count(["a", "a"]), count(["b"])], [2, 1, 0, 2]);
+});
+
+Deno.test("countNewInterpreters() counts at once a lease whose domain has no session, else after its patience", () => {
+  const [domains, rewinding] = [new Set(["a"]), [] as string[]];
+  const waiting = [undefined, "new", "a"].map((domain) => ({ domain, patientUntil: 10 }));
+  const counts = [9, 10].map((now) => countNewInterpreters(waiting, { domains, rewinding, now }));
+  assertEquals(counts, [2, 3]);
 });

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { Budget, Budgets } from "../../src/server/budget.ts";
-import { ServerError } from "../../src/server/http/errors.ts";
+import { ServerError } from "../../src/server/http/http_errors.ts";
 import { ok } from "../fake_pool.ts";
 import { served } from "./served.ts";
 

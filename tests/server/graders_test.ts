@@ -4,7 +4,7 @@ import { numberMatch } from "../../src/rewards/text_match.ts";
 import type { Grader } from "../../src/rewards/grader.ts";
 import { GraderPool } from "../../src/rewards/worker/grader_pool.ts";
 import { gradeOrThrow, guardGrader } from "../../src/server/graders.ts";
-import { ServerError } from "../../src/server/http/errors.ts";
+import { ServerError } from "../../src/server/http/http_errors.ts";
 
 const history = History.fromChats([{ role: "assistant", content: "4" }]);
 

@@ -1,6 +1,6 @@
 import { GraderPool, type GraderPoolOptions } from "../../src/rewards/worker/grader_pool.ts";
 import { EnvService, type EnvServiceOptions } from "../../src/server/envs/env_service.ts";
-import { errorReporter } from "../../src/server/http/errors.ts";
+import { errorReporter } from "../../src/server/http/http_errors.ts";
 import { Metrics } from "../../src/server/metrics.ts";
 import { paddockApp, type PaddockAppOptions } from "../../src/server/app.ts";
 import { type RolloutOffer, RolloutService } from "../../src/server/rollouts/rollout_service.ts";

@@ -2,11 +2,12 @@ import { assertEquals } from "@std/assert";
 import { type ListedRun, parseRunQuery, selectRuns, toRunSearch } from "../../src/viewer/run_list.ts";
 import type { RunSummary } from "../../src/viewer/run_summary.ts";
 
+const NO_NAMES = { policy: [], env: [], statuses: [], boundary: [] };
+
 function listedRun(name: string, size: number, summary?: Partial<RunSummary>): ListedRun {
   const file = { name, path: `/${name}`, size, changedAt: new Date(size) };
   const empty = { episodes: 0, reward: undefined, unscored: 0, failed: 0, cut: 0, damaged: 0, tokens: 0 };
-  const names = { policies: [], envs: [], statuses: [], boundaries: [] };
-  return { file, ...summary && { summary: { ...empty, ...names, ...summary } } };
+  return { file, ...summary && { summary: { ...empty, names: NO_NAMES, ...summary } } };
 }
 
 function mean(value: number): RunSummary["reward"] {
@@ -14,9 +15,9 @@ function mean(value: number): RunSummary["reward"] {
 }
 
 const RUNS = [
-  listedRun("b.jsonl", 3, { episodes: 9, reward: mean(0.5), policies: ["Qwen"] }),
+  listedRun("b.jsonl", 3, { episodes: 9, reward: mean(0.5), names: { ...NO_NAMES, policy: ["Qwen"] } }),
   listedRun("a.jsonl", 2),
-  listedRun("c.jsonl", 1, { episodes: 10, reward: mean(0.1), envs: ["tau-bench"] }),
+  listedRun("c.jsonl", 1, { episodes: 10, reward: mean(0.1), names: { ...NO_NAMES, env: ["tau-bench"] } }),
 ];
 
 function selected(search: string): string[] {

@@ -20,10 +20,10 @@ const ID = "zq7calli"; // with a digit, nine letters and digits, which Mistral's
 const VALUE = "zq7value";
 const TEXT = "zq7text";
 
-/** Where a message with calls is in its chat: before others, at the end, or at the end before a generation prompt. */
+/** Place of a message with calls in its chat: before others, at the end, or at the end before a generation prompt. */
 export type CallPosition = "middle" | "last" | "prompted";
 
-/** What a message with calls has, for which {@linkcode findCallForm} finds a form. */
+/** Parts of a message with calls, for which {@linkcode findCallForm} finds a form. */
 export interface WantedCalls {
   readonly content: ContentKind;
   /** Type of the arguments as the message has them. */
@@ -74,7 +74,7 @@ export function findCallForm(
   return undefined;
 }
 
-/** What shows the name of a call: the name itself, the call's id, or nothing. */
+/** Value that shows the name of a call: the name itself, the call's id, or nothing. */
 export type ShownName = "name" | "id" | "nothing";
 
 /**

@@ -16,7 +16,7 @@ import {
   type ShownName,
 } from "./call_form.ts";
 
-/** What stands beside the calls of a message, and where the message is. */
+/** Text beside the calls of a message, and the place of the message. */
 export interface CallContext {
   readonly kind: ContentKind;
   /** Text of the message. */
@@ -24,7 +24,7 @@ export interface CallContext {
   readonly position: CallPosition;
 }
 
-/** How one template shows native tool calls and their results. Its properties are found by small chats, once. */
+/** Form in which one template shows native tool calls and their results. Its properties are found by small chats, once. */
 export class NativeCalls {
   readonly #probed: ProbedTemplate;
   readonly #forms = new Map<string, CallForm | undefined>();

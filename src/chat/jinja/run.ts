@@ -1,4 +1,4 @@
-import { TemplateLimitError } from "./errors.ts";
+import { TemplateLimitError } from "./jinja_errors.ts";
 
 /** Most steps of a rendering: iterations, calls, and values that a filter makes. */
 const MAX_STEPS = 5_000_000;

@@ -1,7 +1,7 @@
 import { compileBody } from "./compile/statement.ts";
 import type { Execute } from "./compile/signal.ts";
 import { toValue } from "./values/convert.ts";
-import { TemplateLimitError, TemplateSyntaxError } from "./errors.ts";
+import { TemplateLimitError, TemplateSyntaxError } from "./jinja_errors.ts";
 import type { Body } from "./syntax/nodes.ts";
 import { parseTemplate } from "./syntax/parser.ts";
 import { type GenerationMarks, Run } from "./run.ts";

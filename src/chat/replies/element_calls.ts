@@ -9,7 +9,7 @@ const CLOSE = `${MARK}</tool_call>`;
 const CALL = /\s*\]<\]minimax\[>\[<invoke name=["']?([^"'>\s]{1,256})["']?>/y;
 const CALL_END = /\s*\]<\]minimax\[>\[<\/invoke>/y;
 const ELEMENT = /\s*\]<\]minimax\[>\[<([^/<>\n][^<>\n]{0,255})>/y;
-/** Where calls stand in a reply. */
+/** Marks around calls in a reply. */
 export const ELEMENT_REGIONS: CallRegions = {
   open: /\]<\]minimax\[>\[<tool_call>(?=\s*\]<\]minimax\[>\[<invoke )/,
   close: CLOSE,

@@ -5,7 +5,7 @@ import { splitKimiReply } from "./kimi_calls.ts";
 import { DSML, findDsmlCalls, findParameterCalls, GLM_SYNTAX, splitFoundCalls } from "./parameter_calls.ts";
 import type { ReplyParts } from "./reply_format.ts";
 
-/** How the template of a family of models writes a chat. */
+/** Syntax in which the template of a family of models writes a chat. */
 interface ChatSyntax {
   /** Texts that show that a template writes this syntax. */
   readonly marks: readonly string[];

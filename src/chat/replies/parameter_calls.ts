@@ -82,7 +82,7 @@ const DSML_V4_SYNTAX: ParameterSyntax = {
   close: "</｜DSML｜tool_calls>",
 };
 
-/** Where calls of DeepSeek V3.2 and V4 stand in a reply. */
+/** Marks around calls of DeepSeek V3.2 and V4 in a reply. */
 export const DSML_REGIONS: CallRegions = {
   open: /<｜DSML｜(?:function|tool)_calls>(?=\s*<｜DSML｜invoke )/,
 };

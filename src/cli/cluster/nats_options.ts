@@ -1,9 +1,9 @@
 import { type Command, Option } from "commander";
-import { KEY_FILE, type PeerOptions } from "../../cluster/nats/peer.ts";
+import { KEY_FILE, type PeerOptions } from "../../cluster/nats/nats_peer.ts";
 import { MIN_KEY_BYTES } from "../../cluster/nats/seal.ts";
 import { TOKEN } from "../../cluster/nats/subjects.ts";
 import { ensureKeyFile } from "../../sandbox/checkpoint/host_key.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 import { readInputBytes } from "../input.ts";
 import { cacheDirectory } from "../sandbox_options.ts";
 

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { closest } from "fastest-levenshtein";
 import { dirname, resolve } from "node:path";
 import { JsoncFile, type JsoncNode } from "../../jsonc.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { readText } from "../input.ts";
 import { describeRange, isInRange } from "../options.ts";
 import { type ConfigKey, configKeys, type TextMeaning } from "./config_keys.ts";

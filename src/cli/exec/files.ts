@@ -6,7 +6,7 @@ import { checkPath } from "../../sandbox/exec_check.ts";
 import type { Limits } from "../../sandbox/profile/schema.ts";
 import { MAX_FRAME_BYTES } from "../../sandbox/protocol.ts";
 import { escapeControls } from "../../terminal_text.ts";
-import { checkUsage, rethrowAsUsageError, UnwrittenError, UsageError } from "../errors.ts";
+import { checkUsage, rethrowAsUsageError, UnwrittenError, UsageError } from "../cli_errors.ts";
 import { ioErrorText, readInputBytes, STDIN } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { writeText } from "../output.ts";

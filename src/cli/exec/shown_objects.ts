@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { MimeBundle } from "../../sandbox/exec.ts";
-import { UnwrittenError } from "../errors.ts";
+import { UnwrittenError } from "../cli_errors.ts";
 import { ioErrorText } from "../input.ts";
 import type { Io } from "../io.ts";
 import { toSinkText } from "../output.ts";

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { errorMessage } from "../../errors.ts";
 import type { DistributedPackage, DistributionLock } from "../../sandbox/image/pyodide.ts";
 import { normalizeName } from "../../sandbox/profile/packages.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 import { type DownloadProgress, ResolutionError, type ResolvedPackage } from "./resolution.ts";
 
 /** Values of the environment markers of the sandbox, as PEP 508 names them. */

@@ -1,7 +1,7 @@
 import type { PackageFile } from "../../sandbox/profile/packages.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
 import { isStored } from "../../sandbox/image/package_store.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 import { currentIo, type Io } from "../io.ts";
 import { writeText } from "../output.ts";
 import { downloadPackages, type Installation } from "./install.ts";

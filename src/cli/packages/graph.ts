@@ -1,5 +1,5 @@
 import type { PackageFile } from "../../sandbox/profile/packages.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 
 /**
  * Returns the packages that remain without some of the user's requirements: those that another requirement needs.

@@ -3,7 +3,7 @@ import { readPackageFiles } from "../../sandbox/image/image_files.ts";
 import { isIntact, isStored, storeFile, storePath } from "../../sandbox/image/package_store.ts";
 import { type DistributionLock, readDistributionLock, readPyodide } from "../../sandbox/image/pyodide.ts";
 import { normalizeName, type PackageFile } from "../../sandbox/profile/packages.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { fetchFile, neededSharedLibraries } from "./distribution.ts";
 import { ProgressBar } from "./progress.ts";
 import { requirementName } from "./requirement.ts";

@@ -8,7 +8,7 @@ import {
   type Profile,
   readProfileFile,
 } from "../../sandbox/profile/profile.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 
 /** Returns the path of the user's own profile of a name, which the command line uses in place of a shipped one. */

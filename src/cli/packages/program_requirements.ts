@@ -4,7 +4,7 @@ import { parse } from "smol-toml";
 import * as z from "zod";
 import { errorMessage } from "../../errors.ts";
 import { readDistributionLock } from "../../sandbox/image/pyodide.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 import { requirementName } from "./requirement.ts";
 
 const scriptSchema = z.object({

@@ -1,5 +1,5 @@
 import { normalizeName } from "../../sandbox/profile/packages.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 
 /** Maximum length of a requirement, in characters. */
 const MAX_LENGTH = 500;

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { PLATFORM } from "../../sandbox/image/native_libraries.ts";
 import type { DistributionLock } from "../../sandbox/image/pyodide.ts";
 import { isPackageFileName } from "../../sandbox/profile/packages.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 
 /** A package that a resolver has chosen. */
 export interface ResolvedPackage {

@@ -9,7 +9,7 @@ import type { DistributionLock } from "../../sandbox/image/pyodide.ts";
 import type { PackageFile } from "../../sandbox/profile/packages.ts";
 import { parseProfile } from "../../sandbox/profile/profile.ts";
 import { Sandbox } from "../../sandbox/sandbox.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 import { fetchFile, fetchPage } from "./distribution.ts";
 import script from "./resolver.py" with { type: "text" };
 import {

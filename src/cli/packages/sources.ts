@@ -1,4 +1,4 @@
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 import { distributionUrl } from "./distribution.ts";
 import { readDistributionAddress } from "../../sandbox/image/pyodide.ts";

@@ -1,5 +1,5 @@
 import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
-import { exitCode } from "../command.ts";
+import { exitCode } from "../run_command.ts";
 import type { TerminalSink } from "../io.ts";
 import { TextQueue, toSinkText } from "../output.ts";
 import { inputTool, setUpInterpreter } from "./interpreter.ts";

@@ -1,6 +1,6 @@
 import type { BranchPoint } from "../../rollout/rollout_tree.ts";
 import { checkBranchPoints } from "../../rollout/rollout_tree.ts";
-import { checkUsage, UsageError } from "../errors.ts";
+import { checkUsage, UsageError } from "../cli_errors.ts";
 
 /** Flags of a run that matter to branches. */
 export interface BranchFlags {

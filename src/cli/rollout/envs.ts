@@ -12,7 +12,7 @@ import type { TauBenchRun } from "./envs/tau_bench.ts";
 import type { EnvFile } from "../../plugins/env_file.ts";
 import { fileEnv } from "../../rollout/file_env.ts";
 import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 import { isPluginPath, openPlugin, refuseGrants } from "./plugins.ts";
 import { isPythonPath, openPythonFile, type PythonFileFlags, type PythonFileOwner } from "./python_files.ts";
 import { WORKSPACE_ENV, type WorkspaceRun } from "./envs/workspace.ts";

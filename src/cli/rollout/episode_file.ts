@@ -3,7 +3,7 @@ import { errorMessage } from "../../errors.ts";
 import { type Line, readLines } from "../../read_lines.ts";
 import { type EpisodeRowOptions, MAX_ROW_BYTES, toEpisodeRow } from "../../rollout/episode_row.ts";
 import type { Task } from "../../task.ts";
-import { rethrowAsUsageError, toUsageError, UnwrittenError, UsageError } from "../errors.ts";
+import { rethrowAsUsageError, toUsageError, UnwrittenError, UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 import { escapeLine } from "../../terminal_text.ts";
 import { writeText } from "../output.ts";

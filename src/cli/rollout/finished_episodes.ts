@@ -1,7 +1,7 @@
 import { hashTask, type InteractionResult } from "../../rollout/interaction_result.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { Task } from "../../task.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 
 /** Episodes that an earlier run has played, with their tasks. */
 export class FinishedEpisodes {

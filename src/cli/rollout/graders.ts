@@ -17,7 +17,7 @@ import { isPluginPath, openPlugin, type PluginFile, refuseGrants } from "./plugi
 import { isPythonPath, openPythonFile, type PythonFileFlags } from "./python_files.ts";
 import { resolvePolicy } from "./policies.ts";
 import type { WatchedServerOptions } from "./server_watch.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 
 /** Flags of commands that grade. */

@@ -2,7 +2,7 @@ import { GRADERS } from "../../rewards/registry.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { REWARD_AT } from "../../transforms/mlgym/mlgym_reward_assignment.ts";
 import { configOption } from "../config/config_file.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 import { flagOf, type OptionRow, type OptionTable } from "../option_table.ts";
 import { parseNumber, parseNumberAtLeast, parseWholeNumber } from "../options.ts";
 import { profileOption } from "../sandbox_options.ts";

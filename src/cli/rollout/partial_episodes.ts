@@ -3,7 +3,7 @@ import type { Task } from "../../task.ts";
 import { toWellFormedJson } from "../../json.ts";
 import { episodeKeyOf, resultKeyOf } from "./finished_episodes.ts";
 import { type EpisodeKind, prepareResume } from "./episode_file.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 import { writeText } from "../output.ts";
 
 /** Boundaries whose failure leaves the partial episode valid. */

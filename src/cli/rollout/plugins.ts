@@ -1,7 +1,7 @@
 import type { PluginFileOptions } from "../../plugins/plugin_host.ts";
 import type { TransformFile } from "../../plugins/transform_file.ts";
 import { grantFlags, type Grants } from "../../sandbox/process/grants.ts";
-import { checkUsage, rethrowAsUsageError, UsageError } from "../errors.ts";
+import { checkUsage, rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { requireReadable } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { isPythonPath } from "./python_files.ts";

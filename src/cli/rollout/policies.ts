@@ -12,7 +12,7 @@ import { scriptedPolicy, ScriptFile } from "../../policy/scripted.ts";
 import { sglangPolicy } from "../../policy/sglang.ts";
 import { grantsAny } from "../../sandbox/process/grants.ts";
 import type { Task } from "../../task.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 import { flagOf } from "../option_table.ts";
 import { lookUp } from "../options.ts";

@@ -4,7 +4,7 @@ import { SandboxError } from "../../errors.ts";
 import type { PythonFileOptions } from "../../plugins/python/python_file.ts";
 import { shippedProfiles } from "../../sandbox/profile/profile.ts";
 import { escapeControls } from "../../terminal_text.ts";
-import { rethrowAsUsageError } from "../errors.ts";
+import { rethrowAsUsageError } from "../cli_errors.ts";
 import { requireReadable } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { nameOption } from "../options.ts";

@@ -38,7 +38,7 @@ import { ServerWatch } from "./server_watch.ts";
 import { Summary } from "./summary.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./envs/tau_bench.ts";
 import { TrainingFile, TrainingRun } from "./training_file.ts";
-import { checkUsage, rethrowAsUsageError, toUsageError, UsageError } from "../errors.ts";
+import { checkUsage, rethrowAsUsageError, toUsageError, UsageError } from "../cli_errors.ts";
 import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./envs/workspace.ts";
 import { currentIo } from "../io.ts";
 

@@ -11,7 +11,7 @@ import {
   writeRunRecord,
 } from "../../rollout/run_record.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { flagOf, type OptionTable } from "../option_table.ts";
 import { envKindOf } from "./envs.ts";
 import { ROLLOUT_OPTIONS, type RolloutOptionRow } from "./options.ts";

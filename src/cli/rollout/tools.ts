@@ -9,7 +9,7 @@ import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { ToolTransform } from "../../transforms/tool_transform.ts";
 import type { Transform } from "../../transforms/transform.ts";
-import { checkUsage, rethrowAsUsageError, UsageError } from "../errors.ts";
+import { checkUsage, rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { readText } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { lookUp } from "../options.ts";

@@ -10,7 +10,7 @@ import { shortenTrajectory } from "../../rollout/episode_row.ts";
 import { type Trajectory, TRAJECTORY_FORMAT } from "../../rollout/trajectory.ts";
 import { parseTrajectory } from "../../rollout/trajectory_schema.ts";
 import type { Task } from "../../task.ts";
-import { toUsageError, UsageError } from "../errors.ts";
+import { toUsageError, UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 import { escapeLine } from "../../terminal_text.ts";
 import { writeText } from "../output.ts";

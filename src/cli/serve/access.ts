@@ -1,7 +1,7 @@
 import { errorMessage } from "../../errors.ts";
 import type { RequestRecord } from "../../server/http/access_log.ts";
 import { LineLog } from "../../server/http/line_log.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 
 /** Name of stderr in `--access-log`. */

@@ -1,4 +1,4 @@
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 
 /** Listening address and access rules of a server. */
 export interface ServeAddress {

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { abortable } from "../../async/abort.ts";
 import { SandboxError } from "../../errors.ts";
-import { Peer, type PeerOptions } from "../../cluster/nats/peer.ts";
+import { NatsPeer, type PeerOptions } from "../../cluster/nats/nats_peer.ts";
 import { shareImage } from "../../cluster/shared_image.ts";
 import { ClusterNode } from "../../cluster/node/cluster_node.ts";
 import { ClusterMetrics } from "../../cluster/cluster_metrics.ts";
@@ -129,7 +129,7 @@ async function useSharedImage(
   options: PeerOptions,
   { profile, cacheDir, key, signal }: SessionSourceOptions & { key: Uint8Array },
 ): Promise<string | undefined> {
-  await using peer = await abortable(Peer.connect(options, "paddock image"), signal);
+  await using peer = await abortable(NatsPeer.connect(options, "paddock image"), signal);
   try {
     return await shareImage(peer, {
       profile,

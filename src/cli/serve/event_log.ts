@@ -5,7 +5,7 @@ import { logError } from "./listening.ts";
 
 /** Values of `--log-level`. Each shows the lines of those before it. */
 export const LOG_LEVELS = ["error", "warn", "info"] as const;
-/** How much a server logs on stderr. */
+/** Amount that a server logs on stderr. */
 export type LogLevel = typeof LOG_LEVELS[number];
 
 /** Level of each kind of event. Errors are logged at every level. */

@@ -11,7 +11,7 @@ import {
 import { countSessions } from "../../server/hibernation/saved_sessions.ts";
 import { formatSuspendReport, type SuspendReport } from "../../server/hibernation/suspend_report.ts";
 import type { HibernationLimits } from "../../server/paddock_server.ts";
-import { UnavailableError, UsageError } from "../errors.ts";
+import { UnavailableError, UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 import { parseWholeNumber } from "../options.ts";
 import { toSinkText, writeText } from "../output.ts";

@@ -1,6 +1,6 @@
 import { errorMessage } from "../../errors.ts";
 import { escapeControls } from "../../terminal_text.ts";
-import { UnavailableError } from "../errors.ts";
+import { UnavailableError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 import { writeText } from "../output.ts";
 

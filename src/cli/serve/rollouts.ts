@@ -4,7 +4,7 @@ import type { RolloutOffer, RolloutPolicyOptions } from "../../server/rollouts/r
 import { RunFolder } from "../../viewer/run_folder.ts";
 import type { ViewerOptions } from "../../viewer/viewer_app.tsx";
 import type { ENV_KINDS } from "../../wire/v1_envs.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { resolveTokenizer } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { resolvePolicy } from "../rollout/policies.ts";

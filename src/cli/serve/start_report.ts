@@ -2,7 +2,7 @@ import type { Profile } from "../../sandbox/profile/profile.ts";
 import type { LayerState } from "../../sandbox/process/layers.ts";
 import { DENO_VERSION, PADDOCK_VERSION } from "../../version.ts";
 
-/** What a server prints when it starts. */
+/** Lines that a server prints when it starts. */
 export interface StartReport {
   readonly profile: Profile;
   readonly layers: readonly LayerState[];

@@ -1,4 +1,4 @@
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../cli_errors.ts";
 import { readText } from "../input.ts";
 
 /** Options with the tokens of a server. */

@@ -35,7 +35,7 @@ export interface CheckedTemplate {
   readonly tokenizer: Tokenizer;
 }
 
-/** What a template makes of a chat. */
+/** Outcome of a chat in a template. */
 export type ChatOutcome =
   & { readonly chat: string }
   & ({ readonly text: string } | { readonly error: string });
@@ -46,7 +46,7 @@ export interface ModeReport {
   readonly problem: string | null;
 }
 
-/** How a template takes native calls that are followed by results. */
+/** Form in which a template takes native calls that are followed by results. */
 export interface CallReport {
   /** Type of `arguments`: an object, or JSON text where the template raises an error for an object or drops the call. */
   readonly arguments: CallForm["arguments"];
@@ -74,7 +74,7 @@ export interface TemplateReport {
   readonly differences: readonly Difference[] | null;
   /** True if the template marks the assistant's part itself. */
   readonly hasGeneration: boolean;
-  /** How the template takes native calls; null if it drops them. */
+  /** Form in which the template takes native calls; null if it drops them. */
   readonly calls: CallReport | null;
   /** Roles whose contents the template takes as lists of parts only. */
   readonly rolesWithParts: readonly string[];

@@ -9,7 +9,7 @@ const MAX_LINE_BYTES = 256 * 1024 * 1024;
 const versionsSchema = z.object({ jinja2: z.string(), transformers: z.string() });
 const resultSchema = z.union([z.object({ text: z.string() }), z.object({ error: z.string() })]);
 
-/** What transformers renders: a text, or the error that it raises. */
+/** Rendering by transformers: a text, or the error that transformers raises. */
 export type OracleResult = z.infer<typeof resultSchema>;
 
 /** The results of transformers for some cases. */

@@ -1,11 +1,11 @@
 import { abortable, Deadline } from "../../async/abort.ts";
 import { errorMessage, SandboxError } from "../../errors.ts";
 import { loadObjects, type NatsObjectBucket, type NatsObjectInfo } from "./client.ts";
-import type { Peer } from "./peer.ts";
+import type { NatsPeer } from "./nats_peer.ts";
 
 /** Options of {@linkcode ObjectBucket}. */
 export interface ObjectBucketOptions {
-  readonly peer: Peer;
+  readonly peer: NatsPeer;
   readonly name: string;
   /** Size of all its objects, in bytes. It counts when the bucket is made. */
   readonly maxBytes: number;

@@ -16,7 +16,7 @@ import {
   openNodesBucket,
   putProperties,
 } from "../nodes_bucket.ts";
-import { Peer, type PeerOptions } from "../nats/peer.ts";
+import { NatsPeer, type PeerOptions } from "../nats/nats_peer.ts";
 import { SessionStates } from "./session_states.ts";
 import { SlotOffers } from "./slot_offers.ts";
 import { TOKEN } from "../nats/subjects.ts";
@@ -68,7 +68,7 @@ const DRAIN_MS = 30_000;
 
 /** A member of a cluster that runs sessions for callers: see {@linkcode NatsPool}. */
 export class ClusterNode implements AsyncDisposable {
-  readonly #peer: Peer;
+  readonly #peer: NatsPeer;
   readonly #options: ClusterNodeOptions;
   readonly #bucket: NatsBucket;
   readonly #properties: FixedProperties;
@@ -81,7 +81,7 @@ export class ClusterNode implements AsyncDisposable {
   #soon: ReturnType<typeof setTimeout> | undefined;
 
   private constructor(
-    peer: Peer,
+    peer: NatsPeer,
     { options, bucket, properties }: {
       options: ClusterNodeOptions;
       bucket: NatsBucket;
@@ -135,7 +135,7 @@ export class ClusterNode implements AsyncDisposable {
     const digest = await sha256(JSON.stringify(profile));
     const { image, key } = await pool.checkpointOrigin();
     await using stack = new AsyncDisposableStack();
-    const peer = stack.use(await Peer.connect(options, "paddock node"));
+    const peer = stack.use(await NatsPeer.connect(options, "paddock node"));
     const bucket = await openNodesBucket(peer);
     const name = TOKEN.test(profile.name) ? profile.name : digest.slice(0, 16); // a path cannot be part of a subject
     const properties = {

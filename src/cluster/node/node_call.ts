@@ -6,7 +6,7 @@ import { STREAM_QUEUE_BYTES } from "../../server/limits.ts";
 import { NoSlotError } from "../call_codec.ts";
 import type { Call, CallOf, CallReply, Control } from "../calls.ts";
 import { encodeMessage } from "../nats/message.ts";
-import type { Peer } from "../nats/peer.ts";
+import type { NatsPeer } from "../nats/nats_peer.ts";
 
 /** Characters of output in one message. */
 const OUTPUT_CHARACTERS = 128 * 1024;
@@ -22,7 +22,7 @@ interface ToolAnswer {
 /** A call that runs on this node. It sends its output and its calls of host tools to the caller. */
 export class NodeCall {
   readonly caller: string;
-  readonly #peer: Peer;
+  readonly #peer: NatsPeer;
   readonly #inbox: string;
   readonly #abort = new AbortController();
   readonly #answers = new Map<number, PromiseWithResolvers<ToolAnswer>>();
@@ -32,7 +32,7 @@ export class NodeCall {
   #room: PromiseWithResolvers<void> | undefined;
   readonly #go = Promise.withResolvers<void>();
 
-  constructor(peer: Peer, { caller, call }: Pick<Call, "caller" | "call">) {
+  constructor(peer: NatsPeer, { caller, call }: Pick<Call, "caller" | "call">) {
     this.#peer = peer;
     this.caller = caller;
     this.#inbox = peer.subjects.inbox(caller, call);

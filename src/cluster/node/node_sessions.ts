@@ -2,7 +2,7 @@ import * as z from "zod";
 import { Deadline } from "../../async/abort.ts";
 import { CheckpointError } from "../../errors.ts";
 import type { BranchingPool } from "../../sandbox/exec.ts";
-import { ServerError } from "../../server/http/errors.ts";
+import { ServerError } from "../../server/http/http_errors.ts";
 import { MAX_SESSION_WAITING, MEMORY_PER_BYTE } from "../../server/limits.ts";
 import { NoSlotError, NotDoneError, SessionInUseError, toErrorReply } from "../call_codec.ts";
 import { type Call, type CallOf, type CallReply, callSchema, controlSchema } from "../calls.ts";
@@ -11,7 +11,7 @@ import { NodeCall } from "./node_call.ts";
 import { NodeSession } from "./node_session.ts";
 import { callerBeatSchema } from "../nodes_bucket.ts";
 import { DamagedObjectError } from "../nats/object_bucket.ts";
-import type { Peer, Received } from "../nats/peer.ts";
+import type { NatsPeer, Received } from "../nats/nats_peer.ts";
 import { performSessionCall, type SessionCall } from "./session_calls.ts";
 import type { SessionStates } from "./session_states.ts";
 import type { SlotLease } from "./slot_offers.ts";
@@ -19,7 +19,7 @@ import { createSessionId } from "../nats/subjects.ts";
 
 /** Options of {@linkcode NodeSessions}. */
 export interface NodeSessionsOptions {
-  readonly peer: Peer;
+  readonly peer: NatsPeer;
   readonly pool: Pick<BranchingPool, "readCheckpoint">;
   readonly states: SessionStates;
   /** True if the pool rewinds its sessions after a lease. */
@@ -44,7 +44,7 @@ const CONTROL_OPS: ReadonlySet<unknown> = new Set(["abort", "go", "credit", "ans
 /** The sessions of a node that callers of the cluster hold, and their calls. */
 export class NodeSessions implements AsyncDisposable {
   readonly #options: NodeSessionsOptions;
-  readonly #peer: Peer;
+  readonly #peer: NatsPeer;
   readonly #sessions = new Map<string, NodeSession>();
   readonly #calls = new Map<string, NodeCall>();
   readonly #callers = new Callers();

@@ -8,7 +8,7 @@ import { Budget, type BudgetLease } from "../../server/budget.ts";
 import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS } from "../../server/limits.ts";
 import { decodeMessage, encodeMessage, MAX_MESSAGE_BYTES } from "../nats/message.ts";
 import { DamagedObjectError, ObjectBucket } from "../nats/object_bucket.ts";
-import { OWNERS, type Peer } from "../nats/peer.ts";
+import { type NatsPeer, OWNERS } from "../nats/nats_peer.ts";
 
 /** When a checkpoint was taken. */
 export interface StateTime {
@@ -25,7 +25,7 @@ export interface LastCheckpoint extends StateTime {
 
 /** Options of {@linkcode SessionStates}. */
 export interface SessionStatesOptions {
-  readonly peer: Peer;
+  readonly peer: NatsPeer;
   /**
    * Bytes of the checkpoints of this node, in the store and in memory.
    *
@@ -51,7 +51,7 @@ const timeSchema: z.core.$ZodType<StateTime> = z.object({
  */
 export class SessionStates {
   readonly #bucket: ObjectBucket;
-  readonly #peer: Peer;
+  readonly #peer: NatsPeer;
   readonly #budget: Budget;
   readonly #onError: (error: unknown) => void;
 
@@ -129,7 +129,7 @@ export interface KeptStateOptions {
   readonly every: CheckpointEvery;
   /** The session that takes the checkpoints. */
   readonly recovery: Recoverable;
-  readonly peer: Peer;
+  readonly peer: NatsPeer;
   readonly bucket: ObjectBucket;
   readonly budget: Budget;
   /** Called with errors of checkpoints that were not stored. */

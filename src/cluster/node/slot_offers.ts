@@ -15,11 +15,11 @@ import type {
 import { disposeUnless, Lease, type Recoverable } from "../../sandbox/lease.ts";
 import type { SandboxPool } from "../../sandbox/pool.ts";
 import type { NatsSubscription } from "../nats/client.ts";
-import type { Peer, Received } from "../nats/peer.ts";
+import type { NatsPeer, Received } from "../nats/nats_peer.ts";
 
 /** Options of {@linkcode SlotOffers}. */
 export interface SlotOffersOptions {
-  readonly peer: Peer;
+  readonly peer: NatsPeer;
   readonly pool: SandboxPool;
   /** Number of sessions of the pool. */
   readonly slots: number;

@@ -28,7 +28,7 @@ export interface TestProblem {
   readonly programOptions: ProgramTestOptions;
 }
 
-/** How the program tests of a task are judged. */
+/** Rules by which the program tests of a task are judged. */
 export interface ProgramTestOptions {
   readonly comparison: OutputComparison;
   /** True if a program that calls `sys.exit` or `os._exit` with another code than 0 fails. */

@@ -70,7 +70,7 @@ export type TestVerdict =
   | { readonly verdict: "passed" | "failed" }
   | { readonly verdict: "unscored"; readonly reason: string };
 
-/** What `run` of `tests.py` returns. The session is the tests' own, so that no program can forge it. */
+/** Result of `run` of `tests.py`. The session is the tests' own, so that no program can forge it. */
 const verdictSchema = z.tuple([
   z.enum(["passed", "failed", "unjudged", "too many calls", "too large"]),
   z.string(),
@@ -251,7 +251,7 @@ const CALLS = new Set(["call", "call_in_place", "calls", "method", "made", "get"
 interface RequestOptions {
   /** Number of requests. */
   readonly count: number;
-  /** What the program may read. */
+  /** Input that the program may read. */
   readonly stdin?: string | undefined;
 }
 

@@ -13,7 +13,7 @@ const WORDS: Readonly<Record<string, Clock>> = {
   midnight: { hour: 12, rest: "", half: "am" },
 };
 
-/** What every time of the day has. */
+/** Mark of every time of the day. */
 const TIME = /:|[ap]\.?\s?m|noon|midnight/i;
 
 /**

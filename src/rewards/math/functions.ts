@@ -101,7 +101,7 @@ export function binomial(n: Exact, k: Exact): Exact {
   return product;
 }
 
-/** What a closing bracket does to the value in the brackets. */
+/** Effect of a closing bracket on the value in the brackets. */
 export const ROUNDINGS: Readonly<Record<string, (value: Exact) => Exact>> = {
   rfloor: roundDown,
   rceil: (value) => negate(roundDown(negate(value))),

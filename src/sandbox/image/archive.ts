@@ -1,6 +1,6 @@
 import type { UnzipFileInfo } from "fflate";
 
-/** What the archives of a profile may expand to together. */
+/** Limits of what the archives of a profile expand to together. */
 export interface ArchiveLimits {
   /** @default 512 MiB */
   readonly bytes?: number;

@@ -10,7 +10,7 @@ import {
   childEnvironment,
   confinePlan,
   maxResidentBytes,
-} from "../process/command.ts";
+} from "../process/child_command.ts";
 import { isRoot } from "../process/layer_probes.ts";
 import { activeLayers, detectLayers } from "../process/layers.ts";
 import { watchProcess } from "../process/watchdog.ts";

@@ -1,4 +1,5 @@
 import manifest from "pyodide/package.json" with { type: "json" };
+import lock from "pyodide/pyodide-lock.json" with { type: "json" };
 
 /** Files of the Pyodide distribution that a sandbox needs. */
 export interface PyodideFiles {
@@ -12,6 +13,9 @@ export interface PyodideFiles {
 
 /** Version of the Pyodide distribution, which is part of an image's cache key. */
 export const PYODIDE_VERSION: string = manifest.version;
+
+/** Version of CPython in the distribution. */
+export const PYTHON_VERSION: string = lock.info.python;
 
 /** Reads the distribution from its npm package. */
 export async function readPyodide(): Promise<PyodideFiles> {

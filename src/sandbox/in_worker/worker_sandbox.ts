@@ -22,7 +22,7 @@ import { createKey } from "../checkpoint/host_key.ts";
 import { checkEvery } from "../exec_check.ts";
 import { sha256 } from "../../hash.ts";
 import { disposeUnless, Lease } from "../lease.ts";
-import { wasmPages } from "../process/command.ts";
+import { wasmPages } from "../process/child_command.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { Layer } from "../profile/schema.ts";
 import { decodeLost, encodeFrame, type Frame, FrameKind, FrameSplitter, join } from "../protocol.ts";

@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { SandboxError } from "../../errors.ts";
 import { type Layer, LAYER_PROGRAMS } from "../profile/schema.ts";
-import { type Rlimits, rlimitScript } from "./command.ts";
+import { type Rlimits, rlimitScript } from "./child_command.ts";
 import { setprivPrefix } from "./namespaces.ts";
 import { grantFlags, type Grants, grantsAny, isWithin, mayRead } from "./grants.ts";
 

@@ -3,7 +3,7 @@ import { errorMessage } from "../../errors.ts";
 import confineSource from "../guest/supervisor/confine.ts" with { type: "text" };
 import allowedCallsSource from "../guest/supervisor/allowed_calls.ts" with { type: "text" };
 import type { Layer } from "../profile/schema.ts";
-import { type Rlimits, rlimitScript } from "./command.ts";
+import { type Rlimits, rlimitScript } from "./child_command.ts";
 import { delegatedGroup, MemoryGroup } from "./memory_cgroup.ts";
 import { bubblewrapPrefix, confinedCommand } from "./namespaces.ts";
 

@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path/posix";
-import type { ChildCommand } from "./command.ts";
+import type { ChildCommand } from "./child_command.ts";
 
 /** The process whose group is looked up, and where the kernel shows it. */
 export interface CgroupSource {

@@ -1,7 +1,7 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
 import type { Checkpoint } from "../../sandbox/exec.ts";
 import { Budget, type BudgetLease } from "../budget.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS, MAX_CHECKPOINTS } from "../limits.ts";
 
 /** Options of {@linkcode CheckpointStore}. */

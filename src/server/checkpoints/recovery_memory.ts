@@ -1,6 +1,6 @@
 import { CheckpointError } from "../../errors.ts";
 import type { CheckpointMemory, StateMemory } from "../../sandbox/exec.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import type { CheckpointStore } from "./checkpoint_store.ts";
 import { TransferMemory } from "./transfer_memory.ts";
 

@@ -8,7 +8,7 @@ import type {
   RestoreOptions,
   StateMemory,
 } from "../../sandbox/exec.ts";
-import { ServerError, toPublicError } from "../http/errors.ts";
+import { ServerError, toPublicError } from "../http/http_errors.ts";
 import { SESSION_WAIT_MS } from "../limits.ts";
 import type { TransferMemory } from "./transfer_memory.ts";
 

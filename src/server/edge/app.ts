@@ -7,7 +7,13 @@ import { PADDOCK_VERSION } from "../../version.ts";
 import { Budget } from "../budget.ts";
 import { access, securityHeaders } from "../http/access.ts";
 import { type AppEnv, watchDisconnect } from "../http/context.ts";
-import { errorResponse, notFoundResponse, ServerError, toErrorBody, toServerError } from "../http/errors.ts";
+import {
+  errorResponse,
+  notFoundResponse,
+  ServerError,
+  toErrorBody,
+  toServerError,
+} from "../http/http_errors.ts";
 import { requestLimits } from "../http/request_limits.ts";
 import { streamBody, type StreamBodyOptions } from "../http/response_stream.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../limits.ts";

@@ -3,7 +3,7 @@ import type { Grader } from "../../rewards/grader.ts";
 import { REPLY_GRADERS } from "../../rewards/reply_graders.ts";
 import { AdmissionQueue } from "../sessions/admission.ts";
 import { gradeOrThrow } from "../graders.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import type { EdgeRequest } from "./request.ts";
 
 /** Score as sent to the client. */

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { parseDataJson } from "../../numbers/data_json.ts";
 import { gradeRequestSchema } from "../../wire/v1_grade.ts";
 import { type GradeInput, toGradeInput } from "../graders.ts";
-import { ServerError, toInvalidRequest } from "../http/errors.ts";
+import { ServerError, toInvalidRequest } from "../http/http_errors.ts";
 import { describeIssue } from "../../schema_words.ts";
 
 const MAX_ITEMS = 256;

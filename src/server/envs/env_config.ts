@@ -8,7 +8,7 @@ import type { Tool } from "../../tools/tool.ts";
 import { ToolTransform } from "../../transforms/tool_transform.ts";
 import type { Transform } from "../../transforms/transform.ts";
 import type { ENV_KINDS } from "../../wire/v1_envs.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 
 /** Configuration of an env. It names tools and graders of the server, never a file of the host. */
 export interface EnvConfig {

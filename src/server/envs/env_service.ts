@@ -8,7 +8,7 @@ import { EpisodeEnv } from "./episode_env.ts";
 import { EnvSessions, LiveEnv } from "./live_env.ts";
 import { IDLE_MS, MAX_ENVS } from "../limits.ts";
 import type { Metrics } from "../metrics.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 
 /** Options of {@linkcode EnvService}. */

@@ -4,7 +4,7 @@ import { EpisodeError } from "../../errors.ts";
 import { messageText } from "../../message.ts";
 import type { Task } from "../../task.ts";
 import type { BudgetLease } from "../budget.ts";
-import { toEnvError } from "../http/errors.ts";
+import { toEnvError } from "../http/http_errors.ts";
 import { MEMORY_PER_CHARACTER } from "../limits.ts";
 
 /** Options of {@linkcode EpisodeEnv}. */

@@ -9,7 +9,7 @@ import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
 import { findPrograms } from "../../tools/python_blocks.ts";
 import type { Account, BudgetLease } from "../budget.ts";
-import { ServerError, toEnvError } from "../http/errors.ts";
+import { ServerError, toEnvError } from "../http/http_errors.ts";
 import {
   CHARACTERS_PER_VALUE,
   MAX_ENV_WAITING,

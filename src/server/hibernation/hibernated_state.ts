@@ -1,6 +1,6 @@
 import type { CheckpointError } from "../../errors.ts";
 import type { Checkpoint } from "../../sandbox/exec.ts";
-import { ServerError, toPublicError } from "../http/errors.ts";
+import { ServerError, toPublicError } from "../http/http_errors.ts";
 import type { SessionRecordParts } from "./session_record.ts";
 import type { Room, RoomedState, StateRoom } from "./state_rooms.ts";
 
@@ -45,7 +45,7 @@ export function toUnusableError(cause: CheckpointError): ServerError {
   return new ServerError(code, message + cause.message, { cause, reason: cause.code });
 }
 
-/** What the store knows of a state. */
+/** Entry of a state in the store. */
 export interface HibernatedEntry extends RoomedState {
   /** Returns the record of its session as it is now. */
   describe: () => SessionRecordParts;
@@ -71,7 +71,7 @@ export interface HibernatedEntry extends RoomedState {
   isSuspended: boolean;
 }
 
-/** What a new entry has. */
+/** Parts of a new entry. */
 export const NEW_ENTRY = {
   copyTimer: undefined,
   memory: undefined,

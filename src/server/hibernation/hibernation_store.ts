@@ -1,7 +1,7 @@
 import type { CheckpointError } from "../../errors.ts";
 import type { Checkpoint } from "../../sandbox/exec.ts";
 import { Budget } from "../budget.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import { HIBERNATION_BYTES, MAX_HIBERNATING } from "../limits.ts";
 import { type HibernatedEntry as Entry, type HibernatedState, NEW_ENTRY } from "./hibernated_state.ts";
 import type { SavedSession } from "./saved_sessions.ts";

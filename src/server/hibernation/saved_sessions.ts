@@ -41,7 +41,7 @@ export interface UnreadableSession extends StateFile {
   readonly error: CheckpointError;
 }
 
-/** What a state directory has. */
+/** Contents of a state directory. */
 export interface SavedSessions {
   readonly own: readonly SavedSession[];
   readonly others: readonly OtherSession[];
@@ -214,7 +214,7 @@ async function readStart(path: string): Promise<Uint8Array> {
   return bytes.subarray(0, length);
 }
 
-/** What a server must have to continue sessions, by the reason for which another one cannot. */
+/** Requirements of a server that continues sessions, by the reason for which another server cannot. */
 const REMEDIES: Readonly<Partial<Record<CheckpointErrorCode, string>>> = {
   checkpoint_other_profile: "start the server with the --profile and --require-layer that they had",
   checkpoint_other_image: "start the version of Paddock that they had, with its --cache-dir",

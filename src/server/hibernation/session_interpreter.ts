@@ -1,7 +1,7 @@
 import { CheckpointError } from "../../errors.ts";
 import type { CaptureOptions, Checkpoint, PythonSession, SessionLease } from "../../sandbox/exec.ts";
 import type { CheckpointTransfers } from "../checkpoints/transfers.ts";
-import { ServerError, toPublicError } from "../http/errors.ts";
+import { ServerError, toPublicError } from "../http/http_errors.ts";
 import { type HibernatedState, toUnusableError } from "./hibernated_state.ts";
 import type { HibernationStore, UnfitState } from "./hibernation_store.ts";
 import { clientBytes, type SessionRecord, type SessionRecordParts } from "./session_record.ts";

@@ -40,7 +40,7 @@ export interface SessionRecord {
   readonly checkpointEvery?: CheckpointEvery | undefined;
   /** Tools of its client, as `sessionToolsSchema` parses them. */
   readonly tools?: readonly unknown[] | undefined;
-  /** State of the adapter of its client, in a form of its own. */
+  /** State of the peer of its client, in a form of its own. */
   readonly attachment?: string | undefined;
   /** Name of its profile, for messages. */
   readonly profile?: string | undefined;

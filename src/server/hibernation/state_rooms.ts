@@ -22,7 +22,7 @@ export interface Room extends Disposable {
 
 /** Room of the state of one session. */
 export interface StateRoom<Value> extends Room {
-  /** What was kept for the first session in the state. */
+  /** Value that was kept for the first session in the state. */
   readonly value: Value;
 }
 

@@ -1,8 +1,8 @@
 import { errorMessage } from "../../errors.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import { countSessions } from "./saved_sessions.ts";
 
-/** What became of the sessions of a server that has stopped. */
+/** Report of the sessions of a server that has stopped. */
 export interface SuspendReport {
   /** Sessions that a later server continues. */
   readonly saved: number;

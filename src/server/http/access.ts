@@ -10,8 +10,8 @@ import {
   TOKEN_ERRORS,
   TOKEN_MEMORY_MS,
 } from "../limits.ts";
-import type { AppContext, AppEnv, SandboxGrant } from "./context.ts";
-import { ServerError } from "./errors.ts";
+import type { AppContext, AppEnv, RequestGrant } from "./context.ts";
+import { ServerError } from "./http_errors.ts";
 
 /** Options of {@linkcode access}. */
 export interface AccessOptions {
@@ -29,12 +29,23 @@ export interface AccessOptions {
   hosts?: readonly string[] | undefined;
 }
 
-/**
- * Finds what a request without a token of the server may use. Only routes that keep to the grant may be reached with one.
- *
- * @throws {ServerError} `unauthorized` if the request has a signature that is not accepted.
- */
-export type FindGrant = (c: AppContext, token: string) => Promise<SandboxGrant | undefined>;
+/** Access that a compatible system gives to its clients. */
+export interface PeerAccess {
+  /** Headers in which clients send a token, beside those of all systems. */
+  readonly tokenHeaders: readonly string[];
+  /** True if a request is for a part of what an owner has: even its health is the owner's. */
+  isPrivate(headers: Headers, host: string): boolean;
+  /** Returns the host name of the server from one that may name a part. */
+  toServerHost(host: string): string;
+  /**
+   * Finds what a request without a token of the server may use. Only routes that keep to the grant may be reached with
+   * one.
+   *
+   * @param token token that the request has; the empty string for none
+   * @throws {ServerError} `unauthorized` if the request has a signature that is not accepted.
+   */
+  findGrant(c: AppContext, token: string): Promise<RequestGrant | undefined>;
+}
 
 /** Health checks and the description of the API: they reveal nothing of an owner and need no token. */
 const OPEN_PATHS: ReadonlySet<string> = new Set([
@@ -57,25 +68,28 @@ const encoder = new TextEncoder();
  * Checks the token, the host name and the origin of each request. The origin check keeps pages of other sites from
  * reaching a server on the loopback interface through a browser.
  */
-export function access(options: AccessOptions, findGrant?: FindGrant): MiddlewareHandler<AppEnv> {
+export function access(options: AccessOptions, peers: readonly PeerAccess[] = []): MiddlewareHandler<AppEnv> {
   const { tokens = [], metricsToken, corsOrigins = [], hosts } = options;
   const wrongTokens = new WrongTokens();
   let owners: Promise<string[]> | undefined;
   const operator = metricsToken === undefined ? undefined : sha256(metricsToken);
+  const tokenHeaders = [...TOKEN_HEADERS, ...peers.flatMap((peer) => peer.tokenHeaders)];
   return async (c, next) => {
     const given = c.req.header("host");
     if (!given && (given === "" || c.env?.address !== undefined)) {
       throw new ServerError("malformed", "A request must have the header 'Host', which must not be empty");
     }
     const host = given ?? new URL(c.req.url).host; // a request without a socket may have none
-    checkHost(host, hosts);
+    checkHost(peers.reduce((name, peer) => peer.toServerHost(name), host), hosts);
     checkOrigin(c.req.header("origin"), host, corsOrigins);
-    // the health of a sandbox is its owner's: only the owner may learn that it exists
-    const isPublic = c.req.method === "GET" && isOpenPath(c.req.path) && !hasSandbox(c.req.raw.headers, host);
+    const { headers } = c.req.raw;
+    // the health of a part is its owner's: only the owner may learn that it exists
+    const isPrivate = peers.some((peer) => peer.isPrivate(headers, host));
+    const isPublic = c.req.method === "GET" && isOpenPath(c.req.path) && !isPrivate;
     const isOpen = isPublic || tokens.length === 0;
     const isMetrics = c.req.path === "/metrics" && operator !== undefined;
     const isPage = c.req.path === "/runs" || c.req.path.startsWith("/runs/");
-    const sent = tokenOf(c.req.raw.headers) || (isPage ? passwordOf(c.req.raw.headers) : "");
+    const sent = tokenOf(headers, tokenHeaders) || (isPage ? passwordOf(headers) : "");
     const token = isOpen && !isMetrics ? "" : sent;
     const grant = isPublic ? undefined : await tryGrant(c, token);
     if (grant) {
@@ -109,9 +123,12 @@ export function access(options: AccessOptions, findGrant?: FindGrant): Middlewar
   };
 
   /** Returns the grant of a request. A wrong signature is delayed as a wrong token is. */
-  async function tryGrant(c: AppContext, token: string): Promise<SandboxGrant | undefined> {
+  async function tryGrant(c: AppContext, token: string): Promise<RequestGrant | undefined> {
     try {
-      return await findGrant?.(c, token);
+      for (const peer of peers) {
+        const grant = await peer.findGrant(c, token);
+        if (grant) return grant;
+      }
     } catch (error) {
       if (error instanceof ServerError && error.code === "unauthorized") {
         await wrongTokens.delay(c.env?.address ?? "", c.get("signal"));
@@ -121,18 +138,8 @@ export function access(options: AccessOptions, findGrant?: FindGrant): Middlewar
   }
 }
 
-/** True if a request names a sandbox of E2B, by its header or in its host name. */
-function hasSandbox(headers: Headers, host: string): boolean {
-  return headers.has("e2b-sandbox-id") || SANDBOX_HOST.test(host);
-}
-
-/** Host name of a port of a sandbox of E2B: the port, and the id of the sandbox. */
-export const SANDBOX_HOST: RegExp = /^\d{1,5}-([0-9a-f]{48})(?=[.:]|$)/i;
-/** The part of such a name before that of the server. */
-const SANDBOX_LABEL = /^\d{1,5}-[0-9a-f]{48}\./i;
-
 function checkHost(host: string, hosts: readonly string[] | undefined): void {
-  const name = host.replace(SANDBOX_LABEL, "").replace(/:\d*$/, "").toLowerCase();
+  const name = host.replace(/:\d*$/, "").toLowerCase();
   if (hosts === undefined || hosts.includes(name)) return;
   throw new ServerError("forbidden", "The server does not accept this host name");
 }
@@ -143,10 +150,12 @@ function checkOrigin(origin: string | undefined, host: string, corsOrigins: read
   throw new ServerError("forbidden", "Requests from pages of another origin are refused");
 }
 
-/** Returns the token of a request. Clients of other systems send it in headers of their own. */
-export function tokenOf(headers: Headers): string {
+/** Headers in which clients of other systems send a token. */
+const TOKEN_HEADERS = ["x-access-token", "x-api-key"];
+
+/** Returns the token of a request: that of `Authorization`, else the first one in a header of other systems. */
+function tokenOf(headers: Headers, others: readonly string[]): string {
   const bearer = headers.get("authorization")?.match(/^Bearer (.+)$/i)?.[1];
-  const others = ["x-access-token", "x-api-key", "e2b-traffic-access-token"];
   return bearer ?? others.map((name) => headers.get(name)).find((token) => token !== null) ?? "";
 }
 

@@ -38,15 +38,11 @@ export type BodyReader = (
   signal: AbortSignal,
 ) => Promise<void>;
 
-/** Access of a request without a token of the server to one sandbox, by a secret of the sandbox. */
-export interface SandboxGrant {
-  /** Owner of the sandbox; the empty string if it has ended. */
+/** Access of a request without a token of the server to a part of what an owner has. A peer's grant says to which part. */
+export interface RequestGrant {
+  /** Owner of the part; the empty string if it has ended. */
   readonly owner: string;
-  /** The only sandbox that the request may use. */
-  readonly sandboxId: string;
-  /** True for the holder of a URL that allows one operation on one path. */
-  readonly isSigned: boolean;
-  /** False if the sandbox has ended: the request then counts as one without a token. */
+  /** False if the part has ended: the request then counts as one without a token. */
   readonly isLive: boolean;
 }
 
@@ -59,8 +55,8 @@ export interface AppEnv {
     owner: string;
     /** True if the request has the operator's token, which opens `/metrics` only. */
     isOperator: boolean;
-    /** Access to one sandbox; `undefined` for a request that may use all that its owner has. */
-    grant: SandboxGrant | undefined;
+    /** Access to a part; `undefined` for a request that may use all that its owner has. */
+    grant: RequestGrant | undefined;
     /** Memory of the owner for data that waits. */
     memory: Account;
     /** True if the bytes of the response count elsewhere, so that it is sent as its client reads it. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { DISCARD_MS, MAX_DISCARDED_BYTES, MAX_HEADERS } from "../limits.ts";
 import type { BodyReader } from "./context.ts";
-import { ServerError } from "./errors.ts";
+import { ServerError } from "./http_errors.ts";
 import { AT_ONCE_BYTES, isStream, RESPONSE_CHUNK_BYTES } from "./response_stream.ts";
 
 /** Base of URLs. The header `Host` is not part of it, since a client can write any text there. */

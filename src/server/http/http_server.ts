@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { HEAD_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, MAX_HEAD_BYTES, MAX_PIPELINED } from "../limits.ts";
 import { type Connection, type ConnectionLimits, Connections } from "./connections.ts";
 import type { RequestConnection } from "./context.ts";
-import { errorResponse, ServerError } from "./errors.ts";
+import { errorResponse, ServerError } from "./http_errors.ts";
 import { bodyReader, discardBody, findHeaderFault, hasBody, sendResponse, toRequest } from "./exchange.ts";
 import { WebSockets } from "./web_sockets.ts";
 

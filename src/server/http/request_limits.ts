@@ -4,7 +4,7 @@ import type { AppContext, AppEnv, BodyReader } from "./context.ts";
 import { checkJsonLimits, JsonLimitError, JsonMeter } from "../../json.ts";
 import type { Budget, BudgetLease } from "../budget.ts";
 import { MEMORY_PER_BYTE, type RequestLimits } from "../limits.ts";
-import { ServerError } from "./errors.ts";
+import { ServerError } from "./http_errors.ts";
 import { toHeldResponse } from "./response_stream.ts";
 import { UnreadResponses } from "./unread_responses.ts";
 

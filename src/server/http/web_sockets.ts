@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { type WebSocket as ServerSocket, WebSocketServer } from "ws";
 import type { Account } from "../budget.ts";
 import { MAX_SOCKET_BYTES, SOCKET_CLOSE_MS, SOCKET_PING_MS, UNCOUNTED_SOCKET_BYTES } from "../limits.ts";
-import { ServerError } from "./errors.ts";
+import { ServerError } from "./http_errors.ts";
 
 const GOING_AWAY = 1001;
 const POLICY_VIOLATION = 1008;

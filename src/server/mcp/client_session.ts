@@ -1,7 +1,7 @@
 import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
 import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { HeldCheckpoint } from "../checkpoints/checkpoint_store.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import { MAX_MCP_CHECKPOINTS } from "../limits.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { SessionFile } from "../sessions/session_files.ts";

@@ -4,7 +4,7 @@ import { ArgumentTypeError } from "../../errors.ts";
 import { shownBundlesOf } from "../../sandbox/display.ts";
 import type { ExecResult, MimeBundle } from "../../sandbox/exec.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
-import { toPublicError } from "../http/errors.ts";
+import { toPublicError } from "../http/http_errors.ts";
 import { type ClientSession, isPng } from "./client_session.ts";
 import { OutputLog, type RunningLog } from "./output_log.ts";
 import { jsonOfRepr } from "./repr_json.ts";

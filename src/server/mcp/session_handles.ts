@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Budget } from "../budget.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import { MCP_IDLE_MS } from "../limits.ts";
 import type { ClientSession } from "./client_session.ts";
 import type { ToolSessions } from "./tool_sessions.ts";

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { PADDOCK_VERSION } from "../../version.ts";
 import { V1_FORMAT } from "../../wire/v1.ts";
 import { formatProcessMetrics, type Metrics } from "../metrics.ts";
+import type { Peer } from "../peers/peer.ts";
 import { type Api, jsonResponse } from "../v1/route.ts";
 import { addDocsRoutes } from "./docs_page.ts";
 import { addComponents, makeDocument } from "./document.ts";
@@ -64,12 +65,14 @@ export interface AboutOptions {
   readonly tokens: number;
   /** Returns further metrics in the text format of Prometheus, which show what all tokens do. */
   readonly formatClusterMetrics?: (() => string) | undefined;
+  /** Groups of the peers' operations. */
+  readonly groups: readonly Pick<Peer, "name" | "description">[];
 }
 
 /** Adds the routes about the server itself: health, metrics and the description of the API. */
 export function addAboutRoutes(
   app: Api,
-  { metrics, tokens, formatClusterMetrics = () => "" }: AboutOptions,
+  { metrics, tokens, formatClusterMetrics = () => "", groups }: AboutOptions,
 ): void {
   addComponents(app);
   addDocsRoutes(app);
@@ -88,7 +91,7 @@ export function addAboutRoutes(
   let document: string | undefined; // it takes up to 200 ms to make on a busy machine: too long for each request
   app.openAPIRegistry.registerPath(openApi);
   app.get(openApi.path, (c) => {
-    document ??= JSON.stringify(makeDocument(app, { hasTokens: tokens > 0 }));
+    document ??= JSON.stringify(makeDocument(app, { hasTokens: tokens > 0, groups }));
     return c.body(document, 200, { "content-type": "application/json" });
   });
 }

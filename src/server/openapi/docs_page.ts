@@ -1,7 +1,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import manifest from "swagger-ui-dist/package.json" with { type: "json" };
 import * as z from "zod";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import { type Api, failures } from "../v1/route.ts";
 
 const tags = ["server"];

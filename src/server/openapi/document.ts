@@ -4,6 +4,7 @@ import { type ErrorCode, HTTP_STATUS } from "../../wire/error_codes.ts";
 import { MAX_REQUEST_ID_CHARACTERS } from "../../wire/limits.ts";
 import { failureSchema, V1_FORMAT, V1_FORMAT_HEADER } from "../../wire/v1.ts";
 import { isOpenPath } from "../http/access.ts";
+import type { Peer } from "../peers/peer.ts";
 import { type Api, failureName, failureRef, isStreamPath } from "../v1/route.ts";
 
 /** An OpenAPI document. */
@@ -20,13 +21,15 @@ type SchemaObject = Extract<
 export interface DocumentOptions {
   /** True if requests need a token. */
   readonly hasTokens: boolean;
+  /** Groups of the peers' operations. */
+  readonly groups: readonly Pick<Peer, "name" | "description">[];
 }
 
 const DESCRIPTION =
   `Sandboxed Python for reinforcement learning: sessions, episodes and grades under \`/v1\`, and \
 the routes of compatible systems. Errors of \`/v1\` have a \`type\` and a \`message\`.`;
 
-/** Groups of operations, with their descriptions. */
+/** Groups of operations, with their descriptions. Those of peers follow. */
 const TAGS = {
   sessions: "Python sessions: programs, shell commands and batches",
   files: "Files of a session",
@@ -37,12 +40,6 @@ const TAGS = {
   requests: "Requests with an id",
   server: "The server itself: health, metrics and this document",
   mcp: "Model Context Protocol",
-  sandboxfusion: "Routes of SandboxFusion's clients",
-  "nemo-skills": "Routes of NeMo-Skills' clients",
-  e2b: "Routes of E2B's code interpreter",
-  "open-r1": "Route of open-r1's router",
-  piston: "Routes of Piston's clients",
-  openenv: "Routes of OpenEnv's clients",
 } as const;
 
 /** Messages of the examples of errors. */
@@ -126,7 +123,7 @@ function headersOf(code: ErrorCode): Record<string, { description: string; schem
 }
 
 /** Returns the document of a server's API. Its routes must be registered. */
-export function makeDocument(app: Api, { hasTokens }: DocumentOptions): OpenApiDocument {
+export function makeDocument(app: Api, { hasTokens, groups }: DocumentOptions): OpenApiDocument {
   const tokens = [{ bearerToken: [] }, { accessToken: [] }, { apiKey: [] }];
   const document = app.getOpenAPI31Document({
     openapi: "3.1.0",
@@ -139,7 +136,10 @@ export function makeDocument(app: Api, { hasTokens }: DocumentOptions): OpenApiD
       { url: "/", description: "The server of this document" },
       { url: "http://127.0.0.1:8471", description: "The default address of `paddock serve`" },
     ],
-    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    tags: [
+      ...Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+      ...groups.map(({ name, description }) => ({ name, description })),
+    ],
     security: hasTokens ? tokens : [{}, ...tokens],
   });
   document.info.license = { name: "MIT", identifier: "MIT" };
@@ -154,19 +154,24 @@ export function makeDocument(app: Api, { hasTokens }: DocumentOptions): OpenApiD
 }
 
 /**
- * Moves the defaults of keys into their descriptions. Generators such as openapi-typescript make a key with a default
- * required, in requests too.
+ * Moves the defaults of keys and parameters into the descriptions. Generators such as openapi-typescript make a key with
+ * a default required, in requests too.
  */
 function describeDefaults(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   for (const child of Object.values(value)) describeDefaults(child);
+  if ("in" in value && "schema" in value) describeDefault(value.schema as Described);
   if (!("properties" in value) || typeof value.properties !== "object" || value.properties === null) return;
-  for (const property of Object.values(value.properties)) {
-    if (property.default === undefined) continue;
-    const text = `default: ${JSON.stringify(property.default)}`;
-    property.description = property.description === undefined ? text : `${property.description}; ${text}`;
-    delete property.default;
-  }
+  for (const property of Object.values(value.properties)) describeDefault(property);
+}
+
+type Described = { default?: unknown; description?: string };
+
+function describeDefault(schema: Described): void {
+  if (schema.default === undefined) return;
+  const text = `default: ${JSON.stringify(schema.default)}`;
+  schema.description = schema.description === undefined ? text : `${schema.description}; ${text}`;
+  delete schema.default;
 }
 
 /** Adds what the server does for every route: its errors, its headers and the check of the token. */

@@ -7,7 +7,7 @@ import type { GradeContext, Grader } from "../../rewards/grader.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { CLIENT_GRADER, type RolloutFunctions } from "../../wire/v1_rollouts.ts";
 import type { CallAnswer, SessionToolSpec } from "../../wire/v1_tools.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import { type CallChannel, SessionTools } from "../sessions/session_tools.ts";
 
 /** Functions of a rollout's client: tools that the policy may call, and a grader. They run in the client's process. */

@@ -10,7 +10,7 @@ import type { Episode } from "../../rollout/rollout_all.ts";
 import { type StreamedRollout, streamRollouts } from "../../rollout/stream_rollouts.ts";
 import type { BudgetLease } from "../budget.ts";
 import type { EnvConfig } from "../envs/env_config.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import type { RolloutFunctions } from "../../wire/v1_rollouts.ts";
 import type { ClientFunctions } from "./client_functions.ts";
 import type { SavedRollout } from "./saved_rollout.ts";
@@ -182,30 +182,14 @@ export class LiveRollout implements AsyncDisposable {
 
   #stream(signal: AbortSignal): AsyncGenerator<StreamedRollout> {
     const { config, policy, tokenizer, memory, maxSessions, makeEnv } = this.#options;
-    const {
-      env,
-      tasks,
-      samples,
-      seed,
-      partial,
-      maxTurns,
-      maxWaiting,
-      maxWaitingBytes,
-      advantages,
-      cutScore,
-    } = config;
+    const { env, tasks, samples, seed, partial, maxTurns, maxWaiting, maxWaitingBytes } = config;
+    const { advantages, cutScore } = config;
+    const settings = { samples, seed, partial, maxTurns, maxWaiting, maxWaitingBytes, advantages, cutScore };
     const version = this.#weightVersion;
     const resumed = new Map(config.resumed.map((row) => [keyOf(row.task_id, row.sample), row]));
     return streamRollouts(makeEnv, policy, tasks, {
-      envName: config.env,
-      samples,
-      seed,
-      partial,
-      maxTurns,
-      maxWaiting,
-      maxWaitingBytes,
-      advantages,
-      cutScore,
+      ...settings,
+      envName: env,
       concurrency: env === "python" ? Math.min(config.concurrency, maxSessions) : config.concurrency,
       weightVersion: version === undefined ? undefined : () => this.#weightVersion ?? version,
       onWaiting: (bytes) => memory.resize(Math.max(bytes, maxWaitingBytes)),

@@ -3,7 +3,7 @@ import type { Policy } from "../../policy/policy.ts";
 import type { ENV_KINDS } from "../../wire/v1_envs.ts";
 import { type Budget, Budgets } from "../budget.ts";
 import type { EnvService } from "../envs/env_service.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import { MAX_ROLLOUTS } from "../limits.ts";
 import type { Metrics } from "../metrics.ts";
 import { ClientFunctions } from "./client_functions.ts";

@@ -1,6 +1,6 @@
 import { Deadline } from "../../async/abort.ts";
 import { Budget } from "../budget.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 
 /** Options of {@linkcode AdmissionQueue}. */
 export interface AdmissionQueueOptions {

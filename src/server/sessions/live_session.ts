@@ -10,7 +10,7 @@ import type {
   ShellResult,
 } from "../../sandbox/exec.ts";
 import type { SessionRecord, SessionRecordParts } from "../hibernation/session_record.ts";
-import { toPublicError } from "../http/errors.ts";
+import { toPublicError } from "../http/http_errors.ts";
 import { withSpan } from "../http/tracing.ts";
 import type { Metrics } from "../metrics.ts";
 import { type ServerEvent, startOfId } from "../server_event.ts";
@@ -20,9 +20,9 @@ import { SessionLife, type SessionLifeOptions } from "./session_life.ts";
 import { limitProgram, type SessionLimits } from "./session_limits.ts";
 import type { CallChannel, SessionTools } from "./session_tools.ts";
 
-/** State of an adapter about a session, which a later server needs. */
+/** State of a peer about a session, which a later server needs. */
 export interface Attachment {
-  /** Returns it as a text of the adapter's own form. */
+  /** Returns it as a text of the peer's own form. */
   toText(): string;
 }
 
@@ -52,7 +52,7 @@ export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" 
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** When it takes checkpoints by itself, if it does. */
   readonly checkpointEvery?: CheckpointEvery | undefined;
-  /** State of the adapter of its client, with which a later server continues it. */
+  /** State of the peer of its client, with which a later server continues it. */
   readonly attachment?: Attachment | undefined;
   /**
    * True if no client finds it in a later server, so that it is not saved.
@@ -99,7 +99,7 @@ export class LiveSession implements AsyncDisposable {
   readonly metadata: Readonly<Record<string, string>> | undefined;
   /** When it takes checkpoints by itself, if it does. */
   readonly checkpointEvery: CheckpointEvery | undefined;
-  /** State of the adapter of its client, with which a later server continues it. */
+  /** State of the peer of its client, with which a later server continues it. */
   attachment: Attachment | undefined;
   /** Its interpreter and its uses, and when it ends. */
   readonly life: SessionLife;

@@ -1,4 +1,4 @@
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import type { LiveSession } from "./live_session.ts";
 
 /** A session of a name, and whether the request has opened it. */

@@ -4,7 +4,7 @@ import type { CheckpointTransfers, ForkCopyOptions } from "../checkpoints/transf
 import type { HibernatedState } from "../hibernation/hibernated_state.ts";
 import type { HibernationStore, PlaceCopy } from "../hibernation/hibernation_store.ts";
 import type { LeasedInterpreter } from "../hibernation/session_interpreter.ts";
-import { ServerError, toPublicError } from "../http/errors.ts";
+import { ServerError, toPublicError } from "../http/http_errors.ts";
 import type { LiveSession, LiveSessionOptions } from "./live_session.ts";
 import type { SessionSlots } from "./session_slots.ts";
 import type { SharedSessions } from "./shared_sessions.ts";

@@ -8,7 +8,7 @@ import {
   SessionInterpreter,
 } from "../hibernation/session_interpreter.ts";
 import type { PausesAtEnd } from "../hibernation/session_record.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import { HIBERNATION_LIFE_MS, MAX_SESSION_WAITING } from "../limits.ts";
 import { IdleTimer } from "./idle_timer.ts";
 

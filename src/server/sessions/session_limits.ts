@@ -1,5 +1,5 @@
 import type { SessionPool } from "../../sandbox/exec.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 
 /** Limits of the programs of one session. */
 export interface SessionLimits {

@@ -26,7 +26,7 @@ import { SessionSlots } from "./session_slots.ts";
 import { SessionTools } from "./session_tools.ts";
 import { SharedSessions } from "./shared_sessions.ts";
 import type { Metrics } from "../metrics.ts";
-import { ServerError, toPublicError } from "../http/errors.ts";
+import { ServerError, toPublicError } from "../http/http_errors.ts";
 import { type ServerEvent, startOfId } from "../server_event.ts";
 
 /** Hibernation of the sessions of a server. */
@@ -112,7 +112,7 @@ export interface OpenOptions
   seed?: number | undefined;
   /** State that the session starts with. */
   from?: Checkpoint | undefined;
-  /** State of the adapter of its client, with which a later server continues it. */
+  /** State of the peer of its client, with which a later server continues it. */
   attachment?: Attachment | undefined;
   /**
    * True if no client finds it in a later server, so that it is not saved when this one stops.

@@ -1,4 +1,4 @@
-import { ServerError, toPublicError } from "../http/errors.ts";
+import { ServerError, toPublicError } from "../http/http_errors.ts";
 import { withSpan } from "../http/tracing.ts";
 import type { Metrics } from "../metrics.ts";
 import {

@@ -1,5 +1,5 @@
 import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
-import { toPublicError } from "../http/errors.ts";
+import { toPublicError } from "../http/http_errors.ts";
 import type { LiveSession, LiveSessionOptions } from "./live_session.ts";
 import { SessionTools } from "./session_tools.ts";
 import { isSharedPool, parseSharedSettings, type SharedLease, type SharedSettings } from "./shared_pool.ts";

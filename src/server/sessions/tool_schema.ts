@@ -1,4 +1,4 @@
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 
 type Json = Record<string, unknown>;
 /** Makes the error of an invalid schema. */

@@ -11,7 +11,7 @@ import {
   batchResponseSchema,
   type execResultSchema,
 } from "../../wire/v1.ts";
-import { ServerError, toErrorBody, toPublicError } from "../http/errors.ts";
+import { ServerError, toErrorBody, toPublicError } from "../http/http_errors.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import { BATCH, BATCH_RESULT } from "./examples.ts";
 import { type Api, jsonBody, jsonResponse } from "./route.ts";

@@ -26,7 +26,7 @@ import type { EnvConfig } from "../envs/env_config.ts";
 import type { EnvService } from "../envs/env_service.ts";
 import type { LiveEnv } from "../envs/live_env.ts";
 import type { AppContext } from "../http/context.ts";
-import { ServerError, toErrorBody, toPublicError } from "../http/errors.ts";
+import { ServerError, toErrorBody, toPublicError } from "../http/http_errors.ts";
 import { ENV, ENV_OPTIONS, OBSERVATION, STEP_RESULT } from "./examples.ts";
 import { type Api, failures, idParams as params, jsonBody, jsonResponse, keepTaskNumbers } from "./route.ts";
 

@@ -4,7 +4,7 @@ import type { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import { gradeRequestSchema, graderListSchema, scoreSchema } from "../../wire/v1_grade.ts";
 import type { AdmissionQueue } from "../sessions/admission.ts";
 import { gradeOrThrow, type Graders, guardGrader, toGradeInput } from "../graders.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import { GRADE, SCORE } from "./examples.ts";
 import { type Api, failures, jsonBody, jsonResponse, keepTaskNumbers } from "./route.ts";
 

@@ -16,7 +16,7 @@ import {
   rolloutVersionSchema,
 } from "../../wire/v1_rollouts.ts";
 import type { AppContext } from "../http/context.ts";
-import { ServerError, toErrorBody, toPublicError } from "../http/errors.ts";
+import { ServerError, toErrorBody, toPublicError } from "../http/http_errors.ts";
 import { streamBody } from "../http/response_stream.ts";
 import { ROLLOUT_READ_MS } from "../limits.ts";
 import type { LiveRollout, RolloutConfig } from "../rollouts/live_rollout.ts";

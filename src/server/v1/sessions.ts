@@ -20,7 +20,7 @@ import {
 import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { HeldCheckpoint } from "../checkpoints/checkpoint_store.ts";
 import type { AppContext } from "../http/context.ts";
-import { ServerError } from "../http/errors.ts";
+import { ServerError } from "../http/http_errors.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import { SessionTools } from "../sessions/session_tools.ts";

@@ -6,7 +6,7 @@ import { execRequestSchema } from "../../wire/v1.ts";
 import { callAnswerSchema } from "../../wire/v1_tools.ts";
 import type { Account } from "../budget.ts";
 import type { AppContext } from "../http/context.ts";
-import { ServerError, toErrorBody, toPublicError } from "../http/errors.ts";
+import { ServerError, toErrorBody, toPublicError } from "../http/http_errors.ts";
 import { type BodyWriter, streamBody } from "../http/response_stream.ts";
 import type { LiveExecOptions } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";

@@ -67,7 +67,7 @@ export class NotRunSummary {
   #total = 0;
   #calls = 0;
 
-  /** What was not run: `code blocks`, `tool calls` or both. */
+  /** Names of the parts that were not run: `code blocks`, `tool calls` or both. */
   get noun(): string {
     if (this.#calls === 0) return "code blocks";
     return this.#calls === this.#total ? "tool calls" : "code blocks and tool calls";

@@ -10,7 +10,6 @@ import {
   oneLineBlock,
   unquote,
 } from "./fences.ts";
-import { closingTag, findOutput } from "./region_tags.ts";
 
 /**
  * Where a block stands: in the content of another block (`block`), in a quote of Markdown (`quote`), or in a tag for
@@ -39,7 +38,7 @@ const MAX_DEPTH = 3;
 /** Blocks and tags that are read on one line. More are text, as each is searched for in the rest of the line. */
 const MAX_READS_OF_LINE = 16;
 
-/** What every line has that can open a block or a thought. */
+/** Mark of every line that can open a block or a thought. */
 const OPENING = /```|~~~|<|◁|\[\/?(?:think|tool_results)\]/i;
 const CODE = /^[ \t]*<(python|tool_code|code)>/i;
 /** A line that announces output: `Output:`, `**Expected output**`, `The result is:`. */
@@ -271,7 +270,7 @@ class BlockScanner {
   }
 }
 
-/** What is known about a block that is added. */
+/** Facts about a block that is added. */
 interface NewBlock
   extends Pick<CodeBlock, "isClosed" | "place">, Partial<Pick<CodeBlock, "tag" | "language">> {
   readonly info: string;
@@ -281,4 +280,31 @@ interface NewBlock
 function languageOf(info: string, code: string): BlockLanguage {
   const { language } = tagOf(info);
   return language !== "other" && PROMPT.test(code) ? "transcript" : language;
+}
+
+/**
+ * Names of the tags for the results of tools, which are no text to the user. Models repeat them, with results that they
+ * made up.
+ */
+const OUTPUT_NAMES =
+  "tool_results?|tool_responses?|tool_outputs?|function_results?|function_responses?|outputs?|" +
+  "interpreter|execution_results?|execution_outputs?|results?|stdout|stderr|observations?|information";
+/** Opening tag of results at the start of a line, perhaps behind closing tags. */
+const OUTPUT = new RegExp(
+  `^(?:[ \\t]*</\\w+>)*[ \\t]*(?:<(${OUTPUT_NAMES})(?:[ \\t][^<>]*)?>|\\[tool_results\\])`,
+  "i",
+);
+
+/**
+ * Finds the opening tag of results at the start of a line. `end` is the index behind the tag, `closing` the pattern of
+ * its closing tag.
+ */
+function findOutput(line: string): { readonly end: number; readonly closing: RegExp } | undefined {
+  const [head, name] = OUTPUT.exec(line) ?? [];
+  return head === undefined ? undefined : { end: head.length, closing: closingTag(name, "tool_results") };
+}
+
+/** Returns the pattern of the closing tag of a name, or of a name in brackets. */
+function closingTag(name: string | undefined, bracketed = ""): RegExp {
+  return name === undefined ? new RegExp(`\\[/${bracketed}\\]`, "i") : new RegExp(`</${name}>`, "i");
 }

@@ -2,7 +2,7 @@ import type { JSONRPCMessage, RequestId } from "./sdk.ts";
 import { markInexactNumbers, markNonFinite } from "./marked_numbers.ts";
 import { isJsonObject } from "./json_object.ts";
 
-/** What a text of a server is. */
+/** Kind of a text of a server. */
 export type ReadText =
   /** Messages; a batch has several. */
   | { readonly kind: "messages"; readonly messages: readonly JSONRPCMessage[] }

@@ -1,49 +1,55 @@
-import { EPISODE_ENDS, type EpisodeEnd, type EpisodeFacts, MAX_PARTS } from "./episode_facts.ts";
+import {
+  COLUMN_ENTRIES,
+  type ColumnStoredAs,
+  EPISODE_COLUMNS,
+  EPISODE_ENDS,
+  type EpisodeColumnName,
+  type EpisodeEnd,
+  type EpisodeFacts,
+  MAX_PARTS,
+} from "./episode_columns.ts";
 import { NameTable } from "./name_table.ts";
 
-const ARRAYS = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array } as const;
+/** Arrays of numbers by the form of a column. */
+const ARRAYS = {
+  f64: Float64Array,
+  u32: Uint32Array,
+  name: Uint32Array,
+  set: Uint32Array,
+  short: Uint8Array,
+  end: Uint8Array,
+} as const;
 
-/** Columns of the table and the types of their numbers. */
-export const COLUMNS = {
-  offset: "f64",
-  length: "f64",
-  reward: "f64",
-  durationMs: "f64",
-  task: "u32",
-  group: "u32",
-  sample: "u32",
-  turns: "u32",
-  tokens: "u32",
-  calls: "u32",
-  statuses: "u32",
-  id: "u32",
-  parent: "u32",
-  branchTurn: "u32",
-  end: "u8",
-  boundary: "u8",
-  policy: "u8",
-  env: "u8",
-} as const satisfies Record<string, keyof typeof ARRAYS>;
+/** Columns with the position of a row, which are stored before the others. */
+const POSITION = { offset: { store: "f64" }, length: { store: "f64" } } as const;
+const STORED = { ...POSITION, ...EPISODE_COLUMNS };
 
-/** Name of a column. */
-export type ColumnName = keyof typeof COLUMNS;
+/** Name of a stored column. */
+export type ColumnName = keyof typeof STORED;
 
-/** Names of all columns. */
-export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly ColumnName[];
+/** Names of all stored columns. */
+export const COLUMN_NAMES = Object.keys(STORED) as readonly ColumnName[];
+
+/** Text that differs when the columns do. */
+export const LAYOUT: string = COLUMN_NAMES.map((name) => `${name}:${STORED[name].store}`).join(" ");
 
 /** Numbers of all columns, by name. */
-export type Columns = { readonly [Name in ColumnName]: InstanceType<typeof ARRAYS[typeof COLUMNS[Name]]> };
+export type Columns = {
+  readonly [Name in ColumnName]: InstanceType<typeof ARRAYS[typeof STORED[Name]["store"]]>;
+};
 
 /** Values of a column. */
 export type Column = Columns[ColumnName];
 
-/** Names in the columns `boundary`, `policy`, `env` and, by bit, `statuses`. */
-export interface ShortNames {
-  readonly boundaries: string[];
-  readonly policies: string[];
-  readonly envs: string[];
-  readonly statuses: string[];
-}
+/** Column of short names. */
+export type ShortColumn = ColumnStoredAs<"short" | "set">;
+
+/** Names in the columns of short names, by the number or bit that is stored. */
+export type ShortNames = Readonly<Record<ShortColumn, string[]>>;
+
+/** Columns of short names. */
+export const SHORT_COLUMNS = COLUMN_ENTRIES.filter(([, { store }]) => store === "short" || store === "set")
+  .map(([name]) => name) as readonly ShortColumn[];
 
 /** Position of a row in its file, in bytes. */
 export interface RowPosition {
@@ -54,8 +60,8 @@ export interface RowPosition {
 const FIRST_CAPACITY = 1024;
 /** Distinct names of a column of bytes. Further ones share the last number. */
 const MAX_SHORT_NAMES = 255;
-/** Distinct statuses, one bit each. Further ones share the last bit. */
-const MAX_STATUSES = 32;
+/** Distinct names of a set, one bit each. Further ones share the last bit. */
+const MAX_SET_NAMES = 32;
 const OTHER = "other";
 
 /** Parts of a table that is read from a file. */
@@ -81,7 +87,7 @@ export class EpisodeTable {
     this.#columns = stored?.columns ?? makeColumns(FIRST_CAPACITY);
     this.#count = stored?.count ?? 0;
     this.names = stored?.names ?? new NameTable();
-    this.shortNames = stored?.shortNames ?? { boundaries: [""], policies: [""], envs: [""], statuses: [] };
+    this.shortNames = stored?.shortNames ?? emptyShortNames();
     if (this.names.size === 0) this.names.add("");
   }
 
@@ -104,32 +110,34 @@ export class EpisodeTable {
   append({ offset, length }: RowPosition, facts: EpisodeFacts | undefined): void {
     if (this.#count === this.#columns.offset.length) this.#grow();
     const at = this.#count++;
-    const { names, shortNames: { boundaries, policies, envs, statuses } } = this;
-    const values: Record<ColumnName, number> = {
-      offset,
-      length,
-      reward: facts?.reward ?? NaN,
-      durationMs: facts?.durationMs ?? 0,
-      task: names.add(facts?.task ?? ""),
-      group: names.add(facts?.group ?? ""),
-      sample: facts?.sample ?? 0,
-      turns: facts?.turns ?? 0,
-      tokens: facts?.tokens ?? 0,
-      calls: facts?.calls ?? 0,
-      statuses: 0,
-      id: names.add(facts?.id ?? ""),
-      parent: names.add(facts?.parent ?? ""),
-      branchTurn: facts?.branchTurn ?? 0,
-      end: EPISODE_ENDS.indexOf(facts?.end ?? "damaged"),
-      boundary: shortNumber(boundaries, facts?.boundary ?? "", MAX_SHORT_NAMES),
-      policy: shortNumber(policies, facts?.policy ?? "", MAX_SHORT_NAMES),
-      env: shortNumber(envs, facts?.env ?? "", MAX_SHORT_NAMES),
-    };
-    for (const status of facts?.statuses ?? []) {
-      values.statuses |= 1 << shortNumber(statuses, status, MAX_STATUSES);
-    }
-    for (const name of COLUMN_NAMES) this.#columns[name][at] = values[name];
+    this.#columns.offset[at] = offset;
+    this.#columns.length[at] = length;
+    for (const entry of COLUMN_ENTRIES) this.#columns[entry[0]][at] = this.#numberOf(entry, facts);
     this.#setParts(at, facts?.parts);
+  }
+
+  /** Returns the number that a column stores for a row. */
+  #numberOf([name, column]: typeof COLUMN_ENTRIES[number], facts: EpisodeFacts | undefined): number {
+    switch (column.store) {
+      case "name":
+        return this.names.add(facts?.[name as ColumnStoredAs<"name">] ?? "");
+      case "short": {
+        const short = name as ColumnStoredAs<"short">;
+        return shortNumber(this.shortNames[short], facts?.[short] ?? "", MAX_SHORT_NAMES);
+      }
+      case "set": {
+        const set = name as ColumnStoredAs<"set">;
+        let bits = 0;
+        for (const one of facts?.[set] ?? []) {
+          bits |= 1 << shortNumber(this.shortNames[set], one, MAX_SET_NAMES);
+        }
+        return bits;
+      }
+      case "end":
+        return EPISODE_ENDS.indexOf(facts?.end ?? "damaged");
+      default:
+        return facts?.[name as ColumnStoredAs<"f64" | "u32">] ?? column.missing ?? 0;
+    }
   }
 
   #setParts(at: number, parts: ReadonlyMap<string, number> = new Map()): void {
@@ -155,20 +163,45 @@ export class EpisodeTable {
     return EPISODE_ENDS[this.#columns.end[row] ?? 0] ?? "damaged";
   }
 
-  /** Returns the name in a column of numbers of names. */
-  nameOf(column: "task" | "group" | "id" | "parent", row: number): string {
-    return this.names.nameOf(this.#columns[column][row] ?? 0);
+  /** Returns the name in a column of names; the empty text for none. */
+  nameOf(column: ColumnStoredAs<"name" | "short">, row: number): string {
+    const number = this.#columns[column][row] ?? 0;
+    const short = (this.shortNames as Partial<Record<string, string[]>>)[column];
+    return short === undefined ? this.names.nameOf(number) : short[number] ?? "";
   }
 
-  /** Returns the boundary at which the episode of a row failed; the empty text for none. */
-  boundaryOf(row: number): string {
-    return this.shortNames.boundaries[this.#columns.boundary[row] ?? 0] ?? "";
+  /** Returns the names in a column of sets. */
+  setOf(column: ColumnStoredAs<"set">, row: number): string[] {
+    const bits = this.#columns[column][row] ?? 0;
+    return this.shortNames[column].filter((_, bit) => (bits >>> bit) & 1);
   }
 
-  /** Returns the statuses of the tool calls of a row. */
-  statusesOf(row: number): string[] {
-    const bits = this.#columns.statuses[row] ?? 0;
-    return this.shortNames.statuses.filter((_, bit) => (bits >>> bit) & 1);
+  /** Returns the value of a row: a number, or a text, in which the names of a set are separated by blanks. */
+  valueOf(name: EpisodeColumnName, row: number): number | string {
+    switch (EPISODE_COLUMNS[name].store) {
+      case "name":
+      case "short":
+        return this.nameOf(name as ColumnStoredAs<"name" | "short">, row);
+      case "set":
+        return this.setOf(name as ColumnStoredAs<"set">, row).join(" ");
+      case "end":
+        return this.endOf(row);
+      default:
+        return this.#columns[name][row] ?? NaN;
+    }
+  }
+
+  /** Returns a function that is true for the rows with a name in a column. */
+  matcherOf(column: ColumnStoredAs<"name" | "short" | "set">, name: string): (row: number) => boolean {
+    const numbers = this.#columns[column];
+    const { store } = EPISODE_COLUMNS[column];
+    if (store === "name") {
+      const number = this.names.find(name);
+      return (row) => numbers[row] === number;
+    }
+    const number = this.shortNames[column as ShortColumn].indexOf(name);
+    if (store === "short") return (row) => numbers[row] === number;
+    return (row) => number !== -1 && (((numbers[row] ?? 0) >>> number) & 1) === 1;
   }
 
   #grow(): void {
@@ -192,12 +225,17 @@ export function allRows(count: number): Uint32Array {
 
 /** Makes a column over a part of a buffer. */
 export function columnOf(name: ColumnName, buffer: ArrayBuffer, offset: number, count: number): Column {
-  return new ARRAYS[COLUMNS[name]](buffer, offset, count);
+  return new ARRAYS[STORED[name].store](buffer, offset, count);
 }
 
 function makeColumns(capacity: number): Columns {
-  const entries = COLUMN_NAMES.map((name) => [name, new ARRAYS[COLUMNS[name]](capacity)]);
+  const entries = COLUMN_NAMES.map((name) => [name, new ARRAYS[STORED[name].store](capacity)]);
   return Object.fromEntries(entries) as Columns;
+}
+
+function emptyShortNames(): ShortNames {
+  const entries = SHORT_COLUMNS.map((name) => [name, EPISODE_COLUMNS[name].store === "short" ? [""] : []]);
+  return Object.fromEntries(entries) as ShortNames;
 }
 
 function shortNumber(names: string[], name: string, max: number): number {

@@ -1,13 +1,21 @@
 import { concat } from "@std/bytes";
 import * as z from "zod";
-import { MAX_PARTS } from "./episode_facts.ts";
-import { COLUMN_NAMES, columnOf, type Columns, EpisodeTable } from "./episode_table.ts";
+import { MAX_PARTS } from "./episode_columns.ts";
+import {
+  COLUMN_NAMES,
+  columnOf,
+  type Columns,
+  EpisodeTable,
+  LAYOUT,
+  SHORT_COLUMNS,
+  type ShortNames,
+} from "./episode_table.ts";
 import { NameTable } from "./name_table.ts";
 
 /** Suffix of the index beside a file of episodes. */
 export const INDEX_SUFFIX = ".paddock-index";
 
-const MAGIC = "paddock-index-4\n";
+const MAGIC = "paddock-index-5\n";
 /** Bytes of the magic text and the length of the header. */
 const PREFIX_BYTES = MAGIC.length + 8;
 const MAX_HEADER_BYTES = 1024 * 1024;
@@ -30,14 +38,12 @@ const fileStateSchema = z.object({
 export type FileState = z.output<typeof fileStateSchema>;
 
 const headerSchema = z.object({
+  layout: z.literal(LAYOUT),
   state: fileStateSchema,
   count: z.int().min(0),
   names: z.int().min(1),
   nameBytes: z.int().min(0),
-  boundaries: z.array(z.string()),
-  policies: z.array(z.string()),
-  envs: z.array(z.string()),
-  statuses: z.array(z.string()),
+  shortNames: z.object(Object.fromEntries(SHORT_COLUMNS.map((name) => [name, z.array(z.string())]))),
   parts: z.array(z.string()).max(MAX_PARTS),
 });
 
@@ -54,11 +60,12 @@ export interface StoredIndex {
 export async function writeIndex(path: string, { table, state }: StoredIndex): Promise<void> {
   const { bytes, ends } = table.names.toStored();
   const header = new TextEncoder().encode(JSON.stringify({
+    layout: LAYOUT,
     state,
     count: table.count,
     names: ends.length,
     nameBytes: bytes.length,
-    ...table.shortNames,
+    shortNames: table.shortNames,
     parts: [...table.parts.keys()],
   }));
   const prefix = new Uint8Array(PREFIX_BYTES);
@@ -100,10 +107,9 @@ function parseIndex(file: Uint8Array<ArrayBuffer>): StoredIndex | undefined {
   if (headerBytes > MAX_HEADER_BYTES) return undefined;
   let offset = paddedLength(PREFIX_BYTES);
   const text = decoder.decode(file.subarray(offset, offset + headerBytes));
-  const { state, count, names, nameBytes, parts: partNames, ...shortNames } = z.parse(
-    headerSchema,
-    JSON.parse(text),
-  );
+  const header = z.parse(headerSchema, JSON.parse(text));
+  const { state, count, names, nameBytes, parts: partNames } = header;
+  const shortNames = header.shortNames as ShortNames;
   offset += paddedLength(headerBytes);
   const columns = Object.fromEntries(COLUMN_NAMES.map((name) => {
     const column = columnOf(name, file.buffer, offset, count);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { checkJsonLimits } from "../../json.ts";
 import { EpisodeTable } from "./episode_table.ts";
-import { factsOf } from "./episode_facts.ts";
+import { factsOf } from "./episode_columns.ts";
 import { type FileState, INDEX_SUFFIX, readIndex, type StoredIndex, writeIndex } from "./index_file.ts";
 
 /** Bytes of a row that is parsed. A longer one is listed and can be downloaded, but not shown. */

@@ -1,6 +1,7 @@
 import type { FC } from "hono/jsx";
 import type { EpisodePreview } from "../episode/episode_preview.ts";
 import { type EpisodeQuery, type SortName, toSearch } from "../episode_query.ts";
+import { COLUMN_ENTRIES } from "../index/episode_columns.ts";
 import type { EpisodeTable } from "../index/episode_table.ts";
 import { MAX_PARSED_BYTES } from "../index/run_index.ts";
 import type { OpenRun } from "../run_store.ts";
@@ -20,7 +21,12 @@ export interface EpisodeListProps {
   readonly previews: ReadonlyMap<number, EpisodePreview>;
 }
 
-const COLUMNS = 10;
+/** Columns of numbers behind those that have cells of their own. */
+const NUMBERS = COLUMN_ENTRIES.flatMap(([name, { list, sort }]) =>
+  list ? [{ name, ...list, sort: sort?.parameter as SortName | undefined }] : []
+);
+const COLUMNS = 6 + NUMBERS.length;
+const FORMATS = { number: formatNumber, known: formatKnown, ms: formatMs };
 
 /** A page of the episodes of a run, with their texts if the query asks for them. */
 export const EpisodeList: FC<EpisodeListProps> = ({ run, query, shown, page, pages, previews }) => {
@@ -39,10 +45,11 @@ export const EpisodeList: FC<EpisodeListProps> = ({ run, query, shown, page, pag
               <th scope="col" class="number">Sample</th>
               <th scope="col">End</th>
               <th scope="col">Tools</th>
-              <SortHead name={name} query={query} sort="calls" text="Calls" />
-              <SortHead name={name} query={query} sort="turns" text="Turns" />
-              <SortHead name={name} query={query} sort="tokens" text="Tokens" />
-              <SortHead name={name} query={query} sort="time" text="Duration" />
+              {NUMBERS.map(({ heading, sort }) =>
+                sort === undefined
+                  ? <th scope="col" class="number">{heading}</th>
+                  : <SortHead name={name} query={query} sort={sort} text={heading} />
+              )}
             </tr>
           </thead>
           <tbody>
@@ -80,7 +87,7 @@ const Rows: FC<RowsProps> = ({ table, name, search, shown, previews }) => (
 
 const EpisodeRow: FC<{ table: EpisodeTable; row: number; href: string }> = ({ table, row, href }) => {
   const { columns } = table;
-  const boundary = table.boundaryOf(row);
+  const boundary = table.nameOf("boundary", row);
   const branchTurn = columns.branchTurn[row] ?? 0;
   return (
     <tr>
@@ -109,12 +116,9 @@ const EpisodeRow: FC<{ table: EpisodeTable; row: number; href: string }> = ({ ta
         )}
       </td>
       <td>
-        <SafeText text={table.statusesOf(row).join(", ")} limit={60} />
+        <SafeText text={table.setOf("statuses", row).join(", ")} limit={60} />
       </td>
-      <td class="number">{formatNumber(columns.calls[row])}</td>
-      <td class="number">{formatNumber(columns.turns[row])}</td>
-      <td class="number">{formatKnown(columns.tokens[row])}</td>
-      <td class="number">{formatMs(columns.durationMs[row] ?? 0)}</td>
+      {NUMBERS.map(({ name, format }) => <td class="number">{FORMATS[format](columns[name][row] ?? 0)}</td>)}
     </tr>
   );
 };

@@ -3,9 +3,10 @@ import {
   END_CHOICES,
   type EpisodeQuery,
   isFiltered,
+  NAME_FILTERS,
+  type NameFilter,
   REWARD_CHOICES,
-  SORT_COLUMNS,
-  type SortName,
+  SORT_ORDERS,
 } from "../episode_query.ts";
 import type { RunDetails } from "../run_summary.ts";
 import { runHref } from "./layout.tsx";
@@ -45,6 +46,30 @@ const Select: FC<
   </label>
 );
 
+/** Choices with menus, then those with fields. */
+const FILTERS = [
+  ...NAME_FILTERS.filter(({ store }) => store !== "name"),
+  ...NAME_FILTERS.filter(({ store }) => store === "name"),
+];
+
+const NameChoice: FC<{ filter: NameFilter; query: EpisodeQuery; details: RunDetails }> = (
+  { filter: { column, parameter, label, when }, query, details },
+) => {
+  const value = query[parameter];
+  const names = column in details.names ? details.names[column as keyof typeof details.names] : undefined;
+  const count = names?.length ?? 0;
+  if (value === undefined && (when === "chosen" || (when === "several" && count < 2))) return null;
+  if (names !== undefined) {
+    return <Select name={parameter} label={label} value={value} options={same(names)} />;
+  }
+  return (
+    <label>
+      {label}
+      <input name={parameter} value={value ?? ""} autocomplete="off" />
+    </label>
+  );
+};
+
 /** The form that selects and sorts the episodes of a run. */
 export const Filters: FC<{ name: string; query: EpisodeQuery; details: RunDetails }> = (
   { name, query, details },
@@ -74,22 +99,9 @@ export const Filters: FC<{ name: string; query: EpisodeQuery; details: RunDetail
       name="error"
       label="Error"
       value={query.error}
-      options={[["none", "no error"], ["any", "any error"], ...same(details.boundaries)]}
+      options={[["none", "no error"], ["any", "any error"], ...same(details.names.boundary)]}
     />
-    <Select name="tool" label="Tool status" value={query.tool} options={same(details.statuses)} />
-    {(details.envs.length > 1 || query.env !== undefined) && (
-      <Select name="env" label="Env" value={query.env} options={same(details.envs)} />
-    )}
-    <label>
-      Task
-      <input name="task" value={query.task ?? ""} autocomplete="off" />
-    </label>
-    {query.group !== undefined && (
-      <label>
-        Group
-        <input name="group" value={query.group} autocomplete="off" />
-      </label>
-    )}
+    {FILTERS.map((filter) => <NameChoice filter={filter} query={query} details={details} />)}
     <label>
       Text
       <input type="search" name="text" value={query.text ?? ""} autocomplete="off" />
@@ -98,7 +110,7 @@ export const Filters: FC<{ name: string; query: EpisodeQuery; details: RunDetail
       name="sort"
       label="Sort by"
       value={query.sort}
-      options={(Object.keys(SORT_COLUMNS) as SortName[]).map((key) => [key, SORT_NAMES[key]])}
+      options={Array.from(SORT_ORDERS, ([key, { label }]) => [key, label])}
     />
     <label class="check">
       <input type="checkbox" name="order" value="desc" checked={query.descending} />
@@ -112,15 +124,6 @@ export const Filters: FC<{ name: string; query: EpisodeQuery; details: RunDetail
     {isFiltered(query) && <a href={`${runHref(name)}#episodes`}>Clear</a>}
   </form>
 );
-
-const SORT_NAMES: Readonly<Record<SortName, string>> = {
-  file: "order in the file",
-  reward: "reward",
-  turns: "turns",
-  tokens: "tokens",
-  calls: "tool calls",
-  time: "duration",
-};
 
 function textOf(value: number | undefined): string {
   return value === undefined ? "" : `${value}`;

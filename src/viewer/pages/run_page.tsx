@@ -94,8 +94,8 @@ const Figures: FC<RunPageProps> = ({ run: { file }, query, details }) => {
         <Figure name="Errors" value={details.failed} />
         <Figure name="Damaged lines" value={details.damaged} />
         <Figure name="Tokens" value={formatKnown(details.tokens)} />
-        <Figure name="Model or policy" value={details.policies.join(", ") || "–"} />
-        <Figure name="Env" value={details.envs.join(", ") || "–"} />
+        <Figure name="Model or policy" value={details.names.policy.join(", ") || "–"} />
+        <Figure name="Env" value={details.names.env.join(", ") || "–"} />
         <div>
           <dt>Last change</dt>
           <dd>

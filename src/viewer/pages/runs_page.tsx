@@ -124,10 +124,10 @@ const RunRow: FC<ListedRun> = ({ file, summary, note }) => (
         <td class="number">{formatNumber(summary.failed)}</td>
         <td class="number">{formatKnown(summary.tokens)}</td>
         <td class="names">
-          <SafeText text={summary.policies.join(", ") || "–"} limit={80} />
+          <SafeText text={summary.names.policy.join(", ") || "–"} limit={80} />
         </td>
         <td class="names">
-          <SafeText text={summary.envs.join(", ") || "–"} limit={80} />
+          <SafeText text={summary.names.env.join(", ") || "–"} limit={80} />
         </td>
       </>
     )}
@@ -136,7 +136,7 @@ const RunRow: FC<ListedRun> = ({ file, summary, note }) => (
     </td>
     <td class="number">{formatBytes(file.size)}</td>
     <td class="names">
-      <SafeText text={summary?.statuses.join(", ") || "–"} limit={80} />
+      <SafeText text={summary?.names.statuses.join(", ") || "–"} limit={80} />
     </td>
   </tr>
 );

@@ -6,7 +6,7 @@ import {
   TemplateSyntaxError,
   UndefinedError,
   UnsupportedError,
-} from "../../../src/chat/jinja/errors.ts";
+} from "../../../src/chat/jinja/jinja_errors.ts";
 import { Template } from "../../../src/chat/jinja/template.ts";
 import { HANG_MS } from "../../deadline.ts";
 import { recordedTemplates } from "./recorded.ts";

@@ -4,7 +4,7 @@
  * tables of docs/templates.md. PADDOCK_RANDOM_TEMPLATES is the number of random templates.
  */
 import { assertEquals } from "@std/assert";
-import { UnsupportedError } from "../../../src/chat/jinja/errors.ts";
+import { UnsupportedError } from "../../../src/chat/jinja/jinja_errors.ts";
 import { Template } from "../../../src/chat/jinja/template.ts";
 import {
   type CheckedTemplate,

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { formatNodes } from "../../../src/cli/cluster/command.ts";
+import { formatNodes } from "../../../src/cli/cluster/cluster_command.ts";
 import { toPeerOptions } from "../../../src/cli/cluster/nats_options.ts";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 import type { NodeProperties } from "../../../src/cluster/nodes_bucket.ts";
 
 const node: NodeProperties = {

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { paddockCommand } from "../../../src/cli.ts";
 import { applyConfig } from "../../../src/cli/config/config_file.ts";
 import { configSchema } from "../../../src/cli/config/config_schema.ts";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 import { flagsOf } from "../../../src/cli/sandbox_options.ts";
 import { type TokenFlags, withTokenFiles } from "../../../src/cli/serve/token_files.ts";
 import { TempFolder } from "../../temp_folder.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
-import { UnwrittenError, UsageError } from "../../../src/cli/errors.ts";
+import { UnwrittenError, UsageError } from "../../../src/cli/cli_errors.ts";
 import {
   checkOutputFiles,
   parseInputFile,

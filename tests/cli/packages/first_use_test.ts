@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { withIo } from "../../../src/cli/io.ts";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 import { downloadAtFirstUse } from "../../../src/cli/packages/first_use.ts";
 import { sha256 } from "../../../src/hash.ts";
 import { isStored } from "../../../src/sandbox/image/package_store.ts";

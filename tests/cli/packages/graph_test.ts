@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { removeRequirements, whyLines } from "../../../src/cli/packages/graph.ts";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 import type { PackageFile } from "../../../src/sandbox/profile/packages.ts";
 
 const PACKAGES: readonly PackageFile[] = [

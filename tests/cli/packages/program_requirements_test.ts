@@ -5,7 +5,7 @@ import {
   requirementsOf,
 } from "../../../src/cli/packages/program_requirements.ts";
 import { requirementName } from "../../../src/cli/packages/requirement.ts";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 import { TempFolder } from "../../temp_folder.ts";
 
 const SCRIPT = `#!/usr/bin/env python3

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 import { downloadPackages, type Installation, resolvePackages } from "../../../src/cli/packages/install.ts";
 import { PipResolver } from "../../../src/cli/packages/pip.ts";
 import { ResolutionError } from "../../../src/cli/packages/resolution.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { withIo } from "../../../src/cli/io.ts";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 import { downloadPackages, resolvePackages } from "../../../src/cli/packages/install.ts";
 import { ResolutionError } from "../../../src/cli/packages/resolution.ts";
 import { createInstallation } from "../../../src/cli/packages/sources.ts";

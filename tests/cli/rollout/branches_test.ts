@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 import { resolveBranches } from "../../../src/cli/rollout/branches.ts";
 
 Deno.test("resolveBranches() reads the points of --branch", () => {

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { childrenOf, isAlive } from "../../../bench/processes.ts";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 import { isPluginPath, parseGrants } from "../../../src/cli/rollout/plugins.ts";
 import { resolveText } from "../../../src/cli/config/config_file.ts";
 import { emptyTrajectory } from "../../../src/rollout/trajectory.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { resolvePolicy } from "../../../src/cli/rollout/policies.ts";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 import { PolicyError } from "../../../src/errors.ts";
 import { History } from "../../../src/history.ts";
 import { toReply } from "../../../src/policy/policy.ts";

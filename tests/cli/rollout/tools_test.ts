@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { readMcpFile } from "../../../src/cli/rollout/tools.ts";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 
 async function withFile(text: string, work: (path: string, folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();

@@ -3,7 +3,7 @@ import { playTasks } from "../../../src/cli/rollout/task_run.ts";
 import { Summary } from "../../../src/cli/rollout/summary.ts";
 import { TrainingFile, TrainingRun } from "../../../src/cli/rollout/training_file.ts";
 import { TrajectoryFile } from "../../../src/cli/rollout/trajectory_file.ts";
-import { UsageError } from "../../../src/cli/errors.ts";
+import { UsageError } from "../../../src/cli/cli_errors.ts";
 import { ChatEnv } from "../../../src/envs/chat_env.ts";
 import type { Env } from "../../../src/envs/env.ts";
 import { SandboxError, UserError } from "../../../src/errors.ts";

@@ -5,7 +5,7 @@ import { Seal } from "../../../src/cluster/nats/seal.ts";
 import { Subjects } from "../../../src/cluster/nats/subjects.ts";
 import { Assembler, toChunks, toWhole } from "../../../src/cluster/nats/transfer.ts";
 import { Budget } from "../../../src/server/budget.ts";
-import { ServerError } from "../../../src/server/http/errors.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
 
 const owner = "ab".repeat(32);
 

@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { delay } from "@std/async";
 import type { Checkpoint } from "../../../src/sandbox/exec.ts";
 import { CheckpointStore } from "../../../src/server/checkpoints/checkpoint_store.ts";
-import { ServerError } from "../../../src/server/http/errors.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
 
 /** Bytes that the store counts for an entry beside its checkpoint. */
 const ENTRY = 2048;

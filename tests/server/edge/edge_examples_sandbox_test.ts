@@ -1,11 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { DenoServe } from "../../../bench/deno_serve.ts";
+import { REPLY_GRADERS } from "../../../src/rewards/reply_graders.ts";
 
 const PAGE = await Deno.readTextFile(new URL("../../../docs/edge.md", import.meta.url));
 const EXAMPLES = [...PAGE.matchAll(/(```+)sh\n(curl [\s\S]*?)\n\1\n\n```json\n([\s\S]*?)\n```/g)]
   .map(([, , request = "", response = ""]) => ({ request, response }));
 const RUNS_PYTHON = "hidden_tests";
-const GRADERS = ["number_match", "gsm8k", "math", "countdown", "ifeval", "exact_match", RUNS_PYTHON];
+const NAMES = [...Object.keys(REPLY_GRADERS), RUNS_PYTHON];
 
 Deno.test({
   name: "docs/edge.md: each request gets the response below it, with no permission except to listen",
@@ -15,7 +16,7 @@ Deno.test({
     const [, module = ""] = /^npx -y deno@2\.9\.6 serve --allow-net --port 8000 (\S+)$/.exec(command) ?? [];
     await using server = await DenoServe.start(module);
     const env = { EDGE: server.url, TOKEN: tokenOf(PAGE) };
-    for (const grader of GRADERS) assert(EXAMPLES.some(({ request }) => request.includes(grader)), grader);
+    for (const grader of NAMES) assert(EXAMPLES.some(({ request }) => request.includes(grader)), grader);
     for (const { request, response } of EXAMPLES) {
       if (request.includes(RUNS_PYTHON)) continue; // the next test sends it, as an image takes ten seconds
       await t.step(/"grader": "(\w+)"/.exec(request)?.[1] ?? request, async () => {

@@ -1,4 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { REPLY_GRADERS } from "../../../src/rewards/reply_graders.ts";
 import { PADDOCK_VERSION } from "../../../src/version.ts";
 import server, { edgeApp, gsm8k, History } from "../../../src/server/edge/portable.ts";
 
@@ -40,7 +41,7 @@ Deno.test("the portable edgeApp() refuses programs, and says where they are grad
   assertEquals(status, 422);
   assertMatch(JSON.stringify(body), /hidden_tests runs Python.*paddock serve/);
   const help = await (await edgeApp({ token: TOKEN }).fetch(new Request("http://localhost/"))).text();
-  assertStringIncludes(help, "number_match, gsm8k, math, countdown, ifeval, exact_match\n");
+  assertStringIncludes(help, `${Object.keys(REPLY_GRADERS).join(", ")}\n`);
   assertEquals(help.includes("hidden_tests") || help.includes("isolation"), false);
 });
 

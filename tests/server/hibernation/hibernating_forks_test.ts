@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
-import { ServerError } from "../../../src/server/http/errors.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
 import type { LiveSession } from "../../../src/server/sessions/live_session.ts";
 import { BranchingFakePool, readFakeCheckpoint } from "../../fake_pool.ts";
 import { TempFolder } from "../../temp_folder.ts";

@@ -5,7 +5,7 @@ import { CheckpointError, SandboxError } from "../../../src/errors.ts";
 import type { SandboxAcquireOptions } from "../../../src/sandbox/exec.ts";
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
-import { ServerError } from "../../../src/server/http/errors.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
 import { Metrics } from "../../../src/server/metrics.ts";
 import type { LiveSession } from "../../../src/server/sessions/live_session.ts";
 import type { SessionService } from "../../../src/server/sessions/session_service.ts";

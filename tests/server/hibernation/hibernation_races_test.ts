@@ -5,7 +5,7 @@ import type { SandboxAcquireOptions } from "../../../src/sandbox/exec.ts";
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import type { SessionRecord } from "../../../src/server/hibernation/session_record.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
-import { ServerError } from "../../../src/server/http/errors.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
 import { BranchingFakePool, ok, readFakeCheckpoint } from "../../fake_pool.ts";
 import { TempFolder } from "../../temp_folder.ts";
 import { count, service, signal, until, valueOf } from "./counting_sessions.ts";

@@ -4,7 +4,7 @@ import type { Checkpoint, SandboxAcquireOptions } from "../../../src/sandbox/exe
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import type { SessionRecordParts } from "../../../src/server/hibernation/session_record.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
-import { ServerError } from "../../../src/server/http/errors.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
 import { Metrics } from "../../../src/server/metrics.ts";
 import { BranchingFakePool, readFakeCheckpoint } from "../../fake_pool.ts";
 import { TempFolder } from "../../temp_folder.ts";

@@ -3,7 +3,7 @@ import { CheckpointError } from "../../../src/errors.ts";
 import type { ExecResult } from "../../../src/sandbox/exec.ts";
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
-import { ServerError } from "../../../src/server/http/errors.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
 import type { LiveSession } from "../../../src/server/sessions/live_session.ts";
 import { SessionTools } from "../../../src/server/sessions/session_tools.ts";
 import { BranchingFakePool, ok, readFakeCheckpoint } from "../../fake_pool.ts";

@@ -4,7 +4,7 @@ import { CheckpointError } from "../../../src/errors.ts";
 import type { BranchingLease } from "../../../src/sandbox/exec.ts";
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
-import { ServerError } from "../../../src/server/http/errors.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
 import { BranchingFakePool, readFakeCheckpoint } from "../../fake_pool.ts";
 import { TempFolder } from "../../temp_folder.ts";
 import { type Served, served } from "../served.ts";

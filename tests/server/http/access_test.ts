@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { WrongTokens } from "../../../src/server/http/access.ts";
-import { ServerError } from "../../../src/server/http/errors.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
 import { served } from "../served.ts";
 
 const tokens = ["first-token", "second-token"];

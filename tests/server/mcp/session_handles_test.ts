@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Budget } from "../../../src/server/budget.ts";
-import { ServerError } from "../../../src/server/http/errors.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
 import { MCP_IDLE_MS } from "../../../src/server/limits.ts";
 import { ClientSession } from "../../../src/server/mcp/client_session.ts";
 import { SessionHandles } from "../../../src/server/mcp/session_handles.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { ServerError } from "../../../src/server/http/errors.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
 import {
   AdmissionQueue,
   type AdmissionQueueOptions,

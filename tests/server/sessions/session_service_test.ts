@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Metrics } from "../../../src/server/metrics.ts";
-import { ServerError } from "../../../src/server/http/errors.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
 import { SessionService, type SessionServiceOptions } from "../../../src/server/sessions/session_service.ts";
 import { FakePool, ok } from "../../fake_pool.ts";
 import { served } from "../served.ts";

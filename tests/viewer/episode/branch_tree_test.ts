@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { type BranchNode, branchTreeOf } from "../../../src/viewer/episode/branch_tree.ts";
-import { factsOf } from "../../../src/viewer/index/episode_facts.ts";
+import { factsOf } from "../../../src/viewer/index/episode_columns.ts";
 import { EpisodeTable } from "../../../src/viewer/index/episode_table.ts";
 import { rowOf } from "../saved_rows.ts";
 

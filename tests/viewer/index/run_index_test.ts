@@ -28,8 +28,8 @@ Deno.test("openIndex() lists the facts of each episode", async () => {
   assertEquals([0, 1, 2].map((row) => table.nameOf("task", row)), ["one", "two", ""]);
   assertEquals([0, 1, 2].map((row) => table.endOf(row)), ["terminated", "failed", "damaged"]);
   assertEquals([table.columns.reward[0], table.columns.reward[1], table.columns.turns[0]], [0.5, NaN, 3]);
-  assertEquals([table.boundaryOf(0), table.boundaryOf(1)], ["", "policy"]);
-  assertEquals([table.statusesOf(0), table.statusesOf(1)], [[], ["timeout"]]);
+  assertEquals([table.nameOf("boundary", 0), table.nameOf("boundary", 1)], ["", "policy"]);
+  assertEquals([table.setOf("statuses", 0), table.setOf("statuses", 1)], [[], ["timeout"]]);
 });
 
 Deno.test("openIndex() lists rows for a trainer", async () => {

@@ -1,6 +1,6 @@
 import { callValue, getAttribute, getItem } from "../values/attributes.ts";
 import { isEqual, isOrdered } from "../values/compare.ts";
-import { PythonTypeError, TemplateError } from "../errors.ts";
+import { PythonTypeError, TemplateError } from "../jinja_errors.ts";
 import { REGISTRY, UNSUPPORTED_FILTERS } from "../library/filters.ts";
 import {
   type CallArguments,

@@ -44,7 +44,7 @@ export function compileFor(node: ForNode, scope: Scope, compileBody: CompileBody
   };
 }
 
-/** What a loop runs over. */
+/** Values that a loop runs over. */
 interface LoopInput {
   readonly items: Value;
   readonly depth0: number;

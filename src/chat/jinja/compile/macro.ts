@@ -1,5 +1,5 @@
 import { compileExpression } from "./expression.ts";
-import { PythonTypeError } from "../errors.ts";
+import { PythonTypeError } from "../jinja_errors.ts";
 import type { CallBlockNode, MacroNode } from "../syntax/nodes.ts";
 import type { Run } from "../run.ts";
 import type { Frame, Scope } from "./scope.ts";
@@ -8,7 +8,7 @@ import { reprOf } from "../values/text.ts";
 import { findFreeNames, functionSymbols } from "./symbols.ts";
 import { type Args, Callable, Dict, Tuple, Undefined, type Value } from "../values/values.ts";
 
-/** What a macro takes beside its parameters, which are the names that its body reads. */
+/** Arguments that a macro takes beside its parameters: the names that its body reads. */
 interface MacroInfo {
   readonly name: string | undefined;
   readonly params: readonly string[];

@@ -1,4 +1,4 @@
-import { TemplateSyntaxError } from "../errors.ts";
+import { TemplateSyntaxError } from "../jinja_errors.ts";
 import { GLOBALS, UNSUPPORTED_GLOBALS } from "../library/globals.ts";
 import { positionOf } from "../syntax/lexer.ts";
 import type { Run } from "../run.ts";
@@ -51,7 +51,7 @@ class FunctionSlots {
   }
 }
 
-/** What the compiler knows about the place of a node: its variables, and how errors are reported. */
+/** Knowledge of the compiler about the place of a node: its variables, and how errors are reported. */
 export class Scope {
   private constructor(
     readonly source: string,

@@ -1,4 +1,4 @@
-import { PythonTypeError } from "../errors.ts";
+import { PythonTypeError } from "../jinja_errors.ts";
 import type { Body, CallBlockNode, Expression, FilterNode, IfNode, Statement } from "../syntax/nodes.ts";
 import { isTrue } from "../values/sequences.ts";
 import { strOf } from "../values/text.ts";

@@ -1,4 +1,4 @@
-import { PythonValueError, TemplateError } from "../errors.ts";
+import { PythonValueError, TemplateError } from "../jinja_errors.ts";
 import { setMember } from "../library/globals.ts";
 import type { Expression } from "../syntax/nodes.ts";
 import { iterate } from "../values/sequences.ts";

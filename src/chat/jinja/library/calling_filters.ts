@@ -1,5 +1,5 @@
 import { bindArguments } from "../values/arguments.ts";
-import { PythonValueError } from "../errors.ts";
+import { PythonValueError } from "../jinja_errors.ts";
 import type { Run } from "../run.ts";
 import { isTrue, iterate } from "../values/sequences.ts";
 import { type Args, Lazy, stringOf, type Value } from "../values/values.ts";

@@ -1,7 +1,7 @@
 import { getAttribute, hasAttribute } from "../values/attributes.ts";
 import { requireIndex } from "../values/arguments.ts";
 import { roundDouble } from "../values/decimals.ts";
-import { PythonTypeError, PythonValueError } from "../errors.ts";
+import { PythonTypeError, PythonValueError } from "../jinja_errors.ts";
 import {
   divideInts,
   intOf,

@@ -1,6 +1,6 @@
 import { bindArguments } from "../values/arguments.ts";
 import { dictFromKeys } from "../values/attributes.ts";
-import { PythonTypeError, PythonValueError, TemplateError, UnsupportedError } from "../errors.ts";
+import { PythonTypeError, PythonValueError, TemplateError, UnsupportedError } from "../jinja_errors.ts";
 import { intOf } from "../values/numbers.ts";
 import { makeDict } from "../values/operators.ts";
 import type { Run } from "../run.ts";
@@ -84,7 +84,7 @@ function makeNamespace(run: Run, args: Args): Value {
   return namespace;
 }
 
-/** What `cycler(…)` returns. */
+/** Result of `cycler(…)`. */
 class Cycler extends PyObject {
   readonly typeName = "Cycler";
   #at = 0;
@@ -125,7 +125,7 @@ function makeCycler(_run: Run, { positional, keywords }: Args): Value {
   return new Cycler(positional);
 }
 
-/** What `joiner(…)` returns: nothing at the first call, and the separator at the others. */
+/** Result of `joiner(…)`: nothing at the first call, and the separator at the others. */
 class Joiner extends Callable {
   override readonly typeName = "Joiner";
   #isUsed = false;

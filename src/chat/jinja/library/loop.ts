@@ -1,6 +1,6 @@
 import { bindArguments } from "../values/arguments.ts";
 import { isEqual } from "../values/compare.ts";
-import { PythonTypeError } from "../errors.ts";
+import { PythonTypeError } from "../jinja_errors.ts";
 import { reprOf } from "../values/text.ts";
 import type { Run } from "../run.ts";
 import { iteratorOf, sizeOf, toList } from "../values/sequences.ts";

@@ -1,7 +1,7 @@
 import { requireIndex } from "../values/arguments.ts";
 import { attributeGetter, type Getter } from "./attribute_getter.ts";
 import { isSame, order, requireKey } from "../values/compare.ts";
-import { PythonTypeError, PythonValueError } from "../errors.ts";
+import { PythonTypeError, PythonValueError } from "../jinja_errors.ts";
 import { add } from "../values/operators.ts";
 import type { Run } from "../run.ts";
 import { isTrue, iterate, iteratorOf, requireSize, toList } from "../values/sequences.ts";

@@ -1,4 +1,4 @@
-import { UnsupportedError } from "../errors.ts";
+import { UnsupportedError } from "../jinja_errors.ts";
 
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const MONTHS = [

@@ -1,7 +1,7 @@
 import { bindArguments, type Parameters, requireIndex } from "../values/arguments.ts";
 import { capitalize } from "../values/character_case.ts";
 import { fixedDigits } from "../values/decimals.ts";
-import { PythonTypeError, PythonValueError } from "../errors.ts";
+import { PythonTypeError, PythonValueError } from "../jinja_errors.ts";
 import { toJson } from "../values/json_text.ts";
 import { floatText, numberOf, parseDouble, truncate } from "../values/numbers.ts";
 import { add } from "../values/operators.ts";

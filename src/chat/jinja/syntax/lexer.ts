@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-control-regex
-import { TemplateSyntaxError } from "../errors.ts";
+import { TemplateSyntaxError } from "../jinja_errors.ts";
 import { type Float, Float as PyFloat, type Value } from "../values/values.ts";
 
 /** A token of a template. Operators and brackets are types of their own, such as `==`. */

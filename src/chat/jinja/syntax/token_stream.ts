@@ -1,4 +1,4 @@
-import { TemplateSyntaxError } from "../errors.ts";
+import { TemplateSyntaxError } from "../jinja_errors.ts";
 import { positionOf, type Token, tokenize } from "./lexer.ts";
 
 /** The tokens of a template, of which a parser reads one after the other. */

@@ -1,4 +1,4 @@
-import { PythonTypeError } from "../errors.ts";
+import { PythonTypeError } from "../jinja_errors.ts";
 import { intOf } from "./numbers.ts";
 import { type Args, typeName, Undefined, type Value } from "./values.ts";
 

@@ -1,7 +1,7 @@
 import { bindArguments, requireIndex } from "./arguments.ts";
 import { isSame, requireKey } from "./compare.ts";
 import { callFormat } from "./brace_format.ts";
-import { PythonTypeError, PythonValueError, UnsupportedError } from "../errors.ts";
+import { PythonTypeError, PythonValueError, UnsupportedError } from "../jinja_errors.ts";
 import { bitLength, type Int, intOf } from "./numbers.ts";
 import { makeDict } from "./operators.ts";
 import type { Run } from "../run.ts";

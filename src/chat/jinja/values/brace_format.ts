@@ -1,11 +1,11 @@
-import { PythonTypeError, PythonValueError, UnsupportedError } from "../errors.ts";
+import { PythonTypeError, PythonValueError, UnsupportedError } from "../jinja_errors.ts";
 import { formatDouble, formatShortest, pad } from "./number_format.ts";
 import { intOf, intText, numberOf } from "./numbers.ts";
 import type { Run } from "../run.ts";
 import { charsOf, escapeHtml, reprOf, strOf } from "./text.ts";
 import { type Args, Dict, Float, Markup, stringOf, typeName, Undefined, type Value } from "./values.ts";
 
-/** How the fields of a format read their values, such as `{0.name[key]}`. */
+/** Lookup by which the fields of a format read their values, such as `{0.name[key]}`. */
 export interface FieldLookup {
   attribute(object: Value, name: string): Value;
   item(object: Value, index: Value): Value;

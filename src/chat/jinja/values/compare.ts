@@ -1,4 +1,4 @@
-import { PythonTypeError } from "../errors.ts";
+import { PythonTypeError } from "../jinja_errors.ts";
 import { intOf, normalizeInt } from "./numbers.ts";
 import type { Run } from "../run.ts";
 import { charsOf, hasSurrogates } from "./text.ts";

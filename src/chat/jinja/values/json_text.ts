@@ -1,5 +1,5 @@
 import { order } from "./compare.ts";
-import { PythonTypeError } from "../errors.ts";
+import { PythonTypeError } from "../jinja_errors.ts";
 import { floatText, intOf, intText } from "./numbers.ts";
 import type { Run } from "../run.ts";
 import { isTrue, iterate } from "./sequences.ts";

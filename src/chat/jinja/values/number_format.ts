@@ -1,12 +1,12 @@
 import { fixedDigits, scientificDigits } from "./decimals.ts";
-import { PythonValueError } from "../errors.ts";
+import { PythonValueError } from "../jinja_errors.ts";
 import { floatText } from "./numbers.ts";
 import type { Run } from "../run.ts";
 
 /** Most digits after the point. */
 const MAX_PRECISION = 10_000;
 
-/** How a float is written. */
+/** Format of a float. */
 export interface FloatFormat {
   /** `e`, `f` or `g`, also in capitals. */
   readonly kind: string;

@@ -1,4 +1,4 @@
-import { PythonValueError, UnsupportedError } from "../errors.ts";
+import { PythonValueError, UnsupportedError } from "../jinja_errors.ts";
 import { Float, type Value } from "./values.ts";
 
 /** An integer: a `number` if it is safe, otherwise a `bigint`. */

@@ -1,5 +1,5 @@
 import { requireKey } from "./compare.ts";
-import { PythonTypeError, PythonValueError, UnsupportedError } from "../errors.ts";
+import { PythonTypeError, PythonValueError, UnsupportedError } from "../jinja_errors.ts";
 import { formatPercent } from "./percent_format.ts";
 import type { BinaryOperator } from "../syntax/nodes.ts";
 import {

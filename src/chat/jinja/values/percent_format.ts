@@ -1,4 +1,4 @@
-import { PythonTypeError, PythonValueError, UnsupportedError } from "../errors.ts";
+import { PythonTypeError, PythonValueError, UnsupportedError } from "../jinja_errors.ts";
 import { formatDouble, pad } from "./number_format.ts";
 import { intOf, intText, numberOf, truncate } from "./numbers.ts";
 import type { Run } from "../run.ts";

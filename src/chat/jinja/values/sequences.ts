@@ -1,5 +1,5 @@
 import { isSame, normalKey, requireKey } from "./compare.ts";
-import { PythonTypeError, PythonValueError } from "../errors.ts";
+import { PythonTypeError, PythonValueError } from "../jinja_errors.ts";
 import { intOf } from "./numbers.ts";
 import type { Run } from "../run.ts";
 import { charsOf, hasSurrogates, lengthOf } from "./text.ts";

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-control-regex
 import { bindArguments, type Parameters, requireIndex } from "./arguments.ts";
 import { capitalize, foldCase, hasCase, isTitle, swapCase, titleWords } from "./character_case.ts";
-import { PythonTypeError, PythonValueError } from "../errors.ts";
+import { PythonTypeError, PythonValueError } from "../jinja_errors.ts";
 import { pad } from "./number_format.ts";
 import type { Run } from "../run.ts";
 import { iterate, sliceBounds } from "./sequences.ts";

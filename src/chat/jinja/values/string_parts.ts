@@ -1,6 +1,6 @@
 // deno-lint-ignore-file no-control-regex
 import { requireIndex } from "./arguments.ts";
-import { PythonValueError } from "../errors.ts";
+import { PythonValueError } from "../jinja_errors.ts";
 import type { Run } from "../run.ts";
 import { charsOf, hasSurrogates, requireString } from "./text.ts";
 import { Tuple, type Value } from "./values.ts";

@@ -1,4 +1,4 @@
-import { PythonTypeError, UnsupportedError } from "../errors.ts";
+import { PythonTypeError, UnsupportedError } from "../jinja_errors.ts";
 import { floatText, intText } from "./numbers.ts";
 import type { Run } from "../run.ts";
 import {

@@ -1,4 +1,4 @@
-import { UndefinedError } from "../errors.ts";
+import { UndefinedError } from "../jinja_errors.ts";
 import type { Run } from "../run.ts";
 
 /**
@@ -169,7 +169,7 @@ export class Dict extends PyObject {
   }
 }
 
-/** What the methods `keys`, `values` and `items` of a dict return. */
+/** Result of the methods `keys`, `values` and `items` of a dict. */
 export class View extends PyObject {
   readonly typeName: string;
   constructor(readonly kind: "keys" | "values" | "items", readonly dict: Dict) {

@@ -8,7 +8,7 @@ import { CALL_STYLES } from "../../../tools/parsers/call_styles.ts";
 import { resumedUser } from "../../../users/user_simulator.ts";
 import { lookUp } from "../../options.ts";
 import { announceBuild, cacheDirectory } from "../../sandbox_options.ts";
-import { rethrowAsUsageError, UsageError } from "../../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../../cli_errors.ts";
 import { resolveUser, type UserFlags } from "./users.ts";
 
 /** Name of the env. */

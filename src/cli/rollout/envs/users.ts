@@ -7,7 +7,7 @@ import type { UserFactory } from "../../../users/user_simulator.ts";
 import { lookUp } from "../../options.ts";
 import { resolvePolicy } from "../policies.ts";
 import type { WatchedServerOptions } from "../server_watch.ts";
-import { rethrowAsUsageError, UsageError } from "../../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../../cli_errors.ts";
 import { currentIo } from "../../io.ts";
 
 /** Options of the simulated users of a run. */

@@ -9,7 +9,7 @@ import type { Task } from "../../../task.ts";
 import type { RewardAt } from "../../../transforms/mlgym/mlgym_reward_assignment.ts";
 import { announceBuild, cacheDirectory } from "../../sandbox_options.ts";
 import { Multiset } from "../finished_episodes.ts";
-import { rethrowAsUsageError, UsageError } from "../../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../../cli_errors.ts";
 
 /** The name of the env. */
 export const WORKSPACE_ENV = "workspace";

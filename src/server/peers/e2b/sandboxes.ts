@@ -1,0 +1,226 @@
+import * as z from "zod";
+import { parseUntrustedJson } from "../../../json.ts";
+import type { Checkpoint } from "../../../sandbox/exec.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ServerError } from "../../http/http_errors.ts";
+import type { PausesAtEnd } from "../../hibernation/session_record.ts";
+import type { LiveSession } from "../../sessions/live_session.ts";
+import type { SessionService } from "../../sessions/session_service.ts";
+import { SandboxGoneError } from "./e2b_errors.ts";
+import { GuestFiles } from "./envd/guest_files.ts";
+import { HomeSession } from "./home_session.ts";
+import { Processes } from "./envd/processes.ts";
+import { grantOf, type SandboxAccess, sandboxIdOf, toSandboxId, toSessionId } from "./sandbox_access.ts";
+import { Watchers } from "./envd/watchers.ts";
+
+const stateSchema = z.strictObject({
+  system: z.literal("e2b"),
+  templateId: z.string(),
+  envVars: z.record(z.string(), z.string()),
+  ttlMs: z.number().positive(),
+  resumesOnUse: z.boolean(),
+  continues: z.boolean().default(false).describe("true if it started with the state of another sandbox"),
+});
+
+/** Settings of a sandbox beside its session. */
+export type SandboxSettings = Omit<z.output<typeof stateSchema>, "system">;
+
+/** Options of {@linkcode E2bSandboxes.create}. */
+export interface CreateSandboxOptions extends SandboxSettings {
+  readonly owner: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** True if it pauses at the end of its time, in place of ending; `files` if it then keeps its files alone. */
+  readonly pausesAtEnd: PausesAtEnd;
+  /** State that it starts with. */
+  readonly from?: Checkpoint | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Options of {@linkcode E2bSandboxes.fork}. */
+export interface ForkSandboxOptions {
+  readonly count: number;
+  /** Life of the copies, in milliseconds. */
+  readonly ttlMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** A snapshot with which sandboxes start. */
+export interface StartState {
+  /** The id or name by which the client knows it. */
+  readonly templateId: string;
+  readonly checkpoint: Checkpoint;
+  /** True if it is that of a sandbox with the home directory. */
+  readonly continues: boolean;
+}
+
+/** A sandbox of E2B: a session, and what its clients share. */
+export class E2bSandbox {
+  readonly id: string;
+  readonly settings: SandboxSettings;
+  /** Token with which clients reach it, and sign URLs of its files. */
+  readonly accessToken: string;
+  /** Its first interpreter, whose files are those of the sandbox. */
+  readonly home: HomeSession;
+  readonly files: GuestFiles;
+  readonly processes: Processes;
+  readonly watchers: Watchers;
+  /** Texts by name that clients gave to files, by path. */
+  readonly fileMetadata = new Map<string, Readonly<Record<string, string>>>();
+
+  constructor(
+    session: LiveSession,
+    settings: SandboxSettings,
+    { accessToken, isPrepared = false }: { accessToken: string; isPrepared?: boolean },
+  ) {
+    const { templateId, envVars, ttlMs, resumesOnUse, continues } = settings;
+    this.id = toSandboxId(session.id);
+    this.accessToken = accessToken;
+    this.settings = { templateId, envVars, ttlMs, resumesOnUse, continues };
+    this.home = new HomeSession(session, envVars, { isPrepared, continues });
+    this.files = new GuestFiles(this.home);
+    this.processes = new Processes(this.home);
+    this.watchers = new Watchers(this.home, this.files);
+    session.attachment = { toText: () => JSON.stringify({ system: "e2b", ...this.settings }) };
+  }
+
+  get session(): LiveSession {
+    return this.home.session;
+  }
+
+  get templateId(): string {
+    return this.settings.templateId;
+  }
+
+  get envVars(): Readonly<Record<string, string>> {
+    return this.settings.envVars;
+  }
+}
+
+/** The sandboxes of E2B's clients. Each is a session of the server, which counts and ends it. */
+export class E2bSandboxes {
+  readonly #sessions: SessionService;
+  readonly #access: SandboxAccess;
+  readonly #sandboxes = new WeakMap<LiveSession, E2bSandbox>();
+
+  constructor(sessions: SessionService, access: SandboxAccess) {
+    this.#sessions = sessions;
+    this.#access = access;
+  }
+
+  /** @throws {ServerError} `busy` or `timeout` if no session becomes free. */
+  async create(options: CreateSandboxOptions): Promise<E2bSandbox> {
+    const { owner, ttlMs, metadata, pausesAtEnd, from, signal } = options;
+    const session = await this.#sessions.create({ owner, ttlMs, metadata, pausesAtEnd, from, signal });
+    return this.#add(session, options);
+  }
+
+  /**
+   * Opens copies of a sandbox, which may be paused and stays so.
+   *
+   * @throws {ServerError} as {@linkcode SessionService.fork} does.
+   */
+  async fork(parent: E2bSandbox, { count, ttlMs, signal }: ForkSandboxOptions): Promise<E2bSandbox[]> {
+    const { isPrepared } = parent.home;
+    const sessions = await this.#sessions.fork(parent.session, count, { signal });
+    return sessions.map((session) => {
+      session.life.endAfter(ttlMs);
+      const settings = {
+        ...parent.settings,
+        ttlMs,
+        continues: parent.settings.continues && session.life.hasMemory,
+      };
+      return this.#add(session, settings, { isPrepared: isPrepared && session.life.hasMemory });
+    });
+  }
+
+  /**
+   * Opens copies of a snapshot, by way of a sandbox that starts with it and then ends.
+   *
+   * @throws {ServerError} as {@linkcode E2bSandboxes.create} and {@linkcode E2bSandboxes.fork} do.
+   */
+  async forkSnapshot(
+    { checkpoint: from, continues, ...snapshot }: StartState,
+    { owner, ...options }: ForkSandboxOptions & { readonly owner: string },
+  ): Promise<E2bSandbox[]> {
+    const { ttlMs, signal } = options;
+    const settings = { ...snapshot, envVars: {}, ttlMs, resumesOnUse: false, continues };
+    const parent = await this.create({ ...settings, owner, metadata: {}, pausesAtEnd: false, from, signal });
+    await using _session = parent.session;
+    return await this.fork(parent, options);
+  }
+
+  /** True if sandboxes can be paused. */
+  get canPause(): boolean {
+    return this.#sessions.canHibernate;
+  }
+
+  /** Milliseconds that a pause waits for a program or command. */
+  get pauseWaitMs(): number {
+    return this.#sessions.waitMs;
+  }
+
+  /**
+   * Returns the sandbox that the path of a request names.
+   *
+   * @throws {ServerError} `not_found` if the owner has none of this id.
+   */
+  ofPath(c: AppContext): E2bSandbox {
+    const id = c.req.param("id") ?? "";
+    const sandbox = this.find(id, c.get("owner"));
+    if (sandbox) return sandbox;
+    throw new ServerError("not_found", `Sandbox ${id.slice(0, 64)} not found`);
+  }
+
+  /** Returns the owner's sandboxes with this metadata, oldest first. */
+  list(owner: string, metadata?: Readonly<Record<string, string>>): E2bSandbox[] {
+    return this.#sessions.list(owner, metadata).flatMap((session) => this.#of(session) ?? []);
+  }
+
+  /** Returns the owner's sandbox of an id, if there is one. Throws as {@linkcode SessionService.get} does. */
+  find(id: string, owner: string): E2bSandbox | undefined {
+    const session = this.#sessions.get(toSessionId(id), owner);
+    return session && this.#of(session);
+  }
+
+  /**
+   * Returns the sandbox that a request names by the header `E2b-Sandbox-Id`, by its host name or by a signature;
+   * `undefined` if it names none. With a grant, it is that of the grant.
+   *
+   * @throws {SandboxGoneError} if it does not exist, is paused, or belongs to another owner.
+   */
+  named(c: AppContext): E2bSandbox | undefined {
+    const id = grantOf(c)?.sandboxId ?? sandboxIdOf(c);
+    if (id === undefined) return undefined;
+    const sandbox = this.find(id, c.get("owner"));
+    const { isPaused, hasMemory } = sandbox?.session.life ?? {};
+    if (sandbox && isPaused && hasMemory && sandbox.settings.resumesOnUse) {
+      sandbox.session.life.endPause();
+      sandbox.session.life.endAfter(sandbox.settings.ttlMs);
+    }
+    if (sandbox === undefined || sandbox.session.life.isPaused) throw new SandboxGoneError(id.slice(0, 64));
+    return sandbox;
+  }
+
+  /** Returns the sandbox of a session, also of one that an earlier server had. */
+  #of(session: LiveSession): E2bSandbox | undefined {
+    const sandbox = this.#sandboxes.get(session);
+    if (sandbox || session.attachment === undefined) return sandbox;
+    const { success, data: settings } = stateSchema.safeParse(parseText(session.attachment.toText()));
+    return success ? this.#add(session, settings, { isPrepared: session.execs > 0 }) : undefined;
+  }
+
+  #add(session: LiveSession, settings: SandboxSettings, options?: { isPrepared: boolean }): E2bSandbox {
+    const accessToken = this.#access.tokenOf(toSandboxId(session.id));
+    const sandbox = new E2bSandbox(session, settings, { accessToken, ...options });
+    this.#sandboxes.set(session, sandbox);
+    return sandbox;
+  }
+}
+
+function parseText(text: string): unknown {
+  try {
+    return parseUntrustedJson(text);
+  } catch {
+    return undefined; // another peer's
+  }
+}
