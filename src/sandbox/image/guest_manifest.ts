@@ -143,6 +143,7 @@ import regularExpression from "../guest/shell/gnu/regular_expression.ts" with { 
 import seq from "../guest/shell/gnu/seq.ts" with { type: "text" };
 import cat from "../guest/shell/gnu/text/cat.ts" with { type: "text" };
 import column from "../guest/shell/gnu/text/column.ts" with { type: "text" };
+import contextDiff from "../guest/shell/gnu/text/context_diff.ts" with { type: "text" };
 import cut from "../guest/shell/gnu/text/cut.ts" with { type: "text" };
 import diff from "../guest/shell/gnu/text/diff.ts" with { type: "text" };
 import fmt from "../guest/shell/gnu/text/fmt.ts" with { type: "text" };
@@ -350,6 +351,7 @@ export const SHELL_FILES: GuestSources = {
   decimal_functions: decimalFunctions,
   bc,
   cat,
+  context_diff: contextDiff,
   diff,
   env,
   expr,
