@@ -36,6 +36,7 @@ import builtin from "../guest/shell/builtins/builtin.ts" with { type: "text" };
 import builtins from "../guest/shell/builtins/builtins.ts" with { type: "text" };
 import controlFlow from "../guest/shell/builtins/control_flow.ts" with { type: "text" };
 import declaredArrays from "../guest/shell/builtins/declared_arrays.ts" with { type: "text" };
+import echo from "../guest/shell/builtins/echo.ts" with { type: "text" };
 import exec from "../guest/shell/builtins/exec.ts" with { type: "text" };
 import functionText from "../guest/shell/builtins/function_text.ts" with { type: "text" };
 import functions from "../guest/shell/builtins/functions.ts" with { type: "text" };
@@ -324,6 +325,7 @@ export const SHELL_FILES: GuestSources = {
   files,
   builtin,
   control_flow: controlFlow,
+  echo,
   nodes,
   exec,
   function_text: functionText,

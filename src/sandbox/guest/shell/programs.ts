@@ -90,7 +90,8 @@ export function createCommands(files: ShellFiles, parts: CommandParts): Command[
   );
   const archives = ARCHIVE_COMMANDS.map((name) => pythonCommand(name, ["-m", "_shell_archives", name]));
   const yes = defineCommand("yes", (args) => {
-    const line = `${args.join(" ") || "y"}\n`;
+    const words = args[0] === "--" ? args.slice(1) : args;
+    const line = `${words.join(" ") || "y"}\n`;
     const stdout = line.repeat(Math.ceil(YES_BYTES / line.length));
     return Promise.resolve({ stdout, stderr: "", exitCode: SIGPIPE_CODE });
   });
@@ -112,7 +113,7 @@ export function createCommands(files: ShellFiles, parts: CommandParts): Command[
     ...(Object.keys(RARE_COMMANDS) as RareCommand[]).map((name) => {
       return toEngineCommand(name, () => Promise.resolve(rareCommand(name)), { files, ...parts });
     }),
-    ...rewrittenCommands(),
+    ...awkCommands(files),
     ...refusingCommands(),
     printfCommand(files),
     ...systemCommands(),
@@ -477,18 +478,62 @@ function quoteWord(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** Commands of the engine whose arguments are first rewritten to forms that it understands. */
-function rewrittenCommands(): Command[] {
-  const rewrites: Readonly<Record<string, (args: string[]) => string[]>> = {
-    awk: rewriteAwkArgs,
-    gawk: rewriteAwkArgs,
-  };
-  return Object.entries(rewrites).map(([name, rewrite]) =>
-    defineCommand(name, async (args, { origCommand }) => {
+/** `awk` of the engine, whose arguments are first rewritten to forms that it understands. */
+function awkCommands(files: ShellFiles): Command[] {
+  return ["awk", "gawk"].map((name) =>
+    defineCommand(name, async (args, { cwd, origCommand }) => {
       if (!origCommand) throw new Error(`'${name}' is not a command of the engine`);
-      return await origCommand(rewrite(args));
+      const { words, missing } = await withProgramFiles(args, (path) =>
+        files.readFile(files.resolvePath(cwd, path)));
+      if (missing !== undefined) {
+        const message = `cannot open source file \`${missing}' for reading: No such file or directory`;
+        return { stdout: "", stderr: `awk: fatal: ${message}\n`, exitCode: 2 };
+      }
+      if (
+        words.some((word) =>
+          /(?:^|[^\w])RS\s*=(?!=)(?!\s*"\\n")/.test(word)
+        )
+      ) {
+        return { stdout: "", stderr: "awk: RS is not available in the sandbox\n", exitCode: 2 };
+      }
+      return awkMessage(await origCommand(rewriteAwkArgs(words)));
     })
   );
+}
+
+/** Replaces `-f file` by the program in that file. */
+async function withProgramFiles(
+  args: string[],
+  read: (path: string) => Promise<string>,
+): Promise<{ words: string[]; missing?: string }> {
+  const options: string[] = [];
+  const programs: string[] = [];
+  let at = 0;
+  for (; at < args.length && /^-./.test(args[at] ?? ""); at++) {
+    const word = args[at] ?? "";
+    if (word === "--") {
+      at++;
+      break;
+    }
+    const takesNext = word === "-v" || word === "-F" || word === "-f";
+    const value = takesNext ? args[++at] ?? "" : word.slice(2);
+    if (!word.startsWith("-f")) options.push(word, ...takesNext ? [value] : []);
+    else {
+      const text = await read(value).catch(() => undefined);
+      if (text === undefined) return { words: args, missing: value };
+      programs.push(text);
+    }
+  }
+  if (programs.length === 0) return { words: args };
+  return { words: [...options, programs.join("\n"), ...args.slice(at)] };
+}
+
+/** Returns a result of awk with the message of GNU's about a file that is missing. */
+function awkMessage(result: ExecResult): ExecResult {
+  const [, before = "", file] = /^([^]*?)awk: (.+): No such file or directory\n$/.exec(result.stderr) ?? [];
+  if (file === undefined || result.exitCode !== 1) return result;
+  const stderr = `${before}awk: fatal: cannot open file \`${file}' for reading: No such file or directory\n`;
+  return { ...result, stderr, exitCode: 2 };
 }
 
 /** Arguments for which the engine's command would print something else without an error. */
@@ -539,7 +584,7 @@ function printfCommand(files: ShellFiles): Command {
   });
 }
 
-const AWK_VARIABLES = new Set(["FS", "OFS", "RS", "ORS", "SUBSEP", "NR", "CONVFMT", "OFMT", "IGNORECASE"]);
+const AWK_VARIABLES = new Set(["FS", "OFS", "ORS", "SUBSEP", "NR", "CONVFMT", "OFMT", "IGNORECASE"]);
 
 /** Sets awk's own variables at the beginning of the program, as the engine ignores `-v` for them. */
 function rewriteAwkArgs(args: string[]): string[] {

@@ -1,3 +1,4 @@
+import { changeAwk } from "./awk_changes.ts";
 import { changeErrors } from "./error_changes.ts";
 import { changeParser } from "./parser_changes.ts";
 import { findName, replace } from "./replace.ts";
@@ -121,7 +122,7 @@ export function changeEngine(engine: string): string {
   );
   const waiting = replace(ordered, WAIT, "", 1);
   const started = decodeLines(replace(waiting, START, SHOWN_START, 1));
-  const changed = transformVariables(changeErrors(changeParser(changeStreams(started))));
+  const changed = transformVariables(changeErrors(changeParser(changeStreams(changeAwk(started)))));
   return `${INTEGER_OPERATION}${WITHHOLD}${TRANSFORM}${FLAGS_TEXT}${changed}`;
 }
 

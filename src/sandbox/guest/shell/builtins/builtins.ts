@@ -10,6 +10,7 @@ import {
   type ShellState,
 } from "./builtin.ts";
 import { leaveLoop, letVariables, returnFrom, shift, sourceStdin } from "./control_flow.ts";
+import { echoBytes } from "./echo.ts";
 import { countShells, EXEC_END, EXEC_START } from "./exec.ts";
 import { exportFunctions, functionVariables } from "./functions.ts";
 import { killBuiltin } from "./kill.ts";
@@ -54,6 +55,7 @@ export class ShellBuiltins {
       command: describeNames,
       declare: declareNames,
       disown: ({ args }) => jobs.disown(args),
+      echo: echoBytes,
       exec: (call) => this.#exec(call),
       export: exportFunctions,
       fg: noJobControl,

@@ -1,3 +1,4 @@
+import type { CommandNode } from "../builtins/nodes.ts";
 import type { BuiltinInterpreter, ShellState } from "../builtins/builtin.ts";
 import type { ShellFiles } from "../files.ts";
 import type { State } from "./process_state.ts";
@@ -23,11 +24,17 @@ export function keepScope(interpreter: ScriptInterpreter, files: ShellFiles): vo
       pid = outer;
     });
   };
-  own.executeCommand = own.ctx.executeCommand = (node, ...rest) => {
+  const scoped: typeof command = (node, ...rest) => {
+    const [stdin] = rest;
+    if (typeof stdin === "string" && stdin !== "" && state.groupStdin === undefined && substitutes(node)) {
+      state.groupStdin = stdin;
+      return scoped(node, ...rest).finally(() => state.groupStdin = undefined);
+    }
     if (node.type === "Subshell") return keep(() => command(node, ...rest));
     pid = state.bashPid; // the commands of a subshell
     return command(node, ...rest);
   };
+  own.executeCommand = own.ctx.executeCommand = scoped;
   own.executeScript = own.ctx.executeScript = (...args) => {
     if (state.bashPid === pid) return script(...args);
     return keep(() => {
@@ -38,6 +45,16 @@ export function keepScope(interpreter: ScriptInterpreter, files: ShellFiles): vo
       return script(...args).finally(() => state.options = options);
     });
   };
+}
+
+/** True if a word of a command has a substitution, which reads the command's stdin. */
+function substitutes(node: object): boolean {
+  const { type, args = [], words } = node as CommandNode;
+  const isSubstitution = (
+    part: { readonly type: string; readonly parts?: readonly { type: string }[] },
+  ): boolean => part.type === "CommandSubstitution" || (part.parts ?? []).some(isSubstitution);
+  const expanded = type === "SimpleCommand" ? args : type === "For" ? words ?? [] : [];
+  return expanded.some(({ parts }) => parts.some(isSubstitution));
 }
 
 /** Exit code of a script in the arguments of a shell when a variable that must be set is not; a file's is 1. */
