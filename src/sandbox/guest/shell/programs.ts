@@ -228,7 +228,7 @@ function toEngineCommand(
       return { ...output, stdoutKind: "bytes", exitCode, internalStdinConsumed } as ExecResult;
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      warn(/[^\0-\xff]/.test(error.message) ? error.message : unicodeText(error.message));
+      warn(shownText(error.message));
       if (error.hasHint) printError(`Try '${name} --help' for more information.\n`);
       return { ...output, stdoutKind: "bytes", exitCode: error.exitCode };
     }
@@ -263,6 +263,11 @@ class CommandInput {
   leave(length: number): void {
     if (this.#text !== undefined) this.#left = length;
   }
+}
+
+/** Converts byte text to text. A text that has other characters is text. */
+function shownText(text: string): string {
+  return [...text].some((sign) => sign > "\xff") ? text : unicodeText(text);
 }
 
 const SUBSTITUTION = /\/dev\/fd\/\d+/;

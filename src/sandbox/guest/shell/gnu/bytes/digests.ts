@@ -161,12 +161,12 @@ function report(
 }
 
 function parseLine(line: string, algorithm: Algorithm): { name: string; hash: string } | undefined {
-  const digits = `[0-9a-fA-F]{${algorithm.hexDigits}}`;
-  const [, mark, plainHash, plainName] = new RegExp(`^(\\\\?)(${digits}) [ *](.+)$`, "s").exec(line) ?? [];
-  const [, tagMark, tagName, tagHash] =
-    new RegExp(`^(\\\\?)${algorithm.name} ?\\((.+)\\) ?= ?(${digits})$`, "s").exec(line) ?? [];
+  const [, mark, plainHash, plainName] = /^(\\?)([0-9a-fA-F]+) [ *](.+)$/s.exec(line) ?? [];
+  const [, tagMark, tag, tagName, tagHash] = /^(\\?)([A-Z0-9]+) ?\((.+)\) ?= ?([0-9a-fA-F]+)$/s.exec(line) ??
+    [];
   const [name, hash] = plainName === undefined ? [tagName, tagHash] : [plainName, plainHash];
-  if (name === undefined || hash === undefined) return undefined;
+  if (name === undefined || hash?.length !== algorithm.hexDigits) return undefined;
+  if (plainName === undefined && tag !== algorithm.name) return undefined;
   const isEscaped = (mark ?? tagMark) === "\\";
   const unescaped = name.replace(
     /\\([nr\\])/g,
