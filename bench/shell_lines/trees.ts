@@ -26,6 +26,19 @@ export async function makeTrees(checkouts: string, to: string, names: ReadonlySe
   }
   await Deno.remove(scripts, { recursive: true });
   if (names.has("django")) await makeDjango(`${to}/django/testbed`);
+  await dropFractions(to);
+}
+
+/** Sets the times of files to whole seconds, which an archive in the sandbox has too. */
+async function dropFractions(folder: string): Promise<void> {
+  const program = `
+import os, sys
+for folder, folders, files in os.walk(sys.argv[1]):
+    for name in folders + files:
+        path = os.path.join(folder, name)
+        seconds = int(os.lstat(path).st_mtime)
+        os.utime(path, (seconds, seconds), follow_symlinks=False)`;
+  await new Deno.Command("/usr/bin/python3", { args: ["-c", program, folder] }).output();
 }
 
 async function makeDjango(to: string): Promise<void> {
