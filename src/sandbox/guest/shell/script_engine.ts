@@ -200,7 +200,7 @@ export class ScriptEngine implements JobEngine {
     this.#runningState = undefined;
     options.signal.addEventListener("abort", () => this.#jobs.stopAll());
     const output: CommandOutput = await this.#bash.exec(script, { rawScript: true, ...options } as never);
-    await this.#jobs.waitForAll();
+    if (this.#jobs.wereStarted) await this.#jobs.waitForAll();
     return output;
   }
 

@@ -97,7 +97,7 @@ const WORDS =
 /** Code of a function that withholds assigned values from the expansion of words, and then sets them. */
 const WITHHOLD =
   "const withholdPaddock=(env,before,values)=>{if(values){for(const[name,value]of values)env.set(name,value);return}" +
-  "const assigned=new Map;for(const[name,value]of before){assigned.set(name,env.get(name));" +
+  "if(before.size===0)return;const assigned=new Map;for(const[name,value]of before){assigned.set(name,env.get(name));" +
   "if(value===void 0)env.delete(name);else env.set(name,value)}return assigned};";
 
 /** Returns the engine's minified code with the changes that {@linkcode bundleEngine} lists. */

@@ -102,7 +102,11 @@ export class ShellBuiltins {
       };
       if (!skipsFunctions && shell.functions.has(name)) return this.#runFunction(own, shell, run);
       const builtin = this.#builtins.get(name);
-      if (!builtin) return run().then((output) => takeStdin(output, shell, stdin));
+      if (!builtin) {
+        return shell.groupStdin === undefined
+          ? run()
+          : run().then((output) => takeStdin(output, shell, stdin));
+      }
       const runOther = (other: string, words: readonly string[]) => {
         return engine(other, words, words.map(() => true), stdin, true, ...rest);
       };

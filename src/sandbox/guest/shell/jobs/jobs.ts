@@ -109,6 +109,11 @@ export class ShellJobs {
     return await (this.#scope ? this.runCaptured(work) : work());
   }
 
+  /** True if there are jobs. */
+  get wereStarted(): boolean {
+    return this.#jobs.length > 0;
+  }
+
   /** Waits for all jobs, as a caller that reads the output to its end does. */
   async waitForAll(): Promise<void> {
     for (const job of this.#jobs) await job.ended;

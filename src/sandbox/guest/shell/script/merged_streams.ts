@@ -52,7 +52,8 @@ export class MergedStreams {
         readonly pipeStderr?: readonly boolean[];
       };
       commands.slice(0, -1).forEach((command, at) => piped.set(command, pipeStderr[at] === true));
-      const isMerged = this.#isMerged && commands.length > 1;
+      if (commands.length === 1) return pipeline(node);
+      const isMerged = this.#isMerged;
       return pipeline(node).then((output) => isMerged ? toMerged(output, { stderrFirst: true }) : output);
     };
     const command = interpreter.executeCommand.bind(interpreter);

@@ -26,23 +26,29 @@ export function addMessageLines(interpreter: ScriptInterpreter): void {
   const command = interpreter.executeCommand.bind(interpreter);
   const own = interpreter as BuiltinInterpreter;
   const run = own.runCommand.bind(own);
-  own.runCommand = async (name, ...rest) => {
-    const output = await run(name, ...rest);
-    if (output.stderr === "") return output;
-    const stderr = linesAdded(builtinMessage(name, output.stderr), {}, state);
-    return stderr === output.stderr ? output : { ...output, stderr };
+  let isRedirected = false;
+  own.runCommand = (name, ...rest) => {
+    if (!isRedirected && !BUILTINS.has(name) && name !== "getopts") return run(name, ...rest);
+    return run(name, ...rest).then((output) => {
+      if (output.stderr === "") return output;
+      const stderr = linesAdded(builtinMessage(name, output.stderr), {}, state);
+      return stderr === output.stderr ? output : { ...output, stderr };
+    });
   };
-  interpreter.executeCommand = interpreter.ctx.executeCommand = async (given, ...rest) => {
+  interpreter.executeCommand = interpreter.ctx.executeCommand = (given, ...rest) => {
     const node = given as CommandNode;
-    try {
-      const output = await command(given, ...rest);
+    const outer = isRedirected;
+    isRedirected = node.redirections !== undefined && node.redirections.length > 0;
+    return command(given, ...rest).then((output) => {
+      isRedirected = outer;
       return output.stderr === "" || !isPrinting(node) ? output : withLines(output, node, state);
-    } catch (error) {
+    }, (error) => {
+      isRedirected = outer;
       if (error instanceof Error && "stderr" in error && typeof error.stderr === "string") {
         error.stderr = linesAdded(error.stderr, node, state);
       }
       throw error;
-    }
+    });
   };
 }
 
