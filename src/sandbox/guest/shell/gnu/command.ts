@@ -133,10 +133,14 @@ const NO_PATH = "/\0/\0";
 
 /** Returns the absolute path that a byte text names. An empty text names no file. */
 export function pathOf(cwd: string, name: string): string {
-  if (name === "") return NO_PATH;
+  return name === "" ? NO_PATH : pathIn(cwd, name);
+}
+
+/** Returns the absolute path of a byte text in a folder. An empty text is the folder itself. */
+export function pathIn(folder: string, name: string): string {
   const text = decoder.decode(bytesOf(name));
   const parts: string[] = [];
-  for (const part of (text.startsWith("/") ? text : `${cwd}/${text}`).split("/")) {
+  for (const part of (text.startsWith("/") ? text : `${folder}/${text}`).split("/")) {
     if (part === "..") parts.pop();
     else if (part !== "" && part !== ".") parts.push(part);
   }
