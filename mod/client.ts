@@ -21,6 +21,8 @@ export {
   type GuestFileErrorCode,
   SandboxError,
   SessionClosedError,
+  WaitingExecError,
+  type WaitingExecErrorCode,
 } from "../src/errors.ts";
 export { type OkResult, orThrow, ProgramError } from "../src/sandbox/or_throw.ts";
 export {
@@ -44,3 +46,4 @@ export type {
   RemoteTask,
 } from "../src/client/client_options.ts";
 export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/host_tool.ts";
+export type { ResumeOptions, ToolAnswer, WaitingCall } from "../src/sandbox/exec.ts";

@@ -48,6 +48,14 @@ export {
 } from "../src/plugins/env_file.ts";
 export { pythonEnvFile, type PythonEnvFileOptions } from "../src/plugins/python/python_env.ts";
 export { fileEnv, type FileEnvOptions } from "../src/rollout/file_env.ts";
+export {
+  type AnswerSubCall,
+  isRecursiveEnv,
+  type RecursiveEnv,
+  type SubCall,
+} from "../src/envs/rlm/recursive_env.ts";
+export { RLM_SYSTEM } from "../src/envs/rlm/prompt.ts";
+export { RlmEnv, type RlmEnvOptions } from "../src/envs/rlm/rlm_env.ts";
 export type { Env, EnvResetOptions, Observation, Step, StepOptions } from "../src/envs/env.ts";
 export {
   copyPlainData,

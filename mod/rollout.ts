@@ -63,6 +63,7 @@ export {
 export { resumedPolicy, type ResumedPolicyOptions } from "../src/rollout/resumed_policy.ts";
 export { rollout, type RolloutOptions } from "../src/rollout/rollout.ts";
 export type { CutScore } from "../src/rollout/episode_score.ts";
+export { rolloutRecursive, type RolloutRecursiveOptions } from "../src/rollout/rollout_recursive.ts";
 export { type BranchPoint, rolloutTree, type RolloutTreeOptions } from "../src/rollout/rollout_tree.ts";
 export type { TokenOptions } from "../src/rollout/tokens/episode_writer.ts";
 export type { TokenMode } from "../src/rollout/tokens/turn_writers.ts";

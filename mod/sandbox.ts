@@ -21,6 +21,8 @@ export {
   type GuestFileErrorCode,
   SandboxError,
   SessionClosedError,
+  WaitingExecError,
+  type WaitingExecErrorCode,
 } from "../src/errors.ts";
 export type { JsonValue } from "../src/json.ts";
 export { readCheckpoint } from "../src/sandbox/checkpoint/checkpoint.ts";
@@ -46,6 +48,7 @@ export type {
   ResetOptions,
   RestoredFrom,
   RestoreOptions,
+  ResumeOptions,
   SandboxAcquireOptions,
   SessionLease,
   SessionPool,
@@ -54,6 +57,8 @@ export type {
   ShellResult,
   StateMemory,
   StateRoom,
+  ToolAnswer,
+  WaitingCall,
 } from "../src/sandbox/exec.ts";
 export { type HostTool, hostTool, type HostToolContext } from "../src/sandbox/host_tool.ts";
 export type { Grant, Grants } from "../src/sandbox/process/grants.ts";

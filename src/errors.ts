@@ -157,6 +157,23 @@ export class SessionClosedError extends Error {
   readonly code = "session_closed";
 }
 
+/** Codes of {@linkcode WaitingExecError}. */
+export type WaitingExecErrorCode = "exec_waiting" | "exec_not_waiting";
+
+/**
+ * A session was used while its exec waits for the answer to a call (`exec_waiting`), or an answer came for a call that
+ * does not wait (`exec_not_waiting`). The session is unchanged.
+ */
+export class WaitingExecError extends Error {
+  override readonly name = "WaitingExecError";
+  readonly code: WaitingExecErrorCode;
+
+  constructor(message: string, { code }: { code: WaitingExecErrorCode }) {
+    super(message);
+    this.code = code;
+  }
+}
+
 /** Codes of {@linkcode GuestFileError}. */
 export const GUEST_FILE_ERROR_CODES = [
   "file_not_found",

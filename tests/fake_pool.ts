@@ -159,6 +159,14 @@ class BranchingFakeSession extends FakeSession implements BranchingSession {
     return Promise.resolve();
   }
 
+  resume(): Promise<ExecResult> {
+    return Promise.reject(new TypeError("a fake session never waits"));
+  }
+
+  waitingCall(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   async fork(count: number, { seed }: ForkOptions = {}): Promise<BranchingLease[]> {
     return await forkSession(count, {
       seed,

@@ -58,6 +58,8 @@ export function exitCode(result: ExecResult): number {
     case "exited":
       return result.exitCode & 255;
     case "output":
+    case "waiting":
+    case "diverged":
       return EXIT.error;
     default:
       return EXIT[result.status];

@@ -66,7 +66,7 @@ interface ServeFlags extends SandboxFlags, TokenFlags, ServeRolloutFlags, Cluste
   mcpCheckpoints?: true;
   tool?: string[];
   requireLayer?: (Layer | "all")[];
-  openenv: "coding" | "chat";
+  openenv: "coding" | "chat" | "repl";
   tokenizer?: string;
 }
 
@@ -163,7 +163,7 @@ export function serveCommand(): Command {
     .option("--mcp-checkpoints", "give clients of MCP the tools checkpoint and restore")
     .addOption(
       new Option("--openenv <kind>", "env for OpenEnv clients; chat needs --tokenizer")
-        .choices(["coding", "chat"]).default("coding"),
+        .choices(["coding", "chat", "repl"]).default("coding"),
     )
     .option("--tokenizer <dir>", "folder with tokenizer.json and tokenizer_config.json, for --openenv chat")
     .optionsGroup("Rollouts of clients:")
@@ -248,6 +248,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       graders: await openServedGraders(flags, { profile, stack }),
       tools: await openToolFiles(flags.tool ?? [], stack),
       openEnvTokenizer: tokenizer,
+      openEnv: flags.openenv === "repl" ? "repl" : "coding",
       rollouts,
       runs,
     }),
@@ -321,8 +322,8 @@ async function openEnvTokenizer({ openenv, tokenizer }: ServeFlags): Promise<Tok
   if (openenv === "chat" && tokenizer === undefined) {
     throw new UsageError("Cannot serve OpenEnv's chat env without a tokenizer: give --tokenizer DIR");
   }
-  if (openenv === "coding" && tokenizer !== undefined) {
-    throw new UsageError("Cannot serve OpenEnv's coding env with a tokenizer: give --openenv chat");
+  if (openenv !== "chat" && tokenizer !== undefined) {
+    throw new UsageError(`Cannot serve OpenEnv's ${openenv} env with a tokenizer: give --openenv chat`);
   }
   return await resolveTokenizer(tokenizer);
 }

@@ -33,6 +33,11 @@ Each line on stdin is a request, each line on stdout its response, in the same o
       numbers: the type is int8, int16, uint16, …, uint64, float32 or float64
   {"id":5,"shell":"ls | wc -l","timeoutMs":1000,"stdin":"…"}     needs a profile with a shell: -p workspace;
       "silenceMs" limits the time without output
+  {"id":13,"code":"from paddock import tools\\ntools.ask(q='age?')","tools":[{"name":"ask","description":"…",
+      "parameters":{…}}]}                                       wait at each call of a tool, with a JSON Schema of its
+      arguments: "status":"waiting" with the "call". It needs a profile with tools: -p tools
+  {"id":14,"resume":{"value":7},"callId":"call_1"}              answer the call, or {"error":{"message":"…"}}; "callId" is
+      optional. After a restore, also "tools": a checkpoint of a session that waits has only their names
   {"id":2,"reset":"rewind","seed":7}                            or "fresh"; "seed" is optional
   {"id":3,"put":{"data.txt":"aGk="}}                            write files, in base64
   {"id":4,"get":["data.txt"]}                                   read files; missing files are omitted

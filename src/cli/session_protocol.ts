@@ -1,10 +1,21 @@
 import * as z from "zod";
-import { CheckpointError, type CheckpointErrorCode, errorMessage, SandboxError } from "../errors.ts";
+import {
+  CheckpointError,
+  type CheckpointErrorCode,
+  errorMessage,
+  SandboxError,
+  WaitingExecError,
+  type WaitingExecErrorCode,
+} from "../errors.ts";
 import type { Line } from "../read_lines.ts";
-import type { ExecResult, PythonSession, ShellResult } from "../sandbox/exec.ts";
+import type { BranchingSession, ExecResult, PythonSession, ShellResult } from "../sandbox/exec.ts";
 import { checkPath } from "../sandbox/exec_check.ts";
 import { MAX_FORK_COUNT } from "../wire/limits.ts";
 import { fromWireInputs, inputsSchema } from "../wire/v1.ts";
+import { callAnswerSchema, sessionToolsSchema } from "../wire/v1_tools.ts";
+import type { HostTool } from "../sandbox/host_tool.ts";
+import { ServerError } from "../server/http/http_errors.ts";
+import { SessionTools } from "../server/sessions/session_tools.ts";
 import type { SessionBranches } from "./session_branches.ts";
 
 /** Identifier of a request, returned unchanged in its response. */
@@ -24,6 +35,7 @@ type RunRequest =
     code: string;
     timeoutMs?: number | undefined;
     stdin?: string | undefined;
+    tools?: z.output<typeof sessionToolsSchema> | undefined;
     inputs?: Record<string, unknown> | undefined;
     binaryInputs?: z.output<typeof inputsSchema>["binaryInputs"];
   }
@@ -32,6 +44,12 @@ type RunRequest =
     timeoutMs?: number | undefined;
     silenceMs?: number | undefined;
     stdin?: string | undefined;
+  }
+  | {
+    resume: z.output<typeof callAnswerSchema>;
+    callId?: string | undefined;
+    timeoutMs?: number | undefined;
+    tools?: z.output<typeof sessionToolsSchema> | undefined;
   }
   | { reset: "fresh" | "rewind"; seed?: number | undefined }
   | { put: ReadonlyMap<string, Uint8Array> }
@@ -72,8 +90,17 @@ const runOptions = {
   stdin: z.string().max(MAX_STDIN_CHARACTERS).optional(),
 };
 
+const tools = sessionToolsSchema.optional();
+
 const schemas: Readonly<Record<string, z.core.$ZodType<SessionRequest>>> = {
-  code: z.strictObject({ ...common, code: z.string(), ...runOptions, ...inputsSchema.shape }),
+  code: z.strictObject({ ...common, code: z.string(), tools, ...runOptions, ...inputsSchema.shape }),
+  resume: z.strictObject({
+    ...common,
+    resume: callAnswerSchema,
+    callId: z.string().optional(),
+    timeoutMs: z.number().optional(),
+    tools,
+  }),
   shell: z.strictObject({ ...common, shell: z.string(), silenceMs: z.number().optional(), ...runOptions }),
   reset: z.strictObject({ ...common, reset: z.enum(["fresh", "rewind"]), seed: z.int().optional() }),
   put: z.strictObject({ ...common, put: filesInBase64 }),
@@ -151,7 +178,10 @@ type SessionResponse =
   | { status: "ok"; checkpoint: string; bytes: number }
   | { status: "ok"; sessions: string[] }
   /** The request cannot be done, and would fail in any session. The session is unchanged. */
-  | { status: "invalid"; error: { type: string; message: string; code?: CheckpointErrorCode } }
+  | {
+    status: "invalid";
+    error: { type: string; message: string; code?: CheckpointErrorCode | WaitingExecErrorCode };
+  }
   /** The sandbox failed. A later request may use a new one. */
   | { status: "failed"; error: { type: string; message: string } };
 
@@ -202,14 +232,27 @@ async function handleRequest(
   return { status: "ok" };
 }
 
+/** Returns the tools of a request, whose calls the program that drives the session answers. */
+function toTools(specs: z.output<typeof sessionToolsSchema> | undefined): HostTool[] | undefined {
+  return specs && new SessionTools(specs).toWaitingTools();
+}
+
 async function useSession(
-  session: PythonSession,
+  session: BranchingSession,
   request: RunRequest,
   signal: AbortSignal,
 ): Promise<SessionResponse> {
   if ("code" in request) {
     const { code, timeoutMs, stdin } = request;
-    return await session.exec(code, { timeoutMs, stdin, inputs: fromWireInputs(request), signal });
+    const tools = toTools(request.tools);
+    const suspendAt = tools && "tool" as const;
+    const inputs = fromWireInputs(request);
+    return await session.exec(code, { timeoutMs, stdin, inputs, tools, suspendAt, signal });
+  }
+  if ("resume" in request) {
+    const { resume: { value, error }, callId, timeoutMs } = request;
+    const answer = error === undefined ? { value } : { error };
+    return await session.resume(answer, { callId, timeoutMs, tools: toTools(request.tools), signal });
   }
   if ("shell" in request) {
     const { shell, timeoutMs, silenceMs, stdin } = request;
@@ -252,6 +295,9 @@ async function readFiles(session: PythonSession, paths: readonly string[]): Prom
 function toErrorResponse(error: unknown): SessionResponse {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   if (error instanceof SandboxError) return { status: "failed", error: { type: name, message } };
-  const code = error instanceof CheckpointError ? { code: error.code } : {};
+  if (error instanceof ServerError) return { status: "invalid", error: { type: "TypeError", message } };
+  const code = error instanceof CheckpointError || error instanceof WaitingExecError
+    ? { code: error.code }
+    : {};
   return { status: "invalid", error: { type: name, message, ...code } };
 }

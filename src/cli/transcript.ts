@@ -21,7 +21,8 @@ type Paint = (text: string, colour: string) => string;
 export function formatTranscript(trajectory: Trajectory, options: TranscriptOptions = {}): string {
   const { task, sample, parent, messages } = trajectory;
   const paint: Paint = (text, colour) => options.colour ? `\x1b[${colour}m${text}\x1b[0m` : text;
-  const branch = parent === undefined ? "" : `, branch from turn ${parent.turn}`;
+  const origin = parent?.call === undefined ? "branch from" : "asked in";
+  const branch = parent === undefined ? "" : `, ${origin} turn ${parent.turn}`;
   const name = (sample > 1 ? `${task.id}, sample ${sample}` : task.id) + branch;
   const body = messages.map((message) => formatMessage(message, paint)).join("");
   const shown = trajectory.toolResults.flatMap(formatShown).map((line) => `${escapeLine(line)}\n`).join("");

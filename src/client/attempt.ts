@@ -5,6 +5,7 @@ import {
   GUEST_FILE_ERROR_CODES,
   GuestFileError,
   type GuestFileErrorCode,
+  WaitingExecError,
 } from "../errors.ts";
 import { readBytes, sendRequest } from "../http/request.ts";
 import { parseUntrustedJson } from "../json.ts";
@@ -137,14 +138,17 @@ function parseRefusal(status: number, text: string): Refusal {
 
 /**
  * Converts a refusal into the error that a local session throws: a `TypeError` for a wrong argument, a
- * `GuestFileError` for a file that cannot be read or written, a `CheckpointError` for a refused checkpoint, and a
- * {@linkcode RequestError} for anything else.
+ * `GuestFileError` for a file that cannot be read or written, a `CheckpointError` for a refused checkpoint, a
+ * `WaitingExecError` for an exec that waits or does not, and a {@linkcode RequestError} for anything else.
  */
 export function toRefusalError(action: string, { status, type, message, reason }: Refusal): Error {
   const shown = message.slice(0, SHOWN_CHARACTERS);
   if (isFileErrorCode(reason)) return new GuestFileError(shown, { code: reason });
   const code = CHECKPOINT_ERROR_CODES.find((code) => code === reason);
   if (code) return new CheckpointError(shown, { code });
+  if (reason === "exec_waiting" || reason === "exec_not_waiting") {
+    return new WaitingExecError(shown, { code: reason });
+  }
   if (type === INVALID) return new ArgumentTypeError(shown);
   return new RequestError(`Cannot ${action} as the server answered ${status}${shown && `: ${shown}`}`, {
     code: codeOfResponse(type, status),

@@ -3,7 +3,7 @@ import type { CheckpointErrorCode } from "../errors.ts";
 import type { AdvantagesOptions } from "../rollout/advantages.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { Checkpoint } from "../sandbox/exec.ts";
+import type { Checkpoint, WaitingCall } from "../sandbox/exec.ts";
 import type { HostToolContext } from "../sandbox/host_tool.ts";
 
 /** Sends a request, as the global `fetch` does. */
@@ -266,6 +266,8 @@ export interface RemoteSessionInfo {
   readonly expiresAt?: string | undefined;
   readonly limits?: RemoteLimits | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** The call that its program waits for, if it does. */
+  readonly waiting?: WaitingCall | undefined;
   /** Why the server cannot continue it after a restart, if that is so. Its requests fail with this code. */
   readonly unusable?: CheckpointErrorCode | undefined;
 }

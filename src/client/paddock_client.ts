@@ -179,6 +179,14 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
   }
 
   /**
+   * Returns a lease of a session that is open, by its id, without a request: such as one whose exec has waited since an
+   * earlier process. The lease has no tools to run, and ends the session as each lease does.
+   */
+  attach(id: string): RemoteLease {
+    return this.#lease(id, undefined);
+  }
+
+  /**
    * Lists the checkpoints of this client's token, least recently used first.
    *
    * @throws {RequestError} if the request fails.

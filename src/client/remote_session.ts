@@ -12,10 +12,14 @@ import type {
   ExecResult,
   ForkOptions,
   ResetOptions,
+  ResumeOptions,
   ShellOptions,
   ShellResult,
+  ToolAnswer,
+  WaitingCall,
 } from "../sandbox/exec.ts";
 import {
+  checkAnswer,
   checkContents,
   checkExec,
   checkPath,
@@ -23,8 +27,8 @@ import {
   checkSeed,
   checkTimeout,
 } from "../sandbox/exec_check.ts";
-import { type execRequestSchema, toBase64Files, toWireInputs } from "../wire/v1.ts";
-import { fileListSchema, filesWrittenSchema } from "../wire/v1_sessions.ts";
+import { type sessionExecRequestSchema, toBase64Files, toWireInputs } from "../wire/v1.ts";
+import { fileListSchema, filesWrittenSchema, sessionInfoSchema } from "../wire/v1_sessions.ts";
 import type { RemoteFile, RemoteFiles } from "./client_options.ts";
 import { type ClientTools, RunningCalls } from "./client_tools.ts";
 import { readOutput } from "./event_stream.ts";
@@ -69,7 +73,7 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
     const body = toExecRequest(code, options);
     return await this.#enqueue(signal, async (signal) => {
       const request = { action: "exec", timeoutMs, signal };
-      if (!onOutput && !onDisplay && !this.#tools) {
+      if (!onOutput && !onDisplay && (!this.#tools || options.suspendAt)) {
         return await this.#api.post(`${this.#path}/exec`, body, { ...request, schema: execResponse });
       }
       using calls = this.#tools && new RunningCalls(this.#api, { path: this.#path, tools: this.#tools });
@@ -77,6 +81,25 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
         readOutput("exec", events, { onOutput, onDisplay, calls });
       return await this.#api.stream(`${this.#path}/stream`, body, { ...request, read });
     });
+  }
+
+  /** {@inheritDoc BranchingSession.resume} */
+  async resume(answer: ToolAnswer, options: ResumeOptions = {}): Promise<ExecResult> {
+    const { callId, timeoutMs, signal } = options;
+    checkRemoteResume(answer, options);
+    const request = { action: "resume exec", timeoutMs, schema: execResponse };
+    return await this.#enqueue(
+      signal,
+      (signal) =>
+        this.#api.post(`${this.#path}/resume`, { ...answer, callId, timeoutMs }, { ...request, signal }),
+    );
+  }
+
+  /** {@inheritDoc BranchingSession.waitingCall} */
+  async waitingCall(): Promise<WaitingCall | undefined> {
+    const action = "get session";
+    const bytes = await this.#enqueue(undefined, (signal) => this.#api.get(this.#path, { action, signal }));
+    return parseResponse(action, new TextDecoder().decode(bytes), sessionInfoSchema).waiting;
   }
 
   /** {@inheritDoc PythonSession.shell} */
@@ -237,9 +260,19 @@ export function checkRemoteExec(code: string, options: ExecOptions): void {
   checkExec(code, options, { name: "server", hostTools: false });
 }
 
+/** Validates the arguments of a resume. A session of a server has its tools, and returns the output at the end. */
+function checkRemoteResume(answer: ToolAnswer, options: ResumeOptions): void {
+  checkAnswer(answer);
+  checkTimeout(options.timeoutMs);
+  const refused = (["tools", "onOutput", "onDisplay"] as const).find((name) => options[name] !== undefined);
+  if (refused) {
+    throw new ArgumentTypeError(`Cannot resume exec as a session of a server does not support '${refused}'`);
+  }
+}
+
 /** Returns the request body that runs a program. */
-export function toExecRequest(code: string, options: ExecOptions): z.input<typeof execRequestSchema> {
-  const { timeoutMs, stdin, inputs, files, fetchFiles } = options;
+export function toExecRequest(code: string, options: ExecOptions): z.input<typeof sessionExecRequestSchema> {
+  const { timeoutMs, stdin, inputs, files, fetchFiles, suspendAt } = options;
   return {
     code,
     timeoutMs,
@@ -247,5 +280,6 @@ export function toExecRequest(code: string, options: ExecOptions): z.input<typeo
     ...toWireInputs(inputs),
     files: files && toBase64Files(files),
     fetchFiles: fetchFiles && [...fetchFiles],
+    ...(suspendAt && { suspendAt }),
   };
 }

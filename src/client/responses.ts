@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { callEventSchema } from "../wire/v1_tools.ts";
 import { fromBase64 } from "../base64.ts";
 import { errorMessage } from "../errors.ts";
 import { RequestError } from "./request_error.ts";
@@ -19,7 +20,13 @@ const durationMs = execResultSchema.shape.durationMs.nonnegative();
 const files = z.record(z.string(), z.base64().transform((text) => fromBase64(text)))
   .exactOptional();
 
-const execOutcome = execResultSchema.omit({ value: true, valueJson: true, error: true, exitCode: true })
+const execOutcome = execResultSchema.omit({
+  value: true,
+  valueJson: true,
+  error: true,
+  exitCode: true,
+  call: true,
+})
   .extend({
     durationMs,
     files,
@@ -37,7 +44,7 @@ export const execResponse: z.core.$ZodType<ExecResult> = z.discriminatedUnion("s
   }),
   execOutcome.extend({ status: z.literal("exited"), exitCode: z.int() }),
   execOutcome.extend({
-    status: execResultSchema.shape.status.exclude(["ok", "exited", "crashed"]),
+    status: execResultSchema.shape.status.exclude(["ok", "exited", "crashed", "waiting", "diverged"]),
     error: guestErrorSchema,
   }),
   execOutcome.extend({
@@ -45,6 +52,8 @@ export const execResponse: z.core.$ZodType<ExecResult> = z.discriminatedUnion("s
     error: guestErrorSchema,
     exitCode: execResultSchema.shape.exitCode,
   }),
+  execOutcome.extend({ status: z.literal("waiting"), call: callEventSchema }),
+  execOutcome.extend({ status: z.literal("diverged"), call: callEventSchema, error: guestErrorSchema }),
 ]);
 
 /** Result of a shell command, with exactly the fields of its status. */

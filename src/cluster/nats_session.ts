@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { SerialQueue } from "../async/semaphore.ts";
-import { SandboxLostError } from "../errors.ts";
+import { ArgumentTypeError, SandboxLostError } from "../errors.ts";
 import type {
   BranchingLease,
   BranchingSession,
@@ -65,6 +65,9 @@ type SessionRequest = Extract<Request, { session: string }> extends infer One
 
 const encoder = new TextEncoder();
 
+/** Message of an exec that is to wait at a call. */
+export const NO_SUSPENSION = "Cannot exec as sessions of a cluster do not support 'suspendAt'";
+
 /** Nodes that one call may find stopped before it reports that. */
 const MAX_MOVES = 16;
 
@@ -89,6 +92,7 @@ export class NatsSession implements BranchingSession {
   /** {@inheritDoc PythonSession.exec} */
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     const { home, once } = this.#options;
+    if (options.suspendAt) throw new ArgumentTypeError(NO_SUSPENSION);
     checkExec(code, options, home.profile);
     const { head, parts } = toExecCall(code, options);
     const { onOutput, onDisplay, tools } = options;
@@ -100,6 +104,16 @@ export class NatsSession implements BranchingSession {
     if (once) this.#hasEnded = true;
     if (reply.kind !== "result") throw unexpected(reply);
     return this.#moves.report(fromResultReply(reply, files));
+  }
+
+  /** {@inheritDoc BranchingSession.resume} */
+  resume(): Promise<ExecResult> {
+    return Promise.reject(new ArgumentTypeError(NO_SUSPENSION));
+  }
+
+  /** {@inheritDoc BranchingSession.waitingCall} */
+  waitingCall(): Promise<undefined> {
+    return Promise.resolve(undefined);
   }
 
   /** {@inheritDoc PythonSession.shell} */

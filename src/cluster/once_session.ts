@@ -1,3 +1,4 @@
+import { ArgumentTypeError } from "../errors.ts";
 import type {
   BranchingLease,
   BranchingSession,
@@ -15,6 +16,7 @@ import { checkExec } from "../sandbox/exec_check.ts";
 import { fromResultReply, NoReceiverError, toExecCall } from "./call_codec.ts";
 import { CallEvents } from "./call_events.ts";
 import { type Answer, type Caller, type CallOptions, type Request, unexpected } from "./caller.ts";
+import { NO_SUSPENSION } from "./nats_session.ts";
 import type { NodeHome } from "./nodes_bucket.ts";
 
 /** A program as a message without its caller. */
@@ -54,6 +56,7 @@ export class OnceSession implements BranchingSession {
   /** {@inheritDoc PythonSession.exec} */
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     const { profile, owner, seed } = this.#options;
+    if (options.suspendAt) throw new ArgumentTypeError(NO_SUSPENSION);
     checkExec(code, options, profile);
     const { head, parts } = toExecCall(code, options);
     const bytes = parts.reduce((sum, { length }) => sum + length, JSON.stringify(head).length);
@@ -66,6 +69,16 @@ export class OnceSession implements BranchingSession {
     );
     if (reply.kind !== "result") throw unexpected(reply);
     return fromResultReply(reply, files);
+  }
+
+  /** {@inheritDoc BranchingSession.resume} */
+  async resume(): Promise<ExecResult> {
+    return await Promise.reject(new ArgumentTypeError(NO_SUSPENSION));
+  }
+
+  /** {@inheritDoc BranchingSession.waitingCall} */
+  waitingCall(): Promise<undefined> {
+    return Promise.resolve(undefined);
   }
 
   /** {@inheritDoc PythonSession.shell} */

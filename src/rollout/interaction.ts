@@ -100,8 +100,11 @@ export interface InteractionResult {
   readonly seed?: number;
   /** Id of the episode, if it belongs to a tree. */
   readonly id?: string;
-  /** Episode of the tree that this one branches from, and the first turn of its own. */
-  readonly parent?: { readonly id: string; readonly turn: number };
+  /**
+   * Episode of the tree that this one branches from, and the first turn of its own; or the episode whose code has asked the
+   * question that this one answers, its turn, and the number of the question.
+   */
+  readonly parent?: { readonly id: string; readonly turn: number; readonly call?: number };
   readonly turns: readonly InteractionTurn[];
   readonly tool_calls: readonly InteractionCall[];
   /** Number of prompts that differ from the tokens before their reply, because the template rewrote them (`rerender`). */

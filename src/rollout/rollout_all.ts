@@ -1,12 +1,14 @@
 import { mapConcurrently } from "../async/map_concurrently.ts";
 import { ArgumentTypeError } from "../errors.ts";
 import type { Env } from "../envs/env.ts";
+import { isRecursiveEnv } from "../envs/rlm/recursive_env.ts";
 import type { Policy } from "../policy/policy.ts";
 import { type Task, type TaskInput, toTask } from "../task.ts";
 import type { InteractionResult } from "./interaction_result.ts";
 import type { CutScore } from "./episode_score.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
 import { requireMaxTurns, rollout, type RolloutOptions } from "./rollout.ts";
+import { rolloutRecursive } from "./rollout_recursive.ts";
 import { checkBranchPoints, requireBranching, rolloutTree, type RolloutTreeOptions } from "./rollout_tree.ts";
 import type { TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
@@ -111,7 +113,7 @@ export async function* rolloutAll(
   const play = async (episode: Episode, signal: AbortSignal) => {
     onStart?.(episode);
     const played = branch === undefined
-      ? [await playEpisode(episode, { ...options, tokens, signal })]
+      ? await playEpisode(episode, { ...options, tokens, signal })
       : await playTree(episode, { ...options, branch, tokens, signal });
     for (const trajectory of played) await onTrajectory?.(trajectory);
     return played;
@@ -161,40 +163,36 @@ async function playTree(
   return tree;
 }
 
-/** Plays an episode. A resumed one is played from its start if its env responds differently than before. */
-async function playEpisode(episode: Episode, options: PlayOptions): Promise<Trajectory> {
+/**
+ * Plays an episode, and the questions that its code asks, if its env lets code ask. A resumed one is played from its start
+ * if its env responds differently than before.
+ */
+async function playEpisode(episode: Episode, options: PlayOptions): Promise<Trajectory[]> {
   const resumed = options.resumed?.(episode);
   if (resumed === undefined) return await playFrom(episode, options);
   let differs = false;
   const policy = resumedPolicy(resumed, options.policy, { onDiffers: () => differs = true });
-  const trajectory = await playFrom(episode, { ...options, policy }, resumed);
-  return differs ? await playFrom(episode, options) : trajectory;
+  const played = await playFrom(episode, { ...options, policy }, resumed);
+  return differs ? await playFrom(episode, options) : played;
 }
 
 async function playFrom(
   { task, sample, seed }: Episode,
   { makeEnv, policy, envName, maxTurns, cutScore, limits, tokens, onAborted, signal }: PlayOptions,
   resumed?: InteractionResult,
-): Promise<Trajectory> {
-  let trajectory = emptyTrajectory(task, { sample, seed, policy: policy.name, envName });
+): Promise<Trajectory[]> {
+  let played = [emptyTrajectory(task, { sample, seed, policy: policy.name, envName })];
   try {
     await using env = await makeEnv(task, resumed);
-    trajectory = await rollout(env, policy, task, {
-      sample,
-      seed,
-      envName,
-      maxTurns,
-      cutScore,
-      limits,
-      tokens,
-      onAborted,
-      signal,
-    });
+    const episode = { sample, seed, envName, maxTurns, cutScore, limits, tokens, onAborted, signal };
+    played = isRecursiveEnv(env)
+      ? await rolloutRecursive(env, policy, task, episode)
+      : [await rollout(env, policy, task, episode)];
   } catch (error) {
     if (signal.aborted) throw error;
-    trajectory = withFailure(trajectory, error);
+    played = played.map((trajectory, index) => index === 0 ? withFailure(trajectory, error) : trajectory);
   }
-  return trajectory;
+  return played;
 }
 
 /** Episode to be played. */

@@ -65,6 +65,11 @@ export interface BranchOrigin {
   readonly id: string;
   /** Number of the first turn that the branch has of its own, from 1. */
   readonly turn: number;
+  /**
+   * Number of the question that it answers, if it is no branch: code of that turn of the episode has asked it. It shares no
+   * turns.
+   */
+  readonly call?: number;
 }
 
 /** Record of one episode: its messages, its reward and its end. Plain data. */

@@ -42,7 +42,11 @@ const error = z.looseObject({ boundary: z.string(), name: z.string(), message: z
 const times = z.object({ totalMs: z.number(), policyMs: z.number(), envMs: z.number() });
 
 /** Schema of the origin of a branch. */
-export const branchOrigin: z.core.$ZodType<BranchOrigin> = z.object({ id: z.string(), turn: z.int().min(1) });
+export const branchOrigin: z.core.$ZodType<BranchOrigin> = z.object({
+  id: z.string(),
+  turn: z.int().min(1),
+  call: z.int().min(1).exactOptional(),
+});
 
 const toolRecord = z.looseObject({
   turn: count,

@@ -50,6 +50,22 @@ export interface ExecOptions {
   /** Host tools that this exec, and no other one, may call as `paddock.tools.<name>`. */
   tools?: readonly HostTool[] | undefined;
   /**
+   * `tool` ends the exec with the status `waiting` at each call of one of `tools`, whose `run` is never called:
+   * {@linkcode BranchingSession.resume} gives the answer, and the program goes on. A checkpoint of the session has the
+   * exec that waits. An exec that goes on from a checkpoint runs once more from its start and gets the same answers:
+   * `random`, `secrets`, `uuid4` and `os.urandom` have the same values then, and clocks do not. Its code, stdin and inputs
+   * have at most 4 MiB together, and its calls and answers 1 MiB. Not together with `then`.
+   *
+   * @default calls run the tools
+   */
+  suspendAt?: "tool" | undefined;
+  /**
+   * Owner and memory of the state that `suspendAt` captures before the program runs.
+   *
+   * @default those of {@linkcode BranchingSession.checkpoint}
+   */
+  captures?: Pick<CheckpointOptions, "owner" | "states"> | undefined;
+  /**
    * `rewind` resets the session after the exec, like `reset({ mode: "rewind" })`, without a second round trip. The
    * result does not wait for it; the next call of the session does.
    *
@@ -153,7 +169,52 @@ export type ExecResult =
      * `os._exit`.
      */
     | { status: "crashed"; error: GuestError; exitCode?: number }
+    /**
+     * The code waits for the answer to a call, with `suspendAt`. Output, `display` and `durationMs` are those since its
+     * start, in this result and in later ones.
+     */
+    | { status: "waiting"; call: WaitingCall }
+    /**
+     * The code ran once more, as it had waited, and did not make the same calls. `call` is that of the first run, from
+     * which the second run differs. The program was interrupted.
+     */
+    | { status: "diverged"; call: WaitingCall; error: GuestError }
   );
+
+/** A call of a host tool whose answer the program waits for. */
+export interface WaitingCall {
+  /** `call_1` for the first call of the exec that has an answer, and so on. */
+  readonly callId: string;
+  /** Name of the tool. */
+  readonly name: string;
+  /** Arguments, which match the schema of the tool. They come from the program. */
+  readonly arguments: Record<string, unknown>;
+}
+
+/** The answer to a call: a value of JSON that the call returns, or an error that it raises in Python. */
+export type ToolAnswer =
+  | { readonly value: unknown; readonly error?: undefined }
+  | {
+    readonly value?: undefined;
+    readonly error: { readonly type?: string | undefined; readonly message: string };
+  };
+
+/** Options of {@linkcode BranchingSession.resume}. */
+export interface ResumeOptions
+  extends Pick<ExecOptions, "timeoutMs" | "signal" | "onOutput" | "onDisplay" | "captures"> {
+  /**
+   * The call that is answered. An exec that waits for another one goes on waiting.
+   *
+   * @default the call that waits
+   */
+  callId?: string | undefined;
+  /**
+   * The tools of the exec. They are needed once after a checkpoint was restored, as it has only their names.
+   *
+   * @default those of the exec
+   */
+  tools?: readonly HostTool[] | undefined;
+}
 
 /** Status of an {@linkcode ExecResult}. */
 export type ExecStatus = ExecResult["status"];
@@ -377,7 +438,16 @@ export interface PythonSession extends AsyncDisposable {
 /** A session whose state is a value: it can be kept, restored, and continued in copies. */
 export interface BranchingSession extends PythonSession {
   /**
-   * Returns the state of the session, which goes on.
+   * Answers the call of an exec with `suspendAt` that waits, and returns its next result: it waits again, or has ended.
+   * Meanwhile the session runs nothing else: a reset, or a checkpoint that is restored, ends the exec.
+   *
+   * @throws {WaitingExecError} if no exec waits, or one for another call.
+   */
+  resume(answer: ToolAnswer, options?: ResumeOptions): Promise<ExecResult>;
+  /** Returns the call that an exec waits for, such as that of a checkpoint; `undefined` if none waits. */
+  waitingCall(): Promise<WaitingCall | undefined>;
+  /**
+   * Returns the state of the session, which goes on. If an exec waits, that is the state in which it waits.
    *
    * @throws {CheckpointError} if the session has threads, commands, pipes or callbacks of C, which no checkpoint has.
    */

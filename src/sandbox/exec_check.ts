@@ -48,6 +48,7 @@ export function checkExec(
   if (options.then !== undefined && options.then !== "rewind") {
     throw new ArgumentTypeError(`Cannot exec as 'then' must be 'rewind': current value is '${options.then}'`);
   }
+  if (options.suspendAt !== undefined) checkSuspendAt(options);
   checkInputs(options.inputs);
   checkTools(options.tools ?? [], profile);
   const files = Object.entries(options.files ?? {});
@@ -169,6 +170,34 @@ function checkCell({ cell, argv }: ExecOptions): void {
   if (cell && argv !== undefined) {
     throw new ArgumentTypeError("Cannot exec as only one of 'cell' and 'argv' may be given: found both");
   }
+}
+
+function checkSuspendAt({ suspendAt, then }: ExecOptions): void {
+  if (suspendAt !== "tool") {
+    throw new ArgumentTypeError(`Cannot exec as 'suspendAt' must be 'tool': current value is '${suspendAt}'`);
+  }
+  if (then !== undefined) {
+    throw new ArgumentTypeError(
+      "Cannot exec as only one of 'suspendAt' and 'then' may be given: the lease of a single exec has 'then'",
+    );
+  }
+}
+
+/** Throws unless the value is the answer to a call. */
+export function checkAnswer(answer: unknown): void {
+  const keys = typeof answer === "object" && answer !== null
+    ? Object.entries(answer).flatMap(([key, value]) => value === undefined ? [] : [key])
+    : [];
+  const hasError = keys.includes("error");
+  const isAnswer = typeof answer === "object" && answer !== null && hasError !== ("value" in answer) &&
+    keys.every((key) => key === "value" || key === "error");
+  const { error } = isAnswer ? answer as { error?: { message?: unknown } } : {};
+  if (isAnswer && (!hasError || typeof error?.message === "string")) return;
+  throw new ArgumentTypeError(
+    `Cannot resume exec as the answer must be { value } or { error: { message } }: found ${
+      typeof answer === "object" ? `the keys [${keys.join(", ")}]` : typeof answer
+    }`,
+  );
 }
 
 function checkTools(

@@ -17,18 +17,7 @@ import { HOME } from "./protocol.ts";
  * guest.
  */
 export function toExecResult(end: ExecEnd, options: { timeoutMs: number; limits: Limits }): ExecResult {
-  const dropped = end.invalidDisplays + (end.result?.droppedDisplays ?? 0);
-  const outcome: ExecOutcome = {
-    stdout: end.stdout,
-    stderr: end.stderr,
-    durationMs: end.durationMs,
-    stateKept: end.stateKept,
-    truncated: end.result?.truncated ?? false,
-    ...(end.display.length > 0 && { display: [...end.display] }),
-    ...(dropped > 0 && { droppedDisplays: dropped }),
-    ...peakOf(end.result, options.limits),
-    ...deniedOf(end.result?.denied, end.result?.outcome.denied),
-  };
+  const outcome = toOutcome(end, options.limits);
   if (end.stopped === "timeout" || end.stopped === "cpu") {
     return { ...outcome, status: "timeout", error: stopError(end.stopped, end, options) };
   }
@@ -37,6 +26,22 @@ export function toExecResult(end: ExecEnd, options: { timeoutMs: number; limits:
   const result = terminationResult(termination, outcome);
   const { exitCode } = termination;
   return result.status === "crashed" && exitCode !== undefined ? { ...result, exitCode } : result;
+}
+
+/** Returns what every result has, also that of a program that waits. */
+export function toOutcome(end: ExecEnd, limits: Limits): ExecOutcome {
+  const dropped = end.invalidDisplays + (end.result?.droppedDisplays ?? 0);
+  return {
+    stdout: end.stdout,
+    stderr: end.stderr,
+    durationMs: end.durationMs,
+    stateKept: end.stateKept,
+    truncated: end.result?.truncated ?? false,
+    ...(end.display.length > 0 && { display: [...end.display] }),
+    ...(dropped > 0 && { droppedDisplays: dropped }),
+    ...peakOf(end.result, limits),
+    ...deniedOf(end.result?.denied, end.result?.outcome.denied),
+  };
 }
 
 /** Returns the peak of the heap, if the guest reported one. It cannot have exceeded its limit. */
@@ -131,6 +136,7 @@ const DEADLINES: Readonly<Record<StopReason, ShellDeadline | undefined>> = {
   silence: "silence",
   cpu: "cpu",
   aborted: undefined,
+  dropped: undefined,
 };
 
 /**

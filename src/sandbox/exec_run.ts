@@ -16,7 +16,7 @@ const SHORT_MS = 100;
 const LIVE_INTERVAL_MS = 50;
 
 /** Reason for stopping an exec before its end. */
-export type StopReason = "timeout" | "silence" | "cpu" | "aborted";
+export type StopReason = "timeout" | "silence" | "cpu" | "aborted" | "dropped";
 
 /** Options of {@linkcode ExecRun}. */
 export interface ExecRunOptions<Result>
@@ -41,12 +41,26 @@ export interface ExecRunOptions<Result>
   /** Contents of the program's inputs, in the order of the request. */
   readonly inputs?: readonly Uint8Array[] | undefined;
   /**
+   * Seed of the bytes of `os.urandom`.
+   *
+   * @default they continue
+   */
+  readonly entropySeed?: number | undefined;
+  /** Returns true while the caller has seen the output before, so that it is not passed on. */
+  readonly isSeen?: (() => boolean) | undefined;
+  /**
    * True if the guest rewinds after the result.
    *
    * @default false
    */
   readonly rewinds?: boolean | undefined;
 }
+
+/** Options that an exec gets anew when it goes on after a call. */
+export type ContinueOptions = Pick<
+  ExecRunOptions<unknown>,
+  "timeoutMs" | "signal" | "onOutput" | "onDisplay"
+>;
 
 /** End of an exec as the host observed it. */
 export interface ExecEnd<Result = GuestResult> {
@@ -76,15 +90,19 @@ export interface ExecEnd<Result = GuestResult> {
  */
 export class ExecRun<Result> implements GuestListener {
   readonly #link: GuestLink;
-  readonly #options: ExecRunOptions<Result>;
+  #options: ExecRunOptions<Result>;
   readonly #output: OutputCapture;
   readonly #display: DisplayCapture;
   readonly #end = Promise.withResolvers<{ result?: Result; termination?: Termination }>();
   readonly #rewind: PromiseWithResolvers<boolean> | undefined;
-  readonly #startedAt = performance.now();
+  /** Start of its clock, unless that has stopped. */
+  #startedAt: number | undefined = performance.now();
+  /** Milliseconds that it ran before it last went on after a call. */
+  #earlierMs = 0;
   #tools: ToolCalls | undefined;
   #stopped: StopReason | undefined;
   #hasResult = false;
+  #hasEnded = false;
   /** True between the result and the end of the rewind. */
   #isRewinding = false;
   #rewindTimer: ReturnType<typeof setTimeout> | undefined;
@@ -93,6 +111,7 @@ export class ExecRun<Result> implements GuestListener {
   #unsettled = 0;
   #isPaused = false;
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
+  readonly #onAbort = () => this.#stop("aborted");
   #silence: ReturnType<typeof setTimeout> | undefined;
   #watch: AsyncDisposable | undefined;
 
@@ -102,9 +121,10 @@ export class ExecRun<Result> implements GuestListener {
     this.#rewind = options.rewinds ? Promise.withResolvers() : undefined;
     this.#output = new OutputCapture({
       outputBytes: options.limits.outputBytes,
-      onOutput: options.onOutput && ((stream, text) => this.#emit(() => options.onOutput?.(stream, text))),
+      onOutput: (options.onOutput || options.isSeen) &&
+        ((stream, text) => this.#emit(() => this.#options.onOutput?.(stream, text))),
     });
-    this.#display = new DisplayCapture((bundle) => this.#emit(() => options.onDisplay?.(bundle)));
+    this.#display = new DisplayCapture((bundle) => this.#emit(() => this.#options.onDisplay?.(bundle)));
   }
 
   /**
@@ -113,20 +133,17 @@ export class ExecRun<Result> implements GuestListener {
    * @throws {ArgumentRangeError} if the request is larger than a frame.
    */
   async run(kind: FrameKind, request: Uint8Array): Promise<ExecEnd<Result>> {
-    const { signal, timeoutMs, inputs = [] } = this.#options;
+    const { inputs = [], entropySeed } = this.#options;
     const bytes = Math.max(request.length, ...inputs.map(({ length }) => length));
     if (bytes > MAX_FRAME_BYTES) {
       throw new ArgumentRangeError(
         `Cannot exec as code, stdin and inputs must have at most ${MAX_FRAME_BYTES} bytes each: current value has ${bytes}`,
       );
     }
-    const onAbort = () => this.#stop("aborted");
-    signal?.addEventListener("abort", onAbort);
-    if (signal?.aborted) onAbort();
-    this.#timers.push(setTimeout(() => this.#startTimers(), Math.min(SHORT_MS, timeoutMs)));
-    this.#startLiveTimers();
+    this.#startClock();
     try {
       this.#link.listen(this);
+      if (entropySeed !== undefined) this.#link.send(FrameKind.entropy, JSON.stringify(entropySeed));
       for (const contents of inputs) this.#link.send(FrameKind.input, contents);
       this.#link.send(kind, request);
       const ended = await this.#end.promise;
@@ -134,25 +151,76 @@ export class ExecRun<Result> implements GuestListener {
       const outcome = termination ? { termination } : ended;
       return {
         ...outcome,
+        ...this.#observed(),
         stdout: this.#output.stdout.end(),
         stderr: this.#output.stderr.end(),
-        display: this.#display.bundles,
-        invalidDisplays: this.#display.invalid,
-        durationMs: performance.now() - this.#startedAt,
-        stopped: this.#stopped,
-        stateKept: this.#link.alive,
-        failure: this.#failure,
         ...(this.#hasResult && { rewound: this.#rewind?.promise }),
       };
     } finally {
+      this.#hasEnded = true;
       if (!this.#isRewinding) this.#link.listen(undefined);
-      this.#resume();
-      for (const timer of this.#timers) clearTimeout(timer);
-      clearTimeout(this.#silence);
-      signal?.removeEventListener("abort", onAbort);
       this.#tools?.end();
-      if (this.#watch) await this.#watch[Symbol.asyncDispose]();
+      this.#stopClock();
+      await this.#watch?.[Symbol.asyncDispose]();
     }
+  }
+
+  /**
+   * Stops its clock, as the program waits for a call, and returns what it has done until now. The limits of memory and CPU
+   * time remain, as other threads of the program may run.
+   */
+  pause(): ExecEnd<Result> {
+    this.#stopClock();
+    this.#options = { ...this.#options, onOutput: undefined, onDisplay: undefined };
+    this.#watch ??= this.#startWatch();
+    return this.#observed();
+  }
+
+  /** Starts its clock again after {@linkcode ExecRun.pause}, with other options. */
+  continue(options: ContinueOptions): void {
+    if (this.#hasEnded) return;
+    this.#options = { ...this.#options, ...options };
+    this.#startClock();
+  }
+
+  /** Interrupts the program, whose end is of no interest: it differs from its first run, or waits for no answer. */
+  interrupt(): void {
+    this.#stop("dropped");
+  }
+
+  #startClock(): void {
+    const { signal, timeoutMs } = this.#options;
+    this.#startedAt = performance.now();
+    signal?.addEventListener("abort", this.#onAbort);
+    if (signal?.aborted) this.#onAbort();
+    this.#timers.push(setTimeout(() => this.#startTimers(), Math.min(SHORT_MS, timeoutMs)));
+    this.#startLiveTimers();
+  }
+
+  #stopClock(): void {
+    this.#earlierMs = this.#durationMs;
+    this.#startedAt = undefined;
+    this.#resume();
+    for (const timer of this.#timers.splice(0)) clearTimeout(timer);
+    clearTimeout(this.#silence);
+    this.#options.signal?.removeEventListener("abort", this.#onAbort);
+  }
+
+  get #durationMs(): number {
+    return this.#earlierMs + (this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt);
+  }
+
+  #observed(): ExecEnd<Result> {
+    return {
+      stdout: this.#output.stdout.text,
+      stderr: this.#output.stderr.text,
+      display: this.#display.bundles,
+      invalidDisplays: this.#display.invalid,
+      durationMs: this.#durationMs,
+      stopped: this.#stopped,
+      stateKept: this.#link.alive,
+      failure: this.#failure,
+    };
   }
 
   /** {@inheritDoc GuestListener.onFrame} */
@@ -210,10 +278,10 @@ export class ExecRun<Result> implements GuestListener {
 
   /** Starts what only an exec that is not short needs: its own timeout, and the watch of its process. */
   #startTimers(): void {
-    const leftMs = this.#startedAt + this.#options.timeoutMs - performance.now();
+    const leftMs = (this.#startedAt ?? 0) + this.#options.timeoutMs - performance.now();
     if (leftMs <= 0) return this.#stop("timeout");
     this.#timers.push(setTimeout(() => this.#stop("timeout"), leftMs));
-    this.#watch = this.#startWatch();
+    this.#watch ??= this.#startWatch();
   }
 
   /** Starts timers for a caller that follows the output: the guest holds it back for a moment. */
@@ -226,7 +294,7 @@ export class ExecRun<Result> implements GuestListener {
 
   /** Passes output to the caller. If its function throws, the exec is aborted and the error rethrown. */
   #emit(take: () => unknown): void {
-    if (this.#failure) return;
+    if (this.#failure || this.#options.isSeen?.()) return;
     try {
       const taken = take();
       if (taken instanceof Promise) this.#holdBack(taken);

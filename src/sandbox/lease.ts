@@ -10,8 +10,11 @@ import type {
   RecoveryOptions,
   ResetOptions,
   RestoreOptions,
+  ResumeOptions,
   ShellOptions,
   ShellResult,
+  ToolAnswer,
+  WaitingCall,
 } from "./exec.ts";
 
 /** Options of a {@linkcode Lease}. */
@@ -96,6 +99,15 @@ class LeasedSession implements BranchingSession {
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     const signal = this.#withLeaseSignal(options.signal);
     return await this.#session.exec(code, { ...options, then: options.then ?? this.#parts.then, signal });
+  }
+
+  async resume(answer: ToolAnswer, options: ResumeOptions = {}): Promise<ExecResult> {
+    return await this.#session.resume(answer, { ...options, signal: this.#withLeaseSignal(options.signal) });
+  }
+
+  async waitingCall(): Promise<WaitingCall | undefined> {
+    this.#parts.ended.throwIfAborted();
+    return await this.#session.waitingCall();
   }
 
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {

@@ -43,6 +43,9 @@ export async function orThrow(result: ExecResult | Promise<ExecResult>): Promise
 
 function describe(result: Exclude<ExecResult, OkResult>): string {
   if (result.status === "exited") return `The program called sys.exit(${result.exitCode})`;
+  if (result.status === "waiting") {
+    return `The program waits for the answer to '${result.call.callId}' (${result.call.name})`;
+  }
   const { type, message, traceback } = result.error;
   const text = [type, message].filter(Boolean).join(": ");
   const end = traceback.trimEnd() === "" ? "" : `\n${traceback.trimEnd()}`;

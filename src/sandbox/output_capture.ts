@@ -97,6 +97,11 @@ class StreamText {
     this.#add(this.#decoder.decode(bytes, { stream: true }));
   }
 
+  /** The text until now, without a character that is not whole. */
+  get text(): string {
+    return this.#pieces.join("");
+  }
+
   /** Ends the stream and returns its text. */
   end(): string {
     if (this.#decoder) this.#add(this.#decoder.decode());

@@ -69,6 +69,8 @@ export const FrameKind = {
   restore: 17,
   /** Host: a piece of a checkpoint that is to be restored. Bytes. */
   piece: 18,
+  /** Host: seed of the bytes of `os.urandom` in the next exec. JSON. */
+  entropy: 19,
   /** Guest: the child has read its assets and given up its permissions. */
   booted: 32,
   /** Guest: the session is ready for execs. JSON. */

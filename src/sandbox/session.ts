@@ -3,7 +3,13 @@ import { SerialQueue } from "../async/semaphore.ts";
 import { CheckpointError, SessionClosedError } from "../errors.ts";
 import { openCheckpoint, sealCheckpoint } from "./checkpoint/checkpoint.ts";
 import { forkSession } from "./checkpoint/fork.ts";
-import { captureState, restoreState, type SessionState } from "./checkpoint/state.ts";
+import {
+  type CapturedState,
+  captureState,
+  type CaptureStateOptions,
+  restoreState,
+  type SessionState,
+} from "./checkpoint/state.ts";
 import type { Reseeding } from "./checkpoint/transfer.ts";
 import type {
   BranchingLease,
@@ -18,10 +24,14 @@ import type {
   RecoveryOptions,
   ResetOptions,
   RestoreOptions,
+  ResumeOptions,
   ShellOptions,
   ShellResult,
+  ToolAnswer,
+  WaitingCall,
 } from "./exec.ts";
 import {
+  checkAnswer,
   checkContents,
   checkEvery,
   checkExec,
@@ -29,6 +39,7 @@ import {
   checkResetMode,
   checkSeed,
   checkShell,
+  checkTimeout,
 } from "./exec_check.ts";
 import {
   type EncodedInput,
@@ -48,6 +59,7 @@ import { maxResidentBytes } from "./process/child_command.ts";
 import type { Profile } from "./profile/profile.ts";
 import type { Layer } from "./profile/schema.ts";
 import { encodeText, FrameKind } from "./protocol.ts";
+import { refuseReseeding, WaitingExecs } from "./waiting/waiting_execs.ts";
 
 const encoder = new TextEncoder();
 
@@ -74,6 +86,7 @@ export class Session implements BranchingSession {
   #tools: readonly string[] = [];
   /** Size of the last state, with its memory, that was captured, or of the last one that was restored. */
   #stateBytes = 0;
+  readonly #waiting: WaitingExecs;
 
   constructor(
     source: LinkSource,
@@ -89,6 +102,7 @@ export class Session implements BranchingSession {
     this.#source = source;
     this.#onDispose = onDispose;
     this.#interpreter = new Interpreter(source, seed);
+    this.#waiting = this.#waitingExecs(seed);
     this.setRecovery(every === undefined ? undefined : { every });
   }
 
@@ -110,7 +124,9 @@ export class Session implements BranchingSession {
 
   /** Takes a checkpoint of the session's recovery now, unless nothing has happened since the last one. */
   async takeCheckpoint(): Promise<void> {
-    await this.#enqueue(() => this.#interpreter.takeDueCheckpoint());
+    await this.#enqueue(async () => {
+      if (!this.#waiting.call) await this.#interpreter.takeDueCheckpoint();
+    }, { whileWaiting: true });
   }
 
   /**
@@ -137,8 +153,21 @@ export class Session implements BranchingSession {
    */
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     checkExec(code, options, this.#source.profile);
-    const inputs = encodeInputs(options.inputs);
-    return await this.#enqueue(() => this.#exec(code, { ...options, inputs }), options.signal);
+    const encoded = { ...options, inputs: encodeInputs(options.inputs) };
+    return await this.#enqueue(
+      () => options.suspendAt ? this.#startUntilCall(code, encoded) : this.#exec(code, encoded),
+      { signal: options.signal },
+    );
+  }
+
+  /** Answers the call that an exec waits for. See {@linkcode BranchingSession.resume}. */
+  async resume(answer: ToolAnswer, options: ResumeOptions = {}): Promise<ExecResult> {
+    checkAnswer(answer);
+    checkTimeout(options.timeoutMs);
+    return await this.#enqueue(() => this.#waiting.resume(answer, options), {
+      signal: options.signal,
+      whileWaiting: true,
+    });
   }
 
   /**
@@ -149,7 +178,7 @@ export class Session implements BranchingSession {
    */
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
     checkShell(command, options, this.#source.profile);
-    return await this.#enqueue(() => this.#shell(command, options), options.signal);
+    return await this.#enqueue(() => this.#shell(command, options), { signal: options.signal });
   }
 
   /**
@@ -194,14 +223,24 @@ export class Session implements BranchingSession {
     checkSeed(seed);
     await this.#enqueue(async () => {
       this.#stateBytes = 0;
+      this.#waiting.setSeed(seed);
+      await this.#waiting.end();
       await this.#interpreter.reset({ mode, seed });
-    }, signal);
+    }, { signal, whileWaiting: true });
+  }
+
+  /** Returns the call that an exec waits for. See {@linkcode BranchingSession.waitingCall}. */
+  async waitingCall(): Promise<WaitingCall | undefined> {
+    return await this.#enqueue(() => Promise.resolve(this.#waiting.call), { whileWaiting: true });
   }
 
   /** Returns the state of the session. See {@linkcode BranchingSession.checkpoint}. */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
     const { owner = "", memory, refuseLost, signal } = options;
     const scope = await this.#source.checkpointScope();
+    const seal = () => this.#waiting.seal({ owner });
+    const waiting = memory === false ? undefined : await this.#enqueue(seal, { signal, whileWaiting: true });
+    if (waiting) return waiting;
     const { states = scope.compressor.memoryOf(owner) } = options;
     using state = await this.captureState({ memory, states, refuseLost, signal });
     return await sealCheckpoint(state.bytes, scope, { owner, tools: state.tools });
@@ -211,17 +250,20 @@ export class Session implements BranchingSession {
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
     const { seed, reseed = seed !== undefined, states, signal } = options;
     checkSeed(seed);
-    const { stateBytes, expand } = await openCheckpoint(
+    const { stateBytes, expand, state: base, waiting } = await openCheckpoint(
       checkpoint,
       await this.#source.checkpointScope(),
       options,
     );
+    if (waiting && reseed) throw refuseReseeding();
     await this.#enqueue(async () => {
       using _room = await states?.reserve(stateBytes, signal);
       const state = await expand();
+      await this.#waiting.end();
       const isKept = await this.#restoreState(state, { reseed, seed });
+      if (waiting) await this.#waiting.read(waiting, base);
       if (!isKept) state.buffer.transferToFixedLength(0); // its room is free from here on
-    }, signal);
+    }, { signal, whileWaiting: true });
   }
 
   /** Returns leases of copies of the session. See {@linkcode BranchingSession.fork}. */
@@ -247,9 +289,7 @@ export class Session implements BranchingSession {
     const { maxBytes } = await this.#source.checkpointScope();
     return await this.#enqueue(async () => {
       const link = await this.#interpreter.ensure();
-      const earlierBytes = memory ? this.#stateBytes : 0;
-      const { bytes, room } = await captureState(link, { maxBytes, memory, states, earlierBytes, signal });
-      if (memory) this.#stateBytes = bytes.length;
+      const { bytes, room } = await this.#capture(link, { maxBytes, memory, states, signal });
       const state = { bytes, tools: this.#tools, [Symbol.dispose]: () => room?.[Symbol.dispose]() };
       if (!refuseLost || !this.#interpreter.hasUnreportedLoss) return state;
       state[Symbol.dispose]();
@@ -257,7 +297,7 @@ export class Session implements BranchingSession {
         "Cannot make checkpoint as the interpreter was lost, which the next result must report",
         { code: "checkpoint_refused" },
       );
-    }, signal);
+    }, { signal });
   }
 
   /** Replaces the state by a captured one. */
@@ -265,7 +305,7 @@ export class Session implements BranchingSession {
     bytes: Uint8Array,
     { signal, ...reseeding }: Reseeding & { signal?: AbortSignal | undefined },
   ): Promise<void> {
-    await this.#enqueue(() => this.#restoreState(bytes, reseeding), signal);
+    await this.#enqueue(() => this.#restoreState(bytes, reseeding), { signal });
   }
 
   /** Ends the interpreter and waits until its calls have ended. */
@@ -276,6 +316,7 @@ export class Session implements BranchingSession {
     this.setRecovery(undefined);
     await this.#interpreter.end("the session was disposed");
     await this.#queue.whenIdle();
+    this.#waiting[Symbol.dispose]();
   }
 
   async #exec(
@@ -324,6 +365,36 @@ export class Session implements BranchingSession {
     return result;
   }
 
+  async #startUntilCall(
+    code: string,
+    options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
+  ): Promise<ExecResult> {
+    this.#tools = (options.tools ?? []).map(({ name }) => name);
+    return await this.#waiting.start(code, options);
+  }
+
+  #waitingExecs(seed: number | undefined): WaitingExecs {
+    return new WaitingExecs({
+      interpreter: this.#interpreter,
+      scope: () => this.#source.checkpointScope(),
+      limits: () => this.#runLimits(),
+      capture: async (link, options) => {
+        const { maxBytes } = await this.#source.checkpointScope();
+        return await this.#capture(link, { maxBytes, memory: true, ...options });
+      },
+      restore: (state) => this.#restoreState(state, { reseed: false }),
+      finish: (link, end, options) => this.#finish(link, end, options),
+    }, seed);
+  }
+
+  async #capture(link: GuestLink, options: CaptureStateOptions): Promise<CapturedState> {
+    const { memory = true } = options;
+    const earlierBytes = memory ? this.#stateBytes : 0;
+    const captured = await captureState(link, { ...options, earlierBytes });
+    if (memory) this.#stateBytes = captured.bytes.length;
+    return captured;
+  }
+
   /** Makes a checkpoint of a state that was captured for the session's recovery. */
   async #seal(state: Uint8Array<ArrayBuffer>, { owner = "" }: CheckpointOptions): Promise<Checkpoint> {
     const scope = await this.#source.checkpointScope();
@@ -361,11 +432,15 @@ export class Session implements BranchingSession {
     return layers.has("watchdog") ? maxResidentBytes(profile) : undefined;
   }
 
-  /** Runs `work` after all earlier work has ended. */
-  async #enqueue<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  /** Runs `work` after all earlier work has ended. Refuses it while an exec waits, unless `whileWaiting`. */
+  async #enqueue<T>(
+    work: () => Promise<T>,
+    { signal, whileWaiting = false }: { signal?: AbortSignal | undefined; whileWaiting?: boolean } = {},
+  ): Promise<T> {
     this.#requireUsable();
     return await this.#queue.run(() => {
       this.#requireUsable();
+      if (!whileWaiting) this.#waiting.requireNone();
       return work();
     }, { signal });
   }

@@ -7,6 +7,8 @@ import type { AccessOptions } from "./http/access.ts";
 import type { RequestRecord } from "./http/access_log.ts";
 import type { RequestConnection } from "./http/context.ts";
 import { chatKind } from "./peers/openenv/chat_env.ts";
+import type { OpenEnvKind } from "./peers/openenv/env_kind.ts";
+import { replKind } from "./peers/openenv/repl_env.ts";
 import { paddockApp } from "./app.ts";
 import { Budgets } from "./budget.ts";
 import { CheckpointService } from "./checkpoints/checkpoint_service.ts";
@@ -105,6 +107,12 @@ export interface PaddockServerOptions extends AccessOptions {
   /** Tokenizer of OpenEnv's chat env, which then replaces its coding env. */
   openEnvTokenizer?: Tokenizer | undefined;
   /**
+   * Env of OpenEnv's routes without a tokenizer: its coding env, or its env of recursive language models.
+   *
+   * @default "coding"
+   */
+  openEnv?: "coding" | "repl" | undefined;
+  /**
    * Policies and envs that the rollouts of clients may use.
    *
    * @default there are no such rollouts
@@ -180,7 +188,8 @@ export class PaddockServer implements AsyncDisposable {
    * @throws {TypeError} if `mcpCheckpoints` is set and the pool has no checkpoints.
    */
   constructor(options: PaddockServerOptions) {
-    const { openEnvTokenizer, rollouts: offer, hibernation: limits, ...others } = options;
+    const { openEnvTokenizer, openEnv: openEnvName, rollouts: offer, hibernation: limits, ...others } =
+      options;
     const rest = { ...others, onError: errorReporter(options.onError ?? (() => {})) };
     const metrics = new Metrics();
     const owners = options.tokens?.length;
@@ -199,7 +208,8 @@ export class PaddockServer implements AsyncDisposable {
       : undefined;
     const envs = new EnvService({ ...shared, sessions });
     const rollouts = new RolloutService({ envs, metrics, offer, budgets });
-    const openEnv = openEnvTokenizer && chatKind(openEnvTokenizer);
+    const repl = openEnvName === "repl" ? replKind(sessions) : undefined;
+    const openEnv: OpenEnvKind | undefined = openEnvTokenizer ? chatKind(openEnvTokenizer) : repl;
     const secret = limits?.directory?.secret;
     const app = paddockApp({ ...shared, sessions, checkpoints, envs, rollouts, openEnv, secret });
     this.fetch = async (request, connection) => await app.fetch(request, connection);

@@ -35,6 +35,10 @@ function failureText(result: Exclude<ExecResult, { status: "ok" }>): string {
       return result.stateKept
         ? "The interpreter crashed and was restored to an earlier state"
         : "The interpreter crashed and was restarted: all variables are lost";
+    case "waiting":
+      return `Code waits for the answer to '${result.call.callId}' (${result.call.name})`;
+    case "diverged":
+      return `Code made other calls when it ran again: ${result.error.message}`;
   }
 }
 

@@ -26,6 +26,7 @@ import {
   MAX_TIMEOUT_MS,
 } from "./limits.ts";
 import { optionalKey } from "./schema.ts";
+import { callAnswerShape, callEventSchema, givesOneOf } from "./v1_tools.ts";
 
 /** Version of the JSON of `/v1`. It rises when older clients cannot read newer responses. */
 export const V1_FORMAT = 1;
@@ -70,7 +71,23 @@ export const execRequestSchema = z.strictObject({
   files: filesSchema.optional().describe("files written before it runs, by path, in base64"),
   fetchFiles: z.array(path).max(MAX_FILES).optional()
     .describe("files to return; those that are missing, or beyond 64 MiB together, are left out"),
+});
+
+/** A program to run in a session that clients find by its id. */
+export const sessionExecRequestSchema = execRequestSchema.extend({
+  suspendAt: z.literal("tool").optional().describe(
+    "tool ends the request with the status waiting at each call of one of the session's tools, to be answered at " +
+      "/v1/sessions/{id}/resume; default: calls reach the client of a stream",
+  ),
 }).meta({ id: "ExecRequest" });
+
+/** The answer to the call that a program waits for. */
+export const resumeRequestSchema = z.strictObject({
+  callId: callEventSchema.shape.callId.optional()
+    .describe("the call that is answered; default: the one that waits"),
+  ...callAnswerShape,
+  timeoutMs: execRequestSchema.shape.timeoutMs,
+}).refine(...givesOneOf).meta({ id: "ResumeRequest" });
 
 /** An exception of the guest. */
 export const guestErrorSchema = z.object({ type: z.string(), message: z.string(), traceback: z.string() });
@@ -101,7 +118,7 @@ const restoredFromSchema = z.object({
 
 /** The result of a program. */
 export const execResultSchema = z.object({
-  status: z.enum(["ok", "error", "timeout", "memory", "output", "exited", "crashed"]),
+  status: z.enum(["ok", "error", "timeout", "memory", "output", "exited", "crashed", "waiting", "diverged"]),
   stdout: z.string(),
   stderr: z.string(),
   value: optionalKey(z.string()).describe("repr of the last expression, unless that is None"),
@@ -110,6 +127,8 @@ export const execResultSchema = z.object({
   error: optionalKey(guestErrorSchema),
   exitCode: optionalKey(z.number().int())
     .describe("with exited; with crashed, if the program ended the interpreter with an exit code"),
+  call: optionalKey(callEventSchema)
+    .describe("with waiting, the call that waits for its answer; with diverged, the call of the first run"),
   durationMs: z.number(),
   stateKept: z.boolean().describe(
     "false if the interpreter was lost; the next program runs in a new one. With restoredFrom, the session continues a checkpoint",
@@ -148,8 +167,13 @@ export const shellRequestSchema = z.strictObject({
 }).meta({ id: "ShellRequest" });
 
 /** The result of a command line. */
-export const shellResultSchema = execResultSchema.omit({ value: true, valueJson: true, files: true }).extend({
-  status: execResultSchema.shape.status.exclude(["error"]),
+export const shellResultSchema = execResultSchema.omit({
+  value: true,
+  valueJson: true,
+  files: true,
+  call: true,
+}).extend({
+  status: execResultSchema.shape.status.exclude(["error", "waiting", "diverged"]),
   deadline: optionalKey(z.enum(["run", "silence", "cpu"])).describe("the deadline that was exceeded"),
   cwd: z.string().describe("working directory of the shell after the command"),
 }).meta({ id: "ShellResult" });
@@ -159,7 +183,7 @@ export const requestErrorSchema = z.object({
   type: z.string(),
   message: z.string(),
   reason: optionalKey(z.string()).describe(
-    "code of the cause: file_not_found, file_is_directory, file_forbidden, file_unreadable or file_unwritable for a file of a session; checkpoint_refused, checkpoint_damaged and others for a checkpoint",
+    "code of the cause: file_not_found, file_is_directory, file_forbidden, file_unreadable or file_unwritable for a file of a session; checkpoint_refused, checkpoint_damaged and others for a checkpoint; exec_waiting or exec_not_waiting for a program that waits for the answer to a call",
   ),
 });
 

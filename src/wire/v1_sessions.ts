@@ -17,7 +17,7 @@ import {
 } from "./limits.ts";
 import { execRequestSchema, filesSchema } from "./v1.ts";
 import { optionalKey } from "./schema.ts";
-import { sessionToolsSchema } from "./v1_tools.ts";
+import { callEventSchema, sessionToolsSchema } from "./v1_tools.ts";
 
 /** Id of a checkpoint. */
 export const checkpointIdSchema = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits");
@@ -73,6 +73,9 @@ export const sessionInfoSchema = z.object({
     "when it takes checkpoints by itself, if it does",
   ),
   tools: optionalKey(z.array(z.string())).describe("names of the client's tools, if it offers any"),
+  waiting: optionalKey(callEventSchema).describe(
+    "the call that its program waits for, to be answered at /v1/sessions/{id}/resume",
+  ),
   unusable: optionalKey(z.enum(CHECKPOINT_ERROR_CODES)).describe(
     "why the server cannot continue it after a restart, if that is so: the reason of the error of its requests",
   ),

@@ -58,16 +58,26 @@ export const callEventSchema = z.object({
 /** The end of a call that was not answered in time: the data of the event `cancel`. */
 export const cancelEventSchema = callEventSchema.pick({ callId: true });
 
-/** The answer to a call: the value that the tool returned, or its error. */
-export const callAnswerSchema = z.strictObject({
+/** The keys of the answer to a call. */
+export const callAnswerShape = {
   value: z.unknown().optional().describe("value of JSON that the call returns"),
   error: z.strictObject({
     type: z.string().max(256).optional().describe("name of the exception"),
     message: z.string().max(MAX_TOOL_ERROR_CHARACTERS),
   }).optional().describe("makes the call raise paddock.ToolError"),
-}).refine((answer) => ("value" in answer) !== (answer.error !== undefined), {
-  message: "give either 'value' or 'error'",
-}).meta({ id: "CallAnswer" });
+};
+
+/** Check of an answer to a call, and its message. */
+export const givesOneOf = [
+  (answer: { value?: unknown; error?: unknown }): boolean =>
+    ("value" in answer) !== (answer.error !== undefined),
+  { message: "give either 'value' or 'error'" },
+] as const;
+
+/** The answer to a call: the value that the tool returned, or its error. */
+export const callAnswerSchema = z.strictObject(callAnswerShape).refine(...givesOneOf).meta({
+  id: "CallAnswer",
+});
 
 /** The answer to a call. */
 export type CallAnswer = z.output<typeof callAnswerSchema>;

@@ -27,7 +27,7 @@ Deno.test("parseGradeRequest() names the problem of an invalid line", () => {
     ["null", "a request must be a JSON object: found null"],
     [
       "{}",
-      "a request must have one of code, shell, reset, put, get, checkpoint, restore, fork, forget, end: found none",
+      "a request must have one of code, resume, shell, reset, put, get, checkpoint, restore, fork, forget, end: found none",
     ],
     ['{"code":"1","get":[]}', "found code, get"],
     ['{"code":1}', "code: "],
@@ -46,6 +46,8 @@ Deno.test("parseGradeRequest() names the problem of an invalid line", () => {
     ['{"fork":0}', "fork: "],
     ['{"fork":1.5}', "fork: "],
     ['{"end":true}', "session: "],
+    ['{"resume":{}}', "resume: give either"],
+    ['{"code":"1","tools":[{"name":"1"}]}', "tools.0.name: "],
     ['{"forget":"x","session":"s1"}', '"session"'],
     ['{"code":"1","session":1}', "session: "],
     ['{"id":{},"code":"1"}', "id: must be a string, a number or null"],
@@ -66,7 +68,9 @@ const signal = new AbortController().signal;
 function branchesOf(session: PythonSession): SessionBranches {
   const refuse = () =>
     Promise.reject(new CheckpointError("Cannot make checkpoint", { code: "checkpoint_refused" }));
-  return new SessionBranches(Object.assign(session, { checkpoint: refuse, restore: refuse, fork: refuse }));
+  const waitingCall = () => Promise.resolve(undefined);
+  const refused = { checkpoint: refuse, restore: refuse, fork: refuse, resume: refuse, waitingCall };
+  return new SessionBranches(Object.assign(session, refused));
 }
 
 async function answers(pool: FakePool, ...lines: string[]): Promise<unknown[]> {

@@ -173,3 +173,26 @@ Deno.test("paddock session --checkpoint-every returns to the last checkpoint whe
   assertEquals(code, 2);
   assertStringIncludes(stderr, "It must be exec, or > 0 and <= 86400 seconds.");
 });
+
+Deno.test("paddock session waits at calls of tools, also after a restore", async () => {
+  const driver = new Driver("-p", "tools");
+  const tools = [{
+    name: "ask",
+    parameters: { type: "object", properties: { q: { type: "string" } }, required: ["q"] },
+  }];
+  const code = "from paddock import tools\nprint('start')\ntools.ask(q='age?') + 1";
+  const call = { callId: "call_1", name: "ask", arguments: { q: "age?" } };
+  assertObjectMatch(await driver.ask({ id: 1, code, tools }), { status: "waiting", call, stdout: "start\n" });
+  const { checkpoint } = await driver.ask({ checkpoint: true });
+  assertObjectMatch(await driver.ask({ code: "1" }), { status: "invalid", error: { code: "exec_waiting" } });
+  assertObjectMatch(await driver.ask({ resume: { value: 41 } }), { status: "ok", value: "42" });
+  assertObjectMatch(await driver.ask({ resume: { value: 41 } }), { error: { code: "exec_not_waiting" } });
+  assertObjectMatch(await driver.ask({ restore: checkpoint }), { status: "ok" });
+  assertObjectMatch(await driver.ask({ resume: { value: 1 } }), { status: "invalid" });
+  assertObjectMatch(await driver.ask({ resume: { value: 1 }, tools, callId: "call_1" }), {
+    status: "ok",
+    value: "2",
+    stdout: "start\n",
+  });
+  await driver.interrupt();
+});

@@ -100,6 +100,7 @@ const CASES: readonly [line: string, message: string][] = [
     "Cannot play '@/blank.jsonl' as it must have at least one task: it has none",
   ],
   ["rollout --tasks @/empty.csv", "Cannot play '@/empty.csv' as it must have at least one task: it has none"],
+  ["rollout --tasks @/ok.jsonl --env rlm", "profile 'python' must have 'hostTools': give --profile tools"],
   ["rollout --tasks @/ok.jsonl --env nope", "Cannot find env 'nope': available are python, tools, chat"],
   ["rollout --tasks @/ok.jsonl --grader nope", "Cannot find grader 'nope': available are number_match"],
   ["rollout --tasks @/ok.jsonl --policy nope", "Cannot find policy 'nope': available are scripted"],

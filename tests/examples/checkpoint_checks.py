@@ -34,6 +34,25 @@ with client.session(tools=[look_up]) as session:
     kept = session.checkpoint()
     check("a checkpoint has the names of tools", kept.tools == ("look_up",) and kept.bytes > 0)
     check("the session goes on", session.exec("next(steps)").value == "2")
+    asked = session.exec("tools.look_up('age')", suspend_at="tool")
+    check("a program waits at a call", asked.status == "waiting" and asked.call.arguments == {"word": "age"})
+    check("the session has the call", session.waiting_call() == asked.call)
+    other_call = error_of(lambda: session.resume(1, call_id="call_2"))
+    check("another call cannot be answered", (other_call.status, other_call.reason) == (409, "exec_not_waiting"))
+    check("an answer ends the program", session.resume({"years": 7}, call_id=asked.call.id).value_json == {"years": 7})
+    session.exec("tools.look_up('age')", suspend_at="tool")
+    check("an error is raised", session.resume(error="unknown").error.message == "unknown")
+    check("nothing waits", session.waiting_call() is None)
+
+
+    async def wait_for_answers():
+        async with AsyncClient(URL, TOKEN) as client, client.session(tools=[look_up]) as session:
+            asked = await session.exec("from paddock import tools; tools.look_up('x')", suspend_at="tool")
+            check("an asynchronous client waits", (await session.waiting_call()).name == asked.call.name == "look_up")
+            check("and goes on", (await session.resume(7)).value == "7")
+
+
+    asyncio.run(wait_for_answers())
     session.restore(kept)
     check("a session is restored", session.exec("next(steps)").value == "2")
     with client.session(checkpoint=kept.id) as other:

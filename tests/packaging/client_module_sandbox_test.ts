@@ -52,6 +52,7 @@ Deno.test("the client's module has readable code, error classes with names and c
       "RequestError",
       "SandboxError",
       "SessionClosedError",
+      "WaitingExecError",
     ],
     refused: ["RequestError", "RequestError", "unauthorized", 401, true],
     away: ["RequestError", "RequestError", "unreachable", null, true],

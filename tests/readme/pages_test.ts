@@ -85,6 +85,7 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "E2B: python", // deno task test:e2b
     "tau-bench: sh",
     "Workspace: sh",
+    "Recursive language models: sh", // not run: it needs a model; tests/cli/rollout/rlm_sandbox_test.ts plays a script
     "Run it: sh",
     "First result: sh",
     "First result: text",

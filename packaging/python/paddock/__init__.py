@@ -20,6 +20,7 @@ from .client import (
     RestoredFrom,
     Score,
     Session,
+    WaitingCall,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ __all__ = [
     "Score",
     "Server",
     "Session",
+    "WaitingCall",
     "rollout",
     "serve",
 ]

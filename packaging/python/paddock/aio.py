@@ -341,14 +341,36 @@ class AsyncSession:
         files: Optional[Files] = None,
         fetch_files: Sequence[str] = (),
         on_output: Optional[OnOutput] = None,
+        suspend_at: Optional[Literal["tool"]] = None,
     ) -> ExecResult:
         """Runs a program. The options are those of ``Session.exec``."""
         body = core._program(code, timeout=timeout, stdin=stdin, inputs=inputs, files=files, fetch_files=fetch_files)
+        if suspend_at is not None:
+            body["suspendAt"] = suspend_at
         async with self._lock:
-            if on_output is None and not self._tools:
+            if on_output is None and (suspend_at is not None or not self._tools):
                 return core._result(await self._client._post(f"{self._path}/exec", body, timeout=timeout))
             calls = _Calls(self._client, self._path, self._tools)
             return await self._client._stream(f"{self._path}/stream", body, on_output, calls, timeout=timeout)
+
+    async def resume(
+        self,
+        value: Any = None,
+        *,
+        error: Optional[str] = None,
+        call_id: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> ExecResult:
+        """Answers the call that a program waits for, as ``Session.resume``."""
+        body = core._tool_answer(value, error, call_id, timeout)
+        async with self._lock:
+            return core._result(await self._client._post(f"{self._path}/resume", body, timeout=timeout))
+
+    async def waiting_call(self) -> Optional[core.WaitingCall]:
+        """Returns the call that a program of the session waits for, or ``None``."""
+        async with self._lock:
+            contents = await self._client._request("GET", self._path)
+            return core._waiting_call(core._json(contents, "get session").get("waiting"))
 
     async def shell(
         self,

@@ -38,7 +38,18 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any, Callable, Generator, Iterable, Iterator, Literal, Mapping, Optional, Sequence, Union
 
-__all__ = ["BatchOutcome", "Checkpoint", "Client", "ExecResult", "GuestError", "PaddockError", "RestoredFrom", "Score", "Session"]
+__all__ = [
+    "BatchOutcome",
+    "Checkpoint",
+    "Client",
+    "ExecResult",
+    "GuestError",
+    "PaddockError",
+    "RestoredFrom",
+    "Score",
+    "Session",
+    "WaitingCall",
+]
 
 Files = Mapping[str, Union[str, bytes]]
 OnOutput = Callable[[str, str], None]
@@ -88,7 +99,8 @@ class PaddockError(Exception):
         """Error type of the server, such as ``not_found`` or ``busy``."""
         self.reason = reason
         """Why a file was not read or written (``file_not_found``, ``file_is_directory``, …), or a checkpoint not made or
-        restored (``checkpoint_refused``, ``checkpoint_damaged``, …)."""
+        restored (``checkpoint_refused``, ``checkpoint_damaged``, …), or ``exec_waiting`` and ``exec_not_waiting`` of a
+        program that waits for the answer to a call, or does not."""
         self.retry_after = retry_after
         """Seconds to wait before a retry, as set by the server."""
         self._unsent: Optional[bool] = None
@@ -114,11 +126,22 @@ class RestoredFrom:
 
 
 @dataclass(frozen=True)
+class WaitingCall:
+    """A call of a tool whose answer a program waits for."""
+
+    id: str
+    """``call_1`` for the first call of the program that has an answer, and so on."""
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class ExecResult:
     """Result of a program or a command line."""
 
     status: str
-    """``ok``, ``error``, ``timeout``, ``memory``, ``output``, ``exited`` or ``crashed``."""
+    """``ok``, ``error``, ``timeout``, ``memory``, ``output``, ``exited`` or ``crashed``; with ``suspend_at`` also ``waiting``
+    and ``diverged``."""
     stdout: str
     stderr: str
     duration_ms: float
@@ -146,6 +169,9 @@ class ExecResult:
     """The checkpoint to which the session returned, because its interpreter was lost in this program or before it."""
     peak_memory_bytes: Optional[int] = None
     """Peak size of the interpreter's heap until the end of the program, as the guest measured it; None if it was lost."""
+
+    call: Optional[WaitingCall] = None
+    """With ``waiting``, the call that waits. With ``diverged``, the call of the first run that the second did not make."""
 
     @property
     def ok(self) -> bool:
@@ -497,6 +523,7 @@ class Session:
         files: Optional[Files] = None,
         fetch_files: Sequence[str] = (),
         on_output: Optional[OnOutput] = None,
+        suspend_at: Optional[Literal["tool"]] = None,
     ) -> ExecResult:
         """Runs a program. ``timeout`` is in seconds; the default is the profile's.
 
@@ -506,15 +533,43 @@ class Session:
 
         ``on_output`` is called with ``"stdout"`` or ``"stderr"`` and text while the program runs. The request
         is then not sent again if the connection fails, as in a session with tools.
+
+        With ``suspend_at="tool"``, the result has the status ``waiting`` at each call of one of the session's tools,
+        which is not run: ``resume`` gives the answer, hours later if need be. Its output is that since the start.
         """
         body = _program(code, timeout=timeout, stdin=stdin, inputs=inputs, files=files, fetch_files=fetch_files)
+        if suspend_at is not None:
+            body["suspendAt"] = suspend_at
         with self._lock:
-            if on_output is None and not self._tools:
+            if on_output is None and (suspend_at is not None or not self._tools):
                 return _result(self._client._post(f"{self._path}/exec", body, timeout=timeout))
             calls = functools.partial(_Calls, self._client, self._path, self._tools)
             read = functools.partial(_read_output, on_output=on_output, open_calls=calls)
             result: ExecResult = self._client._request("POST", f"{self._path}/stream", body, timeout=timeout, read=read)
             return result
+
+    def resume(
+        self,
+        value: Any = None,
+        *,
+        error: Optional[str] = None,
+        call_id: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> ExecResult:
+        """Answers the call that a program waits for, with a value of JSON or the text of an error, and returns its next
+        result.
+
+        ``call_id`` is the call that is answered: ``PaddockError`` with the reason ``exec_not_waiting`` if the program
+        waits for another one.
+        """
+        body = _tool_answer(value, error, call_id, timeout)
+        with self._lock:
+            return _result(self._client._post(f"{self._path}/resume", body, timeout=timeout))
+
+    def waiting_call(self) -> Optional[WaitingCall]:
+        """Returns the call that a program of the session waits for, or ``None``."""
+        with self._lock:
+            return _waiting_call(_json(self._client._request("GET", self._path), "get session").get("waiting"))
 
     def shell(
         self,
@@ -783,6 +838,16 @@ def _program(
     if fetch_files:
         body["fetchFiles"] = list(fetch_files)
     return {key: value for key, value in body.items() if value is not None}
+
+
+def _tool_answer(value: Any, error: Optional[str], call_id: Optional[str], timeout: Optional[float]) -> dict[str, Any]:
+    """Returns the answer to a call that waits, in the server's format."""
+    body: dict[str, Any] = {"value": value} if error is None else {"error": {"message": error}}
+    if call_id is not None:
+        body["callId"] = call_id
+    if timeout is not None:
+        body["timeoutMs"] = _ms(timeout)
+    return body
 
 
 def _batch(programs: Iterable[Union[str, Mapping[str, Any]]]) -> tuple[list[dict[str, Any]], float]:
@@ -1239,6 +1304,10 @@ def _restored_from(value: Any) -> Optional[RestoredFrom]:
     return None if value is None else RestoredFrom(int(value["lostCalls"]), float(value["ageMs"]))
 
 
+def _waiting_call(value: Any) -> Optional[WaitingCall]:
+    return None if value is None else WaitingCall(_text(value, "callId"), _text(value, "name"), dict(value["arguments"]))
+
+
 def _result(answer: Mapping[str, Any]) -> ExecResult:
     error = answer.get("error")
     files = answer.get("files") or {}
@@ -1262,6 +1331,7 @@ def _result(answer: Mapping[str, Any]) -> ExecResult:
             files=contents,
             restored_from=_restored_from(answer.get("restoredFrom")),
             peak_memory_bytes=answer.get("peakMemoryBytes"),
+            call=_waiting_call(answer.get("call")),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as cause:
         raise PaddockError("The response is invalid: it is not a result") from cause

@@ -1,5 +1,6 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Env } from "../../envs/env.ts";
+import { RlmEnv } from "../../envs/rlm/rlm_env.ts";
 import type { TransformFile } from "../../plugins/transform_file.ts";
 import type { Grader } from "../../rewards/grader.ts";
 import type { SessionPool } from "../../sandbox/exec.ts";
@@ -84,6 +85,11 @@ function hasSystem({ query }: Task): boolean {
   return first?.role === "system" || first?.role === "developer";
 }
 
+/** Name of the env of recursive language models. */
+export const RLM_ENV = "rlm";
+/** Least run time of a block whose code asks a model, in milliseconds. */
+const RLM_BLOCK_MS = 600_000;
+
 /** Envs by their names for `--env`. */
 export const ENVS: Readonly<Record<string, EnvKind>> = {
   python: {
@@ -124,6 +130,25 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     open(setup) {
       if (setup.tools === undefined) return () => makeChatEnv(chatOptions(setup));
       throw new UsageError("Cannot play env 'chat' with tools as it calls none: remove --tool and --mcp");
+    },
+  },
+  [RLM_ENV]: {
+    about:
+      "a question about the column 'context', which the code of the model reads and asks the model about",
+    maxTurns: 30,
+    runsPython: true,
+    open({ pool, grader, systemPrompt, timeoutMs, maxTurns, tokenizer, tools }) {
+      if (tools !== undefined) {
+        throw new UsageError(
+          "Cannot play env 'rlm' with tools as its code has its own: remove --tool and --mcp",
+        );
+      }
+      if (tokenizer !== undefined) {
+        throw new UsageError("Cannot play env 'rlm' with --tokenizer alone: give --train-out FILE");
+      }
+      // the time of a block has that of its questions
+      const blockMs = Math.max(timeoutMs, RLM_BLOCK_MS);
+      return () => new RlmEnv({ pool: pool(), grader, systemPrompt, maxTurns, timeoutMs: blockMs });
     },
   },
   "tau-bench": {

@@ -5,6 +5,7 @@ import { FIRST_ROWS, readTasks, type ReadTasksOptions } from "../../datasets/rea
 import { ColumnError } from "../../datasets/row.ts";
 import { DatasetError } from "../../errors.ts";
 import type { EnvFile } from "../../plugins/env_file.ts";
+import type { Profile } from "../../sandbox/profile/profile.ts";
 import type { CutScore } from "../../rollout/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { PlayedRun } from "../../rollout/run_record.ts";
@@ -22,6 +23,7 @@ import {
   fileEnvKind,
   openEnvFile,
   PYTHON_SYSTEM,
+  RLM_ENV,
 } from "./envs.ts";
 import { isPluginPath, openTransforms, type TransformFlags } from "./plugins.ts";
 import { openTools, type ToolFlags } from "./tools.ts";
@@ -175,6 +177,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const envTokenizer = flags.trainOut === undefined ? tokenizer : undefined;
   const { parser } = lookUp(CALL_STYLES, flags.calls ?? "tag", "call style");
   const kind = env === undefined ? lookUp(ENVS, flags.env, "env") : fileEnvKind(env, { parser });
+  if (flags.env === RLM_ENV) requireRlm(flags, profile);
   const makeEnv = await kind.open({
     pool,
     stack,
@@ -256,6 +259,24 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     colour: wantsColour(),
     columns: terminalColumns,
   });
+}
+
+/**
+ * Checks the flags of a run of recursive language models.
+ *
+ * @throws {UsageError} if its code cannot ask, or its episodes cannot be continued.
+ */
+function requireRlm({ resume, branch }: RolloutFlags, { name, hostTools }: Profile): void {
+  if (!hostTools) {
+    throw new UsageError(
+      `Cannot play env '${RLM_ENV}' as profile '${name}' must have 'hostTools': give --profile tools`,
+    );
+  }
+  const flag = resume ? "--resume" : branch ? "--branch" : undefined;
+  if (flag === undefined) return;
+  throw new UsageError(
+    `Cannot play env '${RLM_ENV}' with ${flag} as its questions are rows of their own: remove it`,
+  );
 }
 
 /** Describes a run with the defaults that depend on its env and policy. */

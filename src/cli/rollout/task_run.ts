@@ -203,7 +203,7 @@ class TaskRun {
       onStart: () => summary.start(),
       onTrajectory: async (trajectory) => {
         if (trajectory.parent === undefined) summary.end(trajectory);
-        else summary.add(trajectory);
+        else if (trajectory.parent.call === undefined) summary.add(trajectory); // a question is no episode
         this.#ended.add(trajectory);
         await this.#write(trajectory);
       },

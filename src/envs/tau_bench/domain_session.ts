@@ -165,7 +165,7 @@ export class DomainSession {
 
 function describeFailure(result: ExecResult): string {
   if (result.status === "exited") return `it exited with code ${result.exitCode}`;
-  if (result.status === "ok") return "ok";
+  if (!("error" in result)) return result.status;
   const { type, message } = result.error;
   return `${type}: ${message}`;
 }

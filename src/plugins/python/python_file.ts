@@ -304,6 +304,8 @@ function reasonOf(result: ExecResult): string {
       return `it took more than its time limit: ${result.error.message}`;
     case "exited":
       return `it ended the interpreter with the exit code ${result.exitCode}`;
+    case "waiting":
+      return `it waits for the answer to a call of '${result.call.name}'`;
     default:
       return `${result.error.type}: ${result.error.message}`;
   }

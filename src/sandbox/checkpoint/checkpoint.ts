@@ -75,6 +75,8 @@ export interface OwnerOptions {
 
 /** Version of the format. Increase it when the guest or the host writes checkpoints in another way. */
 const FORMAT = 2;
+/** Version of a checkpoint with an exec that waits, which earlier versions of this package cannot restore. */
+const WAITING_FORMAT = 3;
 const MAGIC = new TextEncoder().encode("paddock\0");
 /** Magic, version, and size of the header. */
 const PREFIX_BYTES = MAGIC.length + 8;
@@ -97,14 +99,22 @@ const headerSchema = z.strictObject({
   compressedBytes: z.int().nonnegative(),
   sha256: hash,
   tools: z.array(z.string().max(MAX_TOOL_CHARACTERS)).max(MAX_TOOLS),
+  /** Size and hash of the record of an exec that waits, which follows the state. */
+  waiting: z.strictObject({ bytes: z.int().positive(), sha256: hash }).optional(),
 });
 type Header = z.output<typeof headerSchema>;
 
 const encoder = new TextEncoder();
 
+/** A state that is compressed, and its size before. */
+export interface CompressedState {
+  readonly compressed: Compressed;
+  readonly stateBytes: number;
+}
+
 /**
- * A checkpoint as bytes: prefix, header, HMAC-SHA-256 of these two, and the compressed state, whose hash is in the
- * header. So this thread hashes some hundred bytes, whatever the size of the state.
+ * A checkpoint as bytes: prefix, header, HMAC-SHA-256 of these two, the compressed state, whose hash is in the
+ * header, and the record of an exec that waits, if one does. So this thread hashes some hundred bytes, whatever the size of the state.
  */
 export class SealedCheckpoint implements Checkpoint {
   readonly id: string;
@@ -112,21 +122,24 @@ export class SealedCheckpoint implements Checkpoint {
   readonly #head: Uint8Array<ArrayBuffer>;
   readonly #header: Header;
   readonly #compressed: Compressed;
+  /** Record of an exec that waits. Empty if none does. */
+  readonly #waiting: Uint8Array<ArrayBuffer>;
 
   private constructor(
     id: string,
-    parts: { head: Uint8Array<ArrayBuffer>; header: Header },
+    parts: { head: Uint8Array<ArrayBuffer>; header: Header; waiting: Uint8Array<ArrayBuffer> },
     state: Compressed,
   ) {
     this.id = id;
     this.#head = parts.head;
     this.#header = parts.header;
+    this.#waiting = parts.waiting;
     this.#compressed = state;
     this.tools = parts.header.tools;
   }
 
   get storedBytes(): number {
-    return this.#head.length + this.#compressed.bytes.byteLength;
+    return this.#head.length + this.#compressed.bytes.byteLength + this.#waiting.length;
   }
 
   get stateBytes(): number {
@@ -141,22 +154,26 @@ export class SealedCheckpoint implements Checkpoint {
   static async read(bytes: Uint8Array): Promise<SealedCheckpoint> {
     const { header, stateAt } = parse(bytes);
     const state = new Uint8Array(new SharedArrayBuffer(header.compressedBytes));
-    state.set(bytes.subarray(stateAt));
-    return await SealedCheckpoint.of(bytes.slice(0, stateAt), header, state);
+    const waitingAt = stateAt + header.compressedBytes;
+    state.set(bytes.subarray(stateAt, waitingAt));
+    return await SealedCheckpoint.of({
+      head: bytes.slice(0, stateAt),
+      header,
+      waiting: bytes.slice(waitingAt),
+    }, state);
   }
 
-  /** Makes a checkpoint of the bytes before the state, and the state. */
+  /** Makes a checkpoint of the bytes before and after the state, and the state. */
   static async of(
-    head: Uint8Array<ArrayBuffer>,
-    header: Header,
+    parts: { head: Uint8Array<ArrayBuffer>; header: Header; waiting: Uint8Array<ArrayBuffer> },
     bytes: Uint8Array<SharedArrayBuffer>,
   ): Promise<SealedCheckpoint> {
-    const id = await sha256(head.subarray(0, -MAC_BYTES));
-    return new SealedCheckpoint(id, { head, header }, { bytes, sha256: header.sha256 });
+    const id = await sha256(parts.head.subarray(0, -MAC_BYTES));
+    return new SealedCheckpoint(id, parts, { bytes, sha256: parts.header.sha256 });
   }
 
   toBytes(): Promise<Uint8Array> {
-    return Promise.resolve(join([this.#head, this.#compressed.bytes]));
+    return Promise.resolve(join([this.#head, this.#compressed.bytes, this.#waiting]));
   }
 
   /** Yields its bytes in pieces, each a copy. */
@@ -166,6 +183,7 @@ export class SealedCheckpoint implements Checkpoint {
     for (let at = 0; at < state.length; at += COPY_BYTES) {
       yield new Uint8Array(state.subarray(at, at + COPY_BYTES));
     }
+    if (this.#waiting.length > 0) yield this.#waiting.slice();
   }
 
   /**
@@ -190,6 +208,23 @@ export class SealedCheckpoint implements Checkpoint {
         `it must have at most ${scope.maxBytes} bytes: it has ${stateBytes}`,
       );
     }
+  }
+
+  /** The compressed state. */
+  get state(): CompressedState {
+    return { compressed: this.#compressed, stateBytes: this.#header.stateBytes };
+  }
+
+  /**
+   * Returns the record of the exec that waits; `undefined` if none does. The checkpoint must be authenticated.
+   *
+   * @throws {CheckpointError} if it is damaged.
+   */
+  async waiting(): Promise<Uint8Array | undefined> {
+    const { waiting } = this.#header;
+    if (!waiting) return undefined;
+    if (await sha256(this.#waiting) === waiting.sha256) return this.#waiting;
+    throw refuse("checkpoint_damaged", "its waiting exec was changed");
   }
 
   /**
@@ -218,6 +253,50 @@ export async function sealCheckpoint(
   options: OwnerOptions & { tools: readonly string[] },
 ): Promise<SealedCheckpoint> {
   const { owner = "", tools } = options;
+  checkToolNames(tools);
+  return await sealCompressed(await compressState(state, scope, { owner }), scope, options);
+}
+
+/** Compresses a state, which is moved to a worker and empty afterwards. */
+export async function compressState(
+  state: Uint8Array<ArrayBuffer>,
+  { compressor }: Pick<CheckpointScope, "compressor">,
+  { owner = "" }: OwnerOptions,
+): Promise<CompressedState> {
+  const stateBytes = state.length;
+  const whole = state.buffer.byteLength === stateBytes ? state.buffer : state.slice().buffer;
+  return { stateBytes, compressed: await compressor.compress(whole, { owner }) };
+}
+
+/**
+ * Makes a checkpoint of a compressed state, and of the record of an exec that waits, if there is one.
+ *
+ * @throws {CheckpointError} if the names of the tools are too long.
+ */
+export async function sealCompressed(
+  { compressed: { bytes, sha256: stateHash }, stateBytes }: CompressedState,
+  scope: CheckpointScope,
+  options: OwnerOptions & { tools: readonly string[]; waiting?: Uint8Array<ArrayBuffer> | undefined },
+): Promise<SealedCheckpoint> {
+  const { owner = "", tools, waiting = new Uint8Array(0) } = options;
+  checkToolNames(tools);
+  const header: Header = {
+    key: await keyId(scope.key),
+    image: scope.image,
+    profile: scope.profile,
+    owner: await sha256(owner),
+    stateBytes,
+    compressedBytes: bytes.byteLength,
+    sha256: stateHash,
+    tools: [...tools],
+    ...(waiting.length > 0 && { waiting: { bytes: waiting.length, sha256: await sha256(waiting) } }),
+  };
+  const signed = signedPart(header);
+  const mac = new Uint8Array(await crypto.subtle.sign("HMAC", scope.key, signed));
+  return await SealedCheckpoint.of({ head: join([signed, mac]), header, waiting }, bytes);
+}
+
+function checkToolNames(tools: readonly string[]): void {
   if (
     tools.length > MAX_TOOLS || tools.some((name) => name.length > MAX_TOOL_CHARACTERS) ||
     encoder.encode(JSON.stringify(tools)).length > MAX_TOOLS_BYTES
@@ -228,22 +307,6 @@ export async function sealCheckpoint(
       { code: "checkpoint_refused" },
     );
   }
-  const stateBytes = state.length;
-  const whole = state.buffer.byteLength === stateBytes ? state.buffer : state.slice().buffer;
-  const { bytes, sha256: stateHash } = await scope.compressor.compress(whole, { owner });
-  const header: Header = {
-    key: await keyId(scope.key),
-    image: scope.image,
-    profile: scope.profile,
-    owner: await sha256(owner),
-    stateBytes,
-    compressedBytes: bytes.byteLength,
-    sha256: stateHash,
-    tools: [...tools],
-  };
-  const signed = signedPart(header);
-  const mac = new Uint8Array(await crypto.subtle.sign("HMAC", scope.key, signed));
-  return await SealedCheckpoint.of(join([signed, mac]), header, bytes);
 }
 
 function signedPart(header: Header): Uint8Array<ArrayBuffer> {
@@ -251,7 +314,7 @@ function signedPart(header: Header): Uint8Array<ArrayBuffer> {
   const prefix = new Uint8Array(PREFIX_BYTES);
   prefix.set(MAGIC);
   const view = new DataView(prefix.buffer);
-  view.setUint32(MAGIC.length, FORMAT, true);
+  view.setUint32(MAGIC.length, header.waiting ? WAITING_FORMAT : FORMAT, true);
   view.setUint32(MAGIC.length + 4, json.length, true);
   return join([prefix, json]);
 }
@@ -260,6 +323,9 @@ function signedPart(header: Header): Uint8Array<ArrayBuffer> {
 export interface OpenedCheckpoint {
   /** Size of its state. */
   readonly stateBytes: number;
+  readonly state: CompressedState;
+  /** Record of the exec that waits, if one does. */
+  readonly waiting: Uint8Array | undefined;
   /** Returns its state. Rejects with a `CheckpointError` if that is damaged. */
   expand(): Promise<Uint8Array<ArrayBuffer>>;
 }
@@ -281,8 +347,13 @@ export async function openCheckpoint(
     );
   }
   await checkpoint.authenticate(scope, options);
-  const { stateBytes } = checkpoint;
-  return { stateBytes, expand: () => checkpoint.expand(scope, options) };
+  const { stateBytes, state } = checkpoint;
+  return {
+    stateBytes,
+    state,
+    waiting: await checkpoint.waiting(),
+    expand: () => checkpoint.expand(scope, options),
+  };
 }
 
 /** Yields the bytes of a checkpoint in pieces, so that they are not in memory once more. */
@@ -328,8 +399,11 @@ function parse(bytes: Uint8Array, size: number = bytes.length): { header: Header
   if (bytes.length < PREFIX_BYTES) throw truncated(PREFIX_BYTES, bytes.length);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const format = view.getUint32(MAGIC.length, true);
-  if (format !== FORMAT) {
-    throw refuse("checkpoint_other_format", `its format must be ${FORMAT}: found ${format}`);
+  if (format !== FORMAT && format !== WAITING_FORMAT) {
+    throw refuse(
+      "checkpoint_other_format",
+      `its format must be ${FORMAT} or ${WAITING_FORMAT}: found ${format}`,
+    );
   }
   const headerBytes = view.getUint32(MAGIC.length + 4, true);
   if (headerBytes > MAX_HEADER_BYTES) {
@@ -341,7 +415,7 @@ function parse(bytes: Uint8Array, size: number = bytes.length): { header: Header
   const stateAt = PREFIX_BYTES + headerBytes + MAC_BYTES;
   if (bytes.length < stateAt) throw truncated(stateAt, bytes.length);
   const header = parseHeader(bytes.subarray(PREFIX_BYTES, stateAt - MAC_BYTES));
-  const expected = stateAt + header.compressedBytes;
+  const expected = stateAt + header.compressedBytes + (header.waiting?.bytes ?? 0);
   if (size < expected) throw truncated(expected, size);
   if (size > expected) {
     throw refuse("checkpoint_damaged", `it must have ${expected} bytes: found ${size}`);

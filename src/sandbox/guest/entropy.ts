@@ -1,6 +1,8 @@
 /** The source of bytes for `os.urandom` and everything built on it: the host's source, or a seed. */
 export class Entropy {
   #next: (() => number) | undefined;
+  /** What the bytes are derived from after an exec with a seed of its own. */
+  #lent: { readonly next: (() => number) | undefined } | undefined;
   readonly #fill: (view: Uint8Array) => void;
 
   constructor(fill: (view: Uint8Array) => void) {
@@ -9,7 +11,20 @@ export class Entropy {
 
   /** Derives all further bytes from the seed. Without a seed, they come from the host's source. */
   seed(seed: number | undefined): void {
+    this.#lent = undefined;
     this.#next = seed === undefined ? undefined : splitMix(seed);
+  }
+
+  /** Derives the bytes of the next exec from a seed. */
+  lend(seed: number): void {
+    this.#lent ??= { next: this.#next };
+    this.#next = splitMix(seed);
+  }
+
+  /** Continues, after an exec with a seed, where the bytes were before. */
+  takeBack(): void {
+    if (this.#lent) this.#next = this.#lent.next;
+    this.#lent = undefined;
   }
 
   /** Fills `view` and returns it, as `crypto.getRandomValues` does. */

@@ -76,6 +76,7 @@ export class GuestSession {
       else if (kind === FrameKind.get) this.#sendDone(() => this.#files.get(decoder.decode(payload)));
       else if (kind === FrameKind.input) this.#parts.devices.inputs.push(payload);
       else if (kind === FrameKind.limit) this.#parts.python.heapLimit.set(limitOf(payload));
+      else if (kind === FrameKind.entropy) this.#parts.entropy.lend(JSON.parse(decoder.decode(payload)));
       else if (kind === FrameKind.checkpoint) {
         const send = () => this.#sendDone(() => this.#checkpoint.send(JSON.parse(decoder.decode(payload))));
         const ending = this.#shell?.commands.endKilled();
@@ -143,7 +144,8 @@ export class GuestSession {
   }
 
   #endExec(outcome: Uint8Array): void {
-    const { devices, channel, python } = this.#parts;
+    const { devices, channel, python, entropy } = this.#parts;
+    entropy.takeBack();
     python.heapLimit.clear();
     devices.inputs.length = 0;
     const { truncated, flooded, droppedDisplays } = devices;

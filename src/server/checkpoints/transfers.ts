@@ -7,6 +7,7 @@ import type {
   PythonSession,
   RestoreOptions,
   StateMemory,
+  WaitingCall,
 } from "../../sandbox/exec.ts";
 import { ServerError, toPublicError } from "../http/http_errors.ts";
 import { SESSION_WAIT_MS } from "../limits.ts";
@@ -54,6 +55,8 @@ export interface ReadableState {
 export interface UsableSession {
   readonly owner: string;
   use<T>(work: (session: PythonSession) => Promise<T>): Promise<T>;
+  /** Sets the call that a program of the session waits for, which a checkpoint may have. */
+  setWaiting(call: WaitingCall | undefined): void;
 }
 
 /**
@@ -98,9 +101,15 @@ export class CheckpointTransfers {
    */
   async restore(session: UsableSession, checkpoint: Checkpoint, signal: AbortSignal): Promise<void> {
     const { owner } = session;
-    await session.use((inner) =>
-      this.run({ owner, signal }, (options) => requireBranching(inner).restore(checkpoint, options))
-    );
+    await session.use(async (inner) => {
+      await this.run({ owner, signal }, (options) => requireBranching(inner).restore(checkpoint, options));
+      session.setWaiting(await requireBranching(inner).waitingCall());
+    });
+  }
+
+  /** Returns the memory of an owner's states. */
+  memoryOf(owner: string): StateMemory {
+    return this.#memory.of(owner);
   }
 
   /**
@@ -170,7 +179,8 @@ export class CheckpointTransfers {
   }
 }
 
-function requireBranching(session: PythonSession): BranchingSession {
+/** Returns a session that has checkpoints. */
+export function requireBranching(session: PythonSession): BranchingSession {
   if ("fork" in session) return session as BranchingSession;
   throw new ServerError("invalid", "The sessions of this server have no checkpoints");
 }

@@ -3,6 +3,7 @@ import type { CheckpointEvery } from "../../sandbox/exec.ts";
 import { checkpointEverySchema, checkpointIdSchema, sessionLimitsSchema } from "../../wire/v1_sessions.ts";
 import { sessionToolsSchema } from "../../wire/v1_tools.ts";
 import { jsonLength } from "../../json.ts";
+import { MAX_JOURNAL_BYTES } from "../../sandbox/waiting/journal.ts";
 import { HIBERNATION_LIFE_MS, MEMORY_PER_CHARACTER } from "../limits.ts";
 import type { SessionLimits } from "../sessions/session_limits.ts";
 
@@ -40,6 +41,8 @@ export interface SessionRecord {
   readonly checkpointEvery?: CheckpointEvery | undefined;
   /** Tools of its client, as `sessionToolsSchema` parses them. */
   readonly tools?: readonly unknown[] | undefined;
+  /** The call that its program waits for, as JSON. */
+  readonly waiting?: string | undefined;
   /** State of the peer of its client, in a form of its own. */
   readonly attachment?: string | undefined;
   /** Name of its profile, for messages. */
@@ -53,8 +56,8 @@ export type SessionRecordParts = Omit<SessionRecord, "checkpoint" | "stateBytes"
 const CHARACTERS_PER_VALUE = 160;
 
 /** Returns the memory that a session takes for what its client has given to it, in bytes. */
-export function clientBytes({ tools, metadata, attachment }: SessionRecordParts): number {
-  return [tools, metadata, attachment].filter((part) => part !== undefined)
+export function clientBytes({ tools, metadata, attachment, waiting }: SessionRecordParts): number {
+  return [tools, metadata, attachment, waiting].filter((part) => part !== undefined)
     .reduce<number>(
       (sum, part) => sum + MEMORY_PER_CHARACTER * jsonLength(part, { perValue: CHARACTERS_PER_VALUE }),
       0,
@@ -96,6 +99,7 @@ const recordSchema = z.strictObject({
   metadata: z.record(z.string(), z.string()).optional(),
   checkpointEvery: checkpointEverySchema.optional(),
   tools: sessionToolsSchema.optional(),
+  waiting: z.string().max(MAX_JOURNAL_BYTES + MAX_NAME_CHARACTERS).optional(),
   attachment: z.string().max(MAX_ATTACHMENT_CHARACTERS).optional(),
   profile: z.string().max(MAX_PROFILE_CHARACTERS).optional(),
 });

@@ -10,11 +10,13 @@ import {
   SandboxError,
   SandboxLostError,
   SessionClosedError,
+  WaitingExecError,
+  type WaitingExecErrorCode,
 } from "../../errors.ts";
 import { type ErrorCode, errorCodeOf, HTTP_STATUS } from "../../wire/error_codes.ts";
 
 /** Code of the error of a session's file or of a checkpoint. */
-export type FailureReason = GuestFileErrorCode | CheckpointErrorCode;
+export type FailureReason = GuestFileErrorCode | CheckpointErrorCode | WaitingExecErrorCode;
 
 /** Options of {@linkcode ServerError}. */
 export interface ServerErrorOptions extends ErrorOptions {
@@ -113,6 +115,10 @@ export function toPublicError(error: unknown): ServerError {
   if (error instanceof CheckpointError) {
     const { code, message } = error;
     return new ServerError(CHECKPOINT_ERRORS[code], message, { cause: error, reason: code });
+  }
+  if (error instanceof WaitingExecError) {
+    const { code, message } = error;
+    return new ServerError("conflict", message, { cause: error, reason: code });
   }
   if (error instanceof SessionClosedError) {
     return new ServerError("conflict", "The session has ended", { cause: error });

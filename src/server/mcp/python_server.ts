@@ -209,7 +209,11 @@ export function formatRun(result: ExecResult, output: string): string {
     const returned = value ? [element("return_value", value)] : [];
     return ["<status>success</status>", ...printed, ...returned].join("\n");
   }
-  const raised = "error" in result ? result.error.traceback : `SystemExit: ${result.exitCode}`;
+  const raised = "error" in result
+    ? result.error.traceback
+    : result.status === "exited"
+    ? `SystemExit: ${result.exitCode}`
+    : result.status;
   return ["<status>run-error</status>", ...printed, element("error", raised)].join("\n");
 }
 

@@ -1,14 +1,20 @@
 import { randomId } from "../../random_id.ts";
 import type {
   CheckpointEvery,
+  CheckpointOptions,
   ExecOptions,
   ExecResult,
   PythonSession,
   ResetOptions,
+  ResumeOptions,
   SessionPool,
   ShellOptions,
   ShellResult,
+  StateMemory,
+  ToolAnswer,
+  WaitingCall,
 } from "../../sandbox/exec.ts";
+import { requireBranching } from "../checkpoints/transfers.ts";
 import type { SessionRecord, SessionRecordParts } from "../hibernation/session_record.ts";
 import { toPublicError } from "../http/http_errors.ts";
 import { withSpan } from "../http/tracing.ts";
@@ -68,6 +74,8 @@ export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" 
   readonly ttlMs?: number | undefined;
   /** End of its life, if another server has opened it. It excludes `ttlMs`. */
   readonly expiresAt?: Date | undefined;
+  /** Memory of the states of its owner. */
+  readonly states: StateMemory;
   /** Limits of the profile, in bytes. */
   readonly poolLimits?: SessionPool["limits"];
   readonly metrics: Metrics;
@@ -105,6 +113,8 @@ export class LiveSession implements AsyncDisposable {
   readonly life: SessionLife;
   readonly #options: LiveSessionOptions;
   #execs: number;
+  /** The call that its program waits for, as JSON: its record counts the bytes. */
+  #waiting: string | undefined;
   /** Loss of the interpreter while the server used it, which the next result states. */
   #loss: Pick<ExecResult, "restarted" | "restoredFrom"> = {};
 
@@ -121,6 +131,7 @@ export class LiveSession implements AsyncDisposable {
     this.attachment = options.attachment ?? toAttachment(record?.attachment);
     this.#options = options;
     this.#execs = record?.execs ?? 0;
+    this.#waiting = record?.waiting;
     this.files = new SessionFiles({
       outputBytes: this.outputBytes,
       use: (work) => this.#useFiles(work),
@@ -149,12 +160,41 @@ export class LiveSession implements AsyncDisposable {
 
   /** Runs a program, as {@linkcode PythonSession.exec} does. All methods throw only {@linkcode ServerError}. */
   async exec(code: string, { calls, ...options }: LiveExecOptions = {}): Promise<ExecResult> {
-    const tools = this.tools?.toHostTools(calls);
+    const waits = options.suspendAt !== undefined;
+    const tools = waits ? this.tools?.toWaitingTools() : this.tools?.toHostTools(calls);
+    const captures = waits ? this.#captures : undefined;
     return await this.#run("paddock.exec", async (session) => {
-      const result = await session.exec(code, { ...this.#limit(options), tools });
+      const result = await session.exec(code, { ...this.#limit(options), tools, captures });
+      this.#noteWaiting(result);
       this.#reportLoss(result);
       return result;
     });
+  }
+
+  /** Answers the call that a program waits for, as {@linkcode BranchingSession.resume} does. */
+  async resume(
+    answer: ToolAnswer,
+    options: Pick<ResumeOptions, "callId" | "timeoutMs" | "signal"> = {},
+  ): Promise<ExecResult> {
+    const tools = this.tools?.toWaitingTools();
+    const captures = this.#captures;
+    return await this.#run("paddock.resume", async (session) => {
+      const limited = { ...options, ...this.#limit(options), tools, captures };
+      const result = await requireBranching(session).resume(answer, limited);
+      this.#noteWaiting(result);
+      this.#reportLoss(result);
+      return result;
+    }, { begins: false });
+  }
+
+  /** The call that its program waits for, if it does. */
+  get waiting(): WaitingCall | undefined {
+    return this.#waiting === undefined ? undefined : JSON.parse(this.#waiting);
+  }
+
+  /** Sets the call that its program waits for. */
+  setWaiting(call: WaitingCall | undefined): void {
+    this.#waiting = call && JSON.stringify(call);
   }
 
   /** Checks that programs of the session can be given its tools. */
@@ -174,6 +214,7 @@ export class LiveSession implements AsyncDisposable {
 
   async reset(options: ResetOptions = {}): Promise<void> {
     await this.use((session) => session.reset(options));
+    this.#waiting = undefined;
   }
 
   async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
@@ -235,8 +276,17 @@ export class LiveSession implements AsyncDisposable {
       metadata: metadata && { ...metadata },
       checkpointEvery: this.checkpointEvery,
       tools: this.tools?.specs,
+      waiting: this.#waiting,
       attachment: this.attachment?.toText(),
     };
+  }
+
+  get #captures(): Pick<CheckpointOptions, "owner" | "states"> {
+    return { owner: this.owner, states: this.#options.states };
+  }
+
+  #noteWaiting(result: ExecResult): void {
+    this.setWaiting(result.status === "waiting" ? result.call : undefined);
   }
 
   /** Applies the limits of the session. A program that is to be continued later ends when the server stops. */
@@ -273,11 +323,12 @@ export class LiveSession implements AsyncDisposable {
   async #run<Result extends ExecResult | ShellResult>(
     name: string,
     work: (session: PythonSession) => Promise<Result>,
+    { begins = true }: { begins?: boolean } = {},
   ): Promise<Result> {
     return await this.use((session) =>
       withSpan(name, async (span) => {
         const result = await work(session);
-        this.#execs++;
+        if (begins) this.#execs++;
         const { status, durationMs, denied } = result;
         this.#options.metrics.countExec(status, { durationMs, denied, owner: this.owner });
         if (!result.stateKept) {

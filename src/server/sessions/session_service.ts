@@ -252,6 +252,11 @@ export class SessionService implements AsyncDisposable {
    * {@linkcode SessionForks.fork}.
    */
   async fork(parent: LiveSession, count: number, options: ForkCopyOptions): Promise<LiveSession[]> {
+    if (parent.waiting) {
+      const message =
+        "The session's program waits for the answer to a call: a copy would have other random numbers";
+      throw new ServerError("conflict", message, { reason: "exec_waiting" });
+    }
     const signal = AbortSignal.any([options.signal, this.#stop.signal]);
     const copies = await this.#forks.fork(parent, count, { ...options, signal });
     for (const copy of copies) this.#publish(copy);
@@ -358,6 +363,7 @@ export class SessionService implements AsyncDisposable {
       onUnused: () => this.#slots.makeRoom(owner),
       onChange: (isAwake) => isAwake ? this.#awake.add(session) : this.#awake.delete(session),
       poolLimits: pool.limits,
+      states: this.transfers.memoryOf(owner),
       stop: this.#stop.signal,
     });
     this.#open.add(session);
@@ -506,5 +512,6 @@ const OWN_PARTS = [
   "onUnused",
   "onChange",
   "poolLimits",
+  "states",
   "stop",
 ] as const;

@@ -75,6 +75,18 @@ export class SessionTools {
     });
   }
 
+  /** Returns the tools of an exec that waits at their calls. */
+  toWaitingTools(): HostTool[] {
+    return this.#tools.map((tool) => {
+      const { name, description, parameters } = tool.spec;
+      const checked = z.looseObject({}).superRefine((args, context) => {
+        const fault = tool.fault(args, JSON.stringify(args));
+        if (fault !== undefined) context.addIssue({ code: "custom", message: fault });
+      });
+      return { name, description, parameters: checked.meta(parameters), run: () => undefined };
+    });
+  }
+
   /**
    * Answers a call. Resolves when the program has the answer or has ended.
    *
@@ -100,7 +112,9 @@ export class SessionTools {
       );
     }
     const json = JSON.stringify(args);
-    tool.check(args, json);
+    const fault = tool.fault(args, json);
+    if (fault === TOO_LARGE) throw new Error(`the arguments of '${name}' are ${TOO_LARGE}`);
+    if (fault !== undefined) throw new Error(`wrong arguments for '${name}': ${fault}`);
     using _memory = channel.memory.take(CALL_BYTES + MEMORY_PER_BYTE * json.length);
     const number = ++this.#sent;
     const callId = `call_${number}`;
@@ -149,6 +163,9 @@ interface ToolCall {
   readonly context: HostToolContext;
 }
 
+/** Fault of arguments whose check would take too long. */
+const TOO_LARGE = "too large for its schema";
+
 /** A tool whose calls are checked within a bounded time. */
 class CheckedTool {
   readonly spec: SessionToolSpec;
@@ -161,19 +178,18 @@ class CheckedTool {
     this.#characters = JSON.stringify(this.#schema).length;
   }
 
-  /** Throws unless the arguments, which are also given as JSON, match the schema. */
-  check(args: Record<string, unknown>, json: string): void {
+  /** Returns why the arguments, which are also given as JSON, do not match the schema; `undefined` if they do. */
+  fault(args: Record<string, unknown>, json: string): string | undefined {
     const { name } = this.spec;
-    const tooLarge = `the arguments of '${name}' are too large for its schema`;
-    if (json.length > MAX_CALL_CHECK_CHARACTERS / this.#characters) throw new Error(tooLarge);
+    if (json.length > MAX_CALL_CHECK_CHARACTERS / this.#characters) return TOO_LARGE;
     try {
       checkJsonLimits(json, { ...JSON_LIMITS, values: MAX_CALL_CHECKS / this.#characters });
     } catch (error) {
-      throw error instanceof JsonLimitError ? new Error(tooLarge, { cause: error }) : error;
+      if (error instanceof JsonLimitError) return TOO_LARGE;
+      throw error;
     }
     const tool = { name, description: "", parameters: this.#schema, run: () => undefined };
     const checked = checkArguments(tool, args);
-    if ("wrong" in checked) throw new Error(`wrong arguments for '${name}': ${checked.wrong}`);
-    if ("broken" in checked) throw new Error(checked.broken);
+    return "wrong" in checked ? checked.wrong : "broken" in checked ? checked.broken : undefined;
   }
 }

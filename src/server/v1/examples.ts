@@ -43,6 +43,8 @@ export const CHECKPOINT = {
 };
 /** Example of an answer to a call. */
 export const CALL_ANSWER = { value: 42 };
+/** Example of an answer with which a program goes on. */
+export const RESUME = { callId: "call_1", value: 42 };
 /** Example of a program. */
 export const PROGRAM = { code: "answer = 6 * 7\nprint(answer)", timeoutMs: 5_000 };
 /** Example of a program's result. */

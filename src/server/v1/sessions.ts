@@ -1,11 +1,12 @@
 import { createRoute } from "@hono/zod-openapi";
 import type * as z from "zod";
-import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
+import type { ExecOptions, ExecResult, ToolAnswer } from "../../sandbox/exec.ts";
 import {
-  execRequestSchema,
   execResultSchema,
   fromBase64Files,
   fromWireInputs,
+  resumeRequestSchema,
+  sessionExecRequestSchema,
   shellRequestSchema,
   shellResultSchema,
   toBase64Files,
@@ -17,6 +18,7 @@ import {
   sessionListSchema,
   sessionQuerySchema,
 } from "../../wire/v1_sessions.ts";
+import type { callAnswerSchema } from "../../wire/v1_tools.ts";
 import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { HeldCheckpoint } from "../checkpoints/checkpoint_store.ts";
 import type { AppContext } from "../http/context.ts";
@@ -24,7 +26,15 @@ import { ServerError } from "../http/http_errors.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import { SessionTools } from "../sessions/session_tools.ts";
-import { COMMAND, COMMAND_RESULT, CREATE_SESSION, PROGRAM, PROGRAM_RESULT, SESSION } from "./examples.ts";
+import {
+  COMMAND,
+  COMMAND_RESULT,
+  CREATE_SESSION,
+  PROGRAM,
+  PROGRAM_RESULT,
+  RESUME,
+  SESSION,
+} from "./examples.ts";
 import { type Api, failures, idParams, jsonBody, jsonResponse, optionalJsonBody } from "./route.ts";
 
 const params = idParams;
@@ -84,7 +94,17 @@ const exec = createRoute({
   path: "/v1/sessions/{id}/exec",
   tags,
   summary: "Run a program in a session",
-  request: { params, body: jsonBody(execRequestSchema, PROGRAM) },
+  request: { params, body: jsonBody(sessionExecRequestSchema, PROGRAM) },
+  responses: { 200: jsonResponse(execResultSchema, "The result", { example: PROGRAM_RESULT }), ...running },
+});
+
+const resume = createRoute({
+  operationId: "resumeExec",
+  method: "post",
+  path: "/v1/sessions/{id}/resume",
+  tags,
+  summary: "Answer the call that a program waits for, and run the program until it waits again or ends",
+  request: { params, body: jsonBody(resumeRequestSchema, RESUME) },
   responses: { 200: jsonResponse(execResultSchema, "The result", { example: PROGRAM_RESULT }), ...running },
 });
 
@@ -146,6 +166,12 @@ export function addSessionRoutes(app: Api, { sessions, checkpoints }: SessionRou
     );
     return c.json(toExecBody(result), 200);
   });
+  app.openapi(resume, async (c) => {
+    const { callId, timeoutMs, ...answer } = c.req.valid("json");
+    const session = await findSession(sessions, c);
+    const result = await session.resume(toToolAnswer(answer), { callId, timeoutMs, signal: c.get("signal") });
+    return c.json(toExecBody(result), 200);
+  });
   app.openapi(shell, async (c) => {
     const { command, ...options } = c.req.valid("json");
     const session = await findSession(sessions, c);
@@ -184,17 +210,23 @@ function parseMetadataQuery(text: string): Record<string, string> {
 
 /** Returns the options of a program that a request states. */
 export function toExecOptions(
-  { files, timeoutMs, stdin, fetchFiles, inputs, binaryInputs }: z.output<typeof execRequestSchema>,
+  request: z.output<typeof sessionExecRequestSchema>,
   signal: AbortSignal,
 ): ExecOptions {
+  const { files, timeoutMs, stdin, fetchFiles, inputs, binaryInputs, suspendAt } = request;
   return {
     timeoutMs,
+    suspendAt,
     stdin,
     inputs: fromWireInputs({ inputs, binaryInputs }),
     fetchFiles,
     signal,
     files: fromBase64Files(files ?? {}),
   };
+}
+
+function toToolAnswer({ value, error }: z.output<typeof callAnswerSchema>): ToolAnswer {
+  return error === undefined ? { value } : { error };
 }
 
 /** Returns a result as JSON. */
@@ -204,7 +236,7 @@ export function toExecBody({ files, ...result }: ExecResult): z.output<typeof ex
 
 /** Returns a session as JSON. */
 export function toSessionBody(
-  { id, createdAt, life, execs, limits, metadata, checkpointEvery, tools }: LiveSession,
+  { id, createdAt, life, execs, limits, metadata, checkpointEvery, tools, waiting }: LiveSession,
 ): z.output<typeof sessionInfoSchema> {
   const { usedAt, expiresAt, unusable } = life;
   return {
@@ -217,6 +249,7 @@ export function toSessionBody(
     ...(metadata && { metadata }),
     ...(checkpointEvery !== undefined && { checkpointEvery }),
     ...(tools && { tools: tools.names }),
+    ...(waiting && { waiting: { ...waiting } }),
     ...(unusable && { unusable: unusable.code }),
   };
 }

@@ -2,7 +2,7 @@ import { createRoute } from "@hono/zod-openapi";
 import * as z from "zod";
 import type { ExecResult, MimeBundle } from "../../sandbox/exec.ts";
 import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
-import { execRequestSchema } from "../../wire/v1.ts";
+import { sessionExecRequestSchema } from "../../wire/v1.ts";
 import { callAnswerSchema } from "../../wire/v1_tools.ts";
 import type { Account } from "../budget.ts";
 import type { AppContext } from "../http/context.ts";
@@ -28,7 +28,7 @@ const stream = createRoute({
   path: "/v1/sessions/{id}/stream",
   tags,
   summary: "Run a program and stream its output",
-  request: { params: idParams, body: jsonBody(execRequestSchema, PROGRAM) },
+  request: { params: idParams, body: jsonBody(sessionExecRequestSchema, PROGRAM) },
   responses: {
     200: {
       description: STREAM_EVENTS,

@@ -152,6 +152,7 @@ function toResponse(
 function shownText(result: ExecResult, verbosity: NemoRequest["traceback_verbosity"]): string {
   if (result.status === "ok") return result.value ?? "";
   if (result.status === "exited") return `SystemExit: ${result.exitCode}`;
+  if (!("error" in result)) return result.status;
   const { type, message, traceback } = result.error;
   if (verbosity === "Minimal") return `${type}: ${message}`;
   return verbosity === "Plain" ? toPlainTraceback(traceback) : traceback;

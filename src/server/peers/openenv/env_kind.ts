@@ -20,7 +20,7 @@ export interface OpenEnv<Action> extends AsyncDisposable {
   /** Steps within `seconds`. Without a reset before, it starts an episode. */
   step(action: Action, seconds?: number): Promise<EnvResponse>;
   /** Returns the state of the episode. */
-  state(): object;
+  state(): object | Promise<object>;
 }
 
 /** Owner and lifetime of an env. */

@@ -77,7 +77,7 @@ type Command = Exclude<z.output<(typeof messages)[keyof typeof messages]>, { typ
 async function execute<Action>({ env, action }: DrivenEnv<Action>, message: Command): Promise<string> {
   switch (message.type) {
     case "state":
-      return JSON.stringify({ type: "state", data: env.state() });
+      return JSON.stringify({ type: "state", data: await env.state() });
     case "mcp":
       return JSON.stringify({ type: "mcp", data: handleMcpMessage(message.data) });
     case "reset":

@@ -34,7 +34,7 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): Pe
     const { action, observation, state } = kind;
     return c.json({ action: schema(action), observation: schema(observation), state: schema(state) });
   });
-  app.get("/state", (c) => c.json(newEnv(c).state()));
+  app.get("/state", async (c) => c.json(await newEnv(c).state()));
   app.post("/reset", async (c) => {
     const hasBody = (await c.req.bytes()).length > 0;
     const request = hasBody ? await readDetailBody(c, resetData) : {};

@@ -1,0 +1,25 @@
+import type { Env } from "../env.ts";
+
+/** A question that code of an episode asks the policy. */
+export interface SubCall {
+  readonly prompt: string;
+  /** Number of the question among those of the episode, from 1. */
+  readonly number: number;
+  /** Number of the reply whose code asks, from 1. */
+  readonly turn: number;
+  readonly signal: AbortSignal;
+}
+
+/** Answers questions of code. An error is raised in the code. */
+export type AnswerSubCall = (call: SubCall) => Promise<string>;
+
+/** An env whose code may ask the policy. */
+export interface RecursiveEnv extends Env {
+  /** Sets what answers the questions of the episodes that begin from now on. */
+  answerSubCalls(answer: AnswerSubCall): void;
+}
+
+/** True if code of the env's episodes may ask the policy. */
+export function isRecursiveEnv(env: Env): env is RecursiveEnv {
+  return "answerSubCalls" in env;
+}

@@ -1,0 +1,128 @@
+import { ChatEnv } from "../envs/chat_env.ts";
+import type { RecursiveEnv, SubCall } from "../envs/rlm/recursive_env.ts";
+import { ToolError } from "../errors.ts";
+import { messageText } from "../message.ts";
+import type { Policy } from "../policy/policy.ts";
+import { parseTaggedReply } from "../rewards/final_reply.ts";
+import { deriveSeed } from "../seeded_random.ts";
+import { groupOf, type Task, type TaskInput, toTask } from "../task.ts";
+import { EndOnFinalReply } from "../transforms/end_episode.ts";
+import { TransformedEnv } from "../transforms/transformed_env.ts";
+import { EpisodeRun } from "./episode_run.ts";
+import { requireMaxTurns, type RolloutOptions } from "./rollout.ts";
+import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
+import { requireTrainable } from "./tokens/require_trainable.ts";
+import { TokenFormat } from "./tokens/token_format.ts";
+import { type Trajectory, withFailure } from "./trajectory.ts";
+
+/** Options of {@linkcode rolloutRecursive}. */
+export interface RolloutRecursiveOptions extends RolloutOptions {
+  /**
+   * Id of the episode. A question of its code has it with a number.
+   *
+   * @default a random UUID
+   */
+  id?: string | undefined;
+}
+
+/**
+ * Plays an episode whose code asks the policy, and returns the trajectories: first that of the episode, then one of one
+ * turn for each question, in their order. A question has the id of the episode and the turn that asked as its `parent`,
+ * its own tokens and loss mask, and the reward of the episode.
+ *
+ * Failures are recorded on the trajectories; that of a question is also raised in the code that asks. It rejects as
+ * `rollout` does.
+ */
+export async function rolloutRecursive(
+  env: RecursiveEnv,
+  policy: Policy,
+  input: TaskInput,
+  options: RolloutRecursiveOptions = {},
+): Promise<Trajectory[]> {
+  const { maxTurns = 64, tokens, id = crypto.randomUUID(), onAborted, signal } = options;
+  requireMaxTurns(maxTurns);
+  const format = tokens && (tokens.format ?? new TokenFormat(tokens));
+  if (format !== undefined) await requireTrainable(policy, { format, signal });
+  const task = toTask(input);
+  const shared = { ...options, id, tokens: tokens && { ...tokens, format } };
+  const questions = new Questions(policy, task, shared);
+  env.answerSubCalls((call) => questions.answer(call));
+  const { seed, sample, envName, cutScore, limits } = options;
+  const own = { id, seed, sample, envName, cutScore, limits, signal };
+  const run = new EpisodeRun(env, { policy, task, options: own, writer: writerOf(shared.tokens) });
+  try {
+    await run.play(maxTurns);
+  } catch (error) {
+    if (signal?.aborted) {
+      onAborted?.(run.trajectory());
+      throw error;
+    }
+    return questions.all(withFailure(run.trajectory(), error));
+  }
+  return questions.all(run.trajectory());
+}
+
+/** The questions of one episode, and their trajectories. */
+class Questions {
+  readonly #policy: Policy;
+  readonly #task: Task;
+  readonly #options: RolloutRecursiveOptions & { id: string };
+  readonly #asked = new Map<number, Trajectory>();
+
+  constructor(policy: Policy, task: Task, options: RolloutRecursiveOptions & { id: string }) {
+    this.#policy = policy;
+    this.#task = task;
+    this.#options = options;
+  }
+
+  /** Plays a question and returns the reply without its thoughts. */
+  async answer({ prompt, number, turn, signal }: SubCall): Promise<string> {
+    const { id, seed, sample, cutScore, tokens } = this.#options;
+    const task = { id: `${this.#task.id}/${number}`, query: prompt, group: groupOf(this.#task) };
+    await using env = new TransformedEnv(new ChatEnv(), [new EndOnFinalReply()]);
+    const run = new EpisodeRun(env, {
+      policy: this.#policy,
+      task,
+      options: {
+        id: `${id}.${number}`,
+        parent: { id, turn, call: number },
+        seed: seed === undefined ? undefined : deriveSeed(seed, number),
+        sample,
+        envName: "llm_query",
+        cutScore,
+        signal,
+      },
+      writer: writerOf(tokens),
+    });
+    let trajectory: Trajectory;
+    try {
+      await run.play(1);
+      trajectory = run.trajectory();
+    } catch (error) {
+      trajectory = withFailure(run.trajectory(), error);
+    }
+    this.#asked.set(number, trajectory);
+    return replyOf(trajectory);
+  }
+
+  /** Returns the trajectory of the episode, and those of its questions with its reward. */
+  all(episode: Trajectory): Trajectory[] {
+    const asked = [...this.#asked].sort(([one], [other]) => one - other);
+    const { reward } = episode;
+    return [episode, ...asked.map(([, trajectory]) => ({ ...trajectory, reward }))];
+  }
+}
+
+function writerOf(tokens: TokenOptions | undefined): EpisodeWriter | undefined {
+  return tokens && new EpisodeWriter(tokens);
+}
+
+/** Returns the reply of a question. @throws {ToolError} if there is none. */
+function replyOf({ messages, error, cut, turns }: Trajectory): string {
+  if (error !== undefined) throw new ToolError(`the model gave no reply: ${error.message}`);
+  const last = messages.at(-1);
+  if (turns === 0 || last?.role !== "assistant") {
+    throw new ToolError(`the model gave no reply${cut === undefined ? "" : `, as its ${cut} is exceeded`}`);
+  }
+  return parseTaggedReply(messageText(last)).visibleText.trim();
+}
