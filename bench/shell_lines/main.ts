@@ -3,20 +3,22 @@
  * Compares the shell with bash 5.2 and GNU's tools on command lines of public repositories.
  *
  * Needs `bwrap` (bubblewrap), git, and checkouts of the repositories in `sources.ts`, as folders `owner+name` of one
- * folder.
+ * folder. Bash sees no network, and of the files of the host only its programs.
  */
 import { parseArgs } from "node:util";
 import { type Outcome, runNative } from "./native.ts";
 import { TreeSandbox } from "./sandbox.ts";
-import { type CommandLine, readLines, REPOSITORIES } from "./sources.ts";
+import { type CommandLine, fetchRepositories, PARTS, readLines, REPOSITORIES } from "./sources.ts";
 import { makeTrees, workingDirectory } from "./trees.ts";
 
 const HELP = `Compare the shell with bash on command lines of public repositories
 
-Usage: deno task test:shell-lines --path <dir> [--only <source>] [--report <file>]
+Usage: deno task test:shell-lines --path <dir> [--from <url>] [--part <n>] [--only <source>] [--report <file>]
 
   --path <dir>     folder with a checkout of each repository, named owner+name:
 ${REPOSITORIES.map(({ name, commit }) => `                   ${name} ${commit.slice(0, 12)}`).join("\n")}
+  --from <url>     fetch missing repositories from below this URL, by their commits
+  --part <n>       part of the lines: 0, 1 or 2 (default 2)
   --only <source>  lines whose id begins with this text, such as nl2bash
   --again <file>   lines of an earlier report
   --report <file>  write the lines that differ as JSON lines
@@ -77,33 +79,49 @@ async function compareLines(
   return { rows, left };
 }
 
+/** Returns the messages of a line without the numbers of lines, which `bash -c` writes and a terminal's shell not. */
+function messagesOf({ stderr }: Outcome): string {
+  return stderr.replace(/^(\S+: )line \d+: /gm, "$1");
+}
+
+/** True if a line differs and the sandbox has no message that bash does not have. */
+function isSilent({ native, sandbox, difference }: Row): boolean {
+  return difference !== undefined && (!sandbox.complains || messagesOf(native) === messagesOf(sandbox));
+}
+
 function printTable(rows: readonly Row[]): void {
-  const table = new Map<string, { lines: number; same: number; silent: number }>();
-  for (const { line, sandbox, difference } of rows) {
-    for (const name of [line.id.replace(/-\d+$/, ""), "all"]) {
-      const row = table.get(name) ?? { lines: 0, same: 0, silent: 0 };
-      row.lines++;
-      if (!difference) row.same++;
-      else if (!sandbox.complains && sandbox.exitCode === 0) row.silent++;
-      table.set(name, row);
-    }
+  const names = new Set(rows.map(({ line }) => sourceOf(line)));
+  for (const name of [...names, "all"]) {
+    const own = rows.filter(({ line }) => name === "all" || sourceOf(line) === name);
+    const same = own.filter(({ difference }) => !difference);
+    const complaining = same.filter(({ native }) => native.complains);
+    const worded = complaining.filter(({ native, sandbox }) => messagesOf(native) === messagesOf(sandbox));
+    const share = (100 * same.length / own.length).toFixed(1);
+    console.log(
+      `${name}: ${own.length} lines, ${same.length} the same (${share} %), ` +
+        `${own.filter(isSilent).length} differ without an error; ` +
+        `${worded.length} of ${complaining.length} same lines with messages have the same messages`,
+    );
   }
-  for (const [name, { lines, same, silent }] of table) {
-    const share = (100 * same / lines).toFixed(1);
-    console.log(`${name}: ${lines} lines, ${same} the same (${share} %), ${silent} differ without an error`);
-  }
+}
+
+function sourceOf({ id }: CommandLine): string {
+  return id.replace(/-\d+$/, "");
 }
 
 const { values } = parseArgs({
   options: {
     path: { type: "string" },
+    from: { type: "string" },
+    part: { type: "string", default: String(PARTS - 1) },
     only: { type: "string", default: "" },
     again: { type: "string" },
     report: { type: "string" },
     help: { type: "boolean" },
   },
 });
-if (!values.path || values.help) {
+const part = Number(values.part);
+if (!values.path || values.help || !(part >= 0 && part < PARTS)) {
   console.error(HELP);
   Deno.exit(values.help ? 0 : 2);
 }
@@ -112,9 +130,10 @@ const earlier = values.again === undefined
   : (await Deno.readTextFile(values.again)).trim().split("\n").map((row) => JSON.parse(row).line.id);
 const trees = await Deno.makeTempDir();
 try {
-  await makeTrees(values.path, trees);
-  const lines = (await readLines(values.path)).filter(({ id }) => id.startsWith(values.only))
+  if (values.from) await fetchRepositories(values.path, values.from);
+  const lines = (await readLines(values.path, part)).filter(({ id }) => id.startsWith(values.only))
     .filter(({ id }) => earlier?.includes(id) ?? true);
+  await makeTrees(values.path, trees, new Set(lines.map(({ tree }) => tree)));
   const { rows, left } = await compareLines(lines, trees);
   printTable(rows);
   console.log(`${left} lines were left out, as two runs in bash differ or do not end in 5 s`);

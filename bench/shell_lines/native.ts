@@ -20,12 +20,12 @@ export async function runNative(script: string, tree: string, cwd: string): Prom
   try {
     await copyTree(tree, `${folder}/tree`);
     for (const name of ["passwd", "group"]) await Deno.copyFile(`${tree}/../${name}`, `${folder}/${name}`);
-    await Deno.mkdir(`${folder}/tree/home`);
+    await Deno.mkdir(`${folder}/tree/home/pyodide`, { recursive: true });
     const before = await listTree(tree);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const { stdout, stderr, code, success, signal: ended } = await runConfined(script, `${folder}/tree`, {
       cwd,
-      home: `${folder}/tree/home`,
+      home: `${folder}/tree/home/pyodide`,
       signal,
     }).output();
     if (ended || (!success && signal.aborted) || stdout.length > MAX_OUTPUT) return undefined;
@@ -34,11 +34,16 @@ export async function runNative(script: string, tree: string, cwd: string): Prom
       stderr: new TextDecoder().decode(stderr.subarray(0, 2000)),
       complains: stderr.length > 0,
       exitCode: code,
-      changes: await listChanges(`${folder}/tree`, before),
+      changes: withoutHome(await listChanges(`${folder}/tree`, before)),
     };
   } finally {
     await new Deno.Command("rm", { args: ["-rf", folder] }).output();
   }
+}
+
+/** Leaves out the home folder itself, which the sandbox has from its start. */
+function withoutHome({ "/home/pyodide": _, ...changes }: Record<string, string>): Record<string, string> {
+  return changes;
 }
 
 async function copyTree(from: string, to: string): Promise<void> {

@@ -16,13 +16,13 @@ export interface Repository {
   readonly commit: string;
 }
 
-/** A set of command lines, of which each `every`th runs. */
+/** A set of command lines, which are dealt out to `parts` parts. One part runs at a time. */
 interface Source {
   readonly name: string;
   readonly repository: string;
   /** Paths in the repository, as prefixes. */
   readonly paths: readonly string[];
-  readonly every: number;
+  readonly parts: number;
   readonly read: (folder: string) => Promise<readonly Omit<CommandLine, "id">[]>;
 }
 
@@ -36,16 +36,26 @@ export const REPOSITORIES: readonly Repository[] = [
 /** Trees that the setup scripts of InterCode make, for the benchmark that NL2Bash's lines come from. */
 const TESTBEDS = 4;
 
+/** Number of parts that each source has. */
+export const PARTS = 3;
+
 /**
- * The rule by which lines are taken: each source has its lines in a fixed order, and each `every`th of the distinct
- * ones runs. `isComparable` leaves out lines by the words that they have, before anything runs.
+ * The rule by which lines are taken: each source has its lines in a fixed order. `isComparable` leaves out lines by the
+ * words that they have, before anything runs. The distinct lines that remain are numbered from 0, and line `i` belongs
+ * to part `i % parts`.
+ *
+ * | part | what the lines were used for                                             |
+ * | ---- | ------------------------------------------------------------------------ |
+ * | 0    | they ran while the commands of the shell were written                    |
+ * | 1    | measured before any of them had run; then their differences were mended  |
+ * | 2    | measured last, without a change of the shell afterwards                  |
  */
 const SOURCES: readonly Source[] = [
   {
     name: "nl2bash",
     repository: "TellinaTool/nl2bash",
     paths: ["data/bash/all.cm"],
-    every: 5,
+    parts: 5,
     read: async (folder) => {
       const lines = (await Deno.readTextFile(`${folder}/data/bash/all.cm`)).split("\n");
       return lines.map((text, index) => ({ tree: `testbed${index % TESTBEDS + 1}`, text }));
@@ -55,17 +65,17 @@ const SOURCES: readonly Source[] = [
     name: "mini-swe-agent",
     repository: "gruckion/mini-swe-agent",
     paths: ["swebench_results"],
-    every: 10,
+    parts: 10,
     read: readTrajectories,
   },
   {
     name: "intercode",
     repository: "princeton-nlp/intercode",
     paths: ["data/results/bash"],
-    every: 4,
+    parts: 4,
     read: readInterCode,
   },
-  { name: "oils", repository: "oils-for-unix/oils", paths: ["spec"], every: 3, read: readOils },
+  { name: "oils", repository: "oils-for-unix/oils", paths: ["spec"], parts: 3, read: readOils },
 ];
 
 /** Where a command can begin: at the start of a line, behind an operator, a word of the grammar or `xargs`. */
@@ -99,22 +109,37 @@ export function isComparable(text: string): boolean {
     !MACHINE_WORDS.test(text) && !PRINTS_VARIABLES.test(text);
 }
 
-/** Reads the lines of all sources from checkouts, which are folders named as `owner+name` below `folder`. */
-export async function readLines(folder: string): Promise<CommandLine[]> {
+/** Reads the lines of one part of all sources from checkouts, which are folders named as `owner+name` below `folder`. */
+export async function readLines(folder: string, part: number): Promise<CommandLine[]> {
   const lines: CommandLine[] = [];
-  for (const { name, repository, paths, every, read } of SOURCES) {
+  for (const { name, repository, paths, parts, read } of SOURCES) {
     const checkout = await checkOut(folder, repository, paths);
     try {
       const distinct = new Map((await read(checkout)).map((line) => [line.text, line]));
       const taken = [...distinct.values()].map((line, index) => ({ ...line, id: `${name}-${index}` }))
         .filter(({ text }) => isComparable(text))
-        .filter((_, index) => index % every === 0);
+        .filter((_, index) => index % parts === part);
       lines.push(...taken);
     } finally {
       await Deno.remove(checkout, { recursive: true });
     }
   }
   return lines;
+}
+
+/** Fetches the pinned commits of those repositories that `folder` lacks, from below a URL. */
+export async function fetchRepositories(folder: string, url: string): Promise<void> {
+  for (const { name, commit } of REPOSITORIES) {
+    const to = `${folder}/${name.replace("/", "+")}`;
+    const script = '[ -d "$1" ] || { git init -q "$1" && git -C "$1" fetch -q --depth 1 "$2" "$3"; }';
+    const { success, stderr } = await new Deno.Command("sh", {
+      args: ["-c", script, "sh", to, `${url}/${name}`, commit],
+      stderr: "piped",
+    }).output();
+    if (success) continue;
+    await Deno.remove(to, { recursive: true });
+    throw new Error(`Cannot fetch commit ${commit} of ${name}: ${new TextDecoder().decode(stderr).trim()}`);
+  }
 }
 
 /** Writes paths of a repository's pinned commit to a temporary folder. */

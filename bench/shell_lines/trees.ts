@@ -12,20 +12,33 @@ export function workingDirectory(tree: string): string {
   return "/testbed";
 }
 
-/** Makes the trees of files in which lines run. Each is a folder with those folders of the root that it fills. */
-export async function makeTrees(checkouts: string, to: string): Promise<void> {
-  for (const tree of ["empty", "django", "testbed1", "testbed2", "testbed3", "testbed4"]) {
+/** Makes the named trees of files in which lines run. Each is a folder with those folders of the root that it fills. */
+export async function makeTrees(checkouts: string, to: string, names: ReadonlySet<string>): Promise<void> {
+  for (const tree of names) {
     for (const root of ROOTS) await Deno.mkdir(`${to}/${tree}/${root}`, { recursive: true });
   }
   await Deno.writeTextFile(`${to}/passwd`, "pyodide:x:0:0::/home/pyodide:/bin/bash\n");
   await Deno.writeTextFile(`${to}/group`, "pyodide:x:0:\n");
   const scripts = await checkOut(checkouts, "princeton-nlp/intercode", ["docker/bash_scripts"]);
-  for (const number of [1, 2, 3, 4]) {
+  for (const number of [1, 2, 3, 4].filter((each) => names.has(`testbed${each}`))) {
     const script = await Deno.readTextFile(`${scripts}/docker/bash_scripts/setup_nl2b_fs_${number}.sh`);
     await runConfined(script, `${to}/testbed${number}`, { cwd: "/" }).output();
   }
   await Deno.remove(scripts, { recursive: true });
-  await makeDjango(`${to}/django/testbed`);
+  if (names.has("django")) await makeDjango(`${to}/django/testbed`);
+  await dropFractions(to);
+}
+
+/** Sets the times of files to whole seconds, which an archive in the sandbox has too. */
+async function dropFractions(folder: string): Promise<void> {
+  const program = `
+import os, sys
+for folder, folders, files in os.walk(sys.argv[1]):
+    for name in folders + files:
+        path = os.path.join(folder, name)
+        seconds = int(os.lstat(path).st_mtime)
+        os.utime(path, (seconds, seconds), follow_symlinks=False)`;
+  await new Deno.Command("/usr/bin/python3", { args: ["-c", program, folder] }).output();
 }
 
 async function makeDjango(to: string): Promise<void> {
@@ -44,7 +57,7 @@ async function makeDjango(to: string): Promise<void> {
     "*.css",
     "*.html",
   ];
-  const tar = `tar xzf "$1"/[Dd]jango-*.tar.gz -C "$2" --strip-components=1 ${
+  const tar = `tar xzf "$1"/[Dd]jango-*.tar.gz --no-same-owner -C "$2" --strip-components=1 ${
     leftOut.map((pattern) => `--exclude='${pattern}'`).join(" ")
   }`;
   const { stderr, success } = await new Deno.Command("sh", {

@@ -37,6 +37,7 @@ import builtin from "../guest/shell/builtins/builtin.ts" with { type: "text" };
 import builtins from "../guest/shell/builtins/builtins.ts" with { type: "text" };
 import controlFlow from "../guest/shell/builtins/control_flow.ts" with { type: "text" };
 import declaredArrays from "../guest/shell/builtins/declared_arrays.ts" with { type: "text" };
+import echo from "../guest/shell/builtins/echo.ts" with { type: "text" };
 import exec from "../guest/shell/builtins/exec.ts" with { type: "text" };
 import functionText from "../guest/shell/builtins/function_text.ts" with { type: "text" };
 import functions from "../guest/shell/builtins/functions.ts" with { type: "text" };
@@ -48,6 +49,7 @@ import select from "../guest/shell/builtins/select.ts" with { type: "text" };
 import shellOptions from "../guest/shell/builtins/shell_options.ts" with { type: "text" };
 import signalNames from "../guest/shell/builtins/signal_names.ts" with { type: "text" };
 import test from "../guest/shell/builtins/test.ts" with { type: "text" };
+import variables from "../guest/shell/builtins/variables.ts" with { type: "text" };
 import clock from "../guest/shell/clock.ts" with { type: "text" };
 import commands from "../guest/shell/commands.ts" with { type: "text" };
 import consoleScripts from "../guest/shell/console_scripts.ts" with { type: "text" };
@@ -106,7 +108,9 @@ import switchTree from "../guest/shell/git/worktree/switch_tree.ts" with { type:
 import wildmatch from "../guest/shell/git/worktree/wildmatch.ts" with { type: "text" };
 import workTree from "../guest/shell/git/worktree/work_tree.ts" with { type: "text" };
 import checksums from "../guest/shell/gnu/bytes/checksums.ts" with { type: "text" };
+import digests from "../guest/shell/gnu/bytes/digests.ts" with { type: "text" };
 import hexdump from "../guest/shell/gnu/bytes/hexdump.ts" with { type: "text" };
+import md5 from "../guest/shell/gnu/bytes/md5.ts" with { type: "text" };
 import od from "../guest/shell/gnu/bytes/od.ts" with { type: "text" };
 import command from "../guest/shell/gnu/command.ts" with { type: "text" };
 import bc from "../guest/shell/gnu/data/bc.ts" with { type: "text" };
@@ -147,7 +151,9 @@ import ripgrep from "../guest/shell/gnu/ripgrep/ripgrep.ts" with { type: "text" 
 import search from "../guest/shell/gnu/ripgrep/search.ts" with { type: "text" };
 import settings from "../guest/shell/gnu/ripgrep/settings.ts" with { type: "text" };
 import seq from "../guest/shell/gnu/seq.ts" with { type: "text" };
+import cat from "../guest/shell/gnu/text/cat.ts" with { type: "text" };
 import column from "../guest/shell/gnu/text/column.ts" with { type: "text" };
+import contextDiff from "../guest/shell/gnu/text/context_diff.ts" with { type: "text" };
 import cut from "../guest/shell/gnu/text/cut.ts" with { type: "text" };
 import diff from "../guest/shell/gnu/text/diff.ts" with { type: "text" };
 import fmt from "../guest/shell/gnu/text/fmt.ts" with { type: "text" };
@@ -168,9 +174,13 @@ import tsort from "../guest/shell/gnu/text/tsort.ts" with { type: "text" };
 import unifiedDiff from "../guest/shell/gnu/text/unified_diff.ts" with { type: "text" };
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
-import jobs from "../guest/shell/jobs.ts" with { type: "text" };
+import backgroundJob from "../guest/shell/jobs/background_job.ts" with { type: "text" };
+import jobs from "../guest/shell/jobs/jobs.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
 import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" };
+import mergedStreams from "../guest/shell/script/merged_streams.ts" with { type: "text" };
+import messageLines from "../guest/shell/script/message_lines.ts" with { type: "text" };
+import outerDescriptors from "../guest/shell/script/outer_descriptors.ts" with { type: "text" };
 import processState from "../guest/shell/script/process_state.ts" with { type: "text" };
 import scriptEnd from "../guest/shell/script/script_end.ts" with { type: "text" };
 import scriptScope from "../guest/shell/script/script_scope.ts" with { type: "text" };
@@ -311,6 +321,8 @@ export const SHELL_FILES: GuestSources = {
   tag,
   git,
   checksums,
+  md5,
+  digests,
   hexdump,
   od,
   factor,
@@ -334,6 +346,7 @@ export const SHELL_FILES: GuestSources = {
   files,
   builtin,
   control_flow: controlFlow,
+  echo,
   nodes,
   exec,
   function_text: functionText,
@@ -343,19 +356,26 @@ export const SHELL_FILES: GuestSources = {
   limits,
   shell_options: shellOptions,
   test,
+  variables,
   select,
   short_lived: shortLived,
   builtins,
   declared_arrays: declaredArrays,
   rewritten_commands: rewrittenCommands,
-  jobs,
+  shell_image: shellImage,
   process_state: processState,
+  script_end: scriptEnd,
+  terminal,
+  background_job: backgroundJob,
+  jobs,
   console_scripts: consoleScripts,
   gnu_names: gnuNames,
   decimal,
   bc_syntax: bcSyntax,
   decimal_functions: decimalFunctions,
   bc,
+  cat,
+  context_diff: contextDiff,
   diff,
   env,
   expr,
@@ -387,12 +407,12 @@ export const SHELL_FILES: GuestSources = {
   xargs,
   gnu_commands: gnuCommands,
   programs,
+  message_lines: messageLines,
+  merged_streams: mergedStreams,
+  outer_descriptors: outerDescriptors,
   script_scope: scriptScope,
-  shell_image: shellImage,
-  script_end: scriptEnd,
   traps,
   script_engine: scriptEngine,
-  terminal,
   shell_command: shellCommand,
   commands,
   shell,

@@ -34,7 +34,7 @@ Deno.test("WorkspaceEnv.step() runs commands in one shell and returns its state"
     });
     assertEquals(
       await output(act("python run.py; echo $x $LAST_ACTION; no_such_program")),
-      "42\n5 cd src && x=5; open run.py\nbash: no_such_program: command not found",
+      "42\n5 cd src && x=5; open run.py\nbash: line 1: no_such_program: command not found",
     );
     const quiet = await act("true");
     assertEquals(quiet.workspace.output, "");

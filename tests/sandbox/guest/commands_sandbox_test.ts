@@ -196,13 +196,22 @@ for (const [name, [program, stdout]] of Object.entries(PROGRAMS)) {
   });
 }
 
+commandsTest("subprocess.run() runs jobs beside their shell", async (session) => {
+  const script = "sleep 1000 & kill $!; wait $!; echo $?; { sleep 0.01; echo job; } & echo shell; wait";
+  const result = await session.exec(
+    `import subprocess; subprocess.run(${JSON.stringify(script)}, shell=True).returncode`,
+    { timeoutMs: TIMEOUT_MS },
+  );
+  assertEquals([result.stdout, value(result)], ["143\nshell\njob\n", "0"]);
+});
+
 commandsTest("subprocess.run() reports commands that the shell does not have", async (session) => {
   const code = `
 import os, subprocess
 print(os.system("nothing here"), subprocess.run("nothing | wc -l", shell=True, capture_output=True))
 subprocess.run(["nothing"])`;
   const result = await session.exec(code, { timeoutMs: TIMEOUT_MS });
-  const text = "bash: nothing: command not found";
+  const text = "bash: line 1: nothing: command not found";
   assertEquals(
     result.stdout,
     `32512 CompletedProcess(args='nothing | wc -l', returncode=0, stdout=b'0\\n', stderr=b'${text}\\n')\n`,

@@ -30,6 +30,8 @@ class ShellClock {
   #command = new ShellAbortController();
   #isWaiting = false;
   #onIdle: (() => void) | undefined;
+  /** Called one after the other when nothing but timers is left to run. */
+  #blocked: (() => void)[] = [];
 
   /**
    * Sets the byte that interrupts. `offerInterrupt` is called before the clock handles one, and returns true if Python
@@ -82,7 +84,9 @@ class ShellClock {
       while (!isDone) {
         await this.#untilIdle(ended);
         if (isDone || this.#pendingLoads > 0) continue;
-        if (this.#onIdle) this.#onIdle();
+        const unblock = this.#blocked.shift();
+        if (unblock) unblock();
+        else if (this.#onIdle) this.#onIdle();
         else this.#waitForTimer(pause);
       }
       return await work;
@@ -100,6 +104,14 @@ class ShellClock {
     } finally {
       this.#onIdle = undefined;
     }
+  }
+
+  /** Waits until `work` is done, or nothing but timers is left to run. The caller runs inside {@linkcode waitFor}. */
+  async waitUntilBlocked(work: Promise<unknown>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#blocked.push(resolve);
+    await Promise.race([work, promise]);
+    this.#blocked = this.#blocked.filter((other) => other !== resolve);
   }
 
   /** Fires all timers until `work` is done or nothing is left that could end it. */
@@ -196,6 +208,11 @@ export class ShellSignal {
   #aborted = false;
   readonly #listeners = new Set<() => void>();
 
+  /** True if the signal was aborted before. */
+  get isAborted(): boolean {
+    return this.#aborted;
+  }
+
   get aborted(): boolean {
     if (!this.#aborted) clock.poll();
     return this.#aborted;
@@ -268,6 +285,13 @@ export function createInterruptibleLimits(isStopped: () => boolean): ShellLimits
     },
   } as unknown as number;
   return { maxAwkIterations: limit, maxSedIterations: limit, maxJqIterations: limit };
+}
+
+/** Returns limits of a whole job, which stop its engine at the next step when its shell is stopped. */
+export function createJobLimits(isStopped: () => boolean): ShellLimits {
+  const limit = { valueOf: () => isStopped() ? 0 : UNLIMITED } as unknown as number;
+  const steps = { maxCommandCount: limit, maxLoopIterations: limit, maxWorkUnits: limit };
+  return { ...createInterruptibleLimits(isStopped), ...steps };
 }
 
 /** The interruptible limits of the session's shell. Set them after the engine has validated its limits. */

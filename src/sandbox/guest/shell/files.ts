@@ -179,6 +179,13 @@ export class ShellFiles implements IFileSystem {
     umask: () => this.umask,
   };
 
+  /** Returns access to the same files for another process, with its own umask. */
+  fork(): ShellFiles {
+    const files = new ShellFiles(this.#fs);
+    files.umask = this.umask;
+    return files;
+  }
+
   /** Makes all later operations fail. */
   close(): void {
     this.#isClosed = true;

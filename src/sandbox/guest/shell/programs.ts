@@ -1,11 +1,12 @@
 import { defineCommand } from "./engine.ts";
-import type { Command, IFileSystem } from "just-bash";
+import type { Command, ExecResult, IFileSystem } from "just-bash";
 import { latin1, latin1Bytes, type ShellFiles } from "./files.ts";
 import { byteText, type CommandFiles, type GnuCommand, unicodeText, UsageError } from "./gnu/command.ts";
 import { clock } from "./clock.ts";
 import { consoleScripts } from "./console_scripts.ts";
 import type { RareCommand } from "./rare_commands.ts";
 import { GNU_NAMES } from "./gnu/gnu_names.ts";
+import type { MergedStreams } from "./script/merged_streams.ts";
 import { signalOf } from "./builtins/signal_names.ts";
 
 /** A Python program that the shell starts. */
@@ -54,17 +55,25 @@ const SIGPIPE_CODE = 141;
 /** Capacity of a pipe and a reader's buffer on Linux, together. */
 const YES_BYTES = 131_072;
 
+/** What the commands use. */
+export interface CommandParts {
+  readonly runPython: (request: ProgramRequest, signal?: AbortNotice) => Promise<ProgramResult>;
+  /** Called before a command starts a shell. */
+  readonly onShell: (isCommandString: boolean) => void;
+  readonly streams: Pick<MergedStreams, "isMerged">;
+}
+
 /** Creates the commands that the engine lacks or gets wrong. `yes` ends after the output that a reader would take. */
-export function createCommands(
-  files: ShellFiles,
-  runPython: (request: ProgramRequest, signal?: AbortNotice) => Promise<ProgramResult>,
-  onShell: (isCommandString: boolean) => void,
-): Command[] {
+export function createCommands(files: ShellFiles, parts: CommandParts): Command[] {
+  const { runPython, onShell } = parts;
   const pythonCommand = (name: string, head: readonly string[]) =>
-    defineCommand(name, async (args, { cwd, exportedEnv = {}, stdin, signal }) => {
+    defineCommand(name, async (args, { cwd, exportedEnv = {}, stdin, signal, fs }) => {
       const request = { argv: [...head, ...args], cwd, env: exportedEnv, stdin: String(stdin ?? "") };
-      const { stdout, stderr, exitCode } = await runPython(request, signal);
-      return { stdout: latin1(stdout), stderr: decoder.decode(stderr), stdoutKind: "bytes", exitCode };
+      const run = async (argv: readonly string[]): ReturnType<Command["execute"]> => {
+        const { stdout, stderr, exitCode } = await runPython({ ...request, argv }, signal);
+        return { stdout: latin1(stdout), stderr: decoder.decode(stderr), stdoutKind: "bytes", exitCode };
+      };
+      return await runWithFiles(request.argv, { files, fs, run });
     });
   const python = ["python", "python3"].map((name) => {
     const plain = pythonCommand(name, []);
@@ -81,7 +90,8 @@ export function createCommands(
   );
   const archives = ARCHIVE_COMMANDS.map((name) => pythonCommand(name, ["-m", "_shell_archives", name]));
   const yes = defineCommand("yes", (args) => {
-    const line = `${args.join(" ") || "y"}\n`;
+    const words = args[0] === "--" ? args.slice(1) : args;
+    const line = `${words.join(" ") || "y"}\n`;
     const stdout = line.repeat(Math.ceil(YES_BYTES / line.length));
     return Promise.resolve({ stdout, stderr: "", exitCode: SIGPIPE_CODE });
   });
@@ -95,12 +105,15 @@ export function createCommands(
     umaskCommand(files),
     yes,
     ...GNU_NAMES.map((name) => {
-      return toEngineCommand(name, async () => (await gnuModule.get()).GNU_COMMANDS[name], files);
+      return toEngineCommand(name, async () => (await gnuModule.get()).GNU_COMMANDS[name], {
+        files,
+        ...parts,
+      });
     }),
     ...(Object.keys(RARE_COMMANDS) as RareCommand[]).map((name) => {
-      return toEngineCommand(name, () => Promise.resolve(rareCommand(name)), files);
+      return toEngineCommand(name, () => Promise.resolve(rareCommand(name)), { files, ...parts });
     }),
-    ...rewrittenCommands(),
+    ...awkCommands(files),
     ...refusingCommands(),
     printfCommand(files),
     ...systemCommands(),
@@ -136,10 +149,15 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   hexdump: true,
   iconv: true,
   less: true,
+  md5sum: true,
   more: true,
   numfmt: true,
   od: true,
   rg: true,
+  sha1sum: true,
+  sha256sum: true,
+  sha384sum: true,
+  sha512sum: true,
   shuf: true,
   sum: true,
   truncate: true,
@@ -158,11 +176,19 @@ function rareCommand(name: RareCommand): GnuCommand {
 }
 
 /** Makes a command of the engine from one of ours, which is loaded when it first runs. */
-function toEngineCommand(name: string, load: () => Promise<GnuCommand>, files: ShellFiles): Command {
-  return defineCommand(name, async (args, { cwd, stdin, exportedEnv = {}, signal, exec, fs }) => {
+function toEngineCommand(
+  name: string,
+  load: () => Promise<GnuCommand>,
+  { files, streams }: { readonly files: ShellFiles } & Pick<CommandParts, "streams">,
+): Command {
+  return defineCommand(name, async (args, context) => {
+    const { cwd, exportedEnv = {}, signal, exec, fs } = context;
+    const input = new CommandInput(() => String(context.stdin ?? ""));
     const output = { stdout: "", stderr: "" };
+    const { isMerged } = streams;
     const printError = (text: string) => {
-      output.stderr += text;
+      if (isMerged) output.stdout += byteText(text);
+      else output.stderr += text;
     };
     const warn = (text: string) => printError(`${name}: ${text}\n`);
     const poll = () => signal?.throwIfAborted();
@@ -172,18 +198,22 @@ function toEngineCommand(name: string, load: () => Promise<GnuCommand>, files: S
         files: await withSubstitutions(files.forCommands, args, fs),
         cwd,
         variables: exportedEnv,
-        stdin: String(stdin ?? ""),
+        get stdin() {
+          return input.text;
+        },
+        leaveStdin: (length) => input.leave(length),
         print: (text) => {
           output.stdout += text;
         },
         warn,
         printError,
         poll,
-        run: async (words, { stdin: input = "", cwd: folder = cwd, variables } = {}) => {
-          const [first = "", ...rest] = words.map(unicodeText);
+        run: async (words, { stdin = "", cwd: folder = cwd, variables } = {}) => {
+          const [first = "", ...operands] = words.map(unicodeText);
+          const rest = first === "printf" && operands[0] !== "--" ? ["--", ...operands] : operands; // no builtin
           const options = {
             cwd: folder,
-            stdin: input,
+            stdin,
             stdinKind: "bytes",
             args: rest,
             ...(variables && { env: { ...variables }, replaceEnv: true }),
@@ -193,21 +223,86 @@ function toEngineCommand(name: string, load: () => Promise<GnuCommand>, files: S
           if (!result) throw new Error(`'${name}' cannot run commands here`);
           const stdout = result.stdoutKind === "bytes" ? result.stdout : byteText(result.stdout);
           output.stdout += stdout;
-          output.stderr += result.stderr;
+          printError(result.stderr);
           return { stdout, stderr: result.stderr, exitCode: result.exitCode };
         },
       });
-      return { ...output, stdoutKind: "bytes", exitCode };
+      const internalStdinConsumed = STDIN_READERS.has(name) ? input.takenBytes : 0;
+      return { ...output, stdoutKind: "bytes", exitCode, internalStdinConsumed } as ExecResult;
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      warn(unicodeText(error.message));
-      if (error.hasHint) output.stderr += `Try '${name} --help' for more information.\n`;
+      warn(shownText(error.message));
+      if (error.hasHint) printError(`Try '${name} --help' for more information.\n`);
       return { ...output, stdoutKind: "bytes", exitCode: error.exitCode };
     }
   });
 }
 
+/** Commands that read their stdin only if they need it, so that what they took is known. */
+const STDIN_READERS: ReadonlySet<string> = new Set(
+  "cat column cut egrep fgrep fold grep head paste sed sort tac tail tr uniq wc xargs".split(" "),
+);
+
+/** The stdin of a command, which knows how much of it the command has taken. */
+class CommandInput {
+  readonly #read: () => string;
+  #text: string | undefined;
+  #left = 0;
+
+  constructor(read: () => string) {
+    this.#read = read;
+  }
+
+  get text(): string {
+    this.#text ??= this.#read();
+    return this.#text;
+  }
+
+  /** Number of bytes that the command took. */
+  get takenBytes(): number {
+    return (this.#text?.length ?? 0) - this.#left;
+  }
+
+  leave(length: number): void {
+    if (this.#text !== undefined) this.#left = length;
+  }
+}
+
+/** Converts byte text to text. A text that has other characters is text. */
+function shownText(text: string): string {
+  return [...text].some((sign) => sign > "\xff") ? text : unicodeText(text);
+}
+
 const SUBSTITUTION = /\/dev\/fd\/\d+/;
+
+/** Runs a Python program, for which the outputs of `<(…)` among its arguments are files meanwhile. */
+async function runWithFiles(
+  argv: readonly string[],
+  { files, fs, run }: {
+    readonly files: ShellFiles;
+    readonly fs: IFileSystem;
+    readonly run: (argv: readonly string[]) => ReturnType<Command["execute"]>;
+  },
+): ReturnType<Command["execute"]> {
+  const written: string[] = [];
+  const words: string[] = [];
+  for (const word of argv) {
+    const [path] = SUBSTITUTION.exec(word) ?? [];
+    const bytes = path === undefined ? undefined : await fs.readFileBuffer(path).catch(() => undefined);
+    if (path === undefined || !bytes) words.push(word);
+    else {
+      const file = `/tmp/.substitution-${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
+      await files.writeFile(file, bytes);
+      written.push(file);
+      words.push(word.replace(path, file));
+    }
+  }
+  try {
+    return await run(words);
+  } finally {
+    for (const file of written) await files.rm(file, { force: true });
+  }
+}
 
 /** Adds the outputs of `<(…)` among the arguments, which the engine keeps in a file system of its own. */
 async function withSubstitutions(
@@ -391,18 +486,62 @@ function quoteWord(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** Commands of the engine whose arguments are first rewritten to forms that it understands. */
-function rewrittenCommands(): Command[] {
-  const rewrites: Readonly<Record<string, (args: string[]) => string[]>> = {
-    awk: rewriteAwkArgs,
-    gawk: rewriteAwkArgs,
-  };
-  return Object.entries(rewrites).map(([name, rewrite]) =>
-    defineCommand(name, async (args, { origCommand }) => {
+/** `awk` of the engine, whose arguments are first rewritten to forms that it understands. */
+function awkCommands(files: ShellFiles): Command[] {
+  return ["awk", "gawk"].map((name) =>
+    defineCommand(name, async (args, { cwd, origCommand }) => {
       if (!origCommand) throw new Error(`'${name}' is not a command of the engine`);
-      return await origCommand(rewrite(args));
+      const { words, missing } = await withProgramFiles(args, (path) =>
+        files.readFile(files.resolvePath(cwd, path)));
+      if (missing !== undefined) {
+        const message = `cannot open source file \`${missing}' for reading: No such file or directory`;
+        return { stdout: "", stderr: `awk: fatal: ${message}\n`, exitCode: 2 };
+      }
+      if (
+        words.some((word) =>
+          /(?:^|[^\w])RS\s*=(?!=)(?!\s*"\\n")/.test(word)
+        )
+      ) {
+        return { stdout: "", stderr: "awk: RS is not available in the sandbox\n", exitCode: 2 };
+      }
+      return awkMessage(await origCommand(rewriteAwkArgs(words)));
     })
   );
+}
+
+/** Replaces `-f file` by the program in that file. */
+async function withProgramFiles(
+  args: string[],
+  read: (path: string) => Promise<string>,
+): Promise<{ words: string[]; missing?: string }> {
+  const options: string[] = [];
+  const programs: string[] = [];
+  let at = 0;
+  for (; at < args.length && /^-./.test(args[at] ?? ""); at++) {
+    const word = args[at] ?? "";
+    if (word === "--") {
+      at++;
+      break;
+    }
+    const takesNext = word === "-v" || word === "-F" || word === "-f";
+    const value = takesNext ? args[++at] ?? "" : word.slice(2);
+    if (!word.startsWith("-f")) options.push(word, ...takesNext ? [value] : []);
+    else {
+      const text = await read(value).catch(() => undefined);
+      if (text === undefined) return { words: args, missing: value };
+      programs.push(text);
+    }
+  }
+  if (programs.length === 0) return { words: args };
+  return { words: [...options, programs.join("\n"), ...args.slice(at)] };
+}
+
+/** Returns a result of awk with the message of GNU's about a file that is missing. */
+function awkMessage(result: ExecResult): ExecResult {
+  const [, before = "", file] = /^([^]*?)awk: (.+): No such file or directory\n$/.exec(result.stderr) ?? [];
+  if (file === undefined || result.exitCode !== 1) return result;
+  const stderr = `${before}awk: fatal: cannot open file \`${file}' for reading: No such file or directory\n`;
+  return { ...result, stderr, exitCode: 2 };
 }
 
 /** Arguments for which the engine's command would print something else without an error. */
@@ -453,7 +592,7 @@ function printfCommand(files: ShellFiles): Command {
   });
 }
 
-const AWK_VARIABLES = new Set(["FS", "OFS", "RS", "ORS", "SUBSEP", "NR", "CONVFMT", "OFMT", "IGNORECASE"]);
+const AWK_VARIABLES = new Set(["FS", "OFS", "ORS", "SUBSEP", "NR", "CONVFMT", "OFMT", "IGNORECASE"]);
 
 /** Sets awk's own variables at the beginning of the program, as the engine ignores `-v` for them. */
 function rewriteAwkArgs(args: string[]): string[] {

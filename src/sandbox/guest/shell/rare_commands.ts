@@ -1,5 +1,6 @@
 import { git } from "./git/git.ts";
 import { base32, cksum, sum } from "./gnu/bytes/checksums.ts";
+import { md5sum, sha1sum, sha256sum, sha384sum, sha512sum } from "./gnu/bytes/digests.ts";
 import { hexdump, xxd } from "./gnu/bytes/hexdump.ts";
 import { od } from "./gnu/bytes/od.ts";
 import { type CommandContext, type GnuCommand, UsageError } from "./gnu/command.ts";
@@ -22,10 +23,15 @@ const COMMANDS = {
   hexdump,
   iconv,
   less,
+  md5sum,
   more,
   numfmt,
   od,
   rg,
+  sha1sum,
+  sha256sum,
+  sha384sum,
+  sha512sum,
   shuf,
   sum,
   truncate,

@@ -11,7 +11,10 @@ const NEW: ReadonlySet<GnuName> = new Set(
  */
 export const REPLACED_COMMANDS: readonly string[] = [
   ...GNU_NAMES.filter((name) => !NEW.has(name)),
+  "md5sum",
   "od",
   "rg",
+  "sha1sum",
+  "sha256sum",
   "whoami",
 ];

@@ -1,11 +1,13 @@
 import { PathError } from "../errno.ts";
-import type { ShellLimits } from "./clock.ts";
+import type { ShellLimits, ShellSignal } from "./clock.ts";
 import { ShellBuiltins } from "./builtins/builtins.ts";
 import { functionDefinitions } from "./builtins/functions.ts";
 import { rewriteCommand } from "./builtins/rewritten_commands.ts";
 import { Bash } from "./engine.ts";
 import type { ShellFiles } from "./files.ts";
-import { ShellJobs } from "./jobs.ts";
+import type { StatementNode } from "./builtins/nodes.ts";
+import type { JobEngine } from "./jobs/background_job.ts";
+import { ShellJobs } from "./jobs/jobs.ts";
 import {
   addVersion,
   becomeProgram,
@@ -18,6 +20,9 @@ import {
   type State,
 } from "./script/process_state.ts";
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
+import { addMessageLines } from "./script/message_lines.ts";
+import { MergedStreams } from "./script/merged_streams.ts";
+import { OuterDescriptors } from "./script/outer_descriptors.ts";
 import { COMMAND_STRING_UNSET_CODE, endAtUnset, keepScope } from "./script/script_scope.ts";
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
@@ -49,7 +54,7 @@ export interface ScriptOptions {
   readonly stdinKind?: "bytes";
   /** Arguments of the script's first command, which are not parsed. */
   readonly args?: readonly string[];
-  readonly signal: unknown;
+  readonly signal: ShellSignal;
 }
 
 /** The parts of a {@linkcode ScriptEngine}. */
@@ -60,15 +65,23 @@ export interface ScriptEngineParts {
   readonly env: Readonly<Record<string, string>>;
   readonly limits: ShellLimits;
   readonly terminal: ShellTerminal;
-  readonly runPython: (request: ProgramRequest, signal?: AbortNotice) => Promise<ProgramResult>;
+  readonly runPython: (
+    request: ProgramRequest,
+    signal?: AbortNotice,
+    options?: { readonly isJob: boolean },
+  ) => Promise<ProgramResult>;
   /** True if programs that the engine starts get no variables beside those of `env`. */
   readonly isProgram?: boolean;
   /** Called before each command of a script. */
-  readonly beforeCommand?: () => Promise<void> | undefined;
+  readonly beforeCommand?: (interpreter: ScriptInterpreter) => Promise<void> | undefined;
+  /** State of a job. */
+  readonly state?: State;
+  /** True if a job's stderr goes where its stdout goes. */
+  readonly isMerged?: boolean;
 }
 
 /** The engine of a shell, with the changes that make it a shell of the session. */
-export class ScriptEngine {
+export class ScriptEngine implements JobEngine {
   readonly #bash: PatchedBash;
   /** State of the running script, and of the last top-level script. */
   #runningState: State | undefined;
@@ -78,16 +91,44 @@ export class ScriptEngine {
   /** Functions that a program's shell gets by its variables, until they are defined. */
   #definitions: string;
 
-  constructor({ files, cwd, env, limits, terminal, runPython, isProgram, beforeCommand }: ScriptEngineParts) {
+  readonly #jobs: ShellJobs;
+  /** Statement that runs in place of the next script's. */
+  #statement: StatementNode | undefined;
+
+  constructor(parts: ScriptEngineParts) {
+    const { files, cwd, env, limits, terminal, runPython, isProgram, beforeCommand, isMerged = false } =
+      parts;
     const traps = new ShellTraps();
-    const jobs = new ShellJobs();
+    const jobs: ShellJobs = this.#jobs = new ShellJobs({
+      files,
+      createEngine: (own) =>
+        new ScriptEngine({
+          ...parts,
+          ...own,
+          isProgram: false,
+          beforeCommand: (interpreter) => own.beforeCommand(interpreter) ?? beforeCommand?.(interpreter),
+          runPython: (request, signal) => runPython(request, signal, { isJob: true }),
+        }),
+      limits: () => this.limits,
+      isMerged: () => streams.isMerged,
+      printer: () => terminal.printer,
+    });
     const builtins = new ShellBuiltins({ traps, jobs });
+    const descriptors = new OuterDescriptors({ print: (output) => terminal.show(output) });
+    const streams: MergedStreams = new MergedStreams({
+      isMerged,
+      runCaptured: (work) => descriptors.enter(() => jobs.runCaptured(work)),
+    });
     const bash = this.#bash = new Bash({
       fs: files,
       cwd,
       env: { ...env },
       customCommands: [
-        ...createCommands(files, runPython, (isCommandString) => this.#startedShell = { isCommandString }),
+        ...createCommands(files, {
+          runPython,
+          onShell: (isCommandString) => this.#startedShell = { isCommandString },
+          streams,
+        }),
       ],
       executionLimits: limits,
       defenseInDepth: false,
@@ -95,6 +136,7 @@ export class ScriptEngine {
     addVersion(bash.state as unknown as Record<string, unknown>);
     if (isProgram) bash.state = programState(bash.state, env);
     const pristine = bash.state;
+    if (parts.state) bash.state = parts.state;
     this.#definitions = isProgram ? functionDefinitions(env) : "";
     const runInScope = bash.execInScope.bind(bash);
     let scriptDepth = 0;
@@ -107,11 +149,15 @@ export class ScriptEngine {
       rewriteCommands(interpreter);
       this.#runningState = state;
       reportRedirectErrors(interpreter);
+      addMessageLines(interpreter);
       keepScope(interpreter, files);
+      this.#replaceScript(interpreter);
       Object.assign(interpreter.ctx, { onProgram: (program: State) => becomeProgram(program, pristine) });
       builtins.attach(interpreter, state);
       traps.attach(interpreter, state);
       jobs.attach(interpreter, state);
+      descriptors.attach(interpreter);
+      streams.attach(interpreter, { isProgram: scriptDepth > 0 });
       if (beforeCommand) delayCommands(interpreter, beforeCommand);
       return scriptDepth === 0 ? terminal.attach(interpreter) : interpreter;
     };
@@ -125,7 +171,9 @@ export class ScriptEngine {
       scriptDepth = depth;
       const run = () => runInScope(script, options, scope, depth, ...rest);
       try {
-        return await (depth === 0 ? run() : terminal.runCaptured(run));
+        if (depth === 0) return await run();
+        const program = () => streams.runProgram(run) as Promise<CommandOutput>;
+        return await terminal.runCaptured(() => descriptors.enter(() => jobs.runCaptured(program)));
       } finally {
         if (depth === 0) this.#lastState = this.#runningState;
         else this.#runningState = outer;
@@ -151,7 +199,38 @@ export class ScriptEngine {
   async run(script: string, options: ScriptOptions): Promise<CommandOutput> {
     if (this.#definitions !== "") await this.#defineFunctions(options);
     this.#runningState = undefined;
-    return await this.#bash.exec(script, { rawScript: true, ...options } as never);
+    options.signal.addEventListener("abort", () => this.#jobs.stopAll());
+    const output: CommandOutput = await this.#bash.exec(script, { rawScript: true, ...options } as never);
+    if (this.#jobs.wereStarted) await this.#jobs.waitForAll();
+    return output;
+  }
+
+  /** Runs a statement of another script. */
+  async runStatement(statement: StatementNode, signal: ScriptOptions["signal"]): Promise<CommandOutput> {
+    this.#statement = statement;
+    return await this.run(":", { stdin: "", signal });
+  }
+
+  /** Ends all jobs. */
+  stopJobs(): void {
+    this.#jobs.stopAll();
+  }
+
+  /** Lets the next script be the statement of a job. */
+  #replaceScript(interpreter: ScriptInterpreter): void {
+    const statement = this.#statement;
+    if (!statement) return;
+    this.#statement = undefined;
+    const own = interpreter as ScriptInterpreter & {
+      executeScript: (script: object) => Promise<CommandOutput>;
+    };
+    const script = own.executeScript.bind(own);
+    let isFirst = true;
+    own.executeScript = shortLived((given) => {
+      const replaced = isFirst ? { ...given, statements: [statement] } : given;
+      isFirst = false;
+      return script(replaced);
+    });
   }
 
   async #defineFunctions({ signal }: ScriptOptions): Promise<void> {
@@ -180,10 +259,13 @@ export class ScriptEngine {
 }
 
 /** Calls a function before each command, and waits for it. */
-function delayCommands(interpreter: ScriptInterpreter, before: () => Promise<void> | undefined): void {
+function delayCommands(
+  interpreter: ScriptInterpreter,
+  before: (interpreter: ScriptInterpreter) => Promise<void> | undefined,
+): void {
   const command = interpreter.executeCommand.bind(interpreter);
   interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived(async (...args) => {
-    await before();
+    await before(interpreter);
     return await command(...args);
   });
 }
@@ -207,7 +289,9 @@ function reportRedirectErrors(interpreter: ScriptInterpreter): ScriptInterpreter
       return await command(...args);
     } catch (error) {
       if (!(error instanceof PathError)) throw error;
-      return { stdout: "", stderr: `bash: ${error.path}: ${error.shellText}\n`, exitCode: 1 };
+      const { cwd } = interpreter.ctx.state as unknown as State;
+      const path = error.path.startsWith(`${cwd}/`) ? error.path.slice(cwd.length + 1) : error.path;
+      return { stdout: "", stderr: `bash: ${path}: ${error.shellText}\n`, exitCode: 1 };
     }
   };
   interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived((node, ...rest) => {

@@ -65,6 +65,8 @@ export class Shell {
   readonly commands: ShellCommands;
   readonly #parts: ShellParts;
   #engine: ScriptEngine;
+  /** Resolves when the last program that was started has ended. */
+  #program: Promise<void> = Promise.resolve();
   #failure: { error: unknown } | undefined;
   readonly #limits: ShellLimits;
   readonly #terminal: ShellTerminal;
@@ -89,6 +91,7 @@ export class Shell {
     const signal = clock.startCommand(() => Object.assign(engine.limits, STOP_LIMITS));
     const running = engine.run(command, { stdin, signal });
     const { stdout, stderr, exitCode } = await clock.waitFor(running, this.#parts.pause);
+    engine.stopJobs();
     if (this.#failure) throw this.#failure.error;
     const cwd = engine.keepState(exitCode);
     this.#terminal.flush();
@@ -121,18 +124,26 @@ export class Shell {
       env: { ...VARIABLES, HOME: home },
       limits: this.#limits,
       terminal: this.#terminal,
-      runPython: (request) => this.#runPython(request),
+      runPython: (request, _signal, { isJob } = { isJob: false }) => this.#runPython(request, isJob),
     });
   }
 
-  async #runPython(request: ProgramRequest): Promise<ProgramResult> {
+  /** Runs a program. One runs at a time, as all of them use the session's interpreter. */
+  async #runPython(request: ProgramRequest, isJob: boolean): Promise<ProgramResult> {
+    const route = isJob ? undefined : this.#terminal.route;
+    const before = this.#program;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#program = promise;
     try {
+      await before;
       this.#terminal.flush();
-      return await this.#parts.runProgram(request, this.#terminal.route);
+      return await this.#parts.runProgram(request, route);
     } catch (error) {
       this.#failure = { error };
       clock.abort();
       throw error;
+    } finally {
+      resolve();
     }
   }
 

@@ -82,6 +82,15 @@ export class ShellTerminal {
     return redirected?.has(1) || redirected?.has(2) ? undefined : this.#route;
   }
 
+  /** Returns what prints text of another process behind the text so far, or `undefined` if something takes it. */
+  get printer(): ((stream: "stdout" | "stderr", text: string) => void) | undefined {
+    const { route } = this;
+    return route && ((stream, text) => {
+      this.#bufferText(stream === "stdout" ? "stdout" : route.stderr, text);
+      this.#timer ??= clock.startTimer(() => this.flush(), BUFFER_MS);
+    });
+  }
+
   /** Prints output of `interpreter` to the terminal, unless something takes it. */
   attach(interpreter: ScriptInterpreter): ScriptInterpreter {
     this.#route = SEPARATE_STREAMS;
@@ -101,6 +110,11 @@ export class ShellTerminal {
     });
     ctx.executeScript = shortLived((...args) => this.runCaptured(() => script(...args)));
     return interpreter;
+  }
+
+  /** Prints output of a command that something else encloses. */
+  show(output: CommandOutput): void {
+    this.#printOutput(output, SEPARATE_STREAMS);
   }
 
   /** Runs `work`, whose output is taken by its caller. */

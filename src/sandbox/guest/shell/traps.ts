@@ -2,7 +2,7 @@ import { endOf, evalNode, isExit, joinOutputs } from "./script/script_end.ts";
 import type { CommandOutput, ScriptInterpreter } from "./terminal.ts";
 import type { BuiltinCall, BuiltinInterpreter, ShellState } from "./builtins/builtin.ts";
 import { commandText } from "./builtins/function_text.ts";
-import { type CommandNode, type StatementNode, statementOf } from "./builtins/nodes.ts";
+import { type CommandNode, lineOf, type StatementNode, statementOf, textOf } from "./builtins/nodes.ts";
 import { isSet } from "./builtins/shell_options.ts";
 import { type Signal, signalOf, signalTable } from "./builtins/signal_names.ts";
 import { shortLived } from "./script/short_lived.ts";
@@ -47,6 +47,7 @@ export class ShellTraps {
     const command = own.executeCommand.bind(own);
     own.executeCommand = ctx.executeCommand = shortLived((given, ...rest) => {
       const node = given as CommandNode;
+      if (node.type === "SimpleCommand" && this.#active.size === 0) this.#last = node;
       const inherited = this.#bodies.get(node);
       if (inherited) {
         for (const [name, action] of inherited) this.#commands(shell).set(name, action);
@@ -62,12 +63,30 @@ export class ShellTraps {
         run: (next) => command(next as typeof given, ...rest),
       });
     });
+    const pipeline = own.executePipeline.bind(own);
+    own.executePipeline = shortLived((node) => {
+      const isParted = node.commands.length > 1 && shell.traps?.get(shell.bashPid)?.has("ERR");
+      return isParted ? this.#runParts(shell, () => pipeline(node)) : pipeline(node);
+    });
     const runner = own as unknown as StatementRunner;
     const statement = runner.executeStatement.bind(runner);
     runner.executeStatement = runner.ctx.executeStatement = shortLived((node) => {
       if (shell.traps?.get(shell.bashPid)?.get("ERR") === undefined) return statement(node);
       return this.#runCatching(own, { state: shell, node, run: () => statement(node) });
     });
+  }
+
+  /** Runs a pipeline whose parts are subshells. Only with `errtrace` do they have the command of `ERR`. */
+  async #runParts(state: ShellState, run: () => Promise<CommandOutput>): Promise<CommandOutput> {
+    const commands = this.#commands(state);
+    const action = commands.get("ERR");
+    if (action === undefined || isSet(state, "errtrace")) return await run();
+    commands.delete("ERR");
+    try {
+      return await run();
+    } finally {
+      if (!commands.has("ERR")) commands.set("ERR", action);
+    }
   }
 
   /** `trap`. Returns the output and exit code. */
@@ -118,7 +137,8 @@ export class ShellTraps {
   ): Promise<CommandOutput> {
     const kept = this.#withhold(state);
     try {
-      const output = await run();
+      const entered = await this.#enterFunction(interpreter, state);
+      const output = entered ? joinOutputs(entered, await run()) : await run();
       const action = state.traps?.get(state.bashPid)?.get("RETURN");
       if (action === undefined || this.#active.has("RETURN")) return output;
       return joinOutputs(output, await this.#perform(interpreter, state, { action, condition: "RETURN" }));
@@ -131,6 +151,16 @@ export class ShellTraps {
         if (!commands.has(name)) commands.set(name, action);
       }
     }
+  }
+
+  /** Runs the command of `DEBUG` once more where a function begins. */
+  async #enterFunction(
+    interpreter: BuiltinInterpreter,
+    state: ShellState,
+  ): Promise<CommandOutput | undefined> {
+    const action = state.traps?.get(state.bashPid)?.get("DEBUG");
+    if (action === undefined || this.#active.size > 0) return undefined;
+    return await this.#perform(interpreter, state, { action, condition: "DEBUG" });
   }
 
   /** Removes the commands that a function does not have, and returns them. */
@@ -181,7 +211,7 @@ export class ShellTraps {
     }
     if (text === "") return await run(node);
     const before = await this.#perform(interpreter, state, { action, condition: "DEBUG", text, node });
-    return this.#loops.has(node) ? before : joinOutputs(before, await run(node));
+    return this.#loops.has(node) ? before : joinOutputs({ ...before, exitCode: 0 }, await run(node));
   }
 
   /** Runs a statement, and the command of `ERR` if it fails. */
@@ -198,7 +228,9 @@ export class ShellTraps {
       if (action === undefined || state.inCondition || this.#active.has("ERR")) return undefined;
       const [last, ...others] = node.pipelines.at(-1)?.commands.toReversed() ?? [];
       if (!last || (others.length === 0 && !FAILING.has(last.type))) return undefined;
-      return await this.#perform(interpreter, state, { action, condition: "ERR", text: commandText(last) });
+      const isCall = others.length === 0 && state.functions.has(textOf(last.name) ?? "");
+      const text = commandText(isCall ? this.#last ?? last : last);
+      return await this.#perform(interpreter, state, { action, condition: "ERR", text, node: last });
     };
     try {
       const output = await run();
@@ -217,6 +249,9 @@ export class ShellTraps {
     }
   }
 
+  /** Command that ran last, in a function too. */
+  #last: CommandNode | undefined;
+
   /** Errors of `set -e` whose command of `ERR` has run. */
   readonly #caught = new WeakSet<object>();
 
@@ -232,7 +267,7 @@ export class ShellTraps {
     },
   ): Promise<CommandOutput> {
     const { lastExitCode } = state;
-    const line = node?.line ?? state.currentLine;
+    const line = node && lineOf(node) || state.currentLine;
     if (text !== undefined) state.env.set("BASH_COMMAND", text);
     this.#active.add(condition);
     Object.defineProperty(state, "currentLine", {

@@ -1,6 +1,8 @@
+import { changeAwk } from "./awk_changes.ts";
 import { changeErrors } from "./error_changes.ts";
 import { changeParser } from "./parser_changes.ts";
 import { findName, replace } from "./replace.ts";
+import { changeStreams } from "./stream_changes.ts";
 
 /** Matches the place where the engine starts a script. `$3` is the state that the script changes. */
 const START = /await new ([\w$]+)\(([\w$]+),([\w$]+)\)\.executeScript\(/g;
@@ -89,6 +91,15 @@ const TRANSFORM = `const valueOfPaddock=(word,quote)=>/[\\x00-\\x1f\\x7f]/.test(
   `if(operator==="K"&&entries){const words=entries.map(([index,word])=>key(String(index))+" "+text(word)).join(" ");` +
   `return attributes.includes("A")?words+" ":words}};`;
 
+/** Matches the expansion of a command's words, behind the assignments before the command. */
+const WORDS =
+  /(([\w$]+)=Array\.from\(([\w$]+)\.keys\(\)\);if\(\2\.length>0&&![\w$]+\)\{.{0,160}?tempExportedVars\.add\([\w$]+\)\})(let [\w$]+=await [\w$]+\(this\.ctx,([\w$]+)\.name\),.{0,1500}?)(let [\w$]+=\5\.name\.parts\.every\()/g;
+/** Code of a function that withholds assigned values from the expansion of words, and then sets them. */
+const WITHHOLD =
+  "const withholdPaddock=(env,before,values)=>{if(values){for(const[name,value]of values)env.set(name,value);return}" +
+  "if(before.size===0)return;const assigned=new Map;for(const[name,value]of before){assigned.set(name,env.get(name));" +
+  "if(value===void 0)env.delete(name);else env.set(name,value)}return assigned};";
+
 /** Returns the engine's minified code with the changes that {@linkcode bundleEngine} lists. */
 export function changeEngine(engine: string): string {
   const defaulted = replace(computeIntegers(engine), DEFAULTED, "$1,!1", 1); // the third argument: refuse if not set
@@ -102,10 +113,17 @@ export function changeEngine(engine: string): string {
     '$1$2.onProgram?.($2.state),$2.state.env.set("0",$2.programName??$3),',
     1,
   );
-  const waiting = replace(called, WAIT, "", 1);
+  const ordered = replace(
+    called,
+    WORDS,
+    "$1const paddockValues=withholdPaddock(this.ctx.state.env,$3);$4" +
+      "withholdPaddock(this.ctx.state.env,$3,paddockValues);$6",
+    1,
+  );
+  const waiting = replace(ordered, WAIT, "", 1);
   const started = decodeLines(replace(waiting, START, SHOWN_START, 1));
-  const changed = transformVariables(changeErrors(changeParser(started)));
-  return `${INTEGER_OPERATION}${TRANSFORM}${FLAGS_TEXT}${changed}`;
+  const changed = transformVariables(changeErrors(changeParser(changeStreams(changeAwk(started)))));
+  return `${INTEGER_OPERATION}${WITHHOLD}${TRANSFORM}${FLAGS_TEXT}${changed}`;
 }
 
 function computeIntegers(engine: string): string {

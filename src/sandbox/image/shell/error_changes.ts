@@ -19,6 +19,10 @@ const ENDS_SUBSHELL =
 const IS_EXPANSION_ERROR =
   'const endsLineOfPaddock=(error)=>["NounsetError","ArithmeticError","BadSubstitutionError"].includes(error?.name);';
 
+/** Matches the handling of errors in a part of a pipeline, which is a process of its own. */
+const PIPED =
+  /(catch\(([\w$]+)\)\{if\(\2 instanceof [\w$]+)(\)([\w$]+)=\{stdout:\2\.stdout,stderr:\2\.stderr,exitCode:1\};else if\(\2 instanceof [\w$]+&&)([\w$]+\.commands\.length>1)/g;
+
 /** Matches the loop over the statements of a script, up to the handling of an error. */
 const STATEMENTS =
   /(async executeScript\(([\w$]+)\)\{[^{}]*let ([\w$]+)=0,([\w$]+)=new [\w$]+\([^)]*\);)(for\(let ([\w$]+) of \2\.statements\))(try\{[^{}]*\}catch\(([\w$]+)\)\{)(?=[^{}]*\{\.\.\.\4\.build\(\3\),exitCode:\3,env:([\w$]+)\(this\.ctx\.state\.env\)\})/g;
@@ -36,12 +40,29 @@ const END_LINE = "$1let paddockSkips=false;$5if(paddockSkips)paddockSkips=!$6.en
 const REFUSED =
   /(async function [\w$]+\(([\w$]+),([\w$]+),([\w$]+),[\w$]+,[\w$]+\)\{if\(\2\.coverage\?\.hit\("bash:expansion:error_if_unset"\)[^`]*)`\$\{\3\}: parameter null or not set`;throw new [\w$]+\(1,"",`bash: \$\{([\w$]+)\}\n`\)/g;
 
+/** Matches the parameter of a function that has the text of a script. */
+const SCRIPT = /async execInScope\(([\w$]+),/g;
+/** Matches the messages about a script that cannot be parsed. */
+const SYNTAX =
+  /(if\(([\w$]+)(?:\.name==="ParseException"| instanceof [\w$]+)\)return [\w$]+\(\{stdout:"",stderr:)`bash: (?:syntax error: )?\$\{([\w$]+)\(\2\.message\)\}\n`(?=,exitCode:2)/g;
+/** Code of the message as bash writes it, with the line of the script behind an unexpected word. */
+const SYNTAX_TEXT =
+  `const syntaxOfPaddock=({line,token,message},script,clean)=>{const lines=script.replace(/\\n$/,"").split("\\n");` +
+  `const text=clean(message.replace(/^(?:Parse error at \\d+:\\d+|line \\d+): /,"")),start="bash: -c: line ";` +
+  `if(text.startsWith("unexpected EOF"))return start+(line||1)+": "+text.replace(/'(.)'$/,"\`$1'")+"\\n";` +
+  `if(token?.type==="EOF")return start+(lines.length+1)+": syntax error: unexpected end of file\\n";` +
+  `const word=token?.type==="NEWLINE"?"newline":token?.value??/unexpected token \`([^]*)'$/.exec(text)?.[1];` +
+  `if(word===void 0||!/unexpected token|^Expected/.test(text))return start+line+": syntax error: "+text+"\\n";` +
+  `return start+line+": syntax error near unexpected token \`"+clean(word)+"'\\n"+start+line+": \`"+` +
+  `clean(lines[line-1]??"")+"'\\n"};`;
+
 /**
  * Changes what errors of expansions end, as in bash:
  *
  * - An error of arithmetic, a bad substitution or an assignment to a read-only variable ends the line of the script, in the middle of groups and loops.
  * - A variable that must be set ends the script. The hook `onUnset` returns its exit code, or `undefined` if the error
  *   passes on to the script that runs this one by `eval` or `source`.
+ * - Errors of syntax have the line and the unexpected word.
  */
 export function changeErrors(engine: string): string {
   const unset = findName(engine, UNSET);
@@ -49,7 +70,8 @@ export function changeErrors(engine: string): string {
   const kept = replace(engine, READ_ONLY, `$1Object.assign(new ${arithmetic}($2),{stderr:$3})`, 1);
   const coded = replace(kept, ERROR_NAME, "$&exitCode=1;", 3);
   const passed = replace(coded, PASSES, "$1endsLineOfPaddock($2)||", 1);
-  const looped = replace(passed, ENDS_LOOP, "if(endsLineOfPaddock($1)||", 1);
+  const piped = replace(passed, PIPED, "$1||endsLineOfPaddock($2)&&$5$3$5", 1);
+  const looped = replace(piped, ENDS_LOOP, "if(endsLineOfPaddock($1)||", 1);
   const subshelled = replace(looped, ENDS_SUBSHELL, "endsLineOfPaddock($1)||", 1);
   const refused = replace(
     subshelled,
@@ -58,5 +80,7 @@ export function changeErrors(engine: string): string {
       "{stderr:`bash: ${$3}: ${$5}\n`})",
     1,
   );
-  return `${IS_EXPANSION_ERROR}${replace(refused, STATEMENTS, END_LINE, 1)}`;
+  const script = findName(refused, SCRIPT).replaceAll("$", "$$$$");
+  const explained = replace(refused, SYNTAX, `$1syntaxOfPaddock($2,${script},$3)`, 2);
+  return `${IS_EXPANSION_ERROR}${SYNTAX_TEXT}${replace(explained, STATEMENTS, END_LINE, 1)}`;
 }

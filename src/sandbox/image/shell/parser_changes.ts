@@ -21,6 +21,14 @@ const ARRAY_ARGUMENT =
 const HERE_DOCUMENT =
   /\.redirect\.target=([\w$]+\.hereDoc\([\w$]+\.delimiter,[\w$]+,[\w$]+\.stripTabs,[\w$]+\.quoted,([\w$]+)\.heredocTerminated\?\?!1\))/g;
 
+/** Matches the reading of the next sign of a word. `$6` is true in a here-document, and `$7` is the text so far. */
+const DOCUMENT_SIGN =
+  /(for\(;([\w$]+)<([\w$]+)\.length;\)\{let ([\w$]+)=\3\[\2\];)(?=if\(\4==="\\\\"&&\2\+1<\3\.length\)\{let ([\w$]+)=\3\[\2\+1\];if\([\w$]+\)\{[\w$]+\(\),[\w$]+\.push\([\w$]+\.escaped\(\5\)\),\2\+=2;continue\}if\(!([\w$]+)&&[^]{0,400}?:([\w$]+)\+=`\\\\\$\{\5\}`)/g;
+/** In a here-document only `$`, a backtick, and a backslash before those, another or a line end are special. */
+const READ_DOCUMENT_SIGN = "$1if($6){const next=$3[$2+1];" +
+  'if($4==="\\\\"&&next!==void 0){$7+=next==="\\n"?"":"$$`\\\\".includes(next)?next:"\\\\"+next;$2+=2;continue}' +
+  'if($4!=="`"&&!($4==="$$"&&next!=="\'"&&next!==\'"\')){$7+=$4;$2++;continue}}';
+
 /** Matches the reading of a regular expression, and of a command of arithmetic. */
 const EXPRESSION = /([\w$]+==="=~"\?[\w$]+=)([\w$]+)\(([\w$]+)\)(?=:)/g;
 const ARITHMETIC_COMMAND = /parseArithmeticCommand\(\)\{/g;
@@ -29,7 +37,17 @@ const ARITHMETIC_COMMAND = /parseArithmeticCommand\(\)\{/g;
 const LISTED_WORD = /(!([\w$]+)\.check\(([\w$]+)\.SEMICOLON,\3\.NEWLINE,\3\.DO,\3\.EOF\)&&)\2\.isWord\(\)/g;
 const CASE_WORD = /(([\w$]+)\.expect\(([\w$]+)\.CASE\),)\2\.isWord\(\)/g;
 const ARRAY_WORD =
-  /(([\w$]+)\.checkIterationLimit\(\),)\2\.isWord\(\)(?=\?[\w$]+\.push\(\2\.parseWord\(\)\):)/g;
+  /(([\w$]+)\.checkIterationLimit\(\),)\2\.isWord\(\)(\?[\w$]+\.push\()\2\.parseWord\(\)(?=\):)/g;
+/** Code of a function that reads an element of an array. A key may have blanks: `[a b]=c` is one word. */
+const ELEMENT =
+  `const elementOfPaddock=(parser)=>{const{start}=parser.current(),first=parser.parseWord(),{pos}=parser;` +
+  `if(!/^\\[[^\\]]*$/.test(first.source))return first;` +
+  `while(parser.isWord()||parser.current().type==="ASSIGNMENT_WORD"){const{source}=parser.parseWord();` +
+  `if(!source.includes("]"))continue;if(!/\\]\\+?=/.test(source))break;` +
+  `const text=parser._input.slice(start,parser.tokens[parser.pos-1].end);` +
+  `const key=text.slice(0,text.indexOf("]")).replace(/^.(.*)$/s,'["$1"');` +
+  `return Object.assign(parser.parseWordFromString(key+text.slice(text.indexOf("]")),!1,!1,!0),{source:text})}` +
+  `parser.pos=pos;return first};`;
 const PATTERN_WORD =
   /(for\(;)([\w$]+)\.isWord\(\)(?=&&\([\w$]+\.push\(\2\.parseWord\(\)\),\2\.check\(([\w$]+)\.PIPE\)\);\))/g;
 const TARGET_WORD = /([\w$]+)\.isWord\(\)(?=\|\|\1\.error\("Expected redirection target"\))/g;
@@ -47,6 +65,8 @@ const SCRIPT_STATEMENT =
  *
  * - Words, assignments and here-documents keep their text, from which functions are printed.
  * - A statement of a script knows whether its line ends with it, as an error of an expansion ends a line.
+ * - The text of a here-document has no quotes, patterns or tildes.
+ * - A key of an array may have blanks.
  * - A word with `=` is a word in `for`, `case`, arrays and redirections.
  * - `select` is read as a loop of words with `isSelect`, and `coproc` is refused by name.
  */
@@ -71,7 +91,8 @@ export function changeParser(engine: string): string {
     1,
   );
   const documented = replace(argued, HERE_DOCUMENT, ".redirect.target=Object.assign($1,{text:$2.value})", 1);
-  const expressed = replace(documented, EXPRESSION, "$1sourcedOfPaddock($3,$2)", 1);
+  const literal = replace(documented, DOCUMENT_SIGN, READ_DOCUMENT_SIGN, 1);
+  const expressed = replace(literal, EXPRESSION, "$1sourcedOfPaddock($3,$2)", 1);
   const computed = replace(
     expressed,
     ARITHMETIC_COMMAND,
@@ -92,9 +113,9 @@ function acceptAssignments(engine: string): string {
   const either = (parser: string) => `(${parser}.isWord()||${parser}.current().type==="ASSIGNMENT_WORD")`;
   const looped = replace(engine, LISTED_WORD, `$1${either("$2")}`, 1);
   const cased = replace(looped, CASE_WORD, `$1${either("$2")}`, 1);
-  const listed = replace(cased, ARRAY_WORD, `$1${either("$2")}`, 1);
+  const listed = replace(cased, ARRAY_WORD, `$1${either("$2")}$3elementOfPaddock($2)`, 1);
   const matched = replace(listed, PATTERN_WORD, `$1${either("$2")}`, 1);
-  return replace(matched, TARGET_WORD, either("$1"), 1);
+  return ELEMENT + replace(matched, TARGET_WORD, either("$1"), 1);
 }
 
 function readSelect(engine: string): string {

@@ -87,11 +87,13 @@ export interface BundleEngineOptions {
  *   passes each running script to the guest, which keeps the state and streams the output.
  * - `read` and `mapfile` put text into variables instead of bytes.
  * - Arithmetic is that of 64 bits, and fails where the engine's numbers are not exact.
- * - `int` of awk cuts negative numbers.
+ * - `int` of awk cuts negative numbers, and a separator of one sign is that sign.
  * - Commands that the shell replaces are left out.
  * - Words keep their text, `select` is a loop, and errors of expansions end what they end in bash.
  * - `${x@A}`, `${x@K}` and `${x@k}` are as in bash.
  * - With `set -u` a variable that is not set may have a default in a quoted word.
+ * - The words of a command do not see the assignments before the command.
+ * - Redirections join stdout of bytes and stderr of text.
  * - `wait` is left to the guest, which has the exit codes of jobs.
  * - Compression uses another library, as a guest has no Node modules.
  *

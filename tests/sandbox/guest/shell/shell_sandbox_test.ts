@@ -140,7 +140,7 @@ shellTest(
       "stdout: b\nc\n",
       "stderr: d\n",
       "stdout: e\n",
-      `stderr: bash: cd: none: ${none}`,
+      `stderr: bash: line 1: cd: none: ${none}`,
       "stdout: g\n",
     ];
     assertEquals(output, order);
@@ -312,6 +312,26 @@ shellTest(
   },
 );
 
+shellTest("Session.shell() ends jobs at its timeout, and goes on with the next command", async (session) => {
+  const stopped = await session.shell("x=6; (sleep 1000; echo never) & echo started; wait", {
+    timeoutMs: 300,
+  });
+  assertEquals([stopped.status, stopped.stateKept, stopped.stdout], ["timeout", true, "started\n"]);
+  assertEquals(await printed(session, "echo $x; jobs; wait; sleep 0.01 & wait $!; echo $?"), "6\n0\n");
+});
+
+shellTest("Session.shell() runs Python programs of jobs one at a time", async (session) => {
+  const loop = "for at in range(3): print(at, flush=True)";
+  const output = await printed(session, `for i in 1 2; do python -c '${loop}' & done; wait; echo end`);
+  assertEquals(output, "0\n1\n2\n0\n1\n2\nend\n");
+});
+
+shellTest("Session.shell() refuses a job beside 32 others", async (session) => {
+  const result = await session.shell("for i in {1..33}; do sleep 1000 & done; kill $(jobs -p); wait; jobs");
+  assertEquals(result.stdout, "");
+  assertStringIncludes(result.stderr, "the sandbox runs at most 32 jobs at once");
+});
+
 shellTest("Session.shell() passes exported functions to shells that programs start", async (session) => {
   const program =
     "import subprocess; subprocess.run(['bash', '-c', 'greet you; greet() { echo no; }; greet'])";
@@ -323,18 +343,23 @@ shellTest("Session.shell() passes exported functions to shells that programs sta
 shellTest("Session.shell() refuses by name what a shell in the sandbox cannot do", async (session) => {
   for (
     const [line, stderr, code] of [
-      ["times", "bash: times: is not available in the sandbox\n", 1],
-      ["fg", "bash: fg: no job control\n", 1],
+      ["times", "bash: line 1: times: is not available in the sandbox\n", 1],
+      ["fg", "bash: line 1: fg: no job control\n", 1],
       [
         "ulimit -v 1000",
-        "bash: ulimit: virtual memory: cannot modify limit: the sandbox has fixed limits\n",
+        "bash: line 1: ulimit: virtual memory: cannot modify limit: the sandbox has fixed limits\n",
         1,
       ],
-      ["shopt -s extdebug", "bash: shopt: extdebug: is not available in the sandbox\n", 1],
-      ["kill -STOP $$", "bash: kill: a shell cannot be stopped in the sandbox\n", 1],
-      ["kill -- -1", "bash: kill: (-1) - Operation not permitted\n", 1],
-      ["sleep 0 & kill $!", "bash: kill: (1000) - No such process\n", 1],
-      ["(kill $$)", "bash: kill: (1) - a subshell cannot signal its shell in the sandbox\n", 1],
+      ["shopt -s extdebug", "bash: line 1: shopt: extdebug: is not available in the sandbox\n", 1],
+      ["kill -STOP $$", "bash: line 1: kill: a shell cannot be stopped in the sandbox\n", 1],
+      ["kill -- -1", "bash: line 1: kill: (-1) - Operation not permitted\n", 1],
+      ["true & kill $!", "bash: line 1: kill: (1000) - No such process\n", 1],
+      [
+        "sleep 9 & kill -STOP $! || { kill $!; false; }",
+        "bash: line 1: kill: a job cannot be stopped in the sandbox\n",
+        1,
+      ],
+      ["(kill $$)", "bash: line 1: kill: (1) - a subshell cannot signal its shell in the sandbox\n", 1],
     ] as const
   ) {
     const result = await session.shell(line);
@@ -361,11 +386,11 @@ shellTest("Session.shell() throws on invalid arguments", async (session) => {
 shellTest("Session.shell() reports a redirection that fails and runs the next command", async (session) => {
   for (
     const [line, stderr] of [
-      ["echo x > /lib/x", "bash: /lib/x: Read-only file system\n"],
-      ["touch f; echo x > f/g", "bash: /home/pyodide/f/g: Not a directory\n"],
-      ["touch r; chmod 444 r; echo x >> r", "bash: /home/pyodide/r: Permission denied\n"],
-      ["{ echo x; echo y; } > /lib/x", "bash: /lib/x: Read-only file system\n"],
-      ["cat <<E > /lib/x\nx\nE", "bash: /lib/x: Read-only file system\n"],
+      ["echo x > /lib/x", "bash: line 1: /lib/x: Read-only file system\n"],
+      ["touch f; echo x > f/g", "bash: line 1: f/g: Not a directory\n"],
+      ["touch r; chmod 444 r; echo x >> r", "bash: line 1: r: Permission denied\n"],
+      ["{ echo x; echo y; } > /lib/x", "bash: line 1: /lib/x: Read-only file system\n"],
+      ["cat <<E > /lib/x\nx\nE", "bash: line 1: /lib/x: Read-only file system\n"],
     ] as const
   ) {
     const result = await session.shell(`${line}\necho $?`);
@@ -394,7 +419,7 @@ shellTest("Session.shell() refuses by name what its commands cannot do", async (
       ],
       ["diff f g | patch f", "patch: only unified diffs can be applied in the sandbox\n"],
       ["echo GIT binary patch | patch", "patch: binary diffs cannot be applied in the sandbox\n"],
-      ["printf %d x", "0bash: printf: x: invalid number\n"],
+      ["printf %d x", "0bash: line 1: printf: x: invalid number\n"],
     ] as const
   ) {
     const result = await session.shell(line);

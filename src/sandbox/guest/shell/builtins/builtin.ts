@@ -14,7 +14,12 @@ export interface ShellState {
   /** Commands of `trap` by number of the process, and by signal. */
   traps?: Map<number, Map<string, string>>;
   readonly exportedVars?: ReadonlySet<string>;
+  readonly readonlyVars?: ReadonlySet<string>;
+  readonly arrays?: ReadonlyMap<string, { readonly kind: "indexed" | "associative" }>;
+  /** Rest of the stdin that a group or loop has. */
   groupStdin?: string | undefined;
+  /** Set if that stdin is a file, so that a command can leave a part of it. */
+  readonly groupStdinSourceFd?: number | undefined;
   loopDepth: number;
   readonly callDepth?: number;
   readonly sourceDepth?: number;

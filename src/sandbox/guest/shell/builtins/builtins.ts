@@ -1,4 +1,4 @@
-import type { ShellJobs } from "../jobs.ts";
+import type { ShellJobs } from "../jobs/jobs.ts";
 import { latin1Bytes } from "../files.ts";
 import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
 import type { ShellTraps } from "../traps.ts";
@@ -10,25 +10,42 @@ import {
   type ShellState,
 } from "./builtin.ts";
 import { leaveLoop, letVariables, returnFrom, shift, sourceStdin } from "./control_flow.ts";
-import { EXEC_END } from "./exec.ts";
-import { declareFunctions, exportFunctions, functionVariables, typeOfFunctions } from "./functions.ts";
+import { echoBytes } from "./echo.ts";
+import { countShells, EXEC_END, EXEC_START } from "./exec.ts";
+import { exportFunctions, functionVariables } from "./functions.ts";
 import { killBuiltin } from "./kill.ts";
 import { times, ulimit } from "./limits.ts";
 import { set, shopt } from "./shell_options.ts";
 import { testExpressions } from "./test.ts";
+import { declareNames, describeNames, listReadOnly } from "./variables.ts";
 import { MENU, menu, MENU_END, menuEnd } from "./select.ts";
 import { shortLived } from "../script/short_lived.ts";
 
 const decoder = new TextDecoder();
 
+/** Takes from the stdin of a group what a command has read of it. */
+function takeStdin(
+  output: CommandOutput & { readonly internalStdinConsumed?: number },
+  state: ShellState,
+  ownStdin: string,
+): CommandOutput {
+  const { groupStdin = "", groupStdinSourceFd } = state;
+  const { internalStdinConsumed: taken = 0 } = output;
+  if (ownStdin !== "" || taken === 0 || groupStdin === "") return output;
+  state.groupStdin = groupStdinSourceFd === undefined ? "" : groupStdin.slice(taken);
+  return output;
+}
+
 /** The builtins of a shell that the engine lacks or gets wrong. */
 export class ShellBuiltins {
   readonly #traps: ShellTraps;
+  readonly #jobs: ShellJobs;
   readonly #builtins: ReadonlyMap<string, Builtin>;
 
   constructor(parts: { readonly traps: ShellTraps; readonly jobs: ShellJobs }) {
     const { traps, jobs } = parts;
     this.#traps = traps;
+    this.#jobs = jobs;
     const noJobControl: Builtin = ({ name }) => complained(`${name}: no job control`);
     const builtins: Record<string, Builtin> = {
       ".": sourceStdin,
@@ -36,14 +53,17 @@ export class ShellBuiltins {
       bg: noJobControl,
       break: leaveLoop,
       continue: leaveLoop,
-      declare: declareFunctions,
+      command: describeNames,
+      declare: declareNames,
       disown: ({ args }) => jobs.disown(args),
+      echo: echoBytes,
       exec: (call) => this.#exec(call),
       export: exportFunctions,
       fg: noJobControl,
       jobs: ({ args }) => jobs.list(args),
-      kill: killBuiltin((signal, call) => traps.raise(signal, call)),
+      kill: killBuiltin({ jobs, signalSelf: (signal, call) => traps.raise(signal, call) }),
       let: letVariables,
+      readonly: listReadOnly,
       return: returnFrom,
       set,
       shift,
@@ -52,15 +72,20 @@ export class ShellBuiltins {
       test: testExpressions,
       times,
       trap: ({ args, state }) => traps.run(args, state),
-      type: typeOfFunctions,
-      typeset: declareFunctions,
+      type: describeNames,
+      typeset: declareNames,
       ulimit,
-      wait: ({ args }) => jobs.wait(args),
+      wait: ({ args, state }) => jobs.wait(args, state as never),
       [MENU]: menu,
       [MENU_END]: menuEnd,
       [EXEC_END]: async ({ state, run }) => {
         traps.forgetExit(state);
+        countShells(state, 1);
         return await run("exit", [String(state.lastExitCode)]);
+      },
+      [EXEC_START]: ({ state }) => {
+        countShells(state, -1);
+        return { stdout: "", stderr: "", exitCode: state.lastExitCode };
       },
     };
     this.#builtins = new Map(Object.entries(builtins));
@@ -78,7 +103,11 @@ export class ShellBuiltins {
       };
       if (!skipsFunctions && shell.functions.has(name)) return this.#runFunction(own, shell, run);
       const builtin = this.#builtins.get(name);
-      if (!builtin) return run();
+      if (!builtin) {
+        return shell.groupStdin === undefined
+          ? run()
+          : run().then((output) => takeStdin(output, shell, stdin));
+      }
       const runOther = (other: string, words: readonly string[]) => {
         return engine(other, words, words.map(() => true), stdin, true, ...rest);
       };
@@ -118,7 +147,7 @@ export class ShellBuiltins {
     const depth = state.loopDepth;
     state.loopDepth = 0;
     try {
-      return await this.#traps.runFunction(interpreter, state, run);
+      return await this.#jobs.runFunction(() => this.#traps.runFunction(interpreter, state, run));
     } finally {
       state.loopDepth = depth;
     }

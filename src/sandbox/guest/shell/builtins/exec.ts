@@ -1,3 +1,4 @@
+import type { ShellState } from "./builtin.ts";
 import { type CommandNode, literalWord, statementOf, textOf, type WordNode } from "./nodes.ts";
 
 /** A word that is empty: if a command's name is empty, the engine uses the first argument as the name. */
@@ -12,8 +13,14 @@ export const EMPTY_NAME: WordNode = {
   ],
 };
 
-/** Name of the builtin that ends a shell after `exec`. */
+/** Names of the builtins around the command of `exec`. The second one ends the shell. */
+export const EXEC_START = "__paddock_exec_start";
 export const EXEC_END = "__paddock_exec_end";
+
+/** Changes `SHLVL`. The command of `exec` takes the place of a shell. */
+export function countShells({ env }: Pick<ShellState, "env">, change: 1 | -1): void {
+  env.set("SHLVL", String((Number(env.get("SHLVL")) || 0) + change));
+}
 
 /**
  * Returns `exec command` as a group that runs the command and ends the shell, or `undefined` for any other command. An
@@ -25,14 +32,14 @@ export function toExecGroup<Node extends CommandNode>(node: Node): Node | undefi
   const { isEmpty, words } = readOptions(args);
   if (words.length === 0) return undefined;
   const command = { ...node, name: EMPTY_NAME, args: [...isEmpty ? EMPTY_ENVIRONMENT : [], ...words] };
-  const end = {
+  const [start, end] = [EXEC_START, EXEC_END].map((word) => ({
     type: "SimpleCommand",
     assignments: [],
-    name: literalWord(EXEC_END),
+    name: literalWord(word),
     args: [],
     redirections: [],
-  };
-  const body = [statementOf(command), statementOf(end)];
+  }));
+  const body = [start, command, end].flatMap((part) => part ? [statementOf(part)] : []);
   return { type: "Group", body, redirections: [], line: node.line } as unknown as Node;
 }
 

@@ -10,20 +10,29 @@ const SIGNAL_CODES = 128;
 /** Sends a signal to the shell that calls `kill`. */
 export type SignalSelf = (signal: Signal, call: BuiltinCall) => Promise<CommandOutput>;
 
-/** Returns `kill`. All jobs have ended, so that only the shell itself can get a signal. */
-export function killBuiltin(signalSelf: SignalSelf): Builtin {
+/** Processes that can get a signal. */
+export interface SignalTargets {
+  readonly signalSelf: SignalSelf;
+  readonly jobs: {
+    /** Sends a signal to a job, or asks only whether the job runs. Returns `false` if there is no such job. */
+    signal(name: string, signal: Signal | undefined): boolean;
+  };
+}
+
+/** Returns `kill`, for the shell itself and its jobs. */
+export function killBuiltin(targets: SignalTargets): Builtin {
   return async (call) => {
     const { args } = call;
     const [first = ""] = args;
     if (first === "-l" || first === "-L") return listSignals(args.slice(1));
-    const { word, targets } = readArguments(args);
-    if (word === undefined || targets.length === 0) return { stdout: "", stderr: USAGE, exitCode: 2 };
+    const { word, targets: names } = readArguments(args);
+    if (word === undefined || names.length === 0) return { stdout: "", stderr: USAGE, exitCode: 2 };
     const signal = signalOf(word);
     if (!signal && word !== "0" && word.toUpperCase() !== "EXIT") {
       return complained(`kill: ${word}: invalid signal specification`);
     }
     const results = [];
-    for (const target of targets) results.push(await signalProcess(target, signal, call, signalSelf));
+    for (const name of names) results.push(await signalProcess(name, signal, call, targets));
     return joined(results);
   };
 }
@@ -55,8 +64,12 @@ async function signalProcess(
   target: string,
   signal: Signal | undefined,
   call: BuiltinCall,
-  signalSelf: SignalSelf,
+  { jobs, signalSelf }: SignalTargets,
 ): Promise<CommandOutput> {
+  if (signal?.effect === "stop" && jobs.signal(target, undefined)) {
+    return complained("kill: a job cannot be stopped in the sandbox");
+  }
+  if (jobs.signal(target, signal)) return printed("");
   if (target.startsWith("%")) return complained(`kill: ${target}: no such job`);
   if (!/^-?\d+$/.test(target)) return complained(`kill: ${target}: arguments must be process or job IDs`);
   const { virtualPid, bashPid } = call.state;

@@ -87,6 +87,14 @@ export interface CommandNode {
   readonly expression?: ConditionNode & ArithmeticNode;
 }
 
+/** Returns the line of a command. A group has none, but its first command does. */
+export function lineOf({ line, body }: Partial<CommandNode>): number | undefined {
+  const [first] = Array.isArray(body)
+    ? (body as readonly StatementNode[])[0]?.pipelines[0]?.commands ?? []
+    : [];
+  return line ?? (first && lineOf(first));
+}
+
 /** Returns a word of literal text. */
 export function literalWord(value: string): WordNode {
   return { type: "Word", parts: [{ type: "SingleQuoted", value }] };

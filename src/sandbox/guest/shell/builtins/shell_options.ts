@@ -154,9 +154,9 @@ function shoptValue(state: ShellState, name: string): boolean {
   return state.shoptOptions[name] ?? state.otherOptions?.get(name) ?? SHOPT_ON.has(name);
 }
 
-/** Sets an option that the engine does not know, if that makes no difference. */
+/** Sets an option that the engine does not know, if the shell has it or it makes no difference. */
 function setOther(state: ShellState, name: string, value: boolean) {
-  if (value !== SHOPT_ON.has(name) && !SHOPT_TERMINAL.has(name)) {
+  if (value !== SHOPT_ON.has(name) && !SHOPT_TERMINAL.has(name) && name !== "inherit_errexit") {
     return complained(`shopt: ${name}: is not available in the sandbox`);
   }
   state.otherOptions = new Map([...state.otherOptions ?? [], [name, value]]);

@@ -1,4 +1,4 @@
-import { type CommandContext, type GnuCommand, pathOf, statusOf, unicodeText } from "../gnu/command.ts";
+import { type CommandContext, type GnuCommand, pathIn, statusOf, unicodeText } from "../gnu/command.ts";
 import { add } from "./commands/add.ts";
 import { apply } from "./commands/apply.ts";
 import { branch } from "./commands/branch.ts";
@@ -168,7 +168,7 @@ function readGlobalOptions(
     const value = () => at < 0 ? rest.shift() ?? fatal(`no value given for ${name}`) : word.slice(at + 1);
     if (word === "-C") {
       const folder = value();
-      cwd = folder === "" ? cwd : pathOf(cwd, folder);
+      cwd = folder === "" ? cwd : pathIn(cwd, folder);
       if (statusOf(files, cwd)?.kind !== "directory") {
         fatal(`cannot change to '${unicodeText(folder)}': No such file or directory`);
       }

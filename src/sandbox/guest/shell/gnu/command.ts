@@ -52,7 +52,10 @@ export interface CommandContext {
   readonly files: CommandFiles;
   readonly cwd: string;
   readonly variables: Readonly<Record<string, string>>;
+  /** A command that reads it takes all of it, unless it calls `leaveStdin`. */
   readonly stdin: string;
+  /** Leaves the last bytes of stdin, if that is a file, to the next command. */
+  leaveStdin(length: number): void;
   /** Prints to stdout. */
   print(text: string): void;
   /** Prints `name: text` and a line end to stderr, where `name` is the command. */
@@ -125,11 +128,19 @@ export function statusOf(
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Returns the absolute path that a byte text names. */
+/** A path in a folder that cannot exist. */
+const NO_PATH = "/\0/\0";
+
+/** Returns the absolute path that a byte text names. An empty text names no file. */
 export function pathOf(cwd: string, name: string): string {
+  return name === "" ? NO_PATH : pathIn(cwd, name);
+}
+
+/** Returns the absolute path of a byte text in a folder. An empty text is the folder itself. */
+export function pathIn(folder: string, name: string): string {
   const text = decoder.decode(bytesOf(name));
   const parts: string[] = [];
-  for (const part of (text.startsWith("/") ? text : `${cwd}/${text}`).split("/")) {
+  for (const part of (text.startsWith("/") ? text : `${folder}/${text}`).split("/")) {
     if (part === "..") parts.pop();
     else if (part !== "" && part !== ".") parts.push(part);
   }
@@ -191,17 +202,18 @@ export function linesOf(text: string, end = "\n"): string[] {
 /** Reads the inputs of a command: files, or stdin for `-` or without a file. Reports those that cannot be read. */
 export function readInputs(
   names: readonly string[],
-  { files, cwd, stdin, warn }: CommandContext,
+  context: CommandContext,
+  warn: CommandContext["warn"] = context.warn,
 ): { inputs: { name: string; text: string }[]; failed: boolean } {
   const inputs: { name: string; text: string }[] = [];
   let failed = false;
   for (const name of names.length > 0 ? names : ["-"]) {
     if (name === "-") {
-      inputs.push({ name, text: stdin });
+      inputs.push({ name, text: context.stdin });
       continue;
     }
     try {
-      inputs.push({ name, text: textOf(files.read(pathOf(cwd, name))) });
+      inputs.push({ name, text: textOf(context.files.read(pathOf(context.cwd, name))) });
     } catch (error) {
       warn(`${name}: ${errorText(error)}`);
       failed = true;

@@ -1,6 +1,7 @@
 import { type GnuCommand, UsageError } from "./command.ts";
 import type { GnuName } from "./gnu_names.ts";
 import { bc } from "./data/bc.ts";
+import { cat } from "./text/cat.ts";
 import { date } from "./date.ts";
 import { cmp, diff } from "./text/diff.ts";
 import { env } from "./env.ts";
@@ -42,6 +43,7 @@ const MAX_FIND_DEPTH = 1000;
 /** The commands by name. */
 export const GNU_COMMANDS: Readonly<Record<GnuName, GnuCommand>> = {
   bc,
+  cat,
   cmp,
   date,
   diff,

@@ -2,6 +2,7 @@
 export const GNU_NAMES = [
   "basename",
   "bc",
+  "cat",
   "chmod",
   "cmp",
   "column",

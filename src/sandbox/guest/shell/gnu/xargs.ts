@@ -64,9 +64,10 @@ export const xargs: GnuCommand = async (args, context) => {
   return exitCode;
 };
 
-function readInput(options: ParsedOptions, { files, cwd, stdin }: CommandContext): string {
+function readInput(options: ParsedOptions, context: CommandContext): string {
   const name = options.value("a");
-  if (name === undefined) return stdin;
+  if (name === undefined) return context.stdin;
+  const { files, cwd } = context;
   try {
     return textOf(files.read(pathOf(cwd, name)));
   } catch (error) {

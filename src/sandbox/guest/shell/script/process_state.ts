@@ -1,4 +1,5 @@
 import type { ShellState } from "../builtins/builtin.ts";
+import { decodeState, encodeState } from "../shell_image.ts";
 import { functionVariable } from "../builtins/functions.ts";
 
 /** Values, between two commands, of those parts of the engine's state that an aborted command leaves wrong. */
@@ -35,6 +36,31 @@ export interface State {
   readonly bashPid: number;
   lastExitCode: number;
   readonly [name: string]: unknown;
+}
+
+/** Parts of a state that belong to the process: they are not copied, or no data. */
+const OWN_PARTS = {
+  signal: undefined,
+  extraArgs: undefined,
+  groupStdin: "",
+  inCondition: false,
+  processSubstitutions: undefined,
+  processSubstitutionFsMounted: undefined,
+};
+
+/** Returns the state of a job: a copy of its shell's state with a number of its own, without traps of signals. */
+export function jobState(state: State, pid: number): State {
+  const { fileDescriptors, functions, traps, ...rest } = { ...state, ...OWN_PARTS } as State;
+  const copy = decodeState(encodeState(rest)) as State;
+  const inherited = (traps as ShellState["traps"])?.get(state.bashPid) ?? new Map<string, string>();
+  const ignored = [...inherited].filter(([, action]) => action === "");
+  return {
+    ...copy,
+    bashPid: pid,
+    functions: new Map(functions),
+    fileDescriptors: fileDescriptors && new Map(fileDescriptors as ReadonlyMap<number, unknown>),
+    traps: new Map([[pid, new Map(ignored)]]),
+  };
 }
 
 /** Returns the initial state of a program's shell, which exports only what the program gives it. */

@@ -1,3 +1,4 @@
+import type { CommandNode } from "../builtins/nodes.ts";
 import type { BuiltinInterpreter, ShellState } from "../builtins/builtin.ts";
 import type { ShellFiles } from "../files.ts";
 import type { State } from "./process_state.ts";
@@ -24,20 +25,37 @@ export function keepScope(interpreter: ScriptInterpreter, files: ShellFiles): vo
       pid = outer;
     });
   };
-  own.executeCommand = own.ctx.executeCommand = shortLived((node, ...rest) => {
+  const scoped: typeof command = shortLived((node, ...rest) => {
+    const [stdin] = rest;
+    if (typeof stdin === "string" && stdin !== "" && state.groupStdin === undefined && substitutes(node)) {
+      state.groupStdin = stdin;
+      return scoped(node, ...rest).finally(() => state.groupStdin = undefined);
+    }
     if (node.type === "Subshell") return keep(() => command(node, ...rest));
     pid = state.bashPid; // the commands of a subshell
     return command(node, ...rest);
   });
+  own.executeCommand = own.ctx.executeCommand = scoped;
   own.executeScript = own.ctx.executeScript = shortLived((...args) => {
     if (state.bashPid === pid) return script(...args);
     return keep(() => {
       pid = state.bashPid;
       const { options } = state;
-      state.options = { ...options, errexit: false };
+      const keepsErrexit = state.otherOptions?.get("inherit_errexit") === true;
+      state.options = { ...options, errexit: keepsErrexit && options.errexit === true };
       return script(...args).finally(() => state.options = options);
     });
   });
+}
+
+/** True if a word of a command has a substitution, which reads the command's stdin. */
+function substitutes(node: object): boolean {
+  const { type, args = [], words } = node as CommandNode;
+  const isSubstitution = (
+    part: { readonly type: string; readonly parts?: readonly { type: string }[] },
+  ): boolean => part.type === "CommandSubstitution" || (part.parts ?? []).some(isSubstitution);
+  const expanded = type === "SimpleCommand" ? args : type === "For" ? words ?? [] : [];
+  return expanded.some(({ parts }) => parts.some(isSubstitution));
 }
 
 /** Exit code of a script in the arguments of a shell when a variable that must be set is not; a file's is 1. */
@@ -64,6 +82,6 @@ export function endAtUnset(interpreter: ScriptInterpreter, { bashPid: main }: St
   own.onUnset = shortLived(() => {
     const [pid = main, outer = main] = nested.toReversed();
     if (nested.length > 0 && pid === outer) return undefined;
-    return pid === main ? code : 1;
+    return pid === main && !state.options.errexit ? code : 1;
   });
 }

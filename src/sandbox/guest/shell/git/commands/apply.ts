@@ -2,7 +2,7 @@ import {
   bytesOf,
   type CommandContext,
   errorText,
-  pathOf,
+  pathIn,
   statusOf,
   textOf,
   unicodeText,
@@ -79,7 +79,7 @@ export const apply: FreeCommand = (args, context, globals) => {
 
 function readInput({ files, cwd }: CommandContext, name: string): string {
   try {
-    return textOf(files.read(pathOf(cwd, name)));
+    return textOf(files.read(pathIn(cwd, name)));
   } catch (error) {
     throw new GitError(`can't open patch '${unicodeText(name)}': ${errorText(error)}`, {
       kind: "error",
@@ -306,7 +306,7 @@ class Application {
 
   #path(name: string): string {
     const repository = this.#repository;
-    return repository?.top === undefined ? pathOf(this.#context.cwd, name) : repository.absolute(name);
+    return repository?.top === undefined ? pathIn(this.#context.cwd, name) : repository.absolute(name);
   }
 
   #write(outcomes: readonly Outcome[]): void {

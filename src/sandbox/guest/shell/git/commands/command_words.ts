@@ -1,4 +1,4 @@
-import { pathOf, statusOf, unicodeText, UsageError } from "../../gnu/command.ts";
+import { pathIn, statusOf, unicodeText, UsageError } from "../../gnu/command.ts";
 import { type ParsedOptions, parseOptions, type ParseSettings } from "../../gnu/options.ts";
 import { fatal, GitError, refuse } from "../store/git_error.ts";
 import type { Repository } from "../store/repository.ts";
@@ -101,7 +101,7 @@ export function splitRevisions(
 }
 
 function existsAsPath({ files, context }: Repository, word: string): boolean {
-  return statusOf(files, pathOf(context.cwd, word), { follow: false }) !== undefined;
+  return statusOf(files, pathIn(context.cwd, word), { follow: false }) !== undefined;
 }
 
 function isRevisionWord(repository: Repository, word: string): boolean {

@@ -1,4 +1,4 @@
-import { bytesOf, byteText, pathOf, statusOf, textOf, unicodeText } from "../../gnu/command.ts";
+import { bytesOf, byteText, pathIn, statusOf, textOf, unicodeText } from "../../gnu/command.ts";
 import { zoneOf } from "../../gnu/time_zone.ts";
 import { compareTrees } from "../compare/file_pairs.ts";
 import { findRenames } from "../compare/renames.ts";
@@ -176,10 +176,10 @@ export const commit: GitCommand = async (args, repository) => {
       if (file !== undefined) fatal("options '-m' and '-F' cannot be used together");
       text = messages.map((message) => message.endsWith("\n") ? message : `${message}\n`).join("\n");
     } else if (file !== undefined) {
-      if (file !== "-" && !statusOf(context.files, pathOf(context.cwd, file))) {
+      if (file !== "-" && !statusOf(context.files, pathIn(context.cwd, file))) {
         fatal(`could not read log file '${unicodeText(file)}': No such file or directory`);
       }
-      text = file === "-" ? context.stdin : textOf(context.files.read(pathOf(context.cwd, file)));
+      text = file === "-" ? context.stdin : textOf(context.files.read(pathIn(context.cwd, file)));
     } else if (source) text = source.message;
     else if (statusOf(context.files, merging)) text = textOf(context.files.read(merging));
     const isEdited = options.has("e") || options.has("c") ||

@@ -1,4 +1,4 @@
-import { byteText, pathOf, unicodeText } from "../../gnu/command.ts";
+import { byteText, pathIn, unicodeText } from "../../gnu/command.ts";
 import { compileExpression } from "../../gnu/regular_expression.ts";
 import type { FreeCommand } from "../git_command.ts";
 import { ConfigFile, normalKey, readBoolean, type Setting } from "../store/config_file.ts";
@@ -35,7 +35,7 @@ export const config: FreeCommand = (args, context, options) => {
   const all = repository?.config ?? new Config(context, { given: options.settings, gitFolder: undefined });
   const file = given.value("f");
   const chosen = file !== undefined
-    ? new ConfigFile(context.files, pathOf(cwd, file))
+    ? new ConfigFile(context.files, pathIn(cwd, file))
     : given.has("global")
     ? all.global
     : given.has("system")

@@ -1,4 +1,4 @@
-import { bytesOf, byteText, pathOf, statusOf, unicodeText } from "../../gnu/command.ts";
+import { bytesOf, byteText, pathIn, statusOf, unicodeText } from "../../gnu/command.ts";
 import type { FreeCommand } from "../git_command.ts";
 import { fatal } from "../store/git_error.ts";
 import { Config, Repository } from "../store/repository.ts";
@@ -31,12 +31,12 @@ export const init: FreeCommand = (args, context, { settings }) => {
   );
   const { files, cwd, printError, print, variables } = context;
   const [name = "."] = options.operands;
-  const top = pathOf(cwd, name);
+  const top = pathIn(cwd, name);
   makeFolders(top);
   const isBare = options.has("bare");
   const named = variables["GIT_DIR"];
   const gitFolder = named !== undefined
-    ? pathOf(cwd, byteText(named))
+    ? pathIn(cwd, byteText(named))
     : isBare
     ? top
     : `${top === "/" ? "" : top}/.git`;

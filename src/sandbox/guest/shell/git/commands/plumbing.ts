@@ -1,4 +1,4 @@
-import { bytesOf, byteText, errorText, pathOf, statusOf, textOf, unicodeText } from "../../gnu/command.ts";
+import { bytesOf, byteText, errorText, pathIn, statusOf, textOf, unicodeText } from "../../gnu/command.ts";
 import { quotedPath } from "../compare/names.ts";
 import { modeText } from "../compare/patch_output.ts";
 import type { FreeCommand, GitCommand } from "../git_command.ts";
@@ -102,7 +102,7 @@ export const hashObjects: FreeCommand = (args, context, globals) => {
   const names = options.has("stdin-paths") ? context.stdin.split("\n").slice(0, -1) : allWords(options);
   for (const name of names) {
     try {
-      hash(context.files.read(pathOf(context.cwd, name)));
+      hash(context.files.read(pathIn(context.cwd, name)));
     } catch (error) {
       fatal(`could not open '${unicodeText(name)}' for reading: ${errorText(error)}`);
     }
@@ -245,7 +245,7 @@ const revParse: GitCommand = (args, repository) => {
     }
     const id = findRevision(repository, text);
     if (id === undefined) {
-      if (!isVerified && statusOf(repository.files, pathOf(context.cwd, text))) {
+      if (!isVerified && statusOf(repository.files, pathIn(context.cwd, text))) {
         print(name);
         return;
       }
@@ -586,7 +586,7 @@ const commitTree: GitCommand = (args, repository) => {
     ? options.values("m").map((text) => `${text}\n`).join("\n")
     : file === undefined || file === "-"
     ? context.stdin
-    : textOf(context.files.read(pathOf(context.cwd, file)));
+    : textOf(context.files.read(pathIn(context.cwd, file)));
   const id = writeCommit(objects, {
     tree: treeOf(repository, tree),
     parents: options.values("p").map((name) => commitOf(repository, name)),

@@ -1,4 +1,4 @@
-import { pathOf, textOf, unicodeText } from "../../gnu/command.ts";
+import { pathIn, textOf, unicodeText } from "../../gnu/command.ts";
 import type { GitCommand } from "../git_command.ts";
 import { peelToCommit, readCommit, readTag, subjectOf, writeTag } from "../store/commit_object.ts";
 import { fatal, GitError } from "../store/git_error.ts";
@@ -57,7 +57,7 @@ export const tag: GitCommand = (args, repository) => {
       ? options.values("m").map((message) => `${message}\n`).join("\n")
       : file === "-"
       ? context.stdin
-      : textOf(context.files.read(pathOf(context.cwd, file)));
+      : textOf(context.files.read(pathIn(context.cwd, file)));
     id = writeTag(objects, {
       object,
       kind: objects.read(object).kind,

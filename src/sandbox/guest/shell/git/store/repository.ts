@@ -1,4 +1,4 @@
-import { type CommandContext, type CommandFiles, pathOf, statusOf, textOf } from "../../gnu/command.ts";
+import { type CommandContext, type CommandFiles, pathIn, statusOf, textOf } from "../../gnu/command.ts";
 import { byteText } from "../../gnu/command.ts";
 import { parseDate } from "../../gnu/date.ts";
 import { zoneOf } from "../../gnu/time_zone.ts";
@@ -32,7 +32,7 @@ export class Config {
     const xdg = `${variables["XDG_CONFIG_HOME"] ?? `${home}/.config`}/git/config`;
     const usual = `${home}/.gitconfig`;
     const chosen = statusOf(files, usual) || !statusOf(files, xdg) ? usual : xdg;
-    this.global = new ConfigFile(files, named === undefined ? chosen : pathOf(cwd, byteText(named)));
+    this.global = new ConfigFile(files, named === undefined ? chosen : pathIn(cwd, byteText(named)));
     this.system = new ConfigFile(files, variables["GIT_CONFIG_NOSYSTEM"] ? "/dev/null" : "/etc/gitconfig");
     this.local = gitFolder === undefined ? undefined : new ConfigFile(files, `${gitFolder}/config`);
     const count = Number(variables["GIT_CONFIG_COUNT"] ?? 0);
@@ -94,7 +94,7 @@ export class Repository {
 
   get index(): IndexFile {
     const named = this.context.variables["GIT_INDEX_FILE"];
-    const path = named === undefined ? `${this.gitFolder}/index` : pathOf(this.context.cwd, byteText(named));
+    const path = named === undefined ? `${this.gitFolder}/index` : pathIn(this.context.cwd, byteText(named));
     this.#index ??= new IndexFile(this.files, path);
     return this.#index;
   }
@@ -115,7 +115,7 @@ export class Repository {
 
   /** Returns the absolute path of a file of the work tree. */
   absolute(path: string): string {
-    return pathOf(this.top ?? "/", path);
+    return pathIn(this.top ?? "/", path);
   }
 
   /** Returns the commit of `HEAD`, absent before the first commit. */
@@ -168,9 +168,9 @@ export function findRepository(context: CommandContext, options: GlobalOptions):
   const named = options.gitFolder ?? variables["GIT_DIR"];
   const namedTree = options.workTree ?? variables["GIT_WORK_TREE"];
   const topOf = (fallback: string | undefined) =>
-    namedTree === undefined ? fallback : pathOf(cwd, byteText(namedTree));
+    namedTree === undefined ? fallback : pathIn(cwd, byteText(namedTree));
   if (named !== undefined) {
-    const gitFolder = pathOf(cwd, byteText(named));
+    const gitFolder = pathIn(cwd, byteText(named));
     if (!isRepository(files, gitFolder)) fatal(`not a git repository: '${named}'`);
     return new Repository(context, { gitFolder, top: topOf(cwd), given });
   }
@@ -180,7 +180,7 @@ export function findRepository(context: CommandContext, options: GlobalOptions):
     if (status?.kind === "file") {
       const [, target] = /^gitdir: (.*)/.exec(textOf(files.read(inner))) ?? [];
       if (target === undefined) fatal(`invalid gitfile format: ${inner}`);
-      return new Repository(context, { gitFolder: pathOf(at, target), top: topOf(at), given });
+      return new Repository(context, { gitFolder: pathIn(at, target), top: topOf(at), given });
     }
     if (isRepository(files, inner)) {
       return new Repository(context, { gitFolder: inner, top: topOf(at), given });

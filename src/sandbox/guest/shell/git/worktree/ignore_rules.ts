@@ -1,4 +1,4 @@
-import { pathOf, statusOf, textOf } from "../../gnu/command.ts";
+import { pathIn, statusOf, textOf } from "../../gnu/command.ts";
 import type { Repository } from "../store/repository.ts";
 import { wildmatch } from "./wildmatch.ts";
 
@@ -28,7 +28,7 @@ export class IgnoreRules {
     const home = context.variables["HOME"] ?? "/";
     const named = config.get("core.excludesfile")?.replace(/^~(?=\/|$)/, home);
     const xdg = context.variables["XDG_CONFIG_HOME"] ?? `${home}/.config`;
-    const global = named === undefined ? `${xdg}/git/ignore` : pathOf(context.cwd, named);
+    const global = named === undefined ? `${xdg}/git/ignore` : pathIn(context.cwd, named);
     this.#common = [
       ...this.#readFile(global, global),
       ...this.#readFile(`${gitFolder}/info/exclude`, ".git/info/exclude"),

@@ -1,4 +1,4 @@
-import { byteText, pathOf, unicodeText } from "../../gnu/command.ts";
+import { byteText, pathIn, unicodeText } from "../../gnu/command.ts";
 import { fatal } from "../store/git_error.ts";
 import type { Repository } from "../store/repository.ts";
 import { isPattern, wildmatch } from "./wildmatch.ts";
@@ -106,7 +106,7 @@ export function insidePath(repository: Repository, word: string, prefix = reposi
   const top = repository.top ?? "/";
   const start = top === "/" ? "" : byteText(top);
   const absolute = word.startsWith("/") ? word : `${start}/${prefix}${word}`;
-  const path = byteText(pathOf("/", absolute));
+  const path = byteText(pathIn("/", absolute));
   if (path === byteText(top)) return "";
   if (!path.startsWith(`${start}/`)) {
     fatal(`${unicodeText(word)}: '${unicodeText(word)}' is outside repository at '${top}'`);

@@ -163,7 +163,7 @@ class Calculator {
         return fromInteger((node.operator === "&&" ? left && right : left || right) ? 1n : 0n);
       }
       case "binary":
-        return this.#operate(node.operator, this.#evaluate(node.left), this.#evaluate(node.right));
+        return this.#evaluateChain(node);
       case "assign": {
         const value = this.#evaluate(node.value);
         const result = node.operator === ""
@@ -220,6 +220,18 @@ class Calculator {
         return fromInteger(holds ? 1n : 0n);
       }
     }
+  }
+
+  /** Evaluates operators from left to right. A chain such as `1+2+3` can be longer than the thread's stack is deep. */
+  #evaluateChain(node: Extract<Expression, { type: "binary" | "logic" }>): Decimal {
+    const chain = [node];
+    let first: Expression = node.left;
+    for (; first.type === "binary"; first = first.left) chain.push(first);
+    let value = this.#evaluate(first);
+    for (const { operator, right } of chain.toReversed()) {
+      value = this.#operate(operator, value, this.#evaluate(right));
+    }
+    return value;
   }
 
   #isSetting({ name, index }: Target): boolean {

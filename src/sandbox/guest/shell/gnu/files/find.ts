@@ -10,6 +10,7 @@ import {
   UsageError,
 } from "../command.ts";
 import { formatStatus } from "./file_format.ts";
+import { parseDate } from "../date.ts";
 import { globExpression } from "../glob.ts";
 import { emacsExpression } from "../regular_expression.ts";
 import { type Zone, zoneOf } from "../time_zone.ts";
@@ -358,8 +359,10 @@ class ExpressionParser {
       case "-nogroup":
         return () => false;
       case "-samefile": {
-        const wanted = statusOf(files, pathOf(cwd, this.#argument(name)));
-        return ({ status }) => status.inode === wanted?.inode;
+        const argument = this.#argument(name);
+        const wanted = statusOf(files, pathOf(cwd, argument));
+        if (!wanted) return fail(`‘${unicodeText(argument)}’: No such file or directory`);
+        return ({ status }) => status.inode === wanted.inode;
       }
       case "-readable":
       case "-writable":
@@ -375,11 +378,12 @@ class ExpressionParser {
   }
 
   #newerTest(name: string): Test {
-    const { context: { files, cwd } } = this.#search;
+    const { context } = this.#search;
+    const { files, cwd } = context;
     const argument = this.#argument(name);
     if (name.endsWith("t") && name.length === 8) {
-      const time = Date.parse(unicodeText(argument).replace(/^(\d{4}-\d\d-\d\d)$/, "$1T00:00:00Z"));
-      if (Number.isNaN(time)) {
+      const time = parseDate(unicodeText(argument), Date.now(), zoneOf(context));
+      if (time === undefined) {
         fail(`I cannot figure out how to interpret ‘${unicodeText(argument)}’ as a date or time`);
       }
       return ({ status }) => status.changedMs > time;

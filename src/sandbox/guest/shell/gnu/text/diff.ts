@@ -1,3 +1,4 @@
+import { contextText } from "./context_diff.ts";
 import {
   type CommandContext,
   errorText,
@@ -37,13 +38,17 @@ interface Side {
   readonly changedMs: number;
 }
 
-/** `diff` of GNU diffutils 3.8: normal and unified output. */
+/** `diff` of GNU diffutils 3.8: normal, unified and context output. */
 export const diff: GnuCommand = (args, context) => {
   const unified = args.map((word) =>
-    word === "--unified" ? "-u" : word.replace(/^--unified=/, "-U").replace(/^-(\d+)$/, "-U$1")
+    word === "--unified"
+      ? "-u"
+      : word === "--context"
+      ? "-c"
+      : word.replace(/^--unified=/, "-U").replace(/^--context=/, "-C").replace(/^-(\d+)$/, "-U$1")
   );
   const options = parseOptions(unified, OPTIONS, { exitCode: TROUBLE });
-  for (const name of ["c", "C", "e", "n", "y"]) {
+  for (const name of ["e", "n", "y"]) {
     if (options.has(name)) {
       throw new UsageError(`the output of -${name} is not available in the sandbox`, {
         exitCode: TROUBLE,
@@ -184,8 +189,12 @@ class Comparison {
     }
     if (!isTop) print(`${this.#command} ${fromName} ${toName}\n`);
     const context = options.value("U");
-    if (options.has("u") || context !== undefined) {
-      this.#printHead(from, to);
+    const around = Number(options.value("C") ?? DEFAULT_CONTEXT);
+    if (options.has("c") || options.has("C")) {
+      this.#printHead(from, to, ["***", "---"]);
+      print(contextText(before, after, { hunks: hunksOf(changes, around), context: around, prefixed }));
+    } else if (options.has("u") || context !== undefined) {
+      this.#printHead(from, to, ["---", "+++"]);
       print(unifiedText(before, after, changes, Number(context ?? DEFAULT_CONTEXT)));
     } else print(normalText(before, after, changes));
     return 1;
@@ -204,12 +213,12 @@ class Comparison {
     };
   }
 
-  #printHead(from: Side, to: Side): void {
+  #printHead(from: Side, to: Side, signs: readonly [string, string]): void {
     const labels = this.#options.values("L");
     const zone = zoneOf(this.#context);
     [from, to].forEach(({ name, changedMs }, index) => {
       const time = formatDate("%Y-%m-%d %H:%M:%S.%N %z", changedMs, zone);
-      this.#context.print(`${index === 0 ? "---" : "+++"} ${labels[index] ?? `${name}\t${time}`}\n`);
+      this.#context.print(`${signs[index]} ${labels[index] ?? `${name}\t${time}`}\n`);
     });
   }
 }
@@ -342,19 +351,24 @@ function normalText(before: readonly string[], after: readonly string[], changes
   }).join("");
 }
 
-function unifiedText(
-  before: readonly string[],
-  after: readonly string[],
-  changes: readonly Change[],
-  context: number,
-): string {
+/** Returns the changes in groups, in which the lines around one reach those around the next. */
+function hunksOf(changes: readonly Change[], context: number): Change[][] {
   const hunks: Change[][] = [];
   for (const change of changes) {
     const last = hunks.at(-1)?.at(-1);
     if (last && change.fromStart - last.fromEnd <= 2 * context) hunks.at(-1)?.push(change);
     else hunks.push([change]);
   }
-  return hunks.map((hunk) => {
+  return hunks;
+}
+
+function unifiedText(
+  before: readonly string[],
+  after: readonly string[],
+  changes: readonly Change[],
+  context: number,
+): string {
+  return hunksOf(changes, context).map((hunk) => {
     const [first, last] = [hunk[0], hunk.at(-1)];
     if (!first || !last) return "";
     const lead = Math.min(context, first.fromStart);

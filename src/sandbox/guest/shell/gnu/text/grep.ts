@@ -78,7 +78,12 @@ function searchInputs(args: readonly string[], context: CommandContext, initial:
   const syntax = options.given.reduce((kind, { name }) => SYNTAXES[name] ?? kind, initial);
   const isRecursive = options.has("r") || options.has("R") || options.value("d") === "recurse";
   const names = operands.length > 0 ? operands : [isRecursive ? "" : "-"];
-  const settings = readSettings(options, createFinder(patterns, syntax, options), names, isRecursive);
+  const settings = readSettings(
+    options,
+    createFinder(patterns, syntax, options),
+    names,
+    isRecursive && !isOneFile(names, context),
+  );
   if (settings.maxCount === 0) return 1;
   const search = new Search(settings, options, context, isRecursive);
   for (const name of names) search.open(name, true);
@@ -101,12 +106,19 @@ function readPatterns(options: ParsedOptions, operands: string[], context: Comma
   return lists.flatMap((list) => list === NO_PATTERNS ? [] : list.split("\n"));
 }
 
+/** True if the only operand is no folder. */
+function isOneFile([name, ...others]: readonly string[], { files, cwd }: CommandContext): boolean {
+  if (name === undefined || name === "" || others.length > 0) return false;
+  const status = statusOf(files, pathOf(cwd, name));
+  return status !== undefined && status.kind !== "directory";
+}
+
 /** An empty file of patterns, in which none matches. */
 const NO_PATTERNS = "\0none";
 
-function readPatternFile(name: string, { files, cwd, stdin }: CommandContext): string {
+function readPatternFile(name: string, context: CommandContext): string {
   try {
-    const text = name === "-" ? stdin : textOf(files.read(pathOf(cwd, name)));
+    const text = name === "-" ? context.stdin : textOf(context.files.read(pathOf(context.cwd, name)));
     return text === "" ? NO_PATTERNS : text.replace(/\n$/, "");
   } catch (error) {
     throw new UsageError(`${unicodeText(name)}: ${errorText(error)}`, {
@@ -133,7 +145,7 @@ function readSettings(
   options: ParsedOptions,
   find: Settings["find"],
   names: readonly string[],
-  isRecursive: boolean,
+  namesFiles: boolean,
 ): Settings {
   const digits = options.given.filter(({ name }) => /^\d$/.test(name)).map(({ name }) => name).join("");
   const around = countOf(options, "C") ?? (digits === "" ? 0 : Number(digits));
@@ -163,7 +175,7 @@ function readSettings(
       : "lines",
     namesMisses: listing === "L",
     maxCount: countOf(options, "m") ?? Infinity,
-    showsNames: naming ? naming === "H" : isRecursive || names.length > 1,
+    showsNames: naming ? naming === "H" : names.length > 1 || namesFiles,
     showsNumbers: options.has("n"),
     showsOffsets: options.has("b"),
     nameEnd: options.has("Z") ? "\0" : "",
@@ -289,10 +301,10 @@ class Search {
   /** Searches a file, or a folder with all files in it. */
   open(name: string, isOperand: boolean): void {
     if (this.#isDone) return;
-    const { files, cwd, stdin } = this.#context;
+    const { files, cwd } = this.#context;
     const settings = this.#settings;
     if (name === "-" && isOperand) {
-      this.#search(settings.label, stdin);
+      this.#search(settings.label, this.#context.stdin);
       return;
     }
     const path = pathOf(cwd, name === "" ? "." : name);

@@ -39,11 +39,12 @@ function printParts(options: ParsedOptions, context: CommandContext, part: (text
   let failed = false;
   let isFirst = true;
   for (const name of options.operands.length > 0 ? options.operands : ["-"]) {
-    const read = readInputs([name], {
-      ...context,
-      warn: (text) =>
+    const read = readInputs(
+      [name],
+      context,
+      (text) =>
         context.warn(`cannot open '${unicodeText(name)}' for reading: ${text.slice(text.indexOf(": ") + 2)}`),
-    });
+    );
     failed ||= read.failed;
     for (const { text } of read.inputs) {
       if (showsHeaders) {
@@ -67,13 +68,19 @@ export const head: GnuCommand = (args, context) => {
   const { unit, sign, count } = amountOf(options);
   const end = options.has("z") ? "\0" : "\n";
   return printParts(options, context, (text) => {
+    const part = partOf(text);
+    context.leaveStdin(text.length - part.length);
+    return part;
+  });
+
+  function partOf(text: string): string {
     if (unit === "bytes") {
       return sign === "-" ? text.slice(0, Math.max(0, text.length - count)) : text.slice(0, count);
     }
     if (sign !== "-") return firstLines(text, count, end);
     const lines = linesOf(text, end);
     return lines.slice(0, Math.max(0, lines.length - count)).join("");
-  });
+  }
 };
 
 function firstLines(text: string, count: number, end: string): string {

@@ -93,10 +93,8 @@ export const tac: GnuCommand = (args, context) => {
   if (separator === "" && options.has("r")) fail("separator cannot be empty");
   const { inputs, failed } = readInputs(
     options.operands,
-    {
-      ...context,
-      warn: (text) => context.warn(`failed to open '${text.replace(/: ([^:]*)$/, "' for reading: $1")}`),
-    },
+    context,
+    (text) => context.warn(`failed to open '${text.replace(/: ([^:]*)$/, "' for reading: $1")}`),
   );
   for (const { text } of inputs) {
     const pieces = piecesOf(text, {

@@ -1,4 +1,14 @@
-import { bytesOf, type GnuCommand, linesOf, readInputs, unicodeText, UsageError } from "../command.ts";
+import {
+  bytesOf,
+  type CommandContext,
+  type GnuCommand,
+  linesOf,
+  pathOf,
+  readInputs,
+  statusOf,
+  unicodeText,
+  UsageError,
+} from "../command.ts";
 import { parseOptions } from "../options.ts";
 
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", "\\": "\\", "0": "" };
@@ -67,6 +77,10 @@ export const wc: GnuCommand = (args, context) => {
   for (const name of names.length > 0 ? names : [""]) {
     const read = readInputs([name === "" ? "-" : name], context);
     failed ||= read.failed;
+    if (read.failed && isDirectory(name, context)) {
+      rows.push({ name, counts: shown.map(() => 0), text: "" });
+      kinds.add("stream"); // any other than a file of known size
+    }
     for (const { text } of read.inputs) rows.push({ name, counts: countsOf(text, shown), text });
     kinds.add(name === "" || name === "-" ? "stream" : "file");
   }
@@ -87,6 +101,10 @@ export const wc: GnuCommand = (args, context) => {
   if (names.length > 1) printRow(total, "total");
   return failed ? 1 : 0;
 };
+
+function isDirectory(name: string, { files, cwd }: CommandContext): boolean {
+  return statusOf(files, pathOf(cwd, name))?.kind === "directory";
+}
 
 function countsOf(text: string, shown: readonly string[]): number[] {
   return shown.map((name) => {

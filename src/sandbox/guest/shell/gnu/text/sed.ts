@@ -86,8 +86,9 @@ export const sed: GnuCommand = (args, context) => {
     .run();
 };
 
-function readScript(name: string, { files, cwd, stdin }: CommandContext): string {
-  if (name === "-") return stdin;
+function readScript(name: string, context: CommandContext): string {
+  if (name === "-") return context.stdin;
+  const { files, cwd } = context;
   try {
     return textOf(files.read(pathOf(cwd, name))).replace(/\n$/, "");
   } catch (error) {
@@ -313,8 +314,9 @@ class ScriptParser {
       if (sign === "\\") {
         const next = this.#text.charAt(this.#at++);
         if (next === separator) text += next;
-        else if (next === "n" && isPattern) text += "\n";
         else if (next === "\n" && isPattern) text += "\n";
+        else if (isPattern && next in ESCAPES) text += ESCAPES[next];
+        else if (isPattern && "xod".includes(next)) text += this.#numberedSign(next);
         else text += sign + next;
         continue;
       }
@@ -322,7 +324,7 @@ class ScriptParser {
         const [all = ""] =
           /^\[\^?\]?(?:\[[:.=][^\]]*[:.=]\]|[^\]\n])*\]/u.exec(this.#text.slice(this.#at - 1)) ?? [];
         if (all !== "" && !all.includes(separator)) {
-          text += all.replace(/\\n/g, "\n").replace(/\\t/g, "\t");
+          text += all.replace(/\\([ntrfva])/g, (_, letter) => ESCAPES[letter] ?? "");
           this.#at += all.length - 1;
           continue;
         }
@@ -333,6 +335,17 @@ class ScriptParser {
       if (sign === "\n" && isPattern && separator !== "\n") return fail(`${this.#place()}${message}`);
       text += sign;
     }
+  }
+
+  /** Reads the number of a sign, such as that of `\x41`. An operator remains one. */
+  #numberedSign(letter: string): string {
+    const [digits, base] = letter === "x"
+      ? [/[0-9a-fA-F]{1,2}/y, 16] as const
+      : letter === "o"
+      ? [/[0-7]{1,3}/y, 8] as const
+      : [/\d{1,3}/y, 10] as const;
+    const number = this.#skip(digits);
+    return number === "" ? `\\${letter}` : String.fromCharCode(Number.parseInt(number, base));
   }
 
   #compile(source: string, flags: string): RegExp | undefined {
@@ -400,7 +413,7 @@ const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", f
 
 function readReplacement(text: string): ReplacementPart[] {
   const parts: ReplacementPart[] = [];
-  const pattern = /\\(?:x([0-9a-fA-F]{2})|o([0-7]{3})|d(\d{3})|([^]))|&|[^\\&]+/gu;
+  const pattern = /\\(?:x([0-9a-fA-F]{1,2})|o([0-7]{1,3})|d(\d{1,3})|([^]))|&|[^\\&]+/gu;
   for (const [all, hex, octal, decimal, sign] of text.matchAll(pattern)) {
     if (all === "&") parts.push(0);
     else if (hex !== undefined) parts.push(String.fromCharCode(Number.parseInt(hex, 16)));
@@ -792,8 +805,9 @@ class Editor {
   }
 
   #readFile(name: string): string {
-    const { context: { files, cwd, stdin } } = this.#setting;
-    if (name === "/dev/stdin") return decode(stdin);
+    const { context } = this.#setting;
+    if (name === "/dev/stdin") return decode(context.stdin);
+    const { files, cwd } = context;
     try {
       return decode(textOf(files.read(pathOf(cwd, encode(name)))));
     } catch {

@@ -91,7 +91,7 @@ function withPoll(
 }
 
 function readAll(names: readonly string[], context: CommandContext): ReturnType<typeof readInputs> {
-  return readInputs(names, { ...context, warn: (text) => context.warn(`cannot read: ${text}`) });
+  return readInputs(names, context, (text) => context.warn(`cannot read: ${text}`));
 }
 
 function filesFrom(name: string, context: CommandContext): string[] {

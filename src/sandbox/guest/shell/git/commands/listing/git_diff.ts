@@ -1,4 +1,4 @@
-import { errorText, pathOf, statusOf, unicodeText } from "../../../gnu/command.ts";
+import { errorText, pathIn, statusOf, unicodeText } from "../../../gnu/command.ts";
 import type { CommandContext } from "../../../gnu/command.ts";
 import { choosePairs, DIFF_OPTIONS, diffText, readDiffSettings } from "../../compare/diff_options.ts";
 import {
@@ -116,7 +116,7 @@ function filePairs(context: CommandContext, words: readonly string[]): FilePair[
     usage("git diff --no-index [<options>] <path> <path>");
   }
   const { files, cwd } = context;
-  const kindOf = (name: string) => name === "/dev/null" ? "file" : statusOf(files, pathOf(cwd, name))?.kind;
+  const kindOf = (name: string) => name === "/dev/null" ? "file" : statusOf(files, pathIn(cwd, name))?.kind;
   for (const name of [from, to]) {
     if (kindOf(name) === undefined) {
       throw new GitError(`Could not access '${unicodeText(name)}'`, { kind: "error", exitCode: 1 });
@@ -124,7 +124,7 @@ function filePairs(context: CommandContext, words: readonly string[]): FilePair[
   }
   const side = (name: string): FileSide | undefined => {
     if (name === "/dev/null") return undefined;
-    const path = pathOf(cwd, name);
+    const path = pathIn(cwd, name);
     try {
       const status = files.status(path);
       return contentSide(name, status.mode & 0o100 ? MODE.program : MODE.file, files.read(path));
@@ -152,9 +152,9 @@ function listFiles({ files, cwd, poll }: CommandContext, folder: string): string
   const found: string[] = [];
   const visit = (inner: string) => {
     poll();
-    for (const name of files.names(pathOf(cwd, `${folder}/${inner}`))) {
+    for (const name of files.names(pathIn(cwd, `${folder}/${inner}`))) {
       const path = inner + name;
-      const kind = statusOf(files, pathOf(cwd, `${folder}/${path}`), { follow: false })?.kind;
+      const kind = statusOf(files, pathIn(cwd, `${folder}/${path}`), { follow: false })?.kind;
       if (kind === "directory") visit(`${path}/`);
       else if (kind === "file") found.push(path);
     }
