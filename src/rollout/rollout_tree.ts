@@ -63,7 +63,7 @@ const MAX_EPISODES = 4096;
  * const policy = scriptedPolicy({ script: (history) => `reply ${history.length}` });
  * const tree = await rolloutTree(env, policy, { id: "1", query: "Hello" }, { branch: { turn: 2, count: 4 } });
  * assertEquals(tree.length, 4);
- * assertEquals(tree[3]?.parent, { id: tree[0]?.id, turn: 2 });
+ * assertEquals([tree[3]?.parent?.id, tree[3]?.parent?.turn], [tree[0]?.id, 2]);
  * ```
  *
  * @throws {TypeError} if the env has no checkpoints.
