@@ -4,8 +4,9 @@ import { GraderPool } from "../../../src/rewards/worker/grader_pool.ts";
 import { CopiedSource } from "../../copied_source.ts";
 import { replyContext } from "../replies.ts";
 
-const GRADER = `import type { Grader } from "./grader.ts";
-import { replyGrader } from "./reply_grader.ts";
+const GRADER = `
+  import type { Grader } from "./grader.ts";
+  import { replyGrader } from "./reply_grader.ts";
 
 export function startsWith(): Grader {
   return replyGrader({
@@ -15,9 +16,10 @@ export function startsWith(): Grader {
   });
 }
 `;
-const PROGRAM = `import { History } from "./src/history.ts";
-import { REPLY_GRADERS } from "./src/rewards/reply_graders.ts";
-import { GraderPool } from "./src/rewards/worker/grader_pool.ts";
+const PROGRAM = `
+  import { History } from "./src/history.ts";
+  import { REPLY_GRADERS } from "./src/rewards/reply_graders.ts";
+  import { GraderPool } from "./src/rewards/worker/grader_pool.ts";
 
 await using pool = new GraderPool({ deadlineMs: 30_000 });
 const history = History.fromChats([{ role: "assistant", content: "18 eggs" }]);
