@@ -73,7 +73,7 @@ def grade(completion: str, answer, task, messages, query, fields, level=3, *, bo
       { level: 1, other: 2 },
       1,
       null,
-      ["other"],
+      ["code_calls", "other"],
     ]);
   });
   await t.step("results", async () => {

@@ -148,7 +148,7 @@ Deno.test("StateDirectory.open() compares the origin of each checkpoint with tha
 
 async function changeByte(file: string, at: number): Promise<void> {
   const bytes = await Deno.readFile(file);
-  await Deno.writeFile(file, bytes.with(at, (bytes[at] ?? 0) ^ 1));
+  await Deno.writeFile(file, bytes.with(at, (bytes[at] ?? 0) ^ 0x40));
 }
 
 async function contentsOf(folder: string): Promise<Record<string, string>> {
