@@ -194,8 +194,8 @@ Deno.test("pythonGrader() refuses a parameter that no value has, with the column
   const grader = await setup.open();
   assertStringIncludes(
     await messageOf(grade(grader, "x", { fields: { tests: [1], level: 2 } }), GraderError),
-    "the parameter 'unit_tests' of grade() must be one of completion, answer, task, messages, query, fields, or a " +
-      `column of the task: 'tests', 'level' (${setup.path("g.py")}, line 1)`,
+    "the parameter 'unit_tests' of grade() must be one of completion, answer, task, messages, query, fields, code_calls, " +
+      `or a column of the task: 'tests', 'level' (${setup.path("g.py")}, line 1)`,
   );
 });
 
