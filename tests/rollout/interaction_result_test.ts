@@ -19,7 +19,7 @@ Deno.test("parseInteraction() accepts a written line, and unknown keys", () => {
 
 Deno.test("parseInteraction() reports what is invalid in a line", () => {
   const cases: [unknown, string][] = [
-    [[], "expected object"],
+    [[], "object"],
     [{ ...result, status: "lost" }, "status: "],
     [{ ...result, loss_mask: [2] }, "loss_mask.0: "],
     [{ ...result, loss_mask: [1] }, "must have"],

@@ -42,10 +42,11 @@ Deno.test("a gateway continues the sessions of its state folder with the same ke
   await withJournals(folder.path, async (test) => {
     const { sessions } = await (await test.send("/v1/gateway/sessions")).json();
     assertEquals(
-      sessions.map(({ task_id, status, turns }: Record<string, unknown>) => [task_id, status, turns]),
+      sessions.map(({ task_id, status, turns }: Record<string, unknown>) => [task_id, status, turns])
+        .toSorted(),
       [
-        ["t", "open", 3],
         ["ended", "completed", 1],
+        ["t", "open", 3],
       ],
     );
     assertEquals(
