@@ -292,13 +292,7 @@ export const CHAT_FORMAT_OPTIONS: Readonly<Record<keyof ChatFormatOptions, true>
 
 /** Names of the options of {@linkcode renderChat}. */
 const RENDER_CHAT_OPTIONS: Readonly<Record<keyof RenderChatOptions, true>> = {
-  templates: true,
-  templateKwargs: true,
-  trusted: true,
-  now: true,
-  chatTemplate: true,
-  family: true,
-  tokenizer: true,
+  ...CHAT_FORMAT_OPTIONS,
   addGenerationPrompt: true,
   tools: true,
   time: true,

@@ -279,37 +279,19 @@ export class DatasetChatEnv extends DatasetBatch {
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof ChatEnvOptions, true>> = {
+  ...CHAT_FORMAT_OPTIONS,
   inputMode: true,
   systemPrompt: true,
   systemRole: true,
   userRole: true,
   policyRole: true,
   dataKey: true,
-  templates: true,
-  templateKwargs: true,
-  trusted: true,
-  now: true,
-  chatTemplate: true,
-  family: true,
-  tokenizer: true,
 };
 
 /** Names of the options of {@linkcode DatasetChatEnv}. */
 const DATASET_CHAT_ENV_OPTIONS: Readonly<Record<keyof DatasetChatEnvOptions, true>> = {
+  ...OPTIONS,
   makeEnv: true,
-  inputMode: true,
-  systemPrompt: true,
-  systemRole: true,
-  userRole: true,
-  policyRole: true,
-  dataKey: true,
-  templates: true,
-  templateKwargs: true,
-  trusted: true,
-  now: true,
-  chatTemplate: true,
-  family: true,
-  tokenizer: true,
   samples: true,
   groupSamples: true,
   batchSizeDl: true,

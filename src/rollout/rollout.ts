@@ -74,7 +74,7 @@ export async function rollout(
   task: TaskInput,
   options: RolloutOptions = {},
 ): Promise<Trajectory> {
-  requireKnownOptions("call rollout", options, OPTIONS);
+  requireKnownOptions("call rollout", options, ROLLOUT_OPTIONS);
   const { maxTurns = 64, tokens, onAborted, signal } = options;
   requireMaxTurns(maxTurns);
   const format = tokens && (tokens.format ?? new TokenFormat(pickKnownOptions(tokens, TOKEN_FORMAT_OPTIONS)));
@@ -103,8 +103,8 @@ export function requireMaxTurns(maxTurns: number): void {
   throw new RangeError(`Cannot roll out as 'maxTurns' must be >= 1: current value is ${maxTurns}`);
 }
 
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof RolloutOptions, true>> = {
+/** Names of the options of {@linkcode rollout}. */
+export const ROLLOUT_OPTIONS: Readonly<Record<keyof RolloutOptions, true>> = {
   timeScale: true,
   seed: true,
   sample: true,

@@ -10,7 +10,7 @@ import { groupOf, type Task, type TaskInput, toTask } from "../task.ts";
 import { EndOnFinalReply } from "../transforms/end_episode.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
 import { EpisodeRun } from "./episode_run.ts";
-import { requireMaxTurns, type RolloutOptions } from "./rollout.ts";
+import { requireMaxTurns, ROLLOUT_OPTIONS, type RolloutOptions } from "./rollout.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
 import { TOKEN_FORMAT_OPTIONS, TokenFormat } from "./tokens/token_format.ts";
@@ -131,15 +131,6 @@ function replyOf({ messages, error, cut, turns }: Trajectory): string {
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof RolloutRecursiveOptions, true>> = {
-  timeScale: true,
+  ...ROLLOUT_OPTIONS,
   id: true,
-  seed: true,
-  sample: true,
-  envName: true,
-  maxTurns: true,
-  cutScore: true,
-  limits: true,
-  tokens: true,
-  onAborted: true,
-  signal: true,
 };

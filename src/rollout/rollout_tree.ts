@@ -7,7 +7,7 @@ import type { Policy } from "../policy/policy.ts";
 import { deriveSeed } from "../seeded_random.ts";
 import { type TaskInput, toTask } from "../task.ts";
 import { EpisodeRun } from "./episode_run.ts";
-import { requireMaxTurns, type RolloutOptions } from "./rollout.ts";
+import { requireMaxTurns, ROLLOUT_OPTIONS, type RolloutOptions } from "./rollout.ts";
 import { EpisodeWriter } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
 import { TOKEN_FORMAT_OPTIONS, TokenFormat } from "./tokens/token_format.ts";
@@ -244,17 +244,8 @@ class EpisodeTree {
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof RolloutTreeOptions, true>> = {
-  timeScale: true,
+  ...ROLLOUT_OPTIONS,
   branch: true,
   concurrency: true,
   id: true,
-  seed: true,
-  sample: true,
-  envName: true,
-  maxTurns: true,
-  cutScore: true,
-  limits: true,
-  tokens: true,
-  onAborted: true,
-  signal: true,
 };

@@ -187,7 +187,7 @@ Deno.test({
     }
     let answer: unknown;
     while (!answer) answer = await serving.ask("/run_code", { code: "print(1)" }).catch(() => undefined);
-    assertEquals((answer as { status: string }).status, "Success");
+    assertEquals((answer as { status: string }).status, "Success", JSON.stringify(answer));
     for (const connection of connections) connection.close();
     const { code, log } = await serving.end("SIGTERM");
     assertEquals(code, 0);
