@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { z } from "zod";
 import { delay } from "@std/async";
-import { isAlive, processTree } from "../../../bench/processes.ts";
+import { childrenOf, isAlive, processTree } from "../../../bench/processes.ts";
 import {
   type BranchingSession,
   type ExecResult,
@@ -11,6 +11,8 @@ import {
   SandboxPool,
   WaitingExecError,
 } from "../../../mod/sandbox.ts";
+import { TempFolder } from "../../temp_folder.ts";
+import { copyImage } from "../copy_image.ts";
 
 const ask = hostTool({
   name: "ask",
@@ -40,9 +42,11 @@ function waitingCall(result: ExecResult) {
   throw new Error(`exec ended as '${result.status}': ${JSON.stringify(result)}`);
 }
 
-/** Kills the processes of all sandboxes of this process, and waits until they have ended. */
-async function killSandboxes() {
-  const pids = (await processTree(Deno.pid)).filter((pid) => pid !== Deno.pid);
+/** Kills the sandboxes with a cache, which their command lines name, and waits until they have ended. */
+async function killSandboxes(cacheDir: string) {
+  const sandboxes = await childrenOf(Deno.pid, cacheDir);
+  const pids = (await Promise.all(sandboxes.map(processTree))).flat();
+  assert(pids.length > 0);
   for (const pid of pids.reverse()) Deno.kill(pid, "SIGKILL");
   for (const pid of pids) while (await isAlive(pid)) await delay(1);
 }
@@ -56,7 +60,11 @@ async function toEnd(session: BranchingSession, first: ExecResult): Promise<Exec
 }
 
 Deno.test("exec() with suspendAt waits at each call of a tool", async (t) => {
-  await using pool = new SandboxPool({ profile: await loadProfile("tools"), size: 2 });
+  const profile = await loadProfile("tools");
+  await using cache = await TempFolder.of();
+  const cacheDir = cache.path;
+  await copyImage(profile, cacheDir);
+  await using pool = new SandboxPool({ profile, size: 2, cacheDir });
   await using lease = await pool.acquire({ seed: 7 });
   const { session } = lease;
   const exec = (code: string) => session.exec(`from paddock import tools\n${code}`, options);
@@ -119,7 +127,7 @@ print(found)`);
   await t.step("and continues if its interpreter is lost meanwhile", async () => {
     await exec("print('once')\nx = [tools.ask(q=str(n)) for n in range(2)]\nprint(x)");
     waitingCall(await session.resume({ value: "a" }));
-    await killSandboxes();
+    await killSandboxes(cacheDir);
     const end = await session.resume({ value: "b" });
     assertEquals([end.status, end.stdout], ["ok", "once\n['a', 'b']\n"], JSON.stringify(end));
     assertEquals(end.restarted, undefined);
