@@ -3,7 +3,7 @@ import { UsageError } from "../../src/cli/cli_errors.ts";
 import { basename } from "node:path";
 import { countTasks, readProgram, readText } from "../../src/cli/input.ts";
 
-Deno.test("countTasks() counts an unfinished last line, stops at a limit, and does not read a pipe", async () => {
+Deno.test("countTasks() counts an unfinished last line, stops at a limit, and reads no pipe and no compressed file", async () => {
   const path = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(path, "a\nb\nc");
@@ -11,6 +11,7 @@ Deno.test("countTasks() counts an unfinished last line, stops at a limit, and do
     await Deno.writeTextFile(path, "a\nb\n");
     assertEquals(await countTasks(path), 2);
     assertEquals(await countTasks("/dev/null"), undefined);
+    assertEquals(await countTasks("tasks.jsonl.gz"), undefined);
   } finally {
     await Deno.remove(path);
   }
