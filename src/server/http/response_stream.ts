@@ -39,13 +39,7 @@ export async function toHeldResponse(
   if (!measured || isStream(response)) {
     return new Response(onEnd(response.body, () => lease[Symbol.dispose]()), init);
   }
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
-  let length = 0;
-  for await (const piece of response.body) {
-    pieces.push(piece);
-    length += piece.length;
-    if (length > AT_ONCE_BYTES) lease.resize(length);
-  }
+  const { pieces, length } = await readPieces(response.body, lease);
   headers.set("content-length", String(length));
   if (length <= AT_ONCE_BYTES) {
     lease[Symbol.dispose]();
@@ -59,6 +53,24 @@ export async function toHeldResponse(
   };
   const chunks = chunksOf(pieces, () => unread?.noteRead());
   return new Response(onEnd(ReadableStream.from(chunks), free), init);
+}
+
+/** Reads a body. `lease` has the size of a large body. The reader keeps its lock, since its release creates an error. */
+async function readPieces(body: ReadableStream<Uint8Array<ArrayBuffer>>, lease: BudgetLease) {
+  const reader = body.getReader();
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      pieces.push(read.value);
+      length += read.value.length;
+      if (length > AT_ONCE_BYTES) lease.resize(length);
+    }
+  } catch (error) {
+    await reader.cancel(error).catch(() => {}); // a body that failed cannot be cancelled
+    throw error;
+  }
+  return { pieces, length };
 }
 
 /** Yields the chunks of a response, and calls back before each of them. */
