@@ -10,12 +10,12 @@ import { requirementName } from "./requirement.ts";
 import {
   type Failure,
   type PackageResolver,
-  type PackageSourceFile,
   requireFileNames,
   requireNotYanked,
   ResolutionError,
   type ResolvedPackage,
   type ResolveOptions,
+  type SourceFile,
 } from "./resolution.ts";
 import { BuildError, buildWheel, type BuiltWheel } from "./source_build.ts";
 
@@ -139,7 +139,7 @@ async function resolveWithSources(
 }
 
 async function buildOrFail(
-  { error, ...built }: { name: string; source: PackageSourceFile; error: ResolutionError },
+  { error, ...built }: { name: string; source: SourceFile; error: ResolutionError },
   options: ResolveOptions & { cacheDir: string; chooser: PackageResolver },
 ): Promise<BuiltWheel> {
   const { chooser, cacheDir, lock, signal } = options;
