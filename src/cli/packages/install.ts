@@ -9,6 +9,7 @@ import { ProgressBar } from "./progress.ts";
 import { requirementName } from "./requirement.ts";
 import {
   type Failure,
+  isDistributed,
   type PackageResolver,
   requireFileNames,
   requireNotYanked,
@@ -78,8 +79,12 @@ async function offerAfter(
 ): Promise<string | undefined> {
   if (!(error instanceof ResolutionError) || error.failure.kind !== "missing") return undefined;
   const names = error.failure.causes.map((cause) => cause.package);
-  const { packages } = await lock();
-  if (pyodideUrl !== undefined || !names.every((name) => packages[name] !== undefined)) return undefined;
+  const distribution = await lock();
+  if (
+    pyodideUrl !== undefined || !error.failure.causes.every((cause) => isDistributed(cause, distribution))
+  ) {
+    return undefined;
+  }
   return await offerDistribution?.(names);
 }
 

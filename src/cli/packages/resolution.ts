@@ -1,3 +1,4 @@
+import { satisfies } from "@renovatebot/pep440";
 import * as z from "zod";
 import { PLATFORM } from "../../sandbox/image/native_libraries.ts";
 import type { DistributionLock } from "../../sandbox/image/pyodide.ts";
@@ -204,12 +205,25 @@ function neededByText({ neededBy }: FailedRequirement): string {
 function missingReason(failure: FailedRequirement, lock?: DistributionLock): string {
   const { package: name, requirement, found } = failure;
   const distributed = lock?.packages[name];
-  if (distributed !== undefined) {
+  if (lock !== undefined && distributed !== undefined && isDistributed(failure, lock)) {
     return `'${requirement}' is not in the index for this platform, but Pyodide's distribution has ` +
       `${name} ${distributed.version}: add --yes to download from there, or give a mirror with --pyodide-url`;
   }
   const needs = `'${requirement}' needs a pure wheel or one for ${PLATFORM}`;
-  return found === null ? `${needs}: the index has none` : `${needs}: found '${found}'`;
+  const other = distributed === undefined
+    ? ""
+    : `, and Pyodide's distribution has ${name} ${distributed.version}`;
+  return `${needs}: ${found === null ? "the index has none" : `found '${found}'`}${other}`;
+}
+
+/** Returns whether the distribution has a package in a version that a requirement allows. */
+export function isDistributed(
+  { package: name, requirement }: Pick<FailedRequirement, "package" | "requirement">,
+  { packages }: DistributionLock,
+): boolean {
+  const version = packages[name]?.version;
+  const [, range = ""] = /^[\w.-]+ *(?:\[[^\]]*\])? *(.*)$/.exec(requirement) ?? [];
+  return version !== undefined && (range === "" || satisfies(version, range.replaceAll(" and ", ",")));
 }
 
 /**

@@ -65,11 +65,14 @@ export async function buildWheel(options: BuildOptions): Promise<BuiltWheel> {
   const first = readResult(inspected);
   if (!("requires" in first)) throw new BuildError("its build gave no requirements");
   const wheels = await fetchWheels(first.requires);
-  const built = await session.exec(`run(build, ${JSON.stringify([...wheels.keys()])})`, {
-    files: Object.fromEntries(wheels),
-    fetchFiles: ["result.json", "built.whl"],
-    signal,
-  });
+  const built = await session.exec(
+    `run(build, ${JSON.stringify(archive)}, ${JSON.stringify([...wheels.keys()])})`,
+    {
+      files: Object.fromEntries(wheels),
+      fetchFiles: ["result.json", "built.whl"],
+      signal,
+    },
+  );
   const second = readResult(built);
   const wheel = built.files?.["built.whl"];
   const [project = ""] = "file" in second ? second.file.split("-") : [];
