@@ -177,6 +177,15 @@ import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import backgroundJob from "../guest/shell/jobs/background_job.ts" with { type: "text" };
 import jobs from "../guest/shell/jobs/jobs.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
+import awk from "../guest/shell/programs/awk.ts" with { type: "text" };
+import engineCommand from "../guest/shell/programs/engine_command.ts" with { type: "text" };
+import printfCommand from "../guest/shell/programs/printf_command.ts" with { type: "text" };
+import refusedArguments from "../guest/shell/programs/refused_arguments.ts" with { type: "text" };
+import shells from "../guest/shell/programs/shells.ts" with { type: "text" };
+import substitutions from "../guest/shell/programs/substitutions.ts" with { type: "text" };
+import system from "../guest/shell/programs/system.ts" with { type: "text" };
+import timeout from "../guest/shell/programs/timeout.ts" with { type: "text" };
+import umask from "../guest/shell/programs/umask.ts" with { type: "text" };
 import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" };
 import mergedStreams from "../guest/shell/script/merged_streams.ts" with { type: "text" };
 import messageLines from "../guest/shell/script/message_lines.ts" with { type: "text" };
@@ -370,6 +379,15 @@ export const SHELL_FILES: GuestSources = {
   jobs,
   console_scripts: consoleScripts,
   gnu_names: gnuNames,
+  awk,
+  substitutions,
+  engine_command: engineCommand,
+  printf_command: printfCommand,
+  refused_arguments: refusedArguments,
+  shells,
+  system,
+  timeout,
+  umask,
   decimal,
   bc_syntax: bcSyntax,
   decimal_functions: decimalFunctions,
