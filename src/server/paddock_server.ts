@@ -7,6 +7,8 @@ import type { Tool } from "../tools/tool.ts";
 import type { AccessOptions } from "./http/access.ts";
 import type { RequestRecord } from "./http/access_log.ts";
 import type { RequestConnection } from "./http/context.ts";
+import { KeyedSandboxes } from "./peers/e2b/keyed_sandboxes.ts";
+import { SandboxKeys } from "./peers/e2b/sandbox_keys.ts";
 import { chatKind } from "./peers/openenv/chat_env.ts";
 import type { OpenEnvKind } from "./peers/openenv/env_kind.ts";
 import { replKind } from "./peers/openenv/repl_env.ts";
@@ -149,6 +151,15 @@ export interface PaddockServerOptions extends AccessOptions {
   onError?: ((error: unknown) => void) | undefined;
 }
 
+/** Parts of a server that a gateway beside it uses. They are no part of the public API. */
+export interface ServerParts {
+  readonly sandboxes: KeyedSandboxes;
+  readonly metrics: Metrics;
+}
+
+/** Returns the parts of a server that a gateway beside it uses. */
+export let partsOf: (server: PaddockServer) => ServerParts;
+
 /**
  * The server of `paddock serve` as a request handler: sessions, envs and graders under `/v1`, the Model Context
  * Protocol at `/mcp`, and the routes of SandboxFusion, OpenEnv, E2B, NeMo-Skills and Piston.
@@ -180,6 +191,7 @@ export class PaddockServer implements AsyncDisposable {
    * `connection.disconnected` aborts before the response.
    */
   readonly fetch: (request: Request, connection?: RequestConnection) => Promise<Response>;
+  readonly #parts: ServerParts;
   readonly #sessions: SessionService;
   readonly #checkpoints: CheckpointStore;
   readonly #hibernation: HibernationSettings | undefined;
@@ -216,11 +228,26 @@ export class PaddockServer implements AsyncDisposable {
     const repl = openEnvName === "repl" ? replKind(sessions) : undefined;
     const openEnv: OpenEnvKind | undefined = openEnvTokenizer ? chatKind(openEnvTokenizer) : repl;
     const secret = limits?.directory?.secret;
-    const app = paddockApp({ ...shared, sessions, checkpoints, envs, rollouts, openEnv, secret });
+    const keys = new SandboxKeys();
+    this.#parts = { metrics, sandboxes: new KeyedSandboxes(sessions, keys) };
+    const app = paddockApp({
+      ...shared,
+      sessions,
+      checkpoints,
+      envs,
+      rollouts,
+      openEnv,
+      secret,
+      keys: [keys],
+    });
     this.fetch = async (request, connection) => await app.fetch(request, connection);
     this.#sessions = sessions;
     this.#envs = envs;
     this.#rollouts = rollouts;
+  }
+
+  static {
+    partsOf = (server) => server.#parts;
   }
 
   /** Bytes of memory of the checkpoints, and of the sessions that hibernate. */
