@@ -49,7 +49,7 @@ export interface GatewayOptions
 }
 
 /** How a session is opened. */
-export interface NewSession extends Omit<SessionSettings, "sandboxId" | "origin"> {
+export interface NewSession extends Omit<SessionSettings, "openedAt" | "sandboxId" | "origin"> {
   readonly sandbox?: SandboxRequest | undefined;
 }
 
@@ -144,7 +144,7 @@ export class Gateway implements Disposable {
     { settings: given, ...added }: Omit<AddedSession, "journal" | "lease">,
     turns: readonly JournalTurn[] = [],
   ): Promise<LiveSession> {
-    const settings = { ...given, sandboxId: added.sandbox?.id };
+    const settings = { ...given, openedAt: new Date().toISOString(), sandboxId: added.sandbox?.id };
     try {
       const lease = this.#budget.take(settings.owner, 0);
       const journal = this.#options.journals?.create(added.id);

@@ -36,7 +36,7 @@ export class LiveSession implements Disposable {
   readonly owner: string;
   readonly key: string;
   readonly session: GatewaySession;
-  readonly createdAt: Date = new Date();
+  readonly createdAt: Date;
   /** Items of the session's responses. */
   readonly items: ResponseItems = new ResponseItems();
   readonly #options: LiveSessionOptions;
@@ -46,6 +46,7 @@ export class LiveSession implements Disposable {
   constructor(options: LiveSessionOptions) {
     const { settings, key, session } = options;
     this.owner = settings.owner;
+    this.createdAt = new Date(settings.openedAt ?? Date.now());
     this.key = key;
     this.session = session;
     this.#options = options;

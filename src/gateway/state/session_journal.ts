@@ -15,6 +15,8 @@ export interface SessionSettings {
   readonly samplingFrom?: "session" | "request" | undefined;
   readonly rewritten?: RewrittenMode | undefined;
   readonly idleMs?: number | undefined;
+  /** Time at which the session was opened, in ISO 8601. */
+  readonly openedAt?: string | undefined;
   /** Id of the session's sandbox. */
   readonly sandboxId?: string | undefined;
   /** Session of which this one is a copy. */

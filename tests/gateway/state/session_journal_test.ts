@@ -21,6 +21,7 @@ Deno.test("a gateway continues the sessions of its state folder with the same ke
   await using folder = await TempFolder.of();
   const sampled: Sampled[] = [];
   let session = { id: "", key: "" };
+  let openedAt = "";
   let ended = { id: "", key: "" };
   const ask = async (test: TestGateway, messages: object[], key: string) => {
     const { choices: [{ message }] } = await (await test.send(CHAT, { model: "m", messages }, { key }))
@@ -37,9 +38,12 @@ Deno.test("a gateway continues the sessions of its state folder with the same ke
     await ask(test, [user("x")], ended.key);
     await test.send(`/v1/gateway/sessions/${ended.id}/reward`, { reward: 0.5 });
     await test.send(`/v1/gateway/sessions/${deleted.id}`, undefined, { method: "DELETE" });
+    openedAt = (await (await test.send(`/v1/gateway/sessions/${session.id}`)).json()).created_at;
     sampled.push(...test.model.sampled);
   });
   await withJournals(folder.path, async (test) => {
+    const again = await (await test.send(`/v1/gateway/sessions/${session.id}`)).json();
+    assertEquals(again.created_at, openedAt);
     const { sessions } = await (await test.send("/v1/gateway/sessions")).json();
     assertEquals(
       sessions.map(({ task_id, status, turns }: Record<string, unknown>) => [task_id, status, turns])
