@@ -57,33 +57,49 @@ export interface RowStreamOptions {
    * @default the stream ends after `ended`
    */
   readonly follow?: ((onEnd: (live: LiveSession) => void) => () => void) | undefined;
+  /** Sessions that may wait for the client to read. One more breaks the stream off. @default 4096 */
+  readonly maxWaiting?: number | undefined;
 }
 
 /** Milliseconds between two empty lines that keep the connection of a stream open. */
 const KEEP_ALIVE_MS = 15_000;
 
 /** Returns the rows of sessions as lines of JSON, each session once. Rows are made when the client reads them. */
-export function streamRows({ format, ended, follow }: RowStreamOptions): ReadableStream<Uint8Array> {
+export function streamRows(
+  { format, ended, follow, maxWaiting = 4_096 }: RowStreamOptions,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const waiting = [...ended];
   let changed = Promise.withResolvers<void>();
   let isRead = true;
+  let isLate = false;
   const stop = follow?.((live) => {
-    waiting.push(live);
+    isLate ||= waiting.length >= Math.max(maxWaiting, ended.length);
+    if (isLate) waiting.length = 0; // a session that was deleted is kept no longer
+    else waiting.push(live);
     changed.resolve();
   });
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    if (isLate) throw new RangeError(`Cannot send rows as more than ${maxWaiting} sessions wait to be read`);
+    const live = waiting.shift();
+    if (live !== undefined) {
+      const lines = live.session.results().map((row) => toRowLine(row, format)).join("");
+      return controller.enqueue(encoder.encode(lines === "" ? "\n" : lines));
+    }
+    if (stop === undefined) return controller.close();
+    const isChanged = await waitFor(changed.promise, KEEP_ALIVE_MS);
+    if (!isRead) return;
+    if (isChanged) changed = Promise.withResolvers();
+    controller.enqueue(encoder.encode(isChanged ? "" : "\n"));
+  };
   return new ReadableStream({
     async pull(controller) {
-      const live = waiting.shift();
-      if (live !== undefined) {
-        const lines = live.session.results().map((row) => toRowLine(row, format)).join("");
-        return controller.enqueue(encoder.encode(lines === "" ? "\n" : lines));
+      try {
+        await pull(controller);
+      } catch (error) {
+        stop?.(); // a stream that has failed is not cancelled
+        throw error;
       }
-      if (stop === undefined) return controller.close();
-      const isChanged = await waitFor(changed.promise, KEEP_ALIVE_MS);
-      if (!isRead) return;
-      if (isChanged) changed = Promise.withResolvers();
-      controller.enqueue(encoder.encode(isChanged ? "" : "\n"));
     },
     cancel() {
       isRead = false;

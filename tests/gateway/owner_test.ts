@@ -1,4 +1,6 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import type { LiveSession } from "../../src/gateway/live_session.ts";
+import { streamRows } from "../../src/gateway/row_stream.ts";
 import { modelSampler } from "../../src/gateway/model/model_sampler.ts";
 import { openaiCalls } from "../../src/tools/parsers/openai_calls.ts";
 import { FakeServer } from "../policy/fake_server.ts";
@@ -84,6 +86,20 @@ Deno.test("rows of all sessions stream as they end, each once, in the form of a 
   assertEquals((await test.send("/v1/gateway/rows?format=x")).status, 422);
   assertEquals(await (await test.send("/v1/gateway/rows", undefined, { key: OTHER_TOKEN })).text(), "");
 });
+
+Deno.test("a stream of rows that is not read breaks off before it keeps more sessions than its limit", async () => {
+  await using test = new TestGateway(() => "x");
+  const owner = (await openLive(test)).owner;
+  const follow = (onEnd: (live: LiveSession) => void) => test.gateway.follow(owner, onEnd);
+  const stream = streamRows({ format: "slime", ended: [], follow, maxWaiting: 2 });
+  for (let at = 0; at < 3; at++) test.gateway.delete(await openLive(test));
+  await assertRejects(() => new Response(stream).text(), RangeError, "more than 2 sessions");
+});
+
+async function openLive(test: TestGateway): Promise<LiveSession> {
+  const settings = { owner: "me", task: { id: "t", query: "" } };
+  return await test.gateway.open(settings, { signal: new AbortController().signal });
+}
 
 Deno.test("a model server without ids serves evaluations, whose rows say that they are not for training", async () => {
   const bodies: Record<string, unknown>[] = [];
