@@ -32,7 +32,7 @@ import { deliver } from "./http_delivery.ts";
 import { type LiveSession, unknownKey } from "./live_session.ts";
 import { GATEWAY_GROUP, GATEWAY_OPERATIONS } from "./operations.ts";
 import type { RetryMarks } from "./model_request.ts";
-import { addOwnerRoutes, readJson } from "./owner_routes.ts";
+import { addOwnerRoutes, readJson, requireOwner } from "./owner_routes.ts";
 
 /** Options of {@linkcode gatewayApp}. */
 export interface GatewayAppOptions extends Pick<AccessOptions, "tokens" | "hosts" | "corsOrigins"> {
@@ -97,7 +97,8 @@ export function gatewayApp(options: GatewayAppOptions): GatewayHandler {
     access(options, [keyAccess(gateway)]),
     requestLimits({ ...REQUEST_LIMITS, bodyBytes: BODY_BYTES, ...options.limits }, budgets.waiting),
   );
-  app.use(`${OWNERS}*`, new IdempotencyCache(budgets).handler());
+  app.use("/metrics", requireOwner());
+  app.use(`${OWNERS}*`, requireOwner(), new IdempotencyCache(budgets).handler());
   for (const [path, dialect] of Object.entries(DIALECTS)) {
     app.post(path, async (c) => {
       const live = liveOf(c, gateway);

@@ -1,4 +1,4 @@
-import type { Hono } from "hono";
+import type { Hono, MiddlewareHandler } from "hono";
 import * as z from "zod";
 import { groupOf, type TaskInput, toTask } from "../task.ts";
 import type { AppContext, AppEnv } from "../server/http/context.ts";
@@ -24,15 +24,19 @@ import { e2bKeyOf } from "./session_keys.ts";
 /** Path of the routes of owners. */
 const SESSIONS = "/v1/gateway/sessions";
 
-/** Adds the routes of owners: they open and end sessions and read rows. The key of a session does not open them. */
-export function addOwnerRoutes(app: Hono<AppEnv>, gateway: Gateway): void {
-  app.use("/v1/gateway/*", async (c, next) => {
+/** Refuses the keys of sessions. It stands before all that keeps responses of an owner. */
+export function requireOwner(): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
     if (c.get("grant") === undefined) return await next();
     throw new ServerError(
       "forbidden",
       "The key of a session opens the routes of the model only: send the owner's token",
     );
-  });
+  };
+}
+
+/** Adds the routes of owners: they open and end sessions and read rows. */
+export function addOwnerRoutes(app: Hono<AppEnv>, gateway: Gateway): void {
   app.post(SESSIONS, async (c) => {
     const { task, sampling, sampling_from, idle_seconds, ...rest } = await readBody(
       c,

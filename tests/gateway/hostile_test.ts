@@ -191,6 +191,17 @@ Deno.test("control tokens stay text in tools, calls, ids, names and results of e
   }
 });
 
+Deno.test("a session's key does not get the owner's response by the id of the owner's request", async () => {
+  await using test = new TestGateway(() => "x");
+  const { key } = await test.open();
+  const headers = { "x-request-id": "open-1" };
+  const body = { task: { id: "secret" } };
+  const first = await (await test.send("/v1/gateway/sessions", body, { headers })).json();
+  assertEquals((await (await test.send("/v1/gateway/sessions", body, { headers })).json()).id, first.id);
+  const refused = await test.send("/v1/gateway/sessions", body, { headers, key });
+  assertEquals([refused.status, (await refused.json()).error.type], [403, "forbidden"]);
+});
+
 Deno.test("keys of sessions that never were, and of sessions that have ended, open nothing", async () => {
   await using test = new TestGateway(() => "x");
   const { key, id } = await test.open();
