@@ -1,4 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { PaddockClient } from "../../../mod/client.ts";
 import { OTHER_TOKEN, TOKEN } from "../open_gateway.ts";
 import { GatewayWithSandboxes } from "./with_sandboxes.ts";
 
@@ -196,4 +197,21 @@ Deno.test("a gateway refuses a sandbox of another profile, and one that it does 
   assertEquals(status, 422);
   assertStringIncludes(message, "that of the server, 'tools'");
   assertEquals((await send({ image: "x" }))[0], 422);
+});
+
+Deno.test("PaddockClient.gateway opens a session with a sandbox, which its key leases, and tests what is in it", async () => {
+  await using served = await GatewayWithSandboxes.start();
+  const send = (input: Request | URL | string) => served.test.fetch(new Request(input));
+  await using owner = new PaddockClient({ url: "http://localhost", token: TOKEN, fetch: send });
+  const session = await owner.gateway.open({ task: { id: "t" }, sandbox: { seed: 3 } });
+  const { id = "", e2bApiKey } = session.sandbox ?? {};
+  assertMatch(String(e2bApiKey), /^e2b_/);
+  const agent = new PaddockClient({ url: "http://localhost", token: session.key, fetch: send });
+  const lease = agent.attach(id);
+  await lease.session.writeFile("solution.py", "def add(a, b): return a + b");
+  assertEquals((await lease.session.exec("import solution; solution.add(1, 2)")).status, "ok");
+  await served.ask(session);
+  const tests = { code: "import solution, data\nsolution.add(1, data.X) / 4", files: { "data.py": "X = 2" } };
+  const ended = await session.test(tests);
+  assertEquals([ended.status, ended.reward, ended.output], ["completed", 0.75, ""]);
 });

@@ -75,7 +75,7 @@ export class GatewayWithSandboxes implements AsyncDisposable {
     return await this.test.send(`/v1/gateway/sessions/${id}/reward`, body);
   }
 
-  async ask({ key }: Opened): Promise<void> {
+  async ask({ key }: Pick<Opened, "key">): Promise<void> {
     const body = { model: "m", messages: [{ role: "user", content: "Do it." }] };
     await (await this.test.send("/v1/chat/completions", body, { key })).text();
   }
