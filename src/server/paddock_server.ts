@@ -19,28 +19,15 @@ import { CheckpointStore } from "./checkpoints/checkpoint_store.ts";
 import { RecoveryMemory } from "./checkpoints/recovery_memory.ts";
 import type { ToolGroup } from "./envs/env_config.ts";
 import { EnvService } from "./envs/env_service.ts";
-import { HibernationStore, type HibernationStoreOptions } from "./hibernation/hibernation_store.ts";
+import { type HibernationLimits, openHibernation } from "./hibernation/hibernation_limits.ts";
 import type { SuspendReport } from "./hibernation/suspend_report.ts";
 import { errorReporter } from "./http/http_errors.ts";
 import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
 import type { ServerEvent } from "./server_event.ts";
 import { type RolloutOffer, RolloutService } from "./rollouts/rollout_service.ts";
-import { isSharedPool } from "./sessions/shared_pool.ts";
 import { type HibernationSettings, SessionService } from "./sessions/session_service.ts";
 import type { ViewerOptions } from "../viewer/viewer_app.tsx";
-
-/** Limits of the hibernation of a {@linkcode PaddockServer}'s sessions. */
-export interface HibernationLimits
-  extends Pick<HibernationStoreOptions, "bytes" | "directory" | "directoryBytes"> {
-  /**
-   * Milliseconds without use after which a session hibernates. One that is idle for less does so when a request waits
-   * for an interpreter.
-   *
-   * @default 60_000
-   */
-  readonly afterMs?: number | undefined;
-}
 
 /** Options of {@linkcode PaddockServer}. */
 export interface PaddockServerOptions extends AccessOptions {
@@ -270,33 +257,6 @@ export class PaddockServer implements AsyncDisposable {
     await Promise.all(owned.map((resource) => resource[Symbol.asyncDispose]()));
     this.#checkpoints[Symbol.dispose]();
   }
-}
-
-/** @throws {TypeError} if the pool has no checkpoints, or its sessions are those of several servers. */
-function openHibernation(
-  pool: SessionPool,
-  { afterMs, ...limits }: HibernationLimits,
-  { metrics, ...rest }: Pick<HibernationStoreOptions, "owners" | "onError"> & { metrics: Metrics },
-): HibernationSettings {
-  if (!isBranchingPool(pool) || isSharedPool(pool)) {
-    throw new TypeError(
-      "Cannot let sessions hibernate as 'pool' must be one whose sessions have checkpoints, and not of a cluster",
-    );
-  }
-  const store = new HibernationStore({ ...limits, ...rest });
-  metrics.addGauge("paddock_hibernating_sessions", "Sessions that hibernate.", (owner) => store.count(owner));
-  metrics.addGauge(
-    "paddock_hibernating_memory_bytes",
-    "Bytes of hibernating sessions in memory.",
-    (owner) => store.bytes("memory", owner),
-  );
-  metrics.addGauge(
-    "paddock_hibernating_disk_bytes",
-    "Bytes of hibernating sessions in the state directory.",
-    (owner) => store.bytes("directory", owner),
-  );
-  const { sessions: saved, unreadable } = limits.directory ?? {};
-  return { afterMs, store, saved, unreadable };
 }
 
 /** Names of the options. */
