@@ -30,6 +30,17 @@ export {
   type RequestErrorCode,
   type RequestErrorOptions,
 } from "../src/client/request_error.ts";
+export type {
+  GatewayRequestOptions,
+  GatewayRowsOptions,
+  GatewaySessionHandle,
+  GatewaySessionState,
+  GatewayTask,
+  GatewayTests,
+  OpenGatewaySessionOptions,
+  RemoteGateway,
+  RemoteGatewaySession,
+} from "../src/client/gateway_types.ts";
 export type { RemoteLease } from "../src/client/remote_lease.ts";
 export type {
   ClientTool,

@@ -6,12 +6,9 @@
 export type { AccessOptions } from "../src/server/http/access.ts";
 export type { RequestRecord } from "../src/server/http/access_log.ts";
 export type { RequestConnection } from "../src/server/http/context.ts";
+export type { HibernationLimits } from "../src/server/hibernation/hibernation_limits.ts";
 export { HttpServer, type HttpServerOptions } from "../src/server/http/http_server.ts";
-export {
-  type HibernationLimits,
-  PaddockServer,
-  type PaddockServerOptions,
-} from "../src/server/paddock_server.ts";
+export { PaddockServer, type PaddockServerOptions } from "../src/server/paddock_server.ts";
 export {
   StateDirectory,
   StateDirectoryError,

@@ -85,10 +85,23 @@ export class PolicyError extends EpisodeError {
   override readonly boundary = "policy";
   /** The reason, if the policy uses a server. */
   readonly fault: PolicyFault | undefined;
+  /** HTTP status of the server's response, if there was one. */
+  readonly status: number | undefined;
+  /** Milliseconds after which the server takes the request, if the response said so. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(message: string, options: ErrorOptions & { fault?: PolicyFault } = {}) {
+  constructor(
+    message: string,
+    options: ErrorOptions & {
+      fault?: PolicyFault;
+      status?: number | undefined;
+      retryAfterMs?: number | undefined;
+    } = {},
+  ) {
     super(message, options);
     this.fault = options.fault;
+    this.status = options.status;
+    this.retryAfterMs = options.retryAfterMs;
   }
 }
 

@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { HttpServer, type RequestHandler } from "../server/http/http_server.ts";
 import { GarbageCollector } from "../server/garbage.ts";
-import { PaddockServer } from "../server/paddock_server.ts";
+import { PaddockServer, partsOf } from "../server/paddock_server.ts";
 import { EXIT, runCommand } from "./run_command.ts";
 import { applyConfig, configOption } from "./config/config_file.ts";
 import { UsageError } from "./cli_errors.ts";
@@ -241,6 +241,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   const toolReset = tokens > 1 ? "fresh" as const : "rewind" as const; // no client reads what another one left
   const owner = { size: flags.maxSessions ?? source.sessions, resetMode: toolReset, stack, signal };
   const { tools, ofPython: toolFiles } = await openToolFiles(flags.tool ?? [], { flags, owner });
+  const graders = await openServedGraders(flags, { profile, stack });
   const paddock = stack.use(
     new PaddockServer({
       tokens: address.tokens,
@@ -259,7 +260,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       onRequest: log && ((record) => log.write(record)),
       onEvent: openEventLog(flags.logLevel, stack),
       onError: logError,
-      graders: await openServedGraders(flags, { profile, stack }),
+      graders,
       tools,
       toolFiles,
       openEnvTokenizer: tokenizer,
@@ -270,7 +271,17 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   );
   collector.leaveOut(() => paddock.stateBytes);
   if (flags.cluster === undefined) await tryPool(pool, signal);
-  const handler = await withGateway(paddock.fetch, flags, { address, stack });
+  const { sandboxes: service, metrics } = partsOf(paddock);
+  const sandboxes = { service, profile: flags.profile };
+  const handler = await withGateway(paddock.fetch, flags, {
+    address,
+    stack,
+    sandboxes,
+    metrics,
+    graders,
+    profile,
+    signal,
+  });
   await using server = await listen({ paddock, handler }, address, { ...flags, maxConnections });
   const access = address.tokens.length > 0 ? "token required" : "no token required";
   const url = `http://${address.name}:${server.port}`;

@@ -19,6 +19,7 @@ import type {
   RemoteSessionInfo,
   ServerApiOptions,
 } from "./client_options.ts";
+import type { RemoteGateway } from "./gateway_types.ts";
 import { RemoteLease } from "./remote_lease.ts";
 /** Options of {@linkcode PaddockClient}. */
 export type PaddockClientOptions = ServerApiOptions;
@@ -126,6 +127,22 @@ export declare class PaddockClient implements BranchingPool, AsyncDisposable {
    * earlier process. The lease has no tools to run, and ends the session as each lease does.
    */
   attach(id: string): RemoteLease;
+  /**
+   * The gateway of the server: sessions in which agents ask a model, and their rows for a trainer.
+   *
+   * @example
+   * ```ts
+   * import { PaddockClient } from "@paddock/paddock/client";
+   *
+   * async function play(client: PaddockClient, agent: (baseUrl: string, apiKey: string) => Promise<string>) {
+   *   await using session = await client.gateway.open({ task: { id: "sum", answer: "5" } });
+   *   const text = await agent(session.openaiUrl, session.key);
+   *   await session.reward(text.includes("5") ? 1 : 0);
+   *   return await session.rows();
+   * }
+   * ```
+   */
+  get gateway(): RemoteGateway;
   /**
    * Lists the checkpoints of this client's token, least recently used first.
    *

@@ -25,6 +25,8 @@ import type {
   RemoteSessionInfo,
   ServerApiOptions,
 } from "./client_options.ts";
+import { GatewayClient } from "./gateway_client.ts";
+import type { RemoteGateway } from "./gateway_types.ts";
 import { ClientTools } from "./client_tools.ts";
 import { readOutput } from "./event_stream.ts";
 import { RolloutReader } from "./remote_rollout.ts";
@@ -186,6 +188,25 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
    */
   attach(id: string): RemoteLease {
     return this.#lease(id, undefined);
+  }
+
+  /**
+   * The gateway of the server: sessions in which agents ask a model, and their rows for a trainer.
+   *
+   * @example
+   * ```ts
+   * import { PaddockClient } from "@paddock/paddock/client";
+   *
+   * async function play(client: PaddockClient, agent: (baseUrl: string, apiKey: string) => Promise<string>) {
+   *   await using session = await client.gateway.open({ task: { id: "sum", answer: "5" } });
+   *   const text = await agent(session.openaiUrl, session.key);
+   *   await session.reward(text.includes("5") ? 1 : 0);
+   *   return await session.rows();
+   * }
+   * ```
+   */
+  get gateway(): RemoteGateway {
+    return new GatewayClient(this.#api, this.#stop.signal);
   }
 
   /**

@@ -124,6 +124,14 @@ export class ServerApi implements AsyncDisposable {
     return await this.#request({ ...options, method: "GET", path, cut: options.signal, read });
   }
 
+  /** Gets a resource as a stream. A stream that breaks off may be read again from its start. */
+  async getStream<T>(
+    path: string,
+    options: RequestOptions & { read: (body: BodyChunks) => Promise<T> },
+  ): Promise<T> {
+    return await this.#request({ ...options, method: "GET", path, cut: options.signal });
+  }
+
   /** Deletes a resource. A request that may have arrived is sent again. */
   async delete(path: string, options: RequestOptions & { onMissing?: () => void }): Promise<void> {
     const read = () => Promise.resolve();

@@ -1,11 +1,13 @@
-import { Hono } from "hono";
+import { OpenAPIHono } from "@hono/zod-openapi";
 import type { ErrorCode } from "../wire/error_codes.ts";
 import { Budgets } from "../server/budget.ts";
 import { access, type AccessOptions, type PeerAccess, securityHeaders } from "../server/http/access.ts";
 import {
   type AppContext,
   type AppEnv,
+  methodOf,
   type RequestConnection,
+  routeOf,
   watchDisconnect,
 } from "../server/http/context.ts";
 import {
@@ -18,6 +20,7 @@ import {
 } from "../server/http/http_errors.ts";
 import { requestLimits } from "../server/http/request_limits.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../server/limits.ts";
+import { addAboutRoutes } from "../server/openapi/about.ts";
 import { IdempotencyCache } from "../server/v1/idempotency.ts";
 import { chatDialect } from "./dialects/chat.ts";
 import type { Dialect } from "./dialects/dialect.ts";
@@ -27,8 +30,9 @@ import type { Gateway } from "./gateway.ts";
 import { GatewayError, type GatewayFault } from "./gateway_error.ts";
 import { deliver } from "./http_delivery.ts";
 import { type LiveSession, unknownKey } from "./live_session.ts";
+import { GATEWAY_GROUP, GATEWAY_OPERATIONS } from "./operations.ts";
 import type { RetryMarks } from "./model_request.ts";
-import { addOwnerRoutes, readJson } from "./owner_routes.ts";
+import { addOwnerRoutes, readJson, requireOwner } from "./owner_routes.ts";
 
 /** Options of {@linkcode gatewayApp}. */
 export interface GatewayAppOptions extends Pick<AccessOptions, "tokens" | "hosts" | "corsOrigins"> {
@@ -72,7 +76,7 @@ export function gatewayApp(options: GatewayAppOptions): GatewayHandler {
   const { gateway, tokens, headWaitMs = 10_000, onError = () => {} } = options;
   const { budgets = new Budgets({ owners: tokens?.length }) } = options;
   const report = errorReporter(onError);
-  const app = new Hono<AppEnv>();
+  const app = new OpenAPIHono<AppEnv>();
   app.onError((thrown, c) => {
     if (!(thrown instanceof GatewayError)) report(thrown);
     else if (thrown.fault === "bad_reply") onError(thrown);
@@ -80,14 +84,21 @@ export function gatewayApp(options: GatewayAppOptions): GatewayHandler {
     if (dialect === undefined && c.req.path !== MODELS) return errorResponse(toServerError(thrown));
     return toDialectResponse(dialect ?? chatDialect, toAgentError(thrown), thrown);
   });
-  app.notFound(({ req }) => notFoundResponse(req, "the page of the gateway"));
+  app.notFound(({ req }) => notFoundResponse(req, "/docs"));
+  app.use(async (c, next) => {
+    await next();
+    const { status } = c.res;
+    const labels = { method: methodOf(c), route: routeOf(c) };
+    gateway.metrics.countRequest({ status, owner: c.get("owner") ?? "", ...labels });
+  });
   app.use(
     securityHeaders(),
     watchDisconnect(),
     access(options, [keyAccess(gateway)]),
     requestLimits({ ...REQUEST_LIMITS, bodyBytes: BODY_BYTES, ...options.limits }, budgets.waiting),
   );
-  app.use(`${OWNERS}*`, new IdempotencyCache(budgets).handler());
+  app.use("/metrics", requireOwner());
+  app.use(`${OWNERS}*`, requireOwner(), new IdempotencyCache(budgets).handler());
   for (const [path, dialect] of Object.entries(DIALECTS)) {
     app.post(path, async (c) => {
       const live = liveOf(c, gateway);
@@ -110,6 +121,10 @@ export function gatewayApp(options: GatewayAppOptions): GatewayHandler {
     );
   });
   addOwnerRoutes(app, gateway);
+  addAboutRoutes(app, { metrics: gateway.metrics, tokens: tokens?.length ?? 0, groups: [GATEWAY_GROUP] });
+  for (const operation of GATEWAY_OPERATIONS) {
+    app.openAPIRegistry.registerPath({ ...operation, tags: [GATEWAY_GROUP.name] });
+  }
   return async (request, connection) => await app.fetch(request, connection);
 }
 

@@ -1,22 +1,32 @@
-import { type EpisodeFailure, toEpisodeFailure } from "../errors.ts";
-import { History } from "../history.ts";
-import { randomId } from "../random_id.ts";
-import type { GraderPool } from "../rewards/worker/grader_pool.ts";
+import { toEpisodeFailure } from "../errors.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
 import { Budget, type BudgetLease } from "../server/budget.ts";
-import { gradeOrThrow, type Graders, guardGrader } from "../server/graders.ts";
 import { ServerError } from "../server/http/http_errors.ts";
+import { Metrics } from "../server/metrics.ts";
+import type { KeyedSandbox } from "../server/peers/e2b/keyed_sandboxes.ts";
 import { outputOf } from "./dialects/response_answer.ts";
+import { addGauges, countTurn, type GatewayStats } from "./gateway_metrics.ts";
 import { LiveSession } from "./live_session.ts";
 import type { Sampling } from "./model_request.ts";
 import { PauseGate } from "./model/pause_gate.ts";
 import { GatewaySession, type GatewaySessionOptions } from "./session/gateway_session.ts";
-import type { SessionEnd } from "./session/session_row.ts";
-import type { JournalFolder, SessionJournal, SessionSettings } from "./state/session_journal.ts";
+import { restoreOrigin } from "./session/session_origin.ts";
+import { keysOf, newIdentity, type SessionIdentity } from "./session_keys.ts";
+import { type SandboxRequest, type SandboxSource, SessionSandboxes } from "./session_sandboxes.ts";
+import { SessionGrading, type SessionGradingOptions } from "./session_grading.ts";
+import { abortedEnd } from "./session/session_row.ts";
+import type {
+  JournaledSession,
+  JournalFolder,
+  JournalTurn,
+  SessionJournal,
+  SessionSettings,
+} from "./state/session_journal.ts";
 
 /** Options of {@linkcode Gateway}. */
 export interface GatewayOptions
   extends
+    SessionGradingOptions,
     Pick<GatewaySessionOptions, "sampler" | "parser" | "format" | "mode" | "rewritten" | "contextTokens"> {
   /** Parameters of sampling of all sessions. Those of a session replace them one by one. */
   sampling?: Sampling | undefined;
@@ -26,29 +36,33 @@ export interface GatewayOptions
   bytes?: number | undefined;
   /** Number of owners. @default 1 */
   owners?: number | undefined;
-  /** Graders that sessions may name, and the workers in which they run. */
-  graders?: Graders | undefined;
-  graderPool?: GraderPool | undefined;
+  /** Sandboxes that sessions may have, and the name of their profile. @default sessions have none */
+  sandboxes?: SandboxSource | undefined;
+  /** Figures that `/metrics` shows. @default figures of the gateway alone */
+  metrics?: Metrics | undefined;
+  /** Called with failures that no request gets. */
+  onError?: ((error: unknown) => void) | undefined;
   /** Journals by which sessions continue after a restart. The caller disposes the folder. @default none */
   journals?: JournalFolder | undefined;
   /** Called with the rows of each session that ends. */
   onRows?: ((rows: readonly InteractionResult[], owner: string) => void) | undefined;
 }
 
-/** Figures of an owner. */
-export interface GatewayStats {
-  readonly open: number;
-  readonly ended: number;
-  readonly turns: number;
-  readonly rows: number;
-  readonly bytes: number;
+/** How a session is opened. */
+export interface NewSession extends Omit<SessionSettings, "openedAt" | "sandboxId" | "origin"> {
+  readonly sandbox?: SandboxRequest | undefined;
+}
+
+/** Ends the work of a request whose client has left. */
+interface RequestOptions {
+  readonly signal: AbortSignal;
 }
 
 /** A session that is added: a new one, or one of a journal. */
-interface AddedSession {
-  readonly id: string;
-  readonly key: string;
+interface AddedSession extends SessionIdentity {
   readonly settings: SessionSettings;
+  readonly sandbox?: KeyedSandbox | undefined;
+  readonly origin?: GatewaySession | undefined;
   readonly journal?: SessionJournal | undefined;
   readonly lease: BudgetLease;
 }
@@ -68,16 +82,24 @@ export class Gateway implements Disposable {
   readonly #byId = new Map<string, LiveSession>();
   readonly #byKey = new Map<string, LiveSession>();
   readonly #owners = new Map<string, OwnerState>();
+  readonly #followers = new Set<(live: LiveSession) => void>();
+  readonly metrics: Metrics;
+  readonly grading: SessionGrading;
+  readonly #sandboxes: SessionSandboxes;
 
   constructor(options: GatewayOptions) {
-    const { bytes = GIB, owners } = options;
+    const { bytes = GIB, owners, metrics = new Metrics() } = options;
     this.#options = options;
+    this.metrics = metrics;
+    this.grading = new SessionGrading(options);
+    this.#sandboxes = new SessionSandboxes(options.sandboxes);
     this.#budget = new Budget({
       total: bytes,
       owners,
       unit: "bytes of gateway sessions",
       advice: "delete sessions that have ended, or raise --session-memory",
     });
+    addGauges(metrics, this);
   }
 
   /** Name of the model. */
@@ -85,17 +107,54 @@ export class Gateway implements Disposable {
     return this.#options.sampler.name;
   }
 
+  /** True if the model server returns no token ids, so that rows have no tokens to train on. */
+  get isEvaluation(): boolean {
+    return this.#options.format === undefined;
+  }
+
   /**
    * Opens a session.
    *
-   * @throws {ServerError} `busy` if the owner has no memory for it.
+   * @throws {ServerError} `busy` if the owner has no memory or no sandbox for it; `invalid` if there is no such sandbox.
    */
-  open(settings: SessionSettings): LiveSession {
-    const identity = { id: `gs-${crypto.randomUUID()}`, key: `paddock-${randomId()}`, settings };
-    const lease = this.#budget.take(settings.owner, 0);
-    const journal = this.#options.journals?.create(identity.id);
-    journal?.open(identity);
-    return this.#add({ ...identity, journal, lease });
+  async open({ sandbox: request, ...settings }: NewSession, options: RequestOptions): Promise<LiveSession> {
+    const identity = newIdentity();
+    const { owner } = settings;
+    const sandbox = request && await this.#sandboxes.open(request, { ...identity, ...options, owner });
+    return await this.#begin({ ...identity, settings, sandbox });
+  }
+
+  /**
+   * Opens a copy of a session: it knows the turns so far, and its sandbox is a copy. A chat that continues one of these
+   * turns is a branch of the turn's row.
+   *
+   * @throws {ServerError} `conflict` if the session's sandbox has ended; `busy` if the owner has no room.
+   */
+  async fork(live: LiveSession, options: RequestOptions): Promise<LiveSession> {
+    const identity = newIdentity();
+    const sandbox = live.sandbox && await this.#sandboxes.fork(live.sandbox, { ...identity, ...options });
+    const turns = live.journal?.turns() ?? [];
+    const origin = { id: live.id, turns: turns.length, origin: live.settings.origin };
+    const settings = { ...live.settings, origin };
+    return await this.#begin({ ...identity, settings, sandbox, origin: live.session }, turns);
+  }
+
+  /** Adds a new session, with its journal. If that fails, the sandbox ends. */
+  async #begin(
+    { settings: given, ...added }: Omit<AddedSession, "journal" | "lease">,
+    turns: readonly JournalTurn[] = [],
+  ): Promise<LiveSession> {
+    const settings = { ...given, openedAt: new Date().toISOString(), sandboxId: added.sandbox?.id };
+    try {
+      const lease = this.#budget.take(settings.owner, 0);
+      const journal = this.#options.journals?.create(added.id);
+      journal?.open({ ...added, settings });
+      for (const turn of turns) journal?.add(turn);
+      return this.#add({ ...added, settings, journal, lease });
+    } catch (error) {
+      await added.sandbox?.[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /**
@@ -104,28 +163,59 @@ export class Gateway implements Disposable {
    */
   async restore({ onError }: { onError: (error: unknown) => void }): Promise<number> {
     const saved = await this.#options.journals?.readAll() ?? [];
-    for (const { turns, end, settings, ...identity } of saved) {
-      const lease = this.#budget.hold(settings.owner, 0);
-      const live = this.#add({ ...identity, settings, lease });
-      try {
-        for (const turn of turns) {
-          live.session.restore(turn);
-          live.items.addItems(outputOf(turn.answer));
-        }
-        if (end !== undefined) live.session.finish(end);
-      } catch (error) {
-        onError(error);
-        live.finish({ reward: null, isComplete: false, error: toEpisodeFailure(error) });
-      }
-    }
+    for (const session of saved) this.#restore(session, { onError });
     return saved.length;
   }
 
-  #add({ id, key, settings, journal, lease }: AddedSession): LiveSession {
-    const { sampling: common, idleMs: commonIdleMs = 1_800_000, onRows, ...shared } = this.#options;
-    const { owner, idleMs, sampling, rewritten, ...rest } = settings;
+  #restore(
+    { turns, end, settings, ...identity }: JournaledSession,
+    { onError }: { onError: (error: unknown) => void },
+  ): void {
+    const { origin: copied } = settings;
+    const lease = this.#budget.hold(settings.owner, 0);
+    const sandbox = this.#sandboxes.find(settings, { key: identity.key, onError });
+    const add = (origin?: GatewaySession) => this.#add({ ...identity, settings, lease, sandbox, origin });
+    let live: LiveSession | undefined;
+    try {
+      const options = { ...this.#options, ...settings, id: identity.id };
+      live = add(copied && restoreOrigin(copied, { turns, options }));
+      for (const turn of turns.slice(copied?.turns ?? 0)) {
+        live.session.restore(turn);
+        live.items.addItems(outputOf(turn.answer));
+      }
+      if (end !== undefined) live.session.finish(end);
+    } catch (error) {
+      onError(error);
+      (live ?? add()).finish({ reward: null, isComplete: false, error: toEpisodeFailure(error) });
+    }
+  }
+
+  #add({ id, key, settings, sandbox, origin, journal, lease }: AddedSession): LiveSession {
+    const { idleMs: commonIdleMs = 1_800_000, onError = () => {} } = this.#options;
+    const live = new LiveSession({
+      key,
+      settings,
+      session: this.#makeSession({ id, settings, origin, journal }),
+      sandbox,
+      lease,
+      journal,
+      idleMs: settings.idleMs ?? commonIdleMs,
+      onEnd: (live, rows) => this.#noteEnd(live, rows),
+      onForget: (live) => this.delete(live),
+      onError,
+    });
+    this.#byId.set(live.id, live);
+    for (const key of keysOf(live.key)) this.#byKey.set(key, live);
+    return live;
+  }
+
+  #makeSession(
+    { id, settings, origin, journal }: Pick<AddedSession, "id" | "settings" | "origin" | "journal">,
+  ): GatewaySession {
+    const { sampling: common, ...shared } = this.#options;
+    const { owner, sampling, rewritten, ...rest } = settings;
     const state = this.#ownerState(owner);
-    const session = new GatewaySession({
+    return new GatewaySession({
       ...shared,
       ...rest,
       id,
@@ -133,21 +223,23 @@ export class Gateway implements Disposable {
       rewritten: rewritten ?? shared.rewritten,
       gate: state.gate,
       policyVersion: () => state.policyVersion,
-      onTurn: journal && ((turn) => journal.add(turn)),
-    });
-    const live = new LiveSession({
-      owner,
-      key,
-      session,
-      lease,
-      journal,
-      idleMs: idleMs ?? commonIdleMs,
-      onEnd: (live, rows) => onRows?.(rows, live.owner),
-      onForget: (live) => this.delete(live),
-    });
-    this.#byId.set(live.id, live);
-    this.#byKey.set(live.key, live);
-    return live;
+      onTurn: (turn) => {
+        journal?.add(turn);
+        countTurn(this.metrics, owner, turn);
+      },
+    }, origin);
+  }
+
+  #noteEnd(live: LiveSession, rows: readonly InteractionResult[]): void {
+    this.#options.onRows?.(rows, live.owner);
+    for (const follow of this.#followers) follow(live);
+  }
+
+  /** Calls back with each session of an owner that ends. Returns a function that stops this. */
+  follow(owner: string, onEnd: (live: LiveSession) => void): () => void {
+    const follow = (live: LiveSession) => live.owner === owner && onEnd(live);
+    this.#followers.add(follow);
+    return () => this.#followers.delete(follow);
   }
 
   /** Returns the session that a key opens. */
@@ -171,46 +263,11 @@ export class Gateway implements Disposable {
     return this.#byId.values().filter((live) => live.owner === owner).toArray();
   }
 
-  /**
-   * Ends a session with the score of a grader, which reads the chat of the session's first row.
-   *
-   * @throws {ServerError} `invalid` if there is no such grader; `conflict` if the session has no turn.
-   */
-  async grade(live: LiveSession, name: string, { signal }: { signal: AbortSignal }): Promise<SessionEnd> {
-    const { graders = new Map(), graderPool: pool } = this.#options;
-    const make = graders.get(name);
-    if (make === undefined || pool === undefined) {
-      throw new ServerError("invalid", `grader must be one of ${[...graders.keys()].join(", ")}`);
-    }
-    const [row] = live.session.results();
-    if (row === undefined) throw new ServerError("conflict", `The session ${live.id} has no turn`);
-    const context = { task: live.session.task, history: History.fromChats(row.messages), signal };
-    const end = await this.#score(guardGrader(make(), { pool, owner: live.owner }), context);
-    live.finish(end);
-    return live.session.end ?? end;
-  }
-
-  async #score(...args: Parameters<typeof gradeOrThrow>): Promise<SessionEnd> {
-    const [grader] = args;
-    const { score, parts, reason } = await gradeOrThrow(...args);
-    const rewardParts = { [grader.name]: score, ...parts };
-    return {
-      reward: score,
-      rewardParts,
-      isComplete: true,
-      ...(reason !== undefined && { unscored: reason }),
-    };
-  }
-
   /** Ends a session as aborted, unless it has ended, and forgets the session. */
   delete(live: LiveSession): void {
-    live.finish({
-      reward: null,
-      isComplete: false,
-      error: failureOf("The session was deleted before it ended"),
-    });
+    live.finish(abortedEnd("The session was deleted before it ended"));
     this.#byId.delete(live.id);
-    this.#byKey.delete(live.key);
+    for (const key of keysOf(live.key)) this.#byKey.delete(key);
     live.forget();
     live[Symbol.dispose]();
   }
@@ -227,9 +284,9 @@ export class Gateway implements Disposable {
     state.gate.resume();
   }
 
-  /** Returns the figures of an owner. */
-  stats(owner: string): GatewayStats {
-    const own = this.list(owner);
+  /** Returns the figures of an owner, or of all owners. */
+  stats(owner?: string): GatewayStats {
+    const own = owner === undefined ? [...this.#byId.values()] : this.list(owner);
     const sum = (count: (live: LiveSession) => number) => own.reduce((sum, live) => sum + count(live), 0);
     const ended = sum(({ session }) => session.end === undefined ? 0 : 1);
     return {
@@ -245,7 +302,7 @@ export class Gateway implements Disposable {
   [Symbol.dispose](): void {
     for (const live of this.#byId.values()) {
       if (this.#options.journals === undefined) {
-        live.finish({ reward: null, isComplete: false, error: failureOf("The gateway has stopped") });
+        live.finish(abortedEnd("The gateway has stopped"));
       }
       live[Symbol.dispose]();
     }
@@ -259,8 +316,4 @@ export class Gateway implements Disposable {
       () => ({ gate: new PauseGate(), policyVersion: undefined }),
     );
   }
-}
-
-function failureOf(message: string): EpisodeFailure {
-  return { boundary: "env", name: "EnvError", message };
 }

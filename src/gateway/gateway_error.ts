@@ -59,8 +59,11 @@ const FAULTS: Readonly<Record<NonNullable<PolicyError["fault"]>, GatewayFault>> 
 /** Converts the error of a model server into one that may be sent to the agent. */
 export function toGatewayError(error: EpisodeError): GatewayError {
   const isPolicy = error instanceof PolicyError;
-  const fault = isPolicy ? FAULTS[error.fault ?? "bad_answer"] : "bad_reply";
-  return new GatewayError(fault, errorMessage(error), { cause: error });
+  if (!isPolicy) return new GatewayError("bad_reply", errorMessage(error), { cause: error });
+  const { fault = "bad_answer", status, retryAfterMs } = error;
+  const retryAfter = retryAfterMs === undefined ? undefined : Math.ceil(retryAfterMs / 1000);
+  const options = { cause: error, retryAfter };
+  return new GatewayError(status === 429 ? "busy" : FAULTS[fault], errorMessage(error), options);
 }
 
 /** Converts an error of the template or the tokenizer, which cannot show the agent's messages. */

@@ -1,29 +1,34 @@
-import type { EpisodeFailure } from "../errors.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
 import type { BudgetLease } from "../server/budget.ts";
+import type { KeyedSandbox } from "../server/peers/e2b/keyed_sandboxes.ts";
 import { ResponseItems } from "./dialects/response_items.ts";
 import { GatewayError } from "./gateway_error.ts";
 import type { ModelRequest } from "./model_request.ts";
-import type { SessionJournal } from "./state/session_journal.ts";
+import type { SessionJournal, SessionSettings } from "./state/session_journal.ts";
 import type { GatewaySession } from "./session/gateway_session.ts";
-import type { SampledTurn, SessionEnd } from "./session/session_row.ts";
+import { abortedEnd, type SampledTurn, type SessionEnd } from "./session/session_row.ts";
 
 /** Options of {@linkcode LiveSession}. */
 export interface LiveSessionOptions {
-  readonly owner: string;
   /** Secret with which the agent asks the model. */
   readonly key: string;
+  /** How the session was opened. */
+  readonly settings: SessionSettings;
   readonly session: GatewaySession;
   /** Memory of the owner, of which the session takes a part. */
   readonly lease: BudgetLease;
   /** Milliseconds without a request after which the session ends, and after its end is forgotten. */
   readonly idleMs: number;
+  /** Sandbox of the session, which ends with the session. */
+  readonly sandbox?: KeyedSandbox | undefined;
   /** Journal of the session, if sessions are kept over a restart. */
   readonly journal?: SessionJournal | undefined;
   /** Called once with the rows, when the session ends. */
   readonly onEnd: (live: LiveSession, rows: readonly InteractionResult[]) => void;
   /** Called when the session has ended for its idle time. */
   readonly onForget: (live: LiveSession) => void;
+  /** Called with failures that no request gets. */
+  readonly onError: (error: unknown) => void;
 }
 
 /** A session of a gateway: with its owner, its key, its memory and its time. */
@@ -31,7 +36,7 @@ export class LiveSession implements Disposable {
   readonly owner: string;
   readonly key: string;
   readonly session: GatewaySession;
-  readonly createdAt: Date = new Date();
+  readonly createdAt: Date;
   /** Items of the session's responses. */
   readonly items: ResponseItems = new ResponseItems();
   readonly #options: LiveSessionOptions;
@@ -39,8 +44,9 @@ export class LiveSession implements Disposable {
   #running = 0;
 
   constructor(options: LiveSessionOptions) {
-    const { owner, key, session } = options;
-    this.owner = owner;
+    const { settings, key, session } = options;
+    this.owner = settings.owner;
+    this.createdAt = new Date(settings.openedAt ?? Date.now());
     this.key = key;
     this.session = session;
     this.#options = options;
@@ -49,6 +55,18 @@ export class LiveSession implements Disposable {
 
   get id(): string {
     return this.session.id;
+  }
+
+  get settings(): SessionSettings {
+    return this.#options.settings;
+  }
+
+  get journal(): SessionJournal | undefined {
+    return this.#options.journal;
+  }
+
+  get sandbox(): KeyedSandbox | undefined {
+    return this.#options.sandbox;
   }
 
   /** Number of requests that wait for an answer. */
@@ -81,6 +99,7 @@ export class LiveSession implements Disposable {
     this.#options.journal?.end(end);
     this.session.finish(end);
     this.#restartTimer();
+    this.#endSandbox();
     this.#options.onEnd(this, this.session.results());
   }
 
@@ -89,25 +108,33 @@ export class LiveSession implements Disposable {
     this.#options.journal?.remove();
   }
 
-  /** Stops the timer and frees the memory. */
+  /** Stops the timer and frees the memory. The sandbox of a session that has not ended may continue in a later server. */
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
     this.#options.lease[Symbol.dispose]();
   }
 
-  #restartTimer(): void {
+  #restartTimer(ms = this.#options.idleMs): void {
     clearTimeout(this.#timer);
     if (this.#running > 0) return;
-    this.#timer = setTimeout(() => this.#expire(), this.#options.idleMs);
+    this.#timer = setTimeout(() => this.#expire(), ms);
     Deno.unrefTimer(Number(this.#timer));
   }
 
-  /** Ends the session, or forgets the session if it has ended. */
+  #endSandbox(): void {
+    const { sandbox, onError } = this.#options;
+    sandbox?.[Symbol.asyncDispose]().catch(onError);
+  }
+
+  /** Ends the session, or forgets the session if it has ended. An agent may work in its sandbox meanwhile. */
   #expire(): void {
     if (this.session.end !== undefined) return this.#options.onForget(this);
+    const { sandbox, idleMs } = this.#options;
+    if (sandbox && sandbox.unusedMs < idleMs) {
+      return this.#restartTimer(Math.max(1, idleMs - sandbox.unusedMs));
+    }
     const message = `The agent sent no request within ${this.#options.idleMs} ms`;
-    const error: EpisodeFailure = { boundary: "env", name: "EnvError", message };
-    this.finish({ reward: null, isComplete: false, error });
+    this.finish(abortedEnd(message));
   }
 }
 

@@ -215,7 +215,7 @@ export class ModelServer {
     return retryDelayMs({ attempt, backoffMs: this.#backoffMs, retryAfterMs, jitter: Math.random() });
   }
 
-  #error({ fault, reason, cause }: Failed, attempts: number): PolicyError {
+  #error({ fault, reason, cause, answer, retryAfterMs }: Failed, attempts: number): PolicyError {
     const { origin, pathname } = this.#url;
     const notes = [
       ...attempts > 1 ? [`${attempts} attempts`] : [],
@@ -224,7 +224,7 @@ export class ModelServer {
     const suffix = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
     const message = `Cannot get reply as ${origin}${pathname} ${reason}${suffix}`;
     const redacted = this.#apiKey ? message.replaceAll(this.#apiKey, "[key]") : message;
-    return new PolicyError(redacted, { cause, fault });
+    return new PolicyError(redacted, { cause, fault, status: answer?.status, retryAfterMs });
   }
 }
 

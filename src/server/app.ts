@@ -13,7 +13,7 @@ import type { EnvService } from "./envs/env_service.ts";
 import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { Graders } from "./graders.ts";
 import { Budget, Budgets } from "./budget.ts";
-import { access, type AccessOptions, securityHeaders } from "./http/access.ts";
+import { access, type AccessOptions, type PeerAccess, securityHeaders } from "./http/access.ts";
 import { accessRecords, type RequestRecord } from "./http/access_log.ts";
 import { type AppEnv, methodOf, routeOf, watchDisconnect } from "./http/context.ts";
 import { crossOrigin } from "./http/cross_origin.ts";
@@ -92,6 +92,8 @@ export interface PaddockAppOptions extends AccessOptions {
    * @default 32 random bytes
    */
   secret?: Uint8Array | undefined;
+  /** Access by keys that are no tokens of the server. */
+  keys?: readonly PeerAccess[] | undefined;
   /** Returns the metrics of the cluster behind the server, for `/metrics`. */
   formatClusterMetrics?: (() => string) | undefined;
   /** Called after each response, for a log. It must not throw. */
@@ -154,7 +156,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
   });
   app.use(
     watchDisconnect(),
-    access(options, peers.flatMap(({ access }) => access ?? [])),
+    access(options, [...options.keys ?? [], ...peers.flatMap(({ access }) => access ?? [])]),
     requestLimits({ ...REQUEST_LIMITS, ...options.limits }, budgets.waiting, { open }),
   );
   app.use(largeJson());

@@ -59,6 +59,12 @@ export class Metrics {
     this.#observe("paddock_exec_seconds", durationMs / 1000, owner);
   }
 
+  /** Adds an amount to a counter without labels, whose name is the start of no other name. */
+  count(name: string, amount: number, { owner, help }: { owner: string; help: string }): void {
+    this.#helps.getOrInsertComputed(name, () => ({ help, kind: "counter" }));
+    this.#add(owner, name, amount);
+  }
+
   /** Adds a gauge whose value is read at each scrape: of one owner, or of all. */
   addGauge(name: string, help: string, value: Gauge): void {
     this.#helps.set(name, { help, kind: "gauge" });

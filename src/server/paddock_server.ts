@@ -7,6 +7,8 @@ import type { Tool } from "../tools/tool.ts";
 import type { AccessOptions } from "./http/access.ts";
 import type { RequestRecord } from "./http/access_log.ts";
 import type { RequestConnection } from "./http/context.ts";
+import { KeyedSandboxes } from "./peers/e2b/keyed_sandboxes.ts";
+import { SandboxKeys } from "./peers/e2b/sandbox_keys.ts";
 import { chatKind } from "./peers/openenv/chat_env.ts";
 import type { OpenEnvKind } from "./peers/openenv/env_kind.ts";
 import { replKind } from "./peers/openenv/repl_env.ts";
@@ -17,28 +19,15 @@ import { CheckpointStore } from "./checkpoints/checkpoint_store.ts";
 import { RecoveryMemory } from "./checkpoints/recovery_memory.ts";
 import type { ToolGroup } from "./envs/env_config.ts";
 import { EnvService } from "./envs/env_service.ts";
-import { HibernationStore, type HibernationStoreOptions } from "./hibernation/hibernation_store.ts";
+import { type HibernationLimits, openHibernation } from "./hibernation/hibernation_limits.ts";
 import type { SuspendReport } from "./hibernation/suspend_report.ts";
 import { errorReporter } from "./http/http_errors.ts";
 import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
 import type { ServerEvent } from "./server_event.ts";
 import { type RolloutOffer, RolloutService } from "./rollouts/rollout_service.ts";
-import { isSharedPool } from "./sessions/shared_pool.ts";
 import { type HibernationSettings, SessionService } from "./sessions/session_service.ts";
 import type { ViewerOptions } from "../viewer/viewer_app.tsx";
-
-/** Limits of the hibernation of a {@linkcode PaddockServer}'s sessions. */
-export interface HibernationLimits
-  extends Pick<HibernationStoreOptions, "bytes" | "directory" | "directoryBytes"> {
-  /**
-   * Milliseconds without use after which a session hibernates. One that is idle for less does so when a request waits
-   * for an interpreter.
-   *
-   * @default 60_000
-   */
-  readonly afterMs?: number | undefined;
-}
 
 /** Options of {@linkcode PaddockServer}. */
 export interface PaddockServerOptions extends AccessOptions {
@@ -149,6 +138,15 @@ export interface PaddockServerOptions extends AccessOptions {
   onError?: ((error: unknown) => void) | undefined;
 }
 
+/** Parts of a server that a gateway beside it uses. They are no part of the public API. */
+export interface ServerParts {
+  readonly sandboxes: KeyedSandboxes;
+  readonly metrics: Metrics;
+}
+
+/** Returns the parts of a server that a gateway beside it uses. */
+export let partsOf: (server: PaddockServer) => ServerParts;
+
 /**
  * The server of `paddock serve` as a request handler: sessions, envs and graders under `/v1`, the Model Context
  * Protocol at `/mcp`, and the routes of SandboxFusion, OpenEnv, E2B, NeMo-Skills and Piston.
@@ -180,6 +178,7 @@ export class PaddockServer implements AsyncDisposable {
    * `connection.disconnected` aborts before the response.
    */
   readonly fetch: (request: Request, connection?: RequestConnection) => Promise<Response>;
+  readonly #parts: ServerParts;
   readonly #sessions: SessionService;
   readonly #checkpoints: CheckpointStore;
   readonly #hibernation: HibernationSettings | undefined;
@@ -216,11 +215,26 @@ export class PaddockServer implements AsyncDisposable {
     const repl = openEnvName === "repl" ? replKind(sessions) : undefined;
     const openEnv: OpenEnvKind | undefined = openEnvTokenizer ? chatKind(openEnvTokenizer) : repl;
     const secret = limits?.directory?.secret;
-    const app = paddockApp({ ...shared, sessions, checkpoints, envs, rollouts, openEnv, secret });
+    const keys = new SandboxKeys();
+    this.#parts = { metrics, sandboxes: new KeyedSandboxes(sessions, keys) };
+    const app = paddockApp({
+      ...shared,
+      sessions,
+      checkpoints,
+      envs,
+      rollouts,
+      openEnv,
+      secret,
+      keys: [keys],
+    });
     this.fetch = async (request, connection) => await app.fetch(request, connection);
     this.#sessions = sessions;
     this.#envs = envs;
     this.#rollouts = rollouts;
+  }
+
+  static {
+    partsOf = (server) => server.#parts;
   }
 
   /** Bytes of memory of the checkpoints, and of the sessions that hibernate. */
@@ -243,33 +257,6 @@ export class PaddockServer implements AsyncDisposable {
     await Promise.all(owned.map((resource) => resource[Symbol.asyncDispose]()));
     this.#checkpoints[Symbol.dispose]();
   }
-}
-
-/** @throws {TypeError} if the pool has no checkpoints, or its sessions are those of several servers. */
-function openHibernation(
-  pool: SessionPool,
-  { afterMs, ...limits }: HibernationLimits,
-  { metrics, ...rest }: Pick<HibernationStoreOptions, "owners" | "onError"> & { metrics: Metrics },
-): HibernationSettings {
-  if (!isBranchingPool(pool) || isSharedPool(pool)) {
-    throw new TypeError(
-      "Cannot let sessions hibernate as 'pool' must be one whose sessions have checkpoints, and not of a cluster",
-    );
-  }
-  const store = new HibernationStore({ ...limits, ...rest });
-  metrics.addGauge("paddock_hibernating_sessions", "Sessions that hibernate.", (owner) => store.count(owner));
-  metrics.addGauge(
-    "paddock_hibernating_memory_bytes",
-    "Bytes of hibernating sessions in memory.",
-    (owner) => store.bytes("memory", owner),
-  );
-  metrics.addGauge(
-    "paddock_hibernating_disk_bytes",
-    "Bytes of hibernating sessions in the state directory.",
-    (owner) => store.bytes("directory", owner),
-  );
-  const { sessions: saved, unreadable } = limits.directory ?? {};
-  return { afterMs, store, saved, unreadable };
 }
 
 /** Names of the options. */

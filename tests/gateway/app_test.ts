@@ -98,6 +98,9 @@ Deno.test("gateway refuses audio, images, several choices and a session's key on
       [`${path}/rows`, undefined, "GET"],
       [path, undefined, "DELETE"],
       [`/v1/gateway/sessions/${other.id}/reward`, { reward: 1 }, "POST"],
+      ["/metrics", undefined, "GET"],
+      ["/v1/gateway/rows", undefined, "GET"],
+      [`${path}/fork`, {}, "POST"],
       ["/v1/gateway/pause", {}, "POST"],
       ["/v1/gateway/resume", {}, "POST"],
     ] as const

@@ -10,8 +10,9 @@ export function requireExact(rows: readonly InteractionResult[], sampled: readon
       ids: tokens.slice(start, start + length),
     }))
   );
-  const byText = (one: { prompt: readonly number[] }, other: { prompt: readonly number[] }) =>
-    one.prompt.join() < other.prompt.join() ? -1 : 1;
+  const keyOf = ({ prompt, ids }: Pick<Sampled, "prompt" | "ids">) => `${prompt.join()};${ids.join()}`;
+  const byText = (one: Pick<Sampled, "prompt" | "ids">, other: Pick<Sampled, "prompt" | "ids">) =>
+    keyOf(one) < keyOf(other) ? -1 : 1;
   assertEquals(found.sort(byText), sampled.map(({ prompt, ids }) => ({ prompt, ids })).sort(byText));
   const masked = rows.flatMap(({ loss_mask }) => loss_mask).filter((mask) => mask === 1).length;
   assertEquals(masked, sampled.reduce((sum, { ids }) => sum + ids.length, 0));

@@ -22,6 +22,9 @@ gateway.resume(policy_version=3)
 with gateway.session({"id": "sum", "answer": "5"}, sampling={"temperature": 0.5}, sample=2) as session:
     assert ask(session) == "It is 5."
     assert session.state()["status"] == "open"
+    [copy] = session.fork()
+    assert ask(copy) == "It is 5." and copy.state()["forked_from"] == session.id
+    copy.delete()
     assert session.reward(0.5, {"style": 1})["status"] == "completed"
     [row] = session.rows()
     assert (row["reward"], row["sample"], row["turns"][0]["policy_version"]) == (0.5, 2, 3), row
@@ -37,6 +40,18 @@ try:
         raise KeyError("the agent fails")
 except KeyError:
     pass
+[verl] = gateway.rows(format="verl")
+assert verl["reward_score"] == 0.5 and len(verl["response_ids"]) == len(verl["response_mask"])
+following = gateway.rows(follow=True)
+assert next(following)["task_id"] == "sum"
+following.close()
+assert [row["reward"] for row in gateway.rows()] == [0.5]
+try:
+    gateway.session({"id": "none"}, sandbox={"seed": 7})
+except PaddockError as error:
+    assert error.kind == "invalid" and "no sandboxes" in str(error), error
+else:
+    raise AssertionError("this gateway has no sandboxes")
 assert [state["task_id"] for state in gateway.sessions()] == ["sum"]
 gateway.pause()
 gateway.resume()

@@ -22,6 +22,7 @@ Deno.test({
     const decoder = new TextDecoder();
     assertEquals([decoder.decode(stdout), decoder.decode(stderr)], ["the client is checked\n", ""]);
     assertEquals(test.rows.map(({ task_id, status }) => [task_id, status]), [
+      ["sum", "aborted"],
       ["sum", "completed"],
       ["fails", "aborted"],
     ]);

@@ -12,9 +12,11 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
 from typing import Any, Mapping, Optional, Union
 
-from .client import Client, PaddockError
+from .client import Client, PaddockError, _in_base64, _lost
 
 __all__ = ["Gateway", "GatewaySession"]
 
@@ -37,14 +39,19 @@ class Gateway:
         sampling_from: Optional[str] = None,
         rewritten: Optional[str] = None,
         idle_seconds: Optional[float] = None,
+        sandbox: Optional[Mapping[str, Any]] = None,
     ) -> GatewaySession:
-        """Opens a session for one run of an agent. ``task`` has an ``id``, and may have a ``query`` and an ``answer``."""
+        """Opens a session for one run of an agent. ``task`` has an ``id``, and may have a ``query`` and an ``answer``.
+
+        With ``sandbox``, such as ``{}`` or ``{"seed": 7}``, the session has a sandbox, which ends with it.
+        """
         options = {
             "sample": sample,
             "sampling": sampling,
             "sampling_from": sampling_from,
             "rewritten": rewritten,
             "idle_seconds": idle_seconds,
+            "sandbox": None if sandbox is None else dict(sandbox),
         }
         body = {"task": dict(task), **{name: value for name, value in options.items() if value is not None}}
         return GatewaySession(self._client, self._client._post(_SESSIONS, body))
@@ -53,6 +60,21 @@ class Gateway:
         """Returns the state of the owner's sessions."""
         sessions: list[dict[str, Any]] = self._get(_SESSIONS)["sessions"]
         return sessions
+
+    def rows(self, follow: bool = False, format: str = "slime") -> Iterator[dict[str, Any]]:
+        """Yields the rows of the owner's sessions that have ended. ``format`` is ``slime``, ``verl`` or ``trl``.
+
+        With ``follow``, it also yields those of sessions that end later, until the loop ends or the gateway stops, which is
+        a :class:`PaddockError`.
+        """
+        path = f"/gateway/rows?format={format}&follow={'true' if follow else 'false'}"
+        seconds = threading.TIMEOUT_MAX if follow else self._client._answer_timeout
+        with self._client._open("GET", path, None, {}, seconds) as response:
+            for line in response:
+                if line.strip():
+                    yield json.loads(line)
+            if follow or not response.isclosed():
+                raise _lost(self._client._host, ConnectionError("the stream of rows has ended"), unsent=False)
 
     def stats(self) -> dict[str, Any]:
         """Returns the owner's numbers of sessions, turns, rows and bytes."""
@@ -84,6 +106,12 @@ class GatewaySession:
         """Base URL of OpenAI's SDK, and of most others."""
         self.anthropic_url: str = opened["base_urls"]["anthropic"]
         """Base URL of Anthropic's SDK."""
+        sandbox: Mapping[str, str] = opened.get("sandbox") or {}
+        self.sandbox_id: Optional[str] = sandbox.get("id")
+        """Id of the session's sandbox in ``/v1/sessions``."""
+        self.e2b_sandbox_id: Optional[str] = sandbox.get("e2b_id")
+        self.e2b_api_key: Optional[str] = sandbox.get("e2b_api_key")
+        """API key with which E2B's SDK opens the session's sandbox."""
         self._path = f"{_SESSIONS}/{self.id}"
 
     def reward(
@@ -95,9 +123,37 @@ class GatewaySession:
             body["reward_parts"] = dict(parts)
         return self._client._post(f"{self._path}/reward", body)
 
-    def grade(self, grader: str) -> dict[str, Any]:
-        """Ends the session with the score of a grader, and returns its state."""
-        return self._client._post(f"{self._path}/reward", {"grader": grader})
+    def grade(self, grader: str, file: Optional[str] = None) -> dict[str, Any]:
+        """Ends the session with the score of a grader, and returns its state.
+
+        The grader reads the last reply, or the ``file`` of the sandbox in its place. A file in ``.py`` is graded as a program.
+        """
+        body = {"grader": grader, **({} if file is None else {"file": file})}
+        return self._client._post(f"{self._path}/reward", body)
+
+    def test(
+        self,
+        code: str,
+        *,
+        files: Optional[Mapping[str, Union[str, bytes]]] = None,
+        timeout: Optional[float] = None,
+    ) -> dict[str, Any]:
+        """Ends the session with the score of a program that sees the files of the sandbox, and returns its state.
+
+        The program runs in an interpreter that the agent did not touch. Its last value is the score. Without a value, it
+        passes with 1 if it raises nothing. ``output`` of the state is the end of what it printed.
+        """
+        tests: dict[str, Any] = {"code": code}
+        if files is not None:
+            tests["files"] = _in_base64(files)
+        if timeout is not None:
+            tests["timeout_seconds"] = timeout
+        return self._client._post(f"{self._path}/reward", {"tests": tests}, timeout=timeout or 60.0)
+
+    def fork(self, count: int = 1) -> list[GatewaySession]:
+        """Opens copies, which know the turns so far, each with a copy of the sandbox."""
+        answer = self._client._post(f"{self._path}/fork", {"count": count})
+        return [GatewaySession(self._client, opened) for opened in answer["sessions"]]
 
     def state(self) -> dict[str, Any]:
         """Returns the status, the numbers of turns and rows, and the reward."""

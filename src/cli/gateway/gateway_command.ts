@@ -6,13 +6,14 @@ import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { EXIT, runCommand } from "../run_command.ts";
 import { applyConfig, configOption } from "../config/config_file.ts";
 import { currentIo } from "../io.ts";
-import { nameOption, parseNumberAtLeast, parseWholeNumber } from "../options.ts";
+import { collectValues, nameOption, parseNumberAtLeast, parseWholeNumber } from "../options.ts";
 import { writeText } from "../output.ts";
 import { flagsOf } from "../sandbox_options.ts";
 import { resolveServeAddress } from "../serve/address.ts";
 import { listenError, logError, waitForAbort } from "../serve/listening.ts";
 import { type TokenFlags, withTokenFiles } from "../serve/token_files.ts";
-import { type GatewayFlags, openGateway } from "./open_gateway.ts";
+import { ownerCommands } from "./owner_commands.ts";
+import { evaluationNote, type GatewayFlags, openGateway } from "./open_gateway.ts";
 
 interface GatewayCommandFlags extends GatewayFlags, TokenFlags {
   port: number;
@@ -25,6 +26,8 @@ OpenAI and Anthropic. The key opens the model only; rewards and rows need the ow
 
 'paddock rollout --help' describes the call styles.
 
+The commands below are for owners of sessions, at a gateway that runs.
+
 Examples:
   paddock gateway --policy sglang:http://127.0.0.1:30000 --tokenizer ./Qwen3-8B --out rows.jsonl
   paddock gateway --policy openai:http://127.0.0.1:8000 --model Qwen/Qwen3-8B --tokenizer ./Qwen3-8B
@@ -34,12 +37,12 @@ started.`;
 
 /** Returns the command `gateway`, which records the turns of agents for a trainer. */
 export function gatewayCommand(): Command {
-  return new Command("gateway")
+  const command = new Command("gateway")
     .description("Serve a model to agents, and record their turns for a trainer")
     .optionsGroup("Model:")
     .option(
       "--policy <policy>",
-      "model server that returns token ids: sglang:URL, or openai:URL of vLLM",
+      "model server that returns token ids: sglang:URL, or openai:URL of vLLM; any other only for evaluation: openai-chat:URL",
     )
     .option("--model <name>", "name of the model; openai:URL needs it")
     .option("--tokenizer <dir>", "folder with tokenizer.json and tokenizer_config.json of the model")
@@ -76,6 +79,11 @@ export function gatewayCommand(): Command {
       1800,
     )
     .option("--session-memory <MiB>", "memory of sessions; each token has a share", parseWholeNumber(1), 1024)
+    .option(
+      "--grader-file <file>",
+      "TypeScript or Python file with a grader, which rewards name by the file's name; repeatable",
+      collectValues,
+    )
     .option("--out <file>", "append the rows of each session that ends to a file")
     .option("--state-dir <dir>", "folder by which sessions continue after a restart, also after a kill")
     .optionsGroup("Address and access:")
@@ -92,18 +100,21 @@ export function gatewayCommand(): Command {
         return await runGateway(await withTokenFiles(flagsOf(command)), signal);
       });
     });
+  for (const owned of ownerCommands()) command.addCommand(owned);
+  return command;
 }
 
 async function runGateway(flags: GatewayCommandFlags, signal: AbortSignal): Promise<number> {
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
   await using stack = new AsyncDisposableStack();
-  const gateway = await openGateway(flags, { stack, owners: Math.max(1, address.tokens.length) });
+  const owners = Math.max(1, address.tokens.length);
+  const gateway = await openGateway(flags, { stack, owners, signal });
   const handler = gatewayApp({ ...address, gateway, onError: logError });
   await using server = await listen(handler, { ...address, port: flags.port });
   const access = address.tokens.length > 0 ? "token required" : "no token required";
   const url = `http://${address.name}:${server.port}`;
   const text = `Serving the model '${gateway.model}' to agents at ${url} (${access}); press Ctrl-C to stop\n`;
-  await writeText(currentIo().stderr, escapeControls(text));
+  await writeText(currentIo().stderr, escapeControls(text + evaluationNote(gateway)));
   await waitForAbort(signal);
   return EXIT.ok;
 }

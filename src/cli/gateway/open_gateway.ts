@@ -1,8 +1,11 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import { Gateway } from "../../gateway/gateway.ts";
-import { type ModelSampler, modelSampler } from "../../gateway/model/model_sampler.ts";
+import { Gateway, type GatewayOptions } from "../../gateway/gateway.ts";
+import {
+  type ModelSampler,
+  modelSampler,
+  type ModelSamplerOptions,
+} from "../../gateway/model/model_sampler.ts";
 import type { RewrittenMode } from "../../gateway/session/gateway_session.ts";
-import { REPLY_GRADERS } from "../../rewards/reply_graders.ts";
 import { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
@@ -13,6 +16,7 @@ import { resolveTokenizer } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { lookUp } from "../options.ts";
 import { logError } from "../serve/listening.ts";
+import { type GatewayGraderOptions, openGatewayGraders } from "./gateway_graders.ts";
 import { RowFile } from "./row_file.ts";
 
 /** What a gateway needs, of the options of a command. */
@@ -38,10 +42,13 @@ export interface GatewayFlags {
   readonly out?: string | undefined;
   /** Folder of the journals of sessions. */
   readonly stateDir?: string | undefined;
+  /** Files with graders. */
+  readonly graderFile?: readonly string[] | undefined;
 }
 
 /** Options of {@linkcode openGateway}. */
-export interface OpenGatewayOptions {
+export interface OpenGatewayOptions
+  extends Pick<GatewayOptions, "sandboxes" | "metrics">, Omit<GatewayGraderOptions, "stack"> {
   /** Closes the gateway, and then its file. */
   readonly stack: AsyncDisposableStack;
   /** Number of owners. */
@@ -50,6 +57,13 @@ export interface OpenGatewayOptions {
 
 const MIB = 1024 * 1024;
 
+/** Says at the start if the rows of a gateway cannot be trained on; the empty text otherwise. */
+export function evaluationNote({ isEvaluation }: Gateway): string {
+  return isEvaluation
+    ? "For evaluation only: the model server returns no token ids, so that rows have no tokens to train on\n"
+    : "";
+}
+
 /**
  * Opens the gateway that the options of a command describe.
  *
@@ -57,18 +71,16 @@ const MIB = 1024 * 1024;
  */
 export async function openGateway(
   flags: GatewayFlags,
-  { stack, owners }: OpenGatewayOptions,
+  { stack, owners, sandboxes, metrics, ...graders }: OpenGatewayOptions,
 ): Promise<Gateway> {
   const { calls = "openai", tokenMode: mode = "append", temperature, maxTokens } = flags;
   const style = lookUp(CALL_STYLES, calls, "call style");
-  const tokenizer = await requireTokenizer(flags.tokenizer);
-  const format = await rethrowAsUsageError(() => {
-    const format = new TokenFormat({ tokenizer });
-    format.requireWritable({ mode, onRewrite: mode === "append" ? "keep" : "error" });
-    return format;
-  });
+  const server = serverOf(flags);
+  const format = server.api === "chat"
+    ? refuseTokenizer(flags.tokenizer)
+    : await openFormat(flags.tokenizer, { mode });
   const sampler = await rethrowAsUsageError(() =>
-    samplerOf(flags, { style, endOfTurn: format.chat.endTokens[0] })
+    samplerOf(flags, { server, style, endOfTurn: format?.chat.endTokens[0] })
   );
   const file = flags.out === undefined ? undefined : await RowFile.open(flags.out, { onError: logError });
   if (file !== undefined) stack.use(file);
@@ -88,7 +100,10 @@ export async function openGateway(
       idleMs: seconds(flags.idleTimeout),
       bytes: flags.sessionMemory === undefined ? undefined : flags.sessionMemory * MIB,
       owners,
-      graders: new Map(Object.entries(REPLY_GRADERS).map(([name, { make }]) => [name, make])),
+      sandboxes,
+      metrics,
+      onError: logError,
+      graders: await openGatewayGraders(flags.graderFile ?? [], { stack, ...graders }),
       graderPool: stack.use(new GraderPool()),
       onRows: file && ((rows) => file.add(rows)),
       journals,
@@ -112,6 +127,24 @@ async function openJournals(path: string): Promise<JournalFolder> {
   }
 }
 
+/** @throws {UsageError} if the tokenizer is missing, or its template cannot be written in the mode. */
+async function openFormat(folder: string | undefined, { mode }: { mode: TokenMode }): Promise<TokenFormat> {
+  const tokenizer = await requireTokenizer(folder);
+  return await rethrowAsUsageError(() => {
+    const format = new TokenFormat({ tokenizer });
+    format.requireWritable({ mode, onRewrite: mode === "append" ? "keep" : "error" });
+    return format;
+  });
+}
+
+/** A server that gets messages has the tokenizer itself. */
+function refuseTokenizer(folder: string | undefined): undefined {
+  if (folder === undefined) return;
+  throw new UsageError(
+    "Cannot use --tokenizer as openai-chat:URL gets messages: give sglang:URL or openai:URL",
+  );
+}
+
 async function requireTokenizer(folder: string | undefined): Promise<Tokenizer> {
   const tokenizer = await resolveTokenizer(folder);
   if (tokenizer !== undefined) return tokenizer;
@@ -120,10 +153,14 @@ async function requireTokenizer(folder: string | undefined): Promise<Tokenizer> 
 
 function samplerOf(
   flags: GatewayFlags,
-  { style, endOfTurn }: { style: CallStyle; endOfTurn: string | undefined },
+  { server, style, endOfTurn }: {
+    server: ReturnType<typeof serverOf>;
+    style: CallStyle;
+    endOfTurn: string | undefined;
+  },
 ): ModelSampler {
   return modelSampler({
-    ...serverOf(flags),
+    ...server,
     apiKey: currentIo().env.get("OPENAI_API_KEY") || undefined,
     keepsSpecialTokens: style.hasSpecialTokens,
     endOfTurn,
@@ -133,21 +170,22 @@ function samplerOf(
 }
 
 /** Returns the model server that a policy names. */
-function serverOf({ policy, model }: GatewayFlags): { api: "sglang" | "openai"; url: string; model: string } {
+function serverOf({ policy, model }: GatewayFlags): Pick<ModelSamplerOptions, "api" | "url" | "model"> {
   if (policy === undefined) {
     throw new UsageError(
       "Cannot open gateway without a model server: give --policy sglang:URL or openai:URL",
     );
   }
-  const [, api, url] = /^(sglang|openai):(https?:\/\/.+)$/.exec(policy) ?? [];
+  const [, api, url] = /^(sglang|openai|openai-chat):(https?:\/\/.+)$/.exec(policy) ?? [];
   if (url === undefined) {
     throw new UsageError(
-      `Cannot open gateway as its policy must be sglang:URL or openai:URL, of a server that returns token ids: ` +
+      `Cannot open gateway as its policy must be sglang:URL or openai:URL, of a server that returns token ids, or ` +
+        `openai-chat:URL for evaluation: ` +
         `current value is '${policy}'`,
     );
   }
   if (api === "sglang") return { api, url, model: model ?? "sglang" };
-  if (model !== undefined) return { api: "openai", url, model };
+  if (model !== undefined) return { api: api === "openai" ? "openai" : "chat", url, model };
   throw new UsageError(
     "Cannot open gateway as the policy 'openai' needs the name of the model: give --model NAME",
   );

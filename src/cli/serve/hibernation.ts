@@ -10,7 +10,7 @@ import {
 } from "../../server/hibernation/state_directory.ts";
 import { countSessions } from "../../server/hibernation/saved_sessions.ts";
 import { formatSuspendReport, type SuspendReport } from "../../server/hibernation/suspend_report.ts";
-import type { HibernationLimits } from "../../server/paddock_server.ts";
+import type { HibernationLimits } from "../../server/hibernation/hibernation_limits.ts";
 import { UnavailableError, UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 import { parseWholeNumber } from "../options.ts";

@@ -14,7 +14,7 @@ import { PolicyError } from "../../errors.ts";
 import { Semaphore } from "../../async/semaphore.ts";
 import type { Sampling } from "../model_request.ts";
 
-/** A prompt whose tokens are recorded. */
+/** A prompt. Without `tokens`, the server gets the messages. */
 export interface SamplerPrompt extends Pick<ReplyContext, "tokens" | "text" | "tools" | "recordedChat"> {
   readonly history: History;
 }
@@ -25,7 +25,7 @@ export interface SampleOptions {
   readonly signal: AbortSignal;
 }
 
-/** A model server that takes prompts as token ids and returns the ids that it sampled. */
+/** A model server. For training, it takes prompts as token ids and returns the ids that it sampled. */
 export interface ModelSampler {
   /** Name of the model in rows. */
   readonly name: string;
@@ -40,8 +40,11 @@ export interface ModelSampler {
 
 /** Options of {@linkcode modelSampler}. */
 export interface ModelSamplerOptions {
-  /** API of the server: SGLang's `/generate`, or `/v1/completions` of vLLM. */
-  api: "sglang" | "openai";
+  /**
+   * API of the server: SGLang's `/generate`, `/v1/completions` of vLLM, or for evaluation the `/v1/chat/completions` of any
+   * server, which gets messages and need not return token ids.
+   */
+  api: "sglang" | "openai" | "chat";
   url: string;
   /** Name of the model. `openai` needs the name that the server has. */
   model: string;
@@ -83,7 +86,8 @@ function policyOf(options: ModelSamplerOptions, sampling: Sampling): Policy {
   if (api === "sglang") {
     return sglangPolicy({ ...server, samplingParams: { ...sglangParameters(sampling), ...kept } });
   }
-  return openaiPolicy({ ...server, api: "completions", body: { ...openaiParameters(sampling), ...kept } });
+  const body = { ...openaiParameters(sampling), ...(api === "openai" && kept) };
+  return openaiPolicy({ ...server, api: api === "chat" ? "chat" : "completions", body });
 }
 
 function sglangParameters({ jsonSchema, maxTokens, seed: _seed, ...sampling }: Sampling): object {

@@ -27,7 +27,16 @@ export interface ChatPath {
 
 /** The chats of a session with the same tools: each turn is found by the messages before it. */
 export class ChatTree {
-  readonly #root = newNode();
+  readonly #root: ChatNode;
+
+  constructor(root: ChatNode = newNode()) {
+    this.#root = root;
+  }
+
+  /** Returns a tree with the same turns, to which others may be added. */
+  copy(): ChatTree {
+    return new ChatTree(copyNode(this.#root));
+  }
 
   /**
    * Follows a chat from its first message.
@@ -64,6 +73,19 @@ export class ChatTree {
     node.answers.push(turn);
     nextNode(node, turn.key).turns.push(turn);
   }
+}
+
+/** Copies a node and all below. A chat may be too long for recursion. */
+function copyNode(root: ChatNode): ChatNode {
+  const copy = newNode();
+  const open: [from: ChatNode, to: ChatNode][] = [[root, copy]];
+  for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
+    const [from, to] = pair;
+    to.answers.push(...from.answers);
+    to.turns.push(...from.turns);
+    for (const [key, child] of from.next) open.push([child, nextNode(to, key)]);
+  }
+  return copy;
 }
 
 function newNode(): ChatNode {

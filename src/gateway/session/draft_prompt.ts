@@ -4,11 +4,13 @@ import { type Message, messageText, type ToolCall, type ToolSpec } from "../../m
 import { EpisodeWriter, type TokenOptions } from "../../rollout/tokens/episode_writer.ts";
 import type { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import type { ChatPath } from "./chat_tree.ts";
+import { type PromptWriter, UntrackedWriter } from "./prompt_writer.ts";
 import type { ChangeNote, PromptDraft, SampledTurn } from "./session_row.ts";
 
 /** Format and mode of the tokens of a session. */
 export interface SessionTokens extends Pick<TokenOptions, "mode"> {
-  readonly format: TokenFormat;
+  /** @default the model server returns no token ids, and none are recorded */
+  readonly format?: TokenFormat | undefined;
 }
 
 /** The chat of a request, and what the session knows of it. */
@@ -18,6 +20,8 @@ export interface RequestedChat {
   readonly path: ChatPath;
   /** Finds a turn by the key of its message, if the session has it in another chat. */
   readonly findTurn: (key: string) => SampledTurn | undefined;
+  /** Returns whether a row is one of the session's, so that the session may continue it. */
+  readonly isOwn: (row: SampledTurn["row"]) => boolean;
   /** Turn that the session sampled last. */
   readonly latest: SampledTurn | undefined;
 }
@@ -31,7 +35,9 @@ export interface RequestedChat {
  */
 export function draftPrompt(chat: RequestedChat, tokens: SessionTokens): PromptDraft {
   const [at, turn] = [...chat.path.sampled].at(-1) ?? [];
-  if (at === undefined || turn === undefined || turn.row.tip !== turn) return draftBranch(chat, tokens);
+  if (at === undefined || turn === undefined || turn.row.tip !== turn || !chat.isOwn(turn.row)) {
+    return draftBranch(chat, tokens);
+  }
   const writer = turn.row.copyWriter();
   const added = chat.messages.slice(at + 1).map((message) => toPlainMessage(message, tokens.format));
   const history = turn.row.history.extend(added);
@@ -74,9 +80,10 @@ function noteOf(kind: ChangeNote["kind"], index: number, turn: SampledTurn | und
 function writeChat(
   { messages, tools, path, findTurn }: RequestedChat,
   { format, mode }: SessionTokens,
-): { writer: EpisodeWriter; history: History } {
-  const { tokenizer } = format;
-  const writer = new EpisodeWriter({ tokenizer, format, mode, onRewrite: "keep" });
+): { writer: PromptWriter; history: History } {
+  const writer = format === undefined
+    ? new UntrackedWriter()
+    : new EpisodeWriter({ tokenizer: format.tokenizer, format, mode, onRewrite: "keep" });
   const turnAt = (at: number) => {
     if (messages[at]?.role !== "assistant" || at === 0) return undefined;
     return path.sampled.get(at) ?? findTurn(path.keys[at] ?? "");
@@ -115,8 +122,9 @@ const TASK = { id: "", query: "" };
  * Returns a message whose text and calls have no control tokens. The format trusts the assistant's texts, since it
  * expects those that were sampled; here they are the agent's.
  */
-function toPlainMessage(message: Message, { chat }: TokenFormat): Message {
-  if (message.role !== "assistant") return message;
+function toPlainMessage(message: Message, format: TokenFormat | undefined): Message {
+  if (message.role !== "assistant" || format === undefined) return message;
+  const { chat } = format;
   const plain = (text: string) => chat.neutralise(chat.cutEnd(text), "assistant");
   const { tool_calls: calls, reasoning_content: _thought, ...rest } = message;
   return {

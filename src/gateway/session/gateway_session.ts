@@ -1,16 +1,16 @@
 import { EpisodeError, TokenError } from "../../errors.ts";
 import type { InteractionResult } from "../../rollout/interaction.ts";
-import type { Message } from "../../message.ts";
 import type { Reply } from "../../policy/policy.ts";
 import type { Task } from "../../task.ts";
 import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
 import { GatewayError, toGatewayError, toPromptError } from "../gateway_error.ts";
 import type { ModelAnswer, ModelRequest, Sampling } from "../model_request.ts";
-import type { ModelSampler } from "../model/model_sampler.ts";
+import type { ModelSampler, SamplerPrompt } from "../model/model_sampler.ts";
 import { PauseGate } from "../model/pause_gate.ts";
 import { AnsweredRequests } from "./answered_requests.ts";
 import { type ChatPath, ChatTree } from "./chat_tree.ts";
 import { draftPrompt, type SessionTokens } from "./draft_prompt.ts";
+import type { PromptWriter } from "./prompt_writer.ts";
 import { canonicalJson, messageKey } from "./message_key.ts";
 import { readAnswer, toDeliveredMessage } from "./read_answer.ts";
 import {
@@ -20,6 +20,7 @@ import {
   SessionRow,
   type TurnFacts,
 } from "./session_row.ts";
+import { MESSAGE_COPIES, sizeOf } from "./session_size.ts";
 import { SharedSample } from "./shared_sample.ts";
 
 /** What happens if an agent changed a message of the assistant. */
@@ -84,9 +85,18 @@ export class GatewaySession {
   #end: SessionEnd | undefined;
   #bytes = 0;
 
-  constructor(options: GatewaySessionOptions) {
+  /** @param origin Session that this one copies. A chat that continues a turn of it is a branch of the turn's row. */
+  constructor(options: GatewaySessionOptions, origin?: GatewaySession) {
     this.id = options.id;
     this.#options = options;
+    if (origin !== undefined) this.#copy(origin);
+  }
+
+  #copy(origin: GatewaySession): void {
+    for (const [tools, tree] of origin.#trees) this.#trees.set(tools, tree.copy());
+    for (const [key, turn] of origin.#turns) this.#turns.set(key, turn);
+    this.#latest = origin.#latest;
+    this.#bytes = Math.ceil(origin.#bytes / MESSAGE_COPIES); // the texts are shared
   }
 
   get task(): Task {
@@ -146,6 +156,12 @@ export class GatewaySession {
    * @throws {GatewayError} if the template cannot show the chat.
    */
   countTokens(request: ModelRequest): number {
+    if (this.#options.format === undefined) {
+      throw new GatewayError(
+        "invalid",
+        "Tokens cannot be counted as the gateway has no tokenizer of the model",
+      );
+    }
     return this.#attempt(request).draft.writer.prompt.ids.length;
   }
 
@@ -172,7 +188,8 @@ export class GatewaySession {
   results(): InteractionResult[] {
     const { task, sample = 1, sampler } = this.#options;
     const end = this.#end ?? { reward: null, isComplete: false };
-    const context = { session: this.id, task, sample, policy: sampler.name };
+    const isEvaluation = this.#options.format === undefined;
+    const context = { session: this.id, task, sample, policy: sampler.name, isEvaluation };
     return this.#rows.map((row) => row.toResult(context, end));
   }
 
@@ -187,7 +204,8 @@ export class GatewaySession {
     const path = tree.find(messages, { keepsChanged: rewritten === "keep" });
     for (const turn of path.sampled.values()) this.#answered.noteTaken(turn);
     const findTurn = (key: string) => this.#turns.get(key);
-    const chat = { messages, tools, path, findTurn, latest: this.#latest };
+    const isOwn = (row: SessionRow) => this.#rows.includes(row);
+    const chat = { messages, tools, path, findTurn, isOwn, latest: this.#latest };
     const draft = withPromptErrors(() => draftPrompt(chat, this.#options));
     const changed = draft.changes.find(({ kind }) => kind === "rewritten" || kind === "cut");
     if (rewritten === "refuse" && changed !== undefined) {
@@ -202,28 +220,32 @@ export class GatewaySession {
   async #sample(attempt: Attempt, signal: AbortSignal): Promise<SampledTurn> {
     const { request, draft: { writer, history } } = attempt;
     const { sampler, gate = new PauseGate(), policyVersion } = this.#options;
-    const { text, ids: tokens } = writer.prompt;
-    const sampling = this.#samplingOf(request, tokens.length);
-    const recordedChat = () => writer.recordedChat();
+    const promptTokens = writer.prompt.ids.length;
+    const sampling = this.#samplingOf(request, promptTokens);
     try {
       using _running = await gate.enter(signal);
       const version = policyVersion?.();
       const start = performance.now();
-      const reply = await sampler.sample({ history, text, tokens, tools: request.tools, recordedChat }, {
-        sampling,
-        signal,
-      });
+      const prompt = { history, tools: request.tools, ...this.#recordOf(writer) };
+      const reply = await sampler.sample(prompt, { sampling, signal });
       signal.throwIfAborted();
       this.#requireOpen();
       const facts = { policyMs: performance.now() - start, policyVersion: version };
       const { parser, format, onTurn } = this.#options;
-      const answer = readAnswer(reply, request, { parser, format, promptTokens: tokens.length });
+      const answer = readAnswer(reply, request, { parser, format, promptTokens });
       const turn = this.#record(attempt, { reply, answer, facts });
       onTurn?.({ request, reply: turn.reply, answer, facts });
       return turn;
     } catch (error) {
-      throw error instanceof EpisodeError ? this.#toAnswerError(error, tokens.length) : error;
+      throw error instanceof EpisodeError ? this.#toAnswerError(error, promptTokens) : error;
     }
+  }
+
+  /** Returns the recorded prompt; nothing for a model server that gets messages. */
+  #recordOf(writer: PromptWriter): Pick<SamplerPrompt, "tokens" | "text" | "recordedChat"> {
+    const recordedChat = writer.recordedChat?.bind(writer);
+    const { text, ids: tokens } = writer.prompt;
+    return recordedChat === undefined ? {} : { tokens, text, recordedChat };
   }
 
   #toAnswerError(error: EpisodeError, prompt: number): GatewayError {
@@ -289,19 +311,4 @@ function withPromptErrors<T>(write: () => T): T {
     }
     throw error;
   }
-}
-
-/** Bytes of a token in the record and in the turn: its id, mask and log-probability. */
-const TOKEN_BYTES = 32;
-/** Copies of a message: in the record, as a key, and as the template's text. */
-const MESSAGE_COPIES = 4;
-
-/** Estimates the memory that a turn and the new messages before it take. */
-function sizeOf(
-  messages: readonly Message[],
-  { turn, base }: { turn: SampledTurn; base: SampledTurn | undefined },
-): number {
-  const { promptTokens, replyTokens } = turn.answer.usage;
-  const tokens = promptTokens - (base?.answer.usage.promptTokens ?? 0) + replyTokens;
-  return JSON.stringify(messages).length * MESSAGE_COPIES + tokens * TOKEN_BYTES + 1024;
 }

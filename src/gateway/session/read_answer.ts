@@ -9,8 +9,9 @@ import type { AnswerCall, ModelAnswer, ModelRequest } from "../model_request.ts"
 /** Options of {@linkcode readAnswer}. */
 export interface ReadAnswerOptions {
   readonly parser: ToolCallParser;
-  readonly format: TokenFormat;
-  /** Number of tokens of the prompt. */
+  /** Format of the reply's text. @default the server has parsed the reply */
+  readonly format: TokenFormat | undefined;
+  /** Number of tokens of the prompt, if they are recorded. */
   readonly promptTokens: number;
 }
 
@@ -20,23 +21,29 @@ export interface ReadAnswerOptions {
  */
 export function readAnswer(reply: Reply, request: ModelRequest, options: ReadAnswerOptions): ModelAnswer {
   const { parser, format, promptTokens } = options;
-  const message = { ...reply.message, content: format.chat.cutEnd(messageText(reply.message)) };
+  const said = messageText(reply.message);
+  const message = { ...reply.message, content: format?.chat.cutEnd(said) ?? said };
   const { text, calls } = readCalls(message, request, parser);
   const parts = splitReply(text);
-  const thoughts = parts.flatMap(({ thought }) => thought === undefined ? [] : [thought.content.trim()]);
-  const said = parts.filter(({ thought }) => thought === undefined).map((part) => part.text).join("");
+  const { reasoning_content: reasoning = "" } = reply.message;
+  const thoughts = parts.flatMap(({ thought }) => thought === undefined ? [] : [thought.content.trim()])
+    .concat(reasoning === "" ? [] : [reasoning]);
+  const answer = parts.filter(({ thought }) => thought === undefined).map((part) => part.text).join("");
   const finish = isCutOff(reply) ? "length" : calls.length > 0 ? "calls" : "stop";
   const ids = reply.tokens?.ids ?? [];
   return {
     id: crypto.randomUUID().replaceAll("-", ""),
     created: Math.floor(Date.now() / 1000),
-    text: thoughts.length === 0 ? said : said.replace(/^\s+/, ""), // the template parts thought and text
+    text: thoughts.length === 0 ? answer : answer.replace(/^\s+/, ""), // the template parts thought and text
     thought: thoughts.join("\n\n"),
     calls,
     finish,
     ...(reply.stopText !== undefined && { stopText: reply.stopText }),
-    usage: { promptTokens, replyTokens: reply.usage?.replyTokens ?? ids.length },
-    ...(request.wantsLogProbs && { logProbs: logProbsOf(reply, format) }),
+    usage: {
+      promptTokens: format === undefined ? reply.usage?.promptTokens ?? 0 : promptTokens,
+      replyTokens: reply.usage?.replyTokens ?? ids.length,
+    },
+    ...(request.wantsLogProbs && format && { logProbs: logProbsOf(reply, format) }),
   };
 }
 
@@ -52,16 +59,24 @@ function readCalls(
     return { text, calls: [] };
   }
   const calls = request.allowsParallelCalls ? parsed.calls : parsed.calls.slice(0, 1);
-  return { text: parsed.text, calls: calls.map((call) => toAnswerCall(call, request.tools)) };
+  const ids = new Set<string>();
+  return { text: parsed.text, calls: calls.map((call) => toAnswerCall(call, { tools: request.tools, ids })) };
 }
 
-function toAnswerCall(call: ParsedCall, tools: readonly ToolSpec[]): AnswerCall {
+/** @param ids ids of the calls before. An id that the model or its server gave is kept, as its template shows the id. */
+function toAnswerCall(
+  call: ParsedCall,
+  { tools, ids }: { tools: readonly ToolSpec[]; ids: Set<string> },
+): AnswerCall {
+  const isUsable = call.callId !== undefined && call.callId !== "" && !ids.has(call.callId);
+  const id = isUsable ? call.callId : `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`;
+  ids.add(id);
   const tool = tools.find(({ name }) => name === call.name);
   const args = call.hasTextArguments && tool !== undefined
     ? typedArguments(call.arguments, tool.parameters)
     : call.arguments;
   return {
-    id: `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`,
+    id,
     name: call.name,
     arguments: call.hasTextArguments ? JSON.stringify(args) : call.argumentsText ?? JSON.stringify(args),
   };

@@ -3,7 +3,6 @@ import type { History } from "../../history.ts";
 import type { Reply } from "../../policy/policy.ts";
 import type { InteractionResult } from "../../rollout/interaction.ts";
 import { toInteractionResult } from "../../rollout/interaction_result.ts";
-import type { EpisodeWriter } from "../../rollout/tokens/episode_writer.ts";
 import {
   type BranchOrigin,
   emptyTrajectory,
@@ -13,6 +12,7 @@ import {
 } from "../../rollout/trajectory.ts";
 import type { Task } from "../../task.ts";
 import type { ModelAnswer } from "../model_request.ts";
+import type { PromptWriter } from "./prompt_writer.ts";
 
 /** A turn of a session that the model server sampled. */
 export interface SampledTurn {
@@ -41,7 +41,7 @@ export interface ChangeNote {
 
 /** A prompt that was written for a request, and has no reply yet. */
 export interface PromptDraft {
-  readonly writer: EpisodeWriter;
+  readonly writer: PromptWriter;
   /** Messages of the prompt as they are recorded. */
   readonly history: History;
   /** Turn that the request extends, if it extends one. */
@@ -71,12 +71,22 @@ export interface SessionEnd {
   readonly isComplete: boolean;
 }
 
+/** Returns the end of a session that was not finished. */
+export function abortedEnd(message: string): SessionEnd {
+  return { reward: null, isComplete: false, error: { boundary: "env", name: "EnvError", message } };
+}
+
+/** Why the rows of an evaluation have no tokens. */
+const NO_IDS = "the model server returns no token ids";
+
 /** What the rows of a session have in common. */
 export interface RowContext {
   readonly session: string;
   readonly task: Task;
   readonly sample: number;
   readonly policy: string | undefined;
+  /** True if the model server returns no token ids, so that the rows have none. */
+  readonly isEvaluation: boolean;
 }
 
 /**
@@ -89,7 +99,7 @@ export class SessionRow {
   readonly parent: BranchOrigin | undefined;
   /** Last turn of the row. */
   tip!: SampledTurn;
-  #writer: EpisodeWriter;
+  #writer: PromptWriter;
   #history: History;
   readonly #shared: number;
   readonly #steps: TurnRecord[] = [];
@@ -114,7 +124,7 @@ export class SessionRow {
   }
 
   /** Returns a writer that continues after the last reply. The row keeps its own. */
-  copyWriter(): EpisodeWriter {
+  copyWriter(): PromptWriter {
     return this.#writer.copy();
   }
 
@@ -132,10 +142,10 @@ export class SessionRow {
     { writer, history, changes }: PromptDraft,
     { reply, answer, key, facts }: { reply: Reply; answer: ModelAnswer; key: string; facts: TurnFacts },
   ): SampledTurn {
-    const { ids, start, logProbs } = writer.reply(reply);
+    const sampledIds = writer.reply(reply);
     const number = this.#shared + this.#steps.length + 1;
     const record = toTurnRecord({ turn: number, promptTokens: undefined, ...facts }, reply);
-    this.#steps.push({ ...record, tokens: { ids, start, ...(logProbs && { logProbs }) } });
+    this.#steps.push({ ...record, ...(sampledIds && { tokens: toStepTokens(sampledIds) }) });
     this.#writer = writer;
     this.#history = history.append(reply.message);
     this.#changes.push(...changes.filter((change) => !this.#changes.some((known) => isSame(known, change))));
@@ -149,7 +159,7 @@ export class SessionRow {
     return toInteractionResult(this.#trajectory(context, end));
   }
 
-  #trajectory({ session, task, sample, policy }: RowContext, end: SessionEnd): Trajectory {
+  #trajectory({ session, task, sample, policy, isEvaluation }: RowContext, end: SessionEnd): Trajectory {
     const tokens = this.#writer.tokens();
     const { text, tokens: promptLength, messages: promptMessages } = this.#first;
     const { reward, rewardParts, unscored, error, isComplete } = end;
@@ -165,7 +175,11 @@ export class SessionRow {
       reward: isOver ? reward : null,
       ...(rewardParts && { rewardParts }),
       ...(unscored !== undefined && { unscored }),
-      info: { session, ...(this.#changes.length > 0 && { changes: this.#changes }) },
+      info: {
+        session,
+        ...(this.#changes.length > 0 && { changes: this.#changes }),
+        ...(isEvaluation && { not_for_training: NO_IDS }),
+      },
       turns: this.#steps.length,
       terminated: isOver && !isCut,
       truncated: isOver && isCut,
@@ -176,6 +190,10 @@ export class SessionRow {
       times: { totalMs: policyMs, policyMs, envMs: 0 },
     };
   }
+}
+
+function toStepTokens({ ids, start, logProbs }: NonNullable<ReturnType<PromptWriter["reply"]>>) {
+  return { ids, start, ...(logProbs && { logProbs }) };
 }
 
 function isSame(one: ChangeNote, other: ChangeNote): boolean {

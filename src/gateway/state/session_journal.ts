@@ -15,6 +15,19 @@ export interface SessionSettings {
   readonly samplingFrom?: "session" | "request" | undefined;
   readonly rewritten?: RewrittenMode | undefined;
   readonly idleMs?: number | undefined;
+  /** Time at which the session was opened, in ISO 8601. */
+  readonly openedAt?: string | undefined;
+  /** Id of the session's sandbox. */
+  readonly sandboxId?: string | undefined;
+  /** Session of which this one is a copy. */
+  readonly origin?: SessionOrigin | undefined;
+}
+
+/** The session that a copy continues. The first turns of the copy's journal are those of the origin. */
+export interface SessionOrigin {
+  readonly id: string;
+  readonly turns: number;
+  readonly origin?: SessionOrigin | undefined;
 }
 
 /** A turn as it happened. */
@@ -87,6 +100,11 @@ export class SessionJournal {
     this.#tools = toolText;
   }
 
+  /** Returns the turns of the journal. */
+  turns(): readonly JournalTurn[] {
+    return parseJournal(Deno.readTextFileSync(this.#path))?.turns ?? [];
+  }
+
   /** Writes how the session ended. */
   end(end: SessionEnd): void {
     this.#add({ end });
@@ -114,21 +132,27 @@ export class SessionJournal {
     const text = await Deno.readTextFile(path);
     const end = text.lastIndexOf("\n") + 1;
     if (end < text.length) await Deno.truncate(path, new TextEncoder().encode(text.slice(0, end)).length);
-    const lines = text.slice(0, end).split("\n").filter((line) => line !== "");
-    const [first, ...others] = lines.map((line): Line => JSON.parse(line));
-    if (first === undefined || !("open" in first)) return undefined;
+    const parsed = parseJournal(text.slice(0, end));
+    if (parsed === undefined) return undefined;
     const journal = new SessionJournal(path);
-    const turns: JournalTurn[] = [];
-    let ended: SessionEnd | undefined;
-    for (const line of others) {
-      if ("turn" in line) turns.push(toTurn(line.turn, turns.at(-1)?.request));
-      else if ("end" in line) ended ??= line.end;
-    }
-    const last = turns.at(-1)?.request;
+    const last = parsed.turns.at(-1)?.request;
     journal.#messages = last?.messages.map((message) => JSON.stringify(message)) ?? [];
     journal.#tools = last === undefined ? "" : JSON.stringify(last.tools);
-    return { id: first.id, key: first.key, settings: first.open, turns, end: ended, journal };
+    return { ...parsed, journal };
   }
+}
+
+function parseJournal(text: string): Omit<JournaledSession, "journal"> | undefined {
+  const lines = text.split("\n").filter((line) => line !== "");
+  const [first, ...others] = lines.map((line): Line => JSON.parse(line));
+  if (first === undefined || !("open" in first)) return undefined;
+  const turns: JournalTurn[] = [];
+  let end: SessionEnd | undefined;
+  for (const line of others) {
+    if ("turn" in line) turns.push(toTurn(line.turn, turns.at(-1)?.request));
+    else if ("end" in line) end ??= line.end;
+  }
+  return { id: first.id, key: first.key, settings: first.open, turns, end };
 }
 
 /** Returns what a request has beside its chat, without fields of its dialect. */

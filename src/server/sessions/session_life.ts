@@ -125,6 +125,11 @@ export class SessionLife implements AsyncDisposable {
     return this.#idle.unusedMs;
   }
 
+  /** True while a request uses it. */
+  get isUsed(): boolean {
+    return this.#idle.users > 0;
+  }
+
   /** Time after which it ends, used or not, by the clock of the host. */
   get expiresAt(): Date | undefined {
     return this.#expiresAt;

@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runCommandLine } from "../../../src/cli/main.ts";
+import { completion, FakeServer } from "../../policy/fake_server.ts";
 import { FakeVllm } from "../../policy/fake_vllm.ts";
 import { TempFolder } from "../../temp_folder.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../../tiny_tokenizer.ts";
@@ -39,6 +40,12 @@ class RunningGateway implements AsyncDisposable {
       exitCode: 0,
     });
     this.#run.then((code) => this.#url.reject(new Error(`exit code ${code}: ${this.#stderr}`)));
+  }
+
+  /** What the gateway has written, when it listens. */
+  async started(): Promise<string> {
+    await this.#url.promise;
+    return this.#stderr;
   }
 
   async send(path: string, body: object, key: string): Promise<Response> {
@@ -92,6 +99,27 @@ Deno.test("paddock gateway records an agent's turns by vLLM, and appends the row
   assertEquals(model.seen[0]?.body.max_tokens, 50);
 });
 
+Deno.test("paddock gateway says at its start that a model server without ids serves evaluations only", async () => {
+  await using folder = await TempFolder.of();
+  await using model = new FakeServer(() => completion({ role: "assistant", content: "hello" }));
+  const rows = `${folder.path}/rows.jsonl`;
+  {
+    await using gateway = new RunningGateway(
+      ...["--policy", `openai-chat:${model.url}`, "--model", "m", "--out", rows],
+    );
+    assertStringIncludes(
+      await gateway.started(),
+      "For evaluation only: the model server returns no token ids",
+    );
+    const { key } = await (await gateway.send("/v1/gateway/sessions", { task: { id: "t" } }, "")).json();
+    const body = { model: "m", messages: [{ role: "user", content: "hi" }] };
+    const { choices: [choice] } = await (await gateway.send("/v1/chat/completions", body, key)).json();
+    assertEquals(choice.message.content, "hello");
+  }
+  const row = JSON.parse(await Deno.readTextFile(rows));
+  assertEquals([row.tokens, row.info.not_for_training], [[], "the model server returns no token ids"]);
+});
+
 Deno.test("paddock gateway refuses wrong options before it listens", async () => {
   await using folder = await TempFolder.of(FILES);
   const common = ["gateway", "--tokenizer", folder.path, "--port", "0"];
@@ -99,6 +127,7 @@ Deno.test("paddock gateway refuses wrong options before it listens", async () =>
     [["gateway", "--tokenizer", folder.path], "without a model server"],
     [[...common, "--policy", "scripted"], "must be sglang:URL or openai:URL"],
     [[...common, "--policy", "openai:http://127.0.0.1:9"], "needs the name of the model"],
+    [[...common, "--policy", "openai-chat:http://127.0.0.1:9", "--model", "m"], "gets messages"],
     [[...common, "--policy", "sglang:http://127.0.0.1:9", "--calls", "x"], "cannot find call style"],
     [[...common, "--policy", "sglang:http://127.0.0.1:9", "--host", "0.0.0.0"], "needs a token"],
   ];

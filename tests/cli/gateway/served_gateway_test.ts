@@ -17,7 +17,14 @@ const connection = {
   address: "127.0.0.1",
   accept: () => {},
 } satisfies RequestConnection;
-const paddock = () => new Response("paddock");
+const DOCUMENT = {
+  openapi: "3.1.0",
+  tags: [{ name: "mcp" }],
+  paths: { "/mcp": {} },
+  components: { schemas: {} },
+};
+const paddock = (request: Request) =>
+  new URL(request.url).pathname === "/openapi.json" ? Response.json(DOCUMENT) : new Response("paddock");
 
 Deno.test("withGateway() answers the paths of agents, and leaves the others to the server", async () => {
   await using folder = await TempFolder.of(FILES);
@@ -42,6 +49,12 @@ Deno.test("withGateway() answers the paths of agents, and leaves the others to t
   ))
     .json();
   assertEquals([open, turns], [1, 1]);
+  const described = await handler(new Request("http://127.0.0.1/openapi.json"), connection);
+  const { paths, tags } = await described.json();
+  assertEquals(tags.map(({ name }: { name: string }) => name), ["mcp", "gateway"]);
+  const wanted = ["/mcp", "/v1/messages", "/v1/gateway/sessions/{id}/fork"];
+  assertEquals(wanted.filter((path) => !(path in paths)), []);
+  assertEquals("/metrics" in paths, false, "the server describes its own");
 });
 
 Deno.test("withGateway() returns the server's handler without a model server, and refuses its options alone", async () => {

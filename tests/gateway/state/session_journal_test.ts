@@ -21,6 +21,7 @@ Deno.test("a gateway continues the sessions of its state folder with the same ke
   await using folder = await TempFolder.of();
   const sampled: Sampled[] = [];
   let session = { id: "", key: "" };
+  let openedAt = "";
   let ended = { id: "", key: "" };
   const ask = async (test: TestGateway, messages: object[], key: string) => {
     const { choices: [{ message }] } = await (await test.send(CHAT, { model: "m", messages }, { key }))
@@ -37,9 +38,12 @@ Deno.test("a gateway continues the sessions of its state folder with the same ke
     await ask(test, [user("x")], ended.key);
     await test.send(`/v1/gateway/sessions/${ended.id}/reward`, { reward: 0.5 });
     await test.send(`/v1/gateway/sessions/${deleted.id}`, undefined, { method: "DELETE" });
+    openedAt = (await (await test.send(`/v1/gateway/sessions/${session.id}`)).json()).created_at;
     sampled.push(...test.model.sampled);
   });
   await withJournals(folder.path, async (test) => {
+    const again = await (await test.send(`/v1/gateway/sessions/${session.id}`)).json();
+    assertEquals(again.created_at, openedAt);
     const { sessions } = await (await test.send("/v1/gateway/sessions")).json();
     assertEquals(
       sessions.map(({ task_id, status, turns }: Record<string, unknown>) => [task_id, status, turns])
@@ -83,4 +87,38 @@ Deno.test("a journal drops a last line that was not written to its end, and a fo
     ]]);
   });
   assert(!(await Deno.readTextFile(path)).includes('"hal'));
+});
+
+Deno.test("a fork of a fork continues after a restart, with the ids that its origins have sampled", async () => {
+  await using folder = await TempFolder.of();
+  const sampled: Sampled[] = [];
+  const opened: { id: string; key: string }[] = [];
+  const ask = async (test: TestGateway, messages: object[], { key }: { key: string }) => {
+    const response = await test.send(CHAT, { model: "m", messages }, { key });
+    return (await response.json()).choices[0].message.content;
+  };
+  const chat = [user("a"), said("reply 1"), user("b"), said("reply 2"), user("c")];
+  await withJournals(folder.path, async (test) => {
+    const first = await test.open();
+    opened.push(first);
+    for (const length of [1, 3]) {
+      await ask(test, chat.slice(0, length), opened.at(-1) ?? first);
+      const path = `/v1/gateway/sessions/${opened.at(-1)?.id}/fork`;
+      const { sessions: [copy] } = await (await test.send(path, {})).json();
+      opened.push(copy);
+    }
+    sampled.push(...test.model.sampled);
+  });
+  await withJournals(folder.path, async (test) => {
+    const [first, second, third] = opened;
+    assert(first && second && third);
+    assertEquals(await ask(test, chat, third), "reply 1", "the scripted model counts from 1 again");
+    const rows = (await Promise.all(opened.map(({ id }) => test.rowsOf(id)))).flat();
+    requireExact(rows, [...sampled, ...test.model.sampled]);
+    assertEquals(rows.map(({ id, parent }) => [id, parent]), [
+      [first.id, undefined],
+      [second.id, { id: first.id, turn: 2 }],
+      [third.id, { id: second.id, turn: 3 }],
+    ]);
+  });
 });

@@ -12,6 +12,7 @@ import {
 import { NotImplementedError, readCodeBody } from "./e2b_errors.ts";
 import { type ListPage, pageOf } from "./pages.ts";
 import { connectionBody, infoBody, metricBody, stateOf } from "./sandbox_bodies.ts";
+import { grantOf } from "./sandbox_access.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 import type { E2bSnapshots } from "./snapshots.ts";
 import { extend, NO_COPIES, NO_PAUSE, toTtl } from "./states.ts";
@@ -41,6 +42,8 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
     if (autoPause && !sandboxes.canPause) throw new NotImplementedError(NO_PAUSE);
     if (rest.volumeMounts?.length) throw new NotImplementedError("Paddock has no volumes");
     if (rest.iam) throw new NotImplementedError("Paddock issues no workload tokens");
+    const granted = sandboxes.granted(c, envVars ?? {});
+    if (granted) return c.json(connectionBody(granted), 201);
     using snapshot = snapshots?.hold(c.get("owner"), templateID);
     const sandbox = await sandboxes.create({
       owner: c.get("owner"),
@@ -69,19 +72,23 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
     return c.json({ ...infoBody(sandbox), envdAccessToken: sandbox.accessToken });
   });
   app.delete("/sandboxes/:id", async (c) => {
-    await sandboxes.ofPath(c).session[Symbol.asyncDispose]();
+    const sandbox = sandboxes.ofPath(c);
+    // what an agent leaves in the sandbox of its session is graded after the agent has ended
+    if (!grantOf(c)?.isWhole) await sandbox.session[Symbol.asyncDispose]();
     return c.body(null, 204);
   });
   app.post("/sandboxes/:id/timeout", async (c) => {
     const { timeout } = await readCodeBody(c, timeoutRequest);
     const { session } = sandboxes.ofPath(c);
+    if (grantOf(c)?.isWhole) return c.body(null, 204);
     if (session.life.isPaused) throw new ServerError("conflict", "The sandbox is paused: resume it first");
     session.life.endAfter(toTtl(timeout));
     return c.body(null, 204);
   });
   app.post("/sandboxes/:id/refreshes", async (c) => {
     const { duration } = await readCodeBody(c, refreshRequest);
-    extend(sandboxes.ofPath(c), duration ?? DEFAULT_TIMEOUT);
+    const sandbox = sandboxes.ofPath(c);
+    if (!grantOf(c)?.isWhole) extend(sandbox, duration ?? DEFAULT_TIMEOUT);
     return c.body(null, 204);
   });
   app.get("/sandboxes/:id/metrics", (c) => {
@@ -105,7 +112,9 @@ export function controlRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots |
     const { metadata, state, template, startedAfter, ...query } = parsed.data;
     const states = state?.split(",") ?? defaultStates;
     const after = startedAfter === undefined ? -Infinity : Date.parse(startedAfter);
+    const only = sandboxes.granted(c);
     const all = sandboxes.list(c.get("owner"), Object.fromEntries(new URLSearchParams(metadata ?? "")))
+      .filter((sandbox) => only === undefined || sandbox === only)
       .filter(({ session }) => session.createdAt.getTime() >= after)
       .filter(({ templateId }) => template === undefined || templateId === template)
       .filter((sandbox) => states.includes(stateOf(sandbox)));

@@ -13,7 +13,7 @@ const TOKEN = /^sbx_[0-9a-f]{64}$/;
 /** Separates the tokens of sandboxes from other uses of the server's secret. */
 const PURPOSE = "e2b sandbox token 1:";
 /** Paths that a token of a sandbox opens: those of E2B's agent in it, and of its code interpreter. */
-const PATHS =
+export const ENVD_PATHS =
   /^\/(health|files|execute|contexts(\/[^/]+(\/restart)?)?|(filesystem\.Filesystem|process\.Process)\/[^/]+)$/;
 const OPERATIONS: Readonly<Record<string, "read" | "write">> = { GET: "read", HEAD: "read", POST: "write" };
 /** Sandboxes whose signatures are compared before other requests are served. */
@@ -33,6 +33,8 @@ export interface SandboxGrant extends RequestGrant {
   readonly sandboxId: string;
   /** True for the holder of a URL that allows one operation on one path. */
   readonly isSigned: boolean;
+  /** True if the request may also use the API of sandboxes, for this sandbox. Something else then ends the sandbox. */
+  readonly isWhole?: boolean | undefined;
 }
 
 /** Returns what a request may use by a secret of a sandbox; `undefined` for a request that has no such secret. */
@@ -89,7 +91,7 @@ export class SandboxAccess {
    * name no sandbox were wrong.
    */
   async findGrant(c: AppContext, token: string): Promise<SandboxGrant | undefined> {
-    if (!PATHS.test(c.req.path)) return undefined;
+    if (!ENVD_PATHS.test(c.req.path)) return undefined;
     if (token === "") return await this.#findBySignature(c);
     const id = sandboxIdOf(c);
     if (id === undefined || !SANDBOX_ID.test(id) || !TOKEN.test(token)) return undefined;

@@ -10,6 +10,8 @@ import type { E2bSandbox } from "./sandboxes.ts";
 /** Version of E2B's agent in sandboxes whose features Paddock has. Clients choose their requests by it. */
 const ENVD_VERSION = "0.6.4";
 const CLIENT_ID = "paddock";
+/** Time to the end that a sandbox states whose end is not known, in milliseconds. */
+const UNBOUNDED_MS = 86_400_000;
 
 /** Returns what a client needs to reach a sandbox. Its token opens the agent in it and its code interpreter. */
 export function connectionBody(sandbox: E2bSandbox): SandboxConnection {
@@ -51,7 +53,7 @@ export function stateOf({ session }: E2bSandbox): SandboxState {
 /** Returns a sandbox as lists show it. */
 export function infoBody(sandbox: E2bSandbox): SandboxInfo {
   const { createdAt, life, metadata = {}, memoryBytes = 0 } = sandbox.session;
-  const { expiresAt = createdAt } = life;
+  const { expiresAt = new Date(Date.now() + UNBOUNDED_MS) } = life;
   return {
     ...identityBody(sandbox),
     startedAt: createdAt.toISOString(),

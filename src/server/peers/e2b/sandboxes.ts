@@ -20,6 +20,9 @@ const stateSchema = z.strictObject({
   ttlMs: z.number().positive(),
   resumesOnUse: z.boolean(),
   continues: z.boolean().default(false).describe("true if it started with the state of another sandbox"),
+  opensLate: z.boolean().optional().describe(
+    "true if programs may have run before it was used as a sandbox of E2B",
+  ),
 });
 
 /** Settings of a sandbox beside its session. */
@@ -72,10 +75,10 @@ export class E2bSandbox {
     settings: SandboxSettings,
     { accessToken, isPrepared = false }: { accessToken: string; isPrepared?: boolean },
   ) {
-    const { templateId, envVars, ttlMs, resumesOnUse, continues } = settings;
+    const { templateId, envVars, ttlMs, resumesOnUse, continues, opensLate } = settings;
     this.id = toSandboxId(session.id);
     this.accessToken = accessToken;
-    this.settings = { templateId, envVars, ttlMs, resumesOnUse, continues };
+    this.settings = { templateId, envVars, ttlMs, resumesOnUse, continues, opensLate };
     this.home = new HomeSession(session, envVars, { isPrepared, continues });
     this.files = new GuestFiles(this.home);
     this.processes = new Processes(this.home);
@@ -171,6 +174,22 @@ export class E2bSandboxes {
     throw new ServerError("not_found", `Sandbox ${id.slice(0, 64)} not found`);
   }
 
+  /**
+   * Returns the sandbox of a request that may use one sandbox only, with further environment variables.
+   *
+   * @throws {ServerError} `not_found` if the sandbox has ended.
+   */
+  granted(c: AppContext, envVars: Readonly<Record<string, string>> = {}): E2bSandbox | undefined {
+    const grant = grantOf(c);
+    if (!grant?.isWhole) return undefined;
+    const sandbox = this.find(grant.sandboxId, grant.owner);
+    if (sandbox === undefined) throw new ServerError("not_found", "The sandbox has ended");
+    if (Object.keys(envVars).length === 0) return sandbox;
+    const variables = { ...sandbox.envVars, ...envVars };
+    const settings = { ...sandbox.settings, envVars: variables, continues: sandbox.home.hasHome };
+    return this.#add(sandbox.session, settings);
+  }
+
   /** Returns the owner's sandboxes with this metadata, oldest first. */
   list(owner: string, metadata?: Readonly<Record<string, string>>): E2bSandbox[] {
     return this.#sessions.list(owner, metadata).flatMap((session) => this.#of(session) ?? []);
@@ -206,7 +225,8 @@ export class E2bSandboxes {
     const sandbox = this.#sandboxes.get(session);
     if (sandbox || session.attachment === undefined) return sandbox;
     const { success, data: settings } = stateSchema.safeParse(parseText(session.attachment.toText()));
-    return success ? this.#add(session, settings, { isPrepared: session.execs > 0 }) : undefined;
+    if (!success) return undefined;
+    return this.#add(session, settings, { isPrepared: session.execs > 0 && !settings.opensLate });
   }
 
   #add(session: LiveSession, settings: SandboxSettings, options?: { isPrepared: boolean }): E2bSandbox {

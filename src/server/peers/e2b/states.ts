@@ -4,6 +4,7 @@ import type { AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/http_errors.ts";
 import { connectRequest, type ConnectSandboxRequest, DEFAULT_TIMEOUT, pauseRequest } from "./contract.ts";
 import { readCodeBody } from "./e2b_errors.ts";
+import { grantOf } from "./sandbox_access.ts";
 import { connectionBody } from "./sandbox_bodies.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 
@@ -19,7 +20,7 @@ export function stateRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
     const { timeout, memory } = await readCodeBody(c, connectRequest);
     const { isPaused } = sandbox.session.life;
     if (isPaused) await resume(sandbox, { timeout, memory });
-    else extend(sandbox, timeout ?? 0);
+    else if (!grantOf(c)?.isWhole) extend(sandbox, timeout ?? 0);
     return c.json(connectionBody(sandbox), isPaused ? 201 : 200);
   });
   if (sandboxes.canPause) addPauseRoutes(app, sandboxes);
