@@ -27,39 +27,41 @@ export {
 export type { JsonValue } from "../src/json.ts";
 export { readCheckpoint } from "../src/sandbox/checkpoint/checkpoint.ts";
 export type {
-  AcquireOptions,
-  BranchingLease,
-  BranchingPool,
-  BranchingSession,
   CaptureOptions,
   Checkpoint,
   CheckpointEvery,
   CheckpointMemory,
   CheckpointOptions,
+  ForkOptions,
+  RestoredFrom,
+  RestoreOptions,
+  StateMemory,
+  StateRoom,
+} from "../src/sandbox/contract/checkpoint.ts";
+export type {
   DeniedAttempts,
   ExecOptions,
   ExecOutcome,
   ExecResult,
   ExecStatus,
-  ForkOptions,
   GuestError,
   MimeBundle,
+  ResumeOptions,
+  ToolAnswer,
+  WaitingCall,
+} from "../src/sandbox/contract/exec.ts";
+export type {
+  AcquireOptions,
+  BranchingLease,
+  BranchingPool,
+  BranchingSession,
   PythonSession,
   ResetOptions,
-  RestoredFrom,
-  RestoreOptions,
-  ResumeOptions,
   SandboxAcquireOptions,
   SessionLease,
   SessionPool,
-  ShellDeadline,
-  ShellOptions,
-  ShellResult,
-  StateMemory,
-  StateRoom,
-  ToolAnswer,
-  WaitingCall,
-} from "../src/sandbox/exec.ts";
+} from "../src/sandbox/contract/pool.ts";
+export type { ShellDeadline, ShellOptions, ShellResult } from "../src/sandbox/contract/shell.ts";
 export { EncodedToolValue, type MediaPlace, ToolMedia } from "../src/sandbox/tool_value.ts";
 export {
   type HostTool,

@@ -40,7 +40,7 @@ import { SERVER_POLICIES } from "./rollout/policies.ts";
 import { openRollouts, openRuns, type ServeRolloutFlags } from "./serve/rollouts.ts";
 import { formatStartReport } from "./serve/start_report.ts";
 import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
-import type { SessionPool } from "../sandbox/exec.ts";
+import type { SessionPool } from "../sandbox/contract/pool.ts";
 import { detectLayers, layerStates } from "../sandbox/process/layers.ts";
 import { ENV_KINDS } from "../wire/v1_envs.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";

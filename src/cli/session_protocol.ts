@@ -8,7 +8,9 @@ import {
   type WaitingExecErrorCode,
 } from "../errors.ts";
 import type { Line } from "../read_lines.ts";
-import type { BranchingSession, ExecResult, PythonSession, ShellResult } from "../sandbox/exec.ts";
+import type { ExecResult } from "../sandbox/contract/exec.ts";
+import type { BranchingSession, PythonSession } from "../sandbox/contract/pool.ts";
+import type { ShellResult } from "../sandbox/contract/shell.ts";
 import { checkPath } from "../sandbox/exec_check.ts";
 import { MAX_FORK_COUNT } from "../wire/limits.ts";
 import { fromWireInputs, inputsSchema } from "../wire/v1.ts";

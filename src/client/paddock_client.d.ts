@@ -2,14 +2,9 @@
 // deno-lint-ignore-file verbatim-module-syntax
 import { SerialQueue } from "../async/semaphore.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
-import type {
-  BranchingPool,
-  Checkpoint,
-  CheckpointEvery,
-  CheckpointOptions,
-  ExecOptions,
-  ExecResult,
-} from "../sandbox/exec.ts";
+import type { Checkpoint, CheckpointEvery, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
+import type { ExecOptions, ExecResult } from "../sandbox/contract/exec.ts";
+import type { BranchingPool } from "../sandbox/contract/pool.ts";
 import type {
   ClientTool,
   RemoteCheckpoint,

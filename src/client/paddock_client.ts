@@ -4,14 +4,9 @@ import { ArgumentTypeError } from "../errors.ts";
 import { RequestError } from "./request_error.ts";
 import { messageText } from "../message.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
-import type {
-  BranchingPool,
-  Checkpoint,
-  CheckpointEvery,
-  CheckpointOptions,
-  ExecOptions,
-  ExecResult,
-} from "../sandbox/exec.ts";
+import type { Checkpoint, CheckpointEvery, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
+import type { ExecOptions, ExecResult } from "../sandbox/contract/exec.ts";
+import type { BranchingPool } from "../sandbox/contract/pool.ts";
 import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
 import { scoreSchema } from "../wire/v1_grade.ts";
 import { sessionListSchema } from "../wire/v1_sessions.ts";

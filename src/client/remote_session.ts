@@ -3,21 +3,20 @@ import { SerialQueue } from "../async/semaphore.ts";
 import { ArgumentTypeError, SessionClosedError } from "../errors.ts";
 import { RequestError } from "./request_error.ts";
 import type {
-  BranchingLease,
-  BranchingSession,
   CaptureOptions,
   Checkpoint,
   CheckpointOptions,
+  ForkOptions,
+} from "../sandbox/contract/checkpoint.ts";
+import type {
   ExecOptions,
   ExecResult,
-  ForkOptions,
-  ResetOptions,
   ResumeOptions,
-  ShellOptions,
-  ShellResult,
   ToolAnswer,
   WaitingCall,
-} from "../sandbox/exec.ts";
+} from "../sandbox/contract/exec.ts";
+import type { BranchingLease, BranchingSession, ResetOptions } from "../sandbox/contract/pool.ts";
+import type { ShellOptions, ShellResult } from "../sandbox/contract/shell.ts";
 import {
   checkAnswer,
   checkContents,

@@ -11,7 +11,7 @@ import {
   SandboxLostError,
   SessionClosedError,
 } from "../errors.ts";
-import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
+import type { ExecOptions, ExecResult } from "../sandbox/contract/exec.ts";
 import { fromBinaryInput } from "../sandbox/exec_inputs.ts";
 import { encodeInputs } from "../sandbox/exec_request.ts";
 import { parseUntrustedJson } from "../json.ts";

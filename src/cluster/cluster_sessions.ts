@@ -1,14 +1,13 @@
 import { SerialQueue } from "../async/semaphore.ts";
 import { ArgumentTypeError, SandboxLostError, SessionClosedError } from "../errors.ts";
 import { sha256 } from "../hash.ts";
+import type { Checkpoint, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
 import type {
   BranchingPool,
-  Checkpoint,
-  CheckpointOptions,
   SandboxAcquireOptions,
   SessionLease,
   SessionPool,
-} from "../sandbox/exec.ts";
+} from "../sandbox/contract/pool.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
 import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
 import { disposeUnless, Lease } from "../sandbox/lease.ts";

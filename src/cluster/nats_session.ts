@@ -2,19 +2,15 @@ import * as z from "zod";
 import { SerialQueue } from "../async/semaphore.ts";
 import { ArgumentTypeError, SandboxLostError } from "../errors.ts";
 import type {
-  BranchingLease,
-  BranchingSession,
   CaptureOptions,
   Checkpoint,
   CheckpointEvery,
-  ExecOptions,
-  ExecResult,
   ForkOptions,
-  ResetOptions,
   RestoreOptions,
-  ShellOptions,
-  ShellResult,
-} from "../sandbox/exec.ts";
+} from "../sandbox/contract/checkpoint.ts";
+import type { ExecOptions, ExecResult } from "../sandbox/contract/exec.ts";
+import type { BranchingLease, BranchingSession, ResetOptions } from "../sandbox/contract/pool.ts";
+import type { ShellOptions, ShellResult } from "../sandbox/contract/shell.ts";
 import {
   checkContents,
   checkExec,

@@ -1,5 +1,6 @@
 import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
-import type { ExecOptions, ShellOptions } from "./exec.ts";
+import type { ExecOptions } from "./contract/exec.ts";
+import type { ShellOptions } from "./contract/shell.ts";
 import { checkInputs } from "./exec_inputs.ts";
 
 /** Maximum length of code. No program of a model is longer; longer code is a mistake of the caller. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ExecOptions } from "./exec.ts";
+import type { ExecOptions } from "./contract/exec.ts";
 import type { HostTool } from "./host_tool.ts";
 import { type BinaryType, inputsTooLarge, MAX_INPUT_BYTES, toBinaryInput } from "./exec_inputs.ts";
 import type { GuestLink } from "./guest_link.ts";

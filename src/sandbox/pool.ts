@@ -10,16 +10,14 @@ import {
 } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
 import { forkSession } from "./checkpoint/fork.ts";
+import type { Checkpoint, CheckpointOptions, ForkOptions } from "./contract/checkpoint.ts";
 import type {
   BranchingLease,
   BranchingPool,
-  Checkpoint,
-  CheckpointOptions,
-  ForkOptions,
   SandboxAcquireOptions,
   SessionLease,
   SessionPool,
-} from "./exec.ts";
+} from "./contract/pool.ts";
 import { checkEvery, checkProfile, checkResetMode, checkSeed, checkTimeScale } from "./exec_check.ts";
 import { countNewInterpreters, IdleSessions, type WaitingLease } from "./idle_sessions.ts";
 import { disposeUnless, Lease } from "./lease.ts";

@@ -12,24 +12,17 @@ import {
 } from "./checkpoint/state.ts";
 import type { Reseeding } from "./checkpoint/transfer.ts";
 import type {
-  BranchingLease,
-  BranchingSession,
   CaptureOptions,
   Checkpoint,
   CheckpointEvery,
   CheckpointOptions,
-  ExecOptions,
-  ExecResult,
   ForkOptions,
   RecoveryOptions,
-  ResetOptions,
   RestoreOptions,
-  ResumeOptions,
-  ShellOptions,
-  ShellResult,
-  ToolAnswer,
-  WaitingCall,
-} from "./exec.ts";
+} from "./contract/checkpoint.ts";
+import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "./contract/exec.ts";
+import type { BranchingLease, BranchingSession, ResetOptions } from "./contract/pool.ts";
+import type { ShellOptions, ShellResult } from "./contract/shell.ts";
 import {
   checkAnswer,
   checkContents,

@@ -13,7 +13,7 @@ import { requireKnownOptions } from "../options.ts";
 import type { Grader } from "../rewards/grader.ts";
 import { GRADERS, makeGrader } from "../rewards/registry.ts";
 import { GraderPool } from "../rewards/worker/grader_pool.ts";
-import type { SessionPool } from "../sandbox/exec.ts";
+import type { SessionPool } from "../sandbox/contract/pool.ts";
 import { createEdgeApp, type EdgeApp, type EdgeAppOptions } from "./edge/app.ts";
 import { type GradingRuntime, MAX_SANDBOXED_GRADES } from "./edge/grading.ts";
 

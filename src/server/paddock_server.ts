@@ -2,7 +2,7 @@ import { requireKnownOptions } from "../options.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { Grader } from "../rewards/grader.ts";
 import { GraderPool } from "../rewards/worker/grader_pool.ts";
-import { isBranchingPool, type SessionPool } from "../sandbox/exec.ts";
+import { isBranchingPool, type SessionPool } from "../sandbox/contract/pool.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AccessOptions } from "./http/access.ts";
 import type { RequestRecord } from "./http/access_log.ts";

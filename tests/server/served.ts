@@ -5,7 +5,7 @@ import { Metrics } from "../../src/server/metrics.ts";
 import { paddockApp, type PaddockAppOptions } from "../../src/server/app.ts";
 import { type RolloutOffer, RolloutService } from "../../src/server/rollouts/rollout_service.ts";
 import { SessionService, type SessionServiceOptions } from "../../src/server/sessions/session_service.ts";
-import { isBranchingPool } from "../../src/sandbox/exec.ts";
+import { isBranchingPool } from "../../src/sandbox/contract/pool.ts";
 import { CheckpointService } from "../../src/server/checkpoints/checkpoint_service.ts";
 import {
   CheckpointStore,

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { SerialQueue } from "../../async/semaphore.ts";
 import { SandboxError } from "../../errors.ts";
 import { readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
-import type { Checkpoint, CheckpointEvery, CheckpointMemory } from "../../sandbox/exec.ts";
+import type { Checkpoint, CheckpointEvery, CheckpointMemory } from "../../sandbox/contract/checkpoint.ts";
 import type { Recoverable } from "../../sandbox/lease.ts";
 import { Budget, type BudgetLease } from "../../server/budget.ts";
 import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS } from "../../server/limits.ts";

@@ -3,15 +3,13 @@ import { ArgumentRangeError } from "../../errors.ts";
 import { Semaphore } from "../../async/semaphore.ts";
 import { forkSession } from "../../sandbox/checkpoint/fork.ts";
 import { checkEvery, checkSeed } from "../../sandbox/exec_check.ts";
+import type { Checkpoint, CheckpointOptions, ForkOptions } from "../../sandbox/contract/checkpoint.ts";
 import type {
   BranchingLease,
   BranchingPool,
-  Checkpoint,
-  CheckpointOptions,
-  ForkOptions,
   SandboxAcquireOptions,
   SessionPool,
-} from "../../sandbox/exec.ts";
+} from "../../sandbox/contract/pool.ts";
 import { disposeUnless, Lease, type Recoverable } from "../../sandbox/lease.ts";
 import type { SandboxPool } from "../../sandbox/pool.ts";
 import type { NatsSubscription } from "../nats/client.ts";

@@ -1,6 +1,6 @@
 import { SerialQueue } from "../../async/semaphore.ts";
 import { SandboxError } from "../../errors.ts";
-import type { BranchingLease, SandboxAcquireOptions, SessionPool } from "../exec.ts";
+import type { BranchingLease, SandboxAcquireOptions, SessionPool } from "../contract/pool.ts";
 import type { Assets } from "../guest/assets.ts";
 import { WorkerLink } from "../guest/worker_link.ts";
 import { GuestLink } from "../guest_link.ts";

@@ -1,6 +1,6 @@
 import { SerialQueue } from "../../async/semaphore.ts";
 import { deriveSeed } from "../../seeded_random.ts";
-import type { SessionLease, SessionPool } from "../exec.ts";
+import type { SessionLease, SessionPool } from "../contract/pool.ts";
 
 /** Options of {@linkcode SessionPair.acquire}. */
 export interface SessionPairOptions {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { fromBase64, toBase64 } from "../../base64.ts";
 import { ArgumentRangeError } from "../../errors.ts";
-import type { ExecOptions } from "../exec.ts";
+import type { ExecOptions } from "../contract/exec.ts";
 import { type EncodedInput, execRequest } from "../exec_request.ts";
 import type { Limits } from "../profile/schema.ts";
 import { encodeText } from "../protocol.ts";

@@ -8,14 +8,8 @@ import {
   type SealedCheckpoint,
 } from "../checkpoint/checkpoint.ts";
 import type { CapturedState } from "../checkpoint/state.ts";
-import type {
-  ExecOptions,
-  ExecResult,
-  ResumeOptions,
-  StateMemory,
-  ToolAnswer,
-  WaitingCall,
-} from "../exec.ts";
+import type { StateMemory } from "../contract/checkpoint.ts";
+import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "../contract/exec.ts";
 import type { EncodedInput } from "../exec_request.ts";
 import type { ExecEnd } from "../exec_run.ts";
 import { getFiles, putFiles } from "../guest_files.ts";

@@ -1,5 +1,5 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
-import type { Checkpoint } from "../../sandbox/exec.ts";
+import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
 import { Budget, type BudgetLease } from "../budget.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS, MAX_CHECKPOINTS } from "../limits.ts";

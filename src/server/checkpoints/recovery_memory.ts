@@ -1,5 +1,5 @@
 import { CheckpointError } from "../../errors.ts";
-import type { CheckpointMemory, StateMemory } from "../../sandbox/exec.ts";
+import type { CheckpointMemory, StateMemory } from "../../sandbox/contract/checkpoint.ts";
 import { ServerError } from "../http/http_errors.ts";
 import type { CheckpointStore } from "./checkpoint_store.ts";
 import { TransferMemory } from "./transfer_memory.ts";

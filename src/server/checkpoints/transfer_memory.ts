@@ -1,4 +1,4 @@
-import type { StateMemory } from "../../sandbox/exec.ts";
+import type { StateMemory } from "../../sandbox/contract/checkpoint.ts";
 import { SESSION_WAIT_MS, TRANSFER_BYTES } from "../limits.ts";
 import { AdmissionQueue } from "../sessions/admission.ts";
 

@@ -1,14 +1,12 @@
 import { Deadline } from "../../async/abort.ts";
 import type {
-  BranchingLease,
-  BranchingSession,
   CaptureOptions,
   Checkpoint,
-  PythonSession,
   RestoreOptions,
   StateMemory,
-  WaitingCall,
-} from "../../sandbox/exec.ts";
+} from "../../sandbox/contract/checkpoint.ts";
+import type { WaitingCall } from "../../sandbox/contract/exec.ts";
+import type { BranchingLease, BranchingSession, PythonSession } from "../../sandbox/contract/pool.ts";
 import { ServerError, toPublicError } from "../http/http_errors.ts";
 import { SESSION_WAIT_MS } from "../limits.ts";
 import type { TransferMemory } from "./transfer_memory.ts";

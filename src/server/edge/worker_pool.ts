@@ -1,5 +1,5 @@
 import { testProfile } from "../../rewards/registry.ts";
-import type { SessionPool } from "../../sandbox/exec.ts";
+import type { SessionPool } from "../../sandbox/contract/pool.ts";
 import { parseProfile } from "../../sandbox/profile/profile.ts";
 import { WorkerSandbox, type WorkerSandboxOptions } from "../../sandbox/in_worker/worker_sandbox.ts";
 import tools from "../../../sandboxes/tools.jsonc" with { type: "text" };

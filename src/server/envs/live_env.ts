@@ -5,7 +5,7 @@ import { jsonLength } from "../../json.ts";
 import { History } from "../../history.ts";
 import { type Message, messageText } from "../../message.ts";
 import { randomId } from "../../random_id.ts";
-import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
+import type { SessionLease, SessionPool } from "../../sandbox/contract/pool.ts";
 import type { Task } from "../../task.ts";
 import { findPrograms } from "../../tools/python_blocks.ts";
 import type { Account, BudgetLease } from "../budget.ts";

@@ -1,5 +1,5 @@
 import type { CheckpointError } from "../../errors.ts";
-import type { Checkpoint } from "../../sandbox/exec.ts";
+import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
 import { ServerError, toPublicError } from "../http/http_errors.ts";
 import type { SessionRecordParts } from "./session_record.ts";
 import type { Room, RoomedState, StateRoom } from "./state_rooms.ts";

@@ -1,5 +1,5 @@
 import type { CheckpointError } from "../../errors.ts";
-import type { Checkpoint } from "../../sandbox/exec.ts";
+import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
 import { Budget } from "../budget.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { HIBERNATION_BYTES, MAX_HIBERNATING } from "../limits.ts";

@@ -1,5 +1,6 @@
 import { CheckpointError } from "../../errors.ts";
-import type { CaptureOptions, Checkpoint, PythonSession, SessionLease } from "../../sandbox/exec.ts";
+import type { CaptureOptions, Checkpoint } from "../../sandbox/contract/checkpoint.ts";
+import type { PythonSession, SessionLease } from "../../sandbox/contract/pool.ts";
 import type { CheckpointTransfers } from "../checkpoints/transfers.ts";
 import { ServerError, toPublicError } from "../http/http_errors.ts";
 import { type HibernatedState, toUnusableError } from "./hibernated_state.ts";

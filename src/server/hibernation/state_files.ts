@@ -1,4 +1,4 @@
-import type { Checkpoint } from "../../sandbox/exec.ts";
+import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
 import { Budget } from "../budget.ts";
 import { HIBERNATION_COPY_MS, STATE_DIRECTORY_BYTES, STATE_RETRY_MS } from "../limits.ts";
 import type { HibernatedEntry as Entry } from "./hibernated_state.ts";

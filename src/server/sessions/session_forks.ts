@@ -1,5 +1,6 @@
 import { checkForkSeed, reseedingOf } from "../../sandbox/checkpoint/fork.ts";
-import type { Checkpoint, SessionLease } from "../../sandbox/exec.ts";
+import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
+import type { SessionLease } from "../../sandbox/contract/pool.ts";
 import type { CheckpointTransfers, ForkCopyOptions } from "../checkpoints/transfers.ts";
 import type { HibernatedState } from "../hibernation/hibernated_state.ts";
 import type { HibernationStore, PlaceCopy } from "../hibernation/hibernation_store.ts";

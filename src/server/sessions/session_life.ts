@@ -1,6 +1,7 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
 import type { CheckpointError } from "../../errors.ts";
-import type { CaptureOptions, Checkpoint, PythonSession } from "../../sandbox/exec.ts";
+import type { CaptureOptions, Checkpoint } from "../../sandbox/contract/checkpoint.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { type HibernatedState, toUnusableError } from "../hibernation/hibernated_state.ts";
 import {
   type HibernationParts,

@@ -1,12 +1,12 @@
 import { abortable, Deadline } from "../../async/abort.ts";
 import type { CheckpointError } from "../../errors.ts";
+import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
 import {
-  type Checkpoint,
   isBranchingPool,
   type SandboxAcquireOptions,
   type SessionLease,
   type SessionPool,
-} from "../../sandbox/exec.ts";
+} from "../../sandbox/contract/pool.ts";
 import { sessionToolsSchema } from "../../wire/v1_tools.ts";
 import type { RecoveryMemory } from "../checkpoints/recovery_memory.ts";
 import { TransferMemory } from "../checkpoints/transfer_memory.ts";

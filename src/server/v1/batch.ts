@@ -3,7 +3,7 @@ import { displayCharacters } from "../../sandbox/display.ts";
 import type * as z from "zod";
 import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import { jsonLength } from "../../json.ts";
-import type { ExecResult } from "../../sandbox/exec.ts";
+import type { ExecResult } from "../../sandbox/contract/exec.ts";
 import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
 import {
   type batchOutcomeSchema,

@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import type * as z from "zod";
-import type { ExecOptions, ExecResult, ToolAnswer } from "../../sandbox/exec.ts";
+import type { ExecOptions, ExecResult, ToolAnswer } from "../../sandbox/contract/exec.ts";
 import {
   execResultSchema,
   fromBase64Files,

@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import * as z from "zod";
-import type { ExecResult, MimeBundle } from "../../sandbox/exec.ts";
+import type { ExecResult, MimeBundle } from "../../sandbox/contract/exec.ts";
 import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
 import { sessionExecRequestSchema } from "../../wire/v1.ts";
 import { callAnswerSchema } from "../../wire/v1_tools.ts";

@@ -4,7 +4,7 @@ import { History } from "../../../src/history.ts";
 import { hiddenTests } from "../../../src/rewards/hidden_tests.ts";
 import { toScore } from "../../../src/rewards/grader.ts";
 import { testProfile } from "../../../src/rewards/registry.ts";
-import type { SessionPool } from "../../../src/sandbox/exec.ts";
+import type { SessionPool } from "../../../src/sandbox/contract/pool.ts";
 import { SandboxPool } from "../../../src/sandbox/pool.ts";
 import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
 

@@ -4,7 +4,8 @@ import { SandboxError } from "../../../src/errors.ts";
 import { readImageFile } from "../../../src/sandbox/in_worker/image_file.ts";
 import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
 import { WorkerSandbox } from "../../../src/sandbox/in_worker/worker_sandbox.ts";
-import type { BranchingLease, ExecResult, PythonSession } from "../../../src/sandbox/exec.ts";
+import type { ExecResult } from "../../../src/sandbox/contract/exec.ts";
+import type { BranchingLease, PythonSession } from "../../../src/sandbox/contract/pool.ts";
 import { stoppedAfterOutput } from "../started.ts";
 
 const PROFILE = parseProfile('{ "limits": { "graceMs": 1000, "fileBytes": 1048576, "outputBytes": 1000 } }', {

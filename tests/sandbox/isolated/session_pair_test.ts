@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { SerialQueue } from "../../../src/async/semaphore.ts";
 import { SessionPair } from "../../../src/sandbox/isolated/session_pair.ts";
-import type { SessionLease, SessionPool } from "../../../src/sandbox/exec.ts";
+import type { SessionLease, SessionPool } from "../../../src/sandbox/contract/pool.ts";
 import { FakePool } from "../../fake_pool.ts";
 
 /** A pool of fixed size. `acquire()` waits while all sessions are leased. */

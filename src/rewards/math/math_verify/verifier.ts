@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { ExecResult, PythonSession, SessionLease, SessionPool } from "../../../sandbox/exec.ts";
+import type { ExecResult } from "../../../sandbox/contract/exec.ts";
+import type { PythonSession, SessionLease, SessionPool } from "../../../sandbox/contract/pool.ts";
 import { parseProfile, type Profile } from "../../../sandbox/profile/profile.ts";
 import settings from "./profile.jsonc" with { type: "text" };
 import source from "./verify.py" with { type: "text" };

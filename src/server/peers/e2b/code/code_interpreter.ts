@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { ExecResult } from "../../../../sandbox/exec.ts";
+import type { ExecResult } from "../../../../sandbox/contract/exec.ts";
 import { pythonStr } from "../../../../tools/python_repr.ts";
 import type { AppContext, AppEnv } from "../../../http/context.ts";
 import { ServerError, toErrorHeaders, toPublicError, toServerError } from "../../../http/http_errors.ts";

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { ShellResult } from "../../../../sandbox/exec.ts";
+import type { ShellResult } from "../../../../sandbox/contract/shell.ts";
 import { MAX_TIMEOUT_MS } from "../../../../wire/limits.ts";
 import type { Account, BudgetLease } from "../../../budget.ts";
 import { ServerError } from "../../../http/http_errors.ts";
