@@ -46,6 +46,7 @@ export type {
   ExecStatus,
   GuestError,
   MimeBundle,
+  ProgramOptions,
   ResumeOptions,
   ToolAnswer,
   WaitingCall,

@@ -13,7 +13,7 @@ import type { BranchingSession, PythonSession } from "../sandbox/contract/pool.t
 import type { ShellResult } from "../sandbox/contract/shell.ts";
 import { checkPath } from "../sandbox/exec_check.ts";
 import { MAX_FORK_COUNT } from "../wire/limits.ts";
-import { fromWireInputs, inputsSchema } from "../wire/v1.ts";
+import { fromWireInputs, inputsSchema } from "../sandbox/contract/wire_forms.ts";
 import { callAnswerSchema, sessionToolsSchema } from "../wire/v1_tools.ts";
 import type { HostTool } from "../sandbox/host_tool.ts";
 import { ServerError } from "../server/http/http_errors.ts";

@@ -3,7 +3,7 @@
 import { SerialQueue } from "../async/semaphore.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
 import type { Checkpoint, CheckpointEvery, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
-import type { ExecOptions, ExecResult } from "../sandbox/contract/exec.ts";
+import type { ExecOptions, ExecResult, ProgramOptions } from "../sandbox/contract/exec.ts";
 import type { BranchingPool } from "../sandbox/contract/pool.ts";
 import type {
   ClientTool,
@@ -18,9 +18,7 @@ import { RemoteLease } from "./remote_lease.ts";
 /** Options of {@linkcode PaddockClient}. */
 export type PaddockClientOptions = ServerApiOptions;
 /** Options of {@linkcode PaddockClient.exec}. */
-export interface RemoteExecOptions
-  extends
-    Pick<ExecOptions, "timeoutMs" | "stdin" | "inputs" | "files" | "fetchFiles" | "signal" | "onOutput"> {
+export interface RemoteExecOptions extends ProgramOptions, Pick<ExecOptions, "signal" | "onOutput"> {
   /** Makes the program's randomness reproducible. */
   seed?: number | undefined;
   /** Limits of the program, within those of the server. */
@@ -58,8 +56,7 @@ export interface AcquireOptions {
   signal?: AbortSignal | undefined;
 }
 /** Program of a batch. */
-export interface BatchProgram
-  extends Pick<ExecOptions, "timeoutMs" | "stdin" | "inputs" | "files" | "fetchFiles"> {
+export interface BatchProgram extends ProgramOptions {
   readonly code: string;
   /**
    * Id of the lease whose session runs it.

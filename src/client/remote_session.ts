@@ -1,4 +1,3 @@
-import type * as z from "zod";
 import { SerialQueue } from "../async/semaphore.ts";
 import { ArgumentTypeError, SessionClosedError } from "../errors.ts";
 import { RequestError } from "./request_error.ts";
@@ -17,16 +16,16 @@ import type {
 } from "../sandbox/contract/exec.ts";
 import type { BranchingLease, BranchingSession, ResetOptions } from "../sandbox/contract/pool.ts";
 import type { ShellOptions, ShellResult } from "../sandbox/contract/shell.ts";
+import { checkExec, EXEC_FIELDS, SHELL_FIELDS } from "../sandbox/contract/exec_fields.ts";
+import { toBase64Files } from "../sandbox/contract/wire_forms.ts";
 import {
   checkAnswer,
   checkContents,
-  checkExec,
   checkPath,
   checkResetMode,
   checkSeed,
   checkTimeout,
 } from "../sandbox/exec_check.ts";
-import { type sessionExecRequestSchema, toBase64Files, toWireInputs } from "../wire/v1.ts";
 import { fileListSchema, filesWrittenSchema, sessionInfoSchema } from "../wire/v1_sessions.ts";
 import type { RemoteFile, RemoteFiles } from "./client_options.ts";
 import { type ClientTools, RunningCalls } from "./client_tools.ts";
@@ -69,7 +68,7 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     const { timeoutMs, signal, onOutput, onDisplay } = options;
     checkRemoteExec(code, options);
-    const body = toExecRequest(code, options);
+    const body = { code, ...EXEC_FIELDS.toJson(options) };
     return await this.#enqueue(signal, async (signal) => {
       const request = { action: "exec", timeoutMs, signal };
       if (!onOutput && !onDisplay && (!this.#tools || options.suspendAt)) {
@@ -107,7 +106,7 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
     checkTimeout(silenceMs, "silenceMs");
     checkRemoteExec(command, { timeoutMs, stdin, signal });
     const request = { action: "run command", timeoutMs, schema: shellResponse };
-    const body = { command, timeoutMs, silenceMs, stdin };
+    const body = { command, ...SHELL_FIELDS.toJson(options) };
     const result = await this.#enqueue(
       signal,
       (signal) => this.#api.post(`${this.#path}/shell`, body, { ...request, signal }),
@@ -250,11 +249,9 @@ export function checkRemoteExec(code: string, options: ExecOptions): void {
       "Cannot grant host tools to one exec as the session must run in this process: it runs on a server, so give 'tools' to PaddockClient.acquire()",
     );
   }
-  if (options.argv !== undefined) {
-    throw new ArgumentTypeError("Cannot exec as a session of a server does not support 'argv'");
-  }
-  if (options.cell) {
-    throw new ArgumentTypeError("Cannot exec as a session of a server does not support 'cell'");
+  const refused = EXEC_FIELDS.refusedByServers(options);
+  if (refused) {
+    throw new ArgumentTypeError(`Cannot exec as a session of a server does not support '${refused}'`);
   }
   checkExec(code, options, { name: "server", hostTools: false });
 }
@@ -267,18 +264,4 @@ function checkRemoteResume(answer: ToolAnswer, options: ResumeOptions): void {
   if (refused) {
     throw new ArgumentTypeError(`Cannot resume exec as a session of a server does not support '${refused}'`);
   }
-}
-
-/** Returns the request body that runs a program. */
-export function toExecRequest(code: string, options: ExecOptions): z.input<typeof sessionExecRequestSchema> {
-  const { timeoutMs, stdin, inputs, files, fetchFiles, suspendAt } = options;
-  return {
-    code,
-    timeoutMs,
-    stdin,
-    ...toWireInputs(inputs),
-    files: files && toBase64Files(files),
-    fetchFiles: fetchFiles && [...fetchFiles],
-    ...(suspendAt && { suspendAt }),
-  };
 }

@@ -7,37 +7,16 @@ import type { JsonValue } from "../../json.ts";
 import type { HostTool } from "../host_tool.ts";
 import type { CheckpointOptions, RestoredFrom } from "./checkpoint.ts";
 
-/** Options of {@linkcode PythonSession.exec}. */
-export interface ExecOptions {
+/** Options of a program that are plain data, and that a server takes too. */
+export interface ProgramOptions {
   /**
    * Wall time until the program is interrupted, in milliseconds.
    *
    * @default `limits.timeoutMs` of the profile
    */
   timeoutMs?: number | undefined;
-  /**
-   * Memory of the interpreter and the program, in bytes: a program that needs more gets a `MemoryError`. Below 64 MiB
-   * it counts as 64 MiB. The interpreter itself takes some 30 MiB. Files have a limit of their own.
-   *
-   * @default `limits.memoryBytes` of the profile, which is also the maximum
-   */
-  memoryBytes?: number | undefined;
   /** Text that `input()` and `sys.stdin` read. At its end, or without it, `input()` raises EOFError. */
   stdin?: string | undefined;
-  /**
-   * Runs the code as `python` runs a file with these arguments, of which the first is the file's path: `__file__`
-   * and `sys.argv` are set, the last expression has no value, `await` is allowed in functions only, and functions
-   * registered with `atexit` run at the end.
-   */
-  argv?: readonly [string, ...string[]] | undefined;
-  /**
-   * Runs the code as a cell of a notebook, by IPython's rules: `!command`, magics such as `%timeit` and `%%writefile`,
-   * `name?`, a `;` at the end hides the value, `_` and `Out` have earlier values, and a long value is on several lines. The
-   * cell runs in an event loop, whose tasks go on in later cells. Not together with `argv`.
-   *
-   * @default false
-   */
-  cell?: boolean | undefined;
   /**
    * Values by name that are set as globals before the code runs. Plain JSON becomes the same in Python, where whole
    * numbers are `int`; a `Uint8Array` becomes `bytes`; other typed arrays become an `array.array` of the same elements,
@@ -52,6 +31,31 @@ export interface ExecOptions {
    * missing, or beyond 64 MiB together, are left out.
    */
   fetchFiles?: readonly string[] | undefined;
+}
+
+/** Options of {@linkcode PythonSession.exec}. */
+export interface ExecOptions extends ProgramOptions {
+  /**
+   * Memory of the interpreter and the program, in bytes: a program that needs more gets a `MemoryError`. Below 64 MiB
+   * it counts as 64 MiB. The interpreter itself takes some 30 MiB. Files have a limit of their own.
+   *
+   * @default `limits.memoryBytes` of the profile, which is also the maximum
+   */
+  memoryBytes?: number | undefined;
+  /**
+   * Runs the code as `python` runs a file with these arguments, of which the first is the file's path: `__file__`
+   * and `sys.argv` are set, the last expression has no value, `await` is allowed in functions only, and functions
+   * registered with `atexit` run at the end.
+   */
+  argv?: readonly [string, ...string[]] | undefined;
+  /**
+   * Runs the code as a cell of a notebook, by IPython's rules: `!command`, magics such as `%timeit` and `%%writefile`,
+   * `name?`, a `;` at the end hides the value, `_` and `Out` have earlier values, and a long value is on several lines. The
+   * cell runs in an event loop, whose tasks go on in later cells. Not together with `argv`.
+   *
+   * @default false
+   */
+  cell?: boolean | undefined;
   /** Host tools that this exec, and no other one, may call as `paddock.tools.<name>`. */
   tools?: readonly HostTool[] | undefined;
   /**
