@@ -27,6 +27,14 @@ export interface PythonFileOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** Names of the options. */
+export const PYTHON_FILE_OPTIONS: Readonly<Record<keyof PythonFileOptions, true>> = {
+  pool: true,
+  timeoutMs: true,
+  onPrint: true,
+  signal: true,
+};
+
 /** A kind of Python file. */
 export interface PythonKind {
   /** Noun for messages, such as `grader`. */

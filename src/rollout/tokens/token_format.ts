@@ -1,5 +1,9 @@
 import { pickKnownOptions, requireKnownOptions } from "../../options.ts";
-import { CHAT_FORMAT_OPTIONS, ChatFormat, type ChatFormatOptions } from "../../chat/chat_format.ts";
+import {
+  CHAT_FORMAT_OPTIONS,
+  ChatFormat,
+  type ChatFormatOptions,
+} from "../../chat/chat_format.ts";
 import { isAppendOnly } from "../../chat/turns.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Message, ToolSpec } from "../../message.ts";
@@ -76,11 +80,5 @@ function familyOf({ family, chatTemplate, tokenizer }: TokenFormatOptions): stri
 
 /** Names of the options. */
 export const TOKEN_FORMAT_OPTIONS: Readonly<Record<keyof TokenFormatOptions, true>> = {
-  tokenizer: true,
-  templates: true,
-  templateKwargs: true,
-  trusted: true,
-  now: true,
-  chatTemplate: true,
-  family: true,
+  ...CHAT_FORMAT_OPTIONS,
 };
