@@ -11,7 +11,7 @@ import { chatKind } from "./peers/openenv/chat_env.ts";
 import type { OpenEnvKind } from "./peers/openenv/env_kind.ts";
 import { replKind } from "./peers/openenv/repl_env.ts";
 import { paddockApp } from "./app.ts";
-import { Budgets } from "./budget.ts";
+import { Budgets } from "./admission/budget.ts";
 import { CheckpointService } from "./checkpoints/checkpoint_service.ts";
 import { CheckpointStore } from "./checkpoints/checkpoint_store.ts";
 import { RecoveryMemory } from "./checkpoints/recovery_memory.ts";

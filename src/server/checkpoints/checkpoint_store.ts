@@ -1,6 +1,6 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
 import type { Checkpoint } from "../../sandbox/exec.ts";
-import { Budget, type BudgetLease } from "../budget.ts";
+import { Budget, type BudgetLease } from "../admission/budget.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS, MAX_CHECKPOINTS } from "../limits.ts";
 

@@ -1,6 +1,6 @@
 import type { StateMemory } from "../../sandbox/exec.ts";
 import { SESSION_WAIT_MS, TRANSFER_BYTES } from "../limits.ts";
-import { AdmissionQueue } from "../sessions/admission.ts";
+import { AdmissionQueue } from "../admission/admission_queue.ts";
 
 /** Options of {@linkcode TransferMemory}. */
 export interface TransferMemoryOptions {

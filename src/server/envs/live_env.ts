@@ -8,7 +8,7 @@ import { randomId } from "../../random_id.ts";
 import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
 import { findPrograms } from "../../tools/python_blocks.ts";
-import type { Account, BudgetLease } from "../budget.ts";
+import type { Account, BudgetLease } from "../admission/budget.ts";
 import { ServerError, toEnvError } from "../http/http_errors.ts";
 import { addToolSpans, withSpan } from "../http/tracing.ts";
 import {

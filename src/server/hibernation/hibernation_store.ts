@@ -1,6 +1,6 @@
 import type { CheckpointError } from "../../errors.ts";
 import type { Checkpoint } from "../../sandbox/exec.ts";
-import { Budget } from "../budget.ts";
+import { Budget } from "../admission/budget.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { HIBERNATION_BYTES, MAX_HIBERNATING } from "../limits.ts";
 import { type HibernatedEntry as Entry, type HibernatedState, NEW_ENTRY } from "./hibernated_state.ts";

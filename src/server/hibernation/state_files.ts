@@ -1,5 +1,5 @@
 import type { Checkpoint } from "../../sandbox/exec.ts";
-import { Budget } from "../budget.ts";
+import { Budget } from "../admission/budget.ts";
 import { HIBERNATION_COPY_MS, STATE_DIRECTORY_BYTES, STATE_RETRY_MS } from "../limits.ts";
 import type { HibernatedEntry as Entry } from "./hibernated_state.ts";
 import type { SessionRecord } from "./session_record.ts";

@@ -1,4 +1,4 @@
-import type { Budget, BudgetLease } from "../budget.ts";
+import type { Budget, BudgetLease } from "../admission/budget.ts";
 
 /** Bytes of a session that hibernates, beside its state: the session and its timers, or its record. */
 export const ENTRY_BYTES = 4096;

@@ -1,4 +1,4 @@
-import type { Account, BudgetLease } from "../budget.ts";
+import type { Account, BudgetLease } from "../admission/budget.ts";
 import { STREAM_QUEUE_BYTES } from "../limits.ts";
 import type { UnreadResponse } from "./unread_responses.ts";
 

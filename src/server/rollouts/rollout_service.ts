@@ -1,7 +1,7 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Policy } from "../../policy/policy.ts";
 import type { ENV_KINDS } from "../../wire/v1_envs.ts";
-import { type Budget, Budgets } from "../budget.ts";
+import { type Budget, Budgets } from "../admission/budget.ts";
 import type { EnvService } from "../envs/env_service.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { MAX_ROLLOUTS } from "../limits.ts";

@@ -6,7 +6,7 @@ import {
   AdmissionQueue,
   type AdmissionQueueOptions,
   type HeldSlots,
-} from "./admission.ts";
+} from "../admission/admission_queue.ts";
 import type { LiveSession } from "./live_session.ts";
 
 /** Options of {@linkcode SessionSlots}. */

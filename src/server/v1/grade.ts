@@ -2,7 +2,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { replyGradingOf } from "../../rewards/reply_grader.ts";
 import type { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import { gradeRequestSchema, graderListSchema, scoreSchema } from "../../wire/v1_grade.ts";
-import type { AdmissionQueue } from "../sessions/admission.ts";
+import type { AdmissionQueue } from "../admission/admission_queue.ts";
 import { gradeOrThrow, type Graders, guardGrader, toGradeInput } from "../graders.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { GRADE, SCORE } from "./examples.ts";

@@ -4,7 +4,7 @@ import type { ExecResult, MimeBundle } from "../../sandbox/exec.ts";
 import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
 import { sessionExecRequestSchema } from "../../wire/v1.ts";
 import { callAnswerSchema } from "../../wire/v1_tools.ts";
-import type { Account } from "../budget.ts";
+import type { Account } from "../admission/budget.ts";
 import type { AppContext } from "../http/context.ts";
 import { ServerError, toErrorBody, toPublicError } from "../http/http_errors.ts";
 import { type BodyWriter, streamBody } from "../http/response_stream.ts";

@@ -3,7 +3,7 @@ import { numberMatch } from "../../../mod.ts";
 import { PolicyError, SandboxError } from "../../../src/errors.ts";
 import type { Policy, Reply } from "../../../src/policy/policy.ts";
 import type { Grader } from "../../../src/rewards/grader.ts";
-import { Budgets } from "../../../src/server/budget.ts";
+import { Budgets } from "../../../src/server/admission/budget.ts";
 import type { RolloutOffer, RolloutPolicyOptions } from "../../../src/server/rollouts/rollout_service.ts";
 import { HANG_MS } from "../../deadline.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { ArgumentTypeError, errorMessage } from "../../../src/errors.ts";
-import { Budgets } from "../../../src/server/budget.ts";
+import { Budgets } from "../../../src/server/admission/budget.ts";
 import { type FakePython, ok } from "../../fake_pool.ts";
 import { served } from "../served.ts";
 import { answerCall, ANY_TOOL, openWithTools, streamProgram } from "../tool_stream.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { delay } from "@std/async";
 import { loadProfile, SandboxPool } from "../../../../mod.ts";
-import { Budgets } from "../../../../src/server/budget.ts";
+import { Budgets } from "../../../../src/server/admission/budget.ts";
 import { type Served, served } from "../../served.ts";
 
 // deno-lint-ignore no-explicit-any

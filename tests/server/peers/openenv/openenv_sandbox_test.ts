@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { delay } from "@std/async";
 import { EnvConnections } from "../../../../src/server/peers/openenv/routes.ts";
-import { Budgets } from "../../../../src/server/budget.ts";
+import { Budgets } from "../../../../src/server/admission/budget.ts";
 import { ok } from "../../../fake_pool.ts";
 import { handleMessage } from "../../../../src/server/peers/openenv/messages.ts";
 import { chatKind } from "../../../../src/server/peers/openenv/chat_env.ts";

@@ -5,7 +5,7 @@ import type { AppContext, AppEnv } from "../../../http/context.ts";
 import { ServerError, toErrorHeaders, toPublicError, toServerError } from "../../../http/http_errors.ts";
 import { type BodyWriter, streamBody } from "../../../http/response_stream.ts";
 import { MAX_SESSION_WAITING } from "../../../limits.ts";
-import { AdmissionQueue } from "../../../sessions/admission.ts";
+import { AdmissionQueue } from "../../../admission/admission_queue.ts";
 import type { LiveSession } from "../../../sessions/live_session.ts";
 import type { SessionService } from "../../../sessions/session_service.ts";
 import type { PeerRoutes } from "../../peer.ts";

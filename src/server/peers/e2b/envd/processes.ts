@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { ShellResult } from "../../../../sandbox/exec.ts";
 import { MAX_TIMEOUT_MS } from "../../../../wire/limits.ts";
-import type { Account, BudgetLease } from "../../../budget.ts";
+import type { Account, BudgetLease } from "../../../admission/budget.ts";
 import { ServerError } from "../../../http/http_errors.ts";
 import { toConnectError } from "./connect_error.ts";
 import { EventQueue, type ProcessOutput } from "./event_queue.ts";

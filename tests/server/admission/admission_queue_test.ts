@@ -4,7 +4,7 @@ import {
   AdmissionQueue,
   type AdmissionQueueOptions,
   type HeldSlots,
-} from "../../../src/server/sessions/admission.ts";
+} from "../../../src/server/admission/admission_queue.ts";
 
 /** A queue whose requests are noted when they are admitted. */
 class NotedQueue {

@@ -1,8 +1,8 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { Budget, Budgets } from "../../src/server/budget.ts";
-import { ServerError } from "../../src/server/http/http_errors.ts";
-import { ok } from "../fake_pool.ts";
-import { served } from "./served.ts";
+import { Budget, Budgets } from "../../../src/server/admission/budget.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
+import { ok } from "../../fake_pool.ts";
+import { served } from "../served.ts";
 
 const options = { unit: "bytes", advice: "raise --x" };
 

@@ -1,5 +1,5 @@
 import { Deadline } from "../../async/abort.ts";
-import { Budget } from "../budget.ts";
+import { Budget } from "./budget.ts";
 import { ServerError } from "../http/http_errors.ts";
 
 /** Options of {@linkcode AdmissionQueue}. */

@@ -1,5 +1,5 @@
-import { ServerError } from "./http/http_errors.ts";
-import { BUFFER_BYTES } from "./limits.ts";
+import { ServerError } from "../http/http_errors.ts";
+import { BUFFER_BYTES } from "../limits.ts";
 
 /** Options of {@linkcode Budget}. */
 export interface BudgetOptions {
