@@ -14,7 +14,6 @@ import { paddockApp } from "./app.ts";
 import { Budgets } from "./admission/budget.ts";
 import { CheckpointService } from "./checkpoints/checkpoint_service.ts";
 import { CheckpointStore } from "./checkpoints/checkpoint_store.ts";
-import { RecoveryMemory } from "./checkpoints/recovery_memory.ts";
 import type { ToolGroup } from "./envs/env_config.ts";
 import { EnvService } from "./envs/env_service.ts";
 import { HibernationStore, type HibernationStoreOptions } from "./hibernation/hibernation_store.ts";
@@ -201,12 +200,11 @@ export class PaddockServer implements AsyncDisposable {
     const budgets = new Budgets({ bytes: options.bufferBytes, owners });
     const shared = { ...rest, graderPool: this.#graderPool, metrics, budgets };
     const store = this.#checkpoints = new CheckpointStore({ bytes: options.checkpointBytes, owners });
-    const recovery = new RecoveryMemory(store, { owners });
     const { pool } = options;
     const { onError } = rest;
     const hibernation = this.#hibernation = limits &&
       openHibernation(pool, limits, { metrics, owners, onError });
-    const sessions = new SessionService({ ...rest, metrics, owners, recovery, hibernation });
+    const sessions = new SessionService({ ...rest, metrics, owners, checkpointStore: store, hibernation });
     const { transfers } = sessions;
     const checkpoints = isBranchingPool(pool)
       ? new CheckpointService({ pool, store, transfers, metrics })

@@ -56,7 +56,7 @@ export interface HeldSlots extends Disposable {
 
 /** Options of {@linkcode AdmissionQueue.run}. */
 export interface AdmissionOptions {
-  signal: AbortSignal;
+  signal?: AbortSignal | undefined;
   /**
    * Owner of the slot.
    *
@@ -130,6 +130,11 @@ export class AdmissionQueue {
   /** Takes slots if they are free at once, and nothing of the owner waits for them; otherwise returns `undefined`. */
   tryTake(owner: string, slots: number): HeldSlots | undefined {
     return this.#isNext(owner, slots) ? this.#take(owner, slots) : undefined;
+  }
+
+  /** Waits for slots, as {@linkcode AdmissionQueue.run} does. */
+  async acquire(options: AdmissionOptions): Promise<HeldSlots> {
+    return (await this.run(() => Promise.resolve(), options)).slot;
   }
 
   /**

@@ -21,8 +21,9 @@ export interface SessionSlotsOptions extends Omit<AdmissionQueueOptions, "name" 
 }
 
 /** Options of {@linkcode SessionSlots.admit}. */
-export interface SlotOptions extends Omit<AdmissionOptions, "owner" | "isCounted"> {
+export interface SlotOptions extends Omit<AdmissionOptions, "owner" | "signal" | "isCounted"> {
   readonly owner: string;
+  readonly signal: AbortSignal;
   /** See {@linkcode AdmissionOptions.isCounted}. */
   readonly isCounted?: boolean | undefined;
 }

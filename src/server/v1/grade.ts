@@ -47,10 +47,7 @@ export function addGradeRoutes(app: Api, { graders, pool, gate }: GradeResources
     const make = graders.get(name);
     if (!make) throw new ServerError("invalid", `grader must be one of ${[...graders.keys()].join(", ")}`);
     const [grader, owner, signal] = [make(), c.get("owner"), c.get("signal")];
-    const slot = replyGradingOf(grader)
-      ? undefined
-      : await gate.run(() => Promise.resolve(), { owner, signal });
-    using _slot = slot?.slot;
+    using _slot = replyGradingOf(grader) ? undefined : await gate.acquire({ owner, signal });
     const context = { ...toGradeInput(request), signal };
     const { score, parts, reason } = await gradeOrThrow(guardGrader(grader, { pool, owner }), context);
     return c.json(

@@ -76,6 +76,39 @@ const MINE = { authorization: "Bearer first-token-of-16" };
 const THEIRS = { authorization: "Bearer second-token-of-16" };
 const TOKENS = { tokens: ["first-token-of-16", "second-token-of-16"] };
 
+Deno.test("BudgetLease.retake() takes the same amount again, unless others have it meanwhile", () => {
+  const budget = new Budget({ ...options, total: 100 });
+  using lease = budget.take("", 60);
+  lease.free();
+  assertEquals(budget.used(), 0);
+  {
+    using _other = budget.take("", 50);
+    assertThrows(() => lease.retake(), ServerError);
+    assertEquals(budget.used(), 50);
+  }
+  lease.retake();
+  lease.retake();
+  assertEquals(budget.used(), 60);
+  lease[Symbol.dispose]();
+  lease.retake();
+  assertEquals(budget.used(), 0);
+});
+
+Deno.test("Budget.takeAll() takes amounts of all budgets or of none, and holdAll() also what has no room", () => {
+  const [count, bytes] = [1, 100].map((total) => new Budget({ ...options, total }));
+  if (!count || !bytes) throw new Error("there are two budgets");
+  const used = () => [count.used("a"), bytes.used("a")];
+  assertThrows(() => Budget.takeAll("a", [[count, 1], [bytes, 101]]), ServerError);
+  assertEquals(used(), [0, 0]);
+  using room = Budget.takeAll("a", [[count, 1], [bytes, 80]]);
+  assertThrows(() => Budget.takeAll("a", [[bytes, 10], [count, 1]]), ServerError);
+  assertEquals(used(), [1, 80]);
+  room.free();
+  using _held = Budget.holdAll("a", [[count, 2], [bytes, 30]]);
+  assertThrows(() => room.retake(), ServerError);
+  assertEquals(used(), [2, 30]);
+});
+
 Deno.test("one token's requests with an id evict none of another token's responses", async () => {
   let runs = 0;
   await using server = served({

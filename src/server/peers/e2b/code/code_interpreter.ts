@@ -165,7 +165,7 @@ async function execute(execution: Execution, body: BodyWriter): Promise<void> {
     () => body.room(),
   );
   try {
-    const { slot } = await context.turn.run(() => Promise.resolve(), { signal });
+    const slot = await context.turn.acquire({ signal });
     using _slot = slot;
     sendLine({ type: "number_of_executions", execution_count: ++context.executions });
     const set = variables && await session.exec(variables.set, { signal });
