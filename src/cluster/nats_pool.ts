@@ -1,4 +1,3 @@
-import type { SerialQueue } from "../async/semaphore.ts";
 import type {
   BranchingLease,
   BranchingPool,
@@ -28,13 +27,10 @@ export type NatsPoolOptions = ClusterSessionsOptions;
  * ```
  */
 export class NatsPool implements BranchingPool, AsyncDisposable {
-  /** {@inheritDoc SessionPool.pairQueue} */
-  readonly pairQueue: SerialQueue;
   readonly #sessions: ClusterSessions;
 
   private constructor(sessions: ClusterSessions) {
     this.#sessions = sessions;
-    this.pairQueue = sessions.pairQueue;
   }
 
   /**

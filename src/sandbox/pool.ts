@@ -1,5 +1,5 @@
 import { requireKnownOptions } from "../options.ts";
-import { Semaphore, SerialQueue } from "../async/semaphore.ts";
+import { Semaphore } from "../async/semaphore.ts";
 import { WaitList } from "../async/wait_list.ts";
 import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
 import {
@@ -116,8 +116,6 @@ const MAX_CONCURRENT_STARTS = 2 * navigator.hardwareConcurrency;
  * ```
  */
 export class SandboxPool implements BranchingPool, AsyncDisposable {
-  /** {@inheritDoc SessionPool.pairQueue} */
-  readonly pairQueue: SerialQueue = new SerialQueue();
   /** Maximum number of leases at the same time. */
   readonly size: number;
   readonly #options: SandboxPoolOptions;

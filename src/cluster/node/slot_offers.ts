@@ -57,7 +57,6 @@ const RETRY_MS = 1_000;
  * are ready, and each gets one piece of it. The server of this process takes its sessions here, too, and goes first.
  */
 export class SlotOffers implements BranchingPool, AsyncDisposable {
-  readonly pairQueue: SessionPool["pairQueue"];
   readonly limits: SessionPool["limits"];
   readonly #options: SlotOffersOptions;
   readonly #offers = new Set<Offer>();
@@ -70,7 +69,6 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
   constructor(options: SlotOffersOptions) {
     const { pool, slots, peer } = options;
     this.#options = options;
-    this.pairQueue = pool.pairQueue;
     this.limits = pool.limits;
     this.#running = Array.from({ length: slots }, () => this.#serveSlot());
     peer.onConnection((isConnected) => {

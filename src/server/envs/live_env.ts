@@ -257,8 +257,6 @@ export interface WorkspaceLeaseOptions {
  * refused before it has changed anything when none is free.
  */
 export class EnvSessions implements SessionPool, AsyncDisposable {
-  /** {@inheritDoc SessionPool.pairQueue} */
-  readonly pairQueue: SerialQueue = new SerialQueue();
   readonly #sessions: SessionService;
   readonly #owner: string;
   readonly #waitMs: number | undefined;
