@@ -50,7 +50,7 @@ export interface PaddockServerOptions extends AccessOptions {
    *
    * @default all but the reserved shares of other tokens
    */
-  maxSessionsEach?: number | undefined;
+  maxSessionsPerToken?: number | undefined;
   /**
    * Requests that may wait to open a session. Requests that run single programs are not counted.
    *
@@ -276,7 +276,7 @@ const OPTIONS: Readonly<Record<keyof PaddockServerOptions, true>> = {
   openEnv: true,
   pool: true,
   maxSessions: true,
-  maxSessionsEach: true,
+  maxSessionsPerToken: true,
   queue: true,
   waitMs: true,
   idleMs: true,

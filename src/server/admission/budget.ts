@@ -13,7 +13,7 @@ export interface BudgetOptions {
   readonly owners?: number | undefined;
   /** Unit of the amount, for messages: "bytes of waiting data", "envs". */
   readonly unit: string;
-  /** Advice for an owner without room, for messages: "raise --buffer-memory". */
+  /** Advice for an owner without room, for messages: "send fewer at once". */
   readonly advice: string;
   /**
    * Seconds after which an owner without room may try again.
@@ -242,7 +242,7 @@ export class Budgets {
   readonly #owners: number;
 
   constructor({ bytes = BUFFER_BYTES, owners = 1 }: BudgetsOptions = {}) {
-    const half = { total: Math.floor(bytes / 2), owners, advice: "raise --buffer-memory" };
+    const half = { total: Math.floor(bytes / 2), owners, advice: "start the server with more buffer memory" };
     this.waiting = new Budget({ ...half, unit: "bytes of waiting data" });
     this.kept = new Budget({ ...half, unit: "bytes of kept data" });
     this.#owners = owners;

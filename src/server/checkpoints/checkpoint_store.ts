@@ -34,13 +34,12 @@ export interface CheckpointStoreOptions {
   /**
    * Advice for an owner without room, for messages.
    *
-   * @default deletes checkpoints, or starts the server with a larger `--checkpoint-memory`
+   * @default deletes checkpoints, or starts the server with more checkpoint memory
    */
   readonly advice?: string | undefined;
 }
 
-const ADVICE =
-  "delete checkpoints that you do not need, or start the server with a larger --checkpoint-memory";
+const ADVICE = "delete checkpoints that you do not need, or start the server with more checkpoint memory";
 
 /** A checkpoint of an owner, as the store lists it. */
 export interface StoredCheckpoint {

@@ -69,7 +69,7 @@ export class HibernationStore {
       total: bytes,
       owners,
       unit: "bytes of hibernating sessions",
-      advice: "end sessions that you do not need, or start the server with a larger --hibernate-memory",
+      advice: "end sessions that you do not need, or start the server with more hibernation memory",
     });
     this.#count = new Budget({
       total: count,

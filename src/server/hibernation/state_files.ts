@@ -69,7 +69,7 @@ export class StateFiles {
       total: directoryBytes,
       owners,
       unit: "bytes of the state directory",
-      advice: "end sessions that you do not need, or start the server with a larger --state-disk",
+      advice: "end sessions that you do not need, or start the server with a larger state disk",
       heldByOthers: directory && (() => directory.unused.bytes + ENTRY_BYTES * directory.unused.count),
     });
     this.#rooms = new StateRooms(this.#budget, { isShared: directory?.canLink ?? false });

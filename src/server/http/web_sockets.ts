@@ -81,7 +81,7 @@ function countUnfinished(webSocket: ServerSocket, socket: Socket, memory: Accoun
     try {
       lease.resize(bytes);
     } catch {
-      webSocket.close(POLICY_VIOLATION, "no memory for the message: raise --buffer-memory");
+      webSocket.close(POLICY_VIOLATION, "no memory for the message: the server needs more buffer memory");
       webSocket.pause();
     }
   };

@@ -57,7 +57,7 @@ export interface SessionServiceOptions {
    *
    * @default all but the reserved shares of other owners
    */
-  maxSessionsEach?: number | undefined;
+  maxSessionsPerToken?: number | undefined;
   /**
    * Number of owners. Half of the sessions is divided among them and reserved.
    *
@@ -190,7 +190,7 @@ export class SessionService implements AsyncDisposable {
 
   /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: SessionServiceOptions) {
-    const { pool, metrics, maxSessions, maxSessionsEach, owners, checkpointStore, hibernation } = options;
+    const { pool, metrics, maxSessions, maxSessionsPerToken, owners, checkpointStore, hibernation } = options;
     const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS } = options;
     const { onError = () => {}, onEvent = () => {} } = options;
     this.maxSessions = maxSessions;
@@ -200,7 +200,7 @@ export class SessionService implements AsyncDisposable {
     this.#options = { pool, metrics, idleMs, checkpointStore, hibernation, onError, onEvent };
     this.#slots = new SessionSlots({
       slots: maxSessions,
-      slotsPerOwner: maxSessionsEach,
+      slotsPerOwner: maxSessionsPerToken,
       owners,
       queue,
       waitMs,

@@ -147,7 +147,7 @@ Deno.test("the conversations of envs take memory, and an env whose conversation 
   const reply = { reply: "```python\n1\n```" };
   await server.send("POST", `${path}/reset`, { task: { query: "?" } });
   const refused = await server.send("POST", `${path}/step`, { reply: "x".repeat(4_000) });
-  assertEquals([refused.status, refused.body.error.message.includes("--buffer-memory")], [413, true]);
+  assertEquals([refused.status, refused.body.error.message.includes("more buffer memory")], [413, true]);
   const ended = await server.send("POST", `${path}/step`, reply);
   assertEquals([ended.status, (await server.send("GET", path)).status], [413, 404]);
   assertEquals(budgets.kept.used(), 0);

@@ -248,7 +248,7 @@ Deno.test("waiting calls take the memory of their owner, and give it back", asyn
   const refused = values.filter((value: unknown) => value !== 1);
   assertEquals(callId, "call_1");
   assert(refused.length > 0 && refused.length < 12, `${refused.length} calls were refused`);
-  for (const { raised } of refused) assertStringIncludes(raised, "raise --buffer-memory");
+  for (const { raised } of refused) assertStringIncludes(raised, "more buffer memory");
   await stream.cancel();
   assertEquals(budgets.waiting.used(), 0);
 });

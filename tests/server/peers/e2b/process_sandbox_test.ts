@@ -176,5 +176,5 @@ Deno.test("envd's process is unimplemented where the profile has no shell", asyn
   const { body: { sandboxID: id } } = await server.send("POST", "/sandboxes", { timeout: 60 });
   const { code, message } = await run(server, id, bash("true"));
   assertEquals(code, "unimplemented");
-  assertStringIncludes(message, "--profile workspace");
+  assertStringIncludes(message, "the profile workspace");
 });

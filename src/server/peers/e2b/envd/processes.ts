@@ -210,7 +210,7 @@ function endOf(result: ShellResult): ProcessOutput & { exitCode: number } {
 function toProcessError(thrown: unknown): ConnectError {
   const isUnsupported = thrown instanceof ServerError && thrown.code === "invalid";
   if (isUnsupported) {
-    return new ConnectError(`${thrown.message}: start it with --profile workspace`, Code.Unimplemented);
+    return new ConnectError(`${thrown.message}: start it with the profile workspace`, Code.Unimplemented);
   }
   return toConnectError(thrown);
 }
