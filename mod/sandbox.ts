@@ -13,7 +13,6 @@
  *
  * @module
  */
-export { SerialQueue } from "../src/async/semaphore.ts";
 export {
   CheckpointError,
   type CheckpointErrorCode,

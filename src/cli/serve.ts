@@ -208,7 +208,7 @@ export function serveCommand(): Command {
 
 async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<number> {
   const signal = flags.untilStdinEnds ? AbortSignal.any([interrupt, stdinEnd()]) : interrupt;
-  const { maxSessionsPerToken: maxSessionsEach, queue, metricsToken } = flags;
+  const { maxSessionsPerToken, queue, metricsToken } = flags;
   checkHibernation(flags);
   const corsOrigins = checkOrigins(flags.corsOrigin ?? []);
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
@@ -247,7 +247,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       hosts: address.hosts,
       pool,
       maxSessions: flags.maxSessions ?? source.sessions,
-      maxSessionsEach,
+      maxSessionsPerToken,
       queue,
       bufferBytes: flags.bufferMemory * MIB,
       checkpointBytes: flags.checkpointMemory * MIB,

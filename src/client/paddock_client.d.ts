@@ -1,6 +1,5 @@
 // Written by `deno task client-types` from `paddock_client.ts`. Do not edit.
 // deno-lint-ignore-file verbatim-module-syntax
-import { SerialQueue } from "../async/semaphore.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
 import type { Checkpoint, CheckpointEvery, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
 import type { ExecOptions, ExecResult, ProgramOptions } from "../sandbox/contract/exec.ts";
@@ -99,8 +98,6 @@ export type BatchOutcome = {
  */
 export declare class PaddockClient implements BranchingPool, AsyncDisposable {
   #private;
-  /** {@inheritDoc SessionPool.pairQueue} */
-  readonly pairQueue: SerialQueue;
   /**
    * @throws {TypeError} if the URL is not an http or https URL.
    * @throws {RangeError} if a limit is out of range.

@@ -1,4 +1,3 @@
-import { SerialQueue } from "../async/semaphore.ts";
 import { requireKnownOptions } from "../options.ts";
 import { ArgumentTypeError } from "../errors.ts";
 import { RequestError } from "./request_error.ts";
@@ -122,8 +121,6 @@ export type BatchOutcome =
  * ```
  */
 export class PaddockClient implements BranchingPool, AsyncDisposable {
-  /** {@inheritDoc SessionPool.pairQueue} */
-  readonly pairQueue: SerialQueue = new SerialQueue();
   readonly #api: ServerApi;
   readonly #leases = new Set<RemoteLease>();
   readonly #stop = new AbortController();

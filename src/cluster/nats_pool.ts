@@ -27,13 +27,10 @@ export type NatsPoolOptions = ClusterSessionsOptions;
  * ```
  */
 export class NatsPool implements BranchingPool, AsyncDisposable {
-  /** {@inheritDoc SessionPool.pairQueue} */
-  readonly pairQueue: SerialQueue;
   readonly #sessions: ClusterSessions;
 
   private constructor(sessions: ClusterSessions) {
     this.#sessions = sessions;
-    this.pairQueue = sessions.pairQueue;
   }
 
   /**

@@ -3,7 +3,7 @@ import { History } from "../history.ts";
 import { randomId } from "../random_id.ts";
 import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
-import { Budget, type BudgetLease } from "../server/budget.ts";
+import { Budget, type BudgetLease } from "../server/admission/budget.ts";
 import { gradeOrThrow, type Graders, guardGrader } from "../server/graders.ts";
 import { ServerError } from "../server/http/http_errors.ts";
 import { outputOf } from "./dialects/response_answer.ts";

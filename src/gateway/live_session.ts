@@ -1,6 +1,6 @@
 import type { EpisodeFailure } from "../errors.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
-import type { BudgetLease } from "../server/budget.ts";
+import type { BudgetLease } from "../server/admission/budget.ts";
 import { ResponseItems } from "./dialects/response_items.ts";
 import { GatewayError } from "./gateway_error.ts";
 import type { ModelRequest } from "./model_request.ts";

@@ -11,7 +11,6 @@ import {
   CheckpointStore,
   type CheckpointStoreOptions,
 } from "../../src/server/checkpoints/checkpoint_store.ts";
-import { RecoveryMemory } from "../../src/server/checkpoints/recovery_memory.ts";
 import { FakePool, type FakePython } from "../fake_pool.ts";
 
 /** Response of a request. */
@@ -55,8 +54,11 @@ export function served(
   const onError = errorReporter((error) => errors.push(error));
   const owners = options.tokens?.length;
   const store = new CheckpointStore({ owners, ...checkpointLimits });
-  const recovery = new RecoveryMemory(store, { owners });
-  const sessions = new SessionService({ pool: fake, onError, recovery, ...rest, metrics, maxSessions });
+  const sessions = new SessionService({
+    ...{ pool: fake, onError, checkpointStore: store },
+    ...rest,
+    ...{ metrics, maxSessions },
+  });
   const { pool = fake } = options;
   const { transfers } = sessions;
   const checkpoints = isBranchingPool(pool)

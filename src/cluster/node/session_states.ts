@@ -4,7 +4,7 @@ import { SandboxError } from "../../errors.ts";
 import { readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
 import type { Checkpoint, CheckpointEvery, CheckpointMemory } from "../../sandbox/contract/checkpoint.ts";
 import type { Recoverable } from "../../sandbox/lease.ts";
-import { Budget, type BudgetLease } from "../../server/budget.ts";
+import { Budget, type BudgetLease } from "../../server/admission/budget.ts";
 import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS } from "../../server/limits.ts";
 import { decodeMessage, encodeMessage, MAX_MESSAGE_BYTES } from "../nats/message.ts";
 import { DamagedObjectError, ObjectBucket } from "../nats/object_bucket.ts";

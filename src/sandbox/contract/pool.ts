@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { SerialQueue } from "../../async/semaphore.ts";
 import type {
   CaptureOptions,
   Checkpoint,
@@ -96,11 +95,6 @@ export interface BranchingLease extends SessionLease {
 
 /** Source of leases: a {@linkcode SandboxPool}, or another class with the same contract. */
 export interface SessionPool {
-  /**
-   * Queue of callers that lease two sessions at once. Without it, two graders that share the pool can each hold one
-   * session and wait for the other one forever.
-   */
-  readonly pairQueue?: SerialQueue | undefined;
   /** Limits of the profile of its sessions, in bytes, if it knows them. */
   readonly limits?: { readonly memoryBytes: number; readonly outputBytes: number } | undefined;
   /**

@@ -6,7 +6,7 @@ import {
   AdmissionQueue,
   type AdmissionQueueOptions,
   type HeldSlots,
-} from "./admission.ts";
+} from "../admission/admission_queue.ts";
 import type { LiveSession } from "./live_session.ts";
 
 /** Options of {@linkcode SessionSlots}. */
@@ -21,8 +21,9 @@ export interface SessionSlotsOptions extends Omit<AdmissionQueueOptions, "name" 
 }
 
 /** Options of {@linkcode SessionSlots.admit}. */
-export interface SlotOptions extends Omit<AdmissionOptions, "owner" | "isCounted"> {
+export interface SlotOptions extends Omit<AdmissionOptions, "owner" | "signal" | "isCounted"> {
   readonly owner: string;
+  readonly signal: AbortSignal;
   /** See {@linkcode AdmissionOptions.isCounted}. */
   readonly isCounted?: boolean | undefined;
 }
@@ -33,7 +34,7 @@ const OTHERS_SPARE_MS = 10_000;
 const SPARE_POLL_MS = 1_000;
 
 /** Advice in messages about a server that is busy. */
-export const MORE_SESSIONS = "retry later, or start the server with a larger --max-sessions";
+export const MORE_SESSIONS = "retry later, or start the server with more sessions";
 
 /** The slots of a server's sessions. Requests wait for one, and idle sessions give way to those that wait. */
 export class SessionSlots {
@@ -45,9 +46,7 @@ export class SessionSlots {
   /** @throws {RangeError} if there are fewer than one slot. */
   constructor(options: SessionSlotsOptions) {
     const { slotsPerOwner, metrics } = options;
-    const advice = slotsPerOwner === undefined
-      ? MORE_SESSIONS
-      : `${MORE_SESSIONS} or --max-sessions-per-token`;
+    const advice = slotsPerOwner === undefined ? MORE_SESSIONS : `${MORE_SESSIONS} per token`;
     this.#options = options;
     this.#admission = new AdmissionQueue({ ...options, name: "session", advice });
     metrics.addGauge("paddock_sessions", "Sessions in use.", (owner) => this.#count(owner));

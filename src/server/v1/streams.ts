@@ -5,7 +5,7 @@ import { EXEC_FIELDS } from "../../sandbox/contract/exec_fields.ts";
 import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
 import { sessionExecRequestSchema } from "../../wire/v1.ts";
 import { callAnswerSchema } from "../../wire/v1_tools.ts";
-import type { Account } from "../budget.ts";
+import type { Account } from "../admission/budget.ts";
 import type { AppContext } from "../http/context.ts";
 import { ServerError, toErrorBody, toPublicError } from "../http/http_errors.ts";
 import { type BodyWriter, streamBody } from "../http/response_stream.ts";

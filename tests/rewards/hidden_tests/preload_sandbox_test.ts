@@ -11,7 +11,6 @@ import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
 /** Records what the sessions of a pool run. */
 function watched(pool: SandboxPool, codes: string[]): SessionPool {
   return {
-    pairQueue: pool.pairQueue,
     limits: pool.limits,
     async acquire(options) {
       const lease = await pool.acquire(options);

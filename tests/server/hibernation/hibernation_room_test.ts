@@ -235,7 +235,7 @@ Deno.test("a server that stops saves no more than its directory has room for", a
     for (let at = 0; at < 12; at++) await sessions.create({ owner: "", signal });
     const { saved, lost, reasons } = await sessions.suspend();
     assertEquals([saved, lost, reasons.map(({ count }) => count)], [1, 11, [11]]);
-    assertStringIncludes(reasons[0]?.message ?? "", "--state-disk");
+    assertStringIncludes(reasons[0]?.message ?? "", "larger state disk");
     assertEquals((await namesIn(directory.path)).filter((name) => name.endsWith(".checkpoint")).length, 1);
   });
 });

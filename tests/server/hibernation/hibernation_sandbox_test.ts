@@ -258,7 +258,7 @@ Deno.test("paddock serve --state-dir keeps the sessions of another profile or ke
     [
       "checkpoint_foreign",
       ["--checkpoint-key-file", key],
-      "start the server with the --cache-dir or --checkpoint-key-file",
+      "start the server with the cache folder or the checkpoint key",
     ],
   ];
   for (const [reason, options, remedy] of others) {

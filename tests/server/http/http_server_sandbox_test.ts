@@ -5,8 +5,8 @@ import {
   type RequestHandler,
 } from "../../../src/server/http/http_server.ts";
 import { delay } from "@std/async";
-import { Budgets } from "../../../src/server/budget.ts";
 import { HANG_MS } from "../../deadline.ts";
+import { Budgets } from "../../../src/server/admission/budget.ts";
 import { served } from "../served.ts";
 
 const encoder = new TextEncoder();
