@@ -1,6 +1,12 @@
 import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
 import { MAX_PATH_CHARACTERS } from "./contract/limits.ts";
 
+/** Part of a profile that checks of options read. */
+export interface CheckedProfile {
+  readonly name: string;
+  readonly hostTools: boolean;
+}
+
 /** Maximum time between two checkpoints that a session takes by itself, in seconds: a day. */
 export const MAX_EVERY_SECONDS = 86_400;
 

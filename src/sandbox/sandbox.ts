@@ -1,8 +1,7 @@
 import { join, resolve } from "node:path";
 import { SandboxError } from "../errors.ts";
 import { DamagedImageError, type GuestLink, isRetryable } from "./guest_link.ts";
-import { ensureBaseImage } from "./image/base_image.ts";
-import { dropBaseImage, isUnchanged } from "./image/image_cache.ts";
+import { dropBaseImage, ensureBaseImage, isUnchanged } from "./image/base_image.ts";
 import { defaultCacheDir } from "./image/cache_dir.ts";
 import { SUPERVISOR } from "./image/build_child.ts";
 import type { BaseImage } from "./image/image_build.ts";

@@ -23,6 +23,7 @@ import type {
 import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "./contract/exec.ts";
 import type { BranchingLease, BranchingSession, ResetOptions } from "./contract/pool.ts";
 import type { ShellOptions, ShellResult } from "./contract/shell.ts";
+// @ts-types="./contract/exec_fields.d.ts"
 import { checkExec, checkShell } from "./contract/exec_fields.ts";
 import {
   checkAnswer,

@@ -1,9 +1,5 @@
 import { pickKnownOptions, requireKnownOptions } from "../../options.ts";
-import {
-  CHAT_FORMAT_OPTIONS,
-  ChatFormat,
-  type ChatFormatOptions,
-} from "../../chat/chat_format.ts";
+import { CHAT_FORMAT_OPTIONS, ChatFormat, type ChatFormatOptions } from "../../chat/chat_format.ts";
 import { isAppendOnly } from "../../chat/turns.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Message, ToolSpec } from "../../message.ts";

@@ -7,7 +7,7 @@
  */
 import * as z from "zod";
 import { ArgumentRangeError, ArgumentTypeError } from "../../errors.ts";
-import { checkContents, checkPath, checkTimeout } from "../exec_check.ts";
+import { checkContents, type CheckedProfile, checkPath, checkTimeout } from "../exec_check.ts";
 import {
   type BinaryType,
   checkInputs,
@@ -18,7 +18,7 @@ import {
 } from "../exec_inputs.ts";
 import type { HostTool } from "../host_tool.ts";
 import type { ExecOptions } from "./exec.ts";
-import { type CheckedProfile, type Fields, FieldTable } from "./field_table.ts";
+import { type Fields, FieldTable } from "./field_table.ts";
 import { MAX_FILES, MAX_SESSION_TOOLS, MAX_TIMEOUT_MS } from "./limits.ts";
 import type { ShellOptions } from "./shell.ts";
 import {

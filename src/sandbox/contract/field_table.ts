@@ -1,10 +1,5 @@
 import type * as z from "zod";
-
-/** Part of a profile that checks of options read. */
-export interface CheckedProfile {
-  readonly name: string;
-  readonly hostTools: boolean;
-}
+import type { CheckedProfile } from "../exec_check.ts";
 
 /** Binary parts of a message to a node of a cluster. */
 export interface SentParts {

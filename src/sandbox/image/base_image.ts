@@ -24,6 +24,8 @@ import { hashMounts, readPackageFiles } from "./image_files.ts";
 import { PYODIDE_VERSION } from "./pyodide.ts";
 import { OWN_LIBRARY } from "./standard_library.ts";
 
+export { dropBaseImage, isUnchanged } from "./image_cache.ts";
+
 /** Version of the image's files. Increase it when the host writes them in another way, or with other time zones. */
 const IMAGE_FORMAT = 17;
 

@@ -20,7 +20,7 @@ import {
   workerModules,
 } from "./guest_sources.ts";
 import { runBuild } from "./build_child.ts";
-import { FULL_C_STACK_BYTES } from "./c_stack.ts";
+import { FULL_C_STACK_BYTES } from "./wasm/c_stack.ts";
 import { addByteCode, standardLibrary, standardModules } from "./standard_library.ts";
 import { bootMounts } from "../profile/mounts.ts";
 import { isNativeLibrary, type LibraryFile, linkLibraries, type NativeLibrary } from "./native_libraries.ts";
@@ -28,7 +28,7 @@ import { parseProfile, type Profile } from "../profile/profile.ts";
 import { readPyodide } from "./pyodide.ts";
 import { sha256 } from "../../hash.ts";
 import { bundleEngine, bundleShell } from "./shell/shell_bundle.ts";
-import { largestFunction, stripWasm } from "./wasm.ts";
+import { largestFunction, stripWasm } from "./wasm/wasm.ts";
 
 /** The part of a boot plan that is the same for every sandbox of one image, and what its command needs. */
 export interface ImageManifest extends

@@ -1,9 +1,12 @@
 import * as z from "zod";
 import { assertEquals, assertThrows } from "@std/assert";
 import type { ExecOptions } from "../../../src/sandbox/contract/exec.ts";
-import { checkExec, EXEC_FIELDS, SHELL_FIELDS } from "../../../src/sandbox/contract/exec_fields.ts";
+import type * as declared from "../../../src/sandbox/contract/exec_fields.d.ts";
+import * as exported from "../../../src/sandbox/contract/exec_fields.ts";
 import { type Fields, FieldTable } from "../../../src/sandbox/contract/field_table.ts";
 import { execRequestSchema, sessionExecRequestSchema } from "../../../src/wire/v1.ts";
+
+const { checkExec, EXEC_FIELDS, SHELL_FIELDS } = exported satisfies typeof declared;
 
 const PROGRAM: ExecOptions = {
   timeoutMs: 500,
