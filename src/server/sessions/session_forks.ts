@@ -3,7 +3,7 @@ import type { Checkpoint, SessionLease } from "../../sandbox/exec.ts";
 import type { CheckpointTransfers, ForkCopyOptions } from "../checkpoints/transfers.ts";
 import type { HibernatedState } from "../hibernation/hibernated_state.ts";
 import type { HibernationStore, PlaceCopy } from "../hibernation/hibernation_store.ts";
-import type { LeasedInterpreter } from "../hibernation/session_interpreter.ts";
+import type { LeasedInterpreter } from "../hibernation/lifecycle.ts";
 import { ServerError, toPublicError } from "../http/http_errors.ts";
 import type { LiveSession, LiveSessionOptions } from "./live_session.ts";
 import type { SessionSlots } from "./session_slots.ts";
