@@ -37,8 +37,9 @@ export interface HibernationParts {
  * it is used again. Then it continues in any free interpreter, if possible in the one that it left.
  */
 export class SessionInterpreter implements AsyncDisposable {
+  /** What the session is at the moment. */
+  readonly lifecycle: Lifecycle;
   readonly #parts: HibernationParts | undefined;
-  readonly #life: Lifecycle;
   /** Why it could not hibernate since its last use. */
   #refusal: ServerError | undefined;
   /** The state for which there was no room then, in memory or on the disk. */
@@ -52,37 +53,17 @@ export class SessionInterpreter implements AsyncDisposable {
   constructor(start: LeasedInterpreter | HibernatedState, parts: HibernationParts | undefined) {
     this.#parts = parts;
     this.#reseeding = parts?.reseeding;
-    this.#life = new Lifecycle(
+    this.lifecycle = new Lifecycle(
       "lease" in start
         ? { kind: "awake", leased: start }
         : { kind: "asleep", state: start, near: undefined, left: undefined },
     );
   }
 
-  /** True while the session is a checkpoint that no request wakes. */
-  get isPaused(): boolean {
-    return this.#life.phase.kind === "paused";
-  }
-
-  /** Lets no request wake a session that hibernates. Returns false if it does not hibernate. */
-  pause(): boolean {
-    return this.#life.pause();
-  }
-
-  /** Lets the next request wake the session. */
-  endPause(): void {
-    this.#life.endPause();
-  }
-
-  /** Why this server cannot continue the session, if that is so. */
-  get unusable(): CheckpointError | undefined {
-    return this.#life.state?.unusable;
-  }
-
   /** True if the session can leave its interpreter now. */
   get canHibernate(): boolean {
     const parts = this.#parts;
-    if (!parts || this.#life.phase.kind !== "awake" || parts.isUsed()) return false;
+    if (!parts || this.lifecycle.phase.kind !== "awake" || parts.isUsed()) return false;
     if (!this.#refusal) return true;
     return this.#unfit !== undefined && parts.store.hasRoom(parts.owner, this.#unfit);
   }
@@ -90,11 +71,6 @@ export class SessionInterpreter implements AsyncDisposable {
   /** Random numbers that it gets when it wakes, if they do not continue. */
   get reseeding(): SessionRecord["reseeding"] {
     return this.#reseeding;
-  }
-
-  /** True while the session leaves its interpreter. */
-  get isLeaving(): boolean {
-    return this.#life.phase.kind === "leaving";
   }
 
   /** Why the session could not hibernate, if that was tried since its last use. */
@@ -110,19 +86,19 @@ export class SessionInterpreter implements AsyncDisposable {
    */
   async session({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<PythonSession> {
     this.#uses++;
-    const { phase: before } = this.#life;
+    const { phase: before } = this.lifecycle;
     // Else a server that is killed now leaves an older state than clients have seen.
     if (before.kind === "leaving") await before.stored?.catch(() => {});
     this.#refusal = this.#unfit = undefined;
-    const { phase, leased } = this.#life;
+    const { phase, leased, state: { unusable } = {} } = this.lifecycle;
     if (leased) return leased.lease.session;
-    if (this.unusable) throw toUnusableError(this.unusable);
+    if (unusable) throw toUnusableError(unusable);
     if (phase.kind === "waking") return await phase.woken;
     if (phase.kind !== "asleep" || !this.#parts) throw new ServerError("conflict", "The session has ended");
     const { state, near, left } = phase;
     state.beginWake();
     const woken = this.#wake(this.#parts, { state, near, memory });
-    this.#life.enter({ kind: "waking", state, near, left, woken });
+    this.lifecycle.enter({ kind: "waking", state, near, left, woken });
     return await woken;
   }
 
@@ -131,15 +107,14 @@ export class SessionInterpreter implements AsyncDisposable {
    * checkpoint has, or finds no room.
    */
   async hibernate({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<boolean> {
-    const { phase } = this.#life;
-    if (phase.kind === "ended" || !this.#parts) return false;
-    if (phase.kind === "waking") return false;
+    const { phase } = this.lifecycle;
+    if (phase.kind === "ended" || phase.kind === "waking" || !this.#parts) return false;
     if (phase.kind !== "awake") return await phase.left ?? true;
     if (!memory) this.#refusal = undefined; // the reason may be what is not kept
     if (!this.canHibernate) return false;
     const { leased } = phase;
     const left = this.#leave(leased, this.#parts, { memory });
-    this.#life.enter({ kind: "leaving", leased, left, stored: undefined });
+    this.lifecycle.enter({ kind: "leaving", leased, left, stored: undefined });
     return await left;
   }
 
@@ -150,11 +125,11 @@ export class SessionInterpreter implements AsyncDisposable {
    */
   async suspend(): Promise<void> {
     this.#isSuspending = true;
-    const { phase } = this.#life;
+    const { phase } = this.lifecycle;
     if (phase.kind === "leaving") await phase.left; // it fails if the session was used meanwhile
     this.#refusal = undefined; // the reason may be over: it is tried once more
     const isHibernating = await this.hibernate();
-    const { state } = this.#life;
+    const { state } = this.lifecycle;
     if (!isHibernating || !state) throw this.#refusal ?? new ServerError("conflict", "The session is in use");
     await state.suspend();
   }
@@ -165,27 +140,27 @@ export class SessionInterpreter implements AsyncDisposable {
    * @throws {ServerError} `timeout` if it is not read in time; with the `reason` of a checkpoint if it cannot be read.
    */
   async readState(signal: AbortSignal): Promise<Checkpoint | undefined> {
-    const [parts, { phase, state }] = [this.#parts, this.#life];
+    const [parts, { phase, state }] = [this.#parts, this.lifecycle];
     if (!parts || !state || phase.kind === "waking") return undefined;
     const { owner, transfers } = parts;
     try {
       return await transfers.read(state, { owner, signal });
     } catch (error) {
-      if (this.#life.state !== state) return undefined; // it has woken meanwhile, and its files are removed
+      if (this.lifecycle.state !== state) return undefined; // it has woken meanwhile, and its files are removed
       throw error;
     }
   }
 
   /** Saves the record of the session again if a directory has its state. */
   async saveRecord(): Promise<void> {
-    await this.#life.state?.update();
+    await this.lifecycle.state?.update();
   }
 
   /** Ends the lease, or drops the state unless it was suspended. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const { phase } = this.#life;
+    const { phase } = this.lifecycle;
     if (phase.kind === "ended") return;
-    this.#life.enter({ kind: "ended" });
+    this.lifecycle.enter({ kind: "ended" });
     if (phase.kind === "waking") await phase.woken.catch(() => {}); // the session that waits for it gets the error
     if ("left" in phase) await phase.left;
     try {
@@ -217,13 +192,13 @@ export class SessionInterpreter implements AsyncDisposable {
       const { id, storedBytes } = checkpoint;
       this.#unfit = { id, storedBytes, clientBytes: clientBytes(parts.describe()) };
       const stored = this.#store(checkpoint, parts);
-      if (this.#life.phase.kind === "leaving") this.#life.phase.stored = stored;
+      if (this.lifecycle.phase.kind === "leaving") this.lifecycle.phase.stored = stored;
       const state = await stored;
       this.#unfit = undefined;
-      const { phase } = this.#life;
+      const { phase } = this.lifecycle;
       if (!state) return this.#stay(leased);
       if (phase.kind === "leaving") {
-        this.#life.enter({ kind: "asleep", state, near: leased.lease, left: phase.left });
+        this.lifecycle.enter({ kind: "asleep", state, near: leased.lease, left: phase.left });
       } else { // it has ended
         await state[Symbol.asyncDispose]();
         return false;
@@ -240,7 +215,7 @@ export class SessionInterpreter implements AsyncDisposable {
 
   /** Keeps the interpreter, unless the session has ended. */
   #stay(leased: LeasedInterpreter): false {
-    if (this.#life.phase.kind === "leaving") this.#life.enter({ kind: "awake", leased });
+    if (this.lifecycle.phase.kind === "leaving") this.lifecycle.enter({ kind: "awake", leased });
     return false;
   }
 
@@ -251,7 +226,7 @@ export class SessionInterpreter implements AsyncDisposable {
   ): Promise<HibernatedState | undefined> {
     const uses = this.#uses;
     const state = await store.put(owner, checkpoint, { describe, outlivesServer });
-    if (this.#uses === uses && this.#life.phase.kind !== "ended") return state;
+    if (this.#uses === uses && this.lifecycle.phase.kind !== "ended") return state;
     await state[Symbol.asyncDispose]();
     return undefined;
   }
@@ -272,16 +247,16 @@ export class SessionInterpreter implements AsyncDisposable {
       isRestoring = false;
       if (!memory) await transfers.forget(session, { owner, signal, ...random });
       await state.removeFiles();
-      if (this.#life.phase.kind === "ended") throw new ServerError("conflict", "The session has ended");
+      if (this.lifecycle.phase.kind === "ended") throw new ServerError("conflict", "The session has ended");
     } catch (error) {
       state.cancelWake();
       if (leased) await release(leased);
       const reason = isRestoring ? this.#refuse(state, parts, error) : error;
-      const { phase } = this.#life;
-      if (phase.kind === "waking") this.#life.enter({ kind: "asleep", state, near, left: phase.left });
+      const { phase } = this.lifecycle;
+      if (phase.kind === "waking") this.lifecycle.enter({ kind: "asleep", state, near, left: phase.left });
       throw reason;
     }
-    this.#life.enter({ kind: "awake", leased });
+    this.lifecycle.enter({ kind: "awake", leased });
     this.#reseeding = undefined;
     parts.onChange(true);
     await state[Symbol.asyncDispose]();

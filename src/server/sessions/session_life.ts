@@ -2,7 +2,7 @@ import { MAX_TIMER_MS } from "../../async/abort.ts";
 import type { CheckpointError } from "../../errors.ts";
 import type { CaptureOptions, Checkpoint, PythonSession } from "../../sandbox/exec.ts";
 import { type HibernatedState, toUnusableError } from "../hibernation/hibernated_state.ts";
-import type { LeasedInterpreter } from "../hibernation/lifecycle.ts";
+import type { LeasedInterpreter, Lifecycle } from "../hibernation/lifecycle.ts";
 import { type HibernationParts, SessionInterpreter } from "../hibernation/session_interpreter.ts";
 import type { PausesAtEnd } from "../hibernation/session_record.ts";
 import { ServerError } from "../http/http_errors.ts";
@@ -106,11 +106,15 @@ export class SessionLife implements AsyncDisposable {
         onLost: () => this[Symbol.asyncDispose]().catch(onError),
       },
     );
-    if (options.isPaused) this.#interpreter.pause();
+    if (options.isPaused) this.#lifecycle.pause();
     const firstMs = Math.min(hibernation?.afterMs ?? Infinity, idleMs);
     const whenIdle = () => void this.#whenIdle().catch(onError);
     this.#idle = new IdleTimer(firstMs, whenIdle, usedAt);
     if (!("lease" in start)) whenIdle(); // its time may be over
+  }
+
+  get #lifecycle(): Lifecycle {
+    return this.#interpreter.lifecycle;
   }
 
   /** End of its last use, by the clock of the host. */
@@ -135,7 +139,7 @@ export class SessionLife implements AsyncDisposable {
 
   /** True while it is a checkpoint that no request can use until {@linkcode LiveSession.resume}. */
   get isPaused(): boolean {
-    return this.#isClosed || this.#interpreter.isPaused;
+    return this.#isClosed || this.#lifecycle.phase.kind === "paused";
   }
 
   /** Random numbers that it gets when it wakes, if they do not continue. */
@@ -150,12 +154,12 @@ export class SessionLife implements AsyncDisposable {
 
   /** Why this server cannot continue it, if that is so. Its state stays for a later server, until it ends. */
   get unusable(): CheckpointError | undefined {
-    return this.#interpreter.unusable;
+    return this.#lifecycle.state?.unusable;
   }
 
   /** True while it leaves its interpreter. */
   get isLeaving(): boolean {
-    return this.#interpreter.isLeaving;
+    return this.#lifecycle.phase.kind === "leaving";
   }
 
   /**
@@ -220,7 +224,7 @@ export class SessionLife implements AsyncDisposable {
     }
     const isHibernating = await this.#interpreter.hibernate({ memory });
     this.#isClosed = false;
-    if (!isHibernating || this.#idle.users > 0 || !this.#interpreter.pause()) { // a request may have woken it
+    if (!isHibernating || this.#idle.users > 0 || !this.#lifecycle.pause()) { // a request may have woken it
       this.#hasMemory = true;
       throw this.#interpreter.refusal ?? new ServerError("conflict", "The session is in use");
     }
@@ -254,7 +258,7 @@ export class SessionLife implements AsyncDisposable {
   endPause(): void {
     this.requireUsable();
     this.#isClosed = false;
-    this.#interpreter.endPause();
+    this.#lifecycle.endPause();
   }
 
   /** @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it. */
@@ -276,7 +280,7 @@ export class SessionLife implements AsyncDisposable {
     try {
       await this.use(() => Promise.resolve());
     } catch (error) {
-      if (this.#interpreter.pause()) this.#hasMemory = hadMemory;
+      if (this.#lifecycle.pause()) this.#hasMemory = hadMemory;
       throw error;
     }
   }
