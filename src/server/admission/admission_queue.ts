@@ -52,6 +52,8 @@ export interface AdmissionQueueOptions {
 export interface HeldSlots extends Disposable {
   /** Frees those beyond so many. */
   shrink(slots: number): void;
+  /** Returns the slots one by one, each of which frees itself when it is disposed. */
+  split(): Disposable[];
 }
 
 /** Options of {@linkcode AdmissionQueue.run}. */
@@ -207,7 +209,12 @@ export class AdmissionQueue {
       lease.resize(left);
       this.#admitNext();
     };
-    return { shrink, [Symbol.dispose]: () => shrink(0) };
+    const freeOne = () => {
+      const slot = new DisposableStack(); // it frees the slot once
+      slot.defer(() => shrink(held - 1));
+      return slot;
+    };
+    return { shrink, split: () => Array.from({ length: held }, freeOne), [Symbol.dispose]: () => shrink(0) };
   }
 
   /** Admits the requests for which there are slots. */

@@ -12,7 +12,7 @@ import type { CheckpointStore } from "../checkpoints/checkpoint_store.ts";
 import { CheckpointTransfers, type ForkCopyOptions } from "../checkpoints/transfers.ts";
 import type { HibernationStore } from "../hibernation/hibernation_store.ts";
 import { type HibernatedState, toUnusableError } from "../hibernation/hibernated_state.ts";
-import type { LeasedInterpreter } from "../hibernation/session_interpreter.ts";
+import type { LeasedInterpreter } from "../hibernation/lifecycle.ts";
 import type { SavedSession } from "../hibernation/saved_sessions.ts";
 import { asOf, type PausesAtEnd } from "../hibernation/session_record.ts";
 import { type SuspendReport, toSuspendReport } from "../hibernation/suspend_report.ts";

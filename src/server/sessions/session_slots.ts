@@ -99,25 +99,16 @@ export class SessionSlots {
     }
   }
 
-  /** Waits for several slots at once, and acquires what takes them. Throws as {@linkcode SessionSlots.admit} does. */
-  async admitAll<T>(
-    acquire: (signal: AbortSignal) => Promise<T>,
-    { count, ...options }: SlotOptions & { count: number },
-  ): Promise<{ result: T; slots: Disposable[] }> {
-    const { result, slot } = await this.admit(acquire, { ...options, slots: count });
-    return { result, slots: split(slot, count) };
-  }
-
   /** Takes several slots if they are free, and acquires what takes them. Returns `undefined` if they are not. */
   async admitFree<T>(
     acquire: () => Promise<T>,
     { count, owner }: { count: number; owner: string },
-  ): Promise<{ result: T; slots: Disposable[] } | undefined> {
+  ): Promise<{ result: T; slot: HeldSlots } | undefined> {
     const slot = this.#admission.tryTake(owner, count);
     if (!slot) return undefined;
     using _opening = this.#open(owner, count);
     try {
-      return { result: await acquire(), slots: split(slot, count) };
+      return { result: await acquire(), slot };
     } catch (error) {
       slot[Symbol.dispose]();
       throw error;
@@ -172,18 +163,4 @@ export class SessionSlots {
       (owner === undefined || session.owner === owner) && !session.life.isLeaving
     ).toArray().length;
   }
-}
-
-/** Returns slots that are held together as slots that are freed one by one. */
-function split(held: HeldSlots, count: number): Disposable[] {
-  let left = count;
-  return Array.from({ length: count }, () => {
-    let isHeld = true;
-    return {
-      [Symbol.dispose]: () => {
-        if (isHeld) held.shrink(--left);
-        isHeld = false;
-      },
-    };
-  });
 }

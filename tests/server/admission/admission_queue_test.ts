@@ -84,6 +84,21 @@ Deno.test("HeldSlots.shrink() admits all requests for which there are slots then
   await waiting[2];
 });
 
+Deno.test("HeldSlots.split() returns slots that are freed one by one, each once", async () => {
+  const queue = new NotedQueue({ slots: 3 });
+  const [first, second, third] = (await queue.take("held", 3)).split();
+  const waiting = ["one", "two"].map((name) => queue.take(name, 1));
+  first?.[Symbol.dispose]();
+  first?.[Symbol.dispose]();
+  await settle();
+  assertEquals(queue.admitted, ["held", "one"]);
+  third?.[Symbol.dispose]();
+  await Promise.all(waiting);
+  assertEquals(queue.tryTake("", 1), undefined);
+  second?.[Symbol.dispose]();
+  queue.tryTake("", 1)?.[Symbol.dispose]();
+});
+
 Deno.test("AdmissionQueue.run() rejects a request that could never have its slots", async () => {
   const queue = new NotedQueue({ slots: 4, slotsPerOwner: 3 });
   await assertRejects(() => queue.take("many", 4), RangeError);

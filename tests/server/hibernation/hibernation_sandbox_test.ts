@@ -253,7 +253,7 @@ Deno.test("paddock serve --state-dir keeps the sessions of another profile or ke
     [
       "checkpoint_other_profile",
       ["--profile", "python"],
-      "had profile 'serve': start the server with the --profile",
+      "had profile 'serve': start the server with the profile",
     ],
     [
       "checkpoint_foreign",
