@@ -45,7 +45,8 @@ export {
 } from "./src/policy/scripted.ts";
 export { sglangPolicy, type SglangPolicyOptions } from "./src/policy/sglang.ts";
 export { llamaCppPolicy, type LlamaCppPolicyOptions } from "./src/policy/llama_cpp.ts";
-export type { ExecResult, SessionPool } from "./src/sandbox/exec.ts";
+export type { ExecResult } from "./src/sandbox/contract/exec.ts";
+export type { SessionPool } from "./src/sandbox/contract/pool.ts";
 export { type OkResult, orThrow, ProgramError } from "./src/sandbox/or_throw.ts";
 export { SandboxPool } from "./src/sandbox/pool.ts";
 export { loadProfile, type Profile } from "./src/sandbox/profile/profile.ts";

@@ -1,6 +1,6 @@
 import { Sandbox } from "../src/sandbox/sandbox.ts";
 import { SandboxPool } from "../src/sandbox/pool.ts";
-import type { PythonSession } from "../src/sandbox/exec.ts";
+import type { PythonSession } from "../src/sandbox/contract/pool.ts";
 import { median, ratePerSecond, ratesInTurn, summarize, timings } from "./measure.ts";
 import { countLoops, type HostPython, PersistentPython, runChild, timeChildren } from "./peers.ts";
 import type { Row } from "./row.ts";

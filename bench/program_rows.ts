@@ -2,7 +2,7 @@ import { History } from "../src/history.ts";
 import type { Grader } from "../src/rewards/grader.ts";
 import { CANDIDATE_PRELOAD, HIDDEN_TESTS_PRELOAD, hiddenTests } from "../src/rewards/hidden_tests.ts";
 import { testProfile } from "../src/rewards/registry.ts";
-import type { ExecResult } from "../src/sandbox/exec.ts";
+import type { ExecResult } from "../src/sandbox/contract/exec.ts";
 import { SandboxPool } from "../src/sandbox/pool.ts";
 import { ratesInTurn } from "./measure.ts";
 import { type HostPython, runChild } from "./peers.ts";

@@ -62,4 +62,4 @@ export {
   type HostToolContext,
   type HostToolInPython,
 } from "../src/sandbox/host_tool.ts";
-export type { ResumeOptions, ToolAnswer, WaitingCall } from "../src/sandbox/exec.ts";
+export type { ResumeOptions, ToolAnswer, WaitingCall } from "../src/sandbox/contract/exec.ts";

@@ -13,7 +13,6 @@
  *
  * @module
  */
-export { SerialQueue } from "../src/async/semaphore.ts";
 export {
   CheckpointError,
   type CheckpointErrorCode,
@@ -27,39 +26,42 @@ export {
 export type { JsonValue } from "../src/json.ts";
 export { readCheckpoint } from "../src/sandbox/checkpoint/checkpoint.ts";
 export type {
-  AcquireOptions,
-  BranchingLease,
-  BranchingPool,
-  BranchingSession,
   CaptureOptions,
   Checkpoint,
   CheckpointEvery,
   CheckpointMemory,
   CheckpointOptions,
+  ForkOptions,
+  RestoredFrom,
+  RestoreOptions,
+  StateMemory,
+  StateRoom,
+} from "../src/sandbox/contract/checkpoint.ts";
+export type {
   DeniedAttempts,
   ExecOptions,
   ExecOutcome,
   ExecResult,
   ExecStatus,
-  ForkOptions,
   GuestError,
   MimeBundle,
+  ProgramOptions,
+  ResumeOptions,
+  ToolAnswer,
+  WaitingCall,
+} from "../src/sandbox/contract/exec.ts";
+export type {
+  AcquireOptions,
+  BranchingLease,
+  BranchingPool,
+  BranchingSession,
   PythonSession,
   ResetOptions,
-  RestoredFrom,
-  RestoreOptions,
-  ResumeOptions,
   SandboxAcquireOptions,
   SessionLease,
   SessionPool,
-  ShellDeadline,
-  ShellOptions,
-  ShellResult,
-  StateMemory,
-  StateRoom,
-  ToolAnswer,
-  WaitingCall,
-} from "../src/sandbox/exec.ts";
+} from "../src/sandbox/contract/pool.ts";
+export type { ShellDeadline, ShellOptions, ShellResult } from "../src/sandbox/contract/shell.ts";
 export { EncodedToolValue, type MediaPlace, ToolMedia } from "../src/sandbox/tool_value.ts";
 export {
   type HostTool,

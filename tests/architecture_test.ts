@@ -44,6 +44,17 @@ Deno.test("no code asks for the operating system where it can try what it needs"
   assertEquals(found, []);
 });
 
+Deno.test("no text of the server names an option of the command line", async () => {
+  const root = new URL("../", import.meta.url);
+  const found: string[] = [];
+  for await (const file of glob("src/server/**/*.{ts,tsx}", { cwd: fileURLToPath(root) })) {
+    if (file.endsWith("garbage.ts")) continue; // it sets options of V8
+    const code = (await Deno.readTextFile(new URL(file, root))).replaceAll(/\/\*[^]*?\*\/|\/\/ .*/g, "");
+    for (const [option] of code.matchAll(/(?<=[\s"'`])--[a-z][a-z-]*\w/g)) found.push(`${file}: ${option}`);
+  }
+  assertEquals(found, []);
+});
+
 const BRANCHES: readonly string[] = [
   `/^Cannot /.test(error.message)`,
   `/^Cannot /.exec(error.message)`,

@@ -1,4 +1,4 @@
-import type { PythonSession, SessionLease, SessionPool } from "../src/sandbox/exec.ts";
+import type { PythonSession, SessionLease, SessionPool } from "../src/sandbox/contract/pool.ts";
 
 /** A pool that counts the programs that run at the same time in the sessions of another pool. */
 export class CountingPool implements SessionPool {

@@ -3,21 +3,22 @@ import { sha256 } from "../src/hash.ts";
 import { forkSession } from "../src/sandbox/checkpoint/fork.ts";
 import { disposeUnless } from "../src/sandbox/lease.ts";
 import type {
+  CaptureOptions,
+  Checkpoint,
+  ForkOptions,
+  RestoreOptions,
+} from "../src/sandbox/contract/checkpoint.ts";
+import type { ExecOptions, ExecResult } from "../src/sandbox/contract/exec.ts";
+import type {
   BranchingLease,
   BranchingPool,
   BranchingSession,
-  CaptureOptions,
-  Checkpoint,
-  ExecOptions,
-  ExecResult,
-  ForkOptions,
   PythonSession,
   ResetOptions,
-  RestoreOptions,
   SessionLease,
   SessionPool,
-  ShellResult,
-} from "../src/sandbox/exec.ts";
+} from "../src/sandbox/contract/pool.ts";
+import type { ShellResult } from "../src/sandbox/contract/shell.ts";
 
 /** A replacement for Python: returns the result of a program that runs with these variables. */
 export type FakePython = (

@@ -1,4 +1,4 @@
-import type { ExecResult } from "../../src/sandbox/exec.ts";
+import type { ExecResult } from "../../src/sandbox/contract/exec.ts";
 import { type Answered, Connection } from "../connection.ts";
 import { runLoad } from "../load.ts";
 import { childrenOf, isAlive } from "../processes.ts";

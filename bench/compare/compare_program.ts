@@ -1,4 +1,4 @@
-import type { SessionPool } from "../../src/sandbox/exec.ts";
+import type { SessionPool } from "../../src/sandbox/contract/pool.ts";
 import { type Cause, causeOf, isSame } from "./difference.ts";
 import type { ProgramCase } from "./programs.ts";
 import { type Outcome, runInSession, runNatively } from "./run.ts";

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { type ScriptOutcome, toScriptOutcome } from "../../src/server/peers/script.ts";
-import type { SessionPool } from "../../src/sandbox/exec.ts";
+import type { SessionPool } from "../../src/sandbox/contract/pool.ts";
 import type { ProgramCase } from "./programs.ts";
 
 /** What a program leaves: its exit code is `null` after a timeout. */

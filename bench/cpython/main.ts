@@ -8,7 +8,7 @@ import { currentIo } from "../../src/cli/io.ts";
 import { parseWholeNumber } from "../../src/cli/options.ts";
 import { writeText } from "../../src/cli/output.ts";
 import { flagsOf } from "../../src/cli/sandbox_options.ts";
-import type { ExecResult } from "../../src/sandbox/exec.ts";
+import type { ExecResult } from "../../src/sandbox/contract/exec.ts";
 import { parseProfile, type Profile } from "../../src/sandbox/profile/profile.ts";
 import { Sandbox, type Session } from "../../mod/sandbox.ts";
 import { exitWithUsage } from "../program.ts";

@@ -2,7 +2,7 @@ import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/action.ts";
 import type { TauBenchEnv } from "../../src/envs/tau_bench/tau_bench_env.ts";
 import { RESPOND, type ToolUserAction, type ToolUserStep } from "../../src/envs/tool_user_env.ts";
-import type { SessionPool } from "../../src/sandbox/exec.ts";
+import type { SessionPool } from "../../src/sandbox/contract/pool.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";

@@ -50,6 +50,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/guest/checkpoint/parse_test.ts",
     "sandbox/guest/leftovers_sandbox_test.ts",
     "sandbox/guest/rewind_sandbox_test.ts",
+    "sandbox/guest/state_parts_test.ts",
   ],
   "guest": [
     "sandbox/guest/commands_sandbox_test.ts",

@@ -1,3 +1,5 @@
+import { WaitList } from "./wait_list.ts";
+
 /** Options of {@linkcode SerialQueue.run}. */
 export interface SerialQueueRunOptions {
   /** Ends the wait for earlier work. Work that has started is not stopped. */
@@ -6,7 +8,7 @@ export interface SerialQueueRunOptions {
 
 /** Limits how many holders there are at once; further ones wait, first come, first served. */
 export class Semaphore {
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new WaitList<void>();
   #free: number;
 
   /** @throws {RangeError} when the count is not a whole number of at least 1. */
@@ -23,7 +25,7 @@ export class Semaphore {
   async acquire(signal?: AbortSignal): Promise<Disposable> {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free--;
-    else await this.#wait(signal);
+    else await this.#waiting.add(undefined, signal).promise;
     let isHeld = true;
     return {
       [Symbol.dispose]: () => {
@@ -33,26 +35,10 @@ export class Semaphore {
     };
   }
 
-  #wait(signal: AbortSignal | undefined): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const grant = () => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    };
-    const onAbort = () => {
-      this.#waiting.delete(grant);
-      reject(signal?.reason);
-    };
-    signal?.addEventListener("abort", onAbort, { once: true });
-    this.#waiting.add(grant);
-    return promise;
-  }
-
   #release(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) return void this.#free++;
-    this.#waiting.delete(next);
-    next();
+    const next = this.#waiting.first;
+    if (next) next.resolve();
+    else this.#free++;
   }
 }
 

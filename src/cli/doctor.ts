@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { join } from "node:path";
 import { errorMessage } from "../errors.ts";
-import type { PythonSession } from "../sandbox/exec.ts";
+import type { PythonSession } from "../sandbox/contract/pool.ts";
 import { ensureBaseImage } from "../sandbox/image/base_image.ts";
 import { PYODIDE_VERSION } from "../sandbox/image/pyodide.ts";
 import {

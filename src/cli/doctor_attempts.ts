@@ -1,4 +1,5 @@
-import type { ExecResult, PythonSession } from "../sandbox/exec.ts";
+import type { ExecResult } from "../sandbox/contract/exec.ts";
+import type { PythonSession } from "../sandbox/contract/pool.ts";
 import type { Limits } from "../sandbox/profile/schema.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
 

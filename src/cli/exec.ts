@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import * as z from "zod";
 import { abortable } from "../async/abort.ts";
-import type { ExecResult } from "../sandbox/exec.ts";
-import { checkExec } from "../sandbox/exec_check.ts";
+import type { ExecResult } from "../sandbox/contract/exec.ts";
+import { checkExec } from "../sandbox/contract/exec_fields.ts";
 import { limitsSchema, MEMORY_RANGE_BYTES } from "../sandbox/profile/schema.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
 import { EXIT, EXIT_CODES, exitCode, runCommand } from "./run_command.ts";

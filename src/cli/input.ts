@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { errorMessage } from "../errors.ts";
-import { MAX_CODE_CHARACTERS } from "../sandbox/exec_check.ts";
+import { MAX_CODE_CHARACTERS } from "../sandbox/contract/exec_fields.ts";
 import { rethrowAsUsageError, UsageError } from "./cli_errors.ts";
 import { currentIo } from "./io.ts";
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { checkEvery, MAX_EVERY_SECONDS } from "../sandbox/exec_check.ts";
-import type { CheckpointEvery } from "../sandbox/exec.ts";
+import type { CheckpointEvery } from "../sandbox/contract/checkpoint.ts";
 import { UsageError } from "./cli_errors.ts";
 
 /** Numbers that an option accepts. */

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { join } from "node:path";
 import { abortable } from "../async/abort.ts";
 import { type Line, readLines } from "../read_lines.ts";
-import type { PythonSession } from "../sandbox/exec.ts";
+import type { PythonSession } from "../sandbox/contract/pool.ts";
 import { EXIT, runCommand } from "./run_command.ts";
 import { UsageError } from "./cli_errors.ts";
 import { currentIo } from "./io.ts";

@@ -1,5 +1,5 @@
 import { errorMessage } from "../errors.ts";
-import type { ExecResult } from "../sandbox/exec.ts";
+import type { ExecResult } from "../sandbox/contract/exec.ts";
 import { PackageError } from "../sandbox/image/image_files.ts";
 import { UnavailableError, UnwrittenError, UsageError } from "./cli_errors.ts";
 import { currentIo, type TextSink } from "./io.ts";

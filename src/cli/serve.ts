@@ -40,7 +40,7 @@ import { SERVER_POLICIES } from "./rollout/policies.ts";
 import { openRollouts, openRuns, type ServeRolloutFlags } from "./serve/rollouts.ts";
 import { formatStartReport } from "./serve/start_report.ts";
 import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
-import type { SessionPool } from "../sandbox/exec.ts";
+import type { SessionPool } from "../sandbox/contract/pool.ts";
 import { detectLayers, layerStates } from "../sandbox/process/layers.ts";
 import { ENV_KINDS } from "../wire/v1_envs.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
@@ -208,7 +208,7 @@ export function serveCommand(): Command {
 
 async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<number> {
   const signal = flags.untilStdinEnds ? AbortSignal.any([interrupt, stdinEnd()]) : interrupt;
-  const { maxSessionsPerToken: maxSessionsEach, queue, metricsToken } = flags;
+  const { maxSessionsPerToken, queue, metricsToken } = flags;
   checkHibernation(flags);
   const corsOrigins = checkOrigins(flags.corsOrigin ?? []);
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
@@ -248,7 +248,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
       hosts: address.hosts,
       pool,
       maxSessions: flags.maxSessions ?? source.sessions,
-      maxSessionsEach,
+      maxSessionsPerToken,
       queue,
       bufferBytes: flags.bufferMemory * MIB,
       checkpointBytes: flags.checkpointMemory * MIB,

@@ -13,7 +13,7 @@ import { SessionBranches } from "./session_branches.ts";
 import { respondToLine } from "./session_protocol.ts";
 import { printHint, writeText } from "./output.ts";
 import { parseCheckpointEvery, parseWholeNumber } from "./options.ts";
-import type { CheckpointEvery } from "../sandbox/exec.ts";
+import type { CheckpointEvery } from "../sandbox/contract/checkpoint.ts";
 import { currentIo } from "./io.ts";
 import { escapeJsonControls } from "../terminal_text.ts";
 

@@ -1,5 +1,5 @@
 import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
-import type { BranchingLease, BranchingSession } from "../sandbox/exec.ts";
+import type { BranchingLease, BranchingSession } from "../sandbox/contract/pool.ts";
 import { CheckpointStore } from "../server/checkpoints/checkpoint_store.ts";
 import { ServerError } from "../server/http/http_errors.ts";
 

@@ -8,10 +8,12 @@ import {
   type WaitingExecErrorCode,
 } from "../errors.ts";
 import type { Line } from "../read_lines.ts";
-import type { BranchingSession, ExecResult, PythonSession, ShellResult } from "../sandbox/exec.ts";
+import type { ExecResult } from "../sandbox/contract/exec.ts";
+import type { BranchingSession, PythonSession } from "../sandbox/contract/pool.ts";
+import type { ShellResult } from "../sandbox/contract/shell.ts";
 import { checkPath } from "../sandbox/exec_check.ts";
 import { MAX_FORK_COUNT } from "../wire/limits.ts";
-import { fromWireInputs, inputsSchema } from "../wire/v1.ts";
+import { fromWireInputs, inputsSchema } from "../sandbox/contract/wire_forms.ts";
 import { callAnswerSchema, sessionToolsSchema } from "../wire/v1_tools.ts";
 import type { HostTool } from "../sandbox/host_tool.ts";
 import { ServerError } from "../server/http/http_errors.ts";
@@ -20,47 +22,6 @@ import type { SessionBranches } from "./session_branches.ts";
 
 /** Identifier of a request, returned unchanged in its response. */
 export type RequestId = string | number | null;
-
-/** A request about the state of a session, its copies and its checkpoints. */
-type BranchRequest =
-  | { checkpoint: true; memory: boolean }
-  | { restore: string }
-  | { forget: string }
-  | { fork: number; seed?: number | undefined }
-  | { end: true };
-
-/** A request about what a session runs, and about its files. */
-type RunRequest =
-  | {
-    code: string;
-    timeoutMs?: number | undefined;
-    stdin?: string | undefined;
-    tools?: z.output<typeof sessionToolsSchema> | undefined;
-    inputs?: Record<string, unknown> | undefined;
-    binaryInputs?: z.output<typeof inputsSchema>["binaryInputs"];
-  }
-  | {
-    shell: string;
-    timeoutMs?: number | undefined;
-    silenceMs?: number | undefined;
-    stdin?: string | undefined;
-  }
-  | {
-    resume: z.output<typeof callAnswerSchema>;
-    callId?: string | undefined;
-    timeoutMs?: number | undefined;
-    tools?: z.output<typeof sessionToolsSchema> | undefined;
-  }
-  | { reset: "fresh" | "rewind"; seed?: number | undefined }
-  | { put: ReadonlyMap<string, Uint8Array> }
-  | { get: string[] };
-
-/** A request of the program that drives a session. */
-export type SessionRequest = {
-  readonly id: RequestId;
-  /** Id of a copy of the session; without it, the first session is used. */
-  readonly session?: string | undefined;
-} & (RunRequest | BranchRequest);
 
 /** Maximum input of a program, in characters. */
 const MAX_STDIN_CHARACTERS = 16 * 1024 * 1024;
@@ -92,7 +53,7 @@ const runOptions = {
 
 const tools = sessionToolsSchema.optional();
 
-const schemas: Readonly<Record<string, z.core.$ZodType<SessionRequest>>> = {
+const schemas = {
   code: z.strictObject({ ...common, code: z.string(), tools, ...runOptions, ...inputsSchema.shape }),
   resume: z.strictObject({
     ...common,
@@ -111,6 +72,13 @@ const schemas: Readonly<Record<string, z.core.$ZodType<SessionRequest>>> = {
   forget: z.strictObject({ id, forget: z.string() }),
   end: z.strictObject({ ...common, session: z.string(), end: z.literal(true) }),
 };
+
+type RequestOf<Kind extends keyof typeof schemas> = z.output<(typeof schemas)[Kind]>;
+/** A request about what a session runs, and about its files. */
+type RunRequest = RequestOf<"code" | "resume" | "shell" | "reset" | "put" | "get">;
+
+/** A request of the program that drives a session. Without an id of a copy, the first session is used. */
+export type SessionRequest = { readonly session?: string | undefined } & RequestOf<keyof typeof schemas>;
 
 /** Error of a line that is not a valid request. */
 export class RequestError extends SyntaxError {
@@ -132,10 +100,10 @@ export class RequestError extends SyntaxError {
 export function parseRequest(text: string): SessionRequest {
   const value = parseObject(text);
   const requestId = id.safeParse(value.id).data ?? null;
-  const kinds = Object.keys(schemas).filter((key) => Object.hasOwn(value, key));
-  const schema = kinds.length === 1 ? schemas[kinds[0] ?? ""] : undefined;
-  if (!schema) {
-    const found = kinds.length === 0 ? "none" : kinds.join(", ");
+  const kinds = Object.entries(schemas).filter(([kind]) => Object.hasOwn(value, kind));
+  const [[, schema] = []] = kinds;
+  if (!schema || kinds.length > 1) {
+    const found = kinds.length === 0 ? "none" : kinds.map(([kind]) => kind).join(", ");
     throw new RequestError(
       `a request must have one of ${Object.keys(schemas).join(", ")}: found ${found}`,
       requestId,

@@ -1,6 +1,6 @@
 import type { ContentPart, Message, ToolCall } from "../message.ts";
 import { describeCut, type ToolRecord, type Trajectory } from "../rollout/trajectory.ts";
-import type { MimeBundle } from "../sandbox/exec.ts";
+import type { MimeBundle } from "../sandbox/contract/exec.ts";
 import { escapeControls, escapeLine } from "../terminal_text.ts";
 import { describeBlocksNotRun } from "../tools/code_blocks/blocks_not_run.ts";
 import { base64Bytes } from "../tools/tool_result.ts";

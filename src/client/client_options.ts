@@ -3,7 +3,8 @@ import type { CheckpointErrorCode } from "../errors.ts";
 import type { AdvantagesOptions } from "../rollout/advantages.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { Checkpoint, WaitingCall } from "../sandbox/exec.ts";
+import type { Checkpoint } from "../sandbox/contract/checkpoint.ts";
+import type { WaitingCall } from "../sandbox/contract/exec.ts";
 import type { HostToolContext } from "../sandbox/host_tool.ts";
 
 /** Sends a request, as the global `fetch` does. */

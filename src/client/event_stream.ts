@@ -1,6 +1,6 @@
 import { createParser } from "eventsource-parser";
 import { RequestError } from "./request_error.ts";
-import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
+import type { ExecOptions, ExecResult } from "../sandbox/contract/exec.ts";
 import { displayEventSchema, outputEventSchema, requestErrorSchema } from "../wire/v1.ts";
 import { callEventSchema, cancelEventSchema } from "../wire/v1_tools.ts";
 import type { RunningCalls } from "./client_tools.ts";

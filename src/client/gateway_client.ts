@@ -2,7 +2,7 @@ import * as z from "zod";
 import { MAX_TIMER_MS } from "../async/abort.ts";
 import { readLines } from "../read_lines.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
-import { toBase64Files } from "../wire/v1.ts";
+import { toBase64Files } from "../sandbox/contract/wire_forms.ts";
 import {
   forkedGatewaySessionsSchema,
   gatewayPauseSchema,

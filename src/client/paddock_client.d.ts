@@ -1,15 +1,9 @@
 // Written by `deno task client-types` from `paddock_client.ts`. Do not edit.
 // deno-lint-ignore-file verbatim-module-syntax
-import { SerialQueue } from "../async/semaphore.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
-import type {
-  BranchingPool,
-  Checkpoint,
-  CheckpointEvery,
-  CheckpointOptions,
-  ExecOptions,
-  ExecResult,
-} from "../sandbox/exec.ts";
+import type { Checkpoint, CheckpointEvery, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
+import type { ExecOptions, ExecResult, ProgramOptions } from "../sandbox/contract/exec.ts";
+import type { BranchingPool } from "../sandbox/contract/pool.ts";
 import type {
   ClientTool,
   RemoteCheckpoint,
@@ -24,9 +18,7 @@ import { RemoteLease } from "./remote_lease.ts";
 /** Options of {@linkcode PaddockClient}. */
 export type PaddockClientOptions = ServerApiOptions;
 /** Options of {@linkcode PaddockClient.exec}. */
-export interface RemoteExecOptions
-  extends
-    Pick<ExecOptions, "timeoutMs" | "stdin" | "inputs" | "files" | "fetchFiles" | "signal" | "onOutput"> {
+export interface RemoteExecOptions extends ProgramOptions, Pick<ExecOptions, "signal" | "onOutput"> {
   /** Makes the program's randomness reproducible. */
   seed?: number | undefined;
   /** Limits of the program, within those of the server. */
@@ -64,8 +56,7 @@ export interface AcquireOptions {
   signal?: AbortSignal | undefined;
 }
 /** Program of a batch. */
-export interface BatchProgram
-  extends Pick<ExecOptions, "timeoutMs" | "stdin" | "inputs" | "files" | "fetchFiles"> {
+export interface BatchProgram extends ProgramOptions {
   readonly code: string;
   /**
    * Id of the lease whose session runs it.
@@ -108,8 +99,6 @@ export type BatchOutcome = {
  */
 export declare class PaddockClient implements BranchingPool, AsyncDisposable {
   #private;
-  /** {@inheritDoc SessionPool.pairQueue} */
-  readonly pairQueue: SerialQueue;
   /**
    * @throws {TypeError} if the URL is not an http or https URL.
    * @throws {RangeError} if a limit is out of range.

@@ -1,17 +1,12 @@
-import { SerialQueue } from "../async/semaphore.ts";
 import { requireKnownOptions } from "../options.ts";
 import { ArgumentTypeError } from "../errors.ts";
 import { RequestError } from "./request_error.ts";
 import { messageText } from "../message.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
-import type {
-  BranchingPool,
-  Checkpoint,
-  CheckpointEvery,
-  CheckpointOptions,
-  ExecOptions,
-  ExecResult,
-} from "../sandbox/exec.ts";
+import type { Checkpoint, CheckpointEvery, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
+import type { ExecOptions, ExecResult, ProgramOptions } from "../sandbox/contract/exec.ts";
+import { EXEC_FIELDS } from "../sandbox/contract/exec_fields.ts";
+import type { BranchingPool } from "../sandbox/contract/pool.ts";
 import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
 import { scoreSchema } from "../wire/v1_grade.ts";
 import { sessionListSchema } from "../wire/v1_sessions.ts";
@@ -32,7 +27,7 @@ import { readOutput } from "./event_stream.ts";
 import { RolloutReader } from "./remote_rollout.ts";
 import { checkOwner, toRemoteCheckpoint } from "./remote_checkpoint.ts";
 import { RemoteLease } from "./remote_lease.ts";
-import { checkRemoteExec, RemoteSession, toExecRequest } from "./remote_session.ts";
+import { checkRemoteExec, RemoteSession } from "./remote_session.ts";
 import {
   batchResponse,
   type BodyChunks,
@@ -48,9 +43,7 @@ import { ServerApi } from "./server_api.ts";
 export type PaddockClientOptions = ServerApiOptions;
 
 /** Options of {@linkcode PaddockClient.exec}. */
-export interface RemoteExecOptions
-  extends
-    Pick<ExecOptions, "timeoutMs" | "stdin" | "inputs" | "files" | "fetchFiles" | "signal" | "onOutput"> {
+export interface RemoteExecOptions extends ProgramOptions, Pick<ExecOptions, "signal" | "onOutput"> {
   /** Makes the program's randomness reproducible. */
   seed?: number | undefined;
   /** Limits of the program, within those of the server. */
@@ -90,8 +83,7 @@ export interface AcquireOptions {
 }
 
 /** Program of a batch. */
-export interface BatchProgram
-  extends Pick<ExecOptions, "timeoutMs" | "stdin" | "inputs" | "files" | "fetchFiles"> {
+export interface BatchProgram extends ProgramOptions {
   readonly code: string;
   /**
    * Id of the lease whose session runs it.
@@ -131,8 +123,6 @@ export type BatchOutcome =
  * ```
  */
 export class PaddockClient implements BranchingPool, AsyncDisposable {
-  /** {@inheritDoc SessionPool.pairQueue} */
-  readonly pairQueue: SerialQueue = new SerialQueue();
   readonly #api: ServerApi;
   readonly #leases = new Set<RemoteLease>();
   readonly #stop = new AbortController();
@@ -261,7 +251,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
     const { seed, limits, onOutput, timeoutMs } = options;
     checkRemoteExec(code, options);
     checkSeed(seed);
-    const body = { ...toExecRequest(code, options), seed, limits };
+    const body = { code, ...EXEC_FIELDS.toJson(options), seed, limits };
     const request = { action: "exec", timeoutMs, signal: this.#signal(options.signal) };
     if (onOutput) {
       const read = (events: BodyChunks) => readOutput("exec", events, { onOutput });
@@ -296,7 +286,11 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<BatchOutcome[]> {
     for (const { code, ...rest } of programs) checkRemoteExec(code, rest);
-    const items = programs.map(({ code, session, ...rest }) => ({ ...toExecRequest(code, rest), session }));
+    const items = programs.map(({ code, session, ...rest }) => ({
+      code,
+      ...EXEC_FIELDS.toJson(rest),
+      session,
+    }));
     const { results } = await this.#api.post("/exec:batch", { items }, {
       action: "exec batch",
       schema: batchResponse,

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { ArgumentTypeError } from "../errors.ts";
-import type { CheckpointOptions } from "../sandbox/exec.ts";
+import type { CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
 import type { checkpointInfoSchema } from "../wire/v1_checkpoints.ts";
 import type { RemoteCheckpoint } from "./client_options.ts";
 import type { ServerApi } from "./server_api.ts";

@@ -1,4 +1,4 @@
-import type { BranchingSession } from "../sandbox/exec.ts";
+import type { BranchingSession } from "../sandbox/contract/pool.ts";
 import { Lease } from "../sandbox/lease.ts";
 import type { RemoteFile, RemoteFiles } from "./client_options.ts";
 

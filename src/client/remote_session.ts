@@ -1,33 +1,31 @@
-import type * as z from "zod";
 import { SerialQueue } from "../async/semaphore.ts";
 import { ArgumentTypeError, SessionClosedError } from "../errors.ts";
 import { RequestError } from "./request_error.ts";
 import type {
-  BranchingLease,
-  BranchingSession,
   CaptureOptions,
   Checkpoint,
   CheckpointOptions,
+  ForkOptions,
+} from "../sandbox/contract/checkpoint.ts";
+import type {
   ExecOptions,
   ExecResult,
-  ForkOptions,
-  ResetOptions,
   ResumeOptions,
-  ShellOptions,
-  ShellResult,
   ToolAnswer,
   WaitingCall,
-} from "../sandbox/exec.ts";
+} from "../sandbox/contract/exec.ts";
+import type { BranchingLease, BranchingSession, ResetOptions } from "../sandbox/contract/pool.ts";
+import type { ShellOptions, ShellResult } from "../sandbox/contract/shell.ts";
+import { checkExec, EXEC_FIELDS, SHELL_FIELDS } from "../sandbox/contract/exec_fields.ts";
+import { toBase64Files } from "../sandbox/contract/wire_forms.ts";
 import {
   checkAnswer,
   checkContents,
-  checkExec,
   checkPath,
   checkResetMode,
   checkSeed,
   checkTimeout,
 } from "../sandbox/exec_check.ts";
-import { type sessionExecRequestSchema, toBase64Files, toWireInputs } from "../wire/v1.ts";
 import { fileListSchema, filesWrittenSchema, sessionInfoSchema } from "../wire/v1_sessions.ts";
 import type { RemoteFile, RemoteFiles } from "./client_options.ts";
 import { type ClientTools, RunningCalls } from "./client_tools.ts";
@@ -41,7 +39,7 @@ import {
   parseResponse,
   shellResponse,
 } from "./responses.ts";
-import type { ServerApi } from "./server_api.ts";
+import type { PostOptions, ServerApi } from "./server_api.ts";
 
 /** Options of {@linkcode RemoteSession}. */
 export interface RemoteSessionOptions {
@@ -70,7 +68,7 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     const { timeoutMs, signal, onOutput, onDisplay } = options;
     checkRemoteExec(code, options);
-    const body = toExecRequest(code, options);
+    const body = { code, ...EXEC_FIELDS.toJson(options) };
     return await this.#enqueue(signal, async (signal) => {
       const request = { action: "exec", timeoutMs, signal };
       if (!onOutput && !onDisplay && (!this.#tools || options.suspendAt)) {
@@ -87,18 +85,14 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
   async resume(answer: ToolAnswer, options: ResumeOptions = {}): Promise<ExecResult> {
     const { callId, timeoutMs, signal } = options;
     checkRemoteResume(answer, options);
-    const request = { action: "resume exec", timeoutMs, schema: execResponse };
-    return await this.#enqueue(
-      signal,
-      (signal) =>
-        this.#api.post(`${this.#path}/resume`, { ...answer, callId, timeoutMs }, { ...request, signal }),
-    );
+    const request = { action: "resume exec", timeoutMs, schema: execResponse, signal };
+    return await this.#post("/resume", { ...answer, callId, timeoutMs }, request);
   }
 
   /** {@inheritDoc BranchingSession.waitingCall} */
   async waitingCall(): Promise<WaitingCall | undefined> {
     const action = "get session";
-    const bytes = await this.#enqueue(undefined, (signal) => this.#api.get(this.#path, { action, signal }));
+    const bytes = await this.#get("", action);
     return parseResponse(action, new TextDecoder().decode(bytes), sessionInfoSchema).waiting;
   }
 
@@ -107,12 +101,8 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
     const { timeoutMs, silenceMs, stdin, signal, onOutput } = options;
     checkTimeout(silenceMs, "silenceMs");
     checkRemoteExec(command, { timeoutMs, stdin, signal });
-    const request = { action: "run command", timeoutMs, schema: shellResponse };
-    const body = { command, timeoutMs, silenceMs, stdin };
-    const result = await this.#enqueue(
-      signal,
-      (signal) => this.#api.post(`${this.#path}/shell`, body, { ...request, signal }),
-    );
+    const request = { action: "run command", timeoutMs, schema: shellResponse, signal };
+    const result = await this.#post("/shell", { command, ...SHELL_FIELDS.toJson(options) }, request);
     if (result.stdout !== "") await onOutput?.("stdout", result.stdout);
     if (result.stderr !== "") await onOutput?.("stderr", result.stderr);
     return result;
@@ -123,27 +113,20 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
     checkPath(path);
     checkContents(path, contents);
     const body = { files: toBase64Files({ [path]: contents }) };
-    const request = { action: `write '${path}'`, schema: filesWrittenSchema };
-    await this.#enqueue(
-      undefined,
-      (signal) => this.#api.post(`${this.#path}/files`, body, { ...request, signal }),
-    );
+    await this.#post("/files", body, { action: `write '${path}'`, schema: filesWrittenSchema });
   }
 
   /** {@inheritDoc PythonSession.readFile} */
   async readFile(path: string): Promise<Uint8Array> {
     checkPath(path);
-    const url = `${this.#path}/file?path=${encodeURIComponent(path.toWellFormed())}`;
-    const action = `read '${path}'`;
-    return await this.#enqueue(undefined, (signal) => this.#api.get(url, { action, signal }));
+    return await this.#get(`/file?path=${encodeURIComponent(path.toWellFormed())}`, `read '${path}'`);
   }
 
   /** Lists the entries of a folder, at most 10,000; without a path, all files below the working directory. */
   async listFiles(path?: string): Promise<RemoteFile[]> {
     const action = path === undefined ? "list files" : `list '${path}'`;
     const query = path === undefined ? "" : `?path=${encodeURIComponent(path.toWellFormed())}`;
-    const url = `${this.#path}/files${query}`;
-    const body = await this.#enqueue(undefined, (signal) => this.#api.get(url, { action, signal }));
+    const body = await this.#get(`/files${query}`, action);
     return parseResponse(action, new TextDecoder().decode(body), fileListSchema).files;
   }
 
@@ -158,11 +141,7 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
   /** Makes a folder and those above it. */
   async makeDirectory(path: string): Promise<void> {
     checkPath(path);
-    const request = { action: `make folder '${path}'`, schema: emptyResponse };
-    await this.#enqueue(
-      undefined,
-      (signal) => this.#api.post(`${this.#path}/directories`, { path }, { ...request, signal }),
-    );
+    await this.#post("/directories", { path }, { action: `make folder '${path}'`, schema: emptyResponse });
   }
 
   /** {@inheritDoc PythonSession.reset} */
@@ -170,34 +149,23 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
     const { mode, seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
-    const request = { action: "reset session", schema: emptyResponse };
-    await this.#enqueue(
-      signal,
-      (signal) => this.#api.post(`${this.#path}/reset`, { mode, seed }, { ...request, signal }),
-    );
+    await this.#post("/reset", { mode, seed }, { action: "reset session", schema: emptyResponse, signal });
   }
 
   /** {@inheritDoc BranchingSession.checkpoint} */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
     const { memory, signal } = options;
     checkOwner(options);
-    const request = { action: "make checkpoint", schema: checkpointResponse };
-    const info = await this.#enqueue(
-      signal,
-      (signal) => this.#api.post(`${this.#path}/checkpoint`, { memory }, { ...request, signal }),
-    );
+    const request = { action: "make checkpoint", schema: checkpointResponse, signal };
+    const info = await this.#post("/checkpoint", { memory }, request);
     return toRemoteCheckpoint(this.#api, info);
   }
 
   /** {@inheritDoc BranchingSession.restore} */
   async restore(checkpoint: Checkpoint, options: CheckpointOptions = {}): Promise<void> {
     checkOwner(options);
-    const request = { action: "restore checkpoint", schema: emptyResponse };
-    const body = { checkpoint: checkpoint.id };
-    await this.#enqueue(
-      options.signal,
-      (signal) => this.#api.post(`${this.#path}/restore`, body, { ...request, signal }),
-    );
+    const request = { action: "restore checkpoint", schema: emptyResponse, signal: options.signal };
+    await this.#post("/restore", { checkpoint: checkpoint.id }, request);
   }
 
   /** {@inheritDoc BranchingSession.fork} */
@@ -208,16 +176,12 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
     const endAll = async (copies: readonly { id: string }[]) => {
       await Promise.all(copies.map(({ id }) => this.#lease(id)[Symbol.asyncDispose]()));
     };
-    const { sessions } = await this.#enqueue(
+    const { sessions } = await this.#post("/fork", { count, seed }, {
+      action: "fork session",
+      schema: forkResponse,
       signal,
-      (signal) =>
-        this.#api.post(`${this.#path}/fork`, { count, seed }, {
-          action: "fork session",
-          schema: forkResponse,
-          signal,
-          onLateResponse: ({ sessions }) => endAll(sessions),
-        }),
-    );
+      onLateResponse: ({ sessions }) => endAll(sessions),
+    });
     if (sessions.length === count) return sessions.map(({ id }) => this.#lease(id));
     await endAll(sessions);
     throw new RequestError(
@@ -231,6 +195,19 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
     this.#leaseEnd.abort(new SessionClosedError("Cannot use session as its lease is over"));
     this.#api.deleteInBackground(this.#path);
     return Promise.resolve();
+  }
+
+  async #get(path: string, action: string): Promise<Uint8Array> {
+    return await this.#enqueue(
+      undefined,
+      (signal) => this.#api.get(`${this.#path}${path}`, { action, signal }),
+    );
+  }
+
+  async #post<T>(path: string, body: object, options: PostOptions<T>): Promise<T> {
+    const post = (signal: AbortSignal) =>
+      this.#api.post(`${this.#path}${path}`, body, { ...options, signal });
+    return await this.#enqueue(options.signal, post);
   }
 
   /** Runs `work` after all earlier work, with a signal that also aborts at the end of the lease. */
@@ -251,11 +228,9 @@ export function checkRemoteExec(code: string, options: ExecOptions): void {
       "Cannot grant host tools to one exec as the session must run in this process: it runs on a server, so give 'tools' to PaddockClient.acquire()",
     );
   }
-  if (options.argv !== undefined) {
-    throw new ArgumentTypeError("Cannot exec as a session of a server does not support 'argv'");
-  }
-  if (options.cell) {
-    throw new ArgumentTypeError("Cannot exec as a session of a server does not support 'cell'");
+  const refused = EXEC_FIELDS.refusedByServers(options);
+  if (refused) {
+    throw new ArgumentTypeError(`Cannot exec as a session of a server does not support '${refused}'`);
   }
   checkExec(code, options, { name: "server", hostTools: false });
 }
@@ -268,18 +243,4 @@ function checkRemoteResume(answer: ToolAnswer, options: ResumeOptions): void {
   if (refused) {
     throw new ArgumentTypeError(`Cannot resume exec as a session of a server does not support '${refused}'`);
   }
-}
-
-/** Returns the request body that runs a program. */
-export function toExecRequest(code: string, options: ExecOptions): z.input<typeof sessionExecRequestSchema> {
-  const { timeoutMs, stdin, inputs, files, fetchFiles, suspendAt } = options;
-  return {
-    code,
-    timeoutMs,
-    stdin,
-    ...toWireInputs(inputs),
-    files: files && toBase64Files(files),
-    fetchFiles: fetchFiles && [...fetchFiles],
-    ...(suspendAt && { suspendAt }),
-  };
 }

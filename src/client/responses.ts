@@ -5,7 +5,8 @@ import { errorMessage } from "../errors.ts";
 import { RequestError } from "./request_error.ts";
 import { readBytes } from "../http/request.ts";
 import { type JsonLimits, parseUntrustedJson } from "../json.ts";
-import type { ExecResult, ShellResult } from "../sandbox/exec.ts";
+import type { ExecResult } from "../sandbox/contract/exec.ts";
+import type { ShellResult } from "../sandbox/contract/shell.ts";
 import {
   batchOutcomeSchema,
   execResultSchema,

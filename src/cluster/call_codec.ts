@@ -11,16 +11,14 @@ import {
   SandboxLostError,
   SessionClosedError,
 } from "../errors.ts";
-import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
-import { fromBinaryInput } from "../sandbox/exec_inputs.ts";
-import { encodeInputs } from "../sandbox/exec_request.ts";
+import type { ExecOptions, ExecResult } from "../sandbox/contract/exec.ts";
+import { EXEC_FIELDS } from "../sandbox/contract/exec_fields.ts";
 import { parseUntrustedJson } from "../json.ts";
 import { ServerError } from "../server/http/http_errors.ts";
 import { execResponse } from "../client/responses.ts";
 import type { CallOf, CallReply } from "./calls.ts";
 import { MessageError } from "./nats/message.ts";
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Nothing took a message: no slot is free, or the node that had one takes no more work. */
@@ -43,38 +41,11 @@ export function toExecCall(
   code: string,
   options: ExecOptions,
 ): { head: Omit<CallOf<"run">, "op" | "caller" | "call" | "owner" | "seed">; parts: Uint8Array[] } {
-  const { timeoutMs, memoryBytes, stdin, argv, cell, fetchFiles, tools = [], then, onOutput, onDisplay } =
-    options;
+  const { onOutput, onDisplay } = options;
   const parts: Uint8Array[] = [];
-  const addPart = (bytes: Uint8Array) => parts.push(bytes) - 1;
-  const inputs = encodeInputs(options.inputs).map(({ name, type, contents }) =>
-    [name, type, addPart(contents)] as [string, typeof type, number]
-  );
-  const files = Object.entries(options.files ?? {}).map(([path, contents]) =>
-    [path, addPart(typeof contents === "string" ? encoder.encode(contents) : contents)] as [string, number]
-  );
+  const fields = EXEC_FIELDS.toMessage(options, { add: (bytes) => parts.push(bytes) - 1 });
   const follows = [...onOutput ? ["output" as const] : [], ...onDisplay ? ["display" as const] : []];
-  const head = {
-    code,
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(memoryBytes !== undefined && { memoryBytes }),
-    ...(stdin !== undefined && { stdin }),
-    ...(argv && { argv: [...argv] as [string, ...string[]] }),
-    ...(cell && { cell }),
-    ...(inputs.length > 0 && { inputs }),
-    ...(files.length > 0 && { files }),
-    ...(fetchFiles && { fetchFiles: [...fetchFiles] }),
-    ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, parameters }) => ({
-        name,
-        description,
-        parameters: z.toJSONSchema(parameters, { io: "input" }) as Record<string, unknown>,
-      })),
-    }),
-    ...(then && { then }),
-    ...(follows.length > 0 && { follows }),
-  };
-  return { head, parts };
+  return { head: { code, ...fields, ...(follows.length > 0 && { follows }) }, parts };
 }
 
 /**
@@ -83,22 +54,10 @@ export function toExecCall(
  * @throws {MessageError} if a part is missing or an input is invalid.
  */
 export function fromExecCall(call: CallOf<"exec" | "run">, parts: readonly Uint8Array[]): ExecOptions {
-  const { timeoutMs, memoryBytes, stdin, argv, cell, inputs = [], files = [], fetchFiles, then } = call;
-  return {
-    timeoutMs,
-    memoryBytes,
-    stdin,
-    argv,
-    cell,
-    fetchFiles,
-    then,
-    inputs: Object.fromEntries(inputs.map(([name, type, at]) => {
-      const contents = partAt(parts, at).slice();
-      if (type !== "json") return [name, fromBinaryInput(name, { type, contents })];
-      return [name, parseInput(contents)];
-    })),
-    files: Object.fromEntries(files.map(([path, at]) => [path, partAt(parts, at)])),
-  };
+  return EXEC_FIELDS.fromMessage(call, {
+    bytes: (at) => partAt(parts, at),
+    json: (at) => parseInput(partAt(parts, at)),
+  });
 }
 
 /** Returns the part at a position. */

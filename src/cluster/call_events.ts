@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { errorMessage } from "../errors.ts";
-import type { ExecOptions } from "../sandbox/exec.ts";
+import type { ExecOptions } from "../sandbox/contract/exec.ts";
 import type { HostTool } from "../sandbox/host_tool.ts";
 import type { CallReply } from "./calls.ts";
 import type { SendControl } from "./caller.ts";

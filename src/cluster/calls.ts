@@ -6,16 +6,10 @@
  */
 import * as z from "zod";
 import { CHECKPOINT_ERROR_CODES, GUEST_FILE_ERROR_CODES } from "../errors.ts";
-import {
-  BINARY_TYPES,
-  type BinaryType,
-  MAX_INPUT_NAME_CHARACTERS,
-  MAX_INPUTS,
-} from "../sandbox/exec_inputs.ts";
+import { EXEC_FIELDS, SHELL_FIELDS } from "../sandbox/contract/exec_fields.ts";
+import { pathSchema } from "../sandbox/contract/wire_forms.ts";
 import { MAX_EVERY_SECONDS } from "../sandbox/exec_check.ts";
-import { MAX_FILES, MAX_PATH_CHARACTERS, MAX_SESSION_TOOLS } from "../wire/limits.ts";
 import { mimeBundleSchema } from "../wire/v1.ts";
-import { TOOL_NAME } from "../wire/v1_tools.ts";
 import { INBOX_TOKEN, PEER_ID, SESSION_ID } from "./nats/subjects.ts";
 
 /** Identifies an owner: a SHA-256, or nothing. */
@@ -26,38 +20,15 @@ const from = {
   owner: ownerSchema,
 };
 const inSession = { ...from, session: z.string().regex(SESSION_ID) };
-const path = z.string().min(1).max(MAX_PATH_CHARACTERS);
 const part = z.int().nonnegative();
-const inputs = z.array(
-  z.tuple([
-    z.string().max(MAX_INPUT_NAME_CHARACTERS),
-    z.enum(["json", ...Object.keys(BINARY_TYPES) as BinaryType[]]),
-    part,
-  ]),
-).max(MAX_INPUTS);
+
 /** When a session takes checkpoints. */
 export const everySchema = z.union([z.literal("exec"), z.number().positive().max(MAX_EVERY_SECONDS)])
   .optional();
-const limits = {
-  timeoutMs: z.number().optional(),
-  memoryBytes: z.number().optional(),
-  stdin: z.string().optional(),
-};
 
 const exec = {
   code: z.string(),
-  ...limits,
-  argv: z.tuple([z.string()], z.string()).optional(),
-  cell: z.boolean().optional(),
-  inputs: inputs.optional(),
-  files: z.array(z.tuple([path, part])).max(10_000).optional(),
-  fetchFiles: z.array(path).max(MAX_FILES).optional(),
-  tools: z.array(z.strictObject({
-    name: z.string().max(256).regex(TOOL_NAME),
-    description: z.string(),
-    parameters: z.record(z.string(), z.unknown()),
-  })).max(MAX_SESSION_TOOLS).optional(),
-  then: z.literal("rewind").optional(),
+  ...EXEC_FIELDS.message,
   /** Which of them the caller follows. */
   follows: z.array(z.enum(["output", "display"])).optional(),
 };
@@ -91,12 +62,11 @@ const callSchemas = [
     op: z.literal("shell"),
     ...inSession,
     command: z.string(),
-    ...limits,
-    silenceMs: z.number().optional(),
+    ...SHELL_FIELDS.message,
     follows: z.array(z.enum(["output"])).optional(),
   }),
-  z.strictObject({ op: z.literal("write"), ...inSession, path }),
-  z.strictObject({ op: z.literal("read"), ...inSession, path }),
+  z.strictObject({ op: z.literal("write"), ...inSession, path: pathSchema }),
+  z.strictObject({ op: z.literal("read"), ...inSession, path: pathSchema }),
   z.strictObject({
     op: z.literal("reset"),
     ...inSession,

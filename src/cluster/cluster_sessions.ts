@@ -1,14 +1,12 @@
-import { SerialQueue } from "../async/semaphore.ts";
 import { ArgumentTypeError, SandboxLostError, SessionClosedError } from "../errors.ts";
 import { sha256 } from "../hash.ts";
+import type { Checkpoint, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
 import type {
   BranchingPool,
-  Checkpoint,
-  CheckpointOptions,
   SandboxAcquireOptions,
   SessionLease,
   SessionPool,
-} from "../sandbox/exec.ts";
+} from "../sandbox/contract/pool.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
 import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
 import { disposeUnless, Lease } from "../sandbox/lease.ts";
@@ -55,8 +53,6 @@ const MAX_WAITING = 1024;
 
 /** Opens sessions on the nodes of a cluster: what {@linkcode NatsPool} and gateways share. */
 export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposable {
-  /** {@inheritDoc SessionPool.pairQueue} */
-  readonly pairQueue: SerialQueue = new SerialQueue();
   /** Profile of the sessions. */
   readonly profile: string;
   readonly #caller: Caller;

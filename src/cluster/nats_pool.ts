@@ -1,12 +1,11 @@
 import type { SerialQueue } from "../async/semaphore.ts";
+import type { Checkpoint, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
 import type {
   BranchingLease,
   BranchingPool,
-  Checkpoint,
-  CheckpointOptions,
   SandboxAcquireOptions,
   SessionPool,
-} from "../sandbox/exec.ts";
+} from "../sandbox/contract/pool.ts";
 import { ClusterSessions, type ClusterSessionsOptions } from "./cluster_sessions.ts";
 import type { NodeProperties } from "./nodes_bucket.ts";
 
@@ -28,13 +27,10 @@ export type NatsPoolOptions = ClusterSessionsOptions;
  * ```
  */
 export class NatsPool implements BranchingPool, AsyncDisposable {
-  /** {@inheritDoc SessionPool.pairQueue} */
-  readonly pairQueue: SerialQueue;
   readonly #sessions: ClusterSessions;
 
   private constructor(sessions: ClusterSessions) {
     this.#sessions = sessions;
-    this.pairQueue = sessions.pairQueue;
   }
 
   /**

@@ -2,27 +2,17 @@ import * as z from "zod";
 import { SerialQueue } from "../async/semaphore.ts";
 import { ArgumentTypeError, SandboxLostError } from "../errors.ts";
 import type {
-  BranchingLease,
-  BranchingSession,
   CaptureOptions,
   Checkpoint,
   CheckpointEvery,
-  ExecOptions,
-  ExecResult,
   ForkOptions,
-  ResetOptions,
   RestoreOptions,
-  ShellOptions,
-  ShellResult,
-} from "../sandbox/exec.ts";
-import {
-  checkContents,
-  checkExec,
-  checkPath,
-  checkResetMode,
-  checkSeed,
-  checkShell,
-} from "../sandbox/exec_check.ts";
+} from "../sandbox/contract/checkpoint.ts";
+import type { ExecOptions, ExecResult } from "../sandbox/contract/exec.ts";
+import type { BranchingLease, BranchingSession, ResetOptions } from "../sandbox/contract/pool.ts";
+import type { ShellOptions, ShellResult } from "../sandbox/contract/shell.ts";
+import { checkExec, checkShell, SHELL_FIELDS } from "../sandbox/contract/exec_fields.ts";
+import { checkContents, checkPath, checkResetMode, checkSeed } from "../sandbox/exec_check.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
 import { forkSession } from "../sandbox/checkpoint/fork.ts";
 import { disposeUnless } from "../sandbox/lease.ts";
@@ -119,10 +109,10 @@ export class NatsSession implements BranchingSession {
   /** {@inheritDoc PythonSession.shell} */
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
     checkShell(command, options, this.#options.home.profile);
-    const { timeoutMs, memoryBytes, silenceMs, stdin, signal, onOutput } = options;
-    const limits = withoutUndefined({ timeoutMs, memoryBytes, silenceMs, stdin });
+    const { signal, onOutput } = options;
+    const fields = SHELL_FIELDS.toMessage(options);
     const follows = onOutput ? { follows: ["output" as const] } : {};
-    const { reply } = await this.#enqueue({ op: "shell", command, ...limits, ...follows }, { signal }, {
+    const { reply } = await this.#enqueue({ op: "shell", command, ...fields, ...follows }, { signal }, {
       onOutput,
     });
     if (reply.kind !== "result") throw unexpected(reply);

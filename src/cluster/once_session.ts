@@ -1,18 +1,14 @@
 import { ArgumentTypeError } from "../errors.ts";
 import type {
-  BranchingLease,
-  BranchingSession,
   CaptureOptions,
   Checkpoint,
-  ExecOptions,
-  ExecResult,
   ForkOptions,
-  ResetOptions,
   RestoreOptions,
-  ShellOptions,
-  ShellResult,
-} from "../sandbox/exec.ts";
-import { checkExec } from "../sandbox/exec_check.ts";
+} from "../sandbox/contract/checkpoint.ts";
+import type { ExecOptions, ExecResult } from "../sandbox/contract/exec.ts";
+import type { BranchingLease, BranchingSession, ResetOptions } from "../sandbox/contract/pool.ts";
+import type { ShellOptions, ShellResult } from "../sandbox/contract/shell.ts";
+import { checkExec } from "../sandbox/contract/exec_fields.ts";
 import { fromResultReply, NoReceiverError, toExecCall } from "./call_codec.ts";
 import { CallEvents } from "./call_events.ts";
 import { type Answer, type Caller, type CallOptions, type Request, unexpected } from "./caller.ts";

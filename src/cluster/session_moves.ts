@@ -1,7 +1,8 @@
 import { delay } from "@std/async";
 import { Deadline } from "../async/abort.ts";
 import { PoolFullError, SandboxLostError, SessionClosedError } from "../errors.ts";
-import type { CheckpointEvery, ExecOutcome, RestoredFrom } from "../sandbox/exec.ts";
+import type { CheckpointEvery, RestoredFrom } from "../sandbox/contract/checkpoint.ts";
+import type { ExecOutcome } from "../sandbox/contract/exec.ts";
 import { NoReceiverError } from "./call_codec.ts";
 import type { CallReply } from "./calls.ts";
 import type { Caller } from "./caller.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { errorMessage, SandboxError } from "../errors.ts";
 import { parseUntrustedJson } from "../json.ts";
-import type { CheckpointEvery } from "../sandbox/exec.ts";
+import type { CheckpointEvery } from "../sandbox/contract/checkpoint.ts";
 import { everySchema, ownerSchema } from "./calls.ts";
 import { loadKv, type NatsBucket } from "./nats/client.ts";
 import type { NatsPeer } from "./nats/nats_peer.ts";

@@ -1,4 +1,5 @@
 import { Deadline } from "../async/abort.ts";
+import { type Waiter, WaitList } from "../async/wait_list.ts";
 import { PoolFullError, SandboxLostError } from "../errors.ts";
 import { NoReceiverError, UnansweredError } from "./call_codec.ts";
 import type { Caller } from "./caller.ts";
@@ -19,9 +20,9 @@ export interface SlotQueueOptions {
   readonly stop: AbortSignal;
 }
 
-interface Waiter {
-  /** Sends the call. Returns false if no slot was free. */
-  readonly send: () => Promise<boolean>;
+interface WaitingCall {
+  /** Sends the call. Returns `undefined` if no slot is free. */
+  readonly send: () => Promise<{ value: unknown } | undefined>;
   isSending: boolean;
 }
 
@@ -37,7 +38,7 @@ const LISTEN_MS = 2_000;
 /** The calls of one caller that wait for a free slot of a cluster, in order. */
 export class SlotQueue implements Disposable {
   readonly #options: SlotQueueOptions;
-  readonly #waiters: Waiter[] = [];
+  readonly #waiting = new WaitList<unknown, WaitingCall>();
   readonly #grants = new Rate();
   readonly #poll: ReturnType<typeof setInterval>;
   #sending = 0;
@@ -48,9 +49,9 @@ export class SlotQueue implements Disposable {
 
   constructor(options: SlotQueueOptions) {
     this.#options = options;
-    options.caller.countWaiting = () => this.#waiters.length;
+    options.caller.countWaiting = () => this.#waiting.size;
     this.#poll = setInterval(() => {
-      if (this.#waiters.length > 0) this.#probe();
+      if (this.#waiting.size > 0) this.#probe();
       else if (performance.now() - this.#waitedAt > LISTEN_MS) this.#stopListening();
     }, POLL_MS);
   }
@@ -67,7 +68,7 @@ export class SlotQueue implements Disposable {
 
   /** Number of calls that wait. */
   get waiting(): number {
-    return this.#waiters.length;
+    return this.#waiting.size;
   }
 
   /**
@@ -83,7 +84,7 @@ export class SlotQueue implements Disposable {
     const { stop, waitMs } = this.#options;
     const signal = given ? AbortSignal.any([stop, given]) : stop;
     signal.throwIfAborted();
-    if (this.#waiters.length === 0 && this.#mayBeFree()) {
+    if (this.#waiting.size === 0 && this.#mayBeFree()) {
       const found = await this.#send(send, signal);
       if (found) return found.value;
     }
@@ -131,36 +132,10 @@ export class SlotQueue implements Disposable {
   }
 
   async #wait<T>(send: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
-    signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const waiter: Waiter = {
-      isSending: false,
-      send: async () => {
-        try {
-          const found = await this.#send(send, signal);
-          if (found) resolve(found.value);
-          return found !== undefined;
-        } catch (error) {
-          reject(error);
-          return false;
-        }
-      },
-    };
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    this.#waiters.push(waiter);
+    const call = { send: () => this.#send(send, signal), isSending: false };
+    const { promise } = this.#waiting.add(call, signal);
     this.#listen();
-    try {
-      return await promise;
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-      this.#remove(waiter);
-    }
-  }
-
-  #remove(waiter: Waiter): void {
-    const at = this.#waiters.indexOf(waiter);
-    if (at >= 0) this.#waiters.splice(at, 1);
+    return await promise as T; // the value of its own call
   }
 
   /** False if all slots were taken and none was announced since. */
@@ -194,25 +169,29 @@ export class SlotQueue implements Disposable {
 
   /** Sends as many waiting calls as slots may be free, the oldest first. */
   #sendWaiting(): void {
-    for (const waiter of this.#waiters) {
+    for (const waiter of this.#waiting) {
       if (this.#announced === 0 || this.#sending >= MAX_SENDING) return;
-      if (!waiter.isSending) this.#sendWaiter(waiter); // it takes one of the announced slots
+      if (!waiter.request.isSending) this.#sendCall(waiter); // it takes one of the announced slots
     }
   }
 
-  async #sendWaiter(waiter: Waiter): Promise<void> {
-    waiter.isSending = true;
+  async #sendCall({ request, resolve, reject }: Waiter<unknown, WaitingCall>): Promise<void> {
+    request.isSending = true;
     this.#sending++;
-    const hasSlot = await waiter.send();
-    waiter.isSending = false;
+    try {
+      const found = await request.send();
+      if (found) resolve(found.value);
+    } catch (error) {
+      reject(error);
+    }
+    request.isSending = false;
     this.#sending--;
-    if (hasSlot) this.#remove(waiter);
     this.#sendWaiting();
   }
 
   #admission(): Admission {
     return admit({
-      waiting: this.#waiters.length,
+      waiting: this.#waiting.size,
       maxWaiting: this.#options.maxWaiting,
       slots: this.slots,
       grantsPerSecond: this.#grants.at(performance.now()),

@@ -4,7 +4,7 @@ import {
   type EpisodeForkOptions,
   refuseCheckpoint,
 } from "../episode_checkpoint.ts";
-import type { BranchingSession, PythonSession, SessionLease } from "../sandbox/exec.ts";
+import type { BranchingSession, PythonSession, SessionLease } from "../sandbox/contract/pool.ts";
 import type { Env } from "./env.ts";
 
 /** State of an env and its running episode, as a value. */

@@ -1,6 +1,6 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { ErrorCode } from "../wire/error_codes.ts";
-import { Budgets } from "../server/budget.ts";
+import { Budgets } from "../server/admission/budget.ts";
 import { access, type AccessOptions, type PeerAccess, securityHeaders } from "../server/http/access.ts";
 import {
   type AppContext,

@@ -1,6 +1,6 @@
 import { toEpisodeFailure } from "../errors.ts";
 import type { InteractionResult } from "../rollout/interaction.ts";
-import { Budget, type BudgetLease } from "../server/budget.ts";
+import { Budget, type BudgetLease } from "../server/admission/budget.ts";
 import { ServerError } from "../server/http/http_errors.ts";
 import { Metrics } from "../server/metrics.ts";
 import type { KeyedSandbox } from "../server/peers/e2b/keyed_sandboxes.ts";

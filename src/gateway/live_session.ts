@@ -1,5 +1,5 @@
 import type { InteractionResult } from "../rollout/interaction.ts";
-import type { BudgetLease } from "../server/budget.ts";
+import type { BudgetLease } from "../server/admission/budget.ts";
 import type { KeyedSandbox } from "../server/peers/e2b/keyed_sandboxes.ts";
 import { ResponseItems } from "./dialects/response_items.ts";
 import { GatewayError } from "./gateway_error.ts";

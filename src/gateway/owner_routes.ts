@@ -4,7 +4,7 @@ import { groupOf, type TaskInput, toTask } from "../task.ts";
 import type { AppContext, AppEnv } from "../server/http/context.ts";
 import { ServerError, toInvalidRequest } from "../server/http/http_errors.ts";
 import { describeIssue } from "../schema_words.ts";
-import { fromBase64Files } from "../wire/v1.ts";
+import { fromBase64Files } from "../sandbox/contract/wire_forms.ts";
 import {
   forkGatewaySessionSchema,
   gatewayRewardSchema,

@@ -1,6 +1,6 @@
 import { History } from "../history.ts";
 import type { GraderPool } from "../rewards/worker/grader_pool.ts";
-import type { ExecResult } from "../sandbox/exec.ts";
+import type { ExecResult } from "../sandbox/contract/exec.ts";
 import { gradeOrThrow, type Graders, guardGrader } from "../server/graders.ts";
 import { ServerError } from "../server/http/http_errors.ts";
 import type { KeyedSandbox } from "../server/peers/e2b/keyed_sandboxes.ts";

@@ -13,7 +13,13 @@ import definitions from "./definitions.ts" with { type: "text" };
 import { scoreSchema, toScoreResult } from "./grader_file.ts";
 import serveDefinition from "./guest/serve_definition.ts" with { type: "text" };
 import serveEnv from "./guest/serve_env.ts" with { type: "text" };
-import { ENTRY_POINTS, plainMessages, plainTask, type PluginFileOptions } from "./plugin_host.ts";
+import {
+  ENTRY_POINTS,
+  plainMessages,
+  plainTask,
+  PLUGIN_FILE_OPTIONS,
+  type PluginFileOptions,
+} from "./plugin_host.ts";
 
 /** Parts of an env in a file. */
 export interface EnvDescription {
@@ -123,7 +129,7 @@ await serveEnv(module);
  * @throws {SandboxError} when the file does not start or its default export is no env.
  */
 export async function envFile(file: string | URL, options: PluginFileOptions = {}): Promise<EnvFile> {
-  requireKnownOptions("call envFile", options, OPTIONS);
+  requireKnownOptions("call envFile", options, PLUGIN_FILE_OPTIONS);
   const { name, timeoutMs = DEFAULT_TIMEOUT_MS, ...program } = options;
   const host = await ModuleHost.open(file, {
     ...program,
@@ -253,15 +259,3 @@ class ModuleEpisode implements FileEpisode {
     }, { signal });
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof PluginFileOptions, true>> = {
-  onPrint: true,
-  name: true,
-  timeoutMs: true,
-  permissions: true,
-  env: true,
-  memoryBytes: true,
-  detected: true,
-  signal: true,
-};

@@ -7,6 +7,7 @@ import type { GraderInput } from "./definitions.ts";
 import {
   plainMessages,
   plainTask,
+  PLUGIN_FILE_OPTIONS,
   type PluginFileOptions,
   PluginHost,
   type PluginKind,
@@ -64,7 +65,7 @@ const NEEDS = `a number, null, or { score, parts?, reason? } with at most ${MAX_
  * @throws {SandboxError} when the file does not start or its default export is no grader.
  */
 export async function graderFile(file: string | URL, options: PluginFileOptions = {}): Promise<GraderFile> {
-  requireKnownOptions("call graderFile", options, OPTIONS);
+  requireKnownOptions("call graderFile", options, PLUGIN_FILE_OPTIONS);
   const host = await PluginHost.open(file, { ...options, kind: GRADER });
   return {
     name: host.name,
@@ -87,15 +88,3 @@ export async function graderFile(file: string | URL, options: PluginFileOptions 
 export function toScoreResult(score: z.output<typeof scoreSchema>): Score | number | null {
   return score as Score | number | null;
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof PluginFileOptions, true>> = {
-  onPrint: true,
-  name: true,
-  timeoutMs: true,
-  permissions: true,
-  env: true,
-  memoryBytes: true,
-  detected: true,
-  signal: true,
-};

@@ -23,6 +23,18 @@ export interface PluginFileOptions extends ModuleProgram {
   timeoutMs?: number | undefined;
 }
 
+/** Names of the options. */
+export const PLUGIN_FILE_OPTIONS: Readonly<Record<keyof PluginFileOptions, true>> = {
+  onPrint: true,
+  name: true,
+  timeoutMs: true,
+  permissions: true,
+  env: true,
+  memoryBytes: true,
+  detected: true,
+  signal: true,
+};
+
 /** Reason why a call failed. */
 export type PluginFault = "timeout" | "bad_answer" | "unavailable";
 

@@ -7,6 +7,7 @@ import type { PolicyInput } from "./definitions.ts";
 import {
   plainMessages,
   plainTask,
+  PLUGIN_FILE_OPTIONS,
   type PluginFileOptions,
   PluginHost,
   type PluginKind,
@@ -130,15 +131,8 @@ function inputOf(history: History, context: ReplyContext): PolicyInput {
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof PolicyFileOptions, true>> = {
-  onPrint: true,
+  ...PLUGIN_FILE_OPTIONS,
   model: true,
   temperature: true,
   maxTokens: true,
-  name: true,
-  timeoutMs: true,
-  permissions: true,
-  env: true,
-  memoryBytes: true,
-  detected: true,
-  signal: true,
 };

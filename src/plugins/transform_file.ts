@@ -9,6 +9,7 @@ import type { RewardHookInput, StepHookInput, TaskHookInput } from "./definition
 import {
   plainMessages,
   plainTask,
+  PLUGIN_FILE_OPTIONS,
   type PluginFileOptions,
   PluginHost,
   type PluginKind,
@@ -87,7 +88,7 @@ export async function transformFile(
   file: string | URL,
   options: PluginFileOptions = {},
 ): Promise<TransformFile> {
-  requireKnownOptions("call transformFile", options, OPTIONS);
+  requireKnownOptions("call transformFile", options, PLUGIN_FILE_OPTIONS);
   const host = await PluginHost.open(file, { ...options, kind: TRANSFORM });
   const has = (hook: string) => host.hooks.has(hook);
   return {
@@ -175,15 +176,3 @@ async function changeReward(host: PluginHost, step: Step, context: TransformCont
   const parts = { ...rewardParts, ...result.parts, [host.name]: result.reward };
   return { ...(result.reward === null ? step : scored), reward: result.reward, rewardParts: parts };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof PluginFileOptions, true>> = {
-  onPrint: true,
-  name: true,
-  timeoutMs: true,
-  permissions: true,
-  env: true,
-  memoryBytes: true,
-  detected: true,
-  signal: true,
-};

@@ -4,7 +4,13 @@ import type { History } from "../history.ts";
 import { serverUrl } from "../http/request.ts";
 import { requireKnownOptions } from "../options.ts";
 import { ReplyLogProbs } from "./llama_cpp_log_probs.ts";
-import { listOf, MAX_TOKEN_VALUES, ModelServer, type ModelServerOptions } from "./model_server.ts";
+import {
+  listOf,
+  MAX_TOKEN_VALUES,
+  MODEL_SERVER_OPTIONS,
+  ModelServer,
+  type ModelServerOptions,
+} from "./model_server.ts";
 import { withoutEnd } from "./openai_reply.ts";
 import type { Policy, Reply, ReplyContext } from "./policy.ts";
 import { cacheProbes, requireTokenData } from "./token_data.ts";
@@ -211,20 +217,9 @@ function requireWholeContext(response: CompletionResponse): void {
 
 /** Names of the options of {@linkcode llamaCppPolicy}. */
 export const LLAMA_CPP_POLICY_OPTIONS: Readonly<Record<keyof LlamaCppPolicyOptions, true>> = {
-  retryOn: true,
   url: true,
   model: true,
   samplingParams: true,
   endOfTurn: true,
-  waitMs: true,
-  onAway: true,
-  onBack: true,
-  apiKey: true,
-  headers: true,
-  timeoutMs: true,
-  retries: true,
-  backoffMs: true,
-  concurrency: true,
-  route: true,
-  onUnusable: true,
+  ...MODEL_SERVER_OPTIONS,
 };

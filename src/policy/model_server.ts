@@ -57,6 +57,22 @@ export interface ModelServerOptions extends Omit<OutageOptions, "nowMs"> {
   onUnusable?: ((error: PolicyError) => void) | undefined;
 }
 
+/** Names of the options. */
+export const MODEL_SERVER_OPTIONS: Readonly<Record<keyof ModelServerOptions, true>> = {
+  apiKey: true,
+  headers: true,
+  timeoutMs: true,
+  retries: true,
+  retryOn: true,
+  backoffMs: true,
+  concurrency: true,
+  route: true,
+  onUnusable: true,
+  waitMs: true,
+  onAway: true,
+  onBack: true,
+};
+
 /** Options of {@linkcode ModelServer.post}. */
 export interface ModelRequestOptions {
   /**

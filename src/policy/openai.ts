@@ -3,7 +3,12 @@ import type { History } from "../history.ts";
 import { DefaultMaxTokens } from "./default_max_tokens.ts";
 import { serverUrl } from "../http/request.ts";
 import { toOpenaiTool } from "../message.ts";
-import { MAX_TOKEN_VALUES, ModelServer, type ModelServerOptions } from "./model_server.ts";
+import {
+  MAX_TOKEN_VALUES,
+  MODEL_SERVER_OPTIONS,
+  ModelServer,
+  type ModelServerOptions,
+} from "./model_server.ts";
 import { toOpenaiMessages, toRecordedMessages } from "./openai_messages.ts";
 import { parseCompletionReply, parseOpenaiReply } from "./openai_reply.ts";
 import { countAssistantTurns, type Policy, type Reply, type ReplyContext } from "./policy.ts";
@@ -208,16 +213,5 @@ export const OPENAI_POLICY_OPTIONS: Readonly<Record<keyof OpenaiPolicyOptions, t
   api: true,
   endOfTurn: true,
   body: true,
-  apiKey: true,
-  headers: true,
-  timeoutMs: true,
-  retries: true,
-  retryOn: true,
-  backoffMs: true,
-  concurrency: true,
-  route: true,
-  onUnusable: true,
-  waitMs: true,
-  onAway: true,
-  onBack: true,
+  ...MODEL_SERVER_OPTIONS,
 };

@@ -4,7 +4,13 @@ import type { History } from "../history.ts";
 import { DefaultMaxTokens } from "./default_max_tokens.ts";
 import { postJson, serverUrl } from "../http/request.ts";
 import type { ToolSpec } from "../message.ts";
-import { listOf, MAX_TOKEN_VALUES, ModelServer, type ModelServerOptions } from "./model_server.ts";
+import {
+  listOf,
+  MAX_TOKEN_VALUES,
+  MODEL_SERVER_OPTIONS,
+  ModelServer,
+  type ModelServerOptions,
+} from "./model_server.ts";
 import { TokenError } from "../errors.ts";
 import { isContextOverflow } from "./context_overflow.ts";
 import { withoutEnd } from "./openai_reply.ts";
@@ -307,6 +313,8 @@ function tokensOf(
   return { ids: sampledIds, ...(logProbs.length === sampledIds.length && { logProbs }) };
 }
 
+const { retryOn: _always, ...SERVER_OPTIONS } = MODEL_SERVER_OPTIONS;
+
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof SglangPolicyOptions, true>> = {
   url: true,
@@ -317,15 +325,5 @@ const OPTIONS: Readonly<Record<keyof SglangPolicyOptions, true>> = {
   returnLogProb: true,
   input: true,
   endOfTurn: true,
-  waitMs: true,
-  onAway: true,
-  onBack: true,
-  apiKey: true,
-  headers: true,
-  timeoutMs: true,
-  retries: true,
-  backoffMs: true,
-  concurrency: true,
-  route: true,
-  onUnusable: true,
+  ...SERVER_OPTIONS,
 };

@@ -1,6 +1,6 @@
 import { requireKnownOptions } from "../options.ts";
 import { SessionPair } from "../sandbox/isolated/session_pair.ts";
-import type { SessionPool } from "../sandbox/exec.ts";
+import type { SessionPool } from "../sandbox/contract/pool.ts";
 import type { Task } from "../task.ts";
 import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
 import { extractProgram, findProgramReply, visibleReplies } from "./hidden_tests/candidate_program.ts";

@@ -1,5 +1,5 @@
 import type { Policy } from "../policy/policy.ts";
-import type { SessionPool } from "../sandbox/exec.ts";
+import type { SessionPool } from "../sandbox/contract/pool.ts";
 import type { Preload, Profile } from "../sandbox/profile/profile.ts";
 import type { Grader } from "./grader.ts";
 import { judge } from "./judge.ts";

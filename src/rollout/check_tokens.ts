@@ -8,7 +8,7 @@ import { type Policy, type Reply, toReply } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
 import { EpisodeRun } from "./episode_run.ts";
 import { type CheckChat, checkChats } from "./tokens/check_chats.ts";
-import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
+import { EPISODE_TOKEN_OPTIONS, EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { TOKEN_FORMAT_OPTIONS, TokenFormat } from "./tokens/token_format.ts";
 import { findLogProbProblem, findTokenProblem, type TokenProblem } from "./tokens/token_problem.ts";
 
@@ -256,19 +256,10 @@ class FixedChat implements Env {
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof CheckTokensOptions, true>> = {
-  onRewrite: true,
+  ...EPISODE_TOKEN_OPTIONS,
   maxTokens: true,
   seed: true,
   onStart: true,
   onChat: true,
   signal: true,
-  mode: true,
-  editPrompt: true,
-  format: true,
-  templates: true,
-  templateKwargs: true,
-  trusted: true,
-  now: true,
-  chatTemplate: true,
-  family: true,
 };

@@ -196,49 +196,39 @@ export function mlgymTransforms(options: MLGymTransformsOptions): Transform[] {
   ];
 }
 
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof MakeMLGymOptions, true>> = {
-  task: true,
-  tasks: true,
+/** Names of the options of all functions here. */
+const ML_GYM_OPTIONS: Readonly<Record<keyof MLGymOptions, true>> = {
   tokenizer: true,
-  agent: true,
-  timeoutMs: true,
-  seed: true,
-  silenceMs: true,
-  maxSteps: true,
   chatTemplateName: true,
   rewardWrongFormat: true,
   maxRequeries: true,
   rewardAt: true,
   lastObservations: true,
-  cacheDir: true,
-  onBuild: true,
+  seed: true,
 };
 
 /** Names of the options of {@linkcode mlgymEnv}. */
 const ML_GYM_ENV_OPTIONS: Readonly<Record<keyof MLGymEnvOptions, true>> = {
+  ...ML_GYM_OPTIONS,
   maxSteps: true,
-  tokenizer: true,
-  chatTemplateName: true,
-  rewardWrongFormat: true,
-  maxRequeries: true,
-  rewardAt: true,
-  lastObservations: true,
-  seed: true,
   timeoutMs: true,
   silenceMs: true,
 };
 
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof MakeMLGymOptions, true>> = {
+  ...ML_GYM_ENV_OPTIONS,
+  task: true,
+  tasks: true,
+  agent: true,
+  cacheDir: true,
+  onBuild: true,
+};
+
 /** Names of the options of {@linkcode mlgymTransforms}. */
 const ML_GYM_TRANSFORMS_OPTIONS: Readonly<Record<keyof MLGymTransformsOptions, true>> = {
+  ...ML_GYM_OPTIONS,
   tasks: true,
   agent: true,
   samples: true,
-  tokenizer: true,
-  chatTemplateName: true,
-  rewardWrongFormat: true,
-  maxRequeries: true,
-  rewardAt: true,
-  lastObservations: true,
-  seed: true,
 };

@@ -143,34 +143,14 @@ type PlayOptions = RolloutAllOptions & { signal: AbortSignal };
 
 /** Plays the episodes of a tree. */
 async function playTree(
-  { task, sample, seed }: Episode,
+  episode: Episode,
   options: PlayOptions & Pick<RolloutTreeOptions, "branch">,
 ): Promise<Trajectory[]> {
-  const { makeEnv, policy, envName, timeScale, branch, maxTurns, cutScore, limits, tokens } = options;
-  const { onAborted, signal } = options;
-  let tree = [emptyTrajectory(task, { sample, seed, policy: policy.name, envName, timeScale })];
-  try {
-    await using env = await makeEnv(task);
-    const treeOptions = {
-      branch,
-      sample,
-      seed,
-      envName,
-      timeScale,
-      maxTurns,
-      cutScore,
-      limits,
-      tokens,
-      onAborted,
-      signal,
-      concurrency: 1,
-    };
-    tree = await rolloutTree(requireBranching(env), policy, task, treeOptions);
-  } catch (error) {
-    if (signal.aborted) throw error;
-    tree = tree.map((trajectory, index) => index === 0 ? withFailure(trajectory, error) : trajectory);
-  }
-  return tree;
+  const { policy, branch } = options;
+  return await playIn(episode, options, {
+    play: (env, task, rest) =>
+      rolloutTree(requireBranching(env), policy, task, { ...rest, branch, concurrency: 1 }),
+  });
 }
 
 /**
@@ -187,30 +167,36 @@ async function playEpisode(episode: Episode, options: PlayOptions): Promise<Traj
 }
 
 async function playFrom(
-  { task, sample, seed }: Episode,
+  episode: Episode,
   options: PlayOptions,
   resumed?: InteractionResult,
 ): Promise<Trajectory[]> {
+  const { policy } = options;
+  return await playIn(episode, options, {
+    resumed,
+    play: async (env, task, rest) =>
+      isRecursiveEnv(env)
+        ? await rolloutRecursive(env, policy, task, rest)
+        : [await rollout(env, policy, task, rest)],
+  });
+}
+
+/** Plays an episode in a new env. If the env cannot be made, the episode has that failure. */
+async function playIn(
+  { task, sample, seed }: Episode,
+  options: PlayOptions,
+  { resumed, play }: {
+    resumed?: InteractionResult | undefined;
+    play: (env: Env, task: Task, options: RolloutOptions) => Promise<Trajectory[]>;
+  },
+): Promise<Trajectory[]> {
   const { makeEnv, policy, envName, timeScale, maxTurns, cutScore, limits, tokens, onAborted, signal } =
     options;
-  let played = [emptyTrajectory(task, { sample, seed, policy: policy.name, envName, timeScale })];
+  const named = { sample, seed, envName, timeScale };
+  let played = [emptyTrajectory(task, { ...named, policy: policy.name })];
   try {
     await using env = await makeEnv(task, resumed);
-    const episode = {
-      sample,
-      seed,
-      envName,
-      timeScale,
-      maxTurns,
-      cutScore,
-      limits,
-      tokens,
-      onAborted,
-      signal,
-    };
-    played = isRecursiveEnv(env)
-      ? await rolloutRecursive(env, policy, task, episode)
-      : [await rollout(env, policy, task, episode)];
+    played = await play(env, task, { ...named, maxTurns, cutScore, limits, tokens, onAborted, signal });
   } catch (error) {
     if (signal.aborted) throw error;
     played = played.map((trajectory, index) => index === 0 ? withFailure(trajectory, error) : trajectory);

@@ -11,7 +11,7 @@ import { EpisodeRun } from "./episode_run.ts";
 import type { CutScore } from "./episode_score.ts";
 import { type InteractionResult, toInteractionResult } from "./interaction_result.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
-import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
+import { EPISODE_TOKEN_OPTIONS, EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
 import { TOKEN_FORMAT_OPTIONS, TokenFormat } from "./tokens/token_format.ts";
 import type { TokenMode } from "./tokens/turn_writers.ts";
@@ -160,8 +160,11 @@ export function limitToOneCall(prompt: string): string {
   return prompt.replaceAll(MANY_CALLS, ONE_CALL);
 }
 
+const { mode: _tokenMode, ...TOKEN_OPTIONS } = EPISODE_TOKEN_OPTIONS;
+
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof TrainingRolloutOptions, true>> = {
+  ...TOKEN_OPTIONS,
   task: true,
   taskIndex: true,
   maxSteps: true,
@@ -172,13 +175,4 @@ const OPTIONS: Readonly<Record<keyof TrainingRolloutOptions, true>> = {
   sample: true,
   cutScore: true,
   signal: true,
-  onRewrite: true,
-  editPrompt: true,
-  format: true,
-  templates: true,
-  templateKwargs: true,
-  trusted: true,
-  now: true,
-  chatTemplate: true,
-  family: true,
 };

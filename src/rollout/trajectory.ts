@@ -2,7 +2,7 @@ import { type EpisodeFailure, toEpisodeFailure } from "../errors.ts";
 import { jsonLength } from "../json.ts";
 import type { Message } from "../message.ts";
 import type { Reply, TokenUsage } from "../policy/policy.ts";
-import type { DeniedAttempts, ExecResult, MimeBundle } from "../sandbox/exec.ts";
+import type { DeniedAttempts, ExecResult, MimeBundle } from "../sandbox/contract/exec.ts";
 import { groupOf, type Task } from "../task.ts";
 import type { BlocksNotRun } from "../tools/code_blocks/blocks_not_run.ts";
 import type { CodeCall, ToolResult, ToolStatus } from "../tools/tool_result.ts";

@@ -1,4 +1,4 @@
-import type { ExecResult, MimeBundle } from "./exec.ts";
+import type { ExecResult, MimeBundle } from "./contract/exec.ts";
 
 /** An object that a program showed. */
 export interface ShownBundle {

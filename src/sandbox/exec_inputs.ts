@@ -78,14 +78,38 @@ export function fromBinaryInput(name: string, { type, contents }: BinaryInput): 
   );
 }
 
+/** An input as it is sent to the guest. */
+export interface EncodedInput {
+  readonly name: string;
+  readonly type: BinaryType | "json";
+  readonly contents: Uint8Array;
+}
+
+/**
+ * Returns copies of inputs that {@linkcode checkInputs} accepts, as they are sent to the guest.
+ *
+ * @throws {ArgumentRangeError} if their JSON is too large.
+ */
+export function encodeInputs(inputs: Readonly<Record<string, unknown>> = {}): EncodedInput[] {
+  let bytes = 0;
+  return Object.entries(inputs).map(([name, value]) => {
+    const { type, contents } = toBinaryInput(value) ?? {
+      type: "json" as const,
+      contents: new TextEncoder().encode(JSON.stringify(value)),
+    };
+    bytes += contents.length;
+    if (bytes > MAX_INPUT_BYTES) throw inputsTooLarge();
+    return { name, type, contents };
+  });
+}
+
 function binaryTypeOf(value: unknown): BinaryType | undefined {
   if (!ArrayBuffer.isView(value)) return undefined;
   const found = Object.entries(BINARY_TYPES).find(([, type]) => value instanceof type);
   return found?.[0] as BinaryType | undefined;
 }
 
-/** Returns the error of inputs that are too large together. */
-export function inputsTooLarge(): ArgumentRangeError {
+function inputsTooLarge(): ArgumentRangeError {
   return new ArgumentRangeError(
     `Cannot exec as all inputs together must have at most ${MAX_INPUT_BYTES} bytes`,
   );

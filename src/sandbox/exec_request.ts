@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { ExecOptions } from "./exec.ts";
+import type { ExecOptions } from "./contract/exec.ts";
 import type { HostTool } from "./host_tool.ts";
-import { type BinaryType, inputsTooLarge, MAX_INPUT_BYTES, toBinaryInput } from "./exec_inputs.ts";
+import type { EncodedInput } from "./exec_inputs.ts";
 import type { GuestLink } from "./guest_link.ts";
 import type { Limits } from "./profile/schema.ts";
-import { encodeExec, FrameKind } from "./protocol.ts";
+import { encodeExec, encodeText, FrameKind } from "./protocol.ts";
 
 const MIN_MEMORY_BYTES = 64 * 1024 * 1024;
 
@@ -16,31 +16,6 @@ export function limitMemory(link: GuestLink, bytes: number | undefined, limits: 
   link.send(FrameKind.limit, payload);
 }
 
-/** An input as it is sent to the guest. */
-export interface EncodedInput {
-  readonly name: string;
-  readonly type: BinaryType | "json";
-  readonly contents: Uint8Array;
-}
-
-/**
- * Returns copies of inputs that {@linkcode checkInputs} accepts, as they are sent to the guest.
- *
- * @throws {ArgumentRangeError} if their JSON is too large.
- */
-export function encodeInputs(inputs: Readonly<Record<string, unknown>> = {}): EncodedInput[] {
-  let bytes = 0;
-  return Object.entries(inputs).map(([name, value]) => {
-    const { type, contents } = toBinaryInput(value) ?? {
-      type: "json" as const,
-      contents: new TextEncoder().encode(JSON.stringify(value)),
-    };
-    bytes += contents.length;
-    if (bytes > MAX_INPUT_BYTES) throw inputsTooLarge();
-    return { name, type, contents };
-  });
-}
-
 /** True if the guest rewinds after an exec. Files that are to be read must be read before. */
 export function rewindsWithExec(
   { then, fetchFiles = [] }: Pick<ExecOptions, "then" | "fetchFiles">,
@@ -48,10 +23,18 @@ export function rewindsWithExec(
   return then === "rewind" && fetchFiles.length === 0;
 }
 
+/** Options of an exec, whose inputs are encoded for the guest. */
+export type EncodedOptions = Omit<ExecOptions, "inputs"> & { readonly inputs: readonly EncodedInput[] };
+
+/** Returns the contents of the frames that follow an `exec` frame: its stdin, and its inputs. */
+export function inputContents({ stdin, inputs }: EncodedOptions): Uint8Array[] {
+  return [...(stdin ? [encodeText(stdin)] : []), ...inputs.map(({ contents }) => contents)];
+}
+
 /** Returns the payload of an `exec` frame. */
 export function execRequest(
   code: string,
-  options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
+  options: EncodedOptions,
   limits: Limits,
 ): Uint8Array<ArrayBuffer> {
   const { stdin, argv, cell, inputs, tools = [] } = options;

@@ -1,11 +1,5 @@
-import type {
-  DeniedAttempts,
-  ExecOutcome,
-  ExecResult,
-  GuestError,
-  ShellDeadline,
-  ShellResult,
-} from "./exec.ts";
+import type { DeniedAttempts, ExecOutcome, ExecResult, GuestError } from "./contract/exec.ts";
+import type { ShellDeadline, ShellResult } from "./contract/shell.ts";
 import { type ExecEnd, hostError, type StopReason } from "./exec_run.ts";
 import { type GuestResult, type GuestShellResult, MAX_DENIED } from "./guest_frames.ts";
 import type { Termination } from "./guest_link.ts";

@@ -1,5 +1,5 @@
 import { ArgumentRangeError } from "../errors.ts";
-import type { ExecOptions, GuestError, MimeBundle } from "./exec.ts";
+import type { ExecOptions, GuestError, MimeBundle } from "./contract/exec.ts";
 import type { GuestResult } from "./guest_frames.ts";
 import { type GuestLink, type GuestListener, REQUEST_TIMEOUT_MS, type Termination } from "./guest_link.ts";
 import { watchProcess } from "./process/watchdog.ts";

@@ -7,7 +7,7 @@ import {
   parseUntrustedJson,
 } from "../json.ts";
 import { type NumberSource, parseExact, toExactInteger } from "../numbers/exact_numbers.ts";
-import type { GuestError, MimeBundle } from "./exec.ts";
+import type { GuestError, MimeBundle } from "./contract/exec.ts";
 import { decodeResult, MAX_DISPLAY_BYTES, OUTCOME_HEAD_BYTES, OUTCOME_STATUSES } from "./protocol.ts";
 
 const text = z.string();

@@ -1,21 +1,14 @@
 import { SessionClosedError } from "../errors.ts";
 import type {
-  BranchingLease,
-  BranchingSession,
   CaptureOptions,
   Checkpoint,
-  ExecOptions,
-  ExecResult,
   ForkOptions,
   RecoveryOptions,
-  ResetOptions,
   RestoreOptions,
-  ResumeOptions,
-  ShellOptions,
-  ShellResult,
-  ToolAnswer,
-  WaitingCall,
-} from "./exec.ts";
+} from "./contract/checkpoint.ts";
+import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "./contract/exec.ts";
+import type { BranchingLease, BranchingSession, ResetOptions } from "./contract/pool.ts";
+import type { ShellOptions, ShellResult } from "./contract/shell.ts";
 
 /** Options of a {@linkcode Lease}. */
 export interface LeaseOptions extends Pick<ExecOptions, "then"> {

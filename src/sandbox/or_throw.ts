@@ -1,4 +1,4 @@
-import type { ExecResult, ExecStatus } from "./exec.ts";
+import type { ExecResult, ExecStatus } from "./contract/exec.ts";
 
 /** Result of a program that ran to its end. */
 export type OkResult = Extract<ExecResult, { status: "ok" }>;

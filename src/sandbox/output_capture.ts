@@ -1,4 +1,4 @@
-import type { MimeBundle } from "./exec.ts";
+import type { MimeBundle } from "./contract/exec.ts";
 import { parseDisplay } from "./guest_frames.ts";
 import { DISPLAY_COST_BYTES, MAX_DISPLAY_BYTES, MAX_DISPLAYS, OUTPUT_PIECE_BYTES } from "./protocol.ts";
 

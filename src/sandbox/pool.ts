@@ -1,5 +1,6 @@
 import { requireKnownOptions } from "../options.ts";
-import { Semaphore, SerialQueue } from "../async/semaphore.ts";
+import { Semaphore } from "../async/semaphore.ts";
+import { WaitList } from "../async/wait_list.ts";
 import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
 import {
   type CheckpointOrigin,
@@ -10,16 +11,14 @@ import {
 } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
 import { forkSession } from "./checkpoint/fork.ts";
+import type { Checkpoint, CheckpointOptions, ForkOptions } from "./contract/checkpoint.ts";
 import type {
   BranchingLease,
   BranchingPool,
-  Checkpoint,
-  CheckpointOptions,
-  ForkOptions,
   SandboxAcquireOptions,
   SessionLease,
   SessionPool,
-} from "./exec.ts";
+} from "./contract/pool.ts";
 import { checkEvery, checkProfile, checkResetMode, checkSeed, checkTimeScale } from "./exec_check.ts";
 import { countNewInterpreters, IdleSessions, type WaitingLease } from "./idle_sessions.ts";
 import { disposeUnless, Lease } from "./lease.ts";
@@ -75,11 +74,6 @@ export interface SandboxPoolOptions extends SandboxOptions {
   optimize?: SandboxOptions["optimize"];
 }
 
-interface Waiter extends WaitingLease {
-  resolve(session: Session): void;
-  reject(error: unknown): void;
-}
-
 interface Process {
   readonly sandbox: Promise<Sandbox>;
   sessions: number;
@@ -120,8 +114,6 @@ const MAX_CONCURRENT_STARTS = 2 * navigator.hardwareConcurrency;
  * ```
  */
 export class SandboxPool implements BranchingPool, AsyncDisposable {
-  /** {@inheritDoc SessionPool.pairQueue} */
-  readonly pairQueue: SerialQueue = new SerialQueue();
   /** Maximum number of leases at the same time. */
   readonly size: number;
   readonly #options: SandboxPoolOptions;
@@ -136,7 +128,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   readonly #rewinding = new Set<Session>();
   /** Sessions whose interpreter has run nothing yet. */
   readonly #cold = new Set<Session>();
-  readonly #waiters: Waiter[] = [];
+  readonly #waiting = new WaitList<Session, WaitingLease>();
   readonly #busy = new Set<Promise<void>>();
   readonly #starts = new Semaphore(MAX_CONCURRENT_STARTS);
   readonly #compressor = new CheckpointCompressor();
@@ -230,9 +222,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     this.#disposed = true;
     clearTimeout(this.#expiry);
     this.#disposal.abort(new Error("Cannot start sandbox as its pool is disposed"));
-    for (const { reject } of this.#waiters.splice(0)) {
-      reject(new Error("Cannot acquire session as the pool is disposed"));
-    }
+    this.#waiting.rejectAll(new Error("Cannot acquire session as the pool is disposed"));
     await Promise.all(this.#processes.map(async ({ sandbox }) => {
       await (await sandbox.catch(() => undefined))?.[Symbol.asyncDispose]();
     }));
@@ -256,7 +246,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   async #lease(
     { domain, once, near, signal }:
       & Pick<SandboxAcquireOptions, "once" | "near" | "signal">
-      & Pick<Waiter, "domain">,
+      & Pick<WaitingLease, "domain">,
   ): Promise<{ lease: Lease; session: Session }> {
     signal?.throwIfAborted();
     if (this.#disposed) throw new Error("Cannot acquire session as the pool is disposed");
@@ -292,37 +282,20 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     });
   }
 
-  #wait(domain: string | undefined, signal: AbortSignal | undefined): Promise<Session> {
-    const { promise, resolve, reject } = Promise.withResolvers<Session>();
-    const onAbort = () => {
-      this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-      waiter.reject(signal?.reason);
-    };
+  async #wait(domain: string | undefined, signal: AbortSignal | undefined): Promise<Session> {
+    const patientUntil = performance.now() + PATIENCE_MS;
+    const { promise } = this.#waiting.add({ domain, patientUntil }, signal);
     const patience = this.#options.resetMode === "owner"
       ? setTimeout(() => this.#provide(), PATIENCE_MS)
       : undefined;
-    const removeListener = () => {
-      clearTimeout(patience);
-      signal?.removeEventListener("abort", onAbort);
-    };
-    const waiter = {
-      domain,
-      patientUntil: performance.now() + PATIENCE_MS,
-      resolve(session: Session): void {
-        removeListener();
-        resolve(session);
-      },
-      reject(error: unknown): void {
-        removeListener();
-        reject(error);
-      },
-    };
-    signal?.addEventListener("abort", onAbort, { once: true });
     this.#statePrice();
-    this.#waiters.push(waiter);
     this.#fill();
     this.#provide();
-    return promise;
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(patience);
+    }
   }
 
   /** Prints once what a process for each lease costs, if the caller has not chosen it. */
@@ -354,7 +327,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
 
   /** Returns the number of waiters that need a new interpreter, and for which none is being started. */
   #countMissing(): number {
-    const waiting = this.#waiters.slice(0, this.size - this.#leases);
+    const waiting = [...this.#waiting].slice(0, this.size - this.#leases).map(({ request }) => request);
     return countNewInterpreters(waiting, {
       domains: new Set(this.#domains.values()),
       rewinding: [...this.#rewinding].flatMap((session) => this.#domains.get(session) ?? []),
@@ -394,8 +367,9 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   /** Rejects the first waiter if its session did not start, or all waiters if the process did not start. */
   async #rejectWaiters({ sandbox }: Process, error: unknown): Promise<void> {
     const startFailed = await sandbox.then(() => false, () => true);
-    for (const { reject } of this.#waiters.splice(0, startFailed ? this.#waiters.length : 1)) reject(error);
-    if (this.#waiters.length > 0) this.#fill();
+    if (startFailed) this.#waiting.rejectAll(error);
+    else this.#waiting.first?.reject(error);
+    if (this.#waiting.size > 0) this.#fill();
   }
 
   #processWithRoom(): Process {
@@ -435,14 +409,12 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
 
   #serveWaiters(): void {
     const without = new Set<string | undefined>();
-    for (const waiter of [...this.#waiters]) {
+    for (const { request: { domain }, resolve } of this.#waiting) {
       if (this.#idle.size === 0) break;
-      if (without.has(waiter.domain)) continue;
-      const session = this.#take(waiter.domain);
-      if (session) {
-        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-        waiter.resolve(session);
-      } else without.add(waiter.domain);
+      if (without.has(domain)) continue;
+      const session = this.#take(domain);
+      if (session) resolve(session);
+      else without.add(domain);
     }
     this.#provide();
   }
@@ -478,7 +450,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     } catch {
       if (this.#disposed) return;
       await this.#end(session);
-      if (this.#waiters.length > 0) this.#fill(); // a waiter gets the next session, or the error of its start
+      if (this.#waiting.size > 0) this.#fill(); // a waiter gets the next session, or the error of its start
     }
   }
 

@@ -22,7 +22,7 @@ import { loadProfile, type Profile } from "./profile/profile.ts";
 import { type CheckpointScope, profileScope } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
 import { importKey, readHostKey } from "./checkpoint/host_key.ts";
-import type { AcquireOptions } from "./exec.ts";
+import type { AcquireOptions } from "./contract/pool.ts";
 import { Lease } from "./lease.ts";
 import { type LinkSource, Session } from "./session.ts";
 

@@ -12,40 +12,34 @@ import {
 } from "./checkpoint/state.ts";
 import type { Reseeding } from "./checkpoint/transfer.ts";
 import type {
-  BranchingLease,
-  BranchingSession,
   CaptureOptions,
   Checkpoint,
   CheckpointEvery,
   CheckpointOptions,
-  ExecOptions,
-  ExecResult,
   ForkOptions,
   RecoveryOptions,
-  ResetOptions,
   RestoreOptions,
-  ResumeOptions,
-  ShellOptions,
-  ShellResult,
-  ToolAnswer,
-  WaitingCall,
-} from "./exec.ts";
+} from "./contract/checkpoint.ts";
+import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "./contract/exec.ts";
+import type { BranchingLease, BranchingSession, ResetOptions } from "./contract/pool.ts";
+import type { ShellOptions, ShellResult } from "./contract/shell.ts";
+// @ts-types="./contract/exec_fields.d.ts"
+import { checkExec, checkShell } from "./contract/exec_fields.ts";
 import {
   checkAnswer,
   checkContents,
   checkEvery,
-  checkExec,
   checkPath,
   checkResetMode,
   checkSeed,
-  checkShell,
   checkTimeout,
   checkTimeScale,
 } from "./exec_check.ts";
+import { encodeInputs } from "./exec_inputs.ts";
 import {
-  type EncodedInput,
-  encodeInputs,
+  type EncodedOptions,
   execRequest,
+  inputContents,
   limitMemory,
   rewindsWithExec,
 } from "./exec_request.ts";
@@ -59,7 +53,7 @@ import { disposeUnless, type Lease } from "./lease.ts";
 import { maxResidentBytes } from "./process/child_command.ts";
 import type { Profile } from "./profile/profile.ts";
 import type { Layer } from "./profile/schema.ts";
-import { encodeText, FrameKind } from "./protocol.ts";
+import { FrameKind } from "./protocol.ts";
 import { refuseReseeding, WaitingExecs } from "./waiting/waiting_execs.ts";
 
 const encoder = new TextEncoder();
@@ -323,7 +317,7 @@ export class Session implements BranchingSession {
 
   async #exec(
     code: string,
-    options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
+    options: EncodedOptions,
   ): Promise<ExecResult> {
     const { limits, timeoutMs } = this.#limitsOf(options);
     this.#tools = (options.tools ?? []).map(({ name }) => name);
@@ -331,10 +325,7 @@ export class Session implements BranchingSession {
     if (options.files) await putFiles(link, options.files);
     limitMemory(link, options.memoryBytes, limits);
     const parse = (payload: Uint8Array) => parseResult(payload, limits.outputBytes);
-    const inputs = [
-      ...(options.stdin ? [encodeText(options.stdin)] : []),
-      ...options.inputs.map(({ contents }) => contents),
-    ];
+    const inputs = inputContents(options);
     const rewinds = rewindsWithExec(options);
     const residentBytes = this.#residentBytes();
     const run = new ExecRun(link, { ...options, limits, residentBytes, timeoutMs, parse, inputs, rewinds });
@@ -371,7 +362,7 @@ export class Session implements BranchingSession {
 
   async #startUntilCall(
     code: string,
-    options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
+    options: EncodedOptions,
   ): Promise<ExecResult> {
     this.#tools = (options.tools ?? []).map(({ name }) => name);
     return await this.#waiting.start(code, options);

@@ -1,4 +1,4 @@
-import type { PythonSession } from "./exec.ts";
+import type { PythonSession } from "./contract/pool.ts";
 
 /** Uses some of what most programs use: a class, a comprehension, formatted output and a traceback. */
 const PROGRAM = `class A:

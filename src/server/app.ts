@@ -12,7 +12,7 @@ import type { CheckpointService } from "./checkpoints/checkpoint_service.ts";
 import type { EnvService } from "./envs/env_service.ts";
 import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { Graders } from "./graders.ts";
-import { Budget, Budgets } from "./budget.ts";
+import { Budget, Budgets } from "./admission/budget.ts";
 import { access, type AccessOptions, type PeerAccess, securityHeaders } from "./http/access.ts";
 import { accessRecords, type RequestRecord } from "./http/access_log.ts";
 import { type AppEnv, methodOf, routeOf, watchDisconnect } from "./http/context.ts";
@@ -27,28 +27,17 @@ import {
 import { largeJson } from "./http/large_json.ts";
 import { METHODS, requestLimits } from "./http/request_limits.ts";
 import { requestSpan } from "./http/tracing.ts";
-import { OPEN_BYTES, REQUEST_LIMITS, type RequestLimits, SESSION_WAIT_MS } from "./limits.ts";
+import { OPEN_BYTES, REQUEST_LIMITS, type RequestLimits } from "./limits.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
 import { MCP_OPERATIONS } from "./mcp/operations.ts";
 import type { Metrics } from "./metrics.ts";
 import { isRefusal, type ServerEvent } from "./server_event.ts";
 import type { RolloutService } from "./rollouts/rollout_service.ts";
 import { addAboutRoutes } from "./openapi/about.ts";
-import { AdmissionQueue } from "./sessions/admission.ts";
 import type { SessionService } from "./sessions/session_service.ts";
-import { MORE_SESSIONS } from "./sessions/session_slots.ts";
-import { addBatchRoutes } from "./v1/batch.ts";
-import { addCheckpointRoutes } from "./v1/checkpoints.ts";
-import { addEnvBatchRoutes, addEnvRoutes } from "./v1/envs.ts";
-import { addGradeRoutes } from "./v1/grade.ts";
-import { addRequestRoutes, IdempotencyCache } from "./v1/idempotency.ts";
-import { addExecRoutes } from "./v1/exec.ts";
-import { addFileRoutes } from "./v1/files.ts";
 import type { Api } from "./v1/route.ts";
-import { addRolloutRoutes } from "./v1/rollouts.ts";
-import { addSessionRoutes } from "./v1/sessions.ts";
+import { addV1Routes } from "./v1/routes.ts";
 import { viewerApp, type ViewerOptions } from "../viewer/viewer_app.tsx";
-import { addCallRoutes, addStreamRoutes } from "./v1/streams.ts";
 
 /** Options of {@linkcode paddockApp}. */
 export interface PaddockAppOptions extends AccessOptions {
@@ -111,7 +100,7 @@ export interface PaddockAppOptions extends AccessOptions {
  */
 export function paddockApp(options: PaddockAppOptions): Api {
   const { sessions, checkpoints, envs, rollouts, metrics } = options;
-  const { graders = new Map(), graderPool: pool, onError = () => {}, onEvent = () => {} } = options;
+  const { graders = new Map(), graderPool, onError = () => {}, onEvent = () => {} } = options;
   const { budgets = new Budgets({ owners: options.tokens?.length }) } = options;
   const report = errorReporter(onError);
   const app = new OpenAPIHono<AppEnv>({
@@ -160,28 +149,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
     requestLimits({ ...REQUEST_LIMITS, ...options.limits }, budgets.waiting, { open }),
   );
   app.use(largeJson());
-  const requests = new IdempotencyCache(budgets);
-  app.use("/v1/*", requests.handler());
-  addRequestRoutes(app, requests);
-  addSessionRoutes(app, { sessions, checkpoints });
-  if (checkpoints) addCheckpointRoutes(app, { sessions, checkpoints });
-  addStreamRoutes(app, sessions);
-  addCallRoutes(app, sessions);
-  addFileRoutes(app, sessions);
-  addExecRoutes(app, sessions);
-  addBatchRoutes(app, sessions);
-  const gate = new AdmissionQueue({
-    slots: sessions.maxSessions,
-    waitMs: SESSION_WAIT_MS,
-    name: "grade slot",
-    advice: MORE_SESSIONS,
-  });
-  addGradeRoutes(app, { graders, pool, gate });
-  if (envs) {
-    addEnvRoutes(app, envs);
-    addEnvBatchRoutes(app, envs);
-  }
-  if (rollouts) addRolloutRoutes(app, rollouts);
+  addV1Routes(app, { sessions, budgets, checkpoints, envs, rollouts, graders, graderPool });
   if (options.runs) {
     app.use("/runs/:run/episodes/:episode/raw", async (c, next) => {
       c.set("isCounted", true); // it is read from its file as the client reads it

@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { DeniedAttempts } from "../sandbox/exec.ts";
+import type { DeniedAttempts } from "../sandbox/contract/exec.ts";
 
 /** Upper bounds of the duration buckets, in seconds. */
 const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];

@@ -2,7 +2,7 @@ import { requireKnownOptions } from "../options.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { Grader } from "../rewards/grader.ts";
 import { GraderPool } from "../rewards/worker/grader_pool.ts";
-import { isBranchingPool, type SessionPool } from "../sandbox/exec.ts";
+import { isBranchingPool, type SessionPool } from "../sandbox/contract/pool.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AccessOptions } from "./http/access.ts";
 import type { RequestRecord } from "./http/access_log.ts";
@@ -13,10 +13,9 @@ import { chatKind } from "./peers/openenv/chat_env.ts";
 import type { OpenEnvKind } from "./peers/openenv/env_kind.ts";
 import { replKind } from "./peers/openenv/repl_env.ts";
 import { paddockApp } from "./app.ts";
-import { Budgets } from "./budget.ts";
+import { Budgets } from "./admission/budget.ts";
 import { CheckpointService } from "./checkpoints/checkpoint_service.ts";
 import { CheckpointStore } from "./checkpoints/checkpoint_store.ts";
-import { RecoveryMemory } from "./checkpoints/recovery_memory.ts";
 import type { ToolGroup } from "./envs/env_config.ts";
 import { EnvService } from "./envs/env_service.ts";
 import { type HibernationLimits, openHibernation } from "./hibernation/hibernation_limits.ts";
@@ -40,7 +39,7 @@ export interface PaddockServerOptions extends AccessOptions {
    *
    * @default all but the reserved shares of other tokens
    */
-  maxSessionsEach?: number | undefined;
+  maxSessionsPerToken?: number | undefined;
   /**
    * Requests that may wait to open a session. Requests that run single programs are not counted.
    *
@@ -200,12 +199,11 @@ export class PaddockServer implements AsyncDisposable {
     const budgets = new Budgets({ bytes: options.bufferBytes, owners });
     const shared = { ...rest, graderPool: this.#graderPool, metrics, budgets };
     const store = this.#checkpoints = new CheckpointStore({ bytes: options.checkpointBytes, owners });
-    const recovery = new RecoveryMemory(store, { owners });
     const { pool } = options;
     const { onError } = rest;
     const hibernation = this.#hibernation = limits &&
       openHibernation(pool, limits, { metrics, owners, onError });
-    const sessions = new SessionService({ ...rest, metrics, owners, recovery, hibernation });
+    const sessions = new SessionService({ ...rest, metrics, owners, checkpointStore: store, hibernation });
     const { transfers } = sessions;
     const checkpoints = isBranchingPool(pool)
       ? new CheckpointService({ pool, store, transfers, metrics })
@@ -265,7 +263,7 @@ const OPTIONS: Readonly<Record<keyof PaddockServerOptions, true>> = {
   openEnv: true,
   pool: true,
   maxSessions: true,
-  maxSessionsEach: true,
+  maxSessionsPerToken: true,
   queue: true,
   waitMs: true,
   idleMs: true,

@@ -1,4 +1,6 @@
+import { WaitList } from "../async/wait_list.ts";
 import { requireKnownOptions } from "../options.ts";
+
 /** Options of {@linkcode RateLimiter}. A limit that is left out does not apply. */
 export interface RateLimiterOptions {
   /**
@@ -23,10 +25,6 @@ export interface RateLimiterOptions {
   maxWaitMs?: number | undefined;
 }
 
-interface Waiter {
-  start(): void;
-}
-
 /**
  * Limits how fast and how many calls start, in the order in which they arrive. All users of one limiter
  * share its limits.
@@ -45,7 +43,7 @@ export class RateLimiter {
   readonly #ratePerSecond: number;
   readonly #burst: number;
   readonly #maxWaitMs: number | undefined;
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiting = new WaitList<Disposable | null>();
   #running = 0;
   #tokens: number;
   #filledAt = performance.now();
@@ -74,23 +72,16 @@ export class RateLimiter {
    */
   async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<Disposable | null> {
     const { signal } = options;
-    signal?.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<Disposable | null>();
-    const waiter: Waiter = { start: () => resolve(this.#startCall()) };
-    const onAbort = () => reject(signal?.reason);
+    const waiter = this.#waiting.add(undefined, signal);
     const timer = this.#maxWaitMs === undefined
       ? undefined
-      : setTimeout(() => resolve(null), this.#maxWaitMs);
-    signal?.addEventListener("abort", onAbort, { once: true });
-    this.#waiters.add(waiter);
-    this.#startWaiters();
+      : setTimeout(() => waiter.resolve(null), this.#maxWaitMs);
+    this.#startWaiting();
     try {
-      return await promise;
+      return await waiter.promise;
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
-      this.#waiters.delete(waiter);
-      if (this.#waiters.size === 0) this.#stopTimer();
+      if (this.#waiting.size === 0) this.#stopTimer();
     }
   }
 
@@ -103,18 +94,17 @@ export class RateLimiter {
         if (disposed) return;
         disposed = true;
         this.#running--;
-        this.#startWaiters();
+        this.#startWaiting();
       },
     };
   }
 
-  #startWaiters(): void {
-    for (const waiter of this.#waiters) {
+  #startWaiting(): void {
+    for (const waiter of this.#waiting) {
       if (this.#running >= this.#maxConcurrent) return;
       this.#refillTokens();
       if (this.#tokens < 1) return this.#scheduleRefill();
-      this.#waiters.delete(waiter);
-      waiter.start();
+      waiter.resolve(this.#startCall());
     }
   }
 
@@ -131,7 +121,7 @@ export class RateLimiter {
     const waitMs = Math.ceil((1 - this.#tokens) * 1000 / this.#ratePerSecond);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#startWaiters();
+      this.#startWaiting();
     }, waitMs);
   }
 

@@ -1,5 +1,5 @@
 import { shownBundlesOf } from "../sandbox/display.ts";
-import type { ExecResult } from "../sandbox/exec.ts";
+import type { ExecResult } from "../sandbox/contract/exec.ts";
 
 /**
  * Returns the text that the model reads about a code block: its output, what it showed as text, and why it failed.

@@ -1,6 +1,7 @@
 import { requireKnownOptions } from "../options.ts";
 import * as z from "zod";
-import type { PythonSession, ShellResult } from "../sandbox/exec.ts";
+import type { PythonSession } from "../sandbox/contract/pool.ts";
+import type { ShellResult } from "../sandbox/contract/shell.ts";
 import { type Tool, tool } from "./tool.ts";
 
 /** Options of {@linkcode shellTool}. */

@@ -1,5 +1,5 @@
 import type { ContentPart } from "../message.ts";
-import type { ExecResult, ExecStatus } from "../sandbox/exec.ts";
+import type { ExecResult, ExecStatus } from "../sandbox/contract/exec.ts";
 import type { MediaPlace } from "../sandbox/tool_value.ts";
 
 /**

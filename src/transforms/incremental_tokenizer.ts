@@ -154,12 +154,6 @@ function sampledIds({ tokens }: Action, before: readonly number[]): readonly num
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof IncrementalTokenizerOptions, true>> = {
-  tokenizer: true,
+  ...CHAT_FORMAT_OPTIONS,
   onRewrite: true,
-  templates: true,
-  templateKwargs: true,
-  trusted: true,
-  now: true,
-  chatTemplate: true,
-  family: true,
 };

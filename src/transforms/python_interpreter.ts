@@ -12,14 +12,8 @@ import {
 import type { History } from "../history.ts";
 import { messageText } from "../message.ts";
 import { requireKnownOptions } from "../options.ts";
-import type {
-  AcquireOptions,
-  ExecOptions,
-  ExecResult,
-  PythonSession,
-  SessionLease,
-  SessionPool,
-} from "../sandbox/exec.ts";
+import type { ExecOptions, ExecResult } from "../sandbox/contract/exec.ts";
+import type { AcquireOptions, PythonSession, SessionLease, SessionPool } from "../sandbox/contract/pool.ts";
 import { CODE_TOOL_LIMITS, type CodeToolLimits } from "../tools/code_mode/call_limits.ts";
 import { EpisodeTools, type ToolSource } from "../tools/code_mode/episode_tools.ts";
 import { describeCodeTools } from "../tools/code_mode/describe.ts";

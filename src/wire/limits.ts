@@ -5,8 +5,14 @@
  * @module
  */
 
-/** Maximum timeout of a program that a request may set, in milliseconds. */
-export const MAX_TIMEOUT_MS = 3_600_000;
+import { MAX_TIMEOUT_MS } from "../sandbox/contract/limits.ts";
+
+export {
+  MAX_FILES,
+  MAX_PATH_CHARACTERS,
+  MAX_SESSION_TOOLS,
+  MAX_TIMEOUT_MS,
+} from "../sandbox/contract/limits.ts";
 /** {@linkcode MAX_TIMEOUT_MS} for the systems whose requests state seconds. */
 export const MAX_TIMEOUT_SECONDS: number = MAX_TIMEOUT_MS / 1000;
 /** Maximum timeout of a code block or tool call of an env, in milliseconds. */
@@ -17,17 +23,10 @@ export const MAX_BATCH_ITEMS = 4096;
 /** Characters that the response to one batch may carry; the items after that do not run. */
 export const MAX_BATCH_CHARACTERS: number = 64 * 1024 * 1024;
 
-/** Files that one request may fetch. */
-export const MAX_FILES = 256;
-/** Characters of a file's path. */
-export const MAX_PATH_CHARACTERS = 1024;
-
 /** Messages of one conversation. */
 export const MAX_MESSAGES = 4096;
 /** Tasks of one env. */
 export const MAX_TASKS = 4096;
-/** Tools of the client that one session may have. */
-export const MAX_SESSION_TOOLS = 64;
 /** Characters of the JSON of all tools of a session. */
 export const MAX_SESSION_TOOLS_CHARACTERS: number = 64 * 1024;
 /** Characters of the message of an error that a tool of the client returns. */

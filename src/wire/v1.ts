@@ -6,25 +6,9 @@
  * @module
  */
 import * as z from "zod";
-import { fromBase64, toBase64 } from "../base64.ts";
-import { ArgumentTypeError } from "../errors.ts";
 import type { JsonValue } from "../json.ts";
-import {
-  BINARY_TYPES,
-  type BinaryInput,
-  type BinaryType,
-  fromBinaryInput,
-  MAX_INPUT_NAME_CHARACTERS,
-  MAX_INPUTS,
-  toBinaryInput,
-} from "../sandbox/exec_inputs.ts";
-import {
-  MAX_BATCH_ITEMS,
-  MAX_FILES,
-  MAX_NAME_CHARACTERS,
-  MAX_PATH_CHARACTERS,
-  MAX_TIMEOUT_MS,
-} from "./limits.ts";
+import { EXEC_FIELDS, SHELL_FIELDS } from "../sandbox/contract/exec_fields.ts";
+import { MAX_BATCH_ITEMS, MAX_NAME_CHARACTERS } from "./limits.ts";
 import { optionalKey } from "./schema.ts";
 import { callAnswerShape, callEventSchema, givesOneOf } from "./v1_tools.ts";
 
@@ -33,53 +17,13 @@ export const V1_FORMAT = 1;
 /** The response header that states {@linkcode V1_FORMAT}. */
 export const V1_FORMAT_HEADER = "x-paddock-format";
 
-/** Pattern of base64, which the generator of `/openapi.json` does not know. */
-export const BASE64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
-const path = z.string().min(1).max(MAX_PATH_CHARACTERS);
-/** Contents of files in base64, by path. */
-export const filesSchema = z.record(path, z.base64().meta({ pattern: BASE64 })).meta({
-  propertyNames: { minLength: 1, maxLength: MAX_PATH_CHARACTERS },
-});
-
-const BINARY_TYPE_NAMES = Object.keys(BINARY_TYPES) as BinaryType[];
-const inputName = z.string().min(1).max(MAX_INPUT_NAME_CHARACTERS);
-/** Limits of inputs, which the sandbox checks. */
-const INPUT_NAMES = {
-  maxProperties: MAX_INPUTS,
-  propertyNames: { minLength: 1, maxLength: MAX_INPUT_NAME_CHARACTERS },
-};
-
-/** Values that are set as globals before a program runs: plain JSON, and bytes and arrays in base64. */
-export const inputsSchema = z.object({
-  inputs: z.record(inputName, z.unknown()).meta(INPUT_NAMES).optional()
-    .describe("values of JSON by name, a Python identifier; they are globals of the program"),
-  binaryInputs: z.record(
-    inputName,
-    z.strictObject({ type: z.enum(BINARY_TYPE_NAMES), base64: z.base64().meta({ pattern: BASE64 }) }),
-  ).meta(INPUT_NAMES).optional().describe(
-    "further globals: bytes becomes bytes, the other types an array.array of little-endian elements",
-  ),
-});
+const { suspendAt, ...program } = EXEC_FIELDS.json;
 
 /** A program to run. */
-export const execRequestSchema = z.strictObject({
-  code: z.string(),
-  timeoutMs: z.number().positive().max(MAX_TIMEOUT_MS).optional()
-    .describe("milliseconds until it is interrupted; default: the profile's limit"),
-  stdin: z.string().optional().describe("input of input() and sys.stdin"),
-  ...inputsSchema.shape,
-  files: filesSchema.optional().describe("files written before it runs, by path, in base64"),
-  fetchFiles: z.array(path).max(MAX_FILES).optional()
-    .describe("files to return; those that are missing, or beyond 64 MiB together, are left out"),
-});
+export const execRequestSchema = z.strictObject({ code: z.string(), ...program });
 
 /** A program to run in a session that clients find by its id. */
-export const sessionExecRequestSchema = execRequestSchema.extend({
-  suspendAt: z.literal("tool").optional().describe(
-    "tool ends the request with the status waiting at each call of one of the session's tools, to be answered at " +
-      "/v1/sessions/{id}/resume; default: calls reach the client of a stream",
-  ),
-}).meta({ id: "ExecRequest" });
+export const sessionExecRequestSchema = execRequestSchema.extend({ suspendAt }).meta({ id: "ExecRequest" });
 
 /** The answer to the call that a program waits for. */
 export const resumeRequestSchema = z.strictObject({
@@ -158,13 +102,8 @@ export const outputEventSchema = z.object({ text: z.string() });
 export const displayEventSchema = z.object({ data: mimeBundleSchema });
 
 /** A command line to run. */
-export const shellRequestSchema = z.strictObject({
-  command: z.string(),
-  timeoutMs: execRequestSchema.shape.timeoutMs,
-  silenceMs: z.number().positive().max(MAX_TIMEOUT_MS).optional()
-    .describe("milliseconds without output until it is interrupted"),
-  stdin: z.string().optional().describe("input of the first command"),
-}).meta({ id: "ShellRequest" });
+export const shellRequestSchema = z.strictObject({ command: z.string(), ...SHELL_FIELDS.json })
+  .meta({ id: "ShellRequest" });
 
 /** The result of a command line. */
 export const shellResultSchema = execResultSchema.omit({
@@ -209,60 +148,3 @@ export const batchOutcomeSchema = z.object({
 
 /** The results of a batch, in the order of its programs. */
 export const batchResponseSchema = z.object({ results: z.array(batchOutcomeSchema) });
-
-/** Returns files as JSON carries them: contents in base64, by path. */
-export function toBase64Files(files: Readonly<Record<string, Uint8Array | string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(files).map(([path, contents]) => [path, toBase64(toBytes(contents))]),
-  );
-}
-
-/** Returns the contents of files that JSON carried. */
-export function fromBase64Files(
-  files: Readonly<Record<string, string>>,
-): Record<string, Uint8Array<ArrayBuffer>> {
-  return Object.fromEntries(
-    Object.entries(files).map(([path, text]) => [path, fromBase64(text)]),
-  );
-}
-
-/** Returns inputs of a program as JSON carries them. */
-export function toWireInputs(inputs: Readonly<Record<string, unknown>> = {}): z.input<typeof inputsSchema> {
-  const plain: [string, unknown][] = [];
-  const binary: [string, { type: BinaryType; base64: string }][] = [];
-  for (const [name, value] of Object.entries(inputs)) {
-    const { type, contents } = toBinaryInput(value) ?? {};
-    if (type && contents) binary.push([name, { type, base64: toBase64(contents) }]);
-    else plain.push([name, value]);
-  }
-  return {
-    ...(plain.length > 0 && { inputs: Object.fromEntries(plain) }),
-    ...(binary.length > 0 && { binaryInputs: Object.fromEntries(binary) }),
-  };
-}
-
-/**
- * Returns the inputs of a program that JSON carried.
- *
- * @throws {ArgumentTypeError} if two inputs have one name.
- * @throws {ArgumentRangeError} if an array has part of an element.
- */
-export function fromWireInputs(
-  { inputs = {}, binaryInputs = {} }: z.output<typeof inputsSchema>,
-): Record<string, unknown> {
-  const twice = Object.keys(binaryInputs).find((name) => Object.hasOwn(inputs, name));
-  if (twice !== undefined) {
-    throw new ArgumentTypeError(
-      `Cannot exec as the names of inputs must be unique: '${twice}' is in 'inputs' and in 'binaryInputs'`,
-    );
-  }
-  const binary = Object.entries(binaryInputs).map(([name, { type, base64 }]): [string, unknown] => {
-    const input: BinaryInput = { type, contents: fromBase64(base64) };
-    return [name, fromBinaryInput(name, input)];
-  });
-  return Object.fromEntries([...Object.entries(inputs), ...binary]);
-}
-
-function toBytes(contents: Uint8Array | string): Uint8Array {
-  return typeof contents === "string" ? new TextEncoder().encode(contents) : contents;
-}

@@ -6,7 +6,7 @@
 import * as z from "zod";
 import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "./limits.ts";
 import { optionalKey } from "./schema.ts";
-import { filesSchema } from "./v1.ts";
+import { filesSchema } from "../sandbox/contract/wire_forms.ts";
 
 /** Forms of a row: that of Paddock and slime, and the fields that verl's agent loop and TRL's rollout function return. */
 export const ROW_FORMATS = ["slime", "verl", "trl"] as const;

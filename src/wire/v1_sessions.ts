@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { CHECKPOINT_ERROR_CODES } from "../errors.ts";
+import { filesSchema } from "../sandbox/contract/wire_forms.ts";
 import { MAX_EVERY_SECONDS } from "../sandbox/exec_check.ts";
 import {
   MAX_METADATA_BYTES,
@@ -15,7 +16,7 @@ import {
   MAX_TTL_SECONDS,
   MIN_MEMORY_BYTES,
 } from "./limits.ts";
-import { execRequestSchema, filesSchema } from "./v1.ts";
+import { execRequestSchema } from "./v1.ts";
 import { optionalKey } from "./schema.ts";
 import { callEventSchema, sessionToolsSchema } from "./v1_tools.ts";
 

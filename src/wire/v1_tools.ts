@@ -4,6 +4,7 @@
  * @module
  */
 import * as z from "zod";
+import { TOOL_NAME } from "../sandbox/contract/exec_fields.ts";
 import {
   MAX_NAME_CHARACTERS,
   MAX_SESSION_TOOLS,
@@ -11,9 +12,6 @@ import {
   MAX_TOOL_TIMEOUT_MS,
   TOOL_TIMEOUT_MS,
 } from "./limits.ts";
-
-/** Pattern of the name of a tool, which is a Python identifier. */
-export const TOOL_NAME = /^[A-Za-z][A-Za-z0-9_]*$/;
 
 /** A tool of the client. */
 export const sessionToolSchema = z.strictObject({

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { runReplBlock } from "../../src/cli/repl/block.ts";
 import { ReplHistory } from "../../src/cli/repl/history.ts";
-import type { ExecOptions, ExecResult } from "../../src/sandbox/exec.ts";
+import type { ExecOptions, ExecResult } from "../../src/sandbox/contract/exec.ts";
 import { bad, FakePool, ok } from "../fake_pool.ts";
 
 /** Returns the screen after a block, and the exit code if the block ended the session. */

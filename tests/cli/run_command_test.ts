@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { exitCode, Interrupt, reportFailure } from "../../src/cli/run_command.ts";
 import { UsageError } from "../../src/cli/cli_errors.ts";
 import { SandboxError } from "../../src/errors.ts";
-import type { ExecResult } from "../../src/sandbox/exec.ts";
+import type { ExecResult } from "../../src/sandbox/contract/exec.ts";
 import { bad, ok } from "../fake_pool.ts";
 
 async function report(error: unknown, signal = new AbortController().signal): Promise<[number, string]> {

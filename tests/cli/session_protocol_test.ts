@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { parseRequest, RequestError, respondToLine } from "../../src/cli/session_protocol.ts";
 import { SessionBranches } from "../../src/cli/session_branches.ts";
 import { CheckpointError, SandboxError } from "../../src/errors.ts";
-import type { PythonSession } from "../../src/sandbox/exec.ts";
+import type { PythonSession } from "../../src/sandbox/contract/pool.ts";
 import { FakePool, ok } from "../fake_pool.ts";
 
 Deno.test("parseGradeRequest() reads each kind of request", () => {

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { z } from "zod";
 import { loadProfile, SandboxPool } from "../../mod.ts";
 import { type ClientTool, hostTool, PaddockClient } from "../../mod/client.ts";
-import type { PythonSession } from "../../src/sandbox/exec.ts";
+import type { PythonSession } from "../../src/sandbox/contract/pool.ts";
 import { HttpServer } from "../../src/server/http/http_server.ts";
 import type { Served, ServedOptions } from "../server/served.ts";
 import { answerCall, ANY_TOOL, openWithTools, streamProgram } from "../server/tool_stream.ts";

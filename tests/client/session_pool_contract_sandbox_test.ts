@@ -26,7 +26,6 @@ const KINDS: Readonly<
     await using lease = await local.acquire();
     const start = await lease.session.checkpoint();
     return {
-      pairQueue: local.pairQueue,
       limits: local.limits,
       acquire: (options = {}) =>
         local.acquire(options.seed === undefined ? { from: start, ...options } : options),

@@ -3,7 +3,7 @@ import { delay } from "@std/async";
 import * as z from "zod";
 import { NatsPool } from "../../src/cluster/nats_pool.ts";
 import { SandboxLostError } from "../../src/errors.ts";
-import type { ExecOptions, ExecResult } from "../../src/sandbox/exec.ts";
+import type { ExecOptions, ExecResult } from "../../src/sandbox/contract/exec.ts";
 import { options, print, SLOTS, startNode, whenNodes } from "./cluster.ts";
 import { NatsServer } from "./nats_server.ts";
 

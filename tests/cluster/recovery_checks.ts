@@ -8,7 +8,7 @@ import { sha256 } from "../../src/hash.ts";
 import { loadObjects } from "../../src/cluster/nats/client.ts";
 import { NatsPeer } from "../../src/cluster/nats/nats_peer.ts";
 import { SandboxLostError } from "../../src/errors.ts";
-import type { BranchingLease } from "../../src/sandbox/exec.ts";
+import type { BranchingLease } from "../../src/sandbox/contract/pool.ts";
 import { options, print, SLOTS, startNode, whenNodes } from "./cluster.ts";
 import { NatsServer } from "./nats_server.ts";
 

@@ -7,7 +7,7 @@ import type { Policy, Reply } from "../../src/policy/policy.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
 import { numberMatch } from "../../src/rewards/text_match.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
-import type { SessionPool } from "../../src/sandbox/exec.ts";
+import type { SessionPool } from "../../src/sandbox/contract/pool.ts";
 import { EndOnFinalReply } from "../../src/transforms/end_episode.ts";
 import { GradeEpisode } from "../../src/transforms/grade_episode.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";

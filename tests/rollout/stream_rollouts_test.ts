@@ -127,6 +127,7 @@ Deno.test("streamRollouts() plays ahead while the consumer works", async () => {
   await stream.next();
   while (count.made < 5) await turn();
   await stream.return(undefined);
+  assertEquals(count.alive, 0);
 });
 
 Deno.test("streamRollouts() records the trainer's version of each turn", async () => {

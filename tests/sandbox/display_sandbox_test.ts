@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { MimeBundle } from "../../src/sandbox/exec.ts";
+import type { MimeBundle } from "../../src/sandbox/contract/exec.ts";
 import { withSession } from "./shared_session.ts";
 
 /** A package with the interface of matplotlib that its backends have. */

@@ -4,11 +4,11 @@ import {
   BINARY_TYPES,
   type BinaryType,
   checkInputs,
+  encodeInputs,
   fromBinaryInput,
   MAX_INPUT_BYTES,
   toBinaryInput,
 } from "../../src/sandbox/exec_inputs.ts";
-import { encodeInputs } from "../../src/sandbox/exec_request.ts";
 
 function nested(levels: number): unknown {
   let value: unknown = 1;

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { ExecResult } from "../../src/sandbox/exec.ts";
+import type { ExecResult } from "../../src/sandbox/contract/exec.ts";
 import { withSession } from "./shared_session.ts";
 
 /** Returns what a shell sees of a program. */

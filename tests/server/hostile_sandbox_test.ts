@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { SandboxError } from "../../src/errors.ts";
-import { Budgets } from "../../src/server/budget.ts";
+import { Budgets } from "../../src/server/admission/budget.ts";
 import { HttpServer } from "../../src/server/http/http_server.ts";
 import { FakePool, type FakePython, ok } from "../fake_pool.ts";
 import { served } from "./served.ts";

@@ -5,13 +5,12 @@ import { Metrics } from "../../src/server/metrics.ts";
 import { paddockApp, type PaddockAppOptions } from "../../src/server/app.ts";
 import { type RolloutOffer, RolloutService } from "../../src/server/rollouts/rollout_service.ts";
 import { SessionService, type SessionServiceOptions } from "../../src/server/sessions/session_service.ts";
-import { isBranchingPool } from "../../src/sandbox/exec.ts";
+import { isBranchingPool } from "../../src/sandbox/contract/pool.ts";
 import { CheckpointService } from "../../src/server/checkpoints/checkpoint_service.ts";
 import {
   CheckpointStore,
   type CheckpointStoreOptions,
 } from "../../src/server/checkpoints/checkpoint_store.ts";
-import { RecoveryMemory } from "../../src/server/checkpoints/recovery_memory.ts";
 import { FakePool, type FakePython } from "../fake_pool.ts";
 
 /** Response of a request. */
@@ -55,8 +54,11 @@ export function served(
   const onError = errorReporter((error) => errors.push(error));
   const owners = options.tokens?.length;
   const store = new CheckpointStore({ owners, ...checkpointLimits });
-  const recovery = new RecoveryMemory(store, { owners });
-  const sessions = new SessionService({ pool: fake, onError, recovery, ...rest, metrics, maxSessions });
+  const sessions = new SessionService({
+    ...{ pool: fake, onError, checkpointStore: store },
+    ...rest,
+    ...{ metrics, maxSessions },
+  });
   const { pool = fake } = options;
   const { transfers } = sessions;
   const checkpoints = isBranchingPool(pool)

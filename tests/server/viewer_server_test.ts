@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Budgets } from "../../src/server/budget.ts";
+import { Budgets } from "../../src/server/admission/budget.ts";
 import { viewerServer } from "../../src/server/viewer_server.ts";
 import { RunFolder } from "../../src/viewer/run_folder.ts";
 import { served } from "./served.ts";

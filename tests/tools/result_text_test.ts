@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { ExecResult } from "../../src/sandbox/exec.ts";
+import type { ExecResult } from "../../src/sandbox/contract/exec.ts";
 import { resultText } from "../../src/tools/result_text.ts";
 import { bad, ok } from "../fake_pool.ts";
 

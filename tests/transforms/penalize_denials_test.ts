@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import type { Step } from "../../src/envs/env.ts";
 import { History } from "../../src/history.ts";
-import type { DeniedAttempts } from "../../src/sandbox/exec.ts";
+import type { DeniedAttempts } from "../../src/sandbox/contract/exec.ts";
 import { PenalizeDenials } from "../../src/transforms/penalize_denials.ts";
 
 const observation = { task: { id: "1", query: "?" }, history: { prompt: History.fromChats([]) } };

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/action.ts";
 import { type Message, messageText } from "../../src/message.ts";
-import type { ExecResult } from "../../src/sandbox/exec.ts";
+import type { ExecResult } from "../../src/sandbox/contract/exec.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { bad, FakePool, ok } from "../fake_pool.ts";

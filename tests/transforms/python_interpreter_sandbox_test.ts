@@ -2,7 +2,7 @@ import { assert, assertEquals, assertObjectMatch, assertStringIncludes } from "@
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/action.ts";
 import type { Step } from "../../src/envs/env.ts";
-import type { SessionPool } from "../../src/sandbox/exec.ts";
+import type { SessionPool } from "../../src/sandbox/contract/pool.ts";
 import { SandboxPool } from "../../src/sandbox/pool.ts";
 import { PythonInterpreter, type PythonInterpreterOptions } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";

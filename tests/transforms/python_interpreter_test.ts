@@ -4,7 +4,7 @@ import { replyAction } from "../../src/envs/action.ts";
 import { SandboxError } from "../../src/errors.ts";
 import type { Message } from "../../src/message.ts";
 import { History } from "../../src/history.ts";
-import type { SessionLease, SessionPool } from "../../src/sandbox/exec.ts";
+import type { SessionLease, SessionPool } from "../../src/sandbox/contract/pool.ts";
 import {
   PythonInterpreter,
   type PythonInterpreterOptions,

@@ -2,13 +2,12 @@ import { z } from "zod";
 import { assertEquals, assertThrows } from "@std/assert";
 import { execResponse, shellResponse } from "../../src/client/responses.ts";
 import {
-  execRequestSchema,
-  execResultSchema,
   fromBase64Files,
   fromWireInputs,
   toBase64Files,
   toWireInputs,
-} from "../../src/wire/v1.ts";
+} from "../../src/sandbox/contract/wire_forms.ts";
+import { execRequestSchema, execResultSchema } from "../../src/wire/v1.ts";
 
 const OUTCOME = { stdout: "a", stderr: "", durationMs: 1, stateKept: true, truncated: false };
 const ERROR = { type: "ValueError", message: "no", traceback: "ValueError: no\n" };

@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from "commander";
 import { basename, dirname } from "node:path";
 import { ArgumentRangeError, GuestFileError } from "../../errors.ts";
-import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
+import type { ExecResult } from "../../sandbox/contract/exec.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { checkPath } from "../../sandbox/exec_check.ts";
 import type { Limits } from "../../sandbox/profile/schema.ts";
 import { MAX_FRAME_BYTES } from "../../sandbox/protocol.ts";

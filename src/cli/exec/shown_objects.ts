@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { MimeBundle } from "../../sandbox/exec.ts";
+import type { MimeBundle } from "../../sandbox/contract/exec.ts";
 import { UnwrittenError } from "../cli_errors.ts";
 import { ioErrorText } from "../input.ts";
 import type { Io } from "../io.ts";

@@ -3,7 +3,7 @@ import { sha256 } from "../../hash.ts";
 import { isPackageFileName, normalizeName } from "../../sandbox/profile/packages.ts";
 import { parseProfile } from "../../sandbox/profile/profile.ts";
 import { Sandbox } from "../../sandbox/sandbox.ts";
-import type { ExecResult } from "../../sandbox/exec.ts";
+import type { ExecResult } from "../../sandbox/contract/exec.ts";
 import script from "./source_build.py" with { type: "text" };
 import type { SourceFile } from "./resolution.ts";
 

@@ -1,4 +1,5 @@
-import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
+import type { ExecResult } from "../../sandbox/contract/exec.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { exitCode } from "../run_command.ts";
 import type { TerminalSink } from "../io.ts";
 import { TextQueue, toSinkText } from "../output.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { PythonSession } from "../../sandbox/exec.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { type HostTool, hostTool } from "../../sandbox/host_tool.ts";
 
 /** Name of the host tool that `input()` calls. */

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { createInterface, type Interface } from "node:readline";
-import type { PythonSession } from "../../sandbox/exec.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { runReplBlock } from "./block.ts";
 import { ReplBlocks } from "./blocks.ts";

@@ -7,7 +7,7 @@ import { fileEnv } from "../../rollout/file_env.ts";
 import { makeChatEnv } from "../../rollout/make_chat_env.ts";
 import { rollout } from "../../rollout/rollout.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
-import type { SessionPool } from "../../sandbox/exec.ts";
+import type { SessionPool } from "../../sandbox/contract/pool.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
 import type { RunnableBlocks } from "../../tools/python_blocks.ts";

@@ -3,7 +3,7 @@ import type { Env } from "../../envs/env.ts";
 import { RlmEnv } from "../../envs/rlm/rlm_env.ts";
 import type { TransformFile } from "../../plugins/transform_file.ts";
 import type { Grader } from "../../rewards/grader.ts";
-import type { SessionPool } from "../../sandbox/exec.ts";
+import type { SessionPool } from "../../sandbox/contract/pool.ts";
 import type { Task } from "../../task.ts";
 import type { RunTools } from "./tools.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";

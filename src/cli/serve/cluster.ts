@@ -7,7 +7,7 @@ import { ClusterNode } from "../../cluster/node/cluster_node.ts";
 import { ClusterMetrics } from "../../cluster/cluster_metrics.ts";
 import { ClusterSessions } from "../../cluster/cluster_sessions.ts";
 import type { CheckpointOrigin } from "../../sandbox/checkpoint/checkpoint.ts";
-import type { BranchingPool } from "../../sandbox/exec.ts";
+import type { BranchingPool } from "../../sandbox/contract/pool.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
 import { SESSION_WAIT_MS } from "../../server/limits.ts";
 import { addNatsOptions, type NatsFlags, readKeyFile, toPeerOptions } from "../cluster/nats_options.ts";

@@ -3,7 +3,7 @@ import { Semaphore } from "../../async/semaphore.ts";
 import { SandboxError } from "../../errors.ts";
 import { ensureKeyFile } from "../../sandbox/checkpoint/host_key.ts";
 import { defaultCacheDir } from "../../sandbox/image/cache_dir.ts";
-import { Budget } from "../../server/budget.ts";
+import { Budget } from "../../server/admission/budget.ts";
 import { connectNats, type NatsOptions } from "./connection.ts";
 import { decodeMessage, encodeMessage, type ReceivedMessage } from "./message.ts";
 import type { NatsConnection, NatsMessage, NatsSubscription, NatsSubscriptionOptions } from "./client.ts";

@@ -15,7 +15,7 @@
  *
  * @module
  */
-import type { Budget, BudgetLease } from "../../server/budget.ts";
+import type { Budget, BudgetLease } from "../../server/admission/budget.ts";
 import { MAX_MESSAGE_BYTES, MessageError } from "./message.ts";
 
 /** Maximum bytes of a message in one chunk. */

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { abortable, Deadline } from "../../async/abort.ts";
 import { SandboxError } from "../../errors.ts";
 import { sha256 } from "../../hash.ts";
-import type { BranchingPool } from "../../sandbox/exec.ts";
+import type { BranchingPool } from "../../sandbox/contract/pool.ts";
 import type { SandboxPool } from "../../sandbox/pool.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
 import { PADDOCK_VERSION } from "../../version.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { Deadline } from "../../async/abort.ts";
 import { CheckpointError } from "../../errors.ts";
-import type { BranchingPool } from "../../sandbox/exec.ts";
+import type { BranchingPool } from "../../sandbox/contract/pool.ts";
 import { ServerError } from "../../server/http/http_errors.ts";
 import { MAX_SESSION_WAITING, MEMORY_PER_BYTE } from "../../server/limits.ts";
 import { NoSlotError, NotDoneError, SessionInUseError, toErrorReply } from "../call_codec.ts";

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers";
 import { readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
+import { SHELL_FIELDS } from "../../sandbox/contract/exec_fields.ts";
 import { fromExecCall, partAt, toResultReply } from "../call_codec.ts";
 import type { CallOf } from "../calls.ts";
 import type { NodeCall } from "./node_call.ts";
@@ -76,9 +77,9 @@ async function shell(
   session: NodeSession,
   { call, run }: SessionCallOptions & { call: CallOf<"shell"> },
 ): Promise<void> {
-  const { command, timeoutMs, memoryBytes, silenceMs, stdin, follows = [] } = call;
+  const { command, follows = [] } = call;
   const onOutput = follows.length > 0 ? run.output.bind(run) : undefined;
-  const options = { timeoutMs, memoryBytes, silenceMs, stdin, onOutput, signal: run.signal };
+  const options = { ...SHELL_FIELDS.fromMessage(call), onOutput, signal: run.signal };
   await run.reply({ kind: "result", result: await session.lease.session.shell(command, options) });
 }
 

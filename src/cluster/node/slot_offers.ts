@@ -1,17 +1,16 @@
 import { delay } from "@std/async";
 import { ArgumentRangeError } from "../../errors.ts";
 import { Semaphore } from "../../async/semaphore.ts";
+import { WaitList } from "../../async/wait_list.ts";
 import { forkSession } from "../../sandbox/checkpoint/fork.ts";
 import { checkEvery, checkSeed } from "../../sandbox/exec_check.ts";
+import type { Checkpoint, CheckpointOptions, ForkOptions } from "../../sandbox/contract/checkpoint.ts";
 import type {
   BranchingLease,
   BranchingPool,
-  Checkpoint,
-  CheckpointOptions,
-  ForkOptions,
   SandboxAcquireOptions,
   SessionPool,
-} from "../../sandbox/exec.ts";
+} from "../../sandbox/contract/pool.ts";
 import { disposeUnless, Lease, type Recoverable } from "../../sandbox/lease.ts";
 import type { SandboxPool } from "../../sandbox/pool.ts";
 import type { NatsSubscription } from "../nats/client.ts";
@@ -47,10 +46,6 @@ interface Offer {
   subscription: NatsSubscription | undefined;
 }
 
-interface Waiter {
-  readonly resolve: (lease: SlotLease) => void;
-}
-
 /** Milliseconds until a session that could not be started is tried again. */
 const RETRY_MS = 1_000;
 
@@ -60,11 +55,10 @@ const RETRY_MS = 1_000;
  * are ready, and each gets one piece of it. The server of this process takes its sessions here, too, and goes first.
  */
 export class SlotOffers implements BranchingPool, AsyncDisposable {
-  readonly pairQueue: SessionPool["pairQueue"];
   readonly limits: SessionPool["limits"];
   readonly #options: SlotOffersOptions;
   readonly #offers = new Set<Offer>();
-  readonly #waiters: Waiter[] = [];
+  readonly #waiting = new WaitList<SlotLease>();
   readonly #withdrawals = new Semaphore(1);
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[];
@@ -73,7 +67,6 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
   constructor(options: SlotOffersOptions) {
     const { pool, slots, peer } = options;
     this.#options = options;
-    this.pairQueue = pool.pairQueue;
     this.limits = pool.limits;
     this.#running = Array.from({ length: slots }, () => this.#serveSlot());
     peer.onConnection((isConnected) => {
@@ -88,7 +81,7 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
 
   /** Number of waiting callers of this process. */
   get waiting(): number {
-    return this.#waiters.length;
+    return this.#waiting.size;
   }
 
   /** Takes no more work of the cluster. Callers of this process still get sessions. */
@@ -175,7 +168,7 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
   }
 
   #offer(lease: SlotLease): void {
-    const waiter = this.#waiters.shift();
+    const waiter = this.#waiting.first;
     if (waiter) return waiter.resolve(lease);
     const offer: Offer = { lease, subscription: undefined };
     this.#offers.add(offer);
@@ -221,7 +214,8 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
         if (await this.#withdraw(offer)) return offer.lease;
       }
     }
-    return await this.#wait(signal);
+    const ended = AbortSignal.any([this.#stop.signal, ...signal ? [signal] : []]);
+    return await this.#waiting.add(undefined, ended).promise;
   }
 
   /** Returns true unless work has arrived for the slot. After NATS has confirmed the end, none can. */
@@ -234,24 +228,5 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
       if (offer.subscription === subscription) return this.#offers.delete(offer);
     }
     return false;
-  }
-
-  #wait(signal: AbortSignal | undefined): Promise<SlotLease> {
-    signal?.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<SlotLease>();
-    const ended = AbortSignal.any([this.#stop.signal, ...signal ? [signal] : []]);
-    const onAbort = () => {
-      this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-      reject(ended.reason);
-    };
-    const waiter = {
-      resolve(lease: SlotLease) {
-        ended.removeEventListener("abort", onAbort);
-        resolve(lease);
-      },
-    };
-    ended.addEventListener("abort", onAbort, { once: true });
-    this.#waiters.push(waiter);
-    return promise;
   }
 }

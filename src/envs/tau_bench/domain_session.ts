@@ -1,7 +1,8 @@
 import * as z from "zod";
 import type { EpisodeCheckpoint } from "../../episode_checkpoint.ts";
 import { errorMessage, SandboxError } from "../../errors.ts";
-import type { ExecResult, PythonSession, SessionLease } from "../../sandbox/exec.ts";
+import type { ExecResult } from "../../sandbox/contract/exec.ts";
+import type { PythonSession, SessionLease } from "../../sandbox/contract/pool.ts";
 import { isDeeperThan } from "../../sandbox/guest_frames.ts";
 import { parseProfile, type Profile } from "../../sandbox/profile/profile.ts";
 import { parseJson } from "../../tools/parsers/json_scan.ts";

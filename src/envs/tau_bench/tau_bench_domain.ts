@@ -1,4 +1,4 @@
-import type { SessionLease } from "../../sandbox/exec.ts";
+import type { SessionLease } from "../../sandbox/contract/pool.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import { findDomain } from "./checkout.ts";
 import { domainProfile, type DomainRecords, DomainSession, type TaskReference } from "./domain_session.ts";

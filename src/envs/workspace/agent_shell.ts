@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { SandboxError } from "../../errors.ts";
-import type { PythonSession, ShellDeadline, ShellResult } from "../../sandbox/exec.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
+import type { ShellDeadline, ShellResult } from "../../sandbox/contract/shell.ts";
 import type { AgentConfig, CommandFile } from "./agent_config.ts";
 import { commandNameOf, SHELL_SUPPORT, toShellSource } from "./commands/commands.ts";
 import type { Submission } from "./evaluation.ts";

@@ -1,5 +1,5 @@
 import { GuestFileError } from "../../errors.ts";
-import type { PythonSession } from "../../sandbox/exec.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import type { Submission } from "./evaluation.ts";
 import listFolder from "./guest/list_folder.py" with { type: "text" };
 import { AGENT_HOME, WORKSPACE_FOLDER } from "./task.ts";

@@ -1,5 +1,5 @@
 import { errorMessage } from "../../errors.ts";
-import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
+import type { SessionLease, SessionPool } from "../../sandbox/contract/pool.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import { loadProfile, parseProfile, type Profile } from "../../sandbox/profile/profile.ts";
 import type { AgentConfig } from "./agent_config.ts";

@@ -7,7 +7,7 @@ import {
 import { ArgumentTypeError } from "../../errors.ts";
 import { History } from "../../history.ts";
 import { messageText } from "../../message.ts";
-import type { SessionLease } from "../../sandbox/exec.ts";
+import type { SessionLease } from "../../sandbox/contract/pool.ts";
 import type { Task } from "../../task.ts";
 import { type Action, historyAfter, requireAction } from "../action.ts";
 import { type BranchingEnv, checkpointSession, type EnvCheckpoint } from "../branching_env.ts";

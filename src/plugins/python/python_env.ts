@@ -9,6 +9,7 @@ import type { Tool } from "../../tools/tool.ts";
 import type { EnvResetInput, EnvStepInput, PluginTask } from "../definitions.ts";
 import type { EnvFile, FileEpisode, FileStep } from "../env_file.ts";
 import {
+  PYTHON_FILE_OPTIONS,
   PythonFile,
   type PythonFileOptions,
   type PythonFileSession,
@@ -162,9 +163,6 @@ function valuesOf(task: PluginTask): Record<string, unknown> {
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof PythonEnvFileOptions, true>> = {
+  ...PYTHON_FILE_OPTIONS,
   name: true,
-  pool: true,
-  timeoutMs: true,
-  onPrint: true,
-  signal: true,
 };

@@ -1,13 +1,9 @@
 import * as z from "zod";
 import { errorMessage, SandboxError } from "../../errors.ts";
 import { parseUntrustedJson } from "../../json.ts";
-import type {
-  BranchingLease,
-  BranchingPool,
-  Checkpoint,
-  ExecResult,
-  RestoreOptions,
-} from "../../sandbox/exec.ts";
+import type { Checkpoint, RestoreOptions } from "../../sandbox/contract/checkpoint.ts";
+import type { ExecResult } from "../../sandbox/contract/exec.ts";
+import type { BranchingLease, BranchingPool } from "../../sandbox/contract/pool.ts";
 import { pythonString } from "../../sandbox/isolated/callee.ts";
 import type { Preload } from "../../sandbox/profile/profile.ts";
 import envFunctions from "./env_functions.py" with { type: "text" };
@@ -30,6 +26,14 @@ export interface PythonFileOptions {
   /** Cancels the start. */
   signal?: AbortSignal | undefined;
 }
+
+/** Names of the options. */
+export const PYTHON_FILE_OPTIONS: Readonly<Record<keyof PythonFileOptions, true>> = {
+  pool: true,
+  timeoutMs: true,
+  onPrint: true,
+  signal: true,
+};
 
 /** A kind of Python file. */
 export interface PythonKind {

@@ -6,7 +6,7 @@ import { finalReplyOf } from "../../rewards/final_reply.ts";
 import type { GradeContext, Grader, Score } from "../../rewards/grader.ts";
 import { plainMessages, plainTask } from "../plugin_host.ts";
 import type { PluginTask } from "../definitions.ts";
-import { PythonFile, type PythonFileOptions } from "./python_file.ts";
+import { PYTHON_FILE_OPTIONS, PythonFile, type PythonFileOptions } from "./python_file.ts";
 
 /** Options of {@linkcode pythonGrader}. */
 export interface PythonGraderOptions extends PythonFileOptions {
@@ -99,9 +99,6 @@ export function queryText(query: PluginTask["query"]): string {
 
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof PythonGraderOptions, true>> = {
+  ...PYTHON_FILE_OPTIONS,
   name: true,
-  pool: true,
-  timeoutMs: true,
-  onPrint: true,
-  signal: true,
 };

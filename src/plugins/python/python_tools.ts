@@ -10,6 +10,7 @@ import type { Tool } from "../../tools/tool.ts";
 import { ToolTransform, type ToolTransformOptions } from "../../transforms/tool_transform.ts";
 import type { Transform, TransformContext } from "../../transforms/transform.ts";
 import {
+  PYTHON_FILE_OPTIONS,
   PythonFile,
   PythonFileError,
   type PythonFileOptions,
@@ -67,7 +68,7 @@ export const toolsSchema = z.array(z.strictObject({
  * @throws {SandboxError} if the file cannot be loaded, or a function cannot be described.
  */
 export async function pythonTools(path: string, options: PythonFileOptions): Promise<PythonTools> {
-  requireKnownOptions("call pythonTools", options, OPTIONS);
+  requireKnownOptions("call pythonTools", options, PYTHON_FILE_OPTIONS);
   const file = await PythonFile.open(path, { ...options, kind: { noun: "tool", contract: "tools" } });
   const { tools: specs } = z.parse(z.object({ tools: toolsSchema }), file.description);
   return {
@@ -172,11 +173,3 @@ class PythonToolTransform implements Transform {
     throw new Error(`Cannot call a tool of '${this.#setup.file.path}' as the episode must run: it has ended`);
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof PythonFileOptions, true>> = {
-  pool: true,
-  timeoutMs: true,
-  onPrint: true,
-  signal: true,
-};

@@ -1,4 +1,5 @@
-import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
+import type { ExecResult } from "../../sandbox/contract/exec.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { pythonString } from "../../sandbox/isolated/callee.ts";
 import checkCall from "./python/check_call.py" with { type: "text" };
 import type { ProgramTest } from "./test_problem.ts";

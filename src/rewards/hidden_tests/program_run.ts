@@ -1,5 +1,6 @@
 import { ArgumentTypeError } from "../../errors.ts";
-import type { ExecOptions, ExecResult, PythonSession } from "../../sandbox/exec.ts";
+import type { ExecOptions, ExecResult } from "../../sandbox/contract/exec.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { moduleCall, moduleDefinitions } from "../../sandbox/isolated/callee.ts";
 import prompt from "./python/prompt.py" with { type: "text" };
 import { type RerunModules, Reruns } from "./reruns.ts";

@@ -1,4 +1,5 @@
-import type { ExecOptions, ExecResult, PythonSession } from "../../sandbox/exec.ts";
+import type { ExecOptions, ExecResult } from "../../sandbox/contract/exec.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { moduleCall } from "../../sandbox/isolated/callee.ts";
 import { CompiledModules } from "../../sandbox/isolated/compiled_modules.ts";
 import reruns from "./python/reruns.py" with { type: "text" };

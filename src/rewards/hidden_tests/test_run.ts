@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
+import type { ExecResult } from "../../sandbox/contract/exec.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { hostTool } from "../../sandbox/host_tool.ts";
 import { Callee, type CalleeOptions, type CalleeReply, moduleCall } from "../../sandbox/isolated/callee.ts";
 import { CompiledModules, preloadOf } from "../../sandbox/isolated/compiled_modules.ts";

@@ -1,3 +1,4 @@
+import { type Waiter, WaitList } from "../../async/wait_list.ts";
 import { requireKnownOptions } from "../../options.ts";
 import { SandboxError } from "../../errors.ts";
 import { type GradeContext, type Grader, type Score, toScore, unscored } from "../grader.ts";
@@ -161,19 +162,19 @@ function disposedError(): SandboxError {
   return new SandboxError("Cannot grade as the grader pool is disposed");
 }
 
-interface Waiting {
+interface WaitingGrade {
   readonly item: WorkItem;
   readonly owner: string;
-  readonly resolve: (result: ItemResult) => void;
-  readonly reject: (error: unknown) => void;
 }
+
+type Waiting = Waiter<ItemResult, WaitingGrade>;
 
 /** One worker and the grades that wait for it. */
 class Lane {
   readonly #thread: GraderThread;
   readonly #options: { limitMs: number; maxBatch: number; maxCharacters: number };
   /** Waiting grades by owner. The next batch takes one of each owner in turn. */
-  #queues = new Map<string, Waiting[]>();
+  #queues = new Map<string, WaitList<ItemResult, WaitingGrade>>();
   #isRunning = false;
   #isEnded = false;
 
@@ -185,25 +186,14 @@ class Lane {
   async run(item: WorkItem, owner: string, signal: AbortSignal | undefined): Promise<ItemResult> {
     signal?.throwIfAborted();
     if (this.#isEnded) throw disposedError();
-    const { promise, resolve, reject } = Promise.withResolvers<ItemResult>();
-    const waiting = { item, owner, resolve, reject };
-    const onAbort = () => {
-      this.#remove(waiting);
-      reject(signal?.reason);
-    };
-    signal?.addEventListener("abort", onAbort);
-    try {
-      this.#queueOf(owner).push(waiting);
-      if (!this.#isRunning) void this.#runBatches();
-      return await promise;
-    } finally {
-      signal?.removeEventListener("abort", onAbort);
-    }
+    const { promise } = this.#queueOf(owner).add({ item, owner }, signal);
+    if (!this.#isRunning) void this.#runBatches();
+    return await promise;
   }
 
   async end(): Promise<void> {
     this.#isEnded = true;
-    for (const { reject } of [...this.#queues.values()].flat()) reject(disposedError());
+    for (const queue of this.#queues.values()) queue.rejectAll(disposedError());
     this.#queues.clear();
     await this.#thread.end();
   }
@@ -215,7 +205,10 @@ class Lane {
       const batch = this.#takeBatch();
       if (batch.length === 0) continue;
       try {
-        const results = await this.#thread.run(batch.map(({ item }) => item), this.#options.limitMs);
+        const results = await this.#thread.run(
+          batch.map(({ request }) => request.item),
+          this.#options.limitMs,
+        );
         for (const [at, { resolve }] of batch.entries()) if (results[at]) resolve(results[at]);
         const left = batch.filter((_, at) => results[at] === undefined);
         if (this.#isEnded) { for (const { reject } of left) reject(disposedError()); }
@@ -232,12 +225,12 @@ class Lane {
     const batch: Waiting[] = [];
     let characters = 0;
     for (const [owner, queue] of this.#queues) {
-      const next = queue.shift();
+      const [next] = queue.take(1);
       this.#queues.delete(owner);
       if (next === undefined) continue;
       batch.push(next);
-      if (queue.length > 0) this.#queues.set(owner, queue); // at the end, which the loop reaches again
-      characters += charactersOf(next.item);
+      if (queue.size > 0) this.#queues.set(owner, queue); // at the end, which the loop reaches again
+      characters += charactersOf(next.request.item);
       if (batch.length >= maxBatch || characters >= maxCharacters) break;
     }
     return batch;
@@ -245,23 +238,13 @@ class Lane {
 
   /** Puts grades that did not run before all others. */
   #putBack(batch: readonly Waiting[]): void {
-    if (batch.length === 0) return;
-    const later = this.#queues;
-    this.#queues = new Map();
-    for (const waiting of batch) this.#queueOf(waiting.owner).push(waiting);
-    for (const [owner, queue] of later) this.#queueOf(owner).push(...queue);
+    const owners = new Set([...batch.map(({ request }) => request.owner), ...this.#queues.keys()]);
+    for (const waiting of batch.toReversed()) this.#queueOf(waiting.request.owner).putBack([waiting]);
+    this.#queues = new Map([...owners].map((owner) => [owner, this.#queueOf(owner)]));
   }
 
-  #remove(waiting: Waiting): void {
-    const queue = this.#queues.get(waiting.owner) ?? [];
-    const at = queue.indexOf(waiting);
-    if (at >= 0) queue.splice(at, 1);
-  }
-
-  #queueOf(owner: string): Waiting[] {
-    const queue = this.#queues.get(owner) ?? [];
-    this.#queues.set(owner, queue);
-    return queue;
+  #queueOf(owner: string): WaitList<ItemResult, WaitingGrade> {
+    return this.#queues.getOrInsertComputed(owner, () => new WaitList());
   }
 }
 

@@ -42,6 +42,17 @@ export interface TokenOptions extends TokenFormatOptions {
   format?: TokenFormat | undefined;
 }
 
+const { tokenizer: _tokenizer, ...FORMAT_OPTIONS } = TOKEN_FORMAT_OPTIONS;
+
+/** Names of the options beside the tokenizer. */
+export const EPISODE_TOKEN_OPTIONS: Readonly<Record<Exclude<keyof TokenOptions, "tokenizer">, true>> = {
+  ...FORMAT_OPTIONS,
+  mode: true,
+  onRewrite: true,
+  editPrompt: true,
+  format: true,
+};
+
 /** Prompt for the policy, as text and ids. */
 export interface Prompt {
   readonly text: string;

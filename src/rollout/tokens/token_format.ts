@@ -76,11 +76,5 @@ function familyOf({ family, chatTemplate, tokenizer }: TokenFormatOptions): stri
 
 /** Names of the options. */
 export const TOKEN_FORMAT_OPTIONS: Readonly<Record<keyof TokenFormatOptions, true>> = {
-  tokenizer: true,
-  templates: true,
-  templateKwargs: true,
-  trusted: true,
-  now: true,
-  chatTemplate: true,
-  family: true,
+  ...CHAT_FORMAT_OPTIONS,
 };

@@ -2,7 +2,7 @@ import { ArgumentTypeError, CheckpointError } from "../../errors.ts";
 import { sha256 } from "../../hash.ts";
 import { parseUntrustedJson } from "../../json.ts";
 import * as z from "zod";
-import type { Checkpoint } from "../exec.ts";
+import type { Checkpoint } from "../contract/checkpoint.ts";
 import { join } from "../protocol.ts";
 import { guestName } from "../profile/guest_name.ts";
 import type { Profile } from "../profile/profile.ts";

@@ -1,5 +1,5 @@
 import { ArgumentRangeError } from "../../errors.ts";
-import type { BranchingLease } from "../exec.ts";
+import type { BranchingLease } from "../contract/pool.ts";
 import { checkSeed } from "../exec_check.ts";
 import type { Reseeding } from "./transfer.ts";
 

@@ -1,5 +1,5 @@
 import { CheckpointError, SandboxError } from "../../errors.ts";
-import type { RecoveryOptions, RestoredFrom } from "../exec.ts";
+import type { RecoveryOptions, RestoredFrom } from "../contract/checkpoint.ts";
 import { checkEvery } from "../exec_check.ts";
 import type { GuestLink } from "../guest_link.ts";
 import { captureState, restoreState } from "./state.ts";

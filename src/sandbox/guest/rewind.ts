@@ -1,162 +1,191 @@
-import type { FileSystem, FsNode, NumberedFileSystem } from "./emscripten.ts";
-import type { HeapImage } from "./heap_image.ts";
+import type { CapturedTree } from "./checkpoint/file_tree.ts";
+import type { PageRun } from "./checkpoint/heap_delta.ts";
+import type { MonotonicClock } from "./checkpoint/monotonic_clock.ts";
+import { captureOpenFiles, type OpenFile, restoreOpenFiles } from "./checkpoint/open_files.ts";
+import type { FsNode } from "./emscripten.ts";
+import { FileSnapshot } from "./files/file_snapshot.ts";
+import type { HomeFiles } from "./files/home_files.ts";
+import { type HeapImage, PAGE_BYTES } from "./heap_image.ts";
 import type { Python } from "./python/interpreter.ts";
+import type { LinkImage } from "./python/linker.ts";
 import { resetGlobals } from "./python/module_state.ts";
+import type { SignalSource } from "./python/signals.ts";
+import type { FreeStack } from "./python/threads.ts";
+import type { Shell, ShellImage } from "./shell/shell.ts";
 
 /** A heap never shrinks. If it is larger than this many times the image, a fresh interpreter is cheaper. */
 const MAX_REWIND_FACTOR = 4;
-/** Bits of a mode that encode the kind of a node. */
-const KIND_BITS = 0o170000;
 
-/** The parts of a session that a rewind restores. */
-export interface RewindParts {
+/** What a checkpoint with memory has of the parts of a session, beside the bytes of the heap and the files. */
+export interface MemoryHead {
+  readonly heapBytes: number;
+  readonly runs: readonly PageRun[];
+  readonly open: readonly OpenFile[];
+  /** Absent if the profile has no native libraries. */
+  readonly links?: LinkImage | undefined;
+  readonly freeStacks: readonly FreeStack[];
+  /** Zone of local times, in base64. Absent for UTC. */
+  readonly zone?: string | undefined;
+  readonly cpuMs: number;
+  readonly clockMs: number;
+  /** Absent if the profile has no shell. */
+  readonly shell?: ShellImage | undefined;
+}
+
+/** A checkpoint with memory that is being restored. */
+export interface RestoredMemory {
+  readonly head: MemoryHead;
+  /** The pages of the heap that differ from the image. */
+  readonly packed: Uint8Array;
+  /** Restores the files, and returns their nodes. */
+  restoreFiles(): readonly FsNode[];
+}
+
+/** A part of the state of a session. */
+export interface StatePart {
+  readonly name: string;
+  /** Returns the part to its state at the start. */
+  rewind(): void;
+  /** Returns the fields of a checkpoint that describe the part. */
+  capture?(tree: CapturedTree): Partial<MemoryHead>;
+  /**
+   * Replaces the part, in whatever state it is, by that of a checkpoint.
+   *
+   * @default the part is rewound
+   */
+  restore?(memory: RestoredMemory): void;
+}
+
+/** What the parts of the state belong to. */
+export interface StateOwners {
   readonly python: Python;
   readonly image: HeapImage;
   /** The session's home directory. */
   readonly home: string;
+  readonly files: HomeFiles;
+  readonly signals: SignalSource;
+  readonly clock: MonotonicClock;
+  /** Absent if the profile has no shell. */
+  readonly shell: Shell | undefined;
 }
 
-/** Restores an interpreter's initial state: files, closures, heap, globals and C stack. */
-export class Rewind {
-  readonly #python: Python;
-  readonly #image: HeapImage;
-  readonly #files: FileSnapshot;
-  readonly #stackPointer: number;
-
-  /** Records the state to restore. */
-  constructor({ python, image, home }: RewindParts) {
-    this.#python = python;
-    this.#image = image;
-    this.#files = new FileSnapshot({ fs: python.fs, pipes: python.module.PIPEFS, home });
-    resetGlobals(python.exports); // in a restored interpreter the bounds of the stack are not set
-    this.#stackPointer = Number(python.exports.__stack_pointer.value);
-  }
-
-  /**
-   * Restores the state. Throws if the heap has grown too large, or if a device or a mount was removed.
-   *
-   * @param beforeHeap Called before the heap is written.
-   */
-  run(beforeHeap: () => void = () => {}): void {
-    const { exports, closures, linker } = this.#python;
-    const maxBytes = MAX_REWIND_FACTOR * this.#image.heapBytes;
-    const { byteLength } = exports.memory.buffer;
-    if (byteLength > maxBytes) {
-      throw new Error(`Cannot rewind as the heap must be at most ${maxBytes} bytes: found ${byteLength}`);
-    }
-    this.#files.restore();
-    closures.freeAll();
-    linker.rewind();
-    beforeHeap();
-    this.#python.writeImage({ used: true }); // also the unused C stack, where a program may have left data
-    resetGlobals(exports);
-    exports.__stack_pointer.value = this.#stackPointer;
-  }
+/**
+ * Returns all parts of the state of a session, which is at its start, in the order in which they are replaced. A rewind
+ * clears them; a checkpoint captures them; to restore a checkpoint, also in the copy that a fork makes, replaces them.
+ */
+export function stateParts({ python, image, home, files, signals, clock, shell }: StateOwners): StatePart[] {
+  const { exports, fs, closures, linker, heapLimit, heapDelta, threads, localTime } = python;
+  const snapshot = new FileSnapshot({ fs, pipes: python.module.PIPEFS, home });
+  resetGlobals(exports); // in a restored interpreter the bounds of the stack are not set
+  const stackPointer = Number(exports.__stack_pointer.value);
+  const stackEnd = exports.emscripten_stack_get_end() >>> 0;
+  const requireFit = () => requireRewindable(exports.memory.buffer.byteLength, image.heapBytes);
+  const writeImage = () => python.writeImage({ used: true }); // also the unused C stack, where a program may have left data
+  return [
+    {
+      name: "size of the heap",
+      rewind: requireFit,
+      capture: () => ({ heapBytes: exports.memory.buffer.byteLength }),
+    },
+    { name: "files", rewind: () => snapshot.restore() },
+    { name: "callbacks of C", rewind: () => closures.freeAll() },
+    {
+      name: "native libraries",
+      rewind: () => linker.rewind(),
+      capture: () => ({ links: linker.capture() }),
+      restore: ({ head: { heapBytes, links } }) => {
+        linker.rewind();
+        heapLimit.growTo(heapBytes); // a library that is loaded writes its data to the heap
+        if (links) linker.adopt(links);
+      },
+    },
+    {
+      name: "heap",
+      rewind: writeImage,
+      capture: () => ({ runs: findRuns(python, stackEnd) }),
+      restore: ({ head, packed }) => {
+        writeImage();
+        heapDelta.unpack(head.runs, packed);
+      },
+    },
+    {
+      name: "stack",
+      rewind: () => {
+        resetGlobals(exports);
+        exports.__stack_pointer.value = stackPointer;
+      },
+    },
+    {
+      name: "stacks of threads",
+      rewind: () => {}, // none is left when all threads have ended
+      capture: () => ({ freeStacks: threads.freeStacks }),
+      restore: ({ head }) => {
+        threads.freeStacks = head.freeStacks;
+      },
+    },
+    {
+      name: "open files",
+      rewind: () => files.openStandard(),
+      capture: ({ indexes }) => ({ open: captureOpenFiles(fs, indexes) }),
+      restore: ({ head, restoreFiles }) => restoreOpenFiles(fs, head.open, restoreFiles()),
+    },
+    {
+      name: "zone",
+      rewind: () => localTime.reset(),
+      capture: () => ({ zone: localTime.encoded?.toBase64() }),
+      restore: ({ head: { zone } }) => {
+        if (zone === undefined) localTime.reset();
+        else localTime.set(Uint8Array.fromBase64(zone));
+      },
+    },
+    {
+      name: "CPU time",
+      rewind: () => signals.resetCpuTime(),
+      capture: () => ({ cpuMs: signals.cpuMs }),
+      restore: ({ head }) => signals.resetCpuTime(head.cpuMs),
+    },
+    {
+      name: "monotonic clock",
+      rewind: () => {}, // it never goes back
+      capture: () => ({ clockMs: clock.now() }),
+      restore: ({ head }) => clock.advanceTo(head.clockMs),
+    },
+    {
+      name: "shell",
+      rewind: () => shell?.reset(),
+      capture: () => ({ shell: shell?.capture() }),
+      restore: ({ head }) => head.shell && shell?.restore(head.shell),
+    },
+  ];
 }
 
-/** The state of the file system when a session started. */
-class FileSnapshot {
-  readonly #fs: FileSystem;
-  readonly #pipes: NumberedFileSystem;
-  readonly #home: string;
-  readonly #start: StartNode;
-  readonly #firstInode: number;
+/** Returns all parts to their state at the start. Throws if the heap is too large, or a device or a mount was removed. */
+export function rewind(parts: readonly StatePart[]): void {
+  for (const part of parts) part.rewind();
+}
 
-  constructor({ fs, pipes, home }: { fs: FileSystem; pipes: NumberedFileSystem; home: string }) {
-    this.#fs = fs;
-    this.#pipes = pipes;
-    this.#home = home;
-    this.#start = this.#record(fs.root);
-    this.#firstInode = fs.nextInode;
-  }
+/** Returns the fields of a checkpoint with memory that describe the parts. */
+export function captureMemory(parts: readonly StatePart[], tree: CapturedTree): MemoryHead {
+  return Object.assign({}, ...parts.map((part) => part.capture?.(tree)));
+}
 
-  /** Removes new files, closes open files and returns to the home. Throws if a device was removed. */
-  restore(): void {
-    this.#fs.ignorePermissions = true;
-    this.#fs.chdir("/"); // the working directory may be removed below
-    for (const stream of this.#fs.streams) if (stream) closeQuietly(this.#fs, stream.fd);
-    this.#restoreFolder("", this.#fs.root, this.#start);
-    this.#fs.nextInode = this.#firstInode;
-    delete this.#pipes.nextname.current;
-    this.#fs.chdir(this.#home);
-    this.#fs.ignorePermissions = false;
-  }
-
-  /** Records a node and everything below it in the same file system. */
-  #record(node: FsNode): StartNode {
-    const { id, mode, rdev, atime, mtime, ctime } = node;
-    const children = this.#isFolderOnRoot(node) ? Object.entries(childrenOf(node)) : [];
-    return {
-      inode: id,
-      state: { mode, rdev, atime, mtime, ctime },
-      children: new Map(children.map(([name, child]) => [name, this.#record(child)])),
-    };
-  }
-
-  /** Restores a folder and everything below it. */
-  #restoreFolder(path: string, folder: FsNode, start: StartNode): void {
-    for (const [name, node] of Object.entries(childrenOf(folder))) {
-      const atStart = start.children.get(name);
-      if (atStart && isSame(node, atStart)) continue;
-      delete childrenOf(folder)[name];
-      this.#destroy(node);
-    }
-    for (const [name, atStart] of start.children) {
-      const node = childrenOf(folder)[name] ?? this.#addFolder(`${path}/${name}`, atStart);
-      if (this.#isFolderOnRoot(node)) {
-        this.#restoreFolder(`${path}/${name}`, node, atStart);
-      } else {
-        Object.assign(node, atStart.state);
-      }
-    }
-    Object.assign(folder, start.state); // last, since the changes above have set new times
-  }
-
-  /** Creates a removed folder again, with its inode. */
-  #addFolder(path: string, { inode, state }: StartNode): FsNode {
-    if (!this.#fs.isDir(state.mode)) throw new Error(`Cannot rewind as '${path}' was removed`);
-    this.#fs.nextInode = inode;
-    return this.#fs.mkdir(path);
-  }
-
-  /** Destroys a node and everything below it, each node once. Removal by path would take too long in deep trees. */
-  #destroy(node: FsNode): void {
-    const waiting = [node];
-    for (let at = waiting.pop(); at; at = waiting.pop()) {
-      if (at.mounted) throw new Error(`Cannot rewind as the mount '${at.name}' was moved`);
-      if (this.#fs.isDir(at.mode)) Object.values(childrenOf(at)).forEach((child) => waiting.push(child));
-      this.#fs.destroyNode(at);
-    }
-  }
-
-  #isFolderOnRoot({ mode, mount }: FsNode): boolean {
-    return this.#fs.isDir(mode) && mount === this.#fs.root.mount;
+/** Replaces all parts by those of a checkpoint. Throws as {@linkcode rewind} does. */
+export function restoreMemory(parts: readonly StatePart[], memory: RestoredMemory): void {
+  for (const part of parts) {
+    if (part.restore) part.restore(memory);
+    else part.rewind();
   }
 }
 
-/** State of a node at the start. */
-interface StartNode {
-  readonly inode: number;
-  readonly state: Readonly<NodeState>;
-  readonly children: ReadonlyMap<string, StartNode>;
+function requireRewindable(heapBytes: number, imageBytes: number): void {
+  const maxBytes = MAX_REWIND_FACTOR * imageBytes;
+  if (heapBytes <= maxBytes) return;
+  throw new Error(`Cannot rewind as the heap must be at most ${maxBytes} bytes: found ${heapBytes}`);
 }
 
-/** True if a node is that of the start. One that replaced it has an inode that a later program may get again. */
-function isSame({ id, mode, rdev }: FsNode, { inode, state }: StartNode): boolean {
-  return id === inode && rdev === state.rdev && (mode & KIND_BITS) === (state.mode & KIND_BITS);
-}
-
-function childrenOf(folder: FsNode): Record<string, FsNode> {
-  return folder.contents as Record<string, FsNode>;
-}
-
-/** Fields that a program may change in a node that it does not remove. */
-type NodeState = Pick<FsNode, "mode" | "rdev" | "atime" | "mtime" | "ctime">;
-
-function closeQuietly(fs: FileSystem, fd: number): void {
-  try {
-    fs.closeStream(fd);
-  } catch {
-    // the stream is closed even if its device's close handler throws
-  }
+/** Finds the pages that differ, outside the part of the C stack that no function uses: ended calls left data there. */
+function findRuns({ exports, heapDelta }: Python, stackEnd: number): PageRun[] {
+  const free = Math.ceil(stackEnd / PAGE_BYTES) * PAGE_BYTES;
+  const pointer = Number(exports.__stack_pointer.value) >>> 0;
+  return heapDelta.find(free, Math.max(free, pointer - pointer % PAGE_BYTES));
 }

@@ -8,7 +8,7 @@ import type { Python } from "./python/interpreter.ts";
 import type { SignalSource } from "./python/signals.ts";
 import { GuestCheckpoint } from "./checkpoint/guest_checkpoint.ts";
 import type { MonotonicClock } from "./checkpoint/monotonic_clock.ts";
-import { Rewind } from "./rewind.ts";
+import { rewind, type StatePart, stateParts } from "./rewind.ts";
 import { mountCommands } from "./files/read_only_files.ts";
 import { HomeFiles } from "./files/home_files.ts";
 import type { Shell, ShellParts, ShellRequest } from "./shell/shell.ts";
@@ -27,7 +27,7 @@ export class GuestSession {
   readonly #parts: SessionParts;
   readonly #files: HomeFiles;
   readonly #bootId: BootId;
-  readonly #snapshot: Rewind;
+  readonly #state: readonly StatePart[];
   readonly #shell: Shell | undefined;
   /** True if a rewind follows the last exec. */
   #rewinds = false;
@@ -39,10 +39,11 @@ export class GuestSession {
     if (this.#shell) this.#attachCommands(this.#shell.commands);
     else mountCommands(parts.python.fs, PYTHON_COMMANDS);
     this.#bootId = new BootId(parts.python.fs); // last, as checkpoints name earlier nodes by their numbers
-    this.#snapshot = new Rewind(parts);
     this.#files = new HomeFiles(parts.python.fs, parts.home);
+    const owners = { ...parts, files: this.#files, shell: this.#shell };
+    this.#state = stateParts(owners);
     this.#files.openStandard();
-    this.#checkpoint = new GuestCheckpoint({ ...parts, rewind: this.#snapshot, shell: this.#shell });
+    this.#checkpoint = new GuestCheckpoint({ ...owners, state: this.#state });
   }
 
   /** Handles frames until a `close`. Rethrows an error of the interpreter. */
@@ -178,17 +179,8 @@ export class GuestSession {
   }
 
   #rewind(seed: number | undefined): void {
-    this.#begin();
+    rewind(this.#state);
     this.seed(seed);
-  }
-
-  /** Returns to the state at the start, in which random numbers are still to be seeded. */
-  #begin(): void {
-    this.#snapshot.run();
-    this.#parts.python.localTime.reset();
-    this.#parts.signals.resetCpuTime();
-    this.#files.openStandard();
-    this.#shell?.reset();
   }
 
   /** Receives a checkpoint, and returns what restores it. Bytes of the operating system are new ones then. */
@@ -201,7 +193,7 @@ export class GuestSession {
       at += piece.length;
     }
     return () => {
-      const hasMemory = this.#checkpoint.restore(state, () => this.#begin());
+      const hasMemory = this.#checkpoint.restore(state);
       if (entropy.reseed || !hasMemory) this.seed(entropy.seed);
       else this.#parts.entropy.seed(undefined);
     };

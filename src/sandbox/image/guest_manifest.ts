@@ -15,6 +15,7 @@ import entropy from "../guest/entropy.ts" with { type: "text" };
 import errno from "../guest/errno.ts" with { type: "text" };
 import bootId from "../guest/files/boot_id.ts" with { type: "text" };
 import fileQuota from "../guest/files/file_quota.ts" with { type: "text" };
+import fileSnapshot from "../guest/files/file_snapshot.ts" with { type: "text" };
 import homeFiles from "../guest/files/home_files.ts" with { type: "text" };
 import readOnlyFiles from "../guest/files/read_only_files.ts" with { type: "text" };
 import workingFolder from "../guest/files/working_folder.ts" with { type: "text" };
@@ -275,11 +276,12 @@ export const WORKER_FILES: GuestSources = {
   working_folder: workingFolder,
   boot_id: bootId,
   parts,
-  file_tree: fileTree,
   open_files: openFiles,
-  guest_checkpoint: guestCheckpoint,
+  file_snapshot: fileSnapshot,
   module_state: moduleState,
   rewind,
+  file_tree: fileTree,
+  guest_checkpoint: guestCheckpoint,
   errno,
   session,
   worker,

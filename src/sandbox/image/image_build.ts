@@ -7,20 +7,20 @@ import {
   type NativeAssets,
   splitLibrary,
 } from "../guest/assets.ts";
+import type { ImageExtension } from "../guest/build.ts";
 import { isUsedImport } from "../guest/call_guard.ts";
 import { MODULE_PROPERTIES } from "../guest/emscripten.ts";
 import type { ImageLayout } from "../guest/heap_image.ts";
 import {
   COMMON_MODULES,
   exportedFunctions,
-  imageExtension,
   leanWasm,
   plainImagePlan,
   supervisorModules,
   workerModules,
 } from "./guest_sources.ts";
 import { runBuild } from "./build_child.ts";
-import { FULL_C_STACK_BYTES } from "./c_stack.ts";
+import { FULL_C_STACK_BYTES } from "./wasm/c_stack.ts";
 import { addByteCode, standardLibrary, standardModules } from "./standard_library.ts";
 import { bootMounts } from "../profile/mounts.ts";
 import { isNativeLibrary, type LibraryFile, linkLibraries, type NativeLibrary } from "./native_libraries.ts";
@@ -28,7 +28,7 @@ import { parseProfile, type Profile } from "../profile/profile.ts";
 import { readPyodide } from "./pyodide.ts";
 import { sha256 } from "../../hash.ts";
 import { bundleEngine, bundleShell } from "./shell/shell_bundle.ts";
-import { largestFunction, stripWasm } from "./wasm.ts";
+import { largestFunction, stripWasm } from "./wasm/wasm.ts";
 
 /** The part of a boot plan that is the same for every sandbox of one image, and what its command needs. */
 export interface ImageManifest extends
@@ -73,6 +73,14 @@ export const MANIFEST = "manifest.json";
 /** Part of the C stack that Python uses. The rest is for C functions that Python's checks do not count. */
 export const C_STACK_BYTES: number = FULL_C_STACK_BYTES - 256 * 1024;
 
+/** Options of {@linkcode extendPlainImage}. */
+export interface ImageExtensionOptions extends ImageBuildOptions {
+  /** What the profile adds to the plain image. */
+  readonly extension: ImageExtension;
+  /** Files of the profile's packages. */
+  readonly packages: readonly LibraryFile[];
+}
+
 /**
  * Builds the plain image, which has nothing of a profile: a child with the permissions of a sandbox starts Pyodide
  * without an image and sends its heap.
@@ -81,42 +89,38 @@ export const C_STACK_BYTES: number = FULL_C_STACK_BYTES - 256 * 1024;
  */
 export async function buildPlainImage(options: ImageBuildOptions): Promise<ImageManifest> {
   const { directory } = options;
+  const build = new ImageBuild(parseProfile("{}", { source: "plain image" }), options);
   const pyodide = await readPyodide();
   for (const { name, source } of supervisorModules()) {
     await Deno.writeTextFile(joinPath(directory, name), source);
   }
-  const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
   const base = {
-    library: await saveLibrary(directory, await standardLibrary(pyodide)),
+    library: await build.saveLibrary(await standardLibrary(pyodide)),
     modules: workerModules(),
   };
   const full = {
-    factory: await save("full.mjs", pyodide.factory),
-    wasm: await save("full.wasm", leanWasm(pyodide, { data: true })),
+    factory: await build.save("full.mjs", pyodide.factory),
+    wasm: await build.save("full.wasm", leanWasm(pyodide, { data: true })),
   };
-  const loader = await save("pyodide.mjs", pyodide.loader);
-  const profile = parseProfile("{}", { source: "plain image" });
-  const { metadata, data } = await runBuild<ImageLayout>(profile, options, {
+  const loader = await build.save("pyodide.mjs", pyodide.loader);
+  const { metadata, data } = await build.run<ImageLayout>({
     ...base,
     ...full,
     plan: { loader, ...plainImagePlan(pyodide, { cStackBytes: C_STACK_BYTES }) },
-    mounts: [],
-    limits: profile.limits,
   });
   for (const { path } of [loader, full.factory, full.wasm]) await Deno.remove(joinPath(directory, path));
   const factory = await leanFactory(pyodide.factory, pyodide.wasm);
   const wasm = leanWasm(pyodide, { data: false, functions: exportedFunctions({ factory }) });
   const manifest: ImageManifest = {
     ...base,
-    wasm: await save("python.wasm", wasm),
+    wasm: await build.save("python.wasm", wasm),
     interpreterLoop: largestFunction(wasm),
-    factory: await save("pyodide.asm.mjs", factory),
-    image: { ...metadata, ...await save("image.bin", data) },
+    factory: await build.save("pyodide.asm.mjs", factory),
+    image: { ...metadata, ...await build.save("image.bin", data) },
   };
-  const modules = await standardModules(pyodide, COMMON_MODULES);
-  const byteCode = await compileModules(modules, { manifest, profile, ...options });
+  const byteCode = await build.compile(await standardModules(pyodide, COMMON_MODULES), manifest);
   const stdlib = await addByteCode(pyodide.stdlib, byteCode);
-  return { ...manifest, library: await saveLibrary(directory, await standardLibrary({ stdlib })) };
+  return { ...manifest, library: await build.saveLibrary(await standardLibrary({ stdlib })) };
 }
 
 /**
@@ -130,36 +134,33 @@ export async function buildPlainImage(options: ImageBuildOptions): Promise<Image
 export async function extendPlainImage(
   plain: BaseImage,
   profile: Profile,
-  options: ImageBuildOptions & { readonly packages: readonly LibraryFile[] },
+  { extension, packages, ...options }: ImageExtensionOptions,
 ): Promise<ImageManifest> {
-  const { directory, packages, signal } = options;
-  await copyFiles(plain.directory, directory);
-  const base = packages.length === 0 ? plain.manifest : await addPackages(plain.manifest, profile, options);
-  const { metadata, data } = await runBuild<ImageLayout>(profile, options, {
-    ...base,
-    extension: imageExtension(profile),
-    mounts: profile.preload && !profile.preload.ignoresMounts ? bootMounts(profile.mounts) : [],
-    limits: profile.limits,
-  });
-  const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
+  const build = new ImageBuild(profile, options);
+  await copyFiles(plain.directory, options.directory);
+  const base = packages.length === 0 ? plain.manifest : await addPackages(build, plain.manifest, packages);
+  const mounts = profile.preload && !profile.preload.ignoresMounts ? bootMounts(profile.mounts) : [];
+  const { metadata, data } = await build.run<ImageLayout>({ ...base, extension, mounts });
   return {
     ...base,
-    ...(base.native && { native: await dropData(directory, base.native, metadata) }),
-    image: { ...metadata, ...await save("image.bin", data) },
-    ...(profile.shell && { shell: await saveShell(directory, signal) }),
+    ...(base.native && { native: await dropData(build, base.native, metadata) }),
+    image: { ...metadata, ...await build.save("image.bin", data) },
+    ...(profile.shell && { shell: await saveShell(build, options) }),
   };
 }
 
-async function saveShell(directory: string, signal?: AbortSignal): Promise<NonNullable<BootPlan["shell"]>> {
-  const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
+async function saveShell(
+  build: ImageBuild,
+  { directory, signal }: ImageBuildOptions,
+): Promise<NonNullable<BootPlan["shell"]>> {
   const engine = await bundleEngine({ directory, signal });
   const modules = await bundleShell({ signal });
   return {
-    engine: await save("engine.js", engine),
+    engine: await build.save("engine.js", engine),
     modules: await Promise.all(
       modules.map(async ({ name, code }) => ({
         name,
-        ...await save(`shell_${name.replace(/ts$/, "js")}`, code),
+        ...await build.save(`shell_${name.replace(/ts$/, "js")}`, code),
       })),
     ),
   };
@@ -170,70 +171,37 @@ async function saveShell(directory: string, signal?: AbortSignal): Promise<NonNu
  * interpreter's module exports what those need.
  */
 async function addPackages(
+  build: ImageBuild,
   plain: ImageManifest,
-  profile: Profile,
-  options: ImageBuildOptions & { readonly packages: readonly LibraryFile[] },
+  packages: readonly LibraryFile[],
 ): Promise<ImageManifest> {
-  const { directory, packages, signal } = options;
   const pyodide = await readPyodide();
   const isNative = ({ path }: LibraryFile) => isNativeLibrary(path);
   const libraries = linkLibraries(packages.filter(isNative), pyodide.wasm);
   const files = [
-    ...await readLibrary(directory, plain.library),
+    ...splitLibrary(await build.read(plain.library), plain.library.index),
     ...packages.map((file) => isNative(file) ? { ...file, contents: new Uint8Array() } : file),
   ];
-  const base = { ...plain, library: await saveLibrary(directory, files) };
+  const base = { ...plain, library: await build.saveLibrary(files) };
   const modules = packages.map(({ path }) => path)
     .filter((path) => path.endsWith(".py") && !/\/tests?\//.test(path));
-  const byteCode = await compileModules(modules, { manifest: base, profile, directory, signal });
+  const byteCode = await build.compile(modules, base);
   const cached = [...byteCode].map(([path, contents]) => ({ path: cachePath(path), contents }));
-  const library = await saveLibrary(directory, [...files, ...cached]);
+  const library = await build.saveLibrary([...files, ...cached]);
   if (libraries.length === 0) return { ...base, library };
-  const factory = await Deno.readFile(joinPath(directory, plain.factory.path));
+  const factory = await build.read(plain.factory);
   const needed = libraries.flatMap(({ mainFunctions }) => mainFunctions);
   const functions = new Set([...exportedFunctions({ factory }), ...needed]);
   const wasm = leanWasm(pyodide, { data: false, functions });
   return {
     ...base,
     library,
-    wasm: await saveAsset(joinPath(directory, "python.wasm"), wasm),
+    wasm: await build.save("python.wasm", wasm),
     interpreterLoop: largestFunction(wasm),
     native: {
-      libraries: await Promise.all(libraries.map((file, index) => saveNativeLibrary(directory, file, index))),
+      libraries: await Promise.all(libraries.map((file, index) => saveNativeLibrary(build, file, index))),
     },
   };
-}
-
-/** Modules for which a further process is worth its start. */
-const MODULES_PER_PROCESS = 100;
-
-/**
- * Compiles modules in sandboxes, and returns their byte code by path, which makes an import about five times as fast.
- * Leaves out those that are not valid Python.
- *
- * @param paths Relative to the mount of the library.
- */
-async function compileModules(
-  paths: readonly string[],
-  { manifest, profile, ...options }: ImageBuildOptions & { manifest: ImageManifest; profile: Profile },
-): Promise<Map<string, Uint8Array>> {
-  const processes = Math.min(navigator.hardwareConcurrency, Math.ceil(paths.length / MODULES_PER_PROCESS));
-  const byteCode = new Map<string, Uint8Array>();
-  await Promise.all(Array.from({ length: processes }, async (_, process) => {
-    const part = paths.filter((_, index) => index % processes === process);
-    const { metadata, data } = await runBuild<{ sizes: number[] }>(profile, options, {
-      ...manifest,
-      compile: part.map((path) => `/lib${path}`),
-      mounts: [],
-      limits: profile.limits,
-    });
-    let end = 0;
-    part.forEach((path, index) => {
-      const contents = data.subarray(end, end += metadata.sizes[index] ?? 0);
-      if (contents.length > 0) byteCode.set(path, contents);
-    });
-  }));
-  return byteCode;
 }
 
 /** Returns the path where Python looks for a module's byte code. */
@@ -242,36 +210,96 @@ function cachePath(path: string): string {
 }
 
 async function saveNativeLibrary(
-  directory: string,
+  build: ImageBuild,
   { guestPath, link, wasm, trampolines }: NativeLibrary,
   index: number,
 ): Promise<LibraryAsset> {
-  const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
   return {
     guestPath,
     link,
-    ...await save(`native_${index}.wasm`, wasm),
-    ...(trampolines && { trampolines: await save(`trampolines_${index}.wasm`, trampolines) }),
+    ...await build.save(`native_${index}.wasm`, wasm),
+    ...(trampolines && { trampolines: await build.save(`trampolines_${index}.wasm`, trampolines) }),
   };
 }
 
 /** Removes the data of the libraries that are loaded in the image, which has their data. */
 async function dropData(
-  directory: string,
+  build: ImageBuild,
   { libraries, ...others }: NativeAssets,
   { links }: Pick<ImageLayout, "links">,
 ): Promise<NativeAssets> {
   const loaded = new Set(links?.places.map(({ library }) => library));
-  const drop = async (asset: LibraryAsset) => {
-    const path = joinPath(directory, asset.path);
-    return { ...asset, ...await saveAsset(path, stripWasm(await Deno.readFile(path), { data: false })) };
-  };
+  const drop = async (asset: LibraryAsset) => ({
+    ...asset,
+    ...await build.save(asset.path, stripWasm(await build.read(asset), { data: false })),
+  });
   return {
     ...others,
     libraries: await Promise.all(
       libraries.map((asset, index) => loaded.has(index) ? drop(asset) : asset),
     ),
   };
+}
+
+/** Modules for which a further process is worth its start. */
+const MODULES_PER_PROCESS = 100;
+
+/** The directory of a new image, and the children that build it, which are limited as sandboxes of a profile are. */
+class ImageBuild {
+  readonly #profile: Profile;
+  readonly #options: ImageBuildOptions;
+
+  constructor(profile: Profile, options: ImageBuildOptions) {
+    this.#profile = profile;
+    this.#options = options;
+  }
+
+  /** Runs a child, and returns what it sends. */
+  async run<Metadata>(
+    plan: Omit<BootPlan, "limits" | "mounts"> & Partial<Pick<BootPlan, "mounts">>,
+  ): Promise<{ metadata: Metadata; data: Uint8Array }> {
+    const { limits } = this.#profile;
+    return await runBuild<Metadata>(this.#profile, this.#options, { mounts: [], ...plan, limits });
+  }
+
+  /**
+   * Compiles modules in sandboxes, and returns their byte code by path, which makes an import about five times as fast.
+   * Leaves out those that are not valid Python.
+   *
+   * @param paths Relative to the mount of the library.
+   */
+  async compile(paths: readonly string[], manifest: ImageManifest): Promise<Map<string, Uint8Array>> {
+    const processes = Math.min(navigator.hardwareConcurrency, Math.ceil(paths.length / MODULES_PER_PROCESS));
+    const byteCode = new Map<string, Uint8Array>();
+    await Promise.all(Array.from({ length: processes }, async (_, process) => {
+      const part = paths.filter((_, index) => index % processes === process);
+      const compile = part.map((path) => `/lib${path}`);
+      const { metadata, data } = await this.run<{ sizes: number[] }>({ ...manifest, compile });
+      let end = 0;
+      part.forEach((path, index) => {
+        const contents = data.subarray(end, end += metadata.sizes[index] ?? 0);
+        if (contents.length > 0) byteCode.set(path, contents);
+      });
+    }));
+    return byteCode;
+  }
+
+  async saveLibrary(files: readonly LibraryFile[]): Promise<BootPlan["library"]> {
+    const bytes = concat(files.map(({ contents }) => contents));
+    return {
+      ...await this.save("library.bin", bytes),
+      index: files.map(({ path, contents }) => [path, contents.length] as const),
+    };
+  }
+
+  async save(name: string, bytes: Uint8Array): Promise<AssetFile> {
+    await Deno.writeFile(joinPath(this.#options.directory, name), bytes);
+    return { path: name, sha256: await sha256(bytes) };
+  }
+
+  async read({ path }: Pick<AssetFile, "path">): Promise<Uint8Array<ArrayBuffer>> {
+    return await Deno.readFile(joinPath(this.#options.directory, path));
+  }
 }
 
 /**
@@ -295,23 +323,6 @@ async function leanFactory(factory: Uint8Array, wasm: Uint8Array): Promise<Uint8
     replaced: IN_IMAGE,
   });
   return new TextEncoder().encode(text);
-}
-
-async function saveLibrary(directory: string, files: readonly LibraryFile[]): Promise<BootPlan["library"]> {
-  const bytes = concat(files.map(({ contents }) => contents));
-  return {
-    ...await saveAsset(joinPath(directory, "library.bin"), bytes),
-    index: files.map(({ path, contents }) => [path, contents.length] as const),
-  };
-}
-
-async function readLibrary(directory: string, library: BootPlan["library"]): Promise<LibraryFile[]> {
-  return splitLibrary(await Deno.readFile(joinPath(directory, library.path)), library.index);
-}
-
-async function saveAsset(path: string, bytes: Uint8Array): Promise<AssetFile> {
-  await Deno.writeFile(path, bytes);
-  return { path: path.slice(path.lastIndexOf("/") + 1), sha256: await sha256(bytes) };
 }
 
 async function copyFiles(from: string, to: string): Promise<void> {

@@ -20,7 +20,7 @@ import {
   WasmReader,
   type WasmSection,
   wasmSections,
-} from "./wasm.ts";
+} from "./wasm/wasm.ts";
 
 /** Platform of compiled packages, which PEP 783 defines for CPython 3.14. */
 export const PLATFORM = "pyemscripten_2026_0_wasm32";

@@ -11,7 +11,7 @@ import {
   WasmReader,
   type WasmSection,
   wasmSections,
-} from "../image/wasm.ts";
+} from "../image/wasm/wasm.ts";
 import { join } from "../protocol.ts";
 
 /** Name of the import that each loop calls at intervals: `() => f64`. The host supplies one that may throw. */

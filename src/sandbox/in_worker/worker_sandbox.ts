@@ -1,6 +1,5 @@
-import { SerialQueue } from "../../async/semaphore.ts";
 import { SandboxError } from "../../errors.ts";
-import type { BranchingLease, SandboxAcquireOptions, SessionPool } from "../exec.ts";
+import type { BranchingLease, SandboxAcquireOptions, SessionPool } from "../contract/pool.ts";
 import type { Assets } from "../guest/assets.ts";
 import { WorkerLink } from "../guest/worker_link.ts";
 import { GuestLink } from "../guest_link.ts";
@@ -45,8 +44,6 @@ const START_TIMEOUT_MS = 30_000;
  * lease has a new interpreter.
  */
 export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
-  /** {@inheritDoc SessionPool.pairQueue} */
-  readonly pairQueue: SerialQueue = new SerialQueue();
   readonly profile: Profile;
   readonly layers: ReadonlySet<Layer> = new Set();
   readonly #maxWorkers: number;

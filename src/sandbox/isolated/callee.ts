@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { ExecOptions, ExecResult, PythonSession } from "../exec.ts";
+import type { ExecOptions, ExecResult } from "../contract/exec.ts";
+import type { PythonSession } from "../contract/pool.ts";
 import callee from "./callee.py" with { type: "text" };
 import plainData from "./plain_data.py" with { type: "text" };
 

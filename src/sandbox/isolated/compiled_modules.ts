@@ -1,4 +1,5 @@
-import type { ExecOptions, PythonSession } from "../exec.ts";
+import type { ExecOptions } from "../contract/exec.ts";
+import type { PythonSession } from "../contract/pool.ts";
 import type { Preload } from "../profile/profile.ts";
 import { moduleDefinitions, pythonString, SHARED_MODULES } from "./callee.ts";
 

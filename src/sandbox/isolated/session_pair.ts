@@ -1,6 +1,6 @@
 import { SerialQueue } from "../../async/semaphore.ts";
 import { deriveSeed } from "../../seeded_random.ts";
-import type { SessionLease, SessionPool } from "../exec.ts";
+import type { SessionLease, SessionPool } from "../contract/pool.ts";
 
 /** Options of {@linkcode SessionPair.acquire}. */
 export interface SessionPairOptions {
@@ -14,9 +14,19 @@ export interface SessionPairOptions {
 const DEFAULT_OUTPUT_BYTES = 1024 * 1024;
 
 /**
+ * Queues of the callers that lease two sessions of a pool at once. Without them, two graders that share a pool can each
+ * hold one session and wait for the other one forever.
+ */
+const queues = new WeakMap<SessionPool, SerialQueue>();
+
+function queueOf(pool: SessionPool): SerialQueue {
+  return queues.getOrInsertComputed(pool, () => new SerialQueue());
+}
+
+/**
  * Leases two sessions at once: one for a program that calls, one for the program that is called.
  *
- * Pairs cannot deadlock: each request gets both sessions before the next request in the pool's queue gets its first.
+ * Pairs cannot deadlock: each request gets both sessions before the next request in the queue of the pool gets its first.
  * If there are two pools, every request takes its first session from the one with the smaller queue ID.
  */
 export class SessionPair {
@@ -29,8 +39,8 @@ export class SessionPair {
   constructor(pool: SessionPool, callerPool: SessionPool | undefined) {
     this.#pool = pool;
     this.#callerPool = callerPool;
-    this.#queue = pool.pairQueue ?? new SerialQueue();
-    this.#callerQueue = callerPool === undefined ? this.#queue : callerPool.pairQueue ?? new SerialQueue();
+    this.#queue = queueOf(pool);
+    this.#callerQueue = queueOf(callerPool ?? pool);
   }
 
   /** Maximum output of a program that is called, in bytes: that of the default profile, if its pool does not know it. */

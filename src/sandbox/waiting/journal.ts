@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ArgumentRangeError, ArgumentTypeError, CheckpointError } from "../../errors.ts";
-import type { ToolAnswer, WaitingCall } from "../exec.ts";
+import type { ToolAnswer, WaitingCall } from "../contract/exec.ts";
 
 /** Maximum size of the calls and answers of one exec, in bytes of JSON. */
 export const MAX_JOURNAL_BYTES: number = 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { WaitingCall } from "../exec.ts";
+import type { WaitingCall } from "../contract/exec.ts";
 import type { HostTool } from "../host_tool.ts";
 import {
   type CallJournal,

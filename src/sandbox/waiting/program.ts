@@ -1,10 +1,8 @@
 import * as z from "zod";
 import { fromBase64, toBase64 } from "../../base64.ts";
 import { ArgumentRangeError } from "../../errors.ts";
-import type { ExecOptions } from "../exec.ts";
-import { type EncodedInput, execRequest } from "../exec_request.ts";
+import { type EncodedOptions, execRequest, inputContents } from "../exec_request.ts";
 import type { Limits } from "../profile/schema.ts";
-import { encodeText } from "../protocol.ts";
 import { CallJournal, journalSchema, parseRecord } from "./journal.ts";
 
 /** Maximum size of the code, the stdin and the inputs of a program that can wait, in bytes. */
@@ -40,15 +38,12 @@ export interface WaitingState {
  */
 export function toProgram(
   code: string,
-  options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
+  options: EncodedOptions,
   { entropySeed, limits }: { entropySeed: number; limits: Limits },
 ): WaitingProgram {
-  const { stdin, tools = [], timeoutMs, memoryBytes, fetchFiles } = options;
+  const { tools = [], timeoutMs, memoryBytes, fetchFiles } = options;
   const request = execRequest(code, options, limits);
-  const inputs = [
-    ...(stdin ? [encodeText(stdin)] : []),
-    ...options.inputs.map(({ contents }) => contents),
-  ];
+  const inputs = inputContents(options);
   const bytes = inputs.reduce((sum, { length }) => sum + length, request.length);
   if (bytes > MAX_PROGRAM_BYTES) {
     throw new ArgumentRangeError(

@@ -8,15 +8,9 @@ import {
   type SealedCheckpoint,
 } from "../checkpoint/checkpoint.ts";
 import type { CapturedState } from "../checkpoint/state.ts";
-import type {
-  ExecOptions,
-  ExecResult,
-  ResumeOptions,
-  StateMemory,
-  ToolAnswer,
-  WaitingCall,
-} from "../exec.ts";
-import type { EncodedInput } from "../exec_request.ts";
+import type { StateMemory } from "../contract/checkpoint.ts";
+import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "../contract/exec.ts";
+import type { EncodedOptions } from "../exec_request.ts";
 import type { ExecEnd } from "../exec_run.ts";
 import { getFiles, putFiles } from "../guest_files.ts";
 import type { GuestLink } from "../guest_link.ts";
@@ -82,7 +76,7 @@ export class WaitingExecs implements Disposable {
   /** Runs a program until it waits for a call or ends. */
   async start(
     code: string,
-    options: Omit<ExecOptions, "inputs"> & { inputs: readonly EncodedInput[] },
+    options: EncodedOptions,
   ): Promise<ExecResult> {
     const { interpreter } = this.#parts;
     const { tools, files } = options;

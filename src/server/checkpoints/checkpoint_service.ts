@@ -1,4 +1,4 @@
-import type { BranchingPool } from "../../sandbox/exec.ts";
+import type { BranchingPool } from "../../sandbox/contract/pool.ts";
 import type { Metrics } from "../metrics.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { CheckpointStore, HeldCheckpoint, StoredCheckpoint } from "./checkpoint_store.ts";

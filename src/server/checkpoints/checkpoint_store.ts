@@ -1,6 +1,7 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
-import type { Checkpoint } from "../../sandbox/exec.ts";
-import { Budget, type BudgetLease } from "../budget.ts";
+import { CheckpointError } from "../../errors.ts";
+import type { Checkpoint, CheckpointMemory, StateMemory } from "../../sandbox/contract/checkpoint.ts";
+import { Budget, type Room } from "../admission/budget.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS, MAX_CHECKPOINTS } from "../limits.ts";
 
@@ -33,13 +34,12 @@ export interface CheckpointStoreOptions {
   /**
    * Advice for an owner without room, for messages.
    *
-   * @default deletes checkpoints, or starts the server with a larger `--checkpoint-memory`
+   * @default deletes checkpoints, or starts the server with more checkpoint memory
    */
   readonly advice?: string | undefined;
 }
 
-const ADVICE =
-  "delete checkpoints that you do not need, or start the server with a larger --checkpoint-memory";
+const ADVICE = "delete checkpoints that you do not need, or start the server with more checkpoint memory";
 
 /** A checkpoint of an owner, as the store lists it. */
 export interface StoredCheckpoint {
@@ -62,8 +62,7 @@ export interface HeldCheckpoint extends Disposable {
 interface Entry {
   readonly owner: string;
   readonly checkpoint: Checkpoint;
-  readonly bytes: BudgetLease;
-  readonly slot: BudgetLease;
+  readonly room: Room;
   readonly createdAt: Date;
   /** For display only: the clock of the host may jump. */
   usedAt: Date;
@@ -106,18 +105,26 @@ export class CheckpointStore implements Disposable {
     return this.#bytes.used(owner);
   }
 
-  /** Returns the bytes that the checkpoints of an owner can take now beside those that they have. */
-  availableBytes(owner: string): number {
-    return this.#bytes.available(owner);
-  }
-
   /**
-   * Takes bytes of an owner for what the store does not have.
+   * Returns the room of the checkpoints that a session of an owner takes by itself. Their bytes count as those of the
+   * owner's other checkpoints.
    *
-   * @throws {ServerError} `busy` if there is no room, `too_large` if there never is.
+   * @param states memory of states while they are captured
    */
-  takeBytes(owner: string, bytes: number): BudgetLease {
-    return this.#bytes.take(owner, bytes);
+  recoveryMemory(owner: string, states: StateMemory): CheckpointMemory {
+    const budget = this.#bytes;
+    const lease = budget.take(owner, 0);
+    let taken = 0;
+    return {
+      get availableBytes() {
+        return taken + budget.available(owner);
+      },
+      resize(bytes) {
+        lease.resize(bytes);
+        taken = bytes;
+      },
+      states: { reserve: (bytes, signal) => states.reserve(bytes, signal).catch(refuseCapture) },
+    };
   }
 
   /**
@@ -126,10 +133,7 @@ export class CheckpointStore implements Disposable {
    * @throws {ServerError} `conflict` if there is no room.
    */
   requireRoom(owner: string): void {
-    refuseFull(() => {
-      using _slot = this.#count.take(owner, 1);
-      using _bytes = this.#bytes.take(owner, ENTRY_BYTES);
-    });
+    using _room = this.#take(owner, 0);
   }
 
   /**
@@ -142,7 +146,7 @@ export class CheckpointStore implements Disposable {
     const entry = found ?? {
       owner,
       checkpoint,
-      ...refuseFull(() => this.#take(owner, ENTRY_BYTES + checkpoint.storedBytes)),
+      room: this.#take(owner, checkpoint.storedBytes),
       createdAt: new Date(),
       usedAt: new Date(),
       usedMs: performance.now(),
@@ -158,13 +162,7 @@ export class CheckpointStore implements Disposable {
    * @throws {ServerError} `conflict` if there is no room, `too_large` if there never is.
    */
   reserve(owner: string, { storedBytes }: Checkpoint): Disposable {
-    const { slot, bytes } = refuseFull(() => this.#take(owner, ENTRY_BYTES + storedBytes));
-    return {
-      [Symbol.dispose]() {
-        slot[Symbol.dispose]();
-        bytes[Symbol.dispose]();
-      },
-    };
+    return this.#take(owner, storedBytes);
   }
 
   /**
@@ -210,13 +208,13 @@ export class CheckpointStore implements Disposable {
     for (const entry of [...this.#entries.values()]) this.#drop(entry);
   }
 
-  #take(owner: string, size: number): Pick<Entry, "slot" | "bytes"> {
-    const slot = this.#count.take(owner, 1);
+  /** Takes the room of a checkpoint. A full budget is a conflict: waiting gives no room, as nothing is evicted. */
+  #take(owner: string, bytes: number): Room {
     try {
-      return { slot, bytes: this.#bytes.take(owner, size) };
+      return Budget.takeAll(owner, [[this.#count, 1], [this.#bytes, ENTRY_BYTES + bytes]]);
     } catch (error) {
-      slot[Symbol.dispose]();
-      throw error;
+      if (!(error instanceof ServerError) || error.code !== "busy") throw error;
+      throw new ServerError("conflict", error.message, { cause: error });
     }
   }
 
@@ -253,9 +251,7 @@ export class CheckpointStore implements Disposable {
   }
 
   #release(entry: Entry): void {
-    if (--entry.holders > 0) return;
-    entry.slot[Symbol.dispose]();
-    entry.bytes[Symbol.dispose]();
+    if (--entry.holders === 0) entry.room[Symbol.dispose]();
   }
 
   #describe({ checkpoint, createdAt, usedAt }: Entry): StoredCheckpoint {
@@ -265,14 +261,10 @@ export class CheckpointStore implements Disposable {
   }
 }
 
-/** Reports a full budget as a conflict: waiting gives no room, as nothing is evicted. */
-function refuseFull<T>(take: () => T): T {
-  try {
-    return take();
-  } catch (error) {
-    if (!(error instanceof ServerError) || error.code !== "busy") throw error;
-    throw new ServerError("conflict", error.message, { cause: error });
-  }
+/** Throws the error of a state for which there is no room, so that a session keeps its earlier checkpoint. */
+function refuseCapture(error: unknown): never {
+  if (!(error instanceof ServerError)) throw error;
+  throw new CheckpointError(error.message, { code: "checkpoint_refused", cause: error });
 }
 
 function entryKey(owner: string, id: string): string {

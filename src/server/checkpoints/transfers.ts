@@ -1,21 +1,30 @@
 import { Deadline } from "../../async/abort.ts";
 import type {
-  BranchingLease,
-  BranchingSession,
   CaptureOptions,
   Checkpoint,
-  PythonSession,
   RestoreOptions,
   StateMemory,
-  WaitingCall,
-} from "../../sandbox/exec.ts";
+} from "../../sandbox/contract/checkpoint.ts";
+import type { WaitingCall } from "../../sandbox/contract/exec.ts";
+import type { BranchingLease, BranchingSession, PythonSession } from "../../sandbox/contract/pool.ts";
+import { AdmissionQueue } from "../admission/admission_queue.ts";
 import { ServerError, toPublicError } from "../http/http_errors.ts";
-import { SESSION_WAIT_MS } from "../limits.ts";
-import type { TransferMemory } from "./transfer_memory.ts";
+import { SESSION_WAIT_MS, TRANSFER_BYTES } from "../limits.ts";
 
 /** Options of {@linkcode CheckpointTransfers}. */
 export interface CheckpointTransfersOptions {
-  readonly memory: TransferMemory;
+  /**
+   * Memory of all states together while they are not compressed, in bytes.
+   *
+   * @default 1 GiB
+   */
+  readonly bytes?: number | undefined;
+  /**
+   * Number of owners. Half of the bytes is divided among them and reserved.
+   *
+   * @default 1
+   */
+  readonly owners?: number | undefined;
   /**
    * Milliseconds that a transfer may take, with its waits.
    *
@@ -64,11 +73,19 @@ export interface UsableSession {
  * compressed, a state takes memory of its owner's share, and only when nothing else must be waited for.
  */
 export class CheckpointTransfers {
-  readonly #memory: TransferMemory;
+  /** Bytes of memory: the states of an owner get room in their order, and the owner with the fewest bytes is next. */
+  readonly #memory: AdmissionQueue;
   readonly #waitMs: number;
 
-  constructor({ memory, waitMs = SESSION_WAIT_MS }: CheckpointTransfersOptions) {
-    this.#memory = memory;
+  constructor(options: CheckpointTransfersOptions = {}) {
+    const { bytes = TRANSFER_BYTES, owners, waitMs = SESSION_WAIT_MS } = options;
+    this.#memory = new AdmissionQueue({
+      slots: bytes,
+      owners,
+      waitMs: SESSION_WAIT_MS,
+      name: "byte for states",
+      keepsOrder: true, // a state that is restored or compressed gives its room back
+    });
     this.#waitMs = waitMs;
   }
 
@@ -107,9 +124,13 @@ export class CheckpointTransfers {
     });
   }
 
-  /** Returns the memory of an owner's states. */
+  /** Returns the memory of an owner's states. A state that is larger than all of the memory takes all of it. */
   memoryOf(owner: string): StateMemory {
-    return this.#memory.of(owner);
+    const most = this.#memory.slotsPerOwner;
+    return {
+      reserve: (bytes, signal) =>
+        this.#memory.acquire({ owner, slots: Math.min(Math.max(1, bytes), most), signal }),
+    };
   }
 
   /**
@@ -163,7 +184,7 @@ export class CheckpointTransfers {
   ): Promise<T> {
     using deadline = new Deadline(this.#waitMs, { signal, reason: () => this.#timeout() });
     try {
-      return await work({ owner, states: this.#memory.of(owner), signal: deadline.signal });
+      return await work({ owner, states: this.memoryOf(owner), signal: deadline.signal });
     } catch (error) {
       throw toPublicError(error);
     }

@@ -4,7 +4,7 @@ import { SandboxError } from "../../errors.ts";
 import type { Grader } from "../../rewards/grader.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
-import { Budget } from "../budget.ts";
+import { Budget } from "../admission/budget.ts";
 import { access, securityHeaders } from "../http/access.ts";
 import { type AppEnv, watchDisconnect } from "../http/context.ts";
 import {

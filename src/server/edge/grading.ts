@@ -1,7 +1,7 @@
 import { Deadline } from "../../async/abort.ts";
 import type { Grader } from "../../rewards/grader.ts";
 import { REPLY_GRADERS } from "../../rewards/reply_graders.ts";
-import { AdmissionQueue } from "../sessions/admission.ts";
+import { AdmissionQueue } from "../admission/admission_queue.ts";
 import { gradeOrThrow } from "../graders.ts";
 import { ServerError } from "../http/http_errors.ts";
 import type { EdgeRequest } from "./request.ts";

@@ -1,7 +1,7 @@
 import type { Env } from "../../envs/env.ts";
 import type { Grader } from "../../rewards/grader.ts";
 import { makeChatEnv } from "../../rollout/make_chat_env.ts";
-import type { SessionPool } from "../../sandbox/exec.ts";
+import type { SessionPool } from "../../sandbox/contract/pool.ts";
 import type { Task } from "../../task.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import type { ToolSpec } from "../../message.ts";

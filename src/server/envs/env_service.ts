@@ -1,7 +1,7 @@
 import type { Env } from "../../envs/env.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { GraderPool } from "../../rewards/worker/grader_pool.ts";
-import { type Budget, type BudgetLease, Budgets } from "../budget.ts";
+import { type Budget, type BudgetLease, Budgets } from "../admission/budget.ts";
 import { type Graders, guardGrader } from "../graders.ts";
 import { type EnvConfig, type EnvOffer, makeEnv, type ToolGroup } from "./env_config.ts";
 import { EpisodeEnv } from "./episode_env.ts";

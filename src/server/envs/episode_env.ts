@@ -3,7 +3,7 @@ import type { Env, EnvResetOptions, Observation, Step, StepOptions } from "../..
 import { EpisodeError } from "../../errors.ts";
 import { messageText } from "../../message.ts";
 import type { Task } from "../../task.ts";
-import type { BudgetLease } from "../budget.ts";
+import type { BudgetLease } from "../admission/budget.ts";
 import { toEnvError } from "../http/http_errors.ts";
 import { MEMORY_PER_CHARACTER } from "../limits.ts";
 

@@ -5,10 +5,10 @@ import { jsonLength } from "../../json.ts";
 import { History } from "../../history.ts";
 import { type Message, messageText } from "../../message.ts";
 import { randomId } from "../../random_id.ts";
-import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
+import type { SessionLease, SessionPool } from "../../sandbox/contract/pool.ts";
 import type { Task } from "../../task.ts";
 import { findPrograms } from "../../tools/python_blocks.ts";
-import type { Account, BudgetLease } from "../budget.ts";
+import type { Account, BudgetLease } from "../admission/budget.ts";
 import { ServerError, toEnvError } from "../http/http_errors.ts";
 import { addToolSpans, withSpan } from "../http/tracing.ts";
 import {
@@ -257,8 +257,6 @@ export interface WorkspaceLeaseOptions {
  * refused before it has changed anything when none is free.
  */
 export class EnvSessions implements SessionPool, AsyncDisposable {
-  /** {@inheritDoc SessionPool.pairQueue} */
-  readonly pairQueue: SerialQueue = new SerialQueue();
   readonly #sessions: SessionService;
   readonly #owner: string;
   readonly #waitMs: number | undefined;

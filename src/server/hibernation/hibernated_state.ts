@@ -1,8 +1,9 @@
 import type { CheckpointError } from "../../errors.ts";
-import type { Checkpoint } from "../../sandbox/exec.ts";
+import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
+import type { Room } from "../admission/budget.ts";
 import { ServerError, toPublicError } from "../http/http_errors.ts";
 import type { SessionRecordParts } from "./session_record.ts";
-import type { Room, RoomedState, StateRoom } from "./state_rooms.ts";
+import type { RoomedState, StateRoom } from "./state_rooms.ts";
 
 /** The state of a session that hibernates. Its room is free when it is disposed, and its files are removed. */
 export interface HibernatedState extends AsyncDisposable {

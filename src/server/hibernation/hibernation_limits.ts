@@ -1,4 +1,4 @@
-import { isBranchingPool, type SessionPool } from "../../sandbox/exec.ts";
+import { isBranchingPool, type SessionPool } from "../../sandbox/contract/pool.ts";
 import type { Metrics } from "../metrics.ts";
 import type { HibernationSettings } from "../sessions/session_service.ts";
 import { isSharedPool } from "../sessions/shared_pool.ts";

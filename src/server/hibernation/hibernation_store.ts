@@ -1,13 +1,13 @@
 import type { CheckpointError } from "../../errors.ts";
-import type { Checkpoint } from "../../sandbox/exec.ts";
-import { Budget } from "../budget.ts";
+import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
+import { Budget, type BudgetPart, type Room } from "../admission/budget.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { HIBERNATION_BYTES, MAX_HIBERNATING } from "../limits.ts";
 import { type HibernatedEntry as Entry, type HibernatedState, NEW_ENTRY } from "./hibernated_state.ts";
 import type { SavedSession } from "./saved_sessions.ts";
 import { clientBytes, type SessionRecordParts } from "./session_record.ts";
 import { StateFiles, type StateFilesOptions } from "./state_files.ts";
-import { holdRoom, type Room, type RoomPart, StateRooms, takeRoom } from "./state_rooms.ts";
+import { StateRooms } from "./state_rooms.ts";
 import { WakingStates } from "./waking_states.ts";
 
 /** Options of {@linkcode HibernationStore}. */
@@ -69,7 +69,7 @@ export class HibernationStore {
       total: bytes,
       owners,
       unit: "bytes of hibernating sessions",
-      advice: "end sessions that you do not need, or start the server with a larger --hibernate-memory",
+      advice: "end sessions that you do not need, or start the server with more hibernation memory",
     });
     this.#count = new Budget({
       total: count,
@@ -163,7 +163,7 @@ export class HibernationStore {
   /** Takes a session that the directory had when it was opened, also if a limit is lower than before. */
   adopt({ record, bytes, unusable }: SavedSession, describe: () => SessionRecordParts): HibernatedState {
     const { owner, checkpoint: id, stateBytes } = record;
-    const session = holdRoom(owner, this.#sessionParts(clientBytes(record)));
+    const session = Budget.holdAll(owner, this.#sessionParts(clientBytes(record)));
     const file = this.#files.hold({ owner, id, bytes }, record.id);
     const parts = { owner, id, bytes, stateBytes, describe, outlivesServer: true, session };
     return this.#stateOf({ ...parts, ...NEW_ENTRY, file, unusable });
@@ -179,12 +179,12 @@ export class HibernationStore {
 
   /** Takes the room of a session, for which older states may move. @throws {ServerError} `busy` if there is none. */
   async #takeSession(owner: string, bytes: number): Promise<Room> {
-    const take = () => takeRoom(owner, this.#sessionParts(bytes));
+    const take = () => Budget.takeAll(owner, this.#sessionParts(bytes));
     return await this.#takeMemory(owner, { needed: () => bytes, take }) ?? take();
   }
 
-  #sessionParts(bytes: number): RoomPart[] {
-    return [{ budget: this.#count, amount: 1 }, { budget: this.#memory, amount: bytes }];
+  #sessionParts(bytes: number): BudgetPart[] {
+    return [[this.#count, 1], [this.#memory, bytes]];
   }
 
   #stateOf(entry: Entry): HibernatedState {

@@ -216,9 +216,9 @@ async function readStart(path: string): Promise<Uint8Array> {
 
 /** Requirements of a server that continues sessions, by the reason for which another server cannot. */
 const REMEDIES: Readonly<Partial<Record<CheckpointErrorCode, string>>> = {
-  checkpoint_other_profile: "start the server with the --profile and --require-layer that they had",
-  checkpoint_other_image: "start the version of Paddock that they had, with its --cache-dir",
-  checkpoint_foreign: "start the server with the --cache-dir or --checkpoint-key-file that they had",
+  checkpoint_other_profile: "start the server with the profile and the required layers that they had",
+  checkpoint_other_image: "start the version of Paddock that they had, with its cache folder",
+  checkpoint_foreign: "start the server with the cache folder or the checkpoint key that they had",
   checkpoint_other_format: "start the version of Paddock that they had",
 };
 const NO_REMEDY = "only a copy of their files, if there is one, can bring them back";

@@ -1,16 +1,12 @@
 import { CheckpointError } from "../../errors.ts";
-import type { CaptureOptions, Checkpoint, PythonSession, SessionLease } from "../../sandbox/exec.ts";
+import type { CaptureOptions, Checkpoint } from "../../sandbox/contract/checkpoint.ts";
+import type { PythonSession, SessionLease } from "../../sandbox/contract/pool.ts";
 import type { CheckpointTransfers } from "../checkpoints/transfers.ts";
 import { ServerError, toPublicError } from "../http/http_errors.ts";
 import { type HibernatedState, toUnusableError } from "./hibernated_state.ts";
 import type { HibernationStore, UnfitState } from "./hibernation_store.ts";
+import { type Hibernating, type LeasedInterpreter, Lifecycle } from "./lifecycle.ts";
 import { clientBytes, type SessionRecord, type SessionRecordParts } from "./session_record.ts";
-
-/** A leased interpreter, and the slot that it takes. */
-export interface LeasedInterpreter {
-  readonly lease: SessionLease;
-  readonly slot: Disposable | undefined;
-}
 
 /** Parts with which a session hibernates and wakes. */
 export interface HibernationParts {
@@ -42,15 +38,9 @@ export interface HibernationParts {
  * it is used again. Then it continues in any free interpreter, if possible in the one that it left.
  */
 export class SessionInterpreter implements AsyncDisposable {
+  /** What the session is at the moment. */
+  readonly lifecycle: Lifecycle;
   readonly #parts: HibernationParts | undefined;
-  #leased: LeasedInterpreter | undefined;
-  #state: HibernatedState | undefined;
-  /** The lease that ended when the session began to hibernate. */
-  #left: SessionLease | undefined;
-  #waking: Promise<PythonSession> | undefined;
-  #leaving: Promise<boolean> | undefined;
-  /** Resolves when its state is stored, or dropped as it was used meanwhile. */
-  #storing: Promise<HibernatedState | undefined> | undefined;
   /** Why it could not hibernate since its last use. */
   #refusal: ServerError | undefined;
   /** The state for which there was no room then, in memory or on the disk. */
@@ -59,30 +49,22 @@ export class SessionInterpreter implements AsyncDisposable {
   /** Number of uses, which a checkpoint must not miss. */
   #uses = 0;
   #isSuspending = false;
-  #isDisposed = false;
 
   /** @param parts Without them, the session never hibernates. */
   constructor(start: LeasedInterpreter | HibernatedState, parts: HibernationParts | undefined) {
     this.#parts = parts;
     this.#reseeding = parts?.reseeding;
-    if ("lease" in start) this.#leased = start;
-    else this.#state = start;
-  }
-
-  /** True if the session has an interpreter. */
-  get isAwake(): boolean {
-    return this.#leased !== undefined;
-  }
-
-  /** Why this server cannot continue the session, if that is so. */
-  get unusable(): CheckpointError | undefined {
-    return this.#state?.unusable;
+    this.lifecycle = new Lifecycle(
+      "lease" in start
+        ? { kind: "awake", leased: start }
+        : { kind: "asleep", state: start, near: undefined, left: undefined },
+    );
   }
 
   /** True if the session can leave its interpreter now. */
   get canHibernate(): boolean {
     const parts = this.#parts;
-    if (!parts || !this.isAwake || this.#leaving || parts.isUsed()) return false;
+    if (!parts || this.lifecycle.phase.kind !== "awake" || parts.isUsed()) return false;
     if (!this.#refusal) return true;
     return this.#unfit !== undefined && parts.store.hasRoom(parts.owner, this.#unfit);
   }
@@ -90,11 +72,6 @@ export class SessionInterpreter implements AsyncDisposable {
   /** Random numbers that it gets when it wakes, if they do not continue. */
   get reseeding(): SessionRecord["reseeding"] {
     return this.#reseeding;
-  }
-
-  /** True while the session leaves its interpreter. */
-  get isLeaving(): boolean {
-    return this.#leaving !== undefined;
   }
 
   /** Why the session could not hibernate, if that was tried since its last use. */
@@ -110,11 +87,20 @@ export class SessionInterpreter implements AsyncDisposable {
    */
   async session({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<PythonSession> {
     this.#uses++;
-    await this.#storing?.catch(() => {}); // else a server that is killed now leaves an older state than clients have seen
+    const { phase: before } = this.lifecycle;
+    // Else a server that is killed now leaves an older state than clients have seen.
+    if (before.kind === "leaving") await before.stored?.catch(() => {});
     this.#refusal = this.#unfit = undefined;
-    if (this.#leased) return this.#leased.lease.session;
-    if (this.unusable) throw toUnusableError(this.unusable);
-    return await (this.#waking ??= this.#wake({ memory }).finally(() => this.#waking = undefined));
+    const { phase, leased, state: { unusable } = {} } = this.lifecycle;
+    if (leased) return leased.lease.session;
+    if (unusable) throw toUnusableError(unusable);
+    if (phase.kind === "waking") return await phase.woken;
+    if (phase.kind !== "asleep" || !this.#parts) throw new ServerError("conflict", "The session has ended");
+    const { state, near, left } = phase;
+    state.beginWake();
+    const woken = this.#wake(this.#parts, { state, near, memory });
+    this.lifecycle.enter({ kind: "waking", state, near, left, woken });
+    return await woken;
   }
 
   /**
@@ -122,14 +108,15 @@ export class SessionInterpreter implements AsyncDisposable {
    * checkpoint has, or finds no room.
    */
   async hibernate({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<boolean> {
-    if (this.#isDisposed || !this.#parts) return false;
-    if (this.#leaving) return await this.#leaving;
-    if (!this.#leased) return !this.#waking;
+    const { phase } = this.lifecycle;
+    if (phase.kind === "ended" || phase.kind === "waking" || !this.#parts) return false;
+    if (phase.kind !== "awake") return await phase.left ?? true;
     if (!memory) this.#refusal = undefined; // the reason may be what is not kept
     if (!this.canHibernate) return false;
-    return await (this.#leaving = this.#leave(this.#leased, this.#parts, { memory }).finally(() =>
-      this.#leaving = undefined
-    ));
+    const { leased } = phase;
+    const left = this.#leave(leased, this.#parts, { memory });
+    this.lifecycle.enter({ kind: "leaving", leased, left, stored: undefined });
+    return await left;
   }
 
   /**
@@ -139,13 +126,13 @@ export class SessionInterpreter implements AsyncDisposable {
    */
   async suspend(): Promise<void> {
     this.#isSuspending = true;
-    await this.#leaving; // it fails if the session was used meanwhile
+    const { phase } = this.lifecycle;
+    if (phase.kind === "leaving") await phase.left; // it fails if the session was used meanwhile
     this.#refusal = undefined; // the reason may be over: it is tried once more
     const isHibernating = await this.hibernate();
-    if (!isHibernating || !this.#state) {
-      throw this.#refusal ?? new ServerError("conflict", "The session is in use");
-    }
-    await this.#state.suspend();
+    const { state } = this.lifecycle;
+    if (!isHibernating || !state) throw this.#refusal ?? new ServerError("conflict", "The session is in use");
+    await state.suspend();
   }
 
   /**
@@ -154,35 +141,35 @@ export class SessionInterpreter implements AsyncDisposable {
    * @throws {ServerError} `timeout` if it is not read in time; with the `reason` of a checkpoint if it cannot be read.
    */
   async readState(signal: AbortSignal): Promise<Checkpoint | undefined> {
-    const [parts, state] = [this.#parts, this.#state];
-    if (!parts || !state || this.#waking) return undefined;
+    const [parts, { phase, state }] = [this.#parts, this.lifecycle];
+    if (!parts || !state || phase.kind === "waking") return undefined;
     const { owner, transfers } = parts;
     try {
       return await transfers.read(state, { owner, signal });
     } catch (error) {
-      if (this.#state !== state) return undefined; // it has woken meanwhile, and its files are removed
+      if (this.lifecycle.state !== state) return undefined; // it has woken meanwhile, and its files are removed
       throw error;
     }
   }
 
   /** Saves the record of the session again if a directory has its state. */
   async saveRecord(): Promise<void> {
-    await this.#state?.update();
+    await this.lifecycle.state?.update();
   }
 
   /** Ends the lease, or drops the state unless it was suspended. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isDisposed = true;
-    await this.#waking?.catch(() => {}); // the session that waits for it gets the error
-    await this.#leaving;
-    const [leased, state] = [this.#leased, this.#state];
-    this.#leased = this.#state = undefined;
+    const { phase } = this.lifecycle;
+    if (phase.kind === "ended") return;
+    this.lifecycle.enter({ kind: "ended" });
+    if (phase.kind === "waking") await phase.woken.catch(() => {}); // the session that waits for it gets the error
+    if ("left" in phase) await phase.left;
     try {
-      await state?.[Symbol.asyncDispose]();
+      if ("state" in phase) await phase.state[Symbol.asyncDispose]();
     } catch (error) {
       this.#parts?.onError(error); // its files remain
     }
-    if (leased) await release(leased);
+    if ("leased" in phase) await release(phase.leased);
   }
 
   async #leave(
@@ -202,26 +189,35 @@ export class SessionInterpreter implements AsyncDisposable {
         signal: endSignal,
         refuseLost: true,
       });
-      if (this.#uses !== uses) return false;
+      if (this.#uses !== uses) return this.#stay(leased);
       const { id, storedBytes } = checkpoint;
       this.#unfit = { id, storedBytes, clientBytes: clientBytes(parts.describe()) };
-      this.#storing = this.#store(checkpoint, parts);
-      const state = await this.#storing;
+      const stored = this.#store(checkpoint, parts);
+      if (this.lifecycle.phase.kind === "leaving") this.lifecycle.phase.stored = stored;
+      const state = await stored;
       this.#unfit = undefined;
-      if (!state) return false;
-      this.#leased = undefined;
-      this.#state = state;
-      this.#left = leased.lease;
+      const { phase } = this.lifecycle;
+      if (!state) return this.#stay(leased);
+      if (phase.kind === "leaving") {
+        this.lifecycle.enter({ kind: "asleep", state, near: leased.lease, left: phase.left });
+      } else { // it has ended
+        await state[Symbol.asyncDispose]();
+        return false;
+      }
     } catch (error) {
       this.#refusal = toPublicError(error);
       if (isFirst && !this.#isSuspending) parts.onError(this.#refusal);
-      return false;
-    } finally {
-      this.#storing = undefined;
+      return this.#stay(leased);
     }
     parts.onChange(false);
     await release(leased);
     return true;
+  }
+
+  /** Keeps the interpreter, unless the session has ended. */
+  #stay(leased: LeasedInterpreter): false {
+    if (this.lifecycle.phase.kind === "leaving") this.lifecycle.enter({ kind: "awake", leased });
+    return false;
   }
 
   /** Stores a state. Returns `undefined` if the session was used or has ended meanwhile. */
@@ -231,51 +227,50 @@ export class SessionInterpreter implements AsyncDisposable {
   ): Promise<HibernatedState | undefined> {
     const uses = this.#uses;
     const state = await store.put(owner, checkpoint, { describe, outlivesServer });
-    if (this.#uses === uses && !this.#isDisposed) return state;
+    if (this.#uses === uses && this.lifecycle.phase.kind !== "ended") return state;
     await state[Symbol.asyncDispose]();
     return undefined;
   }
 
-  async #wake({ memory }: { memory: boolean }): Promise<PythonSession> {
-    const [parts, state] = [this.#parts, this.#state];
-    if (!parts || !state) throw new ServerError("conflict", "The session has ended");
-    state.beginWake();
-    const leased = await this.#acquire(parts, state);
-    let isRestored = false;
+  async #wake(
+    parts: HibernationParts,
+    { state, near, memory }: Pick<Hibernating, "state" | "near"> & { memory: boolean },
+  ): Promise<PythonSession> {
+    let leased: LeasedInterpreter | undefined;
+    let isRestoring = false;
     try {
+      leased = await parts.acquire(near);
       const { session } = leased.lease;
       const { owner, transfers, endSignal: signal } = parts;
       const random = this.#reseeding && { reseed: true, ...this.#reseeding };
+      isRestoring = true;
       await transfers.restoreIn(session, state, { owner, signal, ...random });
-      isRestored = true;
+      isRestoring = false;
       if (!memory) await transfers.forget(session, { owner, signal, ...random });
       await state.removeFiles();
-      if (this.#isDisposed) throw new ServerError("conflict", "The session has ended");
+      if (this.lifecycle.phase.kind === "ended") throw new ServerError("conflict", "The session has ended");
     } catch (error) {
       state.cancelWake();
-      await release(leased);
-      if (isRestored || !(error instanceof ServerError) || !(error.cause instanceof CheckpointError)) {
-        throw error;
-      }
-      state.setUnusable(error.cause);
-      if (parts.outlivesServer) throw toUnusableError(error.cause);
-      parts.onLost();
-      throw error;
+      if (leased) await release(leased);
+      const reason = isRestoring ? this.#refuse(state, parts, error) : error;
+      const { phase } = this.lifecycle;
+      if (phase.kind === "waking") this.lifecycle.enter({ kind: "asleep", state, near, left: phase.left });
+      throw reason;
     }
-    this.#leased = leased;
-    this.#state = this.#reseeding = undefined;
+    this.lifecycle.enter({ kind: "awake", leased });
+    this.#reseeding = undefined;
     parts.onChange(true);
     await state[Symbol.asyncDispose]();
     return leased.lease.session;
   }
 
-  async #acquire(parts: HibernationParts, state: HibernatedState): Promise<LeasedInterpreter> {
-    try {
-      return await parts.acquire(this.#left);
-    } catch (error) {
-      state.cancelWake();
-      throw error;
-    }
+  /** Keeps a state that cannot be restored for a later server, or ends the session. Returns the error of its request. */
+  #refuse(state: HibernatedState, { outlivesServer, onLost }: HibernationParts, error: unknown): unknown {
+    if (!(error instanceof ServerError) || !(error.cause instanceof CheckpointError)) return error;
+    state.setUnusable(error.cause);
+    if (outlivesServer) return toUnusableError(error.cause);
+    onLost();
+    return error;
   }
 }
 

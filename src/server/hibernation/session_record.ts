@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { CheckpointEvery } from "../../sandbox/exec.ts";
+import type { CheckpointEvery } from "../../sandbox/contract/checkpoint.ts";
 import { checkpointEverySchema, checkpointIdSchema, sessionLimitsSchema } from "../../wire/v1_sessions.ts";
 import { sessionToolsSchema } from "../../wire/v1_tools.ts";
 import { jsonLength } from "../../json.ts";

@@ -3,7 +3,7 @@ import { Semaphore } from "../../async/semaphore.ts";
 import { type CheckpointError, errorMessage, SandboxError } from "../../errors.ts";
 import { type CheckpointOrigin, piecesOf, readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
 import { readHostKey } from "../../sandbox/checkpoint/host_key.ts";
-import type { Checkpoint } from "../../sandbox/exec.ts";
+import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
 import { STATE_SWEEP_MS } from "../limits.ts";
 import {
   damaged,

@@ -1,5 +1,5 @@
-import type { Checkpoint } from "../../sandbox/exec.ts";
-import { Budget } from "../budget.ts";
+import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
+import { Budget } from "../admission/budget.ts";
 import { HIBERNATION_COPY_MS, STATE_DIRECTORY_BYTES, STATE_RETRY_MS } from "../limits.ts";
 import type { HibernatedEntry as Entry } from "./hibernated_state.ts";
 import type { SessionRecord } from "./session_record.ts";
@@ -69,7 +69,7 @@ export class StateFiles {
       total: directoryBytes,
       owners,
       unit: "bytes of the state directory",
-      advice: "end sessions that you do not need, or start the server with a larger --state-disk",
+      advice: "end sessions that you do not need, or start the server with a larger state disk",
       heldByOthers: directory && (() => directory.unused.bytes + ENTRY_BYTES * directory.unused.count),
     });
     this.#rooms = new StateRooms(this.#budget, { isShared: directory?.canLink ?? false });

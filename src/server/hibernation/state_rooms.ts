@@ -1,4 +1,4 @@
-import type { Budget, BudgetLease } from "../budget.ts";
+import type { Budget, BudgetLease, Room } from "../admission/budget.ts";
 
 /** Bytes of a session that hibernates, beside its state: the session and its timers, or its record. */
 export const ENTRY_BYTES = 4096;
@@ -12,53 +12,10 @@ export interface RoomedState {
   readonly bytes: number;
 }
 
-/** Room that is taken until it is disposed. */
-export interface Room extends Disposable {
-  /** Frees the room until {@linkcode Room.retake}. */
-  free(): void;
-  /** Takes the room again. @throws {ServerError} `busy` if there is none. */
-  retake(): void;
-}
-
 /** Room of the state of one session. */
 export interface StateRoom<Value> extends Room {
   /** Value that was kept for the first session in the state. */
   readonly value: Value;
-}
-
-/** An amount of a budget. */
-export interface RoomPart {
-  readonly budget: Budget;
-  readonly amount: number;
-}
-
-/**
- * Takes room in several budgets.
- *
- * @throws {ServerError} `busy` or `too_large` if there is none in one of them.
- */
-export function takeRoom(owner: string, parts: readonly RoomPart[]): Room {
-  const room = roomOf(parts.map(({ budget, amount }) => ({ amount, lease: budget.take(owner, 0) })));
-  room.retake();
-  return room;
-}
-
-/** Takes room that an owner has already, also if there is none. */
-export function holdRoom(owner: string, parts: readonly RoomPart[]): Room {
-  return roomOf(parts.map(({ budget, amount }) => ({ amount, lease: budget.hold(owner, amount) })));
-}
-
-function roomOf(leases: readonly { lease: BudgetLease; amount: number }[]): Room {
-  const free = () => leases.forEach(({ lease }) => lease.resize(0));
-  const retake = () => {
-    try {
-      for (const { lease, amount } of leases) lease.resize(amount);
-    } catch (error) {
-      free();
-      throw error;
-    }
-  };
-  return { free, retake, [Symbol.dispose]: free };
 }
 
 /** Equal states of an owner. */
@@ -76,7 +33,7 @@ interface Member<Value> {
   readonly lease: BudgetLease;
 }
 
-/** Room of the states of sessions. Sessions of one owner in equal states share the room of its bytes. */
+/** Room of the states of sessions. Sessions of one owner in equal states share the room of the bytes. */
 export class StateRooms<Value> {
   readonly #budget: Budget;
   readonly #isShared: boolean;

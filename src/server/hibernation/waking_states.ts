@@ -1,5 +1,5 @@
+import type { Room } from "../admission/budget.ts";
 import type { HibernatedEntry } from "./hibernated_state.ts";
-import type { Room } from "./state_rooms.ts";
 
 /**
  * The states that wake. The first of each owner is without room, as another session of the owner may need that to give

@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
-import type { Account } from "../budget.ts";
+import type { Account } from "../admission/budget.ts";
 
 /** Connection on which a request arrived. */
 export interface RequestConnection {

@@ -2,7 +2,7 @@ import { concat } from "@std/bytes";
 import type { MiddlewareHandler } from "hono";
 import type { AppContext, AppEnv, BodyReader } from "./context.ts";
 import { checkJsonLimits, JsonLimitError, JsonMeter } from "../../json.ts";
-import type { Budget, BudgetLease } from "../budget.ts";
+import type { Budget, BudgetLease } from "../admission/budget.ts";
 import { MEMORY_PER_BYTE, type RequestLimits } from "../limits.ts";
 import { ServerError } from "./http_errors.ts";
 import { toHeldResponse } from "./response_stream.ts";

@@ -1,5 +1,5 @@
 import { concat } from "@std/bytes";
-import type { Account, BudgetLease } from "../budget.ts";
+import type { Account, BudgetLease } from "../admission/budget.ts";
 import { STREAM_QUEUE_BYTES } from "../limits.ts";
 import type { UnreadResponse } from "./unread_responses.ts";
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 // @ts-types="./ws.d.ts"
 import { type WebSocket as ServerSocket, WebSocketServer } from "ws";
-import type { Account } from "../budget.ts";
+import type { Account } from "../admission/budget.ts";
 import { MAX_SOCKET_BYTES, SOCKET_CLOSE_MS, SOCKET_PING_MS, UNCOUNTED_SOCKET_BYTES } from "../limits.ts";
 import { ServerError } from "./http_errors.ts";
 
@@ -81,7 +81,7 @@ function countUnfinished(webSocket: ServerSocket, socket: Socket, memory: Accoun
     try {
       lease.resize(bytes);
     } catch {
-      webSocket.close(POLICY_VIOLATION, "no memory for the message: raise --buffer-memory");
+      webSocket.close(POLICY_VIOLATION, "no memory for the message: the server needs more buffer memory");
       webSocket.pause();
     }
   };

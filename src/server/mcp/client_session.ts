@@ -1,4 +1,4 @@
-import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
+import type { ExecOptions, ExecResult } from "../../sandbox/contract/exec.ts";
 import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { HeldCheckpoint } from "../checkpoints/checkpoint_store.ts";
 import { ServerError } from "../http/http_errors.ts";

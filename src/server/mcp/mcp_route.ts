@@ -4,7 +4,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { Next } from "hono";
-import type { Budgets } from "../budget.ts";
+import type { Budgets } from "../admission/budget.ts";
 import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { AppContext } from "../http/context.ts";
 import {

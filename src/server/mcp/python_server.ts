@@ -2,7 +2,7 @@ import { type CallToolResult, McpServer, type ServerContext } from "@modelcontex
 import * as z from "zod";
 import { ArgumentTypeError } from "../../errors.ts";
 import { shownBundlesOf } from "../../sandbox/display.ts";
-import type { ExecResult, MimeBundle } from "../../sandbox/exec.ts";
+import type { ExecResult, MimeBundle } from "../../sandbox/contract/exec.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
 import { toPublicError } from "../http/http_errors.ts";
 import { type ClientSession, isPng } from "./client_session.ts";

@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Budget } from "../budget.ts";
+import type { Budget } from "../admission/budget.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { MCP_IDLE_MS } from "../limits.ts";
 import type { ClientSession } from "./client_session.ts";

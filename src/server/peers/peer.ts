@@ -6,7 +6,7 @@
  * @module
  */
 import type { Hono } from "hono";
-import type { Budgets } from "../budget.ts";
+import type { Budgets } from "../admission/budget.ts";
 import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { PeerAccess } from "../http/access.ts";
 import type { AppEnv } from "../http/context.ts";

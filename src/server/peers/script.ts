@@ -1,4 +1,5 @@
-import type { ExecOptions, ExecResult, ShellResult } from "../../sandbox/exec.ts";
+import type { ExecOptions, ExecResult } from "../../sandbox/contract/exec.ts";
+import type { ShellResult } from "../../sandbox/contract/shell.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 
 /** Name of a program that came without one. */

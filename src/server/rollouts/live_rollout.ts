@@ -8,7 +8,7 @@ import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { CutScore } from "../../rollout/episode_score.ts";
 import type { Episode } from "../../rollout/rollout_all.ts";
 import { type StreamedRollout, streamRollouts } from "../../rollout/stream_rollouts.ts";
-import type { BudgetLease } from "../budget.ts";
+import type { BudgetLease } from "../admission/budget.ts";
 import type { EnvConfig } from "../envs/env_config.ts";
 import { ServerError } from "../http/http_errors.ts";
 import type { RolloutFunctions } from "../../wire/v1_rollouts.ts";

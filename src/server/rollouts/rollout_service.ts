@@ -1,7 +1,7 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Policy } from "../../policy/policy.ts";
 import type { ENV_KINDS } from "../../wire/v1_envs.ts";
-import { type Budget, Budgets } from "../budget.ts";
+import { type Budget, Budgets } from "../admission/budget.ts";
 import type { EnvService } from "../envs/env_service.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { MAX_ROLLOUTS } from "../limits.ts";
@@ -153,10 +153,13 @@ export class RolloutService implements AsyncDisposable {
   ): (options: RolloutPolicyOptions) => Policy | Promise<Policy> {
     const { policies, envs, tokenizer } = this.offer;
     const make = policies.get(policy);
-    if (make === undefined) throw forbidden("policy", [...policies.keys()], "--rollout-policy");
-    if (!envs.includes(env)) throw forbidden("env", envs, "--rollout-env");
+    if (make === undefined) throw forbidden("policy", [...policies.keys()]);
+    if (!envs.includes(env)) throw forbidden("env", envs);
     if (tokens && tokenizer === undefined) {
-      throw new ServerError("invalid", "tokens: the server has no tokenizer: it needs --rollout-tokenizer");
+      throw new ServerError(
+        "invalid",
+        "tokens: the server has no tokenizer for rollouts, which its operator can give it",
+      );
     }
     if (grader !== undefined && clientGrader !== undefined) {
       throw new ServerError("invalid", "clientGrader: it cannot be used with 'grader'");
@@ -166,9 +169,9 @@ export class RolloutService implements AsyncDisposable {
   }
 }
 
-function forbidden(name: string, allowed: readonly string[], flag: string): ServerError {
+function forbidden(name: string, allowed: readonly string[]): ServerError {
   const list = allowed.length > 0
     ? `must be one of ${allowed.join(", ")}`
     : "is refused: the server allows none";
-  return new ServerError("forbidden", `${name} ${list}; its operator allows more with ${flag}`);
+  return new ServerError("forbidden", `${name} ${list}; its operator can allow more`);
 }

@@ -1,19 +1,14 @@
 import { randomId } from "../../random_id.ts";
+import type { CheckpointEvery, CheckpointOptions, StateMemory } from "../../sandbox/contract/checkpoint.ts";
 import type {
-  CheckpointEvery,
-  CheckpointOptions,
   ExecOptions,
   ExecResult,
-  PythonSession,
-  ResetOptions,
   ResumeOptions,
-  SessionPool,
-  ShellOptions,
-  ShellResult,
-  StateMemory,
   ToolAnswer,
   WaitingCall,
-} from "../../sandbox/exec.ts";
+} from "../../sandbox/contract/exec.ts";
+import type { PythonSession, ResetOptions, SessionPool } from "../../sandbox/contract/pool.ts";
+import type { ShellOptions, ShellResult } from "../../sandbox/contract/shell.ts";
 import { requireBranching } from "../checkpoints/transfers.ts";
 import type { SessionRecord, SessionRecordParts } from "../hibernation/session_record.ts";
 import { toPublicError } from "../http/http_errors.ts";

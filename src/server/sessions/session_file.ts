@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ArgumentTypeError, GuestFileError } from "../../errors.ts";
-import type { PythonSession } from "../../sandbox/exec.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { MAX_PATH_CHARACTERS } from "../../wire/limits.ts";
 import { askGuest, type GuestRequest, type RunProgram } from "./guest_request.ts";
 import FILE from "./file.py" with { type: "text" };

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { parseUntrustedJson } from "../../json.ts";
-import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
+import type { ExecResult } from "../../sandbox/contract/exec.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { ServerError } from "../http/http_errors.ts";
 import type { RunProgram } from "./guest_request.ts";
 import LIST_FILES from "./list_files.py" with { type: "text" };

@@ -1,9 +1,11 @@
 import { checkForkSeed, reseedingOf } from "../../sandbox/checkpoint/fork.ts";
-import type { Checkpoint, SessionLease } from "../../sandbox/exec.ts";
+import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
+import type { SessionLease } from "../../sandbox/contract/pool.ts";
+import type { HeldSlots } from "../admission/admission_queue.ts";
 import type { CheckpointTransfers, ForkCopyOptions } from "../checkpoints/transfers.ts";
 import type { HibernatedState } from "../hibernation/hibernated_state.ts";
 import type { HibernationStore, PlaceCopy } from "../hibernation/hibernation_store.ts";
-import type { LeasedInterpreter } from "../hibernation/session_interpreter.ts";
+import type { LeasedInterpreter } from "../hibernation/lifecycle.ts";
 import { ServerError, toPublicError } from "../http/http_errors.ts";
 import type { LiveSession, LiveSessionOptions } from "./live_session.ts";
 import type { SessionSlots } from "./session_slots.ts";
@@ -121,7 +123,7 @@ export class SessionForks {
       const reason = store ? " as there is no room for copies that hibernate" : "";
       throw new ServerError("invalid", `count must be at most ${most}${reason}: current value is ${count}`);
     }
-    const admitted = await slots.admitAll(() => this.#lease(fork), { owner, count, signal });
+    const admitted = await slots.admit(() => this.#lease(fork), { owner, slots: count, signal });
     return this.#addAwake(fork, admitted);
   }
 
@@ -134,8 +136,9 @@ export class SessionForks {
 
   #addAwake(
     { settings }: Fork,
-    { result, slots }: { result: readonly SessionLease[]; slots: readonly Disposable[] },
+    { result, slot }: { result: readonly SessionLease[]; slot: HeldSlots },
   ): LiveSession[] {
+    const slots = slot.split();
     return result.map((lease, index) =>
       this.#parts.add({ lease, slot: slots[index] }, { ...settings, tools: settings.tools?.copy() })
     );

@@ -1,12 +1,10 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
 import type { CheckpointError } from "../../errors.ts";
-import type { CaptureOptions, Checkpoint, PythonSession } from "../../sandbox/exec.ts";
+import type { CaptureOptions, Checkpoint } from "../../sandbox/contract/checkpoint.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { type HibernatedState, toUnusableError } from "../hibernation/hibernated_state.ts";
-import {
-  type HibernationParts,
-  type LeasedInterpreter,
-  SessionInterpreter,
-} from "../hibernation/session_interpreter.ts";
+import type { LeasedInterpreter, Lifecycle } from "../hibernation/lifecycle.ts";
+import { type HibernationParts, SessionInterpreter } from "../hibernation/session_interpreter.ts";
 import type { PausesAtEnd } from "../hibernation/session_record.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { HIBERNATION_LIFE_MS, MAX_SESSION_WAITING } from "../limits.ts";
@@ -80,7 +78,8 @@ export class SessionLife implements AsyncDisposable {
   #ttlTimer: ReturnType<typeof setTimeout> | undefined;
   #expiresAt: Date | undefined;
   #wasUsed = false;
-  #isPaused: boolean;
+  /** True while it pauses and lets no request use it. */
+  #isClosed = false;
   #hasMemory: boolean;
   /** Resolves when it has paused. */
   #pausing: Promise<void> | undefined;
@@ -93,7 +92,6 @@ export class SessionLife implements AsyncDisposable {
   constructor(options: SessionLifeOptions, describe: HibernationParts["describe"]) {
     const { owner, start, hibernation, reseeding, idleMs, usedAt, onError, onChange } = options;
     this.#options = options;
-    this.#isPaused = options.isPaused ?? false;
     this.#hasMemory = options.hasMemory ?? true;
     this.#interpreter = new SessionInterpreter(
       start,
@@ -109,10 +107,15 @@ export class SessionLife implements AsyncDisposable {
         onLost: () => this[Symbol.asyncDispose]().catch(onError),
       },
     );
+    if (options.isPaused) this.#lifecycle.pause();
     const firstMs = Math.min(hibernation?.afterMs ?? Infinity, idleMs);
     const whenIdle = () => void this.#whenIdle().catch(onError);
     this.#idle = new IdleTimer(firstMs, whenIdle, usedAt);
     if (!("lease" in start)) whenIdle(); // its time may be over
+  }
+
+  get #lifecycle(): Lifecycle {
+    return this.#interpreter.lifecycle;
   }
 
   /** End of its last use, by the clock of the host. */
@@ -142,7 +145,7 @@ export class SessionLife implements AsyncDisposable {
 
   /** True while it is a checkpoint that no request can use until {@linkcode LiveSession.resume}. */
   get isPaused(): boolean {
-    return this.#isPaused;
+    return this.#isClosed || this.#lifecycle.phase.kind === "paused";
   }
 
   /** Random numbers that it gets when it wakes, if they do not continue. */
@@ -157,12 +160,12 @@ export class SessionLife implements AsyncDisposable {
 
   /** Why this server cannot continue it, if that is so. Its state stays for a later server, until it ends. */
   get unusable(): CheckpointError | undefined {
-    return this.#interpreter.unusable;
+    return this.#lifecycle.state?.unusable;
   }
 
   /** True while it leaves its interpreter. */
   get isLeaving(): boolean {
-    return this.#interpreter.isLeaving;
+    return this.#lifecycle.phase.kind === "leaving";
   }
 
   /**
@@ -220,18 +223,17 @@ export class SessionLife implements AsyncDisposable {
   }
 
   async #tryPause({ memory }: { memory: boolean }): Promise<void> {
-    if (this.#isPaused) throw new ServerError("conflict", "The session is paused already");
+    if (this.isPaused) throw new ServerError("conflict", "The session is paused already");
     if (!memory) {
-      this.#isPaused = true; // a request that came now would find a fresh interpreter
+      this.#isClosed = true; // a request that came now would find a fresh interpreter
       this.#hasMemory = false; // its record is saved with its state
     }
     const isHibernating = await this.#interpreter.hibernate({ memory });
-    if (!isHibernating || this.#idle.users > 0) { // a request may have woken it
-      this.#isPaused = false;
+    this.#isClosed = false;
+    if (!isHibernating || this.#idle.users > 0 || !this.#lifecycle.pause()) { // a request may have woken it
       this.#hasMemory = true;
       throw this.#interpreter.refusal ?? new ServerError("conflict", "The session is in use");
     }
-    this.#isPaused = true;
     this.#pauseIsDue = false;
     clearTimeout(this.#ttlTimer);
     this.#expiresAt = undefined;
@@ -247,7 +249,7 @@ export class SessionLife implements AsyncDisposable {
    */
   async readPaused(signal: AbortSignal): Promise<{ checkpoint: Checkpoint; hasMemory: boolean } | undefined> {
     await this.#pausing?.catch(() => {}); // the request that pauses it gets the error
-    if (!this.#isPaused) return undefined;
+    if (!this.isPaused) return undefined;
     this.requireUsable();
     const hasMemory = this.#hasMemory;
     const checkpoint = await this.#interpreter.readState(signal);
@@ -261,7 +263,8 @@ export class SessionLife implements AsyncDisposable {
    */
   endPause(): void {
     this.requireUsable();
-    this.#isPaused = false;
+    this.#isClosed = false;
+    this.#lifecycle.endPause();
   }
 
   /** @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it. */
@@ -276,15 +279,14 @@ export class SessionLife implements AsyncDisposable {
    */
   async resume({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<void> {
     await this.#pausing?.catch(() => {}); // who pauses it gets the error
-    if (!this.#isPaused) return;
+    if (!this.isPaused) return;
     this.endPause();
     const hadMemory = this.#hasMemory;
     this.#hasMemory &&= memory;
     try {
       await this.use(() => Promise.resolve());
     } catch (error) {
-      this.#isPaused = true;
-      this.#hasMemory = hadMemory;
+      if (this.#lifecycle.pause()) this.#hasMemory = hadMemory;
       throw error;
     }
   }
@@ -316,7 +318,7 @@ export class SessionLife implements AsyncDisposable {
    */
   async use<T>(work: (session: PythonSession) => Promise<T>): Promise<T> {
     if (this.#ended) throw new ServerError("conflict", "The session has ended");
-    if (this.#isPaused) throw new ServerError("conflict", "The session is paused: resume it first");
+    if (this.isPaused) throw new ServerError("conflict", "The session is paused: resume it first");
     this.requireUsable(); // such a request is no use, which would let it live longer
     if (this.#idle.users >= MAX_SESSION_WAITING) {
       throw new ServerError("busy", `${MAX_SESSION_WAITING} requests are waiting for the session`, {
@@ -361,7 +363,7 @@ export class SessionLife implements AsyncDisposable {
     const { uses } = this.#idle;
     const isHibernating = await this.#interpreter.hibernate();
     if (this.#ended || this.#idle.uses !== uses) return; // a use starts the timer when it ends
-    const livesOn = isHibernating && (idleMs < Infinity || this.#isPaused);
+    const livesOn = isHibernating && (idleMs < Infinity || this.isPaused);
     const lifeMs = livesOn ? HIBERNATION_LIFE_MS : idleMs;
     const leftMs = lifeMs - this.unusedMs;
     if (leftMs > 0) this.#idle.callAgain(leftMs);

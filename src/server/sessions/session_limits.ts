@@ -1,4 +1,4 @@
-import type { SessionPool } from "../../sandbox/exec.ts";
+import type { SessionPool } from "../../sandbox/contract/pool.ts";
 import { ServerError } from "../http/http_errors.ts";
 
 /** Limits of the programs of one session. */

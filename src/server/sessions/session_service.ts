@@ -1,19 +1,18 @@
 import { abortable, Deadline } from "../../async/abort.ts";
 import type { CheckpointError } from "../../errors.ts";
+import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
 import {
-  type Checkpoint,
   isBranchingPool,
   type SandboxAcquireOptions,
   type SessionLease,
   type SessionPool,
-} from "../../sandbox/exec.ts";
+} from "../../sandbox/contract/pool.ts";
 import { sessionToolsSchema } from "../../wire/v1_tools.ts";
-import type { RecoveryMemory } from "../checkpoints/recovery_memory.ts";
-import { TransferMemory } from "../checkpoints/transfer_memory.ts";
+import type { CheckpointStore } from "../checkpoints/checkpoint_store.ts";
 import { CheckpointTransfers, type ForkCopyOptions } from "../checkpoints/transfers.ts";
 import type { HibernationStore } from "../hibernation/hibernation_store.ts";
 import { type HibernatedState, toUnusableError } from "../hibernation/hibernated_state.ts";
-import type { LeasedInterpreter } from "../hibernation/session_interpreter.ts";
+import type { LeasedInterpreter } from "../hibernation/lifecycle.ts";
 import type { SavedSession } from "../hibernation/saved_sessions.ts";
 import { asOf, type PausesAtEnd } from "../hibernation/session_record.ts";
 import { type SuspendReport, toSuspendReport } from "../hibernation/suspend_report.ts";
@@ -58,7 +57,7 @@ export interface SessionServiceOptions {
    *
    * @default all but the reserved shares of other owners
    */
-  maxSessionsEach?: number | undefined;
+  maxSessionsPerToken?: number | undefined;
   /**
    * Number of owners. Half of the sessions is divided among them and reserved.
    *
@@ -91,11 +90,11 @@ export interface SessionServiceOptions {
    */
   hibernation?: HibernationSettings | undefined;
   /**
-   * Room for the checkpoints of sessions with `checkpointEvery`.
+   * Store whose room the checkpoints of sessions with `checkpointEvery` take.
    *
    * @default no limit but that of the profile
    */
-  recovery?: RecoveryMemory | undefined;
+  checkpointStore?: CheckpointStore | undefined;
   /** Called with each error of a session, before the client gets its public form. */
   onError?: ((thrown: unknown) => void) | undefined;
   /** Called when a session that clients find has opened or ended, and when an interpreter is lost. It must not throw. */
@@ -176,7 +175,7 @@ export class SessionService implements AsyncDisposable {
   /** Captures and restores the states of its sessions. */
   readonly transfers: CheckpointTransfers;
   readonly #options:
-    & Pick<SessionServiceOptions, "pool" | "metrics" | "recovery" | "hibernation">
+    & Pick<SessionServiceOptions, "pool" | "metrics" | "checkpointStore" | "hibernation">
     & Pick<LiveSessionOptions, "idleMs" | "onError" | "onEvent">;
   readonly #slots: SessionSlots;
   readonly #byId = new Map<string, LiveSession>();
@@ -191,20 +190,17 @@ export class SessionService implements AsyncDisposable {
 
   /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: SessionServiceOptions) {
-    const { pool, metrics, maxSessions, maxSessionsEach, owners, recovery, hibernation } = options;
+    const { pool, metrics, maxSessions, maxSessionsPerToken, owners, checkpointStore, hibernation } = options;
     const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS } = options;
     const { onError = () => {}, onEvent = () => {} } = options;
     this.maxSessions = maxSessions;
     this.waitMs = waitMs;
-    this.transfers = new CheckpointTransfers({
-      memory: recovery?.states ?? new TransferMemory({ owners }),
-      waitMs,
-    });
+    this.transfers = new CheckpointTransfers({ owners, waitMs });
     this.#shared = new SharedSessions(pool, this.#stop.signal);
-    this.#options = { pool, metrics, idleMs, recovery, hibernation, onError, onEvent };
+    this.#options = { pool, metrics, idleMs, checkpointStore, hibernation, onError, onEvent };
     this.#slots = new SessionSlots({
       slots: maxSessions,
-      slotsPerOwner: maxSessionsEach,
+      slotsPerOwner: maxSessionsPerToken,
       owners,
       queue,
       waitMs,
@@ -287,8 +283,10 @@ export class SessionService implements AsyncDisposable {
     { isCounted, near }: { isCounted: boolean; near?: SessionLease | undefined },
   ): Promise<LeasedInterpreter> {
     const { seed, once, checkpointEvery, owner, isShared = false } = options;
-    const { pool, recovery } = this.#options;
-    const checkpointMemory = checkpointEvery === undefined ? undefined : recovery?.ofSession(owner);
+    const { pool, checkpointStore } = this.#options;
+    const checkpointMemory = checkpointEvery === undefined
+      ? undefined
+      : checkpointStore?.recoveryMemory(owner, this.transfers.memoryOf(owner));
     const request: SandboxAcquireOptions = { seed, once, checkpointEvery, checkpointMemory, owner, near };
     const acquire = async (signal: AbortSignal) => {
       const lease = await pool.acquire({ ...request, signal });

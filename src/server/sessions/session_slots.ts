@@ -6,7 +6,7 @@ import {
   AdmissionQueue,
   type AdmissionQueueOptions,
   type HeldSlots,
-} from "./admission.ts";
+} from "../admission/admission_queue.ts";
 import type { LiveSession } from "./live_session.ts";
 
 /** Options of {@linkcode SessionSlots}. */
@@ -21,8 +21,9 @@ export interface SessionSlotsOptions extends Omit<AdmissionQueueOptions, "name" 
 }
 
 /** Options of {@linkcode SessionSlots.admit}. */
-export interface SlotOptions extends Omit<AdmissionOptions, "owner" | "isCounted"> {
+export interface SlotOptions extends Omit<AdmissionOptions, "owner" | "signal" | "isCounted"> {
   readonly owner: string;
+  readonly signal: AbortSignal;
   /** See {@linkcode AdmissionOptions.isCounted}. */
   readonly isCounted?: boolean | undefined;
 }
@@ -33,7 +34,7 @@ const OTHERS_SPARE_MS = 10_000;
 const SPARE_POLL_MS = 1_000;
 
 /** Advice in messages about a server that is busy. */
-export const MORE_SESSIONS = "retry later, or start the server with a larger --max-sessions";
+export const MORE_SESSIONS = "retry later, or start the server with more sessions";
 
 /** The slots of a server's sessions. Requests wait for one, and idle sessions give way to those that wait. */
 export class SessionSlots {
@@ -45,9 +46,7 @@ export class SessionSlots {
   /** @throws {RangeError} if there are fewer than one slot. */
   constructor(options: SessionSlotsOptions) {
     const { slotsPerOwner, metrics } = options;
-    const advice = slotsPerOwner === undefined
-      ? MORE_SESSIONS
-      : `${MORE_SESSIONS} or --max-sessions-per-token`;
+    const advice = slotsPerOwner === undefined ? MORE_SESSIONS : `${MORE_SESSIONS} per token`;
     this.#options = options;
     this.#admission = new AdmissionQueue({ ...options, name: "session", advice });
     metrics.addGauge("paddock_sessions", "Sessions in use.", (owner) => this.#count(owner));
@@ -100,25 +99,16 @@ export class SessionSlots {
     }
   }
 
-  /** Waits for several slots at once, and acquires what takes them. Throws as {@linkcode SessionSlots.admit} does. */
-  async admitAll<T>(
-    acquire: (signal: AbortSignal) => Promise<T>,
-    { count, ...options }: SlotOptions & { count: number },
-  ): Promise<{ result: T; slots: Disposable[] }> {
-    const { result, slot } = await this.admit(acquire, { ...options, slots: count });
-    return { result, slots: split(slot, count) };
-  }
-
   /** Takes several slots if they are free, and acquires what takes them. Returns `undefined` if they are not. */
   async admitFree<T>(
     acquire: () => Promise<T>,
     { count, owner }: { count: number; owner: string },
-  ): Promise<{ result: T; slots: Disposable[] } | undefined> {
+  ): Promise<{ result: T; slot: HeldSlots } | undefined> {
     const slot = this.#admission.tryTake(owner, count);
     if (!slot) return undefined;
     using _opening = this.#open(owner, count);
     try {
-      return { result: await acquire(), slots: split(slot, count) };
+      return { result: await acquire(), slot };
     } catch (error) {
       slot[Symbol.dispose]();
       throw error;
@@ -173,18 +163,4 @@ export class SessionSlots {
       (owner === undefined || session.owner === owner) && !session.life.isLeaving
     ).toArray().length;
   }
-}
-
-/** Returns slots that are held together as slots that are freed one by one. */
-function split(held: HeldSlots, count: number): Disposable[] {
-  let left = count;
-  return Array.from({ length: count }, () => {
-    let isHeld = true;
-    return {
-      [Symbol.dispose]: () => {
-        if (isHeld) held.shrink(--left);
-        isHeld = false;
-      },
-    };
-  });
 }

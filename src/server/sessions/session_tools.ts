@@ -12,7 +12,7 @@ import {
   type cancelEventSchema,
   type SessionToolSpec,
 } from "../../wire/v1_tools.ts";
-import type { Account } from "../budget.ts";
+import type { Account } from "../admission/budget.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { CALL_BYTES, MAX_CALL_CHECK_CHARACTERS, MAX_CALL_CHECKS, MEMORY_PER_BYTE } from "../limits.ts";
 import { toCheckedSchema } from "./tool_schema.ts";

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { CheckpointEvery, SessionLease, SessionPool } from "../../sandbox/exec.ts";
+import type { CheckpointEvery } from "../../sandbox/contract/checkpoint.ts";
+import type { SessionLease, SessionPool } from "../../sandbox/contract/pool.ts";
 import { createSessionRequestSchema } from "../../wire/v1_sessions.ts";
 import type { SessionToolSpec } from "../../wire/v1_tools.ts";
 import type { SessionLimits } from "./session_limits.ts";

@@ -1,4 +1,4 @@
-import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
+import type { SessionLease, SessionPool } from "../../sandbox/contract/pool.ts";
 import { toPublicError } from "../http/http_errors.ts";
 import type { LiveSession, LiveSessionOptions } from "./live_session.ts";
 import { SessionTools } from "./session_tools.ts";

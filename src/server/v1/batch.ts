@@ -3,7 +3,8 @@ import { displayCharacters } from "../../sandbox/display.ts";
 import type * as z from "zod";
 import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import { jsonLength } from "../../json.ts";
-import type { ExecResult } from "../../sandbox/exec.ts";
+import type { ExecResult } from "../../sandbox/contract/exec.ts";
+import { EXEC_FIELDS } from "../../sandbox/contract/exec_fields.ts";
 import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
 import {
   type batchOutcomeSchema,
@@ -15,7 +16,7 @@ import { ServerError, toErrorBody, toPublicError } from "../http/http_errors.ts"
 import type { SessionService } from "../sessions/session_service.ts";
 import { BATCH, BATCH_RESULT } from "./examples.ts";
 import { type Api, jsonBody, jsonResponse } from "./route.ts";
-import { toExecBody, toExecOptions } from "./sessions.ts";
+import { toExecBody } from "./sessions.ts";
 
 /** Characters that each value of JSON counts for, which bounds the number of values of a response to a million. */
 const CHARACTERS_PER_VALUE = 64;
@@ -80,7 +81,7 @@ class BatchRun {
   }
 
   async #run(item: Item, signal: AbortSignal): Promise<ExecResult> {
-    const options = toExecOptions(item, signal);
+    const options = { ...EXEC_FIELDS.fromJson(item), signal };
     const owner = this.#owner;
     if (item.session !== undefined) {
       return await (await this.#sessions.locate(item.session, owner)).exec(item.code, options);

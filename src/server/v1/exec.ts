@@ -1,5 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import type * as z from "zod";
+import { EXEC_FIELDS } from "../../sandbox/contract/exec_fields.ts";
 import { execResultSchema } from "../../wire/v1.ts";
 import { programRequestSchema } from "../../wire/v1_sessions.ts";
 import type { AppContext } from "../http/context.ts";
@@ -7,7 +8,7 @@ import type { LiveSession } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import { PROGRAM, PROGRAM_EVENTS, PROGRAM_RESULT } from "./examples.ts";
 import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
-import { toExecBody, toExecOptions } from "./sessions.ts";
+import { toExecBody } from "./sessions.ts";
 import { STREAM_HEADERS, streamExecBody } from "./streams.ts";
 
 const tags = ["sessions"];
@@ -47,7 +48,8 @@ export function addExecRoutes(app: Api, sessions: SessionService): void {
   app.openapi(exec, async (c) => {
     const request = c.req.valid("json");
     await using session = await borrow(sessions, request, c);
-    const result = await session.exec(request.code, toExecOptions(request, c.get("signal")));
+    const options = { ...EXEC_FIELDS.fromJson(request), signal: c.get("signal") };
+    const result = await session.exec(request.code, options);
     return c.json(toExecBody(result), 200);
   });
   app.openapi(stream, async (c) => {
@@ -55,7 +57,7 @@ export function addExecRoutes(app: Api, sessions: SessionService): void {
     const borrowed = await borrow(sessions, request, c);
     const body = streamExecBody(c, async (options) => {
       await using session = borrowed;
-      return await session.exec(request.code, { ...toExecOptions(request, options.signal), ...options });
+      return await session.exec(request.code, { ...EXEC_FIELDS.fromJson(request), ...options });
     });
     return c.body(body, 200, STREAM_HEADERS);
   });

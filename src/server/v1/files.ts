@@ -1,7 +1,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import * as z from "zod";
 import { MAX_PATH_CHARACTERS } from "../../wire/limits.ts";
-import { fromBase64Files } from "../../wire/v1.ts";
+import { fromBase64Files } from "../../sandbox/contract/wire_forms.ts";
 import {
   type fileInfoSchema,
   fileListSchema,

@@ -2,7 +2,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { replyGradingOf } from "../../rewards/reply_grader.ts";
 import type { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import { gradeRequestSchema, graderListSchema, scoreSchema } from "../../wire/v1_grade.ts";
-import type { AdmissionQueue } from "../sessions/admission.ts";
+import type { AdmissionQueue } from "../admission/admission_queue.ts";
 import { gradeOrThrow, type Graders, guardGrader, toGradeInput } from "../graders.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { GRADE, SCORE } from "./examples.ts";
@@ -47,10 +47,7 @@ export function addGradeRoutes(app: Api, { graders, pool, gate }: GradeResources
     const make = graders.get(name);
     if (!make) throw new ServerError("invalid", `grader must be one of ${[...graders.keys()].join(", ")}`);
     const [grader, owner, signal] = [make(), c.get("owner"), c.get("signal")];
-    const slot = replyGradingOf(grader)
-      ? undefined
-      : await gate.run(() => Promise.resolve(), { owner, signal });
-    using _slot = slot?.slot;
+    using _slot = replyGradingOf(grader) ? undefined : await gate.acquire({ owner, signal });
     const context = { ...toGradeInput(request), signal };
     const { score, parts, reason } = await gradeOrThrow(guardGrader(grader, { pool, owner }), context);
     return c.json(

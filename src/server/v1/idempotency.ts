@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from "hono";
 import * as z from "zod";
 import { sha256 } from "../../hash.ts";
 import { MAX_REQUEST_ID_CHARACTERS } from "../../wire/limits.ts";
-import type { Budget, BudgetLease, Budgets } from "../budget.ts";
+import type { Budget, BudgetLease, Budgets } from "../admission/budget.ts";
 import type { AppEnv } from "../http/context.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { MAX_KEPT_RESPONSES } from "../limits.ts";

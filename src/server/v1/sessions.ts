@@ -1,15 +1,14 @@
 import { createRoute } from "@hono/zod-openapi";
 import type * as z from "zod";
-import type { ExecOptions, ExecResult, ToolAnswer } from "../../sandbox/exec.ts";
+import type { ExecResult, ToolAnswer } from "../../sandbox/contract/exec.ts";
+import { EXEC_FIELDS } from "../../sandbox/contract/exec_fields.ts";
+import { toBase64Files } from "../../sandbox/contract/wire_forms.ts";
 import {
   execResultSchema,
-  fromBase64Files,
-  fromWireInputs,
   resumeRequestSchema,
   sessionExecRequestSchema,
   shellRequestSchema,
   shellResultSchema,
-  toBase64Files,
 } from "../../wire/v1.ts";
 import {
   createSessionRequestSchema,
@@ -160,10 +159,8 @@ export function addSessionRoutes(app: Api, { sessions, checkpoints }: SessionRou
   app.openapi(exec, async (c) => {
     const request = c.req.valid("json");
     const session = await findSession(sessions, c);
-    const result = await session.exec(
-      request.code,
-      toExecOptions(request, c.get("signal")),
-    );
+    const options = { ...EXEC_FIELDS.fromJson(request), signal: c.get("signal") };
+    const result = await session.exec(request.code, options);
     return c.json(toExecBody(result), 200);
   });
   app.openapi(resume, async (c) => {
@@ -206,23 +203,6 @@ function parseMetadataQuery(text: string): Record<string, string> {
     metadata.set(key, value);
   }
   return Object.fromEntries(metadata);
-}
-
-/** Returns the options of a program that a request states. */
-export function toExecOptions(
-  request: z.output<typeof sessionExecRequestSchema>,
-  signal: AbortSignal,
-): ExecOptions {
-  const { files, timeoutMs, stdin, fetchFiles, inputs, binaryInputs, suspendAt } = request;
-  return {
-    timeoutMs,
-    suspendAt,
-    stdin,
-    inputs: fromWireInputs({ inputs, binaryInputs }),
-    fetchFiles,
-    signal,
-    files: fromBase64Files(files ?? {}),
-  };
 }
 
 function toToolAnswer({ value, error }: z.output<typeof callAnswerSchema>): ToolAnswer {

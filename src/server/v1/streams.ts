@@ -1,10 +1,11 @@
 import { createRoute } from "@hono/zod-openapi";
 import * as z from "zod";
-import type { ExecResult, MimeBundle } from "../../sandbox/exec.ts";
+import type { ExecResult, MimeBundle } from "../../sandbox/contract/exec.ts";
+import { EXEC_FIELDS } from "../../sandbox/contract/exec_fields.ts";
 import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
 import { sessionExecRequestSchema } from "../../wire/v1.ts";
 import { callAnswerSchema } from "../../wire/v1_tools.ts";
-import type { Account } from "../budget.ts";
+import type { Account } from "../admission/budget.ts";
 import type { AppContext } from "../http/context.ts";
 import { ServerError, toErrorBody, toPublicError } from "../http/http_errors.ts";
 import { type BodyWriter, streamBody } from "../http/response_stream.ts";
@@ -13,7 +14,7 @@ import type { SessionService } from "../sessions/session_service.ts";
 import type { CallChannel } from "../sessions/session_tools.ts";
 import { CALL_ANSWER, PROGRAM, PROGRAM_EVENTS } from "./examples.ts";
 import { type Api, failures, idParams, jsonBody } from "./route.ts";
-import { findSession, toExecBody, toExecOptions } from "./sessions.ts";
+import { findSession, toExecBody } from "./sessions.ts";
 
 const tags = ["sessions"];
 
@@ -45,7 +46,7 @@ export function addStreamRoutes(app: Api, sessions: SessionService): void {
     const request = c.req.valid("json");
     return c.body(
       streamExecBody(c, (options) => {
-        return session.exec(request.code, { ...toExecOptions(request, options.signal), ...options });
+        return session.exec(request.code, { ...EXEC_FIELDS.fromJson(request), ...options });
       }),
       200,
       STREAM_HEADERS,

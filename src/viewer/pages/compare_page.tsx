@@ -78,14 +78,7 @@ export const ComparePage: FC<ComparePageProps> = (
         <>
           <div class="scroll" tabindex={0} role="region" aria-label="Tasks">
             <table>
-              <thead>
-                <tr>
-                  <th scope="col">Task</th>
-                  <th scope="col" class="number">First</th>
-                  <th scope="col" class="number">Second</th>
-                  <th scope="col" class="number">Change</th>
-                </tr>
-              </thead>
+              <ChangeHead subject="Task" />
               <tbody>
                 {shown.map((task) => (
                   <tr>
@@ -132,14 +125,7 @@ export function taskHref(first: OpenRun, second: OpenRun, task: string, sample =
 const FigureTable: FC<{ comparison: RunComparison }> = ({ comparison: { figures } }) => (
   <table class="parts">
     <caption>Means of all episodes</caption>
-    <thead>
-      <tr>
-        <th scope="col">Figure</th>
-        <th scope="col" class="number">First</th>
-        <th scope="col" class="number">Second</th>
-        <th scope="col" class="number">Change</th>
-      </tr>
-    </thead>
+    <ChangeHead subject="Figure" />
     <tbody>
       {figures.map(({ name, unit, first, second }) => {
         const format = unit === "ms" ? formatMs : formatNumber;
@@ -163,6 +149,15 @@ const FigureTable: FC<{ comparison: RunComparison }> = ({ comparison: { figures 
       })}
     </tbody>
   </table>
+);
+
+const ChangeHead: FC<{ subject: string }> = ({ subject }) => (
+  <thead>
+    <tr>
+      <th scope="col">{subject}</th>
+      {["First", "Second", "Change"].map((name) => <th scope="col" class="number">{name}</th>)}
+    </tr>
+  </thead>
 );
 
 /** A link to a run. */

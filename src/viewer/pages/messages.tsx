@@ -275,10 +275,7 @@ const CallLine: FC<{ call: CallView; hasTurn: boolean }> = ({ call, hasTurn }) =
   return (
     <div class="call">
       <p>
-        <span class={`badge ${status === "ok" ? "ok" : "bad"}`}>
-          <SafeText text={status} limit={40} />
-        </span>
-        <SafeText text={tool} limit={80} />
+        <ToolStatus tool={tool} status={status} />
         <span class="facts">
           {[...hasTurn ? [`turn ${turn}`] : [], formatMs(durationMs ?? 0), ...notes].join(" · ")}
         </span>
@@ -294,6 +291,15 @@ const CallLine: FC<{ call: CallView; hasTurn: boolean }> = ({ call, hasTurn }) =
   );
 };
 
+const ToolStatus: FC<{ tool: string; status: string }> = ({ tool, status }) => (
+  <>
+    <span class={`badge ${status === "ok" ? "ok" : "bad"}`}>
+      <SafeText text={status} limit={40} />
+    </span>
+    <SafeText text={tool} limit={80} />
+  </>
+);
+
 /** A call of a tool that the code of a block made. */
 const CodeCallLine: FC<{ call: CodeCall }> = ({ call }) => {
   const { tool, status, durationMs, arguments: args, result, truncated } = call;
@@ -301,10 +307,7 @@ const CodeCallLine: FC<{ call: CodeCall }> = ({ call }) => {
   return (
     <div class="call">
       <p>
-        <span class={`badge ${status === "ok" ? "ok" : "bad"}`}>
-          <SafeText text={status} limit={40} />
-        </span>
-        <SafeText text={tool} limit={80} />
+        <ToolStatus tool={tool} status={status} />
         <span class="facts">{notes.join(" · ")}</span>
       </p>
       {args && <Code code={JSON.stringify(args)} language="json" limit={MAX_CALL_TEXT} />}

@@ -1,6 +1,6 @@
 import { fromBase64 } from "../../base64.ts";
 import type { FC } from "hono/jsx";
-import type { MimeBundle } from "../../sandbox/exec.ts";
+import type { MimeBundle } from "../../sandbox/contract/exec.ts";
 import { formatNumber } from "./format.ts";
 import { Code, SafeText } from "./safe_text.tsx";
 

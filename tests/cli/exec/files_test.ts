@@ -12,7 +12,7 @@ import {
 } from "../../../src/cli/exec/files.ts";
 import { type Io, withIo } from "../../../src/cli/io.ts";
 import { GuestFileError } from "../../../src/errors.ts";
-import type { PythonSession } from "../../../src/sandbox/exec.ts";
+import type { PythonSession } from "../../../src/sandbox/contract/pool.ts";
 import { FakePool } from "../../fake_pool.ts";
 import { TempFolder } from "../../temp_folder.ts";
 import { FakeSink } from "../fake_sink.ts";

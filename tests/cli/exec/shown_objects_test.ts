@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { formatShown, ShownFiles } from "../../../src/cli/exec/shown_objects.ts";
 import { UnwrittenError } from "../../../src/cli/cli_errors.ts";
-import type { MimeBundle } from "../../../src/sandbox/exec.ts";
+import type { MimeBundle } from "../../../src/sandbox/contract/exec.ts";
 import { TempFolder } from "../../temp_folder.ts";
 
 const PNG = "iVBORw0KGgo=";

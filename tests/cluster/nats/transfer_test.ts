@@ -4,7 +4,7 @@ import { MAX_MESSAGE_BYTES, MessageError } from "../../../src/cluster/nats/messa
 import { Seal } from "../../../src/cluster/nats/seal.ts";
 import { Subjects } from "../../../src/cluster/nats/subjects.ts";
 import { Assembler, toChunks, toWhole } from "../../../src/cluster/nats/transfer.ts";
-import { Budget } from "../../../src/server/budget.ts";
+import { Budget } from "../../../src/server/admission/budget.ts";
 import { ServerError } from "../../../src/server/http/http_errors.ts";
 
 const owner = "ab".repeat(32);

@@ -4,14 +4,13 @@ import { History } from "../../../src/history.ts";
 import { hiddenTests } from "../../../src/rewards/hidden_tests.ts";
 import { toScore } from "../../../src/rewards/grader.ts";
 import { testProfile } from "../../../src/rewards/registry.ts";
-import type { SessionPool } from "../../../src/sandbox/exec.ts";
+import type { SessionPool } from "../../../src/sandbox/contract/pool.ts";
 import { SandboxPool } from "../../../src/sandbox/pool.ts";
 import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
 
 /** Records what the sessions of a pool run. */
 function watched(pool: SandboxPool, codes: string[]): SessionPool {
   return {
-    pairQueue: pool.pairQueue,
     limits: pool.limits,
     async acquire(options) {
       const lease = await pool.acquire(options);

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { loadProfile, SandboxPool, type SessionPool } from "../../../mod.ts";
-import type { ExecOptions, PythonSession } from "../../../src/sandbox/exec.ts";
+import type { ExecOptions } from "../../../src/sandbox/contract/exec.ts";
+import type { PythonSession } from "../../../src/sandbox/contract/pool.ts";
 import { ArgumentTypeError } from "../../../src/errors.ts";
 import { History } from "../../../src/history.ts";
 import { type Grader, type Score, toScore } from "../../../src/rewards/grader.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { z } from "zod";
 import { CheckpointError, hostTool, loadProfile, readCheckpoint, SandboxPool } from "../../../mod/sandbox.ts";
-import type { BranchingSession } from "../../../src/sandbox/exec.ts";
+import type { BranchingSession } from "../../../src/sandbox/contract/pool.ts";
 import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { BranchingSession } from "../../../src/sandbox/exec.ts";
+import type { BranchingSession } from "../../../src/sandbox/contract/pool.ts";
 import { TempFolder } from "../../temp_folder.ts";
 import { startWithPackage } from "../profile/native_package.ts";
 import { baseLibrary, extensionModule, userLibrary } from "../profile/side_modules.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { CheckpointError, loadProfile, SandboxPool } from "../../../mod/sandbox.ts";
-import type { ExecResult } from "../../../src/sandbox/exec.ts";
+import type { ExecResult } from "../../../src/sandbox/contract/exec.ts";
 
 /**
  * State that programs put a session into, how they go on, and the value. It is that of CPython without a checkpoint,

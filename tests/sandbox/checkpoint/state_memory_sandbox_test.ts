@@ -2,7 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { z } from "zod";
 import { CheckpointError, hostTool, loadProfile } from "../../../mod/sandbox.ts";
 import { CheckpointCompressor } from "../../../src/sandbox/checkpoint/compression.ts";
-import type { BranchingSession, StateMemory } from "../../../src/sandbox/exec.ts";
+import type { StateMemory } from "../../../src/sandbox/contract/checkpoint.ts";
+import type { BranchingSession } from "../../../src/sandbox/contract/pool.ts";
 import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { PythonSession } from "../../../src/sandbox/exec.ts";
+import type { PythonSession } from "../../../src/sandbox/contract/pool.ts";
 import { Closures, isForgedCall } from "../../../src/sandbox/guest/call_guard.ts";
 import type { FileSystem } from "../../../src/sandbox/guest/emscripten.ts";
 import { limitStreams } from "../../../src/sandbox/guest/files/file_quota.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { loadProfile } from "../../../mod/sandbox.ts";
-import type { DeniedAttempts } from "../../../src/sandbox/exec.ts";
+import type { DeniedAttempts } from "../../../src/sandbox/contract/exec.ts";
 import { withSession } from "../shared_session.ts";
 
 /** Programs, with the attempts that are counted. */

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { ExecResult } from "../../../src/sandbox/exec.ts";
+import type { ExecResult } from "../../../src/sandbox/contract/exec.ts";
 import { withSession } from "../shared_session.ts";
 import recorded from "./native/recorded.json" with { type: "json" };
 

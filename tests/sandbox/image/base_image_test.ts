@@ -1,7 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { SandboxError } from "../../../src/errors.ts";
-import { ensureBaseImage, recordUse, removeStaleImages } from "../../../src/sandbox/image/base_image.ts";
+import { ensureBaseImage } from "../../../src/sandbox/image/base_image.ts";
+import { recordUse, removeStaleImages } from "../../../src/sandbox/image/image_cache.ts";
 import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
 import { TempFolder } from "../../temp_folder.ts";
 

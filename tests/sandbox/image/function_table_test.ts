@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import wabt from "wabt";
 import { FUNCTION_SLOTS } from "../../../src/sandbox/guest/python/main_functions.ts";
-import { addToTable } from "../../../src/sandbox/image/function_table.ts";
+import { addToTable } from "../../../src/sandbox/image/wasm/function_table.ts";
 
 const OPTIONS = { names: new Set(["one", "two", "three", "missing"]), withheld: ["four"], isRestored: true };
 

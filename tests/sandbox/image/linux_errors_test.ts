@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { errorTexts, LINUX_ERRORS, raiseLinuxErrors } from "../../../src/sandbox/image/linux_errors.ts";
+import { errorTexts, LINUX_ERRORS, raiseLinuxErrors } from "../../../src/sandbox/image/wasm/linux_errors.ts";
 import { readPyodide } from "../../../src/sandbox/image/pyodide.ts";
 
 Deno.test("LINUX_ERRORS has each name once, and one number of Linux for each of Emscripten", () => {

@@ -12,7 +12,7 @@ import {
   TYPE,
   WasmReader,
   wasmSections,
-} from "../../../src/sandbox/image/wasm.ts";
+} from "../../../src/sandbox/image/wasm/wasm.ts";
 import { isUsedImport } from "../../../src/sandbox/guest/call_guard.ts";
 
 const { wasm } = await readPyodide();

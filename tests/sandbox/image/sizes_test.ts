@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { readPyodide } from "../../../src/sandbox/image/pyodide.ts";
-import { widenSizes } from "../../../src/sandbox/image/sizes/sizes.ts";
+import { widenSizes } from "../../../src/sandbox/image/wasm/sizes/sizes.ts";
 
 Deno.test("widenSizes() returns a valid module, and refuses one without the functions of CPython", async () => {
   const { wasm } = await readPyodide();

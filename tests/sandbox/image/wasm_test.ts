@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { largestFunction } from "../../../src/sandbox/image/wasm.ts";
+import { largestFunction } from "../../../src/sandbox/image/wasm/wasm.ts";
 
 /** A module that imports one function and a global, and has functions of `sizes` no-operations. */
 function moduleOf(sizes: number[]): Uint8Array {

@@ -4,7 +4,8 @@ import { SandboxError } from "../../../src/errors.ts";
 import { readImageFile } from "../../../src/sandbox/in_worker/image_file.ts";
 import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
 import { WorkerSandbox } from "../../../src/sandbox/in_worker/worker_sandbox.ts";
-import type { BranchingLease, ExecResult, PythonSession } from "../../../src/sandbox/exec.ts";
+import type { ExecResult } from "../../../src/sandbox/contract/exec.ts";
+import type { BranchingLease, PythonSession } from "../../../src/sandbox/contract/pool.ts";
 import { stoppedAfterOutput } from "../started.ts";
 
 const PROFILE = parseProfile('{ "limits": { "graceMs": 1000, "fileBytes": 1048576, "outputBytes": 1000 } }', {
@@ -34,7 +35,7 @@ Deno.test("WorkerSandbox runs Python in workers of this process, with a profile'
   const options = { profile: PROFILE, maxWorkers: 2, cacheDir: images.path, onBuild: () => void builds++ };
   await using sandbox = new WorkerSandbox(options);
   await sandbox.ready();
-  const threads = await ownThreads();
+  const threads = workerThreads();
   await t.step("a further sandbox takes the image from the cache", async () => {
     await using other = new WorkerSandbox(options);
     await using lease = await other.acquire();
@@ -146,7 +147,7 @@ del node, last, items, closure`;
   });
   await t.step("a terminated interpreter leaves no thread", async () => {
     await lease[Symbol.asyncDispose]();
-    while (await ownThreads() > threads) await new Promise((resolve) => setTimeout(resolve, 50));
+    while (workerThreads() > threads) await new Promise((resolve) => setTimeout(resolve, 50));
   });
   await t.step("acquire() rejects when the sandbox is disposed", async () => {
     await sandbox[Symbol.asyncDispose]();
@@ -176,7 +177,17 @@ function valueOf(result: ExecResult): string | undefined {
   return result.status === "ok" ? result.value : result.status;
 }
 
-async function ownThreads(): Promise<number> {
+/** Returns the number of threads of workers. Those of pools end by themselves, seconds after their last work. */
+function workerThreads(): number {
   if (Deno.build.os !== "linux") return 0;
-  return (await Array.fromAsync(Deno.readDir("/proc/self/task"))).length;
+  const tasks = Array.from(Deno.readDirSync("/proc/self/task"), ({ name }) => name);
+  return tasks.filter((task) => threadName(task).startsWith("worker-")).length;
+}
+
+function threadName(task: string): string {
+  try {
+    return Deno.readTextFileSync(`/proc/self/task/${task}/comm`);
+  } catch {
+    return ""; // it has ended
+  }
 }

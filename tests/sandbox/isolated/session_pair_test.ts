@@ -1,12 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { SerialQueue } from "../../../src/async/semaphore.ts";
 import { SessionPair } from "../../../src/sandbox/isolated/session_pair.ts";
-import type { SessionLease, SessionPool } from "../../../src/sandbox/exec.ts";
+import type { SessionLease, SessionPool } from "../../../src/sandbox/contract/pool.ts";
 import { FakePool } from "../../fake_pool.ts";
 
 /** A pool of fixed size. `acquire()` waits while all sessions are leased. */
 class BoundedPool implements SessionPool {
-  readonly pairQueue = new SerialQueue();
   readonly #fake = new FakePool();
   readonly #waiting: (() => void)[] = [];
   #free: number;
@@ -63,7 +61,6 @@ Deno.test("SessionPair.acquire() does not deadlock when pairs use two pools in o
 
 Deno.test("SessionPair.acquire() stops waiting for its turn when its signal is aborted", async () => {
   const pool: SessionPool = {
-    pairQueue: new SerialQueue(),
     acquire: () => new Promise<never>(() => {}),
   };
   await using leases = new AsyncDisposableStack();

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { delay } from "@std/async";
-import type { Checkpoint } from "../../../src/sandbox/exec.ts";
+import type { Checkpoint } from "../../../src/sandbox/contract/checkpoint.ts";
 import { CheckpointStore } from "../../../src/server/checkpoints/checkpoint_store.ts";
 import { ServerError } from "../../../src/server/http/http_errors.ts";
 

@@ -1,4 +1,4 @@
-import type { ExecResult } from "../../../src/sandbox/exec.ts";
+import type { ExecResult } from "../../../src/sandbox/contract/exec.ts";
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import type { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
 import { Metrics } from "../../../src/server/metrics.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
-import type { Checkpoint } from "../../../src/sandbox/exec.ts";
+import type { Checkpoint } from "../../../src/sandbox/contract/checkpoint.ts";
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import type { SessionRecordParts } from "../../../src/server/hibernation/session_record.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";

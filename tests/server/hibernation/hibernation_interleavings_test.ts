@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { join } from "node:path";
 import { CheckpointError, SandboxError } from "../../../src/errors.ts";
-import type { SandboxAcquireOptions } from "../../../src/sandbox/exec.ts";
+import type { SandboxAcquireOptions } from "../../../src/sandbox/contract/pool.ts";
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
 import { ServerError } from "../../../src/server/http/http_errors.ts";

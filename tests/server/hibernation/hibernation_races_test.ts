@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { CheckpointError } from "../../../src/errors.ts";
-import type { SandboxAcquireOptions } from "../../../src/sandbox/exec.ts";
+import type { SandboxAcquireOptions } from "../../../src/sandbox/contract/pool.ts";
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import type { SessionRecord } from "../../../src/server/hibernation/session_record.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import type { Checkpoint, SandboxAcquireOptions } from "../../../src/sandbox/exec.ts";
+import type { Checkpoint } from "../../../src/sandbox/contract/checkpoint.ts";
+import type { SandboxAcquireOptions } from "../../../src/sandbox/contract/pool.ts";
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import type { SessionRecordParts } from "../../../src/server/hibernation/session_record.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
@@ -234,7 +235,7 @@ Deno.test("a server that stops saves no more than its directory has room for", a
     for (let at = 0; at < 12; at++) await sessions.create({ owner: "", signal });
     const { saved, lost, reasons } = await sessions.suspend();
     assertEquals([saved, lost, reasons.map(({ count }) => count)], [1, 11, [11]]);
-    assertStringIncludes(reasons[0]?.message ?? "", "--state-disk");
+    assertStringIncludes(reasons[0]?.message ?? "", "larger state disk");
     assertEquals((await namesIn(directory.path)).filter((name) => name.endsWith(".checkpoint")).length, 1);
   });
 });

@@ -253,12 +253,12 @@ Deno.test("paddock serve --state-dir keeps the sessions of another profile or ke
     [
       "checkpoint_other_profile",
       ["--profile", "python"],
-      "had profile 'serve': start the server with the --profile",
+      "had profile 'serve': start the server with the profile",
     ],
     [
       "checkpoint_foreign",
       ["--checkpoint-key-file", key],
-      "start the server with the --cache-dir or --checkpoint-key-file",
+      "start the server with the cache folder or the checkpoint key",
     ],
   ];
   for (const [reason, options, remedy] of others) {

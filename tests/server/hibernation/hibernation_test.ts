@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CheckpointError } from "../../../src/errors.ts";
-import type { ExecResult } from "../../../src/sandbox/exec.ts";
+import type { ExecResult } from "../../../src/sandbox/contract/exec.ts";
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
 import { ServerError } from "../../../src/server/http/http_errors.ts";
@@ -125,7 +125,7 @@ Deno.test("a session stays awake on a full server while its owner has a reserved
 
 Deno.test("sessions of an owner without room stay awake, and those of other owners hibernate", async () => {
   const store = new HibernationStore({ bytes: 40_000, owners: 2 });
-  await using sessions = service({ store, maxSessions: 4, maxSessionsEach: 2, owners: 2, waitMs: 1000 });
+  await using sessions = service({ store, maxSessions: 4, maxSessionsPerToken: 2, owners: 2, waitMs: 1000 });
   const open = async (owner: string) => {
     const session = await sessions.create({ owner, signal });
     await session.exec("1");

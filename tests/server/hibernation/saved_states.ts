@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Checkpoint } from "../../../src/sandbox/exec.ts";
+import type { Checkpoint } from "../../../src/sandbox/contract/checkpoint.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
 import type { SessionRecord } from "../../../src/server/hibernation/session_record.ts";
 import { readFakeCheckpoint } from "../../fake_pool.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "node:path";
 import { CheckpointError } from "../../../src/errors.ts";
-import type { BranchingLease } from "../../../src/sandbox/exec.ts";
+import type { BranchingLease } from "../../../src/sandbox/contract/pool.ts";
 import { HibernationStore } from "../../../src/server/hibernation/hibernation_store.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
 import { ServerError } from "../../../src/server/http/http_errors.ts";

@@ -139,7 +139,7 @@ Deno.test("StateDirectory.open() compares the origin of each checkpoint with tha
         assertStringIncludes(warnings.join(), `cannot continue 1 session of '${path}' (1 with ${code}`);
       }
       if (code === "checkpoint_other_profile") {
-        assertStringIncludes(warnings.join(), "had profile 'serve': start the server with the --profile");
+        assertStringIncludes(warnings.join(), "had profile 'serve': start the server with the profile");
       }
       assertEquals(await contentsOf(path), before);
     });

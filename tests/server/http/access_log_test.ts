@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { RequestRecord } from "../../../src/server/http/access_log.ts";
 import { HttpServer } from "../../../src/server/http/http_server.ts";
 import { LineLog } from "../../../src/server/http/line_log.ts";
+import { HANG_MS } from "../../deadline.ts";
 import { served } from "../served.ts";
 
 const RECORD: RequestRecord = {
@@ -109,10 +110,8 @@ Deno.test("LineLog.write() survives a broken pipe and reports it once", async ()
   assertEquals(errors.length, 1);
 });
 
-Deno.test("LineLog ends within a second when its reader never reads", async () => {
+Deno.test({ name: "LineLog ends when its reader never reads", timeout: HANG_MS }, async () => {
   const log = new LineLog<RequestRecord>({ write: () => new Promise(() => {}), onError: () => {} });
   log.write(RECORD);
-  const start = performance.now();
   await log[Symbol.asyncDispose]();
-  assert(performance.now() - start < 3_000);
 });

@@ -5,7 +5,8 @@ import {
   type RequestHandler,
 } from "../../../src/server/http/http_server.ts";
 import { delay } from "@std/async";
-import { Budgets } from "../../../src/server/budget.ts";
+import { HANG_MS } from "../../deadline.ts";
+import { Budgets } from "../../../src/server/admission/budget.ts";
 import { served } from "../served.ts";
 
 const encoder = new TextEncoder();
@@ -79,22 +80,28 @@ Deno.test("HttpServer sends large responses completely", async () => {
   assertEquals((await response.text()).length, text.length);
 });
 
-Deno.test("HttpServer closes the connection of a client that does not read", async () => {
-  const cut = Promise.withResolvers<void>();
-  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
-    pull: (controller) => controller.enqueue(new Uint8Array(1 << 20)),
-    cancel: () => cut.resolve(),
-  });
-  await using server = await serve(
-    () => new Response(body, { headers: { "content-type": "text/event-stream" } }),
-    { readMs: 100 },
-  );
-  using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
-  await connection.write(new TextEncoder().encode("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
-  await cut.promise;
-});
+Deno.test(
+  { name: "HttpServer closes the connection of a client that does not read", timeout: HANG_MS },
+  async () => {
+    const cut = Promise.withResolvers<void>();
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      pull: (controller) => controller.enqueue(new Uint8Array(1 << 20)),
+      cancel: () => cut.resolve(),
+    });
+    await using server = await serve(
+      () => new Response(body, { headers: { "content-type": "text/event-stream" } }),
+      { readMs: 100 },
+    );
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+    await connection.write(new TextEncoder().encode("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    await cut.promise;
+  },
+);
 
-Deno.test("HttpServer lets a handler set the time that its client may take to read", async () => {
+Deno.test({
+  name: "HttpServer lets a handler set the time that its client may take to read",
+  timeout: HANG_MS,
+}, async () => {
   const cut = Promise.withResolvers<void>();
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     pull: (controller) => controller.enqueue(new Uint8Array(1 << 20)),
@@ -109,7 +116,10 @@ Deno.test("HttpServer lets a handler set the time that its client may take to re
   await cut.promise;
 });
 
-Deno.test("HttpServer cancels the stream of a client that disconnects without reading it", async () => {
+Deno.test({
+  name: "HttpServer cancels the stream of a client that disconnects without reading it",
+  timeout: HANG_MS,
+}, async () => {
   const cut = Promise.withResolvers<void>();
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     pull: (controller) => controller.enqueue(new Uint8Array(1 << 20)),
@@ -138,7 +148,10 @@ Deno.test("HttpServer waits for running requests before it stops, then aborts th
   assertEquals(await (await response).text(), "aborted");
 });
 
-Deno.test("HttpServer detects a disconnected client after a large request in several pieces", async () => {
+Deno.test({
+  name: "HttpServer detects a disconnected client after a large request in several pieces",
+  timeout: HANG_MS,
+}, async () => {
   const asked = Promise.withResolvers<void>();
   const disconnected = Promise.withResolvers<Response>();
   await using server = await serve(async (request, { disconnected: signal }) => {

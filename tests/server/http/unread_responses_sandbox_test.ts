@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { delay } from "@std/async";
 import { Hono } from "hono";
-import { Budgets } from "../../../src/server/budget.ts";
+import { Budgets } from "../../../src/server/admission/budget.ts";
 import type { AppEnv } from "../../../src/server/http/context.ts";
 import { HttpServer } from "../../../src/server/http/http_server.ts";
 import { requestLimits } from "../../../src/server/http/request_limits.ts";

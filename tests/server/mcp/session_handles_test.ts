@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Budget } from "../../../src/server/budget.ts";
+import { Budget } from "../../../src/server/admission/budget.ts";
 import { ServerError } from "../../../src/server/http/http_errors.ts";
 import { MCP_IDLE_MS } from "../../../src/server/limits.ts";
 import { ClientSession } from "../../../src/server/mcp/client_session.ts";

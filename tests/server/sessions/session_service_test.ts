@@ -23,7 +23,7 @@ Deno.test("SessionService.create() rejects with a retry time when the queue is f
 });
 
 Deno.test("SessionService.create() limits the sessions of each owner", async () => {
-  await using sessions = service({ maxSessions: 3, maxSessionsEach: 2, waitMs: 20 });
+  await using sessions = service({ maxSessions: 3, maxSessionsPerToken: 2, waitMs: 20 });
   await sessions.create({ owner: "a", signal });
   await sessions.create({ owner: "a", signal });
   assertEquals(await failure(sessions.create({ owner: "a", signal })), ["timeout", 1]);
@@ -88,7 +88,7 @@ Deno.test("SessionService.borrow() rejects after the request's own wait time and
   const error = await assertRejects(() => sessions.borrow({ owner: "", waitMs: 20, signal }), ServerError);
   assertEquals([error.code, error.retryAfter], ["timeout", 1]);
   assertStringIncludes(error.message, "No session was free within 20 ms as all 1 are in use");
-  assertStringIncludes(error.message, "--max-sessions");
+  assertStringIncludes(error.message, "more sessions");
 });
 
 Deno.test("SessionService.create() times out when no session becomes free", async () => {

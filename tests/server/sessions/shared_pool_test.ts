@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { SessionLease } from "../../../src/sandbox/exec.ts";
+import type { SessionLease } from "../../../src/sandbox/contract/pool.ts";
 import type { SharedLease, SharedPool } from "../../../src/server/sessions/shared_pool.ts";
 import { FakePool, ok } from "../../fake_pool.ts";
 import { served } from "../served.ts";

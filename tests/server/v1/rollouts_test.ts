@@ -3,7 +3,7 @@ import { numberMatch } from "../../../mod.ts";
 import { PolicyError, SandboxError } from "../../../src/errors.ts";
 import type { Policy, Reply } from "../../../src/policy/policy.ts";
 import type { Grader } from "../../../src/rewards/grader.ts";
-import { Budgets } from "../../../src/server/budget.ts";
+import { Budgets } from "../../../src/server/admission/budget.ts";
 import type { RolloutOffer, RolloutPolicyOptions } from "../../../src/server/rollouts/rollout_service.ts";
 import { HANG_MS } from "../../deadline.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
@@ -120,7 +120,7 @@ Deno.test("a rollout is refused unless the operator allows its policy and its en
     [without, {}, 403, "policy is refused: the server allows none"],
     [server, { policy: "openai:http://169.254.169.254" }, 403, "policy must be one of test"],
     [server, { env: "python" }, 403, "env must be one of chat"],
-    [server, { env: "chat", tokens: true }, 422, "--rollout-tokenizer"],
+    [server, { env: "chat", tokens: true }, 422, "no tokenizer"],
     [server, { env: "chat", resumed: [{}] }, 422, "resumed.0: prompt"],
     [server, { env: "chat", grader: "gsm8k" }, 422, "grader must be one of"],
     [server, { env: "chat", tasks: [] }, 422, "tasks"],

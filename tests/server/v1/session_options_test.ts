@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { ExecOptions } from "../../../src/sandbox/exec.ts";
+import type { ExecOptions } from "../../../src/sandbox/contract/exec.ts";
 import { bad, type FakePython, ok } from "../../fake_pool.ts";
 import { served } from "../served.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { ArgumentTypeError, errorMessage } from "../../../src/errors.ts";
-import { Budgets } from "../../../src/server/budget.ts";
+import { Budgets } from "../../../src/server/admission/budget.ts";
 import { type FakePython, ok } from "../../fake_pool.ts";
 import { served } from "../served.ts";
 import { answerCall, ANY_TOOL, openWithTools, streamProgram } from "../tool_stream.ts";
@@ -248,7 +248,7 @@ Deno.test("waiting calls take the memory of their owner, and give it back", asyn
   const refused = values.filter((value: unknown) => value !== 1);
   assertEquals(callId, "call_1");
   assert(refused.length > 0 && refused.length < 12, `${refused.length} calls were refused`);
-  for (const { raised } of refused) assertStringIncludes(raised, "raise --buffer-memory");
+  for (const { raised } of refused) assertStringIncludes(raised, "more buffer memory");
   await stream.cancel();
   assertEquals(budgets.waiting.used(), 0);
 });

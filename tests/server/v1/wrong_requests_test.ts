@@ -137,7 +137,7 @@ for (const { name, send, status, type, message } of WRONG) {
       limits: { bodyBytes: 10_000 },
       queue: 0,
       maxSessions: 2,
-      maxSessionsEach: 1,
+      maxSessionsPerToken: 1,
     });
     const { body: { id } } = await server.send("POST", "/v1/sessions", {}, own);
     const response = await send(server, id);

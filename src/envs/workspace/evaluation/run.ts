@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { ExecResult, PythonSession } from "../../../sandbox/exec.ts";
+import type { ExecResult } from "../../../sandbox/contract/exec.ts";
+import type { PythonSession } from "../../../sandbox/contract/pool.ts";
 import { type HostTool, hostTool } from "../../../sandbox/host_tool.ts";
 import { checkPath } from "../../../sandbox/exec_check.ts";
 import { Callee, type CalleeReply, moduleCall, moduleDefinitions } from "../../../sandbox/isolated/callee.ts";

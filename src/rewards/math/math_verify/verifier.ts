@@ -1,5 +1,7 @@
 import { join } from "node:path";
-import type { ExecResult, PythonSession, SessionLease, SessionPool } from "../../../sandbox/exec.ts";
+import { type Waiter, WaitList } from "../../../async/wait_list.ts";
+import type { ExecResult } from "../../../sandbox/contract/exec.ts";
+import type { PythonSession, SessionLease, SessionPool } from "../../../sandbox/contract/pool.ts";
 import { parseProfile, type Profile } from "../../../sandbox/profile/profile.ts";
 import settings from "./profile.jsonc" with { type: "text" };
 import source from "./verify.py" with { type: "text" };
@@ -45,13 +47,13 @@ const SLACK_MS = 1_000;
 /** Pairs after which a session is reset, so that what a pair leaves behind is bounded. */
 const MAX_PAIRS_OF_LEASE = 512;
 
-interface Waiting {
+interface WaitingPair {
   readonly pair: AnswerPair;
-  readonly resolve: (verdict: Verdict) => void;
-  readonly reject: (error: unknown) => void;
   /** True if the pair was the last one of a session that ended. It then runs in a fresh one. */
   isRetry: boolean;
 }
+
+type Waiting = Waiter<Verdict, WaitingPair>;
 
 interface HeldLease {
   readonly lease: SessionLease;
@@ -67,7 +69,7 @@ interface HeldLease {
  */
 export class MathVerifier implements AsyncDisposable {
   readonly #options: MathVerifierOptions;
-  readonly #queue: Waiting[] = [];
+  readonly #queue = new WaitList<Verdict, WaitingPair>();
   readonly #idle: HeldLease[] = [];
   readonly #runs = new Set<Promise<void>>();
   readonly #disposal = new AbortController();
@@ -79,30 +81,17 @@ export class MathVerifier implements AsyncDisposable {
 
   /** Compares two texts. A pair that waits when its signal aborts is not compared. */
   async compare(pair: AnswerPair, signal?: AbortSignal): Promise<Verdict> {
-    signal?.throwIfAborted();
     this.#disposal.signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<Verdict>();
-    const waiting: Waiting = { pair, resolve, reject, isRetry: false };
-    const onAbort = () => {
-      const at = this.#queue.indexOf(waiting);
-      if (at >= 0) this.#queue.splice(at, 1);
-      reject(signal?.reason);
-    };
-    signal?.addEventListener("abort", onAbort, { once: true });
-    this.#queue.push(waiting);
+    const { promise } = this.#queue.add({ pair, isRetry: false }, signal);
     this.#start();
-    try {
-      return await promise;
-    } finally {
-      signal?.removeEventListener("abort", onAbort);
-    }
+    return await promise;
   }
 
   /** Releases the leases. Pairs that have no verdict are rejected. */
   async [Symbol.asyncDispose](): Promise<void> {
     const error = new Error("Cannot compare answers as the verifier is disposed");
     this.#disposal.abort(error);
-    for (const { reject } of this.#queue.splice(0)) reject(error);
+    this.#queue.rejectAll(error);
     await Promise.all(this.#runs);
     await Promise.all(this.#idle.splice(0).map(({ lease }) => lease[Symbol.asyncDispose]()));
   }
@@ -120,7 +109,7 @@ export class MathVerifier implements AsyncDisposable {
     let held = this.#idle.pop();
     let batch: Waiting[] = [];
     try {
-      while (this.#queue.length > 0) {
+      while (this.#queue.size > 0) {
         if (held && !this.#canTake(held)) {
           await held.lease[Symbol.asyncDispose]();
           held = undefined;
@@ -131,11 +120,12 @@ export class MathVerifier implements AsyncDisposable {
       }
       if (held) this.#idle.push(held);
     } catch (error) {
-      for (const { reject } of [...batch, ...this.#queue.splice(0)]) reject(error);
+      for (const { reject } of batch) reject(error);
+      this.#queue.rejectAll(error);
       await held?.lease[Symbol.asyncDispose]();
     } finally {
       this.#active--;
-      if (this.#queue.length > 0) this.#start();
+      if (this.#queue.size > 0) this.#start();
     }
   }
 
@@ -146,25 +136,26 @@ export class MathVerifier implements AsyncDisposable {
 
   #canTake({ pairs, isSpoiled }: HeldLease): boolean {
     const isFresh = pairs === 0;
-    return !isSpoiled && pairs < MAX_PAIRS_OF_LEASE && (isFresh || this.#queue[0]?.isRetry !== true);
+    return !isSpoiled && pairs < MAX_PAIRS_OF_LEASE &&
+      (isFresh || this.#queue.first?.request.isRetry !== true);
   }
 
   /** Takes pairs of the queue, but leaves some for the other leases. A retry comes alone. */
   #takeBatch(): Waiting[] {
-    const share = Math.ceil(this.#queue.length / this.#options.size);
-    return this.#queue.splice(0, this.#queue[0]?.isRetry === true ? 1 : Math.min(share, MAX_BATCH));
+    const share = Math.ceil(this.#queue.size / this.#options.size);
+    return this.#queue.take(this.#queue.first?.request.isRetry === true ? 1 : Math.min(share, MAX_BATCH));
   }
 
   /** Compares a batch as far as the session gets, and puts the rest back. */
   async #compareBatch(held: HeldLease, batch: readonly Waiting[]): Promise<void> {
-    const result = await this.#exec(held.lease.session, batch.map(({ pair }) => pair));
+    const result = await this.#exec(held.lease.session, batch.map(({ request }) => request.pair));
     const verdicts = readVerdicts(result.stdout).slice(0, batch.length);
     verdicts.forEach((verdict, at) => batch[at]?.resolve(verdict));
     const rest = batch.slice(verdicts.length);
     const wasFresh = held.pairs + verdicts.length === 0;
     held.pairs += batch.length;
     if (result.status === "ok" && verdicts.length > 0) {
-      this.#queue.unshift(...rest);
+      this.#queue.putBack(rest);
     } else {
       held.isSpoiled = true;
       this.#endPair(rest, result, { wasFresh });
@@ -175,13 +166,13 @@ export class MathVerifier implements AsyncDisposable {
   #endPair(rest: readonly Waiting[], result: ExecResult, { wasFresh }: { wasFresh: boolean }): void {
     const [stopped, ...others] = rest;
     const isLate = result.status === "timeout" || isRowLimit(result);
-    this.#queue.unshift(...others);
+    this.#queue.putBack(others);
     if (stopped === undefined) return;
     if (isLate || wasFresh) {
       stopped.resolve({ unjudged: isLate ? this.#deadlineReason() : reasonOf(result) });
     } else {
-      stopped.isRetry = true;
-      this.#queue.unshift(stopped);
+      stopped.request.isRetry = true;
+      this.#queue.putBack([stopped]);
     }
   }
 

@@ -1,24 +1,13 @@
 import { FrameKind, PART_BYTES } from "../../protocol.ts";
 import type { Channel } from "../channel.ts";
 import { textBytes } from "../devices.ts";
-import type { FsNode } from "../emscripten.ts";
-import { PAGE_BYTES } from "../heap_image.ts";
 import type { Python } from "../python/interpreter.ts";
-import type { LinkImage } from "../python/linker.ts";
-import type { SignalSource } from "../python/signals.ts";
 import type { FreeStack } from "../python/threads.ts";
-import type { Rewind } from "../rewind.ts";
-import type { Shell, ShellImage } from "../shell/shell.ts";
+import { captureMemory, type MemoryHead, restoreMemory, rewind, type StatePart } from "../rewind.ts";
+import type { Shell } from "../shell/shell.ts";
 import { contentBytes, FileTree, parseTree, type TreeImage, type WorkingFileSystem } from "./file_tree.ts";
-import { checkRuns, type PageRun } from "./heap_delta.ts";
-import type { MonotonicClock } from "./monotonic_clock.ts";
-import {
-  captureOpenFiles,
-  type OpenFile,
-  openNodes,
-  parseOpenFiles,
-  restoreOpenFiles,
-} from "./open_files.ts";
+import { checkRuns } from "./heap_delta.ts";
+import { openNodes, parseOpenFiles } from "./open_files.ts";
 import { requireCount, requireItems, requireTime } from "./parts.ts";
 
 const LENGTH_BYTES = 4;
@@ -38,22 +27,6 @@ interface FilesHead {
   readonly files: TreeImage;
 }
 
-/** What the head of a checkpoint with memory has beside the files. */
-interface MemoryHead {
-  readonly heapBytes: number;
-  readonly runs: readonly PageRun[];
-  readonly open: readonly OpenFile[];
-  /** Absent if the profile has no native libraries. */
-  readonly links?: LinkImage;
-  readonly freeStacks: readonly FreeStack[];
-  /** Zone of local times, in base64. Absent for UTC. */
-  readonly zone?: string;
-  readonly cpuMs: number;
-  readonly clockMs: number;
-  /** Absent if the profile has no shell. */
-  readonly shell?: ShellImage;
-}
-
 /** Request of the host for a checkpoint. */
 export interface CheckpointRequest {
   readonly maxBytes: number;
@@ -65,26 +38,21 @@ export interface CheckpointRequest {
 export interface CheckpointParts {
   readonly python: Python;
   readonly channel: Channel;
-  readonly signals: SignalSource;
-  readonly clock: MonotonicClock;
-  readonly rewind: Rewind;
   readonly shell: Shell | undefined;
+  readonly state: readonly StatePart[];
 }
 
 /** Captures the state of a session between two execs, and restores it. No code of the program runs. */
 export class GuestCheckpoint {
   readonly #parts: CheckpointParts;
   readonly #tree: FileTree;
-  /** Lowest address of the C stack. */
-  readonly #stackEnd: number;
   /** Working directory at the start. */
   readonly #firstFolder: string;
 
-  /** Records the files and the bounds of the stack at the start. */
+  /** Records the files at the start. */
   constructor(parts: CheckpointParts) {
     this.#parts = parts;
     this.#tree = new FileTree(parts.python.fs);
-    this.#stackEnd = parts.python.exports.emscripten_stack_get_end() >>> 0;
     this.#firstFolder = (parts.python.fs as WorkingFileSystem).currentPath;
   }
 
@@ -94,11 +62,11 @@ export class GuestCheckpoint {
    * @throws {Error} with the reason, if a part of the state cannot be in a checkpoint. Nothing was sent then.
    */
   send({ maxBytes, memory }: CheckpointRequest): void {
-    const { python, channel } = this.#parts;
+    const { python, channel, state } = this.#parts;
     if (memory) this.#requireIdle();
     const tree = this.#tree.capture(memory ? openNodes(python.fs) : []);
     const head: CheckpointHead = memory
-      ? { files: tree.image, ...this.#describeMemory(captureOpenFiles(python.fs, tree.indexes)) }
+      ? { files: tree.image, ...captureMemory(state, tree) }
       : { files: { ...tree.image, workingFolder: this.#firstFolder } };
     const bytes = textBytes(JSON.stringify(head));
     requireRestorable(bytes, python.fs.MAX_OPEN_FDS);
@@ -115,44 +83,25 @@ export class GuestCheckpoint {
   }
 
   /**
-   * Replaces the state by that of a checkpoint. Calls `begin` first if it has no memory, to begin as a new session does.
-   * Returns true if it has memory.
+   * Replaces the state by that of a checkpoint. Returns true if the checkpoint has memory. Otherwise its files are
+   * added to the state at the start.
    *
    * @throws {Error} if it cannot be restored here. The state is undefined then.
    */
-  restore(bytes: Uint8Array, begin: () => void): boolean {
-    const { python } = this.#parts;
+  restore(bytes: Uint8Array): boolean {
+    const { python, shell, state } = this.#parts;
     const { head, packed, contents } = parseState(bytes, python.fs.MAX_OPEN_FDS);
-    const memory = "runs" in head ? head : undefined;
-    if (memory) this.#restoreHeap(memory, packed);
-    else begin();
-    const nodes = this.#tree.restore(head.files, (size) => contents.take(size));
-    if (memory) this.#restoreParts(memory, nodes);
-    return memory !== undefined;
-  }
-
-  #restoreHeap(head: MemoryHead, packed: Uint8Array): void {
-    const { python, rewind, shell } = this.#parts;
+    const restoreFiles = () => this.#tree.restore(head.files, (size) => contents.take(size));
+    if (!("runs" in head)) {
+      rewind(state);
+      restoreFiles();
+      return false;
+    }
     if (Boolean(head.shell) !== Boolean(shell)) {
       throw new Error("Cannot restore checkpoint as only one of it and the session has a shell");
     }
-    rewind.run(() => {
-      python.heapLimit.growTo(head.heapBytes);
-      if (head.links) python.linker.adopt(head.links);
-    });
-    python.heapDelta.unpack(head.runs, packed);
-  }
-
-  /** Restores what is neither in the heap nor in the tree of files. */
-  #restoreParts(head: MemoryHead, nodes: readonly FsNode[]): void {
-    const { python, signals, clock, shell } = this.#parts;
-    restoreOpenFiles(python.fs, head.open, nodes);
-    python.threads.freeStacks = head.freeStacks;
-    if (head.zone === undefined) python.localTime.reset();
-    else python.localTime.set(Uint8Array.fromBase64(head.zone));
-    signals.resetCpuTime(head.cpuMs);
-    clock.advanceTo(head.clockMs);
-    if (head.shell) shell?.restore(head.shell);
+    restoreMemory(state, { head, packed, restoreFiles });
+    return true;
   }
 
   /** Throws the reason for which the session cannot be captured now. */
@@ -171,31 +120,6 @@ export class GuestCheckpoint {
         `Cannot make checkpoint as C can call ${closures.count} Python functions: delete the callbacks of ctypes`,
       );
     }
-  }
-
-  /** Finds the pages that differ, outside the part of the C stack that no function uses: ended calls left data there. */
-  #findRuns(): PageRun[] {
-    const { exports, heapDelta } = this.#parts.python;
-    const free = Math.ceil(this.#stackEnd / PAGE_BYTES) * PAGE_BYTES;
-    const pointer = Number(exports.__stack_pointer.value) >>> 0;
-    return heapDelta.find(free, Math.max(free, pointer - pointer % PAGE_BYTES));
-  }
-
-  #describeMemory(open: readonly OpenFile[]): MemoryHead {
-    const { python, signals, clock, shell } = this.#parts;
-    const links = python.linker.capture();
-    const zone = python.localTime.encoded;
-    return {
-      heapBytes: python.exports.memory.buffer.byteLength,
-      runs: this.#findRuns(),
-      open,
-      ...(links && { links }),
-      freeStacks: python.threads.freeStacks,
-      ...(zone && { zone: zone.toBase64() }),
-      cpuMs: signals.cpuMs,
-      clockMs: clock.now(),
-      ...(shell && { shell: shell.capture() }),
-    };
   }
 }
 

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Hono } from "hono";
-import type { Account } from "../../budget.ts";
+import type { Account } from "../../admission/budget.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError } from "../../http/http_errors.ts";
 import { REQUEST_LIMITS } from "../../limits.ts";

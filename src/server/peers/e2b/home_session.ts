@@ -1,5 +1,6 @@
 import { pythonStr } from "../../../tools/python_repr.ts";
-import type { ExecResult, ShellOptions, ShellResult } from "../../../sandbox/exec.ts";
+import type { ExecResult } from "../../../sandbox/contract/exec.ts";
+import type { ShellOptions, ShellResult } from "../../../sandbox/contract/shell.ts";
 import type { LiveExecOptions, LiveSession } from "../../sessions/live_session.ts";
 
 /** Home directory of E2B's sandboxes. */

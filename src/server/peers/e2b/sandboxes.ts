@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { parseUntrustedJson } from "../../../json.ts";
-import type { Checkpoint } from "../../../sandbox/exec.ts";
+import type { Checkpoint } from "../../../sandbox/contract/checkpoint.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ServerError } from "../../http/http_errors.ts";
 import type { PausesAtEnd } from "../../hibernation/session_record.ts";

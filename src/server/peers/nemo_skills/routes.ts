@@ -1,5 +1,6 @@
 import { Hono } from "hono";
-import type { ExecResult, ShellResult } from "../../../sandbox/exec.ts";
+import type { ExecResult } from "../../../sandbox/contract/exec.ts";
+import type { ShellResult } from "../../../sandbox/contract/shell.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError, toErrorHeaders, toServerError } from "../../http/http_errors.ts";
 import type { SessionService } from "../../sessions/session_service.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ExecResult } from "../../../sandbox/exec.ts";
+import type { ExecResult } from "../../../sandbox/contract/exec.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
 import { toScriptOutcome } from "../script.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ExecResult } from "../../../sandbox/exec.ts";
+import type { ExecResult } from "../../../sandbox/contract/exec.ts";
 
 /** Result of a program, as OpenEnv's `repl_env` returns it. */
 export const blockResult = z.strictObject({

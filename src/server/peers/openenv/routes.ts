@@ -2,7 +2,7 @@ import { delay } from "@std/async";
 import { Hono } from "hono";
 import * as z from "zod";
 import { PADDOCK_VERSION } from "../../../version.ts";
-import type { Account, Budget, BudgetLease, Budgets } from "../../budget.ts";
+import type { Account, Budget, BudgetLease, Budgets } from "../../admission/budget.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError, toServerError } from "../../http/http_errors.ts";
 import {

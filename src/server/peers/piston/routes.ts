@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import type { ExecResult } from "../../../sandbox/exec.ts";
+import type { ExecResult } from "../../../sandbox/contract/exec.ts";
 import { MAX_TIMEOUT_MS } from "../../../wire/limits.ts";
 import type { AppEnv } from "../../http/context.ts";
 import { ServerError, toErrorHeaders, toServerError } from "../../http/http_errors.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { nullOr } from "../../../wire/schema.ts";
-import { BASE64 } from "../../../wire/v1.ts";
+import { BASE64 } from "../../../sandbox/contract/wire_forms.ts";
 import { MAX_FILES, MAX_TIMEOUT_SECONDS } from "../../../wire/limits.ts";
 
 const MIN_SECONDS = 0.001;

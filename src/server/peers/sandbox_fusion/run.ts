@@ -1,5 +1,6 @@
 import { displayCharacters, shownBundlesOf } from "../../../sandbox/display.ts";
-import type { ExecOptions, ExecResult, ShellResult } from "../../../sandbox/exec.ts";
+import type { ExecOptions, ExecResult } from "../../../sandbox/contract/exec.ts";
+import type { ShellResult } from "../../../sandbox/contract/shell.ts";
 import { MAX_FETCHED_BYTES } from "../../../sandbox/guest_files.ts";
 import { pythonStr } from "../../../tools/python_repr.ts";
 import { MAX_BATCH_CHARACTERS } from "../../../wire/limits.ts";

@@ -5,7 +5,7 @@ import {
   type Verdict,
 } from "../../../../src/rewards/math/math_verify/verifier.ts";
 import { wheelFolder } from "../../../../src/rewards/math/math_verify/wheels.ts";
-import type { ExecOptions, ExecResult } from "../../../../src/sandbox/exec.ts";
+import type { ExecOptions, ExecResult } from "../../../../src/sandbox/contract/exec.ts";
 import { bad, FakePool, ok } from "../../../fake_pool.ts";
 
 const TOO_LATE = { unjudged: "deadline exceeded: the comparison took more than 50 ms" };

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { delay } from "@std/async";
-import { Budgets } from "../../../../src/server/budget.ts";
+import { Budgets } from "../../../../src/server/admission/budget.ts";
 import { ok } from "../../../fake_pool.ts";
 import { type Served, served } from "../../served.ts";
 import { withPython } from "../../with_python.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { delay } from "@std/async";
 import { loadProfile, SandboxPool } from "../../../../mod.ts";
-import { Budgets } from "../../../../src/server/budget.ts";
+import { Budgets } from "../../../../src/server/admission/budget.ts";
 import { type Served, served } from "../../served.ts";
 
 // deno-lint-ignore no-explicit-any
@@ -176,5 +176,5 @@ Deno.test("envd's process is unimplemented where the profile has no shell", asyn
   const { body: { sandboxID: id } } = await server.send("POST", "/sandboxes", { timeout: 60 });
   const { code, message } = await run(server, id, bash("true"));
   assertEquals(code, "unimplemented");
-  assertStringIncludes(message, "--profile workspace");
+  assertStringIncludes(message, "the profile workspace");
 });

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { Hono } from "hono";
 import { createHash } from "node:crypto";
-import { Budgets } from "../../../../src/server/budget.ts";
+import { Budgets } from "../../../../src/server/admission/budget.ts";
 import {
   SandboxAccess,
   type SandboxGrant,

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { delay } from "@std/async";
 import { EnvConnections } from "../../../../src/server/peers/openenv/routes.ts";
-import { Budgets } from "../../../../src/server/budget.ts";
+import { Budgets } from "../../../../src/server/admission/budget.ts";
 import { ok } from "../../../fake_pool.ts";
 import { handleMessage } from "../../../../src/server/peers/openenv/messages.ts";
 import { chatKind } from "../../../../src/server/peers/openenv/chat_env.ts";
@@ -209,7 +209,7 @@ Deno.test("an OpenEnv connection reports CAPACITY_REACHED when no session is fre
     await using connection = connect(codingKind(sessions));
     const { data } = await connection.send({ type: "reset" });
     assertEquals(data.code, "CAPACITY_REACHED");
-    assertStringIncludes(data.message, "start the server with a larger --max-sessions");
+    assertStringIncludes(data.message, "start the server with more sessions");
   }, { maxSessions: 1, queue: 0 });
 });
 
@@ -318,7 +318,7 @@ Deno.test("messages of an OpenEnv connection take memory until they are answered
     undefined,
     "CAPACITY_REACHED",
   ]);
-  assertStringIncludes(socket.sent[2] ?? "", "--buffer-memory");
+  assertStringIncludes(socket.sent[2] ?? "", "more buffer memory");
   assertEquals(budgets.waiting.used(), 0);
   socket.close();
 });

@@ -2,7 +2,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { SandboxError } from "../../../../src/errors.ts";
 import { extractFencedCode, isSameOutput } from "../../../../src/server/peers/sandbox_fusion/submit.ts";
 import { toWaitMs } from "../../../../src/server/peers/sandbox_fusion/routes.ts";
-import { Budgets } from "../../../../src/server/budget.ts";
+import { Budgets } from "../../../../src/server/admission/budget.ts";
 import { ServerError } from "../../../../src/server/http/http_errors.ts";
 import { ok } from "../../../fake_pool.ts";
 import { served } from "../../served.ts";

@@ -1,11 +1,11 @@
 import { Hono } from "hono";
-import type { ExecResult } from "../../../../sandbox/exec.ts";
+import type { ExecResult } from "../../../../sandbox/contract/exec.ts";
 import { pythonStr } from "../../../../tools/python_repr.ts";
 import type { AppContext, AppEnv } from "../../../http/context.ts";
 import { ServerError, toErrorHeaders, toPublicError, toServerError } from "../../../http/http_errors.ts";
 import { type BodyWriter, streamBody } from "../../../http/response_stream.ts";
 import { MAX_SESSION_WAITING } from "../../../limits.ts";
-import { AdmissionQueue } from "../../../sessions/admission.ts";
+import { AdmissionQueue } from "../../../admission/admission_queue.ts";
 import type { LiveSession } from "../../../sessions/live_session.ts";
 import type { SessionService } from "../../../sessions/session_service.ts";
 import type { PeerRoutes } from "../../peer.ts";
@@ -165,7 +165,7 @@ async function execute(execution: Execution, body: BodyWriter): Promise<void> {
     () => body.room(),
   );
   try {
-    const { slot } = await context.turn.run(() => Promise.resolve(), { signal });
+    const slot = await context.turn.acquire({ signal });
     using _slot = slot;
     sendLine({ type: "number_of_executions", execution_count: ++context.executions });
     const set = variables && await session.exec(variables.set, { signal });

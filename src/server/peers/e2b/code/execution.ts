@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../../../json.ts";
 import { shownBundlesOf } from "../../../../sandbox/display.ts";
-import type { ExecResult } from "../../../../sandbox/exec.ts";
+import type { ExecResult } from "../../../../sandbox/contract/exec.ts";
 import type { Execution, ExecutionError, ShownResult } from "../contract.ts";
 
 /** Converts the result of an interpreter's first program to E2B's format. */

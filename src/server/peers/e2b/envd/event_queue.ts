@@ -1,5 +1,5 @@
 import type { ConnectError } from "@connectrpc/connect";
-import type { Account, BudgetLease } from "../../../budget.ts";
+import type { Account, BudgetLease } from "../../../admission/budget.ts";
 import { STREAM_QUEUE_BYTES } from "../../../limits.ts";
 import { toConnectError } from "./connect_error.ts";
 

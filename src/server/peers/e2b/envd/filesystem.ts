@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
-import type { Account } from "../../../budget.ts";
+import type { Account } from "../../../admission/budget.ts";
 import type { E2bSandbox } from "../sandboxes.ts";
 import { toUserPath } from "../signed_files.ts";
 import type { FileEvent } from "./watchers.ts";

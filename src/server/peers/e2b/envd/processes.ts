@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { ShellResult } from "../../../../sandbox/exec.ts";
+import type { ShellResult } from "../../../../sandbox/contract/shell.ts";
 import { MAX_TIMEOUT_MS } from "../../../../wire/limits.ts";
-import type { Account, BudgetLease } from "../../../budget.ts";
+import type { Account, BudgetLease } from "../../../admission/budget.ts";
 import { ServerError } from "../../../http/http_errors.ts";
 import { toConnectError } from "./connect_error.ts";
 import { EventQueue, type ProcessOutput } from "./event_queue.ts";
@@ -210,7 +210,7 @@ function endOf(result: ShellResult): ProcessOutput & { exitCode: number } {
 function toProcessError(thrown: unknown): ConnectError {
   const isUnsupported = thrown instanceof ServerError && thrown.code === "invalid";
   if (isUnsupported) {
-    return new ConnectError(`${thrown.message}: start it with --profile workspace`, Code.Unimplemented);
+    return new ConnectError(`${thrown.message}: start it with the profile workspace`, Code.Unimplemented);
   }
   return toConnectError(thrown);
 }

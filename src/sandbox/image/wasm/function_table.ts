@@ -1,5 +1,5 @@
-import { FUNCTION_SLOTS } from "../guest/python/main_functions.ts";
-import { join } from "../protocol.ts";
+import { FUNCTION_SLOTS } from "../../guest/python/main_functions.ts";
+import { join } from "../../protocol.ts";
 import {
   CUSTOM,
   ELEMENT,

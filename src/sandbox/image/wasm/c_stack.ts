@@ -1,4 +1,4 @@
-import { join } from "../protocol.ts";
+import { join } from "../../protocol.ts";
 import {
   changeFunction,
   CODE,

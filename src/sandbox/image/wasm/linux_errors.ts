@@ -1,5 +1,5 @@
-import type { HeapPatch } from "../guest/build.ts";
-import { join } from "../protocol.ts";
+import type { HeapPatch } from "../../guest/build.ts";
+import { join } from "../../protocol.ts";
 import rows from "./linux_errors.json" with { type: "json" };
 import {
   changeFunction,

@@ -1,5 +1,5 @@
-import { ServerError } from "./http/http_errors.ts";
-import { BUFFER_BYTES } from "./limits.ts";
+import { ServerError } from "../http/http_errors.ts";
+import { BUFFER_BYTES } from "../limits.ts";
 
 /** Options of {@linkcode Budget}. */
 export interface BudgetOptions {
@@ -13,7 +13,7 @@ export interface BudgetOptions {
   readonly owners?: number | undefined;
   /** Unit of the amount, for messages: "bytes of waiting data", "envs". */
   readonly unit: string;
-  /** Advice for an owner without room, for messages: "raise --buffer-memory". */
+  /** Advice for an owner without room, for messages: "send fewer at once". */
   readonly advice: string;
   /**
    * Seconds after which an owner without room may try again.
@@ -29,8 +29,20 @@ export interface BudgetOptions {
   readonly heldByOthers?: (() => number) | undefined;
 }
 
-/** A part of a budget that is taken until it is disposed. */
-export interface BudgetLease extends Disposable {
+/** Room that is taken until it is disposed. */
+export interface Room extends Disposable {
+  /** Frees the room until {@linkcode Room.retake}. */
+  free(): void;
+  /**
+   * Takes the room again.
+   *
+   * @throws {ServerError} `busy` if there is none. Nothing is taken then.
+   */
+  retake(): void;
+}
+
+/** Room in a budget. */
+export interface BudgetLease extends Room {
   /**
    * Changes the amount that is taken. After the disposal it has no effect.
    *
@@ -106,31 +118,55 @@ export class Budget {
    * @throws {ServerError} `busy` if there is no room now; `too_large` if there never is.
    */
   take(owner: string, amount: number): BudgetLease {
-    const lease = this.#lease(owner, 0);
-    lease.resize(amount);
+    const lease = this.#lease(owner, amount, 0);
+    lease.retake();
     return lease;
+  }
+
+  /**
+   * Takes amounts of several budgets for an owner, or none.
+   *
+   * @throws {ServerError} `busy` or `too_large` as {@linkcode Budget.take} does.
+   */
+  static takeAll(owner: string, parts: readonly BudgetPart[]): Room {
+    const room = joinRooms(parts.map(([budget, amount]) => budget.#lease(owner, amount, 0)));
+    room.retake();
+    return room;
+  }
+
+  /** Takes amounts of several budgets as {@linkcode Budget.hold} does. */
+  static holdAll(owner: string, parts: readonly BudgetPart[]): Room {
+    return joinRooms(parts.map(([budget, amount]) => budget.hold(owner, amount)));
   }
 
   /** Takes an amount that an owner has already, also if there is no room for it. */
   hold(owner: string, amount: number): BudgetLease {
     this.#add(owner, amount);
-    return this.#lease(owner, amount);
+    return this.#lease(owner, amount, amount);
   }
 
-  #lease(owner: string, amount: number): BudgetLease {
-    let taken = amount;
+  /** @param now part of the amount that is taken now */
+  #lease(owner: string, amount: number, now: number): BudgetLease {
+    let whole = amount;
+    let taken = now;
     let isDisposed = false;
-    const resize = (next: number) => {
+    const set = (next: number) => {
       if (isDisposed) return;
       if (next > taken) this.#requireRoom(owner, { more: next - taken, whole: next });
       this.#add(owner, next - taken);
       taken = next;
     };
+    const resize = (next: number) => {
+      set(next);
+      whole = next;
+    };
     return {
       resize,
-      grow: (more) => resize(taken + more),
+      grow: (more) => resize(whole + more),
+      free: () => set(0),
+      retake: () => set(whole),
       [Symbol.dispose]: () => {
-        resize(0);
+        set(0);
         isDisposed = true;
       },
     };
@@ -164,6 +200,23 @@ export class Budget {
   }
 }
 
+/** An amount of a budget. */
+export type BudgetPart = readonly [budget: Budget, amount: number];
+
+/** Returns rooms that are taken and freed together. */
+function joinRooms(rooms: readonly Room[]): Room {
+  const free = () => rooms.forEach((room) => room.free());
+  const retake = () => {
+    try {
+      for (const room of rooms) room.retake();
+    } catch (error) {
+      free();
+      throw error;
+    }
+  };
+  return { free, retake, [Symbol.dispose]: () => rooms.forEach((room) => room[Symbol.dispose]()) };
+}
+
 /** Options of {@linkcode Budgets}. */
 export interface BudgetsOptions {
   /**
@@ -189,7 +242,7 @@ export class Budgets {
   readonly #owners: number;
 
   constructor({ bytes = BUFFER_BYTES, owners = 1 }: BudgetsOptions = {}) {
-    const half = { total: Math.floor(bytes / 2), owners, advice: "raise --buffer-memory" };
+    const half = { total: Math.floor(bytes / 2), owners, advice: "start the server with more buffer memory" };
     this.waiting = new Budget({ ...half, unit: "bytes of waiting data" });
     this.kept = new Budget({ ...half, unit: "bytes of kept data" });
     this.#owners = owners;

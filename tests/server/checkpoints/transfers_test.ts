@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { TransferMemory } from "../../../src/server/checkpoints/transfer_memory.ts";
+import { CheckpointTransfers } from "../../../src/server/checkpoints/transfers.ts";
 import { HANG_MS } from "../../deadline.ts";
 
 const MIB = 1 << 20;
@@ -8,28 +8,31 @@ const LARGEST = 256 * MIB;
 Deno.test("owners who take all the memory that they get leave another one the room of its states", {
   timeout: HANG_MS,
 }, async () => {
-  const memory = new TransferMemory({ owners: 8 });
+  const transfers = new CheckpointTransfers({ owners: 8 });
   const held: string[] = [];
   const attack = new AbortController();
   for (const owner of ["a", "b", "c", "d"]) {
     for (let state = 0; state < 8; state++) {
-      memory.of(owner).reserve(LARGEST, attack.signal).then(() => held.push(owner), () => {});
+      transfers.memoryOf(owner).reserve(LARGEST, attack.signal).then(() => held.push(owner), () => {});
     }
   }
   await new Promise((resolve) => setTimeout(resolve));
   assertEquals(held.length, 2); // the others wait for these
-  for (let state = 0; state < 3; state++) await memory.of("honest").reserve(20 * MIB);
+  for (let state = 0; state < 3; state++) await transfers.memoryOf("honest").reserve(20 * MIB);
   attack.abort();
 });
 
 Deno.test("the largest state of an owner comes after the ones that have room, not after all that wait", {
   timeout: HANG_MS,
 }, async () => {
-  const memory = new TransferMemory({ owners: 8 });
-  const [first, second] = [await memory.of("a").reserve(LARGEST), await memory.of("b").reserve(LARGEST)];
+  const transfers = new CheckpointTransfers({ owners: 8 });
+  const [first, second] = [
+    await transfers.memoryOf("a").reserve(LARGEST),
+    await transfers.memoryOf("b").reserve(LARGEST),
+  ];
   const order: string[] = [];
   const take = async (owner: string) => {
-    using _room = await memory.of(owner).reserve(LARGEST);
+    using _room = await transfers.memoryOf(owner).reserve(LARGEST);
     order.push(owner);
   };
   const waiting = ["a", "a", "b", "b", "a", "b"].map(take);
@@ -44,7 +47,7 @@ Deno.test("the largest state of an owner comes after the ones that have room, no
 Deno.test("a state that is larger than the memory of its owner waits until that is free", {
   timeout: HANG_MS,
 }, async () => {
-  const memory = new TransferMemory({ bytes: 8 * MIB }).of("");
+  const memory = new CheckpointTransfers({ bytes: 8 * MIB }).memoryOf("");
   const small = await memory.reserve(MIB);
   let isTaken = false;
   const large = memory.reserve(Infinity).then((room) => {

@@ -4,7 +4,7 @@ import {
   AdmissionQueue,
   type AdmissionQueueOptions,
   type HeldSlots,
-} from "../../../src/server/sessions/admission.ts";
+} from "../../../src/server/admission/admission_queue.ts";
 
 /** A queue whose requests are noted when they are admitted. */
 class NotedQueue {
@@ -84,6 +84,21 @@ Deno.test("HeldSlots.shrink() admits all requests for which there are slots then
   await waiting[2];
 });
 
+Deno.test("HeldSlots.split() returns slots that are freed one by one, each once", async () => {
+  const queue = new NotedQueue({ slots: 3 });
+  const [first, second, third] = (await queue.take("held", 3)).split();
+  const waiting = ["one", "two"].map((name) => queue.take(name, 1));
+  first?.[Symbol.dispose]();
+  first?.[Symbol.dispose]();
+  await settle();
+  assertEquals(queue.admitted, ["held", "one"]);
+  third?.[Symbol.dispose]();
+  await Promise.all(waiting);
+  assertEquals(queue.tryTake("", 1), undefined);
+  second?.[Symbol.dispose]();
+  queue.tryTake("", 1)?.[Symbol.dispose]();
+});
+
 Deno.test("AdmissionQueue.run() rejects a request that could never have its slots", async () => {
   const queue = new NotedQueue({ slots: 4, slotsPerOwner: 3 });
   await assertRejects(() => queue.take("many", 4), RangeError);
@@ -139,4 +154,48 @@ Deno.test("AdmissionQueue.run() rejects with reservations when the queue is full
     "busy",
     "No slot is free as a token may hold 1 of 2, and the others are reserved for other tokens, and 0 requests wait: retry later",
   ]);
+});
+
+Deno.test("AdmissionQueue.run() lets owners with equally many slots take turns, and one with fewer goes first", async () => {
+  const queue = new NotedQueue({ slots: 4 });
+  const held = await Promise.all(["h1", "h2"].map((name) => queue.take(name, 1, { owner: "h" })));
+  await queue.take("b0", 1, { owner: "b" });
+  await queue.take("c0", 1, { owner: "c" });
+  const waiting = ["c1", "c2", "b1", "b2"].map((name) => queue.take(name, 1, { owner: name[0] ?? "" }));
+  for (const next of held) next[Symbol.dispose]();
+  await settle();
+  assertEquals(queue.admitted.slice(4), ["c1", "b1"]);
+  const late = queue.take("a1", 1, { owner: "a" });
+  (await waiting[0])?.[Symbol.dispose]();
+  await late;
+  assertEquals(queue.admitted.slice(6), ["a1"]);
+  (await waiting[2])?.[Symbol.dispose]();
+  (await late)[Symbol.dispose]();
+  await Promise.all(waiting);
+});
+
+Deno.test("a full AdmissionQueue rejects the newest request of the owner with most, and never those that are not counted", async () => {
+  const queue = new AdmissionQueue({ slots: 1, queue: 3, waitMs: 60_000 });
+  const stop = new AbortController();
+  const { signal } = stop;
+  const results: string[] = [];
+  const run = (owner: string, name: string, isCounted = true) =>
+    queue.run(() => Promise.resolve(), { owner, signal, isCounted }).then(
+      () => void results.push(name),
+      ({ code }) => void results.push(`${name} ${code}`),
+    );
+  await run("a", "held");
+  const names = ["a1", "a2", "a3"];
+  void run("a", "free", false);
+  for (const name of names) void run("a", name);
+  void run("b", "b1");
+  await settle();
+  assertEquals(results, ["held", "a3 busy"]);
+  void run("a", "a4");
+  await settle();
+  assertEquals(results, ["held", "a3 busy", "a4 busy"]);
+  assertEquals([queue.waiting("a"), queue.waiting("b"), queue.waiting()], [3, 1, 4]);
+  stop.abort(new ServerError("unavailable", "stop"));
+  await settle();
+  assertEquals([queue.waiting(), results.length], [0, 7]);
 });

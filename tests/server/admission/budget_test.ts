@@ -1,8 +1,8 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { Budget, Budgets } from "../../src/server/budget.ts";
-import { ServerError } from "../../src/server/http/http_errors.ts";
-import { ok } from "../fake_pool.ts";
-import { served } from "./served.ts";
+import { Budget, Budgets } from "../../../src/server/admission/budget.ts";
+import { ServerError } from "../../../src/server/http/http_errors.ts";
+import { ok } from "../../fake_pool.ts";
+import { served } from "../served.ts";
 
 const options = { unit: "bytes", advice: "raise --x" };
 
@@ -76,6 +76,39 @@ const MINE = { authorization: "Bearer first-token-of-16" };
 const THEIRS = { authorization: "Bearer second-token-of-16" };
 const TOKENS = { tokens: ["first-token-of-16", "second-token-of-16"] };
 
+Deno.test("BudgetLease.retake() takes the same amount again, unless others have it meanwhile", () => {
+  const budget = new Budget({ ...options, total: 100 });
+  using lease = budget.take("", 60);
+  lease.free();
+  assertEquals(budget.used(), 0);
+  {
+    using _other = budget.take("", 50);
+    assertThrows(() => lease.retake(), ServerError);
+    assertEquals(budget.used(), 50);
+  }
+  lease.retake();
+  lease.retake();
+  assertEquals(budget.used(), 60);
+  lease[Symbol.dispose]();
+  lease.retake();
+  assertEquals(budget.used(), 0);
+});
+
+Deno.test("Budget.takeAll() takes amounts of all budgets or of none, and holdAll() also what has no room", () => {
+  const [count, bytes] = [1, 100].map((total) => new Budget({ ...options, total }));
+  if (!count || !bytes) throw new Error("there are two budgets");
+  const used = () => [count.used("a"), bytes.used("a")];
+  assertThrows(() => Budget.takeAll("a", [[count, 1], [bytes, 101]]), ServerError);
+  assertEquals(used(), [0, 0]);
+  using room = Budget.takeAll("a", [[count, 1], [bytes, 80]]);
+  assertThrows(() => Budget.takeAll("a", [[bytes, 10], [count, 1]]), ServerError);
+  assertEquals(used(), [1, 80]);
+  room.free();
+  using _held = Budget.holdAll("a", [[count, 2], [bytes, 30]]);
+  assertThrows(() => room.retake(), ServerError);
+  assertEquals(used(), [2, 30]);
+});
+
 Deno.test("one token's requests with an id evict none of another token's responses", async () => {
   let runs = 0;
   await using server = served({
@@ -114,7 +147,7 @@ Deno.test("the conversations of envs take memory, and an env whose conversation 
   const reply = { reply: "```python\n1\n```" };
   await server.send("POST", `${path}/reset`, { task: { query: "?" } });
   const refused = await server.send("POST", `${path}/step`, { reply: "x".repeat(4_000) });
-  assertEquals([refused.status, refused.body.error.message.includes("--buffer-memory")], [413, true]);
+  assertEquals([refused.status, refused.body.error.message.includes("more buffer memory")], [413, true]);
   const ended = await server.send("POST", `${path}/step`, reply);
   assertEquals([ended.status, (await server.send("GET", path)).status], [413, 404]);
   assertEquals(budgets.kept.used(), 0);

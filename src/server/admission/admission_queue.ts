@@ -1,5 +1,6 @@
 import { Deadline } from "../../async/abort.ts";
-import { Budget } from "../budget.ts";
+import { WaitList } from "../../async/wait_list.ts";
+import { Budget } from "./budget.ts";
 import { ServerError } from "../http/http_errors.ts";
 
 /** Options of {@linkcode AdmissionQueue}. */
@@ -51,11 +52,13 @@ export interface AdmissionQueueOptions {
 export interface HeldSlots extends Disposable {
   /** Frees those beyond so many. */
   shrink(slots: number): void;
+  /** Returns the slots one by one, each of which frees itself when it is disposed. */
+  split(): Disposable[];
 }
 
 /** Options of {@linkcode AdmissionQueue.run}. */
 export interface AdmissionOptions {
-  signal: AbortSignal;
+  signal?: AbortSignal | undefined;
   /**
    * Owner of the slot.
    *
@@ -85,12 +88,10 @@ export interface AdmissionOptions {
 const NAME = "slot";
 const ADVICE = "retry later";
 
-/** Waiting request. */
-interface Waiting {
+/** A request that waits. */
+interface WaitingRequest {
   readonly slots: number;
   readonly isCounted: boolean;
-  readonly admit: (held: HeldSlots) => void;
-  readonly reject: (reason: unknown) => void;
 }
 
 /**
@@ -102,7 +103,7 @@ interface Waiting {
 export class AdmissionQueue {
   readonly #options: AdmissionQueueOptions;
   /** Waiting requests by owner, oldest first. The owner that was served last is at the end. */
-  readonly #waiting = new Map<string, Set<Waiting>>();
+  readonly #waiting = new Map<string, WaitList<HeldSlots, WaitingRequest>>();
   readonly #slots: Budget;
 
   /** Slots that one owner may hold. */
@@ -131,6 +132,11 @@ export class AdmissionQueue {
   /** Takes slots if they are free at once, and nothing of the owner waits for them; otherwise returns `undefined`. */
   tryTake(owner: string, slots: number): HeldSlots | undefined {
     return this.#isNext(owner, slots) ? this.#take(owner, slots) : undefined;
+  }
+
+  /** Waits for slots, as {@linkcode AdmissionQueue.run} does. */
+  async acquire(options: AdmissionOptions): Promise<HeldSlots> {
+    return (await this.run(() => Promise.resolve(), options)).slot;
   }
 
   /**
@@ -166,28 +172,23 @@ export class AdmissionQueue {
     signal.throwIfAborted();
     if (this.#isNext(owner, slots)) return this.#take(owner, slots);
     if (isCounted) this.#evict(owner);
-    const { promise, resolve: admit, reject } = Promise.withResolvers<HeldSlots>();
-    const waiting = { slots, isCounted, admit, reject };
-    const onAbort = () => {
-      this.#remove(owner, waiting);
-      reject(signal.reason);
-      this.#admitNext(); // those that it kept from free slots
-    };
-    signal.addEventListener("abort", onAbort);
-    this.#waiting.getOrInsertComputed(owner, () => new Set()).add(waiting);
+    const requests = this.#waiting.getOrInsertComputed(owner, () => new WaitList());
     try {
-      return await promise;
+      return await requests.add({ slots, isCounted }, signal).promise;
+    } catch (error) {
+      this.#admitNext(); // those that it kept from free slots
+      throw error;
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      if (requests.size === 0 && this.#waiting.get(owner) === requests) this.#waiting.delete(owner);
     }
   }
 
   /** True if a new request of an owner need not wait. */
   #isNext(owner: string, slots: number): boolean {
-    if (this.#waiting.has(owner) || !this.#fits(owner, slots)) return false;
+    if (this.waiting(owner) > 0 || !this.#fits(owner, slots)) return false;
     const own = this.#slots.used(owner);
     return this.#isOfShare(owner, slots) ||
-      !this.#waiting.keys().some((other) => this.#slots.used(other) <= own);
+      !this.#waiting.keys().some((other) => this.waiting(other) > 0 && this.#slots.used(other) <= own);
   }
 
   #fits(owner: string, slots: number): boolean {
@@ -208,36 +209,32 @@ export class AdmissionQueue {
       lease.resize(left);
       this.#admitNext();
     };
-    return { shrink, [Symbol.dispose]: () => shrink(0) };
+    const freeOne = () => {
+      const slot = new DisposableStack(); // it frees the slot once
+      slot.defer(() => shrink(held - 1));
+      return slot;
+    };
+    return { shrink, split: () => Array.from({ length: held }, freeOne), [Symbol.dispose]: () => shrink(0) };
   }
 
   /** Admits the requests for which there are slots. */
   #admitNext(): void {
-    for (let owner = this.#nextOwner(); owner !== undefined; owner = this.#nextOwner()) {
-      const requests = this.#waiting.get(owner) ?? new Set();
-      const [next] = requests;
-      if (next === undefined) return;
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const { owner, requests, first } = next;
       this.#waiting.delete(owner);
-      requests.delete(next);
+      first.resolve(this.#take(owner, first.request.slots));
       if (requests.size > 0) this.#waiting.set(owner, requests); // at the end: it is another owner's turn
-      next.admit(this.#take(owner, next.slots));
     }
   }
 
-  /** Returns the owner whose first request is the next one for which there are slots. */
-  #nextOwner(): string | undefined {
-    const owners = [...this.#waiting].map(([owner, [first]]) => ({ owner, slots: first?.slots ?? 0 }))
-      .sort((one, other) => this.#slots.used(one.owner) - this.#slots.used(other.owner));
-    return owners.find(({ owner, slots }, at) =>
-      this.#fits(owner, slots) && (at === 0 || this.#isOfShare(owner, slots))
-    )
-      ?.owner;
-  }
-
-  #remove(owner: string, waiting: Waiting): void {
-    const requests = this.#waiting.get(owner);
-    requests?.delete(waiting);
-    if (requests?.size === 0) this.#waiting.delete(owner);
+  /** Returns the next request for which there are slots. */
+  #next() {
+    return this.#waiting.entries()
+      .flatMap(([owner, requests]) => requests.first ? [{ owner, requests, first: requests.first }] : [])
+      .toArray().sort((one, other) => this.#slots.used(one.owner) - this.#slots.used(other.owner))
+      .find(({ owner, first: { request: { slots } } }, at) =>
+        this.#fits(owner, slots) && (at === 0 || this.#isOfShare(owner, slots))
+      );
   }
 
   /** When the queue is full, evicts the newest request of the owner with most waiting, unless that is the caller. */
@@ -245,7 +242,7 @@ export class AdmissionQueue {
     const { queue = Infinity, name = NAME, advice = ADVICE } = this.#options;
     const counted = [...this.#waiting].map(([owner, requests]) => ({
       owner,
-      requests: [...requests].filter(({ isCounted }) => isCounted),
+      requests: [...requests].filter(({ request }) => request.isCounted),
     }));
     if (counted.reduce((sum, { requests }) => sum + requests.length, 0) < queue) return;
     const full = new ServerError(
@@ -257,7 +254,6 @@ export class AdmissionQueue {
     const own = counted.find((other) => other.owner === owner)?.requests.length ?? 0;
     const last = most?.requests.at(-1);
     if (most === undefined || last === undefined || most.requests.length <= own + 1) throw full;
-    this.#remove(most.owner, last);
     last.reject(full);
   }
 

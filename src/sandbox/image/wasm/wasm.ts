@@ -1,4 +1,4 @@
-import { join } from "../protocol.ts";
+import { join } from "../../protocol.ts";
 
 /** Bytes before the first section of a WebAssembly module. */
 export const WASM_HEADER_BYTES = 8;

@@ -1,0 +1,150 @@
+/**
+ * The contract of checkpoints: the state of a session as a value.
+ *
+ * @module
+ */
+
+/**
+ * The state of a session as a value: its heap, files, open files and shell. It is executable state: only the host that
+ * made it restores it, in sessions of the same base image, profile and owner.
+ */
+export interface Checkpoint {
+  /** SHA-256 of its contents. */
+  readonly id: string;
+  /** Size of the compressed bytes that it consists of. */
+  readonly storedBytes: number;
+  /** Size of the state before it is compressed, if it is known. */
+  readonly stateBytes?: number | undefined;
+  /** Names of the host tools of the last exec before it was made. */
+  readonly tools: readonly string[];
+  /** Returns its bytes, from which the same host can read it again. */
+  toBytes(): Promise<Uint8Array>;
+}
+
+/**
+ * When a session takes checkpoints by itself: after every exec, command and written file (`exec`), or so many seconds
+ * after the last one, at most a day.
+ */
+export type CheckpointEvery = "exec" | number;
+
+/**
+ * Memory of this process for states of sessions that are not compressed: those that are being captured or restored.
+ * Room is taken when nothing else must be waited for, and until the state is compressed or restored.
+ */
+export interface StateMemory {
+  /**
+   * Waits for room for a state of at most so many bytes.
+   *
+   * @throws the reason of `signal` if it aborts, or an error if there is no room for too long.
+   */
+  reserve(bytes: number, signal?: AbortSignal): Promise<StateRoom>;
+}
+
+/** Room of one state, which is free when it is disposed. */
+export interface StateRoom extends Disposable {
+  /** Frees what is beyond so many bytes. */
+  shrink(bytes: number): void;
+}
+
+/** Room for the last checkpoint of a session in the memory of this process. */
+export interface CheckpointMemory {
+  /** Number of bytes that the checkpoint may have now. */
+  readonly availableBytes: number;
+  /** Sets the number of bytes that the checkpoint has; 0 if there is none. An error means that there is no room. */
+  resize(bytes: number): void;
+  /**
+   * Memory of the state while it is captured. A `CheckpointError` means that the earlier checkpoint remains.
+   *
+   * @default no limit but that of the profile
+   */
+  readonly states?: StateMemory | undefined;
+}
+
+/** Options of a session that returns to checkpoints that it takes by itself. */
+export interface RecoveryOptions {
+  readonly every: CheckpointEvery;
+  /**
+   * Room for the checkpoint.
+   *
+   * @default no limit but that of the profile
+   */
+  readonly memory?: CheckpointMemory | undefined;
+  /**
+   * Owner of the checkpoints that `store` gets.
+   *
+   * @default ""
+   */
+  readonly owner?: string | undefined;
+  /**
+   * Stores each checkpoint elsewhere, before the call that made it due ends. `calls` is the number of execs, commands and
+   * written files that had ended since the session has these options. A `SandboxError` means that the earlier
+   * checkpoint remains.
+   */
+  readonly store?: ((checkpoint: Checkpoint, at: { readonly calls: number }) => Promise<void>) | undefined;
+}
+
+/** A checkpoint to which a session returned by itself, as its interpreter was lost. */
+export interface RestoredFrom {
+  /**
+   * Number of execs, commands and written files that had ended after the checkpoint, and whose effects are lost. What an
+   * exec that lost its interpreter did is lost, too, and not counted.
+   */
+  lostCalls: number;
+  /** Age of the checkpoint, in milliseconds. */
+  ageMs: number;
+}
+
+/** Options of what makes or restores checkpoints. */
+export interface CheckpointOptions {
+  /**
+   * Identifies who may restore it, such as the hash of a token.
+   *
+   * @default ""
+   */
+  owner?: string | undefined;
+  /**
+   * Memory of the state while it is not compressed.
+   *
+   * @default 128 MiB for each owner, and what is being captured
+   */
+  states?: StateMemory | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** Options of {@linkcode BranchingSession.checkpoint}. */
+export interface CaptureOptions extends CheckpointOptions {
+  /**
+   * False to keep the files alone. A session that is restored then has a fresh interpreter and a fresh shell with these
+   * files. What runs in the session does not matter.
+   *
+   * @default true
+   */
+  memory?: boolean | undefined;
+  /**
+   * True if there is no checkpoint when the interpreter was lost and no result has reported that yet.
+   *
+   * @default false
+   */
+  refuseLost?: boolean | undefined;
+}
+
+/** Options of {@linkcode BranchingSession.restore}. */
+export interface RestoreOptions extends CheckpointOptions {
+  /**
+   * True if `random` and `numpy.random` get other random numbers, as those of a fork. Otherwise they continue.
+   *
+   * @default true if `seed` is given
+   */
+  reseed?: boolean | undefined;
+  /** Seed of those numbers, and of `secrets` and `os.urandom`. */
+  seed?: number | undefined;
+}
+
+/** Options of {@linkcode BranchingSession.fork}. */
+export interface ForkOptions extends CheckpointOptions {
+  /**
+   * Seed of the first copy's `random`, `secrets` and `os.urandom`. Each further copy has the next integer. Without it,
+   * each copy has random numbers of its own.
+   */
+  seed?: number | undefined;
+}
