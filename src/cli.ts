@@ -62,7 +62,7 @@ async function runDownload(folder: string): Promise<void> {
     Deno.exit(128 + SIGTERM);
   });
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["install", "--config", `${folder}/deno.json`, "--entrypoint", `${folder}/cli/main.ts`],
+    args: ["install", "--config", `${folder}/deno.json`, "--entrypoint", `${folder}/cli/commands.ts`],
     env: { NO_COLOR: "1" },
     signal: download.signal,
     stdin: "null",

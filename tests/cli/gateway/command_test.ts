@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { runCommandLine } from "../../../src/cli/main.ts";
+import { runCommandLine } from "../../../src/cli/commands.ts";
 import { FakeVllm } from "../../policy/fake_vllm.ts";
 import { TempFolder } from "../../temp_folder.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../../tiny_tokenizer.ts";
