@@ -16,7 +16,7 @@ export interface ProcessState {
   readonly launcher: string;
 }
 
-/** Returns the state of a process, or `undefined` if there is no such process. */
+/** Returns the state of a process, or `undefined` if there is no such process. Throws if that cannot be read now. */
 export type ReadProcess = (pid: number) => ProcessState | undefined;
 
 /** The npx that runs this process. */
@@ -54,13 +54,22 @@ export function findNpx(pid: number = Deno.pid, read: ReadProcess = readProcess)
 /** Calls `onEnd` once after npx has ended. Dispose ends the watch. */
 export function watchNpx({ pid }: Npx, onEnd: () => void, read: ReadProcess = readProcess): Disposable {
   const timer = setInterval(() => {
-    const state = read(pid);
-    if (state !== undefined && !state.hasEnded && isNpx(state.args)) return;
+    if (!hasEnded(pid, read)) return;
     clearInterval(timer);
     onEnd();
   }, INTERVAL_MS);
   Deno.unrefTimer(timer);
   return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** True if npx is known to have ended: the next look answers what this one cannot. */
+function hasEnded(npx: number, read: ReadProcess): boolean {
+  try {
+    const state = read(npx);
+    return state === undefined || state.hasEnded || !isNpx(state.args);
+  } catch {
+    return false; // no file can be opened now
+  }
 }
 
 /** True for npx, whose title is `npm exec` with its arguments. */
@@ -112,10 +121,15 @@ export function readProcess(pid: number): ProcessState | undefined {
   };
 }
 
+/** Codes of errors of a system that has no open file or memory left, which say nothing of a process. */
+const EXHAUSTED = ["EMFILE", "ENFILE", "ENOMEM"];
+
+/** Returns `undefined` if the process has ended or belongs to another user, or the system has no `/proc`. */
 function readProcFile(pid: number | "self", name: string): string | undefined {
   try {
     return Deno.readTextFileSync(`/proc/${pid}/${name}`);
-  } catch {
-    return undefined; // the process has ended, belongs to another user, or the system has no /proc
+  } catch (error) {
+    if (error instanceof Error && "code" in error && EXHAUSTED.includes(String(error.code))) throw error;
+    return undefined;
   }
 }

@@ -88,3 +88,20 @@ for (const [how, end] of [["has gone", undefined], ["is a zombie", { hasEnded: t
     assertEquals([ends, reads], [1, 2]);
   });
 }
+
+Deno.test("watchNpx() does not take a system without free files for the end of npx", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let ends = 0;
+  let reads = 0;
+  using _watch = watchNpx({ pid: 2, hasNohup: false }, () => {
+    ends++;
+    resolve();
+  }, () => {
+    if (++reads < 3) throw Object.assign(new Error("Too many open files"), { code: "EMFILE" });
+    return undefined;
+  });
+  const keepAlive = setInterval(() => {}, 60_000);
+  await promise;
+  clearInterval(keepAlive);
+  assertEquals([ends, reads], [1, 3]);
+});
