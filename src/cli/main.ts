@@ -1,6 +1,8 @@
 /** The process of the command line. It loads the module of the command that runs, and not those of the others. */
 import type { Command } from "commander";
 import { fileURLToPath } from "node:url";
+import { keepHangupIgnored } from "./hangup.ts";
+import { processIo } from "./io.ts";
 import { makePaddock, runPaddock } from "./paddock.ts";
 import { excludeLoopback } from "./proxy.ts";
 
@@ -72,11 +74,16 @@ async function enterCallersFolder(): Promise<void> {
   }
 }
 
-/** Runs the command line with the arguments of this process, and ends the process. */
-export async function main(): Promise<never> {
+/**
+ * Runs the command line with the arguments of this process, and ends the process.
+ *
+ * @param options.ignoresHangup True if this process was started with SIGHUP ignored.
+ */
+export async function main({ ignoresHangup }: { readonly ignoresHangup: boolean }): Promise<never> {
   excludeLoopback(Deno.env);
   if (import.meta.url.startsWith("file:")) await enterCallersFolder();
-  Deno.exit(await runPaddock(() => commandFor(Deno.args), Deno.args)); // a pending read of stdin would keep the process alive
+  const io = processIo({ ignoresHangup });
+  Deno.exit(await runPaddock(() => commandFor(Deno.args), Deno.args, io)); // a pending read of stdin would keep the process alive
 }
 
-if (import.meta.main) await main();
+if (import.meta.main) await main({ ignoresHangup: keepHangupIgnored() });

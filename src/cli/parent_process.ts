@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { isHangupIgnored } from "./hangup.ts";
 
 /**
  * Finds the npx that runs this process, and waits for its end. npx passes SIGTERM to the shell that it starts, but not to
@@ -10,7 +11,6 @@ export interface ProcessState {
   readonly parent: number;
   readonly session: number;
   readonly hasEnded: boolean;
-  readonly ignoresHangup: boolean;
   readonly args: readonly string[];
   /** Name of the program that a shell started as this process, if the shell was bash or zsh. */
   readonly launcher: string;
@@ -31,11 +31,21 @@ const MAX_DISTANCE = 6;
 /** Time between two looks at npx. */
 const INTERVAL_MS = 500;
 
+/** Options of {@linkcode findNpx}. */
+export interface FindNpxOptions {
+  /** True if the process was started with SIGHUP ignored. @default {@linkcode isHangupIgnored} */
+  readonly ignoresHangup?: boolean | undefined;
+  /** @default this process */
+  readonly pid?: number;
+  readonly read?: ReadProcess;
+}
+
 /**
- * Returns the npx that runs this process as its command, or `undefined`. A process that `nohup` or `setsid` detached
- * from npx, or that another program below npx started, is not npx's command.
+ * Returns the npx that runs a process as its command, or `undefined`. A process that `nohup` or `setsid` detached from
+ * npx, or that another program below npx started, is not npx's command.
  */
-export function findNpx(pid: number = Deno.pid, read: ReadProcess = readProcess): Npx | undefined {
+export function findNpx(options: FindNpxOptions = {}): Npx | undefined {
+  const { ignoresHangup = isHangupIgnored(), pid = Deno.pid, read = readProcess } = options;
   const self = read(pid);
   let current = self;
   for (let distance = 0; self !== undefined && current !== undefined && distance < MAX_DISTANCE; distance++) {
@@ -43,7 +53,7 @@ export function findNpx(pid: number = Deno.pid, read: ReadProcess = readProcess)
     if (parent === undefined || parent.session !== self.session) return undefined;
     if (isNpx(parent.args)) {
       const hasNohup = parent.launcher === "nohup" && read(parent.parent)?.launcher !== "nohup";
-      return self.ignoresHangup && !hasNohup ? undefined : { pid: current.parent, hasNohup };
+      return ignoresHangup && !hasNohup ? undefined : { pid: current.parent, hasNohup };
     }
     if (!isStep(parent.args)) return undefined;
     current = parent;
@@ -94,17 +104,6 @@ function isStep([program = "", first = "", ...rest]: readonly string[]): boolean
   }
 }
 
-/** True if this process was started with SIGHUP ignored. Always false without `/proc`. */
-export function isHangupIgnored(): boolean {
-  return ignoresHangup("self");
-}
-
-function ignoresHangup(pid: number | "self"): boolean {
-  const [, lastDigit = "0"] = /^SigIgn:\s*[0-9a-f]*([0-9a-f])$/m.exec(readProcFile(pid, "status") ?? "") ??
-    [];
-  return (Number.parseInt(lastDigit, 16) & 1) === 1;
-}
-
 /** Reads a process of this system. Returns `undefined` on a system without `/proc`. */
 export function readProcess(pid: number): ProcessState | undefined {
   const stat = readProcFile(pid, "stat");
@@ -115,7 +114,6 @@ export function readProcess(pid: number): ProcessState | undefined {
     parent: Number(parent),
     session: Number(session),
     hasEnded: state === "Z" || state === "X",
-    ignoresHangup: ignoresHangup(pid),
     args: (readProcFile(pid, "cmdline") ?? "").replace(/[\0\s]+$/, "").split("\0"),
     launcher: basename(launcher),
   };
@@ -125,7 +123,7 @@ export function readProcess(pid: number): ProcessState | undefined {
 const EXHAUSTED = ["EMFILE", "ENFILE", "ENOMEM"];
 
 /** Returns `undefined` if the process has ended or belongs to another user, or the system has no `/proc`. */
-function readProcFile(pid: number | "self", name: string): string | undefined {
+function readProcFile(pid: number, name: string): string | undefined {
   try {
     return Deno.readTextFileSync(`/proc/${pid}/${name}`);
   } catch (error) {

@@ -101,6 +101,7 @@ export function main(): never {
     "src/cli.ts": await Deno.readTextFile(LAUNCHER),
     "src/cli/main.ts": code,
     "src/cli/commands.ts": `import "./main.ts";\n`,
+    "src/cli/hangup.ts": await Deno.readTextFile(new URL("./cli/hangup.ts", LAUNCHER)),
     "src/cli/parent_process.ts": await Deno.readTextFile(new URL("./cli/parent_process.ts", LAUNCHER)),
     "src/deno.json": "{}",
     "src/deno.lock": lock,
@@ -170,8 +171,8 @@ Deno.test("the first start ends with the npx that runs it, in the middle of a do
   released.resolve(new Response(null, { status: 404 }));
 });
 
-Deno.test("the command line's first module imports nothing, and the second one no command", async () => {
-  assertEquals(await loadedBy(LAUNCHER), [LAUNCHER.href]);
+Deno.test("the command line's first module imports no package, and the second one no command", async () => {
+  assertEquals(await loadedBy(LAUNCHER), [LAUNCHER.href, new URL("./cli/hangup.ts", LAUNCHER).href]);
   const main = new URL("./cli/main.ts", LAUNCHER);
   const loaded = (await loadedBy(main)).map((url) => url.replace(new URL(".", LAUNCHER).href, ""));
   assertEquals([loaded.includes("cli/paddock.ts"), loaded.includes("cli/exec.ts")], [true, false]);
@@ -180,7 +181,7 @@ Deno.test("the command line's first module imports nothing, and the second one n
   ]);
 });
 
-/** Returns the URLs of the files that Deno loads with a module, without those that have only types. */
+/** Returns the URLs of the modules that Deno loads with a module, without those that have only types. */
 async function loadedBy(entry: URL): Promise<string[]> {
   const args = ["info", "--json", "--no-remote", decodeURIComponent(entry.pathname)];
   const { stdout } = await new Deno.Command(Deno.execPath(), { args }).output();
@@ -190,7 +191,7 @@ async function loadedBy(entry: URL): Promise<string[]> {
     const { dependencies = [] } = modules.find(({ specifier }) => specifier === url) ?? {};
     for (const { code } of dependencies) if (code?.specifier !== undefined) loaded.add(code.specifier);
   }
-  return [...loaded].filter((url) => url.startsWith("file:"));
+  return [...loaded];
 }
 
 /** What `deno info` says about modules: `code` names one that is loaded, and not only its types. */
