@@ -5,6 +5,7 @@ import { serverUrl } from "../http/request.ts";
 import { requireKnownOptions } from "../options.ts";
 import { ReplyLogProbs } from "./llama_cpp_log_probs.ts";
 import { listOf, MAX_TOKEN_VALUES, ModelServer, type ModelServerOptions } from "./model_server.ts";
+// @ts-types="./openai_reply.d.ts"
 import { withoutEnd } from "./openai_reply.ts";
 import type { Policy, Reply, ReplyContext } from "./policy.ts";
 import { cacheProbes, requireTokenData } from "./token_data.ts";

@@ -5,6 +5,7 @@ import { serverUrl } from "../http/request.ts";
 import { toOpenaiTool } from "../message.ts";
 import { MAX_TOKEN_VALUES, ModelServer, type ModelServerOptions } from "./model_server.ts";
 import { toOpenaiMessages, toRecordedMessages } from "./openai_messages.ts";
+// @ts-types="./openai_reply.d.ts"
 import { parseCompletionReply, parseOpenaiReply } from "./openai_reply.ts";
 import { countAssistantTurns, type Policy, type Reply, type ReplyContext } from "./policy.ts";
 import { cacheProbes, requireTokenData } from "./token_data.ts";

@@ -28,6 +28,8 @@ import { pinnedImages } from "./image_pins.ts";
 import type { LibraryFile } from "./native_libraries.ts";
 import { PYODIDE_VERSION } from "./pyodide.ts";
 
+export { SUPERVISOR } from "./build_child.ts";
+
 /** Options of {@linkcode ensureBaseImage}. */
 export interface BaseImageOptions {
   /** Cache directory. It is created if it does not exist. */
@@ -144,7 +146,7 @@ async function ensureImage(
  * Returns true if no file of an image has changed since its manifest was written. Their hashes, which detect damage,
  * need not be computed then. They are no protection from a user who may write to the folder, as the manifest is in it.
  */
-export function isUnchanged({ directory, files }: BaseImage): boolean {
+export function isUnchanged({ directory, files }: Pick<BaseImage, "directory" | "files">): boolean {
   try {
     return Object.entries(files).every(([name, [bytes, changedMs]]) => {
       const [size, time] = stampOf(Deno.lstatSync(join(directory, name)));
@@ -176,7 +178,7 @@ async function requirePrivate(cacheDir: string): Promise<void> {
 }
 
 /** Removes the manifest of a damaged image, so that the next request builds it again. */
-export async function dropBaseImage({ directory }: BaseImage): Promise<void> {
+export async function dropBaseImage({ directory }: Pick<BaseImage, "directory">): Promise<void> {
   await Deno.remove(join(directory, MANIFEST)).catch(() => {}); // another process has removed it
 }
 
