@@ -11,6 +11,8 @@ import type * as declaredInstructions from "../src/rewards/ifeval/instructions.d
 import * as instructions from "../src/rewards/ifeval/instructions.ts";
 import type * as declaredSameAnswer from "../src/rewards/math/same_answer.d.ts";
 import * as sameAnswer from "../src/rewards/math/same_answer.ts";
+import type * as declaredThread from "../src/rewards/worker/grader_thread.d.ts";
+import * as thread from "../src/rewards/worker/grader_thread.ts";
 import type * as declaredBaseImage from "../src/sandbox/image/base_image.d.ts";
 import * as baseImage from "../src/sandbox/image/base_image.ts";
 import type * as declaredMcpClient from "../src/tools/mcp/mcp_client.d.ts";
@@ -26,6 +28,7 @@ const DECLARED = {
   "policy/openai_reply.d.ts": reply satisfies typeof declaredReply,
   "rewards/ifeval/instructions.d.ts": instructions satisfies typeof declaredInstructions,
   "rewards/math/same_answer.d.ts": sameAnswer satisfies typeof declaredSameAnswer,
+  "rewards/worker/grader_thread.d.ts": thread satisfies typeof declaredThread,
   "sandbox/image/base_image.d.ts": baseImage satisfies typeof declaredBaseImage,
   "tools/mcp/mcp_client.d.ts": mcpClient satisfies typeof declaredMcpClient,
   "tools/schema/checked_schema.d.ts": schema satisfies typeof declaredSchema,
