@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { childrenCpuMs } from "./processes.ts";
 import type { Row } from "./row.ts";
 
 const EMPTY = "export const answer: number = 42;\n";
@@ -71,12 +72,4 @@ async function checkCpuMs(text: string): Promise<number> {
 async function npmCache(): Promise<string> {
   const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
   return JSON.parse(new TextDecoder().decode(stdout)).npmCache;
-}
-
-/** Returns the CPU time of all children of this process that have ended, in milliseconds. */
-async function childrenCpuMs(): Promise<number> {
-  const stat = await Deno.readTextFile("/proc/self/stat");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const ticks = Number(fields[13]) + Number(fields[14]); // cutime and cstime, in hundredths of a second
-  return ticks * 10;
 }

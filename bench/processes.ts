@@ -36,3 +36,14 @@ export async function isAlive(pid: number): Promise<boolean> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => undefined);
   return stat !== undefined && !/\) [ZX] /.test(stat);
 }
+
+/**
+ * Returns the CPU time of all children of this process that have ended, and of those that they waited for, in
+ * milliseconds. NaN if the system has no `/proc`.
+ */
+export async function childrenCpuMs(): Promise<number> {
+  const stat = await Deno.readTextFile("/proc/self/stat").catch(() => "");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const ticks = Number(fields[13]) + Number(fields[14]); // cutime and cstime, in hundredths of a second
+  return ticks * 10;
+}

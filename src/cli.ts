@@ -1,7 +1,8 @@
 /**
- * The command `paddock`. This module imports nothing: Deno downloads what a program imports before it runs, and prints a
- * line for each package. Here the first start downloads the packages by a step of its own, which prints one line.
+ * The command `paddock`. This module imports no package: Deno downloads what a program imports before it runs, and prints
+ * a line for each package. Here the first start downloads the packages by a step of its own, which prints one line.
  */
+import { keepHangupIgnored } from "./cli/hangup.ts";
 
 /** Folder in Deno's cache with a file for each lock file whose packages were downloaded. */
 const MARKS = "paddock_packages";
@@ -10,10 +11,11 @@ const CLEAR_LINE = "\r\x1b[K";
 const SIGTERM = 15;
 
 if (import.meta.main) {
+  const ignoresHangup = keepHangupIgnored(); // first: Deno takes the signal soon
   const { dirname: folder } = import.meta;
-  if (folder !== undefined) await downloadPackages(folder);
+  if (folder !== undefined) await downloadPackages(folder, ignoresHangup);
   const { main } = await load<typeof import("./cli/main.ts")>("./cli/main.ts");
-  await main();
+  await main({ ignoresHangup });
 }
 
 /** Imports a module beside this one. Its URL is computed, so that Deno does not load it with this module. */
@@ -22,13 +24,13 @@ async function load<Module>(path: string): Promise<Module> {
 }
 
 /** Downloads the packages that the sources in a folder import, if this was not done before. */
-async function downloadPackages(folder: string): Promise<void> {
+async function downloadPackages(folder: string, ignoresHangup: boolean): Promise<void> {
   const mark = markOf(`${folder}/deno.lock`);
   const caches = denoCaches();
   if (caches.some((cache) => exists(`${cache}/${MARKS}/${mark}`))) return;
   const present = caches.find(exists);
   if (present !== undefined && !write(present)) return; // Deno cannot write there either
-  await runDownload(folder);
+  await runDownload(folder, ignoresHangup);
   const cache = caches.find(exists);
   if (cache !== undefined) write(cache, mark);
 }
@@ -52,17 +54,17 @@ function denoCaches(): string[] {
 }
 
 /** Runs the download with one line of progress. If it fails, prints the reason and ends the process. */
-async function runDownload(folder: string): Promise<void> {
+async function runDownload(folder: string, ignoresHangup: boolean): Promise<void> {
   const startMs = performance.now();
   const { npm } = JSON.parse(await Deno.readTextFile(`${folder}/deno.lock`));
   const total = Object.keys(npm).length;
   const download = new AbortController();
-  using _watch = await watchOwnNpx(() => {
+  using _watch = await watchOwnNpx(ignoresHangup, () => {
     download.abort();
     Deno.exit(128 + SIGTERM);
   });
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["install", "--config", `${folder}/deno.json`, "--entrypoint", `${folder}/cli/main.ts`],
+    args: ["install", "--config", `${folder}/deno.json`, "--entrypoint", `${folder}/cli/commands.ts`],
     env: { NO_COLOR: "1" },
     signal: download.signal,
     stdin: "null",
@@ -90,10 +92,10 @@ async function runDownload(folder: string): Promise<void> {
 }
 
 /** Calls `onEnd` when npx has ended that runs this process, as the command line does later. */
-async function watchOwnNpx(onEnd: () => void): Promise<Disposable | undefined> {
+async function watchOwnNpx(ignoresHangup: boolean, onEnd: () => void): Promise<Disposable | undefined> {
   const path = "./cli/parent_process.ts";
   const { findNpx, watchNpx } = await load<typeof import("./cli/parent_process.ts")>(path);
-  const npx = findNpx();
+  const npx = findNpx({ ignoresHangup });
   return npx === undefined || npx.hasNohup ? undefined : watchNpx(npx, onEnd);
 }
 

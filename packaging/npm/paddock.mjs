@@ -50,7 +50,7 @@ function prepare(deno) {
       "--config",
       "src/deno.json",
       "--entrypoint",
-      "src/cli/main.ts",
+      "src/cli/commands.ts",
     ], {
       cwd: copy,
       env: denoEnvironment(),

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import config from "../../docs/paddock.schema.json" with { type: "json" };
 import exportsOf from "../../deno.json" with { type: "json" };
-import { paddockCommand } from "../../src/cli/main.ts";
+import { paddockCommand } from "../../src/cli/commands.ts";
 import { type Io, withIo } from "../../src/cli/io.ts";
 import { served } from "../../tests/server/served.ts";
 import { fileSchema, type JsonSchema } from "./schemas.ts";

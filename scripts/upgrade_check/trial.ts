@@ -99,7 +99,7 @@ export class Trial implements AsyncDisposable {
     });
     this.#deno = path.stdout.trim();
     if (!path.success) return path;
-    const packages = await this.#run(["install", "--entrypoint", "src/cli/main.ts", "mod.ts"]);
+    const packages = await this.#run(["install", "--entrypoint", "src/cli/commands.ts", "mod.ts"]);
     return packages.success ? await this.#run(["task", "run-config"]) : packages;
   }
 

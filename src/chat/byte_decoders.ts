@@ -1,3 +1,4 @@
+// @ts-types="./huggingface.d.ts"
 import {
   ByteFallbackDecoder,
   ByteLevelDecoder,

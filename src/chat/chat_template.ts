@@ -1,8 +1,8 @@
 import { errorMessage } from "../errors.ts";
 import type { Message } from "../message.ts";
 import { type ContentForm, ContentForms } from "./content_form.ts";
-import type { GenerationMarks } from "./jinja/run.ts";
-import { Template } from "./jinja/template.ts";
+// @ts-types="./jinja/template.d.ts"
+import { type GenerationMarks, Template } from "./jinja/template.ts";
 
 export type { GenerationMarks };
 

@@ -1,4 +1,5 @@
 import { requireKnownOptions } from "../options.ts";
+// @ts-types="./huggingface.d.ts"
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import * as z from "zod";
 import { errorMessage } from "../errors.ts";

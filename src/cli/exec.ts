@@ -16,6 +16,7 @@ import {
   writeInputFiles,
 } from "./exec/files.ts";
 import { formatShown, ShownFiles } from "./exec/shown_objects.ts";
+import { MODULE_FLAGS } from "./exec/program_arguments.ts";
 import { readProgram, STDIN } from "./input.ts";
 import { interact } from "./repl.ts";
 import {
@@ -115,36 +116,6 @@ export function execCommand(): Command {
       const words = file === undefined ? [] : [file, ...args];
       await runCommand((signal) => runExec(words, flagsOf(command), signal));
     });
-}
-
-const MODULE_FLAGS = "-m, --module <name>";
-
-/**
- * Returns the arguments of `paddock` with a `--` after the program of `exec`, since everything after it belongs to the
- * program.
- */
-export function endOptionsAtProgram(args: readonly string[], paddock: Command): string[] {
-  let command = paddock;
-  for (let at = 0; at < args.length; at++) {
-    const word = args[at] ?? "";
-    const option = [...command.options, ...paddock.options].find(({ short, long }) =>
-      word === short || word === long
-    );
-    if (word === "--") break;
-    if (option?.required) at++;
-    if (option?.flags === MODULE_FLAGS || (command !== paddock && isOperand(word))) {
-      return [...args.slice(0, at + 1), "--", ...args.slice(at + 1)];
-    }
-    if (command === paddock && isOperand(word)) {
-      if (word !== "exec") break;
-      command = paddock.commands.find((known) => known.name() === word) ?? paddock;
-    }
-  }
-  return [...args];
-}
-
-function isOperand(word: string): boolean {
-  return word === STDIN || !word.startsWith("-");
 }
 
 async function runExec(words: readonly string[], flags: ExecFlags, signal: AbortSignal): Promise<number> {

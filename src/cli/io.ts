@@ -23,21 +23,29 @@ export interface Io {
   readonly env: Pick<Deno.Env, "get">;
   /** Interrupts the command. @default the signals that interrupt this process */
   readonly signal?: AbortSignal | undefined;
+  /** True if this process was started with SIGHUP ignored. @default what the system says when a command begins */
+  readonly ignoresHangup?: boolean | undefined;
   exitCode: number;
 }
 
-const PROCESS: Io = {
-  stdin: Deno.stdin,
-  stdout: Deno.stdout,
-  stderr: Deno.stderr,
-  env: Deno.env,
-  get exitCode() {
-    return Deno.exitCode;
-  },
-  set exitCode(code) {
-    Deno.exitCode = code;
-  },
-};
+/** Returns the streams, environment and exit code of this process. */
+export function processIo(options: Pick<Io, "ignoresHangup"> = {}): Io {
+  return {
+    ...options,
+    stdin: Deno.stdin,
+    stdout: Deno.stdout,
+    stderr: Deno.stderr,
+    env: Deno.env,
+    get exitCode() {
+      return Deno.exitCode;
+    },
+    set exitCode(code) {
+      Deno.exitCode = code;
+    },
+  };
+}
+
+const PROCESS = processIo();
 const storage = new AsyncLocalStorage<Io>();
 
 /** Runs `work` as a command with these streams instead of those of the process. */

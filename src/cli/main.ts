@@ -1,111 +1,61 @@
-import { Command, CommanderError } from "commander";
+/** The process of the command line. It loads the module of the command that runs, and not those of the others. */
+import type { Command } from "commander";
 import { fileURLToPath } from "node:url";
-import { cacheCommand } from "./cache/cache_command.ts";
-import { clusterCommand } from "./cluster/cluster_command.ts";
-import { compareCommand } from "./compare.ts";
-import { completionCommand } from "./completion/completion_command.ts";
-import { doctorCommand } from "./doctor.ts";
-import { checkTokensCommand } from "./check_tokens.ts";
-import { endOptionsAtProgram, execCommand } from "./exec.ts";
-import { EXIT, reportFailure } from "./run_command.ts";
-import { currentIo, type Io, withIo } from "./io.ts";
-import { gatewayCommand } from "./gateway/gateway_command.ts";
-import { gradeCommand } from "./grade.ts";
-import { initCommand } from "./init/init_command.ts";
-import { mcpCommand } from "./mcp.ts";
+import { keepHangupIgnored } from "./hangup.ts";
+import { processIo } from "./io.ts";
+import { makePaddock, runPaddock } from "./paddock.ts";
 import { excludeLoopback } from "./proxy.ts";
-import { packagesCommand } from "./packages/packages_command.ts";
-import { replCommand } from "./repl.ts";
-import { rolloutCommand } from "./rollout/rollout_command.ts";
-import { replayCommand } from "./replay/replay_command.ts";
-import { serveCommand } from "./serve.ts";
-import { sessionCommand } from "./session.ts";
-import { templatesCommand } from "./templates/templates_command.ts";
-import { viewCommand } from "./view.ts";
-import { useOwnWords } from "../schema_words.ts";
-import { escapeControls } from "../terminal_text.ts";
-import { DENO_VERSION, PADDOCK_VERSION } from "../version.ts";
 
-const EXAMPLES = `
-Examples:
-  paddock exec -e 'print(sum(range(10)))'
-  paddock repl
-  paddock packages add msgspec
-  paddock doctor
-  paddock serve
-  paddock rollout --tasks examples/tasks.jsonl --out runs/a.jsonl
-  paddock view runs/a.jsonl --wrong
+/** Loads commands by their names. `completion` and `help` are missing, as they need all commands. */
+const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
+  exec: async () => (await load<typeof import("./exec.ts")>("./exec.ts")).execCommand(),
+  session: async () => (await load<typeof import("./session.ts")>("./session.ts")).sessionCommand(),
+  repl: async () => (await load<typeof import("./repl.ts")>("./repl.ts")).replCommand(),
+  serve: async () => (await load<typeof import("./serve.ts")>("./serve.ts")).serveCommand(),
+  gateway: async () =>
+    (await load<typeof import("./gateway/gateway_command.ts")>("./gateway/gateway_command.ts"))
+      .gatewayCommand(),
+  cluster: async () =>
+    (await load<typeof import("./cluster/cluster_command.ts")>("./cluster/cluster_command.ts"))
+      .clusterCommand(),
+  mcp: async () => (await load<typeof import("./mcp.ts")>("./mcp.ts")).mcpCommand(),
+  rollout: async () =>
+    (await load<typeof import("./rollout/rollout_command.ts")>("./rollout/rollout_command.ts"))
+      .rolloutCommand(),
+  "check-tokens": async () =>
+    (await load<typeof import("./check_tokens.ts")>("./check_tokens.ts")).checkTokensCommand(),
+  templates: async () =>
+    (await load<typeof import("./templates/templates_command.ts")>("./templates/templates_command.ts"))
+      .templatesCommand(),
+  grade: async () => (await load<typeof import("./grade.ts")>("./grade.ts")).gradeCommand(),
+  view: async () => (await load<typeof import("./view.ts")>("./view.ts")).viewCommand(),
+  compare: async () => (await load<typeof import("./compare.ts")>("./compare.ts")).compareCommand(),
+  replay: async () =>
+    (await load<typeof import("./replay/replay_command.ts")>("./replay/replay_command.ts")).replayCommand(),
+  init: async () =>
+    (await load<typeof import("./init/init_command.ts")>("./init/init_command.ts")).initCommand(),
+  packages: async () =>
+    (await load<typeof import("./packages/packages_command.ts")>("./packages/packages_command.ts"))
+      .packagesCommand(),
+  cache: async () =>
+    (await load<typeof import("./cache/cache_command.ts")>("./cache/cache_command.ts")).cacheCommand(),
+  doctor: async () => (await load<typeof import("./doctor.ts")>("./doctor.ts")).doctorCommand(),
+};
 
-Here 'paddock' stands for 'npx -y deno@${DENO_VERSION} task paddock' in a clone.`;
+const VERSION_FLAGS = ["-V", "--version"];
 
-const encoder = new TextEncoder();
-
-/** Returns the `paddock` command with all its subcommands. */
-export function paddockCommand(): Command {
-  const paddock = new Command("paddock")
-    .description("Run model-written Python in a sandbox")
-    .version(PADDOCK_VERSION)
-    .option(
-      "--cache-dir <dir>",
-      "folder of cached base images (default: $PADDOCK_CACHE_DIR, else the user's cache)",
-    )
-    .option("-y, --yes", "download packages of the profile that are missing without a prompt")
-    .addHelpText("after", EXAMPLES)
-    .configureOutput({
-      writeOut: (text) => write(currentIo().stdout, text),
-      writeErr: (text) => write(currentIo().stderr, oneLine(escapeControls(text))), // it repeats unknown arguments
-    })
-    .exitOverride();
-  const groups: [string, Command[]][] = [
-    ["Run programs:", [execCommand(), sessionCommand(), replCommand()]],
-    ["Serve:", [serveCommand(), gatewayCommand(), clusterCommand(), mcpCommand()]],
-    ["Play and score episodes:", [
-      rolloutCommand(),
-      checkTokensCommand(),
-      templatesCommand(),
-      gradeCommand(),
-      viewCommand(),
-      compareCommand(),
-      replayCommand(),
-    ]],
-    ["Set up:", [initCommand(), packagesCommand(), cacheCommand(), doctorCommand(), completionCommand()]],
-  ];
-  for (const [group, commands] of groups) {
-    paddock.commandsGroup(group);
-    for (const command of commands) {
-      paddock.addCommand(command.copyInheritedSettings(paddock));
-      for (const subcommand of command.commands) subcommand.copyInheritedSettings(command);
-    }
-  }
-  return paddock;
+/** Returns `paddock` with nothing but the command that the arguments begin with, or with all commands. */
+export async function commandFor(args: readonly string[]): Promise<Command> {
+  const [first = ""] = args;
+  if (args.length === 1 && VERSION_FLAGS.includes(first)) return makePaddock([]);
+  const loader = Object.hasOwn(LOADERS, first) ? LOADERS[first] : undefined;
+  if (loader !== undefined) return makePaddock([{ heading: "Commands:", commands: [await loader()] }]);
+  return (await load<typeof import("./commands.ts")>("./commands.ts")).paddockCommand();
 }
 
-/** Puts the suggestion of a similar name behind the error. */
-function oneLine(text: string): string {
-  return text.replace(/\n\(Did you mean (.*)\?\)$/m, ": did you mean $1?");
-}
-
-function write(sink: { writeSync(bytes: Uint8Array): number }, text: string): void {
-  try {
-    for (let rest = encoder.encode(text); rest.length > 0;) rest = rest.subarray(sink.writeSync(rest));
-  } catch (error) {
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw error; // the reader has closed the pipe
-  }
-}
-
-/** Runs the command line and returns its exit code. */
-export async function runCommandLine(args: readonly string[], io: Io = currentIo()): Promise<number> {
-  useOwnWords();
-  return await withIo(io, async () => {
-    try {
-      const paddock = paddockCommand();
-      await paddock.parseAsync(endOptionsAtProgram(args, paddock), { from: "user" });
-      return io.exitCode;
-    } catch (error) {
-      if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-      return await reportFailure(error, { signal: new AbortController().signal, stderr: io.stderr });
-    }
-  });
+/** Imports a module beside this one. Its URL is computed, as Deno loads the targets of literal imports at the start. */
+async function load<Module>(path: string): Promise<Module> {
+  return await import(new URL(path, import.meta.url).href);
 }
 
 /**
@@ -124,11 +74,16 @@ async function enterCallersFolder(): Promise<void> {
   }
 }
 
-/** Runs the command line with the arguments of this process, and ends the process. */
-export async function main(): Promise<never> {
+/**
+ * Runs the command line with the arguments of this process, and ends the process.
+ *
+ * @param options.ignoresHangup True if this process was started with SIGHUP ignored.
+ */
+export async function main({ ignoresHangup }: { readonly ignoresHangup: boolean }): Promise<never> {
   excludeLoopback(Deno.env);
   if (import.meta.url.startsWith("file:")) await enterCallersFolder();
-  Deno.exit(await runCommandLine(Deno.args)); // a pending read of stdin would keep the process alive
+  const io = processIo({ ignoresHangup });
+  Deno.exit(await runPaddock(() => commandFor(Deno.args), Deno.args, io)); // a pending read of stdin would keep the process alive
 }
 
-if (import.meta.main) await main();
+if (import.meta.main) await main({ ignoresHangup: keepHangupIgnored() });

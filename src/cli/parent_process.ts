@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { isHangupIgnored } from "./hangup.ts";
 
 /**
  * Finds the npx that runs this process, and waits for its end. npx passes SIGTERM to the shell that it starts, but not to
@@ -10,13 +11,12 @@ export interface ProcessState {
   readonly parent: number;
   readonly session: number;
   readonly hasEnded: boolean;
-  readonly ignoresHangup: boolean;
   readonly args: readonly string[];
   /** Name of the program that a shell started as this process, if the shell was bash or zsh. */
   readonly launcher: string;
 }
 
-/** Returns the state of a process, or `undefined` if there is no such process. */
+/** Returns the state of a process, or `undefined` if there is no such process. Throws if that cannot be read now. */
 export type ReadProcess = (pid: number) => ProcessState | undefined;
 
 /** The npx that runs this process. */
@@ -31,11 +31,21 @@ const MAX_DISTANCE = 6;
 /** Time between two looks at npx. */
 const INTERVAL_MS = 500;
 
+/** Options of {@linkcode findNpx}. */
+export interface FindNpxOptions {
+  /** True if the process was started with SIGHUP ignored. @default {@linkcode isHangupIgnored} */
+  readonly ignoresHangup?: boolean | undefined;
+  /** @default this process */
+  readonly pid?: number;
+  readonly read?: ReadProcess;
+}
+
 /**
- * Returns the npx that runs this process as its command, or `undefined`. A process that `nohup` or `setsid` detached
- * from npx, or that another program below npx started, is not npx's command.
+ * Returns the npx that runs a process as its command, or `undefined`. A process that `nohup` or `setsid` detached from
+ * npx, or that another program below npx started, is not npx's command.
  */
-export function findNpx(pid: number = Deno.pid, read: ReadProcess = readProcess): Npx | undefined {
+export function findNpx(options: FindNpxOptions = {}): Npx | undefined {
+  const { ignoresHangup = isHangupIgnored(), pid = Deno.pid, read = readProcess } = options;
   const self = read(pid);
   let current = self;
   for (let distance = 0; self !== undefined && current !== undefined && distance < MAX_DISTANCE; distance++) {
@@ -43,7 +53,7 @@ export function findNpx(pid: number = Deno.pid, read: ReadProcess = readProcess)
     if (parent === undefined || parent.session !== self.session) return undefined;
     if (isNpx(parent.args)) {
       const hasNohup = parent.launcher === "nohup" && read(parent.parent)?.launcher !== "nohup";
-      return self.ignoresHangup && !hasNohup ? undefined : { pid: current.parent, hasNohup };
+      return ignoresHangup && !hasNohup ? undefined : { pid: current.parent, hasNohup };
     }
     if (!isStep(parent.args)) return undefined;
     current = parent;
@@ -54,13 +64,22 @@ export function findNpx(pid: number = Deno.pid, read: ReadProcess = readProcess)
 /** Calls `onEnd` once after npx has ended. Dispose ends the watch. */
 export function watchNpx({ pid }: Npx, onEnd: () => void, read: ReadProcess = readProcess): Disposable {
   const timer = setInterval(() => {
-    const state = read(pid);
-    if (state !== undefined && !state.hasEnded && isNpx(state.args)) return;
+    if (!hasEnded(pid, read)) return;
     clearInterval(timer);
     onEnd();
   }, INTERVAL_MS);
   Deno.unrefTimer(timer);
   return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** True if npx is known to have ended: the next look answers what this one cannot. */
+function hasEnded(npx: number, read: ReadProcess): boolean {
+  try {
+    const state = read(npx);
+    return state === undefined || state.hasEnded || !isNpx(state.args);
+  } catch {
+    return false; // no file can be opened now
+  }
 }
 
 /** True for npx, whose title is `npm exec` with its arguments. */
@@ -85,17 +104,6 @@ function isStep([program = "", first = "", ...rest]: readonly string[]): boolean
   }
 }
 
-/** True if this process was started with SIGHUP ignored. Always false without `/proc`. */
-export function isHangupIgnored(): boolean {
-  return ignoresHangup("self");
-}
-
-function ignoresHangup(pid: number | "self"): boolean {
-  const [, lastDigit = "0"] = /^SigIgn:\s*[0-9a-f]*([0-9a-f])$/m.exec(readProcFile(pid, "status") ?? "") ??
-    [];
-  return (Number.parseInt(lastDigit, 16) & 1) === 1;
-}
-
 /** Reads a process of this system. Returns `undefined` on a system without `/proc`. */
 export function readProcess(pid: number): ProcessState | undefined {
   const stat = readProcFile(pid, "stat");
@@ -106,16 +114,20 @@ export function readProcess(pid: number): ProcessState | undefined {
     parent: Number(parent),
     session: Number(session),
     hasEnded: state === "Z" || state === "X",
-    ignoresHangup: ignoresHangup(pid),
     args: (readProcFile(pid, "cmdline") ?? "").replace(/[\0\s]+$/, "").split("\0"),
     launcher: basename(launcher),
   };
 }
 
-function readProcFile(pid: number | "self", name: string): string | undefined {
+/** Codes of errors of a system that has no open file or memory left, which say nothing of a process. */
+const EXHAUSTED = ["EMFILE", "ENFILE", "ENOMEM"];
+
+/** Returns `undefined` if the process has ended or belongs to another user, or the system has no `/proc`. */
+function readProcFile(pid: number, name: string): string | undefined {
   try {
     return Deno.readTextFileSync(`/proc/${pid}/${name}`);
-  } catch {
-    return undefined; // the process has ended, belongs to another user, or the system has no /proc
+  } catch (error) {
+    if (error instanceof Error && "code" in error && EXHAUSTED.includes(String(error.code))) throw error;
+    return undefined;
   }
 }

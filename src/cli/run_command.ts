@@ -2,15 +2,16 @@ import { errorMessage } from "../errors.ts";
 import type { ExecResult } from "../sandbox/contract/exec.ts";
 import { PackageError } from "../sandbox/image/image_files.ts";
 import { UnavailableError, UnwrittenError, UsageError } from "./cli_errors.ts";
-import { currentIo, type TextSink } from "./io.ts";
+import { currentIo, type Io, type TextSink } from "./io.ts";
 import { escapeControls } from "../terminal_text.ts";
 import { writeText } from "./output.ts";
-import { findNpx, isHangupIgnored, watchNpx } from "./parent_process.ts";
+import { isHangupIgnored } from "./hangup.ts";
+import { findNpx, watchNpx } from "./parent_process.ts";
 
 /** Runs a command until it ends or is interrupted, and sets the exit code from its result or its error. */
 export async function runCommand(work: (signal: AbortSignal) => Promise<number>): Promise<void> {
   const io = currentIo();
-  using interrupt = io.signal === undefined ? new Interrupt() : undefined;
+  using interrupt = io.signal === undefined ? new Interrupt(io) : undefined;
   const signal = interrupt?.signal ?? io.signal ?? new AbortController().signal;
   try {
     io.exitCode = await work(signal);
@@ -78,17 +79,18 @@ export class Interrupt implements Disposable {
   readonly #listeners = new Map<Deno.Signal, () => void>();
   readonly #npxWatch: Disposable | undefined;
 
-  constructor() {
+  /** @param options.ignoresHangup True if this process was started with SIGHUP ignored. */
+  constructor({ ignoresHangup = isHangupIgnored() }: Pick<Io, "ignoresHangup"> = {}) {
     const interruptBy = (message: string) => {
       this[Symbol.dispose]();
       this.#abort.abort(new DOMException(message, "AbortError"));
     };
     const interrupt = () => interruptBy("Interrupted by Ctrl-C");
-    const npx = findNpx();
+    const npx = findNpx({ ignoresHangup });
     if (npx !== undefined && !npx.hasNohup) {
       this.#npxWatch = watchNpx(npx, () => interruptBy("npx, which ran this command, has ended"));
     }
-    const ignored = isHangupIgnored() || npx?.hasNohup;
+    const ignored = ignoresHangup || npx?.hasNohup;
     // Without a listener, Deno exits on SIGHUP even if the process was started with SIGHUP ignored.
     for (const name of SIGNALS) {
       const listener = name === "SIGHUP" && ignored ? () => {} : interrupt;

@@ -55,7 +55,7 @@ export function requireRowSource(source: unknown): void {
 
 async function* readFile(path: string): AsyncGenerator<RawRow> {
   if (/\.parquet$/i.test(path)) {
-    const { readParquet } = await import("./parquet.ts"); // its libraries load slowly
+    const { readParquet } = await import("./read_parquet.ts"); // its libraries load slowly
     yield* readParquet(path);
   } else if (/\.[ct]sv(?:\.gz)?$/i.test(path)) yield* readCsv(path);
   else if (/\.json(?:\.gz)?$/i.test(path)) yield* readJsonFile(path);

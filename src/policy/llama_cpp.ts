@@ -11,6 +11,7 @@ import {
   ModelServer,
   type ModelServerOptions,
 } from "./model_server.ts";
+// @ts-types="./openai_reply.d.ts"
 import { withoutEnd } from "./openai_reply.ts";
 import type { Policy, Reply, ReplyContext } from "./policy.ts";
 import { cacheProbes, requireTokenData } from "./token_data.ts";

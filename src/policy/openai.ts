@@ -10,6 +10,7 @@ import {
   type ModelServerOptions,
 } from "./model_server.ts";
 import { toOpenaiMessages, toRecordedMessages } from "./openai_messages.ts";
+// @ts-types="./openai_reply.d.ts"
 import { parseCompletionReply, parseOpenaiReply } from "./openai_reply.ts";
 import { countAssistantTurns, type Policy, type Reply, type ReplyContext } from "./policy.ts";
 import { cacheProbes, requireTokenData } from "./token_data.ts";

@@ -13,6 +13,7 @@ import {
 } from "./model_server.ts";
 import { TokenError } from "../errors.ts";
 import { isContextOverflow } from "./context_overflow.ts";
+// @ts-types="./openai_reply.d.ts"
 import { withoutEnd } from "./openai_reply.ts";
 import { isAborted, isLengthReason, type Policy, type Reply, type ReplyContext } from "./policy.ts";
 import { cacheProbes, requireTokenData } from "./token_data.ts";

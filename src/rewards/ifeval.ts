@@ -1,8 +1,8 @@
 import { requireKnownOptions } from "../options.ts";
 import { parseTaggedReply, type TaggedReply } from "./final_reply.ts";
 import { type Grader, type Score, unscored } from "./grader.ts";
-import { makeInstructionChecks, readsLanguage } from "./ifeval/instructions.ts";
-import { loadLanguages } from "./ifeval/language.ts";
+// @ts-types="./ifeval/instructions.d.ts"
+import { loadLanguages, makeInstructionChecks, readsLanguage } from "./ifeval/instructions.ts";
 import { replyGrader } from "./reply_grader.ts";
 
 /** Weights of the parts of an IFEval score. */

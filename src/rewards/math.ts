@@ -2,8 +2,9 @@ import { findJoinedBoxes, findLastBoxed, hasBox } from "./boxes.ts";
 import { extractAnswer, MATHS_EXTRACTION, onlyNumberOf, plain } from "./extract_answer.ts";
 import { parseTaggedReply } from "./final_reply.ts";
 import { type Grader, unscored } from "./grader.ts";
+// @ts-types="./math/same_answer.d.ts"
 import { isSameAnswer } from "./math/same_answer.ts";
-import { singleBackslashes } from "./math/latex.ts";
+import { singleBackslashes } from "./math/backslashes.ts";
 import { foldUnicode } from "./math/unicode.ts";
 import { foldNumberWords, hasOtherMeaning } from "./math/words.ts";
 import {

@@ -1,10 +1,15 @@
 import { join, resolve } from "node:path";
 import { SandboxError } from "../errors.ts";
 import { DamagedImageError, type GuestLink, isRetryable } from "./guest_link.ts";
-import { dropBaseImage, ensureBaseImage, isUnchanged } from "./image/base_image.ts";
+// @ts-types="./image/base_image.d.ts"
+import {
+  type BaseImage,
+  dropBaseImage,
+  ensureBaseImage,
+  isUnchanged,
+  SUPERVISOR,
+} from "./image/base_image.ts";
 import { defaultCacheDir } from "./image/cache_dir.ts";
-import { SUPERVISOR } from "./image/build_child.ts";
-import type { BaseImage } from "./image/image_build.ts";
 import {
   childCommand,
   type ChildCommandOptions,

@@ -11,11 +11,14 @@ export function startOfId(id: string): string {
   return id.slice(0, ID_CHARACTERS);
 }
 
-/** A session that clients find by its id has opened, or has ended after some seconds and programs. */
+/**
+ * A session that clients find by its id has opened, has ended after some seconds and programs, or was saved in the state
+ * directory as the server stops.
+ */
 export type SessionEvent =
   | { readonly kind: "session opened"; readonly session: string; readonly owner: string }
   | {
-    readonly kind: "session ended";
+    readonly kind: "session ended" | "session saved";
     readonly session: string;
     readonly owner: string;
     readonly seconds: number;

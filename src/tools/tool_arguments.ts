@@ -3,6 +3,7 @@ import { errorMessage } from "../errors.ts";
 import { isDeeperThan } from "../sandbox/guest_frames.ts";
 import type { ToolSpec } from "../message.ts";
 import { describeIssue } from "../schema_words.ts";
+// @ts-types="./schema/checked_schema.d.ts"
 import { checkSchema } from "./schema/checked_schema.ts";
 import type { JsonSchema, Tool } from "./tool.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { runCommandLine } from "../../src/cli/main.ts";
+import { runCommandLine } from "../../src/cli/commands.ts";
 import type { TokenReport } from "../../src/rollout/check_tokens.ts";
 import { FakeVllm, type FakeVllmOptions } from "../policy/fake_vllm.ts";
 import { TempFolder } from "../temp_folder.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { CommanderError } from "commander";
 import { fileURLToPath } from "node:url";
-import { paddockCommand } from "../../src/cli/main.ts";
+import { paddockCommand } from "../../src/cli/commands.ts";
 import { sha256 } from "../../src/hash.ts";
 import { TempFolder } from "../temp_folder.ts";
 import { DENO_VERSION } from "../../src/version.ts";

@@ -100,6 +100,8 @@ export function main(): never {
   return await TempFolder.of({
     "src/cli.ts": await Deno.readTextFile(LAUNCHER),
     "src/cli/main.ts": code,
+    "src/cli/commands.ts": `import "./main.ts";\n`,
+    "src/cli/hangup.ts": await Deno.readTextFile(new URL("./cli/hangup.ts", LAUNCHER)),
     "src/cli/parent_process.ts": await Deno.readTextFile(new URL("./cli/parent_process.ts", LAUNCHER)),
     "src/deno.json": "{}",
     "src/deno.lock": lock,
@@ -169,15 +171,33 @@ Deno.test("the first start ends with the npx that runs it, in the middle of a do
   released.resolve(new Response(null, { status: 404 }));
 });
 
-Deno.test("the command line's first module imports nothing", async () => {
-  const args = ["info", "--json", "--no-remote", decodeURIComponent(LAUNCHER.pathname)];
+Deno.test("the command line's first module imports no package, and the second one no command", async () => {
+  assertEquals(await loadedBy(LAUNCHER), [LAUNCHER.href, new URL("./cli/hangup.ts", LAUNCHER).href]);
+  const main = new URL("./cli/main.ts", LAUNCHER);
+  const loaded = (await loadedBy(main)).map((url) => url.replace(new URL(".", LAUNCHER).href, ""));
+  assertEquals([loaded.includes("cli/paddock.ts"), loaded.includes("cli/exec.ts")], [true, false]);
+  assertEquals(loaded.filter((url) => /^cli\/.*_command\.ts$|^(server|rollout|gateway)\//.test(url)), [
+    "cli/run_command.ts",
+  ]);
+});
+
+/** Returns the URLs of the modules that Deno loads with a module, without those that have only types. */
+async function loadedBy(entry: URL): Promise<string[]> {
+  const args = ["info", "--json", "--no-remote", decodeURIComponent(entry.pathname)];
   const { stdout } = await new Deno.Command(Deno.execPath(), { args }).output();
   const { modules }: Graph = JSON.parse(new TextDecoder().decode(stdout));
-  const launcher = modules.find(({ specifier }) => specifier === LAUNCHER.href);
-  assertEquals(launcher?.dependencies?.filter(({ code }) => code !== undefined), []);
-});
+  const loaded = new Set([entry.href]);
+  for (const url of loaded) {
+    const { dependencies = [] } = modules.find(({ specifier }) => specifier === url) ?? {};
+    for (const { code } of dependencies) if (code?.specifier !== undefined) loaded.add(code.specifier);
+  }
+  return [...loaded];
+}
 
 /** What `deno info` says about modules: `code` names one that is loaded, and not only its types. */
 interface Graph {
-  readonly modules: readonly { specifier: string; dependencies?: readonly { code?: object }[] }[];
+  readonly modules: readonly {
+    specifier: string;
+    dependencies?: readonly { code?: { specifier?: string } }[];
+  }[];
 }

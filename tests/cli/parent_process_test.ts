@@ -9,7 +9,6 @@ function processes(...states: Partial<ProcessState>[]): Map<number, ProcessState
     parent: index,
     session: 7,
     hasEnded: false,
-    ignoresHangup: false,
     args: ["deno", "run", "-A", "src/cli.ts", "serve"],
     launcher: "",
     ...state,
@@ -18,7 +17,7 @@ function processes(...states: Partial<ProcessState>[]): Map<number, ProcessState
 
 function find(...states: Partial<ProcessState>[]): ReturnType<typeof findNpx> {
   const all = processes(...states);
-  return findNpx(states.length, (pid) => all.get(pid));
+  return findNpx({ ignoresHangup: false, pid: states.length, read: (pid) => all.get(pid) });
 }
 
 const SHELL = { args: ["bash"] };
@@ -52,7 +51,8 @@ Deno.test("findNpx() finds no npx above other programs", () => {
 
 Deno.test("findNpx() finds no npx above what setsid or nohup detached from it", () => {
   assertEquals(find(SHELL, { args: [NPX] }, RUNNER, { session: 4 }), undefined);
-  assertEquals(find(SHELL, { args: [NPX] }, RUNNER, { ignoresHangup: true }), undefined);
+  const all = processes(SHELL, { args: [NPX] }, RUNNER, {});
+  assertEquals(findNpx({ ignoresHangup: true, pid: 4, read: (pid) => all.get(pid) }), undefined);
 });
 
 Deno.test("findNpx() recognizes nohup of npx, and not the nohup of the program that started npx", () => {
@@ -88,3 +88,20 @@ for (const [how, end] of [["has gone", undefined], ["is a zombie", { hasEnded: t
     assertEquals([ends, reads], [1, 2]);
   });
 }
+
+Deno.test("watchNpx() does not take a system without free files for the end of npx", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let ends = 0;
+  let reads = 0;
+  using _watch = watchNpx({ pid: 2, hasNohup: false }, () => {
+    ends++;
+    resolve();
+  }, () => {
+    if (++reads < 3) throw Object.assign(new Error("Too many open files"), { code: "EMFILE" });
+    return undefined;
+  });
+  const keepAlive = setInterval(() => {}, 60_000);
+  await promise;
+  clearInterval(keepAlive);
+  assertEquals([ends, reads], [1, 3]);
+});

@@ -1,4 +1,4 @@
-import { runCommandLine } from "../../src/cli/main.ts";
+import { runCommandLine } from "../../src/cli/commands.ts";
 import type { OutputStream } from "../../src/cli/io.ts";
 
 const CLI = decodeURIComponent(new URL("../../src/cli.ts", import.meta.url).pathname);

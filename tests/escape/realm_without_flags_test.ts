@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { linkModules } from "../../src/sandbox/guest/assets.ts";
+import { linkModules } from "../../src/sandbox/guest/module_urls.ts";
 import { workerModules } from "../../src/sandbox/image/guest_sources.ts";
 
 /** JavaScript that compiles code from text, or Wasm from bytes, in a process whose V8 flags allow both. */

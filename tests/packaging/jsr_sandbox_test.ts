@@ -11,6 +11,7 @@ const PAGES = ["README.md", "CHANGELOG.md", "SECURITY.md"];
  */
 const COMPUTED_IMPORTS = [
   "src/cli.ts",
+  "src/cli/main.ts",
   "src/cluster/nats/client.ts",
   "src/rewards/worker/grader_worker.ts",
   "src/sandbox/guest/build.ts",

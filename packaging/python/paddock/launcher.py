@@ -85,7 +85,7 @@ def _fingerprint(deno: str) -> str:
 
 def _download(deno: str) -> None:
     print("Preparing Paddock (once): downloading the packages that it imports …", file=sys.stderr, flush=True)
-    line = [deno, "install", "--quiet", "--frozen", "--config", "src/deno.json", "--entrypoint", "src/cli/main.ts"]
+    line = [deno, "install", "--quiet", "--frozen", "--config", "src/deno.json", "--entrypoint", "src/cli/commands.ts"]
     done = subprocess.run(line, cwd=_SOURCES, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode != 0:
         raise RuntimeError(f"Cannot download the packages that Paddock imports:\n{_text(done.stderr)}")

@@ -7,6 +7,8 @@ import { parseTemplate } from "./syntax/parser.ts";
 import { type GenerationMarks, Run } from "./run.ts";
 import { Frame, Scope } from "./compile/scope.ts";
 
+export type { GenerationMarks };
+
 /** Options of {@linkcode Template.render}. */
 export interface RenderTemplateOptions {
   /**

@@ -13,6 +13,7 @@ const LEVELS: Readonly<Record<ServerEvent["kind"], LogLevel>> = {
   "interpreter lost": "warn",
   "session opened": "info",
   "session ended": "info",
+  "session saved": "info",
   "request refused": "info",
 };
 

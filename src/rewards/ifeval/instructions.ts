@@ -15,6 +15,8 @@ import { FORMAT_CHECKERS } from "./detectable_format.ts";
 import { LANGUAGE_CHECKERS, languageOf } from "./language.ts";
 import { countCapitalWords, countSentences, countWords, isLowerCase, isUpperCase } from "./sentences.ts";
 
+export { loadLanguages } from "./language.ts";
+
 const keyword = z.string().trim().min(1).max(MAX_WORD_CHARACTERS);
 
 /** Instructions about words and letters, which ignore case. */

@@ -97,15 +97,6 @@ export function cleanLatex(answer: string): string {
   return THOUSANDS.test(bare) ? bare.replaceAll(",", "") : bare;
 }
 
-const DOUBLED =
-  /(?<!\\)\\\\(?=(?:boxed|fbox|[dt]?frac|left|right|sqrt|text|mathrm|mathbb|pi|infty|cdot|times|leq?|geq?|cup|pm|begin|end|sin|cos|tan|ln|log)(?![a-zA-Z]))/g;
-
-/** Returns a text whose commands have two backslashes, as `\\\\frac` of text escaped twice, with one. */
-export function singleBackslashes(text: string): string {
-  const single = text.replace(DOUBLED, "\\");
-  return single === text ? text : single.replaceAll("\\\\\\\\", "\\\\");
-}
-
 function replaceAllOf(replacements: readonly Replacement[], text: string): string {
   return replacements.reduce((replaced, [pattern, by]) => replaced.replace(pattern, by), text);
 }

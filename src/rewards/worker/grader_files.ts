@@ -21,6 +21,7 @@ import instructions from "../ifeval/instructions.ts" with { type: "text" };
 import language from "../ifeval/language.ts" with { type: "text" };
 import sentences from "../ifeval/sentences.ts" with { type: "text" };
 import math from "../math.ts" with { type: "text" };
+import backslashes from "../math/backslashes.ts" with { type: "text" };
 import choice from "../math/choice.ts" with { type: "text" };
 import clock from "../math/clock.ts" with { type: "text" };
 import exact from "../math/exact.ts" with { type: "text" };
@@ -82,6 +83,7 @@ export const GRADER_FILES: Readonly<Record<string, string>> = {
   units,
   words,
   same_answer: sameAnswer,
+  backslashes,
   cache_dir: cacheDir,
   wheels,
   verified_math: verifiedMath,

@@ -4,6 +4,7 @@ import { SandboxError } from "../../errors.ts";
 import { type GradeContext, type Grader, type Score, toScore, unscored } from "../grader.ts";
 import { mapGraders, type ReplyGrading, replyGradingOf } from "../reply_grader.ts";
 import { finalReplyOf } from "../final_reply.ts";
+// @ts-types="./grader_thread.d.ts"
 import { GraderThread } from "./grader_thread.ts";
 import type { ItemResult, WorkItem } from "./grader_worker.ts";
 

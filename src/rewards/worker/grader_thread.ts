@@ -1,7 +1,7 @@
 import { stripTypeScriptTypes } from "node:module";
 import { Worker } from "node:worker_threads";
 import { SandboxError } from "../../errors.ts";
-import { linkModules } from "../../sandbox/guest/assets.ts";
+import { linkModules } from "../../sandbox/guest/module_urls.ts";
 import { GRADER_FILES } from "./grader_files.ts";
 import type { Batch, ItemResult, WorkerMessage, WorkerSetup, WorkItem } from "./grader_worker.ts";
 

@@ -1,6 +1,7 @@
 import type { ImageExtension, PlainImagePlan } from "./build.ts";
-import type { ConfinePlan } from "./supervisor/confine.ts";
+import type { ConfinePlan } from "./supervisor/confine_plan.ts";
 import type { HeapImage, ImageLayout } from "./heap_image.ts";
+import { blobUrl, linkModules, type SourceModule } from "./module_urls.ts";
 import type { LinkInfo, NativeCode, SideModule } from "./python/side_module.ts";
 import type { ReadOnlyFile, ReadOnlyTree } from "./files/read_only_files.ts";
 
@@ -38,7 +39,7 @@ export interface BootPlan {
   readonly wasm: AssetFile;
   readonly factory: AssetFile;
   /** The worker's modules. Each follows the modules that it imports. */
-  readonly modules: readonly { readonly name: string; readonly source: string }[];
+  readonly modules: readonly SourceModule[];
   /** The files of `/lib`, concatenated. The index has path and length of each. */
   readonly library: AssetFile & { readonly index: readonly (readonly [string, number])[] };
   /** Absent if the profile's packages have no native libraries. */
@@ -238,32 +239,6 @@ class AssetReader {
     await this.verify(file, bytes);
     return bytes;
   }
-}
-
-/**
- * Creates a blob for each module, whose imports point at the blobs before it. Returns the last one's URL. A late import
- * gets its URL from a call, as Deno loads modules whose URLs it can read in the code together with the importing one.
- */
-export function linkModules(urls: Map<string, string>, modules: BootPlan["modules"]): string {
-  let last = "";
-  for (const { name, source } of modules) {
-    const linked = source.replace(
-      /(from |import |import\()"[^"]*\/([\w.]+)"(\)?)/g,
-      (text, word: string, file: string, end: string) => {
-        const url = urls.get(file);
-        if (url === undefined) return text; // packages are not among the modules
-        return word === "import(" ? `import(String("${url}"))` : `${word}"${url}"${end}`;
-      },
-    );
-    last = blobUrl(linked);
-    urls.set(name, last);
-  }
-  return last;
-}
-
-/** Returns a URL from which this process can import JavaScript source. */
-export function blobUrl(source: string | Uint8Array<ArrayBuffer>): string {
-  return URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
 }
 
 /** Moves the bytes into memory that all workers of the process can read. Frees the original. */

@@ -25,9 +25,10 @@ import { PYODIDE_VERSION } from "./pyodide.ts";
 import { OWN_LIBRARY } from "./standard_library.ts";
 
 export { dropBaseImage, isUnchanged } from "./image_cache.ts";
+export { SUPERVISOR } from "./build_child.ts";
 
 /** Version of the image's files. Increase it when the host writes them in another way, or with other time zones. */
-const IMAGE_FORMAT = 18;
+const IMAGE_FORMAT = 22;
 
 /** A profile, what it adds to the plain image, and all that its image depends on. */
 interface ImageRecipe {

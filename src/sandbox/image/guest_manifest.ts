@@ -20,11 +20,13 @@ import homeFiles from "../guest/files/home_files.ts" with { type: "text" };
 import readOnlyFiles from "../guest/files/read_only_files.ts" with { type: "text" };
 import workingFolder from "../guest/files/working_folder.ts" with { type: "text" };
 import heapImage from "../guest/heap_image.ts" with { type: "text" };
+import moduleUrls from "../guest/module_urls.ts" with { type: "text" };
 import outbox from "../guest/outbox.ts" with { type: "text" };
 import interpreter from "../guest/python/interpreter.ts" with { type: "text" };
 import linker from "../guest/python/linker.ts" with { type: "text" };
 import localTime from "../guest/python/local_time.ts" with { type: "text" };
 import mainFunctions from "../guest/python/main_functions.ts" with { type: "text" };
+import maxThreads from "../guest/python/max_threads.ts" with { type: "text" };
 import moduleState from "../guest/python/module_state.ts" with { type: "text" };
 import sideModule from "../guest/python/side_module.ts" with { type: "text" };
 import signals from "../guest/python/signals.ts" with { type: "text" };
@@ -236,6 +238,7 @@ export type GuestSources = Readonly<Record<string, string>>;
 /** Files of the process that holds the workers. */
 export const SUPERVISOR_FILES: GuestSources = {
   protocol,
+  module_urls: moduleUrls,
   assets,
   allowed_calls: allowedCalls,
   confine,
@@ -258,6 +261,7 @@ export const WORKER_FILES: GuestSources = {
   local_time: localTime,
   main_functions: mainFunctions,
   stack,
+  max_threads: maxThreads,
   signals,
   threads,
   heap_image: heapImage,

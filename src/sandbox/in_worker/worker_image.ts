@@ -2,16 +2,9 @@ import { concat } from "@std/bytes";
 import { errorMessage, SandboxError } from "../../errors.ts";
 import { sha256 } from "../../hash.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
-import {
-  type Assets,
-  blobUrl,
-  linkModules,
-  splitLibrary,
-  toShared,
-  toSharedMemory,
-  type WorkerAssets,
-} from "../guest/assets.ts";
+import { type Assets, splitLibrary, toShared, toSharedMemory, type WorkerAssets } from "../guest/assets.ts";
 import type { HeapImage, ImageLayout } from "../guest/heap_image.ts";
+import { blobUrl, linkModules } from "../guest/module_urls.ts";
 import { WorkerLink } from "../guest/worker_link.ts";
 import { imageExtension, leanWasm, plainImagePlan, workerModules } from "../image/guest_sources.ts";
 import { PYODIDE_VERSION } from "../image/pyodide.ts";

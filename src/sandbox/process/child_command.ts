@@ -1,5 +1,5 @@
-import { MAX_THREADS as MAX_PYTHON_THREADS } from "../guest/python/threads.ts";
-import type { ConfinePlan, OwnLayer } from "../guest/supervisor/confine.ts";
+import { MAX_THREADS as MAX_PYTHON_THREADS } from "../guest/python/max_threads.ts";
+import type { ConfinePlan, OwnLayer } from "../guest/supervisor/confine_plan.ts";
 import type { Profile } from "../profile/profile.ts";
 import { type Layer, type Limits, WASM_PAGE_BYTES } from "../profile/schema.ts";
 import { confinedCommand } from "./namespaces.ts";

@@ -86,6 +86,7 @@ export class SessionLife implements AsyncDisposable {
   /** True if its time was over while it was used, and it pauses when it is unused. */
   #pauseIsDue = false;
   #whenUnused: PromiseWithResolvers<void> | undefined;
+  #isSaved = false;
   #ended: Promise<void> | undefined;
 
   /** @param describe returns the record of the session, with which it is saved */
@@ -300,6 +301,7 @@ export class SessionLife implements AsyncDisposable {
     if (this.#idle.users > 0) await (this.#whenUnused ??= Promise.withResolvers()).promise;
     try {
       await this.#interpreter.suspend();
+      this.#isSaved = true;
     } finally {
       await this[Symbol.asyncDispose]();
     }
@@ -308,6 +310,11 @@ export class SessionLife implements AsyncDisposable {
   /** True after it has ended. */
   get ended(): boolean {
     return this.#ended !== undefined;
+  }
+
+  /** True if the state directory has the session when it ends, so that a later server continues it. */
+  get isSaved(): boolean {
+    return this.#isSaved;
   }
 
   /**

@@ -483,11 +483,11 @@ export class SessionService implements AsyncDisposable {
   }
 
   #forget(session: LiveSession): void {
-    const { id, name, owner, createdAt, execs } = session;
+    const { id, name, owner, createdAt, execs, life } = session;
     if (this.#byId.delete(id)) {
       const seconds = (Date.now() - createdAt.getTime()) / 1000;
       this.#options.onEvent({
-        kind: "session ended",
+        kind: life.isSaved ? "session saved" : "session ended",
         session: startOfId(id),
         owner,
         seconds,

@@ -6,6 +6,7 @@ import { detectLayers, type LayerReport } from "../../sandbox/process/layers.ts"
 import { escapeControls } from "../../terminal_text.ts";
 import { parseExact } from "../../numbers/exact_numbers.ts";
 import type { Tool } from "../tool.ts";
+// @ts-types="./mcp_client.d.ts"
 import { McpClient } from "./mcp_client.ts";
 import { checkServers, type McpServer } from "./mcp_server.ts";
 

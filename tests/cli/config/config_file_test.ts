@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { Command } from "commander";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { paddockCommand } from "../../../src/cli/main.ts";
+import { paddockCommand } from "../../../src/cli/commands.ts";
 import { applyConfig } from "../../../src/cli/config/config_file.ts";
 import { configSchema } from "../../../src/cli/config/config_schema.ts";
 import { UsageError } from "../../../src/cli/cli_errors.ts";

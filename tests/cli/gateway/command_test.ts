@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { runCommandLine } from "../../../src/cli/main.ts";
+import { runCommandLine } from "../../../src/cli/commands.ts";
 import { completion, FakeServer } from "../../policy/fake_server.ts";
 import { FakeVllm } from "../../policy/fake_vllm.ts";
 import { TempFolder } from "../../temp_folder.ts";

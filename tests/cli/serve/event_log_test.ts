@@ -8,6 +8,7 @@ const EVENTS: readonly ServerEvent[] = [
   { kind: "interpreter lost", session: "0f3a0f3a", owner: "", status: "memory" },
   { kind: "request refused", method: "POST", route: "/v1/exec", code: "busy", owner: "" },
   { kind: "session ended", session: "0f3a0f3a", owner: "", seconds: 1.26, programs: 3 },
+  { kind: "session saved", session: "0f3a0f3b", owner: "", seconds: 2, programs: 1 },
 ];
 
 /** Returns what a server logs at a level. */
@@ -42,5 +43,6 @@ Deno.test("openEventLog() writes one line for each event of its level", async ()
     "warn interpreter lost session=0f3a0f3a owner=- status=memory",
     "info request refused method=POST route=/v1/exec code=busy owner=-",
     "info session ended session=0f3a0f3a owner=- seconds=1.3 programs=3",
+    "info session saved session=0f3a0f3b owner=- seconds=2 programs=1",
   ]);
 });

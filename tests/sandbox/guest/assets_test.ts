@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { linkModules } from "../../../src/sandbox/guest/assets.ts";
+import { linkModules } from "../../../src/sandbox/guest/module_urls.ts";
 
 Deno.test("linkModules() lets a module import those before it, at once or late", async () => {
   const urls = new Map<string, string>();

@@ -1,6 +1,7 @@
 // Runs behind layers with every permission of Deno, like guest code that has taken over its process. Prints the layers
 // whose attack succeeded, as JSON.
-import { confine, type ConfinePlan } from "../../../src/sandbox/guest/supervisor/confine.ts";
+import { confine } from "../../../src/sandbox/guest/supervisor/confine.ts";
+import type { ConfinePlan } from "../../../src/sandbox/guest/supervisor/confine_plan.ts";
 
 interface Plan {
   readonly confine?: ConfinePlan;

@@ -1,7 +1,7 @@
 import { Validator } from "@cfworker/json-schema";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { parse, type ParseError } from "jsonc-parser";
-import { paddockCommand } from "../../../src/cli/main.ts";
+import { paddockCommand } from "../../../src/cli/commands.ts";
 import { referencePages } from "../../../scripts/docs/reference.ts";
 import { fileSchema } from "../../../scripts/docs/schemas.ts";
 

@@ -5,6 +5,8 @@ import { HibernationStore } from "../../../src/server/hibernation/hibernation_st
 import type { SessionRecordParts } from "../../../src/server/hibernation/session_record.ts";
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
 import { ServerError } from "../../../src/server/http/http_errors.ts";
+import type { ServerEvent } from "../../../src/server/server_event.ts";
+import type { LiveSession } from "../../../src/server/sessions/live_session.ts";
 import { readFakeCheckpoint } from "../../fake_pool.ts";
 import { TempFolder } from "../../temp_folder.ts";
 import { service, signal, until, valueOf } from "./counting_sessions.ts";
@@ -126,5 +128,29 @@ Deno.test("a copy that the disk refused is made when the disk has room again", a
     assertEquals([store.bytes("directory"), errors.length], [0, 1]);
     disk.fullAt = Infinity;
     await until(() => store.bytes("directory") === store.bytes("memory"));
+  });
+});
+
+Deno.test("a server that stops reports the sessions that it has saved, lost, and not to save", async () => {
+  await withDisk(async (disk) => {
+    const kinds = new Map<string, ServerEvent["kind"]>();
+    const onEvent = (event: ServerEvent) => {
+      if ("session" in event) kinds.set(event.session, event.kind);
+    };
+    const kindOf = ({ id }: LiveSession) => kinds.get(id.slice(0, 8));
+    const store = new HibernationStore({ bytes: 0, directory: disk.directory });
+    await using sessions = service({ store, maxSessions: 3, onEvent });
+    const [saved, lost] = [
+      await sessions.create({ owner: "", signal }),
+      await sessions.create({ owner: "", signal }),
+    ];
+    const unsaved = await sessions.create({ owner: "", endsWithServer: true, signal });
+    disk.fullAt = Infinity;
+    await saved.life.hibernate();
+    disk.fullAt = 0;
+    const report = await sessions.suspend();
+    await sessions[Symbol.asyncDispose]();
+    assertEquals([report.saved, report.lost], [1, 1]);
+    assertEquals([saved, lost, unsaved].map(kindOf), ["session saved", "session ended", "session ended"]);
   });
 });

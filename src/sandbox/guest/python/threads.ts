@@ -1,4 +1,5 @@
 import type { Pointer, PythonExports } from "../emscripten.ts";
+import { MAX_THREADS } from "./max_threads.ts";
 import { SignalSource, type SignalSourceParts } from "./signals.ts";
 
 /**
@@ -20,9 +21,6 @@ const SMALL_STACK_BYTES = 128 * 1024;
 const STACK_UNIT_BYTES = 512 * 1024;
 /** C stacks start at addresses that are multiples of this. */
 const ALIGNMENT = 16;
-
-/** Threads that may have a stack at the same time, beside the main thread. */
-export const MAX_THREADS = 1000;
 
 const [EAGAIN, EBUSY, EINVAL] = [6, 10, 28];
 

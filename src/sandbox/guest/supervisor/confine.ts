@@ -1,18 +1,5 @@
 import { INSTRUCTION_BYTES, seccompProgram } from "./allowed_calls.ts";
-
-/** A layer that the process takes up itself, before it reads anything. */
-export type OwnLayer = "descriptors" | "seccomp" | "landlock" | "speculation";
-
-/** Plan of {@linkcode confine}. */
-export interface ConfinePlan {
-  readonly layers: readonly OwnLayer[];
-  /** Files and directories that Landlock lets the process read. */
-  readonly readable: readonly string[];
-  /** RLIMIT_NOFILE of the process: its own descriptors are below. */
-  readonly openFiles: number;
-  /** RLIMIT_NPROC, which counts threads. Only for a process in its own user namespace, which counts for itself. */
-  readonly threads?: number;
-}
+import type { ConfinePlan } from "./confine_plan.ts";
 
 /** Numbers of the calls that are made here, on x86-64 and on arm64. */
 const CALLS = {
