@@ -25,8 +25,7 @@ export async function* readLines(
       yield line.take();
       start = end + 1;
     }
-    // The source may reuse its buffer, so the rest of the chunk is copied.
-    line.push(chunk.slice(start));
+    line.keep(chunk.subarray(start));
   }
   if (line.length > 0) yield { ...line.take(), unended: true };
 }
@@ -46,6 +45,11 @@ class LineBytes {
     this.length += chunk.length;
     if (this.length > this.#maxBytes) this.#chunks = [];
     else this.#chunks.push(chunk);
+  }
+
+  /** Adds a copy of bytes, since the source may reuse their buffer before the line ends. */
+  keep(chunk: Uint8Array): void {
+    this.push(this.length + chunk.length > this.#maxBytes ? chunk : chunk.slice());
   }
 
   take(): Line {

@@ -121,7 +121,9 @@ async function runHostile(flags: HostileFlags, signal: AbortSignal): Promise<num
       Deno.stderr,
       `${results.length} of ${all.length}: ${name} ${missed.join(", ") || "ok"}\n`,
     );
-    if (flags.json !== undefined) await Deno.writeTextFile(flags.json, JSON.stringify(results, null, 2));
+    if (flags.json !== undefined) {
+      await Deno.writeTextFile(flags.json, JSON.stringify(results, mapsAsObjects, 2));
+    }
     if (signal.aborted) break;
   }
   const missed = results.filter((result) => result.missed.length > 0).length;
@@ -173,3 +175,7 @@ function selectCases<Case extends { name: string; fault: string }>(
 }
 
 if (import.meta.main) await hostileCommand().parseAsync(Deno.args, { from: "user" });
+
+function mapsAsObjects(_: string, value: unknown): unknown {
+  return value instanceof Map ? Object.fromEntries(value) : value;
+}

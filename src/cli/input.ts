@@ -185,9 +185,15 @@ function stdinPath(
 
 const NEWLINE = 10;
 
-/** Counts the lines of a file, up to `max`. Returns `undefined` for a source that can be read only once, such as a pipe. */
-export async function countLines(path: string, max = Infinity): Promise<number | undefined> {
-  if (!(await Deno.stat(path)).isFile) return undefined;
+/** Names of files whose tasks are no lines: compressed, Parquet, quoted cells with line ends, a list. */
+const NOT_LINES = /\.(gz|parquet|csv|tsv|json)$/i;
+
+/**
+ * Counts the tasks of a file of JSON lines, up to `max`. Returns `undefined` for a file in another format, and for a source
+ * that can be read only once, such as a pipe.
+ */
+export async function countTasks(path: string, max = Infinity): Promise<number | undefined> {
+  if (NOT_LINES.test(path) || !(await Deno.stat(path)).isFile) return undefined;
   using file = await Deno.open(path);
   const buffer = new Uint8Array(64 * 1024);
   let lines = 0;

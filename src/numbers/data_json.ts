@@ -9,6 +9,13 @@ import { type NumberSource, rawNumber, rawNumberText } from "./exact_numbers.ts"
 const LARGE_NUMBER =
   /(?:^|[\s:,[])-?(?:\d{16,}(?![\d.eE])|\d{309}|\d[\d.]*[eE]\+?\d{3})|"answer"\s*:\s*-?[\d.eE+-]{6}/;
 
+/** What every match of {@linkcode LARGE_NUMBER} but an answer has. The search takes a twentieth of the time. */
+const MANY_DIGITS = /\d{16}|[\d.][eE]\+?\d{3}/;
+
+function mayHaveLargeNumber(text: string): boolean {
+  return (MANY_DIGITS.test(text) || text.includes('"answer"')) && LARGE_NUMBER.test(text);
+}
+
 /**
  * Parses JSON of data sets and tasks, whose numbers a grader compares. A number that JavaScript cannot hold becomes a
  * string with the digits of the file:
@@ -24,7 +31,7 @@ const LARGE_NUMBER =
  * @throws {SyntaxError} if the text is not JSON.
  */
 export function parseDataJson(text: string): unknown {
-  return LARGE_NUMBER.test(text) ? toData(JSON.parse(text, keepLargeNumber)) : JSON.parse(text);
+  return mayHaveLargeNumber(text) ? toData(JSON.parse(text, keepLargeNumber)) : JSON.parse(text);
 }
 
 /**
@@ -40,7 +47,7 @@ export function parseUntrustedDataJson(text: string, limits: JsonLimits = JSON_L
 
 /** Returns a JSON text that `JSON.parse` reads as {@linkcode parseDataJson} reads `text`; a text that is not JSON stays. */
 export function toDataJson(text: string): string {
-  if (!LARGE_NUMBER.test(text)) return text;
+  if (!mayHaveLargeNumber(text)) return text;
   try {
     return JSON.stringify(parseDataJson(text));
   } catch {

@@ -99,13 +99,14 @@ class StreamText {
 
   /** The text until now, without a character that is not whole. */
   get text(): string {
-    return this.#pieces.join("");
+    if (this.#pieces.length > 1) this.#pieces = [this.#pieces.join("")];
+    return this.#pieces[0] ?? "";
   }
 
   /** Ends the stream and returns its text. */
   end(): string {
     if (this.#decoder) this.#add(this.#decoder.decode());
-    return this.#pieces.join("");
+    return this.text;
   }
 
   #add(text: string): void {

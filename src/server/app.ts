@@ -24,6 +24,7 @@ import {
   toInvalidRequest,
   toServerError,
 } from "./http/http_errors.ts";
+import { largeJson } from "./http/large_json.ts";
 import { METHODS, requestLimits } from "./http/request_limits.ts";
 import { requestSpan } from "./http/tracing.ts";
 import { OPEN_BYTES, REQUEST_LIMITS, type RequestLimits, SESSION_WAIT_MS } from "./limits.ts";
@@ -156,6 +157,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
     access(options, peers.flatMap(({ access }) => access ?? [])),
     requestLimits({ ...REQUEST_LIMITS, ...options.limits }, budgets.waiting, { open }),
   );
+  app.use(largeJson());
   const requests = new IdempotencyCache(budgets);
   app.use("/v1/*", requests.handler());
   addRequestRoutes(app, requests);

@@ -13,7 +13,7 @@ import { requireKnownOptions } from "../options.ts";
 import type { Grader } from "../rewards/grader.ts";
 import { GRADERS, makeGrader } from "../rewards/registry.ts";
 import { GraderPool } from "../rewards/worker/grader_pool.ts";
-import type { SessionPool } from "../sandbox/exec.ts";
+import type { WorkerSandbox } from "../sandbox/in_worker/worker_sandbox.ts";
 import { createEdgeApp, type EdgeApp, type EdgeAppOptions } from "./edge/app.ts";
 import { type GradingRuntime, MAX_SANDBOXED_GRADES } from "./edge/grading.ts";
 
@@ -77,7 +77,7 @@ class WorkerRuntime implements GradingRuntime {
   );
   readonly #workers = new GraderPool();
   readonly #options: Pick<EdgeOptions, "timeoutMs" | "onBuild" | "cacheDir">;
-  #pool: Promise<SessionPool> | undefined;
+  #pool: Promise<WorkerSandbox> | undefined;
 
   constructor(options: Pick<EdgeOptions, "timeoutMs" | "onBuild" | "cacheDir">) {
     this.#options = options;
@@ -103,6 +103,8 @@ class WorkerRuntime implements GradingRuntime {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#workers[Symbol.asyncDispose]();
+    const pool = await this.#pool?.catch(() => undefined); // the grade that asked for the pool reported why it failed
+    await pool?.[Symbol.asyncDispose]();
   }
 }
 

@@ -1,16 +1,17 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { UsageError } from "../../src/cli/cli_errors.ts";
 import { basename } from "node:path";
-import { countLines, readProgram, readText } from "../../src/cli/input.ts";
+import { countTasks, readProgram, readText } from "../../src/cli/input.ts";
 
-Deno.test("countLines() counts an unfinished last line, stops at a limit, and does not read a pipe", async () => {
+Deno.test("countTasks() counts an unfinished last line, stops at a limit, and reads no pipe and no compressed file", async () => {
   const path = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(path, "a\nb\nc");
-    assertEquals([await countLines(path), await countLines(path, 2)], [3, 2]);
+    assertEquals([await countTasks(path), await countTasks(path, 2)], [3, 2]);
     await Deno.writeTextFile(path, "a\nb\n");
-    assertEquals(await countLines(path), 2);
-    assertEquals(await countLines("/dev/null"), undefined);
+    assertEquals(await countTasks(path), 2);
+    assertEquals(await countTasks("/dev/null"), undefined);
+    assertEquals(await countTasks("tasks.jsonl.gz"), undefined);
   } finally {
     await Deno.remove(path);
   }

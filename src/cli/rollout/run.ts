@@ -2,8 +2,6 @@ import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { FoundColumns } from "../../datasets/columns.ts";
 import { findDatasetFiles } from "../../datasets/files.ts";
 import { FIRST_ROWS, readTasks, type ReadTasksOptions } from "../../datasets/read_tasks.ts";
-import { ColumnError } from "../../datasets/row.ts";
-import { DatasetError } from "../../errors.ts";
 import type { EnvFile } from "../../plugins/env_file.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
 import type { CutScore } from "../../rollout/episode_score.ts";
@@ -30,7 +28,7 @@ import { openTools, type ToolFlags } from "./tools.ts";
 import { chooseGraders, DEFAULT_GRADER, type GraderFlags, openGraders } from "./graders.ts";
 import { createLazyPool, prepareImage, resolveProfile, type SandboxFlags } from "../sandbox_options.ts";
 import { lookUp } from "../options.ts";
-import { emptyTasksError, playTasks } from "./task_run.ts";
+import { emptyTasksError, playTasks, UNREADABLE } from "./task_run.ts";
 import { DEFAULT_MAX_TOKENS, type ResolvedPolicy, resolvePolicy } from "./policies.ts";
 import type { SamplingFlags } from "./policies/server_policies.ts";
 import { escapeControls } from "../../terminal_text.ts";
@@ -331,8 +329,7 @@ async function requireTasks(path: string, options: ReadTasksOptions): Promise<vo
       return;
     }
   } catch (error) {
-    if (error instanceof DatasetError && error.cause instanceof ColumnError) throw toUsageError(error);
-    return; // reported when the tasks are read
+    throw toUsageError(error, { kinds: UNREADABLE });
   }
   throw emptyTasksError(path);
 }

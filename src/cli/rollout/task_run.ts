@@ -12,7 +12,7 @@ import type { BranchPoint } from "../../rollout/rollout_tree.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { Task } from "../../task.ts";
 import { EXIT } from "../run_command.ts";
-import { countLines } from "../input.ts";
+import { countTasks } from "../input.ts";
 import type { TerminalSink, TextSink } from "../io.ts";
 import { escapeControls, escapeJsonControls, escapeLine } from "../../terminal_text.ts";
 import { writeText } from "../output.ts";
@@ -118,7 +118,7 @@ class TaskRun {
   async #playAll(): Promise<void> {
     const { tasks, limit, samples, branch, summary, stderr, columns, signal } = this.#options;
     const count = typeof tasks === "string"
-      ? await countLines(tasks, limit)
+      ? await countTasks(tasks, limit)
       : Math.min(tasks.length, limit ?? Infinity);
     // an episode that ends before a branch has none, so the number of those of a tree is not known
     const total = count === undefined || branch ? undefined : count * samples;
@@ -264,10 +264,18 @@ function formatInterrupt({ running }: Summary): string {
   return `Interrupted: ending the running episodes (${running}). Press Ctrl-C again to exit at once.\n`;
 }
 
+/** Classes of the errors of a task file that cannot be read. */
+export const UNREADABLE = [
+  SyntaxError,
+  DatasetError,
+  Deno.errors.NotFound,
+  Deno.errors.PermissionDenied,
+  Deno.errors.IsADirectory,
+  Deno.errors.NotADirectory,
+] as const;
+
 function isUnreadable(error: unknown): error is Error {
-  const { NotFound, PermissionDenied, IsADirectory, NotADirectory } = Deno.errors;
-  const kinds = [SyntaxError, DatasetError, NotFound, PermissionDenied, IsADirectory, NotADirectory];
-  return kinds.some((kind) => error instanceof kind);
+  return UNREADABLE.some((kind) => error instanceof kind);
 }
 
 /**

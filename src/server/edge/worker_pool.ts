@@ -1,5 +1,4 @@
 import { testProfile } from "../../rewards/registry.ts";
-import type { SessionPool } from "../../sandbox/exec.ts";
 import { parseProfile } from "../../sandbox/profile/profile.ts";
 import { WorkerSandbox, type WorkerSandboxOptions } from "../../sandbox/in_worker/worker_sandbox.ts";
 import tools from "../../../sandboxes/tools.jsonc" with { type: "text" };
@@ -11,7 +10,7 @@ const WORKERS_PER_GRADE = 4;
 export function createWorkerPool(
   grades: number,
   options: Pick<WorkerSandboxOptions, "onBuild" | "cacheDir">,
-): SessionPool {
+): WorkerSandbox {
   return new WorkerSandbox({
     ...options,
     profile: testProfile(parseProfile(tools, { source: "tools" })),

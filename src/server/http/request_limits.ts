@@ -109,9 +109,28 @@ function* jsonTexts(body: Uint8Array, type: string): Generator<Uint8Array> {
   }
 }
 
-/** Hono keeps promises there, against the type. */
 function setBody({ req }: AppContext, body: ArrayBuffer): void {
-  Object.assign(req.bodyCache, { arrayBuffer: Promise.resolve(body) });
+  req.bodyCache = new CachedBody(body) as unknown as typeof req.bodyCache; // the cache holds promises, against its type
+}
+
+/** A body for the methods of `c.req`. Hono itself copies a cached body once more before it decodes the text. */
+class CachedBody {
+  readonly arrayBuffer: Promise<ArrayBuffer>;
+  readonly #body: ArrayBuffer;
+  #text: Promise<string> | undefined;
+
+  constructor(body: ArrayBuffer) {
+    this.#body = body;
+    this.arrayBuffer = Promise.resolve(body);
+  }
+
+  get text(): Promise<string> {
+    return this.#text ??= Promise.resolve(new TextDecoder().decode(this.#body));
+  }
+
+  set text(text: Promise<string>) {
+    this.#text = text;
+  }
 }
 
 function headerBytes(headers: Headers): number {

@@ -1,3 +1,4 @@
+import { concat } from "@std/bytes";
 import type { Account, BudgetLease } from "../budget.ts";
 import { STREAM_QUEUE_BYTES } from "../limits.ts";
 import type { UnreadResponse } from "./unread_responses.ts";
@@ -38,31 +39,50 @@ export async function toHeldResponse(
   if (!measured || isStream(response)) {
     return new Response(onEnd(response.body, () => lease[Symbol.dispose]()), init);
   }
-  const bytes = await response.bytes();
-  headers.set("content-length", String(bytes.length));
-  if (bytes.length <= AT_ONCE_BYTES) {
+  const { pieces, length } = await readPieces(response.body, lease);
+  headers.set("content-length", String(length));
+  if (length <= AT_ONCE_BYTES) {
     lease[Symbol.dispose]();
-    return new Response(bytes, init);
+    return new Response(pieces.length === 1 ? pieces[0] : concat(pieces), init);
   }
-  lease.resize(bytes.length);
-  const unread = wait?.(bytes.length);
+  const unread = wait?.(length);
   const free = () => {
-    bytes.buffer.transfer(0);
+    for (const { buffer } of pieces) buffer.transfer(0);
     unread?.[Symbol.dispose]();
     lease[Symbol.dispose]();
   };
-  const chunks = chunksOf(bytes, () => unread?.noteRead());
+  const chunks = chunksOf(pieces, () => unread?.noteRead());
   return new Response(onEnd(ReadableStream.from(chunks), free), init);
+}
+
+/** Reads a body. `lease` has the size of a large body. The reader keeps its lock, since its release creates an error. */
+async function readPieces(body: ReadableStream<Uint8Array<ArrayBuffer>>, lease: BudgetLease) {
+  const reader = body.getReader();
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      pieces.push(read.value);
+      length += read.value.length;
+      if (length > AT_ONCE_BYTES) lease.resize(length);
+    }
+  } catch (error) {
+    await reader.cancel(error).catch(() => {}); // a body that failed cannot be cancelled
+    throw error;
+  }
+  return { pieces, length };
 }
 
 /** Yields the chunks of a response, and calls back before each of them. */
 function* chunksOf(
-  bytes: Uint8Array<ArrayBuffer>,
+  pieces: readonly Uint8Array<ArrayBuffer>[],
   onChunk: () => void,
 ): Generator<Uint8Array<ArrayBuffer>> {
-  for (let at = 0; at < bytes.length; at += RESPONSE_CHUNK_BYTES) {
-    onChunk();
-    yield bytes.slice(at, at + RESPONSE_CHUNK_BYTES);
+  for (const bytes of pieces) {
+    for (let at = 0; at < bytes.length; at += RESPONSE_CHUNK_BYTES) {
+      onChunk();
+      yield bytes.slice(at, at + RESPONSE_CHUNK_BYTES);
+    }
   }
 }
 
@@ -219,7 +239,7 @@ class TextQueue implements BodyWriter, Disposable {
 }
 
 /** Returns the index before `characters` that splits no surrogate pair. */
-function cutAt(text: string, characters: number): number {
+export function cutAt(text: string, characters: number): number {
   if (text.length <= characters) return text.length;
   const code = text.charCodeAt(characters - 1);
   return code >= 0xd800 && code < 0xdc00 ? characters - 1 : characters;

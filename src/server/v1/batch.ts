@@ -17,8 +17,6 @@ import { BATCH, BATCH_RESULT } from "./examples.ts";
 import { type Api, jsonBody, jsonResponse } from "./route.ts";
 import { toExecBody, toExecOptions } from "./sessions.ts";
 
-const TOO_LARGE = `All programs of a batch together must print at most ${MAX_BATCH_CHARACTERS} characters`;
-
 /** Characters that each value of JSON counts for, which bounds the number of values of a response to a million. */
 const CHARACTERS_PER_VALUE = 64;
 
@@ -68,7 +66,7 @@ class BatchRun {
   }
 
   async #outcome(item: Item, signal: AbortSignal): Promise<Outcome> {
-    if (this.#characters > MAX_BATCH_CHARACTERS) return failed(new ServerError("too_large", TOO_LARGE));
+    if (this.#characters > MAX_BATCH_CHARACTERS) return TOO_LARGE;
     if (item.session === undefined && this.#full) return this.#full;
     try {
       const result = toExecBody(await this.#run(item, signal));
@@ -102,6 +100,14 @@ function outputCharacters(
   return stdout.length + stderr.length + value.length + jsonCharacters + fileCharacters +
     displayCharacters(shown);
 }
+
+/** Outcome of the programs after those whose output was too large. A batch can have thousands of them. */
+const TOO_LARGE = failed(
+  new ServerError(
+    "too_large",
+    `All programs of a batch together must print at most ${MAX_BATCH_CHARACTERS} characters`,
+  ),
+);
 
 function failed(error: ServerError): Outcome {
   return { status: error.status, error: toErrorBody(error) };

@@ -255,6 +255,19 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for invalid 
   assertEquals(await Deno.readTextFile(`${path}/notes`), "notes\n");
 });
 
+Deno.test("paddock rollout --force keeps the earlier file if the tasks cannot be read", async () => {
+  await using folder = new Folder(1);
+  const out = `${folder.path}/rows.jsonl`;
+  await Deno.writeTextFile(out, "earlier\n");
+  const damaged = `${folder.path}/tasks.jsonl.gz`;
+  await Deno.writeTextFile(damaged, "no gzip");
+  const { code, stderr } = await runPaddock(
+    ["rollout", "--tasks", damaged, "--env", "chat", "--out", out, "--force"],
+  );
+  assertEquals([code, await Deno.readTextFile(out)], [2, "earlier\n"]);
+  assertStringIncludes(stderr, "must be gzip");
+});
+
 Deno.test("paddock rollout, grade and view read the standard input", async () => {
   const row = JSON.stringify({ id: "a", query: "q", answer: "1", replies: ["It is 1"] });
   const rollout = ["rollout", "--tasks", "-", "--env", "chat", "--json", "--grader", "none"];

@@ -1,7 +1,7 @@
 /** Time during which adjacent output is joined. */
 const JOIN_MS = 20;
 
-/** Joins writes of one stream within 20 ms, as a notebook does. */
+/** Joins adjacent writes of one stream within at most 20 ms, as a notebook does. */
 export class NotebookOutput {
   readonly #send: (type: string, text: string) => void;
   readonly #room: () => Promise<void> | undefined;
@@ -26,15 +26,16 @@ export class NotebookOutput {
   /** Adds output. Throws the error of an earlier `send`. */
   push(type: string, text: string): void {
     if (this.#failure) throw this.#failure.error;
-    if (type !== this.#type) this.flush();
+    if (type !== this.#type) this.#sendJoined();
     this.#type = type;
     this.#text += text;
-    this.#timer ??= setTimeout(() => this.#flushLater(), JOIN_MS);
+    this.#timer ??= setTimeout(() => this.#flushLater(), JOIN_MS); // stays for the next stream: a timer costs more than a write
   }
 
   #flushLater(): void {
+    this.#timer = undefined;
     try {
-      this.flush();
+      this.#sendJoined();
     } catch (error) {
       this.#failure = { error };
     }
@@ -44,6 +45,10 @@ export class NotebookOutput {
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#sendJoined();
+  }
+
+  #sendJoined(): void {
     const text = this.#text;
     this.#text = "";
     if (text !== "") this.#send(this.#type, text);
