@@ -41,6 +41,8 @@ import { INIT_SLOT, NEW_SLOT, type StaticData, TYPE_OFFSETS } from "./static_dat
 const CONVERT = "PyLong_AsSsize_t";
 /** Function of CPython that converts an index to a size. */
 const CONVERT_INDEX = "PyNumber_AsSsize_t";
+/** Function of CPython that returns how many items an iterator has left, of which lists reserve room. */
+const HINT = "PyObject_LengthHint";
 /** Function of CPython that converts a size to an `int`. */
 const RESULT = "PyLong_FromSsize_t";
 
@@ -81,7 +83,11 @@ export function widenSizes(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
     for (const index of new Set(indices)) module.replaceCalls(index, convert, { to });
   };
   const exactIndex = module.addFunction(module.functionOf(CONVERT_INDEX));
-  replace([exactIndex, ...exactFunctions(module, data)], exact);
+  const exactHint = module.addFunction(module.functionOf(HINT));
+  replace([exactIndex, exactHint, ...exactFunctions(module, data)], exact);
+  for (const index of converting(module, data.namedFunctions("length_hint"), module.functionOf(HINT))) {
+    module.replaceCalls(index, module.functionOf(HINT), { to: exactHint });
+  }
   for (const index of converting(module, data.overridden("__len__"), module.functionOf(CONVERT_INDEX))) {
     module.replaceCalls(index, module.functionOf(CONVERT_INDEX), { to: exactIndex });
   }
@@ -99,7 +105,7 @@ export function widenSizes(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
 /** Returns the functions in which a size is a limit. */
 function limitedFunctions(module: CModule, data: StaticData): number[] {
   return [
-    module.functionOf(CONVERT_INDEX),
+    ...[CONVERT_INDEX, HINT].map((name) => module.functionOf(name)),
     ...LIMITED_METHODS.flatMap((name) => converting(module, data.namedFunctions(name))),
   ];
 }
@@ -110,7 +116,6 @@ function exactFunctions(module: CModule, data: StaticData): number[] {
   const range = module.addressOf("PyRange_Type");
   const makers = [TYPE_OFFSETS.new, TYPE_OFFSETS.vectorcall].flatMap((at) => data.functionAt(enumerate + at));
   return [
-    module.functionOf("PyObject_LengthHint"),
     ...converting(module, makers.flatMap((index) => [index, ...module.callees(index)])),
     ...converting(module, data.functionAt(data.wordAt(range + TYPE_OFFSETS.asSequence))),
     ...converting(module, data.slotOf("itertools.count", NEW_SLOT)),
