@@ -53,7 +53,7 @@ const LIMITED_METHODS = [
   ...["match", "fullmatch", "search", "sub", "subn", "findall", "finditer", "scanner"], // re
 ];
 /** Methods that keep or return the size. */
-const EXACT_METHODS = ["seek", "length_hint"];
+const EXACT_METHODS = ["length_hint"];
 /** Type of Python of a size in `struct`: its letter, bytes and alignment, in front of functions to read and write. */
 const SIZE_FORMAT = [0x6e, 4, 4];
 
@@ -93,7 +93,7 @@ export function widenSizes(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
   }
   widenRotation(module, { data, limit });
   replace(limitedFunctions(module, data), limit);
-  keepMaxLength(module, { data, exact });
+  keepMaxSize(module, { data, exact });
   returnRangeLengths(module, {
     lengths: converting(module, data.namedFunctions("len"), module.functionOf("PyObject_Size")),
     exact,
@@ -157,19 +157,21 @@ function widenRotation(module: CModule, { data, limit }: { data: StaticData; lim
   }
 }
 
-/** Lets a deque have the length `sys.maxsize` at most, which its attribute `maxlen` returns. */
-function keepMaxLength(module: CModule, { data, exact }: { data: StaticData; exact: number }): void {
+/** Lets a deque have the length `sys.maxsize` at most, and a stream that position, which they return again. */
+function keepMaxSize(module: CModule, { data, exact }: { data: StaticData; exact: number }): void {
   const [convert, result] = [module.functionOf(CONVERT), module.functionOf(RESULT)];
   const kept = [CONST, ...encodeSigned(2n ** 31n - 2n)]; // a program that asks for a size asks for 2^31 - 1 rather
   const keep = module.addFunction(exact);
   module.prepend(keep, maxSizeCode(module, kept));
-  for (const index of converting(module, data.slotOf("collections.deque", INIT_SLOT))) {
+  const keeping = [...data.slotOf("collections.deque", INIT_SLOT), ...data.namedFunctions("seek")];
+  for (const index of converting(module, keeping)) {
     module.replaceCalls(index, convert, { to: keep });
   }
   const show = module.addFunction(result);
   const answer = [...MAX_SIZE_64, ...callOf(module.functionOf("PyLong_FromLongLong"))];
   module.prepend(show, new Uint8Array([...FIRST, ...kept, EQUAL, IF, NOTHING, ...answer, RETURN, END]));
-  for (const index of converting(module, data.namedFunctions("maxlen"), result)) {
+  const showing = ["maxlen", "tell", "seek"].flatMap((name) => data.namedFunctions(name));
+  for (const index of converting(module, showing, result)) {
     module.replaceCalls(index, result, { to: show });
   }
 }
