@@ -6,7 +6,6 @@ import { clock } from "./clock.ts";
 import { consoleScripts } from "./console_scripts.ts";
 import type { RareCommand } from "./rare_commands.ts";
 import { GNU_NAMES } from "./gnu/gnu_names.ts";
-import { awkCommands } from "./programs/awk.ts";
 import { type EngineCommandParts, toEngineCommand } from "./programs/engine_command.ts";
 import { printfCommand } from "./programs/printf_command.ts";
 import { refusingCommands } from "./programs/refused_arguments.ts";
@@ -117,7 +116,6 @@ export function createCommands(files: ShellFiles, parts: CommandParts): Command[
     ...(Object.keys(RARE_COMMANDS) as RareCommand[]).map((name) => {
       return toEngineCommand(name, () => Promise.resolve(rareCommand(name)), { files, ...parts });
     }),
-    ...awkCommands(files),
     ...refusingCommands(),
     printfCommand(files, () => gnuModule.get()),
     ...systemCommands(),
@@ -145,10 +143,12 @@ const rareModule = new LazyModule(() => import("./rare_commands.ts"));
 
 /** Commands that few programs use, which are a module of their own. */
 const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
+  awk: true,
   base32: true,
   cksum: true,
   factor: true,
   fmt: true,
+  gawk: true,
   git: true,
   hexdump: true,
   iconv: true,

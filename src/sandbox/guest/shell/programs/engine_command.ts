@@ -44,7 +44,7 @@ export function toEngineCommand(
         warn,
         printError,
         poll,
-        run: async (words, { stdin = "", cwd: folder = cwd, variables } = {}) => {
+        run: async (words, { stdin = "", cwd: folder = cwd, variables, isCaptured = false } = {}) => {
           const [first = "", ...operands] = words.map(unicodeText);
           const rest = first === "printf" && operands[0] !== "--" ? ["--", ...operands] : operands; // no builtin
           const options = {
@@ -58,7 +58,7 @@ export function toEngineCommand(
           const result = await exec?.(quoteWord(first), options);
           if (!result) throw new Error(`'${name}' cannot run commands here`);
           const stdout = result.stdoutKind === "bytes" ? result.stdout : byteText(result.stdout);
-          output.stdout += stdout;
+          if (!isCaptured) output.stdout += stdout;
           printError(result.stderr);
           return { stdout, stderr: result.stderr, exitCode: result.exitCode };
         },
@@ -76,7 +76,7 @@ export function toEngineCommand(
 
 /** Commands that read their stdin only if they need it, so that what they took is known. */
 const STDIN_READERS: ReadonlySet<string> = new Set(
-  "cat column cut egrep fgrep fold grep head paste sed sort tac tail tr uniq wc xargs".split(" "),
+  "awk cat column cut egrep fgrep fold gawk grep head paste sed sort tac tail tr uniq wc xargs".split(" "),
 );
 
 /** The stdin of a command, which knows how much of it the command has taken. */
