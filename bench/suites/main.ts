@@ -116,7 +116,7 @@ async function install(python: string): Promise<void> {
     ...pip,
     "download",
     "--no-binary",
-    ":all:",
+    sourcePackages().join(","), // and no others: pip builds metadata, with a compiler for some
     "--dest",
     join(HOME, "archives"),
     ...hashed,
@@ -126,6 +126,12 @@ async function install(python: string): Promise<void> {
     if (name.endsWith(".tar.gz")) await run("tar", ["-xzf", join(HOME, "archives", name), "-C", SOURCES]);
   }
   await Deno.writeTextFile(join(HOME, "done"), "");
+}
+
+/** Returns the names of the packages whose sources have the tests. */
+function sourcePackages(): string[] {
+  const sources = Object.values(suiteSchema.parse(SUITES)).flatMap(({ source }) => source ?? []);
+  return sources.map((source) => source.slice(0, source.lastIndexOf("-")));
 }
 
 function sourceOf({ source, checkout }: Suite): string | undefined {

@@ -46,6 +46,22 @@ class Sized:
         return self.size
 
 
+class Hinted:
+    """Has no items, and says that it has many."""
+
+    def __init__(self, size):
+        self.size = size
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        raise StopIteration
+
+    def __length_hint__(self):
+        return self.size
+
+
 def rotated(items, n):
     rotating = collections.deque(items)
     rotating.rotate(n)
@@ -170,6 +186,7 @@ CASES = {
     "len": lambda n: len(Sized(n)),
     "bool": lambda n: bool(Sized(n)),
     "length_hint": lambda n: operator.length_hint(Sized(n)),
+    "extend by hint": lambda n: [1, 2].extend(Hinted(n)) if n >= sys.maxsize else None,
     "length_hint default": lambda n: operator.length_hint(object(), n),
     "hash": lambda n: len({Sized(n): 1, Sized(n - 1): 2, Sized(n // 2): 3}),
     "index": lambda n: operator.index(Sized(n)),

@@ -41,6 +41,8 @@ import { INIT_SLOT, NEW_SLOT, type StaticData, TYPE_OFFSETS } from "./static_dat
 const CONVERT = "PyLong_AsSsize_t";
 /** Function of CPython that converts an index to a size. */
 const CONVERT_INDEX = "PyNumber_AsSsize_t";
+/** Function of CPython that returns how many items an iterator has left, of which lists reserve room. */
+const HINT = "PyObject_LengthHint";
 /** Function of CPython that converts a size to an `int`. */
 const RESULT = "PyLong_FromSsize_t";
 
@@ -51,7 +53,7 @@ const LIMITED_METHODS = [
   ...["match", "fullmatch", "search", "sub", "subn", "findall", "finditer", "scanner"], // re
 ];
 /** Methods that keep or return the size. */
-const EXACT_METHODS = ["seek", "length_hint"];
+const EXACT_METHODS = ["length_hint"];
 /** Type of Python of a size in `struct`: its letter, bytes and alignment, in front of functions to read and write. */
 const SIZE_FORMAT = [0x6e, 4, 4];
 
@@ -81,13 +83,17 @@ export function widenSizes(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
     for (const index of new Set(indices)) module.replaceCalls(index, convert, { to });
   };
   const exactIndex = module.addFunction(module.functionOf(CONVERT_INDEX));
-  replace([exactIndex, ...exactFunctions(module, data)], exact);
+  const exactHint = module.addFunction(module.functionOf(HINT));
+  replace([exactIndex, exactHint, ...exactFunctions(module, data)], exact);
+  for (const index of converting(module, data.namedFunctions("length_hint"), module.functionOf(HINT))) {
+    module.replaceCalls(index, module.functionOf(HINT), { to: exactHint });
+  }
   for (const index of converting(module, data.overridden("__len__"), module.functionOf(CONVERT_INDEX))) {
     module.replaceCalls(index, module.functionOf(CONVERT_INDEX), { to: exactIndex });
   }
   widenRotation(module, { data, limit });
   replace(limitedFunctions(module, data), limit);
-  keepMaxLength(module, { data, exact });
+  keepMaxSize(module, { data, exact });
   returnRangeLengths(module, {
     lengths: converting(module, data.namedFunctions("len"), module.functionOf("PyObject_Size")),
     exact,
@@ -99,7 +105,7 @@ export function widenSizes(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
 /** Returns the functions in which a size is a limit. */
 function limitedFunctions(module: CModule, data: StaticData): number[] {
   return [
-    module.functionOf(CONVERT_INDEX),
+    ...[CONVERT_INDEX, HINT].map((name) => module.functionOf(name)),
     ...LIMITED_METHODS.flatMap((name) => converting(module, data.namedFunctions(name))),
   ];
 }
@@ -110,7 +116,6 @@ function exactFunctions(module: CModule, data: StaticData): number[] {
   const range = module.addressOf("PyRange_Type");
   const makers = [TYPE_OFFSETS.new, TYPE_OFFSETS.vectorcall].flatMap((at) => data.functionAt(enumerate + at));
   return [
-    module.functionOf("PyObject_LengthHint"),
     ...converting(module, makers.flatMap((index) => [index, ...module.callees(index)])),
     ...converting(module, data.functionAt(data.wordAt(range + TYPE_OFFSETS.asSequence))),
     ...converting(module, data.slotOf("itertools.count", NEW_SLOT)),
@@ -152,19 +157,21 @@ function widenRotation(module: CModule, { data, limit }: { data: StaticData; lim
   }
 }
 
-/** Lets a deque have the length `sys.maxsize` at most, which its attribute `maxlen` returns. */
-function keepMaxLength(module: CModule, { data, exact }: { data: StaticData; exact: number }): void {
+/** Lets a deque have the length `sys.maxsize` at most, and a stream that position, which they return again. */
+function keepMaxSize(module: CModule, { data, exact }: { data: StaticData; exact: number }): void {
   const [convert, result] = [module.functionOf(CONVERT), module.functionOf(RESULT)];
   const kept = [CONST, ...encodeSigned(2n ** 31n - 2n)]; // a program that asks for a size asks for 2^31 - 1 rather
   const keep = module.addFunction(exact);
   module.prepend(keep, maxSizeCode(module, kept));
-  for (const index of converting(module, data.slotOf("collections.deque", INIT_SLOT))) {
+  const keeping = [...data.slotOf("collections.deque", INIT_SLOT), ...data.namedFunctions("seek")];
+  for (const index of converting(module, keeping)) {
     module.replaceCalls(index, convert, { to: keep });
   }
   const show = module.addFunction(result);
   const answer = [...MAX_SIZE_64, ...callOf(module.functionOf("PyLong_FromLongLong"))];
   module.prepend(show, new Uint8Array([...FIRST, ...kept, EQUAL, IF, NOTHING, ...answer, RETURN, END]));
-  for (const index of converting(module, data.namedFunctions("maxlen"), result)) {
+  const showing = ["maxlen", "tell", "seek"].flatMap((name) => data.namedFunctions(name));
+  for (const index of converting(module, showing, result)) {
     module.replaceCalls(index, result, { to: show });
   }
 }
