@@ -124,7 +124,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
    * @throws {SandboxError} if a layer that the profile requires does not work, or the image cannot be built.
    */
   static async start(options: SandboxOptions & Pick<SharedOptions, "compressor"> = {}): Promise<Sandbox> {
-    requireKnownOptions("start Sandbox", options, OPTIONS);
+    requireKnownOptions("start Sandbox", options, SANDBOX_OPTIONS);
     const { onBuild, signal } = options;
     signal?.throwIfAborted();
     const profile = options.profile ?? await loadProfile("python");
@@ -298,8 +298,8 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   }
 }
 
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof SharedOptions, true>> = {
+/** Names of the options of a sandbox that shares nothing, or its compressor. */
+export const SANDBOX_OPTIONS: Readonly<Record<keyof SharedOptions, true>> = {
   profile: true,
   cacheDir: true,
   checkpointKey: true,
