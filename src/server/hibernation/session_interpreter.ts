@@ -213,6 +213,7 @@ export class SessionInterpreter implements AsyncDisposable {
       this.#state = state;
       this.#left = leased.lease;
     } catch (error) {
+      if (this.#uses !== uses) return false; // it was refused as it is used, or may have changed
       this.#refusal = toPublicError(error);
       if (isFirst && !this.#isSuspending) parts.onError(this.#refusal);
       return false;
