@@ -1,18 +1,16 @@
 /**
- * Prints how the blocks of an episode end whose code calls a hostile tool, and the longest wait, in milliseconds, of
- * another session meanwhile. Arguments: the root of the tree to test, and `hostile` or `honest`.
+ * Plays blocks of an episode whose code calls hostile tools, and prints how each ends and the longest wait of another
+ * session meanwhile. Exits with 1 if a block ends otherwise than it should, or the other session waits too long.
  */
 import { z } from "zod";
-import type * as Paddock from "../../mod.ts";
-import type * as Library from "../../mod/sandbox.ts";
+import { ChatEnv, PythonInterpreter, replyAction, tool, TransformedEnv } from "../../mod.ts";
+import { loadProfile, type PythonSession, SandboxPool } from "../../mod/sandbox.ts";
 
+/** Longest wait of another session, in milliseconds. */
+const BOUND_MS = 500;
+/** Programs of the other session that are measured at least. */
 const EXECS = 30;
 const LARGE = 100_000_000;
-const [root = ".", mode = "honest"] = Deno.args;
-const { ChatEnv, PythonInterpreter, replyAction, tool, TransformedEnv }: typeof Paddock = await import(
-  `${root}/mod.ts`
-);
-const { loadProfile, SandboxPool }: typeof Library = await import(`${root}/mod/sandbox.ts`);
 
 /** A block, what its tool does, and the statuses of the block that may follow. */
 interface Block {
@@ -22,8 +20,8 @@ interface Block {
 }
 
 const TRY = "try: tools.call()\n    except ToolError: pass";
-const HONEST: Record<string, Block> = { answers: { code: "tools.call()", run: () => 1, ends: ["ok"] } };
-const HOSTILE: Record<string, Block> = {
+const BLOCKS: Record<string, Block> = {
+  "answers": { code: "tools.call()", run: () => 1, ends: ["ok"] },
   "never answers": { code: "tools.call()", run: () => new Promise(() => {}), ends: ["timeout"] },
   "answers 100 MB": {
     code: `for _ in range(1):\n    ${TRY}`,
@@ -49,7 +47,7 @@ async function play({ code, run }: Block): Promise<{ status: string; calls: Reco
   const call = tool({ name: "call", description: "Is called.", parameters: z.object({}), run });
   const interpreter = new PythonInterpreter({ pool, tools: [call], timeoutMs: 10_000 });
   await using env = new TransformedEnv(new ChatEnv(), [interpreter]);
-  await env.reset({ id: "hostile", query: "" });
+  await env.reset({ id: "hostile", query: "Call it." });
   const { toolResults: [result] } = await env.step(
     replyAction(`~~~python\nfrom paddock import ToolError, tools\n${code}\n~~~`),
   );
@@ -59,7 +57,7 @@ async function play({ code, run }: Block): Promise<{ status: string; calls: Reco
 }
 
 /** Runs small programs in another session until some work has ended, and returns the longest wait. */
-async function longestWait(other: Library.PythonSession, work: Promise<unknown>): Promise<number> {
+async function longestWait(other: PythonSession, work: Promise<unknown>): Promise<number> {
   let isRunning = true;
   const ended = work.finally(() => isRunning = false);
   let longestMs = 0;
@@ -77,17 +75,14 @@ await using pool = new SandboxPool({ profile: await loadProfile("tools"), size: 
 await using other = await pool.acquire();
 await other.session.exec("1");
 let isRight = true;
-let longestMs = 0;
-for (const [what, block] of Object.entries(mode === "hostile" ? HOSTILE : HONEST)) {
+for (const [what, block] of Object.entries(BLOCKS)) {
   const played = play(block);
   const waitMs = await longestWait(other.session, played);
   const { status, calls } = await played;
-  longestMs = Math.max(longestMs, waitMs);
-  isRight &&= block.ends.includes(status);
+  isRight &&= block.ends.includes(status) && waitMs <= BOUND_MS;
   const line = `a tool that ${what}: ${status}, calls ${JSON.stringify(calls)}, others ${
     Math.round(waitMs)
   } ms\n`;
-  await Deno.stderr.write(new TextEncoder().encode(line));
+  await Deno.stdout.write(new TextEncoder().encode(line));
 }
-await Deno.stdout.write(new TextEncoder().encode(`${Math.round(longestMs)}\n`));
 if (!isRight) Deno.exit(1);
