@@ -13,7 +13,7 @@ type Times = Record<string, number[]>;
 /** Measures checkpoints, restores and forks. Operations take turns, so that other work slows all of them. */
 export async function checkpointRows(setup: BenchSetup): Promise<Row[]> {
   const times: Times = {};
-  await using sandbox = await Sandbox.start(setup);
+  await using sandbox = await Sandbox.start(poolOptions(setup));
   const session = await sandbox.openSession();
   const storedBytes = await measureSession(session, times, 40 * setup.effort);
   await measureLargeHeap(session, times, 8 * setup.effort);
@@ -95,7 +95,7 @@ async function measureLeases(setup: BenchSetup, times: Times, runs: number): Pro
 async function measureColdStarts(setup: BenchSetup, times: Times, runs: number): Promise<void> {
   for (let run = 0; run < runs; run++) {
     await record(times, "cold", async () => {
-      await using sandbox = await Sandbox.start(setup);
+      await using sandbox = await Sandbox.start(poolOptions(setup));
       await (await sandbox.openSession()).exec("x = 1");
     });
   }

@@ -62,7 +62,7 @@ export async function execRows(setup: BenchSetup): Promise<Row[]> {
 }
 
 async function warmRows({ executable }: HostPython, setup: BenchSetup): Promise<Row[]> {
-  await using sandbox = await Sandbox.start({ ...setup, optimize: "start" });
+  await using sandbox = await Sandbox.start({ ...poolOptions(setup), optimize: "start" });
   const session = await sandbox.openSession();
   await using peer = new PersistentPython(executable);
   for (let run = 0; run < WARM_EXECS; run++) await session.exec("1+1");

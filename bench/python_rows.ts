@@ -2,7 +2,7 @@ import { Sandbox } from "../src/sandbox/sandbox.ts";
 import type { Session } from "../src/sandbox/session.ts";
 import { median } from "./measure.ts";
 import type { Row } from "./row.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 
 const TIMEOUT_MS = 60_000;
 
@@ -41,7 +41,7 @@ sorted(ratios)[4]`;
 
 /** Measures what Python's threads, deep recursion and alarms cost. */
 export async function pythonRows(setup: BenchSetup): Promise<Row[]> {
-  await using sandbox = await Sandbox.start(setup);
+  await using sandbox = await Sandbox.start(poolOptions(setup));
   const session = await sandbox.openSession();
   const runs = 5 * setup.effort;
   const switches = await medianOf(session, SWITCHES, runs);

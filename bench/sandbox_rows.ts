@@ -36,7 +36,7 @@ const TIER_UP_MS = 8_000;
 /** Measures a process with one session: starts, execs, rewinds, strings and tools. */
 export async function ownProcessRows(setup: BenchSetup): Promise<Row[]> {
   const cold = await timings(() => startOnce(setup), { runs: 9 * setup.effort, warmup: 1 });
-  await using sandbox = await Sandbox.start(setup);
+  await using sandbox = await Sandbox.start(poolOptions(setup));
   const session = await sandbox.openSession();
   const exec = await timings(() => session.exec("1+1"), { runs: 3_000 * setup.effort, warmup: 1_000 });
   const rewind = await timings(() => session.reset({ mode: "rewind" }), {
@@ -56,7 +56,7 @@ export async function ownProcessRows(setup: BenchSetup): Promise<Row[]> {
 async function idleRow(setup: BenchSetup): Promise<Row> {
   const idle: number[] = [];
   for (let run = 0; run < 5; run++) {
-    await using sandbox = await Sandbox.start(setup);
+    await using sandbox = await Sandbox.start(poolOptions(setup));
     await sandbox.openSession();
     idle.push(await settled(sandbox));
   }
@@ -69,7 +69,7 @@ async function idleRow(setup: BenchSetup): Promise<Row> {
 }
 
 async function startOnce(setup: BenchSetup): Promise<void> {
-  await using sandbox = await Sandbox.start(setup);
+  await using sandbox = await Sandbox.start(poolOptions(setup));
   await sandbox.openSession();
 }
 
@@ -117,7 +117,7 @@ async function toolRow(session: Session, setup: BenchSetup): Promise<Row> {
 export async function sharedProcessRows(setup: BenchSetup): Promise<Row[]> {
   const count = 4;
   const profile = { ...setup.profile, sessionsPerProcess: count + 1 };
-  await using sandbox = await Sandbox.start({ ...setup, profile });
+  await using sandbox = await Sandbox.start({ ...poolOptions(setup), profile });
   await sandbox.openSession();
   const before = await settled(sandbox);
   const times = await timings(() => sandbox.openSession(), { runs: count });
@@ -155,7 +155,7 @@ export async function poolRows(setup: BenchSetup): Promise<Row[]> {
 
 /** Measures the growth of a process over 2,000 execs and 200 resets, after the first quarter of them. */
 export async function growthRow(setup: BenchSetup): Promise<Row> {
-  await using sandbox = await Sandbox.start(setup);
+  await using sandbox = await Sandbox.start(poolOptions(setup));
   const session = await sandbox.openSession();
   const round = async () => {
     for (let exec = 0; exec < 10; exec++) await session.exec("x = [i for i in range(1000)]\nprint(len(x))");

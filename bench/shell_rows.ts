@@ -2,13 +2,13 @@ import { Sandbox } from "../src/sandbox/sandbox.ts";
 import { median, summarize, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
 import { COMMANDS_PRELOAD, defaultCommands } from "../src/envs/workspace/commands/commands.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 
 /** Measures a session with a shell: start, commands, and a rewind that removes files. */
 export async function shellRows(setup: BenchSetup): Promise<Row[]> {
   const shell = { ...setup, profile: { ...setup.profile, shell: true } };
   const cold = await timings(() => startOnce(shell), { runs: 5 * setup.effort, warmup: 1 });
-  await using sandbox = await Sandbox.start(shell);
+  await using sandbox = await Sandbox.start(poolOptions(shell));
   const session = await sandbox.openSession();
   const command = await timings(() => session.shell("true"), { runs: 500 * setup.effort, warmup: 200 });
   const pipeline = await timings(() => session.shell("echo a | tr a b"), {
@@ -33,7 +33,7 @@ export async function shellRows(setup: BenchSetup): Promise<Row[]> {
 /** Measures agent commands on a file of 200 lines, minus the duration of `true`. */
 export async function agentCommandRows(setup: BenchSetup): Promise<Row[]> {
   const profile = { ...setup.profile, shell: true, preload: COMMANDS_PRELOAD };
-  await using sandbox = await Sandbox.start({ ...setup, profile });
+  await using sandbox = await Sandbox.start({ ...poolOptions(setup), profile });
   const session = await sandbox.openSession();
   await session.writeFile("a.py", "x = 1\n".repeat(200));
   const functions = defaultCommands().map(({ contents }) => contents).join("\n");
@@ -62,6 +62,6 @@ export async function agentCommandRows(setup: BenchSetup): Promise<Row[]> {
 }
 
 async function startOnce(setup: BenchSetup): Promise<void> {
-  await using sandbox = await Sandbox.start(setup);
+  await using sandbox = await Sandbox.start(poolOptions(setup));
   await sandbox.openSession();
 }

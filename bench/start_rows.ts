@@ -4,7 +4,7 @@ import { ensureBaseImage } from "../src/sandbox/image/base_image.ts";
 import { Sandbox } from "../src/sandbox/sandbox.ts";
 import { summarize, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 
 const WASM_PAGE_BYTES = 65_536;
 const EMPTY_MODULE = "data:text/javascript,Deno.exit(0)";
@@ -69,6 +69,6 @@ async function startWorker(): Promise<void> {
 }
 
 async function startWithoutLayers(setup: BenchSetup): Promise<void> {
-  await using sandbox = await Sandbox.start({ ...setup, detected: [] });
+  await using sandbox = await Sandbox.start({ ...poolOptions(setup), detected: [] });
   await sandbox.openSession();
 }

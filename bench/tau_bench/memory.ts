@@ -18,9 +18,9 @@ const BOUND_MB = 4_000;
 export async function memoryRows(
   options: TauBenchDomainOptions & { split: string; episodes: number },
 ): Promise<Row[]> {
-  const { split, episodes } = options;
+  const { split, episodes, ...domainOptions } = options;
   await using stack = new AsyncDisposableStack();
-  const domain = stack.use(await TauBenchDomain.open({ ...options, sessions: episodes }));
+  const domain = stack.use(await TauBenchDomain.open({ ...domainOptions, sessions: episodes }));
   await Promise.all(Array.from({ length: episodes }, async (_, number) => {
     const env = stack.use(
       await TauBenchEnv.open({ domain, split, user: scriptedUser(["Hello", USER_STOP]) }),

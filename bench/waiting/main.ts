@@ -121,6 +121,7 @@ async function manyExecutions(count: number): Promise<boolean> {
       unit: "MB",
       bound: BOUND_BYTES / MB,
     });
+    report("for each of them", (after - before) / 1e3 / count, { unit: "kB" });
     report("the same server with 20", before / MB, { unit: "MB" });
     return await answerSome(serving, ids) && isSmall;
   } finally {
@@ -142,9 +143,14 @@ async function openWaiting(serving: Serving, ids: string[], count: number): Prom
       if (result.status !== "waiting") {
         throw new Error(`execution ${at} does not wait: ${JSON.stringify(result)}`);
       }
-      if (at % 500 === 499) console.error(`${at + 1} executions wait`);
+      if (at % 500 === 499) await reportProgress(serving, at + 1);
     }
   }));
+}
+
+async function reportProgress({ child }: Serving, count: number): Promise<void> {
+  const bytes = await privateBytes(child.pid) ?? 0;
+  console.error(`${count} executions wait: memory of the server ${Math.round(bytes / MB)} MB`);
 }
 
 async function answerSome(serving: Serving, ids: readonly string[]): Promise<boolean> {

@@ -1,4 +1,5 @@
 import type { SerialQueue } from "../async/semaphore.ts";
+import { requireKnownOptions } from "../options.ts";
 import type { Checkpoint, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
 import type {
   BranchingLease,
@@ -7,6 +8,7 @@ import type {
   SessionPool,
 } from "../sandbox/contract/pool.ts";
 import { ClusterSessions, type ClusterSessionsOptions } from "./cluster_sessions.ts";
+import { PEER_OPTIONS } from "./nats/nats_peer.ts";
 import type { NodeProperties } from "./nodes_bucket.ts";
 
 /** Options of {@linkcode NatsPool.connect}. */
@@ -40,6 +42,7 @@ export class NatsPool implements BranchingPool, AsyncDisposable {
    * @throws {TypeError} if the name of the cluster is invalid.
    */
   static async connect(options: NatsPoolOptions): Promise<NatsPool> {
+    requireKnownOptions("connect NatsPool", options, OPTIONS);
     return new NatsPool(await ClusterSessions.connect(options));
   }
 
@@ -86,3 +89,11 @@ export class NatsPool implements BranchingPool, AsyncDisposable {
     await this.#sessions[Symbol.asyncDispose]();
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof NatsPoolOptions, true>> = {
+  ...PEER_OPTIONS,
+  profile: true,
+  maxWaiting: true,
+  waitMs: true,
+};

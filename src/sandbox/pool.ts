@@ -1,4 +1,4 @@
-import { requireKnownOptions } from "../options.ts";
+import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import { WaitList } from "../async/wait_list.ts";
 import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
@@ -24,7 +24,7 @@ import { countNewInterpreters, IdleSessions, type WaitingLease } from "./idle_se
 import { disposeUnless, Lease } from "./lease.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
 import type { Profile } from "./profile/profile.ts";
-import { Sandbox, type SandboxOptions } from "./sandbox.ts";
+import { Sandbox, SANDBOX_OPTIONS, type SandboxOptions } from "./sandbox.ts";
 import type { Session } from "./session.ts";
 import { warmUp } from "./warm_up.ts";
 
@@ -380,7 +380,13 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     if (this.#options.signal) signals.push(this.#options.signal);
     const signal = AbortSignal.any(signals);
     const sandbox = this.#detected.then((detected) =>
-      Sandbox.start({ optimize, ...this.#options, compressor: this.#compressor, detected, signal })
+      Sandbox.start({
+        optimize,
+        ...pickKnownOptions(this.#options, SANDBOX_OPTIONS),
+        compressor: this.#compressor,
+        detected,
+        signal,
+      })
     );
     const process: Process = { sandbox, sessions: 0 };
     this.#processes.push(process);

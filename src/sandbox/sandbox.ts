@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { SandboxError } from "../errors.ts";
+import { requireKnownOptions } from "../options.ts";
 import { DamagedImageError, type GuestLink, isRetryable } from "./guest_link.ts";
 // @ts-types="./image/base_image.d.ts"
 import {
@@ -128,6 +129,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
    * @throws {SandboxError} if a layer that the profile requires does not work, or the image cannot be built.
    */
   static async start(options: SandboxOptions & Pick<SharedOptions, "compressor"> = {}): Promise<Sandbox> {
+    requireKnownOptions("start Sandbox", options, SANDBOX_OPTIONS);
     const { onBuild, signal } = options;
     signal?.throwIfAborted();
     const profile = options.profile ?? await loadProfile("python");
@@ -300,3 +302,15 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     this.#ended = Promise.all([this.#ended, process.ended]);
   }
 }
+
+/** Names of the options of a sandbox that shares nothing, or its compressor. */
+export const SANDBOX_OPTIONS: Readonly<Record<keyof SharedOptions, true>> = {
+  profile: true,
+  cacheDir: true,
+  checkpointKey: true,
+  onBuild: true,
+  detected: true,
+  optimize: true,
+  signal: true,
+  compressor: true,
+};

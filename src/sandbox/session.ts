@@ -234,11 +234,15 @@ export class Session implements BranchingSession {
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
     const { owner = "", memory, refuseLost, signal } = options;
     const scope = await this.#source.checkpointScope();
-    const seal = () => this.#waiting.seal({ owner });
-    const waiting = memory === false ? undefined : await this.#enqueue(seal, { signal, whileWaiting: true });
-    if (waiting) return waiting;
     const { states = scope.compressor.memoryOf(owner) } = options;
-    using state = await this.captureState({ memory, states, refuseLost, signal });
+    const captured = await this.#enqueue(async () => { // an exec that comes later changes neither
+      const waiting = memory === false ? undefined : await this.#waiting.seal({ owner });
+      if (waiting) return { waiting };
+      this.#waiting.requireNone();
+      return { state: await this.#captureState({ memory, states, refuseLost, signal }) };
+    }, { signal, whileWaiting: true });
+    if (captured.waiting) return captured.waiting;
+    using state = captured.state;
     return await sealCheckpoint(state.bytes, scope, { owner, tools: state.tools });
   }
 
@@ -279,21 +283,8 @@ export class Session implements BranchingSession {
    * Captures the state as it is between two calls. It is not compressed, and not authenticated. Dispose it when it is not
    * used any more.
    */
-  async captureState(
-    { memory = true, states, refuseLost, signal }: Omit<CaptureOptions, "owner">,
-  ): Promise<SessionState> {
-    const { maxBytes } = await this.#source.checkpointScope();
-    return await this.#enqueue(async () => {
-      const link = await this.#interpreter.ensure();
-      const { bytes, room } = await this.#capture(link, { maxBytes, memory, states, signal });
-      const state = { bytes, tools: this.#tools, [Symbol.dispose]: () => room?.[Symbol.dispose]() };
-      if (!refuseLost || !this.#interpreter.hasUnreportedLoss) return state;
-      state[Symbol.dispose]();
-      throw new CheckpointError(
-        "Cannot make checkpoint as the interpreter was lost, which the next result must report",
-        { code: "checkpoint_refused" },
-      );
-    }, { signal });
+  async captureState(options: Omit<CaptureOptions, "owner">): Promise<SessionState> {
+    return await this.#enqueue(() => this.#captureState(options), { signal: options.signal });
   }
 
   /** Replaces the state by a captured one. */
@@ -380,6 +371,21 @@ export class Session implements BranchingSession {
       restore: (state) => this.#restoreState(state, { reseed: false }),
       finish: (link, end, options) => this.#finish(link, end, options),
     }, seed);
+  }
+
+  async #captureState(
+    { memory = true, states, refuseLost, signal }: Omit<CaptureOptions, "owner">,
+  ): Promise<SessionState> {
+    const { maxBytes } = await this.#source.checkpointScope();
+    const link = await this.#interpreter.ensure();
+    const { bytes, room } = await this.#capture(link, { maxBytes, memory, states, signal });
+    const state = { bytes, tools: this.#tools, [Symbol.dispose]: () => room?.[Symbol.dispose]() };
+    if (!refuseLost || !this.#interpreter.hasUnreportedLoss) return state;
+    state[Symbol.dispose]();
+    throw new CheckpointError(
+      "Cannot make checkpoint as the interpreter was lost, which the next result must report",
+      { code: "checkpoint_refused" },
+    );
   }
 
   async #capture(link: GuestLink, options: CaptureStateOptions): Promise<CapturedState> {

@@ -137,7 +137,8 @@ async function openRewarding(): Promise<Rewarding> {
   await new Deno.Command("cp", { args: ["-r", `${LIBRARY_DESK}/tau_bench`, path] }).output();
   await Deno.writeTextFile(`${path}/tau_bench/envs/base.py`, REWARDS, { append: true });
   const checkout = { ...desk, path };
-  return { checkout, domain: opened.use(await TauBenchDomain.open({ ...checkout, sessions: 2 })) };
+  const { domain: name } = checkout;
+  return { checkout, domain: opened.use(await TauBenchDomain.open({ path, domain: name, sessions: 2 })) };
 }
 
 nativeTest(

@@ -30,6 +30,7 @@ interface Parameter {
 }
 
 interface Export {
+  /** Its name; that of a static method follows its class and a dot. */
   readonly name: string;
   readonly kind: string;
   readonly parameters: readonly Parameter[];
@@ -43,17 +44,37 @@ async function readDoc(): Promise<Record<string, { readonly symbols: Symbols }>>
   return JSON.parse(new TextDecoder().decode((await command.output()).stdout)).nodes;
 }
 
-/** Returns the functions and classes among exports, with the parameters of each signature. */
+interface Declaration {
+  readonly kind: string;
+  readonly def: {
+    readonly params?: readonly Parameter[];
+    readonly constructors?: readonly { readonly params: readonly Parameter[] }[];
+    readonly methods?: readonly {
+      readonly name: string;
+      readonly isStatic: boolean;
+      readonly accessibility?: string;
+      readonly functionDef: { readonly params: readonly Parameter[] };
+    }[];
+  };
+}
+
+/** Returns the functions, classes and static methods among exports, with the parameters of each signature. */
 function exportsOf(symbols: Symbols): Export[] {
   return symbols.flatMap(({ name, declarations }) =>
-    declarations.flatMap((declaration) => {
-      const { kind, def } = declaration as {
-        kind: string;
-        def: { params?: Parameter[]; constructors?: { params: Parameter[]; accessibility?: string }[] };
-      };
+    declarations.flatMap((declaration): Export[] => {
+      const { kind, def } = declaration as Declaration;
       if (kind === "function") return [{ name, kind, parameters: def.params ?? [] }];
       if (kind !== "class") return [];
-      return (def.constructors ?? []).map(({ params }) => ({ name, kind, parameters: params }));
+      const { constructors = [], methods = [] } = def;
+      const statics = methods.filter((method) => method.isStatic && method.accessibility !== "private");
+      return [
+        ...constructors.map(({ params }) => ({ name, kind, parameters: params })),
+        ...statics.map((method) => ({
+          name: `${name}.${method.name}`,
+          kind: "static",
+          parameters: method.functionDef.params,
+        })),
+      ];
     })
   );
 }
@@ -69,16 +90,28 @@ function hasOptions({ parameters }: Export): boolean {
 /** Options without which another error comes first. */
 const NEEDED: Readonly<Record<string, object>> = { MCPToolTransform: { servers: {} } };
 
-/** Calls a function or class with an unknown option, and returns the message of its error. */
+/** Calls a function, constructor or static method. */
+function call(
+  { name, kind }: Pick<Export, "name" | "kind">,
+  module: Record<string, unknown>,
+  args: readonly unknown[],
+): unknown {
+  const [exported = "", method = ""] = name.split(".");
+  type Called = (new (...args: readonly unknown[]) => unknown) & ((...args: readonly unknown[]) => unknown);
+  const called = module[exported] as Called;
+  if (kind === "class") return new called(...args);
+  if (kind !== "static") return called(...args);
+  return (called as unknown as Record<string, Called>)[method]?.call(called, ...args);
+}
+
+/** Calls a function, constructor or static method with an unknown option, and returns the message of its error. */
 async function messageOf(
   { name, kind, parameters }: Export,
   module: Record<string, unknown>,
 ): Promise<string> {
-  const called = module[name] as (new (...args: unknown[]) => unknown) & ((...args: unknown[]) => unknown);
   const args = [...parameters.slice(1).map(() => undefined), { ...NEEDED[name], notAnOption: true }];
   try {
-    const value = kind === "class" ? new called(...args) : called(...args);
-    const result = await value;
+    const result = await call({ name, kind }, module, args);
     await (result as { next?: () => Promise<unknown> } | undefined)?.next?.();
     return "no error";
   } catch (error) {
@@ -86,7 +119,7 @@ async function messageOf(
   }
 }
 
-Deno.test("each public function and constructor with options refuses an unknown one, and names the nearest", async () => {
+Deno.test("each public function, constructor and static method with options refuses an unknown one, and names the nearest", async () => {
   const accepted: string[] = [];
   let checked = 0;
   for (const [path, { symbols }] of Object.entries(await readDoc())) {

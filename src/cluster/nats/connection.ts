@@ -15,6 +15,15 @@ export interface NatsOptions {
   tls?: { ca?: string | undefined; cert?: string | undefined; key?: string | undefined } | undefined;
 }
 
+/** Names of the options of a connection. */
+export const NATS_OPTIONS: Readonly<Record<keyof NatsOptions, true>> = {
+  servers: true,
+  credentials: true,
+  nkeySeed: true,
+  token: true,
+  tls: true,
+};
+
 /** Default milliseconds until the first connection must stand. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Milliseconds between two attempts to connect again. There is no last one. */

@@ -4,7 +4,7 @@ import { SandboxError } from "../../errors.ts";
 import { ensureKeyFile } from "../../sandbox/checkpoint/host_key.ts";
 import { defaultCacheDir } from "../../sandbox/image/cache_dir.ts";
 import { Budget } from "../../server/admission/budget.ts";
-import { connectNats, type NatsOptions } from "./connection.ts";
+import { connectNats, NATS_OPTIONS, type NatsOptions } from "./connection.ts";
 import { decodeMessage, encodeMessage, type ReceivedMessage } from "./message.ts";
 import type { NatsConnection, NatsMessage, NatsSubscription, NatsSubscriptionOptions } from "./client.ts";
 import { decodePayload, encodePayload, Members } from "./members.ts";
@@ -42,6 +42,14 @@ export interface PeerOptions extends NatsOptions {
    */
   bufferBytes?: number | undefined;
 }
+
+/** Names of the options of a member. */
+export const PEER_OPTIONS: Readonly<Record<keyof PeerOptions, true>> = {
+  ...NATS_OPTIONS,
+  cluster: true,
+  key: true,
+  bufferBytes: true,
+};
 
 /** Options of {@linkcode NatsPeer.send}. */
 export interface SendOptions {

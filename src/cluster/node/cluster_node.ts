@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { abortable, Deadline } from "../../async/abort.ts";
 import { SandboxError } from "../../errors.ts";
 import { sha256 } from "../../hash.ts";
+import { requireKnownOptions } from "../../options.ts";
 import type { BranchingPool } from "../../sandbox/contract/pool.ts";
 import type { SandboxPool } from "../../sandbox/pool.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
@@ -16,7 +17,7 @@ import {
   openNodesBucket,
   putProperties,
 } from "../nodes_bucket.ts";
-import { NatsPeer, type PeerOptions } from "../nats/nats_peer.ts";
+import { NatsPeer, PEER_OPTIONS, type PeerOptions } from "../nats/nats_peer.ts";
 import { SessionStates } from "./session_states.ts";
 import { SlotOffers } from "./slot_offers.ts";
 import { TOKEN } from "../nats/subjects.ts";
@@ -130,6 +131,7 @@ export class ClusterNode implements AsyncDisposable {
    * @throws {SandboxError} if NATS cannot be reached, refuses the credentials or lacks JetStream.
    */
   static async start(options: ClusterNodeOptions): Promise<ClusterNode> {
+    requireKnownOptions("start ClusterNode", options, OPTIONS);
     const { profile, slots, pool } = options;
     const { limits: { timeoutMs, memoryBytes, outputBytes }, hostTools, shell } = profile;
     const digest = await sha256(JSON.stringify(profile));
@@ -245,3 +247,15 @@ export class ClusterNode implements AsyncDisposable {
     }
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof ClusterNodeOptions, true>> = {
+  ...PEER_OPTIONS,
+  pool: true,
+  profile: true,
+  slots: true,
+  rewinds: true,
+  drainMs: true,
+  checkpointBytes: true,
+  onError: true,
+};

@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../../options.ts";
 import type { SessionLease } from "../../sandbox/contract/pool.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import { findDomain } from "./checkout.ts";
@@ -66,6 +67,7 @@ export class TauBenchDomain implements AsyncDisposable {
    * @throws {SandboxError} if the domain's Python cannot be imported; the message has the reason.
    */
   static async open(options: TauBenchDomainOptions): Promise<TauBenchDomain> {
+    requireKnownOptions("open TauBenchDomain", options, OPTIONS);
     const { path, domain, sessions = 1, cacheDir, onBuild, signal } = options;
     const profile = domainProfile(await findDomain(path, domain));
     await using started = new AsyncDisposableStack();
@@ -129,3 +131,13 @@ export class TauBenchDomain implements AsyncDisposable {
     await this.#pool[Symbol.asyncDispose]();
   }
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof TauBenchDomainOptions, true>> = {
+  path: true,
+  domain: true,
+  sessions: true,
+  cacheDir: true,
+  onBuild: true,
+  signal: true,
+};

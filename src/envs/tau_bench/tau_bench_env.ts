@@ -1,5 +1,6 @@
 import type { EpisodeCheckpoint, EpisodeCheckpointOptions } from "../../episode_checkpoint.ts";
 import { ArgumentRangeError, SandboxError } from "../../errors.ts";
+import { requireKnownOptions } from "../../options.ts";
 import { checkpointUser, USER_STOP, type UserSimulator } from "../../users/user_simulator.ts";
 import {
   RESPOND,
@@ -98,6 +99,7 @@ export class TauBenchEnv implements ToolUserEnv {
    * @throws {RangeError} if the domain has no such split.
    */
   static async open(options: TauBenchEnvOptions): Promise<TauBenchEnv> {
+    requireKnownOptions("open TauBenchEnv", options, OPTIONS);
     const { domain, split, signal } = options;
     const tasks = domain.tasks(split);
     return new TauBenchEnv(options, { tasks, leased: await leaseSession(domain, signal) });
@@ -294,3 +296,12 @@ function notStarted(): never {
 function taskInfo({ user_id, instruction, actions, outputs }: DomainTask): Record<string, unknown> {
   return { user_id, actions: actions.map(({ name, kwargs }) => ({ name, kwargs })), instruction, outputs };
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof TauBenchEnvOptions, true>> = {
+  domain: true,
+  split: true,
+  user: true,
+  toolTimeoutMs: true,
+  signal: true,
+};

@@ -1,4 +1,5 @@
 import { errorMessage } from "../../errors.ts";
+import { requireKnownOptions } from "../../options.ts";
 import type { SessionLease, SessionPool } from "../../sandbox/contract/pool.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import { loadProfile, parseProfile, type Profile } from "../../sandbox/profile/profile.ts";
@@ -86,6 +87,7 @@ export class Workspace implements AsyncDisposable {
    * @throws {SyntaxError} if two of its files have the same path in the workspace.
    */
   static async open(options: WorkspaceOptions): Promise<Workspace> {
+    requireKnownOptions("open Workspace", options, OPTIONS);
     const { task, agent, evaluator, sessions: size = 1, cacheDir, onBuild, signal } = options;
     await using stack = new AsyncDisposableStack();
     stack.use(evaluator);
@@ -171,3 +173,15 @@ function mountsOf({ data, starter, readOnly }: WorkspaceTask): Record<string, st
     [...data, ...readOnlyFiles].map(({ path, hostPath }) => [`${WORKSPACE_FOLDER}/${path}`, hostPath]),
   );
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof WorkspaceOptions, true>> = {
+  task: true,
+  agent: true,
+  evaluator: true,
+  pool: true,
+  sessions: true,
+  cacheDir: true,
+  onBuild: true,
+  signal: true,
+};

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Semaphore } from "../../async/semaphore.ts";
 import { type CheckpointError, errorMessage, SandboxError } from "../../errors.ts";
+import { requireKnownOptions } from "../../options.ts";
 import { type CheckpointOrigin, piecesOf, readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
 import { readHostKey } from "../../sandbox/checkpoint/host_key.ts";
 import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
@@ -109,6 +110,7 @@ export class StateDirectory implements Disposable {
    * @throws {StateDirectoryError} if it is no folder that only this user can use, or another server uses it.
    */
   static async open(path: string, options: StateDirectoryOptions = {}): Promise<StateDirectory> {
+    requireKnownOptions("open StateDirectory", options, OPTIONS);
     const { owners, origin, profile, onWarning = () => {}, onError = () => {}, read } = options;
     const lock = await openPrivate(path);
     try {
@@ -315,3 +317,13 @@ async function isEmpty(path: string): Promise<boolean> {
   for await (const _ of Deno.readDir(path)) return false;
   return true;
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof StateDirectoryOptions, true>> = {
+  owners: true,
+  origin: true,
+  profile: true,
+  onWarning: true,
+  onError: true,
+  read: true,
+};

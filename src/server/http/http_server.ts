@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { requireKnownOptions } from "../../options.ts";
 import { HEAD_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, MAX_HEAD_BYTES, MAX_PIPELINED } from "../limits.ts";
 import { type Connection, type ConnectionLimits, Connections } from "./connections.ts";
 import type { RequestConnection } from "./context.ts";
@@ -109,6 +110,7 @@ export class HttpServer implements AsyncDisposable {
    * @throws {Error} with the code `EADDRINUSE` if the port is in use.
    */
   static async listen(handler: RequestHandler, options: HttpServerOptions): Promise<HttpServer> {
+    requireKnownOptions("start HttpServer", options, OPTIONS);
     const server = new HttpServer(handler, options);
     await server.#listen(options.port);
     server.#port = (server.#server.address() as AddressInfo).port;
@@ -294,3 +296,18 @@ async function resolvesWithin(ms: number, ended: Promise<void>): Promise<void> {
   await Promise.race([ended, timeout.promise]);
   clearTimeout(timer);
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof HttpServerOptions, true>> = {
+  hostname: true,
+  port: true,
+  maxConnections: true,
+  maxQuiet: true,
+  maxPerAddress: true,
+  trustedProxies: true,
+  onError: true,
+  headMs: true,
+  readMs: true,
+  graceMs: true,
+  onGraceOver: true,
+};

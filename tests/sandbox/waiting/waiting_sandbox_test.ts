@@ -143,6 +143,15 @@ print(found)`);
     assertStringIncludes(end.error.message, "call_2 was ask(");
     assertEquals((await session.exec("1")).status, "ok");
   });
+  await t.step("and a checkpoint that was asked for before it does not fail", async () => {
+    const running = session.exec("import time\ntime.sleep(0.3)");
+    const taken = session.checkpoint();
+    await delay(100); // both are in the queue
+    const [checkpoint, result] = await Promise.all([taken, exec("tools.ask(q='')"), running]);
+    assert(checkpoint.storedBytes > 0);
+    waitingCall(result);
+    assertEquals((await session.resume({ value: 1 })).status, "ok");
+  });
   await t.step("unless it has 'then'", async () => {
     await assertRejects(() => session.exec("1", { ...options, then: "rewind" }), TypeError, "'suspendAt'");
     await assertRejects(() => session.exec("1", { suspendAt: "call" } as never), TypeError, "must be 'tool'");

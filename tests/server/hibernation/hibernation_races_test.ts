@@ -104,6 +104,21 @@ Deno.test("LiveSession.pause() refuses a session that a request has woken meanwh
   assertEquals([session.life.isPaused, await valueOf(session)], [false, "5"]);
 });
 
+Deno.test("a session whose state was refused while a request used it hibernates afterwards", async () => {
+  const pool = new HeldPool(count);
+  await using sessions = service({ pool });
+  const session = await sessions.create({ owner: "", signal });
+  const capture = Promise.withResolvers<void>();
+  pool.held = capture.promise.then(refuse);
+  const leaving = session.life.hibernate();
+  await until(() => pool.captures === 1);
+  await session.exec("3");
+  capture.resolve();
+  assertEquals([await leaving, session.life.canHibernate(0)], [false, true]);
+  pool.held = Promise.resolve();
+  assertEquals(await session.life.hibernate(), true);
+});
+
 Deno.test("a server that stops saves a session that was used while it began to hibernate", async () => {
   await using folder = await TempFolder.of();
   using directory = await openDirectory(folder);
