@@ -110,6 +110,7 @@ import workTree from "../guest/shell/git/worktree/work_tree.ts" with { type: "te
 import checksums from "../guest/shell/gnu/bytes/checksums.ts" with { type: "text" };
 import digests from "../guest/shell/gnu/bytes/digests.ts" with { type: "text" };
 import hexdump from "../guest/shell/gnu/bytes/hexdump.ts" with { type: "text" };
+import hexdumpFormat from "../guest/shell/gnu/bytes/hexdump_format.ts" with { type: "text" };
 import md5 from "../guest/shell/gnu/bytes/md5.ts" with { type: "text" };
 import od from "../guest/shell/gnu/bytes/od.ts" with { type: "text" };
 import command from "../guest/shell/gnu/command.ts" with { type: "text" };
@@ -124,6 +125,7 @@ import env from "../guest/shell/gnu/env.ts" with { type: "text" };
 import expr from "../guest/shell/gnu/expr.ts" with { type: "text" };
 import copy from "../guest/shell/gnu/files/copy.ts" with { type: "text" };
 import create from "../guest/shell/gnu/files/create.ts" with { type: "text" };
+import csplit from "../guest/shell/gnu/files/csplit.ts" with { type: "text" };
 import du from "../guest/shell/gnu/files/du.ts" with { type: "text" };
 import fileFormat from "../guest/shell/gnu/files/file_format.ts" with { type: "text" };
 import find from "../guest/shell/gnu/files/find.ts" with { type: "text" };
@@ -323,10 +325,13 @@ export const SHELL_FILES: GuestSources = {
   checksums,
   md5,
   digests,
+  printf,
+  hexdump_format: hexdumpFormat,
   hexdump,
   od,
   factor,
   numfmt,
+  csplit,
   truncate,
   expression,
   candidates,
@@ -393,7 +398,6 @@ export const SHELL_FILES: GuestSources = {
   remove,
   stat,
   tree,
-  printf,
   seq,
   column,
   cut,

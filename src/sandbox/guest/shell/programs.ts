@@ -143,6 +143,7 @@ const rareModule = new LazyModule(() => import("./rare_commands.ts"));
 const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   base32: true,
   cksum: true,
+  csplit: true,
   factor: true,
   fmt: true,
   git: true,

@@ -6,6 +6,7 @@ import { od } from "./gnu/bytes/od.ts";
 import { type CommandContext, type GnuCommand, UsageError } from "./gnu/command.ts";
 import { factor } from "./gnu/data/factor.ts";
 import { numfmt } from "./gnu/data/numfmt.ts";
+import { csplit } from "./gnu/files/csplit.ts";
 import { truncate } from "./gnu/files/truncate.ts";
 import { rg } from "./gnu/ripgrep/ripgrep.ts";
 import { fmt } from "./gnu/text/fmt.ts";
@@ -17,6 +18,7 @@ import { tsort } from "./gnu/text/tsort.ts";
 const COMMANDS = {
   base32,
   cksum,
+  csplit,
   factor,
   fmt,
   git,
