@@ -44,6 +44,7 @@ import functions from "../guest/shell/builtins/functions.ts" with { type: "text"
 import kill from "../guest/shell/builtins/kill.ts" with { type: "text" };
 import limits from "../guest/shell/builtins/limits.ts" with { type: "text" };
 import nodes from "../guest/shell/builtins/nodes.ts" with { type: "text" };
+import readOptions from "../guest/shell/builtins/read_options.ts" with { type: "text" };
 import rewrittenCommands from "../guest/shell/builtins/rewritten_commands.ts" with { type: "text" };
 import select from "../guest/shell/builtins/select.ts" with { type: "text" };
 import shellOptions from "../guest/shell/builtins/shell_options.ts" with { type: "text" };
@@ -359,6 +360,7 @@ export const SHELL_FILES: GuestSources = {
   signal_names: signalNames,
   kill,
   limits,
+  read_options: readOptions,
   shell_options: shellOptions,
   test,
   variables,
