@@ -23,6 +23,7 @@ interface CompareFlags {
   timeout: number;
   sessionTimeout: number;
   fresh?: true;
+  shell?: true;
   cacheDir?: string;
 }
 
@@ -50,6 +51,7 @@ function compareCommand(): Command {
     .option("--timeout <n>", "time limit of a native run, in seconds", parseWholeNumber(1), 10)
     .option("--session-timeout <n>", "time limit of a run in a session, in seconds", parseWholeNumber(1), 60)
     .option("--fresh", "start an interpreter for each program instead of a rewind")
+    .option("--shell", "give the programs a shell")
     .addOption(cacheDirOption())
     .addHelpText("after", NOTES)
     .exitOverride(exitWithUsage)
@@ -66,7 +68,7 @@ async function comparePrograms(folder: string, flags: CompareFlags, signal: Abor
   const programs = await selectPrograms(folder, flags);
   if (programs.length === 0) throw new UsageError(`Cannot find programs in '${folder}'`);
   await using pool = new SandboxPool({
-    profile: await sharedProfile(flags.jobs),
+    profile: await sharedProfile(flags),
     cacheDir: flags.cacheDir,
     size: flags.jobs,
     resetMode: flags.fresh ? "fresh" : "rewind",
@@ -123,9 +125,14 @@ async function readNames(file: string): Promise<Set<string>> {
 }
 
 /** Returns the profile of `/run_code` with all sessions in one process. */
-async function sharedProfile(jobs: number): Promise<Profile> {
+async function sharedProfile({ jobs, shell }: CompareFlags): Promise<Profile> {
   const profile = await loadProfile("serve");
-  return { ...profile, sessionsPerProcess: jobs, limits: { ...profile.limits, cpuSeconds: 3600 } };
+  return {
+    ...profile,
+    shell: shell === true,
+    sessionsPerProcess: jobs,
+    limits: { ...profile.limits, cpuSeconds: 3600 },
+  };
 }
 
 if (import.meta.main) await compareCommand().parseAsync(Deno.args, { from: "user" });

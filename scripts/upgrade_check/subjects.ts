@@ -15,6 +15,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/image/preload_sandbox_test.ts",
     "sandbox/image/shell_bundle_sandbox_test.ts",
     "sandbox/image/shell_bundle_test.ts",
+    "sandbox/image/sizes_test.ts",
     "sandbox/image/wasm_test.ts",
   ],
   "JSPI": [

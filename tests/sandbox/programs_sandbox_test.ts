@@ -48,7 +48,7 @@ except MemoryError: print("no memory")
 1 ['a'] bb ['a', 'b']
 1 131072 abc 1
 ${"b'text'\n".repeat(4)}True
-${"ValueError\n".repeat(5)}no memory
+${"ValueError\n".repeat(3)}no memory
 `,
   );
 });

@@ -9,13 +9,14 @@ import { ProgressBar } from "./progress.ts";
 import { requirementName } from "./requirement.ts";
 import {
   type Failure,
+  isDistributed,
   type PackageResolver,
-  type PackageSourceFile,
   requireFileNames,
   requireNotYanked,
   ResolutionError,
   type ResolvedPackage,
   type ResolveOptions,
+  type SourceFile,
 } from "./resolution.ts";
 import { BuildError, buildWheel, type BuiltWheel } from "./source_build.ts";
 
@@ -78,8 +79,12 @@ async function offerAfter(
 ): Promise<string | undefined> {
   if (!(error instanceof ResolutionError) || error.failure.kind !== "missing") return undefined;
   const names = error.failure.causes.map((cause) => cause.package);
-  const { packages } = await lock();
-  if (pyodideUrl !== undefined || !names.every((name) => packages[name] !== undefined)) return undefined;
+  const distribution = await lock();
+  if (
+    pyodideUrl !== undefined || !error.failure.causes.every((cause) => isDistributed(cause, distribution))
+  ) {
+    return undefined;
+  }
   return await offerDistribution?.(names);
 }
 
@@ -139,7 +144,7 @@ async function resolveWithSources(
 }
 
 async function buildOrFail(
-  { error, ...built }: { name: string; source: PackageSourceFile; error: ResolutionError },
+  { error, ...built }: { name: string; source: SourceFile; error: ResolutionError },
   options: ResolveOptions & { cacheDir: string; chooser: PackageResolver },
 ): Promise<BuiltWheel> {
   const { chooser, cacheDir, lock, signal } = options;

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as z from "zod";
 import { errorMessage } from "../../errors.ts";
@@ -9,6 +9,7 @@ import script from "./pip_resolver.py" with { type: "text" };
 import {
   type DownloadOptions,
   type DownloadProgress,
+  MAX_SOURCE_BYTES,
   type PackageResolver,
   ResolutionError,
   resolutionFailureSchema,
@@ -16,6 +17,7 @@ import {
   resolvedPackagesSchema,
   type ResolveOptions,
   type WantedFile,
+  withSources,
 } from "./resolution.ts";
 
 /** Commands that run Python with pip, in the order in which they are tried. */
@@ -76,13 +78,17 @@ export class PipResolver implements PackageResolver {
       const request = {
         ...this.#request("resolve", folder),
         environment: targetEnvironment(lock),
+        maxSourceBytes: MAX_SOURCE_BYTES,
         requirements,
         constraints,
         findLinks: [wheels, ...(pyodideUrl === undefined ? [] : [pathToFileURL(links).href])],
       };
       for await (const line of this.#run(request, folder, signal)) {
         if ("packages" in line) return line.packages;
-        if ("failure" in line) throw new ResolutionError(line.failure, lock);
+        if ("failure" in line) {
+          const read = ({ url }: { url: string }) => Deno.readFile(join(folder, basename(url)));
+          throw new ResolutionError(await withSources(line.failure, read), lock);
+        }
       }
       throw new ResolutionError({ kind: "other", message: "pip ended without a result" });
     });
@@ -100,7 +106,9 @@ export class PipResolver implements PackageResolver {
       };
       for await (const line of this.#run(request, folder, options.signal)) {
         if ("progress" in line) options.onProgress(toProgress(line.progress));
-        if ("failure" in line) throw new ResolutionError(line.failure);
+        if ("failure" in line) {
+          throw new ResolutionError(await withSources(line.failure, () => Promise.resolve(undefined)));
+        }
       }
       const read = async ({ file }: WantedFile) => [file, await Deno.readFile(join(folder, file))] as const;
       return new Map(await Promise.all(files.map(read)));

@@ -9,7 +9,6 @@ pip reads the metadata; pip cannot prepare a source distribution; and this proce
 from which pip may read the user's credentials.
 """
 
-import base64
 import hashlib
 import json
 import logging
@@ -112,8 +111,6 @@ SourceDistribution.prepare_distribution_metadata = refuse_build
 
 from pip._internal.index.package_finder import PackageFinder
 from pip._internal.resolution.resolvelib.provider import PipProvider
-
-MAX_SOURCE_BYTES = 2 * 1024 * 1024
 
 MAX_LACKING = 2  # versions that need a package without a wheel: older ones follow, and each takes a request
 
@@ -321,7 +318,8 @@ def missing(causes):
 
 
 def fetch_source(requirement):
-    """Downloads the newest source distribution that meets a requirement, and only reads its bytes."""
+    """Downloads the newest source distribution that meets a requirement into the folder, and only reads its bytes."""
+    max_bytes = request.get("maxSourceBytes", 0)
     wanted = requirement.get_candidate_lookup()[1]
     project = canonicalize_name(requirement.project_name)
     best = None
@@ -342,16 +340,19 @@ def fetch_source(requirement):
         link.url_without_fragment, headers={"Accept-Encoding": "identity"}, stream=True
     )
     with response:
-        if not response.ok or int(response.headers.get("content-length", 0)) > MAX_SOURCE_BYTES:
+        if not response.ok or int(response.headers.get("content-length", 0)) > max_bytes:
             return None
         contents = bytearray()
         for chunk in response.iter_content(65536):
             contents += chunk
-            if len(contents) > MAX_SOURCE_BYTES:
+            if len(contents) > max_bytes:
                 return None
     if hashlib.sha256(contents).hexdigest() != link.hash:
         return None
-    return {"file": link.filename, "contents": base64.b64encode(contents).decode()}
+    name = f"source-{link.hash}"
+    with open(os.path.join(request["folder"], name), "wb") as file:
+        file.write(contents)
+    return {"file": link.filename, "url": name, "sha256": link.hash}
 
 
 def is_offline(error):

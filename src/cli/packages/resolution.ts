@@ -1,3 +1,4 @@
+import { satisfies } from "@renovatebot/pep440";
 import * as z from "zod";
 import { PLATFORM } from "../../sandbox/image/native_libraries.ts";
 import type { DistributionLock } from "../../sandbox/image/pyodide.ts";
@@ -62,7 +63,7 @@ export interface PackageResolver {
 }
 
 /** A requirement that cannot be met. */
-export interface FailedRequirement {
+export interface FailedRequirement<Source = SourceFile> {
   readonly requirement: string;
   readonly package: string;
   /** Name and version of the package that has the requirement; null if the user has it. */
@@ -70,23 +71,33 @@ export interface FailedRequirement {
   /** A wheel of another platform that the index has. */
   readonly found: string | null;
   /** Newest source distribution that meets the requirement. Only if every failed requirement has one. */
-  readonly source?: PackageSourceFile | null | undefined;
+  readonly source?: Source | null | undefined;
 }
 
-/** A source distribution of at most 2 MiB. */
-export interface PackageSourceFile {
+/** Maximum size of a source distribution that is built, in bytes. */
+export const MAX_SOURCE_BYTES = 32 * 1024 * 1024;
+
+/** A source distribution of at most {@linkcode MAX_SOURCE_BYTES}. */
+export interface SourceFile {
   readonly file: string;
-  /** In base64. */
-  readonly contents: string;
+  readonly contents: Uint8Array;
+}
+
+/** Where a resolver has found a source distribution. */
+export interface SourceLink {
+  readonly file: string;
+  /** Address, or the path of a file that the resolver has downloaded. */
+  readonly url: string;
+  readonly sha256: string;
 }
 
 /** Reason why packages cannot be resolved or downloaded, as resolvers state it. */
-export type Failure =
+export type Failure<Source = SourceFile> =
   /** No usable wheel meets these requirements. */
-  | { readonly kind: "missing"; readonly causes: readonly FailedRequirement[] }
+  | { readonly kind: "missing"; readonly causes: readonly FailedRequirement<Source>[] }
   /** The requirement names an address in place of versions. */
-  | { readonly kind: "address" } & FailedRequirement
-  | { readonly kind: "conflict"; readonly causes: readonly FailedRequirement[] }
+  | { readonly kind: "address" } & FailedRequirement<never>
+  | { readonly kind: "conflict"; readonly causes: readonly FailedRequirement<never>[] }
   | { readonly kind: "offline"; readonly address: string | null }
   | { readonly kind: "hash"; readonly package: string | null }
   | { readonly kind: "other"; readonly message: string };
@@ -106,12 +117,14 @@ const failedSchema = z.object({
   package: z.string(),
   neededBy: z.string().nullable(),
   found: z.string().nullable(),
-  source: z.object({ file: z.string(), contents: z.string() }).nullish(),
+});
+const missingSchema = failedSchema.extend({
+  source: z.object({ file: z.string(), url: z.string(), sha256: z.string() }).nullish(),
 });
 
-/** Schema of a {@linkcode Failure}. */
-export const resolutionFailureSchema: z.core.$ZodType<Failure> = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("missing"), causes: z.array(failedSchema) }),
+/** Schema of a {@linkcode Failure}, as a resolver states it. */
+export const resolutionFailureSchema: z.core.$ZodType<Failure<SourceLink>> = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("missing"), causes: z.array(missingSchema) }),
   failedSchema.extend({ kind: z.literal("address") }),
   z.object({ kind: z.literal("conflict"), causes: z.array(failedSchema) }),
   z.object({ kind: z.literal("offline"), address: z.string().nullable() }),
@@ -121,6 +134,24 @@ export const resolutionFailureSchema: z.core.$ZodType<Failure> = z.discriminated
 
 /** Schema of the packages that a resolver has chosen. */
 export const resolvedPackagesSchema: z.core.$ZodType<readonly ResolvedPackage[]> = z.array(resolvedSchema);
+
+/**
+ * Returns a failure with the contents of its source distributions.
+ *
+ * @param fetch Returns the contents of a source, or undefined if they cannot be had or have another hash.
+ */
+export async function withSources(
+  failure: Failure<SourceLink>,
+  fetch: (source: SourceLink) => Promise<Uint8Array | undefined>,
+): Promise<Failure> {
+  if (failure.kind !== "missing") return failure;
+  const causes: FailedRequirement[] = [];
+  for (const { source, ...cause } of failure.causes) {
+    const contents = source ? await fetch(source) : undefined;
+    causes.push({ ...cause, source: source && contents ? { file: source.file, contents } : null });
+  }
+  return { kind: "missing", causes };
+}
 
 /** Error of packages that cannot be resolved or downloaded. The exit code is 2. */
 export class ResolutionError extends UsageError {
@@ -174,12 +205,25 @@ function neededByText({ neededBy }: FailedRequirement): string {
 function missingReason(failure: FailedRequirement, lock?: DistributionLock): string {
   const { package: name, requirement, found } = failure;
   const distributed = lock?.packages[name];
-  if (distributed !== undefined) {
+  if (lock !== undefined && distributed !== undefined && isDistributed(failure, lock)) {
     return `'${requirement}' is not in the index for this platform, but Pyodide's distribution has ` +
       `${name} ${distributed.version}: add --yes to download from there, or give a mirror with --pyodide-url`;
   }
   const needs = `'${requirement}' needs a pure wheel or one for ${PLATFORM}`;
-  return found === null ? `${needs}: the index has none` : `${needs}: found '${found}'`;
+  const other = distributed === undefined
+    ? ""
+    : `, and Pyodide's distribution has ${name} ${distributed.version}`;
+  return `${needs}: ${found === null ? "the index has none" : `found '${found}'`}${other}`;
+}
+
+/** Returns whether the distribution has a package in a version that a requirement allows. */
+export function isDistributed(
+  { package: name, requirement }: Pick<FailedRequirement, "package" | "requirement">,
+  { packages }: DistributionLock,
+): boolean {
+  const version = packages[name]?.version;
+  const [, range = ""] = /^[\w.-]+ *(?:\[[^\]]*\])? *(.*)$/.exec(requirement) ?? [];
+  return version !== undefined && (range === "" || satisfies(version, range.replaceAll(" and ", ",")));
 }
 
 /**

@@ -239,10 +239,9 @@ def add_sources(provider, described, causes):
         versions = provider.sources.get(canonicalize_name(cause.requirement.name), {})
         fitting = list(cause.requirement.specifier.filter(versions))
         link = versions[max(fitting)] if fitting else None
-        contents = link and tools.source(url=link["url"], sha256=link["sha256"] or "")
-        if not contents:
+        if link is None:
             return
-        sources.append({"file": link["file"], "contents": contents})
+        sources.append({"file": link["file"], "url": link["url"], "sha256": link["sha256"] or ""})
     for item, source in zip(described, sources):
         item["source"] = source
 

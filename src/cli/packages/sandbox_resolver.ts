@@ -14,13 +14,16 @@ import { fetchFile, fetchPage } from "./distribution.ts";
 import script from "./resolver.py" with { type: "text" };
 import {
   type DownloadOptions,
+  MAX_SOURCE_BYTES,
   type PackageResolver,
   ResolutionError,
   resolutionFailureSchema,
   type ResolvedPackage,
   resolvedPackagesSchema,
   type ResolveOptions,
+  type SourceLink,
   type WantedFile,
+  withSources,
 } from "./resolution.ts";
 
 /** Libraries that choose the packages, without dependencies. Their hashes are fixed here, whatever the index is. */
@@ -56,9 +59,6 @@ const PROFILE = JSON.stringify({
 
 /** Maximum size of a wheel's metadata. Those of large packages have some 100 kB. */
 const MAX_METADATA_BYTES = 16 * 1024 * 1024;
-
-/** Maximum size of a source distribution that is built. */
-const MAX_SOURCE_BYTES = 2 * 1024 * 1024;
 
 const resultSchema = z.union([
   z.object({ packages: resolvedPackagesSchema }),
@@ -119,7 +119,10 @@ export class SandboxResolver implements PackageResolver {
       throw new ResolutionError({ kind: "other", message: `the resolver ended with ${reason}` });
     }
     const answer = resultSchema.parse(JSON.parse(result.stdout));
-    if ("failure" in answer) throw new ResolutionError(answer.failure, options.lock);
+    if ("failure" in answer) {
+      const failure = await withSources(answer.failure, (source) => this.#source(source, signal));
+      throw new ResolutionError(failure, options.lock);
+    }
     for (const { sha256, url } of answer.packages) if (url !== undefined) this.#urls.set(sha256, url);
     return answer.packages;
   }
@@ -188,12 +191,6 @@ export class SandboxResolver implements PackageResolver {
         run: ({ project }) => this.#page(project, signal),
       }),
       hostTool({
-        name: "source",
-        description: "Returns a source distribution in base64, or null if it cannot be used.",
-        parameters: z.object({ url: z.string(), sha256: z.string() }),
-        run: ({ url, sha256 }) => this.#source(url, sha256, signal),
-      }),
-      hostTool({
         name: "metadata",
         description: "Returns the metadata of a wheel.",
         parameters: z.object({ url: z.string(), sha256: z.string(), separate: z.boolean() }),
@@ -207,13 +204,16 @@ export class SandboxResolver implements PackageResolver {
     ];
   }
 
-  async #source(url: string, digest: string, signal: AbortSignal): Promise<string | null> {
-    if (!/^https?:\/\//.test(url)) return null;
+  async #source(
+    { url, sha256: digest }: SourceLink,
+    signal: AbortSignal,
+  ): Promise<Uint8Array | undefined> {
+    if (!/^https?:\/\//.test(url)) return undefined;
     try {
       const bytes = await fetchFile(url, { onProgress: () => {}, signal, maxBytes: MAX_SOURCE_BYTES });
-      return await sha256(bytes) === digest ? bytes.toBase64() : null;
+      return await sha256(bytes) === digest ? bytes : undefined;
     } catch (error) {
-      if (error instanceof UsageError) return null; // the package then has no wheel, which is the error
+      if (error instanceof UsageError) return undefined; // the package then has no wheel, which is the error
       throw error;
     }
   }

@@ -45,20 +45,38 @@ def unpack(name):
     return folders[0]
 
 
-def read_system(folder):
-    """Returns the table `build-system` of the project, with the defaults of PEP 517."""
-    path = folder / "pyproject.toml"
-    project = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
-    system = project.get("build-system", {})
+def read_settings(name):
+    """Returns the texts of pyproject.toml and setup.py, without unpacking the source. A missing one is empty."""
+    texts = dict.fromkeys(("pyproject.toml", "setup.py"), "")
+    for path, read in list_files(name):
+        folder, _, file = path.partition("/")
+        if file in texts:
+            texts[file] = read().decode("utf-8")
+    return texts.values()
+
+
+def list_files(name):
+    """Yields the path of each file, and a function that reads it."""
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(HOME / name) as archive:
+            for path in archive.namelist():
+                yield path, lambda: archive.read(path)
+    else:
+        with tarfile.open(HOME / name) as archive:
+            for member in archive:
+                if member.isfile():
+                    yield member.name, lambda: archive.extractfile(member).read()
+
+
+def read_system(text):
+    """Returns the table `build-system` of pyproject.toml, with the defaults of PEP 517."""
+    system = tomllib.loads(text).get("build-system", {})
     return {"requires": ["setuptools"], "build-backend": "setuptools.build_meta:__legacy__", **system}
 
 
-def needs_compiler(folder):
+def needs_compiler(text):
     """Returns whether setup.py makes an extension that is neither optional nor built in a try statement."""
-    path = folder / "setup.py"
-    if not path.exists():
-        return False
-    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    nodes = list(ast.walk(ast.parse(text)))
     extends = any("Extension" in (getattr(node, "id", ""), getattr(node, "attr", "")) for node in nodes)
     optional = any(isinstance(node, (ast.ExceptHandler, ast.ClassDef)) for node in nodes) or any(
         isinstance(node, ast.keyword) and node.arg == "optional" for node in nodes
@@ -67,16 +85,17 @@ def needs_compiler(folder):
 
 
 def inspect(name):
-    folder = unpack(name)
-    system = read_system(folder)
-    if system["build-backend"].split(".")[0] in COMPILING or needs_compiler(folder):
+    project, setup = read_settings(name)
+    system = read_system(project)
+    if system["build-backend"].split(".")[0] in COMPILING or needs_compiler(setup):
         raise Refused("its native extension is not optional, and a sandbox has no compiler")
     report(requires=system["requires"])
 
 
-def build(wheels):
-    (folder,) = [path for path in (HOME / "source").iterdir() if path.is_dir()]
-    system = read_system(folder)
+def build(name, wheels):
+    folder = unpack(name)
+    path = folder / "pyproject.toml"
+    system = read_system(path.read_text("utf-8") if path.exists() else "")
     for wheel in wheels:
         with zipfile.ZipFile(HOME / wheel) as archive:
             archive.extractall(HOME / "needed")
@@ -121,9 +140,9 @@ def record_row(file, contents):
     return f"{quoted},sha256={digest},{len(contents)}\n"
 
 
-def run(step, argument):
+def run(step, *arguments):
     try:
-        step(argument)
+        step(*arguments)
     except Refused as error:
         report(refused=str(error))
     except (Exception, SystemExit) as error:

@@ -5,11 +5,16 @@ import { parseProfile } from "../../sandbox/profile/profile.ts";
 import { Sandbox } from "../../sandbox/sandbox.ts";
 import type { ExecResult } from "../../sandbox/exec.ts";
 import script from "./source_build.py" with { type: "text" };
-import type { PackageSourceFile } from "./resolution.ts";
+import type { SourceFile } from "./resolution.ts";
 
 /** The sandbox of a build. The build is code of the package, and hostile. */
 const PROFILE = JSON.stringify({
-  limits: { timeoutMs: 120_000, cpuSeconds: 120, memoryBytes: 512 * 1024 * 1024 },
+  limits: {
+    timeoutMs: 120_000,
+    cpuSeconds: 120,
+    memoryBytes: 1024 * 1024 * 1024,
+    fileBytes: 256 * 1024 * 1024, // a source of 32 MiB, unpacked, and its wheel
+  },
 });
 
 const resultSchema = z.union([
@@ -29,7 +34,7 @@ export interface BuiltWheel {
 export interface BuildOptions {
   /** Name of the package. */
   readonly name: string;
-  readonly source: PackageSourceFile;
+  readonly source: SourceFile;
   readonly cacheDir: string;
   /** Returns the wheels that the build needs, by the names of their files. */
   readonly fetchWheels: (requirements: readonly string[]) => Promise<ReadonlyMap<string, Uint8Array>>;
@@ -52,20 +57,22 @@ export async function buildWheel(options: BuildOptions): Promise<BuiltWheel> {
   await using sandbox = await Sandbox.start({ profile, cacheDir, signal });
   const session = await sandbox.openSession({ signal });
   const archive = source.file.endsWith(".zip") ? "source.zip" : "source.tar.gz";
-  const contents = Uint8Array.fromBase64(source.contents);
   const inspected = await session.exec(`${script}\nrun(inspect, ${JSON.stringify(archive)})`, {
-    files: { [archive]: contents },
+    files: { [archive]: source.contents },
     fetchFiles: ["result.json"],
     signal,
   });
   const first = readResult(inspected);
   if (!("requires" in first)) throw new BuildError("its build gave no requirements");
   const wheels = await fetchWheels(first.requires);
-  const built = await session.exec(`run(build, ${JSON.stringify([...wheels.keys()])})`, {
-    files: Object.fromEntries(wheels),
-    fetchFiles: ["result.json", "built.whl"],
-    signal,
-  });
+  const built = await session.exec(
+    `run(build, ${JSON.stringify(archive)}, ${JSON.stringify([...wheels.keys()])})`,
+    {
+      files: Object.fromEntries(wheels),
+      fetchFiles: ["result.json", "built.whl"],
+      signal,
+    },
+  );
   const second = readResult(built);
   const wheel = built.files?.["built.whl"];
   const [project = ""] = "file" in second ? second.file.split("-") : [];

@@ -39,7 +39,7 @@ export interface BaseImageOptions {
 }
 
 /** Version of the image's files. Increase it when the host writes them in another way, or with other time zones. */
-const IMAGE_FORMAT = 17;
+const IMAGE_FORMAT = 18;
 
 /**
  * Returns the base image of a profile from the cache, or builds it. If several processes need the same image at the

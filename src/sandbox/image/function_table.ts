@@ -10,6 +10,7 @@ import {
   readExports,
   sectionBody,
   TABLE,
+  tableEntries,
   WASM_HEADER_BYTES,
   WasmReader,
   type WasmSection,
@@ -75,17 +76,8 @@ function readTable(table: Uint8Array, element: Uint8Array): { limit: number; slo
   tables.number();
   const [type, flags, limit] = [tables.byte(), tables.byte(), tables.number()];
   const slots = new Map<number, number>();
-  const reader = new WasmReader(element);
-  for (let left = reader.number(); left > 0; left--) {
-    const isPlain = reader.number() === 0 && reader.byte() === I32_CONST;
-    let slot = isPlain ? reader.number() : 0;
-    if (!isPlain || reader.byte() !== END || slot > limit) {
-      throw unexpected("a segment is not at a fixed slot");
-    }
-    for (let functions = reader.number(); functions > 0; functions--, slot++) {
-      const index = reader.number();
-      if (!slots.has(index)) slots.set(index, slot);
-    }
+  for (const { slot, index } of tableEntries(element)) {
+    if (!slots.has(index)) slots.set(index, slot);
   }
   if (type !== FUNCTION_REFERENCE || flags > 1) throw unexpected("its first table has no functions");
   return { limit, slots };

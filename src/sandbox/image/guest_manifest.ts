@@ -108,6 +108,26 @@ import pathSpec from "../guest/shell/git/worktree/path_spec.ts" with { type: "te
 import switchTree from "../guest/shell/git/worktree/switch_tree.ts" with { type: "text" };
 import wildmatch from "../guest/shell/git/worktree/wildmatch.ts" with { type: "text" };
 import workTree from "../guest/shell/git/worktree/work_tree.ts" with { type: "text" };
+import awk from "../guest/shell/gnu/awk/awk.ts" with { type: "text" };
+import builtinFunctions from "../guest/shell/gnu/awk/builtin_functions.ts" with { type: "text" };
+import code from "../guest/shell/gnu/awk/code.ts" with { type: "text" };
+import compile from "../guest/shell/gnu/awk/compile.ts" with { type: "text" };
+import expressionParser from "../guest/shell/gnu/awk/expression_parser.ts" with { type: "text" };
+import expressions from "../guest/shell/gnu/awk/expressions.ts" with { type: "text" };
+import format from "../guest/shell/gnu/awk/format.ts" with { type: "text" };
+import lexer from "../guest/shell/gnu/awk/lexer.ts" with { type: "text" };
+import operators from "../guest/shell/gnu/awk/operators.ts" with { type: "text" };
+import order from "../guest/shell/gnu/awk/order.ts" with { type: "text" };
+import parser from "../guest/shell/gnu/awk/parser.ts" with { type: "text" };
+import random from "../guest/shell/gnu/awk/random.ts" with { type: "text" };
+import records from "../guest/shell/gnu/awk/records.ts" with { type: "text" };
+import runtime from "../guest/shell/gnu/awk/runtime.ts" with { type: "text" };
+import statements from "../guest/shell/gnu/awk/statements.ts" with { type: "text" };
+import streams from "../guest/shell/gnu/awk/streams.ts" with { type: "text" };
+import substitute from "../guest/shell/gnu/awk/substitute.ts" with { type: "text" };
+import syntax from "../guest/shell/gnu/awk/syntax.ts" with { type: "text" };
+import time from "../guest/shell/gnu/awk/time.ts" with { type: "text" };
+import values from "../guest/shell/gnu/awk/values.ts" with { type: "text" };
 import checksums from "../guest/shell/gnu/bytes/checksums.ts" with { type: "text" };
 import digests from "../guest/shell/gnu/bytes/digests.ts" with { type: "text" };
 import hexdump from "../guest/shell/gnu/bytes/hexdump.ts" with { type: "text" };
@@ -180,6 +200,14 @@ import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import backgroundJob from "../guest/shell/jobs/background_job.ts" with { type: "text" };
 import jobs from "../guest/shell/jobs/jobs.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
+import engineCommand from "../guest/shell/programs/engine_command.ts" with { type: "text" };
+import printfCommand from "../guest/shell/programs/printf_command.ts" with { type: "text" };
+import refusedArguments from "../guest/shell/programs/refused_arguments.ts" with { type: "text" };
+import shells from "../guest/shell/programs/shells.ts" with { type: "text" };
+import substitutions from "../guest/shell/programs/substitutions.ts" with { type: "text" };
+import system from "../guest/shell/programs/system.ts" with { type: "text" };
+import timeout from "../guest/shell/programs/timeout.ts" with { type: "text" };
+import umask from "../guest/shell/programs/umask.ts" with { type: "text" };
 import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" };
 import mergedStreams from "../guest/shell/script/merged_streams.ts" with { type: "text" };
 import messageLines from "../guest/shell/script/message_lines.ts" with { type: "text" };
@@ -323,6 +351,27 @@ export const SHELL_FILES: GuestSources = {
   stash,
   tag,
   git,
+  code,
+  syntax,
+  values,
+  operators,
+  lexer,
+  expressions,
+  printf,
+  format,
+  random,
+  records,
+  streams,
+  runtime,
+  compile,
+  order,
+  substitute,
+  time,
+  builtin_functions: builtinFunctions,
+  expression_parser: expressionParser,
+  parser,
+  statements,
+  awk,
   checksums,
   md5,
   digests,
@@ -377,6 +426,14 @@ export const SHELL_FILES: GuestSources = {
   jobs,
   console_scripts: consoleScripts,
   gnu_names: gnuNames,
+  substitutions,
+  engine_command: engineCommand,
+  printf_command: printfCommand,
+  refused_arguments: refusedArguments,
+  shells,
+  system,
+  timeout,
+  umask,
   decimal,
   bc_syntax: bcSyntax,
   decimal_functions: decimalFunctions,

@@ -41,7 +41,7 @@ import type { PyodideFiles } from "./pyodide.ts";
 import { widenCStack } from "./c_stack.ts";
 import { addToTable } from "./function_table.ts";
 import { errorTexts, LINUX_ERRORS, raiseLinuxErrors } from "./linux_errors.ts";
-import { acceptMaxSize } from "./max_size.ts";
+import { widenSizes } from "./sizes/sizes.ts";
 import { stripWasm } from "./wasm.ts";
 import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
 import engineChanges from "./shell/engine_changes.ts" with { type: "text" };
@@ -211,8 +211,8 @@ export interface LeanWasmOptions {
 
 /**
  * Returns the Wasm module with some exported functions. The functions that Emscripten's JavaScript names are in the
- * table, so that `ctypes` finds them. `sys.maxsize` is a valid size, and the C stack is larger. A module without data
- * raises exceptions with the numbers of Linux.
+ * table, so that `ctypes` finds them. Sizes are those of 64-bit machines where they are limits, and the C stack is
+ * larger. A module without data raises exceptions with the numbers of Linux.
  */
 export function leanWasm(
   { wasm, factory }: Pick<PyodideFiles, "wasm" | "factory">,
@@ -220,7 +220,7 @@ export function leanWasm(
 ): Uint8Array<ArrayBuffer> {
   const withheld = new Set(REFERENCE_CALLS);
   const all = exportedFunctions({ factory });
-  const wide = acceptMaxSize(widenCStack(wasm));
+  const wide = widenSizes(widenCStack(wasm));
   const changed = addToTable(data ? wide : raiseLinuxErrors(wide), {
     names: all.difference(withheld),
     withheld: REFERENCE_CALLS,

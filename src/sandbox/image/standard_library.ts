@@ -1,4 +1,5 @@
 import asyncProcesses from "../guest/library/_async_processes.py" with { type: "text" };
+import csv from "../guest/library/csv.py" with { type: "text" };
 import dbm from "../guest/library/dbm/__init__.py" with { type: "text" };
 import dumb from "../guest/library/dbm/dumb.py" with { type: "text" };
 import dbmSqlite from "../guest/library/dbm/sqlite3.py" with { type: "text" };
@@ -32,6 +33,7 @@ export const OWN_LIBRARY: Readonly<Record<string, string>> = {
   "_multiprocessing.py": semaphores,
   "_shell_archives.py": shellArchives,
   "_shell_packages.py": shellPackages,
+  "_additions/csv.py": csv,
   "_additions/connection.py": mpConnection,
   "_additions/context.py": mpContext,
   "_additions/heap.py": mpHeap,

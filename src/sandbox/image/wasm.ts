@@ -119,6 +119,9 @@ const DATA_COUNT = 12;
 /** Kinds of exports. */
 const [FUNCTION_KIND, GLOBAL_KIND] = [0, 3];
 
+/** Kind of an active segment of memory or table 0, and the instructions of its offset. */
+const [PLAIN_SEGMENT, I32_CONST, END] = [0, 0x41, 0x0b];
+
 /** An import of a module. */
 export interface WasmImport {
   readonly module: string;
@@ -201,6 +204,46 @@ export function changeFunction(
   const before = body.subarray(0, reader.at);
   const changed = change(reader.bytes(reader.number()));
   return join([before, encodeNumber(changed.length), changed, body.subarray(reader.at)]);
+}
+
+/**
+ * Yields each slot that the segments of functions fill in the first table.
+ *
+ * @param body Body of the element section.
+ * @throws {SyntaxError} if a segment is not at a fixed slot.
+ */
+export function* tableEntries(body: Uint8Array): Generator<{ slot: number; index: number }> {
+  const reader = new WasmReader(body);
+  for (let left = reader.number(); left > 0; left--) {
+    let slot = reader.number() === PLAIN_SEGMENT ? readOffset(reader) : undefined;
+    if (slot === undefined) {
+      throw new SyntaxError("Cannot read table of WebAssembly module as a segment is not at a fixed slot");
+    }
+    for (let functions = reader.number(); functions > 0; functions--, slot++) {
+      yield { slot, index: reader.number() };
+    }
+  }
+}
+
+/**
+ * Yields the segments of the memory that have a fixed address.
+ *
+ * @param body Body of the data section.
+ */
+export function* dataSegments(body: Uint8Array): Generator<{ address: number; bytes: Uint8Array }> {
+  const reader = new WasmReader(body);
+  for (let left = reader.number(); left > 0; left--) {
+    const address = reader.number() === PLAIN_SEGMENT ? readOffset(reader) : undefined;
+    const bytes = reader.bytes(reader.number());
+    if (address !== undefined) yield { address, bytes };
+  }
+}
+
+/** Reads the offset of a segment. Returns undefined if it is not a number. */
+function readOffset(reader: WasmReader): number | undefined {
+  if (reader.byte() !== I32_CONST) return undefined;
+  const offset = reader.number();
+  return reader.byte() === END ? offset : undefined;
 }
 
 /** Returns the index of a module's largest function, among all functions. In CPython's module it is the interpreter's loop. */

@@ -40,7 +40,7 @@ export interface WorkerImageOptions {
 }
 
 /** Version of the image's contents. Increase it when the host makes them in another way. */
-const WORKER_IMAGE_FORMAT = 1;
+const WORKER_IMAGE_FORMAT = 2;
 
 /**
  * Returns the assets of workers: from the cache, or made in memory, in a separate worker, which takes some seconds.

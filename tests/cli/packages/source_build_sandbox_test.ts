@@ -47,8 +47,18 @@ build-backend = "backend"
 backend-path = ["."]
 `;
 
+/** Returns bytes that cannot be compressed. */
+function randomBytes(length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; at += 65_536) crypto.getRandomValues(bytes.subarray(at, at + 65_536));
+  return bytes;
+}
+
 /** Makes a source distribution of the package quick. */
-async function makeSource(version: string, files: Readonly<Record<string, string>>): Promise<ServedFile> {
+async function makeSource(
+  version: string,
+  files: Readonly<Record<string, string | Uint8Array>>,
+): Promise<ServedFile> {
   const folder = `quick-${version}`;
   const entries = Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text] as const);
   const bytes = makeZip(Object.fromEntries(entries));
@@ -56,7 +66,11 @@ async function makeSource(version: string, files: Readonly<Record<string, string
 }
 
 const sources = [
-  await makeSource("1.5", { "pyproject.toml": PYPROJECT, "backend.py": BACKEND.replace("EXTRA", "[]") }),
+  await makeSource("1.5", {
+    "pyproject.toml": PYPROJECT,
+    "backend.py": BACKEND.replace("EXTRA", "[]"),
+    "words.bin": randomBytes(3 * 1024 * 1024),
+  }),
   await makeSource("2.0", {
     "pyproject.toml": PYPROJECT,
     "backend.py": BACKEND.replace("EXTRA", '["quick/fast.so"]'),

@@ -7,6 +7,7 @@ import sys
 
 ADDITIONS = "/lib/python3.14/lib-dynload/_additions"
 NAMES = (
+    "csv",
     "webbrowser",
     *(f"multiprocessing.{name}" for name in ("connection", "context", "heap", "managers", "resource_tracker", "util")),
 )

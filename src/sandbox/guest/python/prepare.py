@@ -21,7 +21,7 @@ SITE_PACKAGES = "/lib/python3.14/site-packages"
 
 MAXSIZE = 2**63 - 1
 """`sys.maxsize` of 64-bit machines. Many programs use it as infinity, and that of 32-bit Wasm is reached soon. C code
-accepts it as the largest size."""
+takes sizes up to it, where they are limits."""
 
 SECOND_NAMES = ("EWOULDBLOCK", "EDEADLK", "EOPNOTSUPP")
 """Names of errors that `errno.errorcode` has by another one."""
@@ -151,7 +151,7 @@ def _widen_maxsize():
     own.__dict__.update(vars(sys))
     sys.modules["_collections_abc"].sys = own
     sys.maxsize = MAXSIZE
-    _widen_random()
+    _widen_lru_cache()
 
 
 def _use_linux_errors(errors):
@@ -193,32 +193,21 @@ def _renumber_subclasses(numbers):
     subclasses.update(renumbered)
 
 
-def _widen_random():
-    """Lets functions of `random` take from ranges that are longer than a size of the machine."""
-    import random
+def _widen_lru_cache():
+    """Lets `cache_info()` return sizes that are larger than a size of the machine."""
+    import functools
 
-    def choice(self, seq):
-        """Choose a random element from a non-empty sequence."""
-        length = _length(seq) if type(seq) is range else len(seq)
-        if not length:
-            raise IndexError("Cannot choose from an empty sequence")
-        return seq[self._randbelow(length)]
+    make = functools._lru_cache_wrapper
 
-    choice.__qualname__, choice.__module__ = "Random.choice", "random"
-    random.Random.choice, random.choice = choice, choice.__get__(random._inst)
-    for name in ("sample", "choices"):
-        original = getattr(random.Random, name)
-        wide = types.FunctionType(original.__code__, {**vars(random), "len": _length}, name, original.__defaults__)
-        wide.__kwdefaults__ = original.__kwdefaults__
-        wide.__doc__, wide.__qualname__, wide.__module__ = original.__doc__, original.__qualname__, "random"
-        setattr(random.Random, name, wide)
-        setattr(random, name, getattr(random._inst, name))
+    def make_wide(function, maxsize, typed, cache_info):
+        if maxsize is None or not 2**31 <= maxsize <= MAXSIZE:
+            return make(function, maxsize, typed, cache_info)
+        return make(function, maxsize, typed, lambda hits, misses, _, size: cache_info(hits, misses, maxsize, size))
 
-
-def _length(items):
-    if type(items) is range and items:
-        return (items[-1] - items[0]) // items.step + 1  # that of C is wrong from 2**31 - 1 on
-    return len(items)
+    original = functools.lru_cache
+    names = {**vars(functools), "_lru_cache_wrapper": make_wide}
+    functools.lru_cache = types.FunctionType(original.__code__, names, "lru_cache", original.__defaults__)
+    functools.lru_cache.__doc__, functools.lru_cache.__module__ = original.__doc__, "functools"
 
 
 def _block_javascript():

@@ -1,4 +1,5 @@
 import { git } from "./git/git.ts";
+import { awk } from "./gnu/awk/awk.ts";
 import { base32, cksum, sum } from "./gnu/bytes/checksums.ts";
 import { md5sum, sha1sum, sha256sum, sha384sum, sha512sum } from "./gnu/bytes/digests.ts";
 import { hexdump, xxd } from "./gnu/bytes/hexdump.ts";
@@ -16,11 +17,13 @@ import { shuf } from "./gnu/text/shuf.ts";
 import { tsort } from "./gnu/text/tsort.ts";
 
 const COMMANDS = {
+  awk,
   base32,
   cksum,
   csplit,
   factor,
   fmt,
+  gawk: awk,
   git,
   hexdump,
   iconv,

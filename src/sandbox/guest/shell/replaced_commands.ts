@@ -11,6 +11,7 @@ const NEW: ReadonlySet<GnuName> = new Set(
  */
 export const REPLACED_COMMANDS: readonly string[] = [
   ...GNU_NAMES.filter((name) => !NEW.has(name)),
+  "awk",
   "md5sum",
   "od",
   "rg",

@@ -10,7 +10,8 @@ import {
 } from "./clock.ts";
 import { ShellFiles } from "./files.ts";
 import { ShellCommands } from "./commands.ts";
-import { type ProgramRequest, type ProgramResult, USER } from "./programs.ts";
+import type { ProgramRequest, ProgramResult } from "./programs.ts";
+import { USER } from "./programs/system.ts";
 import { ScriptEngine } from "./script_engine.ts";
 import type { ShellImage } from "./shell_image.ts";
 import { type Route, ShellTerminal, type TerminalParts } from "./terminal.ts";

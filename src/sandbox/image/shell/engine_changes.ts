@@ -1,4 +1,3 @@
-import { changeAwk } from "./awk_changes.ts";
 import { changeErrors } from "./error_changes.ts";
 import { changeParser } from "./parser_changes.ts";
 import { findName, replace } from "./replace.ts";
@@ -34,10 +33,6 @@ const INTEGER_OPERATION =
   `throw new Error("arithmetic: the sandbox computes integers of up to 53 bits: the result is "+result)};` +
   `const powerOfPaddock=(base,exponent)=>{let result=1n,factor=base;for(let left=exponent;left>0n;left>>=1n){` +
   `if(left&1n)result=BigInt.asIntN(64,result*factor);factor=BigInt.asIntN(64,factor*factor)}return result};`;
-
-/** Matches the rounding of \`int\` in the engine's awk. */
-const AWK_INTEGER =
-  /(async function [\w$]+\(([\w$]+),[\w$]+,[\w$]+\)\{return \2\.length===0\?0:)Math\.floor\(/g;
 
 /** Matches \`wait\`, which the engine lets succeed. Without this, the shell's own command is run. */
 const WAIT = /if\([\w$]+==="wait"\)return [\w$]+;/g;
@@ -122,7 +117,7 @@ export function changeEngine(engine: string): string {
   );
   const waiting = replace(ordered, WAIT, "", 1);
   const started = decodeLines(replace(waiting, START, SHOWN_START, 1));
-  const changed = transformVariables(changeErrors(changeParser(changeStreams(changeAwk(started)))));
+  const changed = transformVariables(changeErrors(changeParser(changeStreams(started))));
   return `${INTEGER_OPERATION}${WITHHOLD}${TRANSFORM}${FLAGS_TEXT}${changed}`;
 }
 
@@ -133,8 +128,7 @@ function computeIntegers(engine: string): string {
     "$1const paddock=integersOfPaddock($4,$2,$3);if(paddock!==void 0)return paddock;",
     2,
   );
-  const complements = replace(operators, COMPLEMENT, 'case"~":return-1-$1;', 1);
-  return replace(complements, AWK_INTEGER, "$1Math.trunc(", 1);
+  return replace(operators, COMPLEMENT, 'case"~":return-1-$1;', 1);
 }
 
 function decodeLines(engine: string): string {

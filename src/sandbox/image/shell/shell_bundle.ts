@@ -87,7 +87,6 @@ export interface BundleEngineOptions {
  *   passes each running script to the guest, which keeps the state and streams the output.
  * - `read` and `mapfile` put text into variables instead of bytes.
  * - Arithmetic is that of 64 bits, and fails where the engine's numbers are not exact.
- * - `int` of awk cuts negative numbers, and a separator of one sign is that sign.
  * - Commands that the shell replaces are left out.
  * - Words keep their text, `select` is a loop, and errors of expansions end what they end in bash.
  * - `${x@A}`, `${x@K}` and `${x@k}` are as in bash.

@@ -42,6 +42,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** All of its variables. @default those of the command */
   readonly variables?: Readonly<Record<string, string>>;
+  /** True to return the output without printing stdout. @default false */
+  readonly isCaptured?: boolean;
 }
 
 /**

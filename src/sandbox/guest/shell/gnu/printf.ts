@@ -32,7 +32,8 @@ export function formatPrintf(
   return new Formatter(words, context).run(format);
 }
 
-interface Directive {
+/** What stands between `%` and the letter of a directive. */
+export interface Directive {
   readonly flags: string;
   readonly width: number;
   readonly precision: number | undefined;
@@ -223,7 +224,8 @@ function padNumber(
   return flags.includes("-") ? text.padEnd(width) : text.padStart(width);
 }
 
-function formatInteger(value: bigint, letter: string, { flags, width, precision }: Directive): string {
+/** Formats an integer as C's `printf` does. */
+export function formatInteger(value: bigint, letter: string, { flags, width, precision }: Directive): string {
   const isSigned = letter === "d" || letter === "i";
   const wrapped = isSigned ? value : BigInt.asUintN(64, value);
   const size = wrapped < 0n ? -wrapped : wrapped;
@@ -237,7 +239,8 @@ function formatInteger(value: bigint, letter: string, { flags, width, precision 
   return letter === "X" ? text.toUpperCase() : text;
 }
 
-function formatFloat(value: number, letter: string, { flags, width, precision }: Directive): string {
+/** Formats a number as C's `printf` does. */
+export function formatFloat(value: number, letter: string, { flags, width, precision }: Directive): string {
   const sign = signOf(value < 0 || Object.is(value, -0), flags);
   const isFinite = Number.isFinite(value);
   const body = isFinite

@@ -103,6 +103,8 @@ export function compileExpression(
 const ALTERNATIVES = /\|/;
 /** Assertions, which a part of a text cannot be tested for. */
 const ASSERTIONS = /\\[bB]|\$|\(\?/;
+/** `^` outside of a class. */
+const ANCHOR = /(?<![\\[])\^/;
 /** Number of characters by which a longer match is searched. */
 const LONGER_BY = 256;
 const anchored = new WeakMap<RegExp, RegExp>();
@@ -116,7 +118,7 @@ export function findMatch(expression: RegExp, text: string, from: number): RegEx
   const match = expression.exec(text);
   const { source, flags } = expression;
   if (!match || !ALTERNATIVES.test(source) || ASSERTIONS.test(source)) return match;
-  if (match.index > 0 && source.includes("^")) return match;
+  if (match.index > 0 && ANCHOR.test(source)) return match;
   const whole = anchored.get(expression) ?? new RegExp(`^(?:${source})$`, flags.replace(/[gm]/g, ""));
   anchored.set(expression, whole);
   const end = match.index + match[0].length;

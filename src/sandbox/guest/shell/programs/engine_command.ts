@@ -1,0 +1,115 @@
+import type { Command, ExecResult } from "just-bash";
+import { defineCommand } from "../engine.ts";
+import type { ShellFiles } from "../files.ts";
+import { byteText, type GnuCommand, unicodeText, UsageError } from "../gnu/command.ts";
+import type { MergedStreams } from "../script/merged_streams.ts";
+import { withSubstitutions } from "./substitutions.ts";
+
+/** What a command of ours uses of the shell that runs it. */
+export interface EngineCommandParts {
+  readonly files: ShellFiles;
+  readonly streams: Pick<MergedStreams, "isMerged">;
+}
+
+/** Makes a command of the engine from one of ours, which is loaded when it first runs. */
+export function toEngineCommand(
+  name: string,
+  load: () => Promise<GnuCommand>,
+  { files, streams }: EngineCommandParts,
+): Command {
+  return defineCommand(name, async (args, context) => {
+    const { cwd, exportedEnv = {}, signal, exec, fs } = context;
+    const input = new CommandInput(() => String(context.stdin ?? ""));
+    const output = { stdout: "", stderr: "" };
+    const { isMerged } = streams;
+    const printError = (text: string) => {
+      if (isMerged) output.stdout += byteText(text);
+      else output.stderr += text;
+    };
+    const warn = (text: string) => printError(`${name}: ${text}\n`);
+    const poll = () => signal?.throwIfAborted();
+    const command = await load();
+    try {
+      const exitCode = await command(args.map(byteText), {
+        files: await withSubstitutions(files.forCommands, args, fs),
+        cwd,
+        variables: exportedEnv,
+        get stdin() {
+          return input.text;
+        },
+        leaveStdin: (length) => input.leave(length),
+        print: (text) => {
+          output.stdout += text;
+        },
+        warn,
+        printError,
+        poll,
+        run: async (words, { stdin = "", cwd: folder = cwd, variables, isCaptured = false } = {}) => {
+          const [first = "", ...operands] = words.map(unicodeText);
+          const rest = first === "printf" && operands[0] !== "--" ? ["--", ...operands] : operands; // no builtin
+          const options = {
+            cwd: folder,
+            stdin,
+            stdinKind: "bytes",
+            args: rest,
+            ...(variables && { env: { ...variables }, replaceEnv: true }),
+            ...(signal && { signal }),
+          } as const;
+          const result = await exec?.(quoteWord(first), options);
+          if (!result) throw new Error(`'${name}' cannot run commands here`);
+          const stdout = result.stdoutKind === "bytes" ? result.stdout : byteText(result.stdout);
+          if (!isCaptured) output.stdout += stdout;
+          printError(result.stderr);
+          return { stdout, stderr: result.stderr, exitCode: result.exitCode };
+        },
+      });
+      const internalStdinConsumed = STDIN_READERS.has(name) ? input.takenBytes : 0;
+      return { ...output, stdoutKind: "bytes", exitCode, internalStdinConsumed } as ExecResult;
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      warn(shownText(error.message));
+      if (error.hasHint) printError(`Try '${name} --help' for more information.\n`);
+      return { ...output, stdoutKind: "bytes", exitCode: error.exitCode };
+    }
+  });
+}
+
+/** Commands that read their stdin only if they need it, so that what they took is known. */
+const STDIN_READERS: ReadonlySet<string> = new Set(
+  "awk cat column cut egrep fgrep fold gawk grep head paste sed sort tac tail tr uniq wc xargs".split(" "),
+);
+
+/** The stdin of a command, which knows how much of it the command has taken. */
+class CommandInput {
+  readonly #read: () => string;
+  #text: string | undefined;
+  #left = 0;
+
+  constructor(read: () => string) {
+    this.#read = read;
+  }
+
+  get text(): string {
+    this.#text ??= this.#read();
+    return this.#text;
+  }
+
+  /** Number of bytes that the command took. */
+  get takenBytes(): number {
+    return (this.#text?.length ?? 0) - this.#left;
+  }
+
+  leave(length: number): void {
+    if (this.#text !== undefined) this.#left = length;
+  }
+}
+
+/** Converts byte text to text. A text that has other characters is text. */
+function shownText(text: string): string {
+  return [...text].some((sign) => sign > "\xff") ? text : unicodeText(text);
+}
+
+/** Quotes a word for the shell. */
+function quoteWord(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,71 @@
+import type { Command } from "just-bash";
+import { defineCommand } from "../engine.ts";
+import { latin1Bytes } from "../files.ts";
+
+const decoder = new TextDecoder();
+
+/** `bash` and `sh` with options before the program, which become `set`. Those of a login have no effect. */
+export function shells(onShell: (isCommandString: boolean) => void): Command[] {
+  return ["bash", "sh"].map((name) =>
+    defineCommand(name, async (args, { origCommand, stdin }) => {
+      if (!origCommand) throw new Error(`'${name}' is not a command of the engine`);
+      const { settings, source, rest, unknown } = readShellOptions(args);
+      if (unknown !== undefined) {
+        return { stdout: "", stderr: `${name}: ${unknown}: invalid option\n`, exitCode: 2 };
+      }
+      onShell(source === "argument");
+      if (source === "stdin") {
+        const program = decoder.decode(latin1Bytes(String(stdin ?? "")));
+        return await origCommand(["-c", [...settings, program].join("\n"), name, ...rest]);
+      }
+      if (source === "file") {
+        const [file] = rest;
+        if (settings.length === 0 || file === undefined) return await origCommand(rest);
+        // A file that runs with settings is sourced by a program, so that `$0` and the arguments are the same.
+        return await origCommand(["-c", `${settings.join("\n")}\n. "$0"`, ...rest]);
+      }
+      const [program, ...words] = rest;
+      if (program === undefined) {
+        return { stdout: "", stderr: `${name}: -c: option requires an argument\n`, exitCode: 2 };
+      }
+      return await origCommand(["-c", [...settings, program].join("\n"), ...words]);
+    })
+  );
+}
+
+const LOGIN_OPTIONS = /^--(?:login|norc|noprofile|posix|restricted|noediting|debug|verbose)$/;
+
+/** Splits the arguments of a shell into settings and what follows them. */
+function readShellOptions(
+  args: readonly string[],
+): { settings: string[]; source: "file" | "argument" | "stdin"; rest: string[]; unknown?: string } {
+  const settings: string[] = [];
+  let source: "file" | "argument" | "stdin" = "file";
+  let at = 0;
+  for (; at < args.length; at++) {
+    const word = args[at] ?? "";
+    if (word === "--" || word === "-") {
+      at++;
+      break;
+    }
+    if (LOGIN_OPTIONS.test(word)) continue;
+    if (word === "--rcfile" || word === "--init-file") {
+      at++;
+      continue;
+    }
+    if (word.startsWith("--")) return { settings, source, rest: [], unknown: word };
+    const [, sign, letters] = /^([-+])([a-zA-Z]+)$/.exec(word) ?? [];
+    if (sign === undefined || letters === undefined) break;
+    for (const letter of letters) {
+      if (letter === "c") source = "argument";
+      else if (letter === "s") source = source === "argument" ? source : "stdin";
+      else if (letter === "o" || letter === "O") {
+        const option = args[++at] ?? "";
+        settings.push(
+          letter === "o" ? `set ${sign}o ${option}` : `shopt ${sign === "-" ? "-s" : "-u"} ${option}`,
+        );
+      } else if (!"lir".includes(letter)) settings.push(`set ${sign}${letter}`);
+    }
+  }
+  return { settings, source, rest: args.slice(at) };
+}
