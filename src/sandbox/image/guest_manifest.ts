@@ -375,7 +375,6 @@ export const SHELL_FILES: GuestSources = {
   checksums,
   md5,
   digests,
-  printf,
   hexdump_format: hexdumpFormat,
   hexdump,
   od,
