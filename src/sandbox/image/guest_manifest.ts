@@ -47,6 +47,7 @@ import functions from "../guest/shell/builtins/functions.ts" with { type: "text"
 import kill from "../guest/shell/builtins/kill.ts" with { type: "text" };
 import limits from "../guest/shell/builtins/limits.ts" with { type: "text" };
 import nodes from "../guest/shell/builtins/nodes.ts" with { type: "text" };
+import readOptions from "../guest/shell/builtins/read_options.ts" with { type: "text" };
 import rewrittenCommands from "../guest/shell/builtins/rewritten_commands.ts" with { type: "text" };
 import select from "../guest/shell/builtins/select.ts" with { type: "text" };
 import shellOptions from "../guest/shell/builtins/shell_options.ts" with { type: "text" };
@@ -133,6 +134,7 @@ import values from "../guest/shell/gnu/awk/values.ts" with { type: "text" };
 import checksums from "../guest/shell/gnu/bytes/checksums.ts" with { type: "text" };
 import digests from "../guest/shell/gnu/bytes/digests.ts" with { type: "text" };
 import hexdump from "../guest/shell/gnu/bytes/hexdump.ts" with { type: "text" };
+import hexdumpFormat from "../guest/shell/gnu/bytes/hexdump_format.ts" with { type: "text" };
 import md5 from "../guest/shell/gnu/bytes/md5.ts" with { type: "text" };
 import od from "../guest/shell/gnu/bytes/od.ts" with { type: "text" };
 import command from "../guest/shell/gnu/command.ts" with { type: "text" };
@@ -147,6 +149,7 @@ import env from "../guest/shell/gnu/env.ts" with { type: "text" };
 import expr from "../guest/shell/gnu/expr.ts" with { type: "text" };
 import copy from "../guest/shell/gnu/files/copy.ts" with { type: "text" };
 import create from "../guest/shell/gnu/files/create.ts" with { type: "text" };
+import csplit from "../guest/shell/gnu/files/csplit.ts" with { type: "text" };
 import du from "../guest/shell/gnu/files/du.ts" with { type: "text" };
 import fileFormat from "../guest/shell/gnu/files/file_format.ts" with { type: "text" };
 import find from "../guest/shell/gnu/files/find.ts" with { type: "text" };
@@ -378,10 +381,12 @@ export const SHELL_FILES: GuestSources = {
   checksums,
   md5,
   digests,
+  hexdump_format: hexdumpFormat,
   hexdump,
   od,
   factor,
   numfmt,
+  csplit,
   truncate,
   expression,
   candidates,
@@ -409,6 +414,7 @@ export const SHELL_FILES: GuestSources = {
   signal_names: signalNames,
   kill,
   limits,
+  read_options: readOptions,
   shell_options: shellOptions,
   test,
   variables,

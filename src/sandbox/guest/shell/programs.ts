@@ -146,6 +146,7 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   awk: true,
   base32: true,
   cksum: true,
+  csplit: true,
   factor: true,
   fmt: true,
   gawk: true,

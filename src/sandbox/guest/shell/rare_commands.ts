@@ -7,6 +7,7 @@ import { od } from "./gnu/bytes/od.ts";
 import { type CommandContext, type GnuCommand, UsageError } from "./gnu/command.ts";
 import { factor } from "./gnu/data/factor.ts";
 import { numfmt } from "./gnu/data/numfmt.ts";
+import { csplit } from "./gnu/files/csplit.ts";
 import { truncate } from "./gnu/files/truncate.ts";
 import { rg } from "./gnu/ripgrep/ripgrep.ts";
 import { fmt } from "./gnu/text/fmt.ts";
@@ -19,6 +20,7 @@ const COMMANDS = {
   awk,
   base32,
   cksum,
+  csplit,
   factor,
   fmt,
   gawk: awk,

@@ -21,7 +21,8 @@ Deno.test("commands that the shell loads later refuse by name what they cannot d
       const [line, stderr, code] of [
         ["od -S 3 f", "od: the options -S and --traditional are not available in the sandbox\n", 1],
         ["od -t f4 f", "od: the type string 'f4' is not available in the sandbox\n", 1],
-        ["hexdump -e '1/1 \"%d\"' f", "hexdump: formats of -e and -f are not available in the sandbox\n", 1],
+        ["hexdump -f e f", "hexdump: formats of -f are not available in the sandbox\n", 1],
+        ["hexdump -C -e '1/1 \"%d\"' f", "hexdump: -e with -C is not available in the sandbox\n", 1],
         ["xxd -e f", "xxd: the option -e is not available in the sandbox\n", 1],
         ["iconv -t ascii//TRANSLIT f", "iconv: //TRANSLIT is not available in the sandbox\n", 1],
         ["numfmt --format %f 1", "numfmt: the option --format is not available in the sandbox\n", 1],

@@ -343,6 +343,8 @@ shellTest("Session.shell() passes exported functions to shells that programs sta
 shellTest("Session.shell() refuses by name what a shell in the sandbox cannot do", async (session) => {
   for (
     const [line, stderr, code] of [
+      ["mapfile -t -C f -c 2 a", "bash: line 1: mapfile: the option -C is not available in the sandbox\n", 1],
+      ["mapfile -u 3 a", "bash: line 1: mapfile: the option -u is not available in the sandbox\n", 1],
       ["times", "bash: line 1: times: is not available in the sandbox\n", 1],
       ["fg", "bash: line 1: fg: no job control\n", 1],
       [
@@ -408,6 +410,7 @@ shellTest("Session.shell() refuses by name what its commands cannot do", async (
       ["ln f h", "ln: failed to create hard link 'h' => 'f': Operation not permitted\n"],
       ["touch -h f", "touch: the option -h is not available in the sandbox\n"],
       ["du --time", "du: the option --time is not available in the sandbox\n"],
+      ["sed --debug p f", "sed: the option --debug is not available in the sandbox\n"],
       ["tree -C", "tree: the option -C is not available in the sandbox\n"],
       ["column -J f", "column: the option -J is not available in the sandbox\n"],
       ["cp -r d d/e", "cp: cannot copy a directory, 'd', into itself, 'd/e'\n"],

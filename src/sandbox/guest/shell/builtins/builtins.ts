@@ -15,6 +15,7 @@ import { countShells, EXEC_END, EXEC_START } from "./exec.ts";
 import { exportFunctions, functionVariables } from "./functions.ts";
 import { killBuiltin } from "./kill.ts";
 import { times, ulimit } from "./limits.ts";
+import { getopts, mapfile } from "./read_options.ts";
 import { set, shopt } from "./shell_options.ts";
 import { testExpressions } from "./test.ts";
 import { declareNames, describeNames, listReadOnly } from "./variables.ts";
@@ -60,9 +61,12 @@ export class ShellBuiltins {
       exec: (call) => this.#exec(call),
       export: exportFunctions,
       fg: noJobControl,
+      getopts,
       jobs: ({ args }) => jobs.list(args),
       kill: killBuiltin({ jobs, signalSelf: (signal, call) => traps.raise(signal, call) }),
       let: letVariables,
+      mapfile,
+      readarray: mapfile,
       readonly: listReadOnly,
       return: returnFrom,
       set,

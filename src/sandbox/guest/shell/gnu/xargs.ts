@@ -27,12 +27,10 @@ export const xargs: GnuCommand = async (args, context) => {
     : options.has("d")
     ? delimiterOf(options.value("d") ?? "")
     : undefined;
-  const replaced = options.has("I")
-    ? options.value("I")
-    : options.has("i")
-    ? options.value("i") || "{}"
-    : undefined;
-  const lines = numberOf(options, "L") ?? (options.has("l") ? Number(options.value("l") || 1) : undefined);
+  for (const name of ["L", "n"]) numberOf(options, name);
+  const { name: batching, value = "" } = batchOption(options, context) ?? {};
+  const replaced = batching === "I" ? value : batching === "i" ? value || "{}" : undefined;
+  const lines = batching === "L" || batching === "l" ? Number(value || 1) : undefined;
   const groups = separator === undefined
     ? splitQuoted(input, { byLines: replaced !== undefined })
     : splitAt(input, separator).map((word) => [word]);
@@ -42,7 +40,7 @@ export const xargs: GnuCommand = async (args, context) => {
     : lines !== undefined
     ? batchLines(limit, lines)
     : batchWords(limit.flat(), {
-      count: numberOf(options, "n") ?? Infinity,
+      count: batching === "n" ? Number(value) : Infinity,
       characters: Math.min(numberOf(options, "s") ?? MAX_CHARACTERS, MAX_CHARACTERS) -
         command.reduce((sum, word) => sum + word.length + 1, 0),
     });
@@ -63,6 +61,35 @@ export const xargs: GnuCommand = async (args, context) => {
   }
   return exitCode;
 };
+
+/** Options of which the last one counts, with their names in the warning. */
+const EXCLUSIVE: Readonly<Record<string, readonly [earlier: string, later: string]>> = {
+  I: ["replace", "--replace/-I/-i"],
+  i: ["replace", "--replace/-I/-i"],
+  L: ["max-lines", "-L"],
+  l: ["max-lines", "--max-lines/-l"],
+  n: ["max-args", "--max-args/-n"],
+};
+
+/** Returns the option that says how the input is split, and warns of earlier ones. */
+function batchOption(
+  { given }: ParsedOptions,
+  { warn }: CommandContext,
+): ParsedOptions["given"][number] | undefined {
+  let chosen: ParsedOptions["given"][number] | undefined;
+  for (const option of given) {
+    const [, later] = EXCLUSIVE[option.name] ?? [];
+    if (later === undefined) continue;
+    const [earlier] = EXCLUSIVE[chosen?.name ?? ""] ?? [];
+    if (earlier === "replace" && option.name === "n" && option.value === "1") continue;
+    if (earlier !== undefined && earlier !== EXCLUSIVE[option.name]?.[0]) {
+      const names = `options --${earlier} and ${later}`;
+      warn(`warning: ${names} are mutually exclusive, ignoring previous --${earlier} value`);
+    }
+    chosen = option;
+  }
+  return chosen;
+}
 
 function readInput(options: ParsedOptions, context: CommandContext): string {
   const name = options.value("a");

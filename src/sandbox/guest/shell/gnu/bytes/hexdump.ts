@@ -1,6 +1,7 @@
 import { bytesOf, type GnuCommand, pathOf, readInputs, textOf, UsageError } from "../command.ts";
 import { fail } from "../files/operands.ts";
 import { parseOptions } from "../options.ts";
+import { printDump, readDumpFormat } from "./hexdump_format.ts";
 
 const WIDTH = 16;
 
@@ -27,14 +28,14 @@ function printable(line: string): string {
 
 const hex = (value: number, digits: number) => value.toString(16).padStart(digits, "0");
 
-/** `hexdump` of util-linux, with `-C`, `-b`, `-c`, `-d`, `-o` and `-x`. */
+/** `hexdump` of util-linux, with `-C`, `-b`, `-c`, `-d`, `-o` and `-x`, or formats of `-e`. */
 export const hexdump: GnuCommand = (args, context) => {
   const options = parseOptions(
     args,
     "b,one-byte-octal:c,one-byte-char:C,canonical:d,two-bytes-decimal:o,two-bytes-octal:x,two-bytes-hex:e,format=:" +
       "f,format-file=:L,color?:n,length=:s,skip=:v,no-squeezing",
   );
-  if (options.has("e") || options.has("f")) fail("formats of -e and -f are not available in the sandbox");
+  if (options.has("f")) fail("formats of -f are not available in the sandbox");
   const count = (name: string) => {
     const text = options.value(name);
     if (text === undefined) return undefined;
@@ -46,6 +47,12 @@ export const hexdump: GnuCommand = (args, context) => {
   const skip = count("s") ?? 0;
   const text = inputs.map((input) => input.text).join("").slice(skip, skip + (count("n") ?? Infinity));
   const forms = options.given.map(({ name }) => name).filter((name) => "bcCdox".includes(name));
+  if (options.has("e")) {
+    if (forms.length > 0) fail(`-e with -${forms[0]} is not available in the sandbox`);
+    const format = readDumpFormat(options.values("e"));
+    printDump(bytesOf(text), format, { address: skip, showsAll: options.has("v"), context });
+    return failed ? 1 : 0;
+  }
   const kinds = forms.length > 0 ? forms : [""];
   const digits = kinds.includes("C") ? 8 : 7;
   for (const { at, line } of rowsOf(text, options.has("v"))) {

@@ -12,7 +12,19 @@ function kindText({ kind, size }: FileStatus): string {
   return kind === "link" ? "symbolic link" : kind === "device" ? "character special file" : kind;
 }
 
-/** `stat` of GNU coreutils 9.1 with a format. The output without a format shows devices, which the sandbox lacks. */
+/** What `stat` prints without a format. All files are on one device. */
+const DEFAULT_FORMAT = [
+  "  File: %N",
+  "  Size: %-10s\tBlocks: %-10b IO Block: %-6o %F",
+  "Device: 0,1\tInode: %-11i Links: %h",
+  "Access: (%04a/%10A)  Uid: (%5u/%8U)   Gid: (%5g/%8G)",
+  "Access: %x",
+  "Modify: %y",
+  "Change: %z",
+  " Birth: %w",
+].join("\n");
+
+/** `stat` of GNU coreutils 9.1. */
 export const stat: GnuCommand = (args, context) => {
   const options = parseOptions(args, "c,format=:printf=:L,dereference:f,file-system:t,terse:help:version");
   const { files, cwd, print, warn } = context;
@@ -21,16 +33,15 @@ export const stat: GnuCommand = (args, context) => {
   if (options.has("f") || options.has("t")) {
     throw new UsageError("the options -f and -t are not available in the sandbox", { hasHint: false });
   }
-  const format = given?.value ??
-    "  File: %N\n  Size: %s\tBlocks: %b\tIO Block: 4096\t%F\nAccess: (%a/%A)\tUid: (%u/%U)\tGid: (%g/%G)\n" +
-      "Modify: %y";
+  const format = given?.value ?? DEFAULT_FORMAT;
+  const quote = (text: string) => given ? `'${text}'` : text;
   const zone = zoneOf(context);
   let failed = false;
   for (const name of options.operands) {
     try {
       const path = pathOf(cwd, name);
       const status = files.status(path, { follow: options.has("L") });
-      const target = () => status.kind === "link" ? ` -> '${files.target(path)}'` : "";
+      const target = () => status.kind === "link" ? ` -> ${quote(files.target(path))}` : "";
       const links = () =>
         status.kind === "directory"
           ? 2 +
@@ -42,7 +53,7 @@ export const stat: GnuCommand = (args, context) => {
         /%([-0+# ]*)(\d*)([a-zA-Z%])|\\([^])/g,
         (all, flags, width, letter, escape) => {
           if (escape !== undefined) return given?.name === "printf" ? ESCAPES[escape] ?? all : all;
-          const value = fieldOf(letter, { name, status, target, links, zone });
+          const value = fieldOf(letter, { name, quote, status, target, links, zone });
           if (value === undefined) {
             throw new UsageError(`the directive ${all} is not available in the sandbox`, { hasHint: false });
           }
@@ -63,13 +74,14 @@ export const stat: GnuCommand = (args, context) => {
 
 interface Subject {
   readonly name: string;
+  readonly quote: (name: string) => string;
   readonly status: FileStatus;
   readonly target: () => string;
   readonly links: () => number;
   readonly zone: ReturnType<typeof zoneOf>;
 }
 
-function fieldOf(letter: string, { name, status, target, links, zone }: Subject): string | undefined {
+function fieldOf(letter: string, { name, quote, status, target, links, zone }: Subject): string | undefined {
   const { mode, size, changedMs } = status;
   const isTime = "wWxXyYzZ".includes(letter);
   if (isTime && letter.toLowerCase() === "w") return letter === "w" ? "-" : "0";
@@ -92,7 +104,7 @@ function fieldOf(letter: string, { name, status, target, links, zone }: Subject)
     h: () => String(links()),
     i: () => String(status.inode),
     n: () => name,
-    N: () => `'${name}'${target()}`,
+    N: () => quote(name) + target(),
     o: () => "4096",
     s: () => String(size),
     u: () => "0",

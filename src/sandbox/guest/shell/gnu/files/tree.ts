@@ -10,6 +10,7 @@ import {
 import { globExpression } from "../glob.ts";
 import { type ParsedOptions, parseOptions } from "../options.ts";
 import { humanSize } from "./du.ts";
+import { modeText } from "./file_format.ts";
 import { childOf } from "./operands.ts";
 
 const OPTIONS =
@@ -57,7 +58,7 @@ function readTreeOptions(args: readonly string[]): ParsedOptions {
   const fail = (message: string): never => {
     throw new UsageError(message, { hasHint: false });
   };
-  for (const name of ["C", "A", "S", "o", "l", "p", "t", "U", "v", "charset", "sort"]) {
+  for (const name of ["C", "A", "S", "o", "l", "t", "U", "v", "charset", "sort"]) {
     const value = options.value(name);
     if (name === "sort" && value === "name" || name === "charset" && /^utf-?8$/i.test(value ?? "")) continue;
     if (!options.has(name)) continue;
@@ -178,15 +179,14 @@ class Listing {
     return this.#options.has("Q") ? `"${name.replace(/["\\]/g, "\\$&")}"` : name;
   }
 
-  /** Name of a file with its size. */
+  /** Name of a file with its permissions and size. */
   label(name: string, status: FileStatus | undefined): string {
     const size = status?.kind === "directory" ? 4096 : status?.size ?? 0;
-    const sizeText = this.#options.has("h")
-      ? `[${humanSize(size).padStart(4)}]  `
-      : this.#options.has("s")
-      ? `[${String(size).padStart(11)}]  `
-      : "";
-    return sizeText + this.#quote(name);
+    const parts: string[] = [];
+    if (this.#options.has("p") && status) parts.push(modeText(status));
+    if (this.#options.has("h")) parts.push(humanSize(size).padStart(4));
+    else if (this.#options.has("s")) parts.push(String(size).padStart(11));
+    return (parts.length > 0 ? `[${parts.join(" ")}]  ` : "") + this.#quote(name);
   }
 
   report(): string {

@@ -10,6 +10,7 @@ import {
   unicodeText,
   UsageError,
 } from "../command.ts";
+import { refuse } from "../files/operands.ts";
 import { type ParsedOptions, parseOptions } from "../options.ts";
 import { compileExpression, findMatch, type Grammar } from "../regular_expression.ts";
 
@@ -63,6 +64,7 @@ function fail(message: string): never {
 /** `sed` of GNU sed 4.9. Scripts are text; lines are decoded as UTF-8, and bytes that are no UTF-8 stay as they are. */
 export const sed: GnuCommand = (args, context) => {
   const options = parseOptions(args, OPTIONS);
+  refuse(options, ["debug"]);
   if (options.has("help") || options.has("version")) {
     context.print(options.has("help") ? `${USAGE}\n` : "sed (GNU sed) 4.9\n");
     return 0;
