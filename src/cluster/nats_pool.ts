@@ -1,4 +1,3 @@
-import type { SerialQueue } from "../async/semaphore.ts";
 import { requireKnownOptions } from "../options.ts";
 import type { Checkpoint, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
 import type {
