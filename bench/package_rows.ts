@@ -3,7 +3,7 @@ import { Sandbox } from "../src/sandbox/sandbox.ts";
 import type { Session } from "../src/sandbox/session.ts";
 import { median, privateBytes, summarize } from "./measure.ts";
 import type { Row } from "./row.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 
 const ROUNDS = 15;
 /** Rewinds of a round. */
@@ -90,7 +90,7 @@ function addFigures(figures: Figures, measured: Figures): void {
 
 async function measureOnce(setup: BenchSetup, modules: readonly string[]): Promise<Figures> {
   const startedAt = performance.now();
-  await using sandbox = await Sandbox.start(setup);
+  await using sandbox = await Sandbox.start(poolOptions(setup));
   const session = await sandbox.openSession();
   const starts = [performance.now() - startedAt];
   const rewinds: number[] = [];

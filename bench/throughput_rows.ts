@@ -4,7 +4,7 @@ import { Sandbox, type SandboxOptions } from "../src/sandbox/sandbox.ts";
 import type { Session } from "../src/sandbox/session.ts";
 import type { HostPython } from "./peers.ts";
 import type { Row } from "./row.ts";
-import type { BenchSetup } from "./sandbox_rows.ts";
+import { type BenchSetup, poolOptions } from "./sandbox_rows.ts";
 
 const FOLDER = fileURLToPath(new URL("throughput/", import.meta.url));
 const TIMEOUT_MS = 120_000;
@@ -47,7 +47,7 @@ export async function throughputRows(setup: BenchSetup): Promise<Row[]> {
   const [kernels, programs] = [await readKernels(), await readPrograms()];
   const rows: Row[] = [];
   for (const [optimize, mode] of Object.entries(MODES) as [keyof typeof MODES, string][]) {
-    const options = { setup: { ...setup, optimize }, python };
+    const options = { setup: { ...poolOptions(setup), optimize }, python };
     const times: Times[] = [];
     for (const program of kernels) times.push(await measure([program], options));
     rows.push(...rowsOf(`${kernels.length} kernels${mode}`, times));
