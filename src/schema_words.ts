@@ -4,11 +4,13 @@ import * as z from "zod";
 type Issue = z.core.$ZodRawIssue;
 
 /**
- * Lets messages of zod schemas that have none of their own be those of {@linkcode describeIssue}, in this process. It is
- * for the command line: a program that uses Paddock shares zod with it.
+ * Lets messages of zod schemas that have none of their own be those of {@linkcode describeIssue}, until the result is
+ * disposed. It is for the command line: a program that uses Paddock shares zod with it.
  */
-export function useOwnWords(): void {
+export function useOwnWords(): Disposable {
+  const { customError } = z.config();
   z.config({ customError: describeIssue });
+  return { [Symbol.dispose]: () => void z.config({ customError }) };
 }
 
 /** Returns what a value must be and what was found, such as `must be a string: found a number`. */

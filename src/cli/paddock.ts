@@ -71,7 +71,7 @@ export async function runPaddock(
   args: readonly string[],
   io: Io = currentIo(),
 ): Promise<number> {
-  useOwnWords();
+  using _words = useOwnWords();
   return await withIo(io, async () => {
     try {
       const paddock = await open();

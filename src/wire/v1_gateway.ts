@@ -4,7 +4,7 @@
  * @module
  */
 import * as z from "zod";
-import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "./limits.ts";
+import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS, MAX_TIMEOUT_SECONDS } from "./limits.ts";
 import { optionalKey } from "./schema.ts";
 import { filesSchema } from "../sandbox/contract/wire_forms.ts";
 
@@ -71,7 +71,7 @@ export const gatewayRewardSchema = z.union([
         "Python that runs beside the files that the agent left; its last value is the score",
       ),
       files: filesSchema.optional(),
-      timeout_seconds: z.number().positive().max(3_600).optional(),
+      timeout_seconds: z.number().positive().max(MAX_TIMEOUT_SECONDS).optional(),
     }),
   }),
 ]).meta({ id: "GatewayReward" });

@@ -205,7 +205,7 @@ export class SessionInterpreter implements AsyncDisposable {
         return false;
       }
     } catch (error) {
-      if (this.#uses !== uses) return false; // it was refused as it is used, or may have changed
+      if (this.#uses !== uses) return this.#stay(leased); // it was refused as it is used, or may have changed
       this.#refusal = toPublicError(error);
       if (isFirst && !this.#isSuspending) parts.onError(this.#refusal);
       return this.#stay(leased);

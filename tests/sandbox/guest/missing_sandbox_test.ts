@@ -26,8 +26,9 @@ const MESSAGES: Record<string, string> = {
     `socket.gaierror: [Errno -2] Name does not resolve; ${NETWORK}`,
   "from urllib.request import urlopen; urlopen('http://example.com')":
     `urllib.error.URLError: <urlopen error [Errno -2] Name does not resolve>; ${NETWORK}`,
-  "[0] * 2**32": `OverflowError: cannot fit 'int' into an index-sized integer; ${SIZES}`,
-  "len(range(2**40))": `OverflowError: Python int too large to convert to C ssize_t; ${SIZES}`,
+  "import itertools; itertools.repeat(1, 10**10)":
+    `OverflowError: Python int too large to convert to C ssize_t; ${SIZES}`,
+  "[0] * 2**32": "MemoryError",
   "%matplotlib inline\nprint('ok')":
     "SyntaxError: invalid syntax; line 1 is an IPython magic (%matplotlib): leave the line out, as figures show themselves",
   "x = 1\nif x:\n    !echo it's":

@@ -208,6 +208,7 @@ class Run {
     const hasFileRules = this.#rules.some(({ when }) => when === "BEGINFILE" || when === "ENDFILE");
     if (hasFileRules) return await this.#readFiles(rules);
     for (let text = readMain(runtime); text !== undefined; text = readMain(runtime)) {
+      if (runtime.step()) await undefined;
       const left = this.#runRecord(text, rules);
       if ((left instanceof Promise ? await left : left) === "nextfile") this.#skipFile();
     }
@@ -235,7 +236,6 @@ class Run {
     rules: readonly CompiledRule[],
   ): Leave["what"] | undefined | Promise<Leave["what"] | undefined> {
     const runtime = this.#runtime;
-    runtime.step();
     runtime.depth = 0;
     runtime.count();
     runtime.record.text = text;
@@ -323,12 +323,13 @@ function valueOf(flow: unknown): Value {
   return flow instanceof Returned ? flow.value : undefined;
 }
 
-/** Finds the functions that may run a command, or call a function that may. */
+/** Finds the functions that may run a command or not end, and those that call them. */
 function findWaiting(definitions: ReadonlyMap<string, FunctionDefinition>): ReadonlySet<string> {
   const found = new Set<string>();
   for (let size = -1; size < found.size;) {
     size = found.size;
     for (const [name, { body }] of definitions) if (containsWait(body, found)) found.add(name);
+    if (size === found.size) { for (const name of recursive(definitions)) found.add(name); }
   }
   return found;
 }
@@ -336,7 +337,26 @@ function findWaiting(definitions: ReadonlyMap<string, FunctionDefinition>): Read
 function containsWait(part: unknown, waiting: ReadonlySet<string>): boolean {
   if (typeof part !== "object" || part === null) return false;
   const { kind, name, from } = part as { kind?: unknown; name?: unknown; from?: unknown };
-  if (kind === "switch" || kind === "getline" && from === "command") return true;
+  if (kind === "switch" || kind === "while" || kind === "for" || kind === "getline" && from === "command") {
+    return true;
+  }
   if (kind === "builtin" && waits(String(name)) || kind === "call" && waiting.has(String(name))) return true;
   return Object.values(part).some((member) => containsWait(member, waiting));
+}
+
+/** Finds the functions that call themselves, also through others. */
+function recursive(definitions: ReadonlyMap<string, FunctionDefinition>): string[] {
+  const calls = new Map([...definitions].map(([name, { body }]) => [name, callsOf(body)]));
+  return [...definitions.keys()].filter((name) => {
+    const reached = new Set(calls.get(name));
+    for (const callee of reached) for (const next of calls.get(callee) ?? []) reached.add(next);
+    return reached.has(name);
+  });
+}
+
+function callsOf(part: unknown): string[] {
+  if (typeof part !== "object" || part === null) return [];
+  const { kind, name } = part as { kind?: unknown; name?: unknown };
+  const inner = Object.values(part).flatMap(callsOf);
+  return kind === "call" ? [String(name), ...inner] : inner;
 }

@@ -322,12 +322,15 @@ function compileCall({ name, args }: Extract<Expression, { kind: "call" }>, scop
         `more than ${MAX_CALLS} calls inside of each other are not available in the sandbox`,
       );
     }
-    const result = found.call(locals);
-    if (!(result instanceof Promise)) {
+    const finish = (result: Value) => {
       runtime.depth--;
       return result;
-    }
-    return result.finally(() => runtime.depth--);
+    };
+    const call = () => {
+      const result = found.call(locals);
+      return result instanceof Promise ? result.then(finish) : finish(result);
+    };
+    return found.isAsync && runtime.step() ? Promise.resolve().then(call) : call();
   }, { isAsync: found.isAsync });
 }
 

@@ -176,9 +176,11 @@ export class Runtime {
     file.value = toNumber(file.value) + 1;
   }
 
-  /** Calls {@linkcode CommandContext.poll} now and then. */
-  step(): void {
-    if ((++this.#steps & 1023) === 0) this.context.poll();
+  /** Counts a step of work that may not end. Returns true when other commands must have their turn: the caller awaits. */
+  step(): boolean {
+    if ((++this.#steps & 1023) !== 0) return false;
+    this.context.poll();
+    return true;
   }
 
   /** Opens the next file of the command line, and performs the assignments before it. */

@@ -164,33 +164,24 @@ interface Loop {
   readonly isFirstFree: boolean;
 }
 
+/** A loop waits now and then, since the time limit of its process runs while it waits. */
 function compileLoop({ condition, body, step, isFirstFree }: Loop, runtime: Runtime): StatementCode {
-  if (!condition.isAsync && !body.isAsync && !step?.isAsync) {
-    return {
-      isAsync: false,
-      run(frame) {
-        for (let isFree = isFirstFree; isFree || isTrue(condition.run(frame) as Value); isFree = false) {
-          runtime.step();
-          const flow = body.run(frame);
-          if (flow === "break") return undefined;
-          if (flow !== undefined && flow !== "continue") return flow;
-          step?.run(frame);
-        }
-        return undefined;
-      },
-    };
-  }
   return {
     isAsync: true,
     async run(frame) {
-      for (let isFree = isFirstFree; isFree || isTrue(await condition.run(frame)); isFree = false) {
-        runtime.step();
-        const flow = await body.run(frame);
+      for (let isFree = isFirstFree;; isFree = false) {
+        if (runtime.step()) await undefined;
+        if (!isFree) {
+          const holds = condition.run(frame);
+          if (!isTrue(holds instanceof Promise ? await holds : holds)) return undefined;
+        }
+        const result = body.run(frame);
+        const flow = result instanceof Promise ? await result : result;
         if (flow === "break") return undefined;
         if (flow !== undefined && flow !== "continue") return flow;
-        await step?.run(frame);
+        const stepped = step?.run(frame);
+        if (stepped instanceof Promise) await stepped;
       }
-      return undefined;
     },
   };
 }
