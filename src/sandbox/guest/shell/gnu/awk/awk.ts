@@ -273,7 +273,7 @@ function runRule({ matches, action }: CompiledRule): unknown {
 }
 
 function compileRule({ when, from, to, action }: Rule, scope: Scope): CompiledRule {
-  const printRecord = { kind: "print", items: [], line: 0 } as const;
+  const printRecord = { kind: "print", items: [] } as const;
   const compiled = compileStatement(action ?? printRecord, scope);
   return { when, action: compiled, matches: compilePatternOf(from, to, scope) };
 }

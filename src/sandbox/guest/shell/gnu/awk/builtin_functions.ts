@@ -344,7 +344,7 @@ function strtonum(value: Value, runtime: Runtime): number {
 const SURROGATE = /[\ud800-\udbff]/;
 
 /** Number of characters of a text. */
-export function characterCount(text: string): number {
+function characterCount(text: string): number {
   return SURROGATE.test(text) ? [...text].length : text.length;
 }
 

@@ -202,7 +202,7 @@ export class ExpressionParser extends TokenReader {
         return this.#subscripts({ kind: "name", name: token.text });
       case "call": {
         this.calls.push(this.advance());
-        return { kind: "call", name: token.text, args: this.#arguments(), line: token.line };
+        return { kind: "call", name: token.text, args: this.#arguments() };
       }
       case "builtin":
         return this.#builtin();
@@ -259,7 +259,7 @@ export class ExpressionParser extends TokenReader {
   }
 
   #builtin(): Expression {
-    const { text: name, line } = this.advance();
+    const { text: name } = this.advance();
     const hasArguments = this.is("(");
     if (!hasArguments && name !== "length") this.fail();
     const args = hasArguments ? this.#arguments() : [];
@@ -267,7 +267,7 @@ export class ExpressionParser extends TokenReader {
     if (args.length < least || args.length > most) {
       throw new AwkSyntaxError(`${args.length} is invalid as number of arguments for ${name}`, this.token);
     }
-    return { kind: "builtin", name, args, line };
+    return { kind: "builtin", name, args };
   }
 
   #arguments(): Expression[] {

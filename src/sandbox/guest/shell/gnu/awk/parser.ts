@@ -231,7 +231,7 @@ class Parser extends ExpressionParser {
   }
 
   #print(kind: "print" | "printf"): Statement {
-    const { line } = this.advance();
+    this.advance();
     const context = { noGreater: true, noPipe: true };
     let items: readonly Expression[] = [];
     if (!this.isEnd() && !this.#isRedirection()) {
@@ -251,7 +251,7 @@ class Parser extends ExpressionParser {
       if (sign === "|&") throw new AwkSyntaxError("|& is not available in the sandbox", this.token);
       to = { kind: sign as Redirection["kind"], target: this.concat({ ...context }) };
     }
-    return { kind, items, to, line };
+    return { kind, items, to };
   }
 
   #isRedirection(): boolean {

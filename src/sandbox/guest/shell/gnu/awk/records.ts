@@ -57,12 +57,6 @@ export interface Parts {
   readonly separators: string[];
 }
 
-/** How a text is split into fields. */
-export type FieldRule =
-  | { readonly kind: "separator"; readonly separator: string; readonly isParagraph: boolean }
-  | { readonly kind: "widths"; readonly widths: string }
-  | { readonly kind: "pattern"; readonly pattern: string };
-
 /** Splits a text by `FS`, or a separator of `split()`. */
 export function splitText(
   text: string,
@@ -92,7 +86,7 @@ function splitBlanks(text: string): Parts {
 }
 
 /** Splits a text by a regular expression. Empty matches do not split. */
-export function splitBy(text: string, expression: RegExp): Parts {
+function splitBy(text: string, expression: RegExp): Parts {
   const parts: string[] = [];
   const separators: string[] = [];
   let start = 0;

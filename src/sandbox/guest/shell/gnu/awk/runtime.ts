@@ -7,7 +7,7 @@ import { numberFormatter } from "./format.ts";
 import { RandomNumbers } from "./random.ts";
 import { CurrentRecord, type RecordReader, splitByContent, splitByWidths, splitText } from "./records.ts";
 import { Streams } from "./streams.ts";
-import { Cell, decodeText, isTrue, toNumber, toText, UserText, type Value } from "./values.ts";
+import { Cell, isTrue, toNumber, toText, UserText, type Value } from "./values.ts";
 
 /** The number of fields, which the record holds. */
 class CountCell extends Cell {
@@ -224,11 +224,6 @@ export class Runtime {
   warn(message: string): void {
     this.context.printError(`awk: ${message}\n`);
   }
-}
-
-/** Returns the text of an argument. */
-export function argumentText(word: string): string {
-  return decodeText(word);
 }
 
 /** Returns the failure of a redirection. */

@@ -28,13 +28,11 @@ export type Expression =
     readonly kind: "call";
     readonly name: string;
     readonly args: readonly Expression[];
-    readonly line: number;
   }
   | {
     readonly kind: "builtin";
     readonly name: string;
     readonly args: readonly Expression[];
-    readonly line: number;
   }
   | {
     readonly kind: "getline";
@@ -81,7 +79,6 @@ export type Statement =
     readonly kind: "print" | "printf";
     readonly items: readonly Expression[];
     readonly to?: Redirection | undefined;
-    readonly line: number;
   }
   | {
     readonly kind: "if";

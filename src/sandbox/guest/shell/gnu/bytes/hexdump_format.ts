@@ -1,6 +1,7 @@
-import { type CommandContext, textOf, unicodeText } from "../command.ts";
+import { C_ESCAPES, type CommandContext, textOf, unicodeText } from "../command.ts";
 import { fail } from "../files/operands.ts";
 import { formatPrintf } from "../printf.ts";
+import { BYTE_ESCAPES } from "./od.ts";
 
 /** A text with at most one conversion. */
 interface Part {
@@ -37,31 +38,11 @@ export interface DumpFormat {
 
 const UNIT = /\s*(?:(\d+)(?=[\s/])\s*)?(?:\/\s*(\d+)(?=\s)\s*)?"([^"]*)"\s*/y;
 const CONVERSION = /%([-+ #0]*)(\d*)(\.\d*)?(_[aA][dox]|_[cpu]|[cdiouxXeEfgGs])/;
-const ESCAPES: Readonly<Record<string, string>> = {
-  "0": "\0",
-  a: "\x07",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  v: "\v",
-};
+const ESCAPES: Readonly<Record<string, string>> = { ...C_ESCAPES, "0": "\0" };
 const SIZES: Readonly<Record<string, readonly number[]>> = { integer: [4, 1, 2, 8], float: [8, 4] };
 const CONTROLS =
   "nul soh stx etx eot enq ack bel bs ht lf vt ff cr so si dle dc1 dc2 dc3 dc4 nak syn etb can em " +
   "sub esc fs gs rs us";
-const SIGNS: Readonly<Record<number, string>> = {
-  0: "\\0",
-  7: "\\a",
-  8: "\\b",
-  9: "\\t",
-  10: "\\n",
-  11: "\\v",
-  12: "\\f",
-  13: "\\r",
-};
-
 /** Reads the texts of `-e`. */
 export function readDumpFormat(texts: readonly string[]): DumpFormat {
   const lines = texts.map(readUnits);
@@ -225,7 +206,7 @@ function converted(
   if (/^_[aA]/.test(kind)) return print(kind.charAt(2), String(address));
   if (kind === "_p") return shown(isPrintable ? sign : ".");
   const octal = byte.toString(8).padStart(3, "0");
-  if (kind === "_c") return shown(SIGNS[byte] ?? (isPrintable ? sign : octal));
+  if (kind === "_c") return shown(BYTE_ESCAPES[byte] ?? (isPrintable ? sign : octal));
   if (kind === "_u") {
     const name = byte === 127 ? "del" : CONTROLS.split(" ")[byte];
     return shown(name ?? (isPrintable ? sign : byte.toString(16).padStart(2, "0")));

@@ -41,7 +41,8 @@ const NAMES = [
     "sp",
   ],
 ];
-const ESCAPES: Readonly<Record<number, string>> = {
+/** How bytes are shown that C writes with an escape. */
+export const BYTE_ESCAPES: Readonly<Record<number, string>> = {
   0: "\\0",
   7: "\\a",
   8: "\\b",
@@ -174,7 +175,7 @@ function formOf(
       const printed = byte >= 32 && byte < 127
         ? String.fromCharCode(byte)
         : byte.toString(8).padStart(3, "0");
-      return ESCAPES[byte] ?? printed;
+      return BYTE_ESCAPES[byte] ?? printed;
     };
     return { size: 1, width: 3, format, isShown };
   }
