@@ -52,12 +52,14 @@ interface Pending {
 }
 
 const CALLER_BEAT_MS = 1_000;
-/** Milliseconds within which a slot that has taken a call must have opened a session. An interpreter is started already. */
+/**
+ * Milliseconds within which a slot that has taken a call must have opened a session. An interpreter is started already.
+ */
 const OPEN_MS = 5_000;
 /**
- * Milliseconds within which a node must report that it has taken a call. Otherwise the caller gives this
- * attempt up and sends the call again: the node is lost or slow, or no slot is free and NATS does not report so, because
- * another user of the account receives the calls, too.
+ * Milliseconds within which a node must report that it has taken a call. Otherwise the caller gives this attempt up and
+ * sends the call again: the node is lost or slow, or no slot is free and NATS does not report so, because another user
+ * of the account receives the calls, too.
  */
 const TAKE_MS = 700;
 /** Milliseconds until the end of a session is sent again, and how often. */
@@ -265,7 +267,9 @@ export class Caller implements AsyncDisposable {
     }
   }
 
-  /** Ends what a node does for a call that this caller does not wait for: the call was given up, or sent by a stranger. */
+  /**
+   * Ends what a node does for a call that this caller does not wait for: the call was given up, or sent by a stranger.
+   */
   #disown(call: string, { head, sender }: Received): void {
     const parsed = callReplySchema.safeParse(head);
     if (!parsed.success) return;

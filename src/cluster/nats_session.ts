@@ -62,8 +62,8 @@ export const NO_SUSPENSION = "Cannot exec as sessions of a cluster do not suppor
 const MAX_MOVES = 16;
 
 /**
- * A session of a node. Calls run in order, one at a time. A session throws the same errors as a local session. If the node is
- * lost and the session has checkpoints, the next call continues on another node.
+ * A session of a node. Calls run in order, one at a time. A session throws the same errors as a local session. If the
+ * node is lost and the session has checkpoints, the next call continues on another node.
  */
 export class NatsSession implements BranchingSession {
   readonly #options: NatsSessionOptions;

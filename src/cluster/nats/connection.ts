@@ -3,7 +3,10 @@ import { loadTransport, type NatsConnection, type NatsConnectionOptions } from "
 
 /** Address of a NATS system, and NATS' own credentials. */
 export interface NatsOptions {
-  /** URLs of the NATS servers, such as `nats://127.0.0.1:4222` or `tls://nats.example.org`. A URL may have a user or a token. */
+  /**
+   * URLs of the NATS servers, such as `nats://127.0.0.1:4222` or `tls://nats.example.org`. A URL may have a user or a
+   * token.
+   */
   servers: string | readonly string[];
   /** Contents of a credentials file, with a JWT and the seed of its NKey. */
   credentials?: Uint8Array | undefined;
@@ -32,8 +35,8 @@ const RECONNECT_MS = 250;
 const PING_MS = 5_000;
 
 /**
- * Connects to NATS. This function loads the client of NATS, so that programs without a cluster need no client. The client
- * connects again by itself, however often the connection breaks.
+ * Connects to NATS. This function loads the client of NATS, so that programs without a cluster need no client. The
+ * client connects again by itself, however often the connection breaks.
  *
  * @throws {SandboxError} if no server can be reached, or a server refuses the credentials.
  */
@@ -70,8 +73,9 @@ export async function connectNats(options: NatsOptions, name: string): Promise<N
 const SOCKET_ERRORS: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "ETIMEDOUT"]);
 
 /**
- * Keeps the process alive after an error of a socket that nothing listens to. The client of NATS removes the listeners of
- * a socket before the end of the socket, so that a reset by a server that refuses or is killed would end the process.
+ * Keeps the process alive after an error of a socket that nothing listens to. The client of NATS removes the listeners
+ * of a socket before the end of the socket, so that a reset by a server that refuses or is killed would end the
+ * process.
  */
 export function ignoreLateSocketError(event: ErrorEvent): void {
   const { code, syscall } = (event.error ?? {}) as { code?: unknown; syscall?: unknown };

@@ -9,8 +9,8 @@
  *
  * A receiver accepts larger numbers only, so that a captured payload has no effect when a stranger sends the payload
  * again. NATS keeps the order of the payloads of a connection. A broadcast, such as a heartbeat, may also come from a
- * member that has ended long ago. So the sender of a broadcast must first answer a question of the receiver, or send the
- * receiver anything else that names the receiver.
+ * member that has ended long ago. So the sender of a broadcast must first answer a question of the receiver, or send
+ * the receiver anything else that names the receiver.
  *
  * @module
  */

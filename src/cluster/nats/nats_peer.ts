@@ -29,8 +29,8 @@ export interface PeerOptions extends NatsOptions {
    */
   cluster?: string | undefined;
   /**
-   * Key of the cluster, of at least 32 bytes, which all members share. The key seals messages and stored data, so that other
-   * users of the NATS account can neither read nor send them.
+   * Key of the cluster, of at least 32 bytes, which all members share. The key seals messages and stored data, so that
+   * other users of the NATS account can neither read nor send them.
    *
    * @default the file `cluster.key` of the cache directory of this host, which is created once
    */
@@ -310,7 +310,10 @@ export class NatsPeer implements AsyncDisposable {
     if (opened !== undefined) this.#transfers.get(token)?.(opened.payload[0] === CHUNK_ANSWER.taken[0]);
   }
 
-  /** Answers a member that does not know this member. After the question and the answer, both members know that the other member is alive. */
+  /**
+   * Answers a member that does not know this member. After the question and the answer, both members know that the
+   * other member is alive.
+   */
   #receiveGreeting({ head, sender }: Received): void {
     if (head["ask"] !== true) return;
     this.#greet(sender, { ask: false });
@@ -340,7 +343,9 @@ export class NatsPeer implements AsyncDisposable {
     }
   }
 
-  /** Returns the payload of a message that a member of the cluster has sent, for this subject and for the first time. */
+  /**
+   * Returns the payload of a message that a member of the cluster has sent, for this subject and for the first time.
+   */
   #open({ subject, data }: NatsMessage): { sender: string; payload: Uint8Array<ArrayBuffer> } | undefined {
     const text = this.#seal.open(subject, data);
     const opened = text && decodePayload(text);

@@ -1,7 +1,7 @@
 /**
- * Encryption of everything that a cluster gives to NATS, by the key that the members share. NATS, and every user of NATS'
- * account, handles bytes without the key. Each member derives a separate key for each million of messages: random nonces
- * of 12 bytes would repeat some day if one key sealed all messages.
+ * Encryption of everything that a cluster gives to NATS, by the key that the members share. NATS, and every user of
+ * NATS' account, handles bytes without the key. Each member derives a separate key for each million of messages: random
+ * nonces of 12 bytes would repeat some day if one key sealed all messages.
  *
  * | bytes | content of a sealed text                           |
  * | ----- | -------------------------------------------------- |
@@ -47,7 +47,8 @@ export class Seal {
   #own: { salt: Uint8Array; key: Uint8Array; texts: number } | undefined;
 
   /**
-   * @param cluster Name of the cluster. Another cluster with the same key has other hashes and opens no text of this cluster.
+   * @param cluster Name of the cluster. Another cluster with the same key has other hashes and opens no text of this
+   * cluster.
    * @throws {ArgumentRangeError} if the key has fewer than 32 bytes.
    */
   constructor(key: Uint8Array, cluster: string) {

@@ -41,8 +41,8 @@ export function checkClusterName(cluster: string): void {
 }
 
 /**
- * The subjects of a cluster. All begin with the cluster's prefix, so that a NATS account can be restricted to the cluster.
- * Ids and profiles are hashed with the key of the cluster.
+ * The subjects of a cluster. All begin with the cluster's prefix, so that a NATS account can be restricted to the
+ * cluster. Ids and profiles are hashed with the key of the cluster.
  */
 export class Subjects {
   readonly cluster: string;

@@ -13,7 +13,9 @@ export class Callers {
     caller.seenAt = performance.now();
   }
 
-  /** Takes a heartbeat. Returns true if the caller has connected again since the last heartbeat: messages may be lost. */
+  /**
+   * Takes a heartbeat. Returns true if the caller has connected again since the last heartbeat: messages may be lost.
+   */
   beat({ id, epoch }: Pick<CallerBeat, "id" | "epoch">): boolean {
     const caller = this.#seen.get(id);
     if (caller === undefined) return false;

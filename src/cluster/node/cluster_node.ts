@@ -178,8 +178,8 @@ export class ClusterNode implements AsyncDisposable {
   }
 
   /**
-   * Takes no new sessions, and stores those with checkpoints for other nodes. Waits until the sessions have ended or the
-   * limit of a drain is over.
+   * Takes no new sessions, and stores those with checkpoints for other nodes. Waits until the sessions have ended or
+   * the limit of a drain is over.
    */
   async drain(): Promise<void> {
     this.#draining ??= this.#drain();

@@ -45,9 +45,9 @@ const timeSchema: z.core.$ZodType<StateTime> = z.object({
 });
 
 /**
- * The checkpoints that sessions of a cluster take by themselves, in NATS' object store by the id of the session. A
- * node that restores a checkpoint checks the signature. The bytes of this node's sessions are bounded, and each owner has
- * a share.
+ * The checkpoints that sessions of a cluster take by themselves, in NATS' object store by the id of the session. A node
+ * that restores a checkpoint checks the signature. The bytes of this node's sessions are bounded, and each owner has a
+ * share.
  */
 export class SessionStates {
   readonly #bucket: ObjectBucket;
@@ -117,7 +117,10 @@ export class SessionStates {
     return { ...time.data, checkpoint: await readCheckpoint(bytes) };
   }
 
-  /** Deletes the checkpoint of a session that has ended. A checkpoint that stays disappears at the end of the bucket's time. */
+  /**
+   * Deletes the checkpoint of a session that has ended. A checkpoint that stays disappears at the end of the bucket's
+   * time.
+   */
   async delete(session: string): Promise<void> {
     await this.#bucket.delete(this.#peer.subjects.entry(session)).catch(this.#onError);
   }
@@ -137,7 +140,9 @@ export interface KeptStateOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** The checkpoints of a session of this node: the last checkpoint in the store, and in memory for a lost interpreter. */
+/**
+ * The checkpoints of a session of this node: the last checkpoint in the store, and in memory for a lost interpreter.
+ */
 export class KeptState implements AsyncDisposable {
   readonly #options: KeptStateOptions;
   readonly #stored: BudgetLease;
