@@ -2,7 +2,7 @@ import { requireKnownOptions } from "../options.ts";
 import { DatasetError } from "../errors.ts";
 import type { Task } from "../task.ts";
 import { type FileTaskOptions, type FoundColumns, type TaskColumns, toFileTask } from "./columns.ts";
-import { ColumnError, type RawRow, requireRow } from "./row.ts";
+import { type RawRow, requireRow } from "./row.ts";
 import { readRows } from "./read_rows.ts";
 
 /** Options of {@linkcode readTasks}. */
@@ -25,13 +25,13 @@ export interface ReadTasksOptions {
   onFound?: ((found: FoundColumns) => void) | undefined;
   /**
    * Called for a row that does not describe a task. Instead of an error, a task with the row's id and an
-   * empty query is yielded, which cannot be played. If all of the first {@linkcode FIRST_ROWS} rows lack a column,
+   * empty query is yielded, which cannot be played. If all of the first {@linkcode FIRST_ROWS} rows describe none,
    * reading ends with a `DatasetError` instead.
    */
   onFault?: ((task: Task, error: DatasetError) => void) | undefined;
 }
 
-/** Number of first rows that must not all lack a column. */
+/** Number of first rows of which one must describe a task. */
 export const FIRST_ROWS = 8;
 
 /**
@@ -86,11 +86,11 @@ async function* placeFaults(
   rows: AsyncIterable<RawRow>,
   { onFault, ...options }: RowOptions & { onFault: (task: Task, error: DatasetError) => void },
 ): AsyncGenerator<Task> {
-  /** First rows, which all lack a column; `undefined` after another row. */
+  /** First rows, which all describe no task; `undefined` after another row. */
   let first: { task: Task; error: DatasetError }[] | undefined = [];
   for await (const row of rows) {
     const read = taskOrPlaceholder(row, options);
-    if (first !== undefined && read.error?.cause instanceof ColumnError) {
+    if (first !== undefined && read.error !== undefined) {
       first.push({ task: read.task, error: read.error });
       if (first.length >= FIRST_ROWS) break;
       continue;

@@ -17,9 +17,51 @@ export function requireRow(value: unknown, location: string): Row {
   return parseRow(anyRow, value, location);
 }
 
-/** The error of a row without a column that is needed. A file whose first rows all have this error cannot be played. */
-export class ColumnError extends SyntaxError {
-  override readonly name = "ColumnError";
+/** Maximum number of columns that a message lists. */
+const MAX_LISTED = 40;
+
+/**
+ * Returns the names of the columns. The paths of the values replace a column with an object or a list of objects.
+ */
+export function columnsOf(row: Row): string[] {
+  const names = Object.entries(row).flatMap(([key, value]) => pathsBelow(key, value));
+  return names.length > MAX_LISTED ? [...names.slice(0, MAX_LISTED), "…"] : names;
+}
+
+/** Returns the paths of the values in the value of a column. Of a list, only the first item is looked at. */
+export function pathsBelow(path: string, value: unknown): string[] {
+  if (isMessages(value)) return [path];
+  const inner = Array.isArray(value)
+    ? isMapping(value[0]) || value.length === 1 ? [["0", value[0]] as const] : []
+    : isMapping(value)
+    ? Object.entries(value)
+    : [];
+  if (inner.length === 0) return [path];
+  return inner.flatMap(([name, each]) => pathsBelow(`${path}.${name}`, each));
+}
+
+function isMessages(value: unknown): boolean {
+  return Array.isArray(value) && typeof Object(value[0]).role === "string";
+}
+
+/** Returns the value at a path; `undefined` if there is none. */
+export function lookUpPath(row: Row, path: string): unknown {
+  if (Object.hasOwn(row, path)) return row[path];
+  let value: unknown = row;
+  for (const name of path.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = Object(value)[name];
+  }
+  return value;
+}
+
+export function isMapping(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Returns a value for a message. */
+export function shorten(value: unknown): string {
+  return typeof value === "bigint" ? `${value}` : JSON.stringify(value)?.slice(0, 80) ?? typeof value;
 }
 
 /** A task as read from a row, possibly without id. */

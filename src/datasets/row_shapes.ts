@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { Task } from "../task.ts";
 import {
-  ColumnError,
   hasFields,
   otherFields,
   parseRow,
@@ -112,7 +111,7 @@ const mathShape: RowShape = {
     const { id, problem, solution, answer } = parseRow(mathRow, row, location);
     const answerKey = answer === undefined || answer === null ? "solution" : "answer";
     if (answerKey === "solution" && !hasBox(solution)) {
-      throw new ColumnError(
+      throw new SyntaxError(
         `Cannot read task at ${location} as its 'solution' must have the answer in \\boxed{…}, as in MATH: ` +
           "give --answer-field NAME, the column with the answer",
       );
