@@ -55,12 +55,19 @@ async function runTwice(text: string, tree: string, cwd: string): Promise<Outcom
   return first && second && differenceOf("", first, second) === undefined ? first : undefined;
 }
 
+/** Rows of compared lines, and lines that are not comparable, as two runs in bash differ or do not end. */
+interface Comparison {
+  readonly rows: Row[];
+  readonly left: CommandLine[];
+}
+
 async function compareLines(
   lines: readonly CommandLine[],
   trees: string,
-): Promise<{ rows: Row[]; left: number }> {
+  onRow: (row: Row) => Promise<void>,
+): Promise<Comparison> {
   const rows: Row[] = [];
-  let left = 0;
+  const left: CommandLine[] = [];
   for (const tree of new Set(lines.map((line) => line.tree))) {
     const folder = `${trees}/${tree}`;
     const cwd = workingDirectory(tree);
@@ -68,12 +75,14 @@ async function compareLines(
     for (const line of lines.filter((candidate) => candidate.tree === tree)) {
       const native = await runTwice(line.text, folder, cwd);
       if (!native) {
-        left++;
+        left.push(line);
         continue;
       }
       const outcome = await sandbox.run(line.text);
-      rows.push({ line, native, sandbox: outcome, difference: differenceOf(line.text, native, outcome) });
-      if (rows.length % 100 === 0) console.error(`${rows.length + left} of ${lines.length} lines`);
+      const row = { line, native, sandbox: outcome, difference: differenceOf(line.text, native, outcome) };
+      rows.push(row);
+      await onRow(row);
+      if (rows.length % 100 === 0) console.error(`${rows.length + left.length} of ${lines.length} lines`);
     }
   }
   return { rows, left };
@@ -89,17 +98,20 @@ function isSilent({ native, sandbox, difference }: Row): boolean {
   return difference !== undefined && (!sandbox.complains || messagesOf(native) === messagesOf(sandbox));
 }
 
-function printTable(rows: readonly Row[]): void {
-  const names = new Set(rows.map(({ line }) => sourceOf(line)));
+function printTable({ rows, left }: Comparison): void {
+  const names = new Set([...rows.map(({ line }) => line), ...left].map(sourceOf));
   for (const name of [...names, "all"]) {
     const own = rows.filter(({ line }) => name === "all" || sourceOf(line) === name);
     const same = own.filter(({ difference }) => !difference);
     const complaining = same.filter(({ native }) => native.complains);
     const worded = complaining.filter(({ native, sandbox }) => messagesOf(native) === messagesOf(sandbox));
     const share = (100 * same.length / own.length).toFixed(1);
+    const silent = own.filter(isSilent).length;
+    const leftOut = left.filter((line) => name === "all" || sourceOf(line) === name).length;
     console.log(
       `${name}: ${own.length} lines, ${same.length} the same (${share} %), ` +
-        `${own.filter(isSilent).length} differ without an error; ` +
+        `${own.length - same.length - silent} with an error, ${silent} differ without an error, ` +
+        `${leftOut} not comparable; ` +
         `${worded.length} of ${complaining.length} same lines with messages have the same messages`,
     );
   }
@@ -134,13 +146,13 @@ try {
   const lines = (await readLines(values.path, part)).filter(({ id }) => id.startsWith(values.only))
     .filter(({ id }) => earlier?.includes(id) ?? true);
   await makeTrees(values.path, trees, new Set(lines.map(({ tree }) => tree)));
-  const { rows, left } = await compareLines(lines, trees);
-  printTable(rows);
-  console.log(`${left} lines were left out, as two runs in bash differ or do not end in 5 s`);
-  if (values.report) {
-    const differing = rows.filter(({ difference }) => difference).map((row) => `${JSON.stringify(row)}\n`);
-    await Deno.writeTextFile(values.report, differing.join(""));
-  }
+  if (values.report) await Deno.writeTextFile(values.report, "");
+  const comparison = await compareLines(lines, trees, async (row) => {
+    if (!values.report || !row.difference) return;
+    await Deno.writeTextFile(values.report, `${JSON.stringify(row)}\n`, { append: true });
+  });
+  printTable(comparison);
+  console.log("Lines are not comparable if two runs in bash differ or do not end in 5 s");
 } finally {
   await Deno.remove(trees, { recursive: true });
 }
