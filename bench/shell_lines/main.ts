@@ -2,7 +2,7 @@
 /**
  * Compares the shell with bash 5.2 and GNU's tools on command lines of public repositories.
  *
- * Needs `bwrap` (bubblewrap), git, and checkouts of the repositories in `sources.ts`, as folders `owner+name` of one
+ * Needs `bwrap` (bubblewrap), git, a C compiler, and checkouts of the repositories in `sources.ts`, as folders `owner+name` of one
  * folder. Bash sees no network, and of the files of the host only its programs.
  */
 import { parseArgs } from "node:util";
@@ -31,8 +31,8 @@ interface Row {
   readonly difference: string | undefined;
 }
 
-/** Commands that print files in the order of a folder, which each file system chooses. */
-const IN_FOLDER_ORDER = /\b(?:find|tree|du|tar)\b|\bgrep\b.* -\w*[rR]|\bls\b.* -\w*[fU]/;
+/** Commands that visit the entries of a folder in the order of their inodes. */
+const IN_INODE_ORDER = /\b(?:tar|zip|cp|mv)\b/;
 
 function sortWords(text: string): string {
   return text.split(/[\n\0 ]/).sort().join("\n");
@@ -41,7 +41,7 @@ function sortWords(text: string): string {
 /** Names what differs, or returns `undefined`. */
 function differenceOf(text: string, native: Outcome, sandbox: Outcome): string | undefined {
   if (native.exitCode !== sandbox.exitCode) return "exit code";
-  const isSame = IN_FOLDER_ORDER.test(text)
+  const isSame = IN_INODE_ORDER.test(text)
     ? sortWords(native.stdout) === sortWords(sandbox.stdout)
     : native.stdout === sandbox.stdout;
   if (!isSame) return "stdout";
