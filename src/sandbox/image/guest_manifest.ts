@@ -202,6 +202,7 @@ import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import backgroundJob from "../guest/shell/jobs/background_job.ts" with { type: "text" };
 import jobs from "../guest/shell/jobs/jobs.ts" with { type: "text" };
+import pathNames from "../guest/shell/path_names.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
 import engineCommand from "../guest/shell/programs/engine_command.ts" with { type: "text" };
 import printfCommand from "../guest/shell/programs/printf_command.ts" with { type: "text" };
@@ -403,6 +404,7 @@ export const SHELL_FILES: GuestSources = {
   tsort,
   rare_commands: rareCommands,
   clock,
+  path_names: pathNames,
   files,
   builtin,
   control_flow: controlFlow,

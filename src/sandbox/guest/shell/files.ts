@@ -3,6 +3,7 @@ import type { FileSystem } from "../emscripten.ts";
 import { toPathError } from "../errno.ts";
 import type { CommandFiles, FileStatus } from "./gnu/command.ts";
 import { defineGlobals } from "../realm.ts";
+import { pathNames, type PatternFiles, type PatternSettings } from "./path_names.ts";
 
 type Options = Parameters<IFileSystem["readFile"]>[1];
 type Contents = string | Uint8Array;
@@ -112,6 +113,11 @@ export class ShellFiles implements IFileSystem {
     return `/${names.join("/")}`;
   }
 
+  /** Returns the paths that match a pattern of the shell, by name. */
+  pathNames(pattern: string, settings: PatternSettings): string[] {
+    return pathNames(pattern, settings, this.#patternFiles);
+  }
+
   /** Returns no paths. No command of the shell needs the whole tree. */
   getAllPaths(): string[] {
     return [];
@@ -145,6 +151,15 @@ export class ShellFiles implements IFileSystem {
       this.#fs.utime(this.#requireUnprotected(path), atime.getTime(), mtime.getTime());
     });
   }
+
+  readonly #patternFiles: PatternFiles = {
+    names: (path) => this.#orElse([], () => this.#list(path)),
+    kindOf: (path, { follow }) =>
+      this.#orElse(undefined, () => {
+        const { mode } = follow ? this.#fs.stat(path) : this.#fs.lstat(path);
+        return this.#fs.isDir(mode) ? "directory" : "other";
+      }),
+  };
 
   /** The files, for commands that compute without a pause. */
   readonly forCommands: CommandFiles = {
@@ -201,6 +216,15 @@ export class ShellFiles implements IFileSystem {
       return work();
     } catch (thrown) {
       throw toPathError(thrown, operation, path);
+    }
+  }
+
+  #orElse<T>(value: T, work: () => T): T {
+    try {
+      return work();
+    } catch (thrown) {
+      if (thrown instanceof this.#fs.ErrnoError) return value;
+      throw thrown;
     }
   }
 
