@@ -189,8 +189,11 @@ export class ShellFiles implements IFileSystem {
       this.#run("symlink", path, () => this.#fs.symlink(target, this.#requireUnprotected(path))),
     setMode: (path, mode) =>
       this.#run("chmod", path, () => this.#fs.chmod(this.#requireUnprotected(path), mode)),
-    setTime: (path, changedMs) =>
-      this.#run("utime", path, () => this.#fs.utime(this.#requireUnprotected(path), changedMs, changedMs)),
+    setTimes: (path, { accessedMs = null, changedMs = null }) =>
+      this.#run("utime", path, () => {
+        this.#fs.utime(this.#requireUnprotected(path), accessedMs, changedMs);
+        this.#fs.lookupPath(path, { follow: true }).node.ctime = Date.now(); // the interpreter's utime() keeps it
+      }),
     umask: () => this.umask,
   };
 
@@ -288,7 +291,7 @@ export class ShellFiles implements IFileSystem {
     };
   }
 
-  #statusOf({ mode, size, mtime, ino: inode }: ReturnType<FileSystem["stat"]>): FileStatus {
+  #statusOf({ mode, size, atime, mtime, ctime, ino: inode }: ReturnType<FileSystem["stat"]>): FileStatus {
     const kind = this.#fs.isDir(mode)
       ? "directory"
       : this.#fs.isLink(mode)
@@ -296,7 +299,8 @@ export class ShellFiles implements IFileSystem {
       : this.#fs.isFile(mode)
       ? "file"
       : "device";
-    return { kind, mode: mode & PERMISSION_BITS, size, changedMs: mtime.getTime(), inode };
+    const [accessedMs, changedMs, statusMs] = [atime.getTime(), mtime.getTime(), ctime.getTime()];
+    return { kind, mode: mode & PERMISSION_BITS, size, changedMs, accessedMs, statusMs, inode };
   }
 
   #list(path: string): string[] {
