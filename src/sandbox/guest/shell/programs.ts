@@ -49,6 +49,9 @@ const ARCHIVE_COMMANDS = [
   "xzcat",
 ];
 
+/** Commands for files of gzip, which another module of the library runs. */
+export const GZIP_COMMANDS = ["gzip", "gunzip", "zcat"];
+
 /** Program that runs `pip`. */
 const PIP = ["-m", "_shell_packages", "pip"];
 
@@ -92,9 +95,10 @@ export function createCommands(files: ShellFiles, parts: CommandParts): Command[
     pythonCommand(name, ["-m", "_shell_packages", "script", name])
   );
   const archives = ARCHIVE_COMMANDS.map((name) => pythonCommand(name, ["-m", "_shell_archives", name]));
+  const gzips = GZIP_COMMANDS.map((name) => pythonCommand(name, ["-m", "_shell_gzip", name]));
   const yes = defineCommand("yes", (args) => {
     const words = args[0] === "--" ? args.slice(1) : args;
-    const line = `${words.join(" ") || "y"}\n`;
+    const line = `${words.length > 0 ? words.join(" ") : "y"}\n`;
     const stdout = line.repeat(Math.ceil(YES_BYTES / line.length));
     return Promise.resolve({ stdout, stderr: "", exitCode: SIGPIPE_CODE });
   });
@@ -103,6 +107,7 @@ export function createCommands(files: ShellFiles, parts: CommandParts): Command[
     ...python,
     ...pips,
     ...archives,
+    ...gzips,
     ...shells(onShell),
     timeoutCommand(),
     umaskCommand(files),
