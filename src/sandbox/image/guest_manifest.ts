@@ -158,6 +158,7 @@ import mode from "../guest/shell/gnu/files/mode.ts" with { type: "text" };
 import operands from "../guest/shell/gnu/files/operands.ts" with { type: "text" };
 import remove from "../guest/shell/gnu/files/remove.ts" with { type: "text" };
 import resolve from "../guest/shell/gnu/files/resolve.ts" with { type: "text" };
+import split from "../guest/shell/gnu/files/split.ts" with { type: "text" };
 import stat from "../guest/shell/gnu/files/stat.ts" with { type: "text" };
 import tree from "../guest/shell/gnu/files/tree.ts" with { type: "text" };
 import truncate from "../guest/shell/gnu/files/truncate.ts" with { type: "text" };
@@ -388,6 +389,7 @@ export const SHELL_FILES: GuestSources = {
   factor,
   numfmt,
   csplit,
+  split,
   truncate,
   expression,
   candidates,

@@ -169,6 +169,7 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   sha384sum: true,
   sha512sum: true,
   shuf: true,
+  split: true,
   sum: true,
   truncate: true,
   tsort: true,

@@ -19,6 +19,7 @@ export const REPLACED_COMMANDS: readonly string[] = [
   "rg",
   "sha1sum",
   "sha256sum",
+  "split",
   "whoami",
   "zcat",
 ];
