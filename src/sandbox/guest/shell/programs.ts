@@ -9,7 +9,7 @@ import { GNU_NAMES } from "./gnu/gnu_names.ts";
 import { type EngineCommandParts, toEngineCommand } from "./programs/engine_command.ts";
 import { printfCommand } from "./programs/printf_command.ts";
 import { refusingCommands } from "./programs/refused_arguments.ts";
-import { shells } from "./programs/shells.ts";
+import { shells, type StartedShell } from "./programs/shells.ts";
 import { runWithFiles } from "./programs/substitutions.ts";
 import { environmentCommands, systemCommands } from "./programs/system.ts";
 import { timeoutCommand } from "./programs/timeout.ts";
@@ -65,7 +65,7 @@ const YES_BYTES = 131_072;
 export interface CommandParts {
   readonly runPython: (request: ProgramRequest, signal?: AbortNotice) => Promise<ProgramResult>;
   /** Called before a command starts a shell. */
-  readonly onShell: (isCommandString: boolean) => void;
+  readonly onShell: (shell: StartedShell) => void;
   readonly streams: EngineCommandParts["streams"];
 }
 

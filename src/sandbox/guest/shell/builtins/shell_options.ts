@@ -79,6 +79,11 @@ export const set: Builtin = async ({ args, state, run }) => {
   for (; at < args.length; at++) {
     const word = args[at] ?? "";
     if (!/^[-+][a-zA-Z]+$/.test(word)) break;
+    const [unknown] = /[^abefhkmnoptuvxBCEHPT]/.exec(word.slice(1)) ?? [];
+    if (unknown !== undefined) {
+      const usage = "set: usage: set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]";
+      return complained(`set: ${word[0]}${unknown}: invalid option\n${usage}`, 2);
+    }
     const next = args[at + 1];
     const isList = word.endsWith("o") && (next === undefined || /^[-+]/.test(next));
     if (isList) listed.push(word[0] === "-" ? listSetOptions(state) : commandsOfSetOptions(state));
