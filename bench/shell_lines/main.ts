@@ -49,10 +49,28 @@ function differenceOf(text: string, native: Outcome, sandbox: Outcome): string |
   return native.complains === sandbox.complains ? undefined : "stderr";
 }
 
-/** Runs a line in bash twice. Returns `undefined` if the results differ, so that no other shell could have them. */
-async function runTwice(text: string, tree: string, cwd: string): Promise<Outcome | undefined> {
-  const [first, second] = await Promise.all([runNative(text, tree, cwd), runNative(text, tree, cwd)]);
-  return first && second && differenceOf("", first, second) === undefined ? first : undefined;
+/**
+ * Runs a line in bash and in the sandbox, and once more in bash if the results differ. Returns `undefined` if the two
+ * results of bash differ too, so that no other shell could have them, or if bash does not end.
+ */
+async function compareLine(line: CommandLine, places: Places): Promise<Row | undefined> {
+  const { folder, cwd, sandbox } = places;
+  const native = await runNative(line.text, folder, cwd);
+  if (!native) return undefined;
+  const outcome = await sandbox.run(line.text);
+  const difference = differenceOf(line.text, native, outcome);
+  if (difference) {
+    const second = await runNative(line.text, folder, cwd);
+    if (!second || differenceOf("", native, second)) return undefined;
+  }
+  return { line, native, sandbox: outcome, difference };
+}
+
+/** Where a line runs. */
+interface Places {
+  readonly folder: string;
+  readonly cwd: string;
+  readonly sandbox: TreeSandbox;
 }
 
 /** Rows of compared lines, and lines that are not comparable, as two runs in bash differ or do not end. */
@@ -73,13 +91,11 @@ async function compareLines(
     const cwd = workingDirectory(tree);
     await using sandbox = await TreeSandbox.start(folder, cwd);
     for (const line of lines.filter((candidate) => candidate.tree === tree)) {
-      const native = await runTwice(line.text, folder, cwd);
-      if (!native) {
+      const row = await compareLine(line, { folder, cwd, sandbox });
+      if (!row) {
         left.push(line);
         continue;
       }
-      const outcome = await sandbox.run(line.text);
-      const row = { line, native, sandbox: outcome, difference: differenceOf(line.text, native, outcome) };
       rows.push(row);
       await onRow(row);
       if (rows.length % 100 === 0) console.error(`${rows.length + left.length} of ${lines.length} lines`);
