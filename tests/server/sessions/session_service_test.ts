@@ -125,7 +125,7 @@ Deno.test("SessionService.create() ends a session that opens after its signal ha
     "unavailable",
     undefined,
   ]);
-  assertEquals([pool.alive, sessions.list("").length], [0, 0]);
+  assertEquals([pool.alive, sessions.directory.list("").length], [0, 0]);
 });
 
 Deno.test("the longest idle evictable session ends when no slot is free", async () => {
@@ -196,9 +196,12 @@ Deno.test("SessionService.create() evicts an evictable session when its use ends
 Deno.test("SessionService.find() returns a session only to its owner", async () => {
   await using sessions = service();
   const { id } = await sessions.create({ owner: "a", signal });
-  assertEquals(sessions.find(id, "a").id, id);
-  assertEquals(sessions.list("b"), []);
-  assertEquals(await failure((async () => await sessions.find(id, "b"))()), ["not_found", undefined]);
+  assertEquals(sessions.directory.find(id, "a").id, id);
+  assertEquals(sessions.directory.list("b"), []);
+  assertEquals(await failure((async () => await sessions.directory.find(id, "b"))()), [
+    "not_found",
+    undefined,
+  ]);
 });
 
 Deno.test("an idle session ends, and a busy one does not", async () => {
@@ -211,7 +214,7 @@ Deno.test("an idle session ends, and a busy one does not", async () => {
   assertEquals((await session.exec("long")).status, "ok");
   while (pool.alive > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   assertEquals(await failure(session.exec("late")), ["conflict", undefined]);
-  assertEquals(sessions.list(""), []);
+  assertEquals(sessions.directory.list(""), []);
 });
 
 Deno.test("a session rejects a request when too many are waiting", async () => {
