@@ -14,7 +14,7 @@ export interface HibernationParts {
   readonly store: HibernationStore;
   readonly transfers: CheckpointTransfers;
   /** Random numbers that it gets when it wakes for the first time. Without them, those of its state continue. */
-  readonly reseeding: SessionRecord["reseeding"];
+  readonly reseeding?: SessionRecord["reseeding"];
   /** Returns a signal that aborts when the session ends. */
   endSignal(): AbortSignal;
   /** Waits for a slot, and leases an interpreter: that of an earlier lease, if it is free. */

@@ -120,7 +120,7 @@ export class LiveSession implements AsyncDisposable {
     this.id = options.id ?? record?.id ?? randomId();
     this.owner = owner;
     this.name = options.name;
-    this.createdAt = options.createdAt ?? new Date(record?.createdAt ?? Date.now());
+    this.createdAt = options.createdAt ?? new Date(record?.createdAt ?? options.clock.now());
     this.tools = options.tools;
     this.limits = options.limits;
     this.metadata = options.metadata;

@@ -1,4 +1,5 @@
 import type { CheckpointError } from "../../errors.ts";
+import type { Clock } from "../../async/clock.ts";
 import { toUnusableError } from "../hibernation/hibernated_state.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { type ServerEvent, startOfId } from "../server_event.ts";
@@ -20,6 +21,7 @@ export interface NamedOpenOptions {
 export interface SessionDirectoryOptions {
   /** Why sessions of an earlier server cannot be read, by their id. */
   readonly unreadable?: ReadonlyMap<string, CheckpointError> | undefined;
+  readonly clock: Clock;
   /** Called when a session has opened or ended. */
   readonly onEvent: (event: ServerEvent) => void;
 }
@@ -58,7 +60,7 @@ export class SessionDirectory {
       kind: life.isSaved ? "session saved" : "session ended",
       session: startOfId(id),
       owner,
-      seconds: (Date.now() - createdAt.getTime()) / 1000,
+      seconds: (this.#options.clock.now() - createdAt.getTime()) / 1000,
       programs: execs,
     });
   }

@@ -98,6 +98,7 @@ export interface OpenOptions
 
 /** Options of a {@linkcode LiveSession} that its factory gives. */
 type FactoryOptions =
+  | "clock"
   | "hibernation"
   | "metrics"
   | "onEnd"
@@ -110,7 +111,8 @@ type FactoryOptions =
   | "stop";
 
 /** Parts of {@linkcode SessionFactory}. */
-export interface SessionFactoryParts extends Pick<LiveSessionOptions, "idleMs" | "onError" | "onEvent"> {
+export interface SessionFactoryParts
+  extends Pick<LiveSessionOptions, "idleMs" | "clock" | "onError" | "onEvent"> {
   readonly pool: SessionPool;
   readonly metrics: Metrics;
   readonly slots: SessionSlots;
@@ -188,7 +190,7 @@ export class SessionFactory {
 
   /** Makes a session that continues one of an earlier server. */
   continue(saved: SavedSession, { store }: HibernationSettings): LiveSession {
-    const record = asOf(saved.record, Date.now());
+    const record = asOf(saved.record, this.#parts.clock.now());
     const { idleMs = Infinity } = record;
     const expiresAt = record.expiresAt === undefined ? undefined : new Date(record.expiresAt);
     const tools = record.tools && new SessionTools(sessionToolsSchema.parse(record.tools));
@@ -202,7 +204,8 @@ export class SessionFactory {
     options: Omit<LiveSessionOptions, FactoryOptions> & Pick<OpenOptions, "once">,
   ): LiveSession {
     const { owner, once = false, checkpointEvery, endsWithServer = false } = options;
-    const { pool, metrics, slots, awake, transfers, hibernation, stop, onError, onEvent } = this.#parts;
+    const { pool, metrics, slots, awake, transfers, hibernation, stop, clock, onError, onEvent } =
+      this.#parts;
     const session: LiveSession = new LiveSession({
       ...options,
       hibernation: hibernation && !once && isBranchingPool(pool)
@@ -218,6 +221,7 @@ export class SessionFactory {
             }),
         }
         : undefined,
+      clock,
       metrics,
       onEnd: () => this.#forget(session),
       onError,

@@ -4,6 +4,7 @@ import type { SessionLease } from "../../sandbox/contract/pool.ts";
 import type { HeldSlots } from "../admission/admission_queue.ts";
 import type { CheckpointTransfers, ForkCopyOptions } from "../checkpoints/transfers.ts";
 import type { HibernationStore, PlaceCopy } from "../hibernation/hibernation_store.ts";
+import type { Clock } from "../../async/clock.ts";
 import { ServerError, toPublicError } from "../http/http_errors.ts";
 import type { LiveSession, LiveSessionOptions } from "./live_session.ts";
 import type { SessionFactory } from "./session_factory.ts";
@@ -26,6 +27,7 @@ export interface SessionForksParts {
   readonly shared: SharedSessions;
   /** The states of sessions that hibernate, if sessions do. */
   readonly store: HibernationStore | undefined;
+  readonly clock: Clock;
   /** Makes the copies. */
   readonly factory: SessionFactory;
 }
@@ -56,7 +58,7 @@ export class SessionForks {
    */
   async fork(parent: LiveSession, count: number, { seed, signal }: ForkCopyOptions): Promise<LiveSession[]> {
     const { owner, limits, metadata, tools, life: { expiresAt } } = parent;
-    const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - Date.now());
+    const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - this.#parts.clock.now());
     const fork = { parent, count, seed, settings: { owner, limits, metadata, ttlMs, tools, signal } };
     const paused = await parent.life.pause.read(signal);
     if (paused === undefined) return await parent.use(() => this.#open(fork, () => this.#forkUsed(fork)));

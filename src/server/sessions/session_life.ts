@@ -1,5 +1,6 @@
 import type { CheckpointError } from "../../errors.ts";
 import type { PythonSession } from "../../sandbox/contract/pool.ts";
+import type { Clock } from "../../async/clock.ts";
 import type { HibernatedState } from "../hibernation/hibernated_state.ts";
 import type { LeasedInterpreter } from "../hibernation/lifecycle.ts";
 import { type HibernationParts, SessionInterpreter } from "../hibernation/session_interpreter.ts";
@@ -20,8 +21,7 @@ export interface HibernationOptions
 /** Options of {@linkcode SessionLife}. */
 export interface SessionLifeOptions
   extends
-    Pick<HibernationParts, "owner" | "onChange" | "onError">,
-    Partial<Pick<HibernationParts, "reseeding">>,
+    Pick<HibernationParts, "owner" | "reseeding" | "onChange" | "onError">,
     Pick<SessionPauseOptions, "isPaused" | "hasMemory"> {
   /** Its interpreter, or the state in which it hibernates. */
   readonly start: LeasedInterpreter | HibernatedState;
@@ -48,6 +48,7 @@ export interface SessionLifeOptions
    * @default Infinity
    */
   readonly spareMs?: number | undefined;
+  readonly clock: Clock;
   /** Called when its last current use ends. */
   readonly onUnused: () => void;
   /** Called once, when it ends and before its interpreter does. */
@@ -61,7 +62,7 @@ export class SessionLife implements AsyncDisposable {
   readonly #options: SessionLifeOptions;
   readonly #interpreter: SessionInterpreter;
   readonly #idle: IdleTimer;
-  readonly #endTimer = new EndTimer(() => this.#whenExpired());
+  readonly #endTimer: EndTimer;
   /** Aborts when the session ends. It exists from the first use of {@linkcode SessionLife.endSignal}. */
   #end: AbortController | undefined;
   #wasUsed = false;
@@ -73,19 +74,17 @@ export class SessionLife implements AsyncDisposable {
 
   /** @param describe returns the record of the session, with which it is saved */
   constructor(options: SessionLifeOptions, describe: HibernationParts["describe"]) {
-    const { owner, start, hibernation, reseeding, idleMs, usedAt, onError, onChange } = options;
+    const { start, hibernation, idleMs, clock, onError } = options;
     this.#options = options;
+    this.#endTimer = new EndTimer(() => this.#whenExpired(), clock);
     this.#interpreter = new SessionInterpreter(
       start,
       hibernation && {
+        ...options,
         ...hibernation,
-        owner,
-        reseeding,
         describe,
         endSignal: () => this.endSignal,
         isUsed: () => this.isUsed,
-        onChange,
-        onError,
         onLost: () => this[Symbol.asyncDispose]().catch(onError),
       },
     );
@@ -98,7 +97,7 @@ export class SessionLife implements AsyncDisposable {
     });
     const firstMs = Math.min(hibernation?.afterMs ?? Infinity, idleMs);
     const whenIdle = () => void this.#whenIdle().catch(onError);
-    this.#idle = new IdleTimer(firstMs, whenIdle, usedAt);
+    this.#idle = new IdleTimer(firstMs, whenIdle, options);
     if (!("lease" in start)) whenIdle(); // its time may be over
   }
 
@@ -171,11 +170,11 @@ export class SessionLife implements AsyncDisposable {
    */
   endAfter(ttlMs: number): void {
     this.#interpreter.requireUsable();
-    this.endAt(new Date(Date.now() + ttlMs));
+    this.endAt(new Date(this.#options.clock.now() + ttlMs));
     this.#saveRecord();
   }
 
-  /** Sets the time at which the session ends, used or not. The caller saves the session's record. */
+  /** Sets the time of the end. The caller saves the session's record. */
   endAt(expiresAt: Date): void {
     if (this.#ended) return;
     this.#pauseIsDue = false;

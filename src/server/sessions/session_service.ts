@@ -1,6 +1,7 @@
 import { abortable, Deadline } from "../../async/abort.ts";
 import type { SessionPool } from "../../sandbox/contract/pool.ts";
 import type { CheckpointStore } from "../checkpoints/checkpoint_store.ts";
+import { type Clock, HOST_CLOCK } from "../../async/clock.ts";
 import { CheckpointTransfers, type ForkCopyOptions } from "../checkpoints/transfers.ts";
 import type { SavedSession } from "../hibernation/saved_sessions.ts";
 import { type SuspendReport, toSuspendReport } from "../hibernation/suspend_report.ts";
@@ -66,6 +67,12 @@ export interface SessionServiceOptions {
    * @default no limit but that of the profile
    */
   checkpointStore?: CheckpointStore | undefined;
+  /**
+   * The clocks, by which sessions are idle and end.
+   *
+   * @default those of the host
+   */
+  clock?: Clock | undefined;
   /** Called with each error of a session, before the client gets its public form. */
   onError?: ((thrown: unknown) => void) | undefined;
   /** Called when a session that clients find has opened or ended, and when an interpreter is lost. It must not throw. */
@@ -94,7 +101,7 @@ export class SessionService implements AsyncDisposable {
   constructor(options: SessionServiceOptions) {
     const { pool, metrics, maxSessions, maxSessionsPerToken, owners, checkpointStore, hibernation } = options;
     const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS } = options;
-    const { onError = () => {}, onEvent = () => {} } = options;
+    const { onError = () => {}, onEvent = () => {}, clock = HOST_CLOCK } = options;
     const stop = this.#stop.signal;
     const awake = new Set<LiveSession>();
     this.maxSessions = maxSessions;
@@ -102,16 +109,16 @@ export class SessionService implements AsyncDisposable {
     this.#pool = pool;
     this.#hibernation = hibernation;
     this.#onError = onError;
-    this.directory = new SessionDirectory({ unreadable: hibernation?.unreadable, onEvent });
+    this.directory = new SessionDirectory({ unreadable: hibernation?.unreadable, clock, onEvent });
     const transfers = this.transfers = new CheckpointTransfers({ owners, waitMs });
     const shared = this.#shared = new SharedSessions(pool, stop);
     const limits = { slots: maxSessions, slotsPerOwner: maxSessionsPerToken, owners, queue, waitMs };
     const slots = new SessionSlots({ ...limits, awake, stop, metrics, onError });
     const factory = this.#factory = new SessionFactory({
       ...{ pool, metrics, slots, shared, transfers, checkpointStore, hibernation, awake, stop, idleMs },
-      ...{ onError, onEvent, onEnd: (session) => this.directory.delete(session) },
+      ...{ clock, onError, onEvent, onEnd: (session) => this.directory.delete(session) },
     });
-    this.#forks = new SessionForks({ transfers, slots, shared, factory, store: hibernation?.store });
+    this.#forks = new SessionForks({ transfers, slots, shared, factory, clock, store: hibernation?.store });
     if (hibernation) { for (const saved of hibernation.saved ?? []) this.#tryContinue(saved, hibernation); }
   }
 

@@ -1,4 +1,5 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { HOST_CLOCK } from "../../../src/async/clock.ts";
 import { CheckpointError } from "../../../src/errors.ts";
 import { ServerError } from "../../../src/server/http/http_errors.ts";
 import type { ServerEvent } from "../../../src/server/server_event.ts";
@@ -14,7 +15,7 @@ function sessionOf(id: string, fields: Partial<LiveSession> = {}): LiveSession {
 }
 
 Deno.test("SessionDirectory finds a session by its id for its owner only", () => {
-  const directory = new SessionDirectory({ onEvent: () => {} });
+  const directory = new SessionDirectory({ clock: HOST_CLOCK, onEvent: () => {} });
   const [one, two] = [sessionOf("1"), sessionOf("2", { owner: "b" })];
   for (const session of [one, two]) directory.publish(session);
   assertEquals([directory.find("1", "a"), directory.get("1", "b")], [one, undefined]);
@@ -25,7 +26,7 @@ Deno.test("SessionDirectory finds a session by its id for its owner only", () =>
 });
 
 Deno.test("SessionDirectory.list() returns the sessions with all of the metadata, oldest first", () => {
-  const directory = new SessionDirectory({ onEvent: () => {} });
+  const directory = new SessionDirectory({ clock: HOST_CLOCK, onEvent: () => {} });
   const [one, two, three] = [
     sessionOf("1", { metadata: { run: "x", step: "1" } }),
     sessionOf("2"),
@@ -38,13 +39,17 @@ Deno.test("SessionDirectory.list() returns the sessions with all of the metadata
 
 Deno.test("SessionDirectory.get() throws for a session of an earlier server whose record cannot be read", () => {
   const error = new CheckpointError("Cannot read", { code: "checkpoint_damaged" });
-  const directory = new SessionDirectory({ unreadable: new Map([["1", error]]), onEvent: () => {} });
+  const directory = new SessionDirectory({
+    unreadable: new Map([["1", error]]),
+    clock: HOST_CLOCK,
+    onEvent: () => {},
+  });
   assertEquals(assertThrows(() => directory.get("1", "a"), ServerError).reason, "checkpoint_damaged");
 });
 
 Deno.test("SessionDirectory reports a session that opens and ends, and nothing of a session that was not found", () => {
   const events: ServerEvent[] = [];
-  const directory = new SessionDirectory({ onEvent: (event) => events.push(event) });
+  const directory = new SessionDirectory({ clock: HOST_CLOCK, onEvent: (event) => events.push(event) });
   const saved = sessionOf("2", { life: { isSaved: true } as LiveSession["life"] });
   for (const session of [sessionOf("1"), saved]) {
     directory.publish(session);
@@ -60,7 +65,7 @@ Deno.test("SessionDirectory reports a session that opens and ends, and nothing o
 });
 
 Deno.test("SessionDirectory.openNamed() opens a session once, and again when it has ended", async () => {
-  const directory = new SessionDirectory({ onEvent: () => {} });
+  const directory = new SessionDirectory({ clock: HOST_CLOCK, onEvent: () => {} });
   let opened = 0;
   const open = async (owner: string, name: string) => {
     const { session, isNew } = await directory.openNamed(name, { owner, signal }, async (options) => {
@@ -80,7 +85,7 @@ Deno.test("SessionDirectory.openNamed() opens a session once, and again when it 
 });
 
 Deno.test("SessionDirectory.openNamed() shares a failure, but not the cancellation of another request", async () => {
-  const directory = new SessionDirectory({ onEvent: () => {} });
+  const directory = new SessionDirectory({ clock: HOST_CLOCK, onEvent: () => {} });
   const options = { owner: "a", signal };
   const busy = () => Promise.reject(new ServerError("busy", "full"));
   const both = [directory.openNamed("x", options, busy), directory.openNamed("x", options, busy)];

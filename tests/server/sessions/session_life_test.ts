@@ -1,4 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { HOST_CLOCK } from "../../../src/async/clock.ts";
 import type { PythonSession } from "../../../src/sandbox/contract/pool.ts";
 import { ServerError } from "../../../src/server/http/http_errors.ts";
 import { SessionLife, type SessionLifeOptions } from "../../../src/server/sessions/session_life.ts";
@@ -15,6 +16,7 @@ function lifeOf(options: Partial<SessionLifeOptions> = {}) {
     owner: "",
     start: { lease, slot: undefined },
     idleMs: Infinity,
+    clock: HOST_CLOCK,
     onChange: () => {},
     onError: (error) => calls.push(`error ${error}`),
     onUnused: () => calls.push("unused"),
@@ -57,6 +59,19 @@ Deno.test("SessionLife.endAt() ends a session at a time, and a later time replac
   life.endAt(new Date(0));
   await until(() => life.ended);
   assertEquals(life.describe().expiresAt, "1970-01-01T00:00:00.000Z");
+});
+
+Deno.test("SessionLife.isSpare() goes by a clock that does not jump, and usedAt by the clock of the host", async () => {
+  let [nowMs, passedMs] = [1_000, 0];
+  const { life } = lifeOf({ spareMs: 5_000, clock: { now: () => nowMs, monotonic: () => passedMs } });
+  assertEquals([life.isSpare(0), life.usedAt.getTime()], [false, 1_000]);
+  nowMs = 3_600_000;
+  assertEquals([life.isSpare(0), life.unusedMs], [false, 0]);
+  passedMs = 5_000;
+  assertEquals([life.isSpare(0), life.isSpare(5_001), life.unusedMs], [true, false, 5_000]);
+  await life.use(() => Promise.resolve());
+  assertEquals([life.isSpare(0), life.usedAt.getTime()], [false, 3_600_000]);
+  await life[Symbol.asyncDispose]();
 });
 
 Deno.test("SessionLife.isSpare() is true for an unused session only, with spareMs of 0 once it was used", async () => {
