@@ -2,7 +2,13 @@ import * as z from "zod";
 import type { ExecResult } from "../../sandbox/contract/exec.ts";
 import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { hostTool } from "../../sandbox/host_tool.ts";
-import { Callee, type CalleeOptions, type CalleeReply, moduleCall } from "../../sandbox/isolated/callee.ts";
+import {
+  Callee,
+  type CalleeOptions,
+  type CalleeReply,
+  moduleCall,
+  type PythonArgument,
+} from "../../sandbox/isolated/callee.ts";
 import { CompiledModules, preloadOf } from "../../sandbox/isolated/compiled_modules.ts";
 import type { Preload } from "../../sandbox/profile/profile.ts";
 import ahead from "./python/ahead.py" with { type: "text" };
@@ -21,6 +27,7 @@ import standIns from "./python/stand_ins.py" with { type: "text" };
 import syntax from "./python/syntax.py" with { type: "text" };
 import taint from "./python/taint.py" with { type: "text" };
 import testCheck from "./python/test_check.py" with { type: "text" };
+import { type PackedTests, parsePreparedTests, type PreparedTests } from "./prepared_tests.ts";
 import { RERUN_SOURCES } from "./reruns.ts";
 import type { TestProblem } from "./test_problem.ts";
 import testsSource from "./python/tests.py" with { type: "text" };
@@ -29,6 +36,12 @@ import testsSource from "./python/tests.py" with { type: "text" };
 export interface TestRunOptions {
   readonly problem: TestProblem;
   readonly modules: TestModules;
+  /**
+   * Tests that were prepared before.
+   *
+   * @default the tests are prepared without them
+   */
+  readonly packedTests?: PackedTests | undefined;
   /** Maximum run time of one test, in milliseconds. */
   readonly timeoutMs: number;
   /**
@@ -94,17 +107,6 @@ const verdictSchema = z.tuple([
   z.string(),
 ]);
 
-/** What `prepare` of `tests.py` returns. */
-const preparedSchema = z.tuple([z.array(z.string()), z.string()]);
-
-/** Tests whose setup has run. */
-export interface PreparedTests {
-  /** Names that the tests take from the candidate beside its entry point. */
-  readonly names: readonly string[];
-  /** Arguments of the tests' first request, which looks up their names in the candidate, as JSON. */
-  readonly lookup: string;
-}
-
 /** Runs tests in a session that the candidate's program cannot reach. */
 export class TestRun {
   readonly #session: PythonSession;
@@ -121,19 +123,25 @@ export class TestRun {
    * @throws {Error} when the setup fails, which means that the problem itself is broken.
    */
   async prepare(): Promise<PreparedTests> {
-    const { problem, timeoutMs, signal } = this.#options;
-    const { setup, codeTests, entryPoint } = problem;
-    const given = entryPoint === undefined ? [] : [entryPoint];
-    const { ofTests, ofCandidate } = this.#options.modules;
+    const { problem, modules: { ofTests, ofCandidate }, packedTests, timeoutMs, signal } = this.#options;
+    const { prompt, setup, codeTests, entryPoint } = problem;
     await ofTests.detectIn(this.#session, { timeoutMs, signal });
     await CompiledModules.compileIn(this.#session, [ofTests, ofCandidate], { timeoutMs, signal });
-    const code = `${ofTests.definitions}\n${
-      moduleCall(MODULE, "prepare", [problem.prompt, setup, codeTests, given])
-    }`;
+    const packed = packedTests?.get(problem);
+    const found = packed && await this.#prepare("prepare_again", [packed, setup, codeTests]);
+    if (found) return parsePreparedTests(found);
+    const given = entryPoint === undefined ? [] : [entryPoint];
+    const prepared = parsePreparedTests(await this.#prepare("prepare", [prompt, setup, codeTests, given]));
+    packedTests?.set(problem, prepared.packed);
+    return prepared;
+  }
+
+  async #prepare(name: string, args: readonly PythonArgument[]): Promise<string | undefined> {
+    const { modules, timeoutMs, signal } = this.#options;
+    const code = `${modules.ofTests.definitions}\n${moduleCall(MODULE, name, args)}`;
     const result = await this.#session.exec(code, { timeoutMs, signal });
     if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${errorOf(result)}`);
-    const [names, lookup] = preparedSchema.parse(JSON.parse(result.value ?? "[]"));
-    return { names, lookup };
+    return result.value;
   }
 
   /**

@@ -40,6 +40,60 @@ const CASES: readonly (readonly [program: string, fields: Record<string, unknown
   [ADD, { tests: ["assert add(1, 2) == 3"] }, 1],
 ];
 
+const GUESS = "def guess(n):\n    return math.sqrt(n)";
+/** Tasks whose tests use a prompt, names of the library, test cases, and a setup that needs the program. */
+const PREPARED: readonly (readonly [right: string, wrong: string, fields: Record<string, unknown>])[] = [
+  [
+    ADD,
+    ADD.replace("+", "-"),
+    {
+      prompt: "LIMIT = 3\ndef add(a, b):\n",
+      test: "def check(f):\n    assert f(1, 2) == LIMIT",
+      entry_point: "add",
+    },
+  ],
+  [
+    `import math\n${GUESS}`,
+    GUESS,
+    { tests: ["assert guess(4) == sqrt(4) and Counter([guess(4)]) == Counter([2.0])"] },
+  ],
+  [
+    ADD,
+    "def add(a, b):\n    return 3",
+    {
+      tests: [
+        "import unittest\nclass Sums(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(add(2, 2), 4)",
+      ],
+    },
+  ],
+  [ADD, "def add(a, b):\n    return 2", {
+    test_setup_code: "three = add(1, 2)",
+    test_list: ["assert three == 3"],
+  }],
+];
+
+Deno.test("hiddenTests() prepares the tests of a task once, and scores alike", async () => {
+  const profile = testProfile(await loadProfile("tools"));
+  const settings = { size: 1, resetMode: "rewind" } as const;
+  await using pool = new SandboxPool({ ...settings, profile: { ...profile, preload: CANDIDATE_PRELOAD } });
+  await using testPool = new SandboxPool({
+    ...settings,
+    profile: { ...profile, preload: HIDDEN_TESTS_PRELOAD },
+  });
+  for (const [right, wrong, fields] of PREPARED) {
+    const codes: string[] = [];
+    const grader = hiddenTests({ pool, testPool: watched(testPool, codes) });
+    const scores: unknown[] = [];
+    for (const program of [right, wrong, right]) {
+      const history = History.fromChats([{ role: "assistant", content: `\`\`\`python\n${program}\n\`\`\`` }]);
+      scores.push(toScore(await grader.grade({ task: { id: "t", query: "q", fields }, history })).score);
+    }
+    const prepared = codes.flatMap((code) => /paddock_hidden_tests"\)\.(prepare\w*)/.exec(code)?.[1] ?? []);
+    assertEquals(scores, [1, 0, 1], right);
+    assertEquals(prepared, ["prepare", "prepare_again", "prepare_again"]);
+  }
+});
+
 Deno.test("hiddenTests() sends no modules to sessions whose images have them, and scores alike", async () => {
   const [python, tools] = [await loadProfile("python"), testProfile(await loadProfile("tools"))];
   const settings = { size: 1, resetMode: "rewind" } as const;
