@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { TestProblem } from "./test_problem.ts";
 
-/** Tests whose setup has run. */
+/** Tests that are checked and compiled. */
 export interface PreparedTests {
   /** Names that the tests take from the candidate beside its entry point. */
   readonly names: readonly string[];
@@ -27,31 +27,35 @@ const MAX_CHARACTERS = 16 * 1024 * 1024;
  * tests that were not used for longest are dropped first.
  */
 export class PackedTests {
-  readonly #packed = new Map<string, string>();
+  readonly #kept = new Map<string, PreparedTests>();
   #characters = 0;
 
-  /** Returns the packed tests of a problem; `undefined` if there are none. */
-  get(problem: TestProblem): string | undefined {
+  /** Returns the tests of a problem; `undefined` if they were not prepared or are dropped. */
+  get(problem: TestProblem): PreparedTests | undefined {
     const key = keyOf(problem);
-    const packed = this.#packed.get(key);
-    if (packed === undefined) return undefined;
-    this.#packed.delete(key);
-    this.#packed.set(key, packed);
-    return packed;
+    const tests = this.#kept.get(key);
+    if (tests === undefined) return undefined;
+    this.#kept.delete(key);
+    this.#kept.set(key, tests);
+    return tests;
   }
 
-  /** Keeps the packed tests of a problem, if they can be packed. */
-  set(problem: TestProblem, packed: string): void {
+  /** Keeps the tests of a problem, if they are packed. */
+  set(problem: TestProblem, tests: PreparedTests): void {
     const key = keyOf(problem);
-    if (packed === "" || this.#packed.has(key)) return;
-    this.#packed.set(key, packed);
-    this.#characters += key.length + packed.length;
-    for (const [oldest, text] of this.#packed) {
+    if (tests.packed === "" || this.#kept.has(key)) return;
+    this.#kept.set(key, tests);
+    this.#characters += lengthOf(key, tests);
+    for (const [oldest, dropped] of this.#kept) {
       if (this.#characters <= MAX_CHARACTERS) return;
-      this.#packed.delete(oldest);
-      this.#characters -= oldest.length + text.length;
+      this.#kept.delete(oldest);
+      this.#characters -= lengthOf(oldest, dropped);
     }
   }
+}
+
+function lengthOf(key: string, { names, lookup, packed }: PreparedTests): number {
+  return key.length + names.join().length + lookup.length + packed.length;
 }
 
 /** Returns a text that only problems with the same tests share. */

@@ -2,13 +2,7 @@ import * as z from "zod";
 import type { ExecResult } from "../../sandbox/contract/exec.ts";
 import type { PythonSession } from "../../sandbox/contract/pool.ts";
 import { hostTool } from "../../sandbox/host_tool.ts";
-import {
-  Callee,
-  type CalleeOptions,
-  type CalleeReply,
-  moduleCall,
-  type PythonArgument,
-} from "../../sandbox/isolated/callee.ts";
+import { Callee, type CalleeOptions, type CalleeReply, moduleCall } from "../../sandbox/isolated/callee.ts";
 import { CompiledModules, preloadOf } from "../../sandbox/isolated/compiled_modules.ts";
 import type { Preload } from "../../sandbox/profile/profile.ts";
 import ahead from "./python/ahead.py" with { type: "text" };
@@ -103,7 +97,7 @@ export type TestVerdict =
 
 /** Result of `run` of `tests.py`. The session is the tests' own, so that no program can forge it. */
 const verdictSchema = z.tuple([
-  z.enum(["passed", "failed", "unjudged", "too many calls", "too large"]),
+  z.enum(["passed", "failed", "unprepared", "unjudged", "too many calls", "too large"]),
   z.string(),
 ]);
 
@@ -111,6 +105,8 @@ const verdictSchema = z.tuple([
 export class TestRun {
   readonly #session: PythonSession;
   readonly #options: TestRunOptions;
+  /** Tests that were prepared in another session, until the first one runs. */
+  #packed: PreparedTests | undefined;
 
   constructor(session: PythonSession, options: TestRunOptions) {
     this.#session = session;
@@ -118,30 +114,37 @@ export class TestRun {
   }
 
   /**
-   * Runs the setup code.
+   * Runs the setup code. That of tests which were prepared before runs with the first test.
    *
    * @throws {Error} when the setup fails, which means that the problem itself is broken.
    */
   async prepare(): Promise<PreparedTests> {
     const { problem, modules: { ofTests, ofCandidate }, packedTests, timeoutMs, signal } = this.#options;
-    const { prompt, setup, codeTests, entryPoint } = problem;
     await ofTests.detectIn(this.#session, { timeoutMs, signal });
     await CompiledModules.compileIn(this.#session, [ofTests, ofCandidate], { timeoutMs, signal });
-    const packed = packedTests?.get(problem);
-    const found = packed && await this.#prepare("prepare_again", [packed, setup, codeTests]);
-    if (found) return parsePreparedTests(found);
-    const given = entryPoint === undefined ? [] : [entryPoint];
-    const prepared = parsePreparedTests(await this.#prepare("prepare", [prompt, setup, codeTests, given]));
-    packedTests?.set(problem, prepared.packed);
+    this.#packed = packedTests?.get(problem);
+    if (this.#packed) return this.#packed;
+    const prepared = await this.#prepareHere();
+    packedTests?.set(problem, prepared);
     return prepared;
   }
 
-  async #prepare(name: string, args: readonly PythonArgument[]): Promise<string | undefined> {
-    const { modules, timeoutMs, signal } = this.#options;
-    const code = `${modules.ofTests.definitions}\n${moduleCall(MODULE, name, args)}`;
+  async #prepareHere(): Promise<PreparedTests> {
+    const { problem, modules, timeoutMs, signal } = this.#options;
+    const { prompt, setup, codeTests, entryPoint } = problem;
+    const args = [prompt, setup, codeTests, entryPoint === undefined ? [] : [entryPoint]];
+    const code = `${modules.ofTests.definitions}\n${moduleCall(MODULE, "prepare", args)}`;
     const result = await this.#session.exec(code, { timeoutMs, signal });
     if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${errorOf(result)}`);
-    return result.value;
+    return parsePreparedTests(result.value);
+  }
+
+  /** Returns code that runs a test. */
+  #codeOf(index: number): string {
+    if (!this.#packed) return moduleCall(MODULE, "run", [index]);
+    const { problem: { setup, codeTests }, modules } = this.#options;
+    const args = [this.#packed.packed, setup, codeTests, index];
+    return `${modules.ofTests.definitions}\n${moduleCall(MODULE, "run_packed", args)}`;
   }
 
   /**
@@ -153,7 +156,7 @@ export class TestRun {
    */
   async runTest(index: number, candidate: Candidate): Promise<TestVerdict> {
     const { timeoutMs, timeScales = { callee: 1, caller: 1 }, signal } = this.#options;
-    const code = moduleCall(MODULE, "run", [index]);
+    const code = this.#codeOf(index);
     const failures: unknown[] = [];
     candidate.beginTest();
     const tools = [callTool(candidate, (error) => failures.push(error))];
@@ -165,6 +168,7 @@ export class TestRun {
         signal: AbortSignal.any([limits.signal, ...(signal ? [signal] : [])]),
       })
     );
+    this.#packed = undefined;
     if (failures.length > 0) {
       throw new Error(`Cannot run test ${index + 1}: ${failures[0]}`, { cause: failures[0] });
     }
@@ -173,6 +177,11 @@ export class TestRun {
       return await this.#verdictOfTimeout(index, candidate);
     }
     const [verdict, reason] = result.status === "ok" ? parseVerdict(result.value) : ["failed" as const, ""];
+    if (verdict === "unprepared") {
+      await this.#session.reset({ mode: "rewind", signal });
+      await this.#prepareHere();
+      return await this.runTest(index, candidate);
+    }
     if (verdict === "unjudged") throw new Error(`Cannot run test ${index + 1}: ${reason}`);
     if (verdict === "too many calls" && !candidate.isMainlyCalled) return FAILED;
     if (verdict === "passed" || verdict === "failed") return { verdict };
@@ -253,16 +262,18 @@ function parseVerdict(value: string | undefined): z.output<typeof verdictSchema>
   return verdictSchema.parse(JSON.parse(value ?? '["failed", ""]'));
 }
 
+const callSchema = z.object({
+  name: z.string(),
+  arguments: z.string(),
+  count: z.int().min(1),
+  stdin: z.string().optional(),
+});
+
 function callTool(candidate: Candidate, onFailure: (error: unknown) => void) {
   return hostTool({
     name: "call_candidate",
     description: "Calls the candidate with plain data.",
-    parameters: z.object({
-      name: z.string(),
-      arguments: z.string(),
-      count: z.int().min(1),
-      stdin: z.string().optional(),
-    }),
+    parameters: callSchema,
     async run({ name, arguments: args, count, stdin }) {
       try {
         return await candidate.call(name, args, { count, stdin });

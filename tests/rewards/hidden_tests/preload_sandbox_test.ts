@@ -2,6 +2,9 @@ import { assertEquals } from "@std/assert";
 import { CANDIDATE_PRELOAD, HIDDEN_TESTS_PRELOAD } from "../../../mod/rewards.ts";
 import { History } from "../../../src/history.ts";
 import { hiddenTests } from "../../../src/rewards/hidden_tests.ts";
+import { PackedTests } from "../../../src/rewards/hidden_tests/prepared_tests.ts";
+import { readTestProblem } from "../../../src/rewards/hidden_tests/test_problem.ts";
+import { Candidate, TestModules, TestRun } from "../../../src/rewards/hidden_tests/test_run.ts";
 import { toScore } from "../../../src/rewards/grader.ts";
 import { testProfile } from "../../../src/rewards/registry.ts";
 import type { SessionPool } from "../../../src/sandbox/contract/pool.ts";
@@ -88,10 +91,32 @@ Deno.test("hiddenTests() prepares the tests of a task once, and scores alike", a
       const history = History.fromChats([{ role: "assistant", content: `\`\`\`python\n${program}\n\`\`\`` }]);
       scores.push(toScore(await grader.grade({ task: { id: "t", query: "q", fields }, history })).score);
     }
-    const prepared = codes.flatMap((code) => /paddock_hidden_tests"\)\.(prepare\w*)/.exec(code)?.[1] ?? []);
+    const prepared = codes.flatMap((code) =>
+      /paddock_hidden_tests"\)\.(prepare|run_packed)/.exec(code)?.[1] ?? []
+    );
     assertEquals(scores, [1, 0, 1], right);
-    assertEquals(prepared, ["prepare", "prepare_again", "prepare_again"]);
+    assertEquals(prepared, ["prepare", "run_packed", "run_packed"]);
   }
+});
+
+Deno.test("TestRun prepares tests itself where another Python has packed them", async () => {
+  const profile = testProfile(await loadProfile("tools"));
+  await using pool = new SandboxPool({ profile, size: 2, resetMode: "rewind" });
+  await using forTests = await pool.acquire();
+  await using forProgram = await pool.acquire();
+  const problem = readTestProblem({ id: "t", query: "q", fields: { tests: ["assert add(1, 2) == 3"] } });
+  if (problem === null) throw new Error("the task has no tests");
+  const packedTests = new PackedTests();
+  const lookup = '["list", ["list", "add"], ["tuple"], ["dict"]]';
+  packedTests.set(problem, { names: [], lookup, packed: "another version|" });
+  const setting = { modules: new TestModules(), timeoutMs: 10_000 };
+  const run = new TestRun(forTests.session, { ...setting, problem, packedTests });
+  const candidate = new Candidate(forProgram.session, setting);
+
+  const prepared = await run.prepare();
+  await candidate.load(problem, { program: ADD, ...prepared });
+
+  assertEquals(await run.runTest(0, candidate), { verdict: "passed" });
 });
 
 Deno.test("hiddenTests() sends no modules to sessions whose images have them, and scores alike", async () => {

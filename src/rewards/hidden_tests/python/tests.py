@@ -59,7 +59,7 @@ def prepare(prompt, setup, tests, names):
     """
     Checks and compiles the tests, and runs the setup, so that an error in them shows before any call. Returns the names
     that come from the candidate beside its entry point, the arguments of the first request, which looks names up, and
-    what `prepare_again` of another session needs, empty if that is long.
+    what `run_packed` of another session needs, empty if that is long.
 
     The program cannot influence which names the tests take from it: it could replace what they compare with.
     """
@@ -82,17 +82,29 @@ def prepare(prompt, setup, tests, names):
     is_deferred = not used.isdisjoint({*known, *found.foreign})
     prepared = (found.candidate, [*found.foreign], found.library, is_deferred, codes)
     packed = base64.b64encode(marshal.dumps((beginning, prepared))).decode()
-    return _use([setup, *tests], prepared, f"{sys.version}|{packed}" if len(packed) <= MAX_PACKED else "")
+    _use([setup, *tests], prepared)
+    about = [_names[1:], encoded([_looked_up(), (), {}]), f"{sys.version}|{packed}" if len(packed) <= MAX_PACKED else ""]
+    return Answer(json.dumps(about))
 
 
-def prepare_again(packed, setup, tests):
-    """Prepares tests as another session has. Returns what `prepare` returns; None if the session had another Python."""
+def run_packed(packed, setup, tests, index):
+    """
+    Prepares tests as another session has, and runs a test. The verdict is `unprepared` if the setup fails now, or if the
+    session had another Python.
+    """
     version, _, data = packed.rpartition("|")
     if version != sys.version:
-        return None
-    beginning, prepared = marshal.loads(base64.b64decode(data))
-    _begin(beginning)
-    return _use([setup, *tests], prepared, packed)
+        return _UNPREPARED
+    try:
+        beginning, prepared = marshal.loads(base64.b64decode(data))
+        _begin(beginning)
+        _use([setup, *tests], prepared)
+    except Exception:
+        return _UNPREPARED
+    return run(index)
+
+
+_UNPREPARED = Answer('["unprepared", ""]')
 
 
 def _begin(beginning):
@@ -102,7 +114,8 @@ def _begin(beginning):
         exec(beginning, _space)
 
 
-def _use(sources, prepared, packed):
+def _use(sources, prepared):
+    """Lets prepared tests run, and runs their setup unless that needs the candidate."""
     candidate, foreign, library, is_deferred, [setup, *tests] = prepared
     _names.extend(candidate)
     _foreign.update(foreign)
@@ -114,7 +127,6 @@ def _use(sources, prepared, packed):
         _deferred.append(setup)
     else:
         exec(setup, _space)
-    return Answer(json.dumps([_names[1:], encoded([_looked_up(), (), {}]), packed]))
 
 
 def run(index):
