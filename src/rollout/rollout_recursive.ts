@@ -105,7 +105,7 @@ class Questions {
       trajectory = withFailure(run.trajectory(), error);
     }
     this.#asked.set(number, trajectory);
-    return replyOf(trajectory);
+    return replyOfQuestion(trajectory);
   }
 
   /** Returns the trajectory of the episode, and those of its questions with its reward. */
@@ -129,8 +129,8 @@ function writerOf(tokens: TokenOptions | undefined): EpisodeWriter | undefined {
   return tokens && new EpisodeWriter(tokens);
 }
 
-/** Returns the reply of a question. @throws {ToolError} if there is none. */
-function replyOf({ messages, error, cut, turns }: Trajectory): string {
+/** Returns the reply of a question, without its thoughts. @throws {ToolError} if there is none. */
+export function replyOfQuestion({ messages, error, cut, turns }: Trajectory): string {
   if (error !== undefined) throw new ToolError(`the model gave no reply: ${error.message}`);
   const last = messages.at(-1);
   if (turns === 0 || last?.role !== "assistant") {

@@ -10,8 +10,8 @@ import { withPython } from "../with_python.ts";
 const block = (code: string) => `\`\`\`python\n${code}\n\`\`\``;
 const PROGRAM = block(`
 counts = llm_query_batched([f"count: {part}" for part in context])
-FINAL(sum(map(int, counts)) * 2 ** 60)`);
-const task = { id: "t", query: "How long?", answer: String(6n * 2n ** 60n) };
+FINAL(sum(map(int, counts)) * 2 ** 60 + 1)`);
+const task = { id: "t", query: "How long?", answer: String(6n * 2n ** 60n + 1n) };
 const fields = { context: ["abc", "de", "f"] };
 const graders = new Map([["exact_match", () => exactMatch()]]);
 
