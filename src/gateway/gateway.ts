@@ -9,7 +9,8 @@ import { addGauges, countTurn, type GatewayStats } from "./gateway_metrics.ts";
 import { LiveSession } from "./live_session.ts";
 import type { Sampling } from "./model_request.ts";
 import { PauseGate } from "./model/pause_gate.ts";
-import { GatewaySession, type GatewaySessionOptions } from "./session/gateway_session.ts";
+import { GatewaySession } from "./session/gateway_session.ts";
+import type { GatewaySessionOptions } from "./session/session_options.ts";
 import { restoreOrigin } from "./session/session_origin.ts";
 import { keysOf, newIdentity, type SessionIdentity } from "./session_keys.ts";
 import { type SandboxRequest, type SandboxSource, SessionSandboxes } from "./session_sandboxes.ts";
@@ -24,10 +25,12 @@ import type {
 } from "./state/session_journal.ts";
 
 /** Options of {@linkcode Gateway}. */
-export interface GatewayOptions
-  extends
-    SessionGradingOptions,
-    Pick<GatewaySessionOptions, "sampler" | "parser" | "format" | "mode" | "rewritten" | "contextTokens"> {
+export interface GatewayOptions extends
+  SessionGradingOptions,
+  Pick<
+    GatewaySessionOptions,
+    "sampler" | "parser" | "callSyntax" | "format" | "mode" | "rewritten" | "contextTokens"
+  > {
   /** Parameters of sampling of all sessions. Those of a session replace them one by one. */
   sampling?: Sampling | undefined;
   /** Milliseconds without a request after which a session ends. @default 1_800_000 */

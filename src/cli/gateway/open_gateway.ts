@@ -5,7 +5,8 @@ import {
   modelSampler,
   type ModelSamplerOptions,
 } from "../../gateway/model/model_sampler.ts";
-import type { RewrittenMode } from "../../gateway/session/gateway_session.ts";
+import { CALL_SYNTAXES } from "../../gateway/grammar/call_syntaxes.ts";
+import type { RewrittenMode } from "../../gateway/session/session_options.ts";
 import { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
@@ -89,6 +90,7 @@ export async function openGateway(
     new Gateway({
       sampler,
       parser: style.parser(),
+      callSyntax: CALL_SYNTAXES[calls],
       format,
       mode,
       rewritten: flags.rewritten,

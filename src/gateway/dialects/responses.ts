@@ -18,6 +18,7 @@ import {
   toToolSpec,
 } from "./dialect.ts";
 import type { ResponseItem, ResponseItems } from "./response_items.ts";
+import { openaiToolChoice } from "./tool_choice.ts";
 import { outputOf, type ResponsesRequest, toResponse, toResponseEvents } from "./response_answer.ts";
 
 const part = z.looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
@@ -79,15 +80,18 @@ function parseResponses(value: unknown, { retry, items }: ParseContext): Respons
   const input = inputOf(body, items);
   const tools = body.tools ?? [];
   const isFunction = ({ type, name }: (typeof tools)[number]) => type === "function" && name !== undefined;
+  const specs = tools.filter(isFunction).map((tool) => toToolSpec({ ...tool, name: tool.name ?? "" }));
   return {
     model: body.model,
     messages: [
       ...body.instructions ? [{ role: "system", content: body.instructions }] : [],
       ...toMessages(input),
     ],
-    tools: tools.filter(isFunction).map((tool) => toToolSpec({ ...tool, name: tool.name ?? "" })),
-    allowsCalls: body.tool_choice !== "none",
-    allowsParallelCalls: body.parallel_tool_calls ?? true,
+    tools: specs,
+    toolChoice: openaiToolChoice(body.tool_choice, {
+      tools: specs,
+      isSingle: body.parallel_tool_calls === false,
+    }),
     sampling: samplingOf(body),
     stream: body.stream ?? false,
     wantsLogProbs: body.include?.includes("message.output_text.logprobs") ?? false,

@@ -56,6 +56,8 @@ export interface PromptDraft {
 export interface TurnFacts {
   readonly policyMs: number;
   readonly policyVersion: number | string | undefined;
+  /** What constrained the decoding of the reply: log-probabilities may be those before it. @default nothing */
+  readonly constraint?: "tool_choice" | "schema" | undefined;
 }
 
 /** How a session ended. */
@@ -104,6 +106,7 @@ export class SessionRow {
   readonly #shared: number;
   readonly #steps: TurnRecord[] = [];
   readonly #changes: ChangeNote[] = [];
+  readonly #constrained: { readonly turn: number; readonly by: string }[] = [];
   /** First prompt, and its numbers of tokens and messages. */
   readonly #first: { readonly text: string; readonly tokens: number; readonly messages: number };
 
@@ -144,7 +147,9 @@ export class SessionRow {
   ): SampledTurn {
     const sampledIds = writer.reply(reply);
     const number = this.#shared + this.#steps.length + 1;
-    const record = toTurnRecord({ turn: number, promptTokens: undefined, ...facts }, reply);
+    const { constraint: by, ...times } = facts;
+    if (by !== undefined) this.#constrained.push({ turn: number, by });
+    const record = toTurnRecord({ turn: number, promptTokens: undefined, ...times }, reply);
     this.#steps.push({ ...record, ...(sampledIds && { tokens: toStepTokens(sampledIds) }) });
     this.#writer = writer;
     this.#history = history.append(reply.message);
@@ -178,6 +183,7 @@ export class SessionRow {
       info: {
         session,
         ...(this.#changes.length > 0 && { changes: this.#changes }),
+        ...(this.#constrained.length > 0 && { constrained: this.#constrained }),
         ...(isEvaluation && { not_for_training: NO_IDS }),
       },
       turns: this.#steps.length,
