@@ -1,5 +1,6 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import { Gateway, type GatewayOptions } from "../../gateway/gateway.ts";
+import { Gateway } from "../../gateway/gateway.ts";
+import type { GatewayOptions } from "../../gateway/gateway_options.ts";
 import {
   type ModelSampler,
   modelSampler,

@@ -154,7 +154,9 @@ export class GatewaySession {
   }
 
   #requireOpen(): void {
-    if (this.#end !== undefined) throw new GatewayError("ended", `The session ${this.id} has ended`);
+    if (this.#end === undefined) return;
+    const { error } = this.#end;
+    throw new GatewayError("ended", `The session ${this.id} has ended${error ? `: ${error.message}` : ""}`);
   }
 
   #attempt(request: ModelRequest): Attempt {
