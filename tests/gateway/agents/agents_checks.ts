@@ -200,6 +200,15 @@ Deno.test("docs/gateway.md, Play and reward: the program plays a task and gives 
   }, { tokens: [] });
 });
 
+Deno.test("paddock.gateway of Python drives sessions by httpx", async () => {
+  await withGateway(async (test, { base_urls }) => {
+    const program = fileURLToPath(new URL("../python_client.py", import.meta.url));
+    const env = { PYTHONPATH: fileURLToPath(new URL("../../../packaging/python/", import.meta.url)) };
+    assertEquals(await run(python, [program, base_urls.anthropic, ""], { env }), "the client is checked\n");
+    assertEquals(test.rows.length, 13);
+  }, { tokens: [] });
+});
+
 Deno.test("examples/train_agent.py plays each task several times, with rows of the same group", async () => {
   await withGateway(async (test, { base_urls }) => {
     const program = fileURLToPath(new URL("../../../examples/train_agent.py", import.meta.url));
