@@ -9,6 +9,7 @@ import {
   number,
   parseBody,
   type ParseContext,
+  refuseFields,
   refuseInput,
   toEvent,
   tokenLimit,
@@ -95,6 +96,7 @@ function parseChat(value: unknown, { retry }: ParseContext): ChatRequest {
   const body = parseBody(chatRequest, value);
   if ((body.n ?? 1) > 1) refuseInput("'n' above 1, as each answer is a turn of its own");
   if (body.audio || body.modalities?.includes("audio")) refuseInput("audio");
+  refuseFields(body, ["functions"]);
   const tools = body.tools ?? [];
   const specs = tools.flatMap((tool) => tool.function === undefined ? [] : [toToolSpec(tool.function)]);
   return {

@@ -10,6 +10,7 @@ import {
   number,
   parseBody,
   type ParseContext,
+  refuseFields,
   refuseInput,
   toEvent,
   tokenLimit,
@@ -74,6 +75,7 @@ export const messagesDialect: Dialect = {
 
 function parseMessages(value: unknown, { retry }: ParseContext): ModelRequest {
   const body = parseBody(messagesRequest, value);
+  refuseFields(body, ["container", "mcp_servers"]);
   const tools = body.tools ?? [];
   const isOwn = ({ type }: (typeof tools)[number]) => (type ?? "custom") === "custom";
   const format = body.output_config?.format ?? body.output_format;
@@ -98,7 +100,7 @@ function parseMessages(value: unknown, { retry }: ParseContext): ModelRequest {
     stream: body.stream ?? false,
     wantsLogProbs: false,
     ignoredTools: tools.filter((tool) => !isOwn(tool)).map(({ type, name }) => type ?? name),
-    identity: identityOf(body),
+    identity: identityOf({ ...body, system }),
     retry,
   };
 }

@@ -10,6 +10,7 @@ import {
   number,
   parseBody,
   type ParseContext,
+  refuseFields,
   refuseInput,
   toEvent,
   tokenLimit,
@@ -77,6 +78,7 @@ export const responsesDialect: Dialect = {
 function parseResponses(value: unknown, { retry, items }: ParseContext): ResponsesRequest {
   const body = parseBody(responsesRequest, value);
   if (body.background) refuseInput("'background', as an answer belongs to its request");
+  refuseFields(body, ["conversation", "prompt"]);
   const input = inputOf(body, items);
   const tools = body.tools ?? [];
   const isFunction = ({ type, name }: (typeof tools)[number]) => type === "function" && name !== undefined;
