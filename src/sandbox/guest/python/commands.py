@@ -40,11 +40,10 @@ _fdatasync, _fsync = os.fdatasync, os.fsync
 _monotonic = time.monotonic
 
 
-class _Data:
+class _Data(_pipes.ReadyEnd):
     """Bytes that a program of a command reads from its standard input."""
 
     __slots__ = ("data", "uses")
-    reads = writes = None
 
     def __init__(self, data):
         self.data, self.uses = data, 1
@@ -60,11 +59,10 @@ class _Data:
         self.uses -= 1
 
 
-class _Captured:
+class _Captured(_pipes.ReadyEnd):
     """Output of a program that another command of the shell takes."""
 
     __slots__ = ("data", "uses")
-    reads = writes = None
 
     def __init__(self):
         self.data, self.uses = bytearray(), 1

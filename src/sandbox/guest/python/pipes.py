@@ -5,6 +5,7 @@ import io
 import itertools
 import os
 import posix
+import select
 import stat
 
 FIRST_FD = 1 << 16
@@ -12,9 +13,11 @@ MAX_FDS = 1024
 CAPACITY, PIPE_BUF = 65536, 4096
 MAX_RESERVED_BYTES = 1 << 20
 MAX_DEVICE_BYTES = (1 << 25) - 1
+POLLIN, POLLOUT, POLLERR, POLLHUP = select.POLLIN, select.POLLOUT, select.POLLERR, select.POLLHUP
 
 _os_read, _os_write, _os_close, _os_dup, _fdopen = os.read, os.write, os.close, os.dup, os.fdopen
 _set_blocking, _isatty, _fstat, _lseek = os.set_blocking, os.isatty, os.fstat, os.lseek
+_get_blocking, _get_inheritable, _set_inheritable = os.get_blocking, os.get_inheritable, os.set_inheritable
 
 
 class Pipe:
@@ -33,6 +36,20 @@ class End:
 
     def __init__(self, reads=None, writes=None):
         self.reads, self.writes, self.uses = reads, writes, 1
+
+    @property
+    def waited(self):
+        """The objects that notify when this end changes."""
+        return [pipe for pipe in (self.reads, self.writes) if pipe is not None]
+
+    def events(self):
+        """Returns what `poll` would report."""
+        found = 0
+        if self.reads is not None:
+            found |= (POLLIN if self.reads.data else 0) | (POLLHUP if self.reads.writers == 0 else 0)
+        if self.writes is not None:
+            found |= POLLERR if self.writes.readers == 0 else POLLOUT if self.is_writable() else 0
+        return found
 
     def is_readable(self):
         return bool(self.reads.data) or self.reads.writers == 0
@@ -79,11 +96,23 @@ class End:
         return pipe
 
 
-class FileEnd:
+class ReadyEnd:
+    """An end that is always ready."""
+
+    __slots__ = ()
+    waited = ()
+
+    def events(self):
+        return POLLIN | POLLOUT
+
+    def is_readable(self):
+        return True
+
+
+class FileEnd(ReadyEnd):
     """A file that a process has as a standard stream."""
 
     __slots__ = ("fd", "uses", "is_own")
-    reads = writes = None
 
     def __init__(self, fd):
         self.is_own = fd > 2
@@ -104,6 +133,10 @@ class FileEnd:
 _fd_numbers = itertools.count(FIRST_FD)
 _sent = {}
 """Ends that are on their way to another process."""
+
+
+_inheritable = set()
+"""The descriptors of this module that a program has made inheritable."""
 
 
 def send(fd):
@@ -225,6 +258,7 @@ def close(fd):
     """Close a file descriptor."""
     end = _procs.current().fds.pop(fd, None)
     if end is not None:
+        _inheritable.discard(fd)
         end.release()
     elif fd < FIRST_FD:
         _os_close(fd)  # others are of another process, whose file objects are freed here
@@ -237,7 +271,38 @@ def dup(fd, /):
 
 def set_blocking(fd, blocking, /):
     """Set the blocking mode of the specified file descriptor."""
-    return None if fd in _procs.current().fds else _set_blocking(fd, blocking)
+    end = _procs.current().fds.get(fd)
+    if end is None:
+        return _set_blocking(fd, blocking)
+    if isinstance(end, _endpoints.Endpoint):
+        end.blocking = bool(blocking)
+
+
+def get_blocking(fd, /):
+    """Get the blocking mode of the file descriptor."""
+    end = _procs.current().fds.get(fd)
+    return _get_blocking(fd) if end is None else getattr(end, "blocking", True)
+
+
+def get_inheritable(fd, /):
+    """Get the close-on-exe flag of the specified file descriptor."""
+    return fd in _inheritable if fd in _procs.current().fds else _get_inheritable(fd)
+
+
+def set_inheritable(fd, inheritable, /):
+    """Set the inheritable flag of the specified file descriptor."""
+    if fd not in _procs.current().fds:
+        return _set_inheritable(fd, inheritable)
+    (_inheritable.add if inheritable else _inheritable.discard)(fd)
+
+
+def require_open(fd):
+    """Raises OSError if a number is no open descriptor of the running process."""
+    if fd in _procs.current().fds:
+        return
+    if fd >= FIRST_FD or fd < 0:
+        raise _bad_descriptor()
+    _fstat(fd)
 
 
 def isatty(fd, /):
@@ -262,16 +327,16 @@ def wait_readable(fds, timeout, also=()):
     """Waits until one of the descriptors can be read or one of the processes in `also` has ended. Returns those."""
     table = _procs.current().fds
     ends = {fd: table[fd] for fd in fds}
-    pipes = [end.reads for end in ends.values() if end.reads]
+    waited = [each for end in ends.values() for each in end.waited]
 
     def find_ready():
-        readable = [fd for fd, end in ends.items() if end.reads is None or end.is_readable()]
+        readable = [fd for fd, end in ends.items() if end.is_readable()]
         return readable + [process for process in also if process.ended]
 
     if timeout is not None and timeout <= 0:
         _sched.yield_now()
         return find_ready()
-    return _procs.wait_until(find_ready, [*pipes, *also], "data in a pipe", _locks.deadline_of(timeout))
+    return _procs.wait_until(find_ready, [*waited, *also], "data in a pipe", _locks.deadline_of(timeout))
 
 
 for name, function in {
@@ -280,6 +345,9 @@ for name, function in {
     "close": close,
     "dup": dup,
     "set_blocking": set_blocking,
+    "get_blocking": get_blocking,
+    "get_inheritable": get_inheritable,
+    "set_inheritable": set_inheritable,
     "isatty": isatty,
     "getpid": _procs.getpid,
     "getppid": _procs.getppid,
