@@ -75,7 +75,9 @@ export interface StateOwners {
  * Returns all parts of the state of a session, which is at its start, in the order in which they are replaced. A rewind
  * clears them; a checkpoint captures them; to restore a checkpoint, also in the copy that a fork makes, replaces them.
  */
-export function stateParts({ python, image, home, files, signals, clock, devices, shell }: StateOwners): StatePart[] {
+export function stateParts(
+  { python, image, home, files, signals, clock, devices, shell }: StateOwners,
+): StatePart[] {
   const { exports, fs, closures, linker, heapLimit, heapDelta, threads, localTime } = python;
   const snapshot = new FileSnapshot({ fs, pipes: python.module.PIPEFS, home });
   resetGlobals(exports); // in a restored interpreter the bounds of the stack are not set

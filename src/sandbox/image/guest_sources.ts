@@ -6,6 +6,7 @@ import signals from "../guest/python/signals.py" with { type: "text" };
 import alarms from "../guest/python/alarms.py" with { type: "text" };
 import bridge from "../guest/python/bridge.py" with { type: "text" };
 import commands from "../guest/python/commands.py" with { type: "text" };
+import descriptors from "../guest/python/descriptors.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
 import missing from "../guest/python/missing.py" with { type: "text" };
 import namespaces from "../guest/python/namespaces.py" with { type: "text" };
@@ -159,6 +160,7 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     processes,
     exit_functions: exitFunctions,
     pipes,
+    descriptors,
     commands,
     locks,
     threads,

@@ -136,7 +136,7 @@ def run(script, args, env, reads_input):
 
 def _read_input():
     pieces, size = [], 0
-    while piece := _pipes.read(0, 65536):
+    while piece := _descriptors.read(0, 65536):
         size += len(piece)
         if size > MAX_DATA_BYTES:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
@@ -147,7 +147,7 @@ def _read_input():
 def _write(fd, data):
     view = memoryview(data)
     while view:
-        view = view[_pipes.write(fd, view) :]
+        view = view[_descriptors.write(fd, view) :]
 
 
 def _next_event(number, process=None):

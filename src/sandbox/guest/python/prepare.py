@@ -23,21 +23,6 @@ MAXSIZE = 2**63 - 1
 """`sys.maxsize` of 64-bit machines. Many programs use it as infinity, and that of 32-bit Wasm is reached soon. C code
 takes sizes up to it, where they are limits."""
 
-SOCKET_NAMES = {
-    "AF_UNIX": 1,
-    "SOCK_NONBLOCK": 0x800,
-    "SOCK_CLOEXEC": 0x80000,
-    "SO_REUSEADDR": 2,
-    "SO_REUSEPORT": 15,
-    "SO_PEERCRED": 17,
-    "SO_PROTOCOL": 38,
-    "SO_DOMAIN": 39,
-    "MSG_CMSG_CLOEXEC": 0x40000000,
-    "SCM_RIGHTS": 1,
-    "SOMAXCONN": 4096,
-}
-"""Numbers of Linux that Emscripten's `_socket` lacks, or has others for. The library looks for them when it is imported."""
-
 SOCKETS = "addresses hosts options endpoints streams messages ancillary socket_type polling".split()
 """Names of the modules of sockets."""
 
@@ -47,7 +32,6 @@ SECOND_NAMES = ("EWOULDBLOCK", "EDEADLK", "EOPNOTSUPP")
 
 def prepare(preimports, errors):
     """Removes the bridge to JavaScript. Returns the address of `extend`."""
-    vars(importlib.import_module("_socket")).update(SOCKET_NAMES)
     for name in preimports:
         importlib.import_module(name)
     _block_javascript()
@@ -115,6 +99,7 @@ def _extend(sources, preimports, profile, preload=None):
             _names=modules.get("namespaces"),
             _procs=modules.get("processes"),
             _pipes=modules.get("pipes"),
+            _descriptors=modules.get("descriptors"),
             **{f"_{name}": modules.get(name) for name in SOCKETS},
             _programs=modules.get("program"),
             _commands=modules.get("commands"),

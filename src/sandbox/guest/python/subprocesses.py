@@ -223,7 +223,7 @@ def system(command):
     return -status if status < 0 else status << 8
 
 
-_open = types.SimpleNamespace(TextIOWrapper=io.TextIOWrapper, text_encoding=io.text_encoding, open=_pipes.open_end)
+_open = types.SimpleNamespace(TextIOWrapper=io.TextIOWrapper, text_encoding=io.text_encoding, open=_descriptors.open_end)
 for name in ("waitpid", "waitstatus_to_exitcode", "WIFSTOPPED", "WSTOPSIG"):
     setattr(subprocess._del_safe, name, staticmethod(getattr(os, name)))
 subprocess._del_safe.WNOHANG = os.WNOHANG

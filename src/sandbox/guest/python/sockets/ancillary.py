@@ -30,7 +30,7 @@ def parse(ancdata):
     if not hasattr(ancdata, "__iter__"):
         raise TypeError("sendmsg() argument 2 must be an iterable")
     items = []
-    for each in ancdata:
+    for each in list(ancdata):
         if not isinstance(each, tuple) and not hasattr(each, "__len__") or len(each) != 3:
             raise TypeError("sendmsg() argument 2 must be an iterable of 3-tuples (level, type, data)")
         level, kind, data = each

@@ -144,7 +144,7 @@ def _service_name(port):
         if not -(2**63) <= port < 2**63:
             raise OverflowError("Python int too large to convert to C long")
         return str(port)
-    return port if isinstance(port, str) else port.decode("latin-1")
+    return port.encode().decode() if isinstance(port, str) else port.decode("latin-1")
 
 
 def _kinds_of(kind, proto):
@@ -197,6 +197,7 @@ def _port_of(name, protocol):
 def getnameinfo(sockaddr, flags, /):
     """Get host and port for a sockaddr."""
     if not isinstance(sockaddr, tuple):
+        del sockaddr  # the traceback holds this frame
         raise TypeError("getnameinfo() argument 1 must be a tuple")
     if not 2 <= len(sockaddr) <= 4 or not isinstance(sockaddr[0], str):
         raise TypeError("getnameinfo(): illegal sockaddr argument")
@@ -283,7 +284,14 @@ def if_nametoindex(name, /):
 
 def if_indextoname(index, /):
     """Returns the interface name corresponding to the interface index."""
-    if index.__index__() != 1:
+    if not hasattr(index, "__index__"):
+        raise TypeError(f"'{type(index).__name__}' object cannot be interpreted as an integer")
+    number = index.__index__()
+    if number < 0:
+        raise ValueError("index must not be negative")
+    if number > 0xFFFFFFFF:
+        raise OverflowError("Python int too large to convert to C unsigned int")
+    if number != 1:
         raise OSError(6, "No such device or address")
     return "lo"
 

@@ -99,15 +99,15 @@ def fd_of(file):
 
 def wait_for_files(rlist, wlist, xlist, timeout=None, /):
     """Wait until one or more file descriptors are ready for some kind of I/O."""
-    files = list(rlist), list(wlist), list(xlist)
-    if timeout is not None:
-        timeout = float(timeout)
-        if timeout < 0:
-            raise ValueError("timeout must be non-negative")
+    timeout = None if timeout is None else _seconds(timeout)
+    pairs = [[(file, fd_of(file)) for file in each] for each in (rlist, wlist, xlist)]
+    files, numbers = ([[pair[part] for pair in each] for each in pairs] for part in range(2))
     table = _procs.current().fds
-    numbers = [[fd_of(file) for file in each] for each in files]
-    if table and any(fd in table or fd >= _pipes.FIRST_FD for each in numbers for fd in each):
+    if any(fd in table or fd >= _pipes.FIRST_FD for each in numbers for fd in each):
         return _wait_with_sockets(files, numbers, timeout)
+    for each in numbers:
+        for fd in each:
+            _pipes.require_open(fd)
     found = [[], [], []]
 
     def check():
@@ -116,6 +116,15 @@ def wait_for_files(rlist, wlist, xlist, timeout=None, /):
 
     _wait(check, timeout, POLL_SECONDS if any(files) else MAX_SLEEP_SECONDS)
     return tuple(found)
+
+
+def _seconds(timeout):
+    if not isinstance(timeout, (int, float)) and not hasattr(timeout, "__index__") and not hasattr(timeout, "__float__"):
+        raise TypeError("timeout must be a float or None")
+    seconds = float(timeout)
+    if seconds < 0:
+        raise ValueError("timeout must be non-negative")
+    return seconds
 
 
 def _wait_with_sockets(files, numbers, timeout):
@@ -137,13 +146,21 @@ def _wait_with_sockets(files, numbers, timeout):
         _threads.sleep(POLL_SECONDS)  # a socket has an event that the program did not ask for
 
 
-class poll:
+def make_poll():
     """Returns a polling object."""
+    made = object.__new__(poll)
+    made._masks = {}
+    return made
+
+
+class poll:
+    """Waits for events of descriptors."""
 
     __module__ = "select"
+    __slots__ = ("_masks",)
 
-    def __init__(self):
-        self._masks = {}
+    def __new__(cls):
+        raise TypeError("cannot create 'select.poll' instances")
 
     def register(self, fd, eventmask=POLLIN | POLLPRI | POLLOUT, /):
         """Register a file descriptor with the polling object."""
@@ -184,9 +201,10 @@ def _mask_of(value):
     return mask
 
 
-wait_for_files.__name__ = wait_for_files.__qualname__ = "select"
-wait_for_files.__module__ = "select"
-select.select, select.poll = wait_for_files, poll
+for _function, _name in ((wait_for_files, "select"), (make_poll, "poll")):
+    _function.__name__ = _function.__qualname__ = _name
+    _function.__module__ = "select"
+    setattr(select, _name, _function)
 selectors.SelectSelector._select = staticmethod(wait_for_files)
 if hasattr(selectors, "PollSelector"):
-    selectors.PollSelector._selector_cls = poll
+    selectors.PollSelector._selector_cls = staticmethod(make_poll)

@@ -1,9 +1,27 @@
 """Replaces the contents of the module `_socket`, and imports `socket` again, whose class derives from it."""
 
 import _socket
+import ast
+import asyncio
 import importlib
 import socket
 import sys
+
+NAMES = {
+    "AF_UNIX": 1,
+    "SOCK_NONBLOCK": 0x800,
+    "SOCK_CLOEXEC": 0x80000,
+    "SO_REUSEADDR": 2,
+    "SO_REUSEPORT": 15,
+    "SO_PEERCRED": 17,
+    "SO_PROTOCOL": 38,
+    "SO_DOMAIN": 39,
+    "MSG_CMSG_CLOEXEC": 0x40000000,
+    "SCM_RIGHTS": 1,
+    "SOMAXCONN": 4096,
+    "has_ipv6": True,
+}
+"""Numbers of Linux that Emscripten's `_socket` lacks, or has others for."""
 
 HOST_FUNCTIONS = (
     "inet_pton inet_ntop getaddrinfo getnameinfo gethostbyaddr gethostbyname gethostbyname_ex getservbyname "
@@ -46,21 +64,37 @@ def _replace():
     for function in functions:
         function.__module__ = "_socket"
         setattr(_socket, function.__name__, function)
+    vars(_socket).update(NAMES)
     _socket.socket = _socket.SocketType = socket_class
-    old = dict(vars(socket))
-    importlib.reload(socket)
-    _rename(old, vars(socket))
+    for name in ("socket", "ssl"):
+        if name in sys.modules:
+            _import_again(sys.modules[name])
 
 
-def _rename(old, new):
-    """Replaces the objects of the module `socket` that other modules have imported."""
-    for name, module in list(sys.modules.items()):
-        if module is socket or module is _socket or not isinstance(module, type(sys)):
+def _import_again(module):
+    """Runs the code of a module again, and replaces its old objects in the modules that have imported them."""
+    old = dict(vars(module))
+    new = vars(importlib.reload(module))
+    changed = {id(value): new[key] for key, value in old.items() if key in new and new[key] is not value and key[:2] != "__"}
+    for name, other in list(sys.modules.items()):
+        if other is module or other is _socket or not isinstance(other, type(sys)):
             continue
-        for key, value in list(vars(module).items()):
-            if key in old and key in new and value is old[key] is not new[key] and not key.startswith("__"):
-                setattr(module, key, new[key])
+        for key, value in list(vars(other).items()):
+            if id(value) in changed and old.get(key) is value:
+                setattr(other, key, changed[id(value)])
+
+
+def _add_unix_streams():
+    """Defines what `asyncio.streams` has where there are Unix sockets. Pyodide imports it before there are any."""
+    module = asyncio.streams
+    tree = ast.parse(module.__loader__.get_source(module.__name__))
+    tree.body = [node for node in tree.body if isinstance(node, ast.If)]
+    exec(compile(tree, module.__file__, "exec", dont_inherit=True), vars(module))
+    for name in ("open_unix_connection", "start_unix_server"):
+        setattr(asyncio, name, getattr(module, name))
+        asyncio.__all__ += (name,)
 
 
 socket_class = _socket_type.socket
 _replace()
+_add_unix_streams()

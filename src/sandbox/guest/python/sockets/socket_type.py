@@ -99,8 +99,9 @@ class socket:
             self._fd = _pipes.add(end)
         else:
             self._fd, end = self._adopt(fileno)
-        self._family, self._proto = end.family, end.proto if proto == -1 else proto
-        self._type = end.kind
+        self._family = end.family if family == -1 else family
+        self._proto = end.proto if proto == -1 else proto
+        self._type = end.kind if type == -1 else type & ~FLAG_BITS
         self._timeout = default_timeout[0]
         if type != -1 and type & SOCK_NONBLOCK:
             self._timeout = 0.0
@@ -159,6 +160,7 @@ class socket:
         """Close the socket.  It cannot be used after this call."""
         fd, self._fd = self._fd, -1
         if fd != -1:
+            end_of(fd)
             _pipes.close(fd)
 
     def gettimeout(self):
@@ -363,7 +365,7 @@ class socket:
         """Send normal and ancillary data to the socket, gathering the former from a series of buffers."""
         if not hasattr(buffers, "__iter__"):
             raise TypeError("sendmsg() argument 1 must be iterable")
-        views = [bytes_of(each) for each in buffers]
+        views = [bytes_of(each) for each in list(buffers)]
         items = _ancillary.parse(ancdata)
         if len(views) > MAX_VECTORS:
             raise _new_error(errno.EMSGSIZE)
