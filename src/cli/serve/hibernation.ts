@@ -72,7 +72,7 @@ export function checkHibernation({ hibernateMemory, stateDir, cluster }: Hiberna
 }
 
 /**
- * Opens what sessions need to hibernate. Returns `undefined` if they keep their interpreters.
+ * Opens the parts with which sessions hibernate. Returns `undefined` if they keep their interpreters.
  *
  * @param parts.tokens tokens of the server, whose sessions continue
  * @throws {UsageError} if the state directory cannot be used.
@@ -121,7 +121,7 @@ async function openStateDirectory(path: string, options: StateDirectoryOptions):
   }
 }
 
-/** Prints that a server that stops will save its sessions, which takes up to half a minute. */
+/** Prints that a stopping server will save sessions, which takes up to half a minute. */
 export async function announceSuspend(stateDir: string | undefined): Promise<void> {
   if (stateDir === undefined) return;
   const line = `Stopping: sessions are saved in ${stateDir}; a second Ctrl-C loses them`;
