@@ -14,20 +14,20 @@ import {
 import { findRowShape, hasBox, nativeTask, taskRowSchema } from "./row_shapes.ts";
 
 /**
- * Columns of a file of tasks. A name may be a path with dots: `reward_model.ground_truth` is the field `ground_truth` of
- * the object in the column `reward_model`. A column whose own name has the dots is found first.
+ * Columns of a file of tasks. A name may be a path with dots: `reward_model.ground_truth` is the field `ground_truth`
+ * of the object in the column `reward_model`. A column whose own name has the dots is found first.
  */
 export interface TaskColumns {
   /**
    * Column of the query: a text, or a list of messages.
    *
-   * @default the one that the row has of `query`, `question`, `prompt`, `problem`, `input` and `messages`
+   * @default the row's column among `query`, `question`, `prompt`, `problem`, `input` and `messages`
    */
   query?: string | undefined;
   /**
-   * Column of the answer: a text, a number, a boolean, or a list of one of these.
+   * Column of the answer: a text, a number, a boolean, or a list of such values.
    *
-   * @default `reward_model.ground_truth`, or the one that the row has of `answer`, `target` and `ground_truth`, else a
+   * @default `reward_model.ground_truth`, or the row's column among `answer`, `target` and `ground_truth`, else a
    * `solution` with `\boxed{…}`
    */
   answer?: string | undefined;
@@ -37,7 +37,7 @@ export interface TaskColumns {
    * @default `id`, or the name of the file and the number of the row
    */
   id?: string | undefined;
-  /** Column of the system message. Without it, a row has none but those of its messages. */
+  /** Column of the system message. By default, a row has only the system messages of `messages`. */
   system?: string | undefined;
   /**
    * Columns that are kept in the task's `fields`, for graders and envs.
@@ -69,18 +69,18 @@ export interface FileTaskOptions {
   /** Location of the row, for error messages. */
   location: string;
   columns: TaskColumns;
-  /** Called for a row whose columns are no known format: neither Paddock's own nor that of a data set. */
+  /** Called for a row whose columns are no known format: neither Paddock's format nor the format of a data set. */
   onFound?: ((found: FoundColumns) => void) | undefined;
 }
 
-/** A row with its place, and the columns to read. */
+/** A row with the row's place, and the columns to read. */
 interface Source extends Readonly<FileTaskOptions> {
   readonly row: Row;
 }
 
 /**
- * Converts a row of a file to a task: a row of GSM8K, IFEval, HumanEval, MBPP or MATH, a row in Paddock's own format, or
- * any row with a query, such as those of TRL, verl and inspect.
+ * Converts a row of a file to a task: a row of GSM8K, IFEval, HumanEval, MBPP or MATH, a row in Paddock's own format,
+ * or any row with a query, such as rows of TRL, verl and inspect.
  *
  * @throws {SyntaxError} if a column is missing, or several could be meant; the message names the option.
  * @throws {SyntaxError} if a column has a value of a wrong type.
@@ -158,7 +158,7 @@ function refuseTypo(column: string, { row, location, columns }: Source, hasAnswe
   );
 }
 
-/** True if a word is another one with one letter more, less or changed, or with two neighbours swapped. */
+/** True if two words differ by a letter that is added, removed or changed, or by two swapped neighbours. */
 function isMisspelt(word: string, right: string): boolean {
   let start = 0;
   while (start < word.length && word[start] === right[start]) start++;
@@ -193,7 +193,7 @@ function queryColumn({ row, location, columns }: Source): string {
 }
 
 interface FoundAnswer {
-  /** Column that has it, also inside an object. */
+  /** Column that has the value, also inside an object. */
   readonly from?: string;
   /** Column that is used up. */
   readonly column?: string;
@@ -224,7 +224,7 @@ function answerOf(source: Source, query: string): FoundAnswer {
   return { column: "solution", from: "solution", answer: solution };
 }
 
-/** Separates the number after the last `####` from the solution before it. */
+/** Separates the number after the last `####` from the solution before the mark. */
 function splitWorked(answer: string | undefined): FoundAnswer {
   const cut = answer?.lastIndexOf("\n####") ?? -1;
   if (answer === undefined || cut < 0) return answer === undefined ? {} : { answer };
@@ -246,7 +246,7 @@ function textAnswer(value: unknown, column: string, { location }: Source): Found
   );
 }
 
-/** Splits the reply off a conversation that ends in one, as the policy has to write it. */
+/** Splits the reply off a conversation that ends in a reply, as the policy has to write that reply. */
 function splitChat(query: unknown): { query: unknown; reference?: string } {
   const last = Array.isArray(query) ? query.at(-1) : undefined;
   if (!Array.isArray(query) || query.length < 2 || Object(last).role !== "assistant") return { query };

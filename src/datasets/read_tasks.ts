@@ -35,11 +35,10 @@ export interface ReadTasksOptions {
 export const FIRST_ROWS = 8;
 
 /**
- * Reads a file of tasks, one at a time. Rows are in Paddock's own format `{ query, id?, answer?, replies?,
- * reference?, fields? }`, in that of GSM8K, IFEval, HumanEval, MBPP or MATH, or any with a query, such as those of TRL,
- * verl and inspect: {@linkcode TaskColumns} names the columns that are found. Other columns become the task's `fields`.
- * The file is JSON lines, a JSON list (`.json`), CSV, TSV or Parquet, or a folder of such files. Empty lines are
- * skipped.
+ * Reads a file of tasks, one at a time. Rows are in Paddock's own format `{ query, id?, answer?, replies?, reference?,
+ * fields? }`, in the format of GSM8K, IFEval, HumanEval, MBPP or MATH, or any with a query, such as rows of TRL, verl
+ * and inspect: {@linkcode TaskColumns} names the columns that are found. Other columns become the task's `fields`. The
+ * file is JSON lines, a JSON list (`.json`), CSV, TSV or Parquet, or a folder of such files. Empty lines are skipped.
  *
  * @example
  * ```ts
@@ -53,8 +52,8 @@ export const FIRST_ROWS = 8;
  * await Deno.remove(path);
  * ```
  *
- * @throws {SyntaxError} if a row does not describe a task and there is no `onFault`, with the file and row
- * number; if a file is damaged.
+ * @throws {SyntaxError} if a row does not describe a task and there is no `onFault`, with the file and row number; if a
+ * file is damaged.
  * @throws {DatasetError} if there is no such file or split.
  * @throws {RangeError} if the limit is not a whole number of at least 1.
  */

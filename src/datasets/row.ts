@@ -3,7 +3,7 @@ import { errorMessage } from "../errors.ts";
 import { History } from "../history.ts";
 import type { Task } from "../task.ts";
 
-/** A row of a dataset: its fields by name. */
+/** A row of a dataset: fields by name. */
 export type Row = Readonly<Record<string, unknown>>;
 
 const anyRow = z.looseObject({});
@@ -11,7 +11,7 @@ const anyRow = z.looseObject({});
 /**
  * Checks that a value is a row.
  *
- * @throws {SyntaxError} if it is not an object.
+ * @throws {SyntaxError} if the value is not an object.
  */
 export function requireRow(value: unknown, location: string): Row {
   return parseRow(anyRow, value, location);
@@ -20,7 +20,9 @@ export function requireRow(value: unknown, location: string): Row {
 /** Maximum number of columns that a message lists. */
 const MAX_LISTED = 40;
 
-/** Returns the names of the columns. A column with an object, or a list of objects, is replaced by the paths of the values in it. */
+/**
+ * Returns the names of the columns. The paths of the values replace a column with an object or a list of objects.
+ */
 export function columnsOf(row: Row): string[] {
   const names = Object.entries(row).flatMap(([key, value]) => pathsBelow(key, value));
   return names.length > MAX_LISTED ? [...names.slice(0, MAX_LISTED), "…"] : names;
@@ -97,7 +99,7 @@ export function otherFields(row: Row, used: readonly string[]): Pick<RowTask, "f
 /**
  * Parses a row with a schema.
  *
- * @throws {SyntaxError} if the row does not match; the message has its location and all issues.
+ * @throws {SyntaxError} if the row does not match; the message has the location and all issues.
  */
 export function parseRow<Schema extends z.core.$ZodType>(
   schema: Schema,
@@ -138,9 +140,9 @@ function parseQuery(value: unknown): Task["query"] {
 export class RawRow {
   /** Location for error messages, such as `train.jsonl:7`. */
   readonly location: string;
-  /** Id of its task, if the row has none. */
+  /** Id of the row's task, if the row has no id. */
   readonly id: string;
-  /** Returns the row as data; throws if it cannot be read. */
+  /** Returns the row as data; throws if the row cannot be read. */
   readonly value: () => unknown;
 
   constructor(row: { location: string; id: string; value: () => unknown }) {
