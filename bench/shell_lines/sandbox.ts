@@ -76,7 +76,8 @@ os.remove("tree.tar")
 os.makedirs(${JSON.stringify(this.#cwd)}, exist_ok=True)
 before = entries("")
 for path in before:
-    if not os.path.islink(path): os.utime(path, (${accessed}, os.stat(path).st_mtime))`,
+    changed = os.lstat(path).st_mtime
+    if not os.path.islink(path): os.utime(path, (max(${accessed}, changed), changed))`,
     );
     if (done.status !== "ok") throw new Error(`Cannot fill the tree: ${done.status} ${JSON.stringify(done)}`);
     await this.#session.shell(`cd ${this.#cwd}`);
