@@ -28,6 +28,7 @@ const PATTERNS = 'const quotedOfPaddock=(text)=>text.replace(/[*?[\\]\\\\()|]/g,
   '?quotedOfPaddock(text):type==="Literal"||type==="Glob"?text:escapedOfPaddock(text);' +
   'const literalOfPaddock=(pattern)=>pattern.replace(/\\\\(.)/gs,"$1"),' +
   'signsOfPaddock=(pattern)=>pattern.replace(/\\\\./gs,"");' +
+  "const filesOfPaddock=(files)=>files.pathNames?files:filesOfPaddock(files.baseFs);" + // below /dev/fd
   "const namesOfPaddock=(pattern,names)=>names.length===1&&names[0]===pattern?[literalOfPaddock(pattern)]:names;";
 
 /**
@@ -63,7 +64,7 @@ export function changePatterns(engine: string): string {
   const expanded = replace(
     joined,
     EXPAND,
-    "async expand($1){return this.filterGlobignore(this.fs.pathNames($1,this))}async expandOfEngine($1){",
+    "async expand($1){return this.filterGlobignore(filesOfPaddock(this.fs).pathNames($1,this))}async expandOfEngine($1){",
     1,
   );
   return PATTERNS + expanded;
