@@ -2,7 +2,7 @@ import { PathError } from "../errno.ts";
 import type { ShellLimits, ShellSignal } from "./clock.ts";
 import { ShellBuiltins } from "./builtins/builtins.ts";
 import { functionDefinitions } from "./builtins/functions.ts";
-import { rewriteCommand } from "./builtins/rewritten_commands.ts";
+import { rewriteCommand, toReadingGroup } from "./builtins/rewritten_commands.ts";
 import { Bash } from "./engine.ts";
 import type { ShellFiles } from "./files.ts";
 import type { StatementNode } from "./builtins/nodes.ts";
@@ -276,8 +276,8 @@ function delayCommands(
 /** Runs commands in forms that the engine understands. */
 function rewriteCommands(interpreter: ScriptInterpreter): void {
   const command = interpreter.executeCommand.bind(interpreter);
-  interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived((node, ...rest) => {
-    return command(rewriteCommand(node), ...rest);
+  interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived((node, stdin, ...rest) => {
+    return command(rewriteCommand(stdin ? toReadingGroup(node) : node), stdin, ...rest);
   });
 }
 
