@@ -203,7 +203,8 @@ export class ScriptEngine implements JobEngine {
     if (this.#definitions !== "") await this.#defineFunctions(options);
     this.#runningState = undefined;
     options.signal.addEventListener("abort", () => this.#jobs.stopAll());
-    const output: CommandOutput = await this.#bash.exec(script, { rawScript: true, ...options } as never);
+    const running: Promise<CommandOutput> = this.#bash.exec(script, { rawScript: true, ...options } as never);
+    const output = await running.catch(toFailure);
     if (this.#jobs.wereStarted) await this.#jobs.waitForAll();
     return output;
   }
@@ -259,6 +260,12 @@ export class ScriptEngine implements JobEngine {
     this.#bash.state = { ...state, ...IDLE_STATE, lastExitCode: exitCode };
     return this.#bash.state.cwd;
   }
+}
+
+/** Returns the result of a script that the engine could not run: the message of the error. */
+function toFailure(error: unknown): CommandOutput {
+  if (!(error instanceof Error)) throw error;
+  return { stdout: "", stderr: `bash: ${error.message}\n`, exitCode: 2 };
 }
 
 /** Calls a function before each command, and waits for it. */

@@ -51,6 +51,9 @@ const SUBSTITUTES = 'const substitutesOfPaddock=(part)=>typeof part==="object"&&
   "(/^(?:Arith)?CommandSubst/.test(part.type)||Object.values(part).some(substitutesOfPaddock));" +
   'const takeErrorsOfPaddock=(state)=>{const text=state.expansionStderr||"";state.expansionStderr="";return text};';
 
+/** Matches the message of `eval` about a script that cannot be parsed. */
+const EVALUATED = /(return [\w$]+\(`bash: eval: \$\{[\w$]+\.message\}\n`)(?=\))/g;
+
 /** Matches the parameter of a function that has the text of a script. */
 const SCRIPT = /async execInScope\(([\w$]+),/g;
 /** Matches the messages about a script that cannot be parsed. */
@@ -100,7 +103,8 @@ export function changeErrors(engine: string): string {
     "$1takeErrorsOfPaddock(this.ctx.state),substitutesOfPaddock([$2.name,$2.args])?$3:0",
     1,
   );
-  const script = findName(complaining, SCRIPT).replaceAll("$", "$$$$");
-  const explained = replace(complaining, SYNTAX, `$1syntaxOfPaddock($2,${script},$3)`, 2);
+  const evaluated = replace(complaining, EVALUATED, "$1,2", 1);
+  const script = findName(evaluated, SCRIPT).replaceAll("$", "$$$$");
+  const explained = replace(evaluated, SYNTAX, `$1syntaxOfPaddock($2,${script},$3)`, 2);
   return `${IS_EXPANSION_ERROR}${SUBSTITUTES}${SYNTAX_TEXT}${replace(explained, STATEMENTS, END_LINE, 1)}`;
 }
