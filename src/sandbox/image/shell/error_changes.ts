@@ -28,7 +28,8 @@ const STATEMENTS =
   /(async executeScript\(([\w$]+)\)\{[^{}]*let ([\w$]+)=0,([\w$]+)=new [\w$]+\([^)]*\);)(for\(let ([\w$]+) of \2\.statements\))(try\{[^{}]*\}catch\(([\w$]+)\)\{)(?=[^{}]*\{\.\.\.\4\.build\(\3\),exitCode:\3,env:([\w$]+)\(this\.ctx\.state\.env\)\})/g;
 /** Ends the line, or the script, at an error of an expansion. */
 const END_LINE = "$1let paddockSkips=false;$5if(paddockSkips)paddockSkips=!$6.endsLine;else $7" +
-  'if(endsLineOfPaddock($8)){const ends=$8.name==="NounsetError",code=!ends?1:this.onUnset?this.onUnset():1;' +
+  'if(endsLineOfPaddock($8)){const isUnset=$8.name==="NounsetError",ends=isUnset||this.ctx.state.options.errexit&&' +
+  '($8.isAssignment||$8.name==="BadSubstitutionError"),code=!isUnset?1:this.onUnset?this.onUnset():1;' +
   "if(code===void 0){$8.prependOutput($4.stdout,$4.stderr);throw $8}" +
   '$4.append("stdout",$8.stdout,$8.internalOutputAccounting.stdout);' +
   '$4.append("stderr",$8.stderr,$8.internalOutputAccounting.stderr);' +
@@ -83,7 +84,12 @@ const SYNTAX_TEXT =
 export function changeErrors(engine: string): string {
   const unset = findName(engine, UNSET);
   const arithmetic = findName(engine, ARITHMETIC).replaceAll("$", "$$$$");
-  const kept = replace(engine, READ_ONLY, `$1Object.assign(new ${arithmetic}($2),{stderr:$3})`, 1);
+  const kept = replace(
+    engine,
+    READ_ONLY,
+    `$1Object.assign(new ${arithmetic}($2),{stderr:$3,isAssignment:!0})`,
+    1,
+  );
   const coded = replace(kept, ERROR_NAME, "$&exitCode=1;", 3);
   const passed = replace(coded, PASSES, "$1endsLineOfPaddock($2)||", 1);
   const piped = replace(passed, PIPED, "$1||endsLineOfPaddock($2)&&$5$3$5", 1);
