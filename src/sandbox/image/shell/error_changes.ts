@@ -28,6 +28,9 @@ const STATEMENTS =
   /(async executeScript\(([\w$]+)\)\{[^{}]*let ([\w$]+)=0,([\w$]+)=new [\w$]+\([^)]*\);)(for\(let ([\w$]+) of \2\.statements\))(try\{[^{}]*\}catch\(([\w$]+)\)\{)(?=[^{}]*\{\.\.\.\4\.build\(\3\),exitCode:\3,env:([\w$]+)\(this\.ctx\.state\.env\)\})/g;
 /** Ends the line, or the script, at an error of an expansion. */
 const END_LINE = "$1let paddockSkips=false;$5if(paddockSkips)paddockSkips=!$6.endsLine;else $7" +
+  'if($8===$6.parseError){$4.append("stderr",syntaxOfPaddock($8,$8.script,(text)=>text));' +
+  '$3=this.ctx.state.lastExitCode=2;this.ctx.state.env.set("?","2");' +
+  "return{...$4.build(2),exitCode:2,env:$9(this.ctx.state.env)}}" +
   'if(endsLineOfPaddock($8)){const isUnset=$8.name==="NounsetError",ends=isUnset||this.ctx.state.options.errexit&&' +
   '($8.isAssignment||$8.name==="BadSubstitutionError"),code=!isUnset?1:this.onUnset?this.onUnset():1;' +
   "if(code===void 0){$8.prependOutput($4.stdout,$4.stderr);throw $8}" +

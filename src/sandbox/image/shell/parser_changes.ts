@@ -60,10 +60,23 @@ const FOR_NODE = /return ([\w$]+\.forNode\([\w$]+,[\w$]+,[\w$]+,[\w$]+\))(?=\})/
 const SCRIPT_STATEMENT =
   /([\w$]+)=this\.parseStatement\(\);\1&&([\w$]+)\.push\(\1\),(this\.check\([\w$]+\.HEREDOC_CONTENT\)&&this\.processHeredocs\(\),this\.skipSeparators\(!1\),)/g;
 
+/** Matches the start of the reading of a script, whose statements are `$1`. */
+const SCRIPT = /parseScript\(\)\{let ([\w$]+)=\[\],([\w$]+)=0;/g;
+/** Returns the lines before one that cannot be parsed, and a statement that reports it. */
+const READ_SCRIPT =
+  "parseScript(){const read=[];try{return this.parseStatementsOfPaddock(read)}catch(error){" +
+  "const lines=read.slice(0,read.findLastIndex(({endsLine})=>endsLine)+1);" +
+  'if(lines.length===0||error?.name!=="ParseException")throw error;error.script=this._input;' +
+  "const broken={...lines[0],pipelines:[],operators:[],background:!1,sourceText:void 0,parseError:error};" +
+  'return{type:"Script",statements:[...lines,broken]}}}parseStatementsOfPaddock($1){let $2=0;';
+/** Matches the start of the execution of a statement. */
+const STATEMENT = /(async executeStatement\(([\w$]+)\)\{)(?=if\(this\.assertDefenseContext)/g;
+
 /**
  * Changes the engine's parser:
  *
  * - Words, assignments and here-documents keep their text, from which functions are printed.
+ * - The lines of a script before one that cannot be parsed run.
  * - A statement of a script knows whether its line ends with it, as an error of an expansion ends a line.
  * - The text of a here-document has no quotes, patterns or tildes.
  * - A key of an array may have blanks.
@@ -106,7 +119,9 @@ export function changeParser(engine: string): string {
       '$1&&($1.endsLine=this._input.slice(paddockEnd,this.current().start).includes("\\n")),',
     1,
   );
-  return `${SOURCED}${readSelect(acceptAssignments(lined))}`;
+  const read = replace(lined, SCRIPT, READ_SCRIPT, 1);
+  const reported = replace(read, STATEMENT, "$1if($2.parseError)throw $2.parseError;", 1);
+  return `${SOURCED}${readSelect(acceptAssignments(reported))}`;
 }
 
 function acceptAssignments(engine: string): string {
