@@ -64,11 +64,22 @@ const SCRIPT_STATEMENT =
 const SCRIPT = /parseScript\(\)\{let ([\w$]+)=\[\],([\w$]+)=0;/g;
 /** Returns the lines before one that cannot be parsed, and a statement that reports it. */
 const READ_SCRIPT =
-  "parseScript(){const read=[];try{return this.parseStatementsOfPaddock(read)}catch(error){" +
-  "const lines=read.slice(0,read.findLastIndex(({endsLine})=>endsLine)+1);" +
-  'if(lines.length===0||error?.name!=="ParseException")throw error;error.script=this._input;' +
-  "const broken={...lines[0],pipelines:[],operators:[],background:!1,sourceText:void 0,parseError:error};" +
-  'return{type:"Script",statements:[...lines,broken]}}}parseStatementsOfPaddock($1){let $2=0;';
+  "parseScript(){const read=[];let error=this.unreadOfPaddock;this.unreadOfPaddock=void 0;" +
+  "try{const script=this.parseStatementsOfPaddock(read);if(!error)return script}" +
+  'catch(thrown){if(!error&&thrown?.name!=="ParseException")throw thrown;error??=thrown;' +
+  "read.length=read.findLastIndex(({endsLine})=>endsLine)+1}" +
+  "if(read.length===0)throw error;error.script??=this._input;" +
+  "const broken={...read[0],pipelines:[],operators:[],background:!1,sourceText:void 0,parseError:error};" +
+  'return{type:"Script",statements:[...read,broken]}}parseStatementsOfPaddock($1){let $2=0;';
+/** Matches the splitting of a script into tokens. */
+const TOKENS = /(let ([\w$]+)=new [\w$]+\(([\w$]+),([\w$]+)\);if\(this\.tokens=)\2\.tokenize\(\)/g;
+/** Code of a function that returns the tokens of a script, or those of the lines before a quote that does not end. */
+const TOKENIZE =
+  "const tokensOfPaddock=(parser,lexer,input,options)=>{try{return lexer.tokenize()}catch(error){" +
+  "if(!(error?.line>1)||!/^(?:[^:]*: )?unexpected EOF/.test(error.message))throw error;" +
+  'const lines=input.split("\\n").slice(0,error.line-1).join("\\n")+"\\n";' +
+  "error.script=input;parser.unreadOfPaddock=error;parser._input=lines;" +
+  "try{return new lexer.constructor(lines,options).tokenize()}catch{throw error}}};";
 /** Matches the start of the execution of a statement. */
 const STATEMENT = /(async executeStatement\(([\w$]+)\)\{)(?=if\(this\.assertDefenseContext)/g;
 
@@ -119,9 +130,10 @@ export function changeParser(engine: string): string {
       '$1&&($1.endsLine=this._input.slice(paddockEnd,this.current().start).includes("\\n")),',
     1,
   );
-  const read = replace(lined, SCRIPT, READ_SCRIPT, 1);
+  const split = replace(lined, TOKENS, "$1tokensOfPaddock(this,$2,$3,$4)", 1);
+  const read = replace(split, SCRIPT, READ_SCRIPT, 1);
   const reported = replace(read, STATEMENT, "$1if($2.parseError)throw $2.parseError;", 1);
-  return `${SOURCED}${readSelect(acceptAssignments(reported))}`;
+  return `${SOURCED}${TOKENIZE}${readSelect(acceptAssignments(reported))}`;
 }
 
 function acceptAssignments(engine: string): string {
