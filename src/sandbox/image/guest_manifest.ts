@@ -206,7 +206,6 @@ import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import backgroundJob from "../guest/shell/jobs/background_job.ts" with { type: "text" };
 import jobs from "../guest/shell/jobs/jobs.ts" with { type: "text" };
-import pathNames from "../guest/shell/path_names.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
 import engineCommand from "../guest/shell/programs/engine_command.ts" with { type: "text" };
 import printfCommand from "../guest/shell/programs/printf_command.ts" with { type: "text" };
@@ -220,6 +219,7 @@ import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" }
 import mergedStreams from "../guest/shell/script/merged_streams.ts" with { type: "text" };
 import messageLines from "../guest/shell/script/message_lines.ts" with { type: "text" };
 import outerDescriptors from "../guest/shell/script/outer_descriptors.ts" with { type: "text" };
+import pathNames from "../guest/shell/script/path_names.ts" with { type: "text" };
 import processState from "../guest/shell/script/process_state.ts" with { type: "text" };
 import scriptEnd from "../guest/shell/script/script_end.ts" with { type: "text" };
 import scriptScope from "../guest/shell/script/script_scope.ts" with { type: "text" };

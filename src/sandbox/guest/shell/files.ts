@@ -3,7 +3,7 @@ import type { FileSystem } from "../emscripten.ts";
 import { toPathError } from "../errno.ts";
 import type { CommandFiles, FileStatus } from "./gnu/command.ts";
 import { defineGlobals } from "../realm.ts";
-import { pathNames, type PatternFiles, type PatternSettings } from "./path_names.ts";
+import { pathNames, type PatternFiles, type PatternSettings } from "./script/path_names.ts";
 
 type Options = Parameters<IFileSystem["readFile"]>[1];
 type Contents = string | Uint8Array;
