@@ -79,6 +79,7 @@ export interface FileSystem {
   createStream(stream: object, fd?: number): FsStream;
   mkdirTree(path: string, mode?: number): void;
   mkdev(path: string, mode: number, dev: number): FsNode;
+  mknod(path: string, mode: number, dev: number): FsNode;
   makedev(major: number, minor: number): number;
   registerDevice(dev: number, ops: StreamOps): void;
   mount(type: unknown, options: object, path: string): unknown;
