@@ -8,8 +8,8 @@ import { traceback, value } from "../started.ts";
 /** Programs with threads, and the value of each. */
 const PROGRAMS: Record<string, [code: string, result: string]> = {
   "Thread and join()": [
-    "import threading, time\nr = []\ndef f(i):\n  time.sleep(0.02 * (3 - i))\n  r.append(i)\n" +
-    "ts = [threading.Thread(target=f, args=(i,)) for i in range(3)]\nfor t in ts: t.start()\nfor t in ts: t.join()\nr",
+    "import threading\nr = []\ndef f(i):\n  if i < 2: ts[i + 1].join()\n  r.append(i)\n" +
+    "ts = [threading.Thread(target=f, args=(i,)) for i in range(3)]\nfor t in reversed(ts): t.start()\nfor t in ts: t.join()\nr",
     "[2, 1, 0]",
   ],
   "join() with a timeout": [
