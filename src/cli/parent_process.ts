@@ -105,7 +105,7 @@ function isStep([program = "", first = "", ...rest]: readonly string[]): boolean
 }
 
 /** Reads a process of this system. Returns `undefined` on a system without `/proc`. */
-export function readProcess(pid: number): ProcessState | undefined {
+function readProcess(pid: number): ProcessState | undefined {
   const stat = readProcFile(pid, "stat");
   if (stat === undefined) return undefined;
   const [state = "", parent, , session] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

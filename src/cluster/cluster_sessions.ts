@@ -1,5 +1,6 @@
 import { ArgumentTypeError, SandboxLostError, SessionClosedError } from "../errors.ts";
 import { sha256 } from "../hash.ts";
+import { statesOf } from "../sandbox/checkpoint/state_memory.ts";
 import type { Checkpoint, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
 import type {
   BranchingPool,
@@ -132,9 +133,10 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
   /** {@inheritDoc BranchingPool.readCheckpoint} */
   async readCheckpoint(
     bytes: Uint8Array,
-    { owner = "", states, signal }: CheckpointOptions = {},
+    options: CheckpointOptions = {},
   ): Promise<Checkpoint> {
-    using _room = await states?.reserve(bytes.length, signal);
+    const { owner = "", signal } = options;
+    using _room = await statesOf(options)?.reserve(bytes.length, signal);
     const checkpoint = await readCheckpoint(bytes);
     const [node] = this.nodes;
     if (node === undefined) throw this.#queue.fullError("a checkpoint needs a node");

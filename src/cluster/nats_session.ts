@@ -1,10 +1,12 @@
 import * as z from "zod";
 import { SerialQueue } from "../async/semaphore.ts";
 import { ArgumentTypeError, SandboxLostError } from "../errors.ts";
+import { type StateMemoryOptions, statesOf } from "../sandbox/checkpoint/state_memory.ts";
 import type {
   CaptureOptions,
   Checkpoint,
   CheckpointEvery,
+  CheckpointOptions,
   ForkOptions,
   RestoreOptions,
 } from "../sandbox/contract/checkpoint.ts";
@@ -143,10 +145,10 @@ export class NatsSession implements BranchingSession {
 
   /** {@inheritDoc BranchingSession.checkpoint} */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
-    const { owner = "", memory, states, signal } = options;
+    const { owner = "", memory, signal } = options;
     const call = { op: "checkpoint" as const, scope: owner, ...withoutUndefined({ memory }) };
     return await this.#queue.run(async () => {
-      using _room = await states?.reserve(MAX_MESSAGE_BYTES, signal);
+      using _room = await statesOf(options)?.reserve(MAX_MESSAGE_BYTES, signal);
       const { parts } = await this.#callOrMove(call, { signal });
       return await readCheckpoint(partAt(parts, 0));
     }, { signal });
@@ -154,10 +156,10 @@ export class NatsSession implements BranchingSession {
 
   /** {@inheritDoc BranchingSession.restore} */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
-    const { owner: scope = "", reseed, seed, states, signal } = options;
+    const { owner: scope = "", reseed, seed, signal } = options;
     checkSeed(seed);
     await this.#queue.run(async () => {
-      using _room = await states?.reserve(checkpoint.storedBytes, signal);
+      using _room = await statesOf(options)?.reserve(checkpoint.storedBytes, signal);
       const parts = [await checkpoint.toBytes()];
       const request = { op: "restore" as const, scope, ...withoutUndefined({ reseed, seed }) };
       await this.#callOrMove(request, { parts, signal });
@@ -165,16 +167,15 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc BranchingSession.fork} */
-  async fork(count: number, { seed, owner, states, signal }: ForkOptions = {}): Promise<BranchingLease[]> {
+  async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    const { seed, owner, signal } = options;
+    const transfer: CheckpointOptions & StateMemoryOptions = { owner, states: statesOf(options), signal };
     return await forkSession(count, {
       seed,
-      capture: () => this.checkpoint({ owner, states, signal }),
+      capture: () => this.checkpoint(transfer),
       copy: async (from, reseeding) => {
         const lease = await this.#options.acquire(signal);
-        return await disposeUnless(
-          lease,
-          lease.session.restore(from, { ...reseeding, owner, states, signal }),
-        );
+        return await disposeUnless(lease, lease.session.restore(from, { ...reseeding, ...transfer }));
       },
     });
   }

@@ -40,7 +40,7 @@ export type GraderChoice = GraderEntry | PluginFile;
  *
  * @throws {UsageError} if the name is unknown.
  */
-export function chooseGrader(name: string, { graderAllow = [] }: GraderFlags): GraderChoice | undefined {
+function chooseGrader(name: string, { graderAllow = [] }: GraderFlags): GraderChoice | undefined {
   const grants = { allow: graderAllow, allowFlag: "--grader-allow" };
   if (isGrantable(name)) return { path: name, ...grants };
   refuseGrants(grants);

@@ -44,7 +44,7 @@ export interface ToolFlags extends PythonFileFlags {
 }
 
 /** Who may call the tools of a run. */
-export const TOOL_CALLERS: readonly AllowedCaller[] = ["model", "code"];
+const TOOL_CALLERS: readonly AllowedCaller[] = ["model", "code"];
 
 /** The tools that all episodes of a run share. */
 export interface RunTools {

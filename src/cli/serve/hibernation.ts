@@ -3,11 +3,8 @@ import type { Profile } from "../../sandbox/profile/profile.ts";
 import { baseImageName } from "../../sandbox/image/base_image.ts";
 import { sha256 } from "../../hash.ts";
 import { pinImage } from "../../sandbox/image/image_pins.ts";
-import {
-  StateDirectory,
-  StateDirectoryError,
-  type StateDirectoryOptions,
-} from "../../server/hibernation/state_directory.ts";
+import { StateDirectory, type StateDirectoryOptions } from "../../server/hibernation/state_directory.ts";
+import { StateDirectoryError } from "../../server/hibernation/state_folder.ts";
 import { countSessions } from "../../server/hibernation/saved_sessions.ts";
 import { formatSuspendReport, type SuspendReport } from "../../server/hibernation/suspend_report.ts";
 import type { HibernationLimits } from "../../server/hibernation/hibernation_limits.ts";

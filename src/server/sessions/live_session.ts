@@ -1,5 +1,6 @@
 import { randomId } from "../../random_id.ts";
-import type { CheckpointEvery, CheckpointOptions, StateMemory } from "../../sandbox/contract/checkpoint.ts";
+import type { StateMemory, StateMemoryOptions } from "../../sandbox/checkpoint/state_memory.ts";
+import type { CheckpointEvery, CheckpointOptions } from "../../sandbox/contract/checkpoint.ts";
 import type {
   ExecOptions,
   ExecResult,
@@ -264,7 +265,7 @@ export class LiveSession implements AsyncDisposable {
     };
   }
 
-  get #captures(): Pick<CheckpointOptions, "owner" | "states"> {
+  get #captures(): Pick<CheckpointOptions, "owner"> & StateMemoryOptions {
     return { owner: this.owner, states: this.#options.states };
   }
 
