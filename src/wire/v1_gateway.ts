@@ -45,6 +45,8 @@ export const openGatewaySessionSchema = z.strictObject({
   sampling: gatewaySamplingSchema.optional(),
   sampling_from: z.enum(["session", "request"]).optional()
     .describe("whose parameter counts if the session and the agent give one; default: session"),
+  tool_choice: z.enum(["auto"]).optional()
+    .describe("auto: the model chooses its tools freely, whatever the agent demands; default: enforced"),
   rewritten: z.enum(["keep", "branch", "refuse"]).optional()
     .describe("what happens if the agent changes a message of the assistant"),
   idle_seconds: z.number().min(1).max(86_400).optional()
