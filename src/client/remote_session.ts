@@ -28,7 +28,7 @@ import {
 } from "../sandbox/exec_check.ts";
 import { fileListSchema, filesWrittenSchema, sessionInfoSchema } from "../wire/v1_sessions.ts";
 import type { RemoteFile, RemoteFiles } from "./client_options.ts";
-import { type ClientTools, RunningCalls } from "./client_tools.ts";
+import { type ClientTools, RunningCalls, toWireAnswer } from "./client_tools.ts";
 import { readOutput } from "./event_stream.ts";
 import { checkOwner, toRemoteCheckpoint } from "./remote_checkpoint.ts";
 import {
@@ -86,7 +86,7 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
     const { callId, timeoutMs, signal } = options;
     checkRemoteResume(answer, options);
     const request = { action: "resume exec", timeoutMs, schema: execResponse, signal };
-    return await this.#post("/resume", { ...answer, callId, timeoutMs }, request);
+    return await this.#post("/resume", { ...toWireAnswer(answer), callId, timeoutMs }, request);
   }
 
   /** {@inheritDoc BranchingSession.waitingCall} */

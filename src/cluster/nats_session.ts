@@ -56,7 +56,8 @@ type SessionRequest = Extract<Request, { session: string }> extends infer One
 const encoder = new TextEncoder();
 
 /** Message of an exec that is to wait at a call. */
-export const NO_SUSPENSION = "Cannot exec as sessions of a cluster do not support 'suspendAt'";
+export const NO_SUSPENSION =
+  "Cannot exec as sessions of a cluster do not support 'suspendAt': a program that waits would be lost with its node, as nodes store the state of a session between programs";
 
 /** Nodes that one call may find stopped before it reports that. */
 const MAX_MOVES = 16;

@@ -80,12 +80,18 @@ const execFields = {
       name: z.string().max(256).regex(TOOL_NAME),
       description: z.string(),
       parameters: z.record(z.string(), z.unknown()),
+      python: z.strictObject({
+        checksArguments: z.boolean().optional(),
+        alias: z.string().max(256).optional(),
+        module: z.string().max(256).optional(),
+      }).optional(),
     })).max(MAX_SESSION_TOOLS).optional(),
     toMessage: (tools) =>
-      tools.map(({ name, description, parameters }) => ({
+      tools.map(({ name, description, parameters, python }) => ({
         name,
         description,
         parameters: z.toJSONSchema(parameters, { io: "input" }),
+        ...(python && { python }),
       })),
     fromMessage: () => undefined, // the node makes functions of them, which call the caller
   },

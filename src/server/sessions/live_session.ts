@@ -1,3 +1,4 @@
+import { parseWithIntegers, writeIntegers } from "../../numbers/exact_numbers.ts";
 import { randomId } from "../../random_id.ts";
 import type { CheckpointEvery, CheckpointOptions, StateMemory } from "../../sandbox/contract/checkpoint.ts";
 import type {
@@ -187,12 +188,12 @@ export class LiveSession implements AsyncDisposable {
 
   /** The call that its program waits for, if it does. */
   get waiting(): WaitingCall | undefined {
-    return this.#waiting === undefined ? undefined : JSON.parse(this.#waiting);
+    return this.#waiting === undefined ? undefined : parseWithIntegers(this.#waiting) as WaitingCall;
   }
 
   /** Sets the call that its program waits for. */
   setWaiting(call: WaitingCall | undefined): void {
-    this.#waiting = call && JSON.stringify(call);
+    this.#waiting = call && JSON.stringify(call, writeIntegers);
   }
 
   /** Checks that programs of the session can be given its tools. */
