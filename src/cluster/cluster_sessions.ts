@@ -1,3 +1,4 @@
+import { checkOptionNames } from "../sandbox/contract/known_options.ts";
 import { ArgumentTypeError, SandboxLostError, SessionClosedError } from "../errors.ts";
 import { sha256 } from "../hash.ts";
 import type { Checkpoint, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
@@ -114,6 +115,7 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
    * @throws the reason of `signal` if it aborts.
    */
   async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
+    checkOptionNames("acquire", options);
     const { seed, once = false, from, owner = "", checkpointEvery, signal } = options;
     checkSeed(seed);
     checkEvery(checkpointEvery);

@@ -13,6 +13,7 @@ import type { BranchingLease, BranchingSession, ResetOptions } from "../sandbox/
 import type { ShellOptions, ShellResult } from "../sandbox/contract/shell.ts";
 import { checkExec, checkShell, SHELL_FIELDS } from "../sandbox/contract/exec_fields.ts";
 import { checkContents, checkPath, checkResetMode, checkSeed } from "../sandbox/exec_check.ts";
+import { checkOptionNames } from "../sandbox/contract/known_options.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
 import { forkSession } from "../sandbox/checkpoint/fork.ts";
 import { disposeUnless } from "../sandbox/lease.ts";
@@ -136,7 +137,9 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc PythonSession.reset} */
-  async reset({ mode, seed, signal }: ResetOptions = {}): Promise<void> {
+  async reset(options: ResetOptions = {}): Promise<void> {
+    checkOptionNames("reset", options);
+    const { mode, seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
     await this.#enqueue({ op: "reset", ...withoutUndefined({ mode, seed }) }, { signal });
@@ -144,6 +147,7 @@ export class NatsSession implements BranchingSession {
 
   /** {@inheritDoc BranchingSession.checkpoint} */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
+    checkOptionNames("checkpoint", options);
     const { owner = "", memory, states, signal } = options;
     const call = { op: "checkpoint" as const, scope: owner, ...withoutUndefined({ memory }) };
     return await this.#queue.run(async () => {
@@ -155,6 +159,7 @@ export class NatsSession implements BranchingSession {
 
   /** {@inheritDoc BranchingSession.restore} */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
+    checkOptionNames("restore", options);
     const { owner: scope = "", reseed, seed, states, signal } = options;
     checkSeed(seed);
     await this.#queue.run(async () => {
@@ -166,7 +171,9 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc BranchingSession.fork} */
-  async fork(count: number, { seed, owner, states, signal }: ForkOptions = {}): Promise<BranchingLease[]> {
+  async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    checkOptionNames("fork", options);
+    const { seed, owner, states, signal } = options;
     return await forkSession(count, {
       seed,
       capture: () => this.checkpoint({ owner, states, signal }),

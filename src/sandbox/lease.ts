@@ -1,3 +1,4 @@
+import { checkOptionNames } from "./contract/known_options.ts";
 import { SessionClosedError } from "../errors.ts";
 import type {
   CaptureOptions,
@@ -131,6 +132,7 @@ class LeasedSession implements BranchingSession {
   }
 
   async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    checkOptionNames("fork", options);
     return await this.#fork(count, { ...options, signal: this.#withLeaseSignal(options.signal) });
   }
 

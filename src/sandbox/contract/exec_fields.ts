@@ -149,9 +149,15 @@ const shellFields = {
 } satisfies Fields<ShellOptions>;
 
 /** The fields of {@linkcode ExecOptions}, in the order in which they are checked. */
-export const EXEC_FIELDS = new FieldTable<ExecOptions, typeof execFields>(execFields);
+export const EXEC_FIELDS = new FieldTable<ExecOptions, typeof execFields>(
+  "exec",
+  execFields,
+);
 /** The fields of {@linkcode ShellOptions}. */
-export const SHELL_FIELDS = new FieldTable<ShellOptions, typeof shellFields>(shellFields);
+export const SHELL_FIELDS = new FieldTable<ShellOptions, typeof shellFields>(
+  "run command",
+  shellFields,
+);
 
 /**
  * Checks the arguments of an exec before anything starts.

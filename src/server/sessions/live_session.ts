@@ -178,8 +178,8 @@ export class LiveSession implements AsyncDisposable {
     const tools = this.tools?.toWaitingTools();
     const captures = this.#captures;
     return await this.#run("paddock.resume", async (session) => {
-      const limited = { ...options, ...this.#limit(options), tools, captures };
-      const result = await requireBranching(session).resume(answer, limited);
+      const { memoryBytes: _ofProgram, ...limited } = this.#limit<SessionLimits & typeof options>(options);
+      const result = await requireBranching(session).resume(answer, { ...limited, tools, captures });
       this.#noteWaiting(result);
       this.#reportLoss(result);
       return result;
