@@ -6,7 +6,7 @@ import type { GradeContext, Score } from "../rewards/grader.ts";
 import type { Checkpoint, CheckpointEvery, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
 import type { ExecOptions, ExecResult, ProgramOptions } from "../sandbox/contract/exec.ts";
 import { EXEC_FIELDS } from "../sandbox/contract/exec_fields.ts";
-import type { BranchingPool } from "../sandbox/contract/pool.ts";
+import type { BranchingPool, SandboxAcquireOptions } from "../sandbox/contract/pool.ts";
 import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
 import { scoreSchema } from "../wire/v1_grade.ts";
 import { sessionListSchema } from "../wire/v1_sessions.ts";
@@ -378,7 +378,12 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
   }
 }
 
-const ACQUIRE_OPTIONS: Readonly<Record<keyof AcquireOptions, true>> = {
+/** Those of other pools, whose place a client may take, are ignored: a server has owners and memory of its own. */
+const ACQUIRE_OPTIONS: Readonly<Record<keyof AcquireOptions | keyof SandboxAcquireOptions, true>> = {
+  owner: true,
+  once: true,
+  near: true,
+  checkpointMemory: true,
   seed: true,
   from: true,
   checkpointEvery: true,

@@ -67,7 +67,7 @@ const LEAST_EXPONENT = 1e21;
 /** True for an integer of a number that `JSON.stringify` writes with other digits: 2^64 ends with 2000 there. */
 export function isLargeInteger(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value) &&
-    Math.abs(value) < LEAST_EXPONENT;
+    Math.abs(value) < LEAST_EXPONENT && String(BigInt(value)) !== String(value);
 }
 
 /**
