@@ -7,6 +7,7 @@ import {
   WaitingExecError,
   type WaitingExecErrorCode,
 } from "../errors.ts";
+import { parseWithIntegers, writeIntegers } from "../numbers/exact_numbers.ts";
 import type { Line } from "../read_lines.ts";
 import type { ExecResult } from "../sandbox/contract/exec.ts";
 import type { BranchingSession, PythonSession } from "../sandbox/contract/pool.ts";
@@ -117,7 +118,7 @@ export function parseRequest(text: string): SessionRequest {
 function parseObject(text: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseWithIntegers(text);
   } catch (error) {
     throw new RequestError(`a line must be JSON: ${errorMessage(error)}`, null);
   }
@@ -177,7 +178,7 @@ export async function respondToLine(
 
 function formatResponse(id: RequestId, response: SessionResponse): string {
   const { status, ...rest } = response;
-  return JSON.stringify({ id, status, ...rest });
+  return JSON.stringify({ id, status, ...rest }, writeIntegers);
 }
 
 async function handleRequest(

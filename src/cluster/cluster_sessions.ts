@@ -1,3 +1,4 @@
+import { checkOptionNames } from "../sandbox/contract/known_options.ts";
 import { ArgumentTypeError, SandboxLostError, SessionClosedError } from "../errors.ts";
 import { sha256 } from "../hash.ts";
 import { statesOf } from "../sandbox/checkpoint/state_memory.ts";
@@ -115,6 +116,7 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
    * @throws the reason of `signal` if it aborts.
    */
   async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
+    checkOptionNames("acquire", options);
     const { seed, once = false, from, owner = "", checkpointEvery, signal } = options;
     checkSeed(seed);
     checkEvery(checkpointEvery);

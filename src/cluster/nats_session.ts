@@ -15,6 +15,7 @@ import type { BranchingLease, BranchingSession, ResetOptions } from "../sandbox/
 import type { ShellOptions, ShellResult } from "../sandbox/contract/shell.ts";
 import { checkExec, checkShell, SHELL_FIELDS } from "../sandbox/contract/exec_fields.ts";
 import { checkContents, checkPath, checkResetMode, checkSeed } from "../sandbox/exec_check.ts";
+import { checkOptionNames } from "../sandbox/contract/known_options.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
 import { forkSession } from "../sandbox/checkpoint/fork.ts";
 import { disposeUnless } from "../sandbox/lease.ts";
@@ -58,7 +59,8 @@ type SessionRequest = Extract<Request, { session: string }> extends infer One
 const encoder = new TextEncoder();
 
 /** Message of an exec that is to wait at a call. */
-export const NO_SUSPENSION = "Cannot exec as sessions of a cluster do not support 'suspendAt'";
+export const NO_SUSPENSION =
+  "Cannot exec as sessions of a cluster do not support 'suspendAt': a program that waits would be lost with its node, as nodes store the state of a session between programs";
 
 /** Nodes that a call may find stopped before the call reports the loss. */
 const MAX_MOVES = 16;
@@ -137,7 +139,9 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc PythonSession.reset} */
-  async reset({ mode, seed, signal }: ResetOptions = {}): Promise<void> {
+  async reset(options: ResetOptions = {}): Promise<void> {
+    checkOptionNames("reset", options);
+    const { mode, seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
     await this.#enqueue({ op: "reset", ...withoutUndefined({ mode, seed }) }, { signal });
@@ -145,6 +149,7 @@ export class NatsSession implements BranchingSession {
 
   /** {@inheritDoc BranchingSession.checkpoint} */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
+    checkOptionNames("checkpoint", options);
     const { owner = "", memory, signal } = options;
     const call = { op: "checkpoint" as const, scope: owner, ...withoutUndefined({ memory }) };
     return await this.#queue.run(async () => {
@@ -156,6 +161,7 @@ export class NatsSession implements BranchingSession {
 
   /** {@inheritDoc BranchingSession.restore} */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
+    checkOptionNames("restore", options);
     const { owner: scope = "", reseed, seed, signal } = options;
     checkSeed(seed);
     await this.#queue.run(async () => {
@@ -168,6 +174,7 @@ export class NatsSession implements BranchingSession {
 
   /** {@inheritDoc BranchingSession.fork} */
   async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    checkOptionNames("fork", options);
     const { seed, owner, signal } = options;
     const transfer: CheckpointOptions & StateMemoryOptions = { owner, states: statesOf(options), signal };
     return await forkSession(count, {

@@ -1,3 +1,4 @@
+import { checkOptionNames } from "./contract/known_options.ts";
 import { SessionClosedError } from "../errors.ts";
 import type { RecoveryOptions } from "./checkpoint/recovery.ts";
 import type { CaptureOptions, Checkpoint, ForkOptions, RestoreOptions } from "./contract/checkpoint.ts";
@@ -126,6 +127,7 @@ class LeasedSession implements BranchingSession {
   }
 
   async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    checkOptionNames("fork", options);
     return await this.#fork(count, { ...options, signal: this.#withLeaseSignal(options.signal) });
   }
 

@@ -1,3 +1,4 @@
+import { checkOptionNames } from "./contract/known_options.ts";
 import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import { WaitList } from "../async/wait_list.ts";
@@ -188,6 +189,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
    * @throws the reason of `signal` if it aborts.
    */
   async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
+    checkOptionNames("acquire", options);
     const { seed, once, from, owner, near, checkpointEvery: every, signal } = options;
     checkSeed(seed);
     checkEvery(every);
@@ -204,6 +206,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
 
   /** {@inheritDoc BranchingPool.readCheckpoint} */
   async readCheckpoint(bytes: Uint8Array, options: CheckpointOptions = {}): Promise<Checkpoint> {
+    checkOptionNames("readCheckpoint", options);
     const { owner, signal } = options;
     const checkpoint = await readCheckpoint(bytes);
     const { stateBytes, expand } = await openCheckpoint(checkpoint, await this.#checkpointScope(), { owner });

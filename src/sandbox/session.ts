@@ -21,6 +21,7 @@ import type {
   ForkOptions,
   RestoreOptions,
 } from "./contract/checkpoint.ts";
+import { checkOptionNames } from "./contract/known_options.ts";
 import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "./contract/exec.ts";
 import type { BranchingLease, BranchingSession, ResetOptions } from "./contract/pool.ts";
 import type { ShellOptions, ShellResult } from "./contract/shell.ts";
@@ -159,6 +160,7 @@ export class Session implements BranchingSession {
 
   /** Answers the call that an exec waits for. See {@linkcode BranchingSession.resume}. */
   async resume(answer: ToolAnswer, options: ResumeOptions = {}): Promise<ExecResult> {
+    checkOptionNames("resume", options);
     checkAnswer(answer);
     checkTimeout(options.timeoutMs);
     return await this.#enqueue(() => this.#waiting.resume(answer, options), {
@@ -215,6 +217,7 @@ export class Session implements BranchingSession {
    * @throws {SandboxError} if no interpreter can be started.
    */
   async reset(options: ResetOptions = {}): Promise<void> {
+    checkOptionNames("reset", options);
     const { mode = "fresh", seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
@@ -233,6 +236,7 @@ export class Session implements BranchingSession {
 
   /** Returns the state of the session. See {@linkcode BranchingSession.checkpoint}. */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
+    checkOptionNames("checkpoint", options);
     const { owner = "", memory, refuseLost, signal } = options;
     const scope = await this.#source.checkpointScope();
     const states = statesOf(options) ?? scope.compressor.memoryOf(owner);
@@ -249,6 +253,7 @@ export class Session implements BranchingSession {
 
   /** Replaces the state by that of a checkpoint. See {@linkcode BranchingSession.restore}. */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
+    checkOptionNames("restore", options);
     const { seed, reseed = seed !== undefined, signal } = options;
     checkSeed(seed);
     const { stateBytes, expand, state: base, waiting } = await openCheckpoint(
@@ -269,6 +274,7 @@ export class Session implements BranchingSession {
 
   /** Returns leases of copies of the session. See {@linkcode BranchingSession.fork}. */
   async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    checkOptionNames("fork", options);
     const { seed, signal } = options;
     return await forkSession(count, {
       seed,

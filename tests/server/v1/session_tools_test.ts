@@ -145,7 +145,6 @@ Deno.test("arguments that do not match the schema are not sent", async () => {
     ["add", {}],
     ["add", { a: "1" }],
     ["add", { a: 1.5 }],
-    ["add", { a: 2 ** 60 }],
     ["add", { a: 1, b: 11 }],
     ["add", { a: 1, c: 1 }],
   ];
