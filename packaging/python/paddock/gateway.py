@@ -224,8 +224,9 @@ def _opening(task: Mapping[str, Any], *, sandbox: Optional[Mapping[str, Any]], *
     return {"task": dict(task), **{name: value for name, value in options.items() if value is not None}}
 
 
-def _rewarding(reward: Optional[float], parts: Optional[Mapping[str, Optional[float]]]) -> dict[str, Any]:
-    return {"reward": reward, **({} if parts is None else {"reward_parts": dict(parts)})}
+def _rewarding(reward: Optional[float], parts: Optional[Mapping[str, Optional[float]]]) -> bytes:
+    """Returns the body of a reward as JSON, since a client leaves out fields that are ``None``."""
+    return json.dumps({"reward": reward, **({} if parts is None else {"reward_parts": dict(parts)})}).encode()
 
 
 def _grading(grader: str, file: Optional[str]) -> dict[str, Any]:

@@ -5,6 +5,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { CALL_SYNTAXES } from "../../../src/gateway/grammar/call_syntaxes.ts";
 import { HttpServer } from "../../../src/server/http/http_server.ts";
 import { block } from "../../readme/pages.ts";
 import { HOME, installLocked } from "../../trainers/environment.ts";
@@ -105,7 +106,7 @@ async function withGateway(
   play: (test: TestGateway, opened: Opened) => Promise<void>,
   { script = sample, ...options }: { tokens?: readonly string[]; script?: Script } = {},
 ): Promise<void> {
-  await using test = new TestGateway(script, options);
+  await using test = new TestGateway(script, { callSyntax: CALL_SYNTAXES.qwen25, ...options });
   await using server = await HttpServer.listen(test.fetch, {
     hostname: "127.0.0.1",
     port: 0,
