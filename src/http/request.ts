@@ -1,4 +1,3 @@
-import { concat } from "@std/bytes";
 import { abortable, Deadline } from "../async/abort.ts";
 import { JSON_LIMITS, JsonLimitError, type JsonLimits, parseUntrustedJson } from "../json.ts";
 import { parseRetryAfter } from "./retry.ts";
@@ -89,19 +88,25 @@ async function onConnection<T>(work: Promise<T>, signal: AbortSignal): Promise<T
   }
 }
 
-/** Returns all bytes of a body; `null` if there are more than `maxBytes`. */
+/** Returns all bytes of a body; `null` if there are more than `maxBytes`. Keeps no chunk longer than one step. */
 export async function readBytes(
   body: ResponseBody,
   maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let bytes = 0;
+  let buffer = new ArrayBuffer(0);
+  let length = 0;
   for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) return null;
-    chunks.push(chunk);
+    const end = length + chunk.length;
+    if (end > maxBytes) {
+      buffer.transfer(0); // frees the bytes now, and not at some later garbage collection
+      return null;
+    }
+    if (end > buffer.byteLength) buffer = buffer.transfer(Math.min(maxBytes, Math.max(end, 2 * length)));
+    // A copy: each chunk of a compressed response has 4 KiB, in a buffer of 64 KiB.
+    new Uint8Array(buffer).set(chunk, length);
+    length = end;
   }
-  return concat(chunks);
+  return new Uint8Array(buffer.transfer(length));
 }
 
 /** Returns the message of a failed connection without the address, which may hold a password. */

@@ -54,7 +54,7 @@ export const rolloutRequestSchema = createEnvRequestSchema.extend({
   tasks: z.array(rolloutTask).min(1).max(MAX_TASKS),
   samples: z.int().min(1).max(MAX_SAMPLES).default(1).describe("episodes of each task"),
   concurrency: z.int().min(1).max(MAX_SAMPLES).default(8)
-    .describe("episodes at once; in the env 'python' at most the server's sessions"),
+    .describe("episodes at once; in the envs 'python' and 'rlm' at most the server's sessions"),
   seed: z.int().optional(),
   weightVersion: weightVersion.optional(),
   partial: z.boolean().default(false)

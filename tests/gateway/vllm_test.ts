@@ -58,8 +58,8 @@ Deno.test("gateway sends vLLM the recorded ids as a prompt, and its rows have th
     content: "3",
   }]);
   assertEquals(again.content, "It is 3. ");
-  const [{ body }] = server.served as [{ body: Record<string, unknown> }];
-  assertEquals([body.return_token_ids, body.top_k, body.stop], [true, 5, ["Observation:"]]);
+  const { return_token_ids, top_k, stop } = Object(server.served[0]?.body);
+  assertEquals([return_token_ids, top_k, stop], [true, 5, ["Observation:"]]);
   const rows = await test.rowsOf(id);
   assertEquals(rows.length, 1);
   requireExact(

@@ -1,6 +1,6 @@
 import { isBranchingPool, type SessionPool } from "../../sandbox/contract/pool.ts";
 import type { Metrics } from "../metrics.ts";
-import type { HibernationSettings } from "../sessions/session_service.ts";
+import type { HibernationSettings } from "../sessions/session_factory.ts";
 import { isSharedPool } from "../sessions/shared_pool.ts";
 import { HibernationStore, type HibernationStoreOptions } from "./hibernation_store.ts";
 

@@ -14,9 +14,9 @@ export interface HibernationParts {
   readonly store: HibernationStore;
   readonly transfers: CheckpointTransfers;
   /** Random numbers that it gets when it wakes for the first time. Without them, those of its state continue. */
-  readonly reseeding: SessionRecord["reseeding"];
-  /** Aborts when the session ends. */
-  readonly endSignal: AbortSignal;
+  readonly reseeding?: SessionRecord["reseeding"];
+  /** Returns a signal that aborts when the session ends. */
+  endSignal(): AbortSignal;
   /** Waits for a slot, and leases an interpreter: that of an earlier lease, if it is free. */
   acquire(near: SessionLease | undefined): Promise<LeasedInterpreter>;
   /** Returns the record of the session as it is now. */
@@ -79,6 +79,16 @@ export class SessionInterpreter implements AsyncDisposable {
     return this.#refusal;
   }
 
+  /** Why this server cannot continue the session, if that is so. The state stays for a later server. */
+  get unusable(): CheckpointError | undefined {
+    return this.lifecycle.state?.unusable;
+  }
+
+  /** @throws {ServerError} with the reason of a checkpoint, if this server cannot continue the session. */
+  requireUsable(): void {
+    if (this.unusable) throw toUnusableError(this.unusable);
+  }
+
   /**
    * Returns the session, which has woken. Without `memory`, it wakes with its files alone.
    *
@@ -91,9 +101,9 @@ export class SessionInterpreter implements AsyncDisposable {
     // Else a server that is killed now leaves an older state than clients have seen.
     if (before.kind === "leaving") await before.stored?.catch(() => {});
     this.#refusal = this.#unfit = undefined;
-    const { phase, leased, state: { unusable } = {} } = this.lifecycle;
+    const { phase, leased } = this.lifecycle;
     if (leased) return leased.lease.session;
-    if (unusable) throw toUnusableError(unusable);
+    this.requireUsable();
     if (phase.kind === "waking") return await phase.woken;
     if (phase.kind !== "asleep" || !this.#parts) throw new ServerError("conflict", "The session has ended");
     const { state, near, left } = phase;
@@ -177,7 +187,7 @@ export class SessionInterpreter implements AsyncDisposable {
     parts: HibernationParts,
     { memory }: Pick<CaptureOptions, "memory">,
   ): Promise<boolean> {
-    const { owner, transfers, endSignal } = parts;
+    const { owner, transfers } = parts;
     const uses = this.#uses;
     const isFirst = this.#refusal === undefined;
     this.#refusal = this.#unfit = undefined;
@@ -186,7 +196,7 @@ export class SessionInterpreter implements AsyncDisposable {
       const checkpoint = await transfers.capture(session, {
         owner,
         memory,
-        signal: endSignal,
+        signal: parts.endSignal(),
         refuseLost: true,
       });
       if (this.#uses !== uses) return this.#stay(leased);
@@ -242,7 +252,8 @@ export class SessionInterpreter implements AsyncDisposable {
     try {
       leased = await parts.acquire(near);
       const { session } = leased.lease;
-      const { owner, transfers, endSignal: signal } = parts;
+      const { owner, transfers } = parts;
+      const signal = parts.endSignal();
       const random = this.#reseeding && { reseed: true, ...this.#reseeding };
       isRestoring = true;
       await transfers.restoreIn(session, state, { owner, signal, ...random });

@@ -52,6 +52,12 @@ export interface SessionRecord {
 /** A record without the parts that are known when it is saved. */
 export type SessionRecordParts = Omit<SessionRecord, "checkpoint" | "stateBytes" | "profile">;
 
+/** The part of a record that the life of its session knows. */
+export type LifeRecord = Pick<
+  SessionRecord,
+  "usedAt" | "expiresAt" | "idleMs" | "spareMs" | "isPaused" | "hasMemory" | "pausesAtEnd" | "reseeding"
+>;
+
 /** Characters that each value of a record counts as, beside its own: tools are kept with their checked schemas. */
 const CHARACTERS_PER_VALUE = 160;
 

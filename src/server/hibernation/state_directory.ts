@@ -83,7 +83,7 @@ export class StateDirectory implements Disposable {
   readonly #parts: DirectoryParts;
   readonly #writes = new Semaphore(MAX_WRITES);
   readonly #links: StateLinks;
-  readonly #sweepTimer = setInterval(() => void this.#sweep(), STATE_SWEEP_MS);
+  readonly #sweepTimer = setInterval(() => void this.removeEnded(), STATE_SWEEP_MS);
   readonly #unreadable: readonly UnreadableSession[];
   /** Sessions of other owners, and ended ones whose files could not be removed, by id. */
   readonly #others: Map<string, OtherSession>;
@@ -121,7 +121,7 @@ export class StateDirectory implements Disposable {
       const key = await readHostKey(path);
       const secret = new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(SECRET)));
       const saved = await readSavedSessions(path, { key, owners, origin });
-      const ended = await removeEnded(path, saved.others, onError);
+      const ended = await removeEnded(path, saved.others, { now: Date.now(), onError });
       const others = saved.others.filter(({ id }) => !ended.has(id));
       for (const warning of warningsOf({ ...saved, others }, path)) onWarning(warning);
       const canLink = await canLinkIn(path, LOCK);
@@ -199,18 +199,23 @@ export class StateDirectory implements Disposable {
     this.#unused = undefined;
   }
 
+  /**
+   * Removes the files of sessions that no server uses and that have ended. The directory does so each hour by itself.
+   *
+   * @param now milliseconds since 1970
+   */
+  async removeEnded(now: number = Date.now()): Promise<void> {
+    const others = [...this.#others.values()];
+    const ended = await removeEnded(this.path, others, { now, onError: this.#parts.onError });
+    for (const id of ended) this.#others.delete(id);
+    this.#unused = undefined;
+  }
+
   /** Lets another server use the folder. */
   [Symbol.dispose](): void {
     clearInterval(this.#sweepTimer);
     this.#parts.lock.unlockSync(); // a process that is just being started has a copy of the descriptor
     this.#parts.lock.close();
-  }
-
-  /** Removes unused sessions that have ended. */
-  async #sweep(): Promise<void> {
-    const ended = await removeEnded(this.path, [...this.#others.values()], this.#parts.onError);
-    for (const id of ended) this.#others.delete(id);
-    this.#unused = undefined;
   }
 
   async #writeRecord(record: SessionRecord): Promise<void> {
@@ -250,10 +255,10 @@ interface DirectoryParts {
 async function removeEnded(
   folder: string,
   sessions: readonly OtherSession[],
-  onError: (error: unknown) => void,
+  { now, onError }: { now: number } & Pick<DirectoryParts, "onError">,
 ): Promise<ReadonlySet<string>> {
   const removed = new Set<string>();
-  for (const { id } of sessions.filter(({ endsAt }) => endsAt <= Date.now())) {
+  for (const { id } of sessions.filter(({ endsAt }) => endsAt <= now)) {
     try {
       await removeSession(folder, id);
       removed.add(id);

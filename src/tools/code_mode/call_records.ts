@@ -1,4 +1,5 @@
 import { jsonLength } from "../../json.ts";
+import { isLargeInteger, toRowIntegers } from "../../numbers/exact_numbers.ts";
 import type { MediaPlace } from "../../sandbox/tool_value.ts";
 import type { CodeCall, ToolStatus } from "../tool_result.ts";
 
@@ -87,15 +88,10 @@ export class CallRecords {
 
 const INTERRUPTED = "the block that made the call had ended";
 
-/** Returns arguments as a row has them: JSON in JavaScript holds no integer beyond 2^53, so that its digits are text. */
+/** Returns arguments as a row has them: with large integers as text. */
 function withLargeIntegersAsText(args: CallArguments): CallArguments {
-  const isFlat = Object.values(args).every((value) => typeof value !== "object" && typeof value !== "bigint");
-  return isFlat ? args : textOfLargeIntegers(args) as CallArguments;
-}
-
-function textOfLargeIntegers(value: unknown): unknown {
-  if (typeof value === "bigint") return String(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(textOfLargeIntegers);
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, textOfLargeIntegers(member)]));
+  const isFlat = Object.values(args).every((value) =>
+    typeof value !== "object" && typeof value !== "bigint" && !isLargeInteger(value)
+  );
+  return isFlat ? args : toRowIntegers(args) as CallArguments;
 }

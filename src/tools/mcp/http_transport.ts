@@ -120,7 +120,7 @@ class BodySplitter {
   }
 
   push(chunk: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
-    this.#chunks.push(chunk);
+    this.#chunks.push(chunk.slice()); // a chunk of a compressed response has 4 KiB, in a buffer of 64 KiB
     this.#length += chunk.length;
     requireLength(this.#length, "bytes");
     return [];
@@ -183,7 +183,7 @@ class EventSplitter {
   }
 
   #add(bytes: Uint8Array<ArrayBuffer>): void {
-    this.#chunks.push(bytes);
+    this.#chunks.push(bytes.slice()); // `bytes` may be a small part of a large buffer
     this.#length += bytes.length;
     requireLength(this.#length, "bytes");
   }

@@ -8,6 +8,7 @@ import { type CommandContext, type GnuCommand, UsageError } from "./gnu/command.
 import { factor } from "./gnu/data/factor.ts";
 import { numfmt } from "./gnu/data/numfmt.ts";
 import { csplit } from "./gnu/files/csplit.ts";
+import { split } from "./gnu/files/split.ts";
 import { truncate } from "./gnu/files/truncate.ts";
 import { rg } from "./gnu/ripgrep/ripgrep.ts";
 import { fmt } from "./gnu/text/fmt.ts";
@@ -38,6 +39,7 @@ const COMMANDS = {
   sha384sum,
   sha512sum,
   shuf,
+  split,
   sum,
   truncate,
   tsort,

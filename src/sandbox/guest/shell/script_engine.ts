@@ -26,6 +26,7 @@ import { OuterDescriptors } from "./script/outer_descriptors.ts";
 import { COMMAND_STRING_UNSET_CODE, endAtUnset, keepScope } from "./script/script_scope.ts";
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
+import type { StartedShell } from "./programs/shells.ts";
 import { ShellTraps } from "./traps.ts";
 import { shortLived } from "./script/short_lived.ts";
 
@@ -87,7 +88,7 @@ export class ScriptEngine implements JobEngine {
   #runningState: State | undefined;
   #lastState: State | undefined;
   /** The shell that a command starts, until its script starts. */
-  #startedShell: { readonly isCommandString: boolean } | undefined;
+  #startedShell: StartedShell | undefined;
   /** Functions that a program's shell gets by its variables, until they are defined. */
   #definitions: string;
 
@@ -126,7 +127,7 @@ export class ScriptEngine implements JobEngine {
       customCommands: [
         ...createCommands(files, {
           runPython,
-          onShell: (isCommandString) => this.#startedShell = { isCommandString },
+          onShell: (shell) => this.#startedShell = shell,
           streams,
         }),
       ],
@@ -166,7 +167,9 @@ export class ScriptEngine implements JobEngine {
       let options = given;
       if (outer && depth > 0) {
         if (this.#startedShell && isChildProcess(options)) options = countShell(outer, options);
-        bash.state = isChildProcess(options) ? childState(outer, pristine, options) : outer;
+        bash.state = isChildProcess(options)
+          ? { ...childState(outer, pristine, options), isDash: this.#startedShell?.isDash === true }
+          : outer;
       }
       scriptDepth = depth;
       const run = () => runInScope(script, options, scope, depth, ...rest);

@@ -1,4 +1,5 @@
 import { changeErrors } from "./error_changes.ts";
+import { changePatterns } from "./glob_changes.ts";
 import { changeParser } from "./parser_changes.ts";
 import { findName, replace } from "./replace.ts";
 import { changeStreams } from "./stream_changes.ts";
@@ -117,7 +118,7 @@ export function changeEngine(engine: string): string {
   );
   const waiting = replace(ordered, WAIT, "", 1);
   const started = decodeLines(replace(waiting, START, SHOWN_START, 1));
-  const changed = transformVariables(changeErrors(changeParser(changeStreams(started))));
+  const changed = transformVariables(changeErrors(changeParser(changeStreams(changePatterns(started)))));
   return `${INTEGER_OPERATION}${WITHHOLD}${TRANSFORM}${FLAGS_TEXT}${changed}`;
 }
 

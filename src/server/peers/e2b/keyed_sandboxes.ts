@@ -1,6 +1,7 @@
 import { ServerError } from "../../http/http_errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
-import type { OpenOptions, SessionService } from "../../sessions/session_service.ts";
+import type { OpenOptions } from "../../sessions/session_factory.ts";
+import type { SessionService } from "../../sessions/session_service.ts";
 import { E2B_HOME } from "./home_session.ts";
 import { toSandboxId } from "./sandbox_access.ts";
 import type { SandboxKeys } from "./sandbox_keys.ts";
@@ -33,7 +34,7 @@ export class KeyedSandboxes {
 
   /** Returns a sandbox that an earlier server has saved, if this server continues the sandbox. */
   find(id: string, { owner, keys }: Pick<OpenKeyedOptions, "owner" | "keys">): KeyedSandbox | undefined {
-    const session = this.#sessions.get(id, owner);
+    const session = this.#sessions.directory.get(id, owner);
     return session && this.#add(session, keys);
   }
 

@@ -18,7 +18,7 @@ import { stateRoutes } from "./states.ts";
  * names its sandbox by the header `E2b-Sandbox-Id`, by its host name, or by the signature of its URL.
  */
 export function e2b({ sessions, checkpoints, secret }: PeerServices): Peer {
-  const access = new SandboxAccess(sessions, secret);
+  const access = new SandboxAccess(sessions.directory, secret);
   const sandboxes = new E2bSandboxes(sessions, access);
   const health = new Hono<AppEnv>();
   health.get("/health", async (c, next) => {

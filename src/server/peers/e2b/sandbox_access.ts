@@ -5,7 +5,7 @@ import type { AppContext, RequestGrant } from "../../http/context.ts";
 import { ServerError } from "../../http/http_errors.ts";
 import { SIGNATURE_SEARCH_MS, SIGNATURE_SEARCH_SHARE } from "../../limits.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
-import type { SessionService } from "../../sessions/session_service.ts";
+import type { SessionDirectory } from "../../sessions/session_directory.ts";
 import { fileQueryOf, invalidSignature, SignatureCheck } from "./signed_files.ts";
 
 const SANDBOX_ID = /^[0-9a-f]{48}$/;
@@ -58,7 +58,7 @@ export function e2bAccess(access: SandboxAccess): PeerAccess {
  * the server and its id, so that nothing of it is stored. With the token, the SDKs send requests and sign URLs.
  */
 export class SandboxAccess {
-  readonly #sessions: Pick<SessionService, "all" | "peek">;
+  readonly #sessions: Pick<SessionDirectory, "all" | "peek">;
   readonly #secret: Uint8Array;
   readonly #tokens = new WeakMap<LiveSession, string>();
   readonly #allowance: Allowance;
@@ -68,7 +68,7 @@ export class SandboxAccess {
    * @param options.now milliseconds of a steady clock
    */
   constructor(
-    sessions: Pick<SessionService, "all" | "peek">,
+    sessions: Pick<SessionDirectory, "all" | "peek">,
     secret: Uint8Array,
     { now = () => performance.now() }: { now?: () => number } = {},
   ) {

@@ -130,9 +130,9 @@ export class E2bSandboxes {
       const settings = {
         ...parent.settings,
         ttlMs,
-        continues: parent.settings.continues && session.life.hasMemory,
+        continues: parent.settings.continues && session.life.pause.hasMemory,
       };
-      return this.#add(session, settings, { isPrepared: isPrepared && session.life.hasMemory });
+      return this.#add(session, settings, { isPrepared: isPrepared && session.life.pause.hasMemory });
     });
   }
 
@@ -192,12 +192,12 @@ export class E2bSandboxes {
 
   /** Returns the owner's sandboxes with this metadata, oldest first. */
   list(owner: string, metadata?: Readonly<Record<string, string>>): E2bSandbox[] {
-    return this.#sessions.list(owner, metadata).flatMap((session) => this.#of(session) ?? []);
+    return this.#sessions.directory.list(owner, metadata).flatMap((session) => this.#of(session) ?? []);
   }
 
   /** Returns the owner's sandbox of an id, if there is one. Throws as {@linkcode SessionService.get} does. */
   find(id: string, owner: string): E2bSandbox | undefined {
-    const session = this.#sessions.get(toSessionId(id), owner);
+    const session = this.#sessions.directory.get(toSessionId(id), owner);
     return session && this.#of(session);
   }
 
@@ -211,9 +211,9 @@ export class E2bSandboxes {
     const id = grantOf(c)?.sandboxId ?? sandboxIdOf(c);
     if (id === undefined) return undefined;
     const sandbox = this.find(id, c.get("owner"));
-    const { isPaused, hasMemory } = sandbox?.session.life ?? {};
+    const { isPaused, hasMemory } = sandbox?.session.life.pause ?? {};
     if (sandbox && isPaused && hasMemory && sandbox.settings.resumesOnUse) {
-      sandbox.session.life.endPause();
+      sandbox.session.life.pause.end();
       sandbox.session.life.endAfter(sandbox.settings.ttlMs);
     }
     if (sandbox === undefined || sandbox.session.life.isPaused) throw new SandboxGoneError(id.slice(0, 64));

@@ -119,7 +119,7 @@ export function snapshotRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots)
     const { name, memory } = await readCodeBody(c, snapshotRequest);
     const { session } = sandbox;
     const options = { name: name ?? undefined, memory: memory ?? undefined, signal: c.get("signal") };
-    const { isPaused, hasMemory } = session.life;
+    const { isPaused, hasMemory } = session.life.pause;
     const keepsFiles = isPaused && (options.memory === false || !hasMemory);
     const snapshot = keepsFiles
       ? await keepFiles(sandbox, options)

@@ -61,7 +61,7 @@ async function pause(
   if (session.ended) throw new ServerError("not_found", "The sandbox has ended");
   if (session.life.isPaused) throw new ServerError("conflict", "The sandbox is paused already");
   try {
-    await session.life.pause({ memory });
+    await session.life.pause.begin({ memory });
   } catch (cause) {
     if (!(cause instanceof ServerError) || cause.code !== "conflict") throw cause;
     throw new ServerError("unavailable", `Cannot pause sandbox: ${cause.message}`, { cause });
@@ -73,8 +73,8 @@ async function resume(
   { home, session: { life } }: E2bSandbox,
   { timeout, memory }: ConnectSandboxRequest,
 ): Promise<void> {
-  if (memory === false || !life.hasMemory) home.beginAnew(); // before a request finds it running
-  await life.resume({ memory: memory ?? true });
+  if (memory === false || !life.pause.hasMemory) home.beginAnew(); // before a request finds it running
+  await life.pause.resume({ memory: memory ?? true });
   life.endAfter(toTtl(timeout ?? DEFAULT_TIMEOUT));
 }
 

@@ -37,7 +37,7 @@ export function nemoSkills(sessions: SessionService): Peer {
     return c.json(await execute(c, sessions, parsed.data));
   });
   app.get("/sessions", (c) => {
-    const own = sessions.list(c.get("owner")).flatMap(
+    const own = sessions.directory.list(c.get("owner")).flatMap(
       ({ name = "", createdAt, life: { usedAt, unusable } }) => {
         const about = {
           backend: "ipython",
@@ -52,7 +52,7 @@ export function nemoSkills(sessions: SessionService): Peer {
   });
   app.delete("/sessions/:name", async (c) => {
     const name = c.req.param("name");
-    const own = sessions.list(c.get("owner")).find((session) => session.name === PREFIX + name);
+    const own = sessions.directory.list(c.get("owner")).find((session) => session.name === PREFIX + name);
     if (!own) throw new ServerError("not_found", `IPython session ${name} not found`);
     await own[Symbol.asyncDispose]();
     return c.json({ message: `IPython session ${name} deleted successfully` });

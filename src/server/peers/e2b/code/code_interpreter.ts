@@ -86,7 +86,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
   app.get("/contexts", (c) => {
     const sandbox = sandboxes.named(c);
     if (sandbox) register(sandbox);
-    const own = sessions.list(c.get("owner")).filter((session) => {
+    const own = sessions.directory.list(c.get("owner")).filter((session) => {
       const context = contexts.get(session);
       return context !== undefined && context.sandbox === sandbox;
     });
@@ -134,7 +134,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
   function find(c: AppContext, id: string): LiveSession {
     const sandbox = sandboxes.named(c);
     if (sandbox) register(sandbox);
-    const session = sessions.list(c.get("owner")).find((session) => session.id === id);
+    const session = sessions.directory.list(c.get("owner")).find((session) => session.id === id);
     const context = session && contexts.get(session);
     if (context && context.sandbox === sandbox) return session;
     throw new ServerError("not_found", `Context ${id.slice(0, 64)} not found`);
