@@ -8,7 +8,9 @@ import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS, MAX_TIMEOUT_SECONDS } from ".
 import { optionalKey } from "./schema.ts";
 import { filesSchema } from "../sandbox/contract/wire_forms.ts";
 
-/** Forms of a row: that of Paddock and slime, and the fields that verl's agent loop and TRL's rollout function return. */
+/**
+ * Forms of a row: the form of Paddock and slime, and the fields that verl's agent loop and TRL's rollout function return.
+ */
 export const ROW_FORMATS = ["slime", "verl", "trl"] as const;
 
 /** Form of a row. */
