@@ -383,7 +383,6 @@ const ACQUIRE_OPTIONS: Readonly<Record<keyof AcquireOptions | keyof SandboxAcqui
   owner: true,
   once: true,
   near: true,
-  checkpointMemory: true,
   seed: true,
   from: true,
   checkpointEvery: true,
